@@ -1,0 +1,85 @@
+/**
+ * Addresses: "0x" and 40 hexadecimal digits, either case in, lower case out.
+ *
+ * Inside, an address is four words of ten digits (40 bits each), so that it fits four cells of a
+ * table, compares without text, and is the same in either case.
+ */
+
+export interface Address {
+  readonly word0: number;
+  readonly word1: number;
+  readonly word2: number;
+  readonly word3: number;
+}
+
+export const ADDRESS_EXPECTED = '0x and 40 hexadecimal digits';
+
+const TEXT_LENGTH = 42;
+const WORD_DIGITS = 10;
+const HALF_WORD = 2 ** 20;
+const NOT_HEX = 255;
+
+/** Character code to digit value, NOT_HEX elsewhere. */
+const HEX_VALUES = new Uint8Array(128).fill(NOT_HEX);
+for (let digit = 0; digit < 16; digit++) {
+  const text = digit.toString(16);
+  HEX_VALUES[text.charCodeAt(0)] = digit;
+  HEX_VALUES[text.toUpperCase().charCodeAt(0)] = digit;
+}
+
+/** Five digits from `start`, or -1 where one is not hexadecimal. */
+function parseHalfWord(text: string, start: number): number {
+  let value = 0;
+  for (let index = start; index < start + WORD_DIGITS / 2; index++) {
+    const code = text.charCodeAt(index);
+    const digit = code < 128 ? HEX_VALUES[code] : NOT_HEX;
+    if (digit === NOT_HEX) return -1;
+    value = (value << 4) | digit;
+  }
+  return value;
+}
+
+/** Ten digits from `start` as a number; negative where one is not hexadecimal. */
+function parseWord(text: string, start: number): number {
+  const high = parseHalfWord(text, start);
+  const low = parseHalfWord(text, start + WORD_DIGITS / 2);
+  return high < 0 || low < 0 ? -1 : high * HALF_WORD + low;
+}
+
+/** The address that the text spells, or undefined where it spells none. */
+export function parseAddress(text: string): Address | undefined {
+  if (text.length !== TEXT_LENGTH || !text.startsWith('0x')) return undefined;
+  const word0 = parseWord(text, 2);
+  const word1 = parseWord(text, 12);
+  const word2 = parseWord(text, 22);
+  const word3 = parseWord(text, 32);
+  if (word0 < 0 || word1 < 0 || word2 < 0 || word3 < 0) return undefined;
+  return { word0, word1, word2, word3 };
+}
+
+function formatWord(word: number): string {
+  return word.toString(16).padStart(WORD_DIGITS, '0');
+}
+
+export function formatAddress(address: Address): string {
+  const { word0, word1, word2, word3 } = address;
+  return `0x${formatWord(word0)}${formatWord(word1)}${formatWord(word2)}${formatWord(word3)}`;
+}
+
+/** A well-mixed 32-bit hash of the address, for the index of addresses. */
+export function hashAddress(address: Address): number {
+  let hash = mix(0, address.word0);
+  hash = mix(hash, address.word1);
+  hash = mix(hash, address.word2);
+  hash = mix(hash, address.word3);
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+  return (hash ^ (hash >>> 16)) >>> 0;
+}
+
+function mix(hash: number, word: number): number {
+  const high = Math.floor(word / HALF_WORD);
+  const low = word - high * HALF_WORD;
+  const mixed = Math.imul(hash ^ low, 0xcc9e2d51) ^ high;
+  return Math.imul((mixed << 15) | (mixed >>> 17), 0x1b873593);
+}

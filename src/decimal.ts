@@ -1,0 +1,268 @@
+/**
+ * Exact arithmetic on whole numbers of a smallest unit, and their decimal text.
+ *
+ * An `Exact` is a JavaScript number while it is a safe integer and a bigint beyond, so one formula
+ * serves any size: the ordinary case costs a number operation and a range check. Results are always
+ * narrowed, so a value has one representation. Every division names its rounding.
+ */
+
+/** A whole number: a safe integer where it fits one, otherwise a bigint. */
+export type Exact = number | bigint;
+
+const SAFE_MAX = Number.MAX_SAFE_INTEGER;
+const SAFE_MAX_BIG = BigInt(SAFE_MAX);
+
+/** Powers of ten that are safe integers: 10^0 to 10^15. */
+const POWERS_OF_TEN = Array.from({ length: 16 }, (_, exponent) => 10 ** exponent);
+
+export function powerOfTen(exponent: number): number {
+  return POWERS_OF_TEN[exponent];
+}
+
+/** The text is not an amount, or not one that its field can hold. `expected` completes "expected ...". */
+export class DecimalError extends Error {
+  readonly expected: string;
+
+  constructor(expected: string) {
+    super(`expected ${expected}`);
+    this.name = 'DecimalError';
+    this.expected = expected;
+  }
+}
+
+const CODE_MINUS = 45;
+const CODE_POINT = 46;
+const CODE_ZERO = 48;
+
+function isDigitCode(code: number): boolean {
+  return code >= CODE_ZERO && code <= CODE_ZERO + 9;
+}
+
+/** True for an optional minus, digits, and optionally a point and digits; nothing else. */
+export function isDecimalText(text: string): boolean {
+  let index = text.charCodeAt(0) === CODE_MINUS ? 1 : 0;
+  const wholeStart = index;
+  while (isDigitCode(text.charCodeAt(index))) index++;
+  if (index === wholeStart) return false;
+  if (index === text.length) return true;
+  if (text.charCodeAt(index) !== CODE_POINT) return false;
+  const fractionStart = ++index;
+  while (isDigitCode(text.charCodeAt(index))) index++;
+  return index === text.length && index > fractionStart;
+}
+
+function expectedDecimal(decimals: number): string {
+  if (decimals === 0) return 'a whole number as text';
+  return `a decimal with at most ${decimals} decimal${decimals === 1 ? '' : 's'}`;
+}
+
+/** Digits that are not zero beyond the field's decimals make the text unfit: nothing is rounded. */
+function assertNoFurtherDigits(text: string, from: number, decimals: number): void {
+  for (let index = from; index < text.length; index++) {
+    if (text.charCodeAt(index) !== CODE_ZERO) throw new DecimalError(expectedDecimal(decimals));
+  }
+}
+
+/** The text as a safe integer of its smallest unit (10^-decimals). */
+export function parseUnits(text: string, decimals: number): number {
+  if (!isDecimalText(text)) throw new DecimalError(expectedDecimal(decimals));
+  const isNegative = text.charCodeAt(0) === CODE_MINUS;
+  let units = 0;
+  let index = isNegative ? 1 : 0;
+  let missing = decimals;
+  for (; index < text.length; index++) {
+    const code = text.charCodeAt(index);
+    if (code === CODE_POINT) break;
+    units = units * 10 + (code - CODE_ZERO);
+  }
+  for (index++; index < text.length && missing > 0; index++, missing--) {
+    units = units * 10 + (text.charCodeAt(index) - CODE_ZERO);
+  }
+  assertNoFurtherDigits(text, index, decimals);
+  units *= powerOfTen(missing);
+  // Past the safe range the sum may be inexact, but it stays past it: rounding is monotonic.
+  if (units > SAFE_MAX) {
+    throw new DecimalError(`an amount within ±${formatUnits(SAFE_MAX, decimals)}`);
+  }
+  return isNegative && units !== 0 ? -units : units;
+}
+
+/** The largest amount that a bigint field holds: a signed 64-bit number of its smallest unit. */
+export const BIG_UNITS_MAX = 2n ** 63n - 1n;
+
+/** Longer runs of digits are out of range whatever they say; bigint parsing is not linear in them. */
+const BIG_DIGITS_MAX = 40;
+
+/** The text as a bigint of its smallest unit, for staking and gas amounts. */
+export function parseBigUnits(text: string, decimals: number): bigint {
+  if (!isDecimalText(text)) throw new DecimalError(expectedDecimal(decimals));
+  const isNegative = text.charCodeAt(0) === CODE_MINUS;
+  const point = text.indexOf('.');
+  const wholeEnd = point === -1 ? text.length : point;
+  const fractionEnd = Math.min(text.length, wholeEnd + 1 + decimals);
+  assertNoFurtherDigits(text, fractionEnd, decimals);
+  const whole = text.slice(isNegative ? 1 : 0, wholeEnd).replace(/^0+/, '');
+  const fraction = text.slice(wholeEnd + 1, fractionEnd).padEnd(decimals, '0');
+  const magnitude =
+    whole.length > BIG_DIGITS_MAX ? BIG_UNITS_MAX + 1n : BigInt(`${whole}${fraction}`);
+  if (magnitude > BIG_UNITS_MAX) {
+    throw new DecimalError(`an amount within ±${formatUnits(BIG_UNITS_MAX, decimals)}`);
+  }
+  return isNegative ? -magnitude : magnitude;
+}
+
+/** "000" to "999", and the same without their trailing zeros ("0" for none left). */
+const GROUP_PADDED = Array.from({ length: 1000 }, (_, value) => String(value).padStart(3, '0'));
+const GROUP_TRIMMED = GROUP_PADDED.map((text) => text.replace(/0+$/, '') || '0');
+
+/** The digits after the point of a fraction of `decimals` digits, trimmed: three digits a step. */
+function formatFraction(fraction: number, decimals: number): string {
+  const groupCount = Math.ceil(decimals / 3);
+  let rest = fraction * powerOfTen(groupCount * 3 - decimals);
+  let text = '';
+  for (let group = 0; group < groupCount; group++) {
+    const above = Math.floor(rest / 1000);
+    const digits = rest - above * 1000;
+    if (text !== '') text = GROUP_PADDED[digits] + text;
+    else if (digits !== 0) text = GROUP_TRIMMED[digits];
+    rest = above;
+  }
+  return text === '' ? '0' : text;
+}
+
+function formatMagnitude(units: number, decimals: number): string {
+  const scale = powerOfTen(decimals);
+  let whole = Math.floor(units / scale);
+  let fraction = units - whole * scale;
+  if (fraction < 0) {
+    // The quotient of a large amount can round up to the next whole number.
+    whole -= 1;
+    fraction += scale;
+  }
+  return `${whole}.${formatFraction(fraction, decimals)}`;
+}
+
+function formatBigMagnitude(units: bigint, decimals: number): string {
+  const digits = units.toString().padStart(decimals + 1, '0');
+  const fraction = digits.slice(digits.length - decimals).replace(/0+$/, '');
+  return `${digits.slice(0, digits.length - decimals)}.${fraction === '' ? '0' : fraction}`;
+}
+
+/** Plain decimal text, trailing zeros trimmed, always a point and a digit; never "-0.0". */
+export function formatUnits(units: Exact, decimals: number): string {
+  if (typeof units === 'number') {
+    return units < 0 ? `-${formatMagnitude(-units, decimals)}` : formatMagnitude(units, decimals);
+  }
+  const magnitude = formatBigMagnitude(units < 0n ? -units : units, decimals);
+  return units < 0n ? `-${magnitude}` : magnitude;
+}
+
+function narrow(value: bigint): Exact {
+  return value <= SAFE_MAX_BIG && value >= -SAFE_MAX_BIG ? Number(value) : value;
+}
+
+function isSafe(value: number): boolean {
+  return value <= SAFE_MAX && value >= -SAFE_MAX;
+}
+
+export function add(a: Exact, b: Exact): Exact {
+  if (typeof a === 'number' && typeof b === 'number') {
+    const sum = a + b;
+    if (isSafe(sum)) return sum;
+  }
+  return narrow(BigInt(a) + BigInt(b));
+}
+
+export function subtract(a: Exact, b: Exact): Exact {
+  if (typeof a === 'number' && typeof b === 'number') {
+    const difference = a - b;
+    if (isSafe(difference)) return difference;
+  }
+  return narrow(BigInt(a) - BigInt(b));
+}
+
+export function multiply(a: Exact, b: Exact): Exact {
+  if (typeof a === 'number' && typeof b === 'number') {
+    const product = a * b;
+    if (isSafe(product)) return product;
+  }
+  return narrow(BigInt(a) * BigInt(b));
+}
+
+export function negate(value: Exact): Exact {
+  return -value;
+}
+
+/** The larger of the two. */
+export function maximum(a: Exact, b: Exact): Exact {
+  return a >= b ? a : b;
+}
+
+/** The largest whole number that is not above dividend / divisor; the divisor is above 0. */
+export function divideFloor(dividend: Exact, divisor: Exact): Exact {
+  if (typeof dividend === 'number' && typeof divisor === 'number') {
+    return divideFloorNumber(dividend, divisor);
+  }
+  return divideFloorBig(BigInt(dividend), BigInt(divisor));
+}
+
+function divideFloorNumber(dividend: number, divisor: number): number {
+  const quotient = Math.floor(dividend / divisor);
+  // The division may have rounded up to a whole number: then the product is above the dividend.
+  return quotient * divisor > dividend ? quotient - 1 : quotient;
+}
+
+function divideFloorBig(dividend: bigint, divisor: bigint): Exact {
+  const quotient = dividend / divisor;
+  const isBelow = dividend < 0n && quotient * divisor !== dividend;
+  return narrow(isBelow ? quotient - 1n : quotient);
+}
+
+/**
+ * dividend / divisor with `decimals` decimals, as a whole number of 10^-decimals, rounded to the
+ * nearest with ties away from zero; the divisor is above 0.
+ */
+export function divideHalfUp(dividend: Exact, divisor: Exact, decimals: number): Exact {
+  const magnitude =
+    typeof dividend === 'number' && typeof divisor === 'number'
+      ? longDivideHalfUp(Math.abs(dividend), divisor, decimals)
+      : undefined;
+  if (magnitude !== undefined) return dividend < 0 ? -magnitude : magnitude;
+  return divideHalfUpBig(BigInt(dividend), BigInt(divisor), decimals);
+}
+
+/**
+ * Long division, several digits a step, while every intermediate is a safe integer; undefined where
+ * one would not be. Several times cheaper than bigint, and an answer does two for each position.
+ */
+function longDivideHalfUp(dividend: number, divisor: number, decimals: number): number | undefined {
+  let quotient = divideFloorNumber(dividend, divisor);
+  let remainder = dividend - quotient * divisor;
+  let missing = decimals;
+  while (missing > 0) {
+    let step = missing;
+    while (step > 0 && divisor * powerOfTen(step) > SAFE_MAX) step--;
+    if (step === 0) return undefined;
+    remainder *= powerOfTen(step);
+    const digits = divideFloorNumber(remainder, divisor);
+    remainder -= digits * divisor;
+    quotient = quotient * powerOfTen(step) + digits;
+    if (quotient >= SAFE_MAX) return undefined;
+    missing -= step;
+  }
+  return remainder >= divisor - remainder ? quotient + 1 : quotient;
+}
+
+function divideHalfUpBig(dividend: bigint, divisor: bigint, decimals: number): Exact {
+  const scaled = (dividend < 0n ? -dividend : dividend) * 10n ** BigInt(decimals);
+  const magnitude = (2n * scaled + divisor) / (2n * divisor);
+  return narrow(dividend < 0n ? -magnitude : magnitude);
+}
+
+/** The greatest common divisor of two whole numbers above 0, for keeping fractions small. */
+export function greatestCommonDivisor(a: Exact, b: Exact): Exact {
+  let larger = BigInt(a);
+  let smaller = BigInt(b);
+  while (smaller !== 0n) [larger, smaller] = [smaller, larger % smaller];
+  return narrow(larger < 0n ? -larger : larger);
+}

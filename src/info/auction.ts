@@ -1,0 +1,37 @@
+/** `perpDeployAuctionStatus`: timing and gas of the auction for deploying a new contract. */
+
+import { formatUnits } from '../decimal.ts';
+import { STAKE_DECIMALS } from '../event.ts';
+import type { Auction } from '../state/auction.ts';
+import type { RequestType } from './request.ts';
+
+const fields = {};
+
+export const perpDeployAuctionStatus: RequestType<typeof fields> = {
+  type: 'perpDeployAuctionStatus',
+  summary: 'Timing and gas of the deployment auction; null before the first one.',
+  fields,
+  answer({ auction, time }) {
+    if (auction === undefined) return 'null';
+    return (
+      `{"startTimeSeconds":${auction.startTimeSeconds}` +
+      `,"durationSeconds":${auction.durationSeconds}` +
+      `,"startGas":"${formatGas(auction.startGas)}"` +
+      `,"currentGas":"${formatGas(currentGas(auction, time))}"` +
+      `,"endGas":${auction.endGas === undefined ? 'null' : `"${formatGas(auction.endGas)}"`}}`
+    );
+  },
+};
+
+function formatGas(gas: bigint): string {
+  return formatUnits(gas, STAKE_DECIMALS);
+}
+
+/** Falls in a straight line from start to floor, rounded down; once sold, the price it was sold at. */
+function currentGas(auction: Auction, time: number): bigint {
+  if (auction.endGas !== undefined) return auction.endGas;
+  const durationMs = auction.durationSeconds * 1000;
+  const elapsedMs = Math.min(Math.max(time - auction.startTimeSeconds * 1000, 0), durationMs);
+  const scaledFall = (auction.startGas - auction.floorGas) * BigInt(elapsedMs);
+  return (auction.startGas * BigInt(durationMs) - scaledFall) / BigInt(durationMs);
+}

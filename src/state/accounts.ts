@@ -1,0 +1,279 @@
+/**
+ * Accounts and positions: the money of a user on a dex, and what the user holds in its markets.
+ *
+ * An account is a user on one dex. Its positions form a list in the order of the dex's markets; a
+ * position that was closed stays in it with size 0, since its leverage and all-time funding outlive it.
+ */
+
+import { type Address, formatAddress } from '../address.ts';
+import { add, type Exact, formatUnits, subtract } from '../decimal.ts';
+import {
+  describeValue,
+  type EventOf,
+  type LeverageMode,
+  Refusal,
+  readUnits,
+  refusalBelow,
+  USD_DECIMALS,
+} from '../event.ts';
+import { FIRST_ACCOUNT } from './addresses.ts';
+import type { State, StateView } from './state.ts';
+import type { Table } from './table.ts';
+
+/** The columns of an account row. */
+export const ACCOUNT_DEX = 0;
+export const CASH = 1;
+export const ORDER_MARGIN = 2;
+export const COLLATERAL = 3;
+export const FIRST_POSITION = 4;
+export const NEXT_ACCOUNT = 5;
+
+/** The columns of a position row. TERMS packs market, leverage and mode into one whole number. */
+export const TERMS = 0;
+export const NEXT_POSITION = 1;
+export const SIZE = 2;
+export const ENTRY_NOTIONAL = 3;
+export const RAW_USD = 4;
+export const FUNDING_ALL_TIME = 5;
+export const FUNDING_SINCE_OPEN = 6;
+export const FUNDING_SINCE_CHANGE = 7;
+
+const LEVERAGE_DEFAULT = 20;
+
+/** TERMS, from its lowest bit: isolated (1 bit), leverage (10 bits), the market's index (20 bits). */
+export function packTerms(marketIndex: number, leverage: number, mode: LeverageMode): number {
+  return (marketIndex << 11) | (leverage << 1) | (mode === 'isolated' ? 1 : 0);
+}
+
+export function marketOfTerms(terms: number): number {
+  return terms >>> 11;
+}
+
+export function leverageOfTerms(terms: number): number {
+  return (terms >>> 1) & 0x3ff;
+}
+
+export function isIsolatedTerms(terms: number): boolean {
+  return (terms & 1) === 1;
+}
+
+/** The account of an address on a dex, or 0. */
+export function findAccount(state: StateView, addressRow: number, dexIndex: number): number {
+  let account = state.addresses.table.get(addressRow, FIRST_ACCOUNT);
+  while (account !== 0 && state.accounts.get(account, ACCOUNT_DEX) < dexIndex) {
+    account = state.accounts.get(account, NEXT_ACCOUNT);
+  }
+  return account !== 0 && state.accounts.get(account, ACCOUNT_DEX) === dexIndex ? account : 0;
+}
+
+export function findOrAddAccount(state: State, user: Address, dexIndex: number): number {
+  const addressRow = state.addresses.findOrAdd(user);
+  const { accounts } = state;
+  let before = 0;
+  let account = state.addresses.table.get(addressRow, FIRST_ACCOUNT);
+  while (account !== 0 && accounts.get(account, ACCOUNT_DEX) < dexIndex) {
+    before = account;
+    account = accounts.get(account, NEXT_ACCOUNT);
+  }
+  if (account !== 0 && accounts.get(account, ACCOUNT_DEX) === dexIndex) return account;
+  const added = accounts.addRow();
+  accounts.set(added, ACCOUNT_DEX, dexIndex);
+  accounts.set(added, NEXT_ACCOUNT, account);
+  if (before === 0) state.addresses.table.set(addressRow, FIRST_ACCOUNT, added);
+  else accounts.set(before, NEXT_ACCOUNT, added);
+  return added;
+}
+
+/** The account's position in a market, open or closed, or 0 where it never had one. */
+function findPosition(state: State, account: number, marketIndex: number): number {
+  const { positions } = state;
+  let position = state.accounts.get(account, FIRST_POSITION);
+  while (position !== 0) {
+    const found = marketOfTerms(positions.get(position, TERMS));
+    if (found >= marketIndex) return found === marketIndex ? position : 0;
+    position = positions.get(position, NEXT_POSITION);
+  }
+  return 0;
+}
+
+/** The account's position in a market; a new one gets the default leverage, fixed from then on. */
+export function findOrAddPosition(state: State, account: number, marketIndex: number): number {
+  const { positions } = state;
+  let before = 0;
+  let position = state.accounts.get(account, FIRST_POSITION);
+  while (position !== 0) {
+    const found = marketOfTerms(positions.get(position, TERMS));
+    if (found === marketIndex) return position;
+    if (found > marketIndex) break;
+    before = position;
+    position = positions.get(position, NEXT_POSITION);
+  }
+  const added = positions.addRow();
+  positions.set(added, TERMS, defaultTerms(state, marketIndex));
+  positions.set(added, NEXT_POSITION, position);
+  if (before === 0) state.accounts.set(account, FIRST_POSITION, added);
+  else positions.set(before, NEXT_POSITION, added);
+  return added;
+}
+
+function defaultTerms(state: State, marketIndex: number): number {
+  const { tiers, onlyIsolated } = state.markets.markets[marketIndex];
+  const leverage = Math.min(LEVERAGE_DEFAULT, tiers[0].maxLeverage);
+  return packTerms(marketIndex, leverage, onlyIsolated ? 'isolated' : 'cross');
+}
+
+/**
+ * An amount is only stored as a safe integer; one that would not be refuses the block, and the
+ * event's field is named with what it gave (USD in its smallest unit, or text).
+ */
+export function requireStorable(amount: Exact, field: string, given: number | string): number {
+  if (typeof amount === 'number') return amount;
+  const shown = typeof given === 'number' ? formatUnits(given, USD_DECIMALS) : given;
+  throw new Refusal(field, shown, 'a value that keeps every stored amount below 2^53 units');
+}
+
+export function applyTransfer(state: State, { user, dex, amount }: EventOf<'transfer'>): void {
+  const account = findOrAddAccount(state, user, state.markets.requireDex(dex));
+  const cash = add(state.accounts.get(account, CASH), amount);
+  state.accounts.set(account, CASH, requireStorable(cash, 'amount', amount));
+}
+
+export function applyOrderMargin(
+  state: State,
+  { user, dex, amount }: EventOf<'orderMargin'>,
+): void {
+  const account = findOrAddAccount(state, user, state.markets.requireDex(dex));
+  state.accounts.set(account, ORDER_MARGIN, amount);
+}
+
+export function applyCollateral(state: State, { user, dex, amount }: EventOf<'collateral'>): void {
+  const account = findOrAddAccount(state, user, state.markets.requireDex(dex));
+  state.accounts.set(account, COLLATERAL, amount);
+}
+
+export function applyLeverage(state: State, event: EventOf<'leverage'>): void {
+  const { user, coin, mode, value } = event;
+  const marketIndex = state.markets.requireMarket(coin);
+  const { dexIndex, onlyIsolated, tiers } = state.markets.markets[marketIndex];
+  if (mode === 'cross' && onlyIsolated) {
+    throw new Refusal('mode', mode, `isolated, the only mode of ${coin}`);
+  }
+  if (value > tiers[0].maxLeverage) {
+    throw new Refusal('value', value, `a whole number from 1 to ${tiers[0].maxLeverage}`);
+  }
+  const account = findOrAddAccount(state, user, dexIndex);
+  const position = findOrAddPosition(state, account, marketIndex);
+  const modeNow = isIsolatedTerms(state.positions.get(position, TERMS)) ? 'isolated' : 'cross';
+  if (mode !== modeNow && state.positions.get(position, SIZE) !== 0) {
+    throw new Refusal('mode', mode, `${modeNow} while the position is open`);
+  }
+  state.positions.set(position, TERMS, packTerms(marketIndex, value, mode));
+}
+
+/** The row of an open position that the user has in a market; refuses where there is none. */
+function requireOpenPosition(state: State, user: Address, marketIndex: number, field: string) {
+  const { dexIndex, coin } = state.markets.markets[marketIndex];
+  const account = findAccount(state, state.addresses.find(user), dexIndex);
+  const position = account === 0 ? 0 : findPosition(state, account, marketIndex);
+  if (position === 0 || state.positions.get(position, SIZE) === 0) {
+    throw new Refusal(field, formatAddress(user), `a user with an open position in ${coin}`);
+  }
+  return { account, position };
+}
+
+export function applyIsolatedMargin(state: State, event: EventOf<'isolatedMargin'>): void {
+  const { user, coin, amount } = event;
+  const marketIndex = state.markets.requireMarket(coin);
+  const { account, position } = requireOpenPosition(state, user, marketIndex, 'user');
+  if (!isIsolatedTerms(state.positions.get(position, TERMS))) {
+    throw new Refusal('coin', coin, 'a coin in which the position is isolated');
+  }
+  const cash = subtract(state.accounts.get(account, CASH), amount);
+  const rawUsd = add(state.positions.get(position, RAW_USD), amount);
+  state.accounts.set(account, CASH, requireStorable(cash, 'amount', amount));
+  state.positions.set(position, RAW_USD, requireStorable(rawUsd, 'amount', amount));
+}
+
+export function applyFunding(state: State, { coin, payments }: EventOf<'funding'>): void {
+  const marketIndex = state.markets.requireMarket(coin);
+  let index = 0;
+  try {
+    for (; index < payments.length; index++) pay(state, marketIndex, payments[index]);
+  } catch (error) {
+    throw error instanceof Refusal ? refusalBelow(`payments[${index}]`, error) : error;
+  }
+}
+
+const FUNDING_COLUMNS = [FUNDING_ALL_TIME, FUNDING_SINCE_OPEN, FUNDING_SINCE_CHANGE];
+
+function pay(state: State, marketIndex: number, payment: EventOf<'funding'>['payments'][0]): void {
+  const { user, amount } = payment;
+  const { positions, accounts } = state;
+  const { account, position } = requireOpenPosition(state, user, marketIndex, '[0]');
+  if (isIsolatedTerms(positions.get(position, TERMS))) {
+    const rawUsd = subtract(positions.get(position, RAW_USD), amount);
+    positions.set(position, RAW_USD, requireStorable(rawUsd, '[1]', amount));
+  } else {
+    const cash = subtract(accounts.get(account, CASH), amount);
+    accounts.set(account, CASH, requireStorable(cash, '[1]', amount));
+  }
+  for (const column of FUNDING_COLUMNS) {
+    const paid = add(positions.get(position, column), amount);
+    positions.set(position, column, requireStorable(paid, '[1]', amount));
+  }
+}
+
+/** A closed position keeps its leverage and all-time funding, nothing else. */
+export function clearPosition(positions: Table, position: number): void {
+  positions.set(position, SIZE, 0);
+  positions.set(position, ENTRY_NOTIONAL, 0);
+  positions.set(position, RAW_USD, 0);
+  positions.set(position, FUNDING_SINCE_OPEN, 0);
+  positions.set(position, FUNDING_SINCE_CHANGE, 0);
+}
+
+export function applyAccount(state: State, event: EventOf<'account'>): void {
+  const dexIndex = state.markets.requireDex(event.dex);
+  const account = findOrAddAccount(state, event.user, dexIndex);
+  state.accounts.set(account, CASH, event.rawUsd);
+  const { positions } = state;
+  let position = state.accounts.get(account, FIRST_POSITION);
+  for (; position !== 0; position = positions.get(position, NEXT_POSITION)) {
+    clearPosition(positions, position);
+  }
+  let index = 0;
+  try {
+    for (; index < event.positions.length; index++) {
+      setPosition(state, { account, dexIndex, given: event.positions[index] });
+    }
+  } catch (error) {
+    throw error instanceof Refusal ? refusalBelow(`positions[${index}]`, error) : error;
+  }
+}
+
+interface GivenPosition {
+  account: number;
+  dexIndex: number;
+  given: EventOf<'account'>['positions'][0];
+}
+
+function setPosition(state: State, { account, dexIndex, given }: GivenPosition): void {
+  const { positions, markets } = state;
+  const { coin, szi, entryNtl, leverage, cumFunding } = given;
+  const marketIndex = markets.requireMarket(coin);
+  const market = markets.markets[marketIndex];
+  if (market.dexIndex !== dexIndex) {
+    throw new Refusal('coin', coin, `a coin of dex ${describeValue(markets.dexes[dexIndex].name)}`);
+  }
+  const size = readUnits('szi', szi, market.sizeDecimals);
+  if (size === 0) throw new Refusal('szi', szi, 'a size that is not 0');
+  const position = findOrAddPosition(state, account, marketIndex);
+  if (positions.get(position, SIZE) !== 0) throw new Refusal('coin', coin, 'each coin once');
+  positions.set(position, TERMS, packTerms(marketIndex, leverage.value, leverage.type));
+  positions.set(position, SIZE, size);
+  positions.set(position, ENTRY_NOTIONAL, entryNtl);
+  positions.set(position, RAW_USD, leverage.rawUsd);
+  positions.set(position, FUNDING_ALL_TIME, cumFunding.allTime);
+  positions.set(position, FUNDING_SINCE_OPEN, cumFunding.sinceOpen);
+  positions.set(position, FUNDING_SINCE_CHANGE, cumFunding.sinceChange);
+}

@@ -1,0 +1,34 @@
+/** The auction for deploying a new contract: a price in gas that falls from start to floor. */
+
+import { formatUnits } from '../decimal.ts';
+import { type EventOf, Refusal, STAKE_DECIMALS } from '../event.ts';
+
+/** Replaced whole by each event. Gas is in its smallest unit. */
+export interface Auction {
+  readonly startTimeSeconds: number;
+  readonly durationSeconds: number;
+  readonly startGas: bigint;
+  readonly floorGas: bigint;
+  /** Undefined while the auction runs. */
+  readonly endGas: bigint | undefined;
+}
+
+export function startAuction(event: EventOf<'deployAuction'>): Auction {
+  if (event.floorGas > event.startGas) {
+    const startGas = formatUnits(event.startGas, STAKE_DECIMALS);
+    const floorGas = formatUnits(event.floorGas, STAKE_DECIMALS);
+    throw new Refusal('floorGas', floorGas, `at most startGas, ${startGas}`);
+  }
+  return { ...event, endGas: undefined };
+}
+
+export function endAuction(
+  auction: Auction | undefined,
+  { endGas }: EventOf<'deployAuctionEnd'>,
+): Auction {
+  if (auction === undefined || auction.endGas !== undefined) {
+    const given = formatUnits(endGas, STAKE_DECIMALS);
+    throw new Refusal('endGas', given, 'a running auction, and none runs');
+  }
+  return { ...auction, endGas };
+}

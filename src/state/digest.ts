@@ -1,0 +1,160 @@
+/**
+ * The bytes that `stateDigest` hashes: the logical state, in an order that depends only on the
+ * ledger. Links between rows, free rows, indexes and spare capacity are not part of it.
+ *
+ * Layout, all numbers little-endian doubles (f64), texts as length (f64) and UTF-16 code units (f64):
+ *
+ *   height, time
+ *   dex count, then each dex: name, full name, deployer ("" for none)
+ *   market count, then each market: coin, dex index, size decimals, only isolated (0 or 1), mark
+ *     price, tier count, then each tier: lower bound, max leverage
+ *   address count, then each address in order of first appearance: its four words;
+ *     its accounts in dex order, each: 1, dex index, cash, order margin, collateral;
+ *       its positions in market order, each: 2, terms, size, entry notional, raw USD, funding
+ *       all-time, since open, since change;
+ *     its delegations in order of creation, each: 3, the validator's place in the list of
+ *       addresses, amount as text, locked until
+ *   auction: 0 before the first; else 1, start, duration, start gas, floor gas, end gas ("" for none)
+ */
+
+import {
+  ACCOUNT_DEX,
+  CASH,
+  COLLATERAL,
+  ENTRY_NOTIONAL,
+  FIRST_POSITION,
+  FUNDING_ALL_TIME,
+  FUNDING_SINCE_CHANGE,
+  FUNDING_SINCE_OPEN,
+  NEXT_ACCOUNT,
+  NEXT_POSITION,
+  ORDER_MARGIN,
+  RAW_USD,
+  SIZE,
+  TERMS,
+} from './accounts.ts';
+import { FIRST_ACCOUNT, FIRST_DELEGATION } from './addresses.ts';
+import { delegatedAmount, LOCKED_UNTIL, NEXT_DELEGATION, VALIDATOR } from './staking.ts';
+import type { StateView } from './state.ts';
+
+const MARK_ACCOUNT = 1;
+const MARK_POSITION = 2;
+const MARK_DELEGATION = 3;
+
+const CHUNK_BYTES = 65_536;
+
+/** Collects doubles and hands them out in chunks; a chunk is valid until the next one is asked for. */
+class ByteSink {
+  readonly #view = new DataView(new ArrayBuffer(CHUNK_BYTES));
+  #length = 0;
+  readonly #full: Uint8Array[] = [];
+
+  number(value: number): void {
+    this.#view.setFloat64(this.#length, value, true);
+    this.#length += 8;
+    if (this.#length === CHUNK_BYTES) this.#cut();
+  }
+
+  text(value: string): void {
+    this.number(value.length);
+    for (let index = 0; index < value.length; index++) this.number(value.charCodeAt(index));
+  }
+
+  #cut(): void {
+    this.#full.push(new Uint8Array(this.#view.buffer.slice(0, this.#length)));
+    this.#length = 0;
+  }
+
+  /** The chunks that are full, and with `isLast` what is left. */
+  take(isLast = false): Uint8Array[] {
+    if (isLast && this.#length > 0) this.#cut();
+    return this.#full.splice(0);
+  }
+}
+
+export function* digestBytes(state: StateView): Generator<Uint8Array> {
+  const sink = new ByteSink();
+  sink.number(state.height);
+  sink.number(state.time);
+  putDexes(sink, state);
+  putMarkets(sink, state);
+  sink.number(state.addresses.table.rowCount - 1);
+  for (let row = 1; row < state.addresses.table.rowCount; row++) {
+    putAddress(sink, state, row);
+    yield* sink.take();
+  }
+  putAuction(sink, state);
+  yield* sink.take(true);
+}
+
+function putDexes(sink: ByteSink, { markets }: StateView): void {
+  sink.number(markets.dexes.length);
+  for (const { name, fullName, deployer } of markets.dexes) {
+    sink.text(name);
+    sink.text(fullName);
+    sink.text(deployer ?? '');
+  }
+}
+
+function putMarkets(sink: ByteSink, { markets }: StateView): void {
+  sink.number(markets.markets.length);
+  markets.markets.forEach((market, index) => {
+    sink.text(market.coin);
+    sink.number(market.dexIndex);
+    sink.number(market.sizeDecimals);
+    sink.number(market.onlyIsolated ? 1 : 0);
+    sink.number(markets.markPrice(index));
+    sink.number(market.tiers.length);
+    for (const { lowerBound, maxLeverage } of market.tiers) {
+      sink.number(lowerBound);
+      sink.number(maxLeverage);
+    }
+  });
+}
+
+function putAddress(sink: ByteSink, state: StateView, row: number): void {
+  const { word0, word1, word2, word3 } = state.addresses.addressOf(row);
+  for (const word of [word0, word1, word2, word3]) sink.number(word);
+  let account = state.addresses.table.get(row, FIRST_ACCOUNT);
+  for (; account !== 0; account = state.accounts.get(account, NEXT_ACCOUNT)) {
+    putAccount(sink, state, account);
+  }
+  let delegation = state.addresses.table.get(row, FIRST_DELEGATION);
+  for (; delegation !== 0; delegation = state.delegations.get(delegation, NEXT_DELEGATION)) {
+    sink.number(MARK_DELEGATION);
+    sink.number(state.delegations.get(delegation, VALIDATOR));
+    sink.text(delegatedAmount(state, delegation).toString());
+    sink.number(state.delegations.get(delegation, LOCKED_UNTIL));
+  }
+}
+
+const ACCOUNT_COLUMNS = [ACCOUNT_DEX, CASH, ORDER_MARGIN, COLLATERAL];
+const POSITION_COLUMNS = [
+  TERMS,
+  SIZE,
+  ENTRY_NOTIONAL,
+  RAW_USD,
+  FUNDING_ALL_TIME,
+  FUNDING_SINCE_OPEN,
+  FUNDING_SINCE_CHANGE,
+];
+
+function putAccount(sink: ByteSink, state: StateView, account: number): void {
+  sink.number(MARK_ACCOUNT);
+  for (const column of ACCOUNT_COLUMNS) sink.number(state.accounts.get(account, column));
+  let position = state.accounts.get(account, FIRST_POSITION);
+  for (; position !== 0; position = state.positions.get(position, NEXT_POSITION)) {
+    sink.number(MARK_POSITION);
+    for (const column of POSITION_COLUMNS) sink.number(state.positions.get(position, column));
+  }
+}
+
+function putAuction(sink: ByteSink, { auction }: StateView): void {
+  sink.number(auction === undefined ? 0 : 1);
+  if (auction === undefined) return;
+  sink.number(auction.startTimeSeconds);
+  sink.number(auction.durationSeconds);
+  sink.text(auction.startGas.toString());
+  sink.text(auction.floorGas.toString());
+  sink.text(auction.endGas?.toString() ?? '');
+}

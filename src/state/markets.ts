@@ -1,0 +1,247 @@
+/**
+ * Perp dexes and their markets: names, margin tiers, mark prices.
+ *
+ * Definitions are few and rarely change, so they are objects that an event replaces whole; mark
+ * prices change all the time and live in a table.
+ */
+
+import { formatAddress } from '../address.ts';
+import {
+  add,
+  divideFloor,
+  type Exact,
+  formatUnits,
+  greatestCommonDivisor,
+  multiply,
+} from '../decimal.ts';
+import { type EventOf, Refusal, readUnits, refusalBelow, USD_DECIMALS } from '../event.ts';
+import { Table } from './table.ts';
+
+export interface Dex {
+  readonly name: string;
+  readonly fullName: string;
+  /** In lower case; undefined for the first dex, which nobody deployed. */
+  readonly deployer: string | undefined;
+}
+
+/** A margin tier as an event gives it. */
+export interface TierTerms {
+  readonly lowerBound: number;
+  readonly maxLeverage: number;
+}
+
+/**
+ * The maintenance margin of a position value x in this tier is x / (2 * maxLeverage) - deduction.
+ * The deduction joins the tiers without a step: a fraction in lowest terms, never rounded.
+ */
+export interface MarginTier extends TierTerms {
+  readonly deductionNumerator: Exact;
+  readonly deductionDenominator: Exact;
+}
+
+export interface MarketTerms {
+  readonly coin: string;
+  /** The place of its dex in the list of dexes. */
+  readonly dexIndex: number;
+  readonly sizeDecimals: number;
+  readonly tiers: readonly TierTerms[];
+  readonly onlyIsolated: boolean;
+}
+
+export interface Market extends MarketTerms {
+  readonly priceDecimals: number;
+  readonly tiers: readonly MarginTier[];
+}
+
+const FIRST_DEX: Dex = { name: '', fullName: '', deployer: undefined };
+const TIER_COUNT_MAX = 100;
+/** A position packs its market's index into 20 bits. */
+const MARKET_COUNT_MAX = 2 ** 20;
+
+/** The column of a mark price; a market's row is its index plus one. */
+const MARK_PRICE = 0;
+
+/** deduction(i) = deduction(i-1) + lowerBound(i) * (1 / 2m(i) - 1 / 2m(i-1)), with m = maxLeverage */
+function addDeduction(previous: MarginTier, terms: TierTerms): MarginTier {
+  const stepNumerator = multiply(terms.lowerBound, previous.maxLeverage - terms.maxLeverage);
+  const stepDenominator = 2 * terms.maxLeverage * previous.maxLeverage;
+  const numerator = add(
+    multiply(previous.deductionNumerator, stepDenominator),
+    multiply(stepNumerator, previous.deductionDenominator),
+  );
+  const denominator = multiply(previous.deductionDenominator, stepDenominator);
+  const divisor = greatestCommonDivisor(numerator, denominator);
+  return {
+    ...terms,
+    deductionNumerator: divideFloor(numerator, divisor),
+    deductionDenominator: divideFloor(denominator, divisor),
+  };
+}
+
+export function createMarket(terms: MarketTerms): Market {
+  const tiers: MarginTier[] = [];
+  for (const { lowerBound, maxLeverage } of terms.tiers) {
+    const previous = tiers.at(-1);
+    const tier = { lowerBound, maxLeverage };
+    tiers.push(
+      previous === undefined
+        ? { ...tier, deductionNumerator: 0, deductionDenominator: 1 }
+        : addDeduction(previous, tier),
+    );
+  }
+  return { ...terms, tiers, priceDecimals: USD_DECIMALS - terms.sizeDecimals };
+}
+
+function checkTiers(tiers: readonly TierTerms[]): void {
+  if (tiers.length === 0 || tiers.length > TIER_COUNT_MAX) {
+    throw new Refusal('marginTiers', tiers, `1 to ${TIER_COUNT_MAX} tiers`);
+  }
+  tiers.forEach(({ lowerBound }, index) => {
+    const isFirst = index === 0;
+    if (isFirst ? lowerBound === 0 : lowerBound > tiers[index - 1].lowerBound) return;
+    const shown = formatUnits(lowerBound, USD_DECIMALS);
+    const expected = isFirst ? '0.0 in the first tier' : 'more than the lowerBound before it';
+    throw new Refusal(`marginTiers[${index}].lowerBound`, shown, expected);
+  });
+}
+
+/** On dex "xyz" a coin is "xyz:NAME", on the first dex it has no colon. */
+function checkCoinOfDex(coin: string, dex: string): void {
+  const colon = coin.indexOf(':');
+  const prefix = colon === -1 ? '' : coin.slice(0, colon);
+  if (prefix === dex) return;
+  throw new Refusal('coin', coin, dex === '' ? 'a coin without a colon' : `${dex}:NAME`);
+}
+
+export class MarketBook {
+  readonly #dexes: Dex[];
+  readonly #markets: Market[];
+  readonly #marks: Table;
+  #dexCountCommitted: number;
+  #marketCountCommitted: number;
+  /** What the current block's events replaced, oldest first. */
+  readonly #replaced: { index: number; market: Market }[] = [];
+  readonly #indexByDex = new Map<string, number>();
+  readonly #indexByCoin = new Map<string, number>();
+
+  constructor(dexes: Dex[] = [FIRST_DEX], markets: Market[] = [], marks = new Table()) {
+    this.#dexes = dexes;
+    this.#markets = markets;
+    this.#marks = marks;
+    this.#dexCountCommitted = dexes.length;
+    this.#marketCountCommitted = markets.length;
+    for (const [index, { name }] of dexes.entries()) this.#indexByDex.set(name, index);
+    for (const [index, { coin }] of markets.entries()) this.#indexByCoin.set(coin, index);
+  }
+
+  get dexes(): readonly Dex[] {
+    return this.#dexes;
+  }
+
+  /** In order of their first `market` event. */
+  get markets(): readonly Market[] {
+    return this.#markets;
+  }
+
+  /** The mark prices, for a snapshot. */
+  get marks(): Table {
+    return this.#marks;
+  }
+
+  markPrice(marketIndex: number): number {
+    return this.#marks.get(marketIndex + 1, MARK_PRICE);
+  }
+
+  findDex(name: string): number | undefined {
+    return this.#indexByDex.get(name);
+  }
+
+  requireDex(name: string): number {
+    const index = this.#indexByDex.get(name);
+    if (index === undefined) throw new Refusal('dex', name, 'a known dex');
+    return index;
+  }
+
+  requireMarket(coin: string): number {
+    const index = this.#indexByCoin.get(coin);
+    if (index === undefined) throw new Refusal('coin', coin, 'a known coin');
+    return index;
+  }
+
+  applyPerpDex({ dex, fullName, deployer }: EventOf<'perpDex'>): void {
+    if (this.#indexByDex.has(dex)) throw new Refusal('dex', dex, 'a new dex');
+    this.#indexByDex.set(dex, this.#dexes.length);
+    this.#dexes.push({ name: dex, fullName, deployer: formatAddress(deployer) });
+  }
+
+  applyMarket(event: EventOf<'market'>): void {
+    const dexIndex = this.requireDex(event.dex);
+    checkCoinOfDex(event.coin, event.dex);
+    checkTiers(event.marginTiers);
+    const index = this.#putMarket({
+      coin: event.coin,
+      dexIndex,
+      sizeDecimals: event.szDecimals,
+      tiers: event.marginTiers,
+      onlyIsolated: event.onlyIsolated,
+    });
+    this.#setMark('markPx', index, event.markPx);
+  }
+
+  /** Adds the market, or replaces the terms of one that is there; returns its index. */
+  #putMarket(terms: MarketTerms): number {
+    const index = this.#indexByCoin.get(terms.coin);
+    if (index !== undefined) {
+      const market = this.#markets[index];
+      if (terms.sizeDecimals !== market.sizeDecimals) {
+        throw new Refusal('szDecimals', terms.sizeDecimals, `${market.sizeDecimals}, as at first`);
+      }
+      this.#replaced.push({ index, market });
+      this.#markets[index] = createMarket(terms);
+      return index;
+    }
+    if (this.#markets.length === MARKET_COUNT_MAX) {
+      throw new Refusal('coin', terms.coin, `at most ${MARKET_COUNT_MAX} markets`);
+    }
+    this.#indexByCoin.set(terms.coin, this.#markets.length);
+    this.#marks.addRow();
+    return this.#markets.push(createMarket(terms)) - 1;
+  }
+
+  applyMarks({ prices }: EventOf<'marks'>): void {
+    for (const { coin, price } of prices) {
+      const index = this.#indexByCoin.get(coin);
+      if (index === undefined) throw new Refusal(`prices.${coin}`, price, 'a known coin');
+      try {
+        this.#setMark(coin, index, price);
+      } catch (error) {
+        throw error instanceof Refusal ? refusalBelow('prices', error) : error;
+      }
+    }
+  }
+
+  #setMark(field: string, marketIndex: number, text: unknown): void {
+    const price = readUnits(field, text, this.#markets[marketIndex].priceDecimals);
+    if (price <= 0) throw new Refusal(field, text, 'a price above 0');
+    this.#marks.set(marketIndex + 1, MARK_PRICE, price);
+  }
+
+  commit(): void {
+    this.#dexCountCommitted = this.#dexes.length;
+    this.#marketCountCommitted = this.#markets.length;
+    this.#replaced.length = 0;
+    this.#marks.commit();
+  }
+
+  rollback(): void {
+    for (const { index, market } of this.#replaced.reverse()) this.#markets[index] = market;
+    this.#replaced.length = 0;
+    for (const { name } of this.#dexes.splice(this.#dexCountCommitted)) {
+      this.#indexByDex.delete(name);
+    }
+    for (const { coin } of this.#markets.splice(this.#marketCountCommitted)) {
+      this.#indexByCoin.delete(coin);
+    }
+    this.#marks.rollback();
+  }
+}

@@ -1,0 +1,138 @@
+/**
+ * A snapshot of the state: a short description in JSON, and the tables' own bytes (doubles,
+ * little-endian). Whoever loads one reads the description, asks it for the tables' cells, and reads
+ * each table straight into them.
+ *
+ * The shell adds a checksum around it all and refuses bytes that do not match: what is decoded here
+ * is what was encoded.
+ */
+
+import { AddressBook } from './addresses.ts';
+import type { Auction } from './auction.ts';
+import { createMarket, type Dex, MarketBook, type MarketTerms } from './markets.ts';
+import type { State, StateView } from './state.ts';
+import { Table } from './table.ts';
+
+/** Goes up whenever the bytes change their meaning: an older snapshot is then rebuilt, not read. */
+const FORMAT = 1;
+
+const TABLE_NAMES = ['addresses', 'marks', 'accounts', 'positions', 'delegations'] as const;
+type TableName = (typeof TABLE_NAMES)[number];
+
+export interface SnapshotDescription {
+  format: number;
+  height: number;
+  time: number;
+  dexes: { name: string; fullName: string; deployer: string | null }[];
+  markets: MarketTerms[];
+  /** Gas as decimal text of its smallest unit, since JSON has no bigint. */
+  auction: Record<keyof Auction, number | string | null> | null;
+  rowCounts: Record<TableName, number>;
+}
+
+function tablesOf(state: StateView) {
+  return {
+    addresses: state.addresses.table,
+    marks: state.markets.marks,
+    accounts: state.accounts,
+    positions: state.positions,
+    delegations: state.delegations,
+  };
+}
+
+function describe(state: StateView): SnapshotDescription {
+  const tables = tablesOf(state);
+  const { auction, markets } = state;
+  return {
+    format: FORMAT,
+    height: state.height,
+    time: state.time,
+    dexes: markets.dexes.map((dex) => ({ ...dex, deployer: dex.deployer ?? null })),
+    markets: markets.markets.map(({ coin, dexIndex, sizeDecimals, tiers, onlyIsolated }) => ({
+      coin,
+      dexIndex,
+      sizeDecimals,
+      tiers: tiers.map(({ lowerBound, maxLeverage }) => ({ lowerBound, maxLeverage })),
+      onlyIsolated,
+    })),
+    auction:
+      auction === undefined
+        ? null
+        : {
+            ...auction,
+            startGas: auction.startGas.toString(),
+            floorGas: auction.floorGas.toString(),
+            endGas: auction.endGas?.toString() ?? null,
+          },
+    rowCounts: {
+      addresses: tables.addresses.rowCount,
+      marks: tables.marks.rowCount,
+      accounts: tables.accounts.rowCount,
+      positions: tables.positions.rowCount,
+      delegations: tables.delegations.rowCount,
+    },
+  };
+}
+
+export interface EncodedSnapshot {
+  readonly description: Uint8Array;
+  /** Views of the tables' cells, valid until the next block. */
+  readonly tables: readonly Uint8Array[];
+}
+
+export function encodeSnapshot(state: StateView): EncodedSnapshot {
+  const tables = tablesOf(state);
+  return {
+    description: new TextEncoder().encode(JSON.stringify(describe(state))),
+    tables: TABLE_NAMES.map((name) => bytesOf(tables[name].cells)),
+  };
+}
+
+function bytesOf({ buffer, byteOffset, byteLength }: Float64Array): Uint8Array {
+  return new Uint8Array(buffer, byteOffset, byteLength);
+}
+
+export function decodeDescription(bytes: Uint8Array): SnapshotDescription {
+  const description = JSON.parse(new TextDecoder().decode(bytes)) as SnapshotDescription;
+  if (description.format === FORMAT) return description;
+  throw new Error(`the snapshot has format ${description.format}, expected ${FORMAT}`);
+}
+
+/** An empty table for each in the snapshot, and the bytes that its cells are to be read into. */
+export function allocateTables(description: SnapshotDescription) {
+  const tables = {} as Record<TableName, Table>;
+  for (const name of TABLE_NAMES) tables[name] = new Table(description.rowCounts[name]);
+  return { tables, targets: TABLE_NAMES.map((name) => bytesOf(tables[name].cells)) };
+}
+
+function decodeAuction(auction: SnapshotDescription['auction']): Auction | undefined {
+  if (auction === null) return undefined;
+  return {
+    startTimeSeconds: Number(auction.startTimeSeconds),
+    durationSeconds: Number(auction.durationSeconds),
+    startGas: BigInt(auction.startGas ?? 0),
+    floorGas: BigInt(auction.floorGas ?? 0),
+    endGas: auction.endGas === null ? undefined : BigInt(auction.endGas),
+  };
+}
+
+/** The state, once the tables' cells have been read. */
+export function decodeState(
+  description: SnapshotDescription,
+  tables: Record<TableName, Table>,
+): State {
+  const dexes: Dex[] = description.dexes.map((dex) => ({
+    ...dex,
+    deployer: dex.deployer ?? undefined,
+  }));
+  return {
+    height: description.height,
+    time: description.time,
+    addresses: new AddressBook(tables.addresses),
+    markets: new MarketBook(dexes, description.markets.map(createMarket), tables.marks),
+    accounts: tables.accounts,
+    positions: tables.positions,
+    delegations: tables.delegations,
+    auction: decodeAuction(description.auction),
+  };
+}

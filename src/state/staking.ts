@@ -1,0 +1,144 @@
+/**
+ * Delegations: what users have staked with validators. Each user's form a list in order of creation;
+ * one that is emptied leaves it, and its row is used again.
+ */
+
+import { type Address, formatAddress } from '../address.ts';
+import { BIG_UNITS_MAX, formatUnits } from '../decimal.ts';
+import { type EventOf, Refusal, STAKE_DECIMALS } from '../event.ts';
+import { FIRST_DELEGATION, LAST_DELEGATION } from './addresses.ts';
+import type { State, StateView } from './state.ts';
+
+/** The columns of a delegation row. The amount is 64 bits wide: two cells of 32. */
+export const VALIDATOR = 0;
+const AMOUNT_HIGH = 1;
+const AMOUNT_LOW = 2;
+export const LOCKED_UNTIL = 3;
+export const NEXT_DELEGATION = 4;
+const PREVIOUS_DELEGATION = 5;
+
+/** Row 0 holds no delegation; its link starts the list of rows that are free. */
+const FREE_ROWS = 0;
+
+const LOCK_MS = 86_400_000;
+
+type DelegationEvent = EventOf<'delegate'>;
+
+export function delegatedAmount(state: StateView, row: number): bigint {
+  const high = BigInt(state.delegations.get(row, AMOUNT_HIGH));
+  return (high << 32n) | BigInt(state.delegations.get(row, AMOUNT_LOW));
+}
+
+function setAmount(state: State, row: number, amount: bigint): void {
+  state.delegations.set(row, AMOUNT_HIGH, Number(amount >> 32n));
+  state.delegations.set(row, AMOUNT_LOW, Number(amount & 0xffff_ffffn));
+}
+
+/** The delegation of a user to a validator, or 0. */
+function findDelegation(state: State, user: Address, validator: Address): number {
+  const userRow = state.addresses.find(user);
+  const validatorRow = state.addresses.find(validator);
+  if (userRow === 0 || validatorRow === 0) return 0;
+  let row = state.addresses.table.get(userRow, FIRST_DELEGATION);
+  while (row !== 0 && state.delegations.get(row, VALIDATOR) !== validatorRow) {
+    row = state.delegations.get(row, NEXT_DELEGATION);
+  }
+  return row;
+}
+
+function takeFreeRow(state: State): number {
+  const { delegations } = state;
+  const row = delegations.get(FREE_ROWS, NEXT_DELEGATION);
+  if (row === 0) return delegations.addRow();
+  delegations.set(FREE_ROWS, NEXT_DELEGATION, delegations.get(row, NEXT_DELEGATION));
+  return row;
+}
+
+/** Adds a delegation at the end of the user's list. */
+function addDelegation(state: State, user: Address, validator: Address): number {
+  const { addresses, delegations } = state;
+  const userRow = addresses.findOrAdd(user);
+  const validatorRow = addresses.findOrAdd(validator);
+  const row = takeFreeRow(state);
+  const last = addresses.table.get(userRow, LAST_DELEGATION);
+  delegations.set(row, VALIDATOR, validatorRow);
+  delegations.set(row, NEXT_DELEGATION, 0);
+  delegations.set(row, PREVIOUS_DELEGATION, last);
+  if (last === 0) addresses.table.set(userRow, FIRST_DELEGATION, row);
+  else delegations.set(last, NEXT_DELEGATION, row);
+  addresses.table.set(userRow, LAST_DELEGATION, row);
+  return row;
+}
+
+function removeDelegation(state: State, user: Address, row: number): void {
+  const { addresses, delegations } = state;
+  const userRow = addresses.find(user);
+  const next = delegations.get(row, NEXT_DELEGATION);
+  const previous = delegations.get(row, PREVIOUS_DELEGATION);
+  if (previous === 0) addresses.table.set(userRow, FIRST_DELEGATION, next);
+  else delegations.set(previous, NEXT_DELEGATION, next);
+  if (next === 0) addresses.table.set(userRow, LAST_DELEGATION, previous);
+  else delegations.set(next, PREVIOUS_DELEGATION, previous);
+  delegations.set(row, NEXT_DELEGATION, delegations.get(FREE_ROWS, NEXT_DELEGATION));
+  delegations.set(FREE_ROWS, NEXT_DELEGATION, row);
+}
+
+/** Adds to the amount; a sum that no longer fits 64 bits refuses the block. */
+function addAmount(state: State, row: number, amount: bigint): void {
+  const sum = delegatedAmount(state, row) + amount;
+  if (sum > BIG_UNITS_MAX) {
+    const limit = formatUnits(BIG_UNITS_MAX, STAKE_DECIMALS);
+    const expected = `an amount that keeps the delegation within ${limit}`;
+    throw new Refusal('amount', formatUnits(amount, STAKE_DECIMALS), expected);
+  }
+  setAmount(state, row, sum);
+}
+
+function requireDelegation(state: State, { user, validator }: DelegationEvent): number {
+  const row = findDelegation(state, user, validator);
+  if (row !== 0) return row;
+  const expected = `a validator that ${formatAddress(user)} has delegated to`;
+  throw new Refusal('validator', formatAddress(validator), expected);
+}
+
+export function applyDelegate(state: State, event: EventOf<'delegate'>, time: number): void {
+  const { user, validator, amount } = event;
+  const found = findDelegation(state, user, validator);
+  const row = found === 0 ? addDelegation(state, user, validator) : found;
+  if (found === 0) setAmount(state, row, 0n);
+  addAmount(state, row, amount);
+  state.delegations.set(row, LOCKED_UNTIL, time + LOCK_MS);
+}
+
+export function applyUndelegate(state: State, event: EventOf<'undelegate'>, time: number): void {
+  const row = requireDelegation(state, event);
+  const lockedUntil = state.delegations.get(row, LOCKED_UNTIL);
+  if (time < lockedUntil) {
+    const expected = `a delegation unlocked at ${time}, not one locked until ${lockedUntil}`;
+    throw new Refusal('validator', formatAddress(event.validator), expected);
+  }
+  const rest = delegatedAmount(state, row) - event.amount;
+  if (rest < 0n) {
+    const delegated = formatUnits(delegatedAmount(state, row), STAKE_DECIMALS);
+    const given = formatUnits(event.amount, STAKE_DECIMALS);
+    throw new Refusal('amount', given, `at most ${delegated}, what is delegated`);
+  }
+  if (rest === 0n) removeDelegation(state, event.user, row);
+  else setAmount(state, row, rest);
+}
+
+export function applyDelegationReward(state: State, event: EventOf<'delegationReward'>): void {
+  addAmount(state, requireDelegation(state, event), event.amount);
+}
+
+export function applyDelegation(state: State, event: EventOf<'delegation'>): void {
+  const { user, validator, amount, lockedUntilTimestamp } = event;
+  const found = findDelegation(state, user, validator);
+  if (amount === 0n) {
+    if (found !== 0) removeDelegation(state, user, found);
+    return;
+  }
+  const row = found === 0 ? addDelegation(state, user, validator) : found;
+  setAmount(state, row, amount);
+  state.delegations.set(row, LOCKED_UNTIL, lockedUntilTimestamp);
+}

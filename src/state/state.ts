@@ -1,0 +1,150 @@
+/**
+ * The fold: blocks in, state out. A block applies whole or not at all: everything that its events
+ * write is journaled, and a refusal undoes it.
+ */
+
+import {
+  type Block,
+  BlockError,
+  type EventOf,
+  type EventRecord,
+  type EventType,
+  Refusal,
+} from '../event.ts';
+import {
+  applyAccount,
+  applyCollateral,
+  applyFunding,
+  applyIsolatedMargin,
+  applyLeverage,
+  applyOrderMargin,
+  applyTransfer,
+} from './accounts.ts';
+import { AddressBook } from './addresses.ts';
+import { type Auction, endAuction, startAuction } from './auction.ts';
+import { applyFill } from './fills.ts';
+import { MarketBook } from './markets.ts';
+import {
+  applyDelegate,
+  applyDelegation,
+  applyDelegationReward,
+  applyUndelegate,
+} from './staking.ts';
+import { Table } from './table.ts';
+
+/** Only the fold writes to it; everyone else is handed a `StateView`. */
+export interface State {
+  height: number;
+  /** Milliseconds; the time of the block at `height`. */
+  time: number;
+  readonly addresses: AddressBook;
+  readonly markets: MarketBook;
+  readonly accounts: Table;
+  readonly positions: Table;
+  readonly delegations: Table;
+  auction: Auction | undefined;
+}
+
+export type TableView = Pick<Table, 'get' | 'rowCount' | 'cells'>;
+
+/** The state as answers, digests and snapshots see it. */
+export interface StateView {
+  readonly height: number;
+  readonly time: number;
+  readonly addresses: Pick<AddressBook, 'find' | 'addressOf'> & { readonly table: TableView };
+  readonly markets: Pick<MarketBook, 'dexes' | 'markets' | 'markPrice' | 'findDex'> & {
+    readonly marks: TableView;
+  };
+  readonly accounts: TableView;
+  readonly positions: TableView;
+  readonly delegations: TableView;
+  readonly auction: Auction | undefined;
+}
+
+/** An empty ledger: height 0, time 0, and the first dex. */
+export function createState(): State {
+  return {
+    height: 0,
+    time: 0,
+    addresses: new AddressBook(),
+    markets: new MarketBook(),
+    accounts: new Table(),
+    positions: new Table(),
+    delegations: new Table(),
+    auction: undefined,
+  };
+}
+
+/** Applies the next block, or throws a BlockError and leaves the state as it was. */
+export function applyBlock(state: State, block: Block): void {
+  checkIsNext(state, block);
+  const auctionBefore = state.auction;
+  let index = 0;
+  try {
+    for (; index < block.events.length; index++) applyEvent(state, block.events[index], block.time);
+  } catch (error) {
+    rollback(state);
+    state.auction = auctionBefore;
+    if (!(error instanceof Refusal)) throw error;
+    throw new BlockError({ height: block.height, index, type: block.events[index].type }, error);
+  }
+  commit(state);
+  state.height = block.height;
+  state.time = block.time;
+}
+
+function checkIsNext(state: State, { height, time }: Block): void {
+  if (height !== state.height + 1) {
+    const expected = `${state.height + 1}, the next height`;
+    throw new BlockError({ height }, new Refusal('height', height, expected));
+  }
+  if (time < state.time) {
+    const expected = `${state.time} or later, the time of the block before`;
+    throw new BlockError({ height }, new Refusal('time', time, expected));
+  }
+}
+
+/** What each kind of event does. `time` is the block's: the state's is still the one before. */
+const APPLIERS: { [T in EventType]: (state: State, fields: EventOf<T>, time: number) => void } = {
+  perpDex: (state, fields) => state.markets.applyPerpDex(fields),
+  market: (state, fields) => state.markets.applyMarket(fields),
+  marks: (state, fields) => state.markets.applyMarks(fields),
+  account: applyAccount,
+  transfer: applyTransfer,
+  orderMargin: applyOrderMargin,
+  collateral: applyCollateral,
+  leverage: applyLeverage,
+  fill: applyFill,
+  isolatedMargin: applyIsolatedMargin,
+  funding: applyFunding,
+  delegate: applyDelegate,
+  undelegate: applyUndelegate,
+  delegationReward: applyDelegationReward,
+  delegation: applyDelegation,
+  deployAuction: (state, fields) => {
+    state.auction = startAuction(fields);
+  },
+  deployAuctionEnd: (state, fields) => {
+    state.auction = endAuction(state.auction, fields);
+  },
+};
+
+function applyEvent<T extends EventType>(state: State, event: EventRecord<T>, time: number): void {
+  APPLIERS[event.type](state, event.fields, time);
+}
+
+function commit(state: State): void {
+  state.addresses.commit();
+  state.markets.commit();
+  state.accounts.commit();
+  state.positions.commit();
+  state.delegations.commit();
+}
+
+function rollback(state: State): void {
+  state.addresses.rollback();
+  state.markets.rollback();
+  state.accounts.rollback();
+  state.positions.rollback();
+  state.delegations.rollback();
+}

@@ -1,0 +1,65 @@
+/**
+ * Runs every check in order, each within its time budget: the linter, then the suites of tests. One
+ * that fails or runs over does not stop the others, so that one run shows all that is wrong.
+ *
+ *   node build/test/run.js [suite ...]
+ */
+
+import { spawn } from 'node:child_process';
+import { existsSync, readdirSync } from 'node:fs';
+import path from 'node:path';
+
+const TESTS = import.meta.dirname;
+
+interface Suite {
+  name: string;
+  budgetSeconds: number;
+  command: string[];
+}
+
+/** A suite of tests: every *.test.js below a folder of build/test. */
+function testSuite(name: string, budgetSeconds: number, folder = name): Suite {
+  const root = path.join(TESTS, folder);
+  const files = existsSync(root)
+    ? readdirSync(root, { recursive: true, encoding: 'utf8' })
+        .filter((file) => file.endsWith('.test.js'))
+        .map((file) => path.join(root, file))
+    : [];
+  if (files.length === 0) throw new Error(`the suite ${name} has no tests`);
+  const options = ['--enable-source-maps', '--test', '--test-reporter=spec'];
+  return { name, budgetSeconds, command: [process.execPath, ...options, ...files.sort()] };
+}
+
+const SUITES: Suite[] = [
+  { name: 'lint', budgetSeconds: 60, command: ['npm', 'run', '--silent', 'lint'] },
+];
+
+function runSuite({ name, budgetSeconds, command }: Suite): Promise<boolean> {
+  console.log(`\n== ${name} (at most ${budgetSeconds} s)`);
+  const startedMs = Date.now();
+  const [program, ...args] = command;
+  return new Promise((resolve) => {
+    const child = spawn(program, args, { stdio: 'inherit', detached: true });
+    const timer = setTimeout(() => {
+      console.log(`== ${name}: over its budget of ${budgetSeconds} s, stopped`);
+      // The group, so that no process that a test started is left behind.
+      if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
+    }, budgetSeconds * 1000);
+    child.on('exit', (code) => {
+      clearTimeout(timer);
+      const seconds = ((Date.now() - startedMs) / 1000).toFixed(1);
+      console.log(`== ${name}: ${code === 0 ? 'passed' : 'FAILED'} in ${seconds} s`);
+      resolve(code === 0);
+    });
+  });
+}
+
+const wanted = process.argv.slice(2);
+const failed: string[] = [];
+const chosen = SUITES.filter(({ name }) => wanted.length === 0 || wanted.includes(name));
+for (const suite of chosen) {
+  if (!(await runSuite(suite))) failed.push(suite.name);
+}
+console.log(`\nsuites: ${chosen.length - failed.length} passed, ${failed.length} failed`);
+if (failed.length > 0) console.log(`failed: ${failed.join(', ')}`);
+process.exitCode = failed.length === 0 ? 0 : 1;
