@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { test } from 'node:test';
+import { parseBlock } from '../../src/event.ts';
+import { answerQuestion } from '../../src/info/registry.ts';
+import { applyBlock, createState } from '../../src/state/state.ts';
+import { VECTORS } from '../paths.ts';
+
+interface Vector {
+  name: string;
+  block: unknown;
+  query: unknown;
+  expected: unknown;
+}
+
+/** Recorded as doubles with their noise: these two are compared to 1e-9 of their size. */
+const RATIOS = new Set(['returnOnEquity', 'liquidationPx']);
+const RATIO_TOLERANCE = 1e-9;
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null;
+}
+
+function isSameRatio(recorded: unknown, ours: unknown): boolean {
+  if (typeof recorded !== 'string' || typeof ours !== 'string') return recorded === ours;
+  const difference = Math.abs(Number(recorded) - Number(ours));
+  return difference <= RATIO_TOLERANCE * Math.abs(Number(recorded));
+}
+
+/** Compares the part of the answer that was recorded, and returns how many figures that were. */
+function compareRecorded(where: string, recorded: unknown, ours: unknown): number {
+  if (!isObject(recorded)) {
+    const field = where.slice(where.lastIndexOf('.') + 1);
+    if (RATIOS.has(field)) assert.ok(isSameRatio(recorded, ours), `${where}: ${recorded}, ${ours}`);
+    else assert.equal(ours, recorded, where);
+    return 1;
+  }
+  assert.ok(isObject(ours), where);
+  if (Array.isArray(recorded)) assert.equal(Object.keys(ours).length, recorded.length, where);
+  return Object.keys(recorded).reduce(
+    (count, key) => count + compareRecorded(`${where}.${key}`, recorded[key], ours[key]),
+    0,
+  );
+}
+
+let figureCount = 0;
+
+for (const file of readdirSync(VECTORS).sort()) {
+  const vector = JSON.parse(readFileSync(path.join(VECTORS, file), 'utf8')) as Vector;
+  test(`the recorded figures of ${vector.name} reproduce`, () => {
+    const state = createState();
+    applyBlock(state, parseBlock(JSON.stringify(vector.block)));
+    const answer = JSON.parse(answerQuestion(state, vector.query));
+    figureCount += compareRecorded(vector.name, vector.expected, answer);
+  });
+}
+
+test('the vectors hold as many figures as were recorded', () => {
+  assert.equal(figureCount, 1406);
+});
