@@ -122,20 +122,24 @@ function defaultTerms(state: State, marketIndex: number): number {
   return packTerms(marketIndex, leverage, onlyIsolated ? 'isolated' : 'cross');
 }
 
-/**
- * An amount is only stored as a safe integer; one that would not be refuses the block, and the
- * event's field is named with what it gave (USD in its smallest unit, or text).
- */
-export function requireStorable(amount: Exact, field: string, given: number | string): number {
+/** The field of an event that changes an amount, and what it gave: USD in its smallest unit, or text. */
+export interface Cause {
+  readonly field: string;
+  readonly given: number | string;
+}
+
+/** An amount is only stored as a safe integer; one that would not be refuses the block. */
+export function requireStorable(amount: Exact, name: string, { field, given }: Cause): number {
   if (typeof amount === 'number') return amount;
   const shown = typeof given === 'number' ? formatUnits(given, USD_DECIMALS) : given;
-  throw new Refusal(field, shown, 'a value that keeps every stored amount below 2^53 units');
+  throw new Refusal(field, shown, `a value that keeps the ${name} within ±2^53 units`);
 }
 
 export function applyTransfer(state: State, { user, dex, amount }: EventOf<'transfer'>): void {
   const account = findOrAddAccount(state, user, state.markets.requireDex(dex));
   const cash = add(state.accounts.get(account, CASH), amount);
-  state.accounts.set(account, CASH, requireStorable(cash, 'amount', amount));
+  const cause = { field: 'amount', given: amount };
+  state.accounts.set(account, CASH, requireStorable(cash, 'cash', cause));
 }
 
 export function applyOrderMargin(
@@ -190,8 +194,9 @@ export function applyIsolatedMargin(state: State, event: EventOf<'isolatedMargin
   }
   const cash = subtract(state.accounts.get(account, CASH), amount);
   const rawUsd = add(state.positions.get(position, RAW_USD), amount);
-  state.accounts.set(account, CASH, requireStorable(cash, 'amount', amount));
-  state.positions.set(position, RAW_USD, requireStorable(rawUsd, 'amount', amount));
+  const cause = { field: 'amount', given: amount };
+  state.accounts.set(account, CASH, requireStorable(cash, 'cash', cause));
+  state.positions.set(position, RAW_USD, requireStorable(rawUsd, 'rawUsd', cause));
 }
 
 export function applyFunding(state: State, { coin, payments }: EventOf<'funding'>): void {
@@ -210,16 +215,17 @@ function pay(state: State, marketIndex: number, payment: EventOf<'funding'>['pay
   const { user, amount } = payment;
   const { positions, accounts } = state;
   const { account, position } = requireOpenPosition(state, user, marketIndex, '[0]');
+  const cause = { field: '[1]', given: amount };
   if (isIsolatedTerms(positions.get(position, TERMS))) {
     const rawUsd = subtract(positions.get(position, RAW_USD), amount);
-    positions.set(position, RAW_USD, requireStorable(rawUsd, '[1]', amount));
+    positions.set(position, RAW_USD, requireStorable(rawUsd, 'rawUsd', cause));
   } else {
     const cash = subtract(accounts.get(account, CASH), amount);
-    accounts.set(account, CASH, requireStorable(cash, '[1]', amount));
+    accounts.set(account, CASH, requireStorable(cash, 'cash', cause));
   }
   for (const column of FUNDING_COLUMNS) {
     const paid = add(positions.get(position, column), amount);
-    positions.set(position, column, requireStorable(paid, '[1]', amount));
+    positions.set(position, column, requireStorable(paid, 'cumFunding', cause));
   }
 }
 

@@ -62,11 +62,12 @@ export function applyFill(state: State, event: EventOf<'fill'>): void {
   };
   trade(holding, event.side === 'B' ? size : -size, price);
   payFrom(holding, event.fee);
-  const store = (amount: Exact) => requireStorable(amount, 'sz', event.sz);
-  state.accounts.set(account, CASH, store(holding.cash));
-  state.positions.set(position, RAW_USD, store(holding.rawUsd));
-  state.positions.set(position, ENTRY_NOTIONAL, store(holding.entryNotional));
-  state.positions.set(position, SIZE, store(holding.size));
+  const cause = { field: 'sz', given: event.sz };
+  const store = (amount: Exact, name: string) => requireStorable(amount, name, cause);
+  state.accounts.set(account, CASH, store(holding.cash, 'cash'));
+  state.positions.set(position, RAW_USD, store(holding.rawUsd, 'rawUsd'));
+  state.positions.set(position, ENTRY_NOTIONAL, store(holding.entryNotional, 'entryNtl'));
+  state.positions.set(position, SIZE, store(holding.size, 'szi'));
   state.positions.set(position, FUNDING_SINCE_CHANGE, 0);
   if (holding.wasOpened || holding.size === 0) state.positions.set(position, FUNDING_SINCE_OPEN, 0);
 }
