@@ -227,7 +227,8 @@ class Fields {
     for (const name in this.#source) {
       if (this.#taken.includes(name)) continue;
       const fields = this.#taken.join(', ');
-      throw new Refusal(name, this.#source[name], `no such field, only ${fields}`);
+      const shown = name === '' ? '(empty)' : name; // an empty field would stand for the object itself
+      throw new Refusal(shown, this.#source[name], `no such field, only ${fields}`);
     }
   }
 }
