@@ -211,7 +211,7 @@ export class MarketBook {
   applyMarks({ prices }: EventOf<'marks'>): void {
     for (const { coin, price } of prices) {
       const index = this.#indexByCoin.get(coin);
-      if (index === undefined) throw new Refusal(`prices.${coin}`, price, 'a known coin');
+      if (index === undefined) throw new Refusal('prices', coin, 'a known coin');
       try {
         this.#setMark(coin, index, price);
       } catch (error) {
