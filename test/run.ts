@@ -32,6 +32,7 @@ function testSuite(name: string, budgetSeconds: number, folder = name): Suite {
 
 const SUITES: Suite[] = [
   { name: 'lint', budgetSeconds: 60, command: ['npm', 'run', '--silent', 'lint'] },
+  testSuite('state', 60),
   testSuite('info', 60),
 ];
 
