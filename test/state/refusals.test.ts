@@ -190,6 +190,15 @@ test('an auction that never began cannot end', () => {
   });
 });
 
+test('a block that is tried again and again leaves nothing behind, not even in the indexes', () => {
+  const end = { type: 'deployAuctionEnd', ...SAMPLES.deployAuctionEnd };
+  const block = parseBlock(nextLine(end, end));
+  for (let attempt = 0; attempt < 1000; attempt++) {
+    assert.throws(() => applyBlock(state, block), BlockError);
+  }
+  assert.equal(hashState(state), hashBefore);
+});
+
 test('a block that makes every table grow is undone too', () => {
   const newcomers = Array.from({ length: 1000 }, (_, index) => `0x${`${index}`.padStart(40, '9')}`);
   const events = newcomers.flatMap((user) => [
