@@ -28,7 +28,7 @@ function formatGas(gas: bigint): string {
 }
 
 /** Falls in a straight line from start to floor, rounded down; once sold, the price it was sold at. */
-function currentGas(auction: Auction, time: number): bigint {
+export function currentGas(auction: Auction, time: number): bigint {
   if (auction.endGas !== undefined) return auction.endGas;
   const durationMs = auction.durationSeconds * 1000;
   const elapsedMs = Math.min(Math.max(time - auction.startTimeSeconds * 1000, 0), durationMs);

@@ -85,7 +85,7 @@ export function findOrAddAccount(state: State, user: Address, dexIndex: number):
 }
 
 /** The account's position in a market, open or closed, or 0 where it never had one. */
-function findPosition(state: State, account: number, marketIndex: number): number {
+export function findPosition(state: StateView, account: number, marketIndex: number): number {
   const { positions } = state;
   let position = state.accounts.get(account, FIRST_POSITION);
   while (position !== 0) {

@@ -1,0 +1,62 @@
+/** New money: users who arrive, users who turn to a further dex, makers who are running low. */
+
+import { accountFigures } from '../../info/figures.ts';
+import { findAccount } from '../../state/accounts.ts';
+import { drawEquity } from './portfolio.ts';
+import { formatUsd, pickUser, type Scene, USD, userAt } from './scene.ts';
+
+const ARRIVAL_CHANCE = 0.25;
+const FURTHER_DEX_CHANCE = 0.05;
+
+/** A maker's equity is kept above this, and above a part of what the maker holds. */
+const MAKER_EQUITY_MIN = 250_000 * USD;
+const MAKER_EXPOSURE_MAX = 6;
+
+export class Arrivals {
+  #nextIndex: number;
+
+  constructor(founderCount: number) {
+    this.#nextIndex = founderCount;
+  }
+
+  step(scene: Scene): void {
+    if (scene.random.chance(ARRIVAL_CHANCE)) this.#welcomeNext(scene);
+    if (scene.random.chance(FURTHER_DEX_CHANCE)) joinDex(scene);
+    restockMaker(scene);
+  }
+
+  /** The next user whom the ledger does not know makes a first deposit. */
+  #welcomeNext({ state, random, roster, draft }: Scene): void {
+    while (this.#nextIndex < roster.userCount) {
+      const index = this.#nextIndex++;
+      const { address, text: user } = roster.user(index);
+      if (state.addresses.find(address) !== 0) continue;
+      const amount = formatUsd(drawEquity(random, roster.roleOf(index)));
+      draft.append({ type: 'transfer', user, dex: '', amount });
+      return;
+    }
+  }
+}
+
+function joinDex(scene: Scene): void {
+  const { state, random, draft } = scene;
+  const row = pickUser(scene);
+  if (row === 0) return;
+  const { name: dex } = random.pick(state.markets.dexes);
+  const amount = formatUsd(drawEquity(random, 'retail'));
+  draft.append({ type: 'transfer', user: userAt(scene, row), dex, amount });
+}
+
+/** Looks at one maker on one dex, in turn, and brings the equity that is missing. */
+function restockMaker({ state, roster, draft }: Scene): void {
+  const { dexes } = state.markets;
+  const turn = state.height % (roster.makers.length * dexes.length);
+  const { address, text: user } = roster.makers[Math.floor(turn / dexes.length)];
+  const dexIndex = turn % dexes.length;
+  const account = findAccount(state, state.addresses.find(address), dexIndex);
+  const { summary } = accountFigures(state, account);
+  const equityMin = Math.max(MAKER_EQUITY_MIN, Number(summary.totalNtlPos) / MAKER_EXPOSURE_MAX);
+  if (summary.accountValue >= equityMin) return;
+  const missing = Math.ceil(2 * equityMin - Number(summary.accountValue));
+  draft.append({ type: 'transfer', user, dex: dexes[dexIndex].name, amount: formatUsd(missing) });
+}

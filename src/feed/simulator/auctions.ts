@@ -1,0 +1,66 @@
+/**
+ * The deployment auction: one after the other, each from a multiple of its duration on. Whether and
+ * when one finds its buyer follows from the seed and its start, so it needs no memory.
+ */
+
+import { formatUnits } from '../../decimal.ts';
+import { STAKE_DECIMALS } from '../../event.ts';
+import { currentGas } from '../../info/auction.ts';
+import type { Auction } from '../../state/auction.ts';
+import { Random } from './random.ts';
+import type { Scene } from './scene.ts';
+
+const FLOOR_GAS = 500n * 10n ** BigInt(STAKE_DECIMALS);
+/** Where the first one starts, and each that follows one nobody bought from. */
+const LOWEST_START_GAS = 2n * FLOOR_GAS;
+
+/** The buyer comes within the auction, or, beyond 1, would have come after it. */
+const SOLD_AFTER_MIN = 0.05;
+const SOLD_AFTER_MAX = 1.4;
+/** The cheapest always sell, the very first among them, so that a short run shows a sale. */
+const CHEAPEST_SOLD_AFTER_MAX = 0.9;
+
+export interface AuctionTerms {
+  readonly seed: string;
+  readonly durationSeconds: number;
+}
+
+function formatGas(gas: bigint): string {
+  return formatUnits(gas, STAKE_DECIMALS);
+}
+
+export function runAuctions(scene: Scene, terms: AuctionTerms): void {
+  const { auction } = scene.state;
+  if (auction === undefined || scene.time >= endMsOf(auction)) startNext(scene, terms);
+  else if (auction.endGas === undefined) sellWhenDue(scene, auction, terms);
+}
+
+function endMsOf({ startTimeSeconds, durationSeconds }: Auction): number {
+  return (startTimeSeconds + durationSeconds) * 1000;
+}
+
+/** From twice the price of the last sale; an auction that nobody bought from ended at its floor. */
+function startNext({ state, time, draft }: Scene, { durationSeconds }: AuctionTerms): void {
+  const { auction } = state;
+  const startGas =
+    auction === undefined ? LOWEST_START_GAS : 2n * (auction.endGas ?? auction.floorGas);
+  const startTimeSeconds = Math.floor(time / 1000 / durationSeconds) * durationSeconds;
+  draft.append({
+    type: 'deployAuction',
+    startTimeSeconds,
+    durationSeconds,
+    startGas: formatGas(startGas),
+    floorGas: formatGas(FLOOR_GAS),
+  });
+}
+
+function sellWhenDue({ time, draft }: Scene, auction: Auction, { seed }: AuctionTerms): void {
+  const { startTimeSeconds, durationSeconds, startGas } = auction;
+  const random = new Random(`${seed}/auction/${startTimeSeconds}`);
+  const isCheapest = startGas === LOWEST_START_GAS;
+  const soldAfterMax = isCheapest ? CHEAPEST_SOLD_AFTER_MAX : SOLD_AFTER_MAX;
+  const soldAfter = random.between(SOLD_AFTER_MIN, soldAfterMax) * durationSeconds;
+  if (time >= (startTimeSeconds + soldAfter) * 1000) {
+    draft.append({ type: 'deployAuctionEnd', endGas: formatGas(currentGas(auction, time)) });
+  }
+}

@@ -1,0 +1,209 @@
+/**
+ * How the ledger starts: dexes and markets, then the users who are there from the beginning, then the
+ * market makers, who hold the other side of everything.
+ *
+ * Each phase adds only what the state does not know yet. So a ledger that is continued passes through
+ * without a trace, and one that was interrupted in its first blocks is completed.
+ */
+
+import { formatUnits, parseUnits } from '../../decimal.ts';
+import { USD_DECIMALS } from '../../event.ts';
+import { marketOfTerms, SIZE, TERMS } from '../../state/accounts.ts';
+import type { StateView, TableView } from '../../state/state.ts';
+import { dexOfCoin, LISTED_DEXES, LISTINGS, type Listing } from './listings.ts';
+import {
+  describeAccount,
+  drawEquity,
+  drawHolding,
+  drawMarkets,
+  drawPositionCount,
+} from './portfolio.ts';
+import { roundPrice } from './prices.ts';
+import type { Random } from './random.ts';
+import type { Participant, Role, Roster } from './roster.ts';
+import { formatUsd, marketsOfDex, type WireEvent, wholeCents } from './scene.ts';
+import { foundingDelegations } from './staking.ts';
+
+export interface Founding {
+  readonly state: StateView;
+  readonly time: number;
+  readonly random: Random;
+  readonly roster: Roster;
+  readonly positionsPerAccount: number | undefined;
+}
+
+const ORDER_MARGIN_CHANCE = 0.2;
+const COLLATERAL_CHANCE = 0.1;
+const FURTHER_DEX_CHANCE = 0.15;
+const OPENING_PRICE_GAP = 0.02;
+const MAKER_EXPOSURE = 3;
+const MAKER_LEVERAGE = 10;
+
+/** In order; a block holds events of one phase, so each sees in the state all that came before. */
+export const PHASES: readonly ((founding: Founding) => Generator<WireEvent>)[] = [
+  foundDexes,
+  foundMarkets,
+  foundUsers,
+  foundMakers,
+];
+
+function* foundDexes({ state, roster }: Founding): Generator<WireEvent> {
+  for (const { dex, fullName } of LISTED_DEXES) {
+    if (state.markets.findDex(dex) !== undefined) continue;
+    yield { type: 'perpDex', dex, fullName, deployer: roster.deployer(dex).text };
+  }
+}
+
+function* foundMarkets({ state, random }: Founding): Generator<WireEvent> {
+  const known = new Set(state.markets.markets.map(({ coin }) => coin));
+  for (const listing of LISTINGS) {
+    if (!known.has(listing.coin)) yield describeListing(random, listing);
+  }
+}
+
+function describeListing(random: Random, listing: Listing): WireEvent {
+  const priceDecimals = USD_DECIMALS - listing.sizeDecimals;
+  const gap = random.between(-OPENING_PRICE_GAP, OPENING_PRICE_GAP);
+  const price = roundPrice(parseUnits(listing.price, priceDecimals) * (1 + gap), priceDecimals);
+  return {
+    type: 'market',
+    dex: dexOfCoin(listing.coin),
+    coin: listing.coin,
+    szDecimals: listing.sizeDecimals,
+    marginTiers: listing.tiers.map(({ lowerBound, maxLeverage }) => ({
+      lowerBound: formatUsd(lowerBound),
+      maxLeverage,
+    })),
+    onlyIsolated: listing.onlyIsolated === true,
+    markPx: formatUnits(price, priceDecimals),
+  };
+}
+
+function isKnown({ state }: Founding, { address }: Participant): boolean {
+  return state.addresses.find(address) !== 0;
+}
+
+function* foundUsers(founding: Founding): Generator<WireEvent> {
+  const { roster, positionsPerAccount } = founding;
+  for (let index = roster.makers.length; index < roster.founderCount; index++) {
+    const user = roster.user(index);
+    if (isKnown(founding, user)) continue;
+    const role = roster.roleOf(index);
+    yield foundAccount(founding, { user: user.text, role, dexIndex: 0 });
+    yield* foundReserves(founding, user.text, role);
+    yield* foundingDelegations(founding, user.text);
+    if (positionsPerAccount === undefined) yield* foundFurtherDexes(founding, user.text, role);
+  }
+}
+
+interface Founder {
+  readonly user: string;
+  readonly role: Role;
+  readonly dexIndex: number;
+}
+
+function foundAccount(founding: Founding, { user, role, dexIndex }: Founder): WireEvent {
+  const { state, random, positionsPerAccount } = founding;
+  const markets = marketsOfDex(state, dexIndex);
+  const equity = drawEquity(random, role);
+  const countWanted = positionsPerAccount ?? drawPositionCount(random, role);
+  const count = Math.min(countWanted, markets.length);
+  const holdings = drawMarkets(random, markets, count).map((marketIndex) =>
+    drawHolding(random, state, { marketIndex, equity: equity / count }),
+  );
+  return describeAccount(random, {
+    user,
+    dex: state.markets.dexes[dexIndex].name,
+    equity,
+    holdings,
+  });
+}
+
+/** Resting orders of some, and what some hold outside the perp account (unified accounts). */
+function* foundReserves({ random }: Founding, user: string, role: Role): Generator<WireEvent> {
+  const equity = drawEquity(random, role);
+  if (random.chance(ORDER_MARGIN_CHANCE)) {
+    const amount = formatUsd(wholeCents(equity * random.between(0.01, 0.2)));
+    yield { type: 'orderMargin', user, dex: '', amount };
+  }
+  if (random.chance(COLLATERAL_CHANCE)) {
+    yield { type: 'collateral', user, dex: '', amount: formatUsd(wholeCents(equity)) };
+  }
+}
+
+function* foundFurtherDexes(founding: Founding, user: string, role: Role): Generator<WireEvent> {
+  const { state, random } = founding;
+  for (let dexIndex = 1; dexIndex < state.markets.dexes.length; dexIndex++) {
+    if (marketsOfDex(state, dexIndex).length === 0) continue;
+    if (random.chance(FURTHER_DEX_CHANCE)) yield foundAccount(founding, { user, role, dexIndex });
+  }
+}
+
+/** Longs less shorts of every market, in its smallest unit. */
+function netSizes({ markets, positions }: { markets: StateView['markets']; positions: TableView }) {
+  const net = new Array<number>(markets.markets.length).fill(0);
+  for (let row = 1; row < positions.rowCount; row++) {
+    net[marketOfTerms(positions.get(row, TERMS))] += positions.get(row, SIZE);
+  }
+  return net;
+}
+
+/** Makers share the other side of what the users hold, so that longs equal shorts everywhere. */
+function* foundMakers(founding: Founding): Generator<WireEvent> {
+  const { state, roster, positionsPerAccount } = founding;
+  const missing = roster.makers.filter((maker) => !isKnown(founding, maker));
+  const net = positionsPerAccount === undefined ? netSizes(state) : [];
+  for (const [place, { text: user }] of missing.entries()) {
+    if (positionsPerAccount !== undefined) {
+      yield foundAccount(founding, { user, role: 'maker', dexIndex: 0 });
+      continue;
+    }
+    const shares = net.map((size) => shareOf(-size, place, missing.length));
+    for (const [dexIndex] of state.markets.dexes.entries()) {
+      yield foundMaker(founding, { user, dexIndex, sizes: shares });
+    }
+  }
+}
+
+/** A whole share of a whole amount; the first ones are one larger where it does not divide evenly. */
+function shareOf(amount: number, place: number, count: number): number {
+  const magnitude = Math.abs(amount);
+  const share = Math.floor(magnitude / count) + (place < magnitude % count ? 1 : 0);
+  return amount < 0 ? -share : share;
+}
+
+interface FoundedMaker {
+  readonly user: string;
+  readonly dexIndex: number;
+  /** By market. */
+  readonly sizes: readonly number[];
+}
+
+function foundMaker(founding: Founding, { user, dexIndex, sizes }: FoundedMaker): WireEvent {
+  const { state, random } = founding;
+  const holdings = marketsOfDex(state, dexIndex)
+    .filter((marketIndex) => sizes[marketIndex] !== 0)
+    .map((marketIndex) => ({
+      ...drawHolding(random, state, { marketIndex, equity: 0 }),
+      size: sizes[marketIndex],
+    }))
+    .map(asMakerHolding);
+  const exposure = holdings.reduce(
+    (sum, { size, markPrice }) => sum + Math.abs(size) * markPrice,
+    0,
+  );
+  const equity = Math.max(drawEquity(random, 'maker'), Math.ceil(exposure / MAKER_EXPOSURE));
+  return describeAccount(random, {
+    user,
+    dex: state.markets.dexes[dexIndex].name,
+    equity,
+    holdings,
+  });
+}
+
+/** Makers are cross wherever they may be. */
+function asMakerHolding(holding: ReturnType<typeof drawHolding>): ReturnType<typeof drawHolding> {
+  const { market } = holding;
+  const leverage = Math.min(MAKER_LEVERAGE, market.tiers[0].maxLeverage);
+  return { ...holding, leverage, mode: market.onlyIsolated ? 'isolated' : 'cross' };
+}

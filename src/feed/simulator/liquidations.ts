@@ -1,0 +1,76 @@
+/**
+ * Liquidations: accounts are looked through in turn, a bounded number in each block, and what has
+ * fallen below its maintenance margin is closed against the market makers.
+ */
+
+import { add, multiply } from '../../decimal.ts';
+import { accountFigures, type PositionFigures } from '../../info/figures.ts';
+import { CASH, NEXT_ACCOUNT, ORDER_MARGIN } from '../../state/accounts.ts';
+import { FIRST_ACCOUNT } from '../../state/addresses.ts';
+import { fillOrder } from './matching.ts';
+import { type Actor, actorOf, formatUsd, type Scene } from './scene.ts';
+
+const USERS_PER_BLOCK = 64;
+
+export class LiquidationPatrol {
+  #nextRow = 1;
+
+  step(scene: Scene): void {
+    const { table } = scene.state.addresses;
+    const count = Math.min(USERS_PER_BLOCK, table.rowCount - 1);
+    for (let visited = 0; visited < count && !scene.draft.isFull; visited++) {
+      if (this.#nextRow >= table.rowCount) this.#nextRow = 1;
+      inspectUser(scene, this.#nextRow);
+      this.#nextRow++;
+    }
+  }
+}
+
+function inspectUser(scene: Scene, addressRow: number): void {
+  const { state } = scene;
+  let account = state.addresses.table.get(addressRow, FIRST_ACCOUNT);
+  for (; account !== 0; account = state.accounts.get(account, NEXT_ACCOUNT)) {
+    inspectAccount(scene, addressRow, account);
+  }
+}
+
+function inspectAccount(scene: Scene, addressRow: number, account: number): void {
+  const { state, roster, draft } = scene;
+  const figures = accountFigures(state, account);
+  const { crossSummary, crossMaintenanceMargin, collateral } = figures;
+  const isCrossLost = add(crossSummary.accountValue, collateral) < crossMaintenanceMargin;
+  const lost = figures.positions.filter((position) =>
+    position.isIsolated ? isIsolatedLost(position) : isCrossLost,
+  );
+  const hasCross = figures.positions.some(({ isIsolated }) => !isIsolated);
+  const shortfall = hasCross ? 0 : -state.accounts.get(account, CASH);
+  if (lost.length === 0 && shortfall <= 0) return;
+  const actor = actorOf(scene, addressRow, account);
+  // Makers act many times in a block, and bring new money before it comes to this.
+  const isMaker = roster.isMaker(actor.user);
+  if (!isMaker && !draft.claim(addressRow)) return;
+  if (lost.length > 0) closePositions(scene, actor, lost);
+  else coverShortfall(scene, actor, shortfall);
+}
+
+/** By the rate of the position's tier; the deduction of a higher tier is left to the liquidator. */
+function isIsolatedLost({ marginUsed, maxLeverage, value }: PositionFigures): boolean {
+  return multiply(marginUsed, 2 * maxLeverage) < value;
+}
+
+function closePositions(scene: Scene, actor: Actor, lost: readonly PositionFigures[]): void {
+  const { state, draft } = scene;
+  const { user, dex, account } = actor;
+  if (state.accounts.get(account, ORDER_MARGIN) !== 0) {
+    draft.append({ type: 'orderMargin', user, dex, amount: formatUsd(0) });
+  }
+  for (const { market, size } of lost) {
+    const marketIndex = state.markets.markets.indexOf(market);
+    fillOrder(scene, { user, marketIndex, isBuy: size < 0, size: Math.abs(size) });
+  }
+}
+
+/** What a liquidation left below zero is made good by the exchange's insurance fund. */
+function coverShortfall({ draft }: Scene, { user, dex }: Actor, shortfall: number): void {
+  draft.append({ type: 'transfer', user, dex, amount: formatUsd(shortfall) });
+}

@@ -1,0 +1,34 @@
+/** Once in a while the exchange gives a market new margin tiers. */
+
+import { formatUnits } from '../../decimal.ts';
+import type { TierTerms } from '../../state/markets.ts';
+import { formatUsd, type Scene, USD } from './scene.ts';
+
+const CHANGE_CHANCE = 1 / 250;
+const ADDED_LOWER_BOUND = 2_000_000 * USD;
+
+export function changeTiers({ state, random, draft }: Scene): void {
+  if (!random.chance(CHANGE_CHANCE)) return;
+  const index = random.below(state.markets.markets.length);
+  const { coin, dexIndex, sizeDecimals, priceDecimals, tiers, onlyIsolated } =
+    state.markets.markets[index];
+  draft.append({
+    type: 'market',
+    dex: state.markets.dexes[dexIndex].name,
+    coin,
+    szDecimals: sizeDecimals,
+    marginTiers: reviseTiers(tiers).map(({ lowerBound, maxLeverage }) => ({
+      lowerBound: formatUsd(lowerBound),
+      maxLeverage,
+    })),
+    onlyIsolated,
+    markPx: formatUnits(state.markets.markPrice(index), priceDecimals),
+  });
+}
+
+/** The highest tier goes; a market with only one gets a second. */
+function reviseTiers(tiers: readonly TierTerms[]): readonly TierTerms[] {
+  if (tiers.length > 1) return tiers.slice(0, -1);
+  const maxLeverage = Math.ceil(tiers[0].maxLeverage / 2);
+  return [...tiers, { lowerBound: ADDED_LOWER_BOUND, maxLeverage }];
+}

@@ -1,0 +1,133 @@
+/**
+ * What each part of the exchange works with while a block is made, and the block as it grows.
+ *
+ * Everything in a block is decided from the state before it. That is sound because a user acts once
+ * in a block: market makers alone take part in many trades, and a trade is always valid.
+ */
+
+import { formatAddress } from '../../address.ts';
+import { formatUnits } from '../../decimal.ts';
+import { type EventType, USD_DECIMALS } from '../../event.ts';
+import { ACCOUNT_DEX, NEXT_ACCOUNT } from '../../state/accounts.ts';
+import { FIRST_ACCOUNT } from '../../state/addresses.ts';
+import type { StateView } from '../../state/state.ts';
+import type { Random } from './random.ts';
+import type { Roster } from './roster.ts';
+
+/** A block is closed at this size: well below what any ledger takes, whatever its last event adds. */
+const BLOCK_BYTES_FULL = 200 * 1024;
+
+/** An event as the line spells it; the parser checks it, as it checks everybody's. */
+export interface WireEvent {
+  readonly type: EventType;
+  readonly [field: string]: unknown;
+}
+
+export class BlockDraft {
+  readonly #texts: string[] = [];
+  readonly #acted = new Set<number>();
+  #byteCount = 0;
+
+  append(event: WireEvent): void {
+    const text = JSON.stringify(event); // All of it ASCII: a character is a byte.
+    this.#texts.push(text);
+    this.#byteCount += text.length + 1;
+  }
+
+  get isEmpty(): boolean {
+    return this.#texts.length === 0;
+  }
+
+  get isFull(): boolean {
+    return this.#byteCount >= BLOCK_BYTES_FULL;
+  }
+
+  /** True for the first who asks on behalf of a user: that one decides what the user does. */
+  claim(addressRow: number): boolean {
+    if (this.#acted.has(addressRow)) return false;
+    this.#acted.add(addressRow);
+    return true;
+  }
+
+  formatLine(height: number, time: number): string {
+    return `{"height":${height},"time":${time},"events":[${this.#texts.join(',')}]}`;
+  }
+}
+
+export interface Scene {
+  /** As the block before left it. */
+  readonly state: StateView;
+  /** The time of the block that is being made. */
+  readonly time: number;
+  readonly random: Random;
+  readonly roster: Roster;
+  readonly draft: BlockDraft;
+}
+
+/** A user's account on one dex. */
+export interface Actor {
+  readonly user: string;
+  readonly account: number;
+  readonly dexIndex: number;
+  readonly dex: string;
+}
+
+const PICK_ATTEMPTS = 8;
+/** How often a user with accounts on further dexes turns to the next one. */
+const NEXT_DEX_CHANCE = 0.35;
+
+export function userAt({ state }: Scene, addressRow: number): string {
+  return formatAddress(state.addresses.addressOf(addressRow));
+}
+
+/** The row of a user who is not a market maker and has not acted yet, claimed; 0 for none found. */
+export function pickUser(scene: Scene): number {
+  const { state, random, roster, draft } = scene;
+  const { table } = state.addresses;
+  for (let attempt = 0; attempt < PICK_ATTEMPTS; attempt++) {
+    const row = 1 + random.below(table.rowCount - 1);
+    if (table.get(row, FIRST_ACCOUNT) === 0 || roster.isMaker(userAt(scene, row))) continue;
+    if (draft.claim(row)) return row;
+  }
+  return 0;
+}
+
+/** One of the accounts of a user who has not acted yet. */
+export function pickActor(scene: Scene): Actor | undefined {
+  const { state, random } = scene;
+  const row = pickUser(scene);
+  if (row === 0) return undefined;
+  let account = state.addresses.table.get(row, FIRST_ACCOUNT);
+  for (;;) {
+    const next = state.accounts.get(account, NEXT_ACCOUNT);
+    if (next === 0 || !random.chance(NEXT_DEX_CHANCE)) break;
+    account = next;
+  }
+  return actorOf(scene, row, account);
+}
+
+export function actorOf(scene: Scene, addressRow: number, account: number): Actor {
+  const { state } = scene;
+  const dexIndex = state.accounts.get(account, ACCOUNT_DEX);
+  const dex = state.markets.dexes[dexIndex].name;
+  return { user: userAt(scene, addressRow), account, dexIndex, dex };
+}
+
+/** The indexes of a dex's markets. */
+export function marketsOfDex({ markets }: StateView, dexIndex: number): number[] {
+  return [...markets.markets.keys()].filter(
+    (index) => markets.markets[index].dexIndex === dexIndex,
+  );
+}
+
+export function formatUsd(micros: number): string {
+  return formatUnits(micros, USD_DECIMALS);
+}
+
+export const USD = 1_000_000;
+const CENT = 10_000;
+
+/** People move whole cents. */
+export function wholeCents(micros: number): number {
+  return Math.floor(micros / CENT) * CENT;
+}
