@@ -11,7 +11,7 @@ import { AddressBook } from './addresses.ts';
 import type { Auction } from './auction.ts';
 import { createMarket, type Dex, MarketBook, type MarketTerms } from './markets.ts';
 import type { State, StateView } from './state.ts';
-import { Table } from './table.ts';
+import { ROW_BYTES, Table } from './table.ts';
 
 /** Goes up whenever the bytes change their meaning: an older snapshot is then rebuilt, not read. */
 const FORMAT = 1;
@@ -96,6 +96,14 @@ export function decodeDescription(bytes: Uint8Array): SnapshotDescription {
   const description = JSON.parse(new TextDecoder().decode(bytes)) as SnapshotDescription;
   if (description.format === FORMAT) return description;
   throw new Error(`the snapshot has format ${description.format}, expected ${FORMAT}`);
+}
+
+/** The bytes of all tables together. */
+export function tableBytes({ rowCounts }: SnapshotDescription): number {
+  const rows = TABLE_NAMES.map((name) => rowCounts[name]);
+  const isSound = rows.every((count) => Number.isSafeInteger(count) && count >= 1);
+  if (!isSound) throw new Error('the snapshot has tables without rows');
+  return rows.reduce((sum, count) => sum + count, 0) * ROW_BYTES;
 }
 
 /** An empty table for each in the snapshot, and the bytes that its cells are to be read into. */

@@ -11,6 +11,7 @@
  */
 
 const ROW_CELLS = 8;
+export const ROW_BYTES = ROW_CELLS * Float64Array.BYTES_PER_ELEMENT;
 
 const ROWS_MIN = 64;
 

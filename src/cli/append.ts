@@ -1,0 +1,113 @@
+/** `perpinfo append`: NDJSON blocks into the ledger of a data directory. */
+
+import { createReadStream, statSync } from 'node:fs';
+import { addAbortSignal, type Readable } from 'node:stream';
+import { UsageError } from '../config.ts';
+import { appendLines } from '../feed/ndjson.ts';
+import { openEmbeddedLedgerWriter } from '../ledger/embedded.ts';
+import type { LedgerWriter } from '../ledger/ledger.ts';
+import { SnapshotFolder } from '../ledger/snapshots.ts';
+import { restoreReplica } from '../replica.ts';
+import type { Call, Command } from './command.ts';
+import { reportRestore } from './restore.ts';
+
+const settings = ['data', 'snapshotEvery', 'snapshotKeep', 'blockBytesMax'] as const;
+type AppendCall = Call<(typeof settings)[number]>;
+
+const FILE_CHUNK_BYTES = 1 << 20;
+
+export const append: Command<(typeof settings)[number]> = {
+  name: 'append',
+  summary: 'Appends NDJSON blocks to the ledger, and makes the ledger where there is none.',
+  positional: {
+    usage: '[FILE]',
+    help: 'the blocks, one JSON object a line (default: standard input)',
+    required: false,
+  },
+  settings,
+  details:
+    'Prints "durable HEIGHT" on standard output each time all blocks up to HEIGHT are on the disk.\n' +
+    'Stops at the first bad block with its line and the reason, and exit code 1; the blocks before\n' +
+    'it are kept. One process at a time may write to a ledger.',
+  example: 'perpinfo simulate --blocks 1000 | perpinfo append --data ./data',
+  async run(call) {
+    const input = openInput(call.positionals[0]);
+    const ledger = await openEmbeddedLedgerWriter(call.settings.data);
+    try {
+      await appendTo(ledger, input, call);
+    } finally {
+      await ledger.close();
+    }
+  },
+};
+
+interface Input {
+  readonly stream: Readable;
+  /** Undefined where nobody knows: standard input. */
+  readonly totalBytes: number | undefined;
+}
+
+function openInput(file: string | undefined): Input {
+  if (file === undefined) return { stream: process.stdin, totalBytes: undefined };
+  const stat = statSync(file, { throwIfNoEntry: false });
+  if (stat === undefined) throw new UsageError([`FILE: there is no file ${file}`]);
+  if (stat.isDirectory()) throw new UsageError([`FILE: ${file} is a folder, expected a file`]);
+  const stream = createReadStream(file, { highWaterMark: FILE_CHUNK_BYTES });
+  return { stream, totalBytes: stat.size };
+}
+
+/** The stream's chunks until the signal, each counted. */
+async function* readChunks(stream: Readable, signal: AbortSignal, count: (bytes: number) => void) {
+  try {
+    for await (const chunk of addAbortSignal(signal, stream) as AsyncIterable<Buffer>) {
+      count(chunk.length);
+      yield chunk;
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
+}
+
+async function appendTo(ledger: LedgerWriter, input: Input, call: AppendCall): Promise<void> {
+  const { settings: chosen, terminal, signal } = call;
+  const snapshots = new SnapshotFolder(chosen.data);
+  const replica = await restoreReplica({ ledger, snapshots, ...reportRestore(terminal) });
+  const first = replica.point.height + 1;
+  let bytesRead = 0;
+  let durableHeight = replica.point.height;
+  const chunks = readChunks(input.stream, signal, (bytes) => {
+    bytesRead += bytes;
+    terminal.progress(() => describeProgress({ ...input, bytesRead, durableHeight }));
+  });
+  try {
+    await appendLines({
+      chunks,
+      ledger,
+      replica,
+      snapshots,
+      snapshotEvery: chosen.snapshotEvery,
+      snapshotKeep: chosen.snapshotKeep,
+      lineBytesMax: chosen.blockBytesMax,
+      durable(height) {
+        durableHeight = height;
+        if (!terminal.isInteractive) process.stdout.write(`durable ${height}\n`);
+      },
+    });
+  } finally {
+    terminal.say(describeResult(first, durableHeight));
+  }
+}
+
+function describeProgress(now: Input & { bytesRead: number; durableHeight: number }): string {
+  const { totalBytes, bytesRead, durableHeight } = now;
+  const mebibytes = (bytesRead / 2 ** 20).toFixed(1);
+  const share = totalBytes ? ` (${Math.floor((bytesRead / totalBytes) * 100)} %)` : '';
+  return `appending: ${mebibytes} MiB read${share}, durable up to height ${durableHeight}`;
+}
+
+function describeResult(first: number, last: number): string {
+  const count = last - first + 1;
+  if (count === 0) return `appended nothing; the ledger is at height ${last}`;
+  const blocks = count === 1 ? 'block' : 'blocks';
+  return `appended ${count} ${blocks}; durable, the ledger is at height ${last}`;
+}

@@ -1,0 +1,60 @@
+/** What a command is, and how its help is written. */
+
+import {
+  environmentVariable,
+  SETTINGS,
+  type Setting,
+  type SettingName,
+  type Settings,
+} from '../config.ts';
+import type { Terminal } from './terminal.ts';
+
+export interface Call<N extends SettingName> {
+  readonly settings: Settings<N>;
+  readonly positionals: readonly string[];
+  readonly terminal: Terminal;
+  /** Aborted when the user asks the program to stop. */
+  readonly signal: AbortSignal;
+}
+
+export interface Command<N extends SettingName = SettingName> {
+  readonly name: string;
+  readonly summary: string;
+  /** What follows the flags, as the help shows it: "[FILE]". */
+  readonly positional?: {
+    readonly usage: string;
+    readonly help: string;
+    readonly required: boolean;
+  };
+  readonly settings: readonly N[];
+  readonly details: string;
+  readonly example: string;
+  run(call: Call<N>): Promise<void>;
+}
+
+function formatLeft(text: string): string {
+  return `  ${text}`.padEnd(28);
+}
+
+function formatSetting(setting: Setting): string {
+  const left = formatLeft(`--${setting.flag} ${setting.placeholder}`);
+  const variable = environmentVariable(setting);
+  const hasDefault = 'fallback' in setting;
+  const fallback = setting.fallback === undefined ? '' : `; default ${setting.fallback}`;
+  return `${left}${setting.help} (${hasDefault ? variable + fallback : `${variable}; required`})`;
+}
+
+export function formatHelp(command: Command): string {
+  const { name, summary, positional, settings, details, example } = command;
+  const usage = ['perpinfo', name, '[flags]', positional?.usage].filter(Boolean).join(' ');
+  const argument = positional === undefined ? [] : [formatLeft(positional.usage) + positional.help];
+  return [
+    `${usage}\n`,
+    `${summary}\n`,
+    `${details}\n`,
+    ...argument,
+    ...settings.map((setting) => formatSetting(SETTINGS[setting])),
+    `${formatLeft('--help')}this text`,
+    `\nExample: ${example}\n`,
+  ].join('\n');
+}

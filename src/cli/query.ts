@@ -1,0 +1,55 @@
+/** `perpinfo query`: the answer to one question, offline. */
+
+import { UsageError } from '../config.ts';
+import { RequestError } from '../errors.ts';
+import { answerQuestion } from '../info/registry.ts';
+import { openEmbeddedLedger } from '../ledger/embedded.ts';
+import { SnapshotFolder } from '../ledger/snapshots.ts';
+import { restoreReplica } from '../replica.ts';
+import type { StateView } from '../state/state.ts';
+import type { Command } from './command.ts';
+import { reportRestore } from './restore.ts';
+
+const settings = ['data', 'at'] as const;
+
+export const query: Command<(typeof settings)[number]> = {
+  name: 'query',
+  summary: 'Answers one question from the ledger, without a server.',
+  positional: { usage: 'JSON', help: 'the question, an object with a type', required: true },
+  settings,
+  details:
+    'Prints the answer on standard output. With --at it is the answer as it was at that height,\n' +
+    'computed from the nearest earlier snapshot and the blocks after it.',
+  example: `perpinfo query --data ./data '{"type":"perpDeployAuctionStatus"}'`,
+  async run({ settings: chosen, positionals, terminal }) {
+    const question = parseQuestion(positionals[0]);
+    const ledger = await openEmbeddedLedger(chosen.data);
+    try {
+      const snapshots = new SnapshotFolder(chosen.data);
+      const report = reportRestore(terminal);
+      const replica = await restoreReplica({ ledger, snapshots, height: chosen.at, ...report });
+      await terminal.write(`${answer(replica.state, question)}\n`);
+    } finally {
+      await ledger.close();
+    }
+  },
+};
+
+function parseQuestion(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    const shown = JSON.stringify(text.slice(0, 60));
+    throw new UsageError([`malformed_json: JSON: got ${shown}, expected an object with a type`]);
+  }
+}
+
+/** A question that is wrong is a wrong argument of the command. */
+function answer(state: StateView, question: unknown): string {
+  try {
+    return answerQuestion(state, question);
+  } catch (error) {
+    if (error instanceof RequestError) throw new UsageError([`${error.code}: ${error.message}`]);
+    throw error;
+  }
+}

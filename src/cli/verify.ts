@@ -1,0 +1,110 @@
+/** `perpinfo verify`: reads the whole ledger and checks everything that can be checked. */
+
+import { openEmbeddedLedger } from '../ledger/embedded.ts';
+import {
+  type ChainPoint,
+  checkLink,
+  type Ledger,
+  LedgerError,
+  type StoredBlock,
+} from '../ledger/ledger.ts';
+import { SnapshotFolder } from '../ledger/snapshots.ts';
+import { Replica, stateDigest } from '../replica.ts';
+import { createState } from '../state/state.ts';
+import type { Command } from './command.ts';
+import { reportRestore } from './restore.ts';
+import type { Terminal } from './terminal.ts';
+
+const settings = ['data'] as const;
+
+export const verify: Command<(typeof settings)[number]> = {
+  name: 'verify',
+  summary: 'Checks every block of the ledger, and every snapshot against the blocks.',
+  settings,
+  details:
+    'Reads the whole ledger, checks each hash, replays every block and compares the state with\n' +
+    'each snapshot on the way. Prints height, chain head and state digest. Exit code 1 where\n' +
+    'anything is wrong.',
+  example: 'perpinfo verify --data ./data',
+  async run({ settings: { data }, terminal }) {
+    const ledger = await openEmbeddedLedger(data);
+    try {
+      const verification = new Verification(ledger, new SnapshotFolder(data), terminal);
+      await verification.run();
+    } finally {
+      await ledger.close();
+    }
+  },
+};
+
+class Verification {
+  readonly #ledger: Ledger;
+  readonly #snapshots: SnapshotFolder;
+  readonly #terminal: Terminal;
+  /** Undefined in a pruned ledger until a snapshot gives the state to go on from. */
+  #replica: Replica | undefined;
+  readonly #unchecked: Set<number>;
+  readonly #damaged: number[] = [];
+
+  constructor(ledger: Ledger, snapshots: SnapshotFolder, terminal: Terminal) {
+    this.#ledger = ledger;
+    this.#snapshots = snapshots;
+    this.#terminal = terminal;
+    this.#unchecked = new Set(snapshots.heights());
+  }
+
+  async run(): Promise<void> {
+    const base = await this.#ledger.base();
+    const head = await this.#ledger.head();
+    if (base.height === 0) this.#replica = new Replica(createState(), base);
+    await this.#checkSnapshot(base);
+    let previous: ChainPoint = base;
+    const { progress } = reportRestore(this.#terminal);
+    for await (const batch of this.#ledger.read(base.height, head.height)) {
+      for (const block of batch) {
+        this.#checkBlock(previous, block);
+        previous = block;
+        await this.#checkSnapshot(block);
+      }
+      progress(previous.height, head.height);
+    }
+    if (previous.height !== head.height) {
+      throw new LedgerError('corrupt', `block ${previous.height + 1} is not in the ledger`);
+    }
+    await this.#report(head);
+  }
+
+  #checkBlock(previous: ChainPoint, block: StoredBlock): void {
+    if (this.#replica === undefined) checkLink(previous, block);
+    else this.#replica.apply(block);
+  }
+
+  async #checkSnapshot({ height, hash }: ChainPoint): Promise<void> {
+    if (!this.#unchecked.delete(height)) return;
+    try {
+      const { state, point } = await this.#snapshots.load(height);
+      if (!point.hash.equals(hash)) throw new Error('it belongs to another ledger');
+      this.#replica ??= new Replica(state, point);
+      if (stateDigest(state) !== stateDigest(this.#replica.state)) {
+        throw new Error('its state is not what the blocks give');
+      }
+    } catch (error) {
+      this.#damaged.push(height);
+      const reason = (error as Error).message;
+      this.#terminal.say(`the snapshot of height ${height} is damaged: ${reason}`);
+    }
+  }
+
+  async #report(head: ChainPoint): Promise<void> {
+    const digest =
+      this.#replica === undefined ? 'unknown: pruned' : stateDigest(this.#replica.state);
+    await this.#terminal.write(
+      `height ${head.height}\nhead   ${head.hash.toString('hex')}\ndigest ${digest}\n`,
+    );
+    const useless = [...this.#damaged, ...this.#unchecked].sort((a, b) => a - b);
+    if (useless.length === 0) return;
+    const heights = useless.join(', ');
+    const message = `the blocks are sound, but not the snapshots of height ${heights}: delete them`;
+    throw new LedgerError('corrupt', message);
+  }
+}

@@ -1,0 +1,123 @@
+/**
+ * NDJSON into the ledger: every line is applied to the writer's own state first, and only what
+ * applies is stored. Lines that arrive together are stored together, with one acknowledgement, and
+ * while they are being made durable the next ones are already applied.
+ */
+
+import { BlockError } from '../event.ts';
+import type { LedgerWriter } from '../ledger/ledger.ts';
+import type { SnapshotFolder } from '../ledger/snapshots.ts';
+import type { Replica } from '../replica.ts';
+import { Committer } from './committer.ts';
+
+const NEWLINE = 10;
+/** Reading waits for the disk once this much is applied but not yet durable. */
+const GATHERED_BYTES_MAX = 8 << 20;
+
+/** The line of the input that was refused, counted from 1, and why. */
+export class LineError extends Error {
+  readonly lineNumber: number;
+
+  constructor(lineNumber: number, reason: string, options?: ErrorOptions) {
+    super(`line ${lineNumber}: ${reason}`, options);
+    this.name = 'LineError';
+    this.lineNumber = lineNumber;
+  }
+}
+
+interface NumberedLine {
+  readonly number: number;
+  readonly bytes: Buffer;
+}
+
+/** The lines that each chunk completes. Blank ones are left out, but counted. */
+export async function* splitLines(
+  chunks: AsyncIterable<Buffer>,
+  lineBytesMax: number,
+): AsyncGenerator<NumberedLine[]> {
+  let number = 0;
+  let rest: Buffer[] = [];
+  let restBytes = 0;
+  const take = (end: Buffer): NumberedLine[] => {
+    number++;
+    const bytes = rest.length === 0 ? end : Buffer.concat([...rest, end]);
+    rest = [];
+    restBytes = 0;
+    if (bytes.length > lineBytesMax) throw tooLong(number, lineBytesMax);
+    return isBlank(bytes) ? [] : [{ number, bytes }];
+  };
+  for await (const chunk of chunks) {
+    const lines: NumberedLine[] = [];
+    let start = 0;
+    for (let end = chunk.indexOf(NEWLINE); end !== -1; end = chunk.indexOf(NEWLINE, start)) {
+      lines.push(...take(chunk.subarray(start, end)));
+      start = end + 1;
+    }
+    if (start < chunk.length) rest.push(chunk.subarray(start));
+    restBytes += chunk.length - start;
+    if (lines.length > 0) yield lines;
+    if (restBytes > lineBytesMax) throw tooLong(number + 1, lineBytesMax);
+  }
+  if (restBytes > 0) yield take(Buffer.alloc(0));
+}
+
+function tooLong(lineNumber: number, lineBytesMax: number): LineError {
+  return new LineError(lineNumber, `longer than ${lineBytesMax} bytes, the limit for a block`);
+}
+
+function isBlank(bytes: Buffer): boolean {
+  return bytes.every((byte) => byte === 32 || byte === 9 || byte === 13);
+}
+
+export interface AppendOptions {
+  readonly chunks: AsyncIterable<Buffer>;
+  readonly ledger: LedgerWriter;
+  /** The state at the ledger's head. */
+  readonly replica: Replica;
+  readonly snapshots: SnapshotFolder;
+  readonly snapshotEvery: number;
+  readonly snapshotKeep: number;
+  readonly lineBytesMax: number;
+  /** Called with the last height of each batch once it is durable. */
+  durable(height: number): void;
+}
+
+/**
+ * Appends every line. At the first bad one it stops with a LineError; the lines before it are then
+ * durable, and nothing of it or after it is stored.
+ */
+export async function appendLines(options: AppendOptions): Promise<void> {
+  const { chunks, ledger, replica, lineBytesMax } = options;
+  const committer = new Committer(ledger, options.durable);
+  try {
+    for await (const lines of splitLines(chunks, lineBytesMax)) {
+      for (const line of lines) {
+        committer.gather(extend(replica, line));
+        if (replica.point.height % options.snapshotEvery === 0) {
+          await committer.settle();
+          await saveSnapshot(options);
+        }
+      }
+      if (committer.gatheredBytes > GATHERED_BYTES_MAX) await committer.settle();
+      else committer.start();
+    }
+  } finally {
+    await committer.settle();
+  }
+}
+
+function extend(replica: Replica, line: NumberedLine) {
+  try {
+    return replica.extend(line.bytes);
+  } catch (error) {
+    if (!(error instanceof BlockError)) throw error;
+    throw new LineError(line.number, error.message, { cause: error });
+  }
+}
+
+/** Only of what is durable: a snapshot must never be ahead of its ledger. */
+async function saveSnapshot(options: AppendOptions): Promise<void> {
+  const { replica, snapshots, snapshotKeep } = options;
+  await snapshots.save(replica.state, replica.point.hash);
+  await snapshots.keepNewest(snapshotKeep);
+}

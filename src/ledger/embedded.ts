@@ -1,0 +1,236 @@
+/**
+ * The embedded ledger: LMDB in a folder. Any number of processes read it; one at a time writes.
+ *
+ *   blocks  height -> 32 bytes of hash, then the line
+ *   meta    "base"   -> the height (8 bytes, big-endian) and hash before the first block
+ *           "guard"  -> nothing; its version is the head's height plus one, and every append is
+ *                       conditional on it, so that writers can never interleave
+ *           "writer" -> JSON of the process that has the ledger open for writing
+ */
+
+import { existsSync, mkdirSync } from 'node:fs';
+import path from 'node:path';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import type { Database, RootDatabase } from 'lmdb';
+import {
+  CHAIN_START,
+  type ChainPoint,
+  HASH_BYTES,
+  type Ledger,
+  LedgerError,
+  type LedgerWriter,
+  type StoredBlock,
+} from './ledger.ts';
+import { describeProcess, isRunning, type ProcessIdentity } from './process-identity.ts';
+
+const BASE = 'base';
+const GUARD = 'guard';
+const WRITER = 'writer';
+
+/** Blocks of a read are handed on in batches of at most this many. */
+const READ_BATCH_BLOCKS = 256;
+/** How often a follower looks for new blocks: LMDB tells nobody, but looking costs microseconds. */
+const FOLLOW_POLL_MS = 10;
+
+interface Stores {
+  readonly environment: RootDatabase<Buffer, string>;
+  readonly blocks: Database<Buffer, number>;
+  readonly meta: Database<Buffer, string>;
+}
+
+/** The driver is loaded here and nowhere else, when a ledger is opened. */
+async function openStores(folder: string, { readOnly }: { readOnly: boolean }): Promise<Stores> {
+  const { open } = await import('lmdb');
+  const environment = open<Buffer, string>({
+    path: folder,
+    encoding: 'binary',
+    readOnly,
+    maxDbs: 8,
+  });
+  return {
+    environment,
+    blocks: environment.openDB<Buffer, number>({ name: 'blocks', encoding: 'binary' }),
+    meta: environment.openDB<Buffer, string>({
+      name: 'meta',
+      encoding: 'binary',
+      useVersions: true,
+    }),
+  };
+}
+
+function encodePoint({ height, hash }: ChainPoint): Buffer {
+  const bytes = Buffer.alloc(8 + HASH_BYTES);
+  bytes.writeBigUInt64BE(BigInt(height));
+  hash.copy(bytes, 8);
+  return bytes;
+}
+
+function decodePoint(bytes: Buffer): ChainPoint {
+  return { height: Number(bytes.readBigUInt64BE()), hash: Buffer.from(bytes.subarray(8)) };
+}
+
+function decodeBlock(height: number, value: Buffer): StoredBlock {
+  if (value.length < HASH_BYTES) {
+    throw new LedgerError('corrupt', `block ${height} is damaged: it holds ${value.length} bytes`);
+  }
+  return { height, hash: value.subarray(0, HASH_BYTES), line: value.subarray(HASH_BYTES) };
+}
+
+class EmbeddedLedger implements Ledger {
+  protected readonly stores: Stores;
+
+  constructor(stores: Stores) {
+    this.stores = stores;
+  }
+
+  async base(): Promise<ChainPoint> {
+    return this.basePoint();
+  }
+
+  async head(): Promise<ChainPoint> {
+    return this.headPoint();
+  }
+
+  async point(height: number): Promise<ChainPoint | undefined> {
+    const base = this.basePoint();
+    if (height === base.height) return base;
+    const value = this.stores.blocks.get(height);
+    return value === undefined ? undefined : decodeBlock(height, value);
+  }
+
+  async *read(after: number, to = this.headPoint().height): AsyncIterable<readonly StoredBlock[]> {
+    for (let start = after + 1; start <= to; ) {
+      const batch = this.#readBatch(start, Math.min(to, start + READ_BATCH_BLOCKS - 1));
+      const last = batch.at(-1);
+      if (last === undefined) return;
+      yield batch;
+      start = last.height + 1;
+      // A long read must not keep signals and sockets waiting.
+      await nextTurn();
+    }
+  }
+
+  async *follow(after: number, signal: AbortSignal): AsyncIterable<readonly StoredBlock[]> {
+    let height = after;
+    while (!signal.aborted) {
+      for await (const batch of this.read(height)) {
+        yield batch;
+        if (signal.aborted) return;
+        height = batch.at(-1)?.height ?? height;
+      }
+      await sleep(FOLLOW_POLL_MS, undefined, { signal }).catch(() => undefined);
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.stores.environment.close();
+  }
+
+  #readBatch(start: number, end: number): StoredBlock[] {
+    const range = this.stores.blocks.getRange({ start, end: end + 1 });
+    return Array.from(range, ({ key, value }) => decodeBlock(key, value));
+  }
+
+  protected basePoint(): ChainPoint {
+    const base = this.stores.meta.get(BASE);
+    return base === undefined ? CHAIN_START : decodePoint(base);
+  }
+
+  protected headPoint(): ChainPoint {
+    // Without this a reader may go on seeing the ledger as it was when its event turn began.
+    this.stores.environment.resetReadTxn();
+    const [last] = this.stores.blocks.getRange({ reverse: true, limit: 1 });
+    return last === undefined ? this.basePoint() : decodeBlock(last.key, last.value);
+  }
+}
+
+class EmbeddedLedgerWriter extends EmbeddedLedger implements LedgerWriter {
+  #headHeight: number;
+  readonly #identity = JSON.stringify(describeProcess());
+
+  constructor(stores: Stores) {
+    super(stores);
+    this.#takeWriterPlace();
+    this.#headHeight = this.headPoint().height;
+  }
+
+  /** In one transaction, so that of two that try at once exactly one gets it. */
+  #takeWriterPlace(): void {
+    const { environment, meta } = this.stores;
+    const owner = environment.transactionSync(() => {
+      const taken = meta.get(WRITER);
+      const current = taken && (JSON.parse(taken.toString()) as ProcessIdentity);
+      if (current !== undefined && isRunning(current)) return current;
+      meta.put(WRITER, Buffer.from(this.#identity));
+      if (meta.get(GUARD) === undefined) meta.put(GUARD, Buffer.alloc(0), 1);
+      return undefined;
+    });
+    if (owner === undefined) return;
+    throw new LedgerError('busy', `another writer, process ${owner.pid}, has this ledger open`);
+  }
+
+  async append(blocks: readonly StoredBlock[]): Promise<void> {
+    const { environment, blocks: stored, meta } = this.stores;
+    const next = this.#headHeight + 1;
+    if (blocks.some(({ height }, index) => height !== next + index)) {
+      throw new LedgerError('conflict', `the next block of this ledger is block ${next}`);
+    }
+    const isCommitted = await meta.ifVersion(GUARD, next, () => {
+      for (const { height, hash, line } of blocks) stored.put(height, Buffer.concat([hash, line]));
+      meta.put(GUARD, Buffer.alloc(0), next + blocks.length);
+    });
+    if (!isCommitted) {
+      throw new LedgerError('conflict', `someone else has written block ${next} of this ledger`);
+    }
+    // A commit is visible before it is on the disk: only now would it survive a power cut.
+    await environment.flushed;
+    this.#headHeight += blocks.length;
+  }
+
+  async prune(height: number): Promise<void> {
+    const { environment, blocks, meta } = this.stores;
+    const point = await this.point(height);
+    if (point === undefined) {
+      throw new LedgerError('missing', `there is no block ${height} to prune up to`);
+    }
+    environment.transactionSync(() => {
+      meta.put(BASE, encodePoint(point));
+      for (const key of [...blocks.getKeys({ end: height + 1 })]) blocks.remove(key);
+    });
+  }
+
+  override async close(): Promise<void> {
+    const { environment, meta } = this.stores;
+    environment.transactionSync(() => {
+      if (meta.get(WRITER)?.toString() === this.#identity) meta.remove(WRITER);
+    });
+    await super.close();
+  }
+}
+
+/** The folder below a data directory that holds the ledger. */
+function ledgerFolder(dataDirectory: string): string {
+  return path.join(dataDirectory, 'ledger');
+}
+
+/** Opens the ledger in a data directory for reading. */
+export async function openEmbeddedLedger(dataDirectory: string): Promise<Ledger> {
+  const folder = ledgerFolder(dataDirectory);
+  if (!existsSync(path.join(folder, 'data.mdb'))) {
+    throw new LedgerError('missing', `there is no ledger in ${dataDirectory}`);
+  }
+  return new EmbeddedLedger(await openStores(folder, { readOnly: true }));
+}
+
+/** Opens the ledger in a data directory for writing, and makes it where there is none. */
+export async function openEmbeddedLedgerWriter(dataDirectory: string): Promise<LedgerWriter> {
+  const folder = ledgerFolder(dataDirectory);
+  mkdirSync(folder, { recursive: true });
+  const stores = await openStores(folder, { readOnly: false });
+  try {
+    return new EmbeddedLedgerWriter(stores);
+  } catch (error) {
+    await stores.environment.close();
+    throw error;
+  }
+}

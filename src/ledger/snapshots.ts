@@ -1,0 +1,168 @@
+/**
+ * Snapshots in files: a cache of the state at some heights, so that a start does not replay the
+ * whole ledger. Any of them may be deleted at any time, and a damaged one is never used.
+ *
+ *   8 bytes    "perpsnap"
+ *   32 bytes   SHA-256 over everything after it
+ *   32 bytes   the chain's hash at the snapshot's height
+ *   u32        length of the description in bytes, little-endian
+ *   the description, then the tables (state/snapshot.ts)
+ */
+
+import { createHash, type Hash } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { type FileHandle, open, rename, rm } from 'node:fs/promises';
+import path from 'node:path';
+import {
+  allocateTables,
+  decodeDescription,
+  decodeState,
+  encodeSnapshot,
+  tableBytes,
+} from '../state/snapshot.ts';
+import type { State, StateView } from '../state/state.ts';
+import { type ChainPoint, HASH_BYTES } from './ledger.ts';
+
+const MAGIC = Buffer.from('perpsnap');
+const CHECKSUM_OFFSET = MAGIC.length;
+const BODY_OFFSET = CHECKSUM_OFFSET + HASH_BYTES;
+const HEAD_BYTES = BODY_OFFSET + HASH_BYTES + 4;
+/** Read and hashed in pieces that stay in the processor's cache between the two. */
+const PIECE_BYTES = 1 << 20;
+const HEIGHT_DIGITS = 16;
+const FILE_NAME = /^(\d{16})\.snapshot$/;
+
+export interface LoadedSnapshot {
+  readonly state: State;
+  readonly point: ChainPoint;
+}
+
+export class SnapshotFolder {
+  readonly #folder: string;
+
+  constructor(dataDirectory: string) {
+    this.#folder = path.join(dataDirectory, 'snapshots');
+  }
+
+  /** The heights that there are snapshots of, ascending. */
+  heights(): number[] {
+    if (!existsSync(this.#folder)) return [];
+    const names = readdirSync(this.#folder).map((name) => FILE_NAME.exec(name)?.[1]);
+    return names
+      .filter((digits) => digits !== undefined)
+      .map(Number)
+      .sort((a, b) => a - b);
+  }
+
+  #path(height: number): string {
+    const digits = String(height).padStart(HEIGHT_DIGITS, '0');
+    return path.join(this.#folder, `${digits}.snapshot`);
+  }
+
+  /** Writes the state as it is now; the file appears whole, under its name, or not at all. */
+  async save(state: StateView, chainHash: Buffer): Promise<void> {
+    mkdirSync(this.#folder, { recursive: true });
+    const target = this.#path(state.height);
+    const draft = `${target}.draft`;
+    const file = await open(draft, 'w');
+    try {
+      await writeSnapshot(file, state, chainHash);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(draft, target);
+    await syncFolder(this.#folder);
+  }
+
+  /** The snapshot of a height; throws where the file is not exactly what was saved. */
+  async load(height: number): Promise<LoadedSnapshot> {
+    const file = await open(this.#path(height), 'r');
+    try {
+      const snapshot = await readSnapshot(file);
+      if (snapshot.state.height === height) return snapshot;
+      throw new Error(`it holds the state of height ${snapshot.state.height}`);
+    } finally {
+      await file.close();
+    }
+  }
+
+  /** Deletes all but the newest `count`, and what unfinished writes have left. */
+  async keepNewest(count: number): Promise<void> {
+    const heights = this.heights();
+    const old = heights.slice(0, Math.max(0, heights.length - count));
+    for (const height of old) await rm(this.#path(height), { force: true });
+    for (const name of existsSync(this.#folder) ? readdirSync(this.#folder) : []) {
+      if (name.endsWith('.draft')) await rm(path.join(this.#folder, name), { force: true });
+    }
+  }
+}
+
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+async function writeSnapshot(file: FileHandle, state: StateView, chainHash: Buffer): Promise<void> {
+  const { description, tables } = encodeSnapshot(state);
+  const descriptionLength = Buffer.alloc(4);
+  descriptionLength.writeUInt32LE(description.length);
+  const checksum = createHash('sha256');
+  let offset = BODY_OFFSET;
+  for (const part of [chainHash, descriptionLength, description, ...tables]) {
+    for (const piece of piecesOf(part)) {
+      checksum.update(piece);
+      await file.write(piece, 0, piece.length, offset);
+      offset += piece.length;
+    }
+  }
+  await file.write(MAGIC, 0, MAGIC.length, 0);
+  await file.write(checksum.digest(), 0, HASH_BYTES, CHECKSUM_OFFSET);
+}
+
+function* piecesOf(bytes: Uint8Array): Generator<Uint8Array> {
+  for (let start = 0; start < bytes.length; start += PIECE_BYTES) {
+    yield bytes.subarray(start, start + PIECE_BYTES);
+  }
+}
+
+/** Fills the bytes from the file, adding each piece to the checksum; throws where the file ends. */
+async function readInto(file: FileHandle, bytes: Uint8Array, checksum: Hash): Promise<void> {
+  for (const piece of piecesOf(bytes)) {
+    let filled = 0;
+    while (filled < piece.length) {
+      const { bytesRead } = await file.read(piece, filled, piece.length - filled, null);
+      if (bytesRead === 0) throw new Error('it ends too early');
+      filled += bytesRead;
+    }
+    checksum.update(piece);
+  }
+}
+
+async function readSnapshot(file: FileHandle): Promise<LoadedSnapshot> {
+  const { size } = await file.stat();
+  const head = Buffer.alloc(HEAD_BYTES);
+  await readInto(file, head, createHash('sha256'));
+  if (!head.subarray(0, CHECKSUM_OFFSET).equals(MAGIC)) throw new Error('it is not a snapshot');
+  const checksum = createHash('sha256').update(head.subarray(BODY_OFFSET));
+  const descriptionBytes = head.readUInt32LE(HEAD_BYTES - 4);
+  if (descriptionBytes > size) throw new Error('its description does not fit the file');
+  const descriptionText = Buffer.alloc(descriptionBytes);
+  await readInto(file, descriptionText, checksum);
+  const description = decodeDescription(descriptionText);
+  // Before the checksum is known, a damaged description must not decide how much is allocated.
+  if (HEAD_BYTES + descriptionBytes + tableBytes(description) !== size) {
+    throw new Error('its size is not what its description says');
+  }
+  const { tables, targets } = allocateTables(description);
+  for (const target of targets) await readInto(file, target, checksum);
+  const stored = head.subarray(CHECKSUM_OFFSET, BODY_OFFSET);
+  if (!checksum.digest().equals(stored)) throw new Error('its bytes do not match its checksum');
+  const hash = Buffer.from(head.subarray(BODY_OFFSET, BODY_OFFSET + HASH_BYTES));
+  const state = decodeState(description, tables);
+  return { state, point: { height: state.height, hash } };
+}

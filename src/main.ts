@@ -1,0 +1,93 @@
+#!/usr/bin/env node
+/** Arguments to command. Owns signals and exit codes: 0 done, 1 failed, 2 asked wrongly. */
+
+import { readFileSync } from 'node:fs';
+import { constants } from 'node:os';
+import { append } from './cli/append.ts';
+import { type Command, formatHelp } from './cli/command.ts';
+import { query } from './cli/query.ts';
+import { simulate } from './cli/simulate.ts';
+import { Terminal } from './cli/terminal.ts';
+import { verify } from './cli/verify.ts';
+import { readSettings, splitArguments, UsageError } from './config.ts';
+
+const COMMANDS: readonly Command[] = [append, query, verify, simulate];
+
+const EXIT_FAILED = 1;
+const EXIT_USAGE = 2;
+/** What a shell reports for a program that a signal ended. */
+const EXIT_SIGNAL_BASE = 128;
+
+function formatOverview(): string {
+  const commands = COMMANDS.map(({ name, summary }) => `  ${name.padEnd(10)}${summary}`);
+  return (
+    'perpinfo answers questions about perpetuals accounts, staking delegations and the\n' +
+    `deployment auction, exactly, from a ledger of blocks.\n\n${commands.join('\n')}\n\n` +
+    'perpinfo COMMAND --help tells more of a command; perpinfo --version tells the version.\n'
+  );
+}
+
+function readVersion(): string {
+  const text = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
+  return (JSON.parse(text) as { version: string }).version;
+}
+
+function findCommand(name: string): Command {
+  const command = COMMANDS.find((candidate) => candidate.name === name);
+  if (command !== undefined) return command;
+  const names = COMMANDS.map((candidate) => candidate.name).join(', ');
+  throw new UsageError([
+    `got command ${JSON.stringify(name.slice(0, 60))}, expected one of ${names}`,
+  ]);
+}
+
+function checkPositionals(command: Command, positionals: readonly string[]): void {
+  const { positional } = command;
+  const most = positional === undefined ? 0 : 1;
+  if (positionals.length > most) {
+    const extra = JSON.stringify(positionals[most].slice(0, 60));
+    throw new UsageError([`got the argument ${extra}, expected at most ${most} besides flags`]);
+  }
+  if (positional?.required && positionals.length === 0) {
+    throw new UsageError([`${positional.usage} is required: ${positional.help}`]);
+  }
+}
+
+/** The first SIGINT or SIGTERM asks the command to stop; a second one ends the process. */
+function listenToSignals(): AbortSignal {
+  const controller = new AbortController();
+  for (const name of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(name, () => {
+      process.exitCode = EXIT_SIGNAL_BASE + constants.signals[name];
+      controller.abort();
+    });
+  }
+  return controller.signal;
+}
+
+async function run(argv: readonly string[], terminal: Terminal): Promise<void> {
+  const [name, ...rest] = argv;
+  if (name === undefined || name === '--help') return terminal.write(formatOverview());
+  if (name === '--version') return terminal.write(`${readVersion()}\n`);
+  const command = findCommand(name);
+  if (rest.includes('--help')) return terminal.write(formatHelp(command));
+  const { flags, positionals } = splitArguments(rest);
+  const settings = readSettings(command.settings, flags);
+  checkPositionals(command, positionals);
+  await command.run({ settings, positionals, terminal, signal: listenToSignals() });
+}
+
+/** Whoever read our output has seen enough: `perpinfo simulate | head` is no failure. */
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  process.exit(error.code === 'EPIPE' ? 0 : EXIT_FAILED);
+});
+
+const terminal = new Terminal();
+try {
+  await run(process.argv.slice(2), terminal);
+} catch (error) {
+  terminal.say((error as Error).message);
+  process.exitCode = error instanceof UsageError ? EXIT_USAGE : EXIT_FAILED;
+} finally {
+  terminal.close();
+}

@@ -1,0 +1,135 @@
+/**
+ * A replica: the state that a ledger's blocks fold into. It starts from the newest snapshot that
+ * fits the ledger, replays the rest and can follow what comes. Every block's place in the chain is
+ * checked as it is read: at a gap, a wrong hash or a block that does not apply, it stops for good.
+ */
+
+import { isUtf8 } from 'node:buffer';
+import { createHash } from 'node:crypto';
+import { type Block, BlockError, parseBlock, Refusal } from './event.ts';
+import {
+  CHAIN_START,
+  type ChainPoint,
+  checkLink,
+  type Ledger,
+  LedgerError,
+  nextBlock,
+  type StoredBlock,
+} from './ledger/ledger.ts';
+import type { SnapshotFolder } from './ledger/snapshots.ts';
+import { digestBytes } from './state/digest.ts';
+import { applyBlock, createState, type State, type StateView } from './state/state.ts';
+
+export interface ReplicaOptions {
+  readonly ledger: Ledger;
+  readonly snapshots: SnapshotFolder;
+  /** Replay up to this height; the ledger's head where undefined. */
+  readonly height?: number | undefined;
+  /** Something is wrong that costs time, not correctness. */
+  warn(message: string): void;
+  /** Called now and then while blocks are replayed. */
+  progress?(height: number, target: number): void;
+}
+
+/** SHA-256 over the logical state, with its height and time, in hexadecimal. */
+export function stateDigest(state: StateView): string {
+  const hash = createHash('sha256');
+  for (const chunk of digestBytes(state)) hash.update(chunk);
+  return hash.digest('hex');
+}
+
+export class Replica {
+  readonly #state: State;
+  #point: ChainPoint;
+
+  constructor(state: State, point: ChainPoint) {
+    this.#state = state;
+    this.#point = point;
+  }
+
+  get state(): StateView {
+    return this.#state;
+  }
+
+  /** Where in the chain the state is. */
+  get point(): ChainPoint {
+    return this.#point;
+  }
+
+  /** Applies the next stored block, its link checked. */
+  apply(block: StoredBlock): void {
+    checkLink(this.#point, block);
+    try {
+      applyBlock(this.#state, parseLine(block.line));
+    } catch (error) {
+      if (!(error instanceof BlockError)) throw error;
+      throw new LedgerError('corrupt', `a stored block does not apply: ${error.message}`, {
+        cause: error,
+      });
+    }
+    this.#point = { height: block.height, hash: block.hash };
+  }
+
+  /** Applies a line that is to be stored next, or refuses it with a BlockError. */
+  extend(line: Buffer): StoredBlock {
+    applyBlock(this.#state, parseLine(line));
+    const block = nextBlock(this.#point, line);
+    this.#point = { height: block.height, hash: block.hash };
+    return block;
+  }
+
+  /** Applies each new block of the ledger as it comes, until the signal. */
+  async follow(ledger: Ledger, signal: AbortSignal): Promise<void> {
+    for await (const batch of ledger.follow(this.#point.height, signal)) {
+      for (const block of batch) this.apply(block);
+    }
+  }
+}
+
+/** Bytes that are not UTF-8 would be changed by decoding them, and are refused instead. */
+function parseLine(line: Buffer): Block {
+  if (isUtf8(line)) return parseBlock(line.toString('utf8'));
+  throw new BlockError({}, new Refusal('line', line.toString('latin1'), 'valid UTF-8'));
+}
+
+/** The newest snapshot at or below the height that the ledger confirms, or the chain's start. */
+async function loadStart(options: ReplicaOptions, height: number): Promise<Replica> {
+  const { ledger, snapshots, warn } = options;
+  const base = await ledger.base();
+  const usable = snapshots.heights().filter((at) => at >= base.height && at <= height);
+  for (const at of usable.reverse()) {
+    try {
+      const { state, point } = await snapshots.load(at);
+      const stored = await ledger.point(at);
+      if (stored?.hash.equals(point.hash)) return new Replica(state, point);
+      warn(`the snapshot of height ${at} is ignored: it belongs to another ledger`);
+    } catch (error) {
+      warn(`the snapshot of height ${at} is ignored: ${(error as Error).message}`);
+    }
+  }
+  if (base.height === 0) return new Replica(createState(), CHAIN_START);
+  throw new LedgerError(
+    'missing',
+    `the blocks up to ${base.height} were pruned, and no snapshot from there to ${height} is usable`,
+  );
+}
+
+/** Restores the state at a height from the nearest earlier snapshot and the blocks after it. */
+export async function restoreReplica(options: ReplicaOptions): Promise<Replica> {
+  const { ledger, progress } = options;
+  const head = await ledger.head();
+  const height = options.height ?? head.height;
+  if (height > head.height) {
+    throw new LedgerError(
+      'missing',
+      `height ${height} is not there: the ledger ends at ${head.height}`,
+    );
+  }
+  const replica = await loadStart(options, height);
+  for await (const batch of ledger.read(replica.point.height, height)) {
+    for (const block of batch) replica.apply(block);
+    progress?.(replica.point.height, height);
+  }
+  if (replica.point.height === height) return replica;
+  throw new LedgerError('corrupt', `block ${replica.point.height + 1} is not in the ledger`);
+}
