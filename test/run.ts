@@ -34,6 +34,7 @@ const SUITES: Suite[] = [
   { name: 'lint', budgetSeconds: 60, command: ['npm', 'run', '--silent', 'lint'] },
   testSuite('state', 60),
   testSuite('info', 60),
+  testSuite('twin', 300),
 ];
 
 function runSuite({ name, budgetSeconds, command }: Suite): Promise<boolean> {

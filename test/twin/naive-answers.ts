@@ -1,0 +1,53 @@
+/** The twin's answers to the three questions. */
+
+import { writeDecimal } from './naive-decimal.ts';
+import { figureAccount, writeFigures } from './naive-figures.ts';
+import type { NaiveAuction, NaiveState } from './naive-state.ts';
+import { floor, rational } from './rational.ts';
+
+export type Question =
+  | { type: 'clearinghouseState'; user: string; dex: string }
+  | { type: 'delegations'; user: string }
+  | { type: 'perpDeployAuctionStatus' };
+
+function answerDelegations(state: NaiveState, user: string): string {
+  const delegations = state.delegations.get(user.toLowerCase()) ?? new Map();
+  return JSON.stringify(
+    [...delegations].map(([validator, { amount, lockedUntilTimestamp }]) => ({
+      validator,
+      amount: writeDecimal(amount, 8),
+      lockedUntilTimestamp,
+    })),
+  );
+}
+
+function currentGasOf(auction: NaiveAuction, timeMs: number): bigint {
+  if (auction.endGas !== undefined) return auction.endGas;
+  const durationMs = auction.durationSeconds * 1000;
+  const sinceStartMs = timeMs - auction.startTimeSeconds * 1000;
+  const elapsedMs = BigInt(Math.min(Math.max(sinceStartMs, 0), durationMs));
+  const fall = (auction.startGas - auction.floorGas) * elapsedMs;
+  return floor(rational(auction.startGas * BigInt(durationMs) - fall, durationMs));
+}
+
+function answerAuction({ auction, time }: NaiveState): string {
+  if (auction === undefined) return 'null';
+  return JSON.stringify({
+    startTimeSeconds: auction.startTimeSeconds,
+    durationSeconds: auction.durationSeconds,
+    startGas: writeDecimal(auction.startGas, 8),
+    currentGas: writeDecimal(currentGasOf(auction, time), 8),
+    endGas: auction.endGas === undefined ? null : writeDecimal(auction.endGas, 8),
+  });
+}
+
+export function answerNaively(state: NaiveState, question: Question): string {
+  switch (question.type) {
+    case 'clearinghouseState':
+      return writeFigures(figureAccount(state, question.user, question.dex), state.time);
+    case 'delegations':
+      return answerDelegations(state, question.user);
+    case 'perpDeployAuctionStatus':
+      return answerAuction(state);
+  }
+}

@@ -1,0 +1,118 @@
+/** What a fill does to a user's cash and position, from DESIGN.md section 5. */
+
+import type { NaiveAccount, NaiveHolding, NaiveMarket, NaivePosition } from './naive-state.ts';
+import { floor, rational } from './rational.ts';
+
+export type FillBranch = 'open' | 'grow' | 'shrink' | 'shrink under water' | 'close' | 'flip';
+
+export interface Trade {
+  /** Signed: positive buys. */
+  size: bigint;
+  price: bigint;
+  fee: bigint;
+}
+
+function magnitudeOf(value: bigint): bigint {
+  return value < 0n ? -value : value;
+}
+
+/** The USD leg of a trade, and the move between cash and the isolated position that goes with it. */
+function settle(
+  account: NaiveAccount,
+  holding: NaiveHolding,
+  position: NaivePosition,
+  { paid, moved }: { paid: bigint; moved: bigint },
+): void {
+  if (holding.mode === 'cross') {
+    account.cash -= paid;
+  } else {
+    account.cash -= moved;
+    position.rawUsd += moved - paid;
+  }
+}
+
+/** Opens a position of this size or grows the one there is. */
+function enlarge(
+  market: NaiveMarket,
+  account: NaiveAccount,
+  holding: NaiveHolding,
+  { size, price }: Trade,
+): void {
+  holding.position ??= { szi: 0n, entryNtl: 0n, rawUsd: 0n, sinceOpen: 0n, sinceChange: 0n };
+  const { position } = holding;
+  const dearer = price > market.markPx ? price : market.markPx;
+  const moved = floor(rational(magnitudeOf(size) * dearer, holding.leverage));
+  settle(account, holding, position, { paid: size * price, moved });
+  position.szi += size;
+  position.entryNtl += magnitudeOf(size) * price;
+  position.sinceChange = 0n;
+}
+
+/** The exchange's own arithmetic: in doubles, the division first. */
+function entryAfterShrinking(entryNtl: bigint, rest: bigint, size: bigint): bigint {
+  return BigInt(Math.trunc(Number(entryNtl) * (Number(rest) / Number(size))));
+}
+
+/** Takes a part off a position, and says whether its equity was below zero. */
+function shrink(
+  account: NaiveAccount,
+  holding: NaiveHolding,
+  position: NaivePosition,
+  { size, price }: Trade,
+): boolean {
+  const whole = magnitudeOf(position.szi);
+  const equity = position.rawUsd + position.szi * price;
+  const returned = equity < 0n ? 0n : floor(rational(equity * magnitudeOf(size), whole));
+  settle(account, holding, position, { paid: size * price, moved: -returned });
+  position.szi += size;
+  position.entryNtl = entryAfterShrinking(position.entryNtl, magnitudeOf(position.szi), whole);
+  position.sinceChange = 0n;
+  return holding.mode === 'isolated' && equity < 0n;
+}
+
+/** Ends a position; whatever is left of it, also a debt, goes to cash. */
+function close(
+  account: NaiveAccount,
+  holding: NaiveHolding,
+  position: NaivePosition,
+  price: bigint,
+): void {
+  account.cash += position.rawUsd + position.szi * price;
+  holding.position = undefined;
+}
+
+function exchange(
+  market: NaiveMarket,
+  account: NaiveAccount,
+  holding: NaiveHolding,
+  trade: Trade,
+): FillBranch {
+  const { position } = holding;
+  if (position === undefined || position.szi > 0n === trade.size > 0n) {
+    enlarge(market, account, holding, trade);
+    return position === undefined ? 'open' : 'grow';
+  }
+  if (magnitudeOf(trade.size) < magnitudeOf(position.szi)) {
+    return shrink(account, holding, position, trade) ? 'shrink under water' : 'shrink';
+  }
+  close(account, holding, position, trade.price);
+  const rest = trade.size + position.szi;
+  if (rest === 0n) return 'close';
+  enlarge(market, account, holding, { ...trade, size: rest });
+  return 'flip';
+}
+
+export function fillNaively(
+  market: NaiveMarket,
+  account: NaiveAccount,
+  holding: NaiveHolding,
+  trade: Trade,
+): FillBranch {
+  const branch = exchange(market, account, holding, trade);
+  if (holding.mode === 'isolated' && holding.position !== undefined) {
+    holding.position.rawUsd -= trade.fee;
+  } else {
+    account.cash -= trade.fee;
+  }
+  return branch;
+}

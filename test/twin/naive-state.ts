@@ -1,0 +1,86 @@
+/** The twin's state: plain maps and objects, every amount a bigint of its smallest unit. */
+
+export type Mode = 'cross' | 'isolated';
+
+export interface NaiveTier {
+  lowerBound: bigint;
+  maxLeverage: number;
+}
+
+export interface NaiveMarket {
+  dex: string;
+  szDecimals: number;
+  tiers: NaiveTier[];
+  onlyIsolated: boolean;
+  markPx: bigint;
+}
+
+export interface NaivePosition {
+  szi: bigint;
+  entryNtl: bigint;
+  /** The position's own USD leg; 0 where the mode is cross. */
+  rawUsd: bigint;
+  sinceOpen: bigint;
+  sinceChange: bigint;
+}
+
+/** What a user has in a coin: the setting and allTime outlive the position. */
+export interface NaiveHolding {
+  mode: Mode;
+  leverage: number;
+  allTime: bigint;
+  position: NaivePosition | undefined;
+}
+
+/** What a user has on a dex, beside positions. */
+export interface NaiveAccount {
+  cash: bigint;
+  orderMargin: bigint;
+  collateral: bigint;
+}
+
+export interface NaiveDelegation {
+  amount: bigint;
+  lockedUntilTimestamp: number;
+}
+
+export interface NaiveAuction {
+  startTimeSeconds: number;
+  durationSeconds: number;
+  startGas: bigint;
+  floorGas: bigint;
+  endGas: bigint | undefined;
+}
+
+export interface NaiveState {
+  height: number;
+  time: number;
+  dexes: Set<string>;
+  /** By coin, in the order of their first `market` event. */
+  markets: Map<string, NaiveMarket>;
+  /** By user and dex. */
+  accounts: Map<string, NaiveAccount>;
+  /** By user and coin. */
+  holdings: Map<string, NaiveHolding>;
+  /** By user, then by validator in order of creation. */
+  delegations: Map<string, Map<string, NaiveDelegation>>;
+  auction: NaiveAuction | undefined;
+}
+
+export function createNaiveState(): NaiveState {
+  return {
+    height: 0,
+    time: 0,
+    dexes: new Set(['']),
+    markets: new Map(),
+    accounts: new Map(),
+    holdings: new Map(),
+    delegations: new Map(),
+    auction: undefined,
+  };
+}
+
+/** The key of a user's account on a dex, or of a user's holding in a coin. */
+export function keyOf(user: string, dexOrCoin: string): string {
+  return `${user.toLowerCase()} ${dexOrCoin}`;
+}
