@@ -1,0 +1,125 @@
+/** Random accounts, built through the ledger's events; their answers and the twin's, byte for byte. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { parseBlock } from '../../src/event.ts';
+import { answerQuestion } from '../../src/info/registry.ts';
+import { applyBlock, createState, type State } from '../../src/state/state.ts';
+import { SAFE_MAX, type WireEvent } from './naive-block.ts';
+import { type AccountFigures, figureAccount, writeFigures } from './naive-figures.ts';
+import { foldBlock } from './naive-fold.ts';
+import { createNaiveState, type NaiveState } from './naive-state.ts';
+import {
+  type AccountChoices,
+  accountEvents,
+  marketEvent,
+  type RandomMarket,
+  randomAccount,
+  randomMarket,
+} from './random-accounts.ts';
+import { isEqual, isLess, rational, ZERO } from './rational.ts';
+import { runs, SEED_NOTE } from './seed.ts';
+import { Tally } from './tally.ts';
+
+const BATCHES = 850;
+const MARKETS_MAX = 8;
+const ACCOUNTS_MAX = 300;
+const COMPARED_MIN = 100_000;
+const SAFE_USD = rational(SAFE_MAX, 1_000_000n);
+
+function userAt(index: number): string {
+  return `0x${index.toString(16).padStart(40, '0')}`;
+}
+
+/** Both states after one block of these events. */
+function foldBoth(events: WireEvent[]): { state: State; naive: NaiveState } {
+  const block = { height: 1, time: 1_758_556_800_000, events };
+  const state = createState();
+  applyBlock(state, parseBlock(JSON.stringify(block)));
+  const folded = foldBlock(createNaiveState(), block);
+  assert.ok(folded.isAccepted);
+  return { state, naive: folded.state };
+}
+
+function countPosition(
+  tally: Tally,
+  { tiers, tierIndex, pv, isCross, szDecimals, liquidation }: AccountFigures['positions'][number],
+): void {
+  tally.count(isCross ? 'cross position' : 'isolated position');
+  tally.count(`${szDecimals} decimals of size`);
+  tally.count(`${tiers.length} tiers`);
+  if (tierIndex > 0) tally.count('tier above the first');
+  if (tierIndex > 0 && isEqual(pv, tiers[tierIndex].lowerBound)) tally.count('on a lower bound');
+  if (isLess(SAFE_USD, pv)) tally.count('position value beyond the safe range');
+  if (liquidation === undefined) {
+    tally.count('no liquidation price');
+    return;
+  }
+  tally.count('liquidation price');
+  if (liquidation.tierIndex > 0) tally.count('liquidated above the first tier');
+  if (liquidation.tierIndex !== tierIndex) tally.count('liquidated in another tier');
+  if (isEqual(liquidation.value, tiers[liquidation.tierIndex].lowerBound)) {
+    tally.count('liquidated on a lower bound');
+  }
+}
+
+function countAccount(tally: Tally, figures: AccountFigures): void {
+  tally.count('account');
+  tally.count(`${figures.positions.length} positions`);
+  tally.count(isLess(ZERO, figures.withdrawable) ? 'withdrawable' : 'nothing withdrawable');
+  for (const position of figures.positions) countPosition(tally, position);
+}
+
+function compareBatch(
+  tally: Tally,
+  markets: readonly RandomMarket[],
+  accounts: readonly AccountChoices[],
+): void {
+  const eventsByUser = accounts.map((choices, index) =>
+    accountEvents(choices, markets, userAt(index)),
+  );
+  const { state, naive } = foldBoth([...markets.map(marketEvent), ...eventsByUser.flat()]);
+  for (const [index, events] of eventsByUser.entries()) {
+    const user = userAt(index);
+    const figures = figureAccount(naive, user, '');
+    const answer = answerQuestion(state, { type: 'clearinghouseState', user });
+    if (answer !== writeFigures(figures, naive.time)) {
+      assert.equal(answer, writeFigures(figures, naive.time), JSON.stringify(events));
+    }
+    countAccount(tally, figures);
+  }
+}
+
+const BRANCHES = [
+  'cross position',
+  'isolated position',
+  ...[0, 1, 2, 3, 4, 5, 6].map((decimals) => `${decimals} decimals of size`),
+  ...[1, 2, 3, 4, 5].map((count) => `${count} tiers`),
+  ...[0, 1, 2, 3, 4, 5, 6].map((count) => `${count} positions`),
+  'tier above the first',
+  'on a lower bound',
+  'position value beyond the safe range',
+  'no liquidation price',
+  'liquidation price',
+  'liquidated above the first tier',
+  'liquidated in another tier',
+  'liquidated on a lower bound',
+  'withdrawable',
+  'nothing withdrawable',
+];
+
+test(`the figures of random accounts are those of the twin ${SEED_NOTE}`, (context) => {
+  const tally = new Tally();
+  const markets = fc.array(randomMarket, { minLength: 1, maxLength: MARKETS_MAX, size: 'max' });
+  const accounts = fc.array(randomAccount, { minLength: 1, maxLength: ACCOUNTS_MAX, size: 'max' });
+  fc.assert(
+    fc.property(markets, accounts, (drawnMarkets, drawnAccounts) =>
+      compareBatch(tally, drawnMarkets, drawnAccounts),
+    ),
+    runs(BATCHES),
+  );
+  context.diagnostic(tally.describe());
+  tally.assertAll(BRANCHES);
+  assert.ok(tally.countOf('account') >= COMPARED_MIN);
+});
