@@ -27,10 +27,19 @@ import {
   type NaiveTier,
 } from './naive-state.ts';
 
-class NaiveRefusal extends Error {}
+export type Reason = 'invalid' | 'not storable';
 
-function require(condition: boolean): asserts condition {
-  if (!condition) throw new NaiveRefusal();
+class NaiveRefusal extends Error {
+  readonly reason: Reason;
+
+  constructor(reason: Reason) {
+    super(reason);
+    this.reason = reason;
+  }
+}
+
+function require(condition: boolean, reason: Reason = 'invalid'): asserts condition {
+  if (!condition) throw new NaiveRefusal(reason);
 }
 
 function present<T>(value: T | undefined): T {
@@ -86,11 +95,12 @@ function holdingOf(state: NaiveState, user: string, coin: string): NaiveHolding 
 
 /** Only what an event leaves behind has to fit; what it passed through on the way does not. */
 function requireStorable(account: NaiveAccount, holding?: NaiveHolding): void {
-  require(isSafe(account.cash));
+  require(isSafe(account.cash), 'not storable');
   if (holding === undefined) return;
   const { allTime, position } = holding;
-  require(isSafe(allTime));
-  if (position !== undefined) require(Object.values(position).every(isSafe));
+  require(isSafe(allTime), 'not storable');
+  const amounts = Object.values(position ?? {});
+  require(amounts.every(isSafe), 'not storable');
 }
 
 function tiersOf(tiers: readonly WireTier[]): NaiveTier[] {
@@ -241,7 +251,7 @@ function openDelegation(state: NaiveState, { user, validator, amount }: Delegati
 function applyDelegate(state: NaiveState, event: Delegating): void {
   const { delegations, key, known, amount } = openDelegation(state, event);
   const sum = (known?.amount ?? 0n) + amount;
-  require(sum <= STAKE_MAX);
+  require(sum <= STAKE_MAX, 'not storable');
   delegations.set(key, { amount: sum, lockedUntilTimestamp: state.time + DAY_MS });
 }
 
@@ -257,7 +267,7 @@ function applyDelegationReward(state: NaiveState, event: Delegating): void {
   const { known, amount } = openDelegation(state, event);
   const delegation = present(known);
   delegation.amount += amount;
-  require(delegation.amount <= STAKE_MAX);
+  require(delegation.amount <= STAKE_MAX, 'not storable');
 }
 
 function applyDelegation(state: NaiveState, event: WireEventOf<'delegation'>): void {
@@ -324,12 +334,12 @@ function applyEvent<T extends WireType>(
 
 export type Folded =
   | { isAccepted: true; state: NaiveState; fillBranches: string[] }
-  | { isAccepted: false; refusedEvent: unknown };
+  | { isAccepted: false; refusedEvent: unknown; reason: Reason };
 
 /** The state after the block, or which of its events is to blame (none: the block itself). */
 export function foldBlock(before: NaiveState, block: unknown): Folded {
   if (!isWireEnvelope(block) || block.height !== before.height + 1 || block.time < before.time) {
-    return { isAccepted: false, refusedEvent: undefined };
+    return { isAccepted: false, refusedEvent: undefined, reason: 'invalid' };
   }
   const state = structuredClone(before);
   state.height = block.height;
@@ -341,7 +351,7 @@ export function foldBlock(before: NaiveState, block: unknown): Folded {
       applyEvent(state, event, fillBranches);
     } catch (error) {
       if (!(error instanceof NaiveRefusal)) throw error;
-      return { isAccepted: false, refusedEvent: event };
+      return { isAccepted: false, refusedEvent: event, reason: error.reason };
     }
   }
   return { isAccepted: true, state, fillBranches };

@@ -1,0 +1,142 @@
+/** Random blocks into the fold and its twin: the same are accepted, and the answers stay the same. */
+
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { BlockError, parseBlock } from '../../src/event.ts';
+import { answerQuestion } from '../../src/info/registry.ts';
+import { digestBytes } from '../../src/state/digest.ts';
+import { applyBlock, createState, type State } from '../../src/state/state.ts';
+import { answerNaively, type Question } from './naive-answers.ts';
+import { WIRE_TYPES, type WireBlock } from './naive-block.ts';
+import { type Folded, foldBlock } from './naive-fold.ts';
+import { createNaiveState, type NaiveState } from './naive-state.ts';
+import { type BlockSteps, blockAfter, FIRST_BLOCK, randomBlock, USERS } from './random-events.ts';
+import { runs, SEED_NOTE } from './seed.ts';
+import { Tally } from './tally.ts';
+
+const SEQUENCES = 400;
+const SEQUENCES_DIGESTED = 100;
+const BLOCKS_MAX = 150;
+/** A user that no event names. */
+const STRANGER = `0x${'f'.repeat(40)}`;
+
+/** Whether the state took the block; anything but a refusal is a fault of ours. */
+function tryApply(state: State, line: string): boolean {
+  try {
+    applyBlock(state, parseBlock(line));
+    return true;
+  } catch (error) {
+    if (error instanceof BlockError) return false;
+    throw error;
+  }
+}
+
+function questionsAt({ dexes }: NaiveState): Question[] {
+  const users = [...USERS, STRANGER];
+  return [
+    ...users.flatMap((user) =>
+      [...dexes].map((dex): Question => ({ type: 'clearinghouseState', user, dex })),
+    ),
+    ...users.map((user): Question => ({ type: 'delegations', user })),
+    { type: 'perpDeployAuctionStatus' },
+  ];
+}
+
+function compareAnswers(state: State, naive: NaiveState, line: string): void {
+  for (const question of questionsAt(naive)) {
+    const answer = answerQuestion(state, question);
+    assert.equal(
+      answer,
+      answerNaively(naive, question),
+      `${JSON.stringify(question)} after ${line}`,
+    );
+  }
+}
+
+/** The type of an event that may be damaged, its type included. */
+function typeOf(event: unknown): string {
+  return WIRE_TYPES.find((type) => type === Object(event).type) ?? 'unknown event';
+}
+
+function countBlock(tally: Tally, { events }: WireBlock, folded: Folded): void {
+  if (folded.isAccepted) {
+    for (const { type } of events) tally.count(`${type} accepted`);
+    for (const branch of folded.fillBranches) tally.count(`fill: ${branch}`);
+    return;
+  }
+  const { refusedEvent, reason } = folded;
+  const blamed = refusedEvent === undefined ? 'block' : typeOf(refusedEvent);
+  tally.count(`${blamed} refused`);
+  if (reason === 'not storable') tally.count(`${blamed} refused, beyond what is stored`);
+}
+
+function compareSequence(tally: Tally, sequence: readonly BlockSteps[]): void {
+  const state = createState();
+  let naive = createNaiveState();
+  const compareBlock = (block: WireBlock) => {
+    const line = JSON.stringify(block);
+    const folded = foldBlock(naive, JSON.parse(line));
+    assert.equal(tryApply(state, line), folded.isAccepted, line);
+    if (folded.isAccepted) naive = folded.state;
+    compareAnswers(state, naive, line);
+    countBlock(tally, block, folded);
+  };
+  compareBlock(FIRST_BLOCK);
+  for (const steps of sequence) compareBlock(blockAfter(naive, steps));
+}
+
+const FILL_BRANCHES = [
+  ...['open', 'grow', 'shrink', 'close', 'flip'].flatMap((branch) => [
+    `fill: cross ${branch}`,
+    `fill: isolated ${branch}`,
+  ]),
+  'fill: isolated shrink under water',
+];
+
+const BRANCHES = [
+  ...WIRE_TYPES.flatMap((type) => [`${type} accepted`, `${type} refused`]),
+  ...FILL_BRANCHES,
+  'block refused',
+  'unknown event refused',
+  ...['transfer', 'fill', 'isolatedMargin', 'funding', 'delegate', 'delegationReward'].map(
+    (type) => `${type} refused, beyond what is stored`,
+  ),
+];
+
+test(`random blocks are taken and answered as the twin does ${SEED_NOTE}`, (context) => {
+  const tally = new Tally();
+  const sequences = fc.array(randomBlock, { maxLength: BLOCKS_MAX, size: 'max' });
+  fc.assert(
+    fc.property(sequences, (sequence) => compareSequence(tally, sequence)),
+    runs(SEQUENCES),
+  );
+  context.diagnostic(tally.describe());
+  tally.assertAll(BRANCHES);
+});
+
+function digest(state: State): string {
+  const hash = createHash('sha256');
+  for (const bytes of digestBytes(state)) hash.update(bytes);
+  return hash.digest('hex');
+}
+
+test(`a refused block leaves the digest of the state as it was ${SEED_NOTE}`, () => {
+  const sequences = fc.array(randomBlock, { maxLength: BLOCKS_MAX, size: 'max' });
+  let refusedCount = 0;
+  fc.assert(
+    fc.property(sequences, (sequence) => {
+      const state = createState();
+      applyBlock(state, parseBlock(JSON.stringify(FIRST_BLOCK)));
+      for (const steps of sequence) {
+        const before = digest(state);
+        const isAccepted = tryApply(state, JSON.stringify(blockAfter(state, steps)));
+        assert.equal(digest(state) === before, !isAccepted);
+        if (!isAccepted) refusedCount += 1;
+      }
+    }),
+    runs(SEQUENCES_DIGESTED),
+  );
+  assert.ok(refusedCount > 0);
+});
