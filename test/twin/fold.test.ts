@@ -64,6 +64,9 @@ function countBlock(tally: Tally, { events }: WireBlock, folded: Folded): void {
   if (folded.isAccepted) {
     for (const { type } of events) tally.count(`${type} accepted`);
     for (const branch of folded.fillBranches) tally.count(`fill: ${branch}`);
+    for (const { position } of folded.state.holdings.values()) {
+      if (position?.entryNtl === 0n) tally.count('a position without entry notional');
+    }
     return;
   }
   const { refusedEvent, reason } = folded;
@@ -98,6 +101,7 @@ const FILL_BRANCHES = [
 const BRANCHES = [
   ...WIRE_TYPES.flatMap((type) => [`${type} accepted`, `${type} refused`]),
   ...FILL_BRANCHES,
+  'a position without entry notional',
   'block refused',
   'unknown event refused',
   ...['transfer', 'fill', 'isolatedMargin', 'funding', 'delegate', 'delegationReward'].map(

@@ -65,7 +65,11 @@ const usd = mostly(
   fc.oneof(nearLimit(SAFE_MAX, 6), nearLimit(-SAFE_MAX + 3n, 6)),
 );
 const usdZeroOrMore = mostly(units(0n, 2_000_000_000n, 6), nearLimit(SAFE_MAX, 6));
-const usdAboveZero = mostly(units(1n, 2_000_000_000n, 6), nearLimit(SAFE_MAX, 6));
+/** Often so little that shrinking a position leaves none of it. */
+const entryNotional = mostly(
+  fc.oneof(units(1n, 3n, 6), units(1n, 2_000_000_000n, 6)),
+  nearLimit(SAFE_MAX, 6),
+);
 const stake = mostly(units(1n, 4n, 0), fc.oneof(units(0n, 9n, 8), nearLimit(STAKE_MAX, 8)), 8);
 
 /** Few sizes that add up to one another, so that positions close and flip exactly. */
@@ -119,7 +123,7 @@ function positionOf(market: Coin): fc.Arbitrary<WirePosition> {
   return fc.record({
     coin: fc.constant(market.coin),
     szi: size.map(([text, minus]) => minus + text),
-    entryNtl: usdAboveZero,
+    entryNtl: entryNotional,
     leverage: fc.oneof(
       fc.record({ type: fc.constant('cross' as const), value }),
       fc.record({ type: fc.constant('isolated' as const), value, rawUsd: usd }),
