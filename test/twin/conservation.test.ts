@@ -16,7 +16,7 @@ import { type BlockSteps, blockAfter, FIRST_BLOCK, randomBlock, USERS } from './
 import { runs, SEED_NOTE } from './seed.ts';
 import { Tally } from './tally.ts';
 
-const SEQUENCES = 250;
+const SEQUENCES = 400;
 const BLOCKS_MAX = 150;
 
 interface BookMarket {

@@ -63,6 +63,7 @@ const coin = mostly(
 const usd = mostly(
   fc.oneof(units(-50n, 50n, 6), units(-2_000_000_000n, 2_000_000_000n, 6)),
   fc.oneof(nearLimit(SAFE_MAX, 6), nearLimit(-SAFE_MAX + 3n, 6)),
+  12,
 );
 const usdZeroOrMore = mostly(units(0n, 2_000_000_000n, 6), nearLimit(SAFE_MAX, 6));
 /** Often so little that shrinking a position leaves none of it. */
@@ -178,7 +179,7 @@ const FIELDS: { [T in WireType]: [weight: number, fields: fc.Arbitrary<WireField
   market: [2, mostly(known, newCoin, 4).chain(marketOf)],
   marks: [2, fc.record({ prices: mostly(prices, fc.constant({ NOPE: '1.0' })) })],
   account: [2, account],
-  transfer: [1, fc.record({ user, dex, amount: usd })],
+  transfer: [2, fc.record({ user, dex, amount: usd })],
   orderMargin: [1, fc.record({ user, dex, amount: mostly(usdZeroOrMore, usd) })],
   collateral: [1, fc.record({ user, dex, amount: mostly(usdZeroOrMore, usd) })],
   leverage: [
