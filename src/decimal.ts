@@ -132,14 +132,8 @@ function formatFraction(fraction: number, decimals: number): string {
 
 function formatMagnitude(units: number, decimals: number): string {
   const scale = powerOfTen(decimals);
-  let whole = Math.floor(units / scale);
-  let fraction = units - whole * scale;
-  if (fraction < 0) {
-    // The quotient of a large amount can round up to the next whole number.
-    whole -= 1;
-    fraction += scale;
-  }
-  return `${whole}.${formatFraction(fraction, decimals)}`;
+  const whole = divideFloorNumber(units, scale);
+  return `${whole}.${formatFraction(units - whole * scale, decimals)}`;
 }
 
 function formatBigMagnitude(units: bigint, decimals: number): string {
@@ -206,10 +200,12 @@ export function divideFloor(dividend: Exact, divisor: Exact): Exact {
   return divideFloorBig(BigInt(dividend), BigInt(divisor));
 }
 
+/**
+ * Exact, although it divides doubles: a quotient of safe integers that is not whole is at least
+ * 1 / divisor away from the next whole number, which is more than its rounding error.
+ */
 function divideFloorNumber(dividend: number, divisor: number): number {
-  const quotient = Math.floor(dividend / divisor);
-  // The division may have rounded up to a whole number: then the product is above the dividend.
-  return quotient * divisor > dividend ? quotient - 1 : quotient;
+  return Math.floor(dividend / divisor);
 }
 
 function divideFloorBig(dividend: bigint, divisor: bigint): Exact {
