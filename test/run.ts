@@ -35,6 +35,7 @@ const SUITES: Suite[] = [
   testSuite('state', 60),
   testSuite('info', 60),
   testSuite('twin', 300),
+  testSuite('feed', 120),
 ];
 
 function runSuite({ name, budgetSeconds, command }: Suite): Promise<boolean> {

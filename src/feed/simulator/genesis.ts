@@ -9,28 +9,29 @@
 import { formatUnits, parseUnits } from '../../decimal.ts';
 import { USD_DECIMALS } from '../../event.ts';
 import { marketOfTerms, SIZE, TERMS } from '../../state/accounts.ts';
-import type { StateView, TableView } from '../../state/state.ts';
+import type { StateView } from '../../state/state.ts';
 import { dexOfCoin, LISTED_DEXES, LISTINGS, type Listing } from './listings.ts';
 import {
   describeAccount,
+  drawEntryPrice,
   drawEquity,
   drawHolding,
   drawMarkets,
   drawPositionCount,
+  type Holding,
 } from './portfolio.ts';
 import { roundPrice } from './prices.ts';
 import type { Random } from './random.ts';
-import type { Participant, Role, Roster } from './roster.ts';
-import { formatUsd, marketsOfDex, type WireEvent, wholeCents } from './scene.ts';
+import type { Participant, Role } from './roster.ts';
+import {
+  type BlockDraft,
+  formatUsd,
+  marketsOfDex,
+  type Scene,
+  type WireEvent,
+  wholeCents,
+} from './scene.ts';
 import { foundingDelegations } from './staking.ts';
-
-export interface Founding {
-  readonly state: StateView;
-  readonly time: number;
-  readonly random: Random;
-  readonly roster: Roster;
-  readonly positionsPerAccount: number | undefined;
-}
 
 const ORDER_MARGIN_CHANCE = 0.2;
 const COLLATERAL_CHANCE = 0.1;
@@ -39,13 +40,44 @@ const OPENING_PRICE_GAP = 0.02;
 const MAKER_EXPOSURE = 3;
 const MAKER_LEVERAGE = 10;
 
-/** In order; a block holds events of one phase, so each sees in the state all that came before. */
-export const PHASES: readonly ((founding: Founding) => Generator<WireEvent>)[] = [
-  foundDexes,
-  foundMarkets,
-  foundUsers,
-  foundMakers,
-];
+/** What the founding of the exchange sees; its events go wherever the block has room. */
+export interface Founding extends Omit<Scene, 'draft'> {
+  readonly positionsPerAccount: number | undefined;
+}
+
+type Phase = (founding: Founding) => Generator<WireEvent>;
+
+export class Genesis {
+  readonly #positionsPerAccount: number | undefined;
+  /** A block holds events of one phase, so each phase sees in the state all that came before. */
+  readonly #phases: Phase[] = [foundDexes, foundMarkets, foundUsers, foundMakers];
+  /** What is left of the phase under way. */
+  #events: Generator<WireEvent> | undefined;
+
+  constructor(positionsPerAccount: number | undefined) {
+    this.#positionsPerAccount = positionsPerAccount;
+  }
+
+  /** Fills the block from the next phase that has events; it stays empty where none has any left. */
+  fill(scene: Scene): void {
+    const founding = { ...scene, positionsPerAccount: this.#positionsPerAccount };
+    while (scene.draft.isEmpty) {
+      this.#events ??= this.#phases.shift()?.(founding);
+      if (this.#events === undefined) return;
+      if (!appendWhileRoom(scene.draft, this.#events)) this.#events = undefined;
+    }
+  }
+}
+
+/** Returns whether there may be more events than the block had room for. */
+function appendWhileRoom(draft: BlockDraft, events: Generator<WireEvent>): boolean {
+  while (!draft.isFull) {
+    const { done, value } = events.next();
+    if (done) return false;
+    draft.append(value);
+  }
+  return true;
+}
 
 function* foundDexes({ state, roster }: Founding): Generator<WireEvent> {
   for (const { dex, fullName } of LISTED_DEXES) {
@@ -111,12 +143,8 @@ function foundAccount(founding: Founding, { user, role, dexIndex }: Founder): Wi
   const holdings = drawMarkets(random, markets, count).map((marketIndex) =>
     drawHolding(random, state, { marketIndex, equity: equity / count }),
   );
-  return describeAccount(random, {
-    user,
-    dex: state.markets.dexes[dexIndex].name,
-    equity,
-    holdings,
-  });
+  const dex = state.markets.dexes[dexIndex].name;
+  return describeAccount(random, { user, dex, equity, holdings });
 }
 
 /** Resting orders of some, and what some hold outside the perp account (unified accounts). */
@@ -140,7 +168,7 @@ function* foundFurtherDexes(founding: Founding, user: string, role: Role): Gener
 }
 
 /** Longs less shorts of every market, in its smallest unit. */
-function netSizes({ markets, positions }: { markets: StateView['markets']; positions: TableView }) {
+function netSizes({ markets, positions }: StateView): number[] {
   const net = new Array<number>(markets.markets.length).fill(0);
   for (let row = 1; row < positions.rowCount; row++) {
     net[marketOfTerms(positions.get(row, TERMS))] += positions.get(row, SIZE);
@@ -183,27 +211,22 @@ function foundMaker(founding: Founding, { user, dexIndex, sizes }: FoundedMaker)
   const { state, random } = founding;
   const holdings = marketsOfDex(state, dexIndex)
     .filter((marketIndex) => sizes[marketIndex] !== 0)
-    .map((marketIndex) => ({
-      ...drawHolding(random, state, { marketIndex, equity: 0 }),
-      size: sizes[marketIndex],
-    }))
-    .map(asMakerHolding);
+    .map((marketIndex) => makerHolding(founding, marketIndex, sizes[marketIndex]));
   const exposure = holdings.reduce(
     (sum, { size, markPrice }) => sum + Math.abs(size) * markPrice,
     0,
   );
   const equity = Math.max(drawEquity(random, 'maker'), Math.ceil(exposure / MAKER_EXPOSURE));
-  return describeAccount(random, {
-    user,
-    dex: state.markets.dexes[dexIndex].name,
-    equity,
-    holdings,
-  });
+  const dex = state.markets.dexes[dexIndex].name;
+  return describeAccount(random, { user, dex, equity, holdings });
 }
 
 /** Makers are cross wherever they may be. */
-function asMakerHolding(holding: ReturnType<typeof drawHolding>): ReturnType<typeof drawHolding> {
-  const { market } = holding;
+function makerHolding({ state, random }: Founding, marketIndex: number, size: number): Holding {
+  const market = state.markets.markets[marketIndex];
+  const markPrice = state.markets.markPrice(marketIndex);
   const leverage = Math.min(MAKER_LEVERAGE, market.tiers[0].maxLeverage);
-  return { ...holding, leverage, mode: market.onlyIsolated ? 'isolated' : 'cross' };
+  const entryPrice = drawEntryPrice(random, { market, markPrice, leverage });
+  const mode = market.onlyIsolated ? 'isolated' : 'cross';
+  return { market, size, markPrice, entryPrice, leverage, mode };
 }

@@ -52,16 +52,13 @@ function fillSlice(scene: Scene, order: Order, makers: readonly Participant[]): 
   const target = state.markets.markPrice(marketIndex) * (isBuy ? 1 + slippage : 1 - slippage);
   const price = roundPrice(target, priceDecimals);
   const makerFee = MAKER_FEES[roster.makers.indexOf(maker) % MAKER_FEES.length];
-  const trade = {
-    coin,
-    sz: formatUnits(size, sizeDecimals),
-    px: formatUnits(price, priceDecimals),
-  };
   const fill = (trader: string, buys: boolean, feeRate: number) => ({
     type: 'fill' as const,
     user: trader,
+    coin,
     side: buys ? 'B' : 'A',
-    ...trade,
+    sz: formatUnits(size, sizeDecimals),
+    px: formatUnits(price, priceDecimals),
     fee: formatFee(size, price, feeRate),
   });
   draft.append(fill(user, isBuy, TAKER_FEE));

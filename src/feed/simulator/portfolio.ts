@@ -57,7 +57,7 @@ export function drawMarkets(random: Random, markets: readonly number[], count: n
   return [...drawn];
 }
 
-interface Holding {
+export interface Holding {
   readonly market: Market;
   /** Signed, in the market's smallest unit. */
   readonly size: number;
@@ -88,7 +88,7 @@ export function drawHolding(
   };
 }
 
-function drawEntryPrice(
+export function drawEntryPrice(
   random: Random,
   { market, markPrice, leverage }: { market: Market; markPrice: number; leverage: number },
 ): number {

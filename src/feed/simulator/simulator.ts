@@ -12,14 +12,14 @@ import { applyBlock, createState, type State, type StateView } from '../../state
 import { Arrivals } from './arrivals.ts';
 import { type AuctionTerms, runAuctions } from './auctions.ts';
 import { FundingRounds } from './funding.ts';
-import { PHASES } from './genesis.ts';
+import { Genesis } from './genesis.ts';
 import { LiquidationPatrol } from './liquidations.ts';
 import { dexOfCoin, LISTINGS } from './listings.ts';
 import { changeTiers } from './margin-tiers.ts';
 import { moveMarks } from './prices.ts';
 import { Random } from './random.ts';
 import { Roster } from './roster.ts';
-import { BlockDraft, type Scene, type WireEvent } from './scene.ts';
+import { BlockDraft, type Scene } from './scene.ts';
 import { changeStakes } from './staking.ts';
 import { trade } from './trading.ts';
 import { moveMoney } from './treasury.ts';
@@ -52,15 +52,20 @@ const AUCTION_DURATION_SECONDS = 3600;
 
 const FIRST_DEX_MARKETS = LISTINGS.filter(({ coin }) => dexOfCoin(coin) === '').length;
 
-function checkOptions({ accounts, positionsPerAccount = 0 }: SimulatorOptions): void {
-  if (!Number.isSafeInteger(accounts) || accounts < 1) {
-    throw new RangeError(`accounts: got ${accounts}, expected a whole number from 1`);
-  }
-  const isCount = Number.isSafeInteger(positionsPerAccount) && positionsPerAccount >= 0;
-  if (!isCount || positionsPerAccount > FIRST_DEX_MARKETS) {
-    const expected = `a whole number from 0 to ${FIRST_DEX_MARKETS}`;
-    throw new RangeError(`positionsPerAccount: got ${positionsPerAccount}, expected ${expected}`);
-  }
+function checkOptions(options: SimulatorOptions): void {
+  const { accounts, positionsPerAccount = 0, auctionDurationSeconds = 1 } = options;
+  checkWhole('accounts', accounts, { from: 1 });
+  checkWhole('positionsPerAccount', positionsPerAccount, { from: 0, to: FIRST_DEX_MARKETS });
+  checkWhole('auctionDurationSeconds', auctionDurationSeconds, { from: 1 });
+}
+
+function checkWhole(
+  name: string,
+  value: number,
+  { from, to = Number.MAX_SAFE_INTEGER }: { from: number; to?: number },
+): void {
+  if (Number.isSafeInteger(value) && value >= from && value <= to) return;
+  throw new RangeError(`${name}: got ${value}, expected a whole number from ${from} to ${to}`);
 }
 
 export function createSimulator(options: SimulatorOptions): Simulator {
@@ -73,14 +78,11 @@ class Exchange implements Simulator {
   readonly #options: SimulatorOptions;
   readonly #random: Random;
   readonly #roster: Roster;
+  readonly #genesis: Genesis;
   readonly #arrivals: Arrivals;
   readonly #auctionTerms: AuctionTerms;
   readonly #funding = new FundingRounds();
   readonly #patrol = new LiquidationPatrol();
-  /** The phases of the start that are still to come, and the one under way. */
-  readonly #phases = [...PHASES];
-  #phase: Generator<WireEvent> | undefined;
-
   constructor(options: SimulatorOptions) {
     const { seed, resume, auctionDurationSeconds = AUCTION_DURATION_SECONDS } = options;
     this.#options = options;
@@ -92,6 +94,7 @@ class Exchange implements Simulator {
       userCount: options.accounts,
       allAreFounders: options.positionsPerAccount !== undefined,
     });
+    this.#genesis = new Genesis(options.positionsPerAccount);
     this.#arrivals = new Arrivals(this.#roster.founderCount);
     this.#auctionTerms = { seed: String(seed), durationSeconds: auctionDurationSeconds };
   }
@@ -101,26 +104,10 @@ class Exchange implements Simulator {
   }
 
   next(timeMs?: number): string {
-    const height = this.#state.height + 1;
-    const founding = this.#createScene(timeMs ?? this.#foundingTime());
-    this.#found(founding);
-    const scene = founding.draft.isEmpty
-      ? this.#createScene(timeMs ?? this.#foundingTime() + this.#intervalMs)
-      : founding;
-    if (scene !== founding) this.#trade(scene);
-    const line = scene.draft.formatLine(height, scene.time);
+    const scene = this.#found(timeMs) ?? this.#trade(timeMs);
+    const line = scene.draft.formatLine(this.#state.height + 1, scene.time);
     applyBlock(this.#state, parseBlock(line));
     return line;
-  }
-
-  get #intervalMs(): number {
-    return this.#options.intervalMs ?? INTERVAL_MS;
-  }
-
-  /** The start takes no simulated time, however many blocks it needs. */
-  #foundingTime(): number {
-    const { startTimeMs = START_TIME_MS } = this.#options;
-    return this.#state.height === 0 ? startTimeMs : this.#state.time;
   }
 
   /** A clock that was set back does not set the ledger back. */
@@ -134,29 +121,20 @@ class Exchange implements Simulator {
     };
   }
 
-  /** Fills a block from one phase of the start; it stays empty when all of them are through. */
-  #found(scene: Scene): void {
-    const { positionsPerAccount } = this.#options;
-    while (scene.draft.isEmpty && (this.#phase !== undefined || this.#phases.length > 0)) {
-      this.#phase ??= this.#phases.shift()?.({ ...scene, positionsPerAccount });
-      this.#fillFromPhase(scene.draft);
-    }
+  /** A block of the start, while there is one. It takes no simulated time, however long it gets. */
+  #found(timeMs: number | undefined): Scene | undefined {
+    const { startTimeMs = START_TIME_MS } = this.#options;
+    const timeNow = this.#state.height === 0 ? startTimeMs : this.#state.time;
+    const scene = this.#createScene(timeMs ?? timeNow);
+    this.#genesis.fill(scene);
+    return scene.draft.isEmpty ? undefined : scene;
   }
 
-  #fillFromPhase(draft: BlockDraft): void {
-    while (!draft.isFull) {
-      const { done, value } = this.#phase?.next() ?? { done: true, value: undefined };
-      if (done) {
-        this.#phase = undefined;
-        return;
-      }
-      draft.append(value);
-    }
-  }
-
-  /** The order matters once: funding is paid before anyone trades, and marks move after all. */
-  #trade(scene: Scene): void {
-    if (this.#options.auctions !== false) runAuctions(scene, this.#auctionTerms);
+  /** The order matters twice: funding is paid before anyone trades, and marks move last. */
+  #trade(timeMs: number | undefined): Scene {
+    const { intervalMs = INTERVAL_MS, auctions = true } = this.#options;
+    const scene = this.#createScene(timeMs ?? this.#state.time + intervalMs);
+    if (auctions) runAuctions(scene, this.#auctionTerms);
     this.#funding.step(scene);
     this.#patrol.step(scene);
     this.#arrivals.step(scene);
@@ -165,5 +143,6 @@ class Exchange implements Simulator {
     trade(scene);
     changeTiers(scene);
     moveMarks(scene);
+    return scene;
   }
 }

@@ -15,7 +15,8 @@ const EXPIRED_CHANCE = 0.75;
 const DAY_MS = 86_400_000;
 const COIN_UNITS = 10 ** STAKE_DECIMALS;
 
-const DELEGATE_CHANCE = 0.3;
+/** Fewer than the changes: a stake is locked for a day, and only then may it go. */
+const DELEGATE_CHANCE = 0.1;
 const CHANGE_CHANCE = 0.5;
 const REWARD_CHANCE = 0.6;
 const TAKE_ALL_CHANCE = 0.4;

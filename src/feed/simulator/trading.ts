@@ -4,29 +4,29 @@
  */
 
 import { type AccountFigures, accountFigures, type PositionFigures } from '../../info/figures.ts';
-import {
-  findPosition,
-  isIsolatedTerms,
-  leverageOfTerms,
-  SIZE,
-  TERMS,
-} from '../../state/accounts.ts';
+import { findPosition, leverageOfTerms, SIZE, TERMS } from '../../state/accounts.ts';
 import { fillOrder, makersInventory } from './matching.ts';
 import { drawLeverage, drawMarkets, drawMode, sizeWorth } from './portfolio.ts';
+import type { Random } from './random.ts';
 import { type Actor, marketsOfDex, pickActor, type Scene, USD } from './scene.ts';
 
 const TRADES_MIN = 4;
 const TRADES_SPREAD = 9;
 const POSITIONS_MAX = 10;
 const ADJUST_CHANCE = 0.6;
-/** How often someone chooses a leverage before opening a position. */
+const GROW_CHANCE = 0.3;
+/** Of what is not grown: a part of it goes, otherwise all. */
+const SHRINK_CHANCE = 0.4;
+const TURN_CHANCE = 0.3;
+/** How often someone changes the leverage in a coin that was traded before; a new one is always set. */
 const CHOOSE_LEVERAGE_CHANCE = 0.5;
 /** How often an opening takes a part of the makers' inventory, rather than adding to it. */
 const WELCOME_CHANCE = 0.6;
+/** The share of the free money that a gambler stakes at once: where cross liquidations come from. */
+const GAMBLED_SHARE = 0.9;
+const GAMBLE_CHANCE = 0.12;
 const NOTIONAL_MIN = 10 * USD;
 const NOTIONAL_MAX = 2_000_000 * USD;
-/** A cross position keeps a tenth of its value from being withdrawn, whatever its leverage. */
-const CROSS_MULTIPLE_MAX = 10;
 
 export function trade(scene: Scene): void {
   const count = TRADES_MIN + scene.random.below(TRADES_SPREAD);
@@ -56,39 +56,36 @@ interface Adjustment {
 
 function adjustPosition(scene: Scene, { user, figures, position }: Adjustment): void {
   const { state, random } = scene;
-  const marketIndex = state.markets.markets.indexOf(position.market);
+  const { market, leverage } = position;
+  const marketIndex = state.markets.markets.indexOf(market);
   const isLong = position.size > 0;
-  const held = Math.abs(position.size);
-  const draw = random.fraction();
-  if (draw < 0.3) {
-    const size = affordableSize(scene, { marketIndex, figures, ...position });
-    if (size > 0) fillOrder(scene, { user, marketIndex, isBuy: isLong, size });
-    return;
-  }
-  fillOrder(scene, { user, marketIndex, isBuy: !isLong, size: reduction(draw, held, position) });
+  const isGrowing = random.chance(GROW_CHANCE);
+  const size = isGrowing
+    ? affordableSize(scene, { marketIndex, figures, leverage })
+    : drawReduction(random, position);
+  if (size > 0) fillOrder(scene, { user, marketIndex, isBuy: isLong === isGrowing, size });
 }
 
 /** A part of the position, all of it, or, of one that has won, more than that: it turns round. */
-function reduction(draw: number, held: number, { unrealizedPnl }: PositionFigures): number {
-  if (draw < 0.6) return Math.max(1, Math.floor(held * (draw - 0.3) * 3));
-  if (draw < 0.9 || unrealizedPnl < 0) return held;
-  return held + Math.ceil(held / 2);
+function drawReduction(random: Random, { size, unrealizedPnl }: PositionFigures): number {
+  const held = Math.abs(size);
+  if (random.chance(SHRINK_CHANCE)) return Math.ceil(held * random.between(0.1, 0.9));
+  return unrealizedPnl > 0 && random.chance(TURN_CHANCE) ? held + Math.ceil(held / 2) : held;
 }
 
 interface Purchase {
   readonly marketIndex: number;
   readonly figures: AccountFigures;
-  readonly isIsolated: boolean;
   readonly leverage: number;
 }
 
 /** A size that takes a part of what is free in the account; 0 where that would be dust. */
 function affordableSize(scene: Scene, purchase: Purchase): number {
   const { state, random } = scene;
-  const { marketIndex, figures, isIsolated, leverage } = purchase;
-  const multiple = isIsolated ? leverage : Math.min(leverage, CROSS_MULTIPLE_MAX);
-  const free = Number(figures.withdrawable) * random.between(0.05, 0.45);
-  const notional = Math.min(free * multiple, NOTIONAL_MAX);
+  const { marketIndex, figures, leverage } = purchase;
+  const share = random.chance(GAMBLE_CHANCE) ? GAMBLED_SHARE : random.between(0.05, 0.45);
+  const margin = Number(figures.withdrawable) * share;
+  const notional = Math.min(margin * leverage, NOTIONAL_MAX);
   return notional < NOTIONAL_MIN ? 0 : sizeWorth(notional, state.markets.markPrice(marketIndex));
 }
 
@@ -99,27 +96,31 @@ function openPosition(scene: Scene, actor: Actor, figures: AccountFigures): void
   const [marketIndex] = drawMarkets(random, markets, 1);
   const position = findPosition(state, actor.account, marketIndex);
   if (position !== 0 && state.positions.get(position, SIZE) !== 0) return;
-  const chosen = chooseTerms(scene, actor, { marketIndex, position });
-  const size = affordableSize(scene, { marketIndex, figures, ...chosen });
+  const leverage = chooseLeverage(scene, actor, { marketIndex, position });
+  const size = affordableSize(scene, { marketIndex, figures, leverage });
   if (size === 0) return;
   const isWelcome = random.chance(WELCOME_CHANCE);
   const isBuy = makersInventory(scene, marketIndex) > 0 === isWelcome;
   fillOrder(scene, { user: actor.user, marketIndex, isBuy, size });
 }
 
-/** The mode and leverage that the position will have: new ones, those it had, or the default. */
-function chooseTerms(
+/** The leverage that the position will have: a new one, set with a mode, or what it had before. */
+function chooseLeverage(
   { state, random, draft }: Scene,
   { user }: Actor,
   { marketIndex, position }: { marketIndex: number; position: number },
-) {
-  const market = state.markets.markets[marketIndex];
-  if (position === 0 || random.chance(CHOOSE_LEVERAGE_CHANCE)) {
-    const mode = drawMode(random, market);
-    const value = drawLeverage(random, market);
-    draft.append({ type: 'leverage', user, coin: market.coin, mode, value });
-    return { isIsolated: mode === 'isolated', leverage: value };
+): number {
+  if (position !== 0 && !random.chance(CHOOSE_LEVERAGE_CHANCE)) {
+    return leverageOfTerms(state.positions.get(position, TERMS));
   }
-  const terms = state.positions.get(position, TERMS);
-  return { isIsolated: isIsolatedTerms(terms), leverage: leverageOfTerms(terms) };
+  const market = state.markets.markets[marketIndex];
+  const value = drawLeverage(random, market);
+  draft.append({
+    type: 'leverage',
+    user,
+    coin: market.coin,
+    mode: drawMode(random, market),
+    value,
+  });
+  return value;
 }

@@ -4,6 +4,11 @@ import { type AccountFigures, accountFigures } from '../../info/figures.ts';
 import { drawEquity, drawLeverage } from './portfolio.ts';
 import { type Actor, formatUsd, pickActor, type Scene, USD, wholeCents } from './scene.ts';
 
+/** Below this a deposit is a fresh start, now and then a whale's; above, a part of what is there. */
+const SMALL_ACCOUNT = 1000 * USD;
+/** From here on money only leaves. */
+const LARGE_ACCOUNT = 5_000_000 * USD;
+const WHALE_CHANCE = 0.04;
 const WITHDRAWAL_MIN = 10 * USD;
 const NO_ORDERS_CHANCE = 0.3;
 const ADD_MARGIN_CHANCE = 0.6;
@@ -14,8 +19,8 @@ interface Client extends Actor {
 
 /** What an account does now and then, each with its chance in a block. */
 const ACTS: readonly { chance: number; act: (scene: Scene, client: Client) => void }[] = [
-  { chance: 0.4, act: deposit },
-  { chance: 0.4, act: withdraw },
+  { chance: 0.25, act: deposit },
+  { chance: 0.25, act: withdraw },
   { chance: 0.6, act: setOrderMargin },
   { chance: 0.08, act: setCollateral },
   { chance: 0.6, act: moveIsolatedMargin },
@@ -30,8 +35,14 @@ export function moveMoney(scene: Scene): void {
   }
 }
 
-function deposit({ random, draft }: Scene, { user, dex }: Client): void {
-  draft.append({ type: 'transfer', user, dex, amount: formatUsd(drawEquity(random, 'retail')) });
+function deposit({ random, draft }: Scene, { user, dex, figures }: Client): void {
+  const value = Number(figures.summary.accountValue);
+  if (value > LARGE_ACCOUNT) return;
+  const amount =
+    value < SMALL_ACCOUNT
+      ? drawEquity(random, random.chance(WHALE_CHANCE) ? 'whale' : 'retail')
+      : value * random.between(0.05, 0.27);
+  draft.append({ type: 'transfer', user, dex, amount: formatUsd(wholeCents(amount)) });
 }
 
 function withdraw({ random, draft }: Scene, { user, dex, figures }: Client): void {
