@@ -6,11 +6,11 @@
  * without a trace, and one that was interrupted in its first blocks is completed.
  */
 
-import { formatUnits, parseUnits } from '../../decimal.ts';
+import { parseUnits } from '../../decimal.ts';
 import { USD_DECIMALS } from '../../event.ts';
 import { marketOfTerms, SIZE, TERMS } from '../../state/accounts.ts';
 import type { StateView } from '../../state/state.ts';
-import { dexOfCoin, LISTED_DEXES, LISTINGS, type Listing } from './listings.ts';
+import { describeMarket, LISTED_DEXES, LISTINGS, type Listing } from './listings.ts';
 import {
   describeAccount,
   drawEntryPrice,
@@ -94,21 +94,11 @@ function* foundMarkets({ state, random }: Founding): Generator<WireEvent> {
 }
 
 function describeListing(random: Random, listing: Listing): WireEvent {
-  const priceDecimals = USD_DECIMALS - listing.sizeDecimals;
+  const { price, sizeDecimals, onlyIsolated = false } = listing;
+  const priceDecimals = USD_DECIMALS - sizeDecimals;
   const gap = random.between(-OPENING_PRICE_GAP, OPENING_PRICE_GAP);
-  const price = roundPrice(parseUnits(listing.price, priceDecimals) * (1 + gap), priceDecimals);
-  return {
-    type: 'market',
-    dex: dexOfCoin(listing.coin),
-    coin: listing.coin,
-    szDecimals: listing.sizeDecimals,
-    marginTiers: listing.tiers.map(({ lowerBound, maxLeverage }) => ({
-      lowerBound: formatUsd(lowerBound),
-      maxLeverage,
-    })),
-    onlyIsolated: listing.onlyIsolated === true,
-    markPx: formatUnits(price, priceDecimals),
-  };
+  const markPrice = roundPrice(parseUnits(price, priceDecimals) * (1 + gap), priceDecimals);
+  return describeMarket({ ...listing, onlyIsolated, markPrice });
 }
 
 function isKnown({ state }: Founding, { address }: Participant): boolean {
@@ -116,28 +106,29 @@ function isKnown({ state }: Founding, { address }: Participant): boolean {
 }
 
 function* foundUsers(founding: Founding): Generator<WireEvent> {
-  const { roster, positionsPerAccount } = founding;
+  const { random, roster, positionsPerAccount } = founding;
   for (let index = roster.makers.length; index < roster.founderCount; index++) {
-    const user = roster.user(index);
-    if (isKnown(founding, user)) continue;
+    const participant = roster.user(index);
+    if (isKnown(founding, participant)) continue;
     const role = roster.roleOf(index);
-    yield foundAccount(founding, { user: user.text, role, dexIndex: 0 });
-    yield* foundReserves(founding, user.text, role);
-    yield* foundingDelegations(founding, user.text);
-    if (positionsPerAccount === undefined) yield* foundFurtherDexes(founding, user.text, role);
+    const founder = { user: participant.text, role, equity: drawEquity(random, role) };
+    yield foundAccount(founding, founder, 0);
+    yield* foundReserves(founding, founder);
+    yield* foundingDelegations(founding, founder.user);
+    if (positionsPerAccount === undefined) yield* foundFurtherAccounts(founding, founder);
   }
 }
 
 interface Founder {
   readonly user: string;
   readonly role: Role;
-  readonly dexIndex: number;
+  readonly equity: number;
 }
 
-function foundAccount(founding: Founding, { user, role, dexIndex }: Founder): WireEvent {
+function foundAccount(founding: Founding, founder: Founder, dexIndex: number): WireEvent {
   const { state, random, positionsPerAccount } = founding;
+  const { user, role, equity } = founder;
   const markets = marketsOfDex(state, dexIndex);
-  const equity = drawEquity(random, role);
   const countWanted = positionsPerAccount ?? drawPositionCount(random, role);
   const count = Math.min(countWanted, markets.length);
   const holdings = drawMarkets(random, markets, count).map((marketIndex) =>
@@ -148,22 +139,23 @@ function foundAccount(founding: Founding, { user, role, dexIndex }: Founder): Wi
 }
 
 /** Resting orders of some, and what some hold outside the perp account (unified accounts). */
-function* foundReserves({ random }: Founding, user: string, role: Role): Generator<WireEvent> {
-  const equity = drawEquity(random, role);
+function* foundReserves({ random }: Founding, { user, equity }: Founder): Generator<WireEvent> {
   if (random.chance(ORDER_MARGIN_CHANCE)) {
     const amount = formatUsd(wholeCents(equity * random.between(0.01, 0.2)));
     yield { type: 'orderMargin', user, dex: '', amount };
   }
   if (random.chance(COLLATERAL_CHANCE)) {
-    yield { type: 'collateral', user, dex: '', amount: formatUsd(wholeCents(equity)) };
+    const amount = formatUsd(wholeCents(equity * random.between(0.1, 1.5)));
+    yield { type: 'collateral', user, dex: '', amount };
   }
 }
 
-function* foundFurtherDexes(founding: Founding, user: string, role: Role): Generator<WireEvent> {
+function* foundFurtherAccounts(founding: Founding, founder: Founder): Generator<WireEvent> {
   const { state, random } = founding;
   for (let dexIndex = 1; dexIndex < state.markets.dexes.length; dexIndex++) {
-    if (marketsOfDex(state, dexIndex).length === 0) continue;
-    if (random.chance(FURTHER_DEX_CHANCE)) yield foundAccount(founding, { user, role, dexIndex });
+    if (!random.chance(FURTHER_DEX_CHANCE)) continue;
+    const equity = wholeCents(founder.equity * random.between(0.1, 1));
+    yield foundAccount(founding, { ...founder, equity }, dexIndex);
   }
 }
 
@@ -178,12 +170,12 @@ function netSizes({ markets, positions }: StateView): number[] {
 
 /** Makers share the other side of what the users hold, so that longs equal shorts everywhere. */
 function* foundMakers(founding: Founding): Generator<WireEvent> {
-  const { state, roster, positionsPerAccount } = founding;
+  const { state, random, roster, positionsPerAccount } = founding;
   const missing = roster.makers.filter((maker) => !isKnown(founding, maker));
   const net = positionsPerAccount === undefined ? netSizes(state) : [];
   for (const [place, { text: user }] of missing.entries()) {
     if (positionsPerAccount !== undefined) {
-      yield foundAccount(founding, { user, role: 'maker', dexIndex: 0 });
+      yield foundAccount(founding, { user, role: 'maker', equity: drawEquity(random, 'maker') }, 0);
       continue;
     }
     const shares = net.map((size) => shareOf(-size, place, missing.length));

@@ -46,14 +46,12 @@ function inspectAccount(scene: Scene, addressRow: number, account: number): void
   const shortfall = hasCross ? 0 : -state.accounts.get(account, CASH);
   if (lost.length === 0 && shortfall <= 0) return;
   const actor = actorOf(scene, addressRow, account);
-  // Makers act many times in a block, and bring new money before it comes to this.
-  const isMaker = roster.isMaker(actor.user);
-  if (!isMaker && !draft.claim(addressRow)) return;
+  if (!roster.isMaker(actor.user) && !draft.claim(addressRow)) return;
   if (lost.length > 0) closePositions(scene, actor, lost);
   else coverShortfall(scene, actor, shortfall);
 }
 
-/** By the rate of the position's tier; the deduction of a higher tier is left to the liquidator. */
+/** By the full rate of its tier, so one in a higher tier goes a little before its liquidation price. */
 function isIsolatedLost({ marginUsed, maxLeverage, value }: PositionFigures): boolean {
   return multiply(marginUsed, 2 * maxLeverage) < value;
 }

@@ -1,6 +1,9 @@
 /** What the exchange lists: its further dexes, and its markets in the order of their listing. */
 
+import { formatUnits } from '../../decimal.ts';
+import { USD_DECIMALS } from '../../event.ts';
 import type { TierTerms } from '../../state/markets.ts';
+import { formatUsd, type WireEvent } from './scene.ts';
 
 export interface Listing {
   readonly coin: string;
@@ -10,7 +13,7 @@ export interface Listing {
   /** The deviation of the price's relative change in ten seconds. */
   readonly volatility: number;
   readonly tiers: readonly TierTerms[];
-  readonly onlyIsolated?: boolean;
+  readonly onlyIsolated?: true;
 }
 
 export interface ListedDex {
@@ -26,22 +29,22 @@ export const LISTED_DEXES: readonly ListedDex[] = [
 const MILLION_USD = 1e12;
 
 /** Margin tiers from pairs of a lower bound, in millions of dollars, and the leverage from there. */
-function tiers(...pairs: [lowerBoundMillions: number, maxLeverage: number][]): TierTerms[] {
+function tierTable(...pairs: [lowerBoundMillions: number, maxLeverage: number][]): TierTerms[] {
   return pairs.map(([lowerBoundMillions, maxLeverage]) => ({
     lowerBound: lowerBoundMillions * MILLION_USD,
     maxLeverage,
   }));
 }
 
-const BITCOIN = tiers([0, 40], [150, 20]);
-const ETHER = tiers([0, 25], [100, 15], [250, 5]);
-const MAJOR = tiers([0, 20], [5, 10], [40, 5]);
-const MIDDLE = tiers([0, 10], [3, 5]);
-const SMALL = tiers([0, 10], [0.25, 5], [1, 3]);
-const THIN = tiers([0, 5], [0.1, 3]);
-const FLAT_10 = tiers([0, 10]);
-const FLAT_5 = tiers([0, 5]);
-const FLAT_3 = tiers([0, 3]);
+const BITCOIN = tierTable([0, 40], [150, 20]);
+const ETHER = tierTable([0, 25], [100, 15], [250, 5]);
+const MAJOR = tierTable([0, 20], [5, 10], [40, 5]);
+const MIDDLE = tierTable([0, 10], [3, 5]);
+const SMALL = tierTable([0, 10], [0.25, 5], [1, 3]);
+const THIN = tierTable([0, 5], [0.1, 3]);
+const FLAT_10 = tierTable([0, 10]);
+const FLAT_5 = tierTable([0, 5]);
+const FLAT_3 = tierTable([0, 3]);
 
 export const LISTINGS: readonly Listing[] = [
   { coin: 'BTC', sizeDecimals: 5, price: '97250.0', volatility: 0.0004, tiers: BITCOIN },
@@ -107,4 +110,30 @@ export function findListing(coin: string): Listing | undefined {
 /** "abc" for "abc:GOLD", "" for "BTC". */
 export function dexOfCoin(coin: string): string {
   return coin.slice(0, Math.max(0, coin.indexOf(':')));
+}
+
+export interface MarketDefinition {
+  readonly coin: string;
+  readonly sizeDecimals: number;
+  readonly tiers: readonly TierTerms[];
+  readonly onlyIsolated: boolean;
+  /** In the market's smallest unit. */
+  readonly markPrice: number;
+}
+
+/** The `market` event of a new market, or of new terms for one that is there. */
+export function describeMarket(definition: MarketDefinition): WireEvent {
+  const { coin, sizeDecimals, tiers, onlyIsolated, markPrice } = definition;
+  return {
+    type: 'market',
+    dex: dexOfCoin(coin),
+    coin,
+    szDecimals: sizeDecimals,
+    marginTiers: tiers.map(({ lowerBound, maxLeverage }) => ({
+      lowerBound: formatUsd(lowerBound),
+      maxLeverage,
+    })),
+    onlyIsolated,
+    markPx: formatUnits(markPrice, USD_DECIMALS - sizeDecimals),
+  };
 }

@@ -1,8 +1,8 @@
 /** Once in a while the exchange gives a market new margin tiers. */
 
-import { formatUnits } from '../../decimal.ts';
 import type { TierTerms } from '../../state/markets.ts';
-import { formatUsd, type Scene, USD } from './scene.ts';
+import { describeMarket } from './listings.ts';
+import { type Scene, USD } from './scene.ts';
 
 const CHANGE_CHANCE = 1 / 250;
 const ADDED_LOWER_BOUND = 2_000_000 * USD;
@@ -10,20 +10,9 @@ const ADDED_LOWER_BOUND = 2_000_000 * USD;
 export function changeTiers({ state, random, draft }: Scene): void {
   if (!random.chance(CHANGE_CHANCE)) return;
   const index = random.below(state.markets.markets.length);
-  const { coin, dexIndex, sizeDecimals, priceDecimals, tiers, onlyIsolated } =
-    state.markets.markets[index];
-  draft.append({
-    type: 'market',
-    dex: state.markets.dexes[dexIndex].name,
-    coin,
-    szDecimals: sizeDecimals,
-    marginTiers: reviseTiers(tiers).map(({ lowerBound, maxLeverage }) => ({
-      lowerBound: formatUsd(lowerBound),
-      maxLeverage,
-    })),
-    onlyIsolated,
-    markPx: formatUnits(state.markets.markPrice(index), priceDecimals),
-  });
+  const market = state.markets.markets[index];
+  const markPrice = state.markets.markPrice(index);
+  draft.append(describeMarket({ ...market, tiers: reviseTiers(market.tiers), markPrice }));
 }
 
 /** The highest tier goes; a market with only one gets a second. */

@@ -5,7 +5,6 @@ import { type Exact, formatUnits } from '../../decimal.ts';
 import { STAKE_DECIMALS } from '../../event.ts';
 import { FIRST_DELEGATION } from '../../state/addresses.ts';
 import { delegatedAmount, LOCKED_UNTIL, NEXT_DELEGATION, VALIDATOR } from '../../state/staking.ts';
-import type { Founding } from './genesis.ts';
 import type { Random } from './random.ts';
 import { pickUser, type Scene, userAt, type WireEvent } from './scene.ts';
 
@@ -33,8 +32,10 @@ function drawStake(random: Random): string {
 }
 
 /** Delegations from before the ledger; the locks of most have run out. */
-export function* foundingDelegations(founding: Founding, user: string): Generator<WireEvent> {
-  const { random, roster, time } = founding;
+export function* foundingDelegations(
+  { time, random, roster }: Omit<Scene, 'draft'>,
+  user: string,
+): Generator<WireEvent> {
   if (!random.chance(DELEGATOR_CHANCE)) return;
   const first = random.below(roster.validators.length);
   const count = 1 + random.below(DELEGATIONS_MAX);
