@@ -83,6 +83,7 @@ class Exchange implements Simulator {
   readonly #auctionTerms: AuctionTerms;
   readonly #funding = new FundingRounds();
   readonly #patrol = new LiquidationPatrol();
+
   constructor(options: SimulatorOptions) {
     const { seed, resume, auctionDurationSeconds = AUCTION_DURATION_SECONDS } = options;
     this.#options = options;
