@@ -52,7 +52,7 @@ export interface PositionFigures {
   readonly value: Exact;
   readonly unrealizedPnl: Exact;
   readonly marginUsed: Exact;
-  /** Rounded down, of cross positions only; 0 for isolated ones, which stand alone. */
+  /** Rounded down. */
   readonly maintenanceMargin: Exact;
   readonly maxLeverage: number;
   readonly fundingAllTime: number;
@@ -119,7 +119,7 @@ function positionFigures(state: StateView, position: number): PositionFigures {
     value,
     unrealizedPnl: size < 0 ? subtract(entryNotional, value) : subtract(value, entryNotional),
     marginUsed,
-    maintenanceMargin: isIsolated ? 0 : maintenanceMargin(tier, value),
+    maintenanceMargin: maintenanceMargin(tier, value),
     maxLeverage: tier.maxLeverage,
     fundingAllTime: positions.get(position, FUNDING_ALL_TIME),
     fundingSinceOpen: positions.get(position, FUNDING_SINCE_OPEN),

@@ -58,6 +58,11 @@ export class Genesis {
     this.#positionsPerAccount = positionsPerAccount;
   }
 
+  /** Whether every phase is through. */
+  get isOver(): boolean {
+    return this.#phases.length === 0 && this.#events === undefined;
+  }
+
   /** Fills the block from the next phase that has events; it stays empty where none has any left. */
   fill(scene: Scene): void {
     const founding = { ...scene, positionsPerAccount: this.#positionsPerAccount };

@@ -3,7 +3,7 @@
  * fallen below its maintenance margin is closed against the market makers.
  */
 
-import { add, multiply } from '../../decimal.ts';
+import { add } from '../../decimal.ts';
 import { accountFigures, type PositionFigures } from '../../info/figures.ts';
 import { CASH, NEXT_ACCOUNT, ORDER_MARGIN } from '../../state/accounts.ts';
 import { FIRST_ACCOUNT } from '../../state/addresses.ts';
@@ -40,7 +40,7 @@ function inspectAccount(scene: Scene, addressRow: number, account: number): void
   const { crossSummary, crossMaintenanceMargin, collateral } = figures;
   const isCrossLost = add(crossSummary.accountValue, collateral) < crossMaintenanceMargin;
   const lost = figures.positions.filter((position) =>
-    position.isIsolated ? isIsolatedLost(position) : isCrossLost,
+    position.isIsolated ? position.marginUsed < position.maintenanceMargin : isCrossLost,
   );
   const hasCross = figures.positions.some(({ isIsolated }) => !isIsolated);
   const shortfall = hasCross ? 0 : -state.accounts.get(account, CASH);
@@ -49,11 +49,6 @@ function inspectAccount(scene: Scene, addressRow: number, account: number): void
   if (!roster.isMaker(actor.user) && !draft.claim(addressRow)) return;
   if (lost.length > 0) closePositions(scene, actor, lost);
   else coverShortfall(scene, actor, shortfall);
-}
-
-/** By the full rate of its tier, so one in a higher tier goes a little before its liquidation price. */
-function isIsolatedLost({ marginUsed, maxLeverage, value }: PositionFigures): boolean {
-  return multiply(marginUsed, 2 * maxLeverage) < value;
 }
 
 function closePositions(scene: Scene, actor: Actor, lost: readonly PositionFigures[]): void {

@@ -42,6 +42,8 @@ export interface SimulatorOptions {
 export interface Simulator {
   /** After the last block that was made. */
   readonly state: StateView;
+  /** Whether the exchange has all its markets and founders, and trades from here on. */
+  readonly isSetUp: boolean;
   /** The next block's line, without a newline. A time given takes the place of the simulated one. */
   next(timeMs?: number): string;
 }
@@ -102,6 +104,10 @@ class Exchange implements Simulator {
 
   get state(): StateView {
     return this.#state;
+  }
+
+  get isSetUp(): boolean {
+    return this.#genesis.isOver;
   }
 
   next(timeMs?: number): string {

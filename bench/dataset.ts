@@ -1,0 +1,41 @@
+/** The data that the benchmarks run on: the simulator's, from a fixed seed. */
+
+import { formatAddress } from '../src/address.ts';
+import { createSimulator } from '../src/feed/simulator/simulator.ts';
+import { FIRST_ACCOUNT } from '../src/state/addresses.ts';
+import type { StateView } from '../src/state/state.ts';
+
+const SEED = 'bench';
+
+/** The lines that set up an exchange of so many accounts, each with so many open positions. */
+export function* setUpLines(accounts: number, positionsPerAccount: number): Generator<string> {
+  const simulator = createSimulator({ seed: SEED, accounts, positionsPerAccount });
+  while (!simulator.isSetUp) yield simulator.next();
+}
+
+/** The first blocks of an exchange that trades. */
+export function tradingLines(accounts: number, blocks: number): string[] {
+  const simulator = createSimulator({ seed: SEED, accounts });
+  return Array.from({ length: blocks }, () => simulator.next());
+}
+
+/** The users that have an account, in order of appearance. */
+function usersOf(state: StateView): string[] {
+  const users: string[] = [];
+  for (let row = 1; row < state.addresses.table.rowCount; row++) {
+    if (state.addresses.table.get(row, FIRST_ACCOUNT) !== 0)
+      users.push(formatAddress(state.addresses.addressOf(row)));
+  }
+  return users;
+}
+
+/** Questions about random users, the same ones in every run. */
+export function randomQuestions(state: StateView, count: number): unknown[] {
+  const users = usersOf(state);
+  let random = 1;
+  return Array.from({ length: count }, () => {
+    random = (Math.imul(random, 1664525) + 1013904223) >>> 0;
+    const user = users[Math.floor((random / 2 ** 32) * users.length)];
+    return { type: 'clearinghouseState', user };
+  });
+}

@@ -1,0 +1,42 @@
+/** Timing on a noisy machine: the two sides of a comparison take turns, and ratios are medians. */
+
+export interface Comparison {
+  /** Median seconds of one run of each side. */
+  readonly ours: number;
+  readonly reference: number;
+  /** Ours over the reference, round by round: the median and its spread. */
+  readonly ratio: number;
+  readonly ratioMin: number;
+  readonly ratioMax: number;
+}
+
+function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 2)];
+}
+
+function secondsOf(run: () => void): number {
+  const start = performance.now();
+  run();
+  return (performance.now() - start) / 1000;
+}
+
+const ROUNDS = 9;
+/** In these the engine still optimises: they do not count. */
+const WARM_UP_ROUNDS = 4;
+
+export function compare(ours: () => void, reference: () => void): Comparison {
+  const pairs: { ours: number; reference: number }[] = [];
+  for (let round = 0; round < WARM_UP_ROUNDS + ROUNDS; round++) {
+    const pair = { reference: secondsOf(reference), ours: secondsOf(ours) };
+    if (round >= WARM_UP_ROUNDS) pairs.push(pair);
+  }
+  const ratios = pairs.map((pair) => pair.ours / pair.reference);
+  return {
+    ours: median(pairs.map((pair) => pair.ours)),
+    reference: median(pairs.map((pair) => pair.reference)),
+    ratio: median(ratios),
+    ratioMin: Math.min(...ratios),
+    ratioMax: Math.max(...ratios),
+  };
+}

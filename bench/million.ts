@@ -1,0 +1,105 @@
+/**
+ * One step of the measurements on a million accounts, in a process of its own so that its memory is
+ * its own too:
+ *
+ *   node build/bench/million.js build DIR ACCOUNTS    writes the ledger and a snapshot of its head
+ *   node build/bench/million.js replay DIR            restores the state from the blocks alone
+ *   node build/bench/million.js load DIR              restores it from the snapshot
+ *   node build/bench/million.js answer DIR            compares answers with those of a small exchange
+ *
+ * The last line of output is the result, as JSON.
+ */
+
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { parseBlock } from '../src/event.ts';
+import { Committer } from '../src/feed/committer.ts';
+import { answerQuestion } from '../src/info/registry.ts';
+import { openEmbeddedLedger, openEmbeddedLedgerWriter } from '../src/ledger/embedded.ts';
+import { CHAIN_START } from '../src/ledger/ledger.ts';
+import { SnapshotFolder } from '../src/ledger/snapshots.ts';
+import { Replica, restoreReplica, stateDigest } from '../src/replica.ts';
+import { applyBlock, createState, type StateView } from '../src/state/state.ts';
+import { randomQuestions, setUpLines } from './dataset.ts';
+import { compare } from './measure.ts';
+
+const POSITIONS_PER_ACCOUNT = 3;
+const SMALL_ACCOUNTS = 1000;
+const QUESTIONS = 50_000;
+const GATHERED_BYTES_MAX = 8 << 20;
+
+async function build(directory: string, accounts: number) {
+  const ledger = await openEmbeddedLedgerWriter(directory);
+  const replica = new Replica(createState(), CHAIN_START);
+  const committer = new Committer(ledger, () => undefined);
+  let bytes = 0;
+  for (const line of setUpLines(accounts, POSITIONS_PER_ACCOUNT)) {
+    bytes += line.length;
+    committer.gather(replica.extend(Buffer.from(line)));
+    if (committer.gatheredBytes > GATHERED_BYTES_MAX) await committer.settle();
+  }
+  await committer.settle();
+  await new SnapshotFolder(directory).save(replica.state, replica.point.hash);
+  await ledger.close();
+  return { height: replica.point.height, bytes };
+}
+
+/** Restores the state and tells how long it took, and how much memory it holds. */
+async function restore(directory: string, snapshots: SnapshotFolder) {
+  const ledger = await openEmbeddedLedger(directory);
+  const start = performance.now();
+  const replica = await restoreReplica({
+    ledger,
+    snapshots,
+    warn: (message) => console.error(message),
+  });
+  const seconds = (performance.now() - start) / 1000;
+  const rssAnonBytes = readAnonymousMemory();
+  await ledger.close();
+  return { seconds, rssAnonBytes, digest: stateDigest(replica.state), ...countRows(replica.state) };
+}
+
+function countRows({ accounts, positions }: StateView) {
+  return { accounts: accounts.rowCount - 1, positions: positions.rowCount - 1 };
+}
+
+/** Anonymous resident memory: what the process itself has written to, without mapped files. */
+function readAnonymousMemory(): number {
+  const status = readFileSync('/proc/self/status', 'utf8');
+  return Number(/^RssAnon:\s+(\d+) kB$/m.exec(status)?.[1]) * 1024;
+}
+
+async function answer(directory: string) {
+  const ledger = await openEmbeddedLedger(directory);
+  const snapshots = new SnapshotFolder(directory);
+  const { state: large } = await restoreReplica({ ledger, snapshots, warn: console.error });
+  const small = createState();
+  for (const line of setUpLines(SMALL_ACCOUNTS, POSITIONS_PER_ACCOUNT)) {
+    applyBlock(small, parseBlock(line));
+  }
+  const ask = (state: StateView) => {
+    const questions = randomQuestions(state, QUESTIONS);
+    return () => {
+      for (const question of questions) answerQuestion(state, question);
+    };
+  };
+  const comparison = compare(ask(large), ask(small));
+  await ledger.close();
+  return { ...comparison, questions: QUESTIONS };
+}
+
+async function run(step: string, directory: string, accounts: string): Promise<unknown> {
+  if (step === 'build') return build(directory, Number(accounts));
+  if (step === 'answer') return answer(directory);
+  if (step === 'load') return restore(directory, new SnapshotFolder(directory));
+  const empty = mkdtempSync(path.join(tmpdir(), 'perpinfo-bench-'));
+  try {
+    return await restore(directory, new SnapshotFolder(empty));
+  } finally {
+    rmSync(empty, { recursive: true });
+  }
+}
+
+const [step, directory, accounts] = process.argv.slice(2);
+console.log(JSON.stringify(await run(step, directory, accounts)));
