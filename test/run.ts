@@ -36,6 +36,7 @@ const SUITES: Suite[] = [
   testSuite('info', 60),
   testSuite('twin', 300),
   testSuite('feed', 120),
+  testSuite('docs', 60),
 ];
 
 function runSuite({ name, budgetSeconds, command }: Suite): Promise<boolean> {

@@ -1,0 +1,79 @@
+/** What the documents say is held against what the code does. */
+
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { test } from 'node:test';
+import { environmentVariable, SETTINGS, type Setting } from '../../src/config.ts';
+import { EVENT_TYPES } from '../../src/event.ts';
+import { MAIN, PROJECT } from '../paths.ts';
+
+function readDocument(name: string): string {
+  return readFileSync(path.join(PROJECT, name), 'utf8');
+}
+
+/** The fenced blocks of a language, in order. */
+function fencedBlocks(document: string, language: string): string[] {
+  const pattern = new RegExp(`\`\`\`${language}\\n([^]*?)\`\`\``, 'g');
+  return [...document.matchAll(pattern)].map(([, text]) => text);
+}
+
+test("the README's first question gets the README's answer, by the README's own commands", () => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'perpinfo-docs-'));
+  try {
+    const [, example] = fencedBlocks(readDocument('README.md'), 'sh');
+    const script = example.replaceAll('npx perpinfo', `"${process.execPath}" "${MAIN}"`);
+    const output = execFileSync('bash', ['-c', `set -o pipefail\n${script}`], {
+      cwd: folder,
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    const answer = output.trim().split('\n').at(-1) ?? '';
+    const [expected] = fencedBlocks(readDocument('README.md'), 'json');
+    assert.deepEqual(JSON.parse(answer), JSON.parse(expected));
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test('the README lists exactly the settings that there are, with their defaults', () => {
+  const rows = [...readDocument('README.md').matchAll(/^\| `--[a-z-]+ .*$/gm)];
+  const expected = Object.values(SETTINGS).map((setting: Setting) => {
+    const fallback = setting.fallback ?? ('fallback' in setting ? 'the newest' : 'required');
+    return `| \`--${setting.flag} ${setting.placeholder}\` | \`${environmentVariable(setting)}\` | ${fallback} |`;
+  });
+  const withoutMeaning = rows.map(([row]) => row.replace(/ +/g, ' ').replace(/\|[^|]*\|$/, '|'));
+  assert.deepEqual(withoutMeaning, expected);
+});
+
+test('the README names every kind of event', () => {
+  const readme = readDocument('README.md');
+  for (const type of EVENT_TYPES) assert.ok(readme.includes(`\`${type}\``), type);
+});
+
+test('the code map names every file and folder of src', () => {
+  const map = readDocument('ARCHITECTURE.md');
+  for (const entry of readdirSync(path.join(PROJECT, 'src'), { withFileTypes: true })) {
+    const name = entry.isDirectory() ? `\`src/${entry.name}/\`` : `\`src/${entry.name}\``;
+    assert.ok(map.includes(name), name);
+  }
+});
+
+test('what the documents link to is there', () => {
+  for (const name of ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'CHANGELOG.md']) {
+    for (const [, target] of readDocument(name).matchAll(/\]\(([^)#:]+)\)/g)) {
+      assert.ok(existsSync(path.join(PROJECT, target)), `${name}: ${target}`);
+    }
+  }
+});
+
+test('every dependency has its reason and an exact version', () => {
+  const { dependencies, devDependencies } = JSON.parse(readDocument('package.json'));
+  const architecture = readDocument('ARCHITECTURE.md');
+  for (const [name, version] of Object.entries({ ...dependencies, ...devDependencies })) {
+    assert.match(String(version), /^\d+\.\d+\.\d+$/, name);
+    assert.ok(architecture.includes(`\`${name}\``), name);
+  }
+});
