@@ -100,7 +100,7 @@ class EmbeddedLedger implements Ledger {
 
   async *read(after: number, to = this.headPoint().height): AsyncIterable<readonly StoredBlock[]> {
     for (let start = after + 1; start <= to; ) {
-      const batch = this.#readBatch(start, Math.min(to, start + READ_BATCH_BLOCKS - 1));
+      const batch = this.#readBatch(start, to);
       const last = batch.at(-1);
       if (last === undefined) return;
       yield batch;
@@ -126,8 +126,8 @@ class EmbeddedLedger implements Ledger {
     await this.stores.environment.close();
   }
 
-  #readBatch(start: number, end: number): StoredBlock[] {
-    const range = this.stores.blocks.getRange({ start, end: end + 1 });
+  #readBatch(start: number, to: number): StoredBlock[] {
+    const range = this.stores.blocks.getRange({ start, end: to + 1, limit: READ_BATCH_BLOCKS });
     return Array.from(range, ({ key, value }) => decodeBlock(key, value));
   }
 

@@ -28,7 +28,11 @@ export interface Ledger {
   head(): Promise<ChainPoint>;
   /** The point at a height between base and head; undefined outside. */
   point(height: number): Promise<ChainPoint | undefined>;
-  /** The blocks after a height, in order and in batches, up to `to` or what is there at the start. */
+  /**
+   * The blocks after a height, in order and in batches, up to `to` or what is there at the start.
+   * Blocks that are not there are left out, never waited for: after a height below the base come
+   * the blocks from the base on, and whoever checks the chain sees the gap.
+   */
   read(after: number, to?: number): AsyncIterable<readonly StoredBlock[]>;
   /** The blocks after a height, then each new one as it comes, until the signal. */
   follow(after: number, signal: AbortSignal): AsyncIterable<readonly StoredBlock[]>;
