@@ -146,6 +146,7 @@ class EmbeddedLedger implements Ledger {
 
 class EmbeddedLedgerWriter extends EmbeddedLedger implements LedgerWriter {
   #headHeight: number;
+  #isClosed = false;
   readonly #identity = JSON.stringify(describeProcess());
 
   constructor(stores: Stores) {
@@ -200,6 +201,8 @@ class EmbeddedLedgerWriter extends EmbeddedLedger implements LedgerWriter {
   }
 
   override async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
     const { environment, meta } = this.stores;
     environment.transactionSync(() => {
       if (meta.get(WRITER)?.toString() === this.#identity) meta.remove(WRITER);

@@ -36,6 +36,7 @@ export interface Ledger {
   read(after: number, to?: number): AsyncIterable<readonly StoredBlock[]>;
   /** The blocks after a height, then each new one as it comes, until the signal. */
   follow(after: number, signal: AbortSignal): AsyncIterable<readonly StoredBlock[]>;
+  /** Closing what is closed does nothing. */
   close(): Promise<void>;
 }
 
