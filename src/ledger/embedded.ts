@@ -222,10 +222,18 @@ export async function openEmbeddedLedger(dataDirectory: string): Promise<Ledger>
   if (!existsSync(path.join(folder, 'data.mdb'))) {
     throw new LedgerError('missing', `there is no ledger in ${dataDirectory}`);
   }
-  return new EmbeddedLedger(await openStores(folder, { readOnly: true }));
+  const stores = await openStores(folder, { readOnly: true });
+  // Whoever opens for reading makes no tables: they are undefined where nobody else has made them.
+  if (stores.blocks !== undefined && stores.meta !== undefined) return new EmbeddedLedger(stores);
+  await stores.environment.close();
+  throw new LedgerError('missing', `the ledger in ${dataDirectory} was never finished being made`);
 }
 
-/** Opens the ledger in a data directory for writing, and makes it where there is none. */
+/**
+ * Opens the ledger in a data directory for writing, and makes it where there is none. A process that
+ * wants both opens the writer first: LMDB has one environment in a process, with the rights of
+ * whoever opened it first.
+ */
 export async function openEmbeddedLedgerWriter(dataDirectory: string): Promise<LedgerWriter> {
   const folder = ledgerFolder(dataDirectory);
   mkdirSync(folder, { recursive: true });
