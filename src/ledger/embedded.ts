@@ -140,7 +140,17 @@ class EmbeddedLedger implements Ledger {
     // Without this a reader may go on seeing the ledger as it was when its event turn began.
     this.stores.environment.resetReadTxn();
     const [last] = this.stores.blocks.getRange({ reverse: true, limit: 1 });
-    return last === undefined ? this.basePoint() : decodeBlock(last.key, last.value);
+    const head = last === undefined ? this.basePoint() : decodeBlock(last.key, last.value);
+    this.#checkIsWhole(head.height);
+    return head;
+  }
+
+  /** Nothing links to the newest block, so only the guard can tell that blocks at the end are gone. */
+  #checkIsWhole(headHeight: number): void {
+    const written = (this.stores.meta.getEntry(GUARD)?.version ?? 1) - 1;
+    if (headHeight === written) return;
+    const message = `the ledger ends at block ${headHeight}, but was written up to block ${written}`;
+    throw new LedgerError('corrupt', message);
   }
 }
 
