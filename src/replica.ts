@@ -63,9 +63,8 @@ export class Replica {
       applyBlock(this.#state, parseLine(block.line));
     } catch (error) {
       if (!(error instanceof BlockError)) throw error;
-      throw new LedgerError('corrupt', `a stored block does not apply: ${error.message}`, {
-        cause: error,
-      });
+      const message = `stored block ${block.height} does not apply: ${error.message}`;
+      throw new LedgerError('corrupt', message, { cause: error });
     }
     this.#point = { height: block.height, hash: block.hash };
   }
