@@ -37,6 +37,7 @@ const SUITES: Suite[] = [
   testSuite('twin', 300),
   testSuite('feed', 120),
   testSuite('docs', 60),
+  testSuite('ledger', 120),
 ];
 
 function runSuite({ name, budgetSeconds, command }: Suite): Promise<boolean> {

@@ -1,0 +1,48 @@
+/** Blocks for a ledger to store, which does not ask what their lines say. */
+
+import {
+  CHAIN_START,
+  type ChainPoint,
+  nextBlock,
+  type StoredBlock,
+} from '../../src/ledger/ledger.ts';
+
+/** The blocks that these lines make after a point. */
+export function chainLines(
+  lines: readonly (string | Buffer)[],
+  start: ChainPoint = CHAIN_START,
+): StoredBlock[] {
+  let previous = start;
+  return lines.map((line) => {
+    const block = nextBlock(previous, Buffer.from(line));
+    previous = block;
+    return block;
+  });
+}
+
+/** Short blocks that tell their height. */
+export function chainOfLength(count: number, start: ChainPoint = CHAIN_START): StoredBlock[] {
+  const lines = Array.from({ length: count }, (_, index) => `line ${start.height + 1 + index}`);
+  return chainLines(lines, start);
+}
+
+/** Every block of a read, whatever its batches. */
+export async function collectBlocks(
+  batches: AsyncIterable<readonly StoredBlock[]>,
+): Promise<StoredBlock[]> {
+  const blocks: StoredBlock[] = [];
+  for await (const batch of batches) blocks.push(...batch);
+  return blocks;
+}
+
+/** A block as text, so that a difference is readable. */
+export function describeBlocks(blocks: readonly StoredBlock[]): string[] {
+  return blocks.map(({ height, hash, line }) => {
+    const shown = line.length <= 200 ? line.toString('latin1') : `${line.length} bytes`;
+    return `${height} ${hash.toString('hex')} ${shown}`;
+  });
+}
+
+export function heightsOf(blocks: readonly StoredBlock[]): number[] {
+  return blocks.map(({ height }) => height);
+}

@@ -1,0 +1,106 @@
+/** The embedded ledger: the suite that every ledger passes, and what other processes see of it. */
+
+import assert from 'node:assert/strict';
+import { mkdirSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { test } from 'node:test';
+import { open } from 'lmdb';
+import { openEmbeddedLedger, openEmbeddedLedgerWriter } from '../../src/ledger/embedded.ts';
+import { makeTemporaryFolder } from '../temporary-folder.ts';
+import { chainOfLength, collectBlocks, describeBlocks } from './chains.ts';
+import { describeLedger, type LedgerHarness } from './conformance.ts';
+import { type OtherProcess, startOther } from './other-process.ts';
+
+async function makeHarness(): Promise<LedgerHarness> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'perpinfo-test-'));
+  return {
+    openWriter: () => openEmbeddedLedgerWriter(folder),
+    openReader: () => openEmbeddedLedger(folder),
+    remove: () => rm(folder, { recursive: true, force: true }),
+  };
+}
+
+describeLedger('the embedded ledger', makeHarness);
+
+test('a folder without a ledger cannot be read, and is left as it is', async (t) => {
+  const folder = await makeTemporaryFolder(t);
+  const missing = path.join(folder, 'nowhere');
+  await assert.rejects(openEmbeddedLedger(missing), {
+    fault: 'missing',
+    message: `there is no ledger in ${missing}`,
+  });
+  // Not even the folder was made.
+  await assert.rejects(rm(missing), { code: 'ENOENT' });
+});
+
+test('a ledger that was never finished being made cannot be read, but can be written', async (t) => {
+  const folder = await makeTemporaryFolder(t);
+  mkdirSync(path.join(folder, 'ledger'));
+  await open({ path: path.join(folder, 'ledger'), maxDbs: 8 }).close();
+  await assert.rejects(openEmbeddedLedger(folder), {
+    fault: 'missing',
+    message: `the ledger in ${folder} was never finished being made`,
+  });
+  const writer = await openEmbeddedLedgerWriter(folder);
+  await writer.append(chainOfLength(1));
+  await writer.close();
+});
+
+test('a writer in another process is refused by name, and not kept out once it may', async (t) => {
+  const folder = await makeTemporaryFolder(t);
+  const other = await startOther(t, 'write', folder);
+  assert.equal(await other.nextLine(), 'open');
+  await assert.rejects(openEmbeddedLedgerWriter(folder), {
+    fault: 'busy',
+    message: `another writer, process ${other.pid}, has this ledger open`,
+  });
+  await other.kill('SIGTERM');
+  const writer = await openEmbeddedLedgerWriter(folder);
+  assert.equal((await writer.head()).height, 0);
+  await writer.close();
+});
+
+test('a writer that was killed keeps nobody out, and what it acknowledged is there', async (t) => {
+  const folder = await makeTemporaryFolder(t);
+  const other = await startOther(t, 'append', folder);
+  assert.equal(await other.nextLine(), 'open');
+  let durable = '';
+  while (durable !== 'durable 25') durable = await other.nextLine();
+  await other.kill('SIGKILL');
+  const writer = await openEmbeddedLedgerWriter(folder);
+  const blocks = await collectBlocks(writer.read(0));
+  assert.ok(blocks.length >= 25, `only ${blocks.length} blocks are left`);
+  assert.deepEqual(describeBlocks(blocks), describeBlocks(chainOfLength(blocks.length)));
+  await writer.append(chainOfLength(1, blocks[blocks.length - 1]));
+  await writer.close();
+});
+
+test('a follower in another process sees what is appended here', async (t) => {
+  const folder = await makeTemporaryFolder(t);
+  const blocks = chainOfLength(300);
+  const writer = await openEmbeddedLedgerWriter(folder);
+  await writer.append(blocks.slice(0, 100));
+  const other = await startOther(t, 'follow', folder);
+  assert.equal(await other.nextLine(), 'open');
+  for (const block of blocks.slice(100)) await writer.append([block]);
+  for (const expected of describeBlocks(blocks)) assert.equal(await other.nextLine(), expected);
+  await writer.close();
+});
+
+test('of processes that open a writer at once, exactly one gets it', async (t) => {
+  for (let round = 0; round < 3; round++) {
+    const folder = await makeTemporaryFolder(t);
+    const start = Date.now() + 500;
+    const others = await Promise.all(
+      [1, 2, 3].map(() => startOther(t, 'write', folder, String(start))),
+    );
+    const outcomes = await Promise.all(others.map((other) => other.nextLine()));
+    const winner = others[outcomes.indexOf('open')];
+    assert.ok(winner !== undefined, `nobody got it: ${outcomes.join('; ')}`);
+    const refusal = `busy: another writer, process ${winner.pid}, has this ledger open`;
+    assert.deepEqual(outcomes.sort(), [refusal, refusal, 'open']);
+    await Promise.all(others.map((other: OtherProcess) => other.kill('SIGKILL')));
+  }
+});

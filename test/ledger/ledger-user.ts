@@ -1,0 +1,58 @@
+/**
+ * Another process on a ledger: not a test, but started by one.
+ *
+ *   write FOLDER [TIME]   opens a writer (at that time, in milliseconds) and holds it until SIGTERM
+ *   append FOLDER         opens a writer and appends block after block until it is killed
+ *   follow FOLDER         opens a reader and prints each block as it comes
+ *
+ * Prints "open" once the ledger is open, or the fault and why not.
+ */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { openEmbeddedLedger, openEmbeddedLedgerWriter } from '../../src/ledger/embedded.ts';
+import { CHAIN_START, type ChainPoint, LedgerError } from '../../src/ledger/ledger.ts';
+import { chainOfLength, describeBlocks } from './chains.ts';
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
+
+async function write(folder: string, startTimeMs: number): Promise<void> {
+  await sleep(Math.max(0, startTimeMs - Date.now()));
+  const writer = await openEmbeddedLedgerWriter(folder);
+  say('open');
+  const forever = setInterval(() => undefined, 1000);
+  process.once('SIGTERM', async () => {
+    clearInterval(forever);
+    await writer.close();
+  });
+}
+
+async function append(folder: string): Promise<void> {
+  const writer = await openEmbeddedLedgerWriter(folder);
+  say('open');
+  for (let head: ChainPoint = CHAIN_START; ; ) {
+    const [block] = chainOfLength(1, head);
+    await writer.append([block]);
+    say(`durable ${block.height}`);
+    head = block;
+  }
+}
+
+async function follow(folder: string): Promise<void> {
+  const reader = await openEmbeddedLedger(folder);
+  say('open');
+  for await (const batch of reader.follow(0, new AbortController().signal)) {
+    for (const line of describeBlocks(batch)) say(line);
+  }
+}
+
+const [task, folder, time = '0'] = process.argv.slice(2);
+try {
+  if (task === 'write') await write(folder, Number(time));
+  if (task === 'append') await append(folder);
+  if (task === 'follow') await follow(folder);
+} catch (error) {
+  if (!(error instanceof LedgerError)) throw error;
+  say(`${error.fault}: ${error.message}`);
+}
