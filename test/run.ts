@@ -38,6 +38,7 @@ const SUITES: Suite[] = [
   testSuite('feed', 120),
   testSuite('docs', 60),
   testSuite('ledger', 120),
+  testSuite('replay', 300),
 ];
 
 function runSuite({ name, budgetSeconds, command }: Suite): Promise<boolean> {

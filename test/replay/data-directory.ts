@@ -1,0 +1,101 @@
+/** A data directory as the commands keep it: a ledger and its snapshots. */
+
+import { appendLines } from '../../src/feed/ndjson.ts';
+import { openEmbeddedLedger, openEmbeddedLedgerWriter } from '../../src/ledger/embedded.ts';
+import type { Ledger } from '../../src/ledger/ledger.ts';
+import { SnapshotFolder } from '../../src/ledger/snapshots.ts';
+import { type Replica, restoreReplica } from '../../src/replica.ts';
+
+export interface SnapshotPolicy {
+  readonly snapshotEvery: number;
+  readonly snapshotKeep?: number;
+}
+
+export const NO_SNAPSHOTS: SnapshotPolicy = { snapshotEvery: Number.MAX_SAFE_INTEGER };
+
+/** What a start from a ledger gave, and what it warned of. */
+export interface Restored {
+  readonly replica: Replica;
+  readonly warnings: string[];
+  /** The height of the snapshot that was used; 0 where the ledger was replayed whole. */
+  readonly startHeight: number;
+}
+
+/** As `perpinfo append` does: opens the writer, restores, appends the stream, closes. */
+export async function appendChunks(
+  folder: string,
+  chunks: Iterable<Buffer>,
+  { snapshotEvery, snapshotKeep = 1000 }: SnapshotPolicy,
+): Promise<Restored> {
+  const ledger = await openEmbeddedLedgerWriter(folder);
+  try {
+    const restored = await restoreFrom(ledger, folder);
+    await appendLines({
+      chunks: streamOf(chunks),
+      ledger,
+      replica: restored.replica,
+      snapshots: new SnapshotFolder(folder),
+      snapshotEvery,
+      snapshotKeep,
+      lineBytesMax: 1 << 20,
+      durable: () => undefined,
+    });
+    return restored;
+  } finally {
+    await ledger.close();
+  }
+}
+
+export function appendAll(
+  folder: string,
+  lines: readonly string[],
+  policy: SnapshotPolicy,
+): Promise<Restored> {
+  return appendChunks(folder, [Buffer.from(lines.map((line) => `${line}\n`).join(''))], policy);
+}
+
+async function* streamOf(chunks: Iterable<Buffer>): AsyncGenerator<Buffer> {
+  yield* chunks;
+}
+
+/** Restores from an open ledger, with the snapshots of a folder. */
+export async function restoreFrom(
+  ledger: Ledger,
+  snapshotsIn: string,
+  height?: number,
+): Promise<Restored> {
+  const warnings: string[] = [];
+  const reads: number[] = [];
+  const replica = await restoreReplica({
+    ledger: recordReads(ledger, reads),
+    snapshots: new SnapshotFolder(snapshotsIn),
+    height,
+    warn: (message) => warnings.push(message),
+  });
+  return { replica, warnings, startHeight: reads[0] };
+}
+
+/** The same ledger, noting after which height each read begins. */
+function recordReads(ledger: Ledger, reads: number[]): Ledger {
+  return {
+    base: () => ledger.base(),
+    head: () => ledger.head(),
+    point: (height) => ledger.point(height),
+    follow: (after, signal) => ledger.follow(after, signal),
+    close: () => ledger.close(),
+    read(after, to) {
+      reads.push(after);
+      return ledger.read(after, to);
+    },
+  };
+}
+
+/** Restores from the data directory, as a reader that has just started. */
+export async function restoreDirectory(folder: string, height?: number): Promise<Restored> {
+  const ledger = await openEmbeddedLedger(folder);
+  try {
+    return await restoreFrom(ledger, folder, height);
+  } finally {
+    await ledger.close();
+  }
+}

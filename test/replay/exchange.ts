@@ -1,0 +1,71 @@
+/** A small simulated exchange as lines, and all that can be asked about it, from a plain fold. */
+
+import { createHash } from 'node:crypto';
+import { formatAddress } from '../../src/address.ts';
+import { parseBlock } from '../../src/event.ts';
+import { createSimulator } from '../../src/feed/simulator/simulator.ts';
+import { answerQuestion } from '../../src/info/registry.ts';
+import { stateDigest } from '../../src/replica.ts';
+import { applyBlock, createState, type StateView } from '../../src/state/state.ts';
+
+const ACCOUNTS = 12;
+/** Auctions short enough for several to start and end. */
+const AUCTION_DURATION_SECONDS = 900;
+
+/** Its name is longer in bytes than in characters, so that a stream can be cut inside one. */
+const FOREIGN_DEX =
+  ',{"type":"perpDex","dex":"uni","fullName":"Überfluß 永続 🜚",' +
+  '"deployer":"0x00000000000000000000000000000000000000aa"}]}';
+const FOREIGN_DEX_HEIGHT = 30;
+
+/** The simulator's lines, some ending in a carriage return, one with more than ASCII in it. */
+export function simulateLines(seed: string, count: number): string[] {
+  const simulator = createSimulator({
+    seed,
+    accounts: ACCOUNTS,
+    auctionDurationSeconds: AUCTION_DURATION_SECONDS,
+  });
+  return Array.from({ length: count }, (_, index) => {
+    const line = simulator.next();
+    const height = index + 1;
+    const text = height === FOREIGN_DEX_HEIGHT ? line.replace(/\]\}$/, FOREIGN_DEX) : line;
+    return height % 3 === 0 ? `${text}\r` : text;
+  });
+}
+
+function questionsAbout({ addresses, markets }: StateView): unknown[] {
+  const rows = Array.from({ length: addresses.table.rowCount - 1 }, (_, index) => index + 1);
+  const users = rows.map((row) => formatAddress(addresses.addressOf(row)));
+  return [
+    ...users.flatMap((user) =>
+      markets.dexes.map(({ name }) => ({ type: 'clearinghouseState', user, dex: name })),
+    ),
+    ...users.map((user) => ({ type: 'delegations', user })),
+    { type: 'perpDeployAuctionStatus' },
+  ];
+}
+
+/** What a state looks like from outside. */
+export interface Outlook {
+  readonly height: number;
+  readonly digest: string;
+  /** SHA-256 over the answers to every question about every user, dex and validator. */
+  readonly answers: string;
+}
+
+export function outlookOf(state: StateView): Outlook {
+  const answers = createHash('sha256');
+  for (const question of questionsAbout(state)) answers.update(answerQuestion(state, question));
+  return { height: state.height, digest: stateDigest(state), answers: answers.digest('hex') };
+}
+
+/** The outlook at every height, from 0, by the fold alone: no ledger, no snapshot, no batch. */
+export function foldOutlooks(lines: readonly string[]): Outlook[] {
+  const state = createState();
+  const outlooks = [outlookOf(state)];
+  for (const line of lines) {
+    applyBlock(state, parseBlock(line));
+    outlooks.push(outlookOf(state));
+  }
+  return outlooks;
+}
