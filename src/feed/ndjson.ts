@@ -119,5 +119,6 @@ function extend(replica: Replica, line: NumberedLine) {
 async function saveSnapshot(options: AppendOptions): Promise<void> {
   const { replica, snapshots, snapshotKeep } = options;
   await snapshots.save(replica.state, replica.point.hash);
+  await snapshots.dropAhead(replica.point.height);
   await snapshots.keepNewest(snapshotKeep);
 }

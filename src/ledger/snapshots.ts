@@ -87,11 +87,19 @@ export class SnapshotFolder {
     }
   }
 
+  /** Deletes those ahead of the ledger: they are of another one, and would pass for the newest. */
+  async dropAhead(headHeight: number): Promise<void> {
+    await this.#remove(this.heights().filter((height) => height > headHeight));
+  }
+
+  async #remove(heights: readonly number[]): Promise<void> {
+    for (const height of heights) await rm(this.#path(height), { force: true });
+  }
+
   /** Deletes all but the newest `count`, and what unfinished writes have left. */
   async keepNewest(count: number): Promise<void> {
     const heights = this.heights();
-    const old = heights.slice(0, Math.max(0, heights.length - count));
-    for (const height of old) await rm(this.#path(height), { force: true });
+    await this.#remove(heights.slice(0, Math.max(0, heights.length - count)));
     for (const name of existsSync(this.#folder) ? readdirSync(this.#folder) : []) {
       if (name.endsWith('.draft')) await rm(path.join(this.#folder, name), { force: true });
     }
