@@ -1,5 +1,6 @@
 /** A data directory as the commands keep it: a ledger and its snapshots. */
 
+import path from 'node:path';
 import { appendLines } from '../../src/feed/ndjson.ts';
 import { openEmbeddedLedger, openEmbeddedLedgerWriter } from '../../src/ledger/embedded.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
@@ -19,6 +20,11 @@ export interface Restored {
   readonly warnings: string[];
   /** The height of the snapshot that was used; 0 where the ledger was replayed whole. */
   readonly startHeight: number;
+}
+
+/** Where the snapshot of a height is. */
+export function snapshotPath(folder: string, height: number): string {
+  return path.join(folder, 'snapshots', `${String(height).padStart(16, '0')}.snapshot`);
 }
 
 /** As `perpinfo append` does: opens the writer, restores, appends the stream, closes. */

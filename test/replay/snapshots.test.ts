@@ -1,0 +1,218 @@
+/** Snapshots are a cache: written whole or not at all, used only where they fit, never missed. */
+
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cp, mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { openEmbeddedLedgerWriter } from '../../src/ledger/embedded.ts';
+import { CHAIN_START } from '../../src/ledger/ledger.ts';
+import { SnapshotFolder } from '../../src/ledger/snapshots.ts';
+import { stateDigest } from '../../src/replica.ts';
+import { createState } from '../../src/state/state.ts';
+import { MAIN } from '../paths.ts';
+import { makeTemporaryFolder } from '../temporary-folder.ts';
+import { appendAll, NO_SNAPSHOTS, restoreDirectory, snapshotPath } from './data-directory.ts';
+import { foldOutlooks, outlookOf, simulateLines } from './exchange.ts';
+import { SMALL_LINES } from './small-ledger.ts';
+
+const TIME = 1_758_556_800_000;
+const { hash: HASH } = CHAIN_START;
+
+/** Lines in which each user appears with cash and a delegation. */
+function lineOfUsers(height: number, users: { from: number; to: number }): string {
+  const events = [];
+  for (let user = users.from; user < users.to; user++) {
+    const address = `0x${user.toString(16).padStart(40, '0')}`;
+    events.push({ type: 'transfer', user: address, dex: '', amount: `${user}.5` });
+    events.push({ type: 'delegate', user: address, validator: address, amount: `${user}.25` });
+  }
+  return JSON.stringify({ height, time: TIME + height, events });
+}
+
+/** The meaning of the digest: its layout (state/digest.ts) was hashed by hand for these blocks. */
+test('the digest of a ledger written by hand is the one it has always been', () => {
+  const { digest } = foldOutlooks(SMALL_LINES)[SMALL_LINES.length];
+  assert.equal(digest, '47d14a05fa2c4b1947aa948e8bd786fa924048b75a9f9e1e201b6a7cc9af0fbf');
+  assert.equal(
+    stateDigest(createState()),
+    'cca07ffe4acf2040c233c46b50002932022787655528202e47a2f958920d22e5',
+  );
+});
+
+test('a snapshot holds the state and its place in the chain', async (t) => {
+  const folder = await makeTemporaryFolder(t);
+  const { replica } = await appendAll(folder, SMALL_LINES, { snapshotEvery: 6 });
+  const { state, point } = await new SnapshotFolder(folder).load(6);
+  assert.deepEqual(outlookOf(state), outlookOf(replica.state));
+  assert.deepEqual(point, replica.point);
+});
+
+test('a snapshot that is being written is not there until it is whole', async (t) => {
+  const folder = await makeTemporaryFolder(t);
+  const line = lineOfUsers(1, { from: 1, to: 3000 });
+  const { replica } = await appendAll(folder, [line], NO_SNAPSHOTS);
+  const snapshots = new SnapshotFolder(folder);
+  for (let round = 0; round < 5; round++) {
+    let isSaved = false;
+    const saving = snapshots.save(replica.state, replica.point.hash).then(() => {
+      isSaved = true;
+    });
+    while (!isSaved) {
+      for (const height of snapshots.heights()) await snapshots.load(height);
+      await sleep(0);
+    }
+    await saving;
+    assert.deepEqual(snapshots.heights(), [1]);
+    await snapshots.keepNewest(0);
+  }
+});
+
+test('a snapshot that cannot be written leaves the one before it', async (t) => {
+  const folder = await makeTemporaryFolder(t);
+  const { replica } = await appendAll(folder, SMALL_LINES, { snapshotEvery: 6 });
+  // Nothing can be written to a folder as if it were a file.
+  await mkdir(`${snapshotPath(folder, 6)}.draft`);
+  const snapshots = new SnapshotFolder(folder);
+  await assert.rejects(snapshots.save(replica.state, HASH), { code: 'EISDIR' });
+  assert.deepEqual((await snapshots.load(6)).point, replica.point);
+});
+
+test('whenever a writer is killed, every snapshot that is there is whole', async (t) => {
+  const folder = await makeTemporaryFolder(t);
+  const lines = simulateLines('killed', 400);
+  const outlooks = foldOutlooks(lines);
+  let height = 0;
+  for (const lifetimeMs of [20, 40, 80, 120, 160]) {
+    await killWhileAppending(folder, lines.slice(height), lifetimeMs);
+    const { replica, warnings } = await restoreDirectory(folder);
+    assert.deepEqual(warnings, []);
+    height = replica.point.height;
+    assert.deepEqual(outlookOf(replica.state), outlooks[height]);
+    const snapshots = new SnapshotFolder(folder);
+    for (const at of snapshots.heights()) {
+      assert.deepEqual(outlookOf((await snapshots.load(at)).state), outlooks[at]);
+    }
+  }
+  assert.ok(height > 0, 'every writer was killed before its first block');
+});
+
+/** Runs `perpinfo append` with a snapshot after each block, and kills it once it has begun. */
+async function killWhileAppending(folder: string, lines: readonly string[], lifetimeMs: number) {
+  const args = [MAIN, 'append', '--data', folder, '--snapshot-every', '1', '--snapshot-keep', '5'];
+  const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'ignore'] });
+  const exited = once(child, 'exit');
+  child.stdin.on('error', () => undefined);
+  child.stdin.end(lines.map((line) => `${line}\n`).join(''));
+  await once(child.stdout, 'data');
+  await sleep(lifetimeMs);
+  child.kill('SIGKILL');
+  await exited;
+}
+
+test('drafts that a crash has left are not snapshots, and are cleaned up', async (t) => {
+  const folder = await makeTemporaryFolder(t);
+  await appendAll(folder, SMALL_LINES.slice(0, 3), { snapshotEvery: 2 });
+  await writeFile(`${snapshotPath(folder, 3)}.draft`, 'perpsnap and not much more');
+  const { startHeight, warnings } = await restoreDirectory(folder);
+  assert.deepEqual({ startHeight, warnings }, { startHeight: 2, warnings: [] });
+  await appendAll(folder, SMALL_LINES.slice(3), { snapshotEvery: 2 });
+  const names = await readdir(path.join(folder, 'snapshots'));
+  assert.deepEqual(
+    names.sort(),
+    [2, 4, 6].map((height) => path.basename(snapshotPath(folder, height))),
+  );
+});
+
+test('only the newest snapshots are kept', async (t) => {
+  const folder = await makeTemporaryFolder(t);
+  await appendAll(folder, SMALL_LINES, { snapshotEvery: 1, snapshotKeep: 2 });
+  const snapshots = new SnapshotFolder(folder);
+  assert.deepEqual(snapshots.heights(), [5, 6]);
+  await snapshots.keepNewest(7);
+  assert.deepEqual(snapshots.heights(), [5, 6]);
+  await snapshots.keepNewest(0);
+  assert.deepEqual(snapshots.heights(), []);
+});
+
+test('snapshots of another ledger are ignored with a warning', async (t) => {
+  const [folder, other] = [await makeTemporaryFolder(t), await makeTemporaryFolder(t)];
+  const lines = simulateLines('this', 20);
+  await appendAll(folder, lines, NO_SNAPSHOTS);
+  await appendAll(other, simulateLines('another', 20), { snapshotEvery: 10 });
+  await cp(path.join(other, 'snapshots'), path.join(folder, 'snapshots'), { recursive: true });
+  const { replica, warnings, startHeight } = await restoreDirectory(folder);
+  assert.equal(startHeight, 0);
+  assert.deepEqual(warnings, [
+    'the snapshot of height 20 is ignored: it belongs to another ledger',
+    'the snapshot of height 10 is ignored: it belongs to another ledger',
+  ]);
+  assert.deepEqual(outlookOf(replica.state), foldOutlooks(lines)[20]);
+});
+
+test('a snapshot under the name of another height is ignored with a warning', async (t) => {
+  const folder = await makeTemporaryFolder(t);
+  await appendAll(folder, SMALL_LINES, { snapshotEvery: 4 });
+  await cp(snapshotPath(folder, 4), snapshotPath(folder, 5));
+  const { replica, warnings, startHeight } = await restoreDirectory(folder);
+  assert.equal(startHeight, 4);
+  assert.deepEqual(warnings, [
+    'the snapshot of height 5 is ignored: it holds the state of height 4',
+  ]);
+  assert.deepEqual(outlookOf(replica.state), foldOutlooks(SMALL_LINES)[6]);
+});
+
+test('a snapshot ahead of the ledger is ignored, and does not crowd out new ones', async (t) => {
+  const [folder, longer] = [await makeTemporaryFolder(t), await makeTemporaryFolder(t)];
+  await appendAll(longer, SMALL_LINES, { snapshotEvery: 1 });
+  await cp(path.join(longer, 'snapshots'), path.join(folder, 'snapshots'), { recursive: true });
+  await rm(snapshotPath(folder, 1));
+  await rm(snapshotPath(folder, 2));
+  const policy = { snapshotEvery: 2, snapshotKeep: 2 };
+  const { replica, warnings } = await appendAll(folder, SMALL_LINES.slice(0, 2), policy);
+  assert.deepEqual(warnings, []);
+  assert.deepEqual(outlookOf(replica.state), foldOutlooks(SMALL_LINES)[2]);
+  assert.deepEqual(new SnapshotFolder(folder).heights(), [2]);
+});
+
+test('a state that was loaded goes on growing', async (t) => {
+  const folder = await makeTemporaryFolder(t);
+  const lines = [
+    lineOfUsers(1, { from: 1, to: 3 }),
+    ...Array.from({ length: 20 }, (_, index) =>
+      lineOfUsers(index + 2, { from: 3 + index * 50, to: 60 + index * 50 }),
+    ),
+  ];
+  const outlooks = foldOutlooks(lines);
+  await appendAll(folder, lines.slice(0, 1), { snapshotEvery: 1 });
+  const { replica, startHeight } = await appendAll(folder, lines.slice(1), { snapshotEvery: 7 });
+  assert.equal(startHeight, 1);
+  assert.deepEqual(outlookOf(replica.state), outlooks[21]);
+  for (const at of [7, 14, 21]) {
+    const { replica: later, startHeight: from } = await restoreDirectory(folder, at);
+    assert.equal(from, at);
+    assert.deepEqual(outlookOf(later.state), outlooks[at]);
+  }
+});
+
+test('a pruned ledger needs a snapshot from its base on, and says so', async (t) => {
+  const folder = await makeTemporaryFolder(t);
+  await appendAll(folder, SMALL_LINES, { snapshotEvery: 4 });
+  await prune(folder, 3);
+  const { replica, startHeight } = await restoreDirectory(folder);
+  assert.equal(startHeight, 4);
+  assert.deepEqual(outlookOf(replica.state), foldOutlooks(SMALL_LINES)[6]);
+  await rm(snapshotPath(folder, 4));
+  await assert.rejects(restoreDirectory(folder), {
+    fault: 'missing',
+    message: 'the blocks up to 3 were pruned, and no snapshot from there to 6 is usable',
+  });
+});
+
+async function prune(folder: string, height: number): Promise<void> {
+  const writer = await openEmbeddedLedgerWriter(folder);
+  await writer.prune(height);
+  await writer.close();
+}
