@@ -3,6 +3,8 @@
  * only place that reads the environment. All that is wrong is reported together.
  */
 
+import { BUDGET_EXPECTED, parseBudget } from './http/limits.ts';
+
 export interface Setting<T = unknown> {
   /** Without the leading dashes; the environment variable is PERPINFO_ and this in capitals. */
   readonly flag: string;
@@ -11,6 +13,8 @@ export interface Setting<T = unknown> {
   readonly help: string;
   /** Undefined: required. */
   readonly fallback?: T;
+  /** True for a setting that is on or off: its flag stands alone. */
+  readonly isSwitch?: boolean;
   /** Undefined where the text does not have the form that `expected` describes. */
   parse(text: string): T | undefined;
   readonly expected: string;
@@ -33,6 +37,34 @@ const someText = {
   expected: 'some text',
   parse: (text: string): string | undefined => (text === '' ? undefined : text),
 };
+
+function oneOf<T extends string>(...choices: T[]) {
+  return {
+    expected: `one of ${choices.join(', ')}`,
+    parse: (text: string): T | undefined => choices.find((choice) => choice === text),
+  };
+}
+
+const onOrOff = {
+  placeholder: '',
+  isSwitch: true,
+  fallback: false,
+  expected: 'true or false',
+  parse: (text: string): boolean | undefined =>
+    text === 'true' ? true : text === 'false' ? false : undefined,
+};
+
+const HOUR_MS = 3_600_000;
+const UNITS_MS: Readonly<Record<string, number>> = { min: 60_000, h: HOUR_MS, d: 24 * HOUR_MS };
+
+/** A time to come, in milliseconds since 1970: "2027-01-31T00:00:00Z", or "30d" from now. */
+function parseExpiry(text: string): number | undefined {
+  const now = Date.now();
+  const span = /^(\d{1,6})(min|h|d)$/.exec(text);
+  const isTime = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d)?Z)?$/.test(text);
+  const time = span ? now + Number(span[1]) * UNITS_MS[span[2]] : isTime ? Date.parse(text) : 0;
+  return time > now ? time : undefined;
+}
 
 export const SETTINGS = {
   data: {
@@ -61,6 +93,173 @@ export const SETTINGS = {
     help: 'the longest line that is taken as a block',
     fallback: 1_048_576,
     ...wholeNumber(1024, 1 << 30),
+  },
+  host: {
+    flag: 'host',
+    placeholder: 'HOST',
+    help: 'the address to listen on; 0.0.0.0 for all',
+    fallback: '127.0.0.1',
+    ...someText,
+  },
+  port: {
+    flag: 'port',
+    placeholder: 'PORT',
+    help: 'the port of the service; 0 lets the system choose',
+    fallback: 8080,
+    ...wholeNumber(0, 65_535),
+  },
+  adminHost: {
+    flag: 'admin-host',
+    placeholder: 'HOST',
+    help: 'the address of the metrics',
+    fallback: '127.0.0.1',
+    ...someText,
+  },
+  adminPort: {
+    flag: 'admin-port',
+    placeholder: 'PORT',
+    help: 'the port of the metrics; 0 lets the system choose',
+    fallback: 9464,
+    ...wholeNumber(0, 65_535),
+  },
+  workers: {
+    flag: 'workers',
+    placeholder: 'N',
+    help: 'how many processes answer, each with the whole state',
+    fallback: 1,
+    ...wholeNumber(1, 256),
+  },
+  maxAge: {
+    flag: 'max-age',
+    placeholder: 'MS',
+    help: 'ledger time older than this turns /health to 503; 0 for any age',
+    fallback: 10_000,
+    ...wholeNumber(0),
+  },
+  refuseStale: {
+    flag: 'refuse-stale',
+    help: 'refuse to answer from a ledger older than --max-age',
+    ...onOrOff,
+  },
+  minHeightWait: {
+    flag: 'min-height-wait',
+    placeholder: 'MS',
+    help: 'how long a request with Ledger-Min-Height waits for that height',
+    fallback: 1000,
+    ...wholeNumber(0, HOUR_MS),
+  },
+  bodyBytesMax: {
+    flag: 'body-bytes-max',
+    placeholder: 'BYTES',
+    help: 'the largest body of a request (413)',
+    fallback: 65_536,
+    ...wholeNumber(256, 1 << 26),
+  },
+  headerBytesMax: {
+    flag: 'header-bytes-max',
+    placeholder: 'BYTES',
+    help: 'the largest headers of a request, all together (431)',
+    fallback: 16_384,
+    ...wholeNumber(1024, 1 << 20),
+  },
+  headerTimeout: {
+    flag: 'header-timeout',
+    placeholder: 'MS',
+    help: 'how long the headers of a request may take (408)',
+    fallback: 10_000,
+    ...wholeNumber(100, HOUR_MS),
+  },
+  requestTimeout: {
+    flag: 'request-timeout',
+    placeholder: 'MS',
+    help: 'how long a whole request may take to arrive (408)',
+    fallback: 15_000,
+    ...wholeNumber(100, HOUR_MS),
+  },
+  idleTimeout: {
+    flag: 'idle-timeout',
+    placeholder: 'MS',
+    help: 'how long a connection may stay open between requests',
+    fallback: 65_000,
+    ...wholeNumber(100, HOUR_MS),
+  },
+  connectionsMax: {
+    flag: 'connections-max',
+    placeholder: 'N',
+    help: 'how many connections one worker holds; further ones are closed',
+    fallback: 20_000,
+    ...wholeNumber(1, 1_000_000),
+  },
+  overloadDelay: {
+    flag: 'overload-delay',
+    placeholder: 'MS',
+    help: 'requests are turned away (503 overloaded) while they wait longer than this',
+    fallback: 250,
+    ...wholeNumber(1, HOUR_MS),
+  },
+  stopTimeout: {
+    flag: 'stop-timeout',
+    placeholder: 'MS',
+    help: 'how long requests under way may take to finish when the service is stopped',
+    fallback: 10_000,
+    ...wholeNumber(0, HOUR_MS),
+  },
+  logLevel: {
+    flag: 'log-level',
+    placeholder: 'LEVEL',
+    help: 'what is logged: debug, info, warn, error or silent',
+    fallback: 'info',
+    ...oneOf('debug', 'info', 'warn', 'error', 'silent'),
+  },
+  label: {
+    flag: 'label',
+    placeholder: 'TEXT',
+    help: 'what the key is for, to tell it from others',
+    fallback: '',
+    expected: 'up to 100 characters',
+    parse: (text: string): string | undefined => (text.length <= 100 ? text : undefined),
+  },
+  budget: {
+    flag: 'budget',
+    placeholder: 'WEIGHT/PERIOD',
+    help: 'what the key may spend, such as 1200/min; a period is s, min or h (default: no limit)',
+    fallback: undefined,
+    expected: BUDGET_EXPECTED,
+    parse: parseBudget,
+  },
+  expires: {
+    flag: 'expires',
+    placeholder: 'WHEN',
+    help: 'when the key stops working: a time such as 2027-01-31T00:00:00Z, or 30d, 12h (default: never)',
+    fallback: undefined,
+    expected: 'a time to come such as 2027-01-31T00:00:00Z, or 30d, 12h, 45min',
+    parse: parseExpiry,
+  },
+  key: {
+    flag: 'key',
+    placeholder: 'ID',
+    help: 'give this key a second secret instead of making a new key',
+    fallback: undefined,
+    ...someText,
+  },
+  keptData: {
+    flag: 'data',
+    placeholder: 'DIR',
+    help: 'keep the demo in this folder from run to run (default: a temporary folder)',
+    fallback: undefined,
+    ...someText,
+  },
+  demoAccounts: {
+    flag: 'accounts',
+    placeholder: 'N',
+    help: 'how many accounts trade in the demo',
+    fallback: 500,
+    ...wholeNumber(10, 1_000_000),
+  },
+  noAuction: {
+    flag: 'no-auction',
+    help: 'the auction is not live: its status is null',
+    ...onOrOff,
   },
   at: {
     flag: 'at',
@@ -120,6 +319,12 @@ export interface CommandLine {
   readonly positionals: readonly string[];
 }
 
+const SWITCHES: ReadonlySet<string> = new Set(
+  Object.values<Setting>(SETTINGS)
+    .filter(({ isSwitch }) => isSwitch)
+    .map(({ flag }) => flag),
+);
+
 /** Splits arguments into `--flag value` or `--flag=value` pairs and the rest; `--` ends the flags. */
 export function splitArguments(argv: readonly string[]): CommandLine {
   const flags = new Map<string, string | undefined>();
@@ -136,6 +341,7 @@ export function splitArguments(argv: readonly string[]): CommandLine {
     }
     const equals = argument.indexOf('=');
     if (equals !== -1) flags.set(argument.slice(2, equals), argument.slice(equals + 1));
+    else if (SWITCHES.has(argument.slice(2))) flags.set(argument.slice(2), 'true');
     else flags.set(argument.slice(2), argv[++index]);
   }
   return { flags, positionals };
@@ -148,7 +354,7 @@ export function environmentVariable({ flag }: Setting): string {
 /** The settings that a command has, from its flags, then the environment, then the defaults. */
 export function readSettings<N extends SettingName>(
   names: readonly N[],
-  flags: CommandLine['flags'],
+  flags: CommandLine['flags'] = new Map(),
   environment: NodeJS.ProcessEnv = process.env,
 ): Settings<N> {
   const known = new Set<string>(names.map((name) => SETTINGS[name].flag));

@@ -1,12 +1,25 @@
-/** The closed table of request errors: every way in which a question can be wrong. */
+/** The closed table of request errors: every way in which a question can fail, and its status. */
 
 export const REQUEST_ERRORS = {
+  malformed_request: { status: 400, meaning: 'the bytes are not HTTP that can be understood' },
   malformed_json: { status: 400, meaning: 'the body is not JSON' },
+  unknown_key: { status: 401, meaning: 'no such key, a revoked or expired one, or none given' },
+  not_found: { status: 404, meaning: 'there is no such path' },
+  method_not_allowed: { status: 405, meaning: 'the path does not take this method' },
+  request_timeout: { status: 408, meaning: 'the headers or the body came too slowly' },
+  body_too_large: { status: 413, meaning: 'the body is over the limit' },
+  unsupported_media_type: { status: 415, meaning: 'the body is not declared as application/json' },
   missing_field: { status: 422, meaning: 'a required field is not there' },
-  invalid_field: { status: 422, meaning: 'a field does not have the form it must have' },
+  invalid_field: { status: 422, meaning: 'a field or header does not have the form it must have' },
   invalid_address: { status: 422, meaning: 'an address is not 0x and 40 hexadecimal digits' },
   unknown_type: { status: 422, meaning: 'there is no such type of question' },
   unknown_dex: { status: 422, meaning: 'there is no such perp dex' },
+  rate_limited: { status: 429, meaning: "the key's budget is spent" },
+  headers_too_large: { status: 431, meaning: 'the headers are over the limit' },
+  upstream_failed: { status: 502, meaning: 'the exchange behind this service failed' },
+  not_ready: { status: 503, meaning: 'the ledger is being replayed, or its chain is broken' },
+  behind: { status: 503, meaning: 'the ledger is not as far, or not as fresh, as asked' },
+  overloaded: { status: 503, meaning: 'more requests come than can be answered in time' },
 } as const;
 
 export type RequestErrorCode = keyof typeof REQUEST_ERRORS;
@@ -21,5 +34,14 @@ export class RequestError extends Error {
     this.name = 'RequestError';
     this.code = code;
     this.field = field;
+  }
+
+  get status(): number {
+    return REQUEST_ERRORS[this.code].status;
+  }
+
+  /** The body of the answer. */
+  toJson(): string {
+    return JSON.stringify({ error: this.code, message: this.message, field: this.field });
   }
 }

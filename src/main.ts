@@ -5,13 +5,26 @@ import { readFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { append } from './cli/append.ts';
 import { type Command, formatHelp } from './cli/command.ts';
+import { demo } from './cli/demo.ts';
+import { keysCreate, keysList, keysRevoke } from './cli/keys.ts';
 import { query } from './cli/query.ts';
+import { serve } from './cli/serve.ts';
 import { simulate } from './cli/simulate.ts';
 import { Terminal } from './cli/terminal.ts';
 import { verify } from './cli/verify.ts';
 import { readSettings, splitArguments, UsageError } from './config.ts';
 
-const COMMANDS: readonly Command[] = [append, query, verify, simulate];
+const COMMANDS: readonly Command[] = [
+  demo,
+  serve,
+  append,
+  query,
+  keysCreate,
+  keysList,
+  keysRevoke,
+  verify,
+  simulate,
+];
 
 const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
@@ -19,7 +32,7 @@ const EXIT_USAGE = 2;
 const EXIT_SIGNAL_BASE = 128;
 
 function formatOverview(): string {
-  const commands = COMMANDS.map(({ name, summary }) => `  ${name.padEnd(10)}${summary}`);
+  const commands = COMMANDS.map(({ name, summary }) => `  ${name.padEnd(13)}${summary}`);
   return (
     'perpinfo answers questions about perpetuals accounts, staking delegations and the\n' +
     `deployment auction, exactly, from a ledger of blocks.\n\n${commands.join('\n')}\n\n` +
@@ -32,13 +45,17 @@ function readVersion(): string {
   return (JSON.parse(text) as { version: string }).version;
 }
 
-function findCommand(name: string): Command {
-  const command = COMMANDS.find((candidate) => candidate.name === name);
-  if (command !== undefined) return command;
-  const names = COMMANDS.map((candidate) => candidate.name).join(', ');
-  throw new UsageError([
-    `got command ${JSON.stringify(name.slice(0, 60))}, expected one of ${names}`,
-  ]);
+/** The command whose words the arguments begin with, and the arguments after them. */
+function findCommand(argv: readonly string[]): { command: Command; rest: readonly string[] } {
+  for (const command of COMMANDS) {
+    const words = command.name.split(' ');
+    if (words.every((word, index) => argv[index] === word)) {
+      return { command, rest: argv.slice(words.length) };
+    }
+  }
+  const given = JSON.stringify(argv.slice(0, 2).join(' ').slice(0, 60));
+  const names = COMMANDS.map(({ name }) => name).join(', ');
+  throw new UsageError([`got command ${given}, expected one of ${names}`]);
 }
 
 function checkPositionals(command: Command, positionals: readonly string[]): void {
@@ -54,11 +71,11 @@ function checkPositionals(command: Command, positionals: readonly string[]): voi
 }
 
 /** The first SIGINT or SIGTERM asks the command to stop; a second one ends the process. */
-function listenToSignals(): AbortSignal {
+function listenToSignals({ isService = false }: Command): AbortSignal {
   const controller = new AbortController();
   for (const name of ['SIGINT', 'SIGTERM'] as const) {
     process.once(name, () => {
-      process.exitCode = EXIT_SIGNAL_BASE + constants.signals[name];
+      if (!isService) process.exitCode = EXIT_SIGNAL_BASE + constants.signals[name];
       controller.abort();
     });
   }
@@ -66,15 +83,15 @@ function listenToSignals(): AbortSignal {
 }
 
 async function run(argv: readonly string[], terminal: Terminal): Promise<void> {
-  const [name, ...rest] = argv;
-  if (name === undefined || name === '--help') return terminal.write(formatOverview());
-  if (name === '--version') return terminal.write(`${readVersion()}\n`);
-  const command = findCommand(name);
+  const [first] = argv;
+  if (first === undefined || first === '--help') return terminal.write(formatOverview());
+  if (first === '--version') return terminal.write(`${readVersion()}\n`);
+  const { command, rest } = findCommand(argv);
   if (rest.includes('--help')) return terminal.write(formatHelp(command));
   const { flags, positionals } = splitArguments(rest);
   const settings = readSettings(command.settings, flags);
   checkPositionals(command, positionals);
-  await command.run({ settings, positionals, terminal, signal: listenToSignals() });
+  await command.run({ settings, positionals, terminal, signal: listenToSignals(command) });
 }
 
 /** Whoever read our output has seen enough: `perpinfo simulate | head` is no failure. */

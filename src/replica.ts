@@ -56,6 +56,11 @@ export class Replica {
     return this.#point;
   }
 
+  /** Hands the state over to another fold; the replica is not to be used after that. */
+  release(): State {
+    return this.#state;
+  }
+
   /** Applies the next stored block, its link checked. */
   apply(block: StoredBlock): void {
     checkLink(this.#point, block);
@@ -78,9 +83,10 @@ export class Replica {
   }
 
   /** Applies each new block of the ledger as it comes, until the signal. */
-  async follow(ledger: Ledger, signal: AbortSignal): Promise<void> {
+  async follow(ledger: Ledger, signal: AbortSignal, advanced?: () => void): Promise<void> {
     for await (const batch of ledger.follow(this.#point.height, signal)) {
       for (const block of batch) this.apply(block);
+      advanced?.();
     }
   }
 }

@@ -29,6 +29,8 @@ export interface Command<N extends SettingName = SettingName> {
   readonly settings: readonly N[];
   readonly details: string;
   readonly example: string;
+  /** True where being asked to stop is how it ends: its exit code is then 0. */
+  readonly isService?: boolean;
   run(call: Call<N>): Promise<void>;
 }
 
@@ -37,7 +39,7 @@ function formatLeft(text: string): string {
 }
 
 function formatSetting(setting: Setting): string {
-  const left = formatLeft(`--${setting.flag} ${setting.placeholder}`);
+  const left = formatLeft(`--${setting.flag} ${setting.placeholder}`.trimEnd());
   const variable = environmentVariable(setting);
   const hasDefault = 'fallback' in setting;
   const fallback = setting.fallback === undefined ? '' : `; default ${setting.fallback}`;

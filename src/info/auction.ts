@@ -4,13 +4,37 @@ import { formatUnits } from '../decimal.ts';
 import { STAKE_DECIMALS } from '../event.ts';
 import type { Auction } from '../state/auction.ts';
 import type { RequestType } from './request.ts';
+import { amount, object, wholeNumber } from './schema.ts';
 
 const fields = {};
 
 export const perpDeployAuctionStatus: RequestType<typeof fields> = {
   type: 'perpDeployAuctionStatus',
   summary: 'Timing and gas of the deployment auction; null before the first one.',
+  weight: 20,
   fields,
+  answerSchema: {
+    anyOf: [
+      object({
+        startTimeSeconds: wholeNumber,
+        durationSeconds: wholeNumber,
+        startGas: amount,
+        currentGas: amount,
+        endGas: { anyOf: [amount, { type: 'null' }] },
+      }),
+      { type: 'null' },
+    ],
+  },
+  example: {
+    question: { type: 'perpDeployAuctionStatus' },
+    answer: {
+      startTimeSeconds: 1765623600,
+      durationSeconds: 111600,
+      startGas: '1830.62376484',
+      currentGas: '1369.88262387',
+      endGas: null,
+    },
+  },
   answer({ auction, time }) {
     if (auction === undefined) return 'null';
     return (

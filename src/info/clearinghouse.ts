@@ -15,24 +15,109 @@ import {
   returnOnEquity,
 } from './figures.ts';
 import { addressField, dexField, type RequestType } from './request.ts';
+import { amount, object, wholeNumber } from './schema.ts';
 
 const fields = { user: addressField, dex: dexField };
+
+const summarySchema = object({
+  accountValue: amount,
+  totalNtlPos: amount,
+  totalRawUsd: amount,
+  totalMarginUsed: amount,
+});
+
+const positionSchema = object({
+  coin: { type: 'string' },
+  szi: amount,
+  leverage: object({
+    type: { enum: ['cross', 'isolated'] },
+    value: wholeNumber,
+    rawUsd: amount,
+  }),
+  entryPx: amount,
+  positionValue: amount,
+  unrealizedPnl: amount,
+  returnOnEquity: amount,
+  liquidationPx: { anyOf: [amount, { type: 'null' }] },
+  marginUsed: amount,
+  maxLeverage: wholeNumber,
+  cumFunding: object({ allTime: amount, sinceOpen: amount, sinceChange: amount }),
+});
+
+const accountSchema = object({
+  marginSummary: summarySchema,
+  crossMarginSummary: summarySchema,
+  crossMaintenanceMarginUsed: amount,
+  withdrawable: amount,
+  assetPositions: {
+    type: 'array',
+    items: object({ type: { const: 'oneWay' }, position: positionSchema }),
+  },
+  time: wholeNumber,
+});
+
+const exampleAnswer = {
+  marginSummary: {
+    accountValue: '850.909594',
+    totalNtlPos: '4111.898',
+    totalRawUsd: '-3260.988406',
+    totalMarginUsed: '198.222622',
+  },
+  crossMarginSummary: {
+    accountValue: '652.686972',
+    totalNtlPos: '0.0',
+    totalRawUsd: '652.686972',
+    totalMarginUsed: '0.0',
+  },
+  crossMaintenanceMarginUsed: '0.0',
+  withdrawable: '468.826972',
+  assetPositions: [
+    {
+      type: 'oneWay',
+      position: {
+        coin: 'BTC',
+        szi: '0.04226',
+        leverage: { type: 'isolated', value: 20, rawUsd: '-3913.675378' },
+        entryPx: '97437.4',
+        positionValue: '4111.898',
+        unrealizedPnl: '-5.8098',
+        returnOnEquity: '-0.0282186123',
+        liquidationPx: '93781.7220222013',
+        marginUsed: '198.222622',
+        maxLeverage: 40,
+        cumFunding: { allTime: '0.0', sinceOpen: '0.0', sinceChange: '0.0' },
+      },
+    },
+  ],
+  time: 1758561760000,
+};
 
 export const clearinghouseState: RequestType<typeof fields> = {
   type: 'clearinghouseState',
   summary:
     "A user's perpetuals account on one dex: positions, margin figures, what can be withdrawn.",
+  weight: 2,
   fields,
+  answerSchema: accountSchema,
+  example: {
+    question: { type: 'clearinghouseState', user: '0xeaa346d93e222853a2229e2fbb584830fa478fd2' },
+    answer: exampleAnswer,
+  },
+  validate(state, { dex }) {
+    requireDex(state, dex);
+  },
   answer(state, { user, dex }) {
-    const dexIndex = state.markets.findDex(dex);
-    if (dexIndex === undefined) {
-      const message = `dex: got ${describeValue(dex)}, expected ${describeDexes(state)}`;
-      throw new RequestError('unknown_dex', message, 'dex');
-    }
-    const account = findAccount(state, state.addresses.find(user), dexIndex);
+    const account = findAccount(state, state.addresses.find(user), requireDex(state, dex));
     return formatAccount(accountFigures(state, account), state.time);
   },
 };
+
+function requireDex(state: StateView, dex: string): number {
+  const dexIndex = state.markets.findDex(dex);
+  if (dexIndex !== undefined) return dexIndex;
+  const message = `dex: got ${describeValue(dex)}, expected ${describeDexes(state)}`;
+  throw new RequestError('unknown_dex', message, 'dex');
+}
 
 const DEXES_SHOWN_MAX = 20;
 

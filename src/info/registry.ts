@@ -6,40 +6,45 @@ import type { StateView } from '../state/state.ts';
 import { perpDeployAuctionStatus } from './auction.ts';
 import { clearinghouseState } from './clearinghouse.ts';
 import { delegations } from './delegations.ts';
-import { answerRequest } from './request.ts';
+import { parseFields, type Question, type RequestType } from './request.ts';
 
 type Source = Readonly<Record<string, unknown>>;
-type Answer = (state: StateView, source: Source) => string;
+
+/** In the order in which they are described to others. */
+export const REQUEST_TYPES: readonly RequestType[] = [
+  clearinghouseState,
+  delegations,
+  perpDeployAuctionStatus,
+];
 
 /** A Map, so that a type such as "constructor" finds nothing. */
-const ANSWERS = new Map<unknown, Answer>([
-  [clearinghouseState.type, (state, source) => answerRequest(clearinghouseState, state, source)],
-  [delegations.type, (state, source) => answerRequest(delegations, state, source)],
-  [
-    perpDeployAuctionStatus.type,
-    (state, source) => answerRequest(perpDeployAuctionStatus, state, source),
-  ],
-]);
+const REQUEST_BY_TYPE = new Map<unknown, RequestType>(
+  REQUEST_TYPES.map((request) => [request.type, request]),
+);
 
-/** Answers a parsed question from one state, as JSON text, or throws a RequestError. */
-export function answerQuestion(state: StateView, question: unknown): string {
-  if (typeof question !== 'object' || question === null || Array.isArray(question)) {
-    const message = `body: got ${describeValue(question)}, expected an object with a type`;
+/** The question that a body asks, or a RequestError. */
+export function parseQuestion(body: unknown): Question {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+    const message = `body: got ${describeValue(body)}, expected an object with a type`;
     throw new RequestError('invalid_field', message, 'body');
   }
-  const source = question as Source;
-  const { type } = source;
-  const answer = ANSWERS.get(type);
-  return answer === undefined ? refuseType(type) : answer(state, source);
+  const source = body as Source;
+  const request = REQUEST_BY_TYPE.get(source['type']);
+  return request === undefined ? refuseType(source['type']) : parseFields(request, source);
 }
 
 function refuseType(type: unknown): never {
-  const expected = `one of ${[...ANSWERS.keys()].join(', ')}`;
-  const code =
-    type === undefined
-      ? 'missing_field'
-      : typeof type === 'string'
-        ? 'unknown_type'
-        : 'invalid_field';
-  throw new RequestError(code, `type: got ${describeValue(type)}, expected ${expected}`, 'type');
+  const expected = `one of ${REQUEST_TYPES.map((request) => request.type).join(', ')}`;
+  const message = `type: got ${describeValue(type)}, expected ${expected}`;
+  if (type === undefined) throw new RequestError('missing_field', message, 'type');
+  throw new RequestError(
+    typeof type === 'string' ? 'unknown_type' : 'invalid_field',
+    message,
+    'type',
+  );
+}
+
+/** Answers a question from one state, as JSON text, or throws a RequestError. */
+export function answerQuestion(state: StateView, body: unknown): string {
+  return parseQuestion(body).answer(state);
 }

@@ -1,6 +1,7 @@
 /**
- * How a type of question is declared: its fields once, each with its meaning and its parser, and the
- * function that answers it. The type of a parsed question follows from the declaration.
+ * How a type of question is declared: its fields once, each with its meaning and its parser, what it
+ * weighs, and the function that answers it. The type of a parsed question follows from the
+ * declaration, and so does the description of the interface that others read.
  */
 
 import { ADDRESS_EXPECTED, type Address, parseAddress } from '../address.ts';
@@ -10,24 +11,45 @@ import type { StateView } from '../state/state.ts';
 
 export interface Field<T> {
   readonly description: string;
+  /** The form of the value, as a JSON Schema. */
+  readonly schema: Readonly<Record<string, unknown>>;
   /** What an absent field stands for; where undefined, the field is required. */
   readonly fallback?: T;
   parse(name: string, value: unknown): T;
 }
 
 type FieldTable = Record<string, Field<unknown>>;
-type Question<F extends FieldTable> = { [Name in keyof F]: ReturnType<F[Name]['parse']> };
+type Fields<F extends FieldTable> = { [Name in keyof F]: ReturnType<F[Name]['parse']> };
 
 export interface RequestType<F extends FieldTable = FieldTable> {
   readonly type: string;
   readonly summary: string;
+  /** What one question takes from a key's budget. */
+  readonly weight: number;
   readonly fields: F;
+  /** The form of the answer, as a JSON Schema. */
+  readonly answerSchema: Readonly<Record<string, unknown>>;
+  readonly example: { readonly question: Record<string, unknown>; readonly answer: unknown };
+  /** Refuses what only the state can judge; `answer` refuses it as well. */
+  validate?(state: StateView, fields: Fields<F>): void;
   /** The answer as JSON text. */
-  answer(state: StateView, question: Question<F>): string;
+  answer(state: StateView, fields: Fields<F>): string;
 }
+
+/** A question whose fields have been parsed. */
+export interface Question {
+  readonly type: string;
+  readonly weight: number;
+  /** Throws what `answer` would throw, at less cost. */
+  validate(state: StateView): void;
+  answer(state: StateView): string;
+}
+
+export const ADDRESS_SCHEMA = { type: 'string', pattern: '^0x[0-9a-fA-F]{40}$' };
 
 export const addressField: Field<Address> = {
   description: `an address: ${ADDRESS_EXPECTED}, either case`,
+  schema: ADDRESS_SCHEMA,
   parse(name, value) {
     const address = typeof value === 'string' ? parseAddress(value) : undefined;
     if (address !== undefined) return address;
@@ -38,6 +60,7 @@ export const addressField: Field<Address> = {
 
 export const dexField: Field<string> = {
   description: 'the name of a perp dex; "", the default, is the first one',
+  schema: { type: 'string', default: '' },
   fallback: '',
   parse(name, value) {
     if (typeof value === 'string') return value;
@@ -46,21 +69,24 @@ export const dexField: Field<string> = {
   },
 };
 
-/** Parses a question's fields and answers it; fields that the type does not have are ignored. */
-export function answerRequest<F extends FieldTable>(
+/** Parses the fields that the type has; others are ignored. */
+export function parseFields<F extends FieldTable>(
   request: RequestType<F>,
-  state: StateView,
   source: Readonly<Record<string, unknown>>,
-): string {
-  const question: Record<string, unknown> = {};
+): Question {
+  const fields: Record<string, unknown> = {};
   for (const name of Object.keys(request.fields)) {
-    question[name] = parseField(request, name, source[name]);
+    fields[name] = parseField(request.fields[name], name, source[name]);
   }
-  return request.answer(state, question as Question<F>);
+  return {
+    type: request.type,
+    weight: request.weight,
+    validate: (state) => request.validate?.(state, fields as Fields<F>),
+    answer: (state) => request.answer(state, fields as Fields<F>),
+  };
 }
 
-function parseField(request: RequestType, name: string, value: unknown): unknown {
-  const field = request.fields[name];
+function parseField(field: Field<unknown>, name: string, value: unknown): unknown {
   if (value !== undefined) return field.parse(name, value);
   if (field.fallback !== undefined) return field.fallback;
   const message = `${name}: got nothing, expected ${field.description}`;

@@ -27,8 +27,9 @@ const BASE = 'base';
 const GUARD = 'guard';
 const WRITER = 'writer';
 
-/** Blocks of a read are handed on in batches of at most this many. */
+/** A batch of a read ends after so many blocks, or with the block that makes it this long. */
 const READ_BATCH_BLOCKS = 256;
+const READ_BATCH_BYTES = 1 << 20;
 /** How often a follower looks for new blocks: LMDB tells nobody, but looking costs microseconds. */
 const FOLLOW_POLL_MS = 10;
 
@@ -128,7 +129,14 @@ class EmbeddedLedger implements Ledger {
 
   #readBatch(start: number, to: number): StoredBlock[] {
     const range = this.stores.blocks.getRange({ start, end: to + 1, limit: READ_BATCH_BLOCKS });
-    return Array.from(range, ({ key, value }) => decodeBlock(key, value));
+    const batch: StoredBlock[] = [];
+    let bytes = 0;
+    for (const { key, value } of range) {
+      batch.push(decodeBlock(key, value));
+      bytes += value.length;
+      if (bytes >= READ_BATCH_BYTES) break;
+    }
+    return batch;
   }
 
   protected basePoint(): ChainPoint {

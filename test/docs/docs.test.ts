@@ -23,7 +23,8 @@ function fencedBlocks(document: string, language: string): string[] {
 test("the README's first question gets the README's answer, by the README's own commands", () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'perpinfo-docs-'));
   try {
-    const [, example] = fencedBlocks(readDocument('README.md'), 'sh');
+    const blocks = fencedBlocks(readDocument('README.md'), 'sh');
+    const example = blocks.find((block) => block.includes('perpinfo simulate')) ?? '';
     const script = example.replaceAll('npx perpinfo', `"${process.execPath}" "${MAIN}"`);
     const output = execFileSync('bash', ['-c', `set -o pipefail\n${script}`], {
       cwd: folder,
@@ -38,11 +39,18 @@ test("the README's first question gets the README's answer, by the README's own 
   }
 });
 
+function describeDefault(setting: Setting): string {
+  if (!('fallback' in setting)) return 'required';
+  if (setting.fallback === undefined) return 'none';
+  return setting.fallback === '' ? 'empty' : String(setting.fallback);
+}
+
 test('the README lists exactly the settings that there are, with their defaults', () => {
-  const rows = [...readDocument('README.md').matchAll(/^\| `--[a-z-]+ .*$/gm)];
+  const rows = [...readDocument('README.md').matchAll(/^\| `--[a-z-]+.*$/gm)];
   const expected = Object.values(SETTINGS).map((setting: Setting) => {
-    const fallback = setting.fallback ?? ('fallback' in setting ? 'the newest' : 'required');
-    return `| \`--${setting.flag} ${setting.placeholder}\` | \`${environmentVariable(setting)}\` | ${fallback} |`;
+    const flag = `--${setting.flag} ${setting.placeholder}`.trimEnd();
+    const variable = environmentVariable(setting);
+    return `| \`${flag}\` | \`${variable}\` | ${describeDefault(setting)} |`;
   });
   const withoutMeaning = rows.map(([row]) => row.replace(/ +/g, ' ').replace(/\|[^|]*\|$/, '|'));
   assert.deepEqual(withoutMeaning, expected);

@@ -1,0 +1,145 @@
+/** `perpinfo demo`: a simulated exchange, live, with the service on it. */
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { pino } from 'pino';
+import { formatAddress } from '../address.ts';
+import { readSettings, type Settings } from '../config.ts';
+import { LiveSimulation } from '../feed/live-simulation.ts';
+import { createSimulator } from '../feed/simulator/simulator.ts';
+import { openKeyStore } from '../http/keys.ts';
+import { Budgets } from '../http/limits.ts';
+import { SERVICE_SETTINGS } from '../http/server.ts';
+import { runWorker } from '../http/worker.ts';
+import { answerQuestion } from '../info/registry.ts';
+import { openEmbeddedLedgerWriter } from '../ledger/embedded.ts';
+import { SnapshotFolder } from '../ledger/snapshots.ts';
+import { restoreReplica } from '../replica.ts';
+import type { StateView } from '../state/state.ts';
+import type { Call, Command } from './command.ts';
+import { reportRestore } from './restore.ts';
+
+const settings = ['port', 'host', 'seed', 'demoAccounts', 'keptData', 'noAuction'] as const;
+type DemoCall = Call<(typeof settings)[number]>;
+
+/** About ten blocks a second. */
+const INTERVAL_MS = 100;
+/** Short enough to be watched from start to end. */
+const AUCTION_DURATION_SECONDS = 600;
+const STOP_TIMEOUT_MS = 2_000;
+const KEY_LABEL = 'demo';
+
+export const demo: Command<(typeof settings)[number]> = {
+  name: 'demo',
+  summary: 'Runs a simulated exchange, live, and answers questions about it.',
+  settings,
+  details:
+    'Prints an endpoint with its key, example users and a curl line that works. Ctrl-C ends it.',
+  example: 'perpinfo demo --port 8080 --seed 7',
+  isService: true,
+  async run(call) {
+    const { keptData } = call.settings;
+    const directory = keptData ?? mkdtempSync(path.join(tmpdir(), 'perpinfo-demo-'));
+    try {
+      await runDemo(directory, call);
+    } finally {
+      if (keptData === undefined) rmSync(directory, { recursive: true, force: true });
+    }
+  },
+};
+
+async function runDemo(directory: string, call: DemoCall): Promise<void> {
+  const ledger = await openEmbeddedLedgerWriter(directory);
+  try {
+    const snapshots = new SnapshotFolder(directory);
+    const replica = await restoreReplica({ ledger, snapshots, ...reportRestore(call.terminal) });
+    const head = replica.point;
+    const { seed, demoAccounts, noAuction } = call.settings;
+    const simulator = createSimulator({
+      seed,
+      accounts: demoAccounts,
+      auctions: !noAuction,
+      auctionDurationSeconds: AUCTION_DURATION_SECONDS,
+      resume: replica.release(),
+    });
+    const { snapshotEvery, snapshotKeep } = readSettings(['snapshotEvery', 'snapshotKeep']);
+    const simulation = new LiveSimulation(
+      { simulator, ledger, snapshots, snapshotEvery, snapshotKeep, intervalMs: INTERVAL_MS },
+      head,
+    );
+    await simulation.setUp();
+    const secret = await createDemoKey(directory);
+    await Promise.all([
+      simulation.run(call.signal),
+      serveDemo(directory, call, (port) =>
+        describeDemo({ call, port, secret, state: simulator.state }),
+      ),
+    ]);
+  } finally {
+    await ledger.close();
+  }
+}
+
+/** A secret cannot be shown twice, so every run has a key of its own and ends those before it. */
+async function createDemoKey(directory: string): Promise<string> {
+  const store = await openKeyStore(directory);
+  try {
+    for (const { id, label } of store.list()) if (label === KEY_LABEL) store.revoke(id);
+    return store.create({ label: KEY_LABEL, budget: undefined, expiresMs: undefined }).secret;
+  } finally {
+    await store.close();
+  }
+}
+
+function serveDemo(directory: string, call: DemoCall, listening: (port: number) => string) {
+  const { host, port } = call.settings;
+  const chosen: Settings<(typeof SERVICE_SETTINGS)[number]> = readSettings(SERVICE_SETTINGS);
+  return runWorker({
+    settings: { ...chosen, data: directory, host, port, stopTimeout: STOP_TIMEOUT_MS },
+    log: pino({ level: 'warn' }, pino.destination(2)),
+    signal: call.signal,
+    budgets: new Budgets(),
+    listening: (actualPort) => void call.terminal.write(listening(actualPort)),
+  });
+}
+
+interface Description {
+  readonly call: DemoCall;
+  readonly port: number;
+  readonly secret: string;
+  readonly state: StateView;
+}
+
+/** The first user with several positions, and the first with a stake. */
+function findExamples(state: StateView): { trader: string; staker: string } {
+  const users = Array.from({ length: state.addresses.table.rowCount - 1 }, (_, index) =>
+    formatAddress(state.addresses.addressOf(index + 1)),
+  );
+  const ask = (type: string, user: string) => JSON.parse(answerQuestion(state, { type, user }));
+  const trader = users.find((user) => {
+    const count = ask('clearinghouseState', user).assetPositions.length;
+    return count >= 2 && count <= 6;
+  });
+  const staker = users.find((user) => ask('delegations', user).length > 0);
+  return { trader: trader ?? users[0], staker: staker ?? users[0] };
+}
+
+function describeDemo({ call, port, secret, state }: Description): string {
+  const { host, keptData } = call.settings;
+  const address = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+  const { trader, staker } = findExamples(state);
+  const question = JSON.stringify({ type: 'clearinghouseState', user: trader });
+  const kept = keptData === undefined ? 'everything is deleted then' : `all is kept in ${keptData}`;
+  return `perpinfo demo: a simulated exchange, about ten blocks a second
+
+  dashboard ${address}/#key=${secret}
+  endpoint  ${address}/${secret}/info
+  users     ${trader} (trades)
+            ${staker} (stakes)
+
+  curl -s ${address}/${secret}/info -H 'Content-Type: application/json' -d '${question}'
+
+Ctrl-C ends it; ${kept}.
+`;
+}

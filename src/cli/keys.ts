@@ -1,0 +1,93 @@
+/** `perpinfo keys ...`: making, listing and revoking access keys. */
+
+import { type KeyStore, type ListedKey, openKeyStore } from '../http/keys.ts';
+import { formatBudget } from '../http/limits.ts';
+import type { Command } from './command.ts';
+
+async function withStore<T>(dataDirectory: string, use: (store: KeyStore) => T): Promise<T> {
+  const store = await openKeyStore(dataDirectory);
+  try {
+    return use(store);
+  } finally {
+    await store.close();
+  }
+}
+
+const createSettings = ['data', 'label', 'budget', 'expires', 'key'] as const;
+
+export const keysCreate: Command<(typeof createSettings)[number]> = {
+  name: 'keys create',
+  summary: 'Makes an access key, or gives one a second secret.',
+  settings: createSettings,
+  details:
+    'Prints the secret, alone, on standard output. It is shown this once: only its hash is stored.\n' +
+    'A running server knows it within 100 ms. To change a secret without a gap: create --key ID,\n' +
+    'hand the new one out, then revoke the old one as ID.1.',
+  example: 'perpinfo keys create --data ./data --label dashboard --budget 1200/min',
+  async run({ settings: { data, label, budget, expires, key }, terminal }) {
+    const { id, secret } = await withStore(data, (store) =>
+      key === undefined
+        ? store.create({ label, budget, expiresMs: expires })
+        : store.addSecret(key),
+    );
+    terminal.say(`key ${id}: its secret follows on standard output, and is not shown again`);
+    await terminal.write(`${secret}\n`);
+  },
+};
+
+const listSettings = ['data'] as const;
+
+export const keysList: Command<(typeof listSettings)[number]> = {
+  name: 'keys list',
+  summary: 'Lists the keys: id, label, created, last used, budget, expiry, secrets.',
+  settings: listSettings,
+  details:
+    'Never shows a secret; there is none to show. When a key was last used is noted every few\nseconds.',
+  example: 'perpinfo keys list --data ./data',
+  async run({ settings: { data }, terminal }) {
+    const keys = await withStore(data, (store) => store.list());
+    await terminal.write(formatKeys(keys));
+  },
+};
+
+const revokeSettings = ['data'] as const;
+
+export const keysRevoke: Command<(typeof revokeSettings)[number]> = {
+  name: 'keys revoke',
+  summary: 'Revokes a key, or one of its secrets.',
+  positional: { usage: 'ID', help: 'the key, or one of its secrets such as ID.1', required: true },
+  settings: revokeSettings,
+  details: 'A running server refuses it within 100 ms.',
+  example: 'perpinfo keys revoke --data ./data 4f1d22a0c9',
+  async run({ settings: { data }, positionals: [name], terminal }) {
+    await withStore(data, (store) => store.revoke(name));
+    terminal.say(`revoked ${name}`);
+  },
+};
+
+function formatTime(timeMs: number | undefined, absent: string): string {
+  return timeMs === undefined ? absent : `${new Date(timeMs).toISOString().slice(0, 19)}Z`;
+}
+
+function formatKeys(keys: readonly ListedKey[]): string {
+  const head = ['ID', 'LABEL', 'CREATED', 'LAST USED', 'BUDGET', 'EXPIRES', 'SECRETS'];
+  const rows = keys.map((key) => [
+    key.id,
+    key.label.replaceAll(/\p{Cc}/gu, ' '),
+    formatTime(key.createdMs, ''),
+    formatTime(key.lastUsedMs, 'never'),
+    key.budget === undefined ? 'none' : formatBudget(key.budget),
+    formatTime(key.expiresMs, 'never'),
+    key.secrets.map(({ number }) => `${key.id}.${number}`).join(' '),
+  ]);
+  const widths = head.map((title, column) =>
+    Math.max(title.length, ...rows.map((row) => row[column].length)),
+  );
+  const lines = [head, ...rows].map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column]))
+      .join('  ')
+      .trimEnd(),
+  );
+  return `${lines.join('\n')}\n`;
+}

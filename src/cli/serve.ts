@@ -1,0 +1,72 @@
+/** `perpinfo serve`: answers over HTTP from the ledger of a data directory. */
+
+import cluster from 'node:cluster';
+import { type Logger, pino } from 'pino';
+import { AggregatorRegistry, register } from 'prom-client';
+import type { Settings } from '../config.ts';
+import { startAdmin } from '../http/admin.ts';
+import { Budgets } from '../http/limits.ts';
+import { runWorker, WORKER_SETTINGS } from '../http/worker.ts';
+import { shareBudgets, superviseWorkers } from '../http/workers.ts';
+import { openEmbeddedLedger } from '../ledger/embedded.ts';
+import type { Command } from './command.ts';
+
+const settings = [...WORKER_SETTINGS, 'workers', 'adminHost', 'adminPort', 'logLevel'] as const;
+type ServeSettings = Settings<(typeof settings)[number]>;
+
+export const serve: Command<(typeof settings)[number]> = {
+  name: 'serve',
+  summary: 'Answers questions over HTTP, following the ledger as it grows.',
+  settings,
+  details:
+    'POST /{key}/info answers, GET /health tells how fresh the answers are; metrics for Prometheus\n' +
+    'are on the admin port. Keys are made with "perpinfo keys create". SIGTERM and SIGINT let\n' +
+    'requests under way finish; the exit code is then 0.',
+  example: 'perpinfo serve --data ./data --port 8080 --workers 2',
+  isService: true,
+  async run({ settings: chosen, signal }) {
+    const log = pino({ level: chosen.logLevel });
+    if (cluster.isWorker) return runClusterWorker(chosen, log, signal);
+    // Before anything is started: a folder without a ledger is the user's mistake.
+    await (await openEmbeddedLedger(chosen.data)).close();
+    if (chosen.workers === 1) await runAlone(chosen, log, signal);
+    else await runTogether(chosen, log, signal);
+  },
+};
+
+async function runClusterWorker(chosen: ServeSettings, log: Logger, signal: AbortSignal) {
+  const budgets = new Budgets();
+  new AggregatorRegistry(); // Makes this process answer when the first one collects metrics.
+  shareBudgets(budgets);
+  await runWorker({ settings: chosen, log, signal, budgets });
+  process.disconnect();
+}
+
+async function runAlone(chosen: ServeSettings, log: Logger, signal: AbortSignal): Promise<void> {
+  const admin = await startAdmin({
+    host: chosen.adminHost,
+    port: chosen.adminPort,
+    metrics: () => register.metrics(),
+  });
+  log.info({ port: admin.port }, 'metrics');
+  try {
+    await runWorker({ settings: chosen, log, signal, budgets: new Budgets() });
+  } finally {
+    admin.close();
+  }
+}
+
+async function runTogether(chosen: ServeSettings, log: Logger, signal: AbortSignal): Promise<void> {
+  const registry = new AggregatorRegistry();
+  const admin = await startAdmin({
+    host: chosen.adminHost,
+    port: chosen.adminPort,
+    metrics: () => registry.clusterMetrics(),
+  });
+  log.info({ port: admin.port }, 'metrics');
+  try {
+    await superviseWorkers({ count: chosen.workers, log, signal });
+  } finally {
+    admin.close();
+  }
+}

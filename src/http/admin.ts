@@ -1,0 +1,41 @@
+/** The operator's own port: metrics, away from the public. */
+
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+export interface AdminServer {
+  readonly port: number;
+  close(): void;
+}
+
+export interface AdminOptions {
+  readonly host: string;
+  readonly port: number;
+  /** The metrics in Prometheus' text format. */
+  metrics(): Promise<string>;
+}
+
+const TEXT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
+
+export async function startAdmin({ host, port, metrics }: AdminOptions): Promise<AdminServer> {
+  const server: Server = createServer(async (request, response) => {
+    const isMetrics = request.url === '/metrics' && request.method === 'GET';
+    try {
+      const text = isMetrics ? await metrics() : 'GET /metrics\n';
+      response.writeHead(isMetrics ? 200 : 404, { 'Content-Type': TEXT_TYPE }).end(text);
+    } catch {
+      // A worker that is just being replaced may not answer in time.
+      response.writeHead(503, { 'Content-Type': TEXT_TYPE }).end('try again\n');
+    }
+  });
+  server.listen(port, host);
+  await once(server, 'listening');
+  return {
+    port: (server.address() as AddressInfo).port,
+    close() {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}

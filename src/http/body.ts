@@ -1,0 +1,73 @@
+/** Reading a request's body: declared as JSON, within the limit, valid UTF-8. */
+
+import { isUtf8 } from 'node:buffer';
+import type { IncomingMessage } from 'node:http';
+import { RequestError } from '../errors.ts';
+import { describeValue } from '../event.ts';
+
+/**
+ * A body over the limit is still read up to here before it is refused, so that a client that sends
+ * first and reads afterwards gets to see why.
+ */
+const DISCARDED_BYTES_MAX = 1 << 20;
+
+const JSON_TYPE = /^\s*application\/json\s*(?:;\s*charset\s*=\s*"?utf-8"?\s*)?;?\s*$/i;
+
+/** Refuses a body that is not declared as plain JSON in UTF-8. */
+export function checkMediaType({ headers }: IncomingMessage): void {
+  const type = headers['content-type'];
+  if (type === undefined || !JSON_TYPE.test(type)) {
+    const message = `Content-Type: got ${describeValue(type)}, expected application/json`;
+    throw new RequestError('unsupported_media_type', message, 'Content-Type');
+  }
+  const encoding = headers['content-encoding'];
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
+    const message = `Content-Encoding: got ${describeValue(encoding)}, expected none`;
+    throw new RequestError('unsupported_media_type', message, 'Content-Encoding');
+  }
+}
+
+/** Refuses at once what is declared far too large, or a client that waits for our consent. */
+export function checkDeclaredLength(
+  { headers }: IncomingMessage,
+  bytesMax: number,
+  { isWaiting }: { isWaiting: boolean },
+): void {
+  const declared = Number(headers['content-length'] ?? 0);
+  if (declared > bytesMax + (isWaiting ? 0 : DISCARDED_BYTES_MAX)) throw tooLarge(bytesMax);
+}
+
+function tooLarge(bytesMax: number): RequestError {
+  const message = `body: longer than ${bytesMax} bytes, the limit for a question`;
+  return new RequestError('body_too_large', message, 'body');
+}
+
+/** The body's bytes; over the limit it is refused once all of it, or enough, has been read. */
+export function readBody(request: IncomingMessage, bytesMax: number): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let length = 0;
+    request.on('data', (chunk: Buffer) => {
+      length += chunk.length;
+      if (length <= bytesMax) chunks.push(chunk);
+      else chunks.length = 0;
+      if (length > bytesMax + DISCARDED_BYTES_MAX) reject(tooLarge(bytesMax));
+    });
+    request.on('end', () => {
+      if (length > bytesMax) reject(tooLarge(bytesMax));
+      else resolve(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks));
+    });
+    request.on('error', reject);
+  });
+}
+
+export function parseBody(bytes: Buffer): unknown {
+  const text = isUtf8(bytes) ? bytes.toString('utf8') : undefined;
+  try {
+    if (text !== undefined) return JSON.parse(text);
+  } catch {
+    // Told below, in our own words.
+  }
+  const got = text === undefined ? 'bytes that are not UTF-8' : describeValue(text);
+  throw new RequestError('malformed_json', `body: got ${got}, expected a JSON object`, 'body');
+}

@@ -1,0 +1,201 @@
+/**
+ * Access keys. A secret is 256 random bits, shown once when it is made; only its SHA-256 is stored.
+ * A key may have two live secrets at a time, so that it can be changed without a gap.
+ *
+ * The store is an LMDB environment of its own, beside the ledger: whoever manages keys is not the
+ * ledger's writer. Every change raises a version, and a ring in each serving process looks for it
+ * many times a second.
+ */
+
+import { createHash, randomBytes } from 'node:crypto';
+import { mkdirSync } from 'node:fs';
+import path from 'node:path';
+import type { Database, RootDatabase } from 'lmdb';
+import type { Budget } from './limits.ts';
+
+const SECRET_BYTES = 32;
+const ID_BYTES = 5;
+const SECRETS_MAX = 2;
+const VERSION = 'version';
+
+export interface StoredSecret {
+  /** Counted from 1 over the key's life, so that "ID.2" stays what it was. */
+  readonly number: number;
+  readonly hash: string;
+  readonly createdMs: number;
+}
+
+export interface Key {
+  readonly id: string;
+  readonly label: string;
+  readonly createdMs: number;
+  readonly budget: Budget | undefined;
+  readonly expiresMs: number | undefined;
+  readonly secrets: readonly StoredSecret[];
+}
+
+export interface ListedKey extends Key {
+  /** Undefined where it was never used. */
+  readonly lastUsedMs: number | undefined;
+}
+
+/** The request cannot be done: no such key, too many secrets. */
+export class KeyError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'KeyError';
+  }
+}
+
+function hashSecret(secret: string): string {
+  return createHash('sha256').update(secret).digest('base64');
+}
+
+export class KeyStore {
+  readonly #environment: RootDatabase<unknown, string>;
+  readonly #keys: Database<Key, string>;
+  readonly #used: Database<number, string>;
+  readonly #meta: Database<number, string>;
+
+  constructor(environment: RootDatabase<unknown, string>) {
+    this.#environment = environment;
+    this.#keys = environment.openDB<Key, string>({ name: 'keys', encoding: 'json' });
+    this.#used = environment.openDB<number, string>({ name: 'used', encoding: 'json' });
+    this.#meta = environment.openDB<number, string>({ name: 'meta', encoding: 'json' });
+  }
+
+  /** Goes up with every change. */
+  version(): number {
+    this.#environment.resetReadTxn();
+    return this.#meta.get(VERSION) ?? 0;
+  }
+
+  all(): Key[] {
+    return Array.from(this.#keys.getRange(), ({ value }) => value);
+  }
+
+  list(): ListedKey[] {
+    this.#environment.resetReadTxn();
+    return this.all()
+      .map((key) => ({ ...key, lastUsedMs: this.#used.get(key.id) }))
+      .sort((a, b) => a.createdMs - b.createdMs || (a.id < b.id ? -1 : 1));
+  }
+
+  /** Makes a key and returns its id and its secret, which nobody can ask for again. */
+  create(terms: Pick<Key, 'label' | 'budget' | 'expiresMs'>): { id: string; secret: string } {
+    const id = randomBytes(ID_BYTES).toString('hex');
+    const secret = randomBytes(SECRET_BYTES).toString('base64url');
+    const createdMs = Date.now();
+    const secrets = [{ number: 1, hash: hashSecret(secret), createdMs }];
+    this.#change(() => this.#keys.put(id, { id, ...terms, createdMs, secrets }));
+    return { id, secret };
+  }
+
+  /** Gives a key a further secret; the one it has goes on working. */
+  addSecret(id: string): { id: string; secret: string } {
+    const secret = randomBytes(SECRET_BYTES).toString('base64url');
+    this.#change(() => {
+      const key = this.#require(id);
+      if (key.secrets.length >= SECRETS_MAX) {
+        const live = key.secrets.map(({ number }) => `${id}.${number}`).join(' and ');
+        throw new KeyError(`key ${id} has two live secrets, ${live}: revoke one first`);
+      }
+      const number = Math.max(...key.secrets.map((existing) => existing.number)) + 1;
+      const added = { number, hash: hashSecret(secret), createdMs: Date.now() };
+      this.#keys.put(id, { ...key, secrets: [...key.secrets, added] });
+    });
+    return { id, secret };
+  }
+
+  /** Revokes a key ("ID") or one of its secrets ("ID.2"); with the last secret goes the key. */
+  revoke(name: string): void {
+    const [id, number] = name.split('.');
+    this.#change(() => {
+      const key = this.#require(id);
+      const left = number === undefined ? [] : key.secrets.filter((s) => `${s.number}` !== number);
+      if (left.length === key.secrets.length) {
+        throw new KeyError(`key ${id} has no secret number ${number}`);
+      }
+      if (left.length > 0) this.#keys.put(id, { ...key, secrets: left });
+      else this.#keys.remove(id);
+    });
+  }
+
+  /** Notes when keys were last used; nobody needs to know of it at once. */
+  noteUse(usedMsById: ReadonlyMap<string, number>): void {
+    for (const [id, usedMs] of usedMsById) this.#used.put(id, usedMs);
+  }
+
+  async close(): Promise<void> {
+    await this.#environment.close();
+  }
+
+  #require(id: string): Key {
+    const key = this.#keys.get(id);
+    if (key === undefined) throw new KeyError(`there is no key ${JSON.stringify(id.slice(0, 60))}`);
+    return key;
+  }
+
+  /** One transaction with the version's step: on the disk when it returns. */
+  #change(change: () => void): void {
+    this.#environment.transactionSync(() => {
+      change();
+      this.#meta.put(VERSION, (this.#meta.get(VERSION) ?? 0) + 1);
+    });
+  }
+}
+
+export async function openKeyStore(dataDirectory: string): Promise<KeyStore> {
+  const folder = path.join(dataDirectory, 'keys');
+  mkdirSync(folder, { recursive: true });
+  const { open } = await import('lmdb');
+  return new KeyStore(open<unknown, string>({ path: folder, maxDbs: 8 }));
+}
+
+const REFRESH_MS = 20;
+const NOTE_USE_MS = 5_000;
+
+/** The keys of a serving process, by the hash of their secrets, never older than REFRESH_MS. */
+export class KeyRing {
+  readonly #store: KeyStore;
+  #version = -1;
+  #keyByHash = new Map<string, Key>();
+  readonly #usedMsById = new Map<string, number>();
+  readonly #timers: NodeJS.Timeout[] = [];
+
+  constructor(store: KeyStore) {
+    this.#store = store;
+    this.#refresh();
+    this.#timers.push(setInterval(() => this.#refresh(), REFRESH_MS));
+    this.#timers.push(setInterval(() => this.#noteUse(), NOTE_USE_MS));
+  }
+
+  /** The key that a secret opens; undefined where there is none, or no longer. */
+  find(secret: string, nowMs: number): Key | undefined {
+    const key = this.#keyByHash.get(hashSecret(secret));
+    if (key === undefined || (key.expiresMs !== undefined && nowMs >= key.expiresMs)) {
+      return undefined;
+    }
+    this.#usedMsById.set(key.id, nowMs);
+    return key;
+  }
+
+  close(): void {
+    for (const timer of this.#timers) clearInterval(timer);
+    this.#noteUse();
+  }
+
+  #refresh(): void {
+    const version = this.#store.version();
+    if (version === this.#version) return;
+    this.#version = version;
+    this.#keyByHash = new Map(
+      this.#store.all().flatMap((key) => key.secrets.map(({ hash }) => [hash, key] as const)),
+    );
+  }
+
+  #noteUse(): void {
+    this.#store.noteUse(this.#usedMsById);
+    this.#usedMsById.clear();
+  }
+}

@@ -1,0 +1,112 @@
+/**
+ * Budgets: a token bucket for each key. It holds the whole budget, and fills up again evenly over
+ * the budget's period.
+ *
+ * With several workers each has buckets of its own, charges them at once, and tells the others many
+ * times a second what it has charged. So a key may overdraw by what the others charge in between.
+ */
+
+export interface Budget {
+  readonly weight: number;
+  readonly periodMs: number;
+}
+
+/** What a key has left after a question, as the response says it. */
+export interface Allowance {
+  readonly isAllowed: boolean;
+  readonly limit: number;
+  /** Whole units of weight that are left. */
+  readonly remaining: number;
+  /** Whole seconds until the bucket is full again. */
+  readonly resetSeconds: number;
+  /** Whole seconds after which the same question is allowed; 0 where it is now. */
+  readonly retryAfterSeconds: number;
+}
+
+/** What a key has spent and not yet got back. A key without one has spent nothing. */
+interface Bucket {
+  spent: number;
+  atMs: number;
+}
+
+/** Sums of fractions are not exact; this much is never held against a key. */
+const TOLERANCE = 1e-6;
+
+export class Budgets {
+  readonly #buckets = new Map<string, Bucket>();
+  /** Charged here since the last report. */
+  #charges = new Map<string, number>();
+
+  /** Whether the key can afford the weight; nothing is taken. */
+  check(id: string, budget: Budget, weight: number, nowMs: number): Allowance {
+    return describeAllowance(this.#refill(id, budget, nowMs).spent, budget, weight);
+  }
+
+  /** Takes the weight, as far as the key can still afford it, and says what is left. */
+  charge(id: string, budget: Budget, weight: number, nowMs: number): Allowance {
+    const bucket = this.#refill(id, budget, nowMs);
+    bucket.spent = Math.min(budget.weight, bucket.spent + weight);
+    this.#charges.set(id, (this.#charges.get(id) ?? 0) + weight);
+    return describeAllowance(bucket.spent, budget, 0);
+  }
+
+  /** What was charged here since the last call, for the other workers. */
+  takeCharges(): [string, number][] {
+    const charges = [...this.#charges];
+    this.#charges = new Map();
+    return charges;
+  }
+
+  /** What another worker has charged. */
+  absorb(charges: readonly (readonly [string, number])[], nowMs: number): void {
+    for (const [id, weight] of charges) {
+      const bucket = this.#buckets.get(id);
+      if (bucket === undefined) this.#buckets.set(id, { spent: weight, atMs: nowMs });
+      else bucket.spent += weight;
+    }
+  }
+
+  #refill(id: string, budget: Budget, nowMs: number): Bucket {
+    const bucket = this.#buckets.get(id) ?? { spent: 0, atMs: nowMs };
+    const regained = ((nowMs - bucket.atMs) * budget.weight) / budget.periodMs;
+    bucket.spent = Math.min(budget.weight, Math.max(0, bucket.spent - regained));
+    bucket.atMs = nowMs;
+    this.#buckets.set(id, bucket);
+    return bucket;
+  }
+}
+
+function describeAllowance(spent: number, budget: Budget, weight: number): Allowance {
+  const missing = spent + weight - budget.weight;
+  const secondsFor = (amount: number) =>
+    Math.ceil((amount * budget.periodMs) / budget.weight / 1000 - TOLERANCE);
+  return {
+    isAllowed: missing <= TOLERANCE,
+    limit: budget.weight,
+    remaining: Math.floor(budget.weight - spent + TOLERANCE),
+    resetSeconds: Math.max(0, secondsFor(spent)),
+    retryAfterSeconds: missing <= TOLERANCE ? 0 : Math.max(1, secondsFor(missing)),
+  };
+}
+
+const PERIODS_MS: Readonly<Record<string, number>> = { s: 1000, min: 60_000, h: 3_600_000 };
+
+/** The weight of the heaviest question: a smaller budget could never pay for it. */
+const BUDGET_WEIGHT_MIN = 20;
+const BUDGET_WEIGHT_MAX = 1_000_000_000;
+
+export const BUDGET_EXPECTED = `WEIGHT/s, WEIGHT/min or WEIGHT/h with a weight of ${BUDGET_WEIGHT_MIN} or more`;
+
+/** "1200/min" */
+export function parseBudget(text: string): Budget | undefined {
+  const match = /^(\d{1,10})\/(s|min|h)$/.exec(text);
+  if (match === null) return undefined;
+  const weight = Number(match[1]);
+  if (weight < BUDGET_WEIGHT_MIN || weight > BUDGET_WEIGHT_MAX) return undefined;
+  return { weight, periodMs: PERIODS_MS[match[2]] };
+}
+
+export function formatBudget({ weight, periodMs }: Budget): string {
+  const unit = Object.keys(PERIODS_MS).find((name) => PERIODS_MS[name] === periodMs);
+  return `${weight}/${unit}`;
+}

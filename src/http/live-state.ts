@@ -1,0 +1,137 @@
+/**
+ * The state that a server answers from: restored at the start, then following the ledger. Until it
+ * has caught up for the first time, and for good once the chain is found broken, there is none.
+ */
+
+import type { Ledger } from '../ledger/ledger.ts';
+import type { SnapshotFolder } from '../ledger/snapshots.ts';
+import { type Replica, restoreReplica } from '../replica.ts';
+import type { StateView } from '../state/state.ts';
+
+/** How long a health check lets the replica catch up with a head that has just moved. */
+const CATCH_UP_MS = 200;
+
+export type LiveStatus = 'ok' | 'replaying' | 'behind' | 'stale' | 'broken';
+
+export interface Health {
+  readonly status: LiveStatus;
+  readonly height: number;
+  /** The ledger's time, in milliseconds. */
+  readonly time: number;
+  /** How old that is, in milliseconds. */
+  readonly lagMs: number;
+  /** The newest block in the ledger. */
+  readonly head: number;
+  readonly message: string;
+}
+
+interface Waiter {
+  readonly height: number;
+  readonly wake: () => void;
+}
+
+export interface LiveStateOptions {
+  readonly ledger: Ledger;
+  readonly snapshots: SnapshotFolder;
+  /** Ledger time older than this is stale; 0 for any age. */
+  readonly maxAgeMs: number;
+  warn(message: string): void;
+  /** Called after each batch of blocks, and when the state is first there. */
+  advanced(state: StateView): void;
+}
+
+export class LiveState {
+  readonly #options: LiveStateOptions;
+  #replica: Replica | undefined;
+  #replayed = { height: 0, target: 0 };
+  #failure: Error | undefined;
+  readonly #waiters = new Set<Waiter>();
+
+  constructor(options: LiveStateOptions) {
+    this.#options = options;
+  }
+
+  /** Undefined while there is nothing to answer from. */
+  get state(): StateView | undefined {
+    return this.#failure === undefined ? this.#replica?.state : undefined;
+  }
+
+  /** Why there is nothing to answer from. */
+  get unavailableReason(): string {
+    if (this.#failure !== undefined) return `the ledger is broken: ${this.#failure.message}`;
+    const { height, target } = this.#replayed;
+    return `the ledger is being replayed: height ${height} of ${target}`;
+  }
+
+  isStale(nowMs: number): boolean {
+    const { maxAgeMs } = this.#options;
+    return maxAgeMs > 0 && nowMs - (this.#replica?.state.time ?? 0) > maxAgeMs;
+  }
+
+  /** Restores and follows until the signal; a broken ledger rejects, and is remembered. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { ledger, snapshots, warn, advanced } = this.#options;
+    try {
+      const progress = (height: number, target: number) => {
+        this.#replayed = { height, target };
+      };
+      const replica = await restoreReplica({ ledger, snapshots, warn, progress });
+      this.#replica = replica;
+      advanced(replica.state);
+      await replica.follow(ledger, signal, () => {
+        this.#wake(replica.point.height);
+        advanced(replica.state);
+      });
+    } catch (error) {
+      this.#failure = error as Error;
+      this.#wake(Number.POSITIVE_INFINITY);
+      throw error;
+    }
+  }
+
+  /** Resolves once the state is at the height, or after the time, whichever comes first. */
+  async waitFor(height: number, timeoutMs: number): Promise<void> {
+    if ((this.state?.height ?? 0) >= height) return;
+    await new Promise<void>((resolve) => {
+      const waiter = {
+        height,
+        wake: () => {
+          clearTimeout(timer);
+          this.#waiters.delete(waiter);
+          resolve();
+        },
+      };
+      const timer = setTimeout(waiter.wake, timeoutMs);
+      this.#waiters.add(waiter);
+    });
+  }
+
+  #wake(height: number): void {
+    for (const waiter of this.#waiters) if (waiter.height <= height) waiter.wake();
+  }
+
+  async health(nowMs: number): Promise<Health> {
+    const head = await this.#options.ledger.head();
+    if (this.state !== undefined) await this.waitFor(head.height, CATCH_UP_MS);
+    const { height, time } = this.#replica?.state ?? { height: this.#replayed.height, time: 0 };
+    const lagMs = Math.max(0, nowMs - time);
+    return { ...this.#judge(head.height, nowMs), height, time, lagMs, head: head.height };
+  }
+
+  #judge(head: number, nowMs: number): Pick<Health, 'status' | 'message'> {
+    const { state } = this;
+    if (state === undefined) {
+      const status = this.#failure === undefined ? 'replaying' : 'broken';
+      return { status, message: this.unavailableReason };
+    }
+    if (state.height < head) {
+      return { status: 'behind', message: `at height ${state.height}, the ledger is at ${head}` };
+    }
+    if (this.isStale(nowMs)) {
+      const { maxAgeMs } = this.#options;
+      const message = `the ledger's time, ${state.time}, is older than ${maxAgeMs} ms`;
+      return { status: 'stale', message };
+    }
+    return { status: 'ok', message: 'caught up and fresh' };
+  }
+}

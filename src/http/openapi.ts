@@ -1,0 +1,174 @@
+/** The interface as OpenAPI 3.1, made from the same declarations that parse questions. */
+
+import { REQUEST_ERRORS, type RequestErrorCode } from '../errors.ts';
+import { REQUEST_TYPES } from '../info/registry.ts';
+import type { RequestType } from '../info/request.ts';
+
+type Json = Record<string, unknown>;
+
+const ERROR_CODES = Object.keys(REQUEST_ERRORS) as RequestErrorCode[];
+
+function header(description: string, schema: Json = { type: 'integer' }): Json {
+  return { description, schema };
+}
+
+const LEDGER_HEADERS: Json = {
+  'Ledger-Height': header('the height that the answer is computed from'),
+  'Ledger-Time': header("the ledger's time at that height, in milliseconds"),
+};
+
+const BUDGET_HEADERS: Json = {
+  'RateLimit-Limit': header("the key's budget; only where it has one"),
+  'RateLimit-Remaining': header('what is left of it'),
+  'RateLimit-Reset': header('seconds until it is full again'),
+};
+
+const RETRY_HEADER: Json = {
+  'Retry-After': header('seconds after which the request may be tried again'),
+};
+
+function questionSchema({ type, summary, fields }: RequestType): Json {
+  const entries = Object.entries(fields);
+  const properties = entries.map(([name, { description, schema }]) => [
+    name,
+    { ...schema, description },
+  ]);
+  const required = entries.filter(([, field]) => field.fallback === undefined);
+  return {
+    type: 'object',
+    description: summary,
+    properties: { type: { const: type }, ...Object.fromEntries(properties) },
+    required: ['type', ...required.map(([name]) => name)],
+  };
+}
+
+/** The responses of one status: every error code that has it, each with an example. */
+function errorResponse(status: number): Json {
+  const codes = ERROR_CODES.filter((code) => REQUEST_ERRORS[code].status === status);
+  const examples = codes.map((code) => [
+    code,
+    { value: { error: code, message: REQUEST_ERRORS[code].meaning } },
+  ]);
+  return {
+    description: codes.map((code) => `${code}: ${REQUEST_ERRORS[code].meaning}`).join('; '),
+    headers: status === 429 || status === 503 ? RETRY_HEADER : {},
+    content: {
+      'application/json': {
+        schema: { $ref: '#/components/schemas/Error' },
+        examples: Object.fromEntries(examples),
+      },
+    },
+  };
+}
+
+function errorResponses(): Json {
+  const statuses = new Set(ERROR_CODES.map((code) => REQUEST_ERRORS[code].status));
+  return Object.fromEntries([...statuses].map((status) => [status, errorResponse(status)]));
+}
+
+function infoOperation(): Json {
+  const questions = REQUEST_TYPES.map(({ type, example }) => [type, { value: example.question }]);
+  const answers = REQUEST_TYPES.map(({ type, example }) => [type, { value: example.answer }]);
+  const refs = (kind: string) =>
+    REQUEST_TYPES.map(({ type }) => ({ $ref: `#/components/schemas/${type}${kind}` }));
+  return {
+    operationId: 'info',
+    summary: 'Asks one question; the field `type` selects which.',
+    parameters: [
+      { name: 'key', in: 'path', required: true, schema: { type: 'string' } },
+      {
+        name: 'Ledger-Min-Height',
+        in: 'header',
+        description: 'answer from this height or later',
+        schema: { type: 'integer', minimum: 0 },
+      },
+    ],
+    requestBody: {
+      required: true,
+      content: {
+        'application/json': {
+          schema: { oneOf: refs('Question') },
+          examples: Object.fromEntries(questions),
+        },
+      },
+    },
+    responses: {
+      200: {
+        description: 'the answer; its form depends on the type',
+        headers: { ...LEDGER_HEADERS, ...BUDGET_HEADERS },
+        content: {
+          'application/json': {
+            schema: { anyOf: refs('Answer') },
+            examples: Object.fromEntries(answers),
+          },
+        },
+      },
+      ...errorResponses(),
+    },
+  };
+}
+
+const HEALTH_SCHEMA: Json = {
+  type: 'object',
+  properties: {
+    status: { enum: ['ok', 'replaying', 'behind', 'stale', 'broken'] },
+    message: { type: 'string' },
+    height: { type: 'integer' },
+    time: { type: 'integer', description: "the ledger's time, in milliseconds" },
+    lagMs: { type: 'integer', description: 'how old that is' },
+    head: { type: 'integer', description: 'the newest block in the ledger' },
+  },
+  required: ['status', 'message', 'height', 'time', 'lagMs', 'head'],
+};
+
+const ERROR_SCHEMA: Json = {
+  type: 'object',
+  properties: {
+    error: { enum: ERROR_CODES },
+    message: { type: 'string', description: 'what was wrong, which value, what was expected' },
+    field: { type: 'string', description: 'the field or header to blame, where one is' },
+  },
+  required: ['error', 'message'],
+};
+
+function createDescription(): Json {
+  const schemas: Json = { Error: ERROR_SCHEMA, Health: HEALTH_SCHEMA };
+  for (const request of REQUEST_TYPES) {
+    schemas[`${request.type}Question`] = questionSchema(request);
+    schemas[`${request.type}Answer`] = request.answerSchema;
+  }
+  const healthContent = {
+    'application/json': { schema: { $ref: '#/components/schemas/Health' } },
+  };
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'perpinfo',
+      version: '1',
+      description:
+        'Perpetuals accounts, staking delegations and the deployment auction, read-only.',
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
+    paths: {
+      '/{key}/info': { post: infoOperation() },
+      '/health': {
+        get: {
+          operationId: 'health',
+          summary: 'Whether answers are caught up with the ledger and fresh.',
+          responses: {
+            200: { description: 'caught up and fresh', content: healthContent },
+            503: { description: 'not so; status and message say why', content: healthContent },
+          },
+        },
+      },
+    },
+    components: { schemas },
+  };
+}
+
+const DESCRIPTION = JSON.stringify(createDescription());
+
+/** The description as JSON text. */
+export function describeInterface(): string {
+  return DESCRIPTION;
+}

@@ -1,0 +1,85 @@
+/** How responses are written: the same headers on all of them, errors as JSON. */
+
+import type { ServerResponse } from 'node:http';
+import { REQUEST_ERRORS, type RequestError } from '../errors.ts';
+import type { StateView } from '../state/state.ts';
+import type { Allowance } from './limits.ts';
+
+/** Seconds after which a request that got a 503 may be worth another try. */
+const RETRY_AFTER_SECONDS = 1;
+
+const EXPOSED_HEADERS = [
+  'Ledger-Height',
+  'Ledger-Time',
+  'RateLimit-Limit',
+  'RateLimit-Remaining',
+  'RateLimit-Reset',
+  'Retry-After',
+].join(', ');
+
+export type Headers = Record<string, string | number>;
+
+export const COMMON_HEADERS: Readonly<Headers> = {
+  'Content-Type': 'application/json',
+  'Access-Control-Allow-Origin': '*',
+  'Access-Control-Expose-Headers': EXPOSED_HEADERS,
+};
+
+export function ledgerHeaders({ height, time }: StateView): Headers {
+  return { 'Ledger-Height': height, 'Ledger-Time': time };
+}
+
+export function allowanceHeaders({ limit, remaining, resetSeconds }: Allowance): Headers {
+  return {
+    'RateLimit-Limit': limit,
+    'RateLimit-Remaining': remaining,
+    'RateLimit-Reset': resetSeconds,
+  };
+}
+
+export function send(
+  response: ServerResponse,
+  status: number,
+  body: string,
+  headers: Headers = {},
+): void {
+  const length = Buffer.byteLength(body);
+  response.writeHead(status, { ...COMMON_HEADERS, 'Content-Length': length, ...headers });
+  response.end(body);
+}
+
+/** A request that failed; the reason goes to the client as it stands, so it must hold no secret. */
+export function sendError(
+  response: ServerResponse,
+  error: RequestError,
+  headers: Headers = {},
+): void {
+  const retry: Headers = error.status === 503 ? { 'Retry-After': RETRY_AFTER_SECONDS } : {};
+  send(response, error.status, error.toJson(), { ...retry, ...headers });
+}
+
+/** Answers a preflight: any page may ask. */
+export function sendPreflight(response: ServerResponse, allow: string): void {
+  const { 'Content-Type': _, ...common } = COMMON_HEADERS;
+  response.writeHead(204, {
+    ...common,
+    Allow: allow,
+    'Access-Control-Allow-Methods': allow,
+    'Access-Control-Allow-Headers': 'Content-Type, Ledger-Min-Height',
+    'Access-Control-Max-Age': 86_400,
+  });
+  response.end();
+}
+
+/** A whole response as bytes, for a socket on which no request could be understood. */
+export function formatRawError(error: RequestError): string {
+  const body = error.toJson();
+  const reason = REQUEST_ERRORS[error.code].meaning;
+  const headers = {
+    ...COMMON_HEADERS,
+    'Content-Length': Buffer.byteLength(body),
+    Connection: 'close',
+  };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `HTTP/1.1 ${error.status} ${reason}\r\n${lines.join('')}\r\n${body}`;
+}

@@ -1,0 +1,302 @@
+/**
+ * The service over HTTP, on Node's own server. A request goes through the checks in the order in
+ * which their errors take precedence: path, method, key, media type, size, JSON, question, budget,
+ * then whether there is a state to answer from.
+ */
+
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Logger } from 'pino';
+import type { Settings } from '../config.ts';
+import { RequestError } from '../errors.ts';
+import { describeValue } from '../event.ts';
+import { parseQuestion } from '../info/registry.ts';
+import type { Question } from '../info/request.ts';
+import type { StateView } from '../state/state.ts';
+import { checkDeclaredLength, checkMediaType, parseBody, readBody } from './body.ts';
+import type { Key, KeyRing } from './keys.ts';
+import type { Budgets } from './limits.ts';
+import type { LiveState } from './live-state.ts';
+import type { LoadGauge } from './load.ts';
+import { type Metrics, NO_TYPE } from './metrics.ts';
+import { describeInterface } from './openapi.ts';
+import { formatHome, formatLlms } from './pages.ts';
+import {
+  allowanceHeaders,
+  formatRawError,
+  type Headers,
+  ledgerHeaders,
+  send,
+  sendError,
+  sendPreflight,
+} from './respond.ts';
+import { findRoute, type Route } from './target.ts';
+
+export interface ServiceParts {
+  readonly live: LiveState;
+  readonly keys: KeyRing;
+  readonly budgets: Budgets;
+  readonly metrics: Metrics;
+  readonly load: LoadGauge;
+  readonly log: Logger;
+  readonly settings: Settings<ServiceSettingName>;
+}
+
+/** The settings that decide how requests are taken and answered. */
+export const SERVICE_SETTINGS = [
+  'maxAge',
+  'refuseStale',
+  'minHeightWait',
+  'bodyBytesMax',
+  'headerBytesMax',
+  'headerTimeout',
+  'requestTimeout',
+  'idleTimeout',
+  'connectionsMax',
+  'overloadDelay',
+] as const;
+type ServiceSettingName = (typeof SERVICE_SETTINGS)[number];
+
+const INFO_METHODS = 'POST, OPTIONS';
+const PAGE_METHODS = 'GET, HEAD, OPTIONS';
+/** How often connections are looked through for requests that take too long. */
+const TIMEOUT_CHECK_MS = 500;
+/** What a question that was refused takes from its key's budget. */
+const REFUSED_WEIGHT = 1;
+
+/** One request on its way; what is learned of it is filled in. */
+interface Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly startedMs: number;
+  type: string;
+  key: Key | undefined;
+}
+
+/** The server, not yet listening. */
+export function createService(parts: ServiceParts): Server {
+  const { settings } = parts;
+  const service = new Service(parts);
+  const server = createServer(
+    {
+      maxHeaderSize: settings.headerBytesMax,
+      headersTimeout: settings.headerTimeout,
+      requestTimeout: settings.requestTimeout,
+      keepAliveTimeout: settings.idleTimeout,
+      connectionsCheckingInterval: TIMEOUT_CHECK_MS,
+      noDelay: true,
+      // A request without a Host gets our own error, not an empty one.
+      requireHostHeader: false,
+    },
+    (request, response) => service.handle(request, response),
+  );
+  server.maxConnections = settings.connectionsMax;
+  server.on('checkContinue', (request, response) => service.handle(request, response));
+  server.on('checkExpectation', (request, response) =>
+    service.refuseExpectation(request, response),
+  );
+  server.on('clientError', (error, socket) => service.refuseBytes(error, socket as Socket));
+  server.on('connect', (_request, socket) => service.refuseTunnel(socket as Socket));
+  return server;
+}
+
+class Service {
+  readonly #parts: ServiceParts;
+
+  constructor(parts: ServiceParts) {
+    this.#parts = parts;
+  }
+
+  async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const exchange: Exchange = {
+      request,
+      response,
+      startedMs: performance.now(),
+      type: NO_TYPE,
+      key: undefined,
+    };
+    try {
+      await this.#dispatch(exchange);
+    } catch (error) {
+      this.#fail(exchange, error);
+    }
+    const seconds = (performance.now() - exchange.startedMs) / 1000;
+    this.#parts.metrics.countRequest(exchange.type, response.statusCode, seconds);
+  }
+
+  async #dispatch(exchange: Exchange): Promise<void> {
+    const { request, response } = exchange;
+    if (request.httpVersion === '1.1' && request.headers.host === undefined) {
+      const message = 'Host: got nothing, expected the header that HTTP/1.1 requires';
+      throw new RequestError('malformed_request', message, 'Host');
+    }
+    const route = findRoute(request.url ?? '');
+    if (route === undefined) {
+      throw new RequestError('not_found', 'there is no such path; expected /{key}/info');
+    }
+    const allow = route.name === 'info' ? INFO_METHODS : PAGE_METHODS;
+    const method = request.method ?? '';
+    if (method === 'OPTIONS') return sendPreflight(response, allow);
+    if (!allow.split(', ').includes(method)) {
+      response.setHeader('Allow', allow);
+      const message = `method: got ${describeValue(method)}, expected ${allow}`;
+      throw new RequestError('method_not_allowed', message, 'method');
+    }
+    if (route.name === 'info') await this.#answer(exchange, route.secret);
+    else await this.#showPage(exchange, route.name);
+  }
+
+  async #answer(exchange: Exchange, secret: string): Promise<void> {
+    const { live, settings } = this.#parts;
+    const question = await this.#readQuestion(exchange, secret);
+    const minHeight = readMinHeight(exchange.request);
+    if (live.state !== undefined) question.validate(live.state);
+    this.#checkBudget(exchange, question.weight);
+    if (minHeight > 0 && live.state !== undefined) {
+      await live.waitFor(minHeight, settings.minHeightWait);
+    }
+    const state = this.#requireState(minHeight);
+    const body = question.answer(state);
+    const headers = { ...ledgerHeaders(state), ...this.#charge(exchange, question.weight) };
+    send(exchange.response, 200, body, headers);
+  }
+
+  async #readQuestion(exchange: Exchange, secret: string): Promise<Question> {
+    const { request, response } = exchange;
+    const { keys, settings } = this.#parts;
+    exchange.key = keys.find(secret, Date.now());
+    if (exchange.key === undefined) {
+      const got = secret === '' ? 'none' : 'one that is not known, or no longer';
+      const message = `key: got ${got}, expected a live key in the path, /{key}/info`;
+      throw new RequestError('unknown_key', message, 'key');
+    }
+    checkMediaType(request);
+    const isWaiting = request.headers.expect !== undefined;
+    checkDeclaredLength(request, settings.bodyBytesMax, { isWaiting });
+    if (isWaiting) response.writeContinue();
+    const question = parseQuestion(parseBody(await readBody(request, settings.bodyBytesMax)));
+    exchange.type = question.type;
+    return question;
+  }
+
+  /** The state to answer from, if it is there, as far as asked, fresh enough, and time allows. */
+  #requireState(minHeight: number): StateView {
+    const { live, settings, load } = this.#parts;
+    const { state } = live;
+    if (state === undefined) throw new RequestError('not_ready', live.unavailableReason);
+    if (state.height < minHeight) {
+      const message = `Ledger-Min-Height: got ${minHeight}, the ledger is at height ${state.height}`;
+      throw new RequestError('behind', message, 'Ledger-Min-Height');
+    }
+    if (settings.refuseStale && live.isStale(Date.now())) {
+      const message = `the ledger's time, ${state.time}, is older than ${settings.maxAge} ms`;
+      throw new RequestError('behind', message);
+    }
+    if (load.isOverloaded) {
+      const delay = Math.round(load.delayMs);
+      const message = `requests wait ${delay} ms here, more than ${settings.overloadDelay} ms`;
+      throw new RequestError('overloaded', message);
+    }
+    return state;
+  }
+
+  #checkBudget({ key, response }: Exchange, weight: number): void {
+    if (key?.budget === undefined) return;
+    const allowance = this.#parts.budgets.check(key.id, key.budget, weight, performance.now());
+    if (allowance.isAllowed) return;
+    response.setHeader('Retry-After', allowance.retryAfterSeconds);
+    const { limit, remaining, retryAfterSeconds } = allowance;
+    const message =
+      `budget: this question weighs ${weight}, ${remaining} of ${limit} are left; ` +
+      `try again in ${retryAfterSeconds} s`;
+    throw new RequestError('rate_limited', message);
+  }
+
+  /** Takes the weight from the key's budget, if it has one, and says what is left. */
+  #charge({ key }: Exchange, weight: number): Headers {
+    if (key?.budget === undefined) return {};
+    const { budgets } = this.#parts;
+    return allowanceHeaders(budgets.charge(key.id, key.budget, weight, performance.now()));
+  }
+
+  async #showPage({ response }: Exchange, name: Exclude<Route['name'], 'info'>): Promise<void> {
+    if (name === 'openapi') return send(response, 200, describeInterface());
+    if (name === 'llms') {
+      return send(response, 200, formatLlms(), { 'Content-Type': 'text/plain; charset=utf-8' });
+    }
+    if (name === 'home') {
+      return send(response, 200, formatHome(), { 'Content-Type': 'text/html; charset=utf-8' });
+    }
+    const health = await this.#parts.live.health(Date.now());
+    const headers: Headers = { 'Ledger-Height': health.height, 'Ledger-Time': health.time };
+    if (health.status !== 'ok') headers['Retry-After'] = 1;
+    send(response, health.status === 'ok' ? 200 : 503, JSON.stringify(health), headers);
+  }
+
+  #fail(exchange: Exchange, error: unknown): void {
+    const { request, response, type, key } = exchange;
+    if (error instanceof RequestError) {
+      this.#refuse(exchange, error);
+    } else if (!request.destroyed && !response.destroyed) {
+      // Not the client that went away, but an error of ours: one connection pays for it.
+      this.#parts.metrics.countFailure();
+      this.#parts.log.error({ err: error, type, keyId: key?.id }, 'a request failed');
+      response.destroy();
+    }
+  }
+
+  #refuse(exchange: Exchange, error: RequestError): void {
+    const { state } = this.#parts.live;
+    const isFree = error.status === 429 || error.status >= 500;
+    const headers = this.#charge(exchange, isFree ? 0 : REFUSED_WEIGHT);
+    if (error.code === 'behind' && state) Object.assign(headers, ledgerHeaders(state));
+    // What is left of a body that is too large is not read: the connection cannot go on.
+    if (error.code === 'body_too_large') headers['Connection'] = 'close';
+    sendError(exchange.response, error, headers);
+  }
+
+  refuseExpectation({ headers }: IncomingMessage, response: ServerResponse): void {
+    const message = `Expect: got ${describeValue(headers.expect)}, expected 100-continue or nothing`;
+    sendError(response, new RequestError('malformed_request', message, 'Expect'));
+  }
+
+  /** Bytes that are not a request, or come too slowly, or are too many for headers. */
+  refuseBytes(error: NodeJS.ErrnoException, socket: Socket): void {
+    if (!socket.writable || error.code === 'ECONNRESET') {
+      socket.destroy();
+      return;
+    }
+    const refusal = describeClientError(error, this.#parts.settings);
+    this.#parts.metrics.countRequest(NO_TYPE, refusal.status, 0);
+    socket.end(formatRawError(refusal));
+  }
+
+  refuseTunnel(socket: Socket): void {
+    const message = 'method: got "CONNECT", expected POST';
+    socket.end(formatRawError(new RequestError('method_not_allowed', message, 'method')));
+  }
+}
+
+function readMinHeight({ headers }: IncomingMessage): number {
+  const given = headers['ledger-min-height'];
+  if (given === undefined) return 0;
+  if (typeof given === 'string' && /^\d{1,15}$/.test(given)) return Number(given);
+  const message = `Ledger-Min-Height: got ${describeValue(given)}, expected a whole number`;
+  throw new RequestError('invalid_field', message, 'Ledger-Min-Height');
+}
+
+function describeClientError(
+  { code }: NodeJS.ErrnoException,
+  settings: ServiceParts['settings'],
+): RequestError {
+  if (code === 'HPE_HEADER_OVERFLOW') {
+    const message = `headers: longer than ${settings.headerBytesMax} bytes, the limit`;
+    return new RequestError('headers_too_large', message, 'headers');
+  }
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
+    const { headerTimeout, requestTimeout } = settings;
+    const message = `request: not complete in time (headers ${headerTimeout} ms, all ${requestTimeout} ms)`;
+    return new RequestError('request_timeout', message);
+  }
+  return new RequestError('malformed_request', 'request: expected HTTP/1.1 that can be understood');
+}

@@ -1,0 +1,43 @@
+/** What a request's target names. */
+
+export type Route =
+  | { readonly name: 'info'; readonly secret: string }
+  | { readonly name: 'home' | 'health' | 'openapi' | 'llms' };
+
+const PUBLIC_ROUTES: Readonly<Record<string, 'home' | 'health' | 'openapi' | 'llms'>> = {
+  '': 'home',
+  health: 'health',
+  'openapi.json': 'openapi',
+  'llms.txt': 'llms',
+};
+
+function decodeSegment(segment: string): string | undefined {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The path of an origin-form ("/a?b") or absolute-form ("http://host/a?b") target. */
+function pathOf(target: string): string {
+  if (!target.startsWith('/')) return URL.canParse(target) ? new URL(target).pathname : '';
+  const end = target.search(/[?#]/);
+  return end === -1 ? target : target.slice(0, end);
+}
+
+/**
+ * The route of a target; undefined where there is none. A trailing slash makes no difference, and
+ * percent-encoding none either. "/info" and "//info" are the endpoint with no key given.
+ */
+export function findRoute(target: string): Route | undefined {
+  const segments = pathOf(target).split('/').slice(1).map(decodeSegment);
+  if (segments.length > 1 && segments.at(-1) === '') segments.pop();
+  const [first, second] = segments;
+  if (segments.length === 2 && second === 'info' && first !== undefined) {
+    return { name: 'info', secret: first };
+  }
+  if (segments.length !== 1 || first === undefined) return undefined;
+  if (first === 'info') return { name: 'info', secret: '' };
+  return Object.hasOwn(PUBLIC_ROUTES, first) ? { name: PUBLIC_ROUTES[first] } : undefined;
+}

@@ -1,0 +1,93 @@
+/** One process that answers: a replica of its own, and a server on it. */
+
+import { once } from 'node:events';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Logger } from 'pino';
+import { type Registry, register } from 'prom-client';
+import type { Settings } from '../config.ts';
+import { openEmbeddedLedger } from '../ledger/embedded.ts';
+import { SnapshotFolder } from '../ledger/snapshots.ts';
+import { KeyRing, openKeyStore } from './keys.ts';
+import type { Budgets } from './limits.ts';
+import { LiveState } from './live-state.ts';
+import { LoadGauge } from './load.ts';
+import { Metrics } from './metrics.ts';
+import { createService, SERVICE_SETTINGS } from './server.ts';
+
+export const WORKER_SETTINGS = [
+  'data',
+  'host',
+  'port',
+  'stopTimeout',
+  ...SERVICE_SETTINGS,
+] as const;
+
+export interface WorkerOptions {
+  readonly settings: Settings<(typeof WORKER_SETTINGS)[number]>;
+  readonly log: Logger;
+  readonly signal: AbortSignal;
+  readonly budgets: Budgets;
+  readonly registry?: Registry;
+  /** Called once with the port that is listened on. */
+  listening?(port: number): void;
+}
+
+/** How often connections that have become idle are closed while the service stops. */
+const CLOSE_IDLE_MS = 20;
+
+/** Serves until the signal, then lets requests under way finish. */
+export async function runWorker(options: WorkerOptions): Promise<void> {
+  const { settings, log, signal, budgets, registry = register } = options;
+  const ledger = await openEmbeddedLedger(settings.data);
+  const store = await openKeyStore(settings.data);
+  const keys = new KeyRing(store);
+  const load = new LoadGauge(settings.overloadDelay);
+  const metrics = new Metrics(registry);
+  const live = new LiveState({
+    ledger,
+    snapshots: new SnapshotFolder(settings.data),
+    maxAgeMs: settings.maxAge,
+    warn: (message) => log.warn(message),
+    advanced: ({ height, time }) => metrics.setLedger(height, time),
+  });
+  try {
+    const server = createService({ live, keys, budgets, metrics, load, log, settings });
+    const port = await listen(server, settings.port, settings.host);
+    log.info({ host: settings.host, port }, 'listening');
+    options.listening?.(port);
+    const following = live.run(signal).catch((error: Error) => {
+      log.fatal({ err: error }, 'the ledger is broken: nothing is answered from here on');
+    });
+    if (!signal.aborted) await once(signal, 'abort');
+    await stop(server, settings.stopTimeout);
+    await following;
+  } finally {
+    load.close();
+    keys.close();
+    await store.close();
+    await ledger.close();
+  }
+}
+
+async function listen(server: Server, port: number, host: string): Promise<number> {
+  server.listen(port, host);
+  try {
+    await once(server, 'listening');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new Error(`cannot listen on ${host} port ${port} (${code})`, { cause: error });
+  }
+  return (server.address() as AddressInfo).port;
+}
+
+/** Takes no more connections, closes each once it is idle, and the rest when time is up. */
+async function stop(server: Server, timeoutMs: number): Promise<void> {
+  const closed = once(server, 'close');
+  server.close();
+  const idle = setInterval(() => server.closeIdleConnections(), CLOSE_IDLE_MS);
+  const late = setTimeout(() => server.closeAllConnections(), timeoutMs);
+  await closed;
+  clearInterval(idle);
+  clearTimeout(late);
+}
