@@ -56,15 +56,11 @@ function openInput(file: string | undefined): Input {
   return { stream, totalBytes: stat.size };
 }
 
-/** The stream's chunks until the signal, each counted. */
+/** The stream's chunks, each counted; throws an AbortError at the signal, lest half a line is taken. */
 async function* readChunks(stream: Readable, signal: AbortSignal, count: (bytes: number) => void) {
-  try {
-    for await (const chunk of addAbortSignal(signal, stream) as AsyncIterable<Buffer>) {
-      count(chunk.length);
-      yield chunk;
-    }
-  } catch (error) {
-    if (!signal.aborted) throw error;
+  for await (const chunk of addAbortSignal(signal, stream) as AsyncIterable<Buffer>) {
+    count(chunk.length);
+    yield chunk;
   }
 }
 
@@ -93,6 +89,8 @@ async function appendTo(ledger: LedgerWriter, input: Input, call: AppendCall): P
         if (!terminal.isInteractive) process.stdout.write(`durable ${height}\n`);
       },
     });
+  } catch (error) {
+    if ((error as Error).name !== 'AbortError') throw error;
   } finally {
     terminal.say(describeResult(first, durableHeight));
   }
