@@ -325,7 +325,10 @@ const SWITCHES: ReadonlySet<string> = new Set(
     .map(({ flag }) => flag),
 );
 
-/** Splits arguments into `--flag value` or `--flag=value` pairs and the rest; `--` ends the flags. */
+/**
+ * Splits arguments into `--flag value` or `--flag=value` pairs and the rest; `--` ends the flags. A
+ * value that itself begins with two dashes needs the second form: mostly it is a value left out.
+ */
 export function splitArguments(argv: readonly string[]): CommandLine {
   const flags = new Map<string, string | undefined>();
   const positionals: string[] = [];
@@ -335,16 +338,20 @@ export function splitArguments(argv: readonly string[]): CommandLine {
       positionals.push(...argv.slice(index + 1));
       break;
     }
-    if (!argument.startsWith('--')) {
+    if (!isFlag(argument)) {
       positionals.push(argument);
       continue;
     }
     const equals = argument.indexOf('=');
     if (equals !== -1) flags.set(argument.slice(2, equals), argument.slice(equals + 1));
     else if (SWITCHES.has(argument.slice(2))) flags.set(argument.slice(2), 'true');
-    else flags.set(argument.slice(2), argv[++index]);
+    else flags.set(argument.slice(2), isFlag(argv[index + 1]) ? undefined : argv[++index]);
   }
   return { flags, positionals };
+}
+
+function isFlag(argument: string | undefined): boolean {
+  return argument?.startsWith('--') === true;
 }
 
 export function environmentVariable({ flag }: Setting): string {
@@ -360,7 +367,7 @@ export function readSettings<N extends SettingName>(
   const known = new Set<string>(names.map((name) => SETTINGS[name].flag));
   const problems = [...flags.keys()]
     .filter((flag) => !known.has(flag))
-    .map((flag) => `--${flag}: there is no such flag`);
+    .map((flag) => `--${describeFlag(flag)}: there is no such flag`);
   const values: Record<string, unknown> = {};
   for (const name of names) {
     const setting: Setting = SETTINGS[name];
@@ -375,6 +382,11 @@ export function readSettings<N extends SettingName>(
   }
   if (problems.length > 0) throw new UsageError(problems);
   return Object.freeze(values) as Settings<N>;
+}
+
+/** Whoever mistyped a flag may have typed anything: it is shown short and in one line. */
+function describeFlag(flag: string): string {
+  return JSON.stringify(flag.slice(0, 60)).slice(1, -1);
 }
 
 interface Given {
