@@ -31,7 +31,8 @@ export class Terminal {
     if (now - this.#progressShownMs < PROGRESS_MS_MIN) return;
     this.#progressShownMs = now;
     this.#hasProgress = true;
-    const columns = process.stderr.columns ?? 80;
+    // A terminal that does not know its width says 0.
+    const columns = process.stderr.columns || 80;
     process.stderr.write(`\r\x1b[K${text().slice(0, columns - 1)}`);
   }
 
