@@ -39,6 +39,8 @@ const SUITES: Suite[] = [
   testSuite('docs', 60),
   testSuite('ledger', 120),
   testSuite('replay', 300),
+  testSuite('cli', 180),
+  testSuite('crash', 240),
 ];
 
 function runSuite({ name, budgetSeconds, command }: Suite): Promise<boolean> {

@@ -1,0 +1,274 @@
+import assert from 'node:assert/strict';
+import { closeSync, mkdirSync, openSync, readdirSync, writeFileSync, writeSync } from 'node:fs';
+import path from 'node:path';
+import { test } from 'node:test';
+import {
+  askedWrongly,
+  createPlaces,
+  done,
+  failed,
+  joinLines,
+  readVerification,
+  run,
+  simulateLines,
+  start,
+} from './program.ts';
+
+const place = createPlaces();
+const lines = simulateLines(60);
+const expected = await appendAll();
+
+function writeInput(text: string | Buffer): string {
+  const file = place('blocks.ndjson');
+  writeFileSync(file, text);
+  return file;
+}
+
+async function verify(data: string) {
+  const outcome = await run(['verify', '--data', data]);
+  assert.equal(outcome.code, 0, outcome.stderr);
+  return readVerification(outcome);
+}
+
+/** What the ledger of all lines is, appended undisturbed. */
+async function appendAll() {
+  const data = place();
+  await run(['append', '--data', data, writeInput(joinLines(lines))]);
+  return verify(data);
+}
+
+test('a file is appended, acknowledged and counted', async () => {
+  const outcome = await run(['append', '--data', place(), writeInput(joinLines(lines))]);
+  const summary = 'perpinfo: appended 60 blocks; durable, the ledger is at height 60\n';
+  assert.deepEqual(outcome, done('durable 60\n', summary));
+});
+
+test('standard input is appended, whatever the pieces it comes in', async () => {
+  const data = place();
+  const program = start(['append', '--data', data]);
+  const text = joinLines(lines);
+  for (let offset = 0; offset < text.length; offset += 40_009) {
+    program.child.stdin.write(text.slice(offset, offset + 40_009));
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  program.child.stdin.end();
+  const { code, stdout } = await program.ended;
+  assert.equal(code, 0);
+  assert.match(stdout, /^(durable \d+\n)*durable 60\n$/);
+  assert.deepEqual(await verify(data), expected);
+});
+
+test('a live feed is acknowledged line by line, with its pipe still open', async () => {
+  const program = start(['append', '--data', place()]);
+  for (let height = 1; height <= 3; height++) {
+    program.child.stdin.write(`${lines[height - 1]}\n`);
+    await program.untilWritten(`durable ${height}\n`);
+  }
+  program.child.stdin.end();
+  assert.equal((await program.ended).stdout, 'durable 1\ndurable 2\ndurable 3\n');
+});
+
+test('input without blocks makes an empty ledger', async () => {
+  for (const input of ['', '\n', ' \t\r\n\n  ']) {
+    const data = place();
+    const summary = 'perpinfo: appended nothing; the ledger is at height 0\n';
+    assert.deepEqual(await run(['append', '--data', data], { input }), done('', summary));
+    assert.equal((await verify(data)).height, 0);
+  }
+});
+
+test('blank lines and a missing last newline change nothing', async () => {
+  const data = place();
+  await run(['append', '--data', data], { input: `\n\n${lines.join('\n \t\n\n')}` });
+  assert.deepEqual(await verify(data), expected);
+});
+
+test('lines that end in carriage return and newline give the same state', async () => {
+  const data = place();
+  await run(['append', '--data', data], { input: lines.join('\r\n') });
+  const { height, digest } = await verify(data);
+  assert.deepEqual({ height, digest }, { height: 60, digest: expected.digest });
+});
+
+test('a ledger goes on where it ended, also in many short runs', async () => {
+  const data = place();
+  for (let height = 0; height < 60; height += 20) {
+    const input = joinLines(lines.slice(height, height + 20));
+    const { stdout } = await run(['append', '--data', data], { input });
+    assert.ok(stdout.endsWith(`durable ${height + 20}\n`));
+  }
+  assert.deepEqual(await verify(data), expected);
+});
+
+const TIME = 1_758_556_800_000;
+
+/** Blocks that cannot come fourth, each with what is said of it. */
+const BAD_BLOCKS: [what: string, line: string | Buffer, reason: string][] = [
+  ['not JSON', '{"height":4', 'block: line: got "{\\"height\\":4", expected one JSON object'],
+  [
+    'not UTF-8',
+    Buffer.from('{"height":\xff}', 'latin1'),
+    'block: line: got "{\\"height\\":ÿ}", expected valid UTF-8',
+  ],
+  [
+    'out of order',
+    `{"height":5,"time":${TIME},"events":[]}`,
+    'block 5: height: got 5, expected 4, the next height',
+  ],
+  [
+    'of an unknown coin',
+    `{"height":4,"time":${TIME + 10 ** 9},"events":[{"type":"marks","prices":{"NOPE":"1.0"}}]}`,
+    'block 4, event 0 (marks): prices: got "NOPE", expected a known coin',
+  ],
+];
+
+for (const [what, line, reason] of BAD_BLOCKS) {
+  test(`a block that is ${what} is refused by its line, and those before it are kept`, async () => {
+    const data = place();
+    const input = Buffer.concat([
+      Buffer.from(`${joinLines(lines.slice(0, 2))}\n${lines[2]}\n`),
+      Buffer.from(line),
+      Buffer.from(`\n${joinLines(lines.slice(3))}`),
+    ]);
+    const { code, stdout, stderr } = await run(['append', '--data', data], { input });
+    const summary = 'perpinfo: appended 3 blocks; durable, the ledger is at height 3\n';
+    assert.equal(code, 1);
+    assert.match(stdout, /^(durable [12]\n)*durable 3\n$/);
+    assert.equal(stderr, `${summary}perpinfo: line 5: ${reason}\n`);
+    await run(['append', '--data', data], { input: joinLines(lines.slice(3)) });
+    assert.deepEqual(await verify(data), expected);
+  });
+}
+
+test('a ledger refuses the blocks that it already has', async () => {
+  const data = place();
+  const file = writeInput(`${lines[0]}\n`);
+  await run(['append', '--data', data, file]);
+  const again = await run(['append', '--data', data, file]);
+  const summary = 'perpinfo: appended nothing; the ledger is at height 1\n';
+  const reason = 'line 1: block 1: height: got 1, expected 2, the next height';
+  assert.deepEqual(again, failed(`${summary}perpinfo: ${reason}\n`));
+});
+
+test('a line may be as long as --block-bytes-max says, and not longer', async () => {
+  const block = `{"height":1,"time":${TIME},"events":[]}`;
+  const limit = ['--block-bytes-max', '1024'];
+  const fits = block + ' '.repeat(1024 - block.length);
+  const taken = await run(['append', '--data', place(), ...limit], { input: `${fits}\n` });
+  assert.equal(taken.stdout, 'durable 1\n');
+  for (const input of [`${fits} \n`, `${fits} `]) {
+    const { code, stderr } = await run(['append', '--data', place(), ...limit], { input });
+    assert.equal(code, 1);
+    assert.match(stderr, /^perpinfo: line 1: longer than 1024 bytes, the limit for a block$/m);
+  }
+});
+
+test('a line that never ends is refused at the limit, not gathered', async () => {
+  const program = start(['append', '--data', place()]);
+  const piece = Buffer.alloc(1 << 16, 'x');
+  let pieces = 0;
+  let hasEnded = false;
+  const feed = () => {
+    while (!hasEnded && pieces < 100_000 && program.child.stdin.write(piece)) pieces++;
+  };
+  program.child.stdin.on('drain', feed);
+  feed();
+  const { code, stderr } = await program.ended;
+  hasEnded = true;
+  assert.equal(code, 1);
+  assert.match(stderr, /^perpinfo: line 1: longer than 1048576 bytes, the limit for a block$/m);
+  assert.ok(pieces < 200, `${pieces} pieces were taken`);
+});
+
+test('a file that is not there, or is a folder, is refused', async () => {
+  const missing = place('missing.ndjson');
+  const folder = place('folder');
+  mkdirSync(folder);
+  assert.deepEqual(
+    await run(['append', '--data', place(), missing]),
+    askedWrongly(`FILE: there is no file ${missing}`),
+  );
+  assert.deepEqual(
+    await run(['append', '--data', place(), folder]),
+    askedWrongly(`FILE: ${folder} is a folder, expected a file`),
+  );
+});
+
+test('a second writer is refused while the first one runs, and let in after it', async () => {
+  const data = place();
+  const first = start(['append', '--data', data]);
+  first.child.stdin.write(`${lines[0]}\n`);
+  await first.untilWritten('durable 1\n');
+  const second = await run(['append', '--data', data], { input: `${lines[1]}\n` });
+  const reason = `another writer, process ${first.child.pid}, has this ledger open`;
+  assert.deepEqual(second, failed(`perpinfo: ${reason}\n`));
+  assert.equal((await verify(data)).height, 1);
+  first.child.stdin.end();
+  assert.equal((await first.ended).code, 0);
+  const third = await run(['append', '--data', data], { input: `${lines[1]}\n` });
+  assert.equal(third.stdout, 'durable 2\n');
+});
+
+for (const [signal, code] of [
+  ['SIGTERM', 143],
+  ['SIGINT', 130],
+] as const) {
+  test(`${signal} ends a live feed after what was acknowledged, with exit code ${code}`, async () => {
+    const data = place();
+    const program = start(['append', '--data', data]);
+    program.child.stdin.write(`${joinLines(lines.slice(0, 5))}${lines[5].slice(0, 20)}`);
+    await program.untilWritten('durable 5\n');
+    program.child.kill(signal);
+    const outcome = await program.ended;
+    const summary = 'perpinfo: appended 5 blocks; durable, the ledger is at height 5\n';
+    assert.deepEqual([outcome.code, outcome.stderr], [code, summary]);
+    await run(['append', '--data', data], { input: joinLines(lines.slice(5)) });
+    assert.deepEqual(await verify(data), expected);
+  });
+
+  test(`${signal} in the middle of a file keeps what was acknowledged`, async () => {
+    const data = place();
+    const many = simulateLines(1500);
+    const everySecond = ['--snapshot-every', '2'];
+    const program = start(['append', '--data', data, ...everySecond, writeInput(joinLines(many))]);
+    await program.untilWritten('durable ');
+    program.child.kill(signal);
+    assert.equal((await program.ended).code, code);
+    const { height } = await verify(data);
+    assert.equal(height, program.acknowledged);
+    assert.ok(height < many.length);
+    const rest = await run(['append', '--data', data], { input: joinLines(many.slice(height)) });
+    assert.equal(rest.code, 0);
+    assert.equal((await verify(data)).height, many.length);
+  });
+}
+
+test('snapshots are written at every Nth height, and the newest are kept', async () => {
+  const data = place();
+  const settings = ['--snapshot-every', '7', '--snapshot-keep', '3'];
+  await run(['append', '--data', data, ...settings], { input: joinLines(lines) });
+  const names = readdirSync(path.join(data, 'snapshots')).sort();
+  const heights = [42, 49, 56].map((height) => `${String(height).padStart(16, '0')}.snapshot`);
+  assert.deepEqual(names, heights);
+  assert.deepEqual(await verify(data), expected);
+});
+
+test('a snapshot that is damaged costs a warning and time, and the append goes on', async () => {
+  const data = place();
+  const settings = ['append', '--data', data, '--snapshot-every', '10'];
+  await run(settings, { input: joinLines(lines.slice(0, 30)) });
+  const newest = openSync(path.join(data, 'snapshots', `${'30'.padStart(16, '0')}.snapshot`), 'r+');
+  writeSync(newest, 'damage', 200);
+  closeSync(newest);
+  const { code, stdout, stderr } = await run(settings, { input: joinLines(lines.slice(30)) });
+  assert.deepEqual([code, stdout.split('\n').at(-2)], [0, 'durable 60']);
+  assert.match(stderr, /^perpinfo: warning: the snapshot of height 30 is ignored: .*$/m);
+});
+
+test('a data folder that cannot be made is named', async () => {
+  const file = writeInput('no folder');
+  const { code, stdout, stderr } = await run(['append', '--data', file]);
+  assert.deepEqual([code, stdout], [1, '']);
+  assert.match(stderr, /^perpinfo: .*\n$/);
+  assert.ok(stderr.includes(file));
+});

@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { MAIN } from '../paths.ts';
+import { createPlaces, joinLines, type Outcome, Program, run, simulateLines } from './program.ts';
+
+const place = createPlaces();
+const file = place('blocks.ndjson');
+writeFileSync(file, joinLines(simulateLines(1000)));
+
+/** `script` of util-linux gives a program a terminal. */
+const hasScript = spawnSync('script', ['--version']).status === 0;
+const options = { skip: hasScript ? false : 'script of util-linux is not installed' };
+
+/** What a terminal is sent to take its line away before the next one. */
+const CLEAR = '\r\x1b[K';
+
+/** Runs the program with a terminal for its output; `redirection` takes a part elsewhere. */
+function runOnTerminal(args: string[], redirection = ''): Promise<Outcome> {
+  const command = [process.execPath, MAIN, ...args].map((word) => `'${word}'`).join(' ');
+  const program = new Program(['script', '-qec', `${command} ${redirection}`, '/dev/null']);
+  program.child.stdin.end();
+  return program.ended;
+}
+
+/** What each line of progress said, in order. */
+function linesOfProgress(text: string): string[] {
+  return text.split(CLEAR).slice(1);
+}
+
+test('append shows how far it is, then only the result', options, async () => {
+  const { code, stdout } = await runOnTerminal(['append', '--data', place(), file]);
+  assert.equal(code, 0);
+  const shown = linesOfProgress(stdout);
+  assert.match(shown[0], /^appending: \d+\.\d MiB read \(\d+ %\), durable up to height \d+$/);
+  assert.match(shown.at(-1) ?? '', /^perpinfo: appended 1000 blocks; durable, .* height 1000\r\n$/);
+});
+
+test('simulate shows how far it is while its blocks go to a file', options, async () => {
+  const target = place('simulated.ndjson');
+  const { code, stdout } = await runOnTerminal(['simulate', '--blocks', '2000'], `> '${target}'`);
+  assert.equal(code, 0);
+  const shown = linesOfProgress(stdout);
+  assert.match(shown[0], /^simulating: block \d+ of 2000$/);
+  assert.equal(shown.at(-1), '');
+});
+
+test('query and verify show how far the replay is', options, async () => {
+  const data = place();
+  await run(['append', '--data', data, file]);
+  for (const args of [['query', '{"type":"perpDeployAuctionStatus"}'], ['verify']]) {
+    const { code, stdout } = await runOnTerminal([...args, '--data', data]);
+    assert.equal(code, 0);
+    assert.match(
+      linesOfProgress(stdout)[0],
+      /^replaying the ledger: height \d+ of 1000 \(\d+ %\)$/,
+    );
+  }
+});
+
+test('nothing of it is shown without a terminal', async () => {
+  const appended = await run(['append', '--data', place(), file]);
+  assert.match(appended.stdout, /^(durable \d+\n)*$/);
+  assert.equal(
+    appended.stderr,
+    'perpinfo: appended 1000 blocks; durable, the ledger is at height 1000\n',
+  );
+  const simulated = await run(['simulate', '--blocks', '300', '--accounts', '20']);
+  assert.equal(simulated.stderr, '');
+});

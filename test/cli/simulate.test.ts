@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+  createPlaces,
+  joinLines,
+  readVerification,
+  run,
+  runShell,
+  simulateLines,
+} from './program.ts';
+
+const place = createPlaces();
+const SMALL = ['simulate', '--blocks', '40', '--accounts', '20'];
+
+test('the same seed gives the same bytes, those of the simulator', async () => {
+  const outcome = await run([...SMALL, '--seed', 'cli']);
+  assert.equal(outcome.stdout, joinLines(simulateLines(40)));
+  assert.deepEqual(await run([...SMALL, '--seed', 'cli']), outcome);
+  const other = await run([...SMALL, '--seed', 'other']);
+  assert.notEqual(other.stdout, outcome.stdout);
+});
+
+test('as many lines are written as --blocks says', async () => {
+  for (const blocks of [1, 2, 500]) {
+    const args = ['simulate', '--accounts', '10', '--blocks', String(blocks)];
+    const { code, stdout, stderr } = await run(args);
+    assert.deepEqual([code, stderr], [0, '']);
+    assert.equal(stdout.split('\n').length - 1, blocks);
+  }
+});
+
+test('--interval sets the time from block to block, once the exchange is set up', async () => {
+  const { stdout } = await run([...SMALL, '--interval', '250']);
+  const times = stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line).time as number);
+  assert.deepEqual(
+    times.slice(-3).map((time) => time - times[times.length - 1]),
+    [-500, -250, 0],
+  );
+});
+
+test('whoever reads only the beginning ends it quietly', async () => {
+  const command = 'perpinfo simulate --blocks 1000000000 --accounts 10 | head -1 | wc -l';
+  const outcome = await runShell(`set -o pipefail; ${command}`);
+  assert.deepEqual(outcome, { code: 0, signal: null, stdout: '1\n', stderr: '' });
+});
+
+test('simulate, append and verify work together', async () => {
+  const data = place();
+  const { code, stdout, stderr } = await runShell(
+    `set -eo pipefail; perpinfo ${SMALL.join(' ')} | perpinfo append --data ${data} >&2; ` +
+      `perpinfo verify --data ${data}`,
+  );
+  assert.equal(code, 0, stderr);
+  assert.equal(readVerification({ code, signal: null, stdout, stderr }).height, 40);
+});

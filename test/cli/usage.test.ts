@@ -1,0 +1,161 @@
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { test } from 'node:test';
+import { PROJECT } from '../paths.ts';
+import { askedWrongly, createPlaces, done, run } from './program.ts';
+
+const place = createPlaces();
+
+const COMMANDS = ['append', 'query', 'verify', 'simulate'];
+
+/** What the help of each command says of its settings: flag, variable, default. */
+const SETTINGS: Record<string, [flag: string, rest: string][]> = {
+  append: [
+    ['--data DIR', '(PERPINFO_DATA; required)'],
+    ['--snapshot-every N', '(PERPINFO_SNAPSHOT_EVERY; default 10000)'],
+    ['--snapshot-keep N', '(PERPINFO_SNAPSHOT_KEEP; default 10)'],
+    ['--block-bytes-max BYTES', '(PERPINFO_BLOCK_BYTES_MAX; default 1048576)'],
+  ],
+  query: [
+    ['--data DIR', '(PERPINFO_DATA; required)'],
+    ['--at HEIGHT', '(default: the newest) (PERPINFO_AT)'],
+  ],
+  verify: [['--data DIR', '(PERPINFO_DATA; required)']],
+  simulate: [
+    ['--blocks N', '(PERPINFO_BLOCKS; default 1000)'],
+    ['--accounts N', '(PERPINFO_ACCOUNTS; default 1000)'],
+    ['--seed TEXT', '(PERPINFO_SEED; default 1)'],
+    ['--interval MS', '(PERPINFO_INTERVAL; default 10000)'],
+  ],
+};
+
+test('without arguments, or with --help, every command is named', async () => {
+  const overview = await run([]);
+  assert.deepEqual(await run(['--help']), overview);
+  assert.equal(overview.code, 0);
+  assert.equal(overview.stderr, '');
+  const named = [...overview.stdout.matchAll(/^ {2}(\w+) +[A-Z].*\.$/gm)].map(([, name]) => name);
+  assert.deepEqual(named, COMMANDS);
+});
+
+test('--version tells the version of the package', async () => {
+  const text = readFileSync(path.join(PROJECT, 'package.json'), 'utf8');
+  assert.deepEqual(await run(['--version']), done(`${JSON.parse(text).version}\n`));
+});
+
+for (const command of COMMANDS) {
+  test(`${command} --help names every setting, with its variable and default`, async () => {
+    const { code, stdout, stderr } = await run([command, '--help']);
+    assert.equal(code, 0);
+    assert.equal(stderr, '');
+    assert.ok(stdout.startsWith(`perpinfo ${command} [flags]`));
+    assert.match(stdout, new RegExp(`\nExample: .*perpinfo ${command}`));
+    const shown = [...stdout.matchAll(/^ {2}(--\S+ [A-Z]+) +\S.*?(\(.*\))$/gm)];
+    assert.deepEqual(
+      shown.map(([, flag, rest]) => [flag, rest]),
+      SETTINGS[command],
+    );
+  });
+}
+
+test('--help is answered also where other arguments are wrong', async () => {
+  const help = await run(['append', '--help']);
+  assert.deepEqual(await run(['append', '--nope', '--help', 'a', 'b']), help);
+});
+
+const WRONG: [args: string[], message: string][] = [
+  [['nope'], 'got command "nope", expected one of append, query, verify, simulate'],
+  [['--nope'], 'got command "--nope", expected one of append, query, verify, simulate'],
+  [['append'], '--data DIR is required'],
+  [['query'], '--data DIR is required'],
+  [['verify'], '--data DIR is required'],
+  [['append', '--data'], '--data: got nothing, expected some text'],
+  [['append', '--data='], '--data: got "", expected some text'],
+  [['append', '--data', '--snapshot-every', '5'], '--data: got nothing, expected some text'],
+  [['verify', '--data', 'd', '--at', '3'], '--at: there is no such flag'],
+  [
+    ['verify', '--data', 'd', 'extra'],
+    'got the argument "extra", expected at most 0 besides flags',
+  ],
+  [['append', '--data', 'd', 'a', 'b'], 'got the argument "b", expected at most 1 besides flags'],
+  [['query', '--data', 'd'], 'JSON is required: the question, an object with a type'],
+  [
+    ['query', '--data', 'd', '--at', '-1', '{}'],
+    '--at: got "-1", expected a whole number, 0 or more',
+  ],
+  [
+    ['query', '--data', 'd', '--at', '99999999999999999', '{}'],
+    '--at: got "99999999999999999", expected a whole number, 0 or more',
+  ],
+  [
+    ['append', '--data', 'd', '--block-bytes-max', '1023'],
+    '--block-bytes-max: got "1023", expected a whole number from 1024 to 1073741824',
+  ],
+  [
+    ['append', '--nope', '1', '--snapshot-every', '1e3', '--snapshot-keep=0'],
+    '--nope: there is no such flag; --data DIR is required; ' +
+      '--snapshot-every: got "1e3", expected a whole number, 1 or more; ' +
+      '--snapshot-keep: got "0", expected a whole number, 1 or more',
+  ],
+  [
+    ['simulate', '--blocks', '0', '--accounts', '9', '--seed', '', '--interval', '0.5'],
+    '--blocks: got "0", expected a whole number, 1 or more; ' +
+      '--accounts: got "9", expected a whole number from 10 to 10000000; ' +
+      '--seed: got "", expected some text; ' +
+      '--interval: got "0.5", expected a whole number from 1 to 86400000',
+  ],
+];
+
+for (const [args, message] of WRONG) {
+  test(`perpinfo ${args.join(' ')} is refused in one line`, async () => {
+    assert.deepEqual(await run(args), askedWrongly(message));
+  });
+}
+
+test('a value of any length or with line breaks is shown short and in one line', async () => {
+  const shown = JSON.stringify(`\n${'x'.repeat(59)}`);
+  assert.deepEqual(
+    await run(['simulate', '--blocks', `\n${'x'.repeat(100_000)}`]),
+    askedWrongly(`--blocks: got ${shown}, expected a whole number, 1 or more`),
+  );
+});
+
+test('a flag of any length or with line breaks is shown short and in one line', async () => {
+  const { code, stderr } = await run(['simulate', `--a\n${'x'.repeat(100_000)}`, '1']);
+  assert.equal(code, 2);
+  assert.match(stderr, /^perpinfo: --a.{1,100}: there is no such flag\n$/);
+});
+
+test('a wrong setting makes no folder', async () => {
+  const data = place();
+  await run(['append', '--data', data, '--snapshot-every', 'x']);
+  await run(['append', '--data', data, place('missing.ndjson')]);
+  assert.equal(existsSync(data), false);
+});
+
+test('a variable of the environment sets what no flag sets', async () => {
+  const short = ['simulate', '--blocks', '2', '--accounts', '10'];
+  const variables = { PERPINFO_BLOCKS: '2', PERPINFO_ACCOUNTS: '10' };
+  assert.deepEqual(await run(['simulate'], { variables }), await run(short));
+  const flagWins = await run(short, { variables: { ...variables, PERPINFO_BLOCKS: 'x' } });
+  assert.deepEqual(flagWins, await run(short));
+});
+
+test('a wrong variable of the environment is named', async () => {
+  assert.deepEqual(
+    await run(['simulate'], { variables: { PERPINFO_BLOCKS: 'many', PERPINFO_SEED: '' } }),
+    askedWrongly(
+      'PERPINFO_BLOCKS: got "many", expected a whole number, 1 or more; ' +
+        'PERPINFO_SEED: got "", expected some text',
+    ),
+  );
+});
+
+test('what follows -- is no flag', async () => {
+  const file = place('--missing');
+  assert.deepEqual(
+    await run(['append', '--data', place(), '--', file]),
+    askedWrongly(`FILE: there is no file ${file}`),
+  );
+});

@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import { closeSync, openSync, writeSync } from 'node:fs';
+import path from 'node:path';
+import { test } from 'node:test';
+import { parseBlock } from '../../src/event.ts';
+import { CHAIN_START, nextBlock } from '../../src/ledger/ledger.ts';
+import { stateDigest } from '../../src/replica.ts';
+import { applyBlock, createState } from '../../src/state/state.ts';
+import { createPlaces, done, failed, joinLines, run, simulateLines } from './program.ts';
+
+const place = createPlaces();
+const lines = simulateLines(30);
+
+/** What is to be printed of the first lines, computed without a ledger. */
+function expectedReport(count: number): string {
+  const state = createState();
+  let point = CHAIN_START;
+  for (const line of lines.slice(0, count)) {
+    applyBlock(state, parseBlock(line));
+    point = nextBlock(point, Buffer.from(line));
+  }
+  const head = point.hash.toString('hex');
+  return `height ${count}\nhead   ${head}\ndigest ${stateDigest(state)}\n`;
+}
+
+async function appendLines(count: number): Promise<string> {
+  const data = place();
+  const input = joinLines(lines.slice(0, count));
+  await run(['append', '--data', data, '--snapshot-every', '10'], { input });
+  return data;
+}
+
+for (const count of [0, 1, 30]) {
+  test(`height, head and digest of ${count} blocks are printed`, async () => {
+    const data = await appendLines(count);
+    assert.deepEqual(await run(['verify', '--data', data]), done(expectedReport(count)));
+  });
+}
+
+test('a folder without a ledger is named', async () => {
+  const missing = place('missing');
+  assert.deepEqual(
+    await run(['verify', '--data', missing]),
+    failed(`perpinfo: there is no ledger in ${missing}\n`),
+  );
+});
+
+test('a damaged snapshot is named, and the blocks are still reported', async () => {
+  const data = await appendLines(30);
+  const snapshot = path.join(data, 'snapshots', `${'20'.padStart(16, '0')}.snapshot`);
+  const file = openSync(snapshot, 'r+');
+  writeSync(file, 'damage', 8);
+  closeSync(file);
+  const { code, stdout, stderr } = await run(['verify', '--data', data]);
+  assert.deepEqual([code, stdout], [1, expectedReport(30)]);
+  assert.deepEqual(stderr.split('\n'), [
+    'perpinfo: the snapshot of height 20 is damaged: its bytes do not match its checksum',
+    'perpinfo: the blocks are sound, but not the snapshots of height 20: delete them',
+    '',
+  ]);
+});

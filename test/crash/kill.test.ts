@@ -1,0 +1,130 @@
+/**
+ * A writer that is killed at any moment: what it acknowledged is there, the ledger is sound, and
+ * going on from its next block gives the ledger of an undisturbed run.
+ */
+
+import assert from 'node:assert/strict';
+import { existsSync, readdirSync, rmSync } from 'node:fs';
+import path from 'node:path';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Random } from '../../src/feed/simulator/random.ts';
+import {
+  createPlaces,
+  joinLines,
+  type Program,
+  readVerification,
+  run,
+  simulateLines,
+  start,
+} from '../cli/program.ts';
+import { SEED, SEED_NOTE } from '../twin/seed.ts';
+
+const KILLS = 50;
+/** So often that many kills come while a snapshot is being written. */
+const SETTINGS = ['--snapshot-every', '3', '--snapshot-keep', '4'];
+
+const place = createPlaces();
+const lines = simulateLines(300, 'kill');
+
+/** Starts to append all that comes after a height. */
+function startAppend(data: string, height: number): Program {
+  const program = start(['append', '--data', data, ...SETTINGS]);
+  program.child.stdin.end(joinLines(lines.slice(height)));
+  return program;
+}
+
+async function verify(data: string) {
+  const outcome = await run(['verify', '--data', data]);
+  assert.equal(outcome.code, 0, outcome.stderr);
+  return readVerification(outcome);
+}
+
+async function measureUndisturbed() {
+  const data = place();
+  const startedMs = performance.now();
+  const { code, stderr } = await startAppend(data, 0).ended;
+  const lengthMs = performance.now() - startedMs;
+  assert.equal(code, 0, stderr);
+  return { lengthMs, expected: await verify(data) };
+}
+
+/** The ledger's height, verified; 0 where the writer was killed before it had made a ledger. */
+async function readHeight(data: string): Promise<number> {
+  const outcome = await run(['verify', '--data', data]);
+  if (outcome.stderr === `perpinfo: there is no ledger in ${data}\n`) return 0;
+  assert.equal(outcome.code, 0, outcome.stderr);
+  return readVerification(outcome).height;
+}
+
+function hasDraft(data: string): boolean {
+  const folder = path.join(data, 'snapshots');
+  return existsSync(folder) && readdirSync(folder).some((name) => name.endsWith('.draft'));
+}
+
+/** One ledger, killed again and again until it is whole, or until the kills are used up. */
+class Ordeal {
+  readonly #data = place();
+  readonly #random: Random;
+  readonly #lengthMs: number;
+  #height = 0;
+  kills = 0;
+  killsInTheMiddle = 0;
+  killsWithinSnapshot = 0;
+
+  constructor(random: Random, lengthMs: number) {
+    this.#random = random;
+    this.#lengthMs = lengthMs;
+  }
+
+  async run(killsMax: number): Promise<void> {
+    while (this.#height < lines.length && this.kills < killsMax) await this.#killOnce();
+  }
+
+  async #killOnce(): Promise<void> {
+    const program = startAppend(this.#data, this.#height);
+    await Promise.race([sleep(this.#random.between(0, this.#lengthMs)), program.ended]);
+    program.child.kill('SIGKILL');
+    const { code, signal, stderr } = await program.ended;
+    assert.ok(code === 0 || signal === 'SIGKILL', stderr);
+    if (signal === 'SIGKILL') this.kills++;
+    if (hasDraft(this.#data)) this.killsWithinSnapshot++;
+    const height = await readHeight(this.#data);
+    assert.ok(height >= program.acknowledged, `${height}, ${program.acknowledged} acknowledged`);
+    assert.ok(height >= this.#height, `${height} after ${this.#height}`);
+    if (height > this.#height && height < lines.length) this.killsInTheMiddle++;
+    this.#height = height;
+  }
+
+  async finish(): Promise<Awaited<ReturnType<typeof verify>>> {
+    if (this.#height < lines.length) {
+      const { code, stderr } = await startAppend(this.#data, this.#height).ended;
+      assert.equal(code, 0, stderr);
+    }
+    const result = await verify(this.#data);
+    rmSync(this.#data, { recursive: true });
+    return result;
+  }
+}
+
+test(`append survives ${KILLS} kills at random moments ${SEED_NOTE}`, async (context) => {
+  const random = new Random(String(SEED));
+  const { lengthMs, expected } = await measureUndisturbed();
+  assert.equal(expected.height, lines.length);
+  const total = { kills: 0, inTheMiddle: 0, withinSnapshot: 0, ledgers: 0 };
+  while (total.kills < KILLS) {
+    const ordeal = new Ordeal(random, lengthMs);
+    await ordeal.run(KILLS - total.kills);
+    assert.deepEqual(await ordeal.finish(), expected);
+    total.kills += ordeal.kills;
+    total.inTheMiddle += ordeal.killsInTheMiddle;
+    total.withinSnapshot += ordeal.killsWithinSnapshot;
+    total.ledgers++;
+  }
+  context.diagnostic(
+    `${total.kills} kills of ${total.ledgers} ledgers in runs of ${Math.round(lengthMs)} ms: ` +
+      `${total.inTheMiddle} in the middle, ${total.withinSnapshot} within a snapshot`,
+  );
+  assert.ok(total.inTheMiddle > KILLS / 2, `${total.inTheMiddle} in the middle`);
+  assert.ok(total.withinSnapshot > 0, 'no kill while a snapshot was written');
+});
