@@ -6,8 +6,10 @@
 import { BUDGET_EXPECTED, parseBudget } from './http/limits.ts';
 
 export interface Setting<T = unknown> {
-  /** Without the leading dashes; the environment variable is PERPINFO_ and this in capitals. */
+  /** Without the leading dashes. */
   readonly flag: string;
+  /** The environment variable, where it is not PERPINFO_ and the flag in capitals. */
+  readonly variable?: string;
   /** What the value is, as the help shows it: DIR, N, ... */
   readonly placeholder: string;
   readonly help: string;
@@ -244,6 +246,8 @@ export const SETTINGS = {
   },
   keptData: {
     flag: 'data',
+    // Never the variable of the real ledger: the demo writes to this one.
+    variable: 'PERPINFO_DEMO_DATA',
     placeholder: 'DIR',
     help: 'keep the demo in this folder from run to run (default: a temporary folder)',
     fallback: undefined,
@@ -251,6 +255,7 @@ export const SETTINGS = {
   },
   demoAccounts: {
     flag: 'accounts',
+    variable: 'PERPINFO_DEMO_ACCOUNTS',
     placeholder: 'N',
     help: 'how many accounts trade in the demo',
     fallback: 500,
@@ -354,8 +359,8 @@ function isFlag(argument: string | undefined): boolean {
   return argument?.startsWith('--') === true;
 }
 
-export function environmentVariable({ flag }: Setting): string {
-  return `PERPINFO_${flag.toUpperCase().replaceAll('-', '_')}`;
+export function environmentVariable({ flag, variable }: Setting): string {
+  return variable ?? `PERPINFO_${flag.toUpperCase().replaceAll('-', '_')}`;
 }
 
 /** The settings that a command has, from its flags, then the environment, then the defaults. */

@@ -1,11 +1,11 @@
 /** `perpinfo demo`: a simulated exchange, live, with the service on it. */
 
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { pino } from 'pino';
 import { formatAddress } from '../address.ts';
-import { readSettings, type Settings } from '../config.ts';
+import { readSettings, type Settings, UsageError } from '../config.ts';
 import { LiveSimulation } from '../feed/live-simulation.ts';
 import { createSimulator } from '../feed/simulator/simulator.ts';
 import { openKeyStore } from '../http/keys.ts';
@@ -41,6 +41,7 @@ export const demo: Command<(typeof settings)[number]> = {
   async run(call) {
     const { keptData } = call.settings;
     const directory = keptData ?? mkdtempSync(path.join(tmpdir(), 'perpinfo-demo-'));
+    claimFolder(directory);
     try {
       await runDemo(directory, call);
     } finally {
@@ -48,6 +49,17 @@ export const demo: Command<(typeof settings)[number]> = {
     }
   },
 };
+
+/** The demo writes to its ledger: it never takes one that is not its own. */
+function claimFolder(directory: string): void {
+  const mark = path.join(directory, 'demo');
+  if (existsSync(mark)) return;
+  if (existsSync(path.join(directory, 'ledger'))) {
+    throw new UsageError([`--data: ${directory} holds a ledger that is not a demo's`]);
+  }
+  mkdirSync(directory, { recursive: true });
+  writeFileSync(mark, 'This folder was made by perpinfo demo.\n');
+}
 
 async function runDemo(directory: string, call: DemoCall): Promise<void> {
   const ledger = await openEmbeddedLedgerWriter(directory);

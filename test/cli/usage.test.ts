@@ -7,7 +7,10 @@ import { askedWrongly, createPlaces, done, run } from './program.ts';
 
 const place = createPlaces();
 
-const COMMANDS = ['append', 'query', 'verify', 'simulate'];
+const COMMANDS = [
+  ...['demo', 'serve', 'append', 'query'],
+  ...['keys create', 'keys list', 'keys revoke', 'verify', 'simulate'],
+];
 
 /** What the help of each command says of its settings: flag, variable, default. */
 const SETTINGS: Record<string, [flag: string, rest: string][]> = {
@@ -21,6 +24,8 @@ const SETTINGS: Record<string, [flag: string, rest: string][]> = {
     ['--data DIR', '(PERPINFO_DATA; required)'],
     ['--at HEIGHT', '(default: the newest) (PERPINFO_AT)'],
   ],
+  'keys list': [['--data DIR', '(PERPINFO_DATA; required)']],
+  'keys revoke': [['--data DIR', '(PERPINFO_DATA; required)']],
   verify: [['--data DIR', '(PERPINFO_DATA; required)']],
   simulate: [
     ['--blocks N', '(PERPINFO_BLOCKS; default 1000)'],
@@ -35,7 +40,9 @@ test('without arguments, or with --help, every command is named', async () => {
   assert.deepEqual(await run(['--help']), overview);
   assert.equal(overview.code, 0);
   assert.equal(overview.stderr, '');
-  const named = [...overview.stdout.matchAll(/^ {2}(\w+) +[A-Z].*\.$/gm)].map(([, name]) => name);
+  const named = [...overview.stdout.matchAll(/^ {2}([a-z]+(?: [a-z]+)?) +[A-Z].*\.$/gm)].map(
+    ([, name]) => name,
+  );
   assert.deepEqual(named, COMMANDS);
 });
 
@@ -44,9 +51,9 @@ test('--version tells the version of the package', async () => {
   assert.deepEqual(await run(['--version']), done(`${JSON.parse(text).version}\n`));
 });
 
-for (const command of COMMANDS) {
+for (const command of Object.keys(SETTINGS)) {
   test(`${command} --help names every setting, with its variable and default`, async () => {
-    const { code, stdout, stderr } = await run([command, '--help']);
+    const { code, stdout, stderr } = await run([...command.split(' '), '--help']);
     assert.equal(code, 0);
     assert.equal(stderr, '');
     assert.ok(stdout.startsWith(`perpinfo ${command} [flags]`));
@@ -65,8 +72,14 @@ test('--help is answered also where other arguments are wrong', async () => {
 });
 
 const WRONG: [args: string[], message: string][] = [
-  [['nope'], 'got command "nope", expected one of append, query, verify, simulate'],
-  [['--nope'], 'got command "--nope", expected one of append, query, verify, simulate'],
+  [
+    ['nope'],
+    'got command "nope", expected one of demo, serve, append, query, keys create, keys list, keys revoke, verify, simulate',
+  ],
+  [
+    ['--nope'],
+    'got command "--nope", expected one of demo, serve, append, query, keys create, keys list, keys revoke, verify, simulate',
+  ],
   [['append'], '--data DIR is required'],
   [['query'], '--data DIR is required'],
   [['verify'], '--data DIR is required'],
