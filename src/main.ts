@@ -70,28 +70,33 @@ function checkPositionals(command: Command, positionals: readonly string[]): voi
   }
 }
 
+const stop = new AbortController();
+
 /** The first SIGINT or SIGTERM asks the command to stop; a second one ends the process. */
-function listenToSignals({ isService = false }: Command): AbortSignal {
-  const controller = new AbortController();
+function listenToSignals({ isService = false }: Command): void {
   for (const name of ['SIGINT', 'SIGTERM'] as const) {
     process.once(name, () => {
       if (!isService) process.exitCode = EXIT_SIGNAL_BASE + constants.signals[name];
-      controller.abort();
+      stop.abort();
     });
   }
-  return controller.signal;
 }
 
 async function run(argv: readonly string[], terminal: Terminal): Promise<void> {
   const [first] = argv;
-  if (first === undefined || first === '--help') return terminal.write(formatOverview());
+  if (first === undefined || isHelp(first)) return terminal.write(formatOverview());
   if (first === '--version') return terminal.write(`${readVersion()}\n`);
   const { command, rest } = findCommand(argv);
-  if (rest.includes('--help')) return terminal.write(formatHelp(command));
+  if (rest.some(isHelp)) return terminal.write(formatHelp(command));
   const { flags, positionals } = splitArguments(rest);
   const settings = readSettings(command.settings, flags);
   checkPositionals(command, positionals);
-  await command.run({ settings, positionals, terminal, signal: listenToSignals(command) });
+  listenToSignals(command);
+  await command.run({ settings, positionals, terminal, signal: stop.signal });
+}
+
+function isHelp(argument: string | undefined): boolean {
+  return argument === '--help' || argument === '-h';
 }
 
 /** Whoever read our output has seen enough: `perpinfo simulate | head` is no failure. */
@@ -103,8 +108,11 @@ const terminal = new Terminal();
 try {
   await run(process.argv.slice(2), terminal);
 } catch (error) {
-  terminal.say((error as Error).message);
-  process.exitCode = error instanceof UsageError ? EXIT_USAGE : EXIT_FAILED;
+  // Giving up because it was told to is no failure: the signal has set the exit code.
+  if (error !== stop.signal.reason) {
+    terminal.say((error as Error).message);
+    process.exitCode = error instanceof UsageError ? EXIT_USAGE : EXIT_FAILED;
+  }
 } finally {
   terminal.close();
 }

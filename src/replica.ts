@@ -27,7 +27,7 @@ export interface ReplicaOptions {
   readonly height?: number | undefined;
   /** Something is wrong that costs time, not correctness. */
   warn(message: string): void;
-  /** Called now and then while blocks are replayed. */
+  /** Called now and then while blocks are replayed; may throw to give up. */
   progress?(height: number, target: number): void;
 }
 

@@ -67,7 +67,7 @@ async function* readChunks(stream: Readable, signal: AbortSignal, count: (bytes:
 async function appendTo(ledger: LedgerWriter, input: Input, call: AppendCall): Promise<void> {
   const { settings: chosen, terminal, signal } = call;
   const snapshots = new SnapshotFolder(chosen.data);
-  const replica = await restoreReplica({ ledger, snapshots, ...reportRestore(terminal) });
+  const replica = await restoreReplica({ ledger, snapshots, ...reportRestore(call) });
   const first = replica.point.height + 1;
   let bytesRead = 0;
   let durableHeight = replica.point.height;

@@ -65,7 +65,7 @@ async function runDemo(directory: string, call: DemoCall): Promise<void> {
   const ledger = await openEmbeddedLedgerWriter(directory);
   try {
     const snapshots = new SnapshotFolder(directory);
-    const replica = await restoreReplica({ ledger, snapshots, ...reportRestore(call.terminal) });
+    const replica = await restoreReplica({ ledger, snapshots, ...reportRestore(call) });
     const head = replica.point;
     const { seed, demoAccounts, noAuction } = call.settings;
     const simulator = createSimulator({

@@ -21,12 +21,12 @@ export const query: Command<(typeof settings)[number]> = {
     'Prints the answer on standard output. With --at it is the answer as it was at that height,\n' +
     'computed from the nearest earlier snapshot and the blocks after it.',
   example: `perpinfo query --data ./data '{"type":"perpDeployAuctionStatus"}'`,
-  async run({ settings: chosen, positionals, terminal }) {
+  async run({ settings: chosen, positionals, terminal, signal }) {
     const question = parseQuestion(positionals[0]);
     const ledger = await openEmbeddedLedger(chosen.data);
     try {
       const snapshots = new SnapshotFolder(chosen.data);
-      const report = reportRestore(terminal);
+      const report = reportRestore({ terminal, signal });
       const replica = await restoreReplica({ ledger, snapshots, height: chosen.at, ...report });
       await terminal.write(`${answer(replica.state, question)}\n`);
     } finally {

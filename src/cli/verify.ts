@@ -11,9 +11,8 @@ import {
 import { SnapshotFolder } from '../ledger/snapshots.ts';
 import { Replica, stateDigest } from '../replica.ts';
 import { createState } from '../state/state.ts';
-import type { Command } from './command.ts';
+import type { Call, Command } from './command.ts';
 import { reportRestore } from './restore.ts';
-import type { Terminal } from './terminal.ts';
 
 const settings = ['data'] as const;
 
@@ -26,10 +25,10 @@ export const verify: Command<(typeof settings)[number]> = {
     'each snapshot on the way. Prints height, chain head and state digest. Exit code 1 where\n' +
     'anything is wrong.',
   example: 'perpinfo verify --data ./data',
-  async run({ settings: { data }, terminal }) {
+  async run({ settings: { data }, terminal, signal }) {
     const ledger = await openEmbeddedLedger(data);
     try {
-      const verification = new Verification(ledger, new SnapshotFolder(data), terminal);
+      const verification = new Verification(ledger, new SnapshotFolder(data), { terminal, signal });
       await verification.run();
     } finally {
       await ledger.close();
@@ -40,16 +39,20 @@ export const verify: Command<(typeof settings)[number]> = {
 class Verification {
   readonly #ledger: Ledger;
   readonly #snapshots: SnapshotFolder;
-  readonly #terminal: Terminal;
+  readonly #call: Pick<Call<'data'>, 'terminal' | 'signal'>;
   /** Undefined in a pruned ledger until a snapshot gives the state to go on from. */
   #replica: Replica | undefined;
   readonly #unchecked: Set<number>;
   readonly #damaged: number[] = [];
 
-  constructor(ledger: Ledger, snapshots: SnapshotFolder, terminal: Terminal) {
+  constructor(
+    ledger: Ledger,
+    snapshots: SnapshotFolder,
+    call: Pick<Call<'data'>, 'terminal' | 'signal'>,
+  ) {
     this.#ledger = ledger;
     this.#snapshots = snapshots;
-    this.#terminal = terminal;
+    this.#call = call;
     this.#unchecked = new Set(snapshots.heights());
   }
 
@@ -59,7 +62,7 @@ class Verification {
     if (base.height === 0) this.#replica = new Replica(createState(), base);
     await this.#checkSnapshot(base);
     let previous: ChainPoint = base;
-    const { progress } = reportRestore(this.#terminal);
+    const { progress } = reportRestore(this.#call);
     for await (const batch of this.#ledger.read(base.height, head.height)) {
       for (const block of batch) {
         this.#checkBlock(previous, block);
@@ -91,14 +94,14 @@ class Verification {
     } catch (error) {
       this.#damaged.push(height);
       const reason = (error as Error).message;
-      this.#terminal.say(`the snapshot of height ${height} is damaged: ${reason}`);
+      this.#call.terminal.say(`the snapshot of height ${height} is damaged: ${reason}`);
     }
   }
 
   async #report(head: ChainPoint): Promise<void> {
     const digest =
       this.#replica === undefined ? 'unknown: pruned' : stateDigest(this.#replica.state);
-    await this.#terminal.write(
+    await this.#call.terminal.write(
       `height ${head.height}\nhead   ${head.hash.toString('hex')}\ndigest ${digest}\n`,
     );
     const useless = [...this.#damaged, ...this.#unchecked].sort((a, b) => a - b);

@@ -73,6 +73,7 @@ export class LiveState {
     const { ledger, snapshots, warn, advanced } = this.#options;
     try {
       const progress = (height: number, target: number) => {
+        signal.throwIfAborted();
         this.#replayed = { height, target };
       };
       const replica = await restoreReplica({ ledger, snapshots, warn, progress });
@@ -83,6 +84,7 @@ export class LiveState {
         advanced(replica.state);
       });
     } catch (error) {
+      if (error === signal.reason) return;
       this.#failure = error as Error;
       this.#wake(Number.POSITIVE_INFINITY);
       throw error;
