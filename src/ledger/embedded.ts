@@ -8,7 +8,7 @@
  *           "writer" -> JSON of the process that has the ledger open for writing
  */
 
-import { closeSync, existsSync, mkdirSync, openSync, readSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { Database, RootDatabase } from 'lmdb';
@@ -21,15 +21,12 @@ import {
   type LedgerWriter,
   type StoredBlock,
 } from './ledger.ts';
+import { checkDatabaseFile } from './lmdb-file.ts';
 import { describeProcess, isRunning, type ProcessIdentity } from './process-identity.ts';
 
 const BASE = 'base';
 const GUARD = 'guard';
 const WRITER = 'writer';
-
-/** What the first page of a database holds, and where. */
-const MAGIC = Buffer.from('dec0efbe', 'hex');
-const MAGIC_OFFSET = 24;
 
 /** A batch of a read ends after so many blocks, or with the block that makes it this long. */
 const READ_BATCH_BLOCKS = 256;
@@ -253,32 +250,21 @@ function makeFolder(folder: string): void {
   }
 }
 
-/** LMDB's C code trusts its first page: a file that is something else would end the process. */
-function checkMagic(folder: string): void {
-  if (!existsSync(dataFile(folder))) return;
-  const head = Buffer.alloc(MAGIC_OFFSET + MAGIC.length);
-  const file = openSync(dataFile(folder), 'r');
-  try {
-    const length = readSync(file, head);
-    if (length === 0 || head.subarray(MAGIC_OFFSET).equals(MAGIC)) return;
-  } finally {
-    closeSync(file);
-  }
-  throw new LedgerError('corrupt', `${dataFile(folder)} is damaged: it is not a database`);
-}
-
 /** Opens the ledger in a data directory for reading. */
 export async function openEmbeddedLedger(dataDirectory: string): Promise<Ledger> {
   const folder = ledgerFolder(dataDirectory);
   if (!existsSync(dataFile(folder))) {
     throw new LedgerError('missing', `there is no ledger in ${dataDirectory}`);
   }
-  checkMagic(folder);
+  checkDatabaseFile(dataFile(folder));
   const stores = await openStores(folder, { readOnly: true });
   // Whoever opens for reading makes no tables: they are undefined where nobody else has made them.
   if (stores.blocks !== undefined && stores.meta !== undefined) return new EmbeddedLedger(stores);
   await stores.environment.close();
-  throw new LedgerError('missing', `the ledger in ${dataDirectory} was never finished being made`);
+  throw new LedgerError(
+    'missing',
+    `there is no ledger in ${dataDirectory}: one was begun and never finished`,
+  );
 }
 
 /**
@@ -289,7 +275,7 @@ export async function openEmbeddedLedger(dataDirectory: string): Promise<Ledger>
 export async function openEmbeddedLedgerWriter(dataDirectory: string): Promise<LedgerWriter> {
   const folder = ledgerFolder(dataDirectory);
   makeFolder(folder);
-  checkMagic(folder);
+  checkDatabaseFile(dataFile(folder));
   const stores = await openStores(folder, { readOnly: false });
   try {
     return new EmbeddedLedgerWriter(stores);

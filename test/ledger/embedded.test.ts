@@ -41,7 +41,7 @@ test('a ledger that was never finished being made cannot be read, but can be wri
   await open({ path: path.join(folder, 'ledger'), maxDbs: 8 }).close();
   await assert.rejects(openEmbeddedLedger(folder), {
     fault: 'missing',
-    message: `the ledger in ${folder} was never finished being made`,
+    message: `there is no ledger in ${folder}: one was begun and never finished`,
   });
   const writer = await openEmbeddedLedgerWriter(folder);
   await writer.append(chainOfLength(1));

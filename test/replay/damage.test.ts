@@ -5,7 +5,7 @@ import { cp, readFile, truncate, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { Random } from '../../src/feed/simulator/random.ts';
-import { openEmbeddedLedger } from '../../src/ledger/embedded.ts';
+import { openEmbeddedLedger, openEmbeddedLedgerWriter } from '../../src/ledger/embedded.ts';
 import { type Ledger, LedgerError, type StoredBlock } from '../../src/ledger/ledger.ts';
 import { SnapshotFolder } from '../../src/ledger/snapshots.ts';
 import { stateDigest } from '../../src/replica.ts';
@@ -314,5 +314,28 @@ describe('a flipped bit anywhere in the file of the database', () => {
     }
     t.diagnostic(JSON.stringify(counts));
     assert.ok(counts.refused > 0);
+  });
+});
+
+describe('a database that LMDB must not be given', () => {
+  /** Replaces the ledger's file and tries to open it, which must neither work nor end the process. */
+  async function refuse(folder: string, bytes: Buffer, expected: RegExp): Promise<void> {
+    await writeFile(path.join(folder, 'ledger', 'data.mdb'), bytes);
+    await assert.rejects(openEmbeddedLedger(folder), expected);
+    await assert.rejects(openEmbeddedLedgerWriter(folder), expected);
+  }
+
+  test('is refused in words, whether it is another kind of file or cut short', async (t) => {
+    const folder = await makeTemporaryFolder(t);
+    await appendAll(folder, simulateLines('short', 30), NO_SNAPSHOTS);
+    const sound = await readFile(path.join(folder, 'ledger', 'data.mdb'));
+    await refuse(folder, Buffer.from('not a database'), /is damaged: it is not a database/);
+    await refuse(folder, Buffer.alloc(sound.length), /is damaged: it is not a database/);
+    for (const length of [sound.length - 1, sound.length >> 1, 8192]) {
+      const expected = new RegExp(`has ${length} bytes where ${sound.length} are in use`);
+      await refuse(folder, sound.subarray(0, length), expected);
+    }
+    await writeFile(path.join(folder, 'ledger', 'data.mdb'), sound);
+    await (await openEmbeddedLedger(folder)).close();
   });
 });
