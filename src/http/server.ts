@@ -120,6 +120,8 @@ class Service {
     } catch (error) {
       this.#fail(exchange, error);
     }
+    // A client that went away got no response.
+    if (!response.headersSent) return;
     const seconds = (performance.now() - exchange.startedMs) / 1000;
     this.#parts.metrics.countRequest(exchange.type, response.statusCode, seconds);
   }
@@ -237,7 +239,7 @@ class Service {
     const { request, response, type, key } = exchange;
     if (error instanceof RequestError) {
       this.#refuse(exchange, error);
-    } else if (!request.destroyed && !response.destroyed) {
+    } else if (!request.socket.destroyed) {
       // Not the client that went away, but an error of ours: one connection pays for it.
       this.#parts.metrics.countFailure();
       this.#parts.log.error({ err: error, type, keyId: key?.id }, 'a request failed');
