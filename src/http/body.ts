@@ -11,13 +11,20 @@ import { describeValue } from '../event.ts';
  */
 const DISCARDED_BYTES_MAX = 1 << 20;
 
-const JSON_TYPE = /^\s*application\/json\s*(?:;\s*charset\s*=\s*"?utf-8"?\s*)?;?\s*$/i;
+/** Whether a media type is JSON, in UTF-8 where it says so. */
+function isJsonType(text: string): boolean {
+  const [type, ...parameters] = text.split(';').map((part) => part.trim().toLowerCase());
+  return (
+    type === 'application/json' &&
+    parameters.every((parameter) => ['', 'charset=utf-8', 'charset="utf-8"'].includes(parameter))
+  );
+}
 
 /** Refuses a body that is not declared as plain JSON in UTF-8. */
 export function checkMediaType({ headers }: IncomingMessage): void {
   const type = headers['content-type'];
-  if (type === undefined || !JSON_TYPE.test(type)) {
-    const message = `Content-Type: got ${describeValue(type)}, expected application/json`;
+  if (type === undefined || !isJsonType(type)) {
+    const message = `Content-Type: got ${describeValue(type)}, expected application/json in UTF-8`;
     throw new RequestError('unsupported_media_type', message, 'Content-Type');
   }
   const encoding = headers['content-encoding'];
