@@ -52,20 +52,34 @@ function tooLarge(bytesMax: number): RequestError {
 /** The body's bytes; over the limit it is refused once all of it, or enough, has been read. */
 export function readBody(request: IncomingMessage, bytesMax: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
+    let body: Buffer = Buffer.alloc(0);
     let length = 0;
     request.on('data', (chunk: Buffer) => {
+      const start = length;
       length += chunk.length;
-      if (length <= bytesMax) chunks.push(chunk);
-      else chunks.length = 0;
+      if (length <= bytesMax) body = place(chunk, body, start);
+      else body = Buffer.alloc(0);
       if (length > bytesMax + DISCARDED_BYTES_MAX) reject(tooLarge(bytesMax));
     });
     request.on('end', () => {
       if (length > bytesMax) reject(tooLarge(bytesMax));
-      else resolve(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks));
+      else resolve(body.subarray(0, length));
     });
     request.on('error', reject);
   });
+}
+
+/**
+ * Puts a chunk into the body and returns the body, which grows as needed. One piece, so that a body
+ * in thousands of tiny chunks holds no more memory than its length accounts for.
+ */
+function place(chunk: Buffer, body: Buffer, start: number): Buffer {
+  if (start === 0) return chunk;
+  const end = start + chunk.length;
+  const room = end <= body.length ? body : Buffer.alloc(2 * end);
+  if (room !== body) body.copy(room, 0, 0, start);
+  chunk.copy(room, start);
+  return room;
 }
 
 export function parseBody(bytes: Buffer): unknown {
