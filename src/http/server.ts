@@ -80,7 +80,8 @@ export function createService(parts: ServiceParts): Server {
   const server = createServer(
     {
       maxHeaderSize: settings.headerBytesMax,
-      headersTimeout: settings.headerTimeout,
+      // Node refuses headers that may take longer than the request they belong to.
+      headersTimeout: Math.min(settings.headerTimeout, settings.requestTimeout),
       requestTimeout: settings.requestTimeout,
       keepAliveTimeout: settings.idleTimeout,
       connectionsCheckingInterval: TIMEOUT_CHECK_MS,
