@@ -157,6 +157,8 @@ class Service {
     this.#checkBudget(exchange, question.weight);
     if (minHeight > 0 && live.state !== undefined) {
       await live.waitFor(minHeight, settings.minHeightWait);
+      // Others may have spent the budget in the meantime.
+      this.#checkBudget(exchange, question.weight);
     }
     const state = this.#requireState(minHeight);
     const body = question.answer(state);
