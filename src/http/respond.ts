@@ -1,7 +1,7 @@
 /** How responses are written: the same headers on all of them, errors as JSON. */
 
-import type { ServerResponse } from 'node:http';
-import { REQUEST_ERRORS, type RequestError } from '../errors.ts';
+import { type ServerResponse, STATUS_CODES } from 'node:http';
+import type { RequestError } from '../errors.ts';
 import type { StateView } from '../state/state.ts';
 import type { Allowance } from './limits.ts';
 
@@ -72,14 +72,14 @@ export function sendPreflight(response: ServerResponse, allow: string): void {
 }
 
 /** A whole response as bytes, for a socket on which no request could be understood. */
-export function formatRawError(error: RequestError): string {
+export function formatRawError(error: RequestError, extra: Headers): string {
   const body = error.toJson();
-  const reason = REQUEST_ERRORS[error.code].meaning;
   const headers = {
     ...COMMON_HEADERS,
     'Content-Length': Buffer.byteLength(body),
     Connection: 'close',
+    ...extra,
   };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  return `HTTP/1.1 ${error.status} ${reason}\r\n${lines.join('')}\r\n${body}`;
+  return `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status]}\r\n${lines.join('')}\r\n${body}`;
 }

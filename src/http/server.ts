@@ -14,6 +14,7 @@ import { parseQuestion } from '../info/registry.ts';
 import type { Question } from '../info/request.ts';
 import type { StateView } from '../state/state.ts';
 import { checkDeclaredLength, checkMediaType, parseBody, readBody } from './body.ts';
+import { Connections } from './connections.ts';
 import type { Key, KeyRing } from './keys.ts';
 import type { Budgets } from './limits.ts';
 import type { LiveState } from './live-state.ts';
@@ -23,7 +24,6 @@ import { describeInterface } from './openapi.ts';
 import { formatHome, formatLlms } from './pages.ts';
 import {
   allowanceHeaders,
-  formatRawError,
   type Headers,
   ledgerHeaders,
   send,
@@ -61,6 +61,7 @@ const INFO_METHODS = 'POST, OPTIONS';
 const PAGE_METHODS = 'GET, HEAD, OPTIONS';
 /** How often connections are looked through for requests that take too long. */
 const TIMEOUT_CHECK_MS = 500;
+const MALFORMED = 'request: expected HTTP/1.1 that can be understood';
 /** What a question that was refused takes from its key's budget. */
 const REFUSED_WEIGHT = 1;
 
@@ -103,6 +104,7 @@ export function createService(parts: ServiceParts): Server {
 
 class Service {
   readonly #parts: ServiceParts;
+  readonly #connections = new Connections();
 
   constructor(parts: ServiceParts) {
     this.#parts = parts;
@@ -116,6 +118,7 @@ class Service {
       type: NO_TYPE,
       key: undefined,
     };
+    this.#connections.note(exchange);
     try {
       await this.#dispatch(exchange);
     } catch (error) {
@@ -267,18 +270,20 @@ class Service {
 
   /** Bytes that are not a request, or come too slowly, or are too many for headers. */
   refuseBytes(error: NodeJS.ErrnoException, socket: Socket): void {
-    if (!socket.writable || error.code === 'ECONNRESET') {
-      socket.destroy();
-      return;
-    }
     const refusal = describeClientError(error, this.#parts.settings);
-    this.#parts.metrics.countRequest(NO_TYPE, refusal.status, 0);
-    socket.end(formatRawError(refusal));
+    if (refusal === undefined) socket.destroy();
+    else this.#refuseConnection(socket, refusal);
   }
 
   refuseTunnel(socket: Socket): void {
-    const message = 'method: got "CONNECT", expected POST';
-    socket.end(formatRawError(new RequestError('method_not_allowed', message, 'method')));
+    const message = `method: got "CONNECT", expected ${INFO_METHODS}`;
+    const refusal = new RequestError('method_not_allowed', message, 'method');
+    this.#refuseConnection(socket, refusal, { Allow: INFO_METHODS });
+  }
+
+  #refuseConnection(socket: Socket, refusal: RequestError, headers: Headers = {}): void {
+    const isOwn = this.#connections.refuse(socket, refusal, headers);
+    if (isOwn) this.#parts.metrics.countRequest(NO_TYPE, refusal.status, 0);
   }
 }
 
@@ -290,10 +295,11 @@ function readMinHeight({ headers }: IncomingMessage): number {
   throw new RequestError('invalid_field', message, 'Ledger-Min-Height');
 }
 
+/** Undefined where it is not the bytes that are wrong: the connection itself is gone. */
 function describeClientError(
-  { code }: NodeJS.ErrnoException,
+  { code = '' }: NodeJS.ErrnoException,
   settings: ServiceParts['settings'],
-): RequestError {
+): RequestError | undefined {
   if (code === 'HPE_HEADER_OVERFLOW') {
     const message = `headers: longer than ${settings.headerBytesMax} bytes, the limit`;
     return new RequestError('headers_too_large', message, 'headers');
@@ -303,5 +309,10 @@ function describeClientError(
     const message = `request: not complete in time (headers ${headerTimeout} ms, all ${requestTimeout} ms)`;
     return new RequestError('request_timeout', message);
   }
-  return new RequestError('malformed_request', 'request: expected HTTP/1.1 that can be understood');
+  if (code === 'HPE_CHUNK_EXTENSIONS_OVERFLOW') {
+    const message = 'body: too much beside the data of its chunks, expected none';
+    return new RequestError('body_too_large', message, 'body');
+  }
+  if (!code.startsWith('HPE_')) return undefined;
+  return new RequestError('malformed_request', MALFORMED);
 }

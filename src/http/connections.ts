@@ -1,0 +1,67 @@
+/**
+ * What is said on a connection outside of the ordinary course of requests: to bytes that are not
+ * HTTP, that come too slowly or are too many, and to tunnels. It is the last thing said there, and
+ * comes after the responses to all requests before.
+ */
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { RequestError } from '../errors.ts';
+import { formatRawError, type Headers, sendError } from './respond.ts';
+
+/** How long a client that has been refused may go on sending until it has read why. */
+const LINGER_MS = 1_000;
+
+interface Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+}
+
+export class Connections {
+  /** Responses go out in the order of their requests: once the newest is out, all are. */
+  readonly #newest = new WeakMap<Socket, Exchange>();
+  readonly #refused = new WeakSet<Socket>();
+
+  /** Called with every request, as it begins. */
+  note(exchange: Exchange): void {
+    this.#newest.set(exchange.request.socket, exchange);
+  }
+
+  /**
+   * Refuses what came on the connection, and closes it. True where that is a response of its own,
+   * not the one to a request that has been noted.
+   */
+  refuse(socket: Socket, error: RequestError, headers: Headers = {}): boolean {
+    // Whatever else was sent is refused with what came first.
+    if (this.#refused.has(socket)) return false;
+    this.#refused.add(socket);
+    const newest = this.#newest.get(socket);
+    if (newest !== undefined && !newest.request.complete) {
+      refuseBody(newest, error, headers);
+      return false;
+    }
+    afterResponse(newest, () => endWith(socket, error, headers));
+    return true;
+  }
+}
+
+function afterResponse(exchange: Exchange | undefined, act: () => void): void {
+  if (exchange === undefined || exchange.response.writableFinished) act();
+  else exchange.response.once('close', act);
+}
+
+/** What is wrong came as a request's body. Where that was refused already, nobody waits for it. */
+function refuseBody(exchange: Exchange, error: RequestError, headers: Headers): void {
+  const { request, response } = exchange;
+  if (response.headersSent) afterResponse(exchange, () => request.socket.destroySoon());
+  else sendError(response, error, { ...headers, Connection: 'close' });
+}
+
+/** The last words: what still comes is read for a while, lest the client is cut off while it sends. */
+function endWith(socket: Socket, error: RequestError, headers: Headers): void {
+  socket.on('error', () => socket.destroy());
+  socket.end(formatRawError(error, headers));
+  socket.resume();
+  const timer = setTimeout(() => socket.destroy(), LINGER_MS);
+  socket.once('close', () => clearTimeout(timer));
+}
