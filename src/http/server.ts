@@ -94,9 +94,7 @@ export function createService(parts: ServiceParts): Server {
   );
   server.maxConnections = settings.connectionsMax;
   server.on('checkContinue', (request, response) => service.handle(request, response));
-  server.on('checkExpectation', (request, response) =>
-    service.refuseExpectation(request, response),
-  );
+  server.on('checkExpectation', (request, response) => service.handle(request, response));
   server.on('clientError', (error, socket) => service.refuseBytes(error, socket as Socket));
   server.on('connect', (_request, socket) => service.refuseTunnel(socket as Socket));
   return server;
@@ -132,10 +130,7 @@ class Service {
 
   async #dispatch(exchange: Exchange): Promise<void> {
     const { request, response } = exchange;
-    if (request.httpVersion === '1.1' && request.headers.host === undefined) {
-      const message = 'Host: got nothing, expected the header that HTTP/1.1 requires';
-      throw new RequestError('malformed_request', message, 'Host');
-    }
+    checkVersion(request);
     const route = findRoute(request.url ?? '');
     if (route === undefined) {
       throw new RequestError('not_found', 'there is no such path; expected /{key}/info');
@@ -179,8 +174,9 @@ class Service {
       throw new RequestError('unknown_key', message, 'key');
     }
     checkMediaType(request);
-    const isWaiting = request.headers.expect !== undefined;
+    const isWaiting = awaitsConsent(request);
     checkDeclaredLength(request, settings.bodyBytesMax, { isWaiting });
+    checkExpectation(request);
     if (isWaiting) response.writeContinue();
     const question = parseQuestion(parseBody(await readBody(request, settings.bodyBytesMax)));
     exchange.type = question.type;
@@ -258,14 +254,11 @@ class Service {
     const isFree = error.status === 429 || error.status >= 500;
     const headers = this.#charge(exchange, isFree ? 0 : REFUSED_WEIGHT);
     if (error.code === 'behind' && state) Object.assign(headers, ledgerHeaders(state));
-    // What is left of a body that is too large is not read: the connection cannot go on.
-    if (error.code === 'body_too_large') headers['Connection'] = 'close';
+    // What is left of a body that is too large is not read, and a client that waits for consent may
+    // or may not send its body now: the connection cannot go on.
+    const isWaiting = awaitsConsent(exchange.request) && !exchange.request.complete;
+    if (error.code === 'body_too_large' || isWaiting) headers['Connection'] = 'close';
     sendError(exchange.response, error, headers);
-  }
-
-  refuseExpectation({ headers }: IncomingMessage, response: ServerResponse): void {
-    const message = `Expect: got ${describeValue(headers.expect)}, expected 100-continue or nothing`;
-    sendError(response, new RequestError('malformed_request', message, 'Expect'));
   }
 
   /** Bytes that are not a request, or come too slowly, or are too many for headers. */
@@ -285,6 +278,28 @@ class Service {
     const isOwn = this.#connections.refuse(socket, refusal, headers);
     if (isOwn) this.#parts.metrics.countRequest(NO_TYPE, refusal.status, 0);
   }
+}
+
+/** Other versions are HTTP too, but not what we speak. */
+function checkVersion({ httpVersion, headers }: IncomingMessage): void {
+  if (httpVersion !== '1.1' && httpVersion !== '1.0') {
+    throw new RequestError('malformed_request', MALFORMED);
+  }
+  if (httpVersion === '1.1' && headers.host === undefined) {
+    const message = 'Host: got nothing, expected the header that HTTP/1.1 requires';
+    throw new RequestError('malformed_request', message, 'Host');
+  }
+}
+
+/** Whether the client asks before it sends the body; in HTTP/1.0 nobody would understand consent. */
+function awaitsConsent({ httpVersion, headers }: IncomingMessage): boolean {
+  return headers.expect !== undefined && httpVersion === '1.1';
+}
+
+function checkExpectation({ headers }: IncomingMessage): void {
+  if (headers.expect === undefined || /^100-continue$/i.test(headers.expect)) return;
+  const message = `Expect: got ${describeValue(headers.expect)}, expected 100-continue or nothing`;
+  throw new RequestError('malformed_request', message, 'Expect');
 }
 
 function readMinHeight({ headers }: IncomingMessage): number {
