@@ -93,6 +93,9 @@ export function createService(parts: ServiceParts): Server {
     (request, response) => service.handle(request, response),
   );
   server.maxConnections = settings.connectionsMax;
+  // For a client that does not read its responses: longer than any pause that is allowed.
+  const { idleTimeout, requestTimeout, minHeightWait } = settings;
+  server.timeout = Math.max(idleTimeout, requestTimeout) + minHeightWait + 2 * TIMEOUT_CHECK_MS;
   server.on('checkContinue', (request, response) => service.handle(request, response));
   server.on('checkExpectation', (request, response) => service.handle(request, response));
   server.on('clientError', (error, socket) => service.refuseBytes(error, socket as Socket));
