@@ -40,6 +40,7 @@ const SUITES: Suite[] = [
   testSuite('ledger', 120),
   testSuite('replay', 300),
   testSuite('cli', 180),
+  testSuite('http', 240),
   testSuite('crash', 240),
 ];
 

@@ -1,0 +1,127 @@
+/** `perpinfo serve`, as built, on a small data directory with keys, and requests to send to it. */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { openKeyStore } from '../../src/http/keys.ts';
+import type { Budget } from '../../src/http/limits.ts';
+import { type Outcome, type Program, simulateLines, start } from '../cli/program.ts';
+import { appendAll, NO_SNAPSHOTS } from '../replay/data-directory.ts';
+import { makeTemporaryFolder } from '../temporary-folder.ts';
+import { exchange, type RawResponse } from './raw-client.ts';
+
+/** What a test is handed, as far as it is needed here. */
+export interface Cleanup {
+  after(clean: () => Promise<void>): void;
+}
+
+export const HEIGHT = 40;
+/** One more than the service starts with, for those that wait for more. */
+const LINES = simulateLines(HEIGHT + 1, 'http');
+
+export interface PreparedData {
+  readonly folder: string;
+  /** The secret of a key without a budget. */
+  readonly key: string;
+}
+
+export interface Service extends PreparedData {
+  readonly port: number;
+  readonly program: Program;
+  /** Asks it to stop and waits for its end. */
+  stop(signal?: NodeJS.Signals): Promise<Outcome>;
+}
+
+/** A small ledger and a key to it. */
+export async function prepareData(context: Cleanup): Promise<PreparedData> {
+  const folder = await makeTemporaryFolder(context);
+  await appendAll(folder, LINES.slice(0, HEIGHT), NO_SNAPSHOTS);
+  return { folder, key: await createKey(folder) };
+}
+
+/** Appends the block after those that the data began with. */
+export async function appendNextBlock(folder: string): Promise<void> {
+  await appendAll(folder, LINES.slice(HEIGHT), NO_SNAPSHOTS);
+}
+
+export async function createKey(folder: string, budget?: Budget): Promise<string> {
+  const store = await openKeyStore(folder);
+  try {
+    return store.create({ label: 'test', budget, expiresMs: undefined }).secret;
+  } finally {
+    await store.close();
+  }
+}
+
+/** The simulated ledger is old: any age will do unless a test says otherwise. */
+const FLAGS = ['--port', '0', '--admin-port', '0', '--max-age', '0', '--log-level', 'info'];
+
+/** Starts the program and waits until it answers; it is gone when the test is. */
+export async function startService(
+  context: Cleanup,
+  flags: readonly string[] = [],
+): Promise<Service> {
+  const data = await prepareData(context);
+  const program = start(['serve', '--data', data.folder, ...FLAGS, ...flags]);
+  context.after(async () => {
+    program.child.kill('SIGKILL');
+    await program.ended;
+  });
+  await program.untilWritten('"msg":"listening"');
+  const port = Number(/"port":(\d+),"msg":"listening"/.exec(program.stdout)?.[1]);
+  await untilReady(port);
+  return {
+    ...data,
+    port,
+    program,
+    async stop(signal = 'SIGTERM') {
+      program.child.kill(signal);
+      return program.ended;
+    },
+  };
+}
+
+async function untilReady(port: number): Promise<void> {
+  const request = formatRequest({ method: 'GET', path: '/health' });
+  while ((await exchange(port, request)).body.includes('"replaying"')) await sleep(20);
+}
+
+/** A question that every ledger has an answer to. */
+export const QUESTION = JSON.stringify({ type: 'perpDeployAuctionStatus' });
+
+export interface RequestParts {
+  readonly method?: string;
+  readonly path: string;
+  readonly version?: string;
+  /** Host, Content-Type and Content-Length are added; undefined leaves one out. */
+  readonly headers?: Readonly<Record<string, string | undefined>>;
+  readonly body?: string | Buffer;
+}
+
+/** The bytes of a request. */
+export function formatRequest(parts: RequestParts): Buffer {
+  const { method = 'POST', path, version = '1.1', headers = {}, body = '' } = parts;
+  const isEmpty = method !== 'POST' && body.length === 0;
+  const all = {
+    Host: 'localhost',
+    'Content-Type': isEmpty ? undefined : 'application/json',
+    'Content-Length': isEmpty ? undefined : String(Buffer.byteLength(body)),
+    ...headers,
+  };
+  const lines = Object.entries(all)
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => `${name}: ${value}\r\n`);
+  const head = `${method} ${path} HTTP/${version}\r\n${lines.join('')}\r\n`;
+  return Buffer.concat([Buffer.from(head, 'latin1'), Buffer.from(body)]);
+}
+
+/** The bytes of an ordinary question with a key. */
+export function formatQuestion(key: string, parts: Partial<RequestParts> = {}): Buffer {
+  return formatRequest({ path: `/${key}/info`, body: QUESTION, ...parts });
+}
+
+/** Asks an ordinary question on a connection of its own. */
+export function ask(
+  { port, key }: Pick<Service, 'port' | 'key'>,
+  parts: Partial<RequestParts> = {},
+): Promise<RawResponse> {
+  return exchange(port, formatQuestion(key, parts));
+}
