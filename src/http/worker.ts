@@ -2,7 +2,7 @@
 
 import { once } from 'node:events';
 import type { Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import type { Logger } from 'pino';
 import { type Registry, register } from 'prom-client';
 import type { Settings } from '../config.ts';
@@ -53,6 +53,7 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
   });
   try {
     const server = createService({ live, keys, budgets, metrics, load, log, settings });
+    const open = trackConnections(server);
     const port = await listen(server, settings.port, settings.host);
     log.info({ host: settings.host, port }, 'listening');
     options.listening?.(port);
@@ -60,7 +61,7 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
       log.fatal({ err: error }, 'the ledger is broken: nothing is answered from here on');
     });
     if (!signal.aborted) await once(signal, 'abort');
-    await stop(server, settings.stopTimeout);
+    await stop(server, open, settings.stopTimeout);
     await following;
   } finally {
     load.close();
@@ -81,10 +82,22 @@ async function listen(server: Server, port: number, host: string): Promise<numbe
   return (server.address() as AddressInfo).port;
 }
 
+/** The connections that are open, kept up to date. */
+function trackConnections(server: Server): ReadonlySet<Socket> {
+  const open = new Set<Socket>();
+  server.on('connection', (socket: Socket) => {
+    open.add(socket);
+    socket.once('close', () => open.delete(socket));
+  });
+  return open;
+}
+
 /** Takes no more connections, closes each once it is idle, and the rest when time is up. */
-async function stop(server: Server, timeoutMs: number): Promise<void> {
+async function stop(server: Server, open: ReadonlySet<Socket>, timeoutMs: number): Promise<void> {
   const closed = once(server, 'close');
   server.close();
+  // Node takes a connection for busy on which nothing was sent yet.
+  for (const socket of open) if (socket.bytesRead === 0) socket.destroy();
   const idle = setInterval(() => server.closeIdleConnections(), CLOSE_IDLE_MS);
   const late = setTimeout(() => server.closeAllConnections(), timeoutMs);
   await closed;
