@@ -32,7 +32,11 @@ export class Program {
   stdout = '';
   stderr = '';
 
-  constructor(command: readonly string[], variables: Record<string, string> = {}) {
+  constructor(
+    command: readonly string[],
+    variables: Record<string, string> = {},
+    runMsMax = RUN_MS_MAX,
+  ) {
     const [file, ...args] = command;
     this.child = spawn(file, args, { env: { ...foreignVariables(), ...variables } });
     this.child.stdout.setEncoding('utf8').on('data', (text: string) => {
@@ -43,11 +47,11 @@ export class Program {
     });
     // A program that stops reading early is judged by what it says, not by our broken pipe.
     this.child.stdin.on('error', () => undefined);
-    this.ended = this.#waitForEnd();
+    this.ended = this.#waitForEnd(runMsMax);
   }
 
-  #waitForEnd(): Promise<Outcome> {
-    const timer = setTimeout(() => this.child.kill('SIGKILL'), RUN_MS_MAX);
+  #waitForEnd(runMsMax: number): Promise<Outcome> {
+    const timer = setTimeout(() => this.child.kill('SIGKILL'), runMsMax);
     return new Promise((resolve, reject) => {
       this.child.on('error', reject);
       this.child.on('close', (code, signal) => {
@@ -87,8 +91,12 @@ function foreignVariables(): NodeJS.ProcessEnv {
   return Object.fromEntries(entries);
 }
 
-export function start(args: readonly string[], variables?: Record<string, string>): Program {
-  return new Program([process.execPath, MAIN, ...args], variables);
+export function start(
+  args: readonly string[],
+  variables?: Record<string, string>,
+  runMsMax?: number,
+): Program {
+  return new Program([process.execPath, MAIN, ...args], variables, runMsMax);
 }
 
 export function run(args: readonly string[], options: RunOptions = {}): Promise<Outcome> {

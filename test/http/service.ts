@@ -54,13 +54,16 @@ export async function createKey(folder: string, budget?: Budget): Promise<string
 /** The simulated ledger is old: any age will do unless a test says otherwise. */
 const FLAGS = ['--port', '0', '--admin-port', '0', '--max-age', '0', '--log-level', 'info'];
 
+/** A service runs for as long as its tests take. */
+const RUN_MS_MAX = 200_000;
+
 /** Starts the program and waits until it answers; it is gone when the test is. */
 export async function startService(
   context: Cleanup,
   flags: readonly string[] = [],
 ): Promise<Service> {
   const data = await prepareData(context);
-  const program = start(['serve', '--data', data.folder, ...FLAGS, ...flags]);
+  const program = start(['serve', '--data', data.folder, ...FLAGS, ...flags], {}, RUN_MS_MAX);
   context.after(async () => {
     program.child.kill('SIGKILL');
     await program.ended;
