@@ -267,7 +267,8 @@ class Service {
   /** Bytes that are not a request, or come too slowly, or are too many for headers. */
   refuseBytes(error: NodeJS.ErrnoException, socket: Socket): void {
     const refusal = describeClientError(error, this.#parts.settings);
-    if (refusal === undefined) socket.destroy();
+    // To a client that never sent anything there is nothing to respond.
+    if (refusal === undefined || socket.bytesRead === 0) socket.destroy();
     else this.#refuseConnection(socket, refusal);
   }
 
