@@ -1,14 +1,13 @@
 /** Thousands of bad requests: each is refused in our own words, and none leaves a trace. */
 
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { REQUEST_ERRORS } from '../../src/errors.ts';
 import { SEED, SEED_NOTE } from '../twin/seed.ts';
 import { badRequest } from './bad-requests.ts';
 import { connect, type RawResponse } from './raw-client.ts';
-import { ask, type Service, startService } from './service.ts';
+import { ask, readRssMib, type Service, startService } from './service.ts';
 
 /** Enough for the heap to have grown to what such requests need at a time. */
 const WARM_UP_COUNT = 2500;
@@ -25,17 +24,11 @@ const GIVEN = [
   ...['invalid_address', 'unknown_type', 'headers_too_large'],
 ];
 
-/** Memory of the process itself, without files that it has mapped. */
-function readRssMib(pid: number | undefined): number {
-  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-  return Number(/^RssAnon:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024;
-}
-
 /** Memory once it is back within the limit, or as it is when time is up; ordinary work goes on. */
 async function settledRssMib(service: Service, limit: number): Promise<number> {
   const untilMs = performance.now() + SETTLE_MS_MAX;
   for (;;) {
-    const rss = readRssMib(service.program.child.pid);
+    const rss = readRssMib(service.program);
     if (rss < limit || performance.now() > untilMs) return rss;
     assert.equal((await ask(service)).status, 200);
   }
@@ -94,7 +87,7 @@ test(`five thousand bad requests are refused, and memory comes back ${SEED_NOTE}
   const numRuns = WARM_UP_COUNT + REQUEST_COUNT;
   const requests = fc.sample(badRequest(service.key), { seed: SEED, numRuns });
   await sendAll(service, requests.slice(0, WARM_UP_COUNT));
-  const before = readRssMib(service.program.child.pid);
+  const before = readRssMib(service.program);
   await sendAll(service, requests.slice(WARM_UP_COUNT));
   const grown = (await settledRssMib(service, before + RSS_MIB_TOLERANCE)) - before;
   t.diagnostic(`memory: ${before.toFixed(1)} MiB, ${grown.toFixed(1)} MiB more after all`);

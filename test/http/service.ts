@@ -1,5 +1,6 @@
 /** `perpinfo serve`, as built, on a small data directory with keys, and requests to send to it. */
 
+import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openKeyStore } from '../../src/http/keys.ts';
 import type { Budget } from '../../src/http/limits.ts';
@@ -85,6 +86,12 @@ export async function startService(
 async function untilReady(port: number): Promise<void> {
   const request = formatRequest({ method: 'GET', path: '/health' });
   while ((await exchange(port, request)).body.includes('"replaying"')) await sleep(20);
+}
+
+/** Memory of the process itself, in MiB, without files that it has mapped. */
+export function readRssMib({ child }: Program): number {
+  const status = readFileSync(`/proc/${child.pid}/status`, 'utf8');
+  return Number(/^RssAnon:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024;
 }
 
 /** A question that every ledger has an answer to. */

@@ -1,0 +1,218 @@
+/** Clients that are slow, silent or too many are cut off, while an ordinary one is served throughout. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { connect, type RawClient } from './raw-client.ts';
+import { formatQuestion, QUESTION, readRssMib, type Service, startService } from './service.ts';
+
+const HEADER_TIMEOUT_MS = 1000;
+const REQUEST_TIMEOUT_MS = 2000;
+const LIMITS = [
+  ...['--header-timeout', String(HEADER_TIMEOUT_MS)],
+  ...['--request-timeout', String(REQUEST_TIMEOUT_MS)],
+  ...['--idle-timeout', '1000', '--min-height-wait', '0'],
+  // How long an ordinary client waits is measured here, whatever else the machine has to do.
+  ...['--overload-delay', '60000'],
+];
+/** A limit is looked at now and then, and the machine may be busy. */
+const CUT_OFF_MS_MAX = REQUEST_TIMEOUT_MS + 4000;
+const DRIP_MS = 200;
+const ANSWER_MS_MAX = 2000;
+
+/** Sends the bytes one by one, for as long as the connection lasts. */
+async function drip(client: RawClient, bytes: Buffer): Promise<void> {
+  for (const byte of bytes) {
+    if (client.socket.destroyed) return;
+    client.send(Buffer.of(byte));
+    await sleep(DRIP_MS);
+  }
+}
+
+/** Whoever sent part of a request is told why the connection ends. */
+async function untilTimedOut(client: RawClient): Promise<void> {
+  const response = await client.response();
+  assert.equal(response.status, 408);
+  assert.equal(JSON.parse(response.body).error, 'request_timeout');
+  assert.equal(response.headers.get('access-control-allow-origin'), '*');
+  await client.closed;
+  assert.equal(client.left, '');
+}
+
+const SLOW_CLIENTS: Record<string, (client: RawClient, question: Buffer) => Promise<void>> = {
+  async 'headers that come byte by byte'(client, question) {
+    const dripping = drip(client, question);
+    await untilTimedOut(client);
+    await dripping;
+  },
+  async 'headers that are never finished'(client, question) {
+    client.send(question.subarray(0, 50));
+    await untilTimedOut(client);
+  },
+  async 'a body that comes byte by byte'(client, question) {
+    client.send(question.subarray(0, -20));
+    const dripping = drip(client, question.subarray(-20));
+    await untilTimedOut(client);
+    await dripping;
+  },
+  async 'a body that is never finished'(client, question) {
+    client.send(question.subarray(0, -1));
+    await untilTimedOut(client);
+  },
+  async 'a body that is never finished, of a request that was refused'(client, question) {
+    client.send(
+      question
+        .subarray(0, -1)
+        .toString()
+        .replace(/\/[^/]+/, '/nobody'),
+    );
+    assert.equal((await client.response()).status, 401);
+    await client.closed;
+    assert.equal(client.left, '');
+  },
+  async 'a second request that is never finished'(client, question) {
+    client.send(Buffer.concat([question, question.subarray(0, 50)]));
+    assert.equal((await client.response()).status, 200);
+    await untilTimedOut(client);
+  },
+  async 'a connection on which nothing is sent'(client) {
+    await client.closed;
+    assert.equal(client.left, '');
+  },
+  async 'a connection on which nothing more is sent'(client, question) {
+    client.send(question);
+    assert.equal((await client.response()).status, 200);
+    await client.closed;
+    assert.equal(client.left, '');
+  },
+};
+
+/** Asks over and over, on one connection and on new ones, until told to stop. */
+async function askThroughout({ port, key }: Service, isOver: () => boolean): Promise<number> {
+  const question = formatQuestion(key);
+  const kept = await connect(port);
+  let count = 0;
+  for (; !isOver(); count++) {
+    const fresh = await connect(port);
+    for (const client of [kept, fresh]) {
+      const startedMs = performance.now();
+      client.send(question);
+      assert.equal((await client.response()).status, 200);
+      assert.ok(performance.now() - startedMs < ANSWER_MS_MAX, 'an ordinary client has to wait');
+    }
+    fresh.close();
+    await sleep(50);
+  }
+  kept.close();
+  return count;
+}
+
+/** Fails where it takes longer than the limits allow. */
+async function isWithin(work: Promise<void>, name: string): Promise<void> {
+  const startedMs = performance.now();
+  await work;
+  const tookMs = performance.now() - startedMs;
+  assert.ok(tookMs < CUT_OFF_MS_MAX, `${name}: cut off after ${tookMs} ms`);
+}
+
+async function untilClosed(clients: readonly RawClient[]): Promise<void> {
+  for (const { closed } of clients) await closed;
+}
+
+test('slow and silent clients are cut off, others are served throughout', async (t) => {
+  const service = await startService(t, LIMITS);
+  const question = formatQuestion(service.key);
+  let isOver = false;
+  const asking = askThroughout(service, () => isOver);
+  const work = Object.entries(SLOW_CLIENTS).map(async ([name, act]) => {
+    const client = await connect(service.port);
+    await isWithin(act(client, question), name);
+  });
+  try {
+    await Promise.all(work);
+  } finally {
+    isOver = true;
+  }
+  assert.ok((await asking) > 10);
+});
+
+test('a client that asks and asks but never reads is cut off', { timeout: 60_000 }, async (t) => {
+  const { port, key } = await startService(t, LIMITS);
+  const client = await connect(port);
+  client.socket.pause();
+  const many = Buffer.concat(Array.from({ length: 2000 }, () => formatQuestion(key)));
+  // At some point nobody takes any more: the service has stopped reading, and waits for us.
+  while (!client.socket.destroyed) {
+    if (client.socket.writableLength === 0) client.send(many);
+    await sleep(100);
+  }
+});
+
+const IDLE_COUNT = 2000;
+
+test('two thousand idle connections are closed, others are served throughout', async (t) => {
+  const service = await startService(t, LIMITS);
+  let isOver = false;
+  const asking = askThroughout(service, () => isOver);
+  const idle: RawClient[] = [];
+  while (idle.length < IDLE_COUNT) {
+    const batch = Array.from({ length: 100 }, () => connect(service.port));
+    idle.push(...(await Promise.all(batch)));
+  }
+  await isWithin(untilClosed(idle), 'idle');
+  isOver = true;
+  assert.ok((await asking) > 5);
+});
+
+const CONNECTIONS_MAX = 20;
+
+test('connections over the limit are closed at once, and there is room again later', async (t) => {
+  const service = await startService(t, [
+    ...LIMITS,
+    ...['--connections-max', String(CONNECTIONS_MAX)],
+  ]);
+  const question = formatQuestion(service.key);
+  const ordinary = await connect(service.port);
+  const clients = await Promise.all(Array.from({ length: 60 }, () => connect(service.port)));
+  await sleep(300);
+  const open = clients.filter(({ socket }) => !socket.destroyed);
+  assert.equal(open.length, CONNECTIONS_MAX - 1);
+  ordinary.send(question);
+  assert.equal((await ordinary.response()).status, 200);
+  await isWithin(untilClosed([ordinary, ...clients]), 'over the limit');
+  const later = await connect(service.port);
+  later.send(question);
+  assert.equal((await later.response()).status, 200);
+  later.close();
+});
+
+const CHUNK_COUNT = 30_000;
+const HALF_SENT_COUNT = 20;
+
+test('bodies that are half sent in tiny chunks hold little more than their bytes', async (t) => {
+  const service = await startService(t);
+  const headers = { 'Transfer-Encoding': 'chunked', 'Content-Length': undefined };
+  const body = '1\r\n \r\n'.repeat(CHUNK_COUNT);
+  const halfSent = formatQuestion(service.key, { headers, body });
+  const before = readRssMib(service.program);
+  const clients = await Promise.all(
+    Array.from({ length: HALF_SENT_COUNT }, () => connect(service.port)),
+  );
+  for (const client of clients) client.send(halfSent);
+  await untilTaken(clients);
+  const grown = readRssMib(service.program) - before;
+  t.diagnostic(`${grown.toFixed(1)} MiB for ${HALF_SENT_COUNT} bodies of ${CHUNK_COUNT} bytes`);
+  assert.ok(grown < 64, `${grown.toFixed(1)} MiB`);
+  for (const client of clients)
+    client.send(`${QUESTION.length.toString(16)}\r\n${QUESTION}\r\n0\r\n\r\n`);
+  for (const client of clients) {
+    assert.equal((await client.response()).status, 200);
+    client.close();
+  }
+});
+
+/** Waits until the kernel has taken all that was sent, and the service has had time to read it. */
+async function untilTaken(clients: readonly RawClient[]): Promise<void> {
+  while (clients.some(({ socket }) => socket.writableLength > 0)) await sleep(10);
+  await sleep(1000);
+}
