@@ -1,11 +1,17 @@
 /** The data that the benchmarks run on: the simulator's, from a fixed seed. */
 
 import { formatAddress } from '../src/address.ts';
+import { Committer } from '../src/feed/committer.ts';
 import { createSimulator } from '../src/feed/simulator/simulator.ts';
+import { openEmbeddedLedgerWriter } from '../src/ledger/embedded.ts';
+import { CHAIN_START } from '../src/ledger/ledger.ts';
+import { SnapshotFolder } from '../src/ledger/snapshots.ts';
+import { Replica } from '../src/replica.ts';
 import { FIRST_ACCOUNT } from '../src/state/addresses.ts';
-import type { StateView } from '../src/state/state.ts';
+import { createState, type StateView } from '../src/state/state.ts';
 
 const SEED = 'bench';
+const GATHERED_BYTES_MAX = 8 << 20;
 
 /** The lines that set up an exchange of so many accounts, each with so many open positions. */
 export function* setUpLines(accounts: number, positionsPerAccount: number): Generator<string> {
@@ -19,8 +25,29 @@ export function tradingLines(accounts: number, blocks: number): string[] {
   return Array.from({ length: blocks }, () => simulator.next());
 }
 
+/** A ledger of such an exchange in the folder, with a snapshot of its head. */
+export async function buildLedger(
+  directory: string,
+  accounts: number,
+  positionsPerAccount: number,
+): Promise<{ state: StateView; bytes: number }> {
+  const ledger = await openEmbeddedLedgerWriter(directory);
+  const replica = new Replica(createState(), CHAIN_START);
+  const committer = new Committer(ledger, () => undefined);
+  let bytes = 0;
+  for (const line of setUpLines(accounts, positionsPerAccount)) {
+    bytes += line.length;
+    committer.gather(replica.extend(Buffer.from(line)));
+    if (committer.gatheredBytes > GATHERED_BYTES_MAX) await committer.settle();
+  }
+  await committer.settle();
+  await new SnapshotFolder(directory).save(replica.state, replica.point.hash);
+  await ledger.close();
+  return { state: replica.state, bytes };
+}
+
 /** The users that have an account, in order of appearance. */
-function usersOf(state: StateView): string[] {
+export function usersOf(state: StateView): string[] {
   const users: string[] = [];
   for (let row = 1; row < state.addresses.table.rowCount; row++) {
     if (state.addresses.table.get(row, FIRST_ACCOUNT) !== 0)

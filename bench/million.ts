@@ -14,35 +14,21 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { parseBlock } from '../src/event.ts';
-import { Committer } from '../src/feed/committer.ts';
 import { answerQuestion } from '../src/info/registry.ts';
-import { openEmbeddedLedger, openEmbeddedLedgerWriter } from '../src/ledger/embedded.ts';
-import { CHAIN_START } from '../src/ledger/ledger.ts';
+import { openEmbeddedLedger } from '../src/ledger/embedded.ts';
 import { SnapshotFolder } from '../src/ledger/snapshots.ts';
-import { Replica, restoreReplica, stateDigest } from '../src/replica.ts';
+import { restoreReplica, stateDigest } from '../src/replica.ts';
 import { applyBlock, createState, type StateView } from '../src/state/state.ts';
-import { randomQuestions, setUpLines } from './dataset.ts';
+import { buildLedger, randomQuestions, setUpLines } from './dataset.ts';
 import { compare } from './measure.ts';
 
 const POSITIONS_PER_ACCOUNT = 3;
 const SMALL_ACCOUNTS = 1000;
 const QUESTIONS = 50_000;
-const GATHERED_BYTES_MAX = 8 << 20;
 
 async function build(directory: string, accounts: number) {
-  const ledger = await openEmbeddedLedgerWriter(directory);
-  const replica = new Replica(createState(), CHAIN_START);
-  const committer = new Committer(ledger, () => undefined);
-  let bytes = 0;
-  for (const line of setUpLines(accounts, POSITIONS_PER_ACCOUNT)) {
-    bytes += line.length;
-    committer.gather(replica.extend(Buffer.from(line)));
-    if (committer.gatheredBytes > GATHERED_BYTES_MAX) await committer.settle();
-  }
-  await committer.settle();
-  await new SnapshotFolder(directory).save(replica.state, replica.point.hash);
-  await ledger.close();
-  return { height: replica.point.height, bytes };
+  const { state, bytes } = await buildLedger(directory, accounts, POSITIONS_PER_ACCOUNT);
+  return { height: state.height, bytes };
 }
 
 /** Restores the state and tells how long it took, and how much memory it holds. */

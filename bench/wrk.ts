@@ -1,0 +1,83 @@
+/** Load from wrk: one thread, kept-alive connections, a random user in every request. */
+
+import { spawnSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+
+const CONNECTIONS = 64;
+
+/** What one round measured. */
+export interface Round {
+  readonly requestsPerSecond: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+}
+
+/** What the script reports when a round is over; latencies in microseconds. */
+interface Report {
+  readonly requests: number;
+  readonly microseconds: number;
+  readonly p50: number;
+  readonly p99: number;
+  readonly failures: number;
+}
+
+/** All requests are laid out before the first one is sent, so that wrk has little to do in between. */
+const SCRIPT = `
+local requests = {}
+
+function init(args)
+  local path, users = args[1], args[2]
+  local headers = { ["Content-Type"] = "application/json" }
+  for user in io.lines(users) do
+    local body = '{"type":"clearinghouseState","user":"' .. user .. '"}'
+    requests[#requests + 1] = wrk.format("POST", path, headers, body)
+  end
+  math.randomseed(os.time())
+end
+
+function request()
+  return requests[math.random(#requests)]
+end
+
+function done(summary, latency)
+  local errors = summary.errors
+  local failures = errors.connect + errors.read + errors.write + errors.status + errors.timeout
+  io.write(string.format(
+    '\\n{"requests":%d,"microseconds":%d,"p50":%d,"p99":%d,"failures":%d}\\n',
+    summary.requests, summary.duration, latency:percentile(50), latency:percentile(99), failures))
+end
+`;
+
+export class Wrk {
+  readonly #script: string;
+  readonly #users: string;
+  readonly #path: string;
+
+  /** Writes the script and the users into the folder; the path is what all requests ask for. */
+  constructor(folder: string, users: readonly string[], requestPath: string) {
+    this.#script = path.join(folder, 'load.lua');
+    this.#users = path.join(folder, 'users.txt');
+    this.#path = requestPath;
+    writeFileSync(this.#script, SCRIPT);
+    writeFileSync(this.#users, `${users.join('\n')}\n`);
+  }
+
+  /** Loads a port of this machine for so long. An answer that is not a 2xx fails the run. */
+  load(port: number, seconds: number): Round {
+    const options = ['-t1', `-c${CONNECTIONS}`, `-d${seconds}s`, '-s', this.#script];
+    const target = [`http://127.0.0.1:${port}`, '--', this.#path, this.#users];
+    const { status, stdout } = spawnSync('wrk', [...options, ...target], {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    if (status !== 0) throw new Error(`wrk ended with ${status}`);
+    const report: Report = JSON.parse(stdout.trim().split('\n').at(-1) ?? '');
+    if (report.failures > 0) throw new Error(`${report.failures} requests failed:\n${stdout}`);
+    return {
+      requestsPerSecond: (report.requests / report.microseconds) * 1e6,
+      p50Ms: report.p50 / 1000,
+      p99Ms: report.p99 / 1000,
+    };
+  }
+}
