@@ -27,6 +27,21 @@ const RETRY_HEADER: Json = {
   'Retry-After': header('seconds after which the request may be tried again'),
 };
 
+const ALLOW_HEADER: Json = {
+  Allow: header('the methods that the path takes', { type: 'string' }),
+};
+
+/** The headers that the responses of a status may carry, beside those that all have. */
+const ERROR_HEADERS: Readonly<Record<number, Json>> = {
+  400: BUDGET_HEADERS,
+  405: ALLOW_HEADER,
+  413: BUDGET_HEADERS,
+  415: BUDGET_HEADERS,
+  422: BUDGET_HEADERS,
+  429: { ...RETRY_HEADER, ...BUDGET_HEADERS },
+  503: { ...RETRY_HEADER, ...LEDGER_HEADERS, ...BUDGET_HEADERS },
+};
+
 function questionSchema({ type, summary, fields }: RequestType): Json {
   const entries = Object.entries(fields);
   const properties = entries.map(([name, { description, schema }]) => [
@@ -51,7 +66,7 @@ function errorResponse(status: number): Json {
   ]);
   return {
     description: codes.map((code) => `${code}: ${REQUEST_ERRORS[code].meaning}`).join('; '),
-    headers: status === 429 || status === 503 ? RETRY_HEADER : {},
+    headers: ERROR_HEADERS[status] ?? {},
     content: {
       'application/json': {
         schema: { $ref: '#/components/schemas/Error' },
@@ -156,8 +171,16 @@ function createDescription(): Json {
           operationId: 'health',
           summary: 'Whether answers are caught up with the ledger and fresh.',
           responses: {
-            200: { description: 'caught up and fresh', content: healthContent },
-            503: { description: 'not so; status and message say why', content: healthContent },
+            200: {
+              description: 'caught up and fresh',
+              headers: LEDGER_HEADERS,
+              content: healthContent,
+            },
+            503: {
+              description: 'not so; status and message say why',
+              headers: { ...LEDGER_HEADERS, ...RETRY_HEADER },
+              content: healthContent,
+            },
           },
         },
       },
