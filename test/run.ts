@@ -36,7 +36,7 @@ const SUITES: Suite[] = [
   testSuite('info', 60),
   testSuite('twin', 300),
   testSuite('feed', 120),
-  testSuite('docs', 60),
+  testSuite('docs', 120),
   testSuite('ledger', 120),
   testSuite('replay', 300),
   testSuite('cli', 180),

@@ -1,0 +1,142 @@
+/** The service in this process, on a small simulated exchange that grows when it is told to. */
+
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { pino } from 'pino';
+import { Registry } from 'prom-client';
+import { readSettings } from '../../src/config.ts';
+import { Committer } from '../../src/feed/committer.ts';
+import { createSimulator, type Simulator } from '../../src/feed/simulator/simulator.ts';
+import { openKeyStore } from '../../src/http/keys.ts';
+import { type Budget, Budgets } from '../../src/http/limits.ts';
+import { runWorker, WORKER_SETTINGS } from '../../src/http/worker.ts';
+import { openEmbeddedLedgerWriter } from '../../src/ledger/embedded.ts';
+import { CHAIN_START, type LedgerWriter } from '../../src/ledger/ledger.ts';
+import { Replica } from '../../src/replica.ts';
+import { createState, type StateView } from '../../src/state/state.ts';
+
+const ACCOUNTS = 25;
+/** Short, so that a few hundred blocks see one start and end. */
+const AUCTION_DURATION_SECONDS = 900;
+const BLOCKS_MAX = 2000;
+
+export interface Reply {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+}
+
+export class LiveService {
+  readonly #folder: string;
+  readonly #ledger: LedgerWriter;
+  readonly #simulator: Simulator;
+  readonly #replica = new Replica(createState(), CHAIN_START);
+  readonly #stop = new AbortController();
+  #stopped: Promise<void> = Promise.resolve();
+  #port = 0;
+
+  private constructor(folder: string, ledger: LedgerWriter) {
+    this.#folder = folder;
+    this.#ledger = ledger;
+    this.#simulator = createSimulator({
+      seed: 'docs',
+      accounts: ACCOUNTS,
+      auctionDurationSeconds: AUCTION_DURATION_SECONDS,
+    });
+  }
+
+  /** A service on a ledger without a block, in a folder of its own. */
+  static async start(): Promise<LiveService> {
+    const folder = mkdtempSync(path.join(tmpdir(), 'perpinfo-docs-'));
+    const service = new LiveService(folder, await openEmbeddedLedgerWriter(folder));
+    await service.#serve();
+    return service;
+  }
+
+  async #serve(): Promise<void> {
+    const flags = {
+      data: this.#folder,
+      port: '0',
+      'max-age': '0',
+      'min-height-wait': '2000',
+      // The test works in the same process, and keeps the service waiting meanwhile.
+      'overload-delay': '60000',
+    };
+    this.#port = await new Promise((resolve, reject) => {
+      this.#stopped = runWorker({
+        settings: readSettings(WORKER_SETTINGS, new Map(Object.entries(flags)), {}),
+        log: pino({ level: 'silent' }),
+        signal: this.#stop.signal,
+        budgets: new Budgets(),
+        registry: new Registry(),
+        listening: resolve,
+      });
+      this.#stopped.catch(reject);
+    });
+  }
+
+  /** What the service will answer from once it has followed. */
+  get state(): StateView {
+    return this.#replica.state;
+  }
+
+  /** Adds blocks until the state is as wanted. */
+  async growUntil(isReached: (state: StateView) => boolean): Promise<void> {
+    const committer = new Committer(this.#ledger, () => undefined);
+    for (let count = 0; !isReached(this.state); count++) {
+      if (count === BLOCKS_MAX) throw new Error(`not reached in ${BLOCKS_MAX} blocks`);
+      committer.gather(this.#replica.extend(Buffer.from(this.#simulator.next())));
+    }
+    await committer.settle();
+  }
+
+  async createKey(budget?: Budget): Promise<string> {
+    const store = await openKeyStore(this.#folder);
+    const { secret } = store.create({ label: 'docs', budget, expiresMs: undefined });
+    await store.close();
+    return secret;
+  }
+
+  async fetch(target: string, options: RequestInit = {}): Promise<Reply> {
+    const response = await fetch(`http://127.0.0.1:${this.#port}${target}`, options);
+    return { status: response.status, headers: response.headers, text: await response.text() };
+  }
+
+  /** Asks with a key, from the height that the ledger has by now. */
+  ask(key: string, question: unknown, headers: Record<string, string> = {}): Promise<Reply> {
+    return this.fetch(`/${key}/info`, {
+      method: 'POST',
+      headers: {
+        'Content-Type': 'application/json',
+        'Ledger-Min-Height': String(this.state.height),
+        ...headers,
+      },
+      body: typeof question === 'string' ? question : JSON.stringify(question),
+    });
+  }
+
+  /** Sends bytes that no HTTP client would send, and reads until the service closes. */
+  async sendRaw(bytes: string): Promise<Reply> {
+    const socket = connect(this.#port, '127.0.0.1').setEncoding('latin1');
+    let received = '';
+    socket.on('data', (text) => {
+      received += text;
+    });
+    socket.write(bytes);
+    await once(socket, 'close');
+    const [head, text] = received.split('\r\n\r\n');
+    const [statusLine, ...lines] = head.split('\r\n');
+    const headers = new Headers(lines.map((line) => line.split(': ') as [string, string]));
+    return { status: Number(statusLine.split(' ')[1]), headers, text };
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort();
+    await this.#stopped;
+    await this.#ledger.close();
+    rmSync(this.#folder, { recursive: true });
+  }
+}
