@@ -78,6 +78,10 @@ export class LiveService {
     });
   }
 
+  get port(): number {
+    return this.#port;
+  }
+
   /** What the service will answer from once it has followed. */
   get state(): StateView {
     return this.#replica.state;

@@ -1,0 +1,218 @@
+/** The files for containers and dashboards, checked without a container: what they name exists. */
+
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { test } from 'node:test';
+import { AggregatorRegistry, Registry } from 'prom-client';
+import { append } from '../../src/cli/append.ts';
+import type { Command } from '../../src/cli/command.ts';
+import { demo } from '../../src/cli/demo.ts';
+import { keysCreate } from '../../src/cli/keys.ts';
+import { serve } from '../../src/cli/serve.ts';
+import { environmentVariable, readSettings, SETTINGS, splitArguments } from '../../src/config.ts';
+import { Metrics, NO_TYPE } from '../../src/http/metrics.ts';
+import { PROJECT } from '../paths.ts';
+import { LiveService } from './live-service.ts';
+
+function readLines(name: string): string[] {
+  return readFileSync(path.join(PROJECT, name), 'utf8').split('\n');
+}
+
+/** An instruction of the Dockerfile and what follows it, continued lines joined. */
+interface Instruction {
+  readonly name: string;
+  readonly words: readonly string[];
+}
+
+function readInstructions(): Instruction[] {
+  const text = readFileSync(path.join(PROJECT, 'Dockerfile'), 'utf8').replaceAll(/\\\n\s*/g, '');
+  const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  return lines.map((line) => {
+    const [name, ...words] = line.split(' ');
+    return { name, words };
+  });
+}
+
+const INSTRUCTIONS = readInstructions();
+/** Those of the image that is run: what was built before is left behind. */
+const FINAL = INSTRUCTIONS.slice(INSTRUCTIONS.findLastIndex(({ name }) => name === 'FROM'));
+
+function instructionsNamed(name: string, from = FINAL): (readonly string[])[] {
+  return from.filter((instruction) => instruction.name === name).map(({ words }) => words);
+}
+
+/** The words of an instruction in its JSON form: CMD ["serve"]. */
+function readArray(words: readonly string[]): string[] {
+  return JSON.parse(words.join(' '));
+}
+
+function imageEnvironment(): Record<string, string> {
+  const pairs = instructionsNamed('ENV').flat();
+  return Object.fromEntries(pairs.map((pair) => pair.split('=')));
+}
+
+test('what the Dockerfile copies is in the project, and not kept from it', () => {
+  const ignored = readLines('.dockerignore');
+  const copies = instructionsNamed('COPY', INSTRUCTIONS);
+  const copied = copies
+    .filter(([first]) => !first.startsWith('--from='))
+    .map((c) => c.slice(0, -1));
+  assert.ok(copied.flat().includes('src'));
+  for (const name of copied.flat()) {
+    assert.ok(existsSync(path.join(PROJECT, name)), name);
+    assert.ok(!ignored.includes(name), `${name} is in .dockerignore`);
+  }
+});
+
+test('the image runs the program as a user that is not root, on a small Node 24', () => {
+  const { bin } = JSON.parse(readFileSync(path.join(PROJECT, 'package.json'), 'utf8'));
+  assert.deepEqual(instructionsNamed('FROM'), [['node:24-slim']]);
+  assert.deepEqual(instructionsNamed('USER'), [['node']]);
+  const lastChange = FINAL.findLastIndex(({ name }) => name === 'RUN' || name === 'COPY');
+  assert.ok(FINAL.findIndex(({ name }) => name === 'USER') > lastChange);
+  assert.deepEqual(readArray(instructionsNamed('ENTRYPOINT')[0]), ['node', bin.perpinfo]);
+});
+
+test("the image's settings and ports are those of the service", () => {
+  const { NODE_ENV, ...variables } = imageEnvironment();
+  assert.equal(NODE_ENV, 'production');
+  const known = serve.settings.map((name) => environmentVariable(SETTINGS[name]));
+  for (const variable of Object.keys(variables)) assert.ok(known.includes(variable), variable);
+  assert.deepEqual(readArray(instructionsNamed('CMD')[0]), [serve.name]);
+  const { port, adminPort, data } = readSettings(serve.settings, new Map(), variables);
+  assert.deepEqual(instructionsNamed('EXPOSE'), [[`${port}`, `${adminPort}`]]);
+  assert.deepEqual(instructionsNamed('VOLUME'), [[data]]);
+  assert.ok(healthCheck()[2].includes(`PERPINFO_PORT ?? ${port})`));
+});
+
+/** The command of the health check: node -e SCRIPT. */
+function healthCheck(): string[] {
+  const [words] = instructionsNamed('HEALTHCHECK');
+  return readArray(words.slice(words.indexOf('CMD') + 1));
+}
+
+async function runHealthCheck(port: number): Promise<number | null> {
+  const [, ...args] = healthCheck();
+  const environment = { ...process.env, PERPINFO_PORT: String(port) };
+  const [code] = await once(spawn(process.execPath, args, { env: environment }), 'exit');
+  return code;
+}
+
+test("the image's health check passes while the service is healthy, and fails when it is gone", async () => {
+  const service = await LiveService.start();
+  try {
+    assert.equal(await runHealthCheck(service.port), 0);
+  } finally {
+    await service.close();
+  }
+  assert.equal(await runHealthCheck(service.port), 1);
+});
+
+const COMPOSE = readLines('compose.yaml');
+const COMMANDS: readonly Command[] = [serve, demo, append, keysCreate];
+
+/** Reads a command line as the program does in the image; throws on what does not exist. */
+function readCommandLine(line: string) {
+  const command = COMMANDS.find(({ name }) => line === name || line.startsWith(`${name} `));
+  assert.ok(command, line);
+  const words = line.slice(command.name.length).split(' ').filter(Boolean);
+  return readSettings(command.settings, splitArguments(words).flags, imageEnvironment());
+}
+
+/** The block of lines below a key, which is given with its indentation. */
+function linesBelow(key: string): string[] {
+  const start = COMPOSE.indexOf(`${key}:`);
+  assert.notEqual(start, -1, key);
+  const depth = key.search(/\S/);
+  const rest = COMPOSE.slice(start + 1).filter((line) => line.trim() !== '');
+  const end = rest.findIndex((line) => line.search(/\S/) <= depth);
+  return rest.slice(0, end === -1 ? rest.length : end);
+}
+
+function namesBelow(key: string): string[] {
+  return linesBelow(key).flatMap((line) => /^ {2}(\w+):$/.exec(line)?.[1] ?? []);
+}
+
+test('compose.yaml is made of keys and items, each at most one step deeper than the last', () => {
+  let depth = 0;
+  for (const line of COMPOSE.filter((text) => !/^ *(#|$)/.test(text))) {
+    assert.match(line, /^(?: {2})*(?:- \S.*|\w+:(?: \S.*)?)$/);
+    const spaces = line.search(/\S/);
+    assert.ok(spaces <= depth + 2, line);
+    depth = spaces;
+  }
+});
+
+test('compose.yaml runs commands that exist with settings that exist', () => {
+  const commands = COMPOSE.flatMap((line) => /^ +command: (.*)$/.exec(line)?.[1] ?? []);
+  assert.equal(commands.length, namesBelow('services').length);
+  for (const command of commands) readCommandLine(command);
+  const shown = COMPOSE.flatMap(
+    (line) => /^# +docker compose run .*?perpinfo (.*?)(?: <.*| {2,}.*)$/.exec(line)?.[1] ?? [],
+  );
+  assert.equal(shown.length, 2);
+  for (const command of shown) readCommandLine(command);
+});
+
+function publishedPorts(service: string): string[] {
+  return linesBelow(service).flatMap((line) => /^ +- "([\d.:]+)"$/.exec(line)?.[1] ?? []);
+}
+
+test('compose.yaml publishes the ports of the service, the metrics to this machine only', () => {
+  const { port, adminPort } = readSettings(serve.settings, new Map(), imageEnvironment());
+  const expected = [`${port}:${port}`, `127.0.0.1:${adminPort}:${adminPort}`];
+  assert.deepEqual(publishedPorts('  perpinfo'), expected);
+});
+
+test('the demo in a container is published on the port that it prints', () => {
+  const variables = linesBelow('  demo').flatMap((line) => {
+    const [, name, value] = /^ +(PERPINFO_\w+): "(.*)"$/.exec(line) ?? [];
+    return name === undefined ? [] : [[name, value]];
+  });
+  const environment = { ...imageEnvironment(), ...Object.fromEntries(variables) };
+  const { port } = readSettings(demo.settings, new Map(), environment);
+  assert.deepEqual(publishedPorts('  demo'), [`127.0.0.1:${port}:${port}`]);
+});
+
+test('compose.yaml keeps the ledger in a volume that it declares, and waits for the stop', () => {
+  const { data, stopTimeout } = readSettings(serve.settings, new Map(), imageEnvironment());
+  const service = linesBelow('  perpinfo').map((line) => line.trim());
+  assert.ok(service.includes(`- data:${data}`));
+  assert.deepEqual(namesBelow('volumes'), ['data']);
+  const grace = /^stop_grace_period: (\d+)s$/m.exec(service.join('\n'))?.[1];
+  assert.ok(Number(grace) * 1000 > stopTimeout);
+});
+
+/** The names of all samples, as they are when several workers' metrics have been put together. */
+async function exportedNames(): Promise<Set<string>> {
+  const registry = new Registry();
+  const metrics = new Metrics(registry);
+  metrics.countRequest(NO_TYPE, 200, 0.001);
+  metrics.setLedger(1, 1);
+  const ofWorkers = [await registry.getMetricsAsJSON(), await registry.getMetricsAsJSON()];
+  const text = await AggregatorRegistry.aggregate(ofWorkers).metrics();
+  return new Set(Array.from(text.matchAll(/^(\w+)[ {]/gm), ([, name]) => name));
+}
+
+interface Panel {
+  readonly id: number;
+  readonly title: string;
+  readonly targets: readonly { readonly expr: string }[];
+  readonly gridPos: { readonly x: number; readonly w: number };
+}
+
+test('the dashboard asks only for metrics that the service exports', async () => {
+  const text = readFileSync(path.join(PROJECT, 'deploy/grafana.json'), 'utf8');
+  const { panels } = JSON.parse(text) as { panels: Panel[] };
+  const exported = await exportedNames();
+  for (const { title, targets, gridPos } of panels) {
+    const names = targets.flatMap(({ expr }) => expr.match(/perpinfo_\w+/g) ?? []);
+    assert.ok(names.length > 0, title);
+    for (const name of names) assert.ok(exported.has(name), `${title}: ${name}`);
+    assert.ok(gridPos.x + gridPos.w <= 24, title);
+  }
+  assert.equal(new Set(panels.map(({ id }) => id)).size, panels.length);
+});
