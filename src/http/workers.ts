@@ -25,6 +25,12 @@ function isCharges(message: unknown): message is ChargesMessage {
   return typeof message === 'object' && message !== null && 'charges' in message;
 }
 
+/**
+ * A process that has just ended may still look connected. Whoever sends to it then need not know:
+ * without this, the failure would be an error event, and end the sender as well.
+ */
+function ignoreFailure(): void {}
+
 /** In a worker: keeps its budgets in step with those of the others. */
 export function shareBudgets(budgets: Budgets): void {
   process.on('message', (message) => {
@@ -32,7 +38,8 @@ export function shareBudgets(budgets: Budgets): void {
   });
   const timer = setInterval(() => {
     const charges = budgets.takeCharges();
-    if (charges.length > 0) process.send?.({ charges } satisfies ChargesMessage);
+    const message: ChargesMessage = { charges };
+    if (charges.length > 0) process.send?.(message, undefined, undefined, ignoreFailure);
   }, SHARE_MS);
   timer.unref();
 }
@@ -106,7 +113,7 @@ class Supervisor {
 
   #passOn(from: Worker, message: ChargesMessage): void {
     for (const worker of this.#workers) {
-      if (worker !== from && worker.isConnected()) worker.send(message);
+      if (worker !== from && worker.isConnected()) worker.send(message, ignoreFailure);
     }
   }
 
