@@ -25,7 +25,7 @@ const TYPICAL_SAMPLE = 1001;
 const BUDGET = { weight: 1_000_000_000, periodMs: 1000 };
 const EXIT_USAGE = 2;
 
-const FULL = { accounts: 100_000, rounds: 5, roundSeconds: 4, warmUpSeconds: 4 };
+const FULL = { accounts: 100_000, rounds: 5, roundSeconds: 4, warmUpSeconds: 3 };
 const QUICK = { accounts: 2000, rounds: 3, roundSeconds: 1, warmUpSeconds: 1 };
 type Scale = typeof FULL;
 
@@ -79,10 +79,10 @@ async function startContestants(folder: string, body: string, started: Contestan
 
 /** In turns, so that whatever else the machine does meets all of them alike. */
 function measureInTurns(contestants: readonly Contestant[], wrk: Wrk, scale: Scale): void {
-  for (const { server } of contestants) wrk.load(server.port, scale.warmUpSeconds);
+  for (const { server } of contestants) wrk.measure(server.port, scale.warmUpSeconds);
   for (let round = 0; round < scale.rounds; round++) {
     for (const { server, rounds } of contestants) {
-      rounds.push(wrk.load(server.port, scale.roundSeconds));
+      rounds.push(wrk.measure(server.port, scale.roundSeconds));
     }
   }
 }
