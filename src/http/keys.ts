@@ -15,6 +15,8 @@ import type { Budget } from './limits.ts';
 
 const SECRET_BYTES = 32;
 const ID_BYTES = 5;
+/** A key, or one of its secrets: "4f1d22a0c9", "4f1d22a0c9.1". */
+const NAME = /^([0-9a-f]{10})(?:\.(\d+))?$/;
 const SECRETS_MAX = 2;
 const VERSION = 'version';
 
@@ -31,7 +33,10 @@ export interface Key {
   readonly createdMs: number;
   readonly budget: Budget | undefined;
   readonly expiresMs: number | undefined;
+  /** The live ones. */
   readonly secrets: readonly StoredSecret[];
+  /** How many it has had, live or not. */
+  readonly secretCount: number;
 }
 
 export interface ListedKey extends Key {
@@ -49,6 +54,15 @@ export class KeyError extends Error {
 
 function hashSecret(secret: string): string {
   return createHash('sha256').update(secret).digest('base64');
+}
+
+/** What is not a name is not shown: it may be a secret, given by mistake. */
+function parseName(name: string): { id: string; number: number | undefined } {
+  const [, id, number] = NAME.exec(name) ?? [];
+  if (id !== undefined) return { id, number: number === undefined ? undefined : Number(number) };
+  throw new KeyError(
+    'expected the id of a key as "keys list" shows it, such as 4f1d22a0c9 or 4f1d22a0c9.1',
+  );
 }
 
 export class KeyStore {
@@ -87,12 +101,13 @@ export class KeyStore {
     const secret = randomBytes(SECRET_BYTES).toString('base64url');
     const createdMs = Date.now();
     const secrets = [{ number: 1, hash: hashSecret(secret), createdMs }];
-    this.#change(() => this.#keys.put(id, { id, ...terms, createdMs, secrets }));
+    this.#change(() => this.#keys.put(id, { id, ...terms, createdMs, secrets, secretCount: 1 }));
     return { id, secret };
   }
 
   /** Gives a key a further secret; the one it has goes on working. */
-  addSecret(id: string): { id: string; secret: string } {
+  addSecret(name: string): { id: string; secret: string } {
+    const { id } = parseName(name);
     const secret = randomBytes(SECRET_BYTES).toString('base64url');
     this.#change(() => {
       const key = this.#require(id);
@@ -100,21 +115,21 @@ export class KeyStore {
         const live = key.secrets.map(({ number }) => `${id}.${number}`).join(' and ');
         throw new KeyError(`key ${id} has two live secrets, ${live}: revoke one first`);
       }
-      const number = Math.max(...key.secrets.map((existing) => existing.number)) + 1;
+      const number = key.secretCount + 1;
       const added = { number, hash: hashSecret(secret), createdMs: Date.now() };
-      this.#keys.put(id, { ...key, secrets: [...key.secrets, added] });
+      this.#keys.put(id, { ...key, secrets: [...key.secrets, added], secretCount: number });
     });
     return { id, secret };
   }
 
   /** Revokes a key ("ID") or one of its secrets ("ID.2"); with the last secret goes the key. */
   revoke(name: string): void {
-    const [id, number] = name.split('.');
+    const { id, number } = parseName(name);
     this.#change(() => {
       const key = this.#require(id);
-      const left = number === undefined ? [] : key.secrets.filter((s) => `${s.number}` !== number);
+      const left = number === undefined ? [] : key.secrets.filter((s) => s.number !== number);
       if (left.length === key.secrets.length) {
-        throw new KeyError(`key ${id} has no secret number ${number}`);
+        throw new KeyError(`key ${id} has no secret ${number}`);
       }
       if (left.length > 0) this.#keys.put(id, { ...key, secrets: left });
       else this.#keys.remove(id);
@@ -132,7 +147,7 @@ export class KeyStore {
 
   #require(id: string): Key {
     const key = this.#keys.get(id);
-    if (key === undefined) throw new KeyError(`there is no key ${JSON.stringify(id.slice(0, 60))}`);
+    if (key === undefined) throw new KeyError(`there is no key ${id}`);
     return key;
   }
 
