@@ -63,9 +63,16 @@ const UNITS_MS: Readonly<Record<string, number>> = { min: 60_000, h: HOUR_MS, d:
 function parseExpiry(text: string): number | undefined {
   const now = Date.now();
   const span = /^(\d{1,6})(min|h|d)$/.exec(text);
-  const isTime = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d)?Z)?$/.test(text);
-  const time = span ? now + Number(span[1]) * UNITS_MS[span[2]] : isTime ? Date.parse(text) : 0;
+  const time = span ? now + Number(span[1]) * UNITS_MS[span[2]] : parseTime(text);
   return time > now ? time : undefined;
+}
+
+/** Not a number where the text is not a time, or not one of the calendar, such as 2027-02-30. */
+function parseTime(text: string): number {
+  const isTime = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d)?Z)?$/.test(text);
+  const time = isTime ? Date.parse(text) : Number.NaN;
+  const isOfCalendar = new Date(time).toJSON()?.startsWith(text.slice(0, 10));
+  return isOfCalendar ? time : Number.NaN;
 }
 
 export const SETTINGS = {
