@@ -3,7 +3,8 @@
  * the budget's period.
  *
  * With several workers each has buckets of its own, charges them at once, and tells the others many
- * times a second what it has charged. So a key may overdraw by what the others charge in between.
+ * times a second what it has charged. So a key may overdraw by what the others charge in between;
+ * the debt is kept, and paid back before anything more is allowed.
  */
 
 export interface Budget {
@@ -23,8 +24,16 @@ export interface Allowance {
   readonly retryAfterSeconds: number;
 }
 
+/** What a worker has charged to a key. */
+export interface Charge {
+  readonly id: string;
+  readonly budget: Budget;
+  readonly weight: number;
+}
+
 /** What a key has spent and not yet got back. A key without one has spent nothing. */
 interface Bucket {
+  /** More than the budget where workers have overdrawn it together. */
   spent: number;
   atMs: number;
 }
@@ -34,8 +43,8 @@ const TOLERANCE = 1e-6;
 
 export class Budgets {
   readonly #buckets = new Map<string, Bucket>();
-  /** Charged here since the last report. */
-  #charges = new Map<string, number>();
+  /** Charged here since the last report, by key. */
+  readonly #charges = new Map<string, Charge>();
 
   /** Whether the key can afford the weight; nothing is taken. */
   check(id: string, budget: Budget, weight: number, nowMs: number): Allowance {
@@ -45,31 +54,30 @@ export class Budgets {
   /** Takes the weight, as far as the key can still afford it, and says what is left. */
   charge(id: string, budget: Budget, weight: number, nowMs: number): Allowance {
     const bucket = this.#refill(id, budget, nowMs);
-    bucket.spent = Math.min(budget.weight, bucket.spent + weight);
-    this.#charges.set(id, (this.#charges.get(id) ?? 0) + weight);
+    const taken = Math.min(weight, Math.max(0, budget.weight - bucket.spent));
+    if (taken > 0) {
+      bucket.spent += taken;
+      this.#charges.set(id, { id, budget, weight: (this.#charges.get(id)?.weight ?? 0) + taken });
+    }
     return describeAllowance(bucket.spent, budget, 0);
   }
 
   /** What was charged here since the last call, for the other workers. */
-  takeCharges(): [string, number][] {
-    const charges = [...this.#charges];
-    this.#charges = new Map();
+  takeCharges(): Charge[] {
+    const charges = [...this.#charges.values()];
+    this.#charges.clear();
     return charges;
   }
 
   /** What another worker has charged. */
-  absorb(charges: readonly (readonly [string, number])[], nowMs: number): void {
-    for (const [id, weight] of charges) {
-      const bucket = this.#buckets.get(id);
-      if (bucket === undefined) this.#buckets.set(id, { spent: weight, atMs: nowMs });
-      else bucket.spent += weight;
-    }
+  absorb(charges: readonly Charge[], nowMs: number): void {
+    for (const { id, budget, weight } of charges) this.#refill(id, budget, nowMs).spent += weight;
   }
 
   #refill(id: string, budget: Budget, nowMs: number): Bucket {
     const bucket = this.#buckets.get(id) ?? { spent: 0, atMs: nowMs };
     const regained = ((nowMs - bucket.atMs) * budget.weight) / budget.periodMs;
-    bucket.spent = Math.min(budget.weight, Math.max(0, bucket.spent - regained));
+    bucket.spent = Math.max(0, bucket.spent - regained);
     bucket.atMs = nowMs;
     this.#buckets.set(id, bucket);
     return bucket;
@@ -78,14 +86,15 @@ export class Budgets {
 
 function describeAllowance(spent: number, budget: Budget, weight: number): Allowance {
   const missing = spent + weight - budget.weight;
+  const isAllowed = missing <= TOLERANCE;
   const secondsFor = (amount: number) =>
-    Math.ceil((amount * budget.periodMs) / budget.weight / 1000 - TOLERANCE);
+    Math.max(0, Math.ceil(((amount - TOLERANCE) * budget.periodMs) / budget.weight / 1000));
   return {
-    isAllowed: missing <= TOLERANCE,
+    isAllowed,
     limit: budget.weight,
-    remaining: Math.floor(budget.weight - spent + TOLERANCE),
-    resetSeconds: Math.max(0, secondsFor(spent)),
-    retryAfterSeconds: missing <= TOLERANCE ? 0 : Math.max(1, secondsFor(missing)),
+    remaining: Math.max(0, Math.floor(budget.weight - spent + TOLERANCE)),
+    resetSeconds: secondsFor(spent),
+    retryAfterSeconds: isAllowed ? 0 : secondsFor(missing),
   };
 }
 

@@ -6,7 +6,7 @@
 import cluster, { type Worker } from 'node:cluster';
 import { once } from 'node:events';
 import type { Logger } from 'pino';
-import type { Budgets } from './limits.ts';
+import type { Budgets, Charge } from './limits.ts';
 
 /** How often a worker tells the others what it has charged. */
 const SHARE_MS = 25;
@@ -15,10 +15,8 @@ const RESTART_MS_MAX = 5_000;
 /** A worker that lived this long was sound: the next one is started without much delay. */
 const SOUND_MS = 10_000;
 
-type Charges = [string, number][];
-
 interface ChargesMessage {
-  readonly charges: Charges;
+  readonly charges: readonly Charge[];
 }
 
 function isCharges(message: unknown): message is ChargesMessage {
