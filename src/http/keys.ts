@@ -52,7 +52,8 @@ export class KeyError extends Error {
   }
 }
 
-function hashSecret(secret: string): string {
+/** What is stored of a secret, and what it is found by. */
+export function hashSecret(secret: string): string {
   return createHash('sha256').update(secret).digest('base64');
 }
 
@@ -185,9 +186,9 @@ export class KeyRing {
     this.#timers.push(setInterval(() => this.#noteUse(), NOTE_USE_MS));
   }
 
-  /** The key that a secret opens; undefined where there is none, or no longer. */
-  find(secret: string, nowMs: number): Key | undefined {
-    const key = this.#keyByHash.get(hashSecret(secret));
+  /** The key that a secret of this hash opens; undefined where there is none, or no longer. */
+  find(secretHash: string, nowMs: number): Key | undefined {
+    const key = this.#keyByHash.get(secretHash);
     if (key === undefined || (key.expiresMs !== undefined && nowMs >= key.expiresMs)) {
       return undefined;
     }

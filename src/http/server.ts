@@ -11,11 +11,10 @@ import type { Settings } from '../config.ts';
 import { RequestError } from '../errors.ts';
 import { describeValue } from '../event.ts';
 import { parseQuestion } from '../info/registry.ts';
-import type { Question } from '../info/request.ts';
 import type { StateView } from '../state/state.ts';
 import { checkDeclaredLength, checkMediaType, parseBody, readBody } from './body.ts';
 import { Connections } from './connections.ts';
-import type { Key, KeyRing } from './keys.ts';
+import { hashSecret, type Key, type KeyRing } from './keys.ts';
 import type { Budgets } from './limits.ts';
 import type { LiveState } from './live-state.ts';
 import type { LoadGauge } from './load.ts';
@@ -152,38 +151,41 @@ class Service {
 
   async #answer(exchange: Exchange, secret: string): Promise<void> {
     const { live, settings } = this.#parts;
-    const question = await this.#readQuestion(exchange, secret);
+    if (secret === '') throw unknownKey('none');
+    const secretHash = hashSecret(secret);
+    this.#requireKey(exchange, secretHash);
+    const body = await this.#readBody(exchange);
+    // Again after each wait: meanwhile the key may have been revoked, or spent on other questions.
+    this.#requireKey(exchange, secretHash);
+    const question = parseQuestion(parseBody(body));
+    exchange.type = question.type;
     const minHeight = readMinHeight(exchange.request);
     if (live.state !== undefined) question.validate(live.state);
     this.#checkBudget(exchange, question.weight);
     if (minHeight > 0 && live.state !== undefined) {
       await live.waitFor(minHeight, settings.minHeightWait);
-      // Others may have spent the budget in the meantime.
+      this.#requireKey(exchange, secretHash);
       this.#checkBudget(exchange, question.weight);
     }
     const state = this.#requireState(minHeight);
-    const body = question.answer(state);
+    const answer = question.answer(state);
     const headers = { ...ledgerHeaders(state), ...this.#charge(exchange, question.weight) };
-    send(exchange.response, 200, body, headers);
+    send(exchange.response, 200, answer, headers);
   }
 
-  async #readQuestion(exchange: Exchange, secret: string): Promise<Question> {
-    const { request, response } = exchange;
-    const { keys, settings } = this.#parts;
-    exchange.key = keys.find(secret, Date.now());
-    if (exchange.key === undefined) {
-      const got = secret === '' ? 'none' : 'one that is not known, or no longer';
-      const message = `key: got ${got}, expected a live key in the path, /{key}/info`;
-      throw new RequestError('unknown_key', message, 'key');
-    }
+  #requireKey(exchange: Exchange, secretHash: string): void {
+    exchange.key = this.#parts.keys.find(secretHash, Date.now());
+    if (exchange.key === undefined) throw unknownKey('one that is not known, or no longer');
+  }
+
+  async #readBody({ request, response }: Exchange): Promise<Buffer> {
+    const { bodyBytesMax } = this.#parts.settings;
     checkMediaType(request);
     const isWaiting = awaitsConsent(request);
-    checkDeclaredLength(request, settings.bodyBytesMax, { isWaiting });
+    checkDeclaredLength(request, bodyBytesMax, { isWaiting });
     checkExpectation(request);
     if (isWaiting) response.writeContinue();
-    const question = parseQuestion(parseBody(await readBody(request, settings.bodyBytesMax)));
-    exchange.type = question.type;
-    return question;
+    return readBody(request, bodyBytesMax);
   }
 
   /** The state to answer from, if it is there, as far as asked, fresh enough, and time allows. */
@@ -304,6 +306,11 @@ function checkExpectation({ headers }: IncomingMessage): void {
   if (headers.expect === undefined || /^100-continue$/i.test(headers.expect)) return;
   const message = `Expect: got ${describeValue(headers.expect)}, expected 100-continue or nothing`;
   throw new RequestError('malformed_request', message, 'Expect');
+}
+
+function unknownKey(got: string): RequestError {
+  const message = `key: got ${got}, expected a live key in the path, /{key}/info`;
+  return new RequestError('unknown_key', message, 'key');
 }
 
 function readMinHeight({ headers }: IncomingMessage): number {
