@@ -1,8 +1,7 @@
 /** The operator's own port: metrics, away from the public. */
 
-import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { listen } from './listen.ts';
 
 export interface AdminServer {
   readonly port: number;
@@ -29,10 +28,8 @@ export async function startAdmin({ host, port, metrics }: AdminOptions): Promise
       response.writeHead(503, { 'Content-Type': TEXT_TYPE }).end('try again\n');
     }
   });
-  server.listen(port, host);
-  await once(server, 'listening');
   return {
-    port: (server.address() as AddressInfo).port,
+    port: await listen(server, port, host),
     close() {
       server.close();
       server.closeAllConnections();

@@ -2,7 +2,7 @@
 
 import { once } from 'node:events';
 import type { Server } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
 import { type Registry, register } from 'prom-client';
 import type { Settings } from '../config.ts';
@@ -10,6 +10,7 @@ import { openEmbeddedLedger } from '../ledger/embedded.ts';
 import { SnapshotFolder } from '../ledger/snapshots.ts';
 import { KeyRing, openKeyStore } from './keys.ts';
 import type { Budgets } from './limits.ts';
+import { listen } from './listen.ts';
 import { LiveState } from './live-state.ts';
 import { LoadGauge } from './load.ts';
 import { Metrics } from './metrics.ts';
@@ -69,17 +70,6 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
     await store.close();
     await ledger.close();
   }
-}
-
-async function listen(server: Server, port: number, host: string): Promise<number> {
-  server.listen(port, host);
-  try {
-    await once(server, 'listening');
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    throw new Error(`cannot listen on ${host} port ${port} (${code})`, { cause: error });
-  }
-  return (server.address() as AddressInfo).port;
 }
 
 /** The connections that are open, kept up to date. */

@@ -1,0 +1,16 @@
+/** Taking a port. */
+
+import { once } from 'node:events';
+import type { AddressInfo, Server } from 'node:net';
+
+/** Resolves to the port that is listened on, which the system chooses where 0 is asked for. */
+export async function listen(server: Server, port: number, host: string): Promise<number> {
+  server.listen(port, host);
+  try {
+    await once(server, 'listening');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new Error(`cannot listen on ${host} port ${port} (${code})`, { cause: error });
+  }
+  return (server.address() as AddressInfo).port;
+}
