@@ -7,7 +7,7 @@ import type { Settings } from '../config.ts';
 import { startAdmin } from '../http/admin.ts';
 import { Budgets } from '../http/limits.ts';
 import { runWorker, WORKER_SETTINGS } from '../http/worker.ts';
-import { shareBudgets, superviseWorkers } from '../http/workers.ts';
+import { listenToSupervisor, shareBudgets, superviseWorkers } from '../http/workers.ts';
 import { openEmbeddedLedger } from '../ledger/embedded.ts';
 import type { Command } from './command.ts';
 
@@ -38,8 +38,13 @@ async function runClusterWorker(chosen: ServeSettings, log: Logger, signal: Abor
   const budgets = new Budgets();
   new AggregatorRegistry(); // Makes this process answer when the first one collects metrics.
   shareBudgets(budgets);
-  await runWorker({ settings: chosen, log, signal, budgets });
-  process.disconnect();
+  const stop = AbortSignal.any([signal, listenToSupervisor()]);
+  try {
+    await runWorker({ settings: chosen, log, signal: stop, budgets });
+  } finally {
+    // The channel to the first process would keep this one alive.
+    if (process.connected) process.disconnect();
+  }
 }
 
 async function runAlone(chosen: ServeSettings, log: Logger, signal: AbortSignal): Promise<void> {

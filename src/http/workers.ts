@@ -19,6 +19,9 @@ interface ChargesMessage {
   readonly charges: readonly Charge[];
 }
 
+/** Not a signal: whoever signals all processes at once has signalled the workers already. */
+const STOP = 'stop';
+
 function isCharges(message: unknown): message is ChargesMessage {
   return typeof message === 'object' && message !== null && 'charges' in message;
 }
@@ -40,6 +43,15 @@ export function shareBudgets(budgets: Budgets): void {
     if (charges.length > 0) process.send?.(message, undefined, undefined, ignoreFailure);
   }, SHARE_MS);
   timer.unref();
+}
+
+/** In a worker: aborted when the first process asks it to stop. */
+export function listenToSupervisor(): AbortSignal {
+  const controller = new AbortController();
+  process.on('message', (message) => {
+    if (message === STOP) controller.abort();
+  });
+  return controller.signal;
 }
 
 export interface SupervisorOptions {
@@ -117,7 +129,7 @@ class Supervisor {
 
   async #stopAll(): Promise<void> {
     const exits = [...this.#workers].map((worker) => once(worker, 'exit'));
-    for (const worker of this.#workers) worker.process.kill('SIGTERM');
+    for (const worker of this.#workers) if (worker.isConnected()) worker.send(STOP);
     await Promise.all(exits);
   }
 }
