@@ -5,6 +5,7 @@
 
 import cluster, { type Worker } from 'node:cluster';
 import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Budgets, Charge } from './limits.ts';
 
@@ -54,6 +55,11 @@ export function listenToSupervisor(): AbortSignal {
   return controller.signal;
 }
 
+/** A worker that is just ending cannot be told anything, and need not be. */
+function tell(worker: Worker, message: ChargesMessage | typeof STOP): void {
+  if (worker.isConnected()) worker.send(message, ignoreFailure);
+}
+
 export interface SupervisorOptions {
   readonly count: number;
   readonly log: Logger;
@@ -71,6 +77,7 @@ class Supervisor {
   readonly #workers = new Set<Worker>();
   #restartMs = RESTART_MS_MIN;
   #hasListened = false;
+  #isStopping = false;
   #failed: ((error: Error) => void) | undefined;
 
   constructor(options: SupervisorOptions) {
@@ -97,13 +104,15 @@ class Supervisor {
     this.#workers.add(worker);
     worker.on('listening', () => {
       this.#hasListened = true;
+      // What a worker was sent before it had come this far may not have reached it.
+      if (this.#isStopping) tell(worker, STOP);
     });
     worker.on('message', (message) => {
       if (isCharges(message)) this.#passOn(worker, message);
     });
     worker.on('exit', (code, signalName) => {
       this.#workers.delete(worker);
-      if (this.#options.signal.aborted) return;
+      if (this.#isStopping) return;
       if (!this.#hasListened) {
         this.#failed?.(new Error('a worker could not start; the reason is above'));
         return;
@@ -116,20 +125,23 @@ class Supervisor {
   #replace(livedMs: number): void {
     this.#restartMs =
       livedMs >= SOUND_MS ? RESTART_MS_MIN : Math.min(this.#restartMs * 2, RESTART_MS_MAX);
-    setTimeout(() => {
-      if (!this.#options.signal.aborted) this.#start();
-    }, this.#restartMs);
+    const { signal } = this.#options;
+    sleep(this.#restartMs, undefined, { signal }).then(
+      () => this.#start(),
+      () => undefined,
+    );
   }
 
   #passOn(from: Worker, message: ChargesMessage): void {
     for (const worker of this.#workers) {
-      if (worker !== from && worker.isConnected()) worker.send(message, ignoreFailure);
+      if (worker !== from) tell(worker, message);
     }
   }
 
   async #stopAll(): Promise<void> {
+    this.#isStopping = true;
     const exits = [...this.#workers].map((worker) => once(worker, 'exit'));
-    for (const worker of this.#workers) if (worker.isConnected()) worker.send(STOP);
+    for (const worker of this.#workers) tell(worker, STOP);
     await Promise.all(exits);
   }
 }
