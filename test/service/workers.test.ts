@@ -82,6 +82,16 @@ test('a worker that is killed is replaced while the others go on answering', asy
   assert.deepEqual(new Set(await Promise.all(fresh)), new Set([200]));
 });
 
+test('a stop while a worker is being replaced stops that one too', async (context) => {
+  for (const pauseMs of [0, 300, 500]) {
+    const service = await startService(context, { data, workers: 2, flags: anyAge });
+    process.kill(service.workerPids[0], 'SIGKILL');
+    await until('its end', () => service.log('a worker died').length === 1);
+    await sleep(pauseMs);
+    assert.equal((await service.stop()).code, 0);
+  }
+});
+
 test('no worker outlives the first process', async (context) => {
   const service = await startService(context, { data, workers: 2, flags: anyAge });
   service.program.child.kill('SIGKILL');
