@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict';
+import { request } from 'node:http';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createPlaces, run, simulateLines } from '../cli/program.ts';
+import {
+  type Client,
+  createKey,
+  LIGHT,
+  makeLedger,
+  type RunningService,
+  startService,
+  until,
+} from './running.ts';
+
+const place = createPlaces();
+const lines = simulateLines(30);
+
+/** Within which a revocation has to reach every worker. */
+const REACH_MS = 100;
+const CONNECTIONS = 24;
+/** The load ends after this many requests on a connection, whatever happens. */
+const ASKED_MAX = 3000;
+/** How long it goes on after the key was revoked. */
+const AFTER_MS = 500;
+
+interface Load {
+  /** When the last 200 was received, by this process's clock. */
+  lastAnsweredMs: number;
+  answered: number;
+  refused: number;
+  other: number;
+  isOver: boolean;
+}
+
+async function askOn(client: Client, secret: string, load: Load): Promise<void> {
+  for (let asked = 0; asked < ASKED_MAX && !load.isOver; asked++) {
+    const { status } = await client.ask(secret, LIGHT);
+    if (status === 200) {
+      load.answered += 1;
+      load.lastAnsweredMs = performance.now();
+    } else if (status === 401) load.refused += 1;
+    else load.other += 1;
+  }
+}
+
+/** The longest that this process itself came late while it waited; a 200 may have lain that long. */
+async function measureOwnDelay(isOver: () => boolean): Promise<number> {
+  let delayMsMax = 0;
+  while (!isOver()) {
+    const beforeMs = performance.now();
+    await sleep(5);
+    delayMsMax = Math.max(delayMsMax, performance.now() - beforeMs - 5);
+  }
+  return delayMsMax;
+}
+
+async function serve(context: Parameters<typeof startService>[0]): Promise<{
+  data: string;
+  service: RunningService;
+}> {
+  const data = await makeLedger(place(), lines);
+  const flags = ['--max-age', '0', '--overload-delay', '60000', '--min-height-wait', '1000'];
+  const service = await startService(context, { data, workers: 4, flags });
+  await service.untilCaughtUp(lines.length);
+  return { data, service };
+}
+
+test('under load on four workers, a revoked key gets no answer 100 ms later', async (context) => {
+  const { data, service } = await serve(context);
+  const { id, secret } = await createKey(data);
+  await sleep(REACH_MS);
+  const load: Load = { lastAnsweredMs: 0, answered: 0, refused: 0, other: 0, isOver: false };
+  const clients = Array.from({ length: CONNECTIONS }, () => service.connect());
+  const asking = clients.map((client) => askOn(client, secret, load));
+  await until('the load', () => load.answered > 10 * CONNECTIONS);
+  assert.equal(load.refused, 0);
+
+  const ownDelay = measureOwnDelay(() => load.isOver);
+  assert.equal((await run(['keys', 'revoke', '--data', data, id])).code, 0);
+  const revokedMs = performance.now();
+  await sleep(AFTER_MS);
+  load.isOver = true;
+  await Promise.all(asking);
+
+  assert.ok(load.refused > 0, 'the load went on after the revocation');
+  assert.equal(load.other, 0);
+  const lateMs = load.lastAnsweredMs - revokedMs;
+  const allowedMs = REACH_MS + (await ownDelay);
+  assert.ok(lateMs <= allowedMs, `a 200 came ${lateMs} ms later, ${allowedMs} ms are allowed`);
+});
+
+test('a request that was under way when its key was revoked is refused', async (context) => {
+  const { data, service } = await serve(context);
+  const { id, secret } = await createKey(data);
+  await sleep(REACH_MS);
+  const revoke = async () => {
+    await run(['keys', 'revoke', '--data', data, id]);
+    await sleep(REACH_MS);
+  };
+  const body = JSON.stringify(LIGHT);
+  const slow = new Promise((resolve, reject) => {
+    const sent = request(
+      {
+        port: service.port,
+        path: `/${secret}/info`,
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json', 'Content-Length': body.length },
+      },
+      (response) => resolve(response.resume().statusCode),
+    );
+    sent.on('error', reject);
+    sent.write(body.slice(0, 10), () => {
+      revoke().then(() => sent.end(body.slice(10)), reject);
+    });
+  });
+  assert.equal(await slow, 401);
+});
+
+test('a request that waits for a height is refused when its key is revoked', async (context) => {
+  const { data, service } = await serve(context);
+  const { id, secret } = await createKey(data);
+  await sleep(REACH_MS);
+  const waiting = service.connect().ask(secret, LIGHT, { 'Ledger-Min-Height': lines.length + 1 });
+  await sleep(REACH_MS);
+  await run(['keys', 'revoke', '--data', data, id]);
+  assert.equal((await waiting).status, 401);
+});
