@@ -113,11 +113,21 @@ export class LiveState {
   }
 
   async health(nowMs: number): Promise<Health> {
-    const head = await this.#options.ledger.head();
-    if (this.state !== undefined) await this.waitFor(head.height, CATCH_UP_MS);
+    const head = await this.#readHead();
+    if (this.state !== undefined) await this.waitFor(head, CATCH_UP_MS);
     const { height, time } = this.#replica?.state ?? { height: this.#replayed.height, time: 0 };
     const lagMs = Math.max(0, nowMs - time);
-    return { ...this.#judge(head.height, nowMs), height, time, lagMs, head: head.height };
+    return { ...this.#judge(head, nowMs), height, time, lagMs, head: Math.max(head, height) };
+  }
+
+  /** The height of the newest block; a ledger that cannot tell it is broken, and it is then 0. */
+  async #readHead(): Promise<number> {
+    try {
+      return (await this.#options.ledger.head()).height;
+    } catch (error) {
+      this.#failure ??= error as Error;
+      return 0;
+    }
   }
 
   #judge(head: number, nowMs: number): Pick<Health, 'status' | 'message'> {
