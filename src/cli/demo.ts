@@ -82,15 +82,29 @@ async function runDemo(directory: string, call: DemoCall): Promise<void> {
     );
     await simulation.setUp();
     const secret = await createDemoKey(directory);
-    await Promise.all([
-      simulation.run(call.signal),
-      serveDemo(directory, call, (port) =>
-        describeDemo({ call, port, secret, state: simulator.state }),
-      ),
+    const listening = (port: number) => {
+      const text = describeDemo({ call, port, secret, state: simulator.state });
+      void call.terminal.write(text);
+    };
+    await runAll(call.signal, [
+      (signal) => simulation.run(signal),
+      (signal) => serveDemo({ directory, call, signal, listening }),
     ]);
   } finally {
     await ledger.close();
   }
+}
+
+/** Runs parts until the signal, or until one of them ends: then the others are stopped too. */
+async function runAll(
+  signal: AbortSignal,
+  parts: readonly ((signal: AbortSignal) => Promise<void>)[],
+): Promise<void> {
+  const end = new AbortController();
+  const stop = AbortSignal.any([signal, end.signal]);
+  const runs = parts.map((part) => part(stop).finally(() => end.abort()));
+  await Promise.allSettled(runs);
+  await Promise.all(runs);
 }
 
 /** A secret cannot be shown twice, so every run has a key of its own and ends those before it. */
@@ -104,15 +118,22 @@ async function createDemoKey(directory: string): Promise<string> {
   }
 }
 
-function serveDemo(directory: string, call: DemoCall, listening: (port: number) => string) {
+interface Serving {
+  readonly directory: string;
+  readonly call: DemoCall;
+  readonly signal: AbortSignal;
+  listening(port: number): void;
+}
+
+function serveDemo({ directory, call, signal, listening }: Serving): Promise<void> {
   const { host, port } = call.settings;
   const chosen: Settings<(typeof SERVICE_SETTINGS)[number]> = readSettings(SERVICE_SETTINGS);
   return runWorker({
     settings: { ...chosen, data: directory, host, port, stopTimeout: STOP_TIMEOUT_MS },
     log: pino({ level: 'warn' }, pino.destination(2)),
-    signal: call.signal,
+    signal,
     budgets: new Budgets(),
-    listening: (actualPort) => void call.terminal.write(listening(actualPort)),
+    listening,
   });
 }
 
