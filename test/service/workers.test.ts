@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { request } from 'node:http';
+import { connect } from 'node:net';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createPlaces, run, simulateLines } from '../cli/program.ts';
@@ -149,6 +150,16 @@ for (const workers of [1, 4]) {
   });
 }
 
+/** Begins a request and goes away: there is no status to count. */
+async function giveUp(port: number): Promise<void> {
+  const socket = connect(port, '127.0.0.1');
+  const head = `POST /${secret}/info HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n`;
+  await new Promise((resolve) => socket.write(`${head}Content-Length: 9\r\n\r\n{`, resolve));
+  await sleep(100);
+  socket.destroy();
+  await sleep(100);
+}
+
 test('the metrics count every request once, over all workers', async (context) => {
   const budgeted = await createKey(data, { budget: '20/h' });
   const service = await startService(context, { data, workers: 4, flags: anyAge });
@@ -166,6 +177,7 @@ test('the metrics count every request once, over all workers', async (context) =
   await Promise.all(asked);
   await clients[0].ask(budgeted.secret, HEAVY);
   await clients[0].ask(budgeted.secret, HEAVY);
+  await giveUp(service.port);
   await service.once({ path: '/llms.txt' });
 
   const samples = readSamples(await service.metrics());
