@@ -91,7 +91,7 @@ export function createService(parts: ServiceParts): Server {
     },
     (request, response) => service.handle(request, response),
   );
-  server.maxConnections = settings.connectionsMax;
+  limitConnections(server, settings.connectionsMax);
   // For a client that does not read its responses: longer than any pause that is allowed.
   const { idleTimeout, requestTimeout, minHeightWait } = settings;
   server.timeout = Math.max(idleTimeout, requestTimeout) + minHeightWait + 2 * TIMEOUT_CHECK_MS;
@@ -100,6 +100,19 @@ export function createService(parts: ServiceParts): Server {
   server.on('clientError', (error, socket) => service.refuseBytes(error, socket as Socket));
   server.on('connect', (_request, socket) => service.refuseTunnel(socket as Socket));
   return server;
+}
+
+/**
+ * Closes connections over the limit. Not with Node's maxConnections: where all workers are full, the
+ * first process would keep a connection and offer it round and round.
+ */
+function limitConnections(server: Server, countMax: number): void {
+  let count = 0;
+  server.on('connection', (socket: Socket) => {
+    count++;
+    socket.once('close', () => count--);
+    if (count > countMax) socket.destroy();
+  });
 }
 
 class Service {
