@@ -6,7 +6,7 @@
 
 import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
-import { type Block, BlockError, parseBlock, Refusal } from './event.ts';
+import { type Block, parseBlock } from './event.ts';
 import {
   CHAIN_START,
   type ChainPoint,
@@ -17,6 +17,7 @@ import {
   type StoredBlock,
 } from './ledger/ledger.ts';
 import type { SnapshotFolder } from './ledger/snapshots.ts';
+import { BlockError, Refusal } from './refusal.ts';
 import { digestBytes } from './state/digest.ts';
 import { applyBlock, createState, type State, type StateView } from './state/state.ts';
 

@@ -4,9 +4,9 @@
  * while they are being made durable the next ones are already applied.
  */
 
-import { BlockError } from '../event.ts';
 import type { LedgerWriter } from '../ledger/ledger.ts';
 import type { SnapshotFolder } from '../ledger/snapshots.ts';
+import { BlockError } from '../refusal.ts';
 import type { Replica } from '../replica.ts';
 import { Committer } from './committer.ts';
 

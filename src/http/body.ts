@@ -3,7 +3,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { RequestError } from '../errors.ts';
-import { describeValue } from '../event.ts';
+import { describeValue } from '../refusal.ts';
 
 /**
  * A body over the limit is still read up to here before it is refused, so that a client that sends

@@ -2,7 +2,8 @@
 
 import { divideFloor, type Exact, formatUnits } from '../decimal.ts';
 import { RequestError } from '../errors.ts';
-import { describeValue, USD_DECIMALS } from '../event.ts';
+import { USD_DECIMALS } from '../fields.ts';
+import { describeValue } from '../refusal.ts';
 import { findAccount } from '../state/accounts.ts';
 import type { StateView } from '../state/state.ts';
 import {

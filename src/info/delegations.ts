@@ -2,7 +2,7 @@
 
 import { formatAddress } from '../address.ts';
 import { formatUnits } from '../decimal.ts';
-import { STAKE_DECIMALS } from '../event.ts';
+import { STAKE_DECIMALS } from '../fields.ts';
 import { FIRST_DELEGATION } from '../state/addresses.ts';
 import { delegatedAmount, LOCKED_UNTIL, NEXT_DELEGATION, VALIDATOR } from '../state/staking.ts';
 import type { StateView } from '../state/state.ts';

@@ -1,7 +1,7 @@
 /** Every type of question there is, and the one way in. */
 
 import { RequestError } from '../errors.ts';
-import { describeValue } from '../event.ts';
+import { describeValue } from '../refusal.ts';
 import type { StateView } from '../state/state.ts';
 import { perpDeployAuctionStatus } from './auction.ts';
 import { clearinghouseState } from './clearinghouse.ts';

@@ -6,7 +6,7 @@
 
 import { ADDRESS_EXPECTED, type Address, parseAddress } from '../address.ts';
 import { RequestError } from '../errors.ts';
-import { describeValue } from '../event.ts';
+import { describeValue } from '../refusal.ts';
 import type { StateView } from '../state/state.ts';
 
 export interface Field<T> {

@@ -7,15 +7,9 @@
 
 import { type Address, formatAddress } from '../address.ts';
 import { add, type Exact, formatUnits, subtract } from '../decimal.ts';
-import {
-  describeValue,
-  type EventOf,
-  type LeverageMode,
-  Refusal,
-  readUnits,
-  refusalBelow,
-  USD_DECIMALS,
-} from '../event.ts';
+import type { EventOf, LeverageMode } from '../event.ts';
+import { readUnits, USD_DECIMALS } from '../fields.ts';
+import { describeValue, Refusal, refusalBelow } from '../refusal.ts';
 import { FIRST_ACCOUNT } from './addresses.ts';
 import type { State, StateView } from './state.ts';
 import type { Table } from './table.ts';

@@ -7,7 +7,9 @@
  */
 
 import { add, divideFloor, type Exact, maximum, multiply, negate, subtract } from '../decimal.ts';
-import { type EventOf, Refusal, readUnits } from '../event.ts';
+import type { EventOf } from '../event.ts';
+import { readUnits } from '../fields.ts';
+import { Refusal } from '../refusal.ts';
 import {
   CASH,
   ENTRY_NOTIONAL,

@@ -14,7 +14,9 @@ import {
   greatestCommonDivisor,
   multiply,
 } from '../decimal.ts';
-import { type EventOf, Refusal, readUnits, refusalBelow, USD_DECIMALS } from '../event.ts';
+import type { EventOf } from '../event.ts';
+import { readUnits, USD_DECIMALS } from '../fields.ts';
+import { Refusal, refusalBelow } from '../refusal.ts';
 import { Table } from './table.ts';
 
 export interface Dex {

@@ -5,7 +5,9 @@
 
 import { type Address, formatAddress } from '../address.ts';
 import { BIG_UNITS_MAX, formatUnits } from '../decimal.ts';
-import { type EventOf, Refusal, STAKE_DECIMALS } from '../event.ts';
+import type { EventOf } from '../event.ts';
+import { STAKE_DECIMALS } from '../fields.ts';
+import { Refusal } from '../refusal.ts';
 import { FIRST_DELEGATION, LAST_DELEGATION } from './addresses.ts';
 import type { State, StateView } from './state.ts';
 

@@ -3,14 +3,8 @@
  * write is journaled, and a refusal undoes it.
  */
 
-import {
-  type Block,
-  BlockError,
-  type EventOf,
-  type EventRecord,
-  type EventType,
-  Refusal,
-} from '../event.ts';
+import type { Block, EventOf, EventRecord, EventType } from '../event.ts';
+import { BlockError, Refusal } from '../refusal.ts';
 import {
   applyAccount,
   applyCollateral,

@@ -6,7 +6,8 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
-import { BlockError, EVENT_TYPES, type EventType, parseBlock } from '../../src/event.ts';
+import { EVENT_TYPES, type EventType, parseBlock } from '../../src/event.ts';
+import { BlockError } from '../../src/refusal.ts';
 import { digestBytes } from '../../src/state/digest.ts';
 import { encodeSnapshot } from '../../src/state/snapshot.ts';
 import { applyBlock, createState, type State } from '../../src/state/state.ts';

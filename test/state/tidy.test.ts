@@ -7,9 +7,16 @@ import { test } from 'node:test';
 import { PROJECT } from '../paths.ts';
 
 /** What is pure: two folders and four files of src/. */
-const CORE = ['state', 'info', 'address.ts', 'decimal.ts', 'errors.ts', 'event.ts'].map((name) =>
-  path.join(PROJECT, 'src', name),
-);
+const CORE = [
+  'state',
+  'info',
+  'address.ts',
+  'decimal.ts',
+  'errors.ts',
+  'event.ts',
+  'fields.ts',
+  'refusal.ts',
+].map((name) => path.join(PROJECT, 'src', name));
 
 const FORBIDDEN = [/\basync\b/, /\bawait\b/, /\bMath\.random\b/, /\bimport\s*\(/, /\bFIXME\b/];
 

@@ -4,7 +4,7 @@
  */
 
 import { formatUnits } from '../../decimal.ts';
-import { STAKE_DECIMALS } from '../../event.ts';
+import { STAKE_DECIMALS } from '../../fields.ts';
 import { currentGas } from '../../info/auction.ts';
 import type { Auction } from '../../state/auction.ts';
 import { Random } from './random.ts';

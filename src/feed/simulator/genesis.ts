@@ -7,7 +7,7 @@
  */
 
 import { parseUnits } from '../../decimal.ts';
-import { USD_DECIMALS } from '../../event.ts';
+import { USD_DECIMALS } from '../../fields.ts';
 import { marketOfTerms, SIZE, TERMS } from '../../state/accounts.ts';
 import type { StateView } from '../../state/state.ts';
 import { describeMarket, LISTED_DEXES, LISTINGS, type Listing } from './listings.ts';

@@ -4,7 +4,7 @@
  */
 
 import { divideFloor, formatUnits, multiply } from '../../decimal.ts';
-import { USD_DECIMALS } from '../../event.ts';
+import { USD_DECIMALS } from '../../fields.ts';
 import { findAccount, findPosition, SIZE } from '../../state/accounts.ts';
 import { roundPrice } from './prices.ts';
 import type { Participant } from './roster.ts';

@@ -7,7 +7,8 @@
 
 import { formatAddress } from '../../address.ts';
 import { formatUnits } from '../../decimal.ts';
-import { type EventType, USD_DECIMALS } from '../../event.ts';
+import type { EventType } from '../../event.ts';
+import { USD_DECIMALS } from '../../fields.ts';
 import { ACCOUNT_DEX, NEXT_ACCOUNT } from '../../state/accounts.ts';
 import { FIRST_ACCOUNT } from '../../state/addresses.ts';
 import type { StateView } from '../../state/state.ts';

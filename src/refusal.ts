@@ -1,0 +1,69 @@
+/** How what comes from outside is refused: where, which field, what it held, what was expected. */
+
+const SHOWN_LENGTH_MAX = 60;
+
+/** Why an event cannot be taken: which field, what it held, what was expected of it. */
+export class Refusal extends Error {
+  readonly field: string;
+  readonly value: unknown;
+  readonly expected: string;
+
+  constructor(field: string, value: unknown, expected: string) {
+    super(`${describeField(field)}: got ${describeValue(value)}, expected ${expected}`);
+    this.name = 'Refusal';
+    this.field = field;
+    this.value = value;
+    this.expected = expected;
+  }
+}
+
+/** Where a refusal applies: a whole block, or one of its events. */
+export interface BlockPlace {
+  height?: number | undefined;
+  index?: number | undefined;
+  type?: string | undefined;
+}
+
+/** A block that was refused, whole; the message names the place and the field. */
+export class BlockError extends Error {
+  readonly height: number | undefined;
+  readonly index: number | undefined;
+  readonly field: string;
+
+  constructor(place: BlockPlace, cause: Refusal) {
+    super(`${describePlace(place)}: ${cause.message}`, { cause });
+    this.name = 'BlockError';
+    this.height = place.height;
+    this.index = place.index;
+    this.field = cause.field;
+  }
+}
+
+function describePlace({ height, index, type }: BlockPlace): string {
+  const block = height === undefined ? 'block' : `block ${height}`;
+  if (index === undefined) return block;
+  return type === undefined ? `${block}, event ${index}` : `${block}, event ${index} (${type})`;
+}
+
+/** A value as an error shows it: short, and never deeper than its outermost level. */
+export function describeValue(value: unknown): string {
+  if (value === undefined) return 'nothing';
+  if (Array.isArray(value)) return `an array of ${value.length}`;
+  if (typeof value === 'object' && value !== null) return 'an object';
+  if (typeof value !== 'string') return String(value);
+  if (value.length <= SHOWN_LENGTH_MAX) return JSON.stringify(value);
+  const shown = JSON.stringify(value.slice(0, SHOWN_LENGTH_MAX));
+  return `${shown}… (${value.length} characters)`;
+}
+
+/** Field names come from the line too: an unknown one may be huge or hold control characters. */
+function describeField(field: string): string {
+  const shown = JSON.stringify(field.slice(0, SHOWN_LENGTH_MAX)).slice(1, -1);
+  return field.length > SHOWN_LENGTH_MAX ? `${shown}…` : shown;
+}
+
+/** The refusal of something nested, its field named from one level further out. */
+export function refusalBelow(path: string, { field, value, expected }: Refusal): Refusal {
+  const isIndex = field === '' || field.startsWith('[');
+  return new Refusal(isIndex ? path + field : `${path}.${field}`, value, expected);
+}
