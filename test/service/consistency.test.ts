@@ -9,6 +9,7 @@ import { nextBlock } from '../../src/ledger/ledger.ts';
 import { createPlaces, type Program, run, simulateLines, start } from '../cli/program.ts';
 import { openRawBlocks } from '../replay/damage.ts';
 import { restoreDirectory } from '../replay/data-directory.ts';
+import { SMALL_LINES } from '../replay/small-ledger.ts';
 import {
   type Answer,
   type Cleanup,
@@ -136,8 +137,20 @@ function readVerdict({ status, body }: Answer): [number, string] {
   return [status, health ?? error];
 }
 
+/** Blocks that are made at once, and take a while to replay. */
+function longLines(count: number): string[] {
+  const [first] = SMALL_LINES;
+  const { time } = JSON.parse(first);
+  const events = Array.from({ length: 400 }, (_, index) => {
+    const user = `0x${String(index).padStart(40, '0')}`;
+    return { type: 'transfer', user, dex: '', amount: '1.0' };
+  });
+  const later = Array.from({ length: count - 1 }, (_, index) => index + 2);
+  return [first, ...later.map((height) => JSON.stringify({ height, time: time + height, events }))];
+}
+
 test('while it replays it answers nothing, and says so', async (context) => {
-  const lines = simulateLines(6000);
+  const lines = longLines(1000);
   const data = await makeLedger(place(), lines);
   const { secret } = await createKey(data);
   const service = await startService(context, { data, flags: ['--max-age', '0'] });

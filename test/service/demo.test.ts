@@ -102,11 +102,8 @@ test('without the auction its status is null', async (context) => {
 });
 
 test('the seed decides who trades', async (context) => {
-  const demos = [
-    await startDemo(context, '--seed', 'a'),
-    await startDemo(context, '--seed', 'a'),
-    await startDemo(context, '--seed', 'b'),
-  ];
+  const seeds = ['a', 'a', 'b'];
+  const demos = await Promise.all(seeds.map((seed) => startDemo(context, '--seed', seed)));
   const [first, again, other] = demos.map(({ trader, staker }) => `${trader} ${staker}`);
   assert.equal(again, first);
   assert.notEqual(other, first);

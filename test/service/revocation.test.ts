@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createPlaces, run, simulateLines } from '../cli/program.ts';
 import {
+  type Cleanup,
   type Client,
   createKey,
   LIGHT,
@@ -55,19 +56,18 @@ async function measureOwnDelay(isOver: () => boolean): Promise<number> {
   return delayMsMax;
 }
 
-async function serve(context: Parameters<typeof startService>[0]): Promise<{
-  data: string;
-  service: RunningService;
-}> {
+async function serve(
+  context: Cleanup,
+  workers: number,
+): Promise<{ data: string; service: RunningService }> {
   const data = await makeLedger(place(), lines);
-  const flags = ['--max-age', '0', '--overload-delay', '60000', '--min-height-wait', '1000'];
-  const service = await startService(context, { data, workers: 4, flags });
+  const service = await startService(context, { data, workers, flags: ['--max-age', '0'] });
   await service.untilCaughtUp(lines.length);
   return { data, service };
 }
 
 test('under load on four workers, a revoked key gets no answer 100 ms later', async (context) => {
-  const { data, service } = await serve(context);
+  const { data, service } = await serve(context, 4);
   const { id, secret } = await createKey(data);
   await sleep(REACH_MS);
   const load: Load = { lastAnsweredMs: 0, answered: 0, refused: 0, other: 0, isOver: false };
@@ -91,7 +91,7 @@ test('under load on four workers, a revoked key gets no answer 100 ms later', as
 });
 
 test('a request that was under way when its key was revoked is refused', async (context) => {
-  const { data, service } = await serve(context);
+  const { data, service } = await serve(context, 1);
   const { id, secret } = await createKey(data);
   await sleep(REACH_MS);
   const revoke = async () => {
@@ -118,7 +118,7 @@ test('a request that was under way when its key was revoked is refused', async (
 });
 
 test('a request that waits for a height is refused when its key is revoked', async (context) => {
-  const { data, service } = await serve(context);
+  const { data, service } = await serve(context, 1);
   const { id, secret } = await createKey(data);
   await sleep(REACH_MS);
   const waiting = service.connect().ask(secret, LIGHT, { 'Ledger-Min-Height': lines.length + 1 });
