@@ -10,7 +10,7 @@ import { keysCreate, keysList, keysRevoke } from './cli/keys.ts';
 import { query } from './cli/query.ts';
 import { serve } from './cli/serve.ts';
 import { simulate } from './cli/simulate.ts';
-import { Terminal } from './cli/terminal.ts';
+import { OutputError, Terminal } from './cli/terminal.ts';
 import { verify } from './cli/verify.ts';
 import { readSettings, splitArguments, UsageError } from './config.ts';
 
@@ -99,20 +99,19 @@ function isHelp(argument: string | undefined): boolean {
   return argument === '--help' || argument === '-h';
 }
 
-/** Whoever read our output has seen enough: `perpinfo simulate | head` is no failure. */
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  process.exit(error.code === 'EPIPE' ? 0 : EXIT_FAILED);
-});
+/** Shows what went wrong, and returns the exit code that says so. */
+function report(error: unknown, terminal: Terminal): number {
+  if (error instanceof OutputError && error.isReaderGone) return 0;
+  terminal.say((error as Error).message);
+  return error instanceof UsageError ? EXIT_USAGE : EXIT_FAILED;
+}
 
 const terminal = new Terminal();
 try {
   await run(process.argv.slice(2), terminal);
 } catch (error) {
   // Giving up because it was told to is no failure: the signal has set the exit code.
-  if (error !== stop.signal.reason) {
-    terminal.say((error as Error).message);
-    process.exitCode = error instanceof UsageError ? EXIT_USAGE : EXIT_FAILED;
-  }
+  if (error !== stop.signal.reason) process.exitCode = report(error, terminal);
 } finally {
   terminal.close();
 }

@@ -105,9 +105,10 @@ async function loadStart(options: ReplicaOptions, height: number): Promise<Repli
   const usable = snapshots.heights().filter((at) => at >= base.height && at <= height);
   for (const at of usable.reverse()) {
     try {
-      const { state, point } = await snapshots.load(at);
+      const loaded = await snapshots.load(at);
+      if (loaded === undefined) continue;
       const stored = await ledger.point(at);
-      if (stored?.hash.equals(point.hash)) return new Replica(state, point);
+      if (stored?.hash.equals(loaded.point.hash)) return new Replica(loaded.state, loaded.point);
       warn(`the snapshot of height ${at} is ignored: it belongs to another ledger`);
     } catch (error) {
       warn(`the snapshot of height ${at} is ignored: ${(error as Error).message}`);
@@ -122,8 +123,13 @@ async function loadStart(options: ReplicaOptions, height: number): Promise<Repli
 
 /** Restores the state at a height from the nearest earlier snapshot and the blocks after it. */
 export async function restoreReplica(options: ReplicaOptions): Promise<Replica> {
-  const { ledger, progress } = options;
+  const { ledger, progress, snapshots, warn } = options;
+  // Looked for before the head: one that is still ahead of it then has lost its blocks.
+  const newest = snapshots.heights().at(-1) ?? 0;
   const head = await ledger.head();
+  if (newest > head.height) {
+    warn(`there is a snapshot of height ${newest}, but the ledger ends at ${head.height}`);
+  }
   const height = options.height ?? head.height;
   if (height > head.height) {
     throw new LedgerError(

@@ -1,6 +1,6 @@
 /** `perpinfo append`: NDJSON blocks into the ledger of a data directory. */
 
-import { createReadStream, statSync } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
 import { addAbortSignal, type Readable } from 'node:stream';
 import { UsageError } from '../config.ts';
 import { appendLines } from '../feed/ndjson.ts';
@@ -31,7 +31,7 @@ export const append: Command<(typeof settings)[number]> = {
     'it are kept. One process at a time may write to a ledger.',
   example: 'perpinfo simulate --blocks 1000 | perpinfo append --data ./data',
   async run(call) {
-    const input = openInput(call.positionals[0]);
+    const input = await openInput(call.positionals[0]);
     const ledger = await openEmbeddedLedgerWriter(call.settings.data);
     try {
       await appendTo(ledger, input, call);
@@ -47,13 +47,23 @@ interface Input {
   readonly totalBytes: number | undefined;
 }
 
-function openInput(file: string | undefined): Input {
+async function openInput(file: string | undefined): Promise<Input> {
   if (file === undefined) return { stream: process.stdin, totalBytes: undefined };
-  const stat = statSync(file, { throwIfNoEntry: false });
-  if (stat === undefined) throw new UsageError([`FILE: there is no file ${file}`]);
+  const handle = await openFile(file);
+  const stat = await handle.stat();
   if (stat.isDirectory()) throw new UsageError([`FILE: ${file} is a folder, expected a file`]);
-  const stream = createReadStream(file, { highWaterMark: FILE_CHUNK_BYTES });
+  const stream = handle.createReadStream({ highWaterMark: FILE_CHUNK_BYTES });
   return { stream, totalBytes: stat.size };
+}
+
+async function openFile(file: string): Promise<FileHandle> {
+  try {
+    return await open(file);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const reason = code === 'ENOENT' ? `there is no file ${file}` : `cannot read ${file} (${code})`;
+    throw new UsageError([`FILE: ${reason}`]);
+  }
 }
 
 /** The stream's chunks, each counted; throws an AbortError at the signal, lest half a line is taken. */
@@ -86,7 +96,7 @@ async function appendTo(ledger: LedgerWriter, input: Input, call: AppendCall): P
       lineBytesMax: chosen.blockBytesMax,
       durable(height) {
         durableHeight = height;
-        if (!terminal.isInteractive) process.stdout.write(`durable ${height}\n`);
+        if (!terminal.isInteractive) terminal.note(`durable ${height}\n`);
       },
     });
   } catch (error) {

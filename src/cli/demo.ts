@@ -1,6 +1,6 @@
 /** `perpinfo demo`: a simulated exchange, live, with the service on it. */
 
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { pino } from 'pino';
@@ -8,6 +8,7 @@ import { formatAddress } from '../address.ts';
 import { readSettings, type Settings, UsageError } from '../config.ts';
 import { LiveSimulation } from '../feed/live-simulation.ts';
 import { createSimulator } from '../feed/simulator/simulator.ts';
+import { makeFolder } from '../folder.ts';
 import { openKeyStore } from '../http/keys.ts';
 import { Budgets } from '../http/limits.ts';
 import { SERVICE_SETTINGS } from '../http/server.ts';
@@ -57,7 +58,7 @@ function claimFolder(directory: string): void {
   if (existsSync(path.join(directory, 'ledger'))) {
     throw new UsageError([`--data: ${directory} holds a ledger that is not a demo's`]);
   }
-  mkdirSync(directory, { recursive: true });
+  makeFolder(directory);
   writeFileSync(mark, 'This folder was made by perpinfo demo.\n');
 }
 

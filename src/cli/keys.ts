@@ -1,13 +1,17 @@
 /** `perpinfo keys ...`: making, listing and revoking access keys. */
 
+import { UsageError } from '../config.ts';
 import { type KeyStore, type ListedKey, openKeyStore } from '../http/keys.ts';
 import { formatBudget } from '../http/limits.ts';
 import type { Command } from './command.ts';
 
-async function withStore<T>(dataDirectory: string, use: (store: KeyStore) => T): Promise<T> {
+async function withStore<T>(
+  dataDirectory: string,
+  use: (store: KeyStore) => T | Promise<T>,
+): Promise<T> {
   const store = await openKeyStore(dataDirectory);
   try {
-    return use(store);
+    return await use(store);
   } finally {
     await store.close();
   }
@@ -25,15 +29,31 @@ export const keysCreate: Command<(typeof createSettings)[number]> = {
     'hand the new one out, then revoke the old one as ID.1.',
   example: 'perpinfo keys create --data ./data --label dashboard --budget 1200/min',
   async run({ settings: { data, label, budget, expires, key }, terminal }) {
-    const { id, secret } = await withStore(data, (store) =>
-      key === undefined
-        ? store.create({ label, budget, expiresMs: expires })
-        : store.addSecret(key),
-    );
-    terminal.say(`key ${id}: its secret follows on standard output, and is not shown again`);
-    await terminal.write(`${secret}\n`);
+    if (key !== undefined) checkAlone({ label, budget, expires });
+    await withStore(data, async (store) => {
+      const { id, secret, name } =
+        key === undefined
+          ? store.create({ label, budget, expiresMs: expires })
+          : store.addSecret(key);
+      terminal.say(`key ${id}: its secret follows on standard output, and is not shown again`);
+      try {
+        await terminal.write(`${secret}\n`);
+      } catch (error) {
+        // A secret that nobody has seen must open nothing.
+        store.revoke(name);
+        throw error;
+      }
+    });
   },
 };
+
+/** A further secret has the terms of its key: terms that would be ignored are refused. */
+function checkAlone(terms: { label: string; budget: unknown; expires: unknown }): void {
+  const given = Object.entries(terms).filter(([, value]) => value !== undefined && value !== '');
+  if (given.length === 0) return;
+  const names = given.map(([name]) => `--${name}`).join(' and ');
+  throw new UsageError([`${names}: with --key the new secret has the terms of its key`]);
+}
 
 const listSettings = ['data'] as const;
 

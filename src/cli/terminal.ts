@@ -1,17 +1,39 @@
 /** Where a command writes: answers to standard output, everything else to standard error. */
 
-import { once } from 'node:events';
-
 /** A line of progress is drawn at most this often. */
 const PROGRESS_MS_MIN = 100;
+
+/** Standard output takes no more. */
+export class OutputError extends Error {
+  /** Whoever read it has seen enough: `perpinfo simulate | head` is no failure. */
+  readonly isReaderGone: boolean;
+
+  constructor(cause: NodeJS.ErrnoException) {
+    super(`cannot write to standard output (${cause.code})`, { cause });
+    this.name = 'OutputError';
+    this.isReaderGone = cause.code === 'EPIPE';
+  }
+}
 
 export class Terminal {
   #progressShownMs = 0;
   #hasProgress = false;
 
-  /** Writes to standard output, and waits while whoever reads it is slower. */
+  constructor() {
+    // What goes wrong there is told to whoever wrote, by `write`.
+    process.stdout.on('error', () => undefined);
+  }
+
+  /** Writes to standard output, and waits for whoever reads it; fails where nobody can. */
   async write(text: string): Promise<void> {
-    if (!process.stdout.write(text)) await once(process.stdout, 'drain');
+    await new Promise<void>((resolve, reject) => {
+      process.stdout.write(text, (error) => (error ? reject(new OutputError(error)) : resolve()));
+    });
+  }
+
+  /** Writes to standard output what the work does not depend on. */
+  note(text: string): void {
+    process.stdout.write(text);
   }
 
   /** True where a person, not a program, reads standard output. */

@@ -85,7 +85,9 @@ class Verification {
   async #checkSnapshot({ height, hash }: ChainPoint): Promise<void> {
     if (!this.#unchecked.delete(height)) return;
     try {
-      const { state, point } = await this.#snapshots.load(height);
+      const loaded = await this.#snapshots.load(height);
+      if (loaded === undefined) return;
+      const { state, point } = loaded;
       if (!point.hash.equals(hash)) throw new Error('it belongs to another ledger');
       this.#replica ??= new Replica(state, point);
       if (stateDigest(state) !== stateDigest(this.#replica.state)) {

@@ -8,9 +8,10 @@
  */
 
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import type { Database, RootDatabase } from 'lmdb';
+import { makeFolder } from '../folder.ts';
+import { checkDatabaseFile } from '../ledger/lmdb-file.ts';
 import type { Budget } from './limits.ts';
 
 const SECRET_BYTES = 32;
@@ -42,6 +43,13 @@ export interface Key {
 export interface ListedKey extends Key {
   /** Undefined where it was never used. */
   readonly lastUsedMs: number | undefined;
+}
+
+export interface NewSecret {
+  readonly id: string;
+  readonly secret: string;
+  /** What it is revoked by: "ID.2". */
+  readonly name: string;
 }
 
 /** The request cannot be done: no such key, too many secrets. */
@@ -97,21 +105,24 @@ export class KeyStore {
   }
 
   /** Makes a key and returns its id and its secret, which nobody can ask for again. */
-  create(terms: Pick<Key, 'label' | 'budget' | 'expiresMs'>): { id: string; secret: string } {
+  create(terms: Pick<Key, 'label' | 'budget' | 'expiresMs'>): NewSecret {
     const id = randomBytes(ID_BYTES).toString('hex');
     const secret = randomBytes(SECRET_BYTES).toString('base64url');
     const createdMs = Date.now();
     const secrets = [{ number: 1, hash: hashSecret(secret), createdMs }];
     this.#change(() => this.#keys.put(id, { id, ...terms, createdMs, secrets, secretCount: 1 }));
-    return { id, secret };
+    return { id, secret, name: `${id}.1` };
   }
 
   /** Gives a key a further secret; the one it has goes on working. */
-  addSecret(name: string): { id: string; secret: string } {
-    const { id } = parseName(name);
+  addSecret(keyName: string): NewSecret {
+    const { id } = parseName(keyName);
     const secret = randomBytes(SECRET_BYTES).toString('base64url');
-    this.#change(() => {
+    const name = this.#change(() => {
       const key = this.#require(id);
+      if (key.expiresMs !== undefined && Date.now() >= key.expiresMs) {
+        throw new KeyError(`key ${id} has expired: make a new one`);
+      }
       if (key.secrets.length >= SECRETS_MAX) {
         const live = key.secrets.map(({ number }) => `${id}.${number}`).join(' and ');
         throw new KeyError(`key ${id} has two live secrets, ${live}: revoke one first`);
@@ -119,8 +130,9 @@ export class KeyStore {
       const number = key.secretCount + 1;
       const added = { number, hash: hashSecret(secret), createdMs: Date.now() };
       this.#keys.put(id, { ...key, secrets: [...key.secrets, added], secretCount: number });
+      return `${id}.${number}`;
     });
-    return { id, secret };
+    return { id, secret, name };
   }
 
   /** Revokes a key ("ID") or one of its secrets ("ID.2"); with the last secret goes the key. */
@@ -153,17 +165,19 @@ export class KeyStore {
   }
 
   /** One transaction with the version's step: on the disk when it returns. */
-  #change(change: () => void): void {
-    this.#environment.transactionSync(() => {
-      change();
+  #change<T>(change: () => T): T {
+    return this.#environment.transactionSync(() => {
+      const result = change();
       this.#meta.put(VERSION, (this.#meta.get(VERSION) ?? 0) + 1);
+      return result;
     });
   }
 }
 
 export async function openKeyStore(dataDirectory: string): Promise<KeyStore> {
   const folder = path.join(dataDirectory, 'keys');
-  mkdirSync(folder, { recursive: true });
+  makeFolder(folder);
+  checkDatabaseFile(path.join(folder, 'data.mdb'));
   const { open } = await import('lmdb');
   return new KeyStore(open<unknown, string>({ path: folder, maxDbs: 8 }));
 }

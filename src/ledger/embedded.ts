@@ -8,10 +8,12 @@
  *           "writer" -> JSON of the process that has the ledger open for writing
  */
 
-import { existsSync, mkdirSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import path from 'node:path';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { Database, RootDatabase } from 'lmdb';
+import { makeFolder } from '../folder.ts';
+import { describeValue } from '../refusal.ts';
 import {
   CHAIN_START,
   type ChainPoint,
@@ -72,6 +74,10 @@ function decodePoint(bytes: Buffer): ChainPoint {
 }
 
 function decodeBlock(height: number, value: Buffer): StoredBlock {
+  if (!Number.isSafeInteger(height)) {
+    const message = `the ledger is damaged: it holds ${describeValue(height)} in the place of a height`;
+    throw new LedgerError('corrupt', message);
+  }
   if (value.length < HASH_BYTES) {
     throw new LedgerError('corrupt', `block ${height} is damaged: it holds ${value.length} bytes`);
   }
@@ -129,13 +135,21 @@ class EmbeddedLedger implements Ledger {
   }
 
   #readBatch(start: number, to: number): StoredBlock[] {
-    const range = this.stores.blocks.getRange({ start, end: to + 1, limit: READ_BATCH_BLOCKS });
     const batch: StoredBlock[] = [];
-    let bytes = 0;
-    for (const { key, value } of range) {
-      batch.push(decodeBlock(key, value));
-      bytes += value.length;
-      if (bytes >= READ_BATCH_BYTES) break;
+    try {
+      const range = this.stores.blocks.getRange({ start, end: to + 1, limit: READ_BATCH_BLOCKS });
+      let bytes = 0;
+      for (const { key, value } of range) {
+        batch.push(decodeBlock(key, value));
+        bytes += value.length;
+        if (bytes >= READ_BATCH_BYTES) break;
+      }
+    } catch (error) {
+      if (error instanceof LedgerError) throw error;
+      const reason = (error as Error).message;
+      const height = batch.at(-1)?.height ?? start - 1;
+      const message = `the ledger cannot be read after block ${height}: ${reason}`;
+      throw new LedgerError('corrupt', message, { cause: error });
     }
     return batch;
   }
@@ -239,21 +253,11 @@ function dataFile(folder: string): string {
   return path.join(folder, 'data.mdb');
 }
 
-function makeFolder(folder: string): void {
-  try {
-    mkdirSync(folder, { recursive: true });
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    throw new LedgerError('missing', `cannot make the folder ${folder} (${code})`, {
-      cause: error,
-    });
-  }
-}
-
 /** Opens the ledger in a data directory for reading. */
 export async function openEmbeddedLedger(dataDirectory: string): Promise<Ledger> {
   const folder = ledgerFolder(dataDirectory);
-  if (!existsSync(dataFile(folder))) {
+  const file = statSync(dataFile(folder), { throwIfNoEntry: false });
+  if (file === undefined || file.size === 0) {
     throw new LedgerError('missing', `there is no ledger in ${dataDirectory}`);
   }
   checkDatabaseFile(dataFile(folder));

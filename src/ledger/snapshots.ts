@@ -10,9 +10,10 @@
  */
 
 import { createHash, type Hash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
+import { makeFolder } from '../folder.ts';
 import {
   allocateTables,
   decodeDescription,
@@ -61,7 +62,7 @@ export class SnapshotFolder {
 
   /** Writes the state as it is now; the file appears whole, under its name, or not at all. */
   async save(state: StateView, chainHash: Buffer): Promise<void> {
-    mkdirSync(this.#folder, { recursive: true });
+    makeFolder(this.#folder);
     const target = this.#path(state.height);
     const draft = `${target}.draft`;
     const file = await open(draft, 'w');
@@ -75,9 +76,13 @@ export class SnapshotFolder {
     await syncFolder(this.#folder);
   }
 
-  /** The snapshot of a height; throws where the file is not exactly what was saved. */
-  async load(height: number): Promise<LoadedSnapshot> {
-    const file = await open(this.#path(height), 'r');
+  /**
+   * The snapshot of a height; throws where the file is not exactly what was saved. Undefined where
+   * it has just been deleted, which anyone may do at any time.
+   */
+  async load(height: number): Promise<LoadedSnapshot | undefined> {
+    const file = await openIfThere(this.#path(height));
+    if (file === undefined) return undefined;
     try {
       const snapshot = await readSnapshot(file);
       if (snapshot.state.height === height) return snapshot;
@@ -103,6 +108,15 @@ export class SnapshotFolder {
     for (const name of existsSync(this.#folder) ? readdirSync(this.#folder) : []) {
       if (name.endsWith('.draft')) await rm(path.join(this.#folder, name), { force: true });
     }
+  }
+}
+
+async function openIfThere(file: string): Promise<FileHandle | undefined> {
+  try {
+    return await open(file, 'r');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
   }
 }
 

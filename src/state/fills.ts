@@ -63,15 +63,19 @@ export function applyFill(state: State, event: EventOf<'fill'>): void {
     markPrice: state.markets.markPrice(marketIndex),
   };
   trade(holding, event.side === 'B' ? size : -size, price);
+  const sizeCause = { field: 'sz', given: event.sz };
+  // Where the trade alone would fit, it is the fee that does not.
+  const isFeeToBlame = typeof holding.cash === 'number' && typeof holding.rawUsd === 'number';
+  const usdCause = isFeeToBlame ? { field: 'fee', given: event.fee } : sizeCause;
   payFrom(holding, event.fee);
-  const cause = { field: 'sz', given: event.sz };
-  const store = (amount: Exact, name: string) => requireStorable(amount, name, cause);
-  state.accounts.set(account, CASH, store(holding.cash, 'cash'));
-  state.positions.set(position, RAW_USD, store(holding.rawUsd, 'rawUsd'));
-  state.positions.set(position, ENTRY_NOTIONAL, store(holding.entryNotional, 'entryNtl'));
-  state.positions.set(position, SIZE, store(holding.size, 'szi'));
-  state.positions.set(position, FUNDING_SINCE_CHANGE, 0);
-  if (holding.wasOpened || holding.size === 0) state.positions.set(position, FUNDING_SINCE_OPEN, 0);
+  const { positions } = state;
+  const entryNotional = requireStorable(holding.entryNotional, 'entryNtl', sizeCause);
+  state.accounts.set(account, CASH, requireStorable(holding.cash, 'cash', usdCause));
+  positions.set(position, RAW_USD, requireStorable(holding.rawUsd, 'rawUsd', usdCause));
+  positions.set(position, ENTRY_NOTIONAL, entryNotional);
+  positions.set(position, SIZE, requireStorable(holding.size, 'szi', sizeCause));
+  positions.set(position, FUNDING_SINCE_CHANGE, 0);
+  if (holding.wasOpened || holding.size === 0) positions.set(position, FUNDING_SINCE_OPEN, 0);
 }
 
 function magnitude(amount: Exact): Exact {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { closeSync, mkdirSync, openSync, readdirSync, writeFileSync, writeSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
+import { MAIN } from '../paths.ts';
 import {
   askedWrongly,
   createPlaces,
@@ -10,6 +11,7 @@ import {
   joinLines,
   readVerification,
   run,
+  runShell,
   simulateLines,
   start,
 } from './program.ts';
@@ -271,4 +273,19 @@ test('a data folder that cannot be made is named', async () => {
   assert.deepEqual([code, stdout], [1, '']);
   assert.match(stderr, /^perpinfo: .*\n$/);
   assert.ok(stderr.includes(file));
+});
+
+test('an append goes on where nobody reads what it acknowledges', async () => {
+  const data = place();
+  const file = writeInput(joinLines(lines));
+  const command = `"${process.execPath}" "${MAIN}" append --data "${data}" --snapshot-every 1`;
+  const { code } = await runShell(`${command} "${file}" | head -n 1`);
+  assert.equal(code, 0);
+  assert.deepEqual(await verify(data), expected);
+});
+
+test('a folder that cannot be made is refused in one line', async () => {
+  const { code, stderr } = await run(['append', '--data', '/proc/nowhere/data']);
+  assert.equal(code, 1);
+  assert.match(stderr, /^perpinfo: cannot make the folder \/proc\/nowhere \(ENOENT\)\n$/);
 });

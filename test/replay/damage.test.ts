@@ -329,6 +329,8 @@ describe('a database that LMDB must not be given', () => {
     const folder = await makeTemporaryFolder(t);
     await appendAll(folder, simulateLines('short', 30), NO_SNAPSHOTS);
     const sound = await readFile(path.join(folder, 'ledger', 'data.mdb'));
+    await writeFile(path.join(folder, 'ledger', 'data.mdb'), '');
+    await assert.rejects(openEmbeddedLedger(folder), /there is no ledger in/);
     await refuse(folder, Buffer.from('not a database'), /is damaged: it is not a database/);
     await refuse(folder, Buffer.alloc(sound.length), /is damaged: it is not a database/);
     for (const length of [sound.length - 1, sound.length >> 1, 8192]) {

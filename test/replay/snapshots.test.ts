@@ -9,7 +9,7 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openEmbeddedLedgerWriter } from '../../src/ledger/embedded.ts';
 import { CHAIN_START } from '../../src/ledger/ledger.ts';
-import { SnapshotFolder } from '../../src/ledger/snapshots.ts';
+import { type LoadedSnapshot, SnapshotFolder } from '../../src/ledger/snapshots.ts';
 import { stateDigest } from '../../src/replica.ts';
 import { createState } from '../../src/state/state.ts';
 import { MAIN } from '../paths.ts';
@@ -42,10 +42,26 @@ test('the digest of a ledger written by hand is the one it has always been', () 
   );
 });
 
+async function loadSnapshot(folder: string, height: number): Promise<LoadedSnapshot> {
+  const loaded = await new SnapshotFolder(folder).load(height);
+  assert.ok(loaded, `there is no snapshot of height ${height}`);
+  return loaded;
+}
+
+test('a snapshot that is deleted before it is read is no fault', async (t) => {
+  const folder = await makeTemporaryFolder(t);
+  const { replica } = await appendAll(folder, SMALL_LINES, { snapshotEvery: 3 });
+  assert.equal(await new SnapshotFolder(folder).load(4), undefined);
+  await new SnapshotFolder(folder).keepNewest(0);
+  const restored = await restoreDirectory(folder);
+  assert.deepEqual(restored.warnings, []);
+  assert.deepEqual(outlookOf(restored.replica.state), outlookOf(replica.state));
+});
+
 test('a snapshot holds the state and its place in the chain', async (t) => {
   const folder = await makeTemporaryFolder(t);
   const { replica } = await appendAll(folder, SMALL_LINES, { snapshotEvery: 6 });
-  const { state, point } = await new SnapshotFolder(folder).load(6);
+  const { state, point } = await loadSnapshot(folder, 6);
   assert.deepEqual(outlookOf(state), outlookOf(replica.state));
   assert.deepEqual(point, replica.point);
 });
@@ -77,7 +93,7 @@ test('a snapshot that cannot be written leaves the one before it', async (t) => 
   await mkdir(`${snapshotPath(folder, 6)}.draft`);
   const snapshots = new SnapshotFolder(folder);
   await assert.rejects(snapshots.save(replica.state, HASH), { code: 'EISDIR' });
-  assert.deepEqual((await snapshots.load(6)).point, replica.point);
+  assert.deepEqual((await loadSnapshot(folder, 6)).point, replica.point);
 });
 
 test('whenever a writer is killed, every snapshot that is there is whole', async (t) => {
@@ -93,7 +109,7 @@ test('whenever a writer is killed, every snapshot that is there is whole', async
     assert.deepEqual(outlookOf(replica.state), outlooks[height]);
     const snapshots = new SnapshotFolder(folder);
     for (const at of snapshots.heights()) {
-      assert.deepEqual(outlookOf((await snapshots.load(at)).state), outlooks[at]);
+      assert.deepEqual(outlookOf((await loadSnapshot(folder, at)).state), outlooks[at]);
     }
   }
   assert.ok(height > 0, 'every writer was killed before its first block');
@@ -172,7 +188,7 @@ test('a snapshot ahead of the ledger is ignored, and does not crowd out new ones
   await rm(snapshotPath(folder, 2));
   const policy = { snapshotEvery: 2, snapshotKeep: 2 };
   const { replica, warnings } = await appendAll(folder, SMALL_LINES.slice(0, 2), policy);
-  assert.deepEqual(warnings, []);
+  assert.deepEqual(warnings, ['there is a snapshot of height 6, but the ledger ends at 0']);
   assert.deepEqual(outlookOf(replica.state), foldOutlooks(SMALL_LINES)[2]);
   assert.deepEqual(new SnapshotFolder(folder).heights(), [2]);
 });

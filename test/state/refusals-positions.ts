@@ -71,7 +71,7 @@ export const FILL_REFUSED: readonly Refused[] = [
   ],
   [
     { user: CAROL, coin: 'MEME', side: 'A', sz: '1', px: '0.1', fee: '1.0' },
-    'sz: got "1", expected a value that keeps the rawUsd within ±2^53 units',
+    'fee: got "1.0", expected a value that keeps the rawUsd within ±2^53 units',
   ],
   [
     { user: CAROL, coin: 'ETH', side: 'A', sz: '1.0', px: '2500.0' },
@@ -87,7 +87,7 @@ export const FILL_REFUSED: readonly Refused[] = [
   ],
   [
     { user: STRANGER, sz: SIZE_MAX, px: '60000.5' },
-    'sz: got "90071992547.40991", expected a value that keeps the cash within ±2^53 units',
+    'sz: got "90071992547.40991", expected a value that keeps the entryNtl within ±2^53 units',
   ],
   [
     { user: STRANGER, coin: 'MEME', sz: '9007199254740991', px: '0.000001' },
