@@ -72,12 +72,22 @@ function checkPositionals(command: Command, positionals: readonly string[]): voi
 
 const stop = new AbortController();
 
-/** The first SIGINT or SIGTERM asks the command to stop; a second one ends the process. */
+/** One request to stop may arrive twice: from whoever asks, and from the process group. */
+const SAME_REQUEST_MS = 1000;
+
+/** The first SIGINT or SIGTERM asks the command to stop; a later one ends the process at once. */
 function listenToSignals({ isService = false }: Command): void {
+  let askedMs: number | undefined;
   for (const name of ['SIGINT', 'SIGTERM'] as const) {
-    process.once(name, () => {
-      if (!isService) process.exitCode = EXIT_SIGNAL_BASE + constants.signals[name];
-      stop.abort();
+    process.on(name, () => {
+      const exitCode = EXIT_SIGNAL_BASE + constants.signals[name];
+      if (askedMs === undefined) {
+        askedMs = performance.now();
+        if (!isService) process.exitCode = exitCode;
+        stop.abort();
+      } else if (performance.now() - askedMs > SAME_REQUEST_MS) {
+        process.exit(exitCode);
+      }
     });
   }
 }

@@ -11,12 +11,14 @@ import { describeValue } from '../refusal.ts';
  */
 const DISCARDED_BYTES_MAX = 1 << 20;
 
+const UTF8 = ['charset=utf-8', 'charset="utf-8"', 'charset=utf8', 'charset=us-ascii'];
+
 /** Whether a media type is JSON, in UTF-8 where it says so. */
 function isJsonType(text: string): boolean {
   const [type, ...parameters] = text.split(';').map((part) => part.trim().toLowerCase());
   return (
     type === 'application/json' &&
-    parameters.every((parameter) => ['', 'charset=utf-8', 'charset="utf-8"'].includes(parameter))
+    parameters.every((parameter) => !parameter.startsWith('charset') || UTF8.includes(parameter))
   );
 }
 
@@ -31,6 +33,11 @@ export function checkMediaType({ headers }: IncomingMessage): void {
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
     const message = `Content-Encoding: got ${describeValue(encoding)}, expected none`;
     throw new RequestError('unsupported_media_type', message, 'Content-Encoding');
+  }
+  const transfer = headers['transfer-encoding'];
+  if (transfer !== undefined && transfer.toLowerCase() !== 'chunked') {
+    const message = `Transfer-Encoding: got ${describeValue(transfer)}, expected chunked or none`;
+    throw new RequestError('unsupported_media_type', message, 'Transfer-Encoding');
   }
 }
 

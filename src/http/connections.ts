@@ -22,9 +22,30 @@ export class Connections {
   readonly #newest = new WeakMap<Socket, Exchange>();
   readonly #refused = new WeakSet<Socket>();
 
-  /** Called with every request, as it begins. */
-  note(exchange: Exchange): void {
-    this.#newest.set(exchange.request.socket, exchange);
+  readonly #pendingMax: number;
+  readonly #pending = new WeakMap<Socket, number>();
+
+  constructor(pendingMax: number) {
+    this.#pendingMax = pendingMax;
+  }
+
+  /**
+   * Called with every request, as it begins. False where the connection has too many of them: all
+   * that one read brings is handled in one go, and others would wait for thousands. It is closed.
+   */
+  note(exchange: Exchange): boolean {
+    const { socket } = exchange.request;
+    const pending = (this.#pending.get(socket) ?? 0) + 1;
+    if (socket.destroyed || pending > this.#pendingMax) {
+      socket.destroy();
+      return false;
+    }
+    this.#pending.set(socket, pending);
+    this.#newest.set(socket, exchange);
+    exchange.response.once('close', () => {
+      this.#pending.set(socket, (this.#pending.get(socket) ?? 1) - 1);
+    });
+    return true;
   }
 
   /**

@@ -110,7 +110,9 @@ export class KeyStore {
     const secret = randomBytes(SECRET_BYTES).toString('base64url');
     const createdMs = Date.now();
     const secrets = [{ number: 1, hash: hashSecret(secret), createdMs }];
-    this.#change(() => this.#keys.put(id, { id, ...terms, createdMs, secrets, secretCount: 1 }));
+    this.#change(() => {
+      this.#keys.put(id, { id, ...terms, createdMs, secrets, secretCount: 1 });
+    });
     return { id, secret, name: `${id}.1` };
   }
 
@@ -164,7 +166,10 @@ export class KeyStore {
     return key;
   }
 
-  /** One transaction with the version's step: on the disk when it returns. */
+  /**
+   * One transaction with the version's step: on the disk when it returns. The change must not return
+   * a promise, such as that of a put: LMDB would take it for one that is still under way.
+   */
   #change<T>(change: () => T): T {
     return this.#environment.transactionSync(() => {
       const result = change();

@@ -52,6 +52,7 @@ export const SERVICE_SETTINGS = [
   'requestTimeout',
   'idleTimeout',
   'connectionsMax',
+  'pipelineMax',
   'overloadDelay',
 ] as const;
 type ServiceSettingName = (typeof SERVICE_SETTINGS)[number];
@@ -92,6 +93,8 @@ export function createService(parts: ServiceParts): Server {
     (request, response) => service.handle(request, response),
   );
   limitConnections(server, settings.connectionsMax);
+  // Their length is limited, and none of them is dropped in silence.
+  server.maxHeadersCount = 0;
   // For a client that does not read its responses: longer than any pause that is allowed.
   const { idleTimeout, requestTimeout, minHeightWait } = settings;
   server.timeout = Math.max(idleTimeout, requestTimeout) + minHeightWait + 2 * TIMEOUT_CHECK_MS;
@@ -117,10 +120,11 @@ function limitConnections(server: Server, countMax: number): void {
 
 class Service {
   readonly #parts: ServiceParts;
-  readonly #connections = new Connections();
+  readonly #connections: Connections;
 
   constructor(parts: ServiceParts) {
     this.#parts = parts;
+    this.#connections = new Connections(parts.settings.pipelineMax);
   }
 
   async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -131,7 +135,7 @@ class Service {
       type: NO_TYPE,
       key: undefined,
     };
-    this.#connections.note(exchange);
+    if (!this.#connections.note(exchange)) return;
     try {
       await this.#dispatch(exchange);
     } catch (error) {
