@@ -12,6 +12,9 @@ import { formatRawError, type Headers, sendError } from './respond.ts';
 /** How long a client that has been refused may go on sending until it has read why. */
 const LINGER_MS = 1_000;
 
+/** A connection that so often has no known key, path or method is not a client's of ours. */
+const STRANGE_REQUESTS_MAX = 32;
+
 interface Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
@@ -23,6 +26,7 @@ export class Connections {
   readonly #refused = new WeakSet<Socket>();
 
   readonly #pendingMax: number;
+  readonly #strangeRequests = new WeakMap<Socket, number>();
   readonly #pending = new WeakMap<Socket, number>();
 
   constructor(pendingMax: number) {
@@ -30,8 +34,9 @@ export class Connections {
   }
 
   /**
-   * Called with every request, as it begins. False where the connection has too many of them: all
-   * that one read brings is handled in one go, and others would wait for thousands. It is closed.
+   * Called with every request, as it begins. False where it is not to be looked at: the connection
+   * has too many of them, and is closed, or it is closing already. All that one read brings is
+   * handled in one go, and others would wait for thousands.
    */
   note(exchange: Exchange): boolean {
     const { socket } = exchange.request;
@@ -40,12 +45,20 @@ export class Connections {
       socket.destroy();
       return false;
     }
+    if (this.#strangeRequests.get(socket) === STRANGE_REQUESTS_MAX) return false;
     this.#pending.set(socket, pending);
     this.#newest.set(socket, exchange);
     exchange.response.once('close', () => {
       this.#pending.set(socket, (this.#pending.get(socket) ?? 1) - 1);
     });
     return true;
+  }
+
+  /** Called with a request that nobody who knows us would send. True for the one too many. */
+  noteStrange({ request: { socket } }: Exchange): boolean {
+    const count = (this.#strangeRequests.get(socket) ?? 0) + 1;
+    this.#strangeRequests.set(socket, count);
+    return count === STRANGE_REQUESTS_MAX;
   }
 
   /**

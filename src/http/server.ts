@@ -62,6 +62,8 @@ const PAGE_METHODS = 'GET, HEAD, OPTIONS';
 /** How often connections are looked through for requests that take too long. */
 const TIMEOUT_CHECK_MS = 500;
 const MALFORMED = 'request: expected HTTP/1.1 that can be understood';
+/** What only someone who does not know this service asks, again and again. */
+const STRANGE: ReadonlySet<string> = new Set(['unknown_key', 'not_found', 'method_not_allowed']);
 /** What a question that was refused takes from its key's budget. */
 const REFUSED_WEIGHT = 1;
 
@@ -279,7 +281,8 @@ class Service {
     // What is left of a body that is too large is not read, and a client that waits for consent may
     // or may not send its body now: the connection cannot go on.
     const isWaiting = awaitsConsent(exchange.request) && !exchange.request.complete;
-    if (error.code === 'body_too_large' || isWaiting) headers['Connection'] = 'close';
+    const isLast = STRANGE.has(error.code) && this.#connections.noteStrange(exchange);
+    if (error.code === 'body_too_large' || isWaiting || isLast) headers['Connection'] = 'close';
     sendError(exchange.response, error, headers);
   }
 

@@ -193,6 +193,20 @@ test('pipelined requests are answered in their order', async () => {
   });
 });
 
+test('a connection that goes on asking without a known key is closed', async () => {
+  const client = await connect(port);
+  client.send(Buffer.concat(Array.from({ length: 200 }, () => formatQuestion('nobody'))));
+  const responses = [];
+  for (let response = await client.next(); response; response = await client.next()) {
+    assert.equal(errorOf(response), '401 unknown_key');
+    responses.push(response);
+  }
+  assert.equal(responses.length, 32);
+  assert.equal(responses.at(-1)?.headers.get('connection'), 'close');
+  await client.closed;
+  checkAnswer(await ask(service));
+});
+
 const WAITING = { headers: { 'Ledger-Min-Height': String(HEIGHT + 9) } };
 const BAD_BYTES: Record<string, [bytes: string | Buffer, error: string]> = {
   'bytes that are not HTTP': ['nonsense\r\n\r\n', '400 malformed_request'],
