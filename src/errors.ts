@@ -28,12 +28,15 @@ export type RequestErrorCode = keyof typeof REQUEST_ERRORS;
 export class RequestError extends Error {
   readonly code: RequestErrorCode;
   readonly field: string | undefined;
+  /** Whole seconds after which the same question may be taken; undefined where that is not known. */
+  readonly retryAfterSeconds: number | undefined;
 
-  constructor(code: RequestErrorCode, message: string, field?: string) {
+  constructor(code: RequestErrorCode, message: string, field?: string, retryAfterSeconds?: number) {
     super(message);
     this.name = 'RequestError';
     this.code = code;
     this.field = field;
+    this.retryAfterSeconds = retryAfterSeconds;
   }
 
   get status(): number {

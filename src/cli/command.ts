@@ -35,7 +35,7 @@ export interface Command<N extends SettingName = SettingName> {
 }
 
 function formatLeft(text: string): string {
-  return `  ${text}`.padEnd(28);
+  return `  ${text}`.padEnd(30);
 }
 
 function formatSetting(setting: Setting): string {

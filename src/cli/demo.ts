@@ -11,8 +11,7 @@ import { createSimulator } from '../feed/simulator/simulator.ts';
 import { makeFolder } from '../folder.ts';
 import { openKeyStore } from '../http/keys.ts';
 import { Budgets } from '../http/limits.ts';
-import { SERVICE_SETTINGS } from '../http/server.ts';
-import { runWorker } from '../http/worker.ts';
+import { ANSWERING_SETTINGS, runWorker } from '../http/worker.ts';
 import { answerQuestion } from '../info/registry.ts';
 import { openEmbeddedLedgerWriter } from '../ledger/embedded.ts';
 import { SnapshotFolder } from '../ledger/snapshots.ts';
@@ -128,7 +127,7 @@ interface Serving {
 
 function serveDemo({ directory, call, signal, listening }: Serving): Promise<void> {
   const { host, port } = call.settings;
-  const chosen: Settings<(typeof SERVICE_SETTINGS)[number]> = readSettings(SERVICE_SETTINGS);
+  const chosen: Settings<(typeof ANSWERING_SETTINGS)[number]> = readSettings(ANSWERING_SETTINGS);
   return runWorker({
     settings: { ...chosen, data: directory, host, port, stopTimeout: STOP_TIMEOUT_MS },
     log: pino({ level: 'warn' }, pino.destination(2)),

@@ -61,6 +61,11 @@ export class Connections {
     return count === STRANGE_REQUESTS_MAX;
   }
 
+  /** Acts once every request that came before on the connection has its response. */
+  whenAnswered(socket: Socket, act: () => void): void {
+    afterResponse(this.#newest.get(socket), act);
+  }
+
   /**
    * Refuses what came on the connection, and closes it. True where that is a response of its own,
    * not the one to a request that has been noted.

@@ -207,12 +207,16 @@ export class KeyRing {
 
   /** The key that a secret of this hash opens; undefined where there is none, or no longer. */
   find(secretHash: string, nowMs: number): Key | undefined {
+    if (!this.isLive(secretHash, nowMs)) return undefined;
     const key = this.#keyByHash.get(secretHash);
-    if (key === undefined || (key.expiresMs !== undefined && nowMs >= key.expiresMs)) {
-      return undefined;
-    }
-    this.#usedMsById.set(key.id, nowMs);
+    if (key !== undefined) this.#usedMsById.set(key.id, nowMs);
     return key;
+  }
+
+  /** Whether a secret of this hash opens a key; that is no use of the key. */
+  isLive(secretHash: string, nowMs: number): boolean {
+    const key = this.#keyByHash.get(secretHash);
+    return key !== undefined && (key.expiresMs === undefined || nowMs < key.expiresMs);
   }
 
   close(): void {

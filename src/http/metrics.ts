@@ -15,6 +15,9 @@ export class Metrics {
   readonly #latency: Histogram<'type'>;
   readonly #refusals: Counter;
   readonly #failures: Counter;
+  readonly #connections: Gauge;
+  readonly #subscriptions: Gauge;
+  readonly #cutOffs: Counter;
   readonly #height: Gauge;
   readonly #time: Gauge;
 
@@ -42,6 +45,21 @@ export class Metrics {
     this.#failures = new Counter({
       name: 'perpinfo_internal_failures_total',
       help: 'Requests that met an error of our own; each is in the log.',
+      registers,
+    });
+    this.#connections = new Gauge({
+      name: 'perpinfo_push_connections',
+      help: 'Push connections that are open.',
+      registers,
+    });
+    this.#subscriptions = new Gauge({
+      name: 'perpinfo_push_subscriptions',
+      help: 'Subscriptions on them.',
+      registers,
+    });
+    this.#cutOffs = new Counter({
+      name: 'perpinfo_push_cut_off_total',
+      help: 'Push connections that were cut off because they left too much unread.',
       registers,
     });
     this.#height = new Gauge({
@@ -81,6 +99,18 @@ export class Metrics {
 
   countFailure(): void {
     this.#failures.inc();
+  }
+
+  countConnections(change: 1 | -1): void {
+    this.#connections.inc(change);
+  }
+
+  countSubscriptions(change: 1 | -1): void {
+    this.#subscriptions.inc(change);
+  }
+
+  countCutOff(): void {
+    this.#cutOffs.inc();
   }
 
   setLedger(height: number, timeMs: number): void {

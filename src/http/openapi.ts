@@ -81,28 +81,49 @@ function errorResponses(): Json {
   return Object.fromEntries([...statuses].map((status) => [status, errorResponse(status)]));
 }
 
+const KEY_PARAMETER: Json = {
+  name: 'key',
+  in: 'path',
+  required: true,
+  schema: { type: 'string' },
+};
+
+const MIN_HEIGHT_PARAMETER: Json = {
+  name: 'Ledger-Min-Height',
+  in: 'header',
+  description: 'answer from this height or later',
+  schema: { type: 'integer', minimum: 0 },
+};
+
+const TAG_HEADER: Json = {
+  ETag: header('changes when the answer does, its time left aside', { type: 'string' }),
+};
+
+function answerContent(): Json {
+  const answers = REQUEST_TYPES.map(({ type, example }) => [type, { value: example.answer }]);
+  return {
+    'application/json': {
+      schema: { anyOf: schemaReferences('Answer') },
+      examples: Object.fromEntries(answers),
+    },
+  };
+}
+
+function schemaReferences(kind: 'Question' | 'Answer'): Json[] {
+  return REQUEST_TYPES.map(({ type }) => ({ $ref: `#/components/schemas/${type}${kind}` }));
+}
+
 function infoOperation(): Json {
   const questions = REQUEST_TYPES.map(({ type, example }) => [type, { value: example.question }]);
-  const answers = REQUEST_TYPES.map(({ type, example }) => [type, { value: example.answer }]);
-  const refs = (kind: string) =>
-    REQUEST_TYPES.map(({ type }) => ({ $ref: `#/components/schemas/${type}${kind}` }));
   return {
     operationId: 'info',
     summary: 'Asks one question; the field `type` selects which.',
-    parameters: [
-      { name: 'key', in: 'path', required: true, schema: { type: 'string' } },
-      {
-        name: 'Ledger-Min-Height',
-        in: 'header',
-        description: 'answer from this height or later',
-        schema: { type: 'integer', minimum: 0 },
-      },
-    ],
+    parameters: [KEY_PARAMETER, MIN_HEIGHT_PARAMETER],
     requestBody: {
       required: true,
       content: {
         'application/json': {
-          schema: { oneOf: refs('Question') },
+          schema: { oneOf: schemaReferences('Question') },
           examples: Object.fromEntries(questions),
         },
       },
@@ -111,13 +132,45 @@ function infoOperation(): Json {
       200: {
         description: 'the answer; its form depends on the type',
         headers: { ...LEDGER_HEADERS, ...BUDGET_HEADERS },
-        content: {
-          'application/json': {
-            schema: { anyOf: refs('Answer') },
-            examples: Object.fromEntries(answers),
-          },
-        },
+        content: answerContent(),
       },
+      ...errorResponses(),
+    },
+  };
+}
+
+/** The fields of all types, each once: which of them a question has depends on its type. */
+function queryParameters(): Json[] {
+  const fields = new Map(REQUEST_TYPES.flatMap((request) => Object.entries(request.fields)));
+  return Array.from(fields, ([name, { description, schema }]) => ({
+    name,
+    in: 'query',
+    description,
+    schema,
+  }));
+}
+
+function pollOperation(): Json {
+  const headers = { ...LEDGER_HEADERS, ...BUDGET_HEADERS, ...TAG_HEADER };
+  const types = REQUEST_TYPES.map(({ type }) => type);
+  return {
+    operationId: 'poll',
+    summary: 'Asks the same in the query; an answer that has not changed is not sent again.',
+    parameters: [
+      KEY_PARAMETER,
+      MIN_HEIGHT_PARAMETER,
+      {
+        name: 'If-None-Match',
+        in: 'header',
+        description: 'the ETag of the answer that the client has',
+        schema: { type: 'string' },
+      },
+      { name: 'type', in: 'query', required: true, schema: { enum: types } },
+      ...queryParameters(),
+    ],
+    responses: {
+      200: { description: 'the answer, as to a POST', headers, content: answerContent() },
+      304: { description: 'the answer is the one that the client has', headers },
       ...errorResponses(),
     },
   };
@@ -165,7 +218,7 @@ function createDescription(): Json {
       license: { name: 'MIT', identifier: 'MIT' },
     },
     paths: {
-      '/{key}/info': { post: infoOperation() },
+      '/{key}/info': { post: infoOperation(), get: pollOperation() },
       '/health': {
         get: {
           operationId: 'health',

@@ -9,6 +9,7 @@ import type { Allowance } from './limits.ts';
 const RETRY_AFTER_SECONDS = 1;
 
 const EXPOSED_HEADERS = [
+  'ETag',
   'Ledger-Height',
   'Ledger-Time',
   'RateLimit-Limit',
@@ -29,11 +30,13 @@ export function ledgerHeaders({ height, time }: StateView): Headers {
   return { 'Ledger-Height': height, 'Ledger-Time': time };
 }
 
-export function allowanceHeaders({ limit, remaining, resetSeconds }: Allowance): Headers {
+/** What is left of a key's budget; nothing for a key that has none. */
+export function allowanceHeaders(allowance: Allowance | undefined): Headers {
+  if (allowance === undefined) return {};
   return {
-    'RateLimit-Limit': limit,
-    'RateLimit-Remaining': remaining,
-    'RateLimit-Reset': resetSeconds,
+    'RateLimit-Limit': allowance.limit,
+    'RateLimit-Remaining': allowance.remaining,
+    'RateLimit-Reset': allowance.resetSeconds,
   };
 }
 
@@ -48,14 +51,24 @@ export function send(
   response.end(body);
 }
 
+/** The answer is the one that the client has: 304, without a body. */
+export function sendUnchanged(response: ServerResponse, headers: Headers): void {
+  response.writeHead(304, { ...COMMON_HEADERS, ...headers });
+  response.end();
+}
+
 /** A request that failed; the reason goes to the client as it stands, so it must hold no secret. */
 export function sendError(
   response: ServerResponse,
   error: RequestError,
   headers: Headers = {},
 ): void {
-  const retry: Headers = error.status === 503 ? { 'Retry-After': RETRY_AFTER_SECONDS } : {};
-  send(response, error.status, error.toJson(), { ...retry, ...headers });
+  send(response, error.status, error.toJson(), { ...retryHeaders(error), ...headers });
+}
+
+function retryHeaders({ status, retryAfterSeconds }: RequestError): Headers {
+  const seconds = retryAfterSeconds ?? (status === 503 ? RETRY_AFTER_SECONDS : undefined);
+  return seconds === undefined ? {} : { 'Retry-After': seconds };
 }
 
 /** Answers a preflight: any page may ask. */
@@ -65,7 +78,7 @@ export function sendPreflight(response: ServerResponse, allow: string): void {
     ...common,
     Allow: allow,
     'Access-Control-Allow-Methods': allow,
-    'Access-Control-Allow-Headers': 'Content-Type, Ledger-Min-Height',
+    'Access-Control-Allow-Headers': 'Content-Type, If-None-Match, Ledger-Min-Height',
     'Access-Control-Max-Age': 86_400,
   });
   response.end();
@@ -78,6 +91,7 @@ export function formatRawError(error: RequestError, extra: Headers): string {
     ...COMMON_HEADERS,
     'Content-Length': Buffer.byteLength(body),
     Connection: 'close',
+    ...retryHeaders(error),
     ...extra,
   };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);

@@ -9,18 +9,16 @@ import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
 import type { Settings } from '../config.ts';
 import { RequestError } from '../errors.ts';
-import { parseQuestion } from '../info/registry.ts';
 import { describeValue } from '../refusal.ts';
-import type { StateView } from '../state/state.ts';
-import { checkDeclaredLength, checkMediaType, parseBody, readBody } from './body.ts';
+import { type Admission, unknownKey } from './admission.ts';
 import { Connections } from './connections.ts';
-import { hashSecret, type Key, type KeyRing } from './keys.ts';
-import type { Budgets } from './limits.ts';
+import { awaitsConsent, Endpoint, type Exchange } from './endpoint.ts';
+import { hashSecret } from './keys.ts';
 import type { LiveState } from './live-state.ts';
-import type { LoadGauge } from './load.ts';
 import { type Metrics, NO_TYPE } from './metrics.ts';
 import { describeInterface } from './openapi.ts';
 import { formatHome, formatLlms } from './pages.ts';
+import type { Push } from './push/push.ts';
 import {
   allowanceHeaders,
   type Headers,
@@ -29,14 +27,14 @@ import {
   sendError,
   sendPreflight,
 } from './respond.ts';
-import { findRoute, type Route } from './target.ts';
+import { findRoute, queryOf, type Route } from './target.ts';
+import { forgoUpgrade, wantsWebSocket } from './upgrade.ts';
 
 export interface ServiceParts {
   readonly live: LiveState;
-  readonly keys: KeyRing;
-  readonly budgets: Budgets;
+  readonly admission: Admission;
+  readonly push: Push;
   readonly metrics: Metrics;
-  readonly load: LoadGauge;
   readonly log: Logger;
   readonly settings: Settings<ServiceSettingName>;
 }
@@ -58,24 +56,15 @@ export const SERVICE_SETTINGS = [
 type ServiceSettingName = (typeof SERVICE_SETTINGS)[number];
 
 const INFO_METHODS = 'POST, OPTIONS';
+/** A question can be in the query, too, where there is one. */
+const INFO_QUERY_METHODS = 'GET, HEAD, POST, OPTIONS';
+const PUSH_METHODS = 'GET, OPTIONS';
 const PAGE_METHODS = 'GET, HEAD, OPTIONS';
 /** How often connections are looked through for requests that take too long. */
 const TIMEOUT_CHECK_MS = 500;
 const MALFORMED = 'request: expected HTTP/1.1 that can be understood';
 /** What only someone who does not know this service asks, again and again. */
 const STRANGE: ReadonlySet<string> = new Set(['unknown_key', 'not_found', 'method_not_allowed']);
-/** What a question that was refused takes from its key's budget. */
-const REFUSED_WEIGHT = 1;
-
-/** One request on its way; what is learned of it is filled in. */
-interface Exchange {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
-  readonly startedMs: number;
-  type: string;
-  key: Key | undefined;
-}
-
 /** The server, not yet listening. */
 export function createService(parts: ServiceParts): Server {
   const { settings } = parts;
@@ -103,6 +92,9 @@ export function createService(parts: ServiceParts): Server {
   server.on('checkContinue', (request, response) => service.handle(request, response));
   server.on('checkExpectation', (request, response) => service.handle(request, response));
   server.on('clientError', (error, socket) => service.refuseBytes(error, socket as Socket));
+  server.on('upgrade', (request, socket, head) => {
+    service.upgrade(server, request, socket as Socket, head);
+  });
   server.on('connect', (_request, socket) => service.refuseTunnel(socket as Socket));
   return server;
 }
@@ -112,21 +104,28 @@ export function createService(parts: ServiceParts): Server {
  * first process would keep a connection and offer it round and round.
  */
 function limitConnections(server: Server, countMax: number): void {
-  let count = 0;
+  // A set, since a connection that forgoes an upgrade is announced a second time.
+  const open = new Set<Socket>();
   server.on('connection', (socket: Socket) => {
-    count++;
-    socket.once('close', () => count--);
-    if (count > countMax) socket.destroy();
+    open.add(socket);
+    socket.once('close', () => open.delete(socket));
+    if (open.size > countMax) socket.destroy();
   });
 }
 
 class Service {
   readonly #parts: ServiceParts;
   readonly #connections: Connections;
+  readonly #endpoint: Endpoint;
 
   constructor(parts: ServiceParts) {
     this.#parts = parts;
     this.#connections = new Connections(parts.settings.pipelineMax);
+    this.#endpoint = new Endpoint(parts);
+    parts.push.onBadHandshake((reason, socket) => {
+      const message = `handshake: expected that of a WebSocket (${reason})`;
+      this.#refuseConnection(socket, new RequestError('malformed_request', message));
+    });
   }
 
   async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -156,7 +155,7 @@ class Service {
     if (route === undefined) {
       throw new RequestError('not_found', 'there is no such path; expected /{key}/info');
     }
-    const allow = route.name === 'info' ? INFO_METHODS : PAGE_METHODS;
+    const allow = methodsOf(route, request);
     const method = request.method ?? '';
     if (method === 'OPTIONS') return sendPreflight(response, allow);
     if (!allow.split(', ').includes(method)) {
@@ -164,90 +163,43 @@ class Service {
       const message = `method: got ${describeValue(method)}, expected ${allow}`;
       throw new RequestError('method_not_allowed', message, 'method');
     }
-    if (route.name === 'info') await this.#answer(exchange, route.secret);
+    if (route.name === 'info') await this.#endpoint.answer(exchange, route.secret);
+    else if (route.name === 'ws') this.#refusePlain(exchange, route.secret);
     else await this.#showPage(exchange, route.name);
   }
 
-  async #answer(exchange: Exchange, secret: string): Promise<void> {
-    const { live, settings } = this.#parts;
+  /** An ordinary request where only a WebSocket is answered. */
+  #refusePlain(exchange: Exchange, secret: string): never {
     if (secret === '') throw unknownKey('none');
-    const secretHash = hashSecret(secret);
-    this.#requireKey(exchange, secretHash);
-    const body = await this.#readBody(exchange);
-    // Again after each wait: meanwhile the key may have been revoked, or spent on other questions.
-    this.#requireKey(exchange, secretHash);
-    const question = parseQuestion(parseBody(body));
-    exchange.type = question.type;
-    const minHeight = readMinHeight(exchange.request);
-    if (live.state !== undefined) question.validate(live.state);
-    this.#checkBudget(exchange, question.weight);
-    if (minHeight > 0 && live.state !== undefined) {
-      await live.waitFor(minHeight, settings.minHeightWait);
-      this.#requireKey(exchange, secretHash);
-      this.#checkBudget(exchange, question.weight);
-    }
-    const state = this.#requireState(minHeight);
-    const answer = question.answer(state);
-    const headers = { ...ledgerHeaders(state), ...this.#charge(exchange, question.weight) };
-    send(exchange.response, 200, answer, headers);
+    exchange.key = this.#parts.admission.requireKey(hashSecret(secret));
+    const got = describeValue(exchange.request.headers.upgrade);
+    const message = `Upgrade: got ${got}, expected websocket, and with it a WebSocket handshake`;
+    throw new RequestError('malformed_request', message, 'Upgrade');
   }
 
-  #requireKey(exchange: Exchange, secretHash: string): void {
-    exchange.key = this.#parts.keys.find(secretHash, Date.now());
-    if (exchange.key === undefined) throw unknownKey('one that is not known, or no longer');
+  /** A wish to speak another protocol: a WebSocket where that is offered; others are passed over. */
+  upgrade(server: Server, request: IncomingMessage, socket: Socket, head: Buffer): void {
+    socket.on('error', () => socket.destroy());
+    this.#connections.whenAnswered(socket, () => {
+      if (socket.destroyed) return;
+      const route = findRoute(request.url ?? '');
+      if (route?.name !== 'ws' || !wantsWebSocket(request)) {
+        forgoUpgrade(server, request, socket, head);
+        return;
+      }
+      try {
+        this.#parts.push.accept(request, socket, head, route.secret);
+      } catch (error) {
+        if (!(error instanceof RequestError)) throw error;
+        this.#refuseConnection(socket, error);
+      }
+    });
   }
 
-  async #readBody({ request, response }: Exchange): Promise<Buffer> {
-    const { bodyBytesMax } = this.#parts.settings;
-    checkMediaType(request);
-    const isWaiting = awaitsConsent(request);
-    checkDeclaredLength(request, bodyBytesMax, { isWaiting });
-    checkExpectation(request);
-    if (isWaiting) response.writeContinue();
-    return readBody(request, bodyBytesMax);
-  }
-
-  /** The state to answer from, if it is there, as far as asked, fresh enough, and time allows. */
-  #requireState(minHeight: number): StateView {
-    const { live, settings, load } = this.#parts;
-    const { state } = live;
-    if (state === undefined) throw new RequestError('not_ready', live.unavailableReason);
-    if (state.height < minHeight) {
-      const message = `Ledger-Min-Height: got ${minHeight}, the ledger is at height ${state.height}`;
-      throw new RequestError('behind', message, 'Ledger-Min-Height');
-    }
-    if (settings.refuseStale && live.isStale(Date.now())) {
-      const message = `the ledger's time, ${state.time}, is older than ${settings.maxAge} ms`;
-      throw new RequestError('behind', message);
-    }
-    if (load.isOverloaded) {
-      const delay = Math.round(load.delayMs);
-      const message = `requests wait ${delay} ms here, more than ${settings.overloadDelay} ms`;
-      throw new RequestError('overloaded', message);
-    }
-    return state;
-  }
-
-  #checkBudget({ key, response }: Exchange, weight: number): void {
-    if (key?.budget === undefined) return;
-    const allowance = this.#parts.budgets.check(key.id, key.budget, weight, performance.now());
-    if (allowance.isAllowed) return;
-    response.setHeader('Retry-After', allowance.retryAfterSeconds);
-    const { limit, remaining, retryAfterSeconds } = allowance;
-    const message =
-      `budget: this question weighs ${weight}, ${remaining} of ${limit} are left; ` +
-      `try again in ${retryAfterSeconds} s`;
-    throw new RequestError('rate_limited', message);
-  }
-
-  /** Takes the weight from the key's budget, if it has one, and says what is left. */
-  #charge({ key }: Exchange, weight: number): Headers {
-    if (key?.budget === undefined) return {};
-    const { budgets } = this.#parts;
-    return allowanceHeaders(budgets.charge(key.id, key.budget, weight, performance.now()));
-  }
-
-  async #showPage({ response }: Exchange, name: Exclude<Route['name'], 'info'>): Promise<void> {
+  async #showPage(
+    { response }: Exchange,
+    name: Exclude<Route['name'], 'info' | 'ws'>,
+  ): Promise<void> {
     if (name === 'openapi') return send(response, 200, describeInterface());
     if (name === 'llms') {
       return send(response, 200, formatLlms(), { 'Content-Type': 'text/plain; charset=utf-8' });
@@ -274,9 +226,9 @@ class Service {
   }
 
   #refuse(exchange: Exchange, error: RequestError): void {
-    const { state } = this.#parts.live;
-    const isFree = error.status === 429 || error.status >= 500;
-    const headers = this.#charge(exchange, isFree ? 0 : REFUSED_WEIGHT);
+    const { live, admission } = this.#parts;
+    const { state } = live;
+    const headers = allowanceHeaders(exchange.key && admission.chargeRefusal(exchange.key, error));
     if (error.code === 'behind' && state) Object.assign(headers, ledgerHeaders(state));
     // What is left of a body that is too large is not read, and a client that waits for consent may
     // or may not send its body now: the connection cannot go on.
@@ -306,6 +258,12 @@ class Service {
   }
 }
 
+function methodsOf({ name }: Route, { url = '' }: IncomingMessage): string {
+  if (name === 'ws') return PUSH_METHODS;
+  if (name !== 'info') return PAGE_METHODS;
+  return queryOf(url) === '' ? INFO_METHODS : INFO_QUERY_METHODS;
+}
+
 /** Other versions are HTTP too, but not what we speak. */
 function checkVersion({ httpVersion, headers }: IncomingMessage): void {
   if (httpVersion !== '1.1' && httpVersion !== '1.0') {
@@ -315,30 +273,6 @@ function checkVersion({ httpVersion, headers }: IncomingMessage): void {
     const message = 'Host: got nothing, expected the header that HTTP/1.1 requires';
     throw new RequestError('malformed_request', message, 'Host');
   }
-}
-
-/** Whether the client asks before it sends the body; in HTTP/1.0 nobody would understand consent. */
-function awaitsConsent({ httpVersion, headers }: IncomingMessage): boolean {
-  return headers.expect !== undefined && httpVersion === '1.1';
-}
-
-function checkExpectation({ headers }: IncomingMessage): void {
-  if (headers.expect === undefined || /^100-continue$/i.test(headers.expect)) return;
-  const message = `Expect: got ${describeValue(headers.expect)}, expected 100-continue or nothing`;
-  throw new RequestError('malformed_request', message, 'Expect');
-}
-
-function unknownKey(got: string): RequestError {
-  const message = `key: got ${got}, expected a live key in the path, /{key}/info`;
-  return new RequestError('unknown_key', message, 'key');
-}
-
-function readMinHeight({ headers }: IncomingMessage): number {
-  const given = headers['ledger-min-height'];
-  if (given === undefined) return 0;
-  if (typeof given === 'string' && /^\d{1,15}$/.test(given)) return Number(given);
-  const message = `Ledger-Min-Height: got ${describeValue(given)}, expected a whole number`;
-  throw new RequestError('invalid_field', message, 'Ledger-Min-Height');
 }
 
 /** Undefined where it is not the bytes that are wrong: the connection itself is gone. */

@@ -1,8 +1,13 @@
 /** What a request's target names. */
 
 export type Route =
-  | { readonly name: 'info'; readonly secret: string }
+  | { readonly name: KeyedRoute; readonly secret: string }
   | { readonly name: 'home' | 'health' | 'openapi' | 'llms' };
+
+/** What follows the key. */
+type KeyedRoute = 'info' | 'ws';
+
+const KEYED_ROUTES: readonly string[] = ['info', 'ws'] satisfies KeyedRoute[];
 
 const PUBLIC_ROUTES: Readonly<Record<string, 'home' | 'health' | 'openapi' | 'llms'>> = {
   '': 'home',
@@ -26,6 +31,17 @@ function pathOf(target: string): string {
   return end === -1 ? target : target.slice(0, end);
 }
 
+/** What follows the question mark, as it was sent; empty where nothing does. */
+export function queryOf(target: string): string {
+  const [beforeFragment] = target.split('#', 1);
+  const start = beforeFragment.indexOf('?');
+  return start === -1 ? '' : beforeFragment.slice(start + 1);
+}
+
+function isKeyed(segment: string | undefined): segment is KeyedRoute {
+  return segment !== undefined && KEYED_ROUTES.includes(segment);
+}
+
 /**
  * The route of a target; undefined where there is none. A trailing slash makes no difference, and
  * percent-encoding none either. "/info" and "//info" are the endpoint with no key given.
@@ -34,10 +50,10 @@ export function findRoute(target: string): Route | undefined {
   const segments = pathOf(target).split('/').slice(1).map(decodeSegment);
   if (segments.length > 1 && segments.at(-1) === '') segments.pop();
   const [first, second] = segments;
-  if (segments.length === 2 && second === 'info' && first !== undefined) {
-    return { name: 'info', secret: first };
+  if (segments.length === 2 && isKeyed(second) && first !== undefined) {
+    return { name: second, secret: first };
   }
   if (segments.length !== 1 || first === undefined) return undefined;
-  if (first === 'info') return { name: 'info', secret: '' };
+  if (isKeyed(first)) return { name: first, secret: '' };
   return Object.hasOwn(PUBLIC_ROUTES, first) ? { name: PUBLIC_ROUTES[first] } : undefined;
 }

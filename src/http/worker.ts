@@ -8,20 +8,25 @@ import { type Registry, register } from 'prom-client';
 import type { Settings } from '../config.ts';
 import { openEmbeddedLedger } from '../ledger/embedded.ts';
 import { SnapshotFolder } from '../ledger/snapshots.ts';
+import { Admission } from './admission.ts';
 import { KeyRing, openKeyStore } from './keys.ts';
 import type { Budgets } from './limits.ts';
 import { listen } from './listen.ts';
 import { LiveState } from './live-state.ts';
 import { LoadGauge } from './load.ts';
 import { Metrics } from './metrics.ts';
+import { PUSH_SETTINGS, Push } from './push/push.ts';
 import { createService, SERVICE_SETTINGS } from './server.ts';
+
+/** Those of how requests are answered, which the demo has too. */
+export const ANSWERING_SETTINGS = [...SERVICE_SETTINGS, ...PUSH_SETTINGS] as const;
 
 export const WORKER_SETTINGS = [
   'data',
   'host',
   'port',
   'stopTimeout',
-  ...SERVICE_SETTINGS,
+  ...ANSWERING_SETTINGS,
 ] as const;
 
 export interface WorkerOptions {
@@ -50,18 +55,25 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
     snapshots: new SnapshotFolder(settings.data),
     maxAgeMs: settings.maxAge,
     warn: (message) => log.warn(message),
-    advanced: ({ height, time }) => metrics.setLedger(height, time),
+    advanced: ({ height, time }) => {
+      metrics.setLedger(height, time);
+      push.advance();
+    },
   });
+  const admission = new Admission({ live, keys, budgets, load, settings });
+  const push = new Push({ live, keys, admission, metrics, log, settings });
   try {
-    const server = createService({ live, keys, budgets, metrics, load, log, settings });
+    const server = createService({ live, admission, push, metrics, log, settings });
     const open = trackConnections(server);
     const port = await listen(server, settings.port, settings.host);
     log.info({ host: settings.host, port }, 'listening');
     options.listening?.(port);
     const following = live.run(signal).catch((error: Error) => {
       log.fatal({ err: error }, 'the ledger is broken: nothing is answered from here on');
+      push.fail();
     });
     if (!signal.aborted) await once(signal, 'abort');
+    push.close(settings.stopTimeout);
     await stop(server, open, settings.stopTimeout);
     await following;
   } finally {

@@ -35,6 +35,7 @@ export const perpDeployAuctionStatus: RequestType<typeof fields> = {
       endGas: null,
     },
   },
+  pushedAs: 'perpDeployAuctionStatus',
   answer({ auction, time }) {
     if (auction === undefined) return 'null';
     return (

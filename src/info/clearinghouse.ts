@@ -1,9 +1,8 @@
 /** `clearinghouseState`: a user's perpetuals account on one dex. */
 
+import type { Address } from '../address.ts';
 import { divideFloor, type Exact, formatUnits } from '../decimal.ts';
-import { RequestError } from '../errors.ts';
 import { USD_DECIMALS } from '../fields.ts';
-import { describeValue } from '../refusal.ts';
 import { findAccount } from '../state/accounts.ts';
 import type { StateView } from '../state/state.ts';
 import {
@@ -15,7 +14,7 @@ import {
   RATIO_DECIMALS,
   returnOnEquity,
 } from './figures.ts';
-import { addressField, dexField, type RequestType } from './request.ts';
+import { addressField, dexField, type RequestType, requireDex } from './request.ts';
 import { amount, object, wholeNumber } from './schema.ts';
 
 const fields = { user: addressField, dex: dexField };
@@ -45,7 +44,7 @@ const positionSchema = object({
   cumFunding: object({ allTime: amount, sinceOpen: amount, sinceChange: amount }),
 });
 
-const accountSchema = object({
+export const accountSchema = object({
   marginSummary: summarySchema,
   crossMarginSummary: summarySchema,
   crossMaintenanceMarginUsed: amount,
@@ -57,7 +56,7 @@ const accountSchema = object({
   time: wholeNumber,
 });
 
-const exampleAnswer = {
+export const accountExample = {
   marginSummary: {
     accountValue: '850.909594',
     totalNtlPos: '4111.898',
@@ -102,30 +101,21 @@ export const clearinghouseState: RequestType<typeof fields> = {
   answerSchema: accountSchema,
   example: {
     question: { type: 'clearinghouseState', user: '0xeaa346d93e222853a2229e2fbb584830fa478fd2' },
-    answer: exampleAnswer,
+    answer: accountExample,
   },
+  pushedAs: 'clearinghouseState',
   validate(state, { dex }) {
     requireDex(state, dex);
   },
   answer(state, { user, dex }) {
-    const account = findAccount(state, state.addresses.find(user), requireDex(state, dex));
-    return formatAccount(accountFigures(state, account), state.time);
+    return answerAccount(state, user, requireDex(state, dex));
   },
 };
 
-function requireDex(state: StateView, dex: string): number {
-  const dexIndex = state.markets.findDex(dex);
-  if (dexIndex !== undefined) return dexIndex;
-  const message = `dex: got ${describeValue(dex)}, expected ${describeDexes(state)}`;
-  throw new RequestError('unknown_dex', message, 'dex');
-}
-
-const DEXES_SHOWN_MAX = 20;
-
-function describeDexes({ markets }: StateView): string {
-  const shown = markets.dexes.slice(0, DEXES_SHOWN_MAX).map(({ name }) => `"${name}"`);
-  const hidden = markets.dexes.length - shown.length;
-  return `one of ${shown.join(', ')}${hidden > 0 ? ` and ${hidden} more` : ''}`;
+/** The account of a user on one dex, as JSON text. */
+export function answerAccount(state: StateView, user: Address, dexIndex: number): string {
+  const account = findAccount(state, state.addresses.find(user), dexIndex);
+  return formatAccount(accountFigures(state, account), state.time);
 }
 
 function usd(amount: Exact): string {

@@ -1,6 +1,6 @@
-/** `delegations`: a user's active stakes with validators. */
+/** A user's active stakes with validators, one by one and in sum. */
 
-import { formatAddress } from '../address.ts';
+import { type Address, formatAddress } from '../address.ts';
 import { formatUnits } from '../decimal.ts';
 import { STAKE_DECIMALS } from '../fields.ts';
 import { FIRST_DELEGATION } from '../state/addresses.ts';
@@ -30,16 +30,20 @@ export const delegations: RequestType<typeof fields> = {
       },
     ],
   },
+  pushedAs: 'delegations',
   answer(state, { user }) {
-    const texts: string[] = [];
-    const userRow = state.addresses.find(user);
-    let row = state.addresses.table.get(userRow, FIRST_DELEGATION);
-    for (; row !== 0; row = state.delegations.get(row, NEXT_DELEGATION)) {
-      texts.push(formatDelegation(state, row));
-    }
+    const texts = delegationsOf(state, user).map((row) => formatDelegation(state, row));
     return `[${texts.join(',')}]`;
   },
 };
+
+/** The rows of a user's delegations, in order of creation. */
+function delegationsOf(state: StateView, user: Address): number[] {
+  const rows: number[] = [];
+  let row = state.addresses.table.get(state.addresses.find(user), FIRST_DELEGATION);
+  for (; row !== 0; row = state.delegations.get(row, NEXT_DELEGATION)) rows.push(row);
+  return rows;
+}
 
 function formatDelegation(state: StateView, row: number): string {
   const validator = state.addresses.addressOf(state.delegations.get(row, VALIDATOR));
@@ -49,3 +53,35 @@ function formatDelegation(state: StateView, row: number): string {
     `,"lockedUntilTimestamp":${state.delegations.get(row, LOCKED_UNTIL)}}`
   );
 }
+
+export const delegatorSummary: RequestType<typeof fields> = {
+  type: 'delegatorSummary',
+  summary:
+    "The sum of a user's delegations; the ledger holds no undelegated tokens or withdrawals.",
+  weight: 20,
+  fields,
+  answerSchema: object({
+    delegated: amount,
+    undelegated: { const: '0.0' },
+    totalPendingWithdrawal: { const: '0.0' },
+    nPendingWithdrawals: { const: 0 },
+  }),
+  example: {
+    question: { type: 'delegatorSummary', user: '0xa1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1' },
+    answer: {
+      delegated: '12060.16529862',
+      undelegated: '0.0',
+      totalPendingWithdrawal: '0.0',
+      nPendingWithdrawals: 0,
+    },
+  },
+  answer(state, { user }) {
+    const delegated = delegationsOf(state, user)
+      .map((row) => delegatedAmount(state, row))
+      .reduce((sum, part) => sum + part, 0n);
+    return (
+      `{"delegated":"${formatUnits(delegated, STAKE_DECIMALS)}","undelegated":"0.0"` +
+      ',"totalPendingWithdrawal":"0.0","nPendingWithdrawals":0}'
+    );
+  },
+};

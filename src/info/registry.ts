@@ -3,10 +3,20 @@
 import { RequestError } from '../errors.ts';
 import { describeValue } from '../refusal.ts';
 import type { StateView } from '../state/state.ts';
+import { outcomeMeta, spotMeta, spotMetaAndAssetCtxs } from './absent-markets.ts';
 import { perpDeployAuctionStatus } from './auction.ts';
 import { clearinghouseState } from './clearinghouse.ts';
-import { delegations } from './delegations.ts';
-import { parseFields, type Question, type RequestType } from './request.ts';
+import { delegations, delegatorSummary } from './delegations.ts';
+import { exchangeStatus, userAbstraction } from './exchange.ts';
+import { allDexsClearinghouseState, batchClearinghouseStates } from './many-accounts.ts';
+import { allMids, allPerpMetas, marginTable, meta, metaAndAssetCtxs, perpDexs } from './markets.ts';
+import {
+  parseFields,
+  type Question,
+  type RequestType,
+  readParameters,
+  requireOne,
+} from './request.ts';
 
 type Source = Readonly<Record<string, unknown>>;
 
@@ -15,27 +25,64 @@ export const REQUEST_TYPES: readonly RequestType[] = [
   clearinghouseState,
   delegations,
   perpDeployAuctionStatus,
+  allDexsClearinghouseState,
+  batchClearinghouseStates,
+  delegatorSummary,
+  userAbstraction,
+  meta,
+  metaAndAssetCtxs,
+  allPerpMetas,
+  allMids,
+  perpDexs,
+  marginTable,
+  exchangeStatus,
+  spotMeta,
+  spotMetaAndAssetCtxs,
+  outcomeMeta,
 ];
 
+type TypeTable = ReadonlyMap<unknown, RequestType>;
+
 /** A Map, so that a type such as "constructor" finds nothing. */
-const REQUEST_BY_TYPE = new Map<unknown, RequestType>(
-  REQUEST_TYPES.map((request) => [request.type, request]),
-);
+function tableOf(types: readonly RequestType[]): TypeTable {
+  return new Map<unknown, RequestType>(types.map((request) => [request.type, request]));
+}
+
+const REQUEST_TABLE = tableOf(REQUEST_TYPES);
+/** The types whose answers are pushed. */
+const SUBSCRIPTION_TABLE = tableOf(REQUEST_TYPES.filter(({ pushedAs }) => pushedAs !== undefined));
 
 /** The question that a body asks, or a RequestError. */
 export function parseQuestion(body: unknown): Question {
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
-    const message = `body: got ${describeValue(body)}, expected an object with a type`;
-    throw new RequestError('invalid_field', message, 'body');
-  }
-  const source = body as Source;
-  const request = REQUEST_BY_TYPE.get(source['type']);
-  return request === undefined ? refuseType(source['type']) : parseFields(request, source);
+  return parseTyped(REQUEST_TABLE, 'body', body);
 }
 
-function refuseType(type: unknown): never {
-  const expected = `one of ${REQUEST_TYPES.map((request) => request.type).join(', ')}`;
-  const message = `type: got ${describeValue(type)}, expected ${expected}`;
+/** The question whose answers a subscription asks for, or a RequestError. */
+export function parseSubscription(subscription: unknown): Question {
+  return parseTyped(SUBSCRIPTION_TABLE, 'subscription', subscription);
+}
+
+function parseTyped(table: TypeTable, name: string, value: unknown): Question {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    const message = `${name}: got ${describeValue(value)}, expected an object with a type`;
+    throw new RequestError('invalid_field', message, name);
+  }
+  const source = value as Source;
+  return parseFields(requireType(table, source['type']), source);
+}
+
+/** The question that a query string asks, or a RequestError. */
+export function parseQuery(parameters: URLSearchParams): Question {
+  const types = parameters.getAll('type');
+  const type = types.length === 0 ? undefined : requireOne('type', types);
+  const request = requireType(REQUEST_TABLE, type);
+  return parseFields(request, readParameters(request, parameters));
+}
+
+function requireType(table: TypeTable, type: unknown): RequestType {
+  const request = table.get(type);
+  if (request !== undefined) return request;
+  const message = `type: got ${describeValue(type)}, expected one of ${[...table.keys()].join(', ')}`;
   if (type === undefined) throw new RequestError('missing_field', message, 'type');
   throw new RequestError(
     typeof type === 'string' ? 'unknown_type' : 'invalid_field',

@@ -4,7 +4,7 @@
  * declaration, and so does the description of the interface that others read.
  */
 
-import { ADDRESS_EXPECTED, type Address, parseAddress } from '../address.ts';
+import { ADDRESS_EXPECTED, type Address, formatAddress, parseAddress } from '../address.ts';
 import { RequestError } from '../errors.ts';
 import { describeValue } from '../refusal.ts';
 import type { StateView } from '../state/state.ts';
@@ -16,6 +16,10 @@ export interface Field<T> {
   /** What an absent field stands for; where undefined, the field is required. */
   readonly fallback?: T;
   parse(name: string, value: unknown): T;
+  /** The value as JSON text, for fields of which a subscription is made. */
+  format?(value: T): string;
+  /** What `parse` takes, from the texts that a query string gives; for fields that are not one text. */
+  readTexts?(texts: readonly string[]): unknown;
 }
 
 type FieldTable = Record<string, Field<unknown>>;
@@ -30,6 +34,12 @@ export interface RequestType<F extends FieldTable = FieldTable> {
   /** The form of the answer, as a JSON Schema. */
   readonly answerSchema: Readonly<Record<string, unknown>>;
   readonly example: { readonly question: Record<string, unknown>; readonly answer: unknown };
+  /** What the answer is called in a pushed frame; only types that have it can be subscribed to. */
+  readonly pushedAs?: string;
+  /** How often the weight counts, where that depends on the question. */
+  countWeights?(fields: Fields<F>): number;
+  /** Refuses fields that do not go together. */
+  check?(fields: Fields<F>): void;
   /** Refuses what only the state can judge; `answer` refuses it as well. */
   validate?(state: StateView, fields: Fields<F>): void;
   /** The answer as JSON text. */
@@ -38,11 +48,14 @@ export interface RequestType<F extends FieldTable = FieldTable> {
 
 /** A question whose fields have been parsed. */
 export interface Question {
+  readonly request: RequestType;
   readonly type: string;
   readonly weight: number;
   /** Throws what `answer` would throw, at less cost. */
   validate(state: StateView): void;
   answer(state: StateView): string;
+  /** The fields in one spelling, as members of a JSON object: `"user":"0x...","dex":""`. */
+  formatFields(): string;
 }
 
 export const ADDRESS_SCHEMA = { type: 'string', pattern: '^0x[0-9a-fA-F]{40}$' };
@@ -56,6 +69,7 @@ export const addressField: Field<Address> = {
     const message = `${name}: got ${describeValue(value)}, expected ${ADDRESS_EXPECTED}`;
     throw new RequestError('invalid_address', message, name);
   },
+  format: (address) => `"${formatAddress(address)}"`,
 };
 
 export const dexField: Field<string> = {
@@ -67,22 +81,43 @@ export const dexField: Field<string> = {
     const message = `${name}: got ${describeValue(value)}, expected the name of a perp dex as text`;
     throw new RequestError('invalid_field', message, name);
   },
+  format: (dex) => JSON.stringify(dex),
 };
+
+/** The index of a dex that a question names, or a RequestError. */
+export function requireDex(state: StateView, dex: string): number {
+  const dexIndex = state.markets.findDex(dex);
+  if (dexIndex !== undefined) return dexIndex;
+  const message = `dex: got ${describeValue(dex)}, expected ${describeDexes(state)}`;
+  throw new RequestError('unknown_dex', message, 'dex');
+}
+
+const DEXES_SHOWN_MAX = 20;
+
+function describeDexes({ markets }: StateView): string {
+  const shown = markets.dexes.slice(0, DEXES_SHOWN_MAX).map(({ name }) => `"${name}"`);
+  const hidden = markets.dexes.length - shown.length;
+  return `one of ${shown.join(', ')}${hidden > 0 ? ` and ${hidden} more` : ''}`;
+}
 
 /** Parses the fields that the type has; others are ignored. */
 export function parseFields<F extends FieldTable>(
   request: RequestType<F>,
   source: Readonly<Record<string, unknown>>,
 ): Question {
-  const fields: Record<string, unknown> = {};
+  const parsed: Record<string, unknown> = {};
   for (const name of Object.keys(request.fields)) {
-    fields[name] = parseField(request.fields[name], name, source[name]);
+    parsed[name] = parseField(request.fields[name], name, source[name]);
   }
+  const fields = parsed as Fields<F>;
+  request.check?.(fields);
   return {
+    request,
     type: request.type,
-    weight: request.weight,
-    validate: (state) => request.validate?.(state, fields as Fields<F>),
-    answer: (state) => request.answer(state, fields as Fields<F>),
+    weight: request.weight * (request.countWeights?.(fields) ?? 1),
+    validate: (state) => request.validate?.(state, fields),
+    answer: (state) => request.answer(state, fields),
+    formatFields: () => formatFields(request, fields),
   };
 }
 
@@ -91,4 +126,32 @@ function parseField(field: Field<unknown>, name: string, value: unknown): unknow
   if (field.fallback !== undefined) return field.fallback;
   const message = `${name}: got nothing, expected ${field.description}`;
   throw new RequestError('missing_field', message, name);
+}
+
+function formatFields<F extends FieldTable>(request: RequestType<F>, fields: Fields<F>): string {
+  const members = Object.entries(request.fields).map(
+    ([name, field]) => `"${name}":${field.format?.(fields[name])}`,
+  );
+  return members.join(',');
+}
+
+/** The fields of a question as a body would give them, from a query string. */
+export function readParameters(
+  request: RequestType,
+  parameters: URLSearchParams,
+): Record<string, unknown> {
+  const source: Record<string, unknown> = {};
+  for (const [name, field] of Object.entries(request.fields)) {
+    const texts = parameters.getAll(name);
+    if (texts.length === 0) continue;
+    source[name] = field.readTexts?.(texts) ?? requireOne(name, texts);
+  }
+  return source;
+}
+
+/** The one text that a parameter has. */
+export function requireOne(name: string, texts: readonly string[]): string {
+  if (texts.length === 1) return texts[0];
+  const message = `${name}: got ${texts.length} of it in the query, expected one`;
+  throw new RequestError('invalid_field', message, name);
 }

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { parseBlock } from '../../src/event.ts';
 import { answerQuestion } from '../../src/info/registry.ts';
 import { applyBlock, createState, type State } from '../../src/state/state.ts';
+import { TYPES } from '../info/types.ts';
 import {
   askedWrongly,
   createPlaces,
@@ -80,8 +81,6 @@ test('a ledger without blocks answers with zeros', async () => {
     assert.deepEqual(outcome, done(`${answerQuestion(createState(), question)}\n`));
   }
 });
-
-const TYPES = 'clearinghouseState, delegations, perpDeployAuctionStatus';
 
 const WRONG: [question: string, message: string][] = [
   ['{"type":', 'malformed_json: JSON: got "{\\"type\\":", expected an object with a type'],

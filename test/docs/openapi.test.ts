@@ -119,7 +119,9 @@ test('every example has the form that stands beside it', () => {
     ...(requestBody === undefined ? [] : [requestBody]),
     ...Object.values(responses),
   ]);
-  for (const { schema, examples = {} } of bodies.flatMap(({ content }) => Object.values(content))) {
+  for (const { schema, examples = {} } of bodies.flatMap(({ content = {} }) =>
+    Object.values(content),
+  )) {
     const validate = compileSchema(schema);
     for (const [name, { value }] of Object.entries(examples)) assertValid(validate, value, name);
   }

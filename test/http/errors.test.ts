@@ -9,6 +9,7 @@ import { after, test } from 'node:test';
 import { REQUEST_ERRORS, type RequestErrorCode } from '../../src/errors.ts';
 import { Budgets } from '../../src/http/limits.ts';
 import { type Ledger, LedgerError } from '../../src/ledger/ledger.ts';
+import { TYPES } from '../info/types.ts';
 import { startInProcess } from './in-process.ts';
 import { exchange, type RawResponse } from './raw-client.ts';
 import {
@@ -72,7 +73,6 @@ type InjectedCode = 'not_ready' | 'overloaded' | 'upstream_failed';
 type Case = Said & { send(): Promise<RawResponse> };
 
 const questionOf = (question: unknown) => () => ask(service, { body: JSON.stringify(question) });
-const TYPES = 'clearinghouseState, delegations, perpDeployAuctionStatus';
 const ADDRESS = `0x${'1'.repeat(40)}`;
 
 const CASES: Record<Exclude<RequestErrorCode, InjectedCode>, Case> = {

@@ -285,7 +285,10 @@ test('a preflight is answered for any page', async () => {
   assert.equal(status, 204);
   assert.equal(headers.get('access-control-allow-origin'), '*');
   assert.equal(headers.get('access-control-allow-methods'), 'POST, OPTIONS');
-  assert.equal(headers.get('access-control-allow-headers'), 'Content-Type, Ledger-Min-Height');
+  assert.equal(
+    headers.get('access-control-allow-headers'),
+    'Content-Type, If-None-Match, Ledger-Min-Height',
+  );
 });
 
 test('HTTP/1.0 is answered, without consent that it would not understand', async () => {

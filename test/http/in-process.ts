@@ -4,20 +4,23 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
-import { readSettings } from '../../src/config.ts';
+import { readSettings, type Settings } from '../../src/config.ts';
+import { Admission } from '../../src/http/admission.ts';
 import { KeyRing, openKeyStore } from '../../src/http/keys.ts';
 import { Budgets } from '../../src/http/limits.ts';
 import { LiveState } from '../../src/http/live-state.ts';
 import { LoadGauge } from '../../src/http/load.ts';
 import { Metrics } from '../../src/http/metrics.ts';
-import { createService, SERVICE_SETTINGS, type ServiceParts } from '../../src/http/server.ts';
+import { Push } from '../../src/http/push/push.ts';
+import { createService } from '../../src/http/server.ts';
+import { ANSWERING_SETTINGS } from '../../src/http/worker.ts';
 import { openEmbeddedLedger } from '../../src/ledger/embedded.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import { SnapshotFolder } from '../../src/ledger/snapshots.ts';
 import { type Cleanup, type PreparedData, prepareData } from './service.ts';
 
 interface Changes {
-  readonly settings?: Partial<ServiceParts['settings']>;
+  readonly settings?: Partial<Settings<(typeof ANSWERING_SETTINGS)[number]>>;
   readonly budgets?: Budgets;
   /** Stands in for the ledger, or stands before it. */
   wrapLedger?(ledger: Ledger): Ledger;
@@ -38,7 +41,7 @@ export async function startInProcess(
 ): Promise<ServiceInProcess> {
   const data = await prepareData(context);
   const registry = new Registry();
-  const settings = { ...readSettings(SERVICE_SETTINGS, new Map(), {}), maxAge: 0, ...changed };
+  const settings = { ...readSettings(ANSWERING_SETTINGS, new Map(), {}), maxAge: 0, ...changed };
   const store = await openKeyStore(data.folder);
   const ledger = await openEmbeddedLedger(data.folder);
   const keys = new KeyRing(store);
@@ -48,17 +51,20 @@ export async function startInProcess(
     snapshots: new SnapshotFolder(data.folder),
     maxAgeMs: settings.maxAge,
     warn: () => undefined,
-    advanced: () => undefined,
+    advanced: () => push.advance(),
   });
   const metrics = new Metrics(registry);
   const log = pino({ level: 'silent' });
-  const server = createService({ live, keys, budgets, metrics, load, log, settings });
+  const admission = new Admission({ live, keys, budgets, load, settings });
+  const push = new Push({ live, keys, admission, metrics, log, settings });
+  const server = createService({ live, admission, push, metrics, log, settings });
   const stopping = new AbortController();
   const following = live.run(stopping.signal).catch(() => undefined);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   context.after(async () => {
     stopping.abort();
+    push.close(0);
     server.close();
     server.closeAllConnections();
     await following;

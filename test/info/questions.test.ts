@@ -6,6 +6,7 @@ import { REQUEST_ERRORS, RequestError, type RequestErrorCode } from '../../src/e
 import { parseBlock } from '../../src/event.ts';
 import { answerQuestion } from '../../src/info/registry.ts';
 import { applyBlock, createState, type State } from '../../src/state/state.ts';
+import { TYPES } from './types.ts';
 
 const USER = '0xabcdef0000000000000000000000000000000001';
 const STRANGER = '0xabcdef0000000000000000000000000000000002';
@@ -35,7 +36,6 @@ interface WrongQuestion {
   readonly message: string;
 }
 
-const TYPES = 'one of clearinghouseState, delegations, perpDeployAuctionStatus';
 const ADDRESS = '0x and 40 hexadecimal digits';
 
 /** A body that is no question at all. */
@@ -55,7 +55,7 @@ function wrongType(code: RequestErrorCode, type: unknown, shown: string): WrongQ
     question: { type, user: USER },
     code,
     field: 'type',
-    message: `type: got ${shown}, expected ${TYPES}`,
+    message: `type: got ${shown}, expected one of ${TYPES}`,
   };
 }
 
@@ -106,7 +106,7 @@ const WRONG_QUESTIONS: readonly WrongQuestion[] = [
   wrongType('invalid_field', ['delegations'], 'an array of 1'),
   wrongType('invalid_field', {}, 'an object'),
   wrongType('unknown_type', '', '""'),
-  wrongType('unknown_type', 'meta', '"meta"'),
+  wrongType('unknown_type', 'openOrders', '"openOrders"'),
   wrongType('unknown_type', 'Delegations', '"Delegations"'),
   wrongType('unknown_type', ' delegations', '" delegations"'),
   wrongType('unknown_type', 'constructor', '"constructor"'),

@@ -1,0 +1,92 @@
+/**
+ * What stands between a question and its answer, however it came: a live key, the key's budget, and
+ * a state to answer from.
+ */
+
+import type { Settings } from '../config.ts';
+import { RequestError } from '../errors.ts';
+import type { StateView } from '../state/state.ts';
+import type { Key, KeyRing } from './keys.ts';
+import type { Allowance, Budgets } from './limits.ts';
+import type { LiveState } from './live-state.ts';
+import type { LoadGauge } from './load.ts';
+
+export interface AdmissionParts {
+  readonly live: LiveState;
+  readonly keys: KeyRing;
+  readonly budgets: Budgets;
+  readonly load: LoadGauge;
+  readonly settings: Settings<'maxAge' | 'refuseStale' | 'overloadDelay'>;
+}
+
+/** What a question that was refused takes from its key's budget. */
+const REFUSED_WEIGHT = 1;
+
+export class Admission {
+  readonly #parts: AdmissionParts;
+
+  constructor(parts: AdmissionParts) {
+    this.#parts = parts;
+  }
+
+  /** The key that a secret of this hash opens. */
+  requireKey(secretHash: string): Key {
+    const key = this.#parts.keys.find(secretHash, Date.now());
+    if (key === undefined) throw unknownKey('one that is not known, or no longer');
+    return key;
+  }
+
+  /** Refuses a question that the key cannot pay for now, or not at all. */
+  checkBudget({ id, budget }: Key, weight: number): void {
+    if (budget === undefined) return;
+    if (weight > budget.weight) {
+      const message = `users: the question weighs ${weight}, the key's whole budget is ${budget.weight}; expected fewer users`;
+      throw new RequestError('invalid_field', message, 'users');
+    }
+    const allowance = this.#parts.budgets.check(id, budget, weight, performance.now());
+    if (allowance.isAllowed) return;
+    const { limit, remaining, retryAfterSeconds } = allowance;
+    const message =
+      `budget: this question weighs ${weight}, ${remaining} of ${limit} are left; ` +
+      `try again in ${retryAfterSeconds} s`;
+    throw new RequestError('rate_limited', message, undefined, retryAfterSeconds);
+  }
+
+  /** Takes the weight from the key's budget and says what is left; undefined where it has none. */
+  charge({ id, budget }: Key, weight: number): Allowance | undefined {
+    if (budget === undefined) return undefined;
+    return this.#parts.budgets.charge(id, budget, weight, performance.now());
+  }
+
+  /** As `charge`, for a question that was refused: what is our own limit or failure costs nothing. */
+  chargeRefusal(key: Key, { status }: RequestError): Allowance | undefined {
+    return this.charge(key, status === 429 || status >= 500 ? 0 : REFUSED_WEIGHT);
+  }
+
+  /** The state to answer from, if it is there, as far as asked, fresh enough, and time allows. */
+  requireState(minHeight = 0): StateView {
+    const { live, settings, load } = this.#parts;
+    const { state } = live;
+    if (state === undefined) throw new RequestError('not_ready', live.unavailableReason);
+    if (state.height < minHeight) {
+      const message = `Ledger-Min-Height: got ${minHeight}, the ledger is at height ${state.height}`;
+      throw new RequestError('behind', message, 'Ledger-Min-Height');
+    }
+    if (settings.refuseStale && live.isStale(Date.now())) {
+      const message = `the ledger's time, ${state.time}, is older than ${settings.maxAge} ms`;
+      throw new RequestError('behind', message);
+    }
+    if (load.isOverloaded) {
+      const delay = Math.round(load.delayMs);
+      const message = `requests wait ${delay} ms here, more than ${settings.overloadDelay} ms`;
+      throw new RequestError('overloaded', message);
+    }
+    return state;
+  }
+}
+
+/** No live key; `got` says what was given, never the secret itself. */
+export function unknownKey(got: string): RequestError {
+  const message = `key: got ${got}, expected a live key in the path, /{key}/info`;
+  return new RequestError('unknown_key', message, 'key');
+}

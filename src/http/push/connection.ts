@@ -1,0 +1,242 @@
+/**
+ * One push connection: what comes on it, what it is subscribed to, and how fast it reads. While the
+ * client has not taken what it was sent, it is sent no further states; once it has, the newest one
+ * of each subscription. So a slow client costs no memory, and none sees a state that is long past.
+ */
+
+import type { WebSocket } from 'ws';
+import { RequestError } from '../../errors.ts';
+import { parseQuestion, parseSubscription } from '../../info/registry.ts';
+import type { StateView } from '../../state/state.ts';
+import type { Admission } from '../admission.ts';
+import type { Key } from '../keys.ts';
+import { type Metrics, NO_TYPE } from '../metrics.ts';
+import {
+  describeRefusal,
+  echoSubscription,
+  type Frame,
+  FrameError,
+  formatAck,
+  formatAnswer,
+  formatError,
+  formatPostError,
+  formatSubscription,
+  PONG,
+  PostError,
+  parseFrame,
+} from './frames.ts';
+import type { PushSchedule, Scheduled } from './schedule.ts';
+import type { Topic, Topics } from './topics.ts';
+
+/** Close codes of the WebSocket protocol. */
+export const GOING_AWAY = 1001;
+export const POLICY_VIOLATION = 1008;
+export const INTERNAL_ERROR = 1011;
+
+/** What all connections share. */
+export interface PushDesk {
+  readonly admission: Admission;
+  readonly topics: Topics;
+  readonly schedule: PushSchedule;
+  readonly metrics: Metrics;
+  /** Refuses one more subscription of a key that has enough. */
+  checkSubscriptions(keyId: string): void;
+  countSubscriptions(keyId: string, change: 1 | -1): void;
+  readState(): StateView | undefined;
+  /** Called with a connection that has left more unread than it may. */
+  cutOff(connection: PushConnection, reason: string): void;
+  readonly backlogBytesMax: number;
+}
+
+type SubscriptionFrame = Extract<Frame, { subscription: unknown }>;
+type PostFrame = Extract<Frame, { method: 'post' }>;
+
+export class PushConnection {
+  readonly socket: WebSocket;
+  readonly keyId: string;
+  readonly secretHash: string;
+  readonly #desk: PushDesk;
+  readonly #subscriptions = new Map<string, Subscription>();
+  /** Those with a state that could not be sent yet. */
+  readonly #missed = new Set<Subscription>();
+  /** When the client last showed that it is there. */
+  heardMs = performance.now();
+  /** Since when it has left something unread; undefined where it has read all. */
+  unreadSinceMs: number | undefined;
+
+  constructor(socket: WebSocket, key: Key, secretHash: string, desk: PushDesk) {
+    this.socket = socket;
+    this.keyId = key.id;
+    this.secretHash = secretHash;
+    this.#desk = desk;
+  }
+
+  get hasUnread(): boolean {
+    return this.socket.bufferedAmount > 0;
+  }
+
+  receive(text: string): void {
+    this.heardMs = performance.now();
+    let key: Key;
+    try {
+      key = this.#desk.admission.requireKey(this.secretHash);
+    } catch (error) {
+      this.socket.close(POLICY_VIOLATION, (error as Error).message);
+      return;
+    }
+    try {
+      this.#handle(parseFrame(text), key);
+    } catch (error) {
+      this.#refuse(error, key);
+    }
+  }
+
+  #handle(frame: Frame, key: Key): void {
+    if (frame.method === 'ping') this.send(PONG);
+    else if (frame.method === 'post') this.#answer(frame, key);
+    else this.#change(frame, key);
+  }
+
+  #refuse(error: unknown, key: Key): void {
+    if (!(error instanceof FrameError)) throw error;
+    this.#desk.admission.charge(key, 1);
+    if (error instanceof PostError) this.send(formatPostError(error.id, error.message));
+    else this.send(formatError(error.message));
+  }
+
+  #answer({ id, question: body }: PostFrame, key: Key): void {
+    const { admission, metrics } = this.#desk;
+    const startedMs = performance.now();
+    let type = NO_TYPE;
+    let status = 200;
+    try {
+      const question = parseQuestion(body);
+      type = question.type;
+      const state = admission.requireState();
+      question.validate(state);
+      admission.checkBudget(key, question.weight);
+      this.send(formatAnswer(id, question, question.answer(state), state));
+      admission.charge(key, question.weight);
+    } catch (error) {
+      if (!(error instanceof RequestError)) throw error;
+      status = error.status;
+      admission.chargeRefusal(key, error);
+      this.send(formatPostError(id, describeRefusal(error)));
+    }
+    metrics.countRequest(type, status, (performance.now() - startedMs) / 1000);
+  }
+
+  #change({ method, subscription }: SubscriptionFrame, key: Key): void {
+    try {
+      if (method === 'subscribe') this.#subscribe(subscription, key);
+      else this.#unsubscribe(subscription);
+    } catch (error) {
+      if (!(error instanceof RequestError)) throw error;
+      this.#desk.admission.chargeRefusal(key, error);
+      const message = `Invalid subscription: ${describeRefusal(error)}`;
+      this.send(formatError(message, echoSubscription(subscription)));
+    }
+  }
+
+  #subscribe(asked: unknown, key: Key): void {
+    const { admission, topics, schedule } = this.#desk;
+    const question = parseSubscription(asked);
+    const name = formatSubscription(question);
+    if (this.#subscriptions.has(name)) {
+      this.send(formatError('Already subscribed:', name));
+      return;
+    }
+    const state = admission.requireState();
+    question.validate(state);
+    admission.checkBudget(key, question.weight);
+    this.#desk.checkSubscriptions(this.keyId);
+    admission.charge(key, question.weight);
+    const subscription = new Subscription(topics.join(name, question), this);
+    this.#subscriptions.set(name, subscription);
+    this.#desk.countSubscriptions(this.keyId, 1);
+    this.send(formatAck('subscribe', name));
+    subscription.deliver(state);
+    schedule.add(subscription);
+  }
+
+  #unsubscribe(asked: unknown): void {
+    const name = formatSubscription(parseSubscription(asked));
+    const subscription = this.#subscriptions.get(name);
+    if (subscription === undefined) {
+      this.send(formatError('Already unsubscribed:', name));
+      return;
+    }
+    this.#subscriptions.delete(name);
+    this.#forget(subscription);
+    this.send(formatAck('unsubscribe', name));
+  }
+
+  #forget(subscription: Subscription): void {
+    this.#missed.delete(subscription);
+    this.#desk.schedule.delete(subscription);
+    this.#desk.topics.leave(subscription.topic);
+    this.#desk.countSubscriptions(this.keyId, -1);
+  }
+
+  /** Called once, when the connection is closed. */
+  release(): void {
+    for (const subscription of this.#subscriptions.values()) this.#forget(subscription);
+    this.#subscriptions.clear();
+  }
+
+  /** Called with a subscription whose state cannot be sent before the client has read more. */
+  noteMissed(subscription: Subscription): void {
+    this.#missed.add(subscription);
+  }
+
+  send(frame: string | Buffer): void {
+    const { socket } = this;
+    if (socket.readyState !== socket.OPEN) return;
+    socket.send(frame, { binary: false }, this.#noteSent);
+    if (!this.hasUnread) return;
+    this.unreadSinceMs ??= performance.now();
+    const { backlogBytesMax } = this.#desk;
+    if (socket.bufferedAmount <= backlogBytesMax) return;
+    this.#desk.cutOff(this, `more than ${backlogBytesMax} bytes were left unread`);
+  }
+
+  readonly #noteSent = (): void => {
+    if (this.hasUnread) return;
+    this.unreadSinceMs = undefined;
+    const state = this.#desk.readState();
+    if (state === undefined) return;
+    for (const subscription of this.#missed) {
+      if (this.hasUnread) return;
+      this.#missed.delete(subscription);
+      subscription.deliver(state);
+    }
+  };
+}
+
+/** One subscription of one connection. */
+export class Subscription implements Scheduled {
+  readonly topic: Topic;
+  readonly #connection: PushConnection;
+  /** What it was sent last, apart from the time. */
+  #content: string | undefined;
+  dueMs = 0;
+
+  constructor(topic: Topic, connection: PushConnection) {
+    this.topic = topic;
+    this.#connection = connection;
+  }
+
+  deliver(state: StateView): boolean {
+    const isFirst = this.#content === undefined;
+    const { content, frame } = this.topic.look(state);
+    if (content === this.#content) return false;
+    // The first state follows the acknowledgement at once, whatever else is unread.
+    if (!isFirst && this.#connection.hasUnread) {
+      this.#connection.noteMissed(this);
+      return true;
+    }
+    this.#content = content;
+    this.#connection.send(frame);
+    return true;
+  }
+}

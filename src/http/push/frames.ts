@@ -1,0 +1,153 @@
+/**
+ * The frames of a push connection, in the form that existing clients speak. In:
+ *
+ *   {"method":"subscribe","subscription":{"type":"clearinghouseState","user":"0x...","dex":""}}
+ *   {"method":"unsubscribe","subscription":{...}}
+ *   {"method":"post","id":1,"request":{"type":"info","payload":{"type":"meta"}}}
+ *   {"method":"ping"}
+ *
+ * Out: {"channel":...,"data":...}, where the channel is the type of a subscription, or one of
+ * subscriptionResponse, post, pong, error.
+ */
+
+import type { RequestError } from '../../errors.ts';
+import type { Question } from '../../info/request.ts';
+import { describeValue } from '../../refusal.ts';
+import type { StateView } from '../../state/state.ts';
+
+type Source = Readonly<Record<string, unknown>>;
+
+export type Frame =
+  | { readonly method: 'ping' }
+  | { readonly method: 'subscribe' | 'unsubscribe'; readonly subscription: unknown }
+  | { readonly method: 'post'; readonly id: number; readonly question: unknown };
+
+/** A frame that is not understood, or asks for what is not there; the text goes to the client. */
+export class FrameError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'FrameError';
+  }
+}
+
+/** What a post cannot do; the client finds it by the post's id. */
+export class PostError extends FrameError {
+  readonly id: number;
+
+  constructor(id: number, message: string) {
+    super(message);
+    this.id = id;
+  }
+}
+
+export const PONG = '{"channel":"pong"}';
+
+function isObject(value: unknown): value is Source {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+export function parseFrame(text: string): Frame {
+  const source = parseJson(text);
+  if (!isObject(source)) {
+    throw new FrameError(`frame: got ${describeValue(source)}, expected an object with a method`);
+  }
+  const { method, subscription } = source;
+  if (method === 'ping') return { method };
+  if (method === 'subscribe' || method === 'unsubscribe') return { method, subscription };
+  if (method === 'post') return parsePost(source);
+  const expected = 'one of subscribe, unsubscribe, post, ping';
+  throw new FrameError(`method: got ${describeValue(method)}, expected ${expected}`);
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new FrameError(`frame: got ${describeValue(text)}, expected a JSON object`);
+  }
+}
+
+function parsePost({ id, request }: Source): Frame {
+  if (!Number.isSafeInteger(id) || (id as number) < 0) {
+    throw new FrameError(`id: got ${describeValue(id)}, expected a whole number, 0 or more`);
+  }
+  const postId = id as number;
+  if (!isObject(request)) {
+    const expected = 'an object with type and payload';
+    throw new PostError(postId, `request: got ${describeValue(request)}, expected ${expected}`);
+  }
+  if (request['type'] !== 'info') {
+    const got = describeValue(request['type']);
+    throw new PostError(
+      postId,
+      `request.type: got ${got}, expected "info": nothing is changed here`,
+    );
+  }
+  return { method: 'post', id: postId, question: request['payload'] };
+}
+
+/** A subscription in one spelling: what tells it from others. */
+export function formatSubscription(question: Question): string {
+  const fields = question.formatFields();
+  return `{"type":"${question.type}"${fields === '' ? '' : `,${fields}`}}`;
+}
+
+export function formatAck(method: 'subscribe' | 'unsubscribe', subscription: string): string {
+  return `{"channel":"subscriptionResponse","data":{"method":"${method}","subscription":${subscription}}}`;
+}
+
+/** What is pushed: the answer with the fields of its question, and where in the ledger it is from. */
+export function formatState(question: Question, answer: string, state: StateView): string {
+  const fields = question.formatFields();
+  return (
+    `{"channel":"${question.type}","data":{${fields === '' ? '' : `${fields},`}` +
+    `"${question.request.pushedAs}":${answer},"height":${state.height},"time":${state.time}}}`
+  );
+}
+
+export function formatAnswer(
+  id: number,
+  question: Question,
+  answer: string,
+  { height, time }: StateView,
+): string {
+  return (
+    `{"channel":"post","data":{"id":${id},"response":{"type":"info","payload":` +
+    `{"type":"${question.type}","data":${answer},"height":${height},"time":${time}}}}}`
+  );
+}
+
+export function formatPostError(id: number, message: string): string {
+  const response = { type: 'error', payload: message };
+  return JSON.stringify({ channel: 'post', data: { id, response } });
+}
+
+/**
+ * Clients look for the first "{" and the last "}" of an error's text, and take what is between for
+ * the frame that it is about: no other braces may be in it.
+ */
+export function formatError(message: string, about?: string): string {
+  const plain = message.replaceAll('{', '(').replaceAll('}', ')');
+  const data = about === undefined ? plain : `${plain} ${about}`;
+  return JSON.stringify({ channel: 'error', data });
+}
+
+/** An echo that is longer helps nobody. */
+const ECHO_LENGTH_MAX = 1000;
+
+/** A subscription that was refused, as it came, for the error's text; undefined if too long. */
+export function echoSubscription(subscription: unknown): string | undefined {
+  if (!isObject(subscription)) return undefined;
+  try {
+    const echo = JSON.stringify(subscription);
+    return echo.length <= ECHO_LENGTH_MAX ? echo : undefined;
+  } catch {
+    // Nested deeper than can be written.
+    return undefined;
+  }
+}
+
+/** A refusal in one line, its code first. */
+export function describeRefusal({ code, message }: RequestError): string {
+  return `${code}: ${message}`;
+}

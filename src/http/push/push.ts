@@ -1,0 +1,221 @@
+/**
+ * Push: WebSocket connections on which states arrive as they change. Whoever may ask may connect; a
+ * key has limits on its connections and subscriptions, and its connections end with it.
+ */
+
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Logger } from 'pino';
+import { type RawData, type WebSocket, WebSocketServer } from 'ws';
+import type { Settings } from '../../config.ts';
+import { RequestError } from '../../errors.ts';
+import { type Admission, unknownKey } from '../admission.ts';
+import { hashSecret, type Key, type KeyRing } from '../keys.ts';
+import type { LiveState } from '../live-state.ts';
+import type { Metrics } from '../metrics.ts';
+import {
+  GOING_AWAY,
+  INTERNAL_ERROR,
+  POLICY_VIOLATION,
+  PushConnection,
+  type PushDesk,
+} from './connection.ts';
+import { PushSchedule } from './schedule.ts';
+import { Topics } from './topics.ts';
+
+/** The settings that decide how connections are taken and how they are pushed to. */
+export const PUSH_SETTINGS = [
+  'pushInterval',
+  'pushConnectionsMax',
+  'pushSubscriptionsMax',
+  'pushBacklogMax',
+  'pushStallTimeout',
+] as const;
+type PushSettingName = (typeof PUSH_SETTINGS)[number] | 'bodyBytesMax' | 'idleTimeout';
+
+export interface PushParts {
+  readonly live: LiveState;
+  readonly keys: KeyRing;
+  readonly admission: Admission;
+  readonly metrics: Metrics;
+  readonly log: Logger;
+  readonly settings: Settings<PushSettingName>;
+}
+
+/** How often connections are looked through for keys that are gone and clients that are. */
+const SWEEP_MS = 50;
+/** A client is asked for a sign of life so often before it is taken for gone. */
+const PINGS_PER_TIMEOUT = 3;
+const RETRY_AFTER_SECONDS = 1;
+
+/** What a key has open. */
+interface Usage {
+  connections: number;
+  subscriptions: number;
+}
+
+export class Push {
+  readonly #parts: PushParts;
+  readonly #server: WebSocketServer;
+  readonly #schedule: PushSchedule;
+  readonly #desk: PushDesk;
+  readonly #connections = new Set<PushConnection>();
+  readonly #usageByKey = new Map<string, Usage>();
+  readonly #sweeper: NodeJS.Timeout;
+  #pingedMs = 0;
+
+  constructor(parts: PushParts) {
+    this.#parts = parts;
+    this.#server = new WebSocketServer({
+      noServer: true,
+      clientTracking: false,
+      maxPayload: parts.settings.bodyBytesMax,
+    });
+    this.#schedule = new PushSchedule(parts.settings.pushInterval, () => parts.live.state);
+    this.#desk = this.#createDesk();
+    this.#sweeper = setInterval(() => this.#sweep(), SWEEP_MS);
+  }
+
+  #createDesk(): PushDesk {
+    const { admission, metrics, live, settings } = this.#parts;
+    return {
+      admission,
+      metrics,
+      topics: new Topics(),
+      schedule: this.#schedule,
+      backlogBytesMax: settings.pushBacklogMax,
+      readState: () => live.state,
+      checkSubscriptions: (keyId) => this.#checkSubscriptions(keyId),
+      countSubscriptions: (keyId, change) => {
+        this.#usageOf(keyId).subscriptions += change;
+        metrics.countSubscriptions(change);
+      },
+      cutOff: (connection, reason) => this.#cutOff(connection, reason),
+    };
+  }
+
+  /** Takes a connection over from HTTP, or refuses it with a RequestError. */
+  accept(request: IncomingMessage, socket: Socket, head: Buffer, secret: string): void {
+    const { admission, settings } = this.#parts;
+    if (secret === '') throw unknownKey('none');
+    const secretHash = hashSecret(secret);
+    const key = admission.requireKey(secretHash);
+    const connections = this.#usageByKey.get(key.id)?.connections ?? 0;
+    if (connections >= settings.pushConnectionsMax) {
+      const message = `connections: this key has ${connections} open, the limit`;
+      throw new RequestError('rate_limited', message, undefined, RETRY_AFTER_SECONDS);
+    }
+    admission.requireState();
+    this.#server.handleUpgrade(request, socket, head, (webSocket) => {
+      this.#open(webSocket, key, secretHash);
+    });
+  }
+
+  /** Called with the reason why a client's side of the handshake is not one. */
+  onBadHandshake(refuse: (reason: string, socket: Socket) => void): void {
+    this.#server.on('wsClientError', (error, socket) => refuse(error.message, socket as Socket));
+  }
+
+  #open(webSocket: WebSocket, key: Key, secretHash: string): void {
+    const connection = new PushConnection(webSocket, key, secretHash, this.#desk);
+    this.#connections.add(connection);
+    this.#usageOf(key.id).connections++;
+    this.#parts.metrics.countConnections(1);
+    webSocket.on('message', (data) => this.#receive(connection, data));
+    webSocket.on('pong', () => {
+      connection.heardMs = performance.now();
+    });
+    // What is wrong with the client's frames has been told to it by the protocol's own close code.
+    webSocket.on('error', () => webSocket.terminate());
+    webSocket.on('close', () => this.#release(connection));
+  }
+
+  #receive(connection: PushConnection, data: RawData): void {
+    try {
+      connection.receive(data.toString());
+    } catch (error) {
+      // An error of ours: one connection pays for it.
+      this.#parts.metrics.countFailure();
+      this.#parts.log.error({ err: error, keyId: connection.keyId }, 'a push connection failed');
+      connection.socket.close(INTERNAL_ERROR, 'an error of the service');
+    }
+  }
+
+  #release(connection: PushConnection): void {
+    if (!this.#connections.delete(connection)) return;
+    connection.release();
+    const usage = this.#usageOf(connection.keyId);
+    usage.connections--;
+    if (usage.connections === 0) this.#usageByKey.delete(connection.keyId);
+    this.#parts.metrics.countConnections(-1);
+  }
+
+  #usageOf(keyId: string): Usage {
+    let usage = this.#usageByKey.get(keyId);
+    if (usage === undefined) {
+      usage = { connections: 0, subscriptions: 0 };
+      this.#usageByKey.set(keyId, usage);
+    }
+    return usage;
+  }
+
+  #checkSubscriptions(keyId: string): void {
+    const { subscriptions } = this.#usageOf(keyId);
+    if (subscriptions < this.#parts.settings.pushSubscriptionsMax) return;
+    const message = `subscriptions: this key has ${subscriptions}, the limit`;
+    throw new RequestError('rate_limited', message);
+  }
+
+  #cutOff(connection: PushConnection, reason: string): void {
+    this.#parts.metrics.countCutOff();
+    this.#parts.log.info({ keyId: connection.keyId, reason }, 'a push connection was cut off');
+    connection.socket.terminate();
+  }
+
+  #sweep(): void {
+    const nowMs = performance.now();
+    const { idleTimeout } = this.#parts.settings;
+    const isPingDue = nowMs - this.#pingedMs > idleTimeout / PINGS_PER_TIMEOUT;
+    if (isPingDue) this.#pingedMs = nowMs;
+    for (const connection of this.#connections) this.#inspect(connection, nowMs, isPingDue);
+  }
+
+  #inspect(connection: PushConnection, nowMs: number, isPingDue: boolean): void {
+    const { keys, settings } = this.#parts;
+    const { socket, secretHash, heardMs, unreadSinceMs = nowMs } = connection;
+    if (!keys.isLive(secretHash, Date.now())) {
+      socket.close(POLICY_VIOLATION, 'the key was revoked, or has expired');
+    } else if (nowMs - unreadSinceMs > settings.pushStallTimeout) {
+      this.#cutOff(connection, `nothing was read for ${settings.pushStallTimeout} ms`);
+    } else if (nowMs - heardMs > settings.idleTimeout) {
+      socket.terminate();
+    } else if (isPingDue && socket.readyState === socket.OPEN) {
+      socket.ping();
+    }
+  }
+
+  /** The state has moved on. */
+  advance(): void {
+    if (this.#connections.size > 0) this.#schedule.advance();
+  }
+
+  /** The ledger is broken: nothing more will come. */
+  fail(): void {
+    this.#closeAll(INTERNAL_ERROR, 'the ledger is broken');
+  }
+
+  /** Says goodbye to all; the ones that do not answer are gone after the time. */
+  close(timeoutMs: number): void {
+    clearInterval(this.#sweeper);
+    this.#schedule.close();
+    this.#closeAll(GOING_AWAY, 'the service is stopping');
+    const timer = setTimeout(() => {
+      for (const { socket } of this.#connections) socket.terminate();
+    }, timeoutMs);
+    timer.unref();
+  }
+
+  #closeAll(code: number, reason: string): void {
+    for (const { socket } of this.#connections) socket.close(code, reason);
+  }
+}

@@ -1,0 +1,63 @@
+/**
+ * What clients ask on their way that this exchange does not have: spot markets, outcome markets. They
+ * look up the token that margin is held in, so that one is listed: number 0, called USDC, which is
+ * what clients of this field take number 0 for. Its decimals are those of the ledger's USD amounts.
+ */
+
+import { USD_DECIMALS } from '../fields.ts';
+import type { RequestType } from './request.ts';
+import { listOf, nothing, object, tuple } from './schema.ts';
+
+type NoFields = Record<string, never>;
+
+const WEIGHT = 20;
+
+const COLLATERAL_TOKEN = {
+  name: 'USDC',
+  szDecimals: USD_DECIMALS,
+  weiDecimals: USD_DECIMALS,
+  index: 0,
+  tokenId: '0x00000000000000000000000000000000',
+  isCanonical: true,
+  evmContract: null,
+  fullName: null,
+  deployerTradingFeeShare: '0.0',
+};
+
+const SPOT_META = { universe: [], tokens: [COLLATERAL_TOKEN] };
+const SPOT_META_TEXT = JSON.stringify(SPOT_META);
+
+const spotMetaSchema = object({
+  universe: nothing,
+  tokens: listOf({ const: COLLATERAL_TOKEN }),
+});
+
+export const spotMeta: RequestType<NoFields> = {
+  type: 'spotMeta',
+  summary: 'The spot markets: none; and the token that margin is held in.',
+  weight: WEIGHT,
+  fields: {},
+  answerSchema: spotMetaSchema,
+  example: { question: { type: 'spotMeta' }, answer: SPOT_META },
+  answer: () => SPOT_META_TEXT,
+};
+
+export const spotMetaAndAssetCtxs: RequestType<NoFields> = {
+  type: 'spotMetaAndAssetCtxs',
+  summary: 'As spotMeta, with the prices of the spot markets: none.',
+  weight: WEIGHT,
+  fields: {},
+  answerSchema: tuple(spotMetaSchema, nothing),
+  example: { question: { type: 'spotMetaAndAssetCtxs' }, answer: [SPOT_META, []] },
+  answer: () => `[${SPOT_META_TEXT},[]]`,
+};
+
+export const outcomeMeta: RequestType<NoFields> = {
+  type: 'outcomeMeta',
+  summary: 'The outcome markets: none.',
+  weight: WEIGHT,
+  fields: {},
+  answerSchema: object({ outcomes: nothing, questions: nothing }),
+  example: { question: { type: 'outcomeMeta' }, answer: { outcomes: [], questions: [] } },
+  answer: () => '{"outcomes":[],"questions":[]}',
+};

@@ -1,0 +1,144 @@
+/** More than one account at a time: a user's on all dexes, and those of many users. */
+
+import { ADDRESS_EXPECTED, type Address, formatAddress, parseAddress } from '../address.ts';
+import { RequestError } from '../errors.ts';
+import { describeValue } from '../refusal.ts';
+import type { StateView } from '../state/state.ts';
+import { accountExample, accountSchema, answerAccount } from './clearinghouse.ts';
+import {
+  ADDRESS_SCHEMA,
+  addressField,
+  dexField,
+  type Field,
+  type RequestType,
+  requireDex,
+} from './request.ts';
+import { listOf, object, tuple } from './schema.ts';
+
+/** In place of a dex: all of them. No dex can have this name. */
+const ALL_DEXES = 'ALL_DEXES';
+const USERS_MAX = 1000;
+const USERS_ON_ALL_DEXES_MAX = 100;
+const ACCOUNT_WEIGHT = 2;
+const ALL_DEXES_WEIGHT = 20;
+
+const dexStatesSchema = listOf(tuple({ type: 'string' }, accountSchema));
+
+const allDexsFields = { user: addressField };
+
+export const allDexsClearinghouseState: RequestType<typeof allDexsFields> = {
+  type: 'allDexsClearinghouseState',
+  summary: "A user's perpetuals accounts on all dexes, in their order, from one height.",
+  weight: ALL_DEXES_WEIGHT,
+  fields: allDexsFields,
+  answerSchema: dexStatesSchema,
+  example: {
+    question: {
+      type: 'allDexsClearinghouseState',
+      user: '0xeaa346d93e222853a2229e2fbb584830fa478fd2',
+    },
+    answer: [['', accountExample]],
+  },
+  pushedAs: 'clearinghouseStates',
+  answer: (state, { user }) => answerAllDexes(state, user),
+};
+
+function answerAllDexes(state: StateView, user: Address): string {
+  const pairs = state.markets.dexes.map(
+    ({ name }, dexIndex) => `["${name}",${answerAccount(state, user, dexIndex)}]`,
+  );
+  return `[${pairs.join(',')}]`;
+}
+
+/** One of the users that a question lists: an address, or what was given in its place. */
+interface ListedUser {
+  readonly address: Address | undefined;
+  readonly given: unknown;
+}
+
+function listUser(given: unknown): ListedUser {
+  return { given, address: typeof given === 'string' ? parseAddress(given) : undefined };
+}
+
+const usersField: Field<readonly ListedUser[]> = {
+  description: `up to ${USERS_MAX} addresses (up to ${USERS_ON_ALL_DEXES_MAX} with dex "${ALL_DEXES}")`,
+  // What is not an address does not spoil the call: it is named in the answer.
+  schema: { type: 'array', items: { type: 'string' }, maxItems: USERS_MAX },
+  parse(name, value) {
+    if (Array.isArray(value) && value.length <= USERS_MAX) return value.map(listUser);
+    throw tooMany(name, value, `a list of at most ${USERS_MAX} addresses`);
+  },
+  // users=A&users=B, or users=A,B
+  readTexts: (texts) => texts.flatMap((text) => text.split(',')),
+};
+
+const batchDexField: Field<string> = {
+  ...dexField,
+  description: `the name of a perp dex; "", the default, is the first one, "${ALL_DEXES}" all`,
+};
+
+function tooMany(name: string, got: unknown, expected: string): RequestError {
+  const message = `${name}: got ${describeValue(got)}, expected ${expected}`;
+  return new RequestError('invalid_field', message, name);
+}
+
+const batchFields = { users: usersField, dex: batchDexField };
+
+export const batchClearinghouseStates: RequestType<typeof batchFields> = {
+  type: 'batchClearinghouseStates',
+  summary:
+    'The perpetuals accounts of many users, from one height; the weight is per user, ' +
+    `and ${ALL_DEXES_WEIGHT} with dex "${ALL_DEXES}".`,
+  weight: ACCOUNT_WEIGHT,
+  fields: batchFields,
+  answerSchema: object({
+    successful_states: listOf(tuple(ADDRESS_SCHEMA, { anyOf: [accountSchema, dexStatesSchema] })),
+    failed_wallets: listOf(tuple({ type: 'string' }, { type: 'string' })),
+  }),
+  example: {
+    question: {
+      type: 'batchClearinghouseStates',
+      users: ['0xeaa346d93e222853a2229e2fbb584830fa478fd2', '0xeaa3'],
+      dex: '',
+    },
+    answer: {
+      successful_states: [['0xeaa346d93e222853a2229e2fbb584830fa478fd2', accountExample]],
+      failed_wallets: [['0xeaa3', `got "0xeaa3", expected ${ADDRESS_EXPECTED}`]],
+    },
+  },
+  countWeights({ users, dex }) {
+    const perUser = dex === ALL_DEXES ? ALL_DEXES_WEIGHT / ACCOUNT_WEIGHT : 1;
+    return Math.max(1, users.length * perUser);
+  },
+  check({ users, dex }) {
+    if (dex !== ALL_DEXES || users.length <= USERS_ON_ALL_DEXES_MAX) return;
+    const expected = `at most ${USERS_ON_ALL_DEXES_MAX} addresses with dex "${ALL_DEXES}"`;
+    throw tooMany('users', users, expected);
+  },
+  validate(state, { dex }) {
+    if (dex !== ALL_DEXES) requireDex(state, dex);
+  },
+  answer(state, { users, dex }) {
+    const dexIndex = dex === ALL_DEXES ? undefined : requireDex(state, dex);
+    const successful: string[] = [];
+    const failed: string[] = [];
+    for (const { address, given } of users) {
+      if (address === undefined) failed.push(formatFailure(given));
+      else successful.push(formatSuccess(state, address, dexIndex));
+    }
+    return `{"successful_states":[${successful.join(',')}],"failed_wallets":[${failed.join(',')}]}`;
+  },
+};
+
+function formatSuccess(state: StateView, user: Address, dexIndex: number | undefined): string {
+  const states =
+    dexIndex === undefined ? answerAllDexes(state, user) : answerAccount(state, user, dexIndex);
+  return `["${formatAddress(user)}",${states}]`;
+}
+
+/** What was given comes back as it was, if it is text, so that its sender finds it again. */
+function formatFailure(given: unknown): string {
+  const shown = describeValue(given);
+  const wallet = typeof given === 'string' ? given : shown;
+  return JSON.stringify([wallet, `got ${shown}, expected ${ADDRESS_EXPECTED}`]);
+}

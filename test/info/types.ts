@@ -1,0 +1,20 @@
+/** The types of question in the order in which an error lists them. */
+export const TYPES = [
+  'clearinghouseState',
+  'delegations',
+  'perpDeployAuctionStatus',
+  'allDexsClearinghouseState',
+  'batchClearinghouseStates',
+  'delegatorSummary',
+  'userAbstraction',
+  'meta',
+  'metaAndAssetCtxs',
+  'allPerpMetas',
+  'allMids',
+  'perpDexs',
+  'marginTable',
+  'exchangeStatus',
+  'spotMeta',
+  'spotMetaAndAssetCtxs',
+  'outcomeMeta',
+].join(', ');
