@@ -43,6 +43,7 @@ const SUITES: Suite[] = [
   testSuite('http', 240),
   testSuite('crash', 240),
   testSuite('service', 300),
+  testSuite('push', 240),
 ];
 
 function runSuite({ name, budgetSeconds, command }: Suite): Promise<boolean> {

@@ -1,0 +1,297 @@
+/** Who may connect, how much a key may have open, and what becomes of clients that do not read. */
+
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect as connectSocket, type Socket } from 'node:net';
+import { after, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { openKeyStore } from '../../src/http/keys.ts';
+import { createPlaces, simulateLines } from '../cli/program.ts';
+import {
+  type Cleanup,
+  createKey,
+  type KeyTerms,
+  makeLedger,
+  type RunningService,
+  readSamples,
+  startService,
+  until,
+} from '../service/running.ts';
+import {
+  connectPush,
+  connectRefused,
+  openSocket,
+  PushClient,
+  type PushedState,
+} from './push-client.ts';
+import { openSteppedLedger } from './stepped-ledger.ts';
+
+const place = createPlaces();
+const lines = simulateLines(20, 'push limits');
+const data = await makeLedger(place('ledger'), lines);
+const USER = '0x00000000000000000000000000000000000000bb';
+
+async function start(context: Cleanup, flags: readonly string[] = []): Promise<RunningService> {
+  const service = await startService(context, { data, flags: ['--max-age', '0', ...flags] });
+  await service.untilCaughtUp(lines.length);
+  return service;
+}
+
+const service = await start({ after }, [
+  ...['--push-connections-max', '2', '--push-subscriptions-max', '3'],
+]);
+
+/** A key that the service has heard of. */
+async function createLiveKey(
+  at: RunningService = service,
+  { folder = data, ...terms }: KeyTerms & { folder?: string } = {},
+): Promise<{ id: string; secret: string }> {
+  const key = await createKey(folder, terms);
+  await untilKnown(at, key.secret);
+  return key;
+}
+
+async function untilKnown(at: RunningService, secret: string): Promise<void> {
+  await until('the key to be known', async () => {
+    const { status } = await at.once({ path: `/${secret}/ws` });
+    return status !== 401;
+  });
+}
+
+function addressOf(secret: string, { port } = service): string {
+  return `ws://127.0.0.1:${port}/${secret}/ws`;
+}
+
+test('without a live key there is no connection', async () => {
+  const unknown = await connectRefused(addressOf('nonsense'));
+  assert.deepEqual([unknown.status, unknown.error], [401, 'unknown_key']);
+  const none = await connectRefused(`ws://127.0.0.1:${service.port}/ws`);
+  assert.deepEqual([none.status, none.error], [401, 'unknown_key']);
+});
+
+test('a key has so many connections, and gets one back when it closes one', async (context) => {
+  const { secret: key } = await createLiveKey();
+  const at = { port: service.port, key };
+  const first = await connectPush(context, at);
+  await connectPush(context, at);
+  assert.deepEqual(await connectRefused(addressOf(key)), {
+    status: 429,
+    retryAfter: '1',
+    error: 'rate_limited',
+    message: 'connections: this key has 2 open, the limit',
+  });
+  await connectPush(context, { port: service.port, key: (await createLiveKey()).secret });
+  first.close();
+  await until('a connection to be free', async () => {
+    const socket = openSocket(at);
+    socket.on('error', () => undefined);
+    const isOpen = await Promise.race([
+      once(socket, 'open').then(() => true),
+      once(socket, 'unexpected-response').then(() => false),
+    ]);
+    socket.terminate();
+    return isOpen;
+  });
+});
+
+test('a key has so many subscriptions, over all its connections', async (context) => {
+  const { secret: key } = await createLiveKey();
+  const [first, second] = [
+    await connectPush(context, { port: service.port, key }),
+    await connectPush(context, { port: service.port, key }),
+  ];
+  for (const dex of ['', 'abc']) {
+    first.subscribe({ type: 'clearinghouseState', user: USER, dex });
+    await first.next('subscriptionResponse');
+    await first.nextState();
+  }
+  second.subscribe({ type: 'perpDeployAuctionStatus' });
+  await second.next('subscriptionResponse');
+  await second.next('perpDeployAuctionStatus');
+  const subscription = { type: 'delegations', user: USER };
+  second.subscribe(subscription);
+  assert.equal(
+    await second.next('error'),
+    'Invalid subscription: rate_limited: subscriptions: this key has 3, the limit ' +
+      JSON.stringify(subscription),
+  );
+  first.close();
+  await until('the subscriptions to be free', async () => {
+    second.subscribe(subscription);
+    while (second.frames.length === 0) await sleep(5);
+    return second.frames.shift()?.channel === 'subscriptionResponse';
+  });
+});
+
+test("what is asked is taken from the key's budget, and pings are free", async (context) => {
+  const { secret: key } = await createLiveKey(service, { budget: '25/h' });
+  const client = await connectPush(context, { port: service.port, key });
+  const post = { method: 'post', id: 1, request: { type: 'info', payload: { type: 'meta' } } };
+  client.send(post);
+  await client.next('post');
+  client.subscribe({ type: 'clearinghouseState', user: USER });
+  await client.next('subscriptionResponse');
+  await client.nextState();
+  client.send('nonsense');
+  await client.next('error');
+  for (let count = 0; count < 50; count++) await client.isQuiet();
+  client.send(post);
+  const { response } = (await client.next('post')) as { response: { payload: string } };
+  assert.match(
+    response.payload,
+    /^rate_limited: budget: this question weighs 20, 1 of 25 are left/,
+  );
+});
+
+test('revoking a key, or one of its secrets, closes the connections made with it', async (context) => {
+  const { id, secret } = await createLiveKey();
+  const store = await openKeyStore(data);
+  try {
+    const { secret: second } = store.addSecret(id);
+    await untilKnown(service, second);
+    const gone = await connectPush(context, { port: service.port, key: secret });
+    const kept = await connectPush(context, { port: service.port, key: second });
+    store.revoke(`${id}.1`);
+    const closed = { code: 1008, reason: 'the key was revoked, or has expired' };
+    assert.deepEqual(await gone.closed, closed);
+    await kept.isQuiet();
+    store.revoke(id);
+    assert.deepEqual(await kept.closed, closed);
+  } finally {
+    await store.close();
+  }
+});
+
+test('a key that expires takes its connections with it', async (context) => {
+  const { secret: key } = await createLiveKey(service, { expiresMs: Date.now() + 1500 });
+  const client = await connectPush(context, { port: service.port, key });
+  assert.equal((await client.closed).code, 1008);
+});
+
+test('stopping the service says goodbye', async (context) => {
+  const stopping = await start(context);
+  const { secret: key } = await createLiveKey(stopping);
+  const client = await connectPush(context, { port: stopping.port, key });
+  const { code } = await stopping.stop();
+  assert.equal(code, 0);
+  assert.deepEqual(await client.closed, { code: 1001, reason: 'the service is stopping' });
+});
+
+test('a client that shows no sign of life is taken for gone', async (context) => {
+  const impatient = await start(context, ['--idle-timeout', '600']);
+  const { secret: key } = await createLiveKey(impatient);
+  const alive = await connectPush(context, { port: impatient.port, key });
+  const dead = await connectRaw(context, impatient.port, key);
+  await once(dead, 'close');
+  await alive.isQuiet();
+});
+
+/** A connection that answers nothing: a WebSocket's handshake, and then only the bytes. */
+async function connectRaw(context: Cleanup, port: number, key: string): Promise<Socket> {
+  const socket = connectSocket(port, '127.0.0.1');
+  context.after(() => void socket.destroy());
+  socket.on('error', () => undefined);
+  socket.write(
+    `GET /${key}/ws HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n` +
+      'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n',
+  );
+  const [bytes] = await once(socket, 'data');
+  assert.match(String(bytes), /^HTTP\/1\.1 101 /);
+  return socket;
+}
+
+const MARKETS = 200;
+const coins = Array.from({ length: MARKETS }, (_, index) => `COIN${index}`);
+
+/** The first block: many markets, and one account with a position in each. */
+function firstEvents(): object[] {
+  const tiers = [{ lowerBound: '0.0', maxLeverage: 10 }];
+  const markets = coins.map((coin) => ({
+    ...{ type: 'market', dex: '', coin, szDecimals: 2, marginTiers: tiers },
+    ...{ onlyIsolated: false, markPx: '100.0' },
+  }));
+  const fills = coins.map((coin) => ({
+    ...{ type: 'fill', user: USER, coin, side: 'B', sz: '1.0', px: '100.0', fee: '0.0' },
+  }));
+  return [...markets, { type: 'transfer', user: USER, dex: '', amount: '5000.0' }, ...fills];
+}
+
+function marksEvents(step: number): object[] {
+  const prices = Object.fromEntries(coins.map((coin) => [coin, `${100 + step / 1000}`]));
+  return [{ type: 'marks', prices }];
+}
+
+function lineOf(height: number): string {
+  const events = height === 1 ? firstEvents() : marksEvents(height);
+  return JSON.stringify({ height, time: 1_758_556_800_000 + height * 1000, events });
+}
+
+/** Blocks that each change a state of some 90 KB: more of them than buffers on the way can hold. */
+const BLOCKS = 300;
+
+test('a client that reads slowly gets the newest state, not all of them', async (context) => {
+  const folder = place('slow');
+  const ledger = await openSteppedLedger(context, folder);
+  await ledger.append(lineOf(1));
+  const flags = ['--max-age', '0', '--push-interval', '0', '--push-stall-timeout', '60000'];
+  const slowed = await startService(context, { data: folder, flags });
+  await slowed.untilCaughtUp(1);
+  const { secret: key } = await createLiveKey(slowed, { folder });
+  const client = new PushClient(openSocket({ port: slowed.port, key }));
+  context.after(() => client.close());
+  await once(client.socket, 'open');
+  client.subscribe({ type: 'clearinghouseState', user: USER });
+  await client.next('subscriptionResponse');
+  const first = await client.nextState();
+  client.socket.pause();
+  const asking = slowed.connect();
+  for (let height = 2; height <= BLOCKS; height++) {
+    await ledger.append(lineOf(height));
+    await asking.ask(key, { type: 'exchangeStatus' }, { 'Ledger-Min-Height': height });
+  }
+  client.socket.resume();
+  const states: PushedState[] = [first];
+  while (states.at(-1)?.height !== BLOCKS) states.push(await client.nextState());
+  assert.ok(states.length < BLOCKS / 2, `${states.length} states were sent`);
+  assert.ok(states.every(({ height }, index) => index === 0 || height > states[index - 1].height));
+  await client.isQuiet();
+});
+
+test('a client that does not read at all is cut off, by time or by bytes', async (context) => {
+  const folder = place('stalled');
+  const ledger = await openSteppedLedger(context, folder);
+  await ledger.append(lineOf(1));
+  const limits = ['--push-stall-timeout', '500', '--push-backlog-max', '1000000'];
+  const flags = ['--max-age', '0', '--push-interval', '0', ...limits];
+  const impatient = await startService(context, { data: folder, flags });
+  await impatient.untilCaughtUp(1);
+  const { secret: key } = await createLiveKey(impatient, { folder });
+  const stalled = await connectStalled(context, impatient, key);
+  stalled.subscribe({ type: 'clearinghouseState', user: USER });
+  for (let height = 2; stalled.socket.readyState === 1 && height <= BLOCKS; height++) {
+    await ledger.append(lineOf(height));
+    if (await wasCutOff(impatient, 1)) break;
+  }
+  await until('the one that reads nothing to be cut off', () => wasCutOff(impatient, 1));
+  const greedy = await connectStalled(context, impatient, key);
+  const payload = { type: 'clearinghouseState', user: USER };
+  for (let id = 0; id < 300; id++) {
+    greedy.send({ method: 'post', id, request: { type: 'info', payload } });
+  }
+  await until('the one that asks and reads nothing to be cut off', () => wasCutOff(impatient, 2));
+});
+
+async function connectStalled(
+  context: Cleanup,
+  { port }: RunningService,
+  key: string,
+): Promise<PushClient> {
+  const client = await connectPush(context, { port, key });
+  client.socket.pause();
+  return client;
+}
+
+async function wasCutOff(watched: RunningService, count: number): Promise<boolean> {
+  const samples = readSamples(await watched.metrics());
+  return (samples.get('perpinfo_push_cut_off_total') ?? 0) >= count;
+}

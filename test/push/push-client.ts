@@ -1,0 +1,121 @@
+/** A client of push: it sends frames and waits for those of a channel. */
+
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { WebSocket } from 'ws';
+
+export interface PushedFrame {
+  readonly channel: string;
+  readonly data: unknown;
+}
+
+/** What a state's frame holds beside the state itself. */
+export interface PushedState {
+  readonly height: number;
+  readonly time: number;
+  readonly user: string;
+  readonly dex: string;
+  readonly clearinghouseState: { readonly time: number };
+  readonly [name: string]: unknown;
+}
+
+const WAIT_MS_MAX = 20_000;
+
+export class PushClient {
+  readonly socket: WebSocket;
+  /** What has come and was not asked for yet. */
+  readonly frames: PushedFrame[] = [];
+  /** How the connection was closed. */
+  readonly closed: Promise<{ code: number; reason: string }>;
+  #look: () => void = () => undefined;
+
+  constructor(socket: WebSocket) {
+    this.socket = socket;
+    socket.on('message', (data) => {
+      this.frames.push(JSON.parse(data.toString()) as PushedFrame);
+      this.#look();
+    });
+    socket.on('error', () => undefined);
+    this.closed = new Promise((resolve) => {
+      socket.once('close', (code, reason) => resolve({ code, reason: reason.toString() }));
+    });
+  }
+
+  send(frame: unknown): void {
+    this.socket.send(typeof frame === 'string' ? frame : JSON.stringify(frame));
+  }
+
+  subscribe(subscription: unknown): void {
+    this.send({ method: 'subscribe', subscription });
+  }
+
+  /** The data of the next frame, which is of this channel. */
+  async next(channel: string): Promise<unknown> {
+    const frame = await this.nextFrame();
+    assert.equal(frame.channel, channel, JSON.stringify(frame).slice(0, 300));
+    return frame.data;
+  }
+
+  async nextState(channel = 'clearinghouseState'): Promise<PushedState> {
+    return (await this.next(channel)) as PushedState;
+  }
+
+  /** Nothing more has come than was asked for: the answer to a ping is the next. */
+  async isQuiet(): Promise<void> {
+    this.send({ method: 'ping' });
+    await this.next('pong');
+  }
+
+  async nextFrame(): Promise<PushedFrame> {
+    const timer = setTimeout(() => this.socket.terminate(), WAIT_MS_MAX);
+    while (this.frames.length === 0) {
+      assert.notEqual(this.socket.readyState, WebSocket.CLOSED, 'the connection is closed');
+      await Promise.race([
+        this.closed,
+        new Promise<void>((resolve) => {
+          this.#look = resolve;
+        }),
+      ]);
+    }
+    clearTimeout(timer);
+    return this.frames.shift() as PushedFrame;
+  }
+
+  close(): void {
+    this.socket.terminate();
+  }
+}
+
+/** What a test is handed, as far as it is needed here. */
+interface Cleanup {
+  after(clean: () => void): void;
+}
+
+export interface Place {
+  readonly port: number;
+  readonly key: string;
+}
+
+export function openSocket({ port, key }: Place): WebSocket {
+  return new WebSocket(`ws://127.0.0.1:${port}/${key}/ws`);
+}
+
+export async function connectPush(context: Cleanup, place: Place): Promise<PushClient> {
+  const client = new PushClient(openSocket(place));
+  context.after(() => client.close());
+  await once(client.socket, 'open');
+  return client;
+}
+
+/** What a refused connection was told: the status and the body. */
+export async function connectRefused(
+  address: string,
+): Promise<{ status: number; retryAfter: string | undefined; error: string; message: string }> {
+  const socket = new WebSocket(address);
+  socket.on('error', () => undefined);
+  const [, response] = await once(socket, 'unexpected-response');
+  const chunks: Buffer[] = [];
+  for await (const chunk of response) chunks.push(chunk as Buffer);
+  const body = JSON.parse(Buffer.concat(chunks).toString()) as { error: string; message: string };
+  return { status: response.statusCode, retryAfter: response.headers['retry-after'], ...body };
+}
