@@ -19,6 +19,14 @@ function describeQuestions(): string {
   }).join('\n\n');
 }
 
+function describeSubscriptions(): string {
+  return REQUEST_TYPES.filter(({ pushedAs }) => pushedAs !== undefined)
+    .map(({ type, pushedAs }) =>
+      pushedAs === type ? type : `${type} (its state is called ${pushedAs})`,
+    )
+    .join(', ');
+}
+
 function describeErrors(): string {
   return Object.entries(REQUEST_ERRORS)
     .map(([code, { status, meaning }]) => `- ${status} ${code}: ${meaning}`)
@@ -45,6 +53,20 @@ A request may carry Ledger-Min-Height: N to be answered from height N or later, 
 ## Questions
 
 ${describeQuestions()}
+
+## Polling
+
+GET /{key}/info?type=...&user=...&dex=... answers as the POST does and carries an ETag. Send it back as
+If-None-Match: an answer that still says the same, time left aside, is a 304 without a body.
+
+## Push
+
+A WebSocket at /{key}/ws. Send {"method":"subscribe","subscription":{"type":"clearinghouseState","user":"0x...","dex":""}};
+it is acknowledged on channel subscriptionResponse, then the whole state comes on the channel of its
+type, at once and whenever it has changed, with height and time. Types: ${describeSubscriptions()}.
+Also: {"method":"unsubscribe",...}, {"method":"ping"}, and
+{"method":"post","id":1,"request":{"type":"info","payload":{"type":"..."}}} for any question.
+Errors come on channel error.
 
 ## Budgets
 
