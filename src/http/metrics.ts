@@ -17,6 +17,7 @@ export class Metrics {
   readonly #failures: Counter;
   readonly #connections: Gauge;
   readonly #subscriptions: Gauge;
+  readonly #states: Counter;
   readonly #cutOffs: Counter;
   readonly #height: Gauge;
   readonly #time: Gauge;
@@ -55,6 +56,11 @@ export class Metrics {
     this.#subscriptions = new Gauge({
       name: 'perpinfo_push_subscriptions',
       help: 'Subscriptions on them.',
+      registers,
+    });
+    this.#states = new Counter({
+      name: 'perpinfo_push_states_total',
+      help: 'States that were pushed.',
       registers,
     });
     this.#cutOffs = new Counter({
@@ -107,6 +113,10 @@ export class Metrics {
 
   countSubscriptions(change: 1 | -1): void {
     this.#subscriptions.inc(change);
+  }
+
+  countState(): void {
+    this.#states.inc();
   }
 
   countCutOff(): void {

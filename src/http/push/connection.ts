@@ -26,7 +26,7 @@ import {
   parseFrame,
 } from './frames.ts';
 import type { PushSchedule, Scheduled } from './schedule.ts';
-import type { Topic, Topics } from './topics.ts';
+import type { Look, Topic, Topics } from './topics.ts';
 
 /** Close codes of the WebSocket protocol. */
 export const GOING_AWAY = 1001;
@@ -45,6 +45,8 @@ export interface PushDesk {
   readState(): StateView | undefined;
   /** Called with a connection that has left more unread than it may. */
   cutOff(connection: PushConnection, reason: string): void;
+  /** Called with a connection on which an error of our own came up. */
+  fail(connection: PushConnection, error: unknown): void;
   readonly backlogBytesMax: number;
 }
 
@@ -189,6 +191,15 @@ export class PushConnection {
     this.#missed.add(subscription);
   }
 
+  sendState(frame: Buffer): void {
+    this.#desk.metrics.countState();
+    this.send(frame);
+  }
+
+  fail(error: unknown): void {
+    this.#desk.fail(this, error);
+  }
+
   send(frame: string | Buffer): void {
     const { socket } = this;
     if (socket.readyState !== socket.OPEN) return;
@@ -227,16 +238,25 @@ export class Subscription implements Scheduled {
   }
 
   deliver(state: StateView): boolean {
+    const look = this.#look(state);
+    if (look === undefined || look.content === this.#content) return false;
     const isFirst = this.#content === undefined;
-    const { content, frame } = this.topic.look(state);
-    if (content === this.#content) return false;
     // The first state follows the acknowledgement at once, whatever else is unread.
     if (!isFirst && this.#connection.hasUnread) {
       this.#connection.noteMissed(this);
       return true;
     }
-    this.#content = content;
-    this.#connection.send(frame);
+    this.#content = look.content;
+    this.#connection.sendState(look.frame);
     return true;
+  }
+
+  #look(state: StateView): Look | undefined {
+    try {
+      return this.topic.look(state);
+    } catch (error) {
+      this.#connection.fail(error);
+      return undefined;
+    }
   }
 }

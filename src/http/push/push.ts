@@ -91,6 +91,7 @@ export class Push {
         metrics.countSubscriptions(change);
       },
       cutOff: (connection, reason) => this.#cutOff(connection, reason),
+      fail: (connection, error) => this.#fail(connection, error),
     };
   }
 
@@ -134,11 +135,15 @@ export class Push {
     try {
       connection.receive(data.toString());
     } catch (error) {
-      // An error of ours: one connection pays for it.
-      this.#parts.metrics.countFailure();
-      this.#parts.log.error({ err: error, keyId: connection.keyId }, 'a push connection failed');
-      connection.socket.close(INTERNAL_ERROR, 'an error of the service');
+      this.#fail(connection, error);
     }
+  }
+
+  /** An error of ours: one connection pays for it. */
+  #fail({ socket, keyId }: PushConnection, error: unknown): void {
+    this.#parts.metrics.countFailure();
+    this.#parts.log.error({ err: error, keyId }, 'a push connection failed');
+    socket.close(INTERNAL_ERROR, 'an error of the service');
   }
 
   #release(connection: PushConnection): void {
