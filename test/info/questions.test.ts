@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { REQUEST_ERRORS, RequestError, type RequestErrorCode } from '../../src/errors.ts';
-import { parseBlock } from '../../src/event.ts';
+import { REQUEST_ERRORS, type RequestErrorCode } from '../../src/errors.ts';
 import { answerQuestion } from '../../src/info/registry.ts';
-import { applyBlock, createState, type State } from '../../src/state/state.ts';
+import { createState, type State } from '../../src/state/state.ts';
+import { assertRefused, type Refused, stateOf, TIME } from './states.ts';
 import { TYPES } from './types.ts';
 
 const USER = '0xabcdef0000000000000000000000000000000001';
@@ -14,26 +14,11 @@ const FIRST_VALIDATOR = '0x00000000000000000000000000000000000000a1';
 const SECOND_VALIDATOR = '0x00000000000000000000000000000000000000a2';
 const THIRD_VALIDATOR = '0x00000000000000000000000000000000000000a3';
 
-const TIME = 1_758_556_800_000;
-
-/** The state after blocks of these events, a second apart. */
-function stateOf(...blocks: readonly (readonly unknown[])[]): State {
-  const state = createState();
-  blocks.forEach((events, index) => {
-    const block = { height: index + 1, time: TIME + index * 1000, events };
-    applyBlock(state, parseBlock(JSON.stringify(block)));
-  });
-  return state;
-}
-
 const DEX = { type: 'perpDex', dex: 'xyz', fullName: 'Metals', deployer: STRANGER };
 
-interface WrongQuestion {
+interface WrongQuestion extends Refused {
   readonly about: string;
   readonly question: unknown;
-  readonly code: RequestErrorCode;
-  readonly field: string;
-  readonly message: string;
 }
 
 const ADDRESS = '0x and 40 hexadecimal digits';
@@ -144,16 +129,9 @@ const WRONG_QUESTIONS: readonly WrongQuestion[] = [
 
 const stateWithDex = stateOf([DEX]);
 
-for (const { about, question, code, field, message } of WRONG_QUESTIONS) {
+for (const { about, question, ...refused } of WRONG_QUESTIONS) {
   test(`a question is refused for ${about.slice(0, 100)}`, () => {
-    assert.throws(
-      () => answerQuestion(stateWithDex, question),
-      (error) => {
-        assert.ok(error instanceof RequestError);
-        assert.deepEqual([error.code, error.field, error.message], [code, field, message]);
-        return true;
-      },
-    );
+    assertRefused(() => answerQuestion(stateWithDex, question), refused);
   });
 }
 
