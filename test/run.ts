@@ -44,6 +44,7 @@ const SUITES: Suite[] = [
   testSuite('crash', 240),
   testSuite('service', 300),
   testSuite('push', 240),
+  testSuite('clients', 240),
 ];
 
 function runSuite({ name, budgetSeconds, command }: Suite): Promise<boolean> {

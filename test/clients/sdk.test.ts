@@ -1,0 +1,261 @@
+/** The client @nktkas/hyperliquid, as it is published, asks over HTTP and over push. */
+
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import {
+  HttpTransport,
+  InfoClient,
+  SubscriptionClient,
+  WebSocketTransport,
+} from '@nktkas/hyperliquid';
+import { SymbolConverter } from '@nktkas/hyperliquid/utils';
+import { WebSocket } from 'ws';
+import { openKeyStore } from '../../src/http/keys.ts';
+import { TYPES } from '../info/types.ts';
+import { createKey, until } from '../service/running.ts';
+import { type Demo, type Question, startDemo, type User } from './demo.ts';
+
+// The client takes the runtime's own, which Node 20 does not have.
+Object.assign(globalThis, { WebSocket });
+
+const demo = await startDemo({ after });
+const { base, trader, staker } = demo;
+const abcTrader = await demo.holderOn('abc', trader);
+
+function connect(to: Demo): WebSocketTransport {
+  const transport = new WebSocketTransport({ url: to.pushAddress });
+  to.closeFirst(() => transport.close());
+  return transport;
+}
+
+const TRANSPORTS = { HTTP: new HttpTransport({ apiUrl: base }), push: connect(demo) };
+
+function upperCase(user: User): User {
+  return `0x${user.slice(2).toUpperCase()}`;
+}
+
+interface Asked {
+  readonly question: Question;
+  ask(info: InfoClient): Promise<unknown>;
+}
+
+const ASKED: readonly Asked[] = [
+  {
+    question: { type: 'clearinghouseState', user: trader },
+    ask: (info) => info.clearinghouseState({ user: trader }),
+  },
+  {
+    question: { type: 'clearinghouseState', user: abcTrader, dex: 'abc' },
+    ask: (info) => info.clearinghouseState({ user: upperCase(abcTrader), dex: 'abc' }),
+  },
+  {
+    question: { type: 'delegations', user: staker },
+    ask: (info) => info.delegations({ user: upperCase(staker) }),
+  },
+  {
+    question: { type: 'perpDeployAuctionStatus' },
+    ask: (info) => info.perpDeployAuctionStatus(),
+  },
+  {
+    question: { type: 'delegatorSummary', user: staker },
+    ask: (info) => info.delegatorSummary({ user: staker }),
+  },
+  {
+    question: { type: 'userAbstraction', user: trader },
+    ask: (info) => info.userAbstraction({ user: trader }),
+  },
+  { question: { type: 'meta' }, ask: (info) => info.meta() },
+  { question: { type: 'meta', dex: 'idx' }, ask: (info) => info.meta({ dex: 'idx' }) },
+  { question: { type: 'metaAndAssetCtxs' }, ask: (info) => info.metaAndAssetCtxs() },
+  {
+    question: { type: 'metaAndAssetCtxs', dex: 'abc' },
+    ask: (info) => info.metaAndAssetCtxs({ dex: 'abc' }),
+  },
+  { question: { type: 'allPerpMetas' }, ask: (info) => info.allPerpMetas() },
+  { question: { type: 'allMids' }, ask: (info) => info.allMids() },
+  { question: { type: 'allMids', dex: 'abc' }, ask: (info) => info.allMids({ dex: 'abc' }) },
+  { question: { type: 'perpDexs' }, ask: (info) => info.perpDexs() },
+  { question: { type: 'marginTable', id: 3 }, ask: (info) => info.marginTable({ id: 3 }) },
+  { question: { type: 'marginTable', id: 1001 }, ask: (info) => info.marginTable({ id: 1001 }) },
+  { question: { type: 'exchangeStatus' }, ask: (info) => info.exchangeStatus() },
+  { question: { type: 'spotMeta' }, ask: (info) => info.spotMeta() },
+  { question: { type: 'spotMetaAndAssetCtxs' }, ask: (info) => info.spotMetaAndAssetCtxs() },
+  { question: { type: 'outcomeMeta' }, ask: (info) => info.outcomeMeta() },
+];
+
+for (const [name, transport] of Object.entries(TRANSPORTS)) {
+  const info = new InfoClient({ transport });
+
+  test(`over ${name} every answer is the one that the ledger gives`, async () => {
+    for (const { question, ask } of ASKED) {
+      await demo.assertTold(await demo.tell(() => ask(info)), question);
+    }
+  });
+
+  test(`over ${name} the examples have something to show`, async () => {
+    for (const asked of [{ user: trader }, { user: abcTrader, dex: 'abc' }]) {
+      assert.ok((await info.clearinghouseState(asked)).assetPositions.length > 0);
+    }
+    assert.ok((await info.delegations({ user: staker })).length > 0);
+    assert.equal((await info.perpDeployAuctionStatus())?.durationSeconds, 600);
+  });
+
+  test(`over ${name} the number of every market is found`, async () => {
+    const converter = await SymbolConverter.create({ transport, dexs: true });
+    const { markets } = await demo.stateAt(await demo.height());
+    const counts = markets.dexes.map(() => 0);
+    for (const { coin, dexIndex, sizeDecimals } of markets.markets) {
+      const place = counts[dexIndex]++;
+      const id = dexIndex === 0 ? place : 100_000 + dexIndex * 10_000 + place;
+      assert.deepEqual(
+        [converter.getAssetId(coin), converter.getSzDecimals(coin)],
+        [id, sizeDecimals],
+        coin,
+      );
+    }
+    assert.ok(counts.every((count) => count > 0));
+  });
+}
+
+const NO_SUCH_TYPE = `type: got "openOrders", expected one of ${TYPES}`;
+
+/** What the client's error has of an answer over HTTP. */
+interface HttpFailure extends Error {
+  readonly response: Response;
+}
+
+test('a question that there is not is refused in our words over HTTP', async () => {
+  const info = new InfoClient({ transport: TRANSPORTS.HTTP });
+  const error: HttpFailure = await info.openOrders({ user: trader }).then(
+    () => assert.fail('it was answered'),
+    (failure) => failure,
+  );
+  assert.equal(error.name, 'HttpRequestError');
+  assert.equal(error.response.status, 422);
+  const refusal = { error: 'unknown_type', message: NO_SUCH_TYPE, field: 'type' };
+  assert.deepEqual(await error.response.json(), refusal);
+  assert.ok(error.message.startsWith('422 Unprocessable Entity - {"error":"unknown_type"'));
+});
+
+test('a question that there is not is refused in our words over push', async () => {
+  const info = new InfoClient({ transport: TRANSPORTS.push });
+  await assert.rejects(info.openOrders({ user: trader }), {
+    name: 'WebSocketRequestError',
+    message: `unknown_type: ${NO_SUCH_TYPE}`,
+  });
+});
+
+/** What is pushed has, besides what the client declares, the place in the ledger. */
+interface Placed {
+  readonly height: number;
+  readonly time: number;
+}
+
+/** Collects what is pushed, and lets it be waited for. */
+class Inbox<T> {
+  readonly received: (T & Placed)[] = [];
+  readonly listener = (data: T) => void this.received.push(data as T & Placed);
+
+  async untilReceived(count: number): Promise<void> {
+    await until(`${count} states`, () => this.received.length >= count);
+  }
+}
+
+test('the account that is subscribed to is pushed as the ledger has it, until it is not', async () => {
+  const transport = connect(demo);
+  const client = new SubscriptionClient({ transport });
+  const accounts = new Inbox();
+  const further = new Inbox();
+  const all = new Inbox();
+  const first = await client.clearinghouseState({ user: upperCase(trader) }, accounts.listener);
+  await client.clearinghouseState({ user: abcTrader, dex: 'abc' }, further.listener);
+  await client.allDexsClearinghouseState({ user: abcTrader }, all.listener);
+  await Promise.all([accounts.untilReceived(3), further.untilReceived(3), all.untilReceived(3)]);
+
+  await first.unsubscribe();
+  // The client would not show what still came: the frames do.
+  const frames: string[] = [];
+  transport.socket.addEventListener('message', ({ data }) => frames.push(data));
+  await all.untilReceived(all.received.length + 3);
+  assert.ok(frames.some((frame) => frame.includes(abcTrader)));
+  assert.deepEqual(
+    frames.filter((frame) => frame.includes(trader)),
+    [],
+  );
+
+  await assertPushed(accounts, 'clearinghouseState', { user: trader, dex: '' });
+  await assertPushed(further, 'clearinghouseState', { user: abcTrader, dex: 'abc' });
+  await assertPushed(all, 'allDexsClearinghouseState', { user: abcTrader }, 'clearinghouseStates');
+});
+
+async function assertPushed(
+  { received }: Inbox<unknown>,
+  type: string,
+  fields: Question,
+  pushedAs = type,
+): Promise<void> {
+  let previous = 0;
+  for (const data of received) {
+    const { height } = data;
+    assert.ok(height > previous);
+    previous = height;
+    const { time } = await demo.stateAt(height);
+    const state = await demo.answerAt(height, { type, ...fields });
+    assert.deepEqual(data, { ...fields, [pushedAs]: state, height, time });
+  }
+}
+
+test('a subscription to what there is not is refused in our words', async () => {
+  const client = new SubscriptionClient({ transport: TRANSPORTS.push });
+  await assert.rejects(
+    client.clearinghouseState({ user: trader, dex: 'nope' }, () => undefined),
+    {
+      name: 'WebSocketRequestError',
+      message:
+        'Invalid subscription: unknown_dex: dex: got "nope", expected one of "", "abc", "idx"' +
+        ` {"type":"clearinghouseState","user":"${trader}","dex":"nope"}`,
+    },
+  );
+  const types =
+    'clearinghouseState, delegations, perpDeployAuctionStatus, allDexsClearinghouseState';
+  const words = `unknown_type: type: got "l2Book", expected one of ${types}`;
+  await assert.rejects(
+    client.l2Book({ coin: 'BTC' }, () => undefined),
+    (error: Error) => {
+      assert.equal(error.name, 'WebSocketRequestError');
+      assert.ok(error.message.startsWith(`Invalid subscription: ${words} {"type":"l2Book"`));
+      return true;
+    },
+  );
+});
+
+test('with a key that was revoked the error has the status', async () => {
+  const { id, secret } = await createKey(demo.data);
+  const apiUrl = `${new URL(base).origin}/${secret}`;
+  const info = new InfoClient({ transport: new HttpTransport({ apiUrl }) });
+  const statusOf = () =>
+    info.exchangeStatus().then(
+      () => 200,
+      ({ response }: HttpFailure) => response.status,
+    );
+  await until('the key to be known', async () => (await statusOf()) === 200);
+  const store = await openKeyStore(demo.data);
+  try {
+    store.revoke(id);
+  } finally {
+    await store.close();
+  }
+  await until('the key to be unknown', async () => (await statusOf()) === 401);
+  await assert.rejects(info.exchangeStatus(), (error: Error) => {
+    assert.ok(error.message.startsWith('401 Unauthorized - {"error":"unknown_key"'));
+    return true;
+  });
+});
+
+test('without an auction its status is null', async (context) => {
+  const quiet = await startDemo(context, '--no-auction');
+  const transports = [new HttpTransport({ apiUrl: quiet.base }), connect(quiet)];
+  for (const transport of transports) {
+    assert.equal(await new InfoClient({ transport }).perpDeployAuctionStatus(), null);
+  }
+});
