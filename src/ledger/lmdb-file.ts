@@ -36,13 +36,14 @@ function readMetaPage(file: number, offset: number): MetaPage | undefined {
 
 /** What is wrong with the file, or undefined where LMDB can be trusted with it. */
 function findFault(file: number): string | undefined {
-  const { size } = fstatSync(file);
-  if (size === 0) return undefined; // Just made, by someone who is about to fill it.
+  if (fstatSync(file).size === 0) return undefined; // Just made, by someone who is about to fill it.
   const first = readMetaPage(file, 0);
   const second = first === undefined ? undefined : readMetaPage(file, first.pageBytes);
   if (first === undefined || second === undefined) return 'it is not a database of this version';
   const current = second.transaction > first.transaction ? second : first;
   const expected = (current.lastPage + 1) * current.pageBytes;
+  // Only now: while someone writes, the file grows before these pages say so.
+  const { size } = fstatSync(file);
   return size < expected ? `it has ${size} bytes where ${expected} are in use` : undefined;
 }
 
