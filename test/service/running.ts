@@ -178,26 +178,20 @@ export interface ServiceOptions {
   data: string;
   workers?: number;
   flags?: readonly string[];
+  /** Where a test takes longer than most: after so long the service is killed. */
+  runMsMax?: number;
 }
 
 /** Starts the service on ports that the system picks, and waits until every worker listens. */
 export async function startService(
   context: Cleanup,
-  { data, workers = 1, flags = [] }: ServiceOptions,
+  { data, workers = 1, flags = [], runMsMax }: ServiceOptions,
 ): Promise<RunningService> {
   const ports = ['--port', '0', '--admin-port', '0'];
   // How a busy machine slows the service down is not what is tested; a flag that follows wins.
   const patience = ['--overload-delay', '60000'];
-  const program = start([
-    'serve',
-    '--data',
-    data,
-    ...ports,
-    ...patience,
-    '--workers',
-    `${workers}`,
-    ...flags,
-  ]);
+  const choice = ['--data', data, '--workers', `${workers}`];
+  const program = start(['serve', ...choice, ...ports, ...patience, ...flags], {}, runMsMax);
   const service = new RunningService(program);
   context.after(async () => void (await service.stop()));
   await until('the service to listen', () => {

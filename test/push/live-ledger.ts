@@ -1,0 +1,71 @@
+/** A ledger with a simulated exchange, which trades at the pace of the demo once it is told to. */
+
+import { formatAddress } from '../../src/address.ts';
+import { LiveSimulation } from '../../src/feed/live-simulation.ts';
+import { createSimulator, type SimulatorOptions } from '../../src/feed/simulator/simulator.ts';
+import { openEmbeddedLedgerWriter } from '../../src/ledger/embedded.ts';
+import { CHAIN_START, type LedgerWriter } from '../../src/ledger/ledger.ts';
+import { SnapshotFolder } from '../../src/ledger/snapshots.ts';
+import type { StateView } from '../../src/state/state.ts';
+
+/** Ten blocks a second. */
+const INTERVAL_MS = 100;
+
+export class LiveLedger {
+  readonly state: StateView;
+  readonly #ledger: LedgerWriter;
+  readonly #simulation: LiveSimulation;
+  readonly #end = new AbortController();
+  #running = Promise.resolve();
+
+  constructor(state: StateView, ledger: LedgerWriter, simulation: LiveSimulation) {
+    this.state = state;
+    this.#ledger = ledger;
+    this.#simulation = simulation;
+  }
+
+  /** Everybody that the exchange has heard of so far; some have no account. */
+  get users(): string[] {
+    const { addresses } = this.state;
+    return Array.from({ length: addresses.table.rowCount - 1 }, (_, index) =>
+      formatAddress(addresses.addressOf(index + 1)),
+    );
+  }
+
+  run(): void {
+    this.#running = this.#simulation.run(this.#end.signal);
+  }
+
+  /** The last block is in the ledger when this resolves. */
+  async stop(): Promise<void> {
+    this.#end.abort();
+    await this.#running;
+  }
+
+  async close(): Promise<void> {
+    await this.stop();
+    await this.#ledger.close();
+  }
+}
+
+/** The exchange is ready to trade, and at rest. */
+export async function createLiveLedger(
+  data: string,
+  options: SimulatorOptions,
+): Promise<LiveLedger> {
+  const simulator = createSimulator(options);
+  const ledger = await openEmbeddedLedgerWriter(data);
+  const simulation = new LiveSimulation(
+    {
+      simulator,
+      ledger,
+      snapshots: new SnapshotFolder(data),
+      snapshotEvery: Number.MAX_SAFE_INTEGER,
+      snapshotKeep: 1,
+      intervalMs: INTERVAL_MS,
+    },
+    CHAIN_START,
+  );
+  await simulation.setUp();
+  return new LiveLedger(simulator.state, ledger, simulation);
+}
