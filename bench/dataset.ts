@@ -3,6 +3,7 @@
 import { formatAddress } from '../src/address.ts';
 import { Committer } from '../src/feed/committer.ts';
 import { createSimulator } from '../src/feed/simulator/simulator.ts';
+import { answerQuestion } from '../src/info/registry.ts';
 import { openEmbeddedLedgerWriter } from '../src/ledger/embedded.ts';
 import { CHAIN_START } from '../src/ledger/ledger.ts';
 import { SnapshotFolder } from '../src/ledger/snapshots.ts';
@@ -12,6 +13,7 @@ import { createState, type StateView } from '../src/state/state.ts';
 
 const SEED = 'bench';
 const GATHERED_BYTES_MAX = 8 << 20;
+const TYPICAL_SAMPLE = 1001;
 
 /** The lines that set up an exchange of so many accounts, each with so many open positions. */
 export function* setUpLines(accounts: number, positionsPerAccount: number): Generator<string> {
@@ -65,4 +67,13 @@ export function randomQuestions(state: StateView, count: number): unknown[] {
     const user = users[Math.floor((random / 2 ** 32) * users.length)];
     return { type: 'clearinghouseState', user };
   });
+}
+
+/** The answer of median length among those to random users. */
+export function findTypicalAnswer(state: StateView): string {
+  const answers = randomQuestions(state, TYPICAL_SAMPLE).map((question) =>
+    answerQuestion(state, question),
+  );
+  answers.sort((a, b) => a.length - b.length);
+  return answers[Math.floor(answers.length / 2)];
 }

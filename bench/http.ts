@@ -12,15 +12,12 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';
 import path from 'node:path';
 import { openKeyStore } from '../src/http/keys.ts';
-import { answerQuestion } from '../src/info/registry.ts';
-import type { StateView } from '../src/state/state.ts';
-import { buildLedger, randomQuestions, usersOf } from './dataset.ts';
+import { buildLedger, findTypicalAnswer, usersOf } from './dataset.ts';
 import { type Spread, spreadOf } from './measure.ts';
 import { type RunningServer, startFixedAnswer, startNginx, startPerpinfo } from './servers.ts';
 import { type Round, Wrk } from './wrk.ts';
 
 const POSITIONS_PER_ACCOUNT = 4;
-const TYPICAL_SAMPLE = 1001;
 /** Is charged and never spent. */
 const BUDGET = { weight: 1_000_000_000, periodMs: 1000 };
 const EXIT_USAGE = 2;
@@ -55,15 +52,6 @@ async function createKey(directory: string): Promise<string> {
   return secret;
 }
 
-/** The answer of median length among those to random users. */
-function findTypicalAnswer(state: StateView): string {
-  const answers = randomQuestions(state, TYPICAL_SAMPLE).map((question) =>
-    answerQuestion(state, question),
-  );
-  answers.sort((a, b) => a.length - b.length);
-  return answers[Math.floor(answers.length / 2)];
-}
-
 /** Starts them one after the other; nginx is the first, the one that all are compared with. */
 async function startContestants(folder: string, body: string, started: Contestant[]) {
   const bodyFile = path.join(folder, 'body.json');
@@ -73,8 +61,8 @@ async function startContestants(folder: string, body: string, started: Contestan
   await add('nginx, fixed body', startNginx(folder, body));
   await add('node:http, fixed body', startFixedAnswer('node', bodyFile));
   await add('Fastify, fixed body', startFixedAnswer('fastify', bodyFile));
-  await add('perpinfo serve', startPerpinfo(folder, 1));
-  await add('perpinfo serve --workers 2', startPerpinfo(folder, 2));
+  await add('perpinfo serve', startPerpinfo(folder, { workers: 1 }));
+  await add('perpinfo serve --workers 2', startPerpinfo(folder, { workers: 2 }));
 }
 
 /** In turns, so that whatever else the machine does meets all of them alike. */

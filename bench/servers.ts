@@ -23,6 +23,10 @@ export class RunningServer {
     this.port = port;
   }
 
+  get pid(): number {
+    return this.#process.pid ?? 0;
+  }
+
   async stop(): Promise<void> {
     if (this.#process.exitCode !== null || this.#process.signalCode !== null) return;
     const exited = once(this.#process, 'exit');
@@ -31,11 +35,23 @@ export class RunningServer {
   }
 }
 
-/** `perpinfo serve`, as an operator runs it; any age of the ledger will do, since nothing feeds it. */
-export async function startPerpinfo(directory: string, workers: number): Promise<RunningServer> {
+export interface PerpinfoOptions {
+  readonly workers: number;
+  /** Further flags of `serve`. */
+  readonly flags?: readonly string[];
+  /** Flags of node. */
+  readonly nodeFlags?: readonly string[];
+}
+
+/** `perpinfo serve`, as an operator runs it; any age of the ledger will do, since it may be at rest. */
+export async function startPerpinfo(
+  directory: string,
+  { workers, flags = [], nodeFlags = [] }: PerpinfoOptions,
+): Promise<RunningServer> {
   const ports = ['--port', '0', '--admin-port', '0'];
-  const choice = ['--data', directory, '--workers', String(workers), '--max-age', '0'];
-  const server = await startNode([MAIN, 'serve', '--host', HOST, ...ports, ...choice]);
+  const choice = ['--data', directory, '--workers', String(workers), '--max-age', '0', ...flags];
+  const command = [...nodeFlags, MAIN, 'serve', '--host', HOST, ...ports, ...choice];
+  const server = await startNode(command);
   // New connections go to the workers in turn: as many good answers in a row are from all of them.
   return whenHealthy(server, workers);
 }
@@ -45,6 +61,12 @@ export function startFixedAnswer(
   bodyFile: string,
 ): Promise<RunningServer> {
   return startNode([path.join(import.meta.dirname, 'fixed-answer.js'), kind, bodyFile]);
+}
+
+/** A bare WebSocket server that sends fixed frames once so many are subscribed to. */
+export function startFixedPush(frameFile: string, subscriptions: number): Promise<RunningServer> {
+  const script = path.join(import.meta.dirname, 'fixed-push.js');
+  return startNode([script, frameFile, String(subscriptions)]);
 }
 
 /** Starts a program that tells its port in a line of JSON with the message "listening". */

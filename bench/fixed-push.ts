@@ -1,0 +1,50 @@
+/**
+ * A bare WebSocket server that computes nothing: to whoever subscribes it sends a frame, read from a
+ * file and made out to the subscription once, again and again, as fast as it can:
+ *
+ *   node build/bench/fixed-push.js FILE SUBSCRIPTIONS
+ *
+ * It begins when it has so many subscriptions. Who has not taken the last frame is passed over.
+ */
+
+import { readFileSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { type WebSocket, WebSocketServer } from 'ws';
+
+interface Subscriber {
+  readonly socket: WebSocket;
+  readonly frame: Buffer;
+}
+
+const [file, count] = process.argv.slice(2);
+const template = JSON.parse(readFileSync(file, 'utf8'));
+const subscribers: Subscriber[] = [];
+
+function subscribe(socket: WebSocket, request: string): void {
+  const { user, dex } = JSON.parse(request).subscription;
+  const data = { ...template.data, user, dex };
+  const frame = Buffer.from(JSON.stringify({ ...template, data }));
+  subscribers.push({ socket, frame });
+  send({ socket, frame });
+  if (subscribers.length === Number(count)) sendForever();
+}
+
+function send({ socket, frame }: Subscriber): void {
+  if (socket.bufferedAmount === 0) socket.send(frame, { binary: false });
+}
+
+/** All of them, and after each round a turn for what the sockets have to say. */
+function sendForever(): void {
+  for (const subscriber of subscribers) send(subscriber);
+  setImmediate(sendForever);
+}
+
+const server = new WebSocketServer({ host: '127.0.0.1', port: 0, clientTracking: false });
+server.on('connection', (socket) => {
+  socket.on('message', (data) => subscribe(socket, data.toString()));
+  socket.on('error', () => undefined);
+});
+server.on('listening', () => {
+  const { port } = server.address() as AddressInfo;
+  console.log(JSON.stringify({ msg: 'listening', port }));
+});

@@ -1,0 +1,239 @@
+/**
+ * How fast states are pushed, beside a bare WebSocket server in the same run, and what asking for
+ * many accounts at once saves:
+ *
+ *   npm run bench:push              1,000 connections with 10 subscriptions each, some minutes
+ *   npm run bench:push -- --quick   with fewer, in short rounds: to see that it works
+ *   npm run bench:push -- --profile FOLDER   leaves profiles of the workers' time in the folder
+ *
+ * The bare server computes nothing: it sends fixed frames of the same length as fast as it can.
+ */
+
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpus, loadavg, tmpdir } from 'node:os';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { openKeyStore } from '../src/http/keys.ts';
+import { formatState } from '../src/http/push/frames.ts';
+import { parseQuestion } from '../src/info/registry.ts';
+import type { StateView } from '../src/state/state.ts';
+import { drawWishes, requireOpenFiles, type Wish } from '../test/push/crowd.ts';
+import { createLiveLedger } from '../test/push/live-ledger.ts';
+import { Client } from '../test/service/running.ts';
+import { findTypicalAnswer, usersOf } from './dataset.ts';
+import { type Spread, spreadOf } from './measure.ts';
+import { cpuSeconds, rssAnonMegabytes } from './process-usage.ts';
+import { type Received, startClients } from './push-clients.ts';
+import { type RunningServer, startFixedPush, startPerpinfo } from './servers.ts';
+
+const POSITIONS_PER_ACCOUNT = 4;
+const SUBSCRIPTIONS_EACH = 10;
+const INTERVALS_MS = [0, 250, 1000];
+const BULK_USERS = 1000;
+/** Whoever connects while the machine is busy is let in all the same. */
+const PATIENCE = ['--overload-delay', '60000'];
+
+const FULL = { accounts: 10_000, connections: 1000, rounds: 3, warmUpSeconds: 3, seconds: 8 };
+const QUICK = { accounts: 1000, connections: 100, rounds: 1, warmUpSeconds: 1, seconds: 2 };
+type Scale = typeof FULL;
+
+interface Round extends Received {
+  /** Shares of one core. */
+  readonly serverCpu: number;
+  readonly clientsCpu: number;
+  readonly serverMegabytes: number;
+}
+
+interface Contestant {
+  readonly name: string;
+  start(): Promise<RunningServer>;
+  readonly rounds: Round[];
+}
+
+/** What all rounds have in common. */
+interface Setting {
+  readonly scale: Scale;
+  readonly secret: string;
+  readonly wishes: Wish[][];
+}
+
+async function createKey(directory: string): Promise<string> {
+  const store = await openKeyStore(directory);
+  const { secret } = store.create({ label: 'bench', budget: undefined, expiresMs: undefined });
+  await store.close();
+  return secret;
+}
+
+function createContestants(folder: string, subscriptions: number, profiles?: string): Contestant[] {
+  const nodeFlags = profiles === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profiles}`];
+  const bare = {
+    name: 'ws, fixed frames',
+    start: () => startFixedPush(path.join(folder, 'frame.json'), subscriptions),
+    rounds: [],
+  };
+  const ours = INTERVALS_MS.map((intervalMs) => ({
+    name: `perpinfo --push-interval ${intervalMs}`,
+    start: () => {
+      const flags = ['--push-interval', String(intervalMs), ...PATIENCE];
+      return startPerpinfo(folder, { workers: 1, flags, nodeFlags });
+    },
+    rounds: [],
+  }));
+  return [bare, ...ours];
+}
+
+/** One server, started anew, with clients of its own. */
+async function measureRound(contestant: Contestant, setting: Setting): Promise<Round> {
+  const { scale, secret, wishes } = setting;
+  const server = await contestant.start();
+  try {
+    const clients = await startClients({ port: server.port, secret, wishes });
+    try {
+      await sleep(scale.warmUpSeconds * 1000);
+      const cpu = () => ({ server: cpuSeconds(server.pid), clients: cpuSeconds(clients.pid) });
+      const before = cpu();
+      const startedMs = performance.now();
+      const received = await clients.measure(scale.seconds);
+      const seconds = (performance.now() - startedMs) / 1000;
+      const after = cpu();
+      return {
+        ...received,
+        serverCpu: (after.server - before.server) / seconds,
+        clientsCpu: (after.clients - before.clients) / seconds,
+        serverMegabytes: rssAnonMegabytes(server.pid),
+      };
+    } finally {
+      clients.stop();
+    }
+  } finally {
+    await server.stop();
+  }
+}
+
+const COLUMNS: { title: string; digits: number; of(round: Round, bare: Round): number }[] = [
+  { title: 'updates/s', digits: 0, of: (round) => round.updatesPerSecond },
+  {
+    title: 'beside ws',
+    digits: 2,
+    of: (round, bare) => round.updatesPerSecond / bare.updatesPerSecond,
+  },
+  { title: 'delay p50, ms', digits: 0, of: (round) => round.delayP50Ms },
+  { title: 'delay p99, ms', digits: 0, of: (round) => round.delayP99Ms },
+  { title: 'server, cores', digits: 2, of: (round) => round.serverCpu },
+  { title: 'clients, cores', digits: 2, of: (round) => round.clientsCpu },
+  { title: 'RssAnon, MB', digits: 0, of: (round) => round.serverMegabytes },
+];
+
+function formatSpread({ median, min, max }: Spread, digits: number): string {
+  return `${median.toFixed(digits)} [${min.toFixed(digits)} to ${max.toFixed(digits)}]`;
+}
+
+function report(contestants: readonly Contestant[]): void {
+  const [bare] = contestants;
+  for (const { title, digits, of } of COLUMNS) {
+    console.log(`\n${title}`);
+    for (const contestant of contestants) {
+      // Its frames are fixed, their time too.
+      if (contestant === bare && title.startsWith('delay')) continue;
+      const values = contestant.rounds.map((round, index) => of(round, bare.rounds[index]));
+      console.log(`  ${contestant.name.padEnd(32)}${formatSpread(spreadOf(values), digits)}`);
+    }
+  }
+}
+
+async function benchPush(contestants: readonly Contestant[], setting: Setting): Promise<void> {
+  for (let round = 0; round < setting.scale.rounds; round++) {
+    for (const contestant of contestants) {
+      contestant.rounds.push(await measureRound(contestant, setting));
+    }
+  }
+  report(contestants);
+}
+
+async function secondsOf(work: () => Promise<void>): Promise<number> {
+  const startedMs = performance.now();
+  await work();
+  return (performance.now() - startedMs) / 1000;
+}
+
+/** Accounts per second on one connection, one question after the other. */
+async function benchBulk(folder: string, users: readonly string[], secret: string): Promise<void> {
+  const server = await startPerpinfo(folder, { workers: 1 });
+  const client = new Client(server.port);
+  const ask = async (question: object) => {
+    const { status, body } = await client.ask(secret, question);
+    if (status !== 200) throw new Error(`got ${status}: ${body}`);
+  };
+  const askEach = async () => {
+    for (const user of users) await ask({ type: 'clearinghouseState', user });
+  };
+  const askTogether = () => ask({ type: 'batchClearinghouseStates', users });
+  const rounds: { single: number; together: number }[] = [];
+  for (let round = 0; round < 8; round++) {
+    const single = users.length / (await secondsOf(askEach));
+    rounds.push({ single, together: users.length / (await secondsOf(askTogether)) });
+  }
+  client.close();
+  await server.stop();
+  // In the first ones the engine still optimises.
+  const counted = rounds.slice(2);
+  const single = spreadOf(counted.map((round) => round.single));
+  const together = spreadOf(counted.map((round) => round.together));
+  const ratio = spreadOf(counted.map((round) => round.together / round.single));
+  console.log(`\naccounts/s, one client that waits for each answer`);
+  console.log(`  ${'one a call'.padEnd(32)}${formatSpread(single, 0)}`);
+  console.log(`  ${`${users.length} a call`.padEnd(32)}${formatSpread(together, 0)}`);
+  console.log(`  ${'ratio'.padEnd(32)}${formatSpread(ratio, 1)}`);
+}
+
+/** A frame of the length of a typical one. */
+function typicalFrame(state: StateView, user: string): string {
+  const question = parseQuestion({ type: 'clearinghouseState', user });
+  return formatState(question, findTypicalAnswer(state), state);
+}
+
+async function run(scale: Scale, folder: string, profiles?: string): Promise<void> {
+  const { accounts, connections } = scale;
+  const options = { seed: 'bench', accounts, positionsPerAccount: POSITIONS_PER_ACCOUNT };
+  const live = await createLiveLedger(folder, options);
+  const users = usersOf(live.state);
+  const frame = typicalFrame(live.state, users[0]);
+  writeFileSync(path.join(folder, 'frame.json'), frame);
+  const subscriptions = connections * SUBSCRIPTIONS_EACH;
+  console.log(`${accounts} accounts of ${POSITIONS_PER_ACCOUNT} positions; ten blocks a second`);
+  console.log(
+    'move all marks; the exchange runs in this process, the clients in one of their own,',
+  );
+  console.log('the server in a third one: they share the cores');
+  console.log(`${connections} connections, ${subscriptions} subscriptions to random users`);
+  console.log(`a typical frame has ${frame.length} bytes`);
+  console.log(`${scale.rounds} rounds of ${scale.seconds} s in turns: medians [least to most]`);
+  const secret = await createKey(folder);
+  const sizes = { connections, each: SUBSCRIPTIONS_EACH };
+  const wishes = drawWishes('bench', { users, dexes: [''] }, sizes);
+  live.run();
+  try {
+    const contestants = createContestants(folder, subscriptions, profiles);
+    await benchPush(contestants, { scale, secret, wishes });
+    await benchBulk(folder, users.slice(0, BULK_USERS), secret);
+  } finally {
+    await live.close();
+  }
+}
+
+const profileAt = process.argv.indexOf('--profile');
+const profiles = profileAt < 0 ? undefined : process.argv[profileAt + 1];
+const scale = process.argv.includes('--quick') ? QUICK : FULL;
+requireOpenFiles(scale.connections);
+const load = () =>
+  loadavg()
+    .map((value) => value.toFixed(1))
+    .join(' ');
+console.log(`node ${process.version}, ${cpus().length} x ${cpus()[0].model}, load ${load()}`);
+const folder = mkdtempSync(path.join(tmpdir(), 'perpinfo-bench-'));
+try {
+  await run(scale, folder, profiles);
+} finally {
+  rmSync(folder, { recursive: true });
+}
+console.log(`\nload at the end ${load()}`);
