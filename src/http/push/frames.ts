@@ -96,13 +96,18 @@ export function formatAck(method: 'subscribe' | 'unsubscribe', subscription: str
   return `{"channel":"subscriptionResponse","data":{"method":"${method}","subscription":${subscription}}}`;
 }
 
-/** What is pushed: the answer with the fields of its question, and where in the ledger it is from. */
-export function formatState(question: Question, answer: string, state: StateView): string {
+/** What every frame with an answer to the question begins with. */
+export function formatStateHead(question: Question): string {
   const fields = question.formatFields();
   return (
     `{"channel":"${question.type}","data":{${fields === '' ? '' : `${fields},`}` +
-    `"${question.request.pushedAs}":${answer},"height":${state.height},"time":${state.time}}}`
+    `"${question.request.pushedAs}":`
   );
+}
+
+/** What is pushed: the answer with the fields of its question, and where in the ledger it is from. */
+export function formatState(head: string, answer: string, { height, time }: StateView): string {
+  return `${head}${answer},"height":${height},"time":${time}}}`;
 }
 
 export function formatAnswer(
