@@ -4,6 +4,7 @@
  * of each subscription. So a slow client costs no memory, and none sees a state that is long past.
  */
 
+import type { Socket } from 'node:net';
 import type { WebSocket } from 'ws';
 import { RequestError } from '../../errors.ts';
 import { parseQuestion, parseSubscription } from '../../info/registry.ts';
@@ -50,6 +51,18 @@ export interface PushDesk {
   readonly backlogBytesMax: number;
 }
 
+/** Who is connected, and how. */
+export interface PushClient {
+  readonly socket: WebSocket;
+  /** What the socket writes to. */
+  readonly stream: Socket;
+  readonly key: Key;
+  readonly secretHash: string;
+}
+
+/** So much is written at once at most: beyond this there is nothing to save. */
+const GATHERED_BYTES_MAX = 64 << 10;
+
 type SubscriptionFrame = Extract<Frame, { subscription: unknown }>;
 type PostFrame = Extract<Frame, { method: 'post' }>;
 
@@ -57,6 +70,7 @@ export class PushConnection {
   readonly socket: WebSocket;
   readonly keyId: string;
   readonly secretHash: string;
+  readonly #stream: Socket;
   readonly #desk: PushDesk;
   readonly #subscriptions = new Map<string, Subscription>();
   /** Those with a state that could not be sent yet. */
@@ -65,16 +79,21 @@ export class PushConnection {
   heardMs = performance.now();
   /** Since when it has left something unread; undefined where it has read all. */
   unreadSinceMs: number | undefined;
+  #isGathering = false;
+  /** Whether something was unread when gathering began. */
+  #wasUnread = false;
 
-  constructor(socket: WebSocket, key: Key, secretHash: string, desk: PushDesk) {
+  constructor({ socket, stream, key, secretHash }: PushClient, desk: PushDesk) {
     this.socket = socket;
+    this.#stream = stream;
     this.keyId = key.id;
     this.secretHash = secretHash;
     this.#desk = desk;
   }
 
+  /** Whether the client has yet to take what it was sent; what is being gathered does not count. */
   get hasUnread(): boolean {
-    return this.socket.bufferedAmount > 0;
+    return this.#isGathering ? this.#wasUnread : this.socket.bufferedAmount > 0;
   }
 
   receive(text: string): void {
@@ -203,13 +222,30 @@ export class PushConnection {
   send(frame: string | Buffer): void {
     const { socket } = this;
     if (socket.readyState !== socket.OPEN) return;
+    this.#gather();
     socket.send(frame, { binary: false }, this.#noteSent);
+    if (socket.bufferedAmount > GATHERED_BYTES_MAX) this.#flush();
+  }
+
+  /** A system call costs more than a frame: those that are sent in one go are written together. */
+  #gather(): void {
+    if (this.#isGathering) return;
+    this.#wasUnread = this.hasUnread;
+    this.#isGathering = true;
+    this.#stream.cork();
+    process.nextTick(this.#flush);
+  }
+
+  readonly #flush = (): void => {
+    if (!this.#isGathering) return;
+    this.#isGathering = false;
+    this.#stream.uncork();
     if (!this.hasUnread) return;
     this.unreadSinceMs ??= performance.now();
     const { backlogBytesMax } = this.#desk;
-    if (socket.bufferedAmount <= backlogBytesMax) return;
+    if (this.socket.bufferedAmount <= backlogBytesMax) return;
     this.#desk.cutOff(this, `more than ${backlogBytesMax} bytes were left unread`);
-  }
+  };
 
   readonly #noteSent = (): void => {
     if (this.hasUnread) return;

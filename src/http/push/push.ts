@@ -6,17 +6,18 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
-import { type RawData, type WebSocket, WebSocketServer } from 'ws';
+import { type RawData, WebSocketServer } from 'ws';
 import type { Settings } from '../../config.ts';
 import { RequestError } from '../../errors.ts';
 import { type Admission, unknownKey } from '../admission.ts';
-import { hashSecret, type Key, type KeyRing } from '../keys.ts';
+import { hashSecret, type KeyRing } from '../keys.ts';
 import type { LiveState } from '../live-state.ts';
 import type { Metrics } from '../metrics.ts';
 import {
   GOING_AWAY,
   INTERNAL_ERROR,
   POLICY_VIOLATION,
+  type PushClient,
   PushConnection,
   type PushDesk,
 } from './connection.ts';
@@ -108,7 +109,7 @@ export class Push {
     }
     admission.requireState();
     this.#server.handleUpgrade(request, socket, head, (webSocket) => {
-      this.#open(webSocket, key, secretHash);
+      this.#open({ socket: webSocket, stream: socket, key, secretHash });
     });
   }
 
@@ -117,8 +118,9 @@ export class Push {
     this.#server.on('wsClientError', (error, socket) => refuse(error.message, socket as Socket));
   }
 
-  #open(webSocket: WebSocket, key: Key, secretHash: string): void {
-    const connection = new PushConnection(webSocket, key, secretHash, this.#desk);
+  #open(client: PushClient): void {
+    const { socket: webSocket, key } = client;
+    const connection = new PushConnection(client, this.#desk);
     this.#connections.add(connection);
     this.#usageOf(key.id).connections++;
     this.#parts.metrics.countConnections(1);
