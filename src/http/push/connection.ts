@@ -274,14 +274,13 @@ export class Subscription implements Scheduled {
   }
 
   deliver(state: StateView): boolean {
-    const look = this.#look(state);
-    if (look === undefined || look.content === this.#content) return false;
-    const isFirst = this.#content === undefined;
     // The first state follows the acknowledgement at once, whatever else is unread.
-    if (!isFirst && this.#connection.hasUnread) {
+    if (this.#content !== undefined && this.#connection.hasUnread) {
       this.#connection.noteMissed(this);
       return true;
     }
+    const look = this.#look(state);
+    if (look === undefined || look.content === this.#content) return false;
     this.#content = look.content;
     this.#connection.sendState(look.frame);
     return true;
