@@ -255,7 +255,7 @@ export class PushConnection {
     for (const subscription of this.#missed) {
       if (this.hasUnread) return;
       this.#missed.delete(subscription);
-      subscription.deliver(state);
+      if (subscription.deliver(state)) this.#desk.schedule.add(subscription);
     }
   };
 }

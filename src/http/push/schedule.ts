@@ -35,8 +35,9 @@ export class PushSchedule {
     this.#readState = readState;
   }
 
-  /** Takes in one that has just been sent its first state. */
+  /** Takes one that has just been sent a state, for the first time or out of turn. */
   add(item: Scheduled): void {
+    this.delete(item);
     this.#rest(item);
     this.#awaitCooling();
   }
