@@ -42,7 +42,6 @@ const SUITES: Suite[] = [
   testSuite('cli', 180),
   testSuite('http', 240),
   testSuite('crash', 240),
-  testSuite('push', 240),
   testSuite('service', 300),
   testSuite('push', 240),
   testSuite('clients', 240),
