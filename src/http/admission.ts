@@ -1,6 +1,6 @@
 /**
- * What stands between a question and its answer, however it came: a live key, the key's budget, and
- * a state to answer from.
+ * What stands between a question and its answer, however it came: a live key, the key's budget, a
+ * state to answer from, and time to do so.
  */
 
 import type { Settings } from '../config.ts';
@@ -63,9 +63,9 @@ export class Admission {
     return this.charge(key, status === 429 || status >= 500 ? 0 : REFUSED_WEIGHT);
   }
 
-  /** The state to answer from, if it is there, as far as asked, fresh enough, and time allows. */
+  /** The state to answer from, if it is there, as far as asked and fresh enough. */
   requireState(minHeight = 0): StateView {
-    const { live, settings, load } = this.#parts;
+    const { live, settings } = this.#parts;
     const { state } = live;
     if (state === undefined) throw new RequestError('not_ready', live.unavailableReason);
     if (state.height < minHeight) {
@@ -76,12 +76,16 @@ export class Admission {
       const message = `the ledger's time, ${state.time}, is older than ${settings.maxAge} ms`;
       throw new RequestError('behind', message);
     }
-    if (load.isOverloaded) {
-      const delay = Math.round(load.delayMs);
-      const message = `requests wait ${delay} ms here, more than ${settings.overloadDelay} ms`;
-      throw new RequestError('overloaded', message);
-    }
     return state;
+  }
+
+  /** Refuses what comes while requests wait too long already. */
+  checkLoad(): void {
+    const { settings, load } = this.#parts;
+    if (!load.isOverloaded) return;
+    const delay = Math.round(load.delayMs);
+    const message = `requests wait ${delay} ms here, more than ${settings.overloadDelay} ms`;
+    throw new RequestError('overloaded', message);
   }
 }
 

@@ -62,6 +62,7 @@ export class Endpoint {
       admission.checkBudget(exchange.key, question.weight);
     }
     const state = admission.requireState(minHeight);
+    admission.checkLoad();
     const answer = question.answer(state);
     const allowance = admission.charge(exchange.key, question.weight);
     const headers = { ...ledgerHeaders(state), ...allowanceHeaders(allowance) };

@@ -8,6 +8,7 @@ import type { Socket } from 'node:net';
 import type { WebSocket } from 'ws';
 import { RequestError } from '../../errors.ts';
 import { parseQuestion, parseSubscription } from '../../info/registry.ts';
+import type { Question } from '../../info/request.ts';
 import type { StateView } from '../../state/state.ts';
 import type { Admission } from '../admission.ts';
 import type { Key } from '../keys.ts';
@@ -133,9 +134,8 @@ export class PushConnection {
     try {
       const question = parseQuestion(body);
       type = question.type;
-      const state = admission.requireState();
-      question.validate(state);
-      admission.checkBudget(key, question.weight);
+      const state = this.#admit(question, key);
+      admission.checkLoad();
       this.send(formatAnswer(id, question, question.answer(state), state));
       admission.charge(key, question.weight);
     } catch (error) {
@@ -145,6 +145,15 @@ export class PushConnection {
       this.send(formatPostError(id, describeRefusal(error)));
     }
     metrics.countRequest(type, status, (performance.now() - startedMs) / 1000);
+  }
+
+  /** The state to answer from; where several things are wrong, the first that HTTP would tell. */
+  #admit(question: Question, key: Key): StateView {
+    const { admission } = this.#desk;
+    const state = this.#desk.readState();
+    if (state !== undefined) question.validate(state);
+    admission.checkBudget(key, question.weight);
+    return admission.requireState();
   }
 
   #change({ method, subscription }: SubscriptionFrame, key: Key): void {
@@ -167,9 +176,8 @@ export class PushConnection {
       this.send(formatError('Already subscribed:', name));
       return;
     }
-    const state = admission.requireState();
-    question.validate(state);
-    admission.checkBudget(key, question.weight);
+    // Not refused under load: when many reconnect at once they only wait, and the load passes.
+    const state = this.#admit(question, key);
     this.#desk.checkSubscriptions(this.keyId);
     admission.charge(key, question.weight);
     const subscription = new Subscription(topics.join(name, question), this);
