@@ -91,6 +91,6 @@ export class Admission {
 
 /** No live key; `got` says what was given, never the secret itself. */
 export function unknownKey(got: string): RequestError {
-  const message = `key: got ${got}, expected a live key in the path, /{key}/info`;
+  const message = `key: got ${got}, expected a live key in the path, /{key}/info or /{key}/ws`;
   return new RequestError('unknown_key', message, 'key');
 }

@@ -153,7 +153,10 @@ class Service {
     checkVersion(request);
     const route = findRoute(request.url ?? '');
     if (route === undefined) {
-      throw new RequestError('not_found', 'there is no such path; expected /{key}/info');
+      throw new RequestError(
+        'not_found',
+        'there is no such path; expected /{key}/info or /{key}/ws',
+      );
     }
     const allow = methodsOf(route, request);
     const method = request.method ?? '';
@@ -172,8 +175,8 @@ class Service {
   #refusePlain(exchange: Exchange, secret: string): never {
     if (secret === '') throw unknownKey('none');
     exchange.key = this.#parts.admission.requireKey(hashSecret(secret));
-    const got = describeValue(exchange.request.headers.upgrade);
-    const message = `Upgrade: got ${got}, expected websocket, and with it a WebSocket handshake`;
+    const message =
+      'handshake: got an ordinary request, expected Connection: Upgrade and Upgrade: websocket';
     throw new RequestError('malformed_request', message, 'Upgrade');
   }
 
@@ -183,10 +186,13 @@ class Service {
     this.#connections.whenAnswered(socket, () => {
       if (socket.destroyed) return;
       const route = findRoute(request.url ?? '');
-      if (route?.name !== 'ws' || !wantsWebSocket(request)) {
+      const isPush = route?.name === 'ws' && request.method === 'GET' && wantsWebSocket(request);
+      if (!isPush) {
         forgoUpgrade(server, request, socket, head);
         return;
       }
+      // One of several offers is as good as the only one.
+      request.headers.upgrade = 'websocket';
       try {
         this.#parts.push.accept(request, socket, head, route.secret);
       } catch (error) {

@@ -8,8 +8,10 @@
 import type { IncomingMessage, Server } from 'node:http';
 import type { Socket } from 'node:net';
 
+/** Whether a WebSocket is among the protocols that are offered. */
 export function wantsWebSocket({ headers }: IncomingMessage): boolean {
-  return headers.upgrade?.toLowerCase() === 'websocket';
+  const offers = (headers.upgrade ?? '').split(',').map((offer) => offer.trim().toLowerCase());
+  return offers.includes('websocket');
 }
 
 /** Gives a connection back to the server to read on, from the same request without its offer. */

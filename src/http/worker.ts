@@ -73,7 +73,7 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
       push.fail();
     });
     if (!signal.aborted) await once(signal, 'abort');
-    push.close(settings.stopTimeout);
+    push.close();
     await stop(server, open, settings.stopTimeout);
     await following;
   } finally {

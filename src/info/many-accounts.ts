@@ -122,8 +122,8 @@ export const batchClearinghouseStates: RequestType<typeof batchFields> = {
     const dexIndex = dex === ALL_DEXES ? undefined : requireDex(state, dex);
     const successful: string[] = [];
     const failed: string[] = [];
-    for (const { address, given } of users) {
-      if (address === undefined) failed.push(formatFailure(given));
+    for (const [index, { address, given }] of users.entries()) {
+      if (address === undefined) failed.push(formatFailure(given, index));
       else successful.push(formatSuccess(state, address, dexIndex));
     }
     return `{"successful_states":[${successful.join(',')}],"failed_wallets":[${failed.join(',')}]}`;
@@ -136,9 +136,8 @@ function formatSuccess(state: StateView, user: Address, dexIndex: number | undef
   return `["${formatAddress(user)}",${states}]`;
 }
 
-/** What was given comes back as it was, if it is text, so that its sender finds it again. */
-function formatFailure(given: unknown): string {
-  const shown = describeValue(given);
-  const wallet = typeof given === 'string' ? given : shown;
-  return JSON.stringify([wallet, `got ${shown}, expected ${ADDRESS_EXPECTED}`]);
+/** What was given comes back as it was, if it is text, or by its place, for its sender to find it. */
+function formatFailure(given: unknown, index: number): string {
+  const wallet = typeof given === 'string' ? given : `users[${index}]`;
+  return JSON.stringify([wallet, `got ${describeValue(given)}, expected ${ADDRESS_EXPECTED}`]);
 }

@@ -88,12 +88,12 @@ const CASES: Record<Exclude<RequestErrorCode, InjectedCode>, Case> = {
   unknown_key: {
     send: () => ask({ ...service, key: 'A'.repeat(43) }),
     message:
-      'key: got one that is not known, or no longer, expected a live key in the path, /{key}/info',
+      'key: got one that is not known, or no longer, expected a live key in the path, /{key}/info or /{key}/ws',
     field: 'key',
   },
   not_found: {
     send: () => ask(service, { path: `/${service.key}/information` }),
-    message: 'there is no such path; expected /{key}/info',
+    message: 'there is no such path; expected /{key}/info or /{key}/ws',
   },
   method_not_allowed: {
     send: () => ask(service, { method: 'PUT' }),

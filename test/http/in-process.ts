@@ -64,7 +64,7 @@ export async function startInProcess(
   await once(server, 'listening');
   context.after(async () => {
     stopping.abort();
-    push.close(0);
+    push.close();
     server.close();
     server.closeAllConnections();
     await following;

@@ -69,6 +69,8 @@ const WRONG_HANDSHAKES: readonly (readonly [string, Record<string, string | unde
   [
     ['without an offer', { Upgrade: undefined, Connection: undefined }, 400],
     ['with an offer of something else', { Upgrade: 'h2c' }, 400],
+    ['without saying that it is an offer', { Connection: undefined }, 400],
+    ['with a body', { 'Content-Length': '2' }, 400],
     ['without a nonce', { 'Sec-WebSocket-Key': undefined }, 400],
     ['with a short nonce', { 'Sec-WebSocket-Key': 'AAAA' }, 400],
     ['of another version', { 'Sec-WebSocket-Version': '7' }, 400],
@@ -88,12 +90,22 @@ for (const [about, changed, expectedStatus] of WRONG_HANDSHAKES) {
 
 test('push is asked for with GET, and only with a key', async () => {
   const client = await connect(port);
-  client.send(formatRequest({ path: `/${key}/ws` }));
-  const posted = await client.response();
-  assert.deepEqual([posted.status, posted.headers.get('allow')], [405, 'GET, OPTIONS']);
+  for (const headers of [{}, HANDSHAKE]) {
+    client.send(formatRequest({ path: `/${key}/ws`, headers }));
+    const posted = await client.response();
+    assert.deepEqual([posted.status, posted.headers.get('allow')], [405, 'GET, OPTIONS']);
+  }
   client.send(formatRequest({ method: 'GET', path: '/nobody/ws', headers: HANDSHAKE }));
   assert.equal((await client.response()).status, 401);
   await client.closed;
+});
+
+test('a WebSocket may be one of several offers', async () => {
+  const client = await connect(port);
+  const headers = { ...HANDSHAKE, Upgrade: 'h2c, WebSocket' };
+  client.send(formatRequest({ method: 'GET', path: `/${key}/ws`, headers }));
+  assert.equal((await client.next({ hasBody: false }))?.status, 101);
+  client.socket.destroy();
 });
 
 test('push may be asked for on a connection that has asked questions before', async () => {

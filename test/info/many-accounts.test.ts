@@ -158,17 +158,17 @@ test('what is not an address is named, and the others are answered', () => {
   );
 });
 
-test('what is not even text is described', () => {
+test('what is not even text is named by its place', () => {
   assert.equal(
     batch([5, null, true, [USER], { user: USER }, UPPER_CASE]),
     answered(
       [pair(USER, account(USER))],
       [
-        `["5","got 5, ${EXPECTED}"]`,
-        `["null","got null, ${EXPECTED}"]`,
-        `["true","got true, ${EXPECTED}"]`,
-        `["an array of 1","got an array of 1, ${EXPECTED}"]`,
-        `["an object","got an object, ${EXPECTED}"]`,
+        `["users[0]","got 5, ${EXPECTED}"]`,
+        `["users[1]","got null, ${EXPECTED}"]`,
+        `["users[2]","got true, ${EXPECTED}"]`,
+        `["users[3]","got an array of 1, ${EXPECTED}"]`,
+        `["users[4]","got an object, ${EXPECTED}"]`,
       ],
     ),
   );

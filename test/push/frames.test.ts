@@ -177,7 +177,7 @@ const SUBSCRIPTIONS =
 /** What is sent, and the text of the error that comes back. */
 const WRONG_FRAMES: readonly (readonly [string, string])[] = [
   ['nonsense', 'frame: got "nonsense", expected a JSON object'],
-  ['{"a":', 'frame: got "(\\"a\\":", expected a JSON object'],
+  ['{"a":', 'frame: got "\\u007b\\"a\\":", expected a JSON object'],
   ['', 'frame: got "", expected a JSON object'],
   ['[]', 'frame: got an array of 0, expected an object with a method'],
   ['null', 'frame: got null, expected an object with a method'],
@@ -185,7 +185,7 @@ const WRONG_FRAMES: readonly (readonly [string, string])[] = [
   ['{}', 'method: got nothing, expected one of subscribe, unsubscribe, post, ping'],
   [
     '{"method":"order{}"}',
-    'method: got "order()", expected one of subscribe, unsubscribe, post, ping',
+    'method: got "order\\u007b\\u007d", expected one of subscribe, unsubscribe, post, ping',
   ],
   ['{"method":"post"}', 'id: got nothing, expected a whole number, 0 or more'],
   ['{"method":"post","id":"7"}', 'id: got "7", expected a whole number, 0 or more'],
@@ -204,7 +204,7 @@ const WRONG_FRAMES: readonly (readonly [string, string])[] = [
   ],
   [
     '{"method":"subscribe","subscription":{"type":"delegations","user":"0x{}"}}',
-    'Invalid subscription: invalid_address: user: got "0x()", expected 0x and 40 hexadecimal digits ' +
+    'Invalid subscription: invalid_address: user: got "0x\\u007b\\u007d", expected 0x and 40 hexadecimal digits ' +
       '{"type":"delegations","user":"0x{}"}',
   ],
   [

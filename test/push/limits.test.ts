@@ -112,8 +112,8 @@ test('a key has so many subscriptions, over all its connections', async (context
   second.subscribe(subscription);
   assert.equal(
     await second.next('error'),
-    'Invalid subscription: rate_limited: subscriptions: this key has 3, the limit ' +
-      JSON.stringify(subscription),
+    'Subscription refused: rate_limited: subscriptions: this key has 3, the limit ' +
+      JSON.stringify({ method: 'subscribe', subscription }),
   );
   first.close();
   await until('the subscriptions to be free', async () => {
@@ -279,6 +279,64 @@ test('a client that does not read at all is cut off, by time or by bytes', async
     greedy.send({ method: 'post', id, request: { type: 'info', payload } });
   }
   await until('the one that asks and reads nothing to be cut off', () => wasCutOff(impatient, 2));
+});
+
+/** States small enough that buffers on the way would hold all of them. */
+test('a client that has stopped reading finds few old states when it goes on', async (context) => {
+  const folder = place('paused');
+  const ledger = await openSteppedLedger(context, folder);
+  for (const line of lines) await ledger.append(line);
+  const flags = ['--max-age', '0', '--push-interval', '0', '--push-stall-timeout', '60000'];
+  const paused = await startService(context, { data: folder, flags });
+  await paused.untilCaughtUp(lines.length);
+  const { secret: key } = await createLiveKey(paused, { folder });
+  const client = await connectPush(context, { port: paused.port, key });
+  client.subscribe({ type: 'clearinghouseState', user: USER });
+  await client.next('subscriptionResponse');
+  await client.nextState();
+  client.socket.pause();
+  const asking = paused.connect();
+  const { time } = JSON.parse(lines.at(-1) ?? '{}');
+  const head = lines.length + 400;
+  for (let height = lines.length + 1; height <= head; height++) {
+    const events = [{ type: 'transfer', user: USER, dex: '', amount: '1.0' }];
+    await ledger.append(JSON.stringify({ height, time, events }));
+    await asking.ask(key, { type: 'exchangeStatus' }, { 'Ledger-Min-Height': height });
+  }
+  client.socket.resume();
+  let count = 1;
+  while ((await client.nextState()).height < head) count += 1;
+  assert.ok(count < 300, `${count} of 400 states were sent`);
+});
+
+/** Frames that cost their sender nothing, as many as it can send. */
+const FLOODS = ['{"method":"ping"}', '{"method":"nonsense"}', '{"method":"post","id":1}'];
+
+for (const frame of FLOODS) {
+  test(`whoever sends ${frame} without end does not keep others waiting`, async (context) => {
+    const calm = await start(context, ['--overload-delay', '100']);
+    const [flooding, other] = [await createLiveKey(calm), await createLiveKey(calm)];
+    const client = await connectPush(context, { port: calm.port, key: flooding.secret });
+    const flood = setInterval(() => {
+      if (client.socket.bufferedAmount > 1 << 20) return;
+      for (let count = 0; count < 2000; count++) client.socket.send(frame);
+      client.frames.length = 0;
+    }, 1);
+    context.after(() => clearInterval(flood));
+    const asking = calm.connect();
+    for (let asked = 0; asked < 100; asked++) {
+      const { status } = await asking.ask(other.secret, { type: 'exchangeStatus' });
+      assert.equal(status, 200);
+    }
+    clearInterval(flood);
+  });
+}
+
+test('one that reads nothing does not hold up the end of the service', async (context) => {
+  const stopping = await start(context, ['--stop-timeout', '3600000']);
+  const { secret: key } = await createLiveKey(stopping);
+  await connectStalled(context, stopping, key);
+  assert.equal((await stopping.stop()).code, 0);
 });
 
 async function connectStalled(

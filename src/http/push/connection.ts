@@ -15,7 +15,7 @@ import type { Key } from '../keys.ts';
 import { type Metrics, NO_TYPE } from '../metrics.ts';
 import {
   describeRefusal,
-  echoSubscription,
+  echo,
   type Frame,
   FrameError,
   formatAck,
@@ -27,6 +27,7 @@ import {
   PostError,
   parseFrame,
 } from './frames.ts';
+import { Outbox } from './outbox.ts';
 import type { PushSchedule, Scheduled } from './schedule.ts';
 import type { Look, Topic, Topics } from './topics.ts';
 
@@ -61,9 +62,6 @@ export interface PushClient {
   readonly secretHash: string;
 }
 
-/** So much is written at once at most: beyond this there is nothing to save. */
-const GATHERED_BYTES_MAX = 64 << 10;
-
 type SubscriptionFrame = Extract<Frame, { subscription: unknown }>;
 type PostFrame = Extract<Frame, { method: 'post' }>;
 
@@ -71,30 +69,31 @@ export class PushConnection {
   readonly socket: WebSocket;
   readonly keyId: string;
   readonly secretHash: string;
-  readonly #stream: Socket;
+  readonly outbox: Outbox;
   readonly #desk: PushDesk;
   readonly #subscriptions = new Map<string, Subscription>();
   /** Those with a state that could not be sent yet. */
   readonly #missed = new Set<Subscription>();
   /** When the client last showed that it is there. */
   heardMs = performance.now();
-  /** Since when it has left something unread; undefined where it has read all. */
-  unreadSinceMs: number | undefined;
-  #isGathering = false;
-  /** Whether something was unread when gathering began. */
-  #wasUnread = false;
 
   constructor({ socket, stream, key, secretHash }: PushClient, desk: PushDesk) {
     this.socket = socket;
-    this.#stream = stream;
     this.keyId = key.id;
     this.secretHash = secretHash;
     this.#desk = desk;
+    const bytesMax = desk.backlogBytesMax;
+    this.outbox = new Outbox({
+      ...{ socket, stream, bytesMax },
+      drained: () => this.#sendMissed(),
+      overflowed: () => desk.cutOff(this, `more than ${bytesMax} bytes were left unread`),
+    });
   }
 
-  /** Whether the client has yet to take what it was sent; what is being gathered does not count. */
-  get hasUnread(): boolean {
-    return this.#isGathering ? this.#wasUnread : this.socket.bufferedAmount > 0;
+  /** Called when the client has answered a ping of the protocol. */
+  noteSign(): void {
+    this.heardMs = performance.now();
+    this.outbox.noteSign();
   }
 
   receive(text: string): void {
@@ -114,7 +113,7 @@ export class PushConnection {
   }
 
   #handle(frame: Frame, key: Key): void {
-    if (frame.method === 'ping') this.send(PONG);
+    if (frame.method === 'ping') this.outbox.send(PONG);
     else if (frame.method === 'post') this.#answer(frame, key);
     else this.#change(frame, key);
   }
@@ -122,8 +121,8 @@ export class PushConnection {
   #refuse(error: unknown, key: Key): void {
     if (!(error instanceof FrameError)) throw error;
     this.#desk.admission.charge(key, 1);
-    if (error instanceof PostError) this.send(formatPostError(error.id, error.message));
-    else this.send(formatError(error.message));
+    if (error instanceof PostError) this.outbox.send(formatPostError(error.id, error.message));
+    else this.outbox.send(formatError(error.message));
   }
 
   #answer({ id, question: body }: PostFrame, key: Key): void {
@@ -136,13 +135,13 @@ export class PushConnection {
       type = question.type;
       const state = this.#admit(question, key);
       admission.checkLoad();
-      this.send(formatAnswer(id, question, question.answer(state), state));
+      this.outbox.send(formatAnswer(id, question, question.answer(state), state));
       admission.charge(key, question.weight);
     } catch (error) {
       if (!(error instanceof RequestError)) throw error;
       status = error.status;
       admission.chargeRefusal(key, error);
-      this.send(formatPostError(id, describeRefusal(error)));
+      this.outbox.send(formatPostError(id, describeRefusal(error)));
     }
     metrics.countRequest(type, status, (performance.now() - startedMs) / 1000);
   }
@@ -163,8 +162,10 @@ export class PushConnection {
     } catch (error) {
       if (!(error instanceof RequestError)) throw error;
       this.#desk.admission.chargeRefusal(key, error);
-      const message = `Invalid subscription: ${describeRefusal(error)}`;
-      this.send(formatError(message, echoSubscription(subscription)));
+      const isWrong = error.status === 422;
+      const what = isWrong ? 'Invalid subscription' : 'Subscription refused';
+      const about = isWrong ? subscription : { method, subscription };
+      this.outbox.send(formatError(`${what}: ${describeRefusal(error)}`, echo(about)));
     }
   }
 
@@ -173,7 +174,7 @@ export class PushConnection {
     const question = parseSubscription(asked);
     const name = formatSubscription(question);
     if (this.#subscriptions.has(name)) {
-      this.send(formatError('Already subscribed:', name));
+      this.outbox.send(formatError('Already subscribed:', name));
       return;
     }
     // Not refused under load: when many reconnect at once they only wait, and the load passes.
@@ -183,7 +184,7 @@ export class PushConnection {
     const subscription = new Subscription(topics.join(name, question), this);
     this.#subscriptions.set(name, subscription);
     this.#desk.countSubscriptions(this.keyId, 1);
-    this.send(formatAck('subscribe', name));
+    this.outbox.send(formatAck('subscribe', name));
     subscription.deliver(state);
     schedule.add(subscription);
   }
@@ -192,12 +193,12 @@ export class PushConnection {
     const name = formatSubscription(parseSubscription(asked));
     const subscription = this.#subscriptions.get(name);
     if (subscription === undefined) {
-      this.send(formatError('Already unsubscribed:', name));
+      this.outbox.send(formatError('Already unsubscribed:', name));
       return;
     }
     this.#subscriptions.delete(name);
     this.#forget(subscription);
-    this.send(formatAck('unsubscribe', name));
+    this.outbox.send(formatAck('unsubscribe', name));
   }
 
   #forget(subscription: Subscription): void {
@@ -220,52 +221,22 @@ export class PushConnection {
 
   sendState(frame: Buffer): void {
     this.#desk.metrics.countState();
-    this.send(frame);
+    this.outbox.send(frame);
   }
 
   fail(error: unknown): void {
     this.#desk.fail(this, error);
   }
 
-  send(frame: string | Buffer): void {
-    const { socket } = this;
-    if (socket.readyState !== socket.OPEN) return;
-    this.#gather();
-    socket.send(frame, { binary: false }, this.#noteSent);
-    if (socket.bufferedAmount > GATHERED_BYTES_MAX) this.#flush();
-  }
-
-  /** A system call costs more than a frame: those that are sent in one go are written together. */
-  #gather(): void {
-    if (this.#isGathering) return;
-    this.#wasUnread = this.hasUnread;
-    this.#isGathering = true;
-    this.#stream.cork();
-    process.nextTick(this.#flush);
-  }
-
-  readonly #flush = (): void => {
-    if (!this.#isGathering) return;
-    this.#isGathering = false;
-    this.#stream.uncork();
-    if (!this.hasUnread) return;
-    this.unreadSinceMs ??= performance.now();
-    const { backlogBytesMax } = this.#desk;
-    if (this.socket.bufferedAmount <= backlogBytesMax) return;
-    this.#desk.cutOff(this, `more than ${backlogBytesMax} bytes were left unread`);
-  };
-
-  readonly #noteSent = (): void => {
-    if (this.hasUnread) return;
-    this.unreadSinceMs = undefined;
+  #sendMissed(): void {
     const state = this.#desk.readState();
     if (state === undefined) return;
     for (const subscription of this.#missed) {
-      if (this.hasUnread) return;
+      if (this.outbox.hasUnread) return;
       this.#missed.delete(subscription);
       if (subscription.deliver(state)) this.#desk.schedule.add(subscription);
     }
-  };
+  }
 }
 
 /** One subscription of one connection. */
@@ -283,7 +254,7 @@ export class Subscription implements Scheduled {
 
   deliver(state: StateView): boolean {
     // The first state follows the acknowledgement at once, whatever else is unread.
-    if (this.#content !== undefined && this.#connection.hasUnread) {
+    if (this.#content !== undefined && this.#connection.outbox.hasUnread) {
       this.#connection.noteMissed(this);
       return true;
     }

@@ -129,10 +129,11 @@ export function formatPostError(id: number, message: string): string {
 
 /**
  * Clients look for the first "{" and the last "}" of an error's text, and take what is between for
- * the frame that it is about: no other braces may be in it.
+ * the frame that it is about, or its subscription: other braces are spelled out. They can only be in
+ * a quoted value, where that is a way to write them.
  */
 export function formatError(message: string, about?: string): string {
-  const plain = message.replaceAll('{', '(').replaceAll('}', ')');
+  const plain = message.replaceAll('{', '\\u007b').replaceAll('}', '\\u007d');
   const data = about === undefined ? plain : `${plain} ${about}`;
   return JSON.stringify({ channel: 'error', data });
 }
@@ -140,12 +141,12 @@ export function formatError(message: string, about?: string): string {
 /** An echo that is longer helps nobody. */
 const ECHO_LENGTH_MAX = 1000;
 
-/** A subscription that was refused, as it came, for the error's text; undefined if too long. */
-export function echoSubscription(subscription: unknown): string | undefined {
-  if (!isObject(subscription)) return undefined;
+/** What was refused, as it came, for the error's text; undefined if too long. */
+export function echo(refused: unknown): string | undefined {
+  if (!isObject(refused)) return undefined;
   try {
-    const echo = JSON.stringify(subscription);
-    return echo.length <= ECHO_LENGTH_MAX ? echo : undefined;
+    const text = JSON.stringify(refused);
+    return text.length <= ECHO_LENGTH_MAX ? text : undefined;
   } catch {
     // Nested deeper than can be written.
     return undefined;

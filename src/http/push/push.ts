@@ -48,11 +48,24 @@ const SWEEP_MS = 50;
 /** A client is asked for a sign of life so often before it is taken for gone. */
 const PINGS_PER_TIMEOUT = 3;
 const RETRY_AFTER_SECONDS = 1;
+/** How long a client may take to answer a goodbye: nothing else is under way with it. */
+const GOODBYE_MS = 500;
 
 /** What a key has open. */
 interface Usage {
   connections: number;
   subscriptions: number;
+}
+
+/** What follows a handshake are frames: a body would be taken for them. */
+function checkNoBody({ headers }: IncomingMessage): void {
+  const length = Number(headers['content-length'] ?? 0);
+  if (length === 0 && headers['transfer-encoding'] === undefined) return;
+  throw new RequestError(
+    'malformed_request',
+    'body: got one, expected none with a handshake',
+    'body',
+  );
 }
 
 export class Push {
@@ -71,6 +84,8 @@ export class Push {
       noServer: true,
       clientTracking: false,
       maxPayload: parts.settings.bodyBytesMax,
+      // One frame of a connection at a time, then others' turn: else a flood of them holds up all.
+      allowSynchronousEvents: false,
     });
     this.#schedule = new PushSchedule(parts.settings.pushInterval, () => parts.live.state);
     this.#desk = this.#createDesk();
@@ -102,6 +117,7 @@ export class Push {
     if (secret === '') throw unknownKey('none');
     const secretHash = hashSecret(secret);
     const key = admission.requireKey(secretHash);
+    checkNoBody(request);
     const connections = this.#usageByKey.get(key.id)?.connections ?? 0;
     if (connections >= settings.pushConnectionsMax) {
       const message = `connections: this key has ${connections} open, the limit`;
@@ -125,9 +141,7 @@ export class Push {
     this.#usageOf(key.id).connections++;
     this.#parts.metrics.countConnections(1);
     webSocket.on('message', (data) => this.#receive(connection, data));
-    webSocket.on('pong', () => {
-      connection.heardMs = performance.now();
-    });
+    webSocket.on('pong', () => connection.noteSign());
     // What is wrong with the client's frames has been told to it by the protocol's own close code.
     webSocket.on('error', () => webSocket.terminate());
     webSocket.on('close', () => this.#release(connection));
@@ -189,15 +203,16 @@ export class Push {
 
   #inspect(connection: PushConnection, nowMs: number, isPingDue: boolean): void {
     const { keys, settings } = this.#parts;
-    const { socket, secretHash, heardMs, unreadSinceMs = nowMs } = connection;
+    const { socket, secretHash, heardMs, outbox } = connection;
+    const unreadMs = nowMs - (outbox.unreadSinceMs ?? nowMs);
     if (!keys.isLive(secretHash, Date.now())) {
       socket.close(POLICY_VIOLATION, 'the key was revoked, or has expired');
-    } else if (nowMs - unreadSinceMs > settings.pushStallTimeout) {
+    } else if (unreadMs > settings.pushStallTimeout) {
       this.#cutOff(connection, `nothing was read for ${settings.pushStallTimeout} ms`);
     } else if (nowMs - heardMs > settings.idleTimeout) {
       socket.terminate();
-    } else if (isPingDue && socket.readyState === socket.OPEN) {
-      socket.ping();
+    } else if (isPingDue) {
+      outbox.ask();
     }
   }
 
@@ -211,14 +226,14 @@ export class Push {
     this.#closeAll(INTERNAL_ERROR, 'the ledger is broken');
   }
 
-  /** Says goodbye to all; the ones that do not answer are gone after the time. */
-  close(timeoutMs: number): void {
+  /** Says goodbye to all; the ones that do not answer are not waited for. */
+  close(): void {
     clearInterval(this.#sweeper);
     this.#schedule.close();
     this.#closeAll(GOING_AWAY, 'the service is stopping');
     const timer = setTimeout(() => {
       for (const { socket } of this.#connections) socket.terminate();
-    }, timeoutMs);
+    }, GOODBYE_MS);
     timer.unref();
   }
 
