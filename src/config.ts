@@ -216,7 +216,7 @@ export const SETTINGS = {
   pushInterval: {
     flag: 'push-interval',
     placeholder: 'MS',
-    help: 'a subscription is sent a state at most this often; 0 for every block',
+    help: 'a subscription is sent a state at most this often; 0 for each time blocks are read',
     fallback: 250,
     ...wholeNumber(0, HOUR_MS),
   },
@@ -244,7 +244,7 @@ export const SETTINGS = {
   pushStallTimeout: {
     flag: 'push-stall-timeout',
     placeholder: 'MS',
-    help: 'how long a push connection may leave something unread before it is cut off',
+    help: 'how long a push connection may leave something unread, or a ping unanswered',
     fallback: 20_000,
     ...wholeNumber(100, HOUR_MS),
   },

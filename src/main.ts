@@ -96,6 +96,10 @@ async function run(argv: readonly string[], terminal: Terminal): Promise<void> {
   const [first] = argv;
   if (first === undefined || isHelp(first)) return terminal.write(formatOverview());
   if (first === '--version') return terminal.write(`${readVersion()}\n`);
+  const family = COMMANDS.filter(({ name }) => name.startsWith(`${first} `));
+  if (family.length > 0 && isHelp(argv[1])) {
+    return terminal.write(family.map(formatHelp).join('\n'));
+  }
   const { command, rest } = findCommand(argv);
   if (rest.some(isHelp)) return terminal.write(formatHelp(command));
   const { flags, positionals } = splitArguments(rest);

@@ -19,8 +19,9 @@ export const serve: Command<(typeof settings)[number]> = {
   summary: 'Answers questions over HTTP, following the ledger as it grows.',
   settings,
   details:
-    'POST /{key}/info answers, GET /health tells how fresh the answers are; metrics for Prometheus\n' +
-    'are on the admin port. Keys are made with "perpinfo keys create". SIGTERM and SIGINT let\n' +
+    'POST /{key}/info answers, and so does GET with the question in its query; a WebSocket at\n' +
+    '/{key}/ws pushes. GET /health tells how fresh the answers are; metrics for Prometheus are on\n' +
+    'the admin port. Keys are made with "perpinfo keys create". SIGTERM and SIGINT let\n' +
     'requests under way finish; the exit code is then 0.',
   example: 'perpinfo serve --data ./data --port 8080 --workers 2',
   isService: true,

@@ -214,7 +214,8 @@ function createDescription(): Json {
       title: 'perpinfo',
       version: '1',
       description:
-        'Perpetuals accounts, staking delegations and the deployment auction, read-only.',
+        'Perpetuals accounts, staking delegations and the deployment auction, read-only. States are ' +
+        'also pushed, over a WebSocket at /{key}/ws; /llms.txt tells how.',
       license: { name: 'MIT', identifier: 'MIT' },
     },
     paths: {
