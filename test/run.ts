@@ -36,6 +36,7 @@ const SUITES: Suite[] = [
   testSuite('info', 60),
   testSuite('twin', 300),
   testSuite('feed', 120),
+  testSuite('web', 60),
   testSuite('docs', 120),
   testSuite('ledger', 120),
   testSuite('replay', 300),
@@ -45,6 +46,7 @@ const SUITES: Suite[] = [
   testSuite('service', 300),
   testSuite('push', 240),
   testSuite('clients', 240),
+  testSuite('browser', 300),
 ];
 
 function runSuite({ name, budgetSeconds, command }: Suite): Promise<boolean> {

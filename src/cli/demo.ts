@@ -144,29 +144,51 @@ interface Description {
   readonly state: StateView;
 }
 
-/** The first user with several positions, and the first with a stake. */
-function findExamples(state: StateView): { trader: string; staker: string } {
-  const users = Array.from({ length: state.addresses.table.rowCount - 1 }, (_, index) =>
+/** So many users are looked through for examples, however many there are. */
+const EXAMPLES_AMONG = 2_000;
+
+interface Examples {
+  readonly trader: string;
+  readonly staker: string;
+  /** Has positions on a second dex too. */
+  readonly spreader: string;
+  /** Has the most positions on the first dex. */
+  readonly collector: string;
+}
+
+/** One with several positions and stakes too, another one with stakes, and two that show more. */
+function findExamples(state: StateView): Examples {
+  const count = Math.min(EXAMPLES_AMONG, state.addresses.table.rowCount - 1);
+  const users = Array.from({ length: count }, (_, index) =>
     formatAddress(state.addresses.addressOf(index + 1)),
   );
-  const ask = (type: string, user: string) => JSON.parse(answerQuestion(state, { type, user }));
-  const trader = users.find((user) => {
-    const count = ask('clearinghouseState', user).assetPositions.length;
-    return count >= 2 && count <= 6;
+  const ask = (question: object) => JSON.parse(answerQuestion(state, question));
+  const counts = state.markets.dexes.map(({ name: dex }) => {
+    const type = 'clearinghouseState';
+    return users.map((user): number => ask({ type, user, dex }).assetPositions.length);
   });
-  const staker = users.find((user) => ask('delegations', user).length > 0);
-  return { trader: trader ?? users[0], staker: staker ?? users[0] };
+  const [onFirst, ...onOthers] = counts;
+  const pick = (index: number) => users[Math.max(0, index)];
+  const isStaker = (user: string) => ask({ type: 'delegations', user }).length > 0;
+  const traders = users.filter((_, i) => onFirst[i] >= 2 && onFirst[i] <= 6);
+  return {
+    trader: traders.find(isStaker) ?? traders[0] ?? users[0],
+    staker: users.findLast(isStaker) ?? users[0],
+    spreader: pick(users.findIndex((_, i) => onFirst[i] > 0 && onOthers.some((on) => on[i] > 1))),
+    collector: pick(onFirst.indexOf(Math.max(...onFirst))),
+  };
 }
 
 function describeDemo({ call, port, secret, state }: Description): string {
   const { host, keptData } = call.settings;
   const address = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
-  const { trader, staker } = findExamples(state);
+  const { trader, staker, spreader, collector } = findExamples(state);
+  const users = new Set([trader, collector, spreader, staker]);
   const question = JSON.stringify({ type: 'clearinghouseState', user: trader });
   const kept = keptData === undefined ? 'everything is deleted then' : `all is kept in ${keptData}`;
   return `perpinfo demo: a simulated exchange, about ten blocks a second
 
-  dashboard ${address}/#key=${secret}
+  dashboard ${address}/#key=${secret}&users=${[...users]}
   endpoint  ${address}/${secret}/info
   users     ${trader} (trades)
             ${staker} (stakes)

@@ -12,6 +12,7 @@ import { RequestError } from '../errors.ts';
 import { describeValue } from '../refusal.ts';
 import { type Admission, unknownKey } from './admission.ts';
 import { Connections } from './connections.ts';
+import { loadDashboard, sendAsset } from './dashboard.ts';
 import { awaitsConsent, Endpoint, type Exchange } from './endpoint.ts';
 import { hashSecret } from './keys.ts';
 import type { LiveState } from './live-state.ts';
@@ -65,6 +66,8 @@ const TIMEOUT_CHECK_MS = 500;
 const MALFORMED = 'request: expected HTTP/1.1 that can be understood';
 /** What only someone who does not know this service asks, again and again. */
 const STRANGE: ReadonlySet<string> = new Set(['unknown_key', 'not_found', 'method_not_allowed']);
+type PageName = Exclude<Route['name'], 'info' | 'ws' | 'asset'>;
+
 /** The server, not yet listening. */
 export function createService(parts: ServiceParts): Server {
   const { settings } = parts;
@@ -117,6 +120,7 @@ class Service {
   readonly #parts: ServiceParts;
   readonly #connections: Connections;
   readonly #endpoint: Endpoint;
+  readonly #dashboard = loadDashboard();
 
   constructor(parts: ServiceParts) {
     this.#parts = parts;
@@ -152,12 +156,7 @@ class Service {
     const { request, response } = exchange;
     checkVersion(request);
     const route = findRoute(request.url ?? '');
-    if (route === undefined) {
-      throw new RequestError(
-        'not_found',
-        'there is no such path; expected /{key}/info or /{key}/ws',
-      );
-    }
+    if (route === undefined) throw notFound();
     const allow = methodsOf(route, request);
     const method = request.method ?? '';
     if (method === 'OPTIONS') return sendPreflight(response, allow);
@@ -168,6 +167,7 @@ class Service {
     }
     if (route.name === 'info') await this.#endpoint.answer(exchange, route.secret);
     else if (route.name === 'ws') this.#refusePlain(exchange, route.secret);
+    else if (route.name === 'asset') this.#showAsset(exchange, route.file);
     else await this.#showPage(exchange, route.name);
   }
 
@@ -202,15 +202,18 @@ class Service {
     });
   }
 
-  async #showPage(
-    { response }: Exchange,
-    name: Exclude<Route['name'], 'info' | 'ws'>,
-  ): Promise<void> {
+  #showAsset({ request, response }: Exchange, file: string): void {
+    const name = `assets/${file}`;
+    if (!sendAsset(this.#dashboard, { name, request, response })) throw notFound();
+  }
+
+  async #showPage({ request, response }: Exchange, name: PageName): Promise<void> {
     if (name === 'openapi') return send(response, 200, describeInterface());
     if (name === 'llms') {
       return send(response, 200, formatLlms(), { 'Content-Type': 'text/plain; charset=utf-8' });
     }
     if (name === 'home') {
+      if (sendAsset(this.#dashboard, { request, response })) return;
       return send(response, 200, formatHome(), { 'Content-Type': 'text/html; charset=utf-8' });
     }
     const health = await this.#parts.live.health(Date.now());
@@ -279,6 +282,11 @@ function checkVersion({ httpVersion, headers }: IncomingMessage): void {
     const message = 'Host: got nothing, expected the header that HTTP/1.1 requires';
     throw new RequestError('malformed_request', message, 'Host');
   }
+}
+
+function notFound(): RequestError {
+  const message = 'there is no such path; expected /{key}/info or /{key}/ws';
+  return new RequestError('not_found', message);
 }
 
 /** Undefined where it is not the bytes that are wrong: the connection itself is gone. */

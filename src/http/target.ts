@@ -2,6 +2,7 @@
 
 export type Route =
   | { readonly name: KeyedRoute; readonly secret: string }
+  | { readonly name: 'asset'; readonly file: string }
   | { readonly name: 'home' | 'health' | 'openapi' | 'llms' };
 
 /** What follows the key. */
@@ -52,6 +53,9 @@ export function findRoute(target: string): Route | undefined {
   const [first, second] = segments;
   if (segments.length === 2 && isKeyed(second) && first !== undefined) {
     return { name: second, secret: first };
+  }
+  if (segments.length === 2 && first === 'assets' && second !== undefined) {
+    return { name: 'asset', file: second };
   }
   if (segments.length !== 1 || first === undefined) return undefined;
   if (isKeyed(first)) return { name: first, secret: '' };

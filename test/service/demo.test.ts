@@ -19,7 +19,7 @@ const noCurl = hasCurl ? false : 'curl is not installed here';
 
 /** What the demo prints, for a person to use. */
 const PRINTED =
-  /^perpinfo demo: a simulated exchange, about ten blocks a second\n\n {2}dashboard (?<address>http:\/\/127\.0\.0\.1:(?<port>\d+))\/#key=(?<secret>[\w-]{43})\n {2}endpoint {2}(?<endpoint>\S+)\n {2}users {5}(?<trader>0x[0-9a-f]{40}) \(trades\)\n {12}(?<staker>0x[0-9a-f]{40}) \(stakes\)\n\n {2}(?<curl>curl .+)\n\nCtrl-C ends it; (?<kept>.+)\.\n$/;
+  /^perpinfo demo: a simulated exchange, about ten blocks a second\n\n {2}dashboard (?<address>http:\/\/127\.0\.0\.1:(?<port>\d+))\/#key=(?<secret>[\w-]{43})&users=(?<users>0x[0-9a-fx,]+)\n {2}endpoint {2}(?<endpoint>\S+)\n {2}users {5}(?<trader>0x[0-9a-f]{40}) \(trades\)\n {12}(?<staker>0x[0-9a-f]{40}) \(stakes\)\n\n {2}(?<curl>curl .+)\n\nCtrl-C ends it; (?<kept>.+)\.\n$/;
 
 class RunningDemo {
   readonly program: Program;
@@ -42,7 +42,10 @@ class RunningDemo {
     await this.program.untilWritten('Ctrl-C');
     const printed = PRINTED.exec(this.program.stdout)?.groups;
     assert.ok(printed, this.program.stdout);
-    const { address, port, secret, endpoint, trader, staker, curl, kept } = printed;
+    const { address, port, secret, users, endpoint, trader, staker, curl, kept } = printed;
+    const examples = users.split(',');
+    assert.deepEqual([examples.includes(trader), examples.includes(staker)], [true, true]);
+    assert.equal(new Set(examples).size, examples.length);
     assert.equal(endpoint, `${address}/${secret}/info`);
     Object.assign(this, { secret, trader, staker, curl, kept, client: new Client(Number(port)) });
     await until('the demo to answer', async () => (await this.ask()).height > 0);

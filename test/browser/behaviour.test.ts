@@ -1,0 +1,299 @@
+/** What the page does when a person uses it, and when something is wrong. */
+
+import assert from 'node:assert/strict';
+import { after, type TestContext } from 'node:test';
+import type { Locator, Page } from 'playwright-core';
+import { createPlaces, run } from '../cli/program.ts';
+import { createKey, makeLedger, startService, until } from '../service/running.ts';
+import { browserTest, fieldText, openPage, untilConnected, useBrowser } from './browser.ts';
+import { readPanels } from './page-figures.ts';
+import { startDemo, UNANSWERED } from './running-demo.ts';
+import {
+  auction,
+  delegation,
+  firstBlock,
+  formatBlock,
+  NOBODY,
+  USER,
+  VALIDATORS,
+} from './small-ledger.ts';
+
+const place = createPlaces();
+useBrowser();
+const demo = await startDemo({ after }, place());
+
+/** A service on a small ledger, and a key of its own. */
+async function serve(context: TestContext, events: readonly object[] = [], budget?: string) {
+  const data = await makeLedger(place(), [firstBlock({ time: Date.now(), events })]);
+  const service = await startService(context, { data, flags: ['--max-age', '0'] });
+  const { id, secret } = await createKey(data, budget === undefined ? {} : { budget });
+  const url = `http://127.0.0.1:${service.port}/#key=${secret}&users=${USER}`;
+  return { data, service, id, secret, url };
+}
+
+const panel = (page: Page, name: string): Locator => page.locator(`section.panel-${name}`);
+
+async function show(page: Page, user: string): Promise<void> {
+  await page.getByLabel('Address').fill(user);
+  await page.keyboard.press('Enter');
+}
+
+browserTest('the key is taken out of the address, kept, and forgotten', async () => {
+  const page = await openPage(demo.url, { expected: UNANSWERED });
+  const secret = new URLSearchParams(new URL(demo.url).hash.slice(1)).get('key') ?? '';
+  await untilConnected(page);
+  assert.equal(page.url(), `${new URL(demo.url).origin}/`);
+  assert.equal(await page.evaluate(() => history.length), 2);
+  const isSomewhere = await page.evaluate((key) => document.body.innerHTML.includes(key), secret);
+  assert.equal(isSomewhere, false);
+
+  await page.reload();
+  await panel(page, 'account').locator('[data-field="accountValue"]').waitFor();
+  await page.getByRole('button', { name: 'Forget key' }).click();
+  await page.getByLabel('Endpoint key').waitFor();
+  const stored = await page.evaluate(() => Object.values(localStorage).join(' '));
+  assert.equal(stored.includes(secret), false);
+  await page.reload();
+  await page.getByLabel('Endpoint key').fill(secret);
+  await page.getByRole('button', { name: 'Connect' }).click();
+  await panel(page, 'account').locator('[data-field="accountValue"]').waitFor();
+
+  // The address once more, into the page that is open: only its fragment is new.
+  await page.getByRole('button', { name: 'Forget key' }).click();
+  await page.goto(demo.url);
+  await panel(page, 'account').locator('[data-field="accountValue"]').waitFor();
+  assert.equal(page.url(), `${new URL(demo.url).origin}/`);
+});
+
+async function columnOf(page: Page, field: string): Promise<number[]> {
+  const { rows, order } = (await readPanels(page))['positions'];
+  return order.map((coin) => Number(rows[coin][field].complete));
+}
+
+const ascending = (values: readonly number[]) => values.toSorted((a, b) => a - b);
+
+browserTest('a column sorts downwards, upwards, and back', async (context) => {
+  const { url } = await serve(context);
+  const page = await openPage(url, { expected: UNANSWERED });
+  const heading = page.getByRole('columnheader', { name: 'Value' });
+  const asGiven = ['BTC', 'ETH', 'SOL'];
+  await page.locator('tr[data-coin="BTC"]').waitFor();
+  await heading.getByRole('button').click();
+  const values = await columnOf(page, 'positionValue');
+  assert.deepEqual(values, ascending(values).reverse());
+  assert.notDeepEqual((await readPanels(page))['positions'].order, asGiven);
+  assert.equal(await heading.getAttribute('aria-sort'), 'descending');
+  // By the keyboard too.
+  await heading.getByRole('button').press('Enter');
+  assert.deepEqual(await columnOf(page, 'positionValue'), ascending(values));
+  assert.equal(await heading.getAttribute('aria-sort'), 'ascending');
+  await heading.getByRole('button').press('Enter');
+  assert.deepEqual((await readPanels(page))['positions'].order, asGiven);
+});
+
+browserTest('rows keep their place and their elements while figures move', async () => {
+  const page = await openPage(demo.url, { expected: UNANSWERED });
+  await page.locator('tbody tr').first().waitFor();
+  await page.getByRole('columnheader', { name: 'PnL' }).getByRole('button').click();
+  const before = (await readPanels(page))['positions'];
+  await page.evaluate(() => {
+    for (const row of document.querySelectorAll('tbody tr')) row.setAttribute('data-seen', 'yes');
+  });
+  const later = await until('three new heights', async () => {
+    const { positions } = await readPanels(page);
+    return positions.height > before.height + 20 && positions;
+  });
+  const kept = later.order.filter((coin) => before.order.includes(coin));
+  // A position that was opened or closed meanwhile sorts anew.
+  if (kept.length === before.order.length && kept.length === later.order.length) {
+    assert.deepEqual(later.order, before.order);
+  }
+  const seen = await page.locator('section.panel-positions tr[data-seen="yes"]').count();
+  assert.equal(seen, kept.length);
+});
+
+browserTest('an address that the ledger has never seen is empty, not an error', async (context) => {
+  const { url } = await serve(context);
+  const page = await openPage(url, { expected: UNANSWERED });
+  await untilConnected(page);
+  await show(page, NOBODY);
+  await panel(page, 'positions').getByText('No positions here').waitFor();
+  await panel(page, 'stakes').getByText('Nothing is delegated').waitFor();
+  assert.equal(await fieldText(page, 'accountValue'), '0.00');
+  assert.equal(await page.getByRole('alert').filter({ hasText: /./ }).count(), 0);
+});
+
+browserTest("a malformed address is refused in the service's own words", async (context) => {
+  const { url, service, secret } = await serve(context);
+  const page = await openPage(url, { expected: /status of 422|\/ws' failed/ });
+  await untilConnected(page);
+  const user = "0x12'; rm -rf";
+  await show(page, user);
+  const question = { type: 'clearinghouseState', user, dex: '' };
+  const { body } = await service.connect().ask(secret, question);
+  const { error, message } = JSON.parse(body);
+  assert.equal(error, 'invalid_address');
+  await panel(page, 'account').getByRole('alert').getByText(message).waitFor();
+  const recent = await page.evaluate(() => localStorage.getItem('perpinfo.recent'));
+  assert.equal(recent, USER);
+  await show(page, USER);
+  await page.locator('tr[data-coin="BTC"]').waitFor();
+  assert.equal(await panel(page, 'account').getByRole('alert').count(), 0);
+});
+
+browserTest('a revoked key greys the figures and asks for another one', async (context) => {
+  const { url, data, id, secret, service } = await serve(context);
+  const expected = /status of 4(01|22)|\/ws' failed/;
+  const page = await openPage(url, { expected });
+  await page.locator('tr[data-coin="BTC"]').waitFor();
+  assert.equal((await run(['keys', 'revoke', '--data', data, id])).code, 0);
+  const client = service.connect();
+  const { body } = await until('the revocation', async () => {
+    const answer = await client.ask(secret, { type: 'delegations', user: USER });
+    return answer.status === 401 && answer;
+  });
+  await page.getByRole('alert').getByText(JSON.parse(body).message).waitFor();
+  assert.match((await panel(page, 'account').getAttribute('class')) ?? '', /is-old/);
+  const other = await createKey(data);
+  await page.getByLabel('Endpoint key').fill(other.secret);
+  await page.getByRole('button', { name: 'Connect' }).click();
+  await page.locator('tr[data-coin="BTC"]').waitFor();
+  assert.doesNotMatch((await panel(page, 'account').getAttribute('class')) ?? '', /is-old/);
+});
+
+browserTest('a service that stops and starts again is noticed both times', async (context) => {
+  const { url, data, service } = await serve(context);
+  const page = await openPage(url, { expected: /ERR_|status of 422|\/ws' failed/ });
+  await page.locator('tr[data-coin="BTC"]').waitFor();
+  const { port } = service;
+  await service.stop();
+  await page.locator('[data-field="connection"]', { hasText: 'not connected' }).waitFor();
+  await page.getByRole('alert').getByText('the service cannot be reached').waitFor();
+  for (const name of ['account', 'positions', 'stakes', 'auction']) {
+    assert.match((await panel(page, name).getAttribute('class')) ?? '', /is-old/, name);
+  }
+  assert.match(await page.title(), /^\(old\)/);
+  await makeLedger(data, [formatBlock(2, Date.now(), [])]);
+  await startService(context, { data, flags: ['--max-age', '0', '--port', String(port)] });
+  await untilConnected(page);
+  await until('the new height', async () => (await readPanels(page))['account'].height === 2);
+  assert.doesNotMatch((await panel(page, 'account').getAttribute('class')) ?? '', /is-old/);
+});
+
+browserTest('a ledger that does not go on is told, and greyed out', async (context) => {
+  const data = await makeLedger(place(), [firstBlock({ time: Date.now() - 60_000 })]);
+  const service = await startService(context, { data });
+  const { secret } = await createKey(data);
+  const url = `http://127.0.0.1:${service.port}/#key=${secret}&users=${USER}`;
+  const page = await openPage(url, { expected: /status of (422|503)|\/ws' failed/ });
+  await page.locator('tr[data-coin="BTC"]').waitFor();
+  await page.locator('[data-field="connection"]', { hasText: 'data stopped' }).waitFor();
+  await page.getByRole('alert').getByText('is older than 10000 ms').waitFor();
+  assert.match((await panel(page, 'positions').getAttribute('class')) ?? '', /is-old/);
+  assert.match(await fieldText(page, 'age'), /^1 min \d\d s$/);
+});
+
+browserTest('a spent budget is told, and the page asks less often', async (context) => {
+  const { url } = await serve(context, [], '20/min');
+  const page = await openPage(url, { expected: /status of 4(22|29)|\/ws' failed/ });
+  await page
+    .getByRole('alert')
+    .getByText(/^429 rate_limited budget: this question weighs/)
+    .first()
+    .waitFor();
+  let asked = 0;
+  page.on('request', (request) => {
+    if (request.method() === 'POST') asked++;
+  });
+  await page.waitForTimeout(4_000);
+  assert.ok(asked <= 8, `${asked} questions in four seconds`);
+});
+
+browserTest('the auction: not live yet', async (context) => {
+  const { url } = await serve(context);
+  const page = await openPage(url, { expected: UNANSWERED });
+  await panel(page, 'auction').getByText('Not live yet').waitFor();
+});
+
+browserTest('the auction: running, with its floor worked out', async (context) => {
+  const startSeconds = Math.floor(Date.now() / 1000) - 300;
+  const { url } = await serve(context, [auction(startSeconds, 600)]);
+  const page = await openPage(url, { expected: UNANSWERED });
+  await panel(page, 'auction').locator('canvas').first().waitFor();
+  assert.equal(await fieldText(page, 'floorGas'), '500.0');
+  assert.match(await panel(page, 'auction').innerText(), /Time left\s+[45] min/);
+});
+
+browserTest('the auction: ended', async (context) => {
+  const startSeconds = Math.floor(Date.now() / 1000) - 300;
+  const end = { type: 'deployAuctionEnd', endGas: '750.5' };
+  const { url } = await serve(context, [auction(startSeconds, 600), end]);
+  const page = await openPage(url, { expected: UNANSWERED });
+  await panel(page, 'auction').getByText('Ended at').waitFor();
+  assert.equal(await fieldText(page, 'currentGas'), '750.5000 gas');
+  assert.equal(await fieldText(page, 'auctionState'), 'ended');
+});
+
+browserTest('a countdown turns into "unlocked"', async (context) => {
+  const unlock = Date.now() + 9_000;
+  const { url, data } = await serve(context, [
+    delegation(VALIDATORS[0], '12.5', Date.now() - 1000),
+    delegation(VALIDATORS[1], '37.5', unlock),
+  ]);
+  const page = await openPage(url, { expected: UNANSWERED });
+  const unlocks = page.locator('[data-field="unlock"]');
+  await unlocks.first().waitFor();
+  assert.deepEqual(await page.locator('[data-field="share"]').allInnerTexts(), [
+    '25.00 %',
+    '75.00 %',
+  ]);
+  assert.equal(await unlocks.first().innerText(), '✓ unlocked');
+  assert.match(await unlocks.last().innerText(), /^in \d s$/);
+  // It is the ledger's time that unlocks.
+  await makeLedger(data, [formatBlock(2, unlock, [])]);
+  await unlocks.last().getByText('✓ unlocked').waitFor();
+});
+
+browserTest('every panel shows its question and answer, and a line that works', async (context) => {
+  const { url, service, secret } = await serve(context);
+  const permissions = ['clipboard-read', 'clipboard-write'];
+  const page = await openPage(url, { expected: UNANSWERED, permissions });
+  await page.locator('tr[data-coin="BTC"]').waitFor();
+  const types: string[] = [];
+  for (const title of ['Account', 'Positions', 'Stakes', 'Deployment auction']) {
+    await page.getByRole('button', { name: `curl for ${title}` }).click();
+    const dialog = page.getByRole('dialog');
+    const shown = await dialog.innerText();
+    assert.equal(shown.includes(secret), false, 'the key is not on the screen');
+    await dialog.getByRole('button', { name: 'Copy as curl' }).click();
+    await dialog.getByText('copied', { exact: true }).waitFor();
+    const line = await page.evaluate(() => navigator.clipboard.readText());
+    const [, address, body] = /^curl -s '([^']+)' -H '[^']+' -d '([^']+)'$/.exec(line) ?? [];
+    assert.equal(address, `http://127.0.0.1:${service.port}/${secret}/info`);
+    const { body: answer } = await service.connect().ask(secret, body);
+    const answerShown = await dialog.locator('pre[data-answer]').innerText();
+    assert.deepEqual(JSON.parse(answerShown), JSON.parse(answer));
+    types.push(JSON.parse(body).type);
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+  }
+  const [account, stakes] = ['clearinghouseState', 'delegations'];
+  assert.deepEqual(types, [account, account, stakes, 'perpDeployAuctionStatus']);
+});
+
+for (const width of [360, 390, 768, 1920]) {
+  browserTest(`nothing is wider than a screen of ${width} pixels`, async () => {
+    const viewport = { width, height: 800 };
+    const page = await openPage(demo.url, { expected: UNANSWERED, viewport });
+    await page.locator('tbody tr').first().waitFor();
+    const { scroll, screen } = await page.evaluate(() => ({
+      scroll: document.documentElement.scrollWidth,
+      screen: innerWidth,
+    }));
+    assert.ok(scroll <= screen, `${scroll} > ${screen}`);
+    // What is wider scrolls in its own box, with the coin in sight.
+    const region = page.getByRole('region', { name: 'Table of positions' });
+    await region.evaluate((element) => element.scrollTo(10_000, 0));
+    assert.ok(await page.locator('tbody th').first().isVisible());
+  });
+}

@@ -1,0 +1,117 @@
+/** Debian's Chromium, or another one that is here, and pages in it that are watched. */
+
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { after, before, type TestContext, test } from 'node:test';
+import {
+  type Browser,
+  type BrowserContext,
+  type BrowserContextOptions,
+  chromium,
+  type Page,
+} from 'playwright-core';
+
+const PROGRAMS = [
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+  '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
+];
+const ARGUMENTS = [
+  '--headless',
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+  // Memory in bytes, and a collector that can be called: for the test that measures it.
+  '--enable-precise-memory-info',
+  '--js-flags=--expose-gc',
+];
+const PATIENCE_MS = 20_000;
+
+const program = PROGRAMS.find((file) => existsSync(file));
+const MISSING = `no Chromium here (looked for ${PROGRAMS.join(', ')}); on Debian: apt-get install chromium`;
+
+let browser: Browser | undefined;
+
+export async function launch(): Promise<Browser> {
+  assert.ok(program, MISSING);
+  return chromium.launch({ executablePath: program, args: ARGUMENTS, timeout: PATIENCE_MS });
+}
+
+/** Starts the browser before the tests of a file and ends it after them. */
+export function useBrowser(): void {
+  before(async () => {
+    if (program !== undefined) browser = await launch();
+  });
+  after(() => browser?.close());
+}
+
+/** A test in the browser; where there is none it is left out and says so, on a build server it fails. */
+export function browserTest(name: string, run: (context: TestContext) => Promise<void>): void {
+  const isLeftOut = program === undefined && !process.env['CI'];
+  test(name, { skip: isLeftOut ? MISSING : false, timeout: 120_000 }, async (context) => {
+    try {
+      await run(context);
+    } finally {
+      // Before the services that they look at are stopped.
+      await Promise.all(opened.splice(0).map((pages) => pages.close()));
+    }
+    assert.deepEqual(wrong.splice(0), []);
+  });
+}
+
+const opened: BrowserContext[] = [];
+/** Errors in consoles and requests to other origins. */
+const wrong: string[] = [];
+
+/** What the browser says by itself of responses that are not 200; a test names those it provokes. */
+const REPORT = /Failed to load resource|WebSocket connection to/;
+
+export interface PageOptions extends BrowserContextOptions {
+  /** Reports of the browser that the test provokes. */
+  readonly expected?: RegExp | undefined;
+  /** What is done to the page before it is loaded. */
+  prepare?(page: Page): Promise<void>;
+}
+
+/** A page that fails its test on an error in the console or a request to another origin. */
+export async function openPage(
+  url: string,
+  { expected, prepare, ...options }: PageOptions = {},
+): Promise<Page> {
+  assert.ok(browser, MISSING);
+  const pages = await browser.newContext({ viewport: { width: 1440, height: 900 }, ...options });
+  opened.push(pages);
+  const page = await pages.newPage();
+  page.setDefaultTimeout(PATIENCE_MS);
+  const { origin, host } = new URL(url);
+  page.on('console', (message) => {
+    const text = `${message.text()} (${message.location().url})`;
+    const isExpected = REPORT.test(text) && (expected?.test(text) ?? false);
+    if (message.type() === 'error' && !isExpected) wrong.push(text);
+  });
+  page.on('pageerror', (error) => wrong.push(`${error.stack}`));
+  page.on('request', (request) => {
+    const isOwn = request.url().startsWith('data:') || new URL(request.url()).origin === origin;
+    if (!isOwn) wrong.push(`a request to ${request.url()}`);
+  });
+  page.on('websocket', (socket) => {
+    if (new URL(socket.url()).host !== host) wrong.push(`a socket to ${socket.url()}`);
+  });
+  await prepare?.(page);
+  await page.goto(url);
+  return page;
+}
+
+/** The text of a field of the page, without what surrounds it. */
+export function fieldText(page: Page, name: string): Promise<string> {
+  return page.locator(`[data-field="${name}"]`).first().innerText();
+}
+
+export async function untilConnected(page: Page): Promise<void> {
+  await page.locator('[data-field="connection"]', { hasText: 'live' }).waitFor();
+}

@@ -1,0 +1,166 @@
+/** The page for a long time, and with much on it: memory that does not grow, frames that do not drop. */
+
+import assert from 'node:assert/strict';
+import type { TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Page } from 'playwright-core';
+import { formatAddress } from '../../src/address.ts';
+import { createSimulator } from '../../src/feed/simulator/simulator.ts';
+import { openEmbeddedLedgerWriter } from '../../src/ledger/embedded.ts';
+import { type ChainPoint, nextBlock } from '../../src/ledger/ledger.ts';
+import { createPlaces, start } from '../cli/program.ts';
+import { createKey, makeLedger, RunningService, until } from '../service/running.ts';
+import { browserTest, openPage, useBrowser } from './browser.ts';
+import { UNANSWERED } from './running-demo.ts';
+import { firstBlock, formatBlock, type Held, USER } from './small-ledger.ts';
+
+const place = createPlaces();
+useBrowser();
+
+const RUN_MS_MAX = 150_000;
+
+/** A service on these blocks that is fed while it runs; the page's address, and how to append. */
+async function serveFeed(context: TestContext, lines: readonly string[], user: string) {
+  const data = await makeLedger(place(), lines);
+  const flags = ['--port', '0', '--admin-port', '0', '--max-age', '0', '--overload-delay', '60000'];
+  const service = new RunningService(start(['serve', '--data', data, ...flags], {}, RUN_MS_MAX));
+  context.after(async () => void (await service.stop()));
+  await until('the service to listen', () => service.workerPids.length > 0);
+  const { secret } = await createKey(data);
+  const ledger = await openEmbeddedLedgerWriter(data);
+  context.after(() => ledger.close());
+  let point: ChainPoint = await ledger.head();
+  const append = async (further: readonly string[]) => {
+    const blocks = further.map((line) => {
+      const block = nextBlock(point, Buffer.from(line));
+      point = block;
+      return block;
+    });
+    await ledger.append(blocks);
+  };
+  return { url: `http://127.0.0.1:${service.port}/#key=${secret}&users=${user}`, append };
+}
+
+/** Ten hours of blocks, one every ten seconds of simulated time. */
+const BLOCKS = 3_600;
+const FIRST_BLOCKS = 100;
+const INTERVAL_MS = 10_000;
+/** Blocks come this many together, with this pause: ten hours in about a minute. */
+const BATCH = 4;
+const PAUSE_MS = 30;
+/** So much faster the page's own timers go, to see every batch. */
+const HASTE = 50;
+const LOOK_EVERY = 70;
+/** Far less than the answers of one of those hours. */
+const GROWTH_BYTES_MAX = 1_000_000;
+
+async function hasten(page: Page): Promise<void> {
+  await page.addInitScript((haste) => {
+    const { setTimeout: after, setInterval: every } = window;
+    window.setTimeout = ((run: () => void, ms = 0) => after(run, ms / haste)) as typeof setTimeout;
+    window.setInterval = ((run: () => void, ms = 0) =>
+      every(run, ms / haste)) as typeof setInterval;
+  }, HASTE);
+}
+
+/** What is left after everything that can be thrown away is. */
+async function heapBytes(page: Page): Promise<number> {
+  const session = await page.context().newCDPSession(page);
+  await session.send('HeapProfiler.collectGarbage');
+  const { usedSize } = await session.send('Runtime.getHeapUsage');
+  await session.detach();
+  return usedSize;
+}
+
+browserTest('ten simulated hours do not make the page grow', async (context) => {
+  const simulator = createSimulator({ seed: 'long', accounts: 40, intervalMs: INTERVAL_MS });
+  const lines = Array.from({ length: BLOCKS }, () => simulator.next());
+  const user = formatAddress(simulator.state.addresses.addressOf(3));
+  const { url, append } = await serveFeed(context, lines.slice(0, FIRST_BLOCKS), user);
+  const page = await openPage(url, { expected: UNANSWERED, prepare: hasten });
+  let answers = 0;
+  page.on('response', () => answers++);
+  const looks: number[] = [];
+  for (let batch = 0; FIRST_BLOCKS + batch * BATCH < BLOCKS; batch++) {
+    const from = FIRST_BLOCKS + batch * BATCH;
+    await append(lines.slice(from, from + BATCH));
+    await sleep(PAUSE_MS);
+    if (batch % LOOK_EVERY === 0) looks.push(await heapBytes(page));
+  }
+  await until('the last height', async () => {
+    const text = await page.locator('[data-field="height"]').innerText();
+    return text === BLOCKS.toLocaleString('en');
+  });
+  looks.push(await heapBytes(page));
+  context.diagnostic(`heap in KB: ${looks.map((bytes) => Math.round(bytes / 1024)).join(' ')}`);
+  context.diagnostic(`${answers} answers`);
+  assert.ok(answers > 1_000, `${answers} answers`);
+  // By the middle the line of the account value is full; from there on nothing is added.
+  const settled = looks.slice(looks.length / 2);
+  const growth = Math.min(...settled.slice(-3)) - Math.min(...settled.slice(0, 3));
+  assert.ok(growth < GROWTH_BYTES_MAX, `${growth} bytes more`);
+});
+
+const HOLDINGS: readonly Held[] = Array.from({ length: 200 }, (_, index) => ({
+  coin: `C${index}`,
+  szi: index % 2 === 0 ? '100.0' : '-100.0',
+  markPx: `${100 + index}.0`,
+  entryNtl: `${(100 + index) * 100}.0`,
+}));
+
+/** All marks move. */
+function formatMarks(height: number): string {
+  const prices = HOLDINGS.map(({ coin }, index) => {
+    return [coin, `${100 + index}.${(height * 7 + index) % 10_000}`];
+  });
+  const marks = { type: 'marks', prices: Object.fromEntries(prices) };
+  return formatBlock(height, Date.now(), [marks]);
+}
+
+/** Longer than this a person sees a page hang. */
+const LONG_TASK_MS_MAX = 200;
+const WINDOW_MS = 4_000;
+/** Whatever else runs on a machine makes tasks longer, never shorter: the best of these counts. */
+const WINDOWS_MAX = 8;
+
+function watchLongTasks(page: Page): Promise<{ tasks: number[]; updates: number }> {
+  return page.evaluate(async (watchedMs) => {
+    const tasks: number[] = [];
+    const heights = new Set<string | null>();
+    const observer = new PerformanceObserver((list) => {
+      for (const { duration } of list.getEntries()) tasks.push(Math.round(duration));
+    });
+    observer.observe({ type: 'longtask' });
+    const panel = document.querySelector('section.panel-positions');
+    const look = setInterval(() => heights.add(panel?.getAttribute('data-height') ?? null), 50);
+    await new Promise((resolve) => setTimeout(resolve, watchedMs));
+    observer.disconnect();
+    clearInterval(look);
+    return { tasks, updates: heights.size };
+  }, WINDOW_MS);
+}
+
+browserTest('200 positions update without a stutter that a person would see', async (context) => {
+  const first = firstBlock({ time: Date.now(), holdings: HOLDINGS });
+  const { url, append } = await serveFeed(context, [first], USER);
+  const page = await openPage(url, { expected: UNANSWERED });
+  await until('200 rows', async () => (await page.locator('tr[data-coin]').count()) === 200);
+  let isOver = false;
+  const feeding = (async () => {
+    for (let height = 2; !isOver; height++) {
+      await append([formatMarks(height)]);
+      await sleep(100);
+    }
+  })();
+  await page.waitForTimeout(1_000);
+  const longest: number[] = [];
+  do {
+    const { tasks, updates } = await watchLongTasks(page);
+    context.diagnostic(`${updates} updates, long tasks in ms: ${tasks.join(' ') || 'none'}`);
+    assert.ok(updates >= 2, `${updates} updates`);
+    longest.push(Math.max(0, ...tasks));
+  } while (Math.min(...longest) >= LONG_TASK_MS_MAX && longest.length < WINDOWS_MAX);
+  isOver = true;
+  await feeding;
+  assert.ok(Math.min(...longest) < LONG_TASK_MS_MAX, `the longest in each: ${longest.join()}`);
+});

@@ -1,0 +1,31 @@
+/** Decimal text, handled naively: the page has its own arithmetic, and this is held against it. */
+
+/** The figure in units of ten to the minus 20. */
+export function toUnits(text: string): bigint {
+  const [, sign, whole, fraction = ''] = /^(-?)(\d+)(?:\.(\d+))?$/.exec(text) ?? [];
+  if (whole === undefined) throw new Error(`not a decimal: ${text}`);
+  return BigInt(`${sign}${whole}${fraction.padEnd(20, '0')}`);
+}
+
+export const sumUnits = (texts: readonly string[]): bigint =>
+  texts.reduce((total, text) => total + toUnits(text), 0n);
+
+/** With so many decimals, rounded half away from zero, grouped by commas, with a true minus. */
+export function writeRounded(units: bigint, decimals: number): string {
+  const step = 10n ** BigInt(20 - decimals);
+  const size = units < 0n ? -units : units;
+  const steps = size / step + (2n * (size % step) >= step ? 1n : 0n);
+  const digits = steps.toString().padStart(decimals + 1, '0');
+  const whole = digits.slice(0, digits.length - decimals);
+  const grouped = Array.from(whole, (digit, index) => {
+    const isBreak = index > 0 && (whole.length - index) % 3 === 0;
+    return isBreak ? `,${digit}` : digit;
+  }).join('');
+  const fraction = decimals > 0 ? `.${digits.slice(-decimals)}` : '';
+  return `${units < 0n && steps > 0n ? '−' : ''}${grouped}${fraction}`;
+}
+
+/** All decimals that the text has, grouped. */
+export function writeWhole(text: string): string {
+  return writeRounded(toUnits(text), text.split('.')[1]?.length ?? 0);
+}

@@ -1,0 +1,229 @@
+/** Every figure on the page is the endpoint's answer at the height that the page names. */
+
+import assert from 'node:assert/strict';
+import { after } from 'node:test';
+import type { Page } from 'playwright-core';
+import { createPlaces } from '../cli/program.ts';
+import { until } from '../service/running.ts';
+import { browserTest, openPage, untilConnected, useBrowser } from './browser.ts';
+import { sumUnits, toUnits, writeRounded, writeWhole } from './exact.ts';
+import { type Fields, readPanels, type Shown, type ShownPanel } from './page-figures.ts';
+import { offerDexes, startDemo, UNANSWERED } from './running-demo.ts';
+
+const place = createPlaces();
+useBrowser();
+const demo = await startDemo({ after }, place());
+
+const rounded = (text: string, decimals = 2): Shown => ({
+  complete: text,
+  text: writeRounded(toUnits(text), decimals),
+});
+const whole = (text: string): Shown => ({ complete: text, text: writeWhole(text) });
+const signed = (text: string): Shown => {
+  const shown = rounded(text);
+  return toUnits(text) > 0n ? { ...shown, text: `+${shown.text}` } : shown;
+};
+
+/** Text without a hover of its own. */
+const plain = (text: string): Shown => ({ complete: text, text });
+
+interface Position {
+  coin: string;
+  szi: string;
+  entryPx: string;
+  positionValue: string;
+  unrealizedPnl: string;
+  returnOnEquity: string;
+  liquidationPx: string | null;
+  marginUsed: string;
+  leverage: { type: string; value: number };
+  cumFunding: { sinceOpen: string };
+}
+
+/** In units of ten to the minus 20; the quotient is exact. */
+function markOf({ positionValue, szi }: Position): bigint {
+  const size = toUnits(szi.replace('-', ''));
+  const mark = (toUnits(positionValue) * 10n ** 20n) / size;
+  assert.equal((mark * size) % 10n ** 20n, 0n);
+  return mark;
+}
+
+/** The mark itself is checked by multiplying it back. */
+function checkMark(position: Position, shown: Shown): void {
+  assert.equal(toUnits(shown.complete), markOf(position), position.coin);
+  assert.equal(shown.text, writeWhole(shown.complete));
+}
+
+function expectedLiquidation(position: Position, mark: Shown): Fields {
+  const { liquidationPx, entryPx, szi } = position;
+  if (liquidationPx === null) {
+    return { liquidationPx: { complete: 'no price liquidates this position', text: 'none' } };
+  }
+  const decimals = Math.max(...[entryPx, mark.complete].map((px) => px.split('.')[1].length));
+  const gap = markOf(position) - toUnits(liquidationPx);
+  const away = ((szi.startsWith('-') ? -gap : gap) * 10n ** 22n) / markOf(position);
+  const warning = away < 5n * 10n ** 20n ? '! ' : '';
+  const isVeryFar = away >= 1000n * 10n ** 20n;
+  return {
+    liquidationPx: rounded(liquidationPx, decimals),
+    distance: plain(isVeryFar ? '> 999 %' : `${warning}${writeRounded(away, 1)} %`),
+  };
+}
+
+function expectedRow(position: Position, mark: Shown): Fields {
+  const { szi, leverage, returnOnEquity: roe } = position;
+  const percent = writeRounded(toUnits(roe) * 100n, 2);
+  return {
+    side: plain(szi.startsWith('-') ? '▼ short' : '▲ long'),
+    szi: whole(szi),
+    positionValue: rounded(position.positionValue),
+    entryPx: whole(position.entryPx),
+    mark,
+    unrealizedPnl: signed(position.unrealizedPnl),
+    returnOnEquity: { complete: roe, text: `${toUnits(roe) > 0n ? '+' : ''}${percent} %` },
+    leverage: plain(`${leverage.value}×`),
+    mode: plain(leverage.type),
+    marginUsed: rounded(position.marginUsed),
+    sinceOpen: rounded(position.cumFunding.sinceOpen),
+    ...expectedLiquidation(position, mark),
+  };
+}
+
+async function checkPositions({ height, rows, order, fields }: ShownPanel, question: object) {
+  const answer = await demo.answerAt(height, question);
+  const positions: Position[] = answer.assetPositions.map(
+    (held: { position: Position }) => held.position,
+  );
+  assert.deepEqual(
+    order,
+    positions.map(({ coin }) => coin),
+  );
+  for (const position of positions) {
+    const shown = rows[position.coin];
+    checkMark(position, shown['mark']);
+    assert.deepEqual(shown, expectedRow(position, shown['mark']), position.coin);
+  }
+  if (positions.length === 0) return 0;
+  assert.deepEqual(fields['sumValue'], rounded(answer.marginSummary.totalNtlPos));
+  assert.deepEqual(fields['sumMargin'], rounded(answer.marginSummary.totalMarginUsed));
+  const pnl = sumUnits(positions.map(({ unrealizedPnl }) => unrealizedPnl));
+  assert.equal(toUnits(fields['sumPnl'].complete), pnl);
+  const funding = sumUnits(positions.map(({ cumFunding }) => cumFunding.sinceOpen));
+  assert.equal(toUnits(fields['sumFunding'].complete), funding);
+  return positions.length;
+}
+
+async function checkAccount({ height, fields }: ShownPanel, question: object): Promise<void> {
+  const answer = await demo.answerAt(height, question);
+  const { marginSummary, crossMarginSummary, crossMaintenanceMarginUsed, withdrawable } = answer;
+  const value = toUnits(crossMarginSummary.accountValue);
+  const share = value > 0n ? (toUnits(crossMaintenanceMarginUsed) * 10n ** 22n) / value : 0n;
+  assert.deepEqual(fields, {
+    accountValue: rounded(marginSummary.accountValue),
+    totalMarginUsed: rounded(marginSummary.totalMarginUsed),
+    withdrawable: rounded(withdrawable),
+    totalNtlPos: rounded(marginSummary.totalNtlPos),
+    crossMaintenanceMarginUsed: rounded(crossMaintenanceMarginUsed),
+    crossAccountValue: rounded(crossMarginSummary.accountValue),
+    maintenanceShare: plain(`${writeRounded(share, 2)} %`),
+  });
+}
+
+async function checkStakes({ height, rows, order, fields }: ShownPanel, user: string) {
+  const answer = await demo.answerAt(height, { type: 'delegations', user });
+  const stakes: { validator: string; amount: string }[] = answer;
+  assert.deepEqual(
+    order,
+    stakes.map(({ validator }) => validator),
+  );
+  if (stakes.length === 0) return 0;
+  const total = sumUnits(stakes.map(({ amount }) => amount));
+  assert.equal(toUnits(fields['sumAmount'].complete), total);
+  for (const { validator, amount } of stakes) {
+    const { amount: shown, share, unlock } = rows[validator];
+    assert.deepEqual(shown, whole(amount));
+    const part = (toUnits(amount) * 10n ** 22n) / total;
+    assert.equal(share.text, `${writeRounded(part, 2)} %`);
+    assert.match(unlock.text, /^(✓ unlocked|in \d.*)$/);
+  }
+  return stakes.length;
+}
+
+async function checkAuction({ height, fields }: ShownPanel): Promise<void> {
+  const answer = await demo.answerAt(height, { type: 'perpDeployAuctionStatus' });
+  const { text, complete } = fields['currentGas'];
+  assert.deepEqual(
+    { text, complete },
+    {
+      text: `${rounded(answer.currentGas, 4).text} gas`,
+      complete: answer.currentGas,
+    },
+  );
+  assert.deepEqual(fields['startGas'], whole(answer.startGas));
+}
+
+/** All panels of a user, once they have answers. */
+async function readUser(page: Page, user: string): Promise<Record<string, ShownPanel>> {
+  await page.getByLabel('Address').fill(user);
+  await page.getByRole('button', { name: 'Show', exact: true }).click();
+  return until('all panels', async () => {
+    const panels = await readPanels(page);
+    const names = ['account', 'positions', 'stakes', 'auction'];
+    return names.every((name) => panels[name]?.height > 0) && panels;
+  });
+}
+
+browserTest('every figure equals the answer at its height, user by user', async () => {
+  const page = await openPage(demo.url, { expected: UNANSWERED });
+  await untilConnected(page);
+  let positionCount = 0;
+  let stakeCount = 0;
+  for (const user of demo.users) {
+    const { account, positions, stakes, auction } = await readUser(page, user);
+    const question = { type: 'clearinghouseState', user };
+    await checkAccount(account, question);
+    positionCount += await checkPositions(positions, question);
+    stakeCount += await checkStakes(stakes, user);
+    await checkAuction(auction);
+  }
+  assert.ok(positionCount >= 5 && stakeCount >= 1, `${positionCount} ${stakeCount}`);
+});
+
+browserTest('figures stay right while the ledger goes on, without a reload', async () => {
+  const page = await openPage(demo.url, { expected: UNANSWERED });
+  await untilConnected(page);
+  const heights = new Set<number>();
+  const question = { type: 'clearinghouseState', user: demo.users[0] };
+  while (heights.size < 4) {
+    const { account, positions } = await until('a new height', async () => {
+      const panels = await readPanels(page);
+      const { height = 0 } = panels['account'] ?? {};
+      return height > 0 && !heights.has(height) && panels;
+    });
+    heights.add(account.height);
+    await checkAccount(account, question);
+    await checkPositions(positions, question);
+  }
+});
+
+browserTest('another dex shows its own positions, and the picker marks it', async () => {
+  const page = await openPage(demo.url, { expected: UNANSWERED, prepare: offerDexes });
+  await untilConnected(page);
+  let seen = 0;
+  for (const user of demo.users) {
+    await readUser(page, user);
+    for (const dex of ['abc', 'idx']) {
+      await page.locator(`input[name="dex"][value="${dex}"]`).check();
+      const { positions } = await until('the dex', async () => {
+        const panels = await readPanels(page);
+        return panels['positions'].height > 0 && panels;
+      });
+      const question = { type: 'clearinghouseState', user, dex };
+      const count = await checkPositions(positions, question);
+      seen += count;
+      const label = page.locator('.dexes label', { has: page.locator(`[value="${dex}"]`) });
+      if (count > 1) await label.filter({ hasText: /, \d+ positions/ }).waitFor();
+    }
+  }
+  assert.ok(seen > 0, 'an example user has positions on a second dex');
+});

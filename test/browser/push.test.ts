@@ -1,0 +1,135 @@
+/** Answers that are pushed: shown as they come, instead of being asked for. */
+
+import assert from 'node:assert/strict';
+import type { TestContext } from 'node:test';
+import type { Page, WebSocketRoute } from 'playwright-core';
+import { createPlaces } from '../cli/program.ts';
+import { createKey, makeLedger, startService, until } from '../service/running.ts';
+import { browserTest, openPage, useBrowser } from './browser.ts';
+import { readPanels } from './page-figures.ts';
+import { delegation, firstBlock, USER, VALIDATORS } from './small-ledger.ts';
+
+const place = createPlaces();
+useBrowser();
+
+interface Subscription {
+  type: string;
+  user?: string;
+  dex?: string;
+}
+
+/** The service's end of a socket, told by the test what to push. */
+class ScriptedSocket {
+  readonly subscriptions = new Map<string, Subscription>();
+  route: WebSocketRoute | undefined;
+  opened = 0;
+
+  async prepare(page: Page): Promise<void> {
+    await page.routeWebSocket(/\/ws$/, (route) => {
+      this.route = route;
+      this.opened++;
+      route.onMessage((text) => this.#received(JSON.parse(String(text))));
+    });
+  }
+
+  #received({ method, subscription }: { method: string; subscription: Subscription }): void {
+    if (method === 'ping') this.push('pong');
+    if (method === 'subscribe') this.subscriptions.set(subscription.type, subscription);
+    if (method === 'unsubscribe') this.subscriptions.delete(subscription.type);
+    if (subscription !== undefined) this.push('subscriptionResponse', { method, subscription });
+  }
+
+  push(channel: string, data?: object): void {
+    this.route?.send(JSON.stringify({ channel, data }));
+  }
+}
+
+async function openPushed(context: TestContext) {
+  const stake = delegation(VALIDATORS[0], '5.0', 1);
+  const data = await makeLedger(place(), [firstBlock({ time: Date.now(), events: [stake] })]);
+  const service = await startService(context, { data, flags: ['--max-age', '0'] });
+  const { secret } = await createKey(data);
+  const socket = new ScriptedSocket();
+  const url = `http://127.0.0.1:${service.port}/#key=${secret}&users=${USER}`;
+  const page = await openPage(url, {
+    expected: /status of 422/,
+    prepare: (opened) => socket.prepare(opened),
+  });
+  await until('three subscriptions', () => socket.subscriptions.size === 3);
+  await page.locator('[data-field="connection"]', { hasText: 'live, pushed' }).waitFor();
+  const ask = async (type: string) => {
+    const { body } = await service.connect().ask(secret, { type, user: USER });
+    return JSON.parse(body);
+  };
+  return { page, socket, ask };
+}
+
+browserTest('what is pushed is shown, at its height', async (context) => {
+  const { page, socket, ask } = await openPushed(context);
+  const state = await ask('clearinghouseState');
+  const position = state.assetPositions[0].position;
+  position.unrealizedPnl = '1234.567891';
+  const user = USER;
+  const clearinghouseState = { ...state, withdrawable: '77.654321' };
+  socket.push('clearinghouseState', { dex: '', user, clearinghouseState, height: 41, time: 9 });
+  socket.push('delegations', { user, delegations: [], height: 42, time: 9 });
+  const auction = {
+    startTimeSeconds: 0,
+    durationSeconds: 10,
+    startGas: '9.0',
+    currentGas: '4.5',
+    endGas: null,
+  };
+  socket.push('perpDeployAuctionStatus', { perpDeployAuctionStatus: auction, height: 43, time: 9 });
+  const panels = await until('all pushes', async () => {
+    const shown = await readPanels(page);
+    return shown['auction'].height === 43 && shown;
+  });
+  assert.equal(panels['account'].height, 41);
+  assert.deepEqual(panels['account'].fields['withdrawable'], {
+    complete: '77.654321',
+    text: '77.65',
+  });
+  assert.equal(panels['positions'].rows[position.coin]['unrealizedPnl'].complete, '1234.567891');
+  assert.deepEqual([panels['stakes'].height, panels['stakes'].order], [42, []]);
+  assert.equal(panels['auction'].fields['currentGas'].complete, '4.5');
+});
+
+browserTest('what is pushed is not asked for; when pushes end it is again', async (context) => {
+  const { page, socket } = await openPushed(context);
+  const asked: string[] = [];
+  page.on('request', (request) => {
+    if (request.method() === 'POST') asked.push(request.postDataJSON().type);
+  });
+  const countAccounts = () => asked.filter((type) => type === 'clearinghouseState').length;
+  await page.waitForTimeout(3_000);
+  // The marks of the dex picker may be asked for once meanwhile.
+  assert.ok(countAccounts() <= 1, asked.join());
+  await socket.route?.close({ code: 1001 });
+  await page.locator('[data-field="connection"]', { hasText: 'live, polled' }).waitFor();
+  const before = countAccounts();
+  await until('polling', () => countAccounts() > before);
+  // And it connects again.
+  await until('a second socket', () => socket.opened >= 2);
+  await page.locator('[data-field="connection"]', { hasText: 'live, pushed' }).waitFor();
+});
+
+browserTest('another account is subscribed to in place of the first', async (context) => {
+  const { page, socket } = await openPushed(context);
+  const other = `0x${'cd'.repeat(20)}`;
+  await page.getByLabel('Address').fill(other);
+  await page.keyboard.press('Enter');
+  await until('the other account', () => {
+    const users = [...socket.subscriptions.values()].map(({ user }) => user);
+    return users.filter((user) => user === other).length === 2;
+  });
+  // A push for the first one that comes late changes nothing.
+  socket.push('delegations', {
+    user: USER,
+    delegations: [{ validator: VALIDATORS[0], amount: '9.0', lockedUntilTimestamp: 1 }],
+    height: 99,
+    time: 9,
+  });
+  await page.waitForTimeout(600);
+  assert.notEqual((await readPanels(page))['stakes'].height, 99);
+});

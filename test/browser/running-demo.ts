@@ -1,0 +1,78 @@
+/** A live demo on a ledger that can be asked offline what was at any height. */
+
+import assert from 'node:assert/strict';
+import type { Page } from 'playwright-core';
+import { answerQuestion, REQUEST_TYPES } from '../../src/info/registry.ts';
+import { openEmbeddedLedger } from '../../src/ledger/embedded.ts';
+import { type Program, start } from '../cli/program.ts';
+import { restoreFrom } from '../replay/data-directory.ts';
+import type { Cleanup } from '../service/running.ts';
+
+const KNOWN = new Set<string>(REQUEST_TYPES.map(({ type }) => type));
+
+/**
+ * What a service without push and without the questions about dexes makes the browser report; none
+ * of it once it has them.
+ */
+export const UNANSWERED = KNOWN.has('perpDexs') ? undefined : /status of 422|\/ws' failed/;
+
+/** Answers the question for the dexes where the service does not know it. */
+export async function offerDexes(page: Page): Promise<void> {
+  if (KNOWN.has('perpDexs')) return;
+  const dexes = [null, { name: 'abc', fullName: 'one' }, { name: 'idx', fullName: 'two' }];
+  await page.route('**/info', (route) => {
+    const { type } = route.request().postDataJSON();
+    return type === 'perpDexs' ? route.fulfill({ json: dexes }) : route.continue();
+  });
+}
+
+/** Long enough for all tests of a file. */
+const RUN_MS_MAX = 280_000;
+
+export class RunningDemo {
+  readonly data: string;
+  readonly program: Program;
+  /** The page with key and example users in its fragment. */
+  url = '';
+  users: readonly string[] = [];
+
+  constructor(data: string, flags: readonly string[]) {
+    this.data = data;
+    const args = ['demo', '--port', '0', '--data', data, ...flags];
+    // How a busy machine slows the service down is not what is tested.
+    this.program = start(args, { PERPINFO_OVERLOAD_DELAY: '60000' }, RUN_MS_MAX);
+  }
+
+  async untilPrinted(): Promise<void> {
+    await this.program.untilWritten('Ctrl-C');
+    this.url = /dashboard (\S+)/.exec(this.program.stdout)?.[1] ?? '';
+    this.users =
+      new URLSearchParams(new URL(this.url).hash.slice(1)).get('users')?.split(',') ?? [];
+    assert.ok(this.users.length >= 2, this.program.stdout);
+  }
+
+  /** What the endpoint answers at a height, from the ledger itself. */
+  async answerAt(height: number, question: object) {
+    const ledger = await openEmbeddedLedger(this.data);
+    try {
+      const { replica } = await restoreFrom(ledger, this.data, height);
+      return JSON.parse(answerQuestion(replica.state, question));
+    } finally {
+      await ledger.close();
+    }
+  }
+}
+
+export async function startDemo(
+  context: Cleanup,
+  data: string,
+  ...flags: string[]
+): Promise<RunningDemo> {
+  const demo = new RunningDemo(data, ['--accounts', '40', '--seed', '7', ...flags]);
+  context.after(async () => {
+    demo.program.child.kill('SIGTERM');
+    await demo.program.ended;
+  });
+  await demo.untilPrinted();
+  return demo;
+}

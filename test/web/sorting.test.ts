@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Position } from '../../web/src/answers.ts';
+import { type ColumnName, derive, sortCoins } from '../../web/src/position-figures.ts';
+
+function position(coin: string, szi: string, positionValue: string, further = {}): Position {
+  return {
+    coin,
+    szi,
+    positionValue,
+    leverage: { type: 'cross', value: 5, rawUsd: '0.0' },
+    entryPx: '1.0',
+    unrealizedPnl: '0.0',
+    returnOnEquity: '0.0',
+    liquidationPx: null,
+    marginUsed: '0.0',
+    maxLeverage: 10,
+    cumFunding: { allTime: '0.0', sinceOpen: '0.0', sinceChange: '0.0' },
+    ...further,
+  };
+}
+
+const POSITIONS = [
+  position('B', '-3.0', '90.0', { unrealizedPnl: '-5.0', liquidationPx: '33.0' }),
+  position('A', '100.0', '9.0', { unrealizedPnl: '10.0', liquidationPx: '0.08' }),
+  position('C', '20.0', '400.0', { unrealizedPnl: '9.5' }),
+];
+
+const order = (column: ColumnName, isDescending: boolean) =>
+  sortCoins(POSITIONS, { column, isDescending }).join('');
+
+test('columns sort by their figure, not by its text', () => {
+  assert.equal(sortCoins(POSITIONS, undefined).join(''), 'BAC');
+  assert.equal(order('coin', false), 'ABC');
+  assert.equal(order('value', false), 'ABC');
+  assert.equal(order('value', true), 'CBA');
+  assert.equal(order('pnl', true), 'ACB');
+  assert.equal(order('size', true), 'ACB');
+  assert.equal(order('mark', true), 'BCA');
+  assert.equal(order('side', false), 'ACB');
+});
+
+test('equals keep their order; what has no figure is last either way', () => {
+  assert.equal(order('leverage', true), 'BAC');
+  assert.equal(order('liquidation', false), 'BAC');
+  assert.equal(order('liquidation', true), 'ABC');
+});
+
+test('mark and distance are derived exactly', () => {
+  assert.deepEqual(derive(POSITIONS[0]), {
+    mark: '30.0',
+    distance: { text: '10.0 %', share: 0.2, tone: 'warn' },
+  });
+  assert.deepEqual(derive(POSITIONS[1]).distance?.text, '11.1 %');
+  const far = position('E', '-1.0', '10.0', { liquidationPx: '110.0' });
+  assert.equal(derive(far).distance?.text, '> 999 %');
+  assert.deepEqual(derive(POSITIONS[2]), { mark: '20.0', distance: undefined });
+  const past = position('D', '1.0', '10.0', { liquidationPx: '11.0' });
+  assert.deepEqual(derive(past).distance, { text: '−10.0 %', share: 0, tone: 'loss' });
+});

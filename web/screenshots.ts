@@ -1,0 +1,79 @@
+/**
+ * Takes the pictures of the README: the page on a simulated exchange from a fixed seed.
+ *
+ *   npm run screenshots
+ */
+
+import { once } from 'node:events';
+import { mkdirSync, statSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { launch } from '../test/browser/browser.ts';
+import { start } from '../test/cli/program.ts';
+import { PROJECT } from '../test/paths.ts';
+
+const FOLDER = path.join(PROJECT, 'docs/images');
+const SEED = '11';
+/** Long enough for the line of the account value to have some shape. */
+const WATCHED_MS = 30_000;
+const BYTES_MAX = 200_000;
+const AUCTION_MS_MAX = 660_000;
+const RUN_MS_MAX = 900_000;
+
+interface Picture extends BrowserContextOptions {
+  readonly name: string;
+}
+
+const PICTURES: readonly Picture[] = [
+  { name: 'dashboard-light', colorScheme: 'light', viewport: { width: 1280, height: 860 } },
+  { name: 'dashboard-dark', colorScheme: 'dark', viewport: { width: 1280, height: 860 } },
+  { name: 'dashboard-phone', colorScheme: 'light', viewport: { width: 390, height: 844 } },
+];
+
+async function openAll(browser: Browser, url: string): Promise<Map<string, Page>> {
+  const pages = new Map<string, Page>();
+  for (const { name, ...options } of PICTURES) {
+    const page = await (await browser.newContext(options)).newPage();
+    await page.goto(url);
+    pages.set(name, page);
+  }
+  return pages;
+}
+
+/** The simulated exchange holds an auction every ten minutes; between them there is less to see. */
+async function untilAuction(browser: Browser, url: string): Promise<void> {
+  const page = await browser.newPage();
+  await page.goto(url);
+  console.log('waiting until an auction runs, at most ten minutes');
+  await page.locator('.auction-chart').waitFor({ timeout: AUCTION_MS_MAX });
+  await page.close();
+}
+
+async function takePictures(browser: Browser, url: string): Promise<void> {
+  await untilAuction(browser, url);
+  const pages = await openAll(browser, url);
+  await sleep(WATCHED_MS);
+  mkdirSync(FOLDER, { recursive: true });
+  for (const [name, page] of pages) {
+    const file = path.join(FOLDER, `${name}.png`);
+    await page.bringToFront();
+    await page.screenshot({ path: file });
+    const { size } = statSync(file);
+    if (size > BYTES_MAX)
+      throw new Error(`${file} has ${size} bytes, at most ${BYTES_MAX} are meant`);
+    console.log(`${path.relative(PROJECT, file)}: ${size} bytes`);
+  }
+}
+
+const demo = start(['demo', '--port', '0', '--seed', SEED, '--accounts', '200'], {}, RUN_MS_MAX);
+try {
+  await demo.untilWritten('Ctrl-C');
+  const url = /dashboard (\S+)/.exec(demo.stdout)?.[1] ?? '';
+  const browser = await launch();
+  await takePictures(browser, url);
+  await browser.close();
+} finally {
+  demo.child.kill('SIGTERM');
+  await once(demo.child, 'close');
+}

@@ -1,0 +1,71 @@
+/** What the endpoint is asked and what it answers, with its own names. */
+
+export interface MarginSummary {
+  readonly accountValue: string;
+  readonly totalNtlPos: string;
+  readonly totalRawUsd: string;
+  readonly totalMarginUsed: string;
+}
+
+export interface Position {
+  readonly coin: string;
+  readonly szi: string;
+  readonly leverage: { readonly type: string; readonly value: number; readonly rawUsd: string };
+  readonly entryPx: string;
+  readonly positionValue: string;
+  readonly unrealizedPnl: string;
+  readonly returnOnEquity: string;
+  readonly liquidationPx: string | null;
+  readonly marginUsed: string;
+  readonly maxLeverage: number;
+  readonly cumFunding: {
+    readonly allTime: string;
+    readonly sinceOpen: string;
+    readonly sinceChange: string;
+  };
+}
+
+export interface AccountState {
+  readonly marginSummary: MarginSummary;
+  readonly crossMarginSummary: MarginSummary;
+  readonly crossMaintenanceMarginUsed: string;
+  readonly withdrawable: string;
+  readonly assetPositions: readonly { readonly type: string; readonly position: Position }[];
+  readonly time: number;
+}
+
+export interface Delegation {
+  readonly validator: string;
+  readonly amount: string;
+  readonly lockedUntilTimestamp: number;
+}
+
+export interface Auction {
+  readonly startTimeSeconds: number;
+  readonly durationSeconds: number;
+  readonly startGas: string;
+  readonly currentGas: string;
+  readonly endGas: string | null;
+}
+
+export interface Health {
+  readonly status: string;
+  readonly message: string;
+  readonly height: number;
+  readonly time: number;
+  readonly lagMs: number;
+  readonly head: number;
+}
+
+export interface Question {
+  readonly type: string;
+  readonly user?: string;
+  readonly dex?: string;
+}
+
+/** An answer and the ledger position that it is from. */
+export interface Answer<T = unknown> {
+  readonly value: T;
+  readonly height: number;
+  readonly time: number;
+}

@@ -1,0 +1,84 @@
+/** The whole page. */
+
+import { AccountPanel } from './account.tsx';
+import { AuctionPanel } from './auction.tsx';
+import { type Actions, ageMs, Header } from './header.tsx';
+import { KeyForm } from './key-form.tsx';
+import { PositionsPanel } from './positions.tsx';
+import { StakesPanel } from './stakes.tsx';
+import { formatAge } from './text.ts';
+import type { View } from './view.ts';
+
+export function App({ view, actions }: { view: View; actions: Actions }) {
+  const needsKey = view.key === '' || view.keyProblem !== '';
+  return (
+    <>
+      <Header view={view} actions={actions} />
+      <Banner view={view} />
+      <main>
+        {needsKey && <KeyForm problem={view.keyProblem} use={actions.useKey} />}
+        {view.key !== '' && <Panels view={view} />}
+      </main>
+      <Footer />
+    </>
+  );
+}
+
+function Panels({ view }: { view: View }) {
+  if (view.user === '') {
+    return (
+      <div class="grid">
+        <section class="panel panel-account" aria-label="Account">
+          <p class="empty">Enter an address above to see its account and its stakes.</p>
+        </section>
+        <AuctionPanel view={view} />
+      </div>
+    );
+  }
+  return (
+    <div class="grid">
+      <AccountPanel view={view} />
+      <AuctionPanel view={view} />
+      <PositionsPanel view={view} />
+      <StakesPanel view={view} />
+    </div>
+  );
+}
+
+/** Says so when figures are not the present ones. */
+function Banner({ view }: { view: View }) {
+  const { state, message } = view.link;
+  const isWrong = state === 'stopped' || state === 'offline';
+  const what = state === 'offline' ? 'Not connected' : 'The data has stopped';
+  const { freshness } = view;
+  return (
+    <section class={isWrong ? 'banner' : ''} aria-label="State of the data">
+      <span role="alert">{isWrong && `${what}: ${message}.`}</span>
+      {isWrong && freshness !== undefined && (
+        <span>
+          {' '}
+          What is shown is of height {freshness.height.toLocaleString('en')}, now{' '}
+          {formatAge(ageMs(view))} old.
+        </span>
+      )}
+    </section>
+  );
+}
+
+function Footer() {
+  return (
+    <footer class="foot muted small">
+      <nav aria-label="About this service">
+        <a href="/openapi.json">openapi.json</a>
+        <a href="/llms.txt">llms.txt</a>
+        <a href="/health">health</a>
+      </nav>
+      <span>
+        Charts: TradingView Lightweight Charts™, © 2025{' '}
+        <a href="https://www.tradingview.com/" rel="noreferrer">
+          TradingView, Inc.
+        </a>
+      </span>
+    </footer>
+  );
+}

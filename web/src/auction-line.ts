@@ -1,0 +1,91 @@
+/**
+ * The auction's price falls in a straight line. The endpoint tells where it starts and where it is,
+ * not where it ends: that follows from these two, the better the longer the auction has run.
+ */
+
+import type { Auction } from './answers.ts';
+import {
+  type Decimal,
+  divideRounded,
+  multiply,
+  parseDecimal,
+  roundTo,
+  subtract,
+} from './decimal.ts';
+
+/** Gas has so many decimals, and the present one is rounded down to them. */
+const GAS_DECIMALS = 8;
+const STEPS_MAX = 120;
+
+export interface Floor {
+  readonly startTimeSeconds: number;
+  readonly gas: Decimal;
+  /** Whether it was read off, not worked out. */
+  readonly isExact: boolean;
+}
+
+const whole = (count: number): Decimal => ({ units: BigInt(count), scale: 0 });
+
+/** How long it has run at a ledger time, between nothing and all of it. */
+export function elapsedMs({ startTimeSeconds, durationSeconds }: Auction, timeMs: number): number {
+  return Math.min(durationSeconds * 1000, Math.max(0, timeMs - startTimeSeconds * 1000));
+}
+
+/** Undefined while it cannot be told: before the start, and once it has ended. */
+export function findFloor(auction: Auction, timeMs: number): Floor | undefined {
+  const { startTimeSeconds, durationSeconds, startGas, currentGas, endGas } = auction;
+  const elapsed = elapsedMs(auction, timeMs);
+  if (endGas !== null || elapsed <= 0) return undefined;
+  const durationMs = durationSeconds * 1000;
+  const current = parseDecimal(currentGas);
+  if (elapsed >= durationMs) return { startTimeSeconds, gas: current, isExact: true };
+  const start = parseDecimal(startGas);
+  const fallen = multiply(subtract(start, current), whole(durationMs));
+  const depth = divideRounded(fallen, whole(elapsed), GAS_DECIMALS);
+  if (depth === undefined) return undefined;
+  // The rounding of the present price has grown by the same factor: those decimals say nothing.
+  const lost = String(Math.ceil(durationMs / elapsed)).length + 1;
+  const gas = roundTo(subtract(start, depth), Math.max(0, GAS_DECIMALS - lost));
+  return { startTimeSeconds, gas, isExact: false };
+}
+
+/** When the line passes a price: how an ended auction is placed on it. */
+export function timeOfGas(auction: Auction, floor: Floor, gas: string): number {
+  const start = parseDecimal(auction.startGas);
+  const share = divideRounded(subtract(start, parseDecimal(gas)), subtract(start, floor.gas), 9);
+  const part = share === undefined ? 1 : Math.min(1, Number(share.units) / 1e9);
+  return (auction.startTimeSeconds + part * auction.durationSeconds) * 1000;
+}
+
+export interface LinePoint {
+  readonly time: number;
+  readonly value: number;
+}
+
+export interface Line {
+  readonly past: readonly LinePoint[];
+  readonly future: readonly LinePoint[];
+  readonly present: LinePoint;
+}
+
+/** Evenly spaced points, for drawing, cut in two at the present one. */
+export function drawLine(auction: Auction, floor: Floor, timeMs: number): Line {
+  const { startTimeSeconds, durationSeconds, startGas, currentGas } = auction;
+  const top = Number(startGas);
+  const depth = top - Number(floor.gas.units) / 10 ** floor.gas.scale;
+  const steps = Math.min(STEPS_MAX, durationSeconds);
+  const points = Array.from({ length: steps + 1 }, (_, step) => {
+    const seconds = Math.round((durationSeconds * step) / steps);
+    return {
+      time: startTimeSeconds + seconds,
+      value: top - (depth * seconds) / durationSeconds,
+    };
+  });
+  const presentTime = startTimeSeconds + Math.floor(elapsedMs(auction, timeMs) / 1000);
+  const present = { time: presentTime, value: Number(currentGas) };
+  return {
+    past: [...points.filter(({ time }) => time < presentTime), present],
+    future: [present, ...points.filter(({ time }) => time > presentTime)],
+    present,
+  };
+}

@@ -1,0 +1,104 @@
+/**
+ * Exact arithmetic on the endpoint's decimal text: a bigint of the smallest unit and the number of
+ * decimals. Nothing here is ever a float; only `toShare` is, for the length of a bar.
+ */
+
+export interface Decimal {
+  readonly units: bigint;
+  readonly scale: number;
+}
+
+export const ZERO: Decimal = { units: 0n, scale: 0 };
+
+function powerOfTen(exponent: number): bigint {
+  return 10n ** BigInt(exponent);
+}
+
+export function parseDecimal(text: string): Decimal {
+  const [whole, fraction = ''] = text.split('.');
+  return { units: BigInt(whole + fraction), scale: fraction.length };
+}
+
+/** The units of a value at a scale that is not below its own. */
+function unitsAt({ units, scale }: Decimal, target: number): bigint {
+  return units * powerOfTen(target - scale);
+}
+
+export function add(a: Decimal, b: Decimal): Decimal {
+  const scale = Math.max(a.scale, b.scale);
+  return { units: unitsAt(a, scale) + unitsAt(b, scale), scale };
+}
+
+export function negate({ units, scale }: Decimal): Decimal {
+  return { units: -units, scale };
+}
+
+export function subtract(a: Decimal, b: Decimal): Decimal {
+  return add(a, negate(b));
+}
+
+export function absolute(a: Decimal): Decimal {
+  return a.units < 0n ? negate(a) : a;
+}
+
+export function multiply(a: Decimal, b: Decimal): Decimal {
+  return { units: a.units * b.units, scale: a.scale + b.scale };
+}
+
+export function compare(a: Decimal, b: Decimal): number {
+  const { units } = subtract(a, b);
+  return units < 0n ? -1 : units > 0n ? 1 : 0;
+}
+
+export function sum(texts: readonly string[]): Decimal {
+  return texts.map(parseDecimal).reduce(add, ZERO);
+}
+
+/** To the nearest, ties away from zero, as the endpoint rounds. */
+function divideHalfUp(dividend: bigint, divisor: bigint): bigint {
+  const isNegative = dividend < 0n !== divisor < 0n;
+  const top = dividend < 0n ? -dividend : dividend;
+  const bottom = divisor < 0n ? -divisor : divisor;
+  const quotient = (2n * top + bottom) / (2n * bottom);
+  return isNegative ? -quotient : quotient;
+}
+
+/** Rounded half up to a number of decimals; undefined for a division by zero. */
+export function divideRounded(a: Decimal, b: Decimal, scale: number): Decimal | undefined {
+  if (b.units === 0n) return undefined;
+  const shift = scale + b.scale - a.scale;
+  const dividend = shift >= 0 ? a.units * powerOfTen(shift) : a.units;
+  const divisor = shift >= 0 ? b.units : b.units * powerOfTen(-shift);
+  return { units: divideHalfUp(dividend, divisor), scale };
+}
+
+export function roundTo(value: Decimal, scale: number): Decimal {
+  if (value.scale <= scale) return { units: unitsAt(value, scale), scale };
+  return { units: divideHalfUp(value.units, powerOfTen(value.scale - scale)), scale };
+}
+
+/** Exactly `scale` decimals, without grouping. */
+export function formatFixed({ units, scale }: Decimal): string {
+  const digits = (units < 0n ? -units : units).toString().padStart(scale + 1, '0');
+  const whole = digits.slice(0, digits.length - scale);
+  const fraction = scale === 0 ? '' : `.${digits.slice(-scale)}`;
+  return `${units < 0n ? '-' : ''}${whole}${fraction}`;
+}
+
+/** As the endpoint writes: trailing zeros trimmed, but always a point and a digit. */
+export function formatDecimal(value: Decimal): string {
+  const text = formatFixed(value.scale === 0 ? roundTo(value, 1) : value);
+  return text.replace(/(\.\d+?)0+$/, '$1');
+}
+
+/** a / b between 0 and 1, for drawing: the one place where a figure becomes a float. */
+export function toShare(a: Decimal, b: Decimal): number {
+  const ratio = divideRounded(a, b, 6);
+  if (ratio === undefined) return 0;
+  return Math.min(1, Math.max(0, Number(ratio.units) / 1_000_000));
+}
+
+/** A ratio as per cent with two decimals: "12.34". */
+export function formatPercent(ratio: Decimal, scale = 2): string {
+  return formatFixed(roundTo({ units: ratio.units, scale: ratio.scale - 2 }, scale));
+}

@@ -1,0 +1,91 @@
+/** Which perp dexes there are, and on which of them the user has positions. */
+
+import type { AccountState, Question } from './answers.ts';
+import { ask, Refusal } from './service.ts';
+import { type Dex, FIRST_DEX, type Store } from './view.ts';
+
+const LOOK_MS = 10_000;
+const FAILED_MS = 30_000;
+/** The list of dexes seldom changes: it is asked for at every so many looks. */
+const LOOKS_PER_LIST = 6;
+
+type States = readonly (readonly [string, AccountState])[];
+
+/** Looks every few seconds: the picker's marks need not be of the same block as the figures. */
+export class DexScout {
+  readonly #store: Store;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #round = 0;
+  #looks = 0;
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  /** To be called when key or user have changed. */
+  look(): void {
+    this.#round++;
+    this.#looks = 0;
+    clearTimeout(this.#timer);
+    void this.#look(this.#round);
+  }
+
+  async #look(round: number): Promise<void> {
+    const { key, user, keyProblem } = this.#store.view;
+    if (key === '' || keyProblem !== '') return;
+    let delayMs = LOOK_MS;
+    try {
+      if (this.#looks++ % LOOKS_PER_LIST === 0) {
+        const dexes = await loadDexes(key);
+        if (round !== this.#round) return;
+        this.#store.set({ dexes });
+      }
+      if (user !== '') {
+        const states = await loadStates(key, user, this.#store.view.dexes);
+        if (round !== this.#round) return;
+        this.#store.set({ positionCounts: countPositions(states) });
+      }
+    } catch (error) {
+      // The panels tell what is wrong; here it only means to look again later, if at all.
+      const { status, retryAfterMs } = error as Refusal;
+      if (status === 401 || status === 422) return;
+      delayMs = Math.max(FAILED_MS, retryAfterMs);
+    }
+    if (round === this.#round) this.#timer = setTimeout(() => void this.#look(round), delayMs);
+  }
+}
+
+/** Types that this service does not have: they are not asked for again. */
+const unknownTypes = new Set<string>();
+
+/** The value, or undefined from a service that does not know the question. */
+async function askIfKnown<T>(key: string, question: Question): Promise<T | undefined> {
+  if (unknownTypes.has(question.type)) return undefined;
+  try {
+    return (await ask(key, question)).value as T;
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.code !== 'unknown_type') throw error;
+    unknownTypes.add(question.type);
+    return undefined;
+  }
+}
+
+async function loadDexes(key: string): Promise<readonly Dex[]> {
+  const answer = await askIfKnown<readonly (Dex | null)[]>(key, { type: 'perpDexs' });
+  const further = (answer ?? []).filter((dex) => dex !== null);
+  return [FIRST_DEX, ...further.map(({ name, fullName }) => ({ name, fullName }))];
+}
+
+async function loadStates(key: string, user: string, dexes: readonly Dex[]): Promise<States> {
+  const all = await askIfKnown<States>(key, { type: 'allDexsClearinghouseState', user });
+  if (all !== undefined) return all;
+  const asked = dexes.map(async ({ name }): Promise<[string, AccountState]> => {
+    const { value } = await ask(key, { type: 'clearinghouseState', user, dex: name });
+    return [name, value as AccountState];
+  });
+  return Promise.all(asked);
+}
+
+function countPositions(states: States): Record<string, number> {
+  return Object.fromEntries(states.map(([name, state]) => [name, state.assetPositions.length]));
+}

@@ -1,0 +1,283 @@
+/**
+ * Brings answers into the view: each question is asked once over HTTP, so that what is wrong with it
+ * comes back in full, and then pushed where the service offers it, polled where it does not.
+ */
+
+import type { AccountState, Answer, Auction, Delegation, Question } from './answers.ts';
+import { Push, type PushMessage } from './push.ts';
+import { ask, askHealth, type Refusal } from './service.ts';
+import { saveKey, saveRecent } from './storage.ts';
+import { Histories } from './value-history.ts';
+import { EMPTY_PANEL, type Store } from './view.ts';
+import { Watch } from './watch.ts';
+
+/** An account may take 2 from a key's budget each time, the other two 20. */
+const POLL_MS = { account: 1_000, stakes: 10_000, auction: 3_000 } as const;
+const HEALTH_MS = 1_000;
+const HEALTH_MS_MAX = 8_000;
+/** How often what was pushed is shown: more than a person reads, less than a ledger writes. */
+const SHOW_MS = 250;
+/** On a slow machine drawing gets a sixth of the time at most: the page stays quick to use. */
+const REST_PER_DRAW = 6;
+/** A value that does not change is not pushed, but its line goes on. */
+const FLAT_LINE_MS = 5_000;
+
+type PanelName = keyof typeof POLL_MS;
+const PANEL_NAMES = Object.keys(POLL_MS) as PanelName[];
+
+export class Feed {
+  readonly #store: Store;
+  readonly #push: Push;
+  readonly #watches: Readonly<Record<PanelName, Watch>>;
+  readonly #histories = new Histories();
+  readonly #pending = new Map<PanelName, Answer>();
+  #showTimer: ReturnType<typeof setTimeout> | undefined;
+  #healthTimer: ReturnType<typeof setTimeout> | undefined;
+  #healthFailures = 0;
+  #isCheckingHealth = false;
+
+  constructor(store: Store) {
+    this.#store = store;
+    this.#push = new Push({
+      opened: () => this.#pushOpened(),
+      received: (message) => this.#received(message),
+      closed: (isRefused) => this.#pushClosed(isRefused),
+    });
+    this.#watches = {
+      account: this.#createWatch('account'),
+      stakes: this.#createWatch('stakes'),
+      auction: this.#createWatch('auction'),
+    };
+  }
+
+  start(): void {
+    void this.#checkHealth();
+    this.setKey(this.#store.view.key);
+  }
+
+  /** Uses a key from now on; an empty one is none, and what the last one brought is gone. */
+  setKey(key: string): void {
+    saveKey(key);
+    this.#store.set({ key, keyProblem: '', ...blankPanels(), positionCounts: {} });
+    this.#push.connect(key);
+    this.#watches.auction.change(key === '' ? undefined : { type: 'perpDeployAuctionStatus' });
+    const { user, dex } = this.#store.view;
+    this.select(user, dex);
+  }
+
+  /** Shows another account. */
+  select(user: string, dex: string): void {
+    const { view } = this.#store;
+    const isSameUser = user === view.user;
+    const account = { ...EMPTY_PANEL, question: { type: 'clearinghouseState', user, dex } };
+    const stakes = { ...EMPTY_PANEL, question: { type: 'delegations', user } };
+    const isAsked = user !== '' && view.key !== '';
+    this.#unsubscribe('account');
+    this.#store.set({
+      user,
+      dex,
+      account: isAsked ? account : EMPTY_PANEL,
+      history: this.#histories.of(user, dex),
+    });
+    this.#watches.account.change(isAsked ? account.question : undefined);
+    if (isSameUser && view.stakes.question !== undefined) return;
+    this.#unsubscribe('stakes');
+    this.#store.set({ stakes: isAsked ? stakes : EMPTY_PANEL, positionCounts: {} });
+    this.#watches.stakes.change(isAsked ? stakes.question : undefined);
+  }
+
+  #createWatch(name: PanelName): Watch {
+    return new Watch({
+      pollMs: POLL_MS[name],
+      ask: (question) => ask(this.#store.view.key, question),
+      answered: (answer, question) => {
+        this.#show(name, answer);
+        this.#subscribe(name);
+        if (name === 'account') this.#noteRecent(question);
+      },
+      refused: (refusal) => this.#refuse(name, refusal),
+    });
+  }
+
+  #noteRecent({ user = '' }: Question): void {
+    if (this.#store.view.recent[0] !== user) this.#store.set({ recent: saveRecent(user) });
+  }
+
+  /** Workers may be a block apart: what is older than what is shown is left out. */
+  #isOlder(name: PanelName, { height }: Answer): boolean {
+    const { freshness, ...view } = this.#store.view;
+    const shown = view[name].answer?.height ?? 0;
+    // A height that the whole service has not reached is one of a ledger that was replaced.
+    return height < shown && (freshness?.height ?? 0) >= shown;
+  }
+
+  #show(name: PanelName, answer: Answer): void {
+    if (this.#isOlder(name, answer)) return;
+    const { question } = this.#watches[name];
+    const panel = { question, answer, refusal: undefined };
+    if (name === 'account') {
+      const account = { ...panel, answer: answer as Answer<AccountState> };
+      this.#store.set({ account });
+      this.#addPoint(answer.time);
+    } else if (name === 'stakes') {
+      this.#store.set({ stakes: { ...panel, answer: answer as Answer<readonly Delegation[]> } });
+    } else {
+      this.#store.set({ auction: { ...panel, answer: answer as Answer<Auction | null> } });
+    }
+  }
+
+  #addPoint(time: number): void {
+    const { account, history, historyVersion } = this.#store.view;
+    if (account.answer === undefined) return;
+    history.add(time, Number(account.answer.value.marginSummary.accountValue));
+    this.#store.set({ historyVersion: historyVersion + 1 });
+  }
+
+  #refuse(name: PanelName, refusal: Refusal): void {
+    const { view } = this.#store;
+    if (refusal.status === 401) this.#refuseKey(refusal);
+    else if (name === 'account') this.#store.set({ account: { ...view.account, refusal } });
+    else if (name === 'stakes') this.#store.set({ stakes: { ...view.stakes, refusal } });
+    else this.#store.set({ auction: { ...view.auction, refusal } });
+    if (refusal.status === 0) this.#checkHealthNow();
+  }
+
+  /** The figures stay, greyed: what is wrong is the key, and the page asks for another one. */
+  #refuseKey({ message }: Refusal): void {
+    this.#push.connect('');
+    for (const name of PANEL_NAMES) this.#watches[name].change(undefined);
+    this.#store.set({ keyProblem: message });
+  }
+
+  #pushOpened(): void {
+    this.#setPush(true);
+    for (const name of PANEL_NAMES) {
+      // What was not answered yet may be wrong: it is asked first.
+      if (this.#store.view[name].answer !== undefined) this.#subscribe(name);
+    }
+  }
+
+  #subscribe(name: PanelName): void {
+    const { question, isPushed } = this.#watches[name];
+    if (question === undefined || isPushed || !this.#store.view.link.isPush) return;
+    this.#push.send('subscribe', question);
+  }
+
+  #pushClosed(isRefused: boolean): void {
+    this.#setPush(false);
+    for (const name of PANEL_NAMES) this.#watches[name].setPushed(false);
+    if (this.#store.view.link.state === 'offline') this.#push.pause();
+    if (isRefused) this.#watches.auction.kick();
+  }
+
+  #setPush(isPush: boolean): void {
+    this.#store.set({ link: { ...this.#store.view.link, isPush } });
+  }
+
+  #unsubscribe(name: PanelName): void {
+    const { question } = this.#watches[name];
+    if (question !== undefined) this.#push.send('unsubscribe', question);
+    this.#pending.delete(name);
+  }
+
+  #received({ channel, data }: PushMessage): void {
+    if (channel === 'subscriptionResponse') {
+      const { method, subscription } = data as { method: string; subscription: Question };
+      const name = this.#findPanel(subscription);
+      if (name !== undefined) this.#watches[name].setPushed(method === 'subscribe');
+      return;
+    }
+    const pushed = readPush(channel, data);
+    if (pushed === undefined) return;
+    const name = this.#findPanel(pushed.question);
+    if (name === undefined) return;
+    this.#pending.set(name, pushed.answer);
+    const delayMs = Math.max(SHOW_MS, this.#store.drawMs * REST_PER_DRAW);
+    this.#showTimer ??= setTimeout(() => this.#showPending(), delayMs);
+  }
+
+  #showPending(): void {
+    this.#showTimer = undefined;
+    for (const [name, answer] of this.#pending) this.#show(name, answer);
+    this.#pending.clear();
+  }
+
+  #findPanel(question: Question): PanelName | undefined {
+    const wanted = nameOf(question);
+    return PANEL_NAMES.find((name) => {
+      const watched = this.#watches[name].question;
+      return watched !== undefined && nameOf(watched) === wanted;
+    });
+  }
+
+  #checkHealthNow(): void {
+    if (this.#isCheckingHealth || this.#store.view.link.state !== 'live') return;
+    clearTimeout(this.#healthTimer);
+    void this.#checkHealth();
+  }
+
+  async #checkHealth(): Promise<void> {
+    const { link } = this.#store.view;
+    this.#isCheckingHealth = true;
+    try {
+      const health = await askHealth();
+      const isLive = health.status === 'ok';
+      this.#healthFailures = 0;
+      this.#store.set({
+        freshness: { ...health, heardMs: performance.now() },
+        link: {
+          ...this.#store.view.link,
+          state: isLive ? 'live' : 'stopped',
+          message: isLive ? '' : health.message,
+        },
+      });
+      if (link.state === 'offline') this.#reconnect();
+      else this.#extendLine(health.time);
+    } catch (error) {
+      this.#healthFailures++;
+      const { message } = error as Refusal;
+      this.#store.set({ link: { ...this.#store.view.link, state: 'offline', message } });
+      if (this.#healthFailures === 1) this.#push.pause();
+    }
+    this.#isCheckingHealth = false;
+    const delayMs = Math.min(HEALTH_MS_MAX, HEALTH_MS * 2 ** Math.min(this.#healthFailures, 5));
+    this.#healthTimer = setTimeout(() => void this.#checkHealth(), delayMs);
+  }
+
+  #reconnect(): void {
+    this.#push.kick();
+    for (const name of PANEL_NAMES) this.#watches[name].kick();
+  }
+
+  #extendLine(timeMs: number): void {
+    const { history, link } = this.#store.view;
+    const last = history.points.at(-1);
+    if (!link.isPush || link.state !== 'live' || last === undefined) return;
+    if (timeMs - last.time * 1000 > FLAT_LINE_MS) this.#addPoint(timeMs);
+  }
+}
+
+function blankPanels() {
+  return { account: EMPTY_PANEL, stakes: EMPTY_PANEL, auction: EMPTY_PANEL };
+}
+
+/** One name for one question, however it is written. */
+function nameOf({ type, user = '', dex = '' }: Question): string {
+  return `${type} ${user.toLowerCase()} ${dex}`;
+}
+
+interface Pushed extends Question {
+  readonly height: number;
+  readonly time: number;
+  readonly [field: string]: unknown;
+}
+
+/** The field of a push that holds the answer has the name of its channel. */
+function readPush(type: string, data: unknown) {
+  if (typeof data !== 'object' || data === null || !(type in data)) return undefined;
+  const { user, dex, height, time, [type]: value } = data as Pushed;
+  return {
+    question: { type, user: user ?? '', dex: dex ?? '' },
+    answer: { value, height, time },
+  };
+}

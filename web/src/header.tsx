@@ -1,0 +1,189 @@
+/** What is always visible: whose account, which dex, and how fresh everything is. */
+
+import { useEffect, useState } from 'preact/hooks';
+import { formatAge, formatTime, shortenAddress } from './text.ts';
+import type { LinkState, View } from './view.ts';
+
+export interface Actions {
+  useKey(key: string): void;
+  forgetKey(): void;
+  select(user: string, dex: string): void;
+}
+
+export function Header({ view, actions }: { view: View; actions: Actions }) {
+  const isConnected = view.key !== '';
+  return (
+    <header class="top">
+      <h1 class="brand">perpinfo</h1>
+      <FreshnessLine view={view} />
+      {isConnected && (
+        <button type="button" class="quiet forget" onClick={actions.forgetKey}>
+          Forget key
+        </button>
+      )}
+      {isConnected && view.keyProblem === '' && <Chooser view={view} actions={actions} />}
+    </header>
+  );
+}
+
+const LINK_WORDS: Readonly<Record<LinkState, string>> = {
+  connecting: 'connecting',
+  live: 'live',
+  stopped: 'data stopped',
+  offline: 'not connected',
+};
+/** A shape for each state, so that none is told by its colour alone. */
+const LINK_SHAPES: Readonly<Record<LinkState, string>> = {
+  connecting: '\u25CC',
+  live: '\u25CF',
+  stopped: '\u25A0',
+  offline: '\u2715',
+};
+
+export function ageMs({ freshness }: View): number {
+  if (freshness === undefined) return 0;
+  return freshness.lagMs + performance.now() - freshness.heardMs;
+}
+
+function FreshnessLine({ view }: { view: View }) {
+  const { link, freshness, key } = view;
+  const how = link.state !== 'live' || key === '' ? '' : link.isPush ? ', pushed' : ', polled';
+  return (
+    <dl class="freshness">
+      <div class={`link link-${link.state}`}>
+        <dt class="hidden">Connection</dt>
+        <dd>
+          <span aria-hidden="true">{LINK_SHAPES[link.state]} </span>
+          <span role="status" data-field="connection">
+            {LINK_WORDS[link.state]}
+            {how}
+          </span>
+        </dd>
+      </div>
+      <div>
+        <dt>Height</dt>
+        <dd class="figure" data-field="height">
+          {freshness === undefined ? '\u2013' : freshness.height.toLocaleString('en')}
+        </dd>
+      </div>
+      <div>
+        <dt>Age</dt>
+        <dd
+          class="figure age"
+          data-field="age"
+          title={freshness && `ledger time ${formatTime(freshness.time)}`}
+        >
+          {freshness === undefined ? '\u2013' : formatAge(ageMs(view))}
+        </dd>
+      </div>
+    </dl>
+  );
+}
+
+function Chooser({ view, actions }: { view: View; actions: Actions }) {
+  return (
+    <div class="chooser">
+      <AddressForm view={view} actions={actions} />
+      <DexPicker view={view} actions={actions} />
+    </div>
+  );
+}
+
+function AddressForm({ view, actions }: { view: View; actions: Actions }) {
+  const { user, dex, recent, examples } = view;
+  const [draft, setDraft] = useState(user);
+  useEffect(() => setDraft(user), [user]);
+  const submit = (event: Event) => {
+    event.preventDefault();
+    actions.select(draft.trim(), dex);
+  };
+  const suggestions = [...new Set([...examples, ...recent])];
+  return (
+    <form class="address" onSubmit={submit}>
+      <label for="user">Address</label>
+      <input
+        id="user"
+        list="addresses"
+        placeholder="0x…"
+        autocomplete="off"
+        spellcheck={false}
+        value={draft}
+        onInput={(event) => setDraft(event.currentTarget.value)}
+      />
+      <datalist id="addresses">
+        {suggestions.map((address) => (
+          <option key={address} value={address} />
+        ))}
+      </datalist>
+      <button type="submit" class="primary">
+        Show
+      </button>
+      <AddressChips label="Examples" addresses={examples} {...{ view, actions }} />
+      <AddressChips
+        label="Recent"
+        addresses={recent.filter((address) => !examples.includes(address)).slice(0, 4)}
+        {...{ view, actions }}
+      />
+    </form>
+  );
+}
+
+interface ChipsProps {
+  readonly label: string;
+  readonly addresses: readonly string[];
+  readonly view: View;
+  readonly actions: Actions;
+}
+
+function AddressChips({ label, addresses, view, actions }: ChipsProps) {
+  if (addresses.length === 0) return null;
+  return (
+    <ul class="chips" aria-label={label}>
+      {addresses.map((address) => (
+        <li key={address}>
+          <button
+            type="button"
+            class="chip"
+            title={address}
+            aria-pressed={address === view.user}
+            onClick={() => actions.select(address, view.dex)}
+          >
+            {shortenAddress(address)}
+          </button>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function DexPicker({ view, actions }: { view: View; actions: Actions }) {
+  const { dexes, dex, positionCounts, user } = view;
+  return (
+    <fieldset class="dexes">
+      <legend>Dex</legend>
+      {dexes.map(({ name, fullName }) => {
+        const count = positionCounts[name] ?? 0;
+        return (
+          <label key={name} title={fullName} class={count > 0 ? 'has-positions' : ''}>
+            <input
+              type="radio"
+              name="dex"
+              value={name}
+              checked={name === dex}
+              onChange={() => actions.select(user, name)}
+            />
+            <span>
+              {name === '' ? 'first' : name}
+              {count > 0 && (
+                <span class="count">
+                  <span aria-hidden="true"> ● {count}</span>
+                  <span class="hidden">, {count} positions</span>
+                </span>
+              )}
+            </span>
+          </label>
+        );
+      })}
+    </fieldset>
+  );
+}

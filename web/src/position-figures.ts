@@ -1,0 +1,121 @@
+/** What is derived from a position, exactly: its mark, its distance to liquidation; and sorting. */
+
+import type { Position } from './answers.ts';
+import {
+  absolute,
+  compare,
+  type Decimal,
+  divideRounded,
+  formatDecimal,
+  formatPercent,
+  parseDecimal,
+  subtract,
+  toShare,
+  ZERO,
+} from './decimal.ts';
+import { group } from './text.ts';
+
+/** No price has more decimals, so that this quotient is exact. */
+const PRICE_DECIMALS = 6;
+/** The bar of a distance is full from here on. */
+const FAR: Decimal = { units: 5n, scale: 1 };
+/** Nobody needs to know exactly how much further away than this a price is. */
+const VERY_FAR: Decimal = { units: 10n, scale: 0 };
+
+export const isLong = ({ szi }: Position): boolean => !szi.startsWith('-');
+
+function markOf({ positionValue, szi }: Position): Decimal {
+  return (
+    divideRounded(parseDecimal(positionValue), absolute(parseDecimal(szi)), PRICE_DECIMALS) ?? ZERO
+  );
+}
+
+export interface Distance {
+  /** "12.3 %", or "> 999 %". */
+  readonly text: string;
+  /** Of a full bar, for drawing. */
+  readonly share: number;
+  readonly tone: 'gain' | 'warn' | 'loss';
+}
+
+/** How far the mark is from the liquidation price, as a part of the mark; below 0 it is past it. */
+function distanceOf(position: Position, mark = markOf(position)): Decimal | undefined {
+  if (position.liquidationPx === null) return undefined;
+  const liquidation = parseDecimal(position.liquidationPx);
+  const gap = isLong(position) ? subtract(mark, liquidation) : subtract(liquidation, mark);
+  return divideRounded(gap, mark, 8);
+}
+
+export interface Derived {
+  readonly mark: string;
+  /** Undefined where no price liquidates the position. */
+  readonly distance: Distance | undefined;
+}
+
+export function derive(position: Position): Derived {
+  const mark = markOf(position);
+  const ratio = distanceOf(position, mark);
+  return { mark: formatDecimal(mark), distance: ratio && judgeDistance(ratio) };
+}
+
+function judgeDistance(ratio: Decimal): Distance {
+  const share = toShare(ratio, FAR);
+  const tone = share >= 0.3 ? 'gain' : share >= 0.1 ? 'warn' : 'loss';
+  const isVeryFar = compare(ratio, VERY_FAR) >= 0;
+  return { text: isVeryFar ? '> 999 %' : `${group(formatPercent(ratio, 1))} %`, share, tone };
+}
+
+export type ColumnName =
+  | 'coin'
+  | 'side'
+  | 'size'
+  | 'value'
+  | 'entry'
+  | 'mark'
+  | 'pnl'
+  | 'leverage'
+  | 'margin'
+  | 'funding'
+  | 'liquidation';
+
+export interface Sort {
+  readonly column: ColumnName;
+  readonly isDescending: boolean;
+}
+
+type SortKey = string | Decimal | undefined;
+
+const SORT_KEYS: Readonly<Record<ColumnName, (position: Position) => SortKey>> = {
+  coin: ({ coin }) => coin,
+  side: (position) => (isLong(position) ? 'long' : 'short'),
+  size: ({ szi }) => absolute(parseDecimal(szi)),
+  value: ({ positionValue }) => parseDecimal(positionValue),
+  entry: ({ entryPx }) => parseDecimal(entryPx),
+  mark: markOf,
+  pnl: ({ unrealizedPnl }) => parseDecimal(unrealizedPnl),
+  leverage: ({ leverage }) => parseDecimal(String(leverage.value)),
+  margin: ({ marginUsed }) => parseDecimal(marginUsed),
+  funding: ({ cumFunding }) => parseDecimal(cumFunding.sinceOpen),
+  liquidation: (position) => distanceOf(position),
+};
+
+function compareKeys(a: SortKey, b: SortKey): number {
+  if (typeof a === 'string' || typeof b === 'string')
+    return String(a) < String(b) ? -1 : a === b ? 0 : 1;
+  return compare(a ?? ZERO, b ?? ZERO);
+}
+
+/** The coins in the order of a column; equals keep the endpoint's order, what has no figure is last. */
+export function sortCoins(positions: readonly Position[], sort: Sort | undefined): string[] {
+  if (sort === undefined) return positions.map(({ coin }) => coin);
+  const keyOf = SORT_KEYS[sort.column];
+  const rows = positions.map((position) => ({ coin: position.coin, key: keyOf(position) }));
+  const direction = sort.isDescending ? -1 : 1;
+  rows.sort((a, b) => {
+    if (a.key === undefined || b.key === undefined) {
+      return Number(a.key === undefined) - Number(b.key === undefined);
+    }
+    return direction * compareKeys(a.key, b.key);
+  });
+  return rows.map(({ coin }) => coin);
+}

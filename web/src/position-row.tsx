@@ -1,0 +1,97 @@
+/**
+ * A row of the table of positions. There may be hundreds, several times a second: cells are plain
+ * elements, made by functions and not by components, and a row that has not changed is not drawn.
+ */
+
+import { useMemo } from 'preact/hooks';
+import type { Position } from './answers.ts';
+import { formatPercent, parseDecimal } from './decimal.ts';
+import { toneOf } from './figure.tsx';
+import { type Derived, derive, isLong } from './position-figures.ts';
+import { decimalsOf, group, groupRounded, withSign } from './text.ts';
+
+export function PositionRow({ position }: { position: Position }) {
+  return useMemo(() => drawRow(position), [JSON.stringify(position)]);
+}
+
+function drawRow(position: Position) {
+  const { coin, szi, leverage, maxLeverage, cumFunding } = position;
+  const isUp = isLong(position);
+  const derived = derive(position);
+  const { allTime, sinceOpen, sinceChange } = cumFunding;
+  const funding = `${sinceOpen} since open, ${sinceChange} since change, ${allTime} of all time`;
+  return (
+    <tr data-coin={coin}>
+      <th scope="row">{coin}</th>
+      <td class={isUp ? 'gain' : 'loss'} data-field="side">
+        {isUp ? '▲ long' : '▼ short'}
+      </td>
+      {drawCell('szi', szi, group(szi))}
+      {drawUsd('positionValue', position.positionValue)}
+      {drawCell('entryPx', position.entryPx, group(position.entryPx))}
+      {drawCell('mark', derived.mark, group(derived.mark))}
+      {drawProfit(position)}
+      <td title={`at most ${maxLeverage}×`}>
+        <span data-field="leverage">{leverage.value}×</span>{' '}
+        <span class="muted" data-field="mode">
+          {leverage.type}
+        </span>
+      </td>
+      {drawUsd('marginUsed', position.marginUsed)}
+      <td class="number" title={funding} data-field="sinceOpen" data-complete={sinceOpen}>
+        {groupRounded(sinceOpen, 2)}
+      </td>
+      {drawLiquidation(position, derived)}
+    </tr>
+  );
+}
+
+function drawCell(field: string, complete: string, shown: string) {
+  return (
+    <td class="number" title={complete} data-field={field}>
+      {shown}
+    </td>
+  );
+}
+
+const drawUsd = (field: string, text: string) => drawCell(field, text, groupRounded(text, 2));
+
+function drawProfit({ unrealizedPnl, returnOnEquity }: Position) {
+  const percent = formatPercent(parseDecimal(returnOnEquity));
+  return (
+    <td class="number">
+      <span class={toneOf(unrealizedPnl)} title={unrealizedPnl} data-field="unrealizedPnl">
+        {withSign(unrealizedPnl, groupRounded(unrealizedPnl, 2))}
+      </span>{' '}
+      <span class="roe muted" title={returnOnEquity} data-field="returnOnEquity">
+        {`${withSign(returnOnEquity, group(percent))} %`}
+      </span>
+    </td>
+  );
+}
+
+function drawLiquidation({ liquidationPx, entryPx }: Position, { mark, distance }: Derived) {
+  if (liquidationPx === null || distance === undefined) {
+    return (
+      <td class="number muted" title="no price liquidates this position" data-field="liquidationPx">
+        none
+      </td>
+    );
+  }
+  const { text, share, tone } = distance;
+  const decimals = Math.max(decimalsOf(entryPx), decimalsOf(mark));
+  const isNear = tone === 'loss';
+  return (
+    <td class="number">
+      <span title={liquidationPx} data-field="liquidationPx">
+        {groupRounded(liquidationPx, decimals)}
+      </span>
+      <span class="bar distance" aria-hidden="true">
+        <span class={`bar-fill ${tone}`} style={{ width: `${(share * 100).toFixed(1)}%` }} />
+      </span>
+      <span class={`distance-text ${isNear ? 'loss' : 'muted'}`} data-field="distance">
+        {isNear ? `! ${text}` : text}
+      </span>
+    </td>
+  );
+}

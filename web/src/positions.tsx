@@ -1,0 +1,164 @@
+/** The positions: sortable, with sums; rows keep their place while figures move. */
+
+import { useMemo, useState } from 'preact/hooks';
+import type { Position } from './answers.ts';
+import { formatDecimal, sum } from './decimal.ts';
+import { Figure, SignedFigure } from './figure.tsx';
+import { Frame } from './panel.tsx';
+import { type ColumnName, type Sort, sortCoins } from './position-figures.ts';
+import { PositionRow } from './position-row.tsx';
+import type { View } from './view.ts';
+
+interface Column {
+  readonly name: ColumnName;
+  readonly label: string;
+  readonly hint?: string;
+  readonly isText?: boolean;
+}
+
+const COLUMNS: readonly Column[] = [
+  { name: 'coin', label: 'Coin', isText: true },
+  { name: 'side', label: 'Side', isText: true },
+  { name: 'size', label: 'Size' },
+  { name: 'value', label: 'Value' },
+  { name: 'entry', label: 'Entry' },
+  { name: 'mark', label: 'Mark' },
+  { name: 'pnl', label: 'PnL (ROE)', hint: 'unrealized, with the return on equity' },
+  { name: 'leverage', label: 'Leverage', isText: true },
+  { name: 'margin', label: 'Margin' },
+  { name: 'funding', label: 'Funding paid', hint: 'since the position was opened; + was paid' },
+  { name: 'liquidation', label: 'Liquidation', hint: 'price, and how far the mark is from it' },
+];
+
+export function PositionsPanel({ view }: { view: View }) {
+  const { answer } = view.account;
+  const positions = useMemo(
+    () => answer?.value.assetPositions.map(({ position }) => position),
+    [answer],
+  );
+  const count = positions?.length ?? 0;
+  // The page is drawn every second, and more often; the table only when there is a new answer.
+  const table = useMemo(
+    () => positions && <PositionsTable key={`${view.user} ${view.dex}`} positions={positions} />,
+    [positions],
+  );
+  const extra = positions && <span class="tag">{count}</span>;
+  return (
+    <Frame
+      name="positions"
+      title="Positions"
+      view={view}
+      panel={view.account}
+      extra={extra}
+      tellsProblem={false}
+    >
+      {positions === undefined ? null : count === 0 ? (
+        <p class="empty">
+          No positions here. An address that the ledger has never seen looks the same.
+        </p>
+      ) : (
+        table
+      )}
+    </Frame>
+  );
+}
+
+/** A first click sorts downwards, except text; then upwards; then it is the endpoint's order again. */
+function nextSort(sort: Sort | undefined, { name, isText = false }: Column): Sort | undefined {
+  if (sort?.column !== name) return { column: name, isDescending: !isText };
+  return sort.isDescending === isText ? undefined : { column: name, isDescending: isText };
+}
+
+function PositionsTable({ positions }: { positions: readonly Position[] }) {
+  const [sort, setSort] = useState<Sort>();
+  const coins = positions.map(({ coin }) => coin).join(' ');
+  // The order is that of the moment of sorting: rows that change places cannot be read.
+  const order = useMemo(() => sortCoins(positions, sort), [coins, sort]);
+  const isOvertaken = sort !== undefined && sortCoins(positions, sort).join() !== order.join();
+  const byCoin = new Map(positions.map((position) => [position.coin, position]));
+  return (
+    <>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard. */}
+      <section class="scroll" tabIndex={0} aria-label="Table of positions">
+        <table class="positions">
+          <thead>
+            <tr>
+              {COLUMNS.map((column) => (
+                <Heading key={column.name} {...{ column, sort, setSort }} />
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {order.map((coin) => {
+              const position = byCoin.get(coin);
+              return position && <PositionRow key={coin} position={position} />;
+            })}
+          </tbody>
+          <Sums positions={positions} />
+        </table>
+      </section>
+      <p class="after-table muted small">
+        {isOvertaken && sort && (
+          <>
+            Figures have moved since it was sorted.{' '}
+            <button type="button" class="link-button" onClick={() => setSort({ ...sort })}>
+              Sort again
+            </button>
+          </>
+        )}
+      </p>
+    </>
+  );
+}
+
+interface HeadingProps {
+  readonly column: Column;
+  readonly sort: Sort | undefined;
+  setSort(sort: Sort | undefined): void;
+}
+
+function Heading({ column, sort, setSort }: HeadingProps) {
+  const { name, label, hint, isText } = column;
+  const isSorted = sort?.column === name;
+  const direction = isSorted && (sort.isDescending ? 'descending' : 'ascending');
+  return (
+    <th scope="col" class={isText ? '' : 'number'} aria-sort={direction || 'none'}>
+      <button type="button" title={hint} onClick={() => setSort(nextSort(sort, column))}>
+        {isText && label}
+        <span aria-hidden="true" class="sort-mark">
+          {isSorted ? (sort.isDescending ? '▼' : '▲') : ''}
+        </span>
+        {!isText && label}
+      </button>
+    </th>
+  );
+}
+
+function Sums({ positions }: { positions: readonly Position[] }) {
+  const total = (pick: (position: Position) => string) => formatDecimal(sum(positions.map(pick)));
+  return (
+    <tfoot>
+      <tr>
+        <th scope="row" colSpan={3}>
+          Sum
+        </th>
+        <td class="number">
+          <Figure text={total((p) => p.positionValue)} field="sumValue" decimals={2} />
+        </td>
+        <td colSpan={2} />
+        <td class="number">
+          <SignedFigure text={total((p) => p.unrealizedPnl)} field="sumPnl" decimals={2} />{' '}
+          <span class="roe" />
+        </td>
+        <td />
+        <td class="number">
+          <Figure text={total((p) => p.marginUsed)} field="sumMargin" decimals={2} />
+        </td>
+        <td class="number">
+          <Figure text={total((p) => p.cumFunding.sinceOpen)} field="sumFunding" decimals={2} />
+        </td>
+        <td />
+      </tr>
+    </tfoot>
+  );
+}

@@ -1,0 +1,103 @@
+/** The service's WebSocket: answers that come when they change. Reconnects, ever more slowly. */
+
+import type { Question } from './answers.ts';
+
+const RETRY_MS_MIN = 2_000;
+const RETRY_MS_MAX = 60_000;
+const PING_MS = 15_000;
+/** Revoked, or otherwise not welcome: the questions will say why. */
+const POLICY_VIOLATION = 1008;
+
+export interface PushMessage {
+  readonly channel: string;
+  readonly data?: unknown;
+}
+
+export interface PushEvents {
+  opened(): void;
+  received(message: PushMessage): void;
+  closed(isRefused: boolean): void;
+}
+
+export class Push {
+  readonly #events: PushEvents;
+  #key = '';
+  #socket: WebSocket | undefined;
+  #retryMs = RETRY_MS_MIN;
+  #retry: ReturnType<typeof setTimeout> | undefined;
+  #ping: ReturnType<typeof setInterval> | undefined;
+  #isHeard = false;
+
+  constructor(events: PushEvents) {
+    this.#events = events;
+  }
+
+  /** Connects with a key; with none it only disconnects. */
+  connect(key: string): void {
+    this.#key = key;
+    this.#retryMs = RETRY_MS_MIN;
+    this.#drop();
+    if (key !== '') this.#open();
+  }
+
+  /** Does not try while there is nobody to connect to. */
+  pause(): void {
+    clearTimeout(this.#retry);
+  }
+
+  /** Tries at once where it waits for the next try. */
+  kick(): void {
+    if (this.#key !== '' && this.#socket === undefined) this.connect(this.#key);
+  }
+
+  send(method: 'subscribe' | 'unsubscribe', subscription: Question): void {
+    this.#send({ method, subscription });
+  }
+
+  #send(message: object): void {
+    if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify(message));
+  }
+
+  #open(): void {
+    const scheme = location.protocol === 'https:' ? 'wss' : 'ws';
+    const socket = new WebSocket(
+      `${scheme}://${location.host}/${encodeURIComponent(this.#key)}/ws`,
+    );
+    this.#socket = socket;
+    socket.onopen = () => {
+      this.#retryMs = RETRY_MS_MIN;
+      this.#isHeard = true;
+      this.#ping = setInterval(() => this.#checkAlive(), PING_MS);
+      this.#events.opened();
+    };
+    socket.onmessage = ({ data }) => {
+      this.#isHeard = true;
+      this.#events.received(JSON.parse(String(data)) as PushMessage);
+    };
+    socket.onclose = ({ code }) => {
+      if (socket === this.#socket) this.#lose(code === POLICY_VIOLATION);
+    };
+  }
+
+  #lose(isRefused: boolean): void {
+    this.#drop();
+    this.#retry = setTimeout(() => this.#open(), this.#retryMs);
+    this.#retryMs = Math.min(RETRY_MS_MAX, this.#retryMs * 2);
+    this.#events.closed(isRefused);
+  }
+
+  /** A connection that does not even answer a ping is gone, whatever the browser thinks of it. */
+  #checkAlive(): void {
+    if (this.#isHeard) this.#send({ method: 'ping' });
+    else this.#lose(false);
+    this.#isHeard = false;
+  }
+
+  #drop(): void {
+    clearTimeout(this.#retry);
+    clearInterval(this.#ping);
+    const socket = this.#socket;
+    this.#socket = undefined;
+    socket?.close();
+  }
+}

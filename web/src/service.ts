@@ -1,0 +1,73 @@
+/** Asks the service over HTTP. What goes wrong comes back as a `Refusal`, in the service's words. */
+
+import type { Answer, Health, Question } from './answers.ts';
+
+const TIMEOUT_MS = 8_000;
+
+/** Why there was no answer: refused by the service, or it could not be reached (status 0). */
+export class Refusal extends Error {
+  readonly status: number;
+  readonly code: string;
+  readonly retryAfterMs: number;
+
+  constructor(message: string, status = 0, code = 'unreachable', retryAfterMs = 0) {
+    super(message);
+    this.name = 'Refusal';
+    this.status = status;
+    this.code = code;
+    this.retryAfterMs = retryAfterMs;
+  }
+}
+
+async function fetchText(path: string, options: RequestInit): Promise<[Response, string]> {
+  try {
+    const response = await fetch(path, { ...options, signal: AbortSignal.timeout(TIMEOUT_MS) });
+    return [response, await response.text()];
+  } catch (error) {
+    const isSlow = error instanceof DOMException && error.name === 'TimeoutError';
+    const reason = isSlow ? `did not answer within ${TIMEOUT_MS / 1000} s` : 'cannot be reached';
+    throw new Refusal(`the service ${reason}`);
+  }
+}
+
+function parseRefusal(response: Response, text: string): Refusal {
+  const retryAfterMs = Number(response.headers.get('Retry-After') ?? 0) * 1000;
+  try {
+    const { error, message } = JSON.parse(text) as { error: string; message: string };
+    return new Refusal(message, response.status, error, retryAfterMs);
+  } catch {
+    const message = `the service answered ${response.status} ${response.statusText}`;
+    return new Refusal(message, response.status, 'unknown', retryAfterMs);
+  }
+}
+
+/** What a question looks like on its way; the key goes nowhere else. */
+export function infoPath(key: string): string {
+  return `/${encodeURIComponent(key)}/info`;
+}
+
+export async function ask(key: string, question: Question): Promise<Answer> {
+  const [response, text] = await fetchText(infoPath(key), {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify(question),
+  });
+  if (!response.ok) throw parseRefusal(response, text);
+  return {
+    value: JSON.parse(text),
+    height: Number(response.headers.get('Ledger-Height')),
+    time: Number(response.headers.get('Ledger-Time')),
+  };
+}
+
+/** The health says in its body what is wrong, also with a status that is not 200. */
+export async function askHealth(): Promise<Health> {
+  const [response, text] = await fetchText('/health', { cache: 'no-store' });
+  try {
+    const health = JSON.parse(text) as Health;
+    if (typeof health.height === 'number') return health;
+  } catch {
+    // Not the service's own words: something in between answered.
+  }
+  throw parseRefusal(response, text);
+}

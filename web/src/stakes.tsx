@@ -1,0 +1,111 @@
+/** The user's delegations: how much, what part of all, and when each is unlocked. */
+
+import type { Delegation } from './answers.ts';
+import {
+  type Decimal,
+  divideRounded,
+  formatDecimal,
+  formatPercent,
+  parseDecimal,
+  sum,
+  toShare,
+  ZERO,
+} from './decimal.ts';
+import { Bar, Figure } from './figure.tsx';
+import { Frame } from './panel.tsx';
+import { formatDuration, formatTime, shortenAddress } from './text.ts';
+import { ledgerNow, type View } from './view.ts';
+
+export function StakesPanel({ view }: { view: View }) {
+  const { stakes } = view;
+  const delegations = stakes.answer?.value;
+  const extra = delegations && <span class="tag">{delegations.length}</span>;
+  return (
+    <Frame name="stakes" title="Stakes" view={view} panel={stakes} extra={extra}>
+      {delegations === undefined ? null : delegations.length === 0 ? (
+        <p class="empty">Nothing is delegated by this address.</p>
+      ) : (
+        <StakesTable delegations={delegations} now={ledgerNow(view)} />
+      )}
+    </Frame>
+  );
+}
+
+function StakesTable({ delegations, now }: { delegations: readonly Delegation[]; now: number }) {
+  const total = sum(delegations.map(({ amount }) => amount));
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard.
+    <section class="scroll" tabIndex={0} aria-label="Table of stakes">
+      <table class="stakes">
+        <thead>
+          <tr>
+            <th scope="col">Validator</th>
+            <th scope="col" class="number">
+              Amount
+            </th>
+            <th scope="col" class="number">
+              Share
+            </th>
+            <th scope="col">Unlock</th>
+          </tr>
+        </thead>
+        <tbody>
+          {delegations.map((delegation) => (
+            <StakeRow key={delegation.validator} {...{ delegation, total, now }} />
+          ))}
+        </tbody>
+        <tfoot>
+          <tr>
+            <th scope="row">Sum</th>
+            <td class="number">
+              <Figure text={formatDecimal(total)} field="sumAmount" />
+            </td>
+            <td colSpan={2} />
+          </tr>
+        </tfoot>
+      </table>
+    </section>
+  );
+}
+
+interface StakeRowProps {
+  readonly delegation: Delegation;
+  readonly total: Decimal;
+  readonly now: number;
+}
+
+function StakeRow({ delegation, total, now }: StakeRowProps) {
+  const { validator, amount, lockedUntilTimestamp } = delegation;
+  const part = parseDecimal(amount);
+  const percent = formatPercent(divideRounded(part, total, 8) ?? ZERO);
+  const leftMs = lockedUntilTimestamp - now;
+  return (
+    <tr data-validator={validator}>
+      <th scope="row" class="address-text" title={validator}>
+        {shortenAddress(validator)}
+      </th>
+      <td class="number">
+        <Figure text={amount} field="amount" />
+      </td>
+      <td class="number">
+        <span class="share">
+          <Bar share={toShare(part, total)} tone="accent" label={`${percent} %`} />
+          <span class="figure" data-field="share">
+            {percent} %
+          </span>
+        </span>
+      </td>
+      <td
+        data-field="unlock"
+        data-time={lockedUntilTimestamp}
+        title={formatTime(lockedUntilTimestamp)}
+      >
+        {leftMs <= 0 ? (
+          <span class="gain">✓ unlocked</span>
+        ) : (
+          <span class="figure">in {formatDuration(leftMs)}</span>
+        )}
+      </td>
+    </tr>
+  );
+}

@@ -1,0 +1,61 @@
+/** What the browser keeps between visits: the key, and the addresses that were looked at. */
+
+const KEY = 'perpinfo.key';
+const RECENT = 'perpinfo.recent';
+const EXAMPLES = 'perpinfo.examples';
+const RECENT_MAX = 8;
+
+/** Storage may be switched off; the page then works for one visit. */
+function read(name: string): string {
+  try {
+    return localStorage.getItem(name) ?? '';
+  } catch {
+    return '';
+  }
+}
+
+function write(name: string, text: string): void {
+  try {
+    if (text === '') localStorage.removeItem(name);
+    else localStorage.setItem(name, text);
+  } catch {
+    // The visit goes on without it.
+  }
+}
+
+function readList(name: string): string[] {
+  return read(name).split(',').filter(Boolean);
+}
+
+export const loadKey = (): string => read(KEY);
+export const saveKey = (key: string): void => write(KEY, key);
+export const loadRecent = (): string[] => readList(RECENT);
+export const loadExamples = (): string[] => readList(EXAMPLES);
+
+/** The newest first, each once. */
+export function saveRecent(user: string): string[] {
+  const others = loadRecent().filter((other) => other !== user);
+  const recent = [user, ...others].slice(0, RECENT_MAX);
+  write(RECENT, recent.join(','));
+  return recent;
+}
+
+export interface Handed {
+  readonly key: string;
+  readonly examples: readonly string[];
+}
+
+/**
+ * Takes key and example users out of the fragment, which no request carries, and the fragment out of
+ * the address bar and the history. Undefined where there was no key in it.
+ */
+export function takeFragment(): Handed | undefined {
+  const given = new URLSearchParams(location.hash.slice(1));
+  const key = given.get('key');
+  if (location.hash !== '') history.replaceState(null, '', location.pathname + location.search);
+  if (!key) return undefined;
+  const examples = (given.get('users') ?? '').split(',').filter(Boolean);
+  write(KEY, key);
+  write(EXAMPLES, examples.join(','));
+  return { key, examples };
+}

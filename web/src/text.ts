@@ -1,0 +1,70 @@
+/** How figures, times and addresses are written on the page. */
+
+import { formatFixed, parseDecimal, roundTo } from './decimal.ts';
+
+/** A minus that is as wide as a plus. */
+const MINUS = '\u2212';
+
+/** Decimal text with the whole part in groups of three. */
+export function group(text: string): string {
+  const [whole, fraction] = text.replace('-', '').split('.');
+  const grouped = whole.replace(/\B(?=(\d{3})+$)/g, ',');
+  const sign = text.startsWith('-') ? MINUS : '';
+  return sign + grouped + (fraction === undefined ? '' : `.${fraction}`);
+}
+
+/** Rounded to a number of decimals and grouped; the complete text belongs beside it. */
+export function groupRounded(text: string, decimals: number): string {
+  const rounded = formatFixed(roundTo(parseDecimal(text), decimals));
+  // What rounds to zero has no sign left to show.
+  return group(/[1-9]/.test(rounded) ? rounded : rounded.replace('-', ''));
+}
+
+/** A gain has its sign as well; what is nothing has none. */
+export function withSign(text: string, shown: string): string {
+  return text.startsWith('-') || !/[1-9]/.test(text) ? shown : `+${shown}`;
+}
+
+export function decimalsOf(text: string): number {
+  return text.split('.')[1]?.length ?? 0;
+}
+
+export function shortenAddress(address: string): string {
+  return address.length <= 16 ? address : `${address.slice(0, 8)}\u2026${address.slice(-6)}`;
+}
+
+const UNITS: readonly (readonly [string, number])[] = [
+  ['d', 86_400],
+  ['h', 3_600],
+  ['min', 60],
+  ['s', 1],
+];
+
+/** The two largest units: "1 d 3 h", "4 min 05 s", "12 s". */
+export function formatDuration(ms: number): string {
+  let seconds = Math.max(0, Math.floor(ms / 1000));
+  const parts: string[] = [];
+  for (const [unit, size] of UNITS) {
+    const count = Math.floor(seconds / size);
+    seconds -= count * size;
+    if (count === 0 && parts.length === 0 && unit !== 's') continue;
+    parts.push(
+      parts.length === 0 ? `${count} ${unit}` : `${String(count).padStart(2, '0')} ${unit}`,
+    );
+    if (parts.length === 2) break;
+  }
+  return parts.join(' ');
+}
+
+/** An age: tenths of a second while it is young. */
+export function formatAge(ms: number): string {
+  return ms < 10_000 ? `${(Math.max(0, ms) / 1000).toFixed(1)} s` : formatDuration(ms);
+}
+
+export function formatTime(ms: number): string {
+  return new Date(ms).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
+}
+
+export function formatClock(ms: number): string {
+  return new Date(ms).toLocaleTimeString(undefined, { hour12: false });
+}

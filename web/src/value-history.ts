@@ -1,0 +1,52 @@
+/** The account value since the page was opened, in a bounded number of points. */
+
+export interface Point {
+  /** Seconds of ledger time, whole and ascending. */
+  readonly time: number;
+  readonly value: number;
+}
+
+const POINTS_MAX = 600;
+const HISTORIES_MAX = 8;
+
+export class ValueHistory {
+  points: Point[] = [];
+  /** Raised when more than the last point has changed, so that a chart has to be drawn anew. */
+  epoch = 0;
+
+  add(timeMs: number, value: number): void {
+    const time = Math.floor(timeMs / 1000);
+    const last = this.points.at(-1);
+    if (last !== undefined && time < last.time) {
+      // The ledger has been started over.
+      this.points = [];
+      this.epoch++;
+    } else if (last?.time === time) {
+      this.points.pop();
+    }
+    this.points.push({ time, value });
+    if (this.points.length > POINTS_MAX) this.#thin();
+  }
+
+  /** Drops every second point of the older half: what is recent keeps its detail. */
+  #thin(): void {
+    const half = this.points.length >> 1;
+    this.points = this.points.filter((_, index) => index >= half || index % 2 === 0);
+    this.epoch++;
+  }
+}
+
+/** One history for each account that was looked at; those that were left longest ago go. */
+export class Histories {
+  readonly #histories = new Map<string, ValueHistory>();
+
+  of(user: string, dex: string): ValueHistory {
+    const name = `${user.toLowerCase()} ${dex}`;
+    const history = this.#histories.get(name) ?? new ValueHistory();
+    this.#histories.delete(name);
+    this.#histories.set(name, history);
+    const [oldest] = this.#histories.keys();
+    if (this.#histories.size > HISTORIES_MAX) this.#histories.delete(oldest);
+    return history;
+  }
+}

@@ -1,0 +1,110 @@
+/** Everything that the page shows, in one object; it is replaced, never changed. */
+
+import type { AccountState, Answer, Auction, Delegation, Health, Question } from './answers.ts';
+import type { Refusal } from './service.ts';
+import { loadExamples, loadKey, loadRecent } from './storage.ts';
+import { ValueHistory } from './value-history.ts';
+
+export interface Panel<T> {
+  readonly question: Question | undefined;
+  readonly answer: Answer<T> | undefined;
+  /** Why the answer is not the newest one. */
+  readonly refusal: Refusal | undefined;
+}
+
+export interface Dex {
+  readonly name: string;
+  readonly fullName: string;
+}
+
+/** connecting: nothing heard yet. stopped: it answers, but its ledger does not go on. */
+export type LinkState = 'connecting' | 'live' | 'stopped' | 'offline';
+
+export interface Link {
+  readonly state: LinkState;
+  /** What is wrong, in the service's words where it has any. */
+  readonly message: string;
+  readonly isPush: boolean;
+}
+
+export interface Freshness extends Health {
+  /** performance.now() when it was heard: the browser's own clock may be wrong. */
+  readonly heardMs: number;
+}
+
+export interface View {
+  readonly key: string;
+  /** Why the key does not work, in the service's words. */
+  readonly keyProblem: string;
+  readonly user: string;
+  readonly dex: string;
+  readonly dexes: readonly Dex[];
+  /** How many positions the user has, by dex. */
+  readonly positionCounts: Readonly<Record<string, number>>;
+  readonly examples: readonly string[];
+  readonly recent: readonly string[];
+  readonly account: Panel<AccountState>;
+  readonly stakes: Panel<readonly Delegation[]>;
+  readonly auction: Panel<Auction | null>;
+  readonly link: Link;
+  readonly freshness: Freshness | undefined;
+  readonly history: ValueHistory;
+  /** Raised with every new point. */
+  readonly historyVersion: number;
+}
+
+export const FIRST_DEX: Dex = { name: '', fullName: 'first dex' };
+export const EMPTY_PANEL = { question: undefined, answer: undefined, refusal: undefined };
+
+export class Store {
+  view: View = {
+    key: loadKey(),
+    keyProblem: '',
+    user: '',
+    dex: '',
+    dexes: [FIRST_DEX],
+    positionCounts: {},
+    examples: loadExamples(),
+    recent: loadRecent(),
+    account: EMPTY_PANEL,
+    stakes: EMPTY_PANEL,
+    auction: EMPTY_PANEL,
+    link: { state: 'connecting', message: '', isPush: false },
+    freshness: undefined,
+    history: new ValueHistory(),
+    historyVersion: 0,
+  };
+  /** How long the last change took to be drawn. */
+  drawMs = 0;
+  readonly #changed: (view: View) => void;
+  #isScheduled = false;
+
+  constructor(changed: (view: View) => void) {
+    this.#changed = changed;
+  }
+
+  /** Several changes in a row are shown together. */
+  set(change: Partial<View>): void {
+    this.view = { ...this.view, ...change };
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    queueMicrotask(() => {
+      this.#isScheduled = false;
+      const startedMs = performance.now();
+      this.#changed(this.view);
+      this.drawMs = performance.now() - startedMs;
+    });
+  }
+}
+
+/** Whether what a panel shows may be taken for the present. */
+export function isCurrent({ link, keyProblem }: View, panel: Panel<unknown>): boolean {
+  return link.state === 'live' && keyProblem === '' && panel.refusal === undefined;
+}
+
+/** The ledger's time now, as far as it is known: it goes on only while the link is live. */
+export function ledgerNow({ link, freshness }: View): number {
+  if (freshness === undefined) return 0;
+  const sinceMs = link.state === 'live' ? performance.now() - freshness.heardMs : 0;
+  return freshness.time + sinceMs;
+}
