@@ -9,7 +9,7 @@ import type { Page } from 'playwright-core';
 import { createPlaces } from '../cli/program.ts';
 import { createKey, makeLedger, startService } from '../service/running.ts';
 import { browserTest, openPage, untilConnected, useBrowser } from './browser.ts';
-import { startDemo, UNANSWERED } from './running-demo.ts';
+import { startDemo } from './running-demo.ts';
 import { firstBlock, USER } from './small-ledger.ts';
 
 const place = createPlaces();
@@ -32,7 +32,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
   for (const width of [390, 1440]) {
     browserTest(`no violations: ${colorScheme}, ${width} pixels wide`, async () => {
       const viewport = { width, height: 900 };
-      const page = await openPage(demo.url, { expected: UNANSWERED, colorScheme, viewport });
+      const page = await openPage(demo.url, { colorScheme, viewport });
       await page.locator('tbody tr').first().waitFor();
       await checkPage(page);
       // With stakes instead of positions, and the question behind a panel.
@@ -69,7 +69,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
 }
 
 browserTest('everything can be reached and used by the keyboard alone', async () => {
-  const page = await openPage(demo.url, { expected: UNANSWERED });
+  const page = await openPage(demo.url);
   await untilConnected(page);
   await page.locator('tbody tr').first().waitFor();
   const reached = new Set<string>();

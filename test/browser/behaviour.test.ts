@@ -7,7 +7,7 @@ import { createPlaces, run } from '../cli/program.ts';
 import { createKey, makeLedger, startService, until } from '../service/running.ts';
 import { browserTest, fieldText, openPage, untilConnected, useBrowser } from './browser.ts';
 import { readPanels } from './page-figures.ts';
-import { startDemo, UNANSWERED } from './running-demo.ts';
+import { startDemo } from './running-demo.ts';
 import {
   auction,
   delegation,
@@ -39,7 +39,7 @@ async function show(page: Page, user: string): Promise<void> {
 }
 
 browserTest('the key is taken out of the address, kept, and forgotten', async () => {
-  const page = await openPage(demo.url, { expected: UNANSWERED });
+  const page = await openPage(demo.url);
   const secret = new URLSearchParams(new URL(demo.url).hash.slice(1)).get('key') ?? '';
   await untilConnected(page);
   assert.equal(page.url(), `${new URL(demo.url).origin}/`);
@@ -74,7 +74,7 @@ const ascending = (values: readonly number[]) => values.toSorted((a, b) => a - b
 
 browserTest('a column sorts downwards, upwards, and back', async (context) => {
   const { url } = await serve(context);
-  const page = await openPage(url, { expected: UNANSWERED });
+  const page = await openPage(url);
   const heading = page.getByRole('columnheader', { name: 'Value' });
   const asGiven = ['BTC', 'ETH', 'SOL'];
   await page.locator('tr[data-coin="BTC"]').waitFor();
@@ -92,7 +92,7 @@ browserTest('a column sorts downwards, upwards, and back', async (context) => {
 });
 
 browserTest('rows keep their place and their elements while figures move', async () => {
-  const page = await openPage(demo.url, { expected: UNANSWERED });
+  const page = await openPage(demo.url);
   await page.locator('tbody tr').first().waitFor();
   await page.getByRole('columnheader', { name: 'PnL' }).getByRole('button').click();
   const before = (await readPanels(page))['positions'];
@@ -114,7 +114,7 @@ browserTest('rows keep their place and their elements while figures move', async
 
 browserTest('an address that the ledger has never seen is empty, not an error', async (context) => {
   const { url } = await serve(context);
-  const page = await openPage(url, { expected: UNANSWERED });
+  const page = await openPage(url);
   await untilConnected(page);
   await show(page, NOBODY);
   await panel(page, 'positions').getByText('No positions here').waitFor();
@@ -211,14 +211,14 @@ browserTest('a spent budget is told, and the page asks less often', async (conte
 
 browserTest('the auction: not live yet', async (context) => {
   const { url } = await serve(context);
-  const page = await openPage(url, { expected: UNANSWERED });
+  const page = await openPage(url);
   await panel(page, 'auction').getByText('Not live yet').waitFor();
 });
 
 browserTest('the auction: running, with its floor worked out', async (context) => {
   const startSeconds = Math.floor(Date.now() / 1000) - 300;
   const { url } = await serve(context, [auction(startSeconds, 600)]);
-  const page = await openPage(url, { expected: UNANSWERED });
+  const page = await openPage(url);
   await panel(page, 'auction').locator('canvas').first().waitFor();
   assert.equal(await fieldText(page, 'floorGas'), '500.0');
   assert.match(await panel(page, 'auction').innerText(), /Time left\s+[45] min/);
@@ -228,7 +228,7 @@ browserTest('the auction: ended', async (context) => {
   const startSeconds = Math.floor(Date.now() / 1000) - 300;
   const end = { type: 'deployAuctionEnd', endGas: '750.5' };
   const { url } = await serve(context, [auction(startSeconds, 600), end]);
-  const page = await openPage(url, { expected: UNANSWERED });
+  const page = await openPage(url);
   await panel(page, 'auction').getByText('Ended at').waitFor();
   assert.equal(await fieldText(page, 'currentGas'), '750.5000 gas');
   assert.equal(await fieldText(page, 'auctionState'), 'ended');
@@ -240,7 +240,7 @@ browserTest('a countdown turns into "unlocked"', async (context) => {
     delegation(VALIDATORS[0], '12.5', Date.now() - 1000),
     delegation(VALIDATORS[1], '37.5', unlock),
   ]);
-  const page = await openPage(url, { expected: UNANSWERED });
+  const page = await openPage(url);
   const unlocks = page.locator('[data-field="unlock"]');
   await unlocks.first().waitFor();
   assert.deepEqual(await page.locator('[data-field="share"]').allInnerTexts(), [
@@ -257,7 +257,7 @@ browserTest('a countdown turns into "unlocked"', async (context) => {
 browserTest('every panel shows its question and answer, and a line that works', async (context) => {
   const { url, service, secret } = await serve(context);
   const permissions = ['clipboard-read', 'clipboard-write'];
-  const page = await openPage(url, { expected: UNANSWERED, permissions });
+  const page = await openPage(url, { permissions });
   await page.locator('tr[data-coin="BTC"]').waitFor();
   const types: string[] = [];
   for (const title of ['Account', 'Positions', 'Stakes', 'Deployment auction']) {
@@ -284,7 +284,7 @@ browserTest('every panel shows its question and answer, and a line that works', 
 for (const width of [360, 390, 768, 1920]) {
   browserTest(`nothing is wider than a screen of ${width} pixels`, async () => {
     const viewport = { width, height: 800 };
-    const page = await openPage(demo.url, { expected: UNANSWERED, viewport });
+    const page = await openPage(demo.url, { viewport });
     await page.locator('tbody tr').first().waitFor();
     const { scroll, screen } = await page.evaluate(() => ({
       scroll: document.documentElement.scrollWidth,

@@ -11,7 +11,6 @@ import { type ChainPoint, nextBlock } from '../../src/ledger/ledger.ts';
 import { createPlaces, start } from '../cli/program.ts';
 import { createKey, makeLedger, RunningService, until } from '../service/running.ts';
 import { browserTest, openPage, useBrowser } from './browser.ts';
-import { UNANSWERED } from './running-demo.ts';
 import { firstBlock, formatBlock, type Held, USER } from './small-ledger.ts';
 
 const place = createPlaces();
@@ -23,7 +22,11 @@ const RUN_MS_MAX = 150_000;
 async function serveFeed(context: TestContext, lines: readonly string[], user: string) {
   const data = await makeLedger(place(), lines);
   const flags = ['--port', '0', '--admin-port', '0', '--max-age', '0', '--overload-delay', '60000'];
-  const service = new RunningService(start(['serve', '--data', data, ...flags], {}, RUN_MS_MAX));
+  // The page is to see every batch.
+  const push = ['--push-interval', '0'];
+  const service = new RunningService(
+    start(['serve', '--data', data, ...flags, ...push], {}, RUN_MS_MAX),
+  );
   context.after(async () => void (await service.stop()));
   await until('the service to listen', () => service.workerPids.length > 0);
   const { secret } = await createKey(data);
@@ -77,9 +80,13 @@ browserTest('ten simulated hours do not make the page grow', async (context) => 
   const lines = Array.from({ length: BLOCKS }, () => simulator.next());
   const user = formatAddress(simulator.state.addresses.addressOf(3));
   const { url, append } = await serveFeed(context, lines.slice(0, FIRST_BLOCKS), user);
-  const page = await openPage(url, { expected: UNANSWERED, prepare: hasten });
   let answers = 0;
-  page.on('response', () => answers++);
+  const prepare = async (page: Page) => {
+    page.on('response', () => answers++);
+    page.on('websocket', (socket) => socket.on('framereceived', () => answers++));
+    await hasten(page);
+  };
+  const page = await openPage(url, { prepare });
   const looks: number[] = [];
   for (let batch = 0; FIRST_BLOCKS + batch * BATCH < BLOCKS; batch++) {
     const from = FIRST_BLOCKS + batch * BATCH;
@@ -143,7 +150,7 @@ function watchLongTasks(page: Page): Promise<{ tasks: number[]; updates: number 
 browserTest('200 positions update without a stutter that a person would see', async (context) => {
   const first = firstBlock({ time: Date.now(), holdings: HOLDINGS });
   const { url, append } = await serveFeed(context, [first], USER);
-  const page = await openPage(url, { expected: UNANSWERED });
+  const page = await openPage(url);
   await until('200 rows', async () => (await page.locator('tr[data-coin]').count()) === 200);
   let isOver = false;
   const feeding = (async () => {

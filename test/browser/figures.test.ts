@@ -8,7 +8,7 @@ import { until } from '../service/running.ts';
 import { browserTest, openPage, untilConnected, useBrowser } from './browser.ts';
 import { sumUnits, toUnits, writeRounded, writeWhole } from './exact.ts';
 import { type Fields, readPanels, type Shown, type ShownPanel } from './page-figures.ts';
-import { offerDexes, startDemo, UNANSWERED } from './running-demo.ts';
+import { startDemo } from './running-demo.ts';
 
 const place = createPlaces();
 useBrowser();
@@ -174,7 +174,7 @@ async function readUser(page: Page, user: string): Promise<Record<string, ShownP
 }
 
 browserTest('every figure equals the answer at its height, user by user', async () => {
-  const page = await openPage(demo.url, { expected: UNANSWERED });
+  const page = await openPage(demo.url);
   await untilConnected(page);
   let positionCount = 0;
   let stakeCount = 0;
@@ -190,7 +190,7 @@ browserTest('every figure equals the answer at its height, user by user', async 
 });
 
 browserTest('figures stay right while the ledger goes on, without a reload', async () => {
-  const page = await openPage(demo.url, { expected: UNANSWERED });
+  const page = await openPage(demo.url);
   await untilConnected(page);
   const heights = new Set<number>();
   const question = { type: 'clearinghouseState', user: demo.users[0] };
@@ -207,7 +207,7 @@ browserTest('figures stay right while the ledger goes on, without a reload', asy
 });
 
 browserTest('another dex shows its own positions, and the picker marks it', async () => {
-  const page = await openPage(demo.url, { expected: UNANSWERED, prepare: offerDexes });
+  const page = await openPage(demo.url);
   await untilConnected(page);
   let seen = 0;
   for (const user of demo.users) {

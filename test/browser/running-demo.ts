@@ -1,30 +1,11 @@
 /** A live demo on a ledger that can be asked offline what was at any height. */
 
 import assert from 'node:assert/strict';
-import type { Page } from 'playwright-core';
-import { answerQuestion, REQUEST_TYPES } from '../../src/info/registry.ts';
+import { answerQuestion } from '../../src/info/registry.ts';
 import { openEmbeddedLedger } from '../../src/ledger/embedded.ts';
 import { type Program, start } from '../cli/program.ts';
 import { restoreFrom } from '../replay/data-directory.ts';
 import type { Cleanup } from '../service/running.ts';
-
-const KNOWN = new Set<string>(REQUEST_TYPES.map(({ type }) => type));
-
-/**
- * What a service without push and without the questions about dexes makes the browser report; none
- * of it once it has them.
- */
-export const UNANSWERED = KNOWN.has('perpDexs') ? undefined : /status of 422|\/ws' failed/;
-
-/** Answers the question for the dexes where the service does not know it. */
-export async function offerDexes(page: Page): Promise<void> {
-  if (KNOWN.has('perpDexs')) return;
-  const dexes = [null, { name: 'abc', fullName: 'one' }, { name: 'idx', fullName: 'two' }];
-  await page.route('**/info', (route) => {
-    const { type } = route.request().postDataJSON();
-    return type === 'perpDexs' ? route.fulfill({ json: dexes }) : route.continue();
-  });
-}
 
 /** Long enough for all tests of a file. */
 const RUN_MS_MAX = 280_000;
