@@ -1,7 +1,7 @@
 /** Which perp dexes there are, and on which of them the user has positions. */
 
-import type { AccountState, Question } from './answers.ts';
-import { ask, Refusal } from './service.ts';
+import type { AccountState } from './answers.ts';
+import { ask, type Refusal } from './service.ts';
 import { type Dex, FIRST_DEX, type Store } from './view.ts';
 
 const LOOK_MS = 10_000;
@@ -41,7 +41,7 @@ export class DexScout {
         this.#store.set({ dexes });
       }
       if (user !== '') {
-        const states = await loadStates(key, user, this.#store.view.dexes);
+        const states = await loadStates(key, user);
         if (round !== this.#round) return;
         this.#store.set({ positionCounts: countPositions(states) });
       }
@@ -55,35 +55,14 @@ export class DexScout {
   }
 }
 
-/** Types that this service does not have: they are not asked for again. */
-const unknownTypes = new Set<string>();
-
-/** The value, or undefined from a service that does not know the question. */
-async function askIfKnown<T>(key: string, question: Question): Promise<T | undefined> {
-  if (unknownTypes.has(question.type)) return undefined;
-  try {
-    return (await ask(key, question)).value as T;
-  } catch (error) {
-    if (!(error instanceof Refusal) || error.code !== 'unknown_type') throw error;
-    unknownTypes.add(question.type);
-    return undefined;
-  }
-}
-
 async function loadDexes(key: string): Promise<readonly Dex[]> {
-  const answer = await askIfKnown<readonly (Dex | null)[]>(key, { type: 'perpDexs' });
-  const further = (answer ?? []).filter((dex) => dex !== null);
+  const { value } = await ask(key, { type: 'perpDexs' });
+  const further = (value as readonly (Dex | null)[]).filter((dex) => dex !== null);
   return [FIRST_DEX, ...further.map(({ name, fullName }) => ({ name, fullName }))];
 }
 
-async function loadStates(key: string, user: string, dexes: readonly Dex[]): Promise<States> {
-  const all = await askIfKnown<States>(key, { type: 'allDexsClearinghouseState', user });
-  if (all !== undefined) return all;
-  const asked = dexes.map(async ({ name }): Promise<[string, AccountState]> => {
-    const { value } = await ask(key, { type: 'clearinghouseState', user, dex: name });
-    return [name, value as AccountState];
-  });
-  return Promise.all(asked);
+async function loadStates(key: string, user: string): Promise<States> {
+  return (await ask(key, { type: 'allDexsClearinghouseState', user })).value as States;
 }
 
 function countPositions(states: States): Record<string, number> {

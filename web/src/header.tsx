@@ -156,13 +156,19 @@ function AddressChips({ label, addresses, view, actions }: ChipsProps) {
   );
 }
 
+/** Of the dex that is shown, as many as are shown; of the others, as many as were seen last. */
+function countPositions({ dex, account, positionCounts }: View, name: string): number {
+  const shown = name === dex ? account.answer?.value.assetPositions.length : undefined;
+  return shown ?? positionCounts[name] ?? 0;
+}
+
 function DexPicker({ view, actions }: { view: View; actions: Actions }) {
-  const { dexes, dex, positionCounts, user } = view;
+  const { dexes, dex, user } = view;
   return (
     <fieldset class="dexes">
       <legend>Dex</legend>
       {dexes.map(({ name, fullName }) => {
-        const count = positionCounts[name] ?? 0;
+        const count = countPositions(view, name);
         return (
           <label key={name} title={fullName} class={count > 0 ? 'has-positions' : ''}>
             <input
