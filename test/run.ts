@@ -40,7 +40,7 @@ const SUITES: Suite[] = [
   testSuite('docs', 120),
   testSuite('ledger', 120),
   testSuite('replay', 300),
-  testSuite('cli', 180),
+  testSuite('cli', 240),
   testSuite('http', 240),
   testSuite('crash', 240),
   testSuite('service', 300),

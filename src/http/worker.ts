@@ -77,6 +77,7 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
     await stop(server, open, settings.stopTimeout);
     await following;
   } finally {
+    push.close();
     load.close();
     keys.close();
     await store.close();
