@@ -93,7 +93,7 @@ test('what is not an address is named, and the others are answered', async () =>
     successful_states: known.successful_states,
     failed_wallets: [
       ['0xeaa3', `got "0xeaa3", expected ${ADDRESS_EXPECTED}`],
-      ['7', `got 7, expected ${ADDRESS_EXPECTED}`],
+      ['users[3]', `got 7, expected ${ADDRESS_EXPECTED}`],
     ],
   });
 });
