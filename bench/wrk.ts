@@ -1,8 +1,9 @@
 /** Load from wrk: one thread, kept-alive connections, a random user in every request. */
 
-import { spawnSync } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { promisify } from 'node:util';
 
 const CONNECTIONS = 64;
 /** An answer later than this counts as failed. */
@@ -94,19 +95,36 @@ export class Wrk {
     };
   }
 
-  /** An answer that is not a 2xx fails the run. */
+  /** Loads several ports at once, each from a wrk of its own, and returns the requests/s of all. */
+  async measureTogether(ports: readonly number[], seconds: number): Promise<number> {
+    const loads = ports.map(async (port) => {
+      const { stdout } = await promisify(execFile)('wrk', this.#arguments(port, seconds, 0));
+      const { requests, microseconds } = parseReport(stdout);
+      return (requests / microseconds) * 1e6;
+    });
+    return (await Promise.all(loads)).reduce((sum, perSecond) => sum + perSecond, 0);
+  }
+
   #load(port: number, seconds: number, quietMs: number): Report {
+    const { status, stdout } = spawnSync('wrk', this.#arguments(port, seconds, quietMs), {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    if (status !== 0) throw new Error(`wrk ended with ${status}`);
+    return parseReport(stdout);
+  }
+
+  #arguments(port: number, seconds: number, quietMs: number): string[] {
     const length = [`-d${seconds}s`, '--timeout', `${TIMEOUT_SECONDS}s`];
     const options = ['-t1', `-c${CONNECTIONS}`, ...length, '-s', this.#script];
     const scriptArguments = [this.#path, this.#users, String(quietMs)];
-    const { status, stdout } = spawnSync(
-      'wrk',
-      [...options, `http://127.0.0.1:${port}`, '--', ...scriptArguments],
-      { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] },
-    );
-    if (status !== 0) throw new Error(`wrk ended with ${status}`);
-    const report: Report = JSON.parse(stdout.trim().split('\n').at(-1) ?? '');
-    if (report.failures > 0) throw new Error(`${report.failures} requests failed:\n${stdout}`);
-    return report;
+    return [...options, `http://127.0.0.1:${port}`, '--', ...scriptArguments];
   }
+}
+
+/** An answer that is not a 2xx fails the run. */
+function parseReport(output: string): Report {
+  const report: Report = JSON.parse(output.trim().split('\n').at(-1) ?? '');
+  if (report.failures > 0) throw new Error(`${report.failures} requests failed:\n${output}`);
+  return report;
 }

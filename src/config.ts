@@ -4,6 +4,7 @@
  */
 
 import { BUDGET_EXPECTED, parseBudget } from './http/limits.ts';
+import { ADDRESS_EXPECTED, type NatsAddress, parseNatsAddress } from './ledger/nats-address.ts';
 
 export interface Setting<T = unknown> {
   /** Without the leading dashes. */
@@ -15,6 +16,10 @@ export interface Setting<T = unknown> {
   readonly help: string;
   /** Undefined: required. */
   readonly fallback?: T;
+  /** The setting that takes the place of this one: it is then not required. */
+  readonly unless?: string;
+  /** True where the value may hold a password: it is then not shown. */
+  readonly isSecret?: boolean;
   /** True for a setting that is on or off: its flag stands alone. */
   readonly isSwitch?: boolean;
   /** Undefined where the text does not have the form that `expected` describes. */
@@ -46,6 +51,19 @@ function oneOf<T extends string>(...choices: T[]) {
     parse: (text: string): T | undefined => choices.find((choice) => choice === text),
   };
 }
+
+/** A folder, or a ledger on NATS, as the settings `data` and `ledger` would say it. */
+const someStorage = {
+  placeholder: 'PLACE',
+  isSecret: true,
+  expected: `a folder, or ${ADDRESS_EXPECTED}`,
+  parse(text: string): { data: string; ledger: NatsAddress | undefined } | undefined {
+    if (text === '') return undefined;
+    if (!/^\w+:\/\//.test(text)) return { data: text, ledger: undefined };
+    const ledger = parseNatsAddress(text);
+    return ledger === undefined ? undefined : { data: '', ledger };
+  },
+};
 
 const onOrOff = {
   placeholder: '',
@@ -79,8 +97,57 @@ export const SETTINGS = {
   data: {
     flag: 'data',
     placeholder: 'DIR',
-    help: 'the folder that holds the ledger and its snapshots',
+    help: 'the folder that holds the ledger and its snapshots; with --ledger, snapshots only',
+    unless: 'ledger',
     ...someText,
+  },
+  ledger: {
+    flag: 'ledger',
+    placeholder: 'URL',
+    help: `the ledger on NATS JetStream, ${ADDRESS_EXPECTED}, or tls:// (default: the folder)`,
+    fallback: undefined,
+    isSecret: true,
+    expected: ADDRESS_EXPECTED,
+    parse: parseNatsAddress,
+  },
+  natsReplicas: {
+    flag: 'nats-replicas',
+    placeholder: 'N',
+    help: 'how many NATS servers keep what is made there: 1 or 3',
+    fallback: 1,
+    expected: '1 or 3',
+    parse: (text: string): number | undefined => (/^[13]$/.test(text) ? Number(text) : undefined),
+  },
+  natsCreds: {
+    flag: 'nats-creds',
+    placeholder: 'FILE',
+    help: 'the credentials of a NATS user, as nsc writes them',
+    fallback: undefined,
+    ...someText,
+  },
+  natsCa: {
+    flag: 'nats-ca',
+    placeholder: 'FILE',
+    help: 'the authority that certifies the NATS servers, for TLS',
+    fallback: undefined,
+    ...someText,
+  },
+  ledgerRetry: {
+    flag: 'ledger-retry',
+    placeholder: 'MS',
+    help: 'how long an append goes on trying while NATS does not take it',
+    fallback: 30_000,
+    ...wholeNumber(0, HOUR_MS),
+  },
+  from: {
+    flag: 'from',
+    help: 'the ledger to copy: a folder, or the URL of one on NATS',
+    ...someStorage,
+  },
+  to: {
+    flag: 'to',
+    help: 'where to copy it: a folder, or the URL of a ledger on NATS',
+    ...someStorage,
   },
   snapshotEvery: {
     flag: 'snapshot-every',
@@ -430,6 +497,10 @@ export function readSettings<N extends SettingName>(
       values[name] = setting.fallback;
       continue;
     }
+    if (given === undefined && isReplaced(setting, flags, environment)) {
+      values[name] = '';
+      continue;
+    }
     const value = given?.text === undefined ? undefined : setting.parse(given.text);
     if (value === undefined) problems.push(describeProblem(setting, given));
     values[name] = value;
@@ -460,11 +531,26 @@ function readGiven(
   return text === undefined ? undefined : { source: variable, text };
 }
 
+/** Whether another setting is given that takes the place of this one; its text is then empty. */
+function isReplaced(
+  { unless }: Setting,
+  flags: CommandLine['flags'],
+  environment: NodeJS.ProcessEnv,
+): boolean {
+  const other = Object.values<Setting>(SETTINGS).find(({ flag }) => flag === unless);
+  return other !== undefined && readGiven(other, flags, environment) !== undefined;
+}
+
 function describeProblem(
-  { flag, placeholder, expected }: Setting,
+  { flag, placeholder, expected, isSecret }: Setting,
   given: Given | undefined,
 ): string {
   if (given === undefined) return `--${flag} ${placeholder} is required`;
-  const shown = given.text === undefined ? 'nothing' : JSON.stringify(given.text.slice(0, 60));
+  const shown =
+    given.text === undefined
+      ? 'nothing'
+      : isSecret
+        ? 'a text that is not shown'
+        : JSON.stringify(given.text.slice(0, 60));
   return `${given.source}: got ${shown}, expected ${expected}`;
 }

@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { append } from './cli/append.ts';
 import { type Command, formatHelp } from './cli/command.ts';
+import { copy } from './cli/copy.ts';
 import { demo } from './cli/demo.ts';
 import { keysCreate, keysList, keysRevoke } from './cli/keys.ts';
 import { query } from './cli/query.ts';
@@ -23,6 +24,7 @@ const COMMANDS: readonly Command[] = [
   keysList,
   keysRevoke,
   verify,
+  copy,
   simulate,
 ];
 

@@ -16,6 +16,7 @@ import {
   nextBlock,
   type StoredBlock,
 } from './ledger/ledger.ts';
+import type { SharedSnapshots } from './ledger/shared-snapshots.ts';
 import type { SnapshotFolder } from './ledger/snapshots.ts';
 import { BlockError, Refusal } from './refusal.ts';
 import { digestBytes } from './state/digest.ts';
@@ -24,6 +25,8 @@ import { applyBlock, createState, type State, type StateView } from './state/sta
 export interface ReplicaOptions {
   readonly ledger: Ledger;
   readonly snapshots: SnapshotFolder;
+  /** Where snapshots can be fetched that are not in the folder. */
+  readonly shared?: SharedSnapshots | undefined;
   /** Replay up to this height; the ledger's head where undefined. */
   readonly height?: number | undefined;
   /** Something is wrong that costs time, not correctness. */
@@ -84,10 +87,14 @@ export class Replica {
   }
 
   /** Applies each new block of the ledger as it comes, until the signal. */
-  async follow(ledger: Ledger, signal: AbortSignal, advanced?: () => void): Promise<void> {
+  async follow(
+    ledger: Ledger,
+    signal: AbortSignal,
+    advanced?: () => void | Promise<void>,
+  ): Promise<void> {
     for await (const batch of ledger.follow(this.#point.height, signal)) {
       for (const block of batch) this.apply(block);
-      advanced?.();
+      await advanced?.();
     }
   }
 }
@@ -137,6 +144,7 @@ export async function restoreReplica(options: ReplicaOptions): Promise<Replica> 
       `height ${height} is not there: the ledger ends at ${head.height}`,
     );
   }
+  await options.shared?.fetch({ ledger, snapshots, height, warn });
   const replica = await loadStart(options, height);
   for await (const batch of ledger.read(replica.point.height, height)) {
     for (const block of batch) replica.apply(block);

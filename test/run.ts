@@ -47,6 +47,7 @@ const SUITES: Suite[] = [
   testSuite('push', 240),
   testSuite('clients', 240),
   testSuite('browser', 300),
+  testSuite('cluster', 300),
 ];
 
 function runSuite({ name, budgetSeconds, command }: Suite): Promise<boolean> {

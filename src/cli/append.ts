@@ -1,17 +1,16 @@
-/** `perpinfo append`: NDJSON blocks into the ledger of a data directory. */
+/** `perpinfo append`: NDJSON blocks into a ledger. */
 
 import { type FileHandle, open } from 'node:fs/promises';
 import { addAbortSignal, type Readable } from 'node:stream';
 import { UsageError } from '../config.ts';
 import { appendLines } from '../feed/ndjson.ts';
-import { openEmbeddedLedgerWriter } from '../ledger/embedded.ts';
 import type { LedgerWriter } from '../ledger/ledger.ts';
-import { SnapshotFolder } from '../ledger/snapshots.ts';
+import { openStorageWriter, type Storage, WRITER_SETTINGS } from '../ledger/storage.ts';
 import { restoreReplica } from '../replica.ts';
 import type { Call, Command } from './command.ts';
 import { reportRestore } from './restore.ts';
 
-const settings = ['data', 'snapshotEvery', 'snapshotKeep', 'blockBytesMax'] as const;
+const settings = [...WRITER_SETTINGS, 'snapshotEvery', 'snapshotKeep', 'blockBytesMax'] as const;
 type AppendCall = Call<(typeof settings)[number]>;
 
 const FILE_CHUNK_BYTES = 1 << 20;
@@ -26,17 +25,18 @@ export const append: Command<(typeof settings)[number]> = {
   },
   settings,
   details:
-    'Prints "durable HEIGHT" on standard output each time all blocks up to HEIGHT are on the disk.\n' +
+    'Prints "durable HEIGHT" on standard output each time all blocks up to HEIGHT are on the disk,\n' +
+    'or acknowledged by NATS JetStream.\n' +
     'Stops at the first bad block with its line and the reason, and exit code 1; the blocks before\n' +
     'it are kept. One process at a time may write to a ledger.',
   example: 'perpinfo simulate --blocks 1000 | perpinfo append --data ./data',
   async run(call) {
     const input = await openInput(call.positionals[0]);
-    const ledger = await openEmbeddedLedgerWriter(call.settings.data);
+    const storage = await openStorageWriter(call.settings);
     try {
-      await appendTo(ledger, input, call);
+      await appendTo(storage, input, call);
     } finally {
-      await ledger.close();
+      await storage.close();
     }
   },
 };
@@ -74,10 +74,13 @@ async function* readChunks(stream: Readable, signal: AbortSignal, count: (bytes:
   }
 }
 
-async function appendTo(ledger: LedgerWriter, input: Input, call: AppendCall): Promise<void> {
+async function appendTo(
+  { ledger, snapshots, shared }: Storage<LedgerWriter>,
+  input: Input,
+  call: AppendCall,
+): Promise<void> {
   const { settings: chosen, terminal, signal } = call;
-  const snapshots = new SnapshotFolder(chosen.data);
-  const replica = await restoreReplica({ ledger, snapshots, ...reportRestore(call) });
+  const replica = await restoreReplica({ ledger, snapshots, shared, ...reportRestore(call) });
   const first = replica.point.height + 1;
   let bytesRead = 0;
   let durableHeight = replica.point.height;

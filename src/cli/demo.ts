@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { pino } from 'pino';
 import { formatAddress } from '../address.ts';
-import { readSettings, type Settings, UsageError } from '../config.ts';
+import { readSettings, UsageError } from '../config.ts';
 import { LiveSimulation } from '../feed/live-simulation.ts';
 import { createSimulator } from '../feed/simulator/simulator.ts';
 import { makeFolder } from '../folder.ts';
@@ -29,6 +29,14 @@ const INTERVAL_MS = 100;
 const AUCTION_DURATION_SECONDS = 600;
 const STOP_TIMEOUT_MS = 2_000;
 const KEY_LABEL = 'demo';
+/** What the demo leaves no choice of. */
+const FIXED_SETTINGS = {
+  ledger: undefined,
+  natsReplicas: 1,
+  natsCreds: undefined,
+  natsCa: undefined,
+  stopTimeout: STOP_TIMEOUT_MS,
+} as const;
 
 export const demo: Command<(typeof settings)[number]> = {
   name: 'demo',
@@ -127,9 +135,9 @@ interface Serving {
 
 function serveDemo({ directory, call, signal, listening }: Serving): Promise<void> {
   const { host, port } = call.settings;
-  const chosen: Settings<(typeof ANSWERING_SETTINGS)[number]> = readSettings(ANSWERING_SETTINGS);
+  const chosen = readSettings([...ANSWERING_SETTINGS, 'snapshotEvery', 'snapshotKeep']);
   return runWorker({
-    settings: { ...chosen, data: directory, host, port, stopTimeout: STOP_TIMEOUT_MS },
+    settings: { ...chosen, ...FIXED_SETTINGS, data: directory, host, port },
     log: pino({ level: 'warn' }, pino.destination(2)),
     signal,
     budgets: new Budgets(),

@@ -1,15 +1,17 @@
 /** `perpinfo keys ...`: making, listing and revoking access keys. */
 
 import { UsageError } from '../config.ts';
-import { type KeyStore, type ListedKey, openKeyStore } from '../http/keys.ts';
+import type { KeyStore, ListedKey } from '../http/keys.ts';
 import { formatBudget } from '../http/limits.ts';
+import { openKeys } from '../http/open-keys.ts';
+import { STORAGE_SETTINGS, type StorageSettings } from '../ledger/storage.ts';
 import type { Command } from './command.ts';
 
 async function withStore<T>(
-  dataDirectory: string,
+  settings: StorageSettings,
   use: (store: KeyStore) => T | Promise<T>,
 ): Promise<T> {
-  const store = await openKeyStore(dataDirectory);
+  const store = await openKeys(settings);
   try {
     return await use(store);
   } finally {
@@ -17,7 +19,7 @@ async function withStore<T>(
   }
 }
 
-const createSettings = ['data', 'label', 'budget', 'expires', 'key'] as const;
+const createSettings = [...STORAGE_SETTINGS, 'label', 'budget', 'expires', 'key'] as const;
 
 export const keysCreate: Command<(typeof createSettings)[number]> = {
   name: 'keys create',
@@ -25,22 +27,23 @@ export const keysCreate: Command<(typeof createSettings)[number]> = {
   settings: createSettings,
   details:
     'Prints the secret, alone, on standard output. It is shown this once: only its hash is stored.\n' +
-    'A running server knows it within 100 ms. To change a secret without a gap: create --key ID,\n' +
+    'A running server knows it within 100 ms, with --ledger all of them within a second. To change a secret without a gap: create --key ID,\n' +
     'hand the new one out, then revoke the old one as ID.1.',
   example: 'perpinfo keys create --data ./data --label dashboard --budget 1200/min',
-  async run({ settings: { data, label, budget, expires, key }, terminal }) {
+  async run({ settings, terminal }) {
+    const { label, budget, expires, key } = settings;
     if (key !== undefined) checkAlone({ label, budget, expires });
-    await withStore(data, async (store) => {
+    await withStore(settings, async (store) => {
       const { id, secret, name } =
         key === undefined
-          ? store.create({ label, budget, expiresMs: expires })
-          : store.addSecret(key);
+          ? await store.create({ label, budget, expiresMs: expires })
+          : await store.addSecret(key);
       terminal.say(`key ${id}: its secret follows on standard output, and is not shown again`);
       try {
         await terminal.write(`${secret}\n`);
       } catch (error) {
         // A secret that nobody has seen must open nothing.
-        store.revoke(name);
+        await store.revoke(name);
         throw error;
       }
     });
@@ -55,7 +58,7 @@ function checkAlone(terms: { label: string; budget: unknown; expires: unknown })
   throw new UsageError([`${names}: with --key the new secret has the terms of its key`]);
 }
 
-const listSettings = ['data'] as const;
+const listSettings = STORAGE_SETTINGS;
 
 export const keysList: Command<(typeof listSettings)[number]> = {
   name: 'keys list',
@@ -64,23 +67,23 @@ export const keysList: Command<(typeof listSettings)[number]> = {
   details:
     'Never shows a secret; there is none to show. When a key was last used is noted every few\nseconds.',
   example: 'perpinfo keys list --data ./data',
-  async run({ settings: { data }, terminal }) {
-    const keys = await withStore(data, (store) => store.list());
+  async run({ settings, terminal }) {
+    const keys = await withStore(settings, (store) => store.list());
     await terminal.write(formatKeys(keys));
   },
 };
 
-const revokeSettings = ['data'] as const;
+const revokeSettings = STORAGE_SETTINGS;
 
 export const keysRevoke: Command<(typeof revokeSettings)[number]> = {
   name: 'keys revoke',
   summary: 'Revokes a key, or one of its secrets.',
   positional: { usage: 'ID', help: 'the key, or one of its secrets such as ID.1', required: true },
   settings: revokeSettings,
-  details: 'A running server refuses it within 100 ms.',
+  details: 'A running server refuses it within 100 ms, with --ledger all of them within a second.',
   example: 'perpinfo keys revoke --data ./data 4f1d22a0c9',
-  async run({ settings: { data }, positionals: [name], terminal }) {
-    await withStore(data, (store) => store.revoke(name));
+  async run({ settings, positionals: [name], terminal }) {
+    await withStore(settings, (store) => store.revoke(name));
     terminal.say(`revoked ${name}`);
   },
 };

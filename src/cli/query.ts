@@ -3,14 +3,13 @@
 import { UsageError } from '../config.ts';
 import { RequestError } from '../errors.ts';
 import { answerQuestion } from '../info/registry.ts';
-import { openEmbeddedLedger } from '../ledger/embedded.ts';
-import { SnapshotFolder } from '../ledger/snapshots.ts';
+import { openStorage, STORAGE_SETTINGS } from '../ledger/storage.ts';
 import { restoreReplica } from '../replica.ts';
 import type { StateView } from '../state/state.ts';
 import type { Command } from './command.ts';
 import { reportRestore } from './restore.ts';
 
-const settings = ['data', 'at'] as const;
+const settings = [...STORAGE_SETTINGS, 'at'] as const;
 
 export const query: Command<(typeof settings)[number]> = {
   name: 'query',
@@ -23,14 +22,13 @@ export const query: Command<(typeof settings)[number]> = {
   example: `perpinfo query --data ./data '{"type":"perpDeployAuctionStatus"}'`,
   async run({ settings: chosen, positionals, terminal, signal }) {
     const question = parseQuestion(positionals[0]);
-    const ledger = await openEmbeddedLedger(chosen.data);
+    const storage = await openStorage(chosen);
     try {
-      const snapshots = new SnapshotFolder(chosen.data);
       const report = reportRestore({ terminal, signal });
-      const replica = await restoreReplica({ ledger, snapshots, height: chosen.at, ...report });
+      const replica = await restoreReplica({ ...storage, height: chosen.at, ...report });
       await terminal.write(`${answer(replica.state, question)}\n`);
     } finally {
-      await ledger.close();
+      await storage.close();
     }
   },
 };

@@ -1,4 +1,4 @@
-/** `perpinfo serve`: answers over HTTP from the ledger of a data directory. */
+/** `perpinfo serve`: answers over HTTP from a ledger. */
 
 import cluster from 'node:cluster';
 import { type Logger, pino } from 'pino';
@@ -8,7 +8,7 @@ import { startAdmin } from '../http/admin.ts';
 import { Budgets } from '../http/limits.ts';
 import { runWorker, WORKER_SETTINGS } from '../http/worker.ts';
 import { listenToSupervisor, shareBudgets, superviseWorkers } from '../http/workers.ts';
-import { openEmbeddedLedger } from '../ledger/embedded.ts';
+import { openStorage } from '../ledger/storage.ts';
 import type { Command } from './command.ts';
 
 const settings = [...WORKER_SETTINGS, 'workers', 'adminHost', 'adminPort', 'logLevel'] as const;
@@ -28,8 +28,8 @@ export const serve: Command<(typeof settings)[number]> = {
   async run({ settings: chosen, signal }) {
     const log = pino({ level: chosen.logLevel });
     if (cluster.isWorker) return runClusterWorker(chosen, log, signal);
-    // Before anything is started: a folder without a ledger is the user's mistake.
-    await (await openEmbeddedLedger(chosen.data)).close();
+    // Before anything is started: a place without a ledger is the user's mistake.
+    await (await openStorage(chosen)).close();
     if (chosen.workers === 1) await runAlone(chosen, log, signal);
     else await runTogether(chosen, log, signal);
   },

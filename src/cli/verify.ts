@@ -1,6 +1,5 @@
 /** `perpinfo verify`: reads the whole ledger and checks everything that can be checked. */
 
-import { openEmbeddedLedger } from '../ledger/embedded.ts';
 import {
   type ChainPoint,
   checkLink,
@@ -8,13 +7,14 @@ import {
   LedgerError,
   type StoredBlock,
 } from '../ledger/ledger.ts';
-import { SnapshotFolder } from '../ledger/snapshots.ts';
+import type { SnapshotFolder } from '../ledger/snapshots.ts';
+import { openStorage, STORAGE_SETTINGS } from '../ledger/storage.ts';
 import { Replica, stateDigest } from '../replica.ts';
 import { createState } from '../state/state.ts';
 import type { Call, Command } from './command.ts';
 import { reportRestore } from './restore.ts';
 
-const settings = ['data'] as const;
+const settings = STORAGE_SETTINGS;
 
 export const verify: Command<(typeof settings)[number]> = {
   name: 'verify',
@@ -25,13 +25,20 @@ export const verify: Command<(typeof settings)[number]> = {
     'each snapshot on the way. Prints height, chain head and state digest. Exit code 1 where\n' +
     'anything is wrong.',
   example: 'perpinfo verify --data ./data',
-  async run({ settings: { data }, terminal, signal }) {
-    const ledger = await openEmbeddedLedger(data);
+  async run({ settings: chosen, terminal, signal }) {
+    const storage = await openStorage(chosen);
+    const { ledger, snapshots, shared } = storage;
     try {
-      const verification = new Verification(ledger, new SnapshotFolder(data), { terminal, signal });
-      await verification.run();
+      const base = await ledger.base();
+      // The blocks before the base are gone: only a snapshot knows the state to go on from.
+      if (base.height > 0) {
+        const { height } = await ledger.head();
+        const { warn } = reportRestore({ terminal, signal });
+        await shared?.fetch({ ledger, snapshots, height, warn });
+      }
+      await new Verification(ledger, snapshots, { terminal, signal }).run();
     } finally {
-      await ledger.close();
+      await storage.close();
     }
   },
 };

@@ -2,9 +2,9 @@
  * Access keys. A secret is 256 random bits, shown once when it is made; only its SHA-256 is stored.
  * A key may have two live secrets at a time, so that it can be changed without a gap.
  *
- * The store is an LMDB environment of its own, beside the ledger: whoever manages keys is not the
- * ledger's writer. Every change raises a version, and a ring in each serving process looks for it
- * many times a second.
+ * Where the ledger is in a folder, the store is an LMDB environment of its own beside it: whoever
+ * manages keys is not the ledger's writer. Every change raises a version, and a ring in each serving
+ * process looks for it many times a second.
  */
 
 import { createHash, randomBytes } from 'node:crypto';
@@ -66,7 +66,7 @@ export function hashSecret(secret: string): string {
 }
 
 /** What is not a name is not shown: it may be a secret, given by mistake. */
-function parseName(name: string): { id: string; number: number | undefined } {
+export function parseName(name: string): { id: string; number: number | undefined } {
   const [, id, number] = NAME.exec(name) ?? [];
   if (id !== undefined) return { id, number: number === undefined ? undefined : Number(number) };
   throw new KeyError(
@@ -74,7 +74,81 @@ function parseName(name: string): { id: string; number: number | undefined } {
   );
 }
 
-export class KeyStore {
+/** What a key is made with. */
+export type KeyTerms = Pick<Key, 'label' | 'budget' | 'expiresMs'>;
+
+/** Where keys are kept. What changes them is on the disk when it is done. */
+export interface KeyStore {
+  /** Goes up with every change that has come here. */
+  version(): number;
+  all(): Key[];
+  list(): ListedKey[] | Promise<ListedKey[]>;
+  /** Makes a key and returns its id and its secret, which nobody can ask for again. */
+  create(terms: KeyTerms): NewSecret | Promise<NewSecret>;
+  /** Gives a key a further secret; the one it has goes on working. */
+  addSecret(keyName: string): NewSecret | Promise<NewSecret>;
+  /** Revokes a key ("ID") or one of its secrets ("ID.2"); with the last secret goes the key. */
+  revoke(name: string): void | Promise<void>;
+  /** Notes when keys were last used; nobody needs to know of it at once. */
+  noteUse(usedMsById: ReadonlyMap<string, number>): void;
+  close(): Promise<void>;
+}
+
+/** A change to one key, and the secret that it makes. */
+export interface KeyChange {
+  readonly key: Key;
+  readonly made: NewSecret;
+}
+
+export function makeKey(terms: KeyTerms): KeyChange {
+  const id = randomBytes(ID_BYTES).toString('hex');
+  const key = { id, ...terms, createdMs: Date.now(), secrets: [], secretCount: 0 };
+  return giveSecret(key);
+}
+
+function giveSecret(key: Key): KeyChange {
+  const { id } = key;
+  const number = key.secretCount + 1;
+  const secret = randomBytes(SECRET_BYTES).toString('base64url');
+  const added = { number, hash: hashSecret(secret), createdMs: Date.now() };
+  return {
+    key: { ...key, secrets: [...key.secrets, added], secretCount: number },
+    made: { id, secret, name: `${id}.${number}` },
+  };
+}
+
+/** The key with one more secret, unless it must not have one. */
+export function addSecretTo(key: Key): KeyChange {
+  const { id, expiresMs, secrets } = key;
+  if (expiresMs !== undefined && Date.now() >= expiresMs) {
+    throw new KeyError(`key ${id} has expired: make a new one`);
+  }
+  if (secrets.length >= SECRETS_MAX) {
+    const live = secrets.map(({ number }) => `${id}.${number}`).join(' and ');
+    throw new KeyError(`key ${id} has two live secrets, ${live}: revoke one first`);
+  }
+  return giveSecret(key);
+}
+
+/** The key without one of its secrets, or without all; undefined where none is left. */
+export function takeSecretFrom(key: Key, number: number | undefined): Key | undefined {
+  const left = number === undefined ? [] : key.secrets.filter((s) => s.number !== number);
+  if (left.length === key.secrets.length) {
+    throw new KeyError(`key ${key.id} has no secret ${number}`);
+  }
+  return left.length === 0 ? undefined : { ...key, secrets: left };
+}
+
+export function missingKey(id: string): KeyError {
+  return new KeyError(`there is no key ${id}`);
+}
+
+/** In the order in which they were made. */
+export function sortKeys(keys: ListedKey[]): ListedKey[] {
+  return keys.sort((a, b) => a.createdMs - b.createdMs || (a.id < b.id ? -1 : 1));
+}
+
+export class EmbeddedKeyStore implements KeyStore {
   readonly #environment: RootDatabase<unknown, string>;
   readonly #keys: Database<Key, string>;
   readonly #used: Database<number, string>;
@@ -87,7 +161,6 @@ export class KeyStore {
     this.#meta = environment.openDB<number, string>({ name: 'meta', encoding: 'json' });
   }
 
-  /** Goes up with every change. */
   version(): number {
     this.#environment.resetReadTxn();
     return this.#meta.get(VERSION) ?? 0;
@@ -99,59 +172,35 @@ export class KeyStore {
 
   list(): ListedKey[] {
     this.#environment.resetReadTxn();
-    return this.all()
-      .map((key) => ({ ...key, lastUsedMs: this.#used.get(key.id) }))
-      .sort((a, b) => a.createdMs - b.createdMs || (a.id < b.id ? -1 : 1));
+    return sortKeys(this.all().map((key) => ({ ...key, lastUsedMs: this.#used.get(key.id) })));
   }
 
-  /** Makes a key and returns its id and its secret, which nobody can ask for again. */
-  create(terms: Pick<Key, 'label' | 'budget' | 'expiresMs'>): NewSecret {
-    const id = randomBytes(ID_BYTES).toString('hex');
-    const secret = randomBytes(SECRET_BYTES).toString('base64url');
-    const createdMs = Date.now();
-    const secrets = [{ number: 1, hash: hashSecret(secret), createdMs }];
+  create(terms: KeyTerms): NewSecret {
+    const { key, made } = makeKey(terms);
     this.#change(() => {
-      this.#keys.put(id, { id, ...terms, createdMs, secrets, secretCount: 1 });
+      this.#keys.put(key.id, key);
     });
-    return { id, secret, name: `${id}.1` };
+    return made;
   }
 
-  /** Gives a key a further secret; the one it has goes on working. */
   addSecret(keyName: string): NewSecret {
     const { id } = parseName(keyName);
-    const secret = randomBytes(SECRET_BYTES).toString('base64url');
-    const name = this.#change(() => {
-      const key = this.#require(id);
-      if (key.expiresMs !== undefined && Date.now() >= key.expiresMs) {
-        throw new KeyError(`key ${id} has expired: make a new one`);
-      }
-      if (key.secrets.length >= SECRETS_MAX) {
-        const live = key.secrets.map(({ number }) => `${id}.${number}`).join(' and ');
-        throw new KeyError(`key ${id} has two live secrets, ${live}: revoke one first`);
-      }
-      const number = key.secretCount + 1;
-      const added = { number, hash: hashSecret(secret), createdMs: Date.now() };
-      this.#keys.put(id, { ...key, secrets: [...key.secrets, added], secretCount: number });
-      return `${id}.${number}`;
+    return this.#change(() => {
+      const { key, made } = addSecretTo(this.#require(id));
+      this.#keys.put(id, key);
+      return made;
     });
-    return { id, secret, name };
   }
 
-  /** Revokes a key ("ID") or one of its secrets ("ID.2"); with the last secret goes the key. */
   revoke(name: string): void {
     const { id, number } = parseName(name);
     this.#change(() => {
-      const key = this.#require(id);
-      const left = number === undefined ? [] : key.secrets.filter((s) => s.number !== number);
-      if (left.length === key.secrets.length) {
-        throw new KeyError(`key ${id} has no secret ${number}`);
-      }
-      if (left.length > 0) this.#keys.put(id, { ...key, secrets: left });
-      else this.#keys.remove(id);
+      const left = takeSecretFrom(this.#require(id), number);
+      if (left === undefined) this.#keys.remove(id);
+      else this.#keys.put(id, left);
     });
   }
 
-  /** Notes when keys were last used; nobody needs to know of it at once. */
   noteUse(usedMsById: ReadonlyMap<string, number>): void {
     for (const [id, usedMs] of usedMsById) this.#used.put(id, usedMs);
   }
@@ -162,7 +211,7 @@ export class KeyStore {
 
   #require(id: string): Key {
     const key = this.#keys.get(id);
-    if (key === undefined) throw new KeyError(`there is no key ${id}`);
+    if (key === undefined) throw missingKey(id);
     return key;
   }
 
@@ -179,18 +228,18 @@ export class KeyStore {
   }
 }
 
-export async function openKeyStore(dataDirectory: string): Promise<KeyStore> {
+export async function openKeyStore(dataDirectory: string): Promise<EmbeddedKeyStore> {
   const folder = path.join(dataDirectory, 'keys');
   makeFolder(folder);
   checkDatabaseFile(path.join(folder, 'data.mdb'));
   const { open } = await import('lmdb');
-  return new KeyStore(open<unknown, string>({ path: folder, maxDbs: 8 }));
+  return new EmbeddedKeyStore(open<unknown, string>({ path: folder, maxDbs: 8 }));
 }
 
 const REFRESH_MS = 20;
 const NOTE_USE_MS = 5_000;
 
-/** The keys of a serving process, by the hash of their secrets, never older than REFRESH_MS. */
+/** The keys of a serving process, by the hash of their secrets: the store's, REFRESH_MS later. */
 export class KeyRing {
   readonly #store: KeyStore;
   #version = -1;

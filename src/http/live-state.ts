@@ -3,13 +3,18 @@
  * has caught up for the first time, and for good once the chain is found broken, there is none.
  */
 
-import type { Ledger } from '../ledger/ledger.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isUnavailable, type Ledger } from '../ledger/ledger.ts';
+import type { SharedSnapshots } from '../ledger/shared-snapshots.ts';
 import type { SnapshotFolder } from '../ledger/snapshots.ts';
 import { type Replica, restoreReplica } from '../replica.ts';
 import type { StateView } from '../state/state.ts';
 
 /** How long a health check lets the replica catch up with a head that has just moved. */
 const CATCH_UP_MS = 200;
+/** How long a health check waits to be told the head, before it goes by what is known. */
+const HEAD_MS = 500;
+const RETRY_MS = 500;
 
 export type LiveStatus = 'ok' | 'replaying' | 'behind' | 'stale' | 'broken';
 
@@ -33,11 +38,14 @@ interface Waiter {
 export interface LiveStateOptions {
   readonly ledger: Ledger;
   readonly snapshots: SnapshotFolder;
+  readonly shared?: SharedSnapshots | undefined;
   /** Ledger time older than this is stale; 0 for any age. */
   readonly maxAgeMs: number;
   warn(message: string): void;
   /** Called after each batch of blocks, and when the state is first there. */
   advanced(state: StateView): void;
+  /** Called after that; no block is applied until it is done. */
+  keep?(replica: Replica): Promise<void>;
 }
 
 export class LiveState {
@@ -45,6 +53,7 @@ export class LiveState {
   #replica: Replica | undefined;
   #replayed = { height: 0, target: 0 };
   #failure: Error | undefined;
+  #headSeen = 0;
   readonly #waiters = new Set<Waiter>();
 
   constructor(options: LiveStateOptions) {
@@ -70,25 +79,43 @@ export class LiveState {
 
   /** Restores and follows until the signal; a broken ledger rejects, and is remembered. */
   async run(signal: AbortSignal): Promise<void> {
-    const { ledger, snapshots, warn, advanced } = this.#options;
     try {
-      const progress = (height: number, target: number) => {
-        signal.throwIfAborted();
-        this.#replayed = { height, target };
-      };
-      const replica = await restoreReplica({ ledger, snapshots, warn, progress });
+      const replica = await this.#restore(signal);
+      if (replica === undefined) return;
       this.#replica = replica;
-      advanced(replica.state);
-      await replica.follow(ledger, signal, () => {
-        this.#wake(replica.point.height);
-        advanced(replica.state);
-      });
+      await this.#advance(replica);
+      await replica.follow(this.#options.ledger, signal, () => this.#advance(replica));
     } catch (error) {
       if (error === signal.reason) return;
       this.#failure = error as Error;
       this.#wake(Number.POSITIVE_INFINITY);
       throw error;
     }
+  }
+
+  /** Tries again for as long as nobody can be asked; undefined where the signal came first. */
+  async #restore(signal: AbortSignal): Promise<Replica | undefined> {
+    const { ledger, snapshots, shared, warn } = this.#options;
+    const progress = (height: number, target: number) => {
+      signal.throwIfAborted();
+      this.#replayed = { height, target };
+    };
+    while (!signal.aborted) {
+      try {
+        return await restoreReplica({ ledger, snapshots, shared, warn, progress });
+      } catch (error) {
+        if (!isUnavailable(error)) throw error;
+        warn(error.message);
+        await sleep(RETRY_MS, undefined, { signal }).catch(() => undefined);
+      }
+    }
+    return undefined;
+  }
+
+  async #advance(replica: Replica): Promise<void> {
+    this.#wake(replica.point.height);
+    this.#options.advanced(replica.state);
+    await this.#options.keep?.(replica);
   }
 
   /** Resolves once the state is at the height, or after the time, whichever comes first. */
@@ -120,14 +147,22 @@ export class LiveState {
     return { ...this.#judge(head, nowMs), height, time, lagMs, head: Math.max(head, height) };
   }
 
-  /** The height of the newest block; a ledger that cannot tell it is broken, and it is then 0. */
+  /**
+   * The height of the newest block. A ledger that nobody can be asked about just now is not broken:
+   * what was seen of it last counts, until it is too old. One that cannot be read is, and it is 0.
+   */
   async #readHead(): Promise<number> {
     try {
-      return (await this.#options.ledger.head()).height;
+      const late = sleep(HEAD_MS, undefined, { ref: false });
+      const head = await Promise.race([this.#options.ledger.head(), late]);
+      this.#headSeen = head?.height ?? this.#headSeen;
     } catch (error) {
-      this.#failure ??= error as Error;
-      return 0;
+      if (!isUnavailable(error)) {
+        this.#failure ??= error as Error;
+        return 0;
+      }
     }
+    return this.#headSeen;
   }
 
   #judge(head: number, nowMs: number): Pick<Health, 'status' | 'message'> {

@@ -6,15 +6,16 @@ import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
 import { type Registry, register } from 'prom-client';
 import type { Settings } from '../config.ts';
-import { openEmbeddedLedger } from '../ledger/embedded.ts';
-import { SnapshotFolder } from '../ledger/snapshots.ts';
+import { SnapshotKeeper } from '../ledger/snapshot-keeper.ts';
+import { openStorage, STORAGE_SETTINGS, type Storage } from '../ledger/storage.ts';
 import { Admission } from './admission.ts';
-import { KeyRing, openKeyStore } from './keys.ts';
+import { KeyRing, type KeyStore } from './keys.ts';
 import type { Budgets } from './limits.ts';
 import { listen } from './listen.ts';
 import { LiveState } from './live-state.ts';
 import { LoadGauge } from './load.ts';
 import { Metrics } from './metrics.ts';
+import { openKeys } from './open-keys.ts';
 import { PUSH_SETTINGS, Push } from './push/push.ts';
 import { createService, SERVICE_SETTINGS } from './server.ts';
 
@@ -22,7 +23,9 @@ import { createService, SERVICE_SETTINGS } from './server.ts';
 export const ANSWERING_SETTINGS = [...SERVICE_SETTINGS, ...PUSH_SETTINGS] as const;
 
 export const WORKER_SETTINGS = [
-  'data',
+  ...STORAGE_SETTINGS,
+  'snapshotEvery',
+  'snapshotKeep',
   'host',
   'port',
   'stopTimeout',
@@ -44,21 +47,34 @@ const CLOSE_IDLE_MS = 20;
 
 /** Serves until the signal, then lets requests under way finish. */
 export async function runWorker(options: WorkerOptions): Promise<void> {
+  const storage = await openStorage(options.settings);
+  try {
+    const store = await openKeys(options.settings);
+    try {
+      await serveFrom(storage, store, options);
+    } finally {
+      await store.close();
+    }
+  } finally {
+    await storage.close();
+  }
+}
+
+async function serveFrom(storage: Storage, store: KeyStore, options: WorkerOptions): Promise<void> {
   const { settings, log, signal, budgets, registry = register } = options;
-  const ledger = await openEmbeddedLedger(settings.data);
-  const store = await openKeyStore(settings.data);
+  const keeper = createKeeper(options, storage);
   const keys = new KeyRing(store);
   const load = new LoadGauge(settings.overloadDelay);
   const metrics = new Metrics(registry);
   const live = new LiveState({
-    ledger,
-    snapshots: new SnapshotFolder(settings.data),
+    ...storage,
     maxAgeMs: settings.maxAge,
     warn: (message) => log.warn(message),
     advanced: ({ height, time }) => {
       metrics.setLedger(height, time);
       push.advance();
     },
+    keep: async (replica) => keeper?.keep(replica),
   });
   const admission = new Admission({ live, keys, budgets, load, settings });
   const push = new Push({ live, keys, admission, metrics, log, settings });
@@ -80,9 +96,19 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
     push.close();
     load.close();
     keys.close();
-    await store.close();
-    await ledger.close();
+    await keeper?.close();
   }
+}
+
+/** In a folder, whoever appends keeps the snapshots; on NATS every replica keeps its own. */
+function createKeeper(
+  { settings, log }: WorkerOptions,
+  { snapshots, shared }: Storage,
+): SnapshotKeeper | undefined {
+  if (shared === undefined) return undefined;
+  const { snapshotEvery: every, snapshotKeep: keep } = settings;
+  const warn = (message: string) => log.warn(message);
+  return new SnapshotKeeper({ snapshots, shared, every, keep, warn });
 }
 
 /** The connections that are open, kept up to date. */

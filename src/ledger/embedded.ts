@@ -233,6 +233,20 @@ class EmbeddedLedgerWriter extends EmbeddedLedger implements LedgerWriter {
     });
   }
 
+  async startAt(base: ChainPoint): Promise<void> {
+    const { environment, meta } = this.stores;
+    const head = this.headPoint();
+    if (head.height !== 0) {
+      throw new LedgerError('conflict', `this ledger is not empty: it is at block ${head.height}`);
+    }
+    environment.transactionSync(() => {
+      meta.put(BASE, encodePoint(base));
+      meta.put(GUARD, Buffer.alloc(0), base.height + 1);
+    });
+    await environment.flushed;
+    this.#headHeight = base.height;
+  }
+
   override async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;

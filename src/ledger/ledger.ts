@@ -42,17 +42,29 @@ export interface Ledger {
 
 /** The one that may write. Opening a second one is refused while the first is open. */
 export interface LedgerWriter extends Ledger {
-  /** Appends the next blocks, all or none; resolves once they are durable. One call at a time. */
+  /**
+   * Appends the next blocks; resolves once they are durable. One call at a time. Blocks that are not
+   * the next ones are refused, and none is stored. Where it fails on the way, a ledger on one machine
+   * has stored none; one on several machines may have stored the first few, never others: whoever
+   * goes on reads the head again.
+   */
   append(blocks: readonly StoredBlock[]): Promise<void>;
   /** Drops the blocks up to a height, which becomes the base. */
   prune(height: number): Promise<void>;
+  /** Makes a point the base of a ledger that has held nothing yet: its blocks come after it. */
+  startAt(base: ChainPoint): Promise<void>;
 }
 
 /**
  * missing: there is no ledger here. busy: another writer has it. conflict: someone else wrote to it.
- * corrupt: what is stored is not what was written, or does not fit together.
+ * corrupt: what is stored is not what was written, or does not fit together. unavailable: nobody
+ * can be asked just now. limit: more than it can take.
  */
-export type LedgerFault = 'missing' | 'busy' | 'conflict' | 'corrupt';
+export type LedgerFault = 'missing' | 'busy' | 'conflict' | 'corrupt' | 'unavailable' | 'limit';
+
+export function isUnavailable(error: unknown): error is LedgerError {
+  return error instanceof LedgerError && error.fault === 'unavailable';
+}
 
 export class LedgerError extends Error {
   readonly fault: LedgerFault;

@@ -10,8 +10,8 @@
  */
 
 import { createHash, type Hash } from 'node:crypto';
-import { existsSync, readdirSync } from 'node:fs';
-import { type FileHandle, open, rename, rm } from 'node:fs/promises';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { type FileHandle, open, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { makeFolder } from '../folder.ts';
 import {
@@ -23,6 +23,7 @@ import {
 } from '../state/snapshot.ts';
 import type { State, StateView } from '../state/state.ts';
 import { type ChainPoint, HASH_BYTES } from './ledger.ts';
+import { describeProcess, isRunning, type ProcessIdentity } from './process-identity.ts';
 
 const MAGIC = Buffer.from('perpsnap');
 const CHECKSUM_OFFSET = MAGIC.length;
@@ -55,7 +56,7 @@ export class SnapshotFolder {
       .sort((a, b) => a - b);
   }
 
-  #path(height: number): string {
+  pathOf(height: number): string {
     const digits = String(height).padStart(HEIGHT_DIGITS, '0');
     return path.join(this.#folder, `${digits}.snapshot`);
   }
@@ -63,7 +64,7 @@ export class SnapshotFolder {
   /** Writes the state as it is now; the file appears whole, under its name, or not at all. */
   async save(state: StateView, chainHash: Buffer): Promise<void> {
     makeFolder(this.#folder);
-    const target = this.#path(state.height);
+    const target = this.pathOf(state.height);
     const draft = `${target}.draft`;
     const file = await open(draft, 'w');
     try {
@@ -76,12 +77,31 @@ export class SnapshotFolder {
     await syncFolder(this.#folder);
   }
 
+  /** Takes the bytes of a snapshot that was saved elsewhere; `load` tells whether it is one. */
+  async receive(height: number, chunks: AsyncIterable<Uint8Array>): Promise<void> {
+    makeFolder(this.#folder);
+    const draft = `${this.pathOf(height)}.${process.pid}.fetched`;
+    await writeFile(draft, chunks);
+    await rename(draft, this.pathOf(height));
+  }
+
+  /** True where this process is the one that saves here; one that has ended is taken over from. */
+  claim(): boolean {
+    makeFolder(this.#folder);
+    const file = path.join(this.#folder, 'keeper');
+    const own = describeProcess();
+    const keeper = readKeeper(file);
+    if (keeper !== undefined && keeper.pid !== own.pid && isRunning(keeper)) return false;
+    if (keeper?.pid !== own.pid) writeFileSync(file, JSON.stringify(own));
+    return true;
+  }
+
   /**
    * The snapshot of a height; throws where the file is not exactly what was saved. Undefined where
    * it has just been deleted, which anyone may do at any time.
    */
   async load(height: number): Promise<LoadedSnapshot | undefined> {
-    const file = await openIfThere(this.#path(height));
+    const file = await openIfThere(this.pathOf(height));
     if (file === undefined) return undefined;
     try {
       const snapshot = await readSnapshot(file);
@@ -94,20 +114,29 @@ export class SnapshotFolder {
 
   /** Deletes those ahead of the ledger: they are of another one, and would pass for the newest. */
   async dropAhead(headHeight: number): Promise<void> {
-    await this.#remove(this.heights().filter((height) => height > headHeight));
+    await this.remove(this.heights().filter((height) => height > headHeight));
   }
 
-  async #remove(heights: readonly number[]): Promise<void> {
-    for (const height of heights) await rm(this.#path(height), { force: true });
+  async remove(heights: readonly number[]): Promise<void> {
+    for (const height of heights) await rm(this.pathOf(height), { force: true });
   }
 
   /** Deletes all but the newest `count`, and what unfinished writes have left. */
   async keepNewest(count: number): Promise<void> {
     const heights = this.heights();
-    await this.#remove(heights.slice(0, Math.max(0, heights.length - count)));
+    await this.remove(heights.slice(0, Math.max(0, heights.length - count)));
     for (const name of existsSync(this.#folder) ? readdirSync(this.#folder) : []) {
-      if (name.endsWith('.draft')) await rm(path.join(this.#folder, name), { force: true });
+      if (/\.(draft|fetched)$/.test(name)) await rm(path.join(this.#folder, name), { force: true });
     }
+  }
+}
+
+/** Undefined where there is none, or nothing that can be understood. */
+function readKeeper(file: string): ProcessIdentity | undefined {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as ProcessIdentity;
+  } catch {
+    return undefined;
   }
 }
 

@@ -9,24 +9,39 @@ const place = createPlaces();
 
 const COMMANDS = [
   ...['demo', 'serve', 'append', 'query'],
-  ...['keys create', 'keys list', 'keys revoke', 'verify', 'simulate'],
+  ...['keys create', 'keys list', 'keys revoke', 'verify', 'copy', 'simulate'],
+];
+
+const NATS: [flag: string, rest: string][] = [
+  ['--nats-replicas N', '(PERPINFO_NATS_REPLICAS; default 1)'],
+  ['--nats-creds FILE', '(PERPINFO_NATS_CREDS)'],
+  ['--nats-ca FILE', '(PERPINFO_NATS_CA)'],
+];
+const STORAGE: [flag: string, rest: string][] = [
+  ['--data DIR', '(PERPINFO_DATA; required)'],
+  ['--ledger URL', '(default: the folder) (PERPINFO_LEDGER)'],
+  ...NATS,
 ];
 
 /** What the help of each command says of its settings: flag, variable, default. */
 const SETTINGS: Record<string, [flag: string, rest: string][]> = {
   append: [
-    ['--data DIR', '(PERPINFO_DATA; required)'],
+    ...STORAGE,
+    ['--ledger-retry MS', '(PERPINFO_LEDGER_RETRY; default 30000)'],
     ['--snapshot-every N', '(PERPINFO_SNAPSHOT_EVERY; default 10000)'],
     ['--snapshot-keep N', '(PERPINFO_SNAPSHOT_KEEP; default 10)'],
     ['--block-bytes-max BYTES', '(PERPINFO_BLOCK_BYTES_MAX; default 1048576)'],
   ],
-  query: [
-    ['--data DIR', '(PERPINFO_DATA; required)'],
-    ['--at HEIGHT', '(default: the newest) (PERPINFO_AT)'],
+  query: [...STORAGE, ['--at HEIGHT', '(default: the newest) (PERPINFO_AT)']],
+  'keys list': STORAGE,
+  'keys revoke': STORAGE,
+  verify: STORAGE,
+  copy: [
+    ['--from PLACE', '(PERPINFO_FROM; required)'],
+    ['--to PLACE', '(PERPINFO_TO; required)'],
+    ...NATS,
+    ['--ledger-retry MS', '(PERPINFO_LEDGER_RETRY; default 30000)'],
   ],
-  'keys list': [['--data DIR', '(PERPINFO_DATA; required)']],
-  'keys revoke': [['--data DIR', '(PERPINFO_DATA; required)']],
-  verify: [['--data DIR', '(PERPINFO_DATA; required)']],
   simulate: [
     ['--blocks N', '(PERPINFO_BLOCKS; default 1000)'],
     ['--accounts N', '(PERPINFO_ACCOUNTS; default 1000)'],
@@ -74,13 +89,22 @@ test('--help is answered also where other arguments are wrong', async () => {
 const WRONG: [args: string[], message: string][] = [
   [
     ['nope'],
-    'got command "nope", expected one of demo, serve, append, query, keys create, keys list, keys revoke, verify, simulate',
+    'got command "nope", expected one of demo, serve, append, query, keys create, keys list, keys revoke, verify, copy, simulate',
   ],
   [
     ['--nope'],
-    'got command "--nope", expected one of demo, serve, append, query, keys create, keys list, keys revoke, verify, simulate',
+    'got command "--nope", expected one of demo, serve, append, query, keys create, keys list, keys revoke, verify, copy, simulate',
   ],
   [['append'], '--data DIR is required'],
+  [
+    ['append', '--ledger', 'nats://user:secret@host:4222'],
+    '--ledger: got a text that is not shown, expected nats://[user:password@]host:port[,host:port...]/NAME',
+  ],
+  [
+    ['append', '--ledger', 'nats://host/a', '--nats-replicas', '2'],
+    '--nats-replicas: got "2", expected 1 or 3',
+  ],
+  [['copy', '--from', 'a'], '--to PLACE is required'],
   [['query'], '--data DIR is required'],
   [['verify'], '--data DIR is required'],
   [['append', '--data'], '--data: got nothing, expected some text'],

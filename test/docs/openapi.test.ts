@@ -162,13 +162,13 @@ test('every setting of serve is in its help and in the README: name, default, un
     const flag = `--${setting.flag} ${setting.placeholder}`.trimEnd();
     const variable = environmentVariable(setting);
     const isRequired = !('fallback' in setting);
-    const fallback = isRequired ? 'required' : `default ${setting.fallback}`;
-    assert.ok(lines.includes(`${flag} ${setting.help} (${variable}; ${fallback})`), flag);
-    const shown = isRequired ? 'required' : setting.fallback;
-    assert.ok(
-      rows.includes(`| \`${flag}\` | \`${variable}\` | ${shown} | ${setting.help} |`),
-      flag,
-    );
+    const { fallback = 'none' } = setting;
+    const ending = isRequired ? '; required' : fallback === 'none' ? '' : `; default ${fallback}`;
+    assert.ok(lines.includes(`${flag} ${setting.help} (${variable}${ending})`), flag);
+    const shown = isRequired ? 'required' : fallback;
+    // What stands for a default that has no value is said in the help only.
+    const meaning = setting.help.replace(/ \(default: .*\)$/, '');
+    assert.ok(rows.includes(`| \`${flag}\` | \`${variable}\` | ${shown} | ${meaning} |`), flag);
     if (typeof setting.fallback === 'number') assert.ok(UNITS.includes(setting.placeholder), flag);
   }
 });

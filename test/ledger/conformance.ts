@@ -106,6 +106,7 @@ export function describeLedger(name: string, makeHarness: () => Promise<LedgerHa
     describeFollowing(it);
     describeWriters(it);
     describePruning(it);
+    describeStarting(it);
   });
 }
 
@@ -191,9 +192,12 @@ function describeReading(it: It): void {
     const blocks = chainOfLength(MANY_BLOCKS);
     const writer = await openWith(openers, blocks);
     const reader = await openers.openReader();
-    const read = reader.read(0);
+    const read = reader.read(0)[Symbol.asyncIterator]();
+    // It has started once its first blocks are here: before that, a ledger elsewhere may not know.
+    const first = await read.next();
     await writer.append(chainOfLength(1, blocks[MANY_BLOCKS - 1]));
-    assert.deepEqual(heightsOf(await collectBlocks(read)), heightsOf(blocks));
+    const rest = await collectBlocks({ [Symbol.asyncIterator]: () => read });
+    assert.deepEqual(heightsOf([...first.value, ...rest]), heightsOf(blocks));
   });
 
   it('a point is known from the base to the head, and not outside', async (openers) => {
@@ -387,5 +391,32 @@ function describePruning(it: It): void {
     }
     await assertPoint(writer.base(), blocks[1]);
     await assertHolds(writer, blocks.slice(2));
+  });
+}
+
+function describeStarting(it: It): void {
+  it('an empty ledger can start after any point, and its heights go on from there', async (openers) => {
+    const blocks = chainOfLength(2000);
+    const writer = await openers.openWriter();
+    await writer.startAt(blocks[1233]);
+    const reader = await openers.openReader();
+    for (const ledger of [writer, reader]) {
+      await assertPoint(ledger.base(), blocks[1233]);
+      await assertPoint(ledger.head(), blocks[1233]);
+      await assertHolds(ledger, []);
+    }
+    await assertRefused(writer.append(blocks.slice(0, 1)), 'conflict', /is block 1235$/);
+    await writer.append(blocks.slice(1234));
+    await assertPoint(reader.base(), blocks[1233]);
+    await assertHolds(reader, blocks.slice(1234));
+    await writer.close();
+    await assertPoint((await openers.openWriter()).head(), blocks[1999]);
+  });
+
+  it('a ledger that holds something cannot start anew', async (openers) => {
+    const blocks = chainOfLength(3);
+    const writer = await openWith(openers, blocks.slice(0, 2));
+    await assertRefused(writer.startAt(blocks[2]), 'conflict', /not empty: it is at block 2$/);
+    await assertHolds(writer, blocks.slice(0, 2));
   });
 }

@@ -1,0 +1,179 @@
+/**
+ * Replicas on NATS JetStream:
+ *
+ *   npm run bench:cluster              a few minutes
+ *   npm run bench:cluster -- --quick   to see that it works
+ *
+ * How the total of answers grows from one replica to two, beside two processes that share nothing and
+ * return a fixed body: what those do not gain, the machine does not have. And how long a block takes
+ * from the append to be visible on all replicas.
+ */
+
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { Agent, request } from 'node:http';
+import { cpus, loadavg, tmpdir } from 'node:os';
+import path from 'node:path';
+import { openJetStreamKeys } from '../src/http/jetstream-keys.ts';
+import { answerQuestion } from '../src/info/registry.ts';
+import { openJetStreamLedgerWriter } from '../src/ledger/jetstream-writer.ts';
+import { type LedgerWriter, nextBlock } from '../src/ledger/ledger.ts';
+import { natsOptions, startNats } from '../test/cluster/nats-servers.ts';
+import { MAIN } from '../test/paths.ts';
+import { buildLedger, randomQuestions, usersOf } from './dataset.ts';
+import { spreadOf } from './measure.ts';
+import { type RunningServer, startFixedAnswer, startPerpinfo } from './servers.ts';
+import { Wrk } from './wrk.ts';
+
+const POSITIONS_PER_ACCOUNT = 4;
+const EXIT_USAGE = 2;
+const RETRY_MS = 10_000;
+const FULL = { accounts: 20_000, rounds: 5, roundSeconds: 4, blocks: 500 };
+const QUICK = { accounts: 2000, rounds: 2, roundSeconds: 1, blocks: 50 };
+type Scale = typeof FULL;
+
+interface Pair {
+  readonly name: string;
+  readonly servers: readonly RunningServer[];
+  readonly one: number[];
+  readonly two: number[];
+}
+
+function requireTools(): void {
+  const missing = ['wrk', 'nats-server'].filter(
+    (program) => spawnSync(program, ['-v'], { stdio: 'ignore' }).error !== undefined,
+  );
+  if (missing.length === 0) return;
+  console.error(`${missing.join(' and ')} not found; on Debian: apt-get install wrk nats-server`);
+  process.exit(EXIT_USAGE);
+}
+
+async function createKey(address: string): Promise<string> {
+  const store = await openJetStreamKeys(natsOptions(address));
+  const terms = { label: 'bench', budget: undefined, expiresMs: undefined };
+  const { secret } = await store.create(terms);
+  await store.close();
+  return secret;
+}
+
+/** In turns, so that whatever else the machine does meets all of them alike. */
+async function measureGrowth(pairs: readonly Pair[], wrk: Wrk, scale: Scale): Promise<void> {
+  for (let round = -1; round < scale.rounds; round++) {
+    for (const { servers, one, two } of pairs) {
+      const ports = servers.map(({ port }) => port);
+      const alone = await wrk.measureTogether(ports.slice(0, 1), scale.roundSeconds);
+      const together = await wrk.measureTogether(ports, scale.roundSeconds);
+      if (round === -1) continue; // To warm up.
+      one.push(alone);
+      two.push(together);
+    }
+  }
+}
+
+function reportGrowth(pairs: readonly Pair[]): void {
+  console.log(`\n${''.padEnd(34)}one, req/s  two, req/s  growth [smallest to largest]`);
+  for (const { name, one, two } of pairs) {
+    const growth = spreadOf(two.map((together, index) => together / one[index]));
+    const figures = [spreadOf(one), spreadOf(two)].map(({ median }) =>
+      median.toFixed(0).padStart(10),
+    );
+    const range = `[${growth.min.toFixed(2)} to ${growth.max.toFixed(2)}]`;
+    console.log(`${name.padEnd(34)}${figures.join('  ')}  ${growth.median.toFixed(2)} ${range}`);
+  }
+}
+
+/** Resolves when a replica answers from the height or a later one. */
+function askFrom(port: number, agent: Agent, secret: string, height: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const headers = { 'Content-Type': 'application/json', 'Ledger-Min-Height': String(height) };
+    const options = { host: '127.0.0.1', port, agent, method: 'POST', headers };
+    const sent = request({ ...options, path: `/${secret}/info` }, (response) => {
+      response.resume();
+      response.on('end', () =>
+        response.statusCode === 200 ? resolve() : reject(new Error(`${response.statusCode}`)),
+      );
+    });
+    sent.on('error', reject);
+    sent.end('{"type":"exchangeStatus"}');
+  });
+}
+
+/** From handing a block to the ledger until all replicas answer from it, and until it is stored. */
+async function measureDelay(
+  writer: LedgerWriter,
+  servers: readonly RunningServer[],
+  secret: string,
+  blocks: number,
+): Promise<void> {
+  const agent = new Agent({ keepAlive: true });
+  const visibleMs: number[] = [];
+  const storedMs: number[] = [];
+  let head = await writer.head();
+  for (let count = 0; count < blocks; count++) {
+    const line = `{"height":${head.height + 1},"time":${Date.now()},"events":[]}`;
+    const block = nextBlock(head, Buffer.from(line));
+    const asked = servers.map(({ port }) => askFrom(port, agent, secret, block.height));
+    await new Promise((resolve) => setTimeout(resolve, 20)); // Until all of them are waiting.
+    const startedMs = performance.now();
+    const stored = writer.append([block]).then(() => storedMs.push(performance.now() - startedMs));
+    await Promise.all(asked);
+    visibleMs.push(performance.now() - startedMs);
+    await stored;
+    head = block;
+  }
+  agent.destroy();
+  report('append to acknowledged', storedMs);
+  report('append to visible on all replicas', visibleMs);
+}
+
+function report(name: string, values: number[]): void {
+  values.sort((a, b) => a - b);
+  const at = (share: number) => values[Math.floor((values.length - 1) * share)].toFixed(1);
+  console.log(`${name.padEnd(34)}p50 ${at(0.5)} ms, p99 ${at(0.99)} ms, of ${values.length}`);
+}
+
+async function run(scale: Scale, folder: string, address: string): Promise<void> {
+  const { state } = await buildLedger(folder, scale.accounts, POSITIONS_PER_ACCOUNT);
+  execFileSync(process.execPath, [MAIN, 'copy', '--from', folder, '--to', address], {
+    stdio: 'ignore',
+  });
+  const secret = await createKey(address);
+  const [question] = randomQuestions(state, 1);
+  const bodyFile = path.join(folder, 'body.json');
+  writeFileSync(bodyFile, answerQuestion(state, question));
+  // How a busy machine turns requests away is not what is measured.
+  const patience = ['--min-height-wait', '5000', '--overload-delay', '60000'];
+  const flags = ['--ledger', address, ...patience];
+  const replicas: RunningServer[] = [];
+  const fixed: RunningServer[] = [];
+  const writer = await openJetStreamLedgerWriter({ ...natsOptions(address), retryMs: RETRY_MS });
+  try {
+    for (const name of ['a', 'b']) {
+      replicas.push(await startPerpinfo(path.join(folder, name), { workers: 1, flags }));
+      fixed.push(await startFixedAnswer('node', bodyFile));
+    }
+    const pairs: Pair[] = [
+      { name: 'replicas on NATS', servers: replicas, one: [], two: [] },
+      { name: 'independent processes, fixed body', servers: fixed, one: [], two: [] },
+    ];
+    await measureGrowth(pairs, new Wrk(folder, usersOf(state), `/${secret}/info`), scale);
+    reportGrowth(pairs);
+    console.log('');
+    await measureDelay(writer, replicas, secret, scale.blocks);
+  } finally {
+    await Promise.all([...replicas, ...fixed].map((server) => server.stop()));
+    await writer.close();
+  }
+}
+
+requireTools();
+const load = loadavg()[0].toFixed(1);
+console.log(`node ${process.version}, ${cpus().length} x ${cpus()[0].model}, load average ${load}`);
+const folder = mkdtempSync(path.join(tmpdir(), 'perpinfo-bench-'));
+const nats = await startNats();
+try {
+  await run(process.argv.includes('--quick') ? QUICK : FULL, folder, nats.address('bench'));
+} finally {
+  await nats.stop();
+  rmSync(folder, { recursive: true });
+}

@@ -1,0 +1,36 @@
+/** Where a ledger on NATS is, as it is given in one line of text. */
+
+/** nats://[user:password@ or token@]host:port[,host:port...]/NAME, or tls:// */
+const ADDRESS = /^(nats|tls):\/\/(?:([^@/]*)@)?([^@/,]+(?:,[^@/,]+)*)\/([A-Za-z0-9_-]{1,64})$/;
+export const ADDRESS_EXPECTED = 'nats://[user:password@]host:port[,host:port...]/NAME';
+
+export interface NatsAddress {
+  readonly servers: readonly string[];
+  readonly credentials: {
+    readonly user?: string;
+    readonly pass?: string;
+    readonly token?: string;
+  };
+  readonly isEncrypted: boolean;
+  /** The ledger's name, which is the stream's. */
+  readonly name: string;
+}
+
+/** Undefined where the text is not such an address. */
+export function parseNatsAddress(text: string): NatsAddress | undefined {
+  const [, scheme, login, hosts, name] = ADDRESS.exec(text) ?? [];
+  if (hosts === undefined || name === undefined) return undefined;
+  const credentials = parseLogin(login);
+  if (credentials === undefined) return undefined;
+  return { servers: hosts.split(','), credentials, isEncrypted: scheme === 'tls', name };
+}
+
+function parseLogin(login: string | undefined): NatsAddress['credentials'] | undefined {
+  if (login === undefined) return {};
+  try {
+    const [user, pass] = login.split(':').map(decodeURIComponent);
+    return pass === undefined ? { token: user } : { user, pass };
+  } catch {
+    return undefined; // A percent sign that begins no character.
+  }
+}

@@ -1,0 +1,233 @@
+/**
+ * A connection to NATS, and what of JetStream is used through it. The client is loaded here, when a
+ * connection is made: whoever keeps the ledger in a folder never loads it.
+ */
+
+import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { JetStreamClient, JetStreamManager } from '@nats-io/jetstream';
+import type { KV } from '@nats-io/kv';
+import type { ObjectStore } from '@nats-io/obj';
+import type { NatsConnection, NodeConnectionOptions } from '@nats-io/transport-node';
+import { isUnavailable, LedgerError } from './ledger.ts';
+import type { NatsAddress } from './nats-address.ts';
+
+/** A server that does not answer is given up after this, and another one tried. */
+const CONNECT_MS = 2_000;
+const RECONNECT_MS = 250;
+/** A server that is paused keeps its connections: only a missing answer gives it away. */
+const PING_MS = 1_000;
+const PINGS_UNANSWERED_MAX = 2;
+/** How long the answer to one request may take. */
+const REQUEST_MS = 3_000;
+const OPEN_MS = 15_000;
+const RETRY_MS = 200;
+/** The server's number for a last message of another id, which the client does not name. */
+const WRONG_LAST_ID = 10070;
+
+export interface NatsOptions {
+  readonly address: NatsAddress;
+  /** How many servers keep each stream that is made. */
+  readonly replicas: number;
+  /** A file with the user's token and key, as `nsc` writes it. */
+  readonly credsFile?: string | undefined;
+  /** A file with the authority that the servers' certificates are signed by. */
+  readonly caFile?: string | undefined;
+}
+
+type Modules = Awaited<ReturnType<typeof loadModules>>;
+
+async function loadModules() {
+  const [transport, stream, kv, objects] = await Promise.all([
+    import('@nats-io/transport-node'),
+    import('@nats-io/jetstream'),
+    import('@nats-io/kv'),
+    import('@nats-io/obj'),
+  ]);
+  return { transport, stream, kv, objects };
+}
+
+/** What is wrong with our own code must not pass for a server that is away. */
+function isBug(error: unknown): boolean {
+  return (
+    error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError
+  );
+}
+
+export class NatsLink {
+  readonly modules: Modules;
+  readonly connection: NatsConnection;
+  readonly streams: JetStreamClient;
+  readonly manager: JetStreamManager;
+  readonly options: NatsOptions;
+  #isConnected = true;
+  readonly #interrupts = new Set<() => void>();
+
+  constructor(
+    options: NatsOptions,
+    modules: Modules,
+    connection: NatsConnection,
+    manager: JetStreamManager,
+  ) {
+    this.options = options;
+    this.modules = modules;
+    this.connection = connection;
+    this.manager = manager;
+    this.streams = manager.jetstream();
+    void this.#watchStatus();
+  }
+
+  get name(): string {
+    return this.options.address.name;
+  }
+
+  /** The servers as they were given, without credentials. */
+  get place(): string {
+    return this.options.address.servers.join(',');
+  }
+
+  get isConnected(): boolean {
+    return this.#isConnected;
+  }
+
+  /** The longest message that the server takes, headers included. */
+  get messageBytesMax(): number {
+    return this.connection.info?.max_payload ?? 1 << 20;
+  }
+
+  /** Calls back whenever the connection is lost, until the returned function is called. */
+  onInterrupt(interrupt: () => void): () => void {
+    this.#interrupts.add(interrupt);
+    return () => this.#interrupts.delete(interrupt);
+  }
+
+  async #watchStatus(): Promise<void> {
+    for await (const { type } of this.connection.status()) {
+      if (type === 'reconnect') this.#isConnected = true;
+      if (type !== 'disconnect' && type !== 'staleConnection') continue;
+      this.#isConnected = false;
+      for (const interrupt of this.#interrupts) interrupt();
+    }
+  }
+
+  /** Runs something that asks the servers, and puts what goes wrong into the ledger's words. */
+  async ask<T>(what: string, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      throw this.describe(what, error);
+    }
+  }
+
+  /** Servers that are there may have to agree first on which of them leads. */
+  async #askPatiently<T>(what: string, work: () => Promise<T>): Promise<T> {
+    const deadlineMs = performance.now() + OPEN_MS;
+    for (;;) {
+      try {
+        return await this.ask(what, work);
+      } catch (error) {
+        if (!isUnavailable(error) || performance.now() > deadlineMs) throw error;
+        await sleep(RETRY_MS);
+      }
+    }
+  }
+
+  describe(what: string, error: unknown): unknown {
+    if (error instanceof LedgerError || isBug(error)) return error;
+    const { message } = error as Error;
+    if (this.#codeOf(error) === this.modules.stream.JetStreamApiCodes.StreamNotFound) {
+      const missing = `there is no ledger ${this.name} at ${this.place}`;
+      return new LedgerError('missing', missing, { cause: error });
+    }
+    const away = `${what}: NATS at ${this.place} does not do it: ${message}`;
+    return new LedgerError('unavailable', away, { cause: error });
+  }
+
+  /** True where an append or a change was refused because another one came first. */
+  isWrongSequence(error: unknown): boolean {
+    const { JetStreamApiCodes } = this.modules.stream;
+    const code = this.#codeOf(error);
+    return (
+      code === JetStreamApiCodes.StreamWrongLastSequence ||
+      code === JetStreamApiCodes.StreamWrongLastSequenceUnknown ||
+      code === WRONG_LAST_ID
+    );
+  }
+
+  isMissingMessage(error: unknown): boolean {
+    return this.#codeOf(error) === this.modules.stream.JetStreamApiCodes.NoMessageFound;
+  }
+
+  /** The server's own number of what went wrong, where it is the server that says so. */
+  #codeOf(error: unknown): number | undefined {
+    return error instanceof this.modules.stream.JetStreamApiError ? error.code : undefined;
+  }
+
+  /** The key-value bucket of this name, made where there is none. */
+  openBucket(bucket: string): Promise<KV> {
+    return this.#askPatiently(`opening the bucket ${bucket}`, async () => {
+      const terms = { replicas: await this.#replicas(), history: 1, allow_direct: false };
+      return new this.modules.kv.Kvm(this.streams).create(bucket, terms);
+    });
+  }
+
+  openObjects(bucket: string): Promise<ObjectStore> {
+    return this.#askPatiently(`opening the object store ${bucket}`, async () => {
+      const terms = { replicas: await this.#replicas() };
+      return new this.modules.objects.Objm(this.streams).create(bucket, terms);
+    });
+  }
+
+  /** As many servers as keep the ledger; where there is none yet, the setting decides. */
+  async #replicas(): Promise<number> {
+    try {
+      return (await this.manager.streams.info(this.name)).config.num_replicas;
+    } catch (error) {
+      if (this.#codeOf(error) !== this.modules.stream.JetStreamApiCodes.StreamNotFound) throw error;
+      return this.options.replicas;
+    }
+  }
+
+  async close(): Promise<void> {
+    if (!this.connection.isClosed()) await this.connection.close();
+  }
+}
+
+function connectionOptions(options: NatsOptions, { transport }: Modules): NodeConnectionOptions {
+  const { address, credsFile, caFile } = options;
+  const isEncrypted = address.isEncrypted || caFile !== undefined;
+  return {
+    name: 'perpinfo',
+    servers: [...address.servers],
+    ...address.credentials,
+    ...(credsFile === undefined
+      ? {}
+      : { authenticator: transport.credsAuthenticator(readFileSync(credsFile)) }),
+    ...(isEncrypted ? { tls: caFile === undefined ? {} : { caFile } } : {}),
+    timeout: CONNECT_MS,
+    maxReconnectAttempts: -1,
+    reconnectTimeWait: RECONNECT_MS,
+    pingInterval: PING_MS,
+    maxPingOut: PINGS_UNANSWERED_MAX,
+    // Traces of where a request was made cost more than the request.
+    noAsyncTraces: true,
+  };
+}
+
+export async function connectNats(options: NatsOptions): Promise<NatsLink> {
+  const modules = await loadModules();
+  let connection: NatsConnection | undefined;
+  try {
+    connection = await modules.transport.connect(connectionOptions(options, modules));
+    // Whether JetStream is there shows with the first thing that is asked of it.
+    const terms = { timeout: REQUEST_MS, checkAPI: false };
+    const manager = await modules.stream.jetstreamManager(connection, terms);
+    return new NatsLink(options, modules, connection, manager);
+  } catch (error) {
+    await connection?.close();
+    if (isBug(error)) throw error;
+    const place = options.address.servers.join(',');
+    const message = `cannot reach NATS JetStream at ${place}: ${(error as Error).message}`;
+    throw new LedgerError('unavailable', message, { cause: error });
+  }
+}

@@ -1,0 +1,88 @@
+/** Ledgers carried between a folder and NATS, either way. */
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { openEmbeddedLedgerWriter } from '../../src/ledger/embedded.ts';
+import { openJetStreamLedgerWriter } from '../../src/ledger/jetstream-writer.ts';
+import { createPlaces, joinLines, readVerification, run, simulateLines } from '../cli/program.ts';
+import { appendAll, NO_SNAPSHOTS } from '../replay/data-directory.ts';
+import { type NatsServers, natsOptions, startNats } from './nats-servers.ts';
+
+const place = createPlaces();
+const lines = simulateLines(300, 'copy');
+let nats: NatsServers;
+
+before(async () => {
+  nats = await startNats();
+});
+after(() => nats?.stop());
+
+async function copy(from: string, to: string) {
+  const outcome = await run(['copy', '--from', from, '--to', to]);
+  assert.equal(outcome.code, 0, outcome.stderr);
+  return outcome;
+}
+
+async function verify(...flags: string[]) {
+  const outcome = await run(['verify', ...flags]);
+  assert.equal(outcome.code, 0, outcome.stderr);
+  return readVerification(outcome);
+}
+
+test('a ledger goes from a folder to NATS and back, and is the same each time', async () => {
+  const [data, back] = [place(), place()];
+  const address = nats.address('there-and-back');
+  await appendAll(data, lines.slice(0, 200), NO_SNAPSHOTS);
+  const original = await verify('--data', data);
+  const copied = await copy(data, address);
+  assert.deepEqual(readVerification(copied), original);
+  assert.match(copied.stderr, /copied 200 blocks; the copy is the same as the original/);
+  assert.deepEqual(await verify('--ledger', address), original);
+  await copy(address, back);
+  assert.deepEqual(await verify('--data', back), original);
+});
+
+test('a copy goes on where an earlier one ended', async () => {
+  const data = place();
+  const address = nats.address('resumed');
+  await appendAll(data, lines.slice(0, 150), NO_SNAPSHOTS);
+  await copy(data, address);
+  await appendAll(data, lines.slice(150), NO_SNAPSHOTS);
+  assert.match((await copy(data, address)).stderr, /copied 150 blocks/);
+  assert.match((await copy(data, address)).stderr, /copied 0 blocks/);
+  assert.deepEqual(await verify('--ledger', address), await verify('--data', data));
+});
+
+test('the heights of a pruned ledger go on where they were, either way', async () => {
+  const [data, back] = [place(), place()];
+  const address = nats.address('pruned');
+  await appendAll(data, lines.slice(0, 200), { snapshotEvery: 70 });
+  const original = await verify('--data', data);
+  const writer = await openEmbeddedLedgerWriter(data);
+  await writer.prune(120);
+  await writer.close();
+  assert.deepEqual(readVerification(await copy(data, address)), original);
+  const input = joinLines(lines.slice(200, 210));
+  const appended = await run(['append', '--ledger', address], { input });
+  assert.equal(appended.code, 0, appended.stderr);
+  assert.match(appended.stdout, /^durable 210$/m);
+  await copy(address, back);
+  const expected = await verify('--ledger', address);
+  assert.equal(expected.height, 210);
+  assert.deepEqual(await verify('--data', back), expected);
+  const asked = await run(['query', '--data', back, '{"type":"exchangeStatus"}']);
+  assert.equal(asked.code, 0, asked.stderr);
+});
+
+test('a ledger is not copied over another one', async () => {
+  const data = place();
+  const address = nats.address('another');
+  await appendAll(data, lines.slice(0, 5), NO_SNAPSHOTS);
+  const options = { ...natsOptions(address), retryMs: 1000 };
+  const writer = await openJetStreamLedgerWriter(options);
+  await writer.append([{ height: 1, hash: Buffer.alloc(32, 7), line: Buffer.from('{}') }]);
+  await writer.close();
+  const { code, stderr } = await run(['copy', '--from', data, '--to', address]);
+  assert.equal(code, 1);
+  assert.match(stderr, /the ledger to copy to is at block 1, which is not a block of this one/);
+});

@@ -1,0 +1,202 @@
+/** Real NATS servers for tests: on loopback, on ports that the system picks, in folders of their own. */
+
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  closeSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { type AddressInfo, connect, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { connectNats, type NatsLink } from '../../src/ledger/nats.ts';
+import { parseNatsAddress } from '../../src/ledger/nats-address.ts';
+
+const PROGRAM = 'nats-server';
+const LOOK_MS = 20;
+const START_MS_MAX = 20_000;
+
+function requireProgram(): void {
+  if (spawnSync(PROGRAM, ['--version']).error === undefined) return;
+  throw new Error('these tests need nats-server: on Debian, apt-get install nats-server');
+}
+
+/** Ports that nobody listens on: all are held together, so that none comes twice. */
+async function findPorts(count: number): Promise<number[]> {
+  const servers = Array.from({ length: count }, () => createServer());
+  for (const server of servers) {
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+  }
+  const ports = servers.map((server) => (server.address() as AddressInfo).port);
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
+  return ports;
+}
+
+function canConnect(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1');
+    socket.once('error', () => resolve(false));
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve(true);
+    });
+  });
+}
+
+export class NatsServer {
+  readonly name: string;
+  readonly port: number;
+  readonly #folder: string;
+  #child: ChildProcess | undefined;
+
+  constructor(name: string, port: number, folder: string, config: string) {
+    this.name = name;
+    this.port = port;
+    this.#folder = folder;
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(path.join(folder, 'nats.conf'), config);
+  }
+
+  get pid(): number | undefined {
+    return this.#child?.pid;
+  }
+
+  get log(): string {
+    return readFileSync(path.join(this.#folder, 'log'), 'utf8');
+  }
+
+  get isRunning(): boolean {
+    return this.#child !== undefined;
+  }
+
+  async start(): Promise<void> {
+    const log = openSync(path.join(this.#folder, 'log'), 'a');
+    const child = spawn(PROGRAM, ['-c', path.join(this.#folder, 'nats.conf')], {
+      stdio: ['ignore', log, log],
+    });
+    closeSync(log);
+    this.#child = child;
+    const deadlineMs = performance.now() + START_MS_MAX;
+    while (!(await canConnect(this.port))) {
+      if (child.exitCode !== null || performance.now() > deadlineMs) {
+        throw new Error(`${this.name} did not start: ${this.log}`);
+      }
+      await sleep(LOOK_MS);
+    }
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.#child?.kill(signal);
+  }
+
+  /** Ends it at once, as a power cut would, except that what it has written stays written. */
+  async kill(): Promise<void> {
+    const child = this.#child;
+    if (child === undefined) return;
+    this.#child = undefined;
+    const exited = once(child, 'exit');
+    child.kill('SIGKILL');
+    await exited;
+  }
+}
+
+export interface ServerTerms {
+  /** Further lines of the servers' configuration. */
+  readonly config?: string;
+  readonly login?: string;
+}
+
+/** One server, or three in a cluster, and a folder for all of them. */
+export class NatsServers {
+  readonly servers: readonly NatsServer[];
+  readonly folder: string;
+  readonly #login: string;
+
+  constructor(folder: string, servers: readonly NatsServer[], login: string) {
+    this.folder = folder;
+    this.servers = servers;
+    this.#login = login;
+  }
+
+  /** What --ledger takes. */
+  address(name: string): string {
+    const hosts = this.servers.map(({ port }) => `127.0.0.1:${port}`).join(',');
+    return `nats://${this.#login}${hosts}/${name}`;
+  }
+
+  /** A connection of the test's own. */
+  connect(name: string): Promise<NatsLink> {
+    return connectNats(natsOptions(this.address(name), this.servers.length));
+  }
+
+  /** Until streams can be made. */
+  async untilReady(): Promise<void> {
+    const deadlineMs = performance.now() + START_MS_MAX;
+    while (!(await this.#canMakeStreams())) {
+      if (performance.now() > deadlineMs) throw new Error(`not ready: ${this.servers[0].log}`);
+      await sleep(LOOK_MS);
+    }
+  }
+
+  async #canMakeStreams(): Promise<boolean> {
+    let link: NatsLink | undefined;
+    try {
+      link = await this.connect('ready');
+      await link.manager.streams.add({ name: 'ready', num_replicas: this.servers.length });
+      return await link.manager.streams.delete('ready');
+    } catch {
+      return false;
+    } finally {
+      await link?.close();
+    }
+  }
+
+  async stop(): Promise<void> {
+    for (const server of this.servers) await server.kill();
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}
+
+export function natsOptions(address: string, replicas = 1) {
+  const parsed = parseNatsAddress(address);
+  if (parsed === undefined) throw new Error(`not an address: ${address}`);
+  return { address: parsed, replicas };
+}
+
+export async function startNats(count: 1 | 3 = 1, terms: ServerTerms = {}): Promise<NatsServers> {
+  requireProgram();
+  const folder = mkdtempSync(path.join(tmpdir(), 'perpinfo-nats-'));
+  const ports = await findPorts(2 * count);
+  const routes = ports.slice(count).map((port) => `nats-route://127.0.0.1:${port}`);
+  const servers = ports.slice(0, count).map((port, index) => {
+    const name = `n${index + 1}`;
+    const own = path.join(folder, name);
+    const lines = [
+      `server_name: ${name}`,
+      `listen: "127.0.0.1:${port}"`,
+      `jetstream { store_dir: "${own}/store", max_memory_store: 64MB, max_file_store: 1GB }`,
+      ...(count === 1
+        ? []
+        : [
+            'cluster {',
+            '  name: test',
+            `  listen: "127.0.0.1:${ports[count + index]}"`,
+            `  routes: [${routes.map((route) => `"${route}"`).join(', ')}]`,
+            '}',
+          ]),
+      terms.config ?? '',
+    ];
+    return new NatsServer(name, port, own, `${lines.join('\n')}\n`);
+  });
+  const all = new NatsServers(folder, servers, terms.login ?? '');
+  await Promise.all(servers.map((server) => server.start()));
+  await all.untilReady();
+  return all;
+}

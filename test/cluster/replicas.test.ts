@@ -1,0 +1,248 @@
+/** Replicas on a ledger that one NATS server keeps: snapshots, keys, faults, and what is put in by hand. */
+
+import assert from 'node:assert/strict';
+import { readdirSync } from 'node:fs';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+import { openJetStreamKeys } from '../../src/http/jetstream-keys.ts';
+import { openJetStreamLedger } from '../../src/ledger/jetstream.ts';
+import { nextBlock } from '../../src/ledger/ledger.ts';
+import { createPlaces, joinLines, run, simulateLines, start } from '../cli/program.ts';
+import { LIGHT, until } from '../service/running.ts';
+import { type NatsServers, natsOptions, startNats } from './nats-servers.ts';
+import {
+  checkAllAnswers,
+  createSharedKey,
+  Oracle,
+  startReplica,
+  startReplicas,
+  untilHeight,
+} from './replicas.ts';
+
+const place = createPlaces();
+const lines = simulateLines(300, 'cluster');
+const oracle = new Oracle(lines);
+const ANY_AGE = ['--max-age', '0'];
+let nats: NatsServers;
+let count = 0;
+
+before(async () => {
+  nats = await startNats();
+});
+after(() => nats?.stop());
+
+function newAddress(): string {
+  count++;
+  return nats.address(`replicas-${count}`);
+}
+
+async function append(address: string, from: number, to: number): Promise<void> {
+  const input = joinLines(lines.slice(from, to));
+  const { code, stderr } = await run(['append', '--ledger', address], { input });
+  assert.equal(code, 0, stderr);
+}
+
+test('a new replica takes the newest snapshot, also when the blocks before it were dropped', async (context) => {
+  const address = newAddress();
+  await append(address, 0, 200);
+  const { secret } = await createSharedKey(address);
+  const flags = [...ANY_AGE, '--snapshot-every', '50'];
+  const [first] = await startReplicas(context, [{ address, data: place(), flags }]);
+  await untilHeight(first, 200);
+  const link = await nats.connect(natsOptions(address).address.name);
+  const objects = await link.openObjects(`${link.name}-snapshots`);
+  await until('a snapshot on NATS', async () => (await objects.list()).length > 0);
+  await link.manager.streams.update(link.name, { max_msgs: 30 });
+  await append(address, 200, 220);
+  const { state } = await link.manager.streams.info(link.name);
+  assert.equal(state.first_seq, 191);
+  await link.close();
+  const data = place();
+  const [second] = await startReplicas(context, [{ address, data, flags: ANY_AGE }]);
+  await untilHeight(second, 220);
+  await untilHeight(first, 220);
+  assert.ok(readdirSync(path.join(data, 'snapshots')).includes('0000000000000200.snapshot'));
+  for (const service of [first, second]) await checkAllAnswers(service, secret, oracle, 220);
+  const verified = await run(['verify', '--ledger', address]);
+  assert.match(verified.stdout, new RegExp(`^height 220\\n.*\\ndigest ${oracle.digest(220)}\\n$`));
+});
+
+test('a replica whose snapshots are all too old for the stream says so', async () => {
+  const address = newAddress();
+  await append(address, 0, 50);
+  const link = await nats.connect(natsOptions(address).address.name);
+  await link.manager.streams.update(link.name, { max_msgs: 10 });
+  await link.close();
+  const { code, stderr } = await run(['query', '--ledger', address, '{"type":"allMids"}']);
+  assert.equal(code, 1);
+  assert.match(
+    stderr,
+    /the blocks up to 40 were pruned, and no snapshot from there to 50 is usable/,
+  );
+});
+
+test('a key works on all replicas, and is refused by all, within a second', async (context) => {
+  const address = newAddress();
+  await append(address, 0, 5);
+  const replicas = await startReplicas(
+    context,
+    [1, 2, 3].map(() => ({ address, data: place(), flags: ANY_AGE })),
+  );
+  for (const replica of replicas) await untilHeight(replica, 5);
+  const store = await openJetStreamKeys(natsOptions(address));
+  context.after(() => store.close());
+  const clients = replicas.map((replica) => replica.connect());
+  const delaysMs: number[] = [];
+  const measure = async (secret: string, expected: number) => {
+    const startedMs = performance.now();
+    for (const client of clients) {
+      const hasReached = async () => (await client.ask(secret, LIGHT)).status === expected;
+      await until(`${expected}`, hasReached);
+    }
+    delaysMs.push(performance.now() - startedMs);
+  };
+  for (let round = 0; round < 3; round++) {
+    const terms = { label: '', budget: undefined, expiresMs: undefined };
+    const { id, secret } = await store.create(terms);
+    await measure(secret, 200);
+    await store.revoke(id);
+    await measure(secret, 401);
+  }
+  const slowestMs = Math.round(Math.max(...delaysMs));
+  context.diagnostic(`the slowest of ${delaysMs.length} changes took ${slowestMs} ms`);
+  assert.ok(slowestMs < 1000, `${slowestMs} ms`);
+});
+
+test('while NATS is gone a replica goes on answering, says how old it is, and catches up by itself', async (context) => {
+  const own = await startNats();
+  context.after(() => own.stop());
+  const address = own.address('gone');
+  const blocks = (from: number, to: number) =>
+    Array.from({ length: to - from }, (_, index) =>
+      JSON.stringify({ height: from + index + 1, time: Date.now(), events: [] }),
+    );
+  const feed = async (from: number, to: number) => {
+    const { code, stderr } = await run(['append', '--ledger', address], {
+      input: joinLines(blocks(from, to)),
+    });
+    assert.equal(code, 0, stderr);
+  };
+  await feed(0, 3);
+  const { secret } = await createSharedKey(address);
+  const flags = ['--max-age', '4000', '--min-height-wait', '100'];
+  const [replica] = await startReplicas(context, [{ address, data: place(), flags }]);
+  await untilHeight(replica, 3);
+  await feed(3, 4);
+  await untilHeight(replica, 4);
+  const client = replica.connect();
+  assert.equal((await client.send({ path: '/health' })).status, 200);
+  await own.servers[0].kill();
+  await until('the health check to fail', async () => {
+    const asked = await client.ask(secret, LIGHT);
+    assert.equal(asked.status, 200);
+    return (await client.send({ path: '/health' })).status === 503;
+  });
+  const health = JSON.parse((await client.send({ path: '/health' })).body);
+  assert.equal(health.status, 'stale');
+  const behind = await client.ask(secret, LIGHT, { 'Ledger-Min-Height': '5' });
+  assert.deepEqual([behind.status, JSON.parse(behind.body).error], [503, 'behind']);
+  await own.servers[0].start();
+  await feed(4, 6);
+  await untilHeight(replica, 6);
+  assert.equal((await client.ask(secret, LIGHT, { 'Ledger-Min-Height': '6' })).status, 200);
+  assert.equal((await client.send({ path: '/health' })).status, 200);
+});
+
+test('an append waits for NATS to come back, and gives up after a bound', async (context) => {
+  const own = await startNats();
+  context.after(() => own.stop());
+  const address = own.address('bound');
+  const program = start(['append', '--ledger', address, '--ledger-retry', '20000']);
+  program.child.stdin.write(joinLines(lines.slice(0, 10)));
+  await program.untilWritten('durable 10');
+  await own.servers[0].kill();
+  program.child.stdin.write(joinLines(lines.slice(10, 20)));
+  await new Promise((resolve) => setTimeout(resolve, 1500));
+  await own.servers[0].start();
+  await program.untilWritten('durable 20');
+  program.child.stdin.end();
+  assert.equal((await program.ended).code, 0);
+  const hasty = start(['append', '--ledger', address, '--ledger-retry', '1000']);
+  hasty.child.stdin.write(joinLines(lines.slice(20, 21)));
+  await hasty.untilWritten('durable 21');
+  await own.servers[0].kill();
+  hasty.child.stdin.end(joinLines(lines.slice(21, 22)));
+  const { code, stderr } = await hasty.ended;
+  assert.equal(code, 1);
+  assert.match(stderr, /appending: NATS at \S+ does not do it/);
+});
+
+const BY_HAND: [about: string, expected: RegExp, headers: 'none' | 'forged'][] = [
+  [
+    'a message put into the stream by hand',
+    /block 11 was not written by a ledger's writer/,
+    'none',
+  ],
+  ['a corrupted message', /block 11 is damaged: its stored hash is/, 'forged'],
+];
+for (const [about, expected, kind] of BY_HAND) {
+  test(`${about} is refused and named by height, and nothing is served beyond it`, async (context) => {
+    const address = newAddress();
+    await append(address, 0, 10);
+    const { secret } = await createSharedKey(address);
+    const [replica] = await startReplicas(context, [{ address, data: place(), flags: ANY_AGE }]);
+    await untilHeight(replica, 10);
+    const ledger = await openJetStreamLedger(natsOptions(address));
+    const head = await ledger.head();
+    await ledger.close();
+    const link = await nats.connect(natsOptions(address).address.name);
+    const headers = link.modules.transport.headers();
+    if (kind === 'forged') {
+      const block = nextBlock(head, Buffer.from(lines[10]));
+      headers.set('Perpinfo-Hash', block.hash.toString('hex'));
+      headers.set('Perpinfo-Previous', head.hash.toString('hex'));
+    }
+    const line = lines[10].replace('"time":1', '"time":2');
+    await link.streams.publish(`perpinfo.${link.name}.blocks`, line, { headers });
+    await link.close();
+    const client = replica.connect();
+    const answer = await until('the replica to stop', async () => {
+      const asked = await client.ask(secret, LIGHT);
+      return asked.status === 503 ? asked : undefined;
+    });
+    const { error, message } = JSON.parse(answer.body);
+    assert.equal(error, 'not_ready');
+    assert.match(message, expected);
+    const verified = await run(['verify', '--ledger', address]);
+    assert.equal(verified.code, 1);
+    assert.match(verified.stderr, expected);
+    // One that starts now does not get past it either.
+    const late = await startReplica({ address, data: place(), flags: ANY_AGE });
+    context.after(async () => void (await late.stop()));
+    const { status, body } = await until('its health', async () => {
+      const seen = await late.once({ path: '/health' });
+      return JSON.parse(seen.body).status === 'broken' ? seen : undefined;
+    });
+    assert.equal(status, 503);
+    assert.match(body, expected);
+  });
+}
+
+test('of two writers at once one is told why not, and there is one order', async () => {
+  const address = newAddress();
+  const first = start(['append', '--ledger', address]);
+  first.child.stdin.write(joinLines(lines.slice(0, 10)));
+  await first.untilWritten('durable 10');
+  const second = await run(['append', '--ledger', address], {
+    input: joinLines(lines.slice(10, 20)),
+  });
+  assert.equal(second.code, 1);
+  assert.match(
+    second.stderr,
+    new RegExp(`another writer, process ${first.child.pid}, has this ledger open`),
+  );
+  first.child.stdin.end(joinLines(lines.slice(10, 30)));
+  assert.equal((await first.ended).code, 0);
+  const verified = await run(['verify', '--ledger', address]);
+  assert.match(verified.stdout, new RegExp(`^height 30\\n.*\\ndigest ${oracle.digest(30)}\\n$`));
+});

@@ -1,0 +1,86 @@
+/** The example of several machines, checked without a container: what its files name exists. */
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { test } from 'node:test';
+import { append } from '../../src/cli/append.ts';
+import type { Command } from '../../src/cli/command.ts';
+import { keysCreate } from '../../src/cli/keys.ts';
+import { serve } from '../../src/cli/serve.ts';
+import { readSettings, splitArguments } from '../../src/config.ts';
+import { PROJECT } from '../paths.ts';
+
+function readFile(name: string): string {
+  return readFileSync(path.join(PROJECT, 'deploy/cluster', name), 'utf8');
+}
+
+const COMPOSE = readFile('compose.yaml');
+const COMMANDS: readonly Command[] = [serve, append, keysCreate];
+
+/** The text of each service, by its name. */
+function readServices(): Map<string, string> {
+  const [, services = ''] = COMPOSE.split(/^(?:services|volumes):$/m);
+  const parts = services.split(/^ {2}(\w+):$/m).slice(1);
+  const names = parts.filter((_, index) => index % 2 === 0);
+  return new Map(names.map((name, index) => [name, parts[2 * index + 1]]));
+}
+
+const SERVICES = readServices();
+const OURS = [...SERVICES].filter(([, text]) => text.includes('build: ../..'));
+
+function namesLike(pattern: RegExp): string[] {
+  return [...SERVICES.keys()].filter((name) => pattern.test(name));
+}
+
+/** The settings of one of our services, as the program reads them. */
+function readServiceSettings(text: string) {
+  const line = /^ +command: (.*)$/m.exec(text)?.[1] ?? '';
+  const command = COMMANDS.find(({ name }) => line === name || line.startsWith(`${name} `));
+  assert.ok(command, line);
+  const variables = [...text.matchAll(/^ +(PERPINFO_\w+): "?([^"\n]*)"?$/gm)];
+  const environment = Object.fromEntries(variables.map(([, name, value]) => [name, value]));
+  const words = line.slice(command.name.length).split(' ').filter(Boolean);
+  return readSettings(command.settings, splitArguments(words).flags, environment);
+}
+
+test('the example has three NATS servers, one writer, two replicas and nginx', () => {
+  assert.deepEqual(
+    [...SERVICES.keys()],
+    ['nats1', 'nats2', 'nats3', 'writer', 'replica1', 'replica2', 'nginx'],
+  );
+});
+
+test("the example's commands and settings exist, and all have the same ledger", () => {
+  assert.equal(OURS.length, 3);
+  for (const [name, text] of OURS) {
+    const { ledger, natsReplicas } = readServiceSettings(text);
+    const servers = namesLike(/^nats/).map((server) => `${server}:4222`);
+    assert.deepEqual(ledger?.servers, servers, name);
+    assert.equal(ledger?.name, 'exchange');
+    assert.equal(natsReplicas, 3);
+  }
+});
+
+test('the NATS servers know each other, and wait for the disk', () => {
+  const config = readFile('nats.conf');
+  const routes = [...config.matchAll(/nats:\/\/(\w+):6222/g)].map(([, name]) => name);
+  assert.deepEqual(routes, namesLike(/^nats/));
+  assert.match(config, /^ {2}sync_interval: always$/m);
+});
+
+test('nginx asks the replicas that there are, waits for them, and passes over one that cannot answer', () => {
+  const config = readFile('nginx.conf');
+  const servers = [...config.matchAll(/^ +server (\w+):(\d+) max_fails/gm)];
+  assert.deepEqual(
+    servers.map(([, name]) => name),
+    namesLike(/^replica/),
+  );
+  const { port } = readSettings(serve.settings, new Map(), { PERPINFO_DATA: '/data' });
+  for (const [, , upstream] of servers) assert.equal(Number(upstream), port);
+  assert.match(config, /proxy_next_upstream error timeout http_503 non_idempotent;/);
+  const nginx = SERVICES.get('nginx') ?? '';
+  for (const name of namesLike(/^replica/)) {
+    assert.match(nginx, new RegExp(`${name}:\\n +condition: service_healthy`));
+  }
+});

@@ -1,0 +1,200 @@
+/** The ledger on JetStream: the suite that every ledger passes, on a real server. */
+
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { after, before, test } from 'node:test';
+import { openJetStreamLedger } from '../../src/ledger/jetstream.ts';
+import { openJetStreamLedgerWriter } from '../../src/ledger/jetstream-writer.ts';
+import { type NatsServers, natsOptions, startNats } from '../cluster/nats-servers.ts';
+import { chainLines, chainOfLength, collectBlocks, describeBlocks, heightsOf } from './chains.ts';
+import { describeLedger, type LedgerHarness } from './conformance.ts';
+
+const RETRY_MS = 5_000;
+let nats: NatsServers;
+let count = 0;
+
+before(async () => {
+  nats = await startNats();
+});
+after(() => nats?.stop());
+
+function newLedger() {
+  count++;
+  const options = natsOptions(nats.address(`ledger-${count}`));
+  return {
+    name: options.address.name,
+    openWriter: () => openJetStreamLedgerWriter({ ...options, retryMs: RETRY_MS }),
+    openReader: () => openJetStreamLedger(options),
+  };
+}
+
+async function makeHarness(): Promise<LedgerHarness> {
+  const { name, openWriter, openReader } = newLedger();
+  return {
+    openWriter,
+    openReader,
+    async remove() {
+      const link = await nats.connect(name);
+      for (const stream of [name, `KV_${name}`]) await link.manager.streams.delete(stream);
+      await link.close();
+    },
+  };
+}
+
+describeLedger('the ledger on JetStream', makeHarness);
+
+test('a ledger that is not there cannot be read', async () => {
+  const { name, openReader } = newLedger();
+  await assert.rejects(openReader(), {
+    fault: 'missing',
+    message: `there is no ledger ${name} at 127.0.0.1:${nats.servers[0].port}`,
+  });
+});
+
+test('a server that is not there is named, and the password is not', async () => {
+  const options = natsOptions('nats://user:secret@127.0.0.1:1/nowhere');
+  await assert.rejects(openJetStreamLedger(options), (error: Error) => {
+    assert.match(error.message, /^cannot reach NATS JetStream at 127\.0\.0\.1:1: /);
+    assert.doesNotMatch(error.message, /secret/);
+    return true;
+  });
+});
+
+test('an append that was stored although its answer was lost is neither doubled nor skipped', async () => {
+  const { openWriter, name } = newLedger();
+  const blocks = chainOfLength(6);
+  const first = await openWriter();
+  await first.append(blocks.slice(0, 2));
+  // What a writer has sent that never heard of it: the same bytes, by another connection.
+  await first.close();
+  const second = await openWriter();
+  const link = await nats.connect(name);
+  const headers = link.modules.transport.headers();
+  headers.set('Perpinfo-Hash', blocks[2].hash.toString('hex'));
+  headers.set('Perpinfo-Previous', blocks[1].hash.toString('hex'));
+  await link.streams.publish(`perpinfo.${name}.blocks`, blocks[2].line, {
+    headers,
+    msgID: `3:${blocks[2].hash.toString('hex')}`,
+  });
+  await second.append(blocks.slice(2));
+  assert.deepEqual(describeBlocks(await collectBlocks(second.read(0))), describeBlocks(blocks));
+  await link.close();
+  await second.close();
+});
+
+test('a writer that lost its place to another is told so, and stores nothing', async () => {
+  const { openWriter, name } = newLedger();
+  const mine = chainOfLength(2);
+  const theirs = chainLines(['line 1', 'another line 2', 'line 3']);
+  const writer = await openWriter();
+  await writer.append(mine.slice(0, 1));
+  const link = await nats.connect(name);
+  for (const block of theirs.slice(1)) {
+    const headers = link.modules.transport.headers();
+    headers.set('Perpinfo-Hash', block.hash.toString('hex'));
+    headers.set('Perpinfo-Previous', theirs[block.height - 2].hash.toString('hex'));
+    await link.streams.publish(`perpinfo.${name}.blocks`, block.line, { headers });
+  }
+  await assert.rejects(writer.append(mine.slice(1)), {
+    fault: 'conflict',
+    message: 'someone else has written block 2 of this ledger',
+  });
+  assert.deepEqual(describeBlocks(await collectBlocks(writer.read(0, 3))), describeBlocks(theirs));
+  await link.close();
+  await writer.close();
+});
+
+/** Two writers that both believe to be alone: the first one's note is taken away. */
+async function openTwoWriters() {
+  const { openWriter, name } = newLedger();
+  const first = await openWriter();
+  const link = await nats.connect(name);
+  await (await link.openBucket(name)).delete('writer');
+  const second = await openWriter();
+  return { first, second, close: () => Promise.all([first, second, link].map((it) => it.close())) };
+}
+
+test('a writer that goes on after another took over stores nothing, however long its batch', async () => {
+  const { first, second, close } = await openTwoWriters();
+  const theirs = chainOfLength(10);
+  await second.append(theirs);
+  const mine = chainLines(Array.from({ length: 40 }, (_, index) => `mine ${index}`));
+  await assert.rejects(first.append(mine), { fault: 'conflict' });
+  assert.deepEqual(describeBlocks(await collectBlocks(second.read(0))), describeBlocks(theirs));
+  await close();
+});
+
+test('of two that write at once all the same there is one order, and the other is told why', async () => {
+  for (let round = 0; round < 10; round++) {
+    const { first, second, close } = await openTwoWriters();
+    const chains = ['first', 'second'].map((name) =>
+      chainLines(Array.from({ length: 300 }, (_, index) => `${name} ${index}`)),
+    );
+    const outcomes = await Promise.allSettled([first.append(chains[0]), second.append(chains[1])]);
+    const stored = describeBlocks(await collectBlocks(second.read(0)));
+    const winner = outcomes.findIndex(({ status }) => status === 'fulfilled');
+    assert.notEqual(winner, -1, JSON.stringify(outcomes));
+    assert.deepEqual(stored, describeBlocks(chains[winner]));
+    const loser = outcomes[1 - winner];
+    assert.equal(loser.status === 'rejected' && loser.reason.fault, 'conflict');
+    await close();
+  }
+});
+
+test('a block that no message can hold is refused, and the limit is named', async () => {
+  const { openWriter } = newLedger();
+  const noise = randomBytes(1 << 20);
+  const writer = await openWriter();
+  await assert.rejects(writer.append(chainLines([noise])), {
+    fault: 'limit',
+    message: /^block 1 has 1048576 bytes, deflated \d+: more than the 1047552 that the NATS server/,
+  });
+  await writer.append(chainOfLength(1));
+  assert.deepEqual(heightsOf(await collectBlocks(writer.read(0))), [1]);
+  await writer.close();
+});
+
+/** Who has the ledger open, as a writer on another machine notes it. */
+const ELSEWHERE = JSON.stringify({ pid: 7, startedAt: '1', host: 'elsewhere', token: 'x' });
+
+test('a writer on another machine is waited for only while it is silent', async () => {
+  const { openWriter, name } = newLedger();
+  await (await openWriter()).close();
+  const link = await nats.connect(name);
+  const bucket = await link.openBucket(name);
+  await bucket.put('writer', ELSEWHERE);
+  const renewing = setInterval(() => void bucket.put('writer', ELSEWHERE), 500);
+  await assert.rejects(openWriter(), {
+    fault: 'busy',
+    message: 'another writer, process 7 on elsewhere, has this ledger open',
+  });
+  clearInterval(renewing);
+  const startedMs = performance.now();
+  const writer = await openWriter();
+  assert.ok(performance.now() - startedMs > 5_000, 'it was given time to be heard of');
+  await writer.append(chainOfLength(1));
+  // The one elsewhere was only slow: it takes its place back, and the other one is told.
+  await bucket.put('writer', ELSEWHERE);
+  await new Promise((resolve) => setTimeout(resolve, 2_500));
+  await assert.rejects(writer.append(chainOfLength(2).slice(1)), {
+    fault: 'conflict',
+    message: 'another writer has taken this ledger over after block 1',
+  });
+  await writer.close();
+  await link.close();
+});
+
+test('a server that wants a password gets the one in the address', async (context) => {
+  const config = 'authorization { user: "some one", password: "p@ss/word" }';
+  const guarded = await startNats(1, { config, login: 'some%20one:p%40ss%2Fword@' });
+  context.after(() => guarded.stop());
+  const options = natsOptions(guarded.address('guarded'));
+  const writer = await openJetStreamLedgerWriter({ ...options, retryMs: RETRY_MS });
+  await writer.append(chainOfLength(1));
+  await writer.close();
+  const stranger = natsOptions(guarded.address('guarded').replace(/\/\/.*@/, '//some:one@'));
+  await assert.rejects(openJetStreamLedger(stranger), (error: Error) => {
+    assert.match(error.message, /^cannot reach NATS JetStream at 127[^@]*Authorization Violation/i);
+    return true;
+  });
+});
