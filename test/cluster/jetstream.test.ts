@@ -5,9 +5,15 @@ import { randomBytes } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { openJetStreamLedger } from '../../src/ledger/jetstream.ts';
 import { openJetStreamLedgerWriter } from '../../src/ledger/jetstream-writer.ts';
-import { type NatsServers, natsOptions, startNats } from '../cluster/nats-servers.ts';
-import { chainLines, chainOfLength, collectBlocks, describeBlocks, heightsOf } from './chains.ts';
-import { describeLedger, type LedgerHarness } from './conformance.ts';
+import {
+  chainLines,
+  chainOfLength,
+  collectBlocks,
+  describeBlocks,
+  heightsOf,
+} from '../ledger/chains.ts';
+import { describeLedger, type LedgerHarness } from '../ledger/conformance.ts';
+import { type NatsServers, natsOptions, startNats } from './nats-servers.ts';
 
 const RETRY_MS = 5_000;
 let nats: NatsServers;
