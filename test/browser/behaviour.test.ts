@@ -118,6 +118,7 @@ browserTest('an address that the ledger has never seen is empty, not an error', 
   await untilConnected(page);
   await show(page, NOBODY);
   await panel(page, 'positions').getByText('No positions here').waitFor();
+  await panel(page, 'account').getByText('nothing at risk').waitFor();
   await panel(page, 'stakes').getByText('Nothing is delegated').waitFor();
   assert.equal(await fieldText(page, 'accountValue'), '0.00');
   assert.equal(await page.getByRole('alert').filter({ hasText: /./ }).count(), 0);
@@ -134,11 +135,40 @@ browserTest("a malformed address is refused in the service's own words", async (
   const { error, message } = JSON.parse(body);
   assert.equal(error, 'invalid_address');
   await panel(page, 'account').getByRole('alert').getByText(message).waitFor();
+  assert.equal(await page.getByLabel('Address').getAttribute('aria-invalid'), 'true');
   const recent = await page.evaluate(() => localStorage.getItem('perpinfo.recent'));
   assert.equal(recent, USER);
   await show(page, USER);
   await page.locator('tr[data-coin="BTC"]').waitFor();
   assert.equal(await panel(page, 'account').getByRole('alert').count(), 0);
+});
+
+browserTest('an isolated position that has lost its margin is at risk', async (context) => {
+  const leverage = { type: 'isolated', value: 10, rawUsd: '-40000.0' };
+  const cumFunding = { allTime: '0.0', sinceOpen: '0.0', sinceChange: '0.0' };
+  const position = { coin: 'SOL', szi: '100.0', entryNtl: '16000.0', leverage, cumFunding };
+  const { url } = await serve(context, [
+    { type: 'account', user: NOBODY, dex: '', rawUsd: '50000.0', positions: [position] },
+  ]);
+  const page = await openPage(url);
+  await untilConnected(page);
+  await show(page, NOBODY.replace('0x', '0X').toUpperCase());
+  await page.locator('tr[data-coin="SOL"]').waitFor();
+  await panel(page, 'account').getByText('at risk', { exact: true }).waitFor();
+});
+
+browserTest('a tab keeps its account, and forgets the key with the others', async (context) => {
+  const { url } = await serve(context);
+  const first = await openPage(url);
+  await untilConnected(first);
+  const second = await first.context().newPage();
+  await second.goto(new URL(url).origin);
+  await show(second, NOBODY);
+  await panel(second, 'positions').getByText('No positions here').waitFor();
+  await first.reload();
+  await first.locator('tr[data-coin="BTC"]').waitFor();
+  await second.getByRole('button', { name: 'Forget key' }).click();
+  await first.getByLabel('Endpoint key').waitFor();
 });
 
 browserTest('a revoked key greys the figures and asks for another one', async (context) => {
@@ -154,6 +184,7 @@ browserTest('a revoked key greys the figures and asks for another one', async (c
   });
   await page.getByRole('alert').getByText(JSON.parse(body).message).waitFor();
   assert.match((await panel(page, 'account').getAttribute('class')) ?? '', /is-old/);
+  assert.equal(await fieldText(page, 'connection'), 'key refused');
   const other = await createKey(data);
   await page.getByLabel('Endpoint key').fill(other.secret);
   await page.getByRole('button', { name: 'Connect' }).click();

@@ -57,7 +57,7 @@ function checkMark(position: Position, shown: Shown): void {
 function expectedLiquidation(position: Position, mark: Shown): Fields {
   const { liquidationPx, entryPx, szi } = position;
   if (liquidationPx === null) {
-    return { liquidationPx: { complete: 'no price liquidates this position', text: 'none' } };
+    return { liquidationPx: { complete: 'the service gives no liquidation price', text: 'none' } };
   }
   const decimals = Math.max(...[entryPx, mark.complete].map((px) => px.split('.')[1].length));
   const gap = markOf(position) - toUnits(liquidationPx);

@@ -62,8 +62,19 @@ interface Verdict {
   readonly tone: string;
 }
 
+/** An isolated position that has lost its margin, or an account that owes, is past any share. */
+function isLost({ marginSummary, assetPositions }: AccountState): boolean {
+  const hasLostMargin = assetPositions.some(
+    ({ position }) =>
+      position.leverage.type === 'isolated' && parseDecimal(position.marginUsed).units <= 0n,
+  );
+  return hasLostMargin || parseDecimal(marginSummary.accountValue).units < 0n;
+}
+
 /** Half of the account value bound by maintenance is worth a look; four fifths is close to the end. */
-function judge(share: number): Verdict {
+function judge(state: AccountState, share: number): Verdict {
+  if (state.assetPositions.length === 0) return { word: 'nothing at risk', tone: 'muted' };
+  if (isLost(state)) return { word: 'at risk', tone: 'loss' };
   if (share >= 0.8) return { word: 'at risk', tone: 'loss' };
   if (share >= 0.5) return { word: 'watch', tone: 'warn' };
   return { word: 'healthy', tone: 'gain' };
@@ -77,7 +88,7 @@ function Health({ state }: { state: AccountState }) {
   const share = isUncovered ? 1 : value.units <= 0n ? 0 : toShare(maintenance, value);
   const ratio = value.units <= 0n ? undefined : divideRounded(maintenance, value, 6);
   const percent = ratio === undefined ? (isUncovered ? 'over 100' : '0.00') : formatPercent(ratio);
-  const { word, tone } = judge(share);
+  const { word, tone } = judge(state, share);
   return (
     <div class="health">
       <Gauge share={share} tone={tone} text={`${percent} %, ${word}`}>
@@ -120,7 +131,7 @@ function Gauge({ share, tone, text, children }: GaugeProps) {
     <div
       class="gauge"
       role="meter"
-      aria-label="Margin health: maintenance against account value"
+      aria-label="Margin health: cross maintenance against cross account value"
       aria-valuemin={0}
       aria-valuemax={100}
       aria-valuenow={Math.round(share * 100)}

@@ -43,12 +43,13 @@ function AuctionBody({ auction, answer, now }: BodyProps) {
   const isKnown = known.current?.startTimeSeconds === auction.startTimeSeconds;
   const floor = isKnown ? known.current : undefined;
   const isEnded = auction.endGas !== null;
+  const isAhead = !isEnded && now < auction.startTimeSeconds * 1000;
   const presentMs = isEnded && floor ? timeOfGas(auction, floor, auction.currentGas) : answer.time;
   return (
     <div class="auction-body">
       <dl class="stats">
         <div class="stat stat-main">
-          <dt>{isEnded ? 'Ended at' : 'Cost now'}</dt>
+          <dt>{isEnded ? 'Ended at' : isAhead ? 'Cost at the start' : 'Cost now'}</dt>
           <dd>
             <Figure text={auction.currentGas} field="currentGas" decimals={4} suffix=" gas" />
           </dd>
@@ -66,7 +67,9 @@ function AuctionBody({ auction, answer, now }: BodyProps) {
         <p class="empty small">
           {isEnded
             ? `It began at ${formatTime(auction.startTimeSeconds * 1000)}, for at most ${formatDuration(auction.durationSeconds * 1000)}. Its line is shown while an auction runs.`
-            : 'It has just begun.'}
+            : isAhead
+              ? 'It has not begun.'
+              : 'It has just begun.'}
         </p>
       ) : (
         <AuctionChart

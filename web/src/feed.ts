@@ -112,6 +112,8 @@ export class Feed {
   }
 
   #show(name: PanelName, answer: Answer): void {
+    // An answer is a sign of life: what was lost may be back before the next check is due.
+    if (this.#store.view.link.state === 'offline') this.#checkHealthNow();
     if (this.#isOlder(name, answer)) return;
     const { question } = this.#watches[name];
     const panel = { question, answer, refusal: undefined };
@@ -139,7 +141,7 @@ export class Feed {
     else if (name === 'account') this.#store.set({ account: { ...view.account, refusal } });
     else if (name === 'stakes') this.#store.set({ stakes: { ...view.stakes, refusal } });
     else this.#store.set({ auction: { ...view.auction, refusal } });
-    if (refusal.status === 0) this.#checkHealthNow();
+    if (refusal.status === 0 && view.link.state === 'live') this.#checkHealthNow();
   }
 
   /** The figures stay, greyed: what is wrong is the key, and the page asks for another one. */
@@ -211,7 +213,7 @@ export class Feed {
   }
 
   #checkHealthNow(): void {
-    if (this.#isCheckingHealth || this.#store.view.link.state !== 'live') return;
+    if (this.#isCheckingHealth) return;
     clearTimeout(this.#healthTimer);
     void this.#checkHealth();
   }

@@ -1,7 +1,7 @@
 /** What is always visible: whose account, which dex, and how fresh everything is. */
 
 import { useEffect, useState } from 'preact/hooks';
-import { formatAge, formatTime, shortenAddress } from './text.ts';
+import { formatAge, formatTime, normalizeAddress, shortenAddress } from './text.ts';
 import type { LinkState, View } from './view.ts';
 
 export interface Actions {
@@ -48,6 +48,7 @@ export function ageMs({ freshness }: View): number {
 function FreshnessLine({ view }: { view: View }) {
   const { link, freshness, key } = view;
   const how = link.state !== 'live' || key === '' ? '' : link.isPush ? ', pushed' : ', polled';
+  if (view.keyProblem !== '') return <KeyRefused />;
   return (
     <dl class="freshness">
       <div class={`link link-${link.state}`}>
@@ -80,6 +81,23 @@ function FreshnessLine({ view }: { view: View }) {
   );
 }
 
+/** Whatever the service itself knows by now, nothing of it reaches this page. */
+function KeyRefused() {
+  return (
+    <dl class="freshness">
+      <div class="link link-offline">
+        <dt class="hidden">Connection</dt>
+        <dd>
+          <span aria-hidden="true">{LINK_SHAPES.offline} </span>
+          <span role="status" data-field="connection">
+            key refused
+          </span>
+        </dd>
+      </div>
+    </dl>
+  );
+}
+
 function Chooser({ view, actions }: { view: View; actions: Actions }) {
   return (
     <div class="chooser">
@@ -95,7 +113,7 @@ function AddressForm({ view, actions }: { view: View; actions: Actions }) {
   useEffect(() => setDraft(user), [user]);
   const submit = (event: Event) => {
     event.preventDefault();
-    actions.select(draft.trim(), dex);
+    actions.select(normalizeAddress(draft), dex);
   };
   const suggestions = [...new Set([...examples, ...recent])];
   return (
@@ -107,6 +125,7 @@ function AddressForm({ view, actions }: { view: View; actions: Actions }) {
         placeholder="0x…"
         autocomplete="off"
         spellcheck={false}
+        aria-invalid={view.account.refusal?.code === 'invalid_address'}
         value={draft}
         onInput={(event) => setDraft(event.currentTarget.value)}
       />

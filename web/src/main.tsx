@@ -11,7 +11,7 @@ import { App } from './app.tsx';
 import { DexScout } from './dexes.ts';
 import { Feed } from './feed.ts';
 import type { Actions } from './header.tsx';
-import { type Handed, takeFragment } from './storage.ts';
+import { type Handed, loadUser, onKeyForgotten, saveUser, takeFragment } from './storage.ts';
 import { groupRounded } from './text.ts';
 import { isCurrent, Store, type View } from './view.ts';
 
@@ -34,6 +34,7 @@ const actions: Actions = {
   },
   select(user, dex) {
     const isNew = user !== store.view.user;
+    saveUser(user);
     feed.select(user, dex);
     if (isNew) scout.look();
   },
@@ -53,11 +54,13 @@ function formatTitle(view: View): string {
 }
 
 function take({ key, examples }: Handed): void {
-  store.set({ key, examples, user: examples[0] ?? store.view.user });
+  const user = examples[0] ?? store.view.user;
+  saveUser(user);
+  store.set({ key, examples, user });
 }
 
 if (handed !== undefined) take(handed);
-else store.set({ user: store.view.recent[0] ?? store.view.examples[0] ?? '' });
+else store.set({ user: loadUser() || store.view.recent[0] || store.view.examples[0] || '' });
 feed.start();
 scout.look();
 
@@ -68,4 +71,5 @@ addEventListener('hashchange', () => {
   take(again);
   actions.useKey(again.key);
 });
+onKeyForgotten(actions.forgetKey);
 setInterval(() => draw(store.view), TICK_MS);

@@ -73,7 +73,11 @@ function drawProfit({ unrealizedPnl, returnOnEquity }: Position) {
 function drawLiquidation({ liquidationPx, entryPx }: Position, { mark, distance }: Derived) {
   if (liquidationPx === null || distance === undefined) {
     return (
-      <td class="number muted" title="no price liquidates this position" data-field="liquidationPx">
+      <td
+        class="number muted"
+        title="the service gives no liquidation price"
+        data-field="liquidationPx"
+      >
         none
       </td>
     );

@@ -3,6 +3,8 @@
 import type { Answer, Health, Question } from './answers.ts';
 
 const TIMEOUT_MS = 8_000;
+/** Whether it is there at all is told sooner, or not. */
+const HEALTH_TIMEOUT_MS = 3_000;
 
 /** Why there was no answer: refused by the service, or it could not be reached (status 0). */
 export class Refusal extends Error {
@@ -19,13 +21,17 @@ export class Refusal extends Error {
   }
 }
 
-async function fetchText(path: string, options: RequestInit): Promise<[Response, string]> {
+async function fetchText(
+  path: string,
+  options: RequestInit,
+  timeoutMs = TIMEOUT_MS,
+): Promise<[Response, string]> {
   try {
-    const response = await fetch(path, { ...options, signal: AbortSignal.timeout(TIMEOUT_MS) });
+    const response = await fetch(path, { ...options, signal: AbortSignal.timeout(timeoutMs) });
     return [response, await response.text()];
   } catch (error) {
     const isSlow = error instanceof DOMException && error.name === 'TimeoutError';
-    const reason = isSlow ? `did not answer within ${TIMEOUT_MS / 1000} s` : 'cannot be reached';
+    const reason = isSlow ? `did not answer within ${timeoutMs / 1000} s` : 'cannot be reached';
     throw new Refusal(`the service ${reason}`);
   }
 }
@@ -62,7 +68,7 @@ export async function ask(key: string, question: Question): Promise<Answer> {
 
 /** The health says in its body what is wrong, also with a status that is not 200. */
 export async function askHealth(): Promise<Health> {
-  const [response, text] = await fetchText('/health', { cache: 'no-store' });
+  const [response, text] = await fetchText('/health', { cache: 'no-store' }, HEALTH_TIMEOUT_MS);
   try {
     const health = JSON.parse(text) as Health;
     if (typeof health.height === 'number') return health;

@@ -2,6 +2,7 @@
 
 import type { Delegation } from './answers.ts';
 import {
+  compare,
   type Decimal,
   divideRounded,
   formatDecimal,
@@ -74,10 +75,17 @@ interface StakeRowProps {
   readonly now: number;
 }
 
+/** Rounding makes no part nothing, and none all. */
+function describeShare(percent: string, part: Decimal, total: Decimal): string {
+  if (percent === '0.00' && part.units > 0n) return '< 0.01';
+  return percent === '100.00' && compare(part, total) < 0 ? '> 99.99' : percent;
+}
+
 function StakeRow({ delegation, total, now }: StakeRowProps) {
   const { validator, amount, lockedUntilTimestamp } = delegation;
   const part = parseDecimal(amount);
-  const percent = formatPercent(divideRounded(part, total, 8) ?? ZERO);
+  const ratio = divideRounded(part, total, 8) ?? ZERO;
+  const percent = describeShare(formatPercent(ratio), part, total);
   const leftMs = lockedUntilTimestamp - now;
   return (
     <tr data-validator={validator}>
@@ -90,7 +98,7 @@ function StakeRow({ delegation, total, now }: StakeRowProps) {
       <td class="number">
         <span class="share">
           <Bar share={toShare(part, total)} tone="accent" label={`${percent} %`} />
-          <span class="figure" data-field="share">
+          <span class="figure" data-field="share" title={`${formatPercent(ratio, 6)} %`}>
             {percent} %
           </span>
         </span>

@@ -1,8 +1,12 @@
-/** What the browser keeps between visits: the key, and the addresses that were looked at. */
+/**
+ * What the browser keeps between visits: the key, and the addresses that were looked at. A tab keeps
+ * its own address over a reload, so that two of them can watch two accounts.
+ */
 
 const KEY = 'perpinfo.key';
 const RECENT = 'perpinfo.recent';
 const EXAMPLES = 'perpinfo.examples';
+const USER = 'perpinfo.user';
 const RECENT_MAX = 8;
 
 /** Storage may be switched off; the page then works for one visit. */
@@ -21,6 +25,29 @@ function write(name: string, text: string): void {
   } catch {
     // The visit goes on without it.
   }
+}
+
+export function loadUser(): string {
+  try {
+    return sessionStorage.getItem(USER) ?? '';
+  } catch {
+    return '';
+  }
+}
+
+export function saveUser(user: string): void {
+  try {
+    sessionStorage.setItem(USER, user);
+  } catch {
+    // The tab forgets it.
+  }
+}
+
+/** Calls when another tab has forgotten the key. */
+export function onKeyForgotten(forgotten: () => void): void {
+  addEventListener('storage', ({ key, newValue }) => {
+    if (key === KEY && newValue === null) forgotten();
+  });
 }
 
 function readList(name: string): string[] {

@@ -68,3 +68,10 @@ export function formatTime(ms: number): string {
 export function formatClock(ms: number): string {
   return new Date(ms).toLocaleTimeString(undefined, { hour12: false });
 }
+
+/** An address in its one spelling; what is none stays as it was typed, for the service to judge. */
+export function normalizeAddress(typed: string): string {
+  const text = typed.trim();
+  const [, digits] = /^(?:0x)?([0-9a-f]{40})$/i.exec(text) ?? [];
+  return digits === undefined ? text : `0x${digits.toLowerCase()}`;
+}
