@@ -59,9 +59,11 @@ async function measureOwnDelay(isOver: () => boolean): Promise<number> {
 async function serve(
   context: Cleanup,
   workers: number,
+  further: readonly string[] = [],
 ): Promise<{ data: string; service: RunningService }> {
   const data = await makeLedger(place(), lines);
-  const service = await startService(context, { data, workers, flags: ['--max-age', '0'] });
+  const flags = ['--max-age', '0', ...further];
+  const service = await startService(context, { data, workers, flags });
   await service.untilCaughtUp(lines.length);
   return { data, service };
 }
@@ -118,7 +120,8 @@ test('a request that was under way when its key was revoked is refused', async (
 });
 
 test('a request that waits for a height is refused when its key is revoked', async (context) => {
-  const { data, service } = await serve(context, 1);
+  // Long enough for the revocation, however slowly its process starts.
+  const { data, service } = await serve(context, 1, ['--min-height-wait', '10000']);
   const { id, secret } = await createKey(data);
   await sleep(REACH_MS);
   const waiting = service.connect().ask(secret, LIGHT, { 'Ledger-Min-Height': lines.length + 1 });
