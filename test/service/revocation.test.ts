@@ -121,7 +121,7 @@ test('a request that was under way when its key was revoked is refused', async (
 
 test('a request that waits for a height is refused when its key is revoked', async (context) => {
   // Long enough for the revocation, however slowly its process starts.
-  const { data, service } = await serve(context, 1, ['--min-height-wait', '10000']);
+  const { data, service } = await serve(context, 1, ['--min-height-wait', '5000']);
   const { id, secret } = await createKey(data);
   await sleep(REACH_MS);
   const waiting = service.connect().ask(secret, LIGHT, { 'Ledger-Min-Height': lines.length + 1 });
