@@ -78,6 +78,16 @@ function PositionsTable({ positions }: { positions: readonly Position[] }) {
   const byCoin = new Map(positions.map((position) => [position.coin, position]));
   return (
     <>
+      <p class="sort-note muted small">
+        {isOvertaken && sort && (
+          <>
+            Figures have moved since it was sorted.{' '}
+            <button type="button" class="link-button" onClick={() => setSort({ ...sort })}>
+              Sort again
+            </button>
+          </>
+        )}
+      </p>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard. */}
       <section class="scroll" tabIndex={0} aria-label="Table of positions">
         <table class="positions">
@@ -97,16 +107,6 @@ function PositionsTable({ positions }: { positions: readonly Position[] }) {
           <Sums positions={positions} />
         </table>
       </section>
-      <p class="after-table muted small">
-        {isOvertaken && sort && (
-          <>
-            Figures have moved since it was sorted.{' '}
-            <button type="button" class="link-button" onClick={() => setSort({ ...sort })}>
-              Sort again
-            </button>
-          </>
-        )}
-      </p>
     </>
   );
 }
