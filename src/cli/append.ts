@@ -4,7 +4,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { addAbortSignal, type Readable } from 'node:stream';
 import { UsageError } from '../config.ts';
 import { appendLines } from '../feed/ndjson.ts';
-import type { LedgerWriter } from '../ledger/ledger.ts';
+import { type Ledger, LedgerError, type LedgerWriter } from '../ledger/ledger.ts';
 import { openStorageWriter, type Storage, WRITER_SETTINGS } from '../ledger/storage.ts';
 import { restoreReplica } from '../replica.ts';
 import type { Call, Command } from './command.ts';
@@ -84,6 +84,7 @@ async function appendTo(
   const first = replica.point.height + 1;
   let bytesRead = 0;
   let durableHeight = replica.point.height;
+  let storedHeight = 0;
   const chunks = readChunks(input.stream, signal, (bytes) => {
     bytesRead += bytes;
     terminal.progress(() => describeProgress({ ...input, bytesRead, durableHeight }));
@@ -103,10 +104,17 @@ async function appendTo(
       },
     });
   } catch (error) {
+    if (error instanceof LedgerError) storedHeight = await readHeight(ledger);
     if ((error as Error).name !== 'AbortError') throw error;
   } finally {
-    terminal.say(describeResult(first, durableHeight));
+    terminal.say(describeResult(first, durableHeight, storedHeight));
   }
+}
+
+/** A batch that failed half-way may have left blocks: whoever goes on must know where. */
+async function readHeight(ledger: Ledger): Promise<number> {
+  const head = await ledger.head().catch(() => undefined);
+  return head?.height ?? 0;
 }
 
 function describeProgress(now: Input & { bytesRead: number; durableHeight: number }): string {
@@ -116,7 +124,10 @@ function describeProgress(now: Input & { bytesRead: number; durableHeight: numbe
   return `appending: ${mebibytes} MiB read${share}, durable up to height ${durableHeight}`;
 }
 
-function describeResult(first: number, last: number): string {
+function describeResult(first: number, last: number, stored: number): string {
+  if (stored > last) {
+    return `acknowledged up to height ${last}; the ledger is at height ${stored}: go on after that`;
+  }
   const count = last - first + 1;
   if (count === 0) return `appended nothing; the ledger is at height ${last}`;
   const blocks = count === 1 ? 'block' : 'blocks';

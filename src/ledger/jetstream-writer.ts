@@ -11,7 +11,7 @@
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { StreamExpectations } from '@nats-io/jetstream';
+import type { StreamConfig, StreamExpectations } from '@nats-io/jetstream';
 import type { KV } from '@nats-io/kv';
 import { encodeBlock } from './block-message.ts';
 import { BASE, JetStreamLedger, type StoredPoint, subjectOf } from './jetstream.ts';
@@ -280,12 +280,31 @@ async function takeWriterPlace(link: NatsLink, retryMs: number): Promise<LedgerW
   }
 }
 
+/** Refuses a stream that cannot keep a ledger: what it acknowledges might be gone, or never was. */
+function checkStream({ name, modules }: NatsLink, config: StreamConfig): void {
+  const { RetentionPolicy, StorageType } = modules.stream;
+  const { subjects = [], retention, storage, no_ack } = config;
+  const faults = [
+    subjects.join() === subjectOf(name) ? '' : `its subjects are ${subjects.join(', ')}`,
+    retention === RetentionPolicy.Limits ? '' : `its retention is ${retention}`,
+    storage === StorageType.File ? '' : `its storage is ${storage}`,
+    no_ack === true ? 'it does not acknowledge' : '',
+  ].filter((fault) => fault !== '');
+  if (faults.length === 0) return;
+  const expected = `expected the subject ${subjectOf(name)}, retention limits, storage file, acknowledged`;
+  throw new LedgerError(
+    'limit',
+    `the stream ${name} cannot keep a ledger: ${faults.join('; ')}; ${expected}`,
+  );
+}
+
 /** A stream that is there stays as its operator has set it up. */
 async function ensureStream(link: NatsLink): Promise<void> {
   const { manager, name, modules, options } = link;
   const { RetentionPolicy, StorageType } = modules.stream;
   try {
-    await link.ask('looking for the stream', () => manager.streams.info(name));
+    const { config } = await link.ask('looking for the stream', () => manager.streams.info(name));
+    checkStream(link, config);
   } catch (error) {
     if (!(error instanceof LedgerError) || error.fault !== 'missing') throw error;
     await link.ask('making the stream', () =>

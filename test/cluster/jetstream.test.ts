@@ -57,6 +57,25 @@ test('a ledger that is not there cannot be read', async () => {
   });
 });
 
+test('a stream that could not keep a ledger is refused, with what is wrong with it', async () => {
+  const { name, openWriter } = newLedger();
+  const link = await nats.connect(name);
+  const { RetentionPolicy, StorageType } = link.modules.stream;
+  const subjects = [`perpinfo.${name}.blocks`];
+  const rows = [
+    [{ subjects: [`other.${name}`] }, `its subjects are other.${name};`],
+    [{ subjects, storage: StorageType.Memory }, 'its storage is memory;'],
+    [{ subjects, retention: RetentionPolicy.Workqueue }, 'its retention is workqueue;'],
+    [{ subjects, no_ack: true }, 'it does not acknowledge;'],
+  ] as const;
+  for (const [config, fault] of rows) {
+    await link.manager.streams.add({ name, ...config, subjects: [...config.subjects] });
+    await assert.rejects(openWriter(), ({ message }: Error) => message.includes(fault));
+    await link.manager.streams.delete(name);
+  }
+  await link.close();
+});
+
 test('a server that is not there is named, and the password is not', async () => {
   const options = natsOptions('nats://user:secret@127.0.0.1:1/nowhere');
   await assert.rejects(openJetStreamLedger(options), (error: Error) => {
