@@ -57,6 +57,32 @@ export function parseAddress(text: string): Address | undefined {
   return { word0, word1, word2, word3 };
 }
 
+/** The 40 digits from `start` as an address, or undefined where one is not hexadecimal. */
+export function parseAddressDigits(bytes: Uint8Array, start: number): Address | undefined {
+  const word0 = parseWordBytes(bytes, start);
+  const word1 = parseWordBytes(bytes, start + 10);
+  const word2 = parseWordBytes(bytes, start + 20);
+  const word3 = parseWordBytes(bytes, start + 30);
+  if (word0 < 0 || word1 < 0 || word2 < 0 || word3 < 0) return undefined;
+  return { word0, word1, word2, word3 };
+}
+
+function parseWordBytes(bytes: Uint8Array, start: number): number {
+  const high = parseHalfWordBytes(bytes, start);
+  const low = parseHalfWordBytes(bytes, start + WORD_DIGITS / 2);
+  return high < 0 || low < 0 ? -1 : high * HALF_WORD + low;
+}
+
+function parseHalfWordBytes(bytes: Uint8Array, start: number): number {
+  let value = 0;
+  for (let index = start; index < start + WORD_DIGITS / 2; index++) {
+    const digit = HEX_VALUES[bytes[index] & 127];
+    if (digit === NOT_HEX || bytes[index] > 127) return -1;
+    value = (value << 4) | digit;
+  }
+  return value;
+}
+
 function formatWord(word: number): string {
   return word.toString(16).padStart(WORD_DIGITS, '0');
 }

@@ -280,6 +280,11 @@ export const SETTINGS = {
     fallback: 250,
     ...wholeNumber(1, HOUR_MS),
   },
+  noFastLane: {
+    flag: 'no-fast-lane',
+    help: "every request goes through Node's own HTTP server; answers are the same, only slower",
+    ...onOrOff,
+  },
   pushInterval: {
     flag: 'push-interval',
     placeholder: 'MS',

@@ -231,7 +231,11 @@ export function divideHalfUp(dividend: Exact, divisor: Exact, decimals: number):
  * Long division, several digits a step, while every intermediate is a safe integer; undefined where
  * one would not be. Several times cheaper than bigint, and an answer does two for each position.
  */
-function longDivideHalfUp(dividend: number, divisor: number, decimals: number): number | undefined {
+export function longDivideHalfUp(
+  dividend: number,
+  divisor: number,
+  decimals: number,
+): number | undefined {
   let quotient = divideFloorNumber(dividend, divisor);
   let remainder = dividend - quotient * divisor;
   let missing = decimals;

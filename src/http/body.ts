@@ -14,7 +14,7 @@ const DISCARDED_BYTES_MAX = 1 << 20;
 const UTF8 = ['charset=utf-8', 'charset="utf-8"', 'charset=utf8', 'charset=us-ascii'];
 
 /** Whether a media type is JSON, in UTF-8 where it says so. */
-function isJsonType(text: string): boolean {
+export function isJsonType(text: string): boolean {
   const [type, ...parameters] = text.split(';').map((part) => part.trim().toLowerCase());
   return (
     type === 'application/json' &&

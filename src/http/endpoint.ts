@@ -42,11 +42,16 @@ export class Endpoint {
     this.#parts = parts;
   }
 
-  async answer(exchange: Exchange, secret: string): Promise<void> {
-    const { live, admission, settings } = this.#parts;
+  /** Refuses an unknown key at once; what is asked with a known one may have to be waited for. */
+  answer(exchange: Exchange, secret: string): Promise<void> {
     if (secret === '') throw unknownKey('none');
     const secretHash = hashSecret(secret);
-    exchange.key = admission.requireKey(secretHash);
+    exchange.key = this.#parts.admission.requireKey(secretHash);
+    return this.#answerKnown(exchange, secretHash);
+  }
+
+  async #answerKnown(exchange: Exchange, secretHash: string): Promise<void> {
+    const { live, admission, settings } = this.#parts;
     const isPost = exchange.request.method === 'POST';
     const body = isPost ? await this.#readBody(exchange) : undefined;
     // Again after each wait: meanwhile the key may have been revoked, or spent on other questions.

@@ -28,7 +28,7 @@ export interface Allowance {
 export interface Charge {
   readonly id: string;
   readonly budget: Budget;
-  readonly weight: number;
+  weight: number;
 }
 
 /** What a key has spent and not yet got back. A key without one has spent nothing. */
@@ -57,9 +57,15 @@ export class Budgets {
     const taken = Math.min(weight, Math.max(0, budget.weight - bucket.spent));
     if (taken > 0) {
       bucket.spent += taken;
-      this.#charges.set(id, { id, budget, weight: (this.#charges.get(id)?.weight ?? 0) + taken });
+      this.#noteCharge(id, budget, taken);
     }
     return describeAllowance(bucket.spent, budget, 0);
+  }
+
+  #noteCharge(id: string, budget: Budget, weight: number): void {
+    const charge = this.#charges.get(id);
+    if (charge?.budget === budget) charge.weight += weight;
+    else this.#charges.set(id, { id, budget, weight: (charge?.weight ?? 0) + weight });
   }
 
   /** What was charged here since the last call, for the other workers. */
@@ -75,26 +81,34 @@ export class Budgets {
   }
 
   #refill(id: string, budget: Budget, nowMs: number): Bucket {
-    const bucket = this.#buckets.get(id) ?? { spent: 0, atMs: nowMs };
+    const bucket = this.#buckets.get(id) ?? this.#addBucket(id, nowMs);
     const regained = ((nowMs - bucket.atMs) * budget.weight) / budget.periodMs;
     bucket.spent = Math.max(0, bucket.spent - regained);
     bucket.atMs = nowMs;
+    return bucket;
+  }
+
+  #addBucket(id: string, nowMs: number): Bucket {
+    const bucket = { spent: 0, atMs: nowMs };
     this.#buckets.set(id, bucket);
     return bucket;
   }
 }
 
+/** How long it takes to get so much back. */
+function secondsFor(amount: number, { weight, periodMs }: Budget): number {
+  return Math.max(0, Math.ceil(((amount - TOLERANCE) * periodMs) / weight / 1000));
+}
+
 function describeAllowance(spent: number, budget: Budget, weight: number): Allowance {
   const missing = spent + weight - budget.weight;
   const isAllowed = missing <= TOLERANCE;
-  const secondsFor = (amount: number) =>
-    Math.max(0, Math.ceil(((amount - TOLERANCE) * budget.periodMs) / budget.weight / 1000));
   return {
     isAllowed,
     limit: budget.weight,
     remaining: Math.max(0, Math.floor(budget.weight - spent + TOLERANCE)),
-    resetSeconds: secondsFor(spent),
-    retryAfterSeconds: isAllowed ? 0 : secondsFor(missing),
+    resetSeconds: secondsFor(spent, budget),
+    retryAfterSeconds: isAllowed ? 0 : secondsFor(missing, budget),
   };
 }
 

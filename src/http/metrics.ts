@@ -1,18 +1,13 @@
 /** What an operator watches, for Prometheus. No label ever holds a key, an address or a path. */
 
-import { Counter, collectDefaultMetrics, Gauge, Histogram, type Registry } from 'prom-client';
-
-/** Seconds. An answer takes tens of microseconds; what is slower waited for something. */
-const LATENCY_BUCKETS = [
-  0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1,
-];
+import { Counter, collectDefaultMetrics, Gauge, type Registry } from 'prom-client';
+import { RequestTally } from './request-tally.ts';
 
 /** The type of requests that never came as far as having one. */
 export const NO_TYPE = 'none';
 
 export class Metrics {
-  readonly #requests: Counter<'type' | 'status'>;
-  readonly #latency: Histogram<'type'>;
+  readonly #requests: RequestTally;
   readonly #refusals: Counter;
   readonly #failures: Counter;
   readonly #connections: Gauge;
@@ -25,19 +20,7 @@ export class Metrics {
   constructor(registry: Registry) {
     const registers = [registry];
     collectDefaultMetrics({ register: registry, prefix: 'perpinfo_' });
-    this.#requests = new Counter({
-      name: 'perpinfo_requests_total',
-      help: 'Requests by type of question and status of the response.',
-      labelNames: ['type', 'status'],
-      registers,
-    });
-    this.#latency = new Histogram({
-      name: 'perpinfo_request_seconds',
-      help: 'Seconds from the end of the headers to the response, by type of question.',
-      labelNames: ['type'],
-      buckets: LATENCY_BUCKETS,
-      registers,
-    });
+    this.#requests = new RequestTally(registry);
     this.#refusals = new Counter({
       name: 'perpinfo_budget_refusals_total',
       help: "Requests refused because their key's budget was spent.",
@@ -98,9 +81,13 @@ export class Metrics {
   }
 
   countRequest(type: string, status: number, seconds: number): void {
-    this.#requests.inc({ type, status });
-    this.#latency.observe({ type }, seconds);
+    this.#requests.count(type, status, seconds, 1);
     if (status === 429) this.#refusals.inc();
+  }
+
+  /** Counts answers that went out together. */
+  countAnswers(type: string, seconds: number, answers: number): void {
+    this.#requests.count(type, 200, seconds, answers);
   }
 
   countFailure(): void {

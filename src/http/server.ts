@@ -4,7 +4,14 @@
  * then whether there is a state to answer from.
  */
 
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerOptions,
+  type ServerResponse,
+} from 'node:http';
 import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
 import type { Settings } from '../config.ts';
@@ -15,6 +22,7 @@ import { Connections } from './connections.ts';
 import { loadDashboard, sendAsset } from './dashboard.ts';
 import { awaitsConsent, Endpoint, type Exchange } from './endpoint.ts';
 import { hashSecret } from './keys.ts';
+import { LaneServer } from './lane/lane-server.ts';
 import type { LiveState } from './live-state.ts';
 import { type Metrics, NO_TYPE } from './metrics.ts';
 import { describeInterface } from './openapi.ts';
@@ -53,6 +61,7 @@ export const SERVICE_SETTINGS = [
   'connectionsMax',
   'pipelineMax',
   'overloadDelay',
+  'noFastLane',
 ] as const;
 type ServiceSettingName = (typeof SERVICE_SETTINGS)[number];
 
@@ -72,20 +81,21 @@ type PageName = Exclude<Route['name'], 'info' | 'ws' | 'asset'>;
 export function createService(parts: ServiceParts): Server {
   const { settings } = parts;
   const service = new Service(parts);
-  const server = createServer(
-    {
-      maxHeaderSize: settings.headerBytesMax,
-      // Node refuses headers that may take longer than the request they belong to.
-      headersTimeout: Math.min(settings.headerTimeout, settings.requestTimeout),
-      requestTimeout: settings.requestTimeout,
-      keepAliveTimeout: settings.idleTimeout,
-      connectionsCheckingInterval: TIMEOUT_CHECK_MS,
-      noDelay: true,
-      // A request without a Host gets our own error, not an empty one.
-      requireHostHeader: false,
-    },
-    (request, response) => service.handle(request, response),
-  );
+  const options: ServerOptions = {
+    maxHeaderSize: settings.headerBytesMax,
+    // Node refuses headers that may take longer than the request they belong to.
+    headersTimeout: Math.min(settings.headerTimeout, settings.requestTimeout),
+    requestTimeout: settings.requestTimeout,
+    keepAliveTimeout: settings.idleTimeout,
+    connectionsCheckingInterval: TIMEOUT_CHECK_MS,
+    noDelay: true,
+    // A request without a Host gets our own error, not an empty one.
+    requireHostHeader: false,
+  };
+  const listener: RequestListener = (request, response) => service.handle(request, response);
+  const server = settings.noFastLane
+    ? createServer(options, listener)
+    : new LaneServer(options, listener, parts);
   limitConnections(server, settings.connectionsMax);
   // Their length is limited, and none of them is dropped in silence.
   server.maxHeadersCount = 0;
@@ -132,7 +142,7 @@ class Service {
     });
   }
 
-  async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  handle(request: IncomingMessage, response: ServerResponse): void {
     const exchange: Exchange = {
       request,
       response,
@@ -142,33 +152,46 @@ class Service {
     };
     if (!this.#connections.note(exchange)) return;
     try {
-      await this.#dispatch(exchange);
+      // What can be refused at once is: whoever asks nonsense, many times in one read, is stopped.
+      const answering = this.#dispatch(exchange);
+      if (answering !== undefined) {
+        answering.catch((error) => this.#fail(exchange, error)).then(() => this.#count(exchange));
+        return;
+      }
     } catch (error) {
       this.#fail(exchange, error);
     }
-    // A client that went away got no response.
-    if (!response.headersSent) return;
-    const seconds = (performance.now() - exchange.startedMs) / 1000;
-    this.#parts.metrics.countRequest(exchange.type, response.statusCode, seconds);
+    this.#count(exchange);
   }
 
-  async #dispatch(exchange: Exchange): Promise<void> {
+  #count({ type, startedMs, response }: Exchange): void {
+    // A client that went away got no response.
+    if (!response.headersSent) return;
+    const seconds = (performance.now() - startedMs) / 1000;
+    this.#parts.metrics.countRequest(type, response.statusCode, seconds);
+  }
+
+  #dispatch(exchange: Exchange): Promise<void> | undefined {
     const { request, response } = exchange;
     checkVersion(request);
     const route = findRoute(request.url ?? '');
     if (route === undefined) throw notFound();
     const allow = methodsOf(route, request);
     const method = request.method ?? '';
-    if (method === 'OPTIONS') return sendPreflight(response, allow);
+    if (method === 'OPTIONS') {
+      sendPreflight(response, allow);
+      return undefined;
+    }
     if (!allow.split(', ').includes(method)) {
       response.setHeader('Allow', allow);
       const message = `method: got ${describeValue(method)}, expected ${allow}`;
       throw new RequestError('method_not_allowed', message, 'method');
     }
-    if (route.name === 'info') await this.#endpoint.answer(exchange, route.secret);
-    else if (route.name === 'ws') this.#refusePlain(exchange, route.secret);
-    else if (route.name === 'asset') this.#showAsset(exchange, route.file);
-    else await this.#showPage(exchange, route.name);
+    if (route.name === 'info') return this.#endpoint.answer(exchange, route.secret);
+    if (route.name === 'ws') this.#refusePlain(exchange, route.secret);
+    if (route.name !== 'asset') return this.#showPage(exchange, route.name);
+    this.#showAsset(exchange, route.file);
+    return undefined;
   }
 
   /** An ordinary request where only a WebSocket is answered. */

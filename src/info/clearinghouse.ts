@@ -1,10 +1,11 @@
 /** `clearinghouseState`: a user's perpetuals account on one dex. */
 
 import type { Address } from '../address.ts';
-import { divideFloor, type Exact, formatUnits } from '../decimal.ts';
+import { divideFloor, type Exact, multiply, powerOfTen, subtract } from '../decimal.ts';
 import { USD_DECIMALS } from '../fields.ts';
 import { findAccount } from '../state/accounts.ts';
 import type { StateView } from '../state/state.ts';
+import { AnswerWriter, fixedText } from './answer-writer.ts';
 import {
   type AccountFigures,
   accountFigures,
@@ -14,6 +15,7 @@ import {
   RATIO_DECIMALS,
   returnOnEquity,
 } from './figures.ts';
+import { QuickFigures } from './quick-figures.ts';
 import { addressField, dexField, type RequestType, requireDex } from './request.ts';
 import { amount, object, wholeNumber } from './schema.ts';
 
@@ -112,55 +114,160 @@ export const clearinghouseState: RequestType<typeof fields> = {
   },
 };
 
+/** More than an account without its positions takes, and more than a position does. */
+const ACCOUNT_BYTES_MAX = 2048;
+
+const writer = new AnswerWriter();
+
 /** The account of a user on one dex, as JSON text. */
 export function answerAccount(state: StateView, user: Address, dexIndex: number): string {
-  const account = findAccount(state, state.addresses.find(user), dexIndex);
-  return formatAccount(accountFigures(state, account), state.time);
-}
-
-function usd(amount: Exact): string {
-  return formatUnits(amount, USD_DECIMALS);
+  writer.clear();
+  writeAccount(writer, state, findAccount(state, state.addresses.find(user), dexIndex));
+  return writer.toString();
 }
 
 // Names of coins and dexes hold no character that JSON would escape: the vocabulary sees to that.
 
-function formatAccount(account: AccountFigures, time: number): string {
-  const positions = account.positions.map((position) => formatPosition(account, position));
-  return (
-    `{"marginSummary":${formatSummary(account.summary)}` +
-    `,"crossMarginSummary":${formatSummary(account.crossSummary)}` +
-    `,"crossMaintenanceMarginUsed":"${usd(account.crossMaintenanceMargin)}"` +
-    `,"withdrawable":"${usd(account.withdrawable)}"` +
-    `,"assetPositions":[${positions.join(',')}],"time":${time}}`
-  );
+const SUMMARY = fixedText('{"marginSummary":{"accountValue":"');
+const CROSS_SUMMARY = fixedText('"},"crossMarginSummary":{"accountValue":"');
+const TOTAL_NOTIONAL = fixedText('","totalNtlPos":"');
+const TOTAL_RAW_USD = fixedText('","totalRawUsd":"');
+const TOTAL_MARGIN_USED = fixedText('","totalMarginUsed":"');
+const CROSS_MAINTENANCE = fixedText('"},"crossMaintenanceMarginUsed":"');
+const WITHDRAWABLE = fixedText('","withdrawable":"');
+const POSITIONS = fixedText('","assetPositions":[');
+const TIME = fixedText('],"time":');
+const END = fixedText('}');
+const COIN = fixedText('{"type":"oneWay","position":{"coin":"');
+const NEXT_COIN = fixedText(',{"type":"oneWay","position":{"coin":"');
+const SIZE = fixedText('","szi":"');
+const CROSS_LEVERAGE = fixedText('","leverage":{"type":"cross","value":');
+const ISOLATED_LEVERAGE = fixedText('","leverage":{"type":"isolated","value":');
+const POSITION_RAW_USD = fixedText(',"rawUsd":"');
+const ENTRY_PRICE = fixedText('"},"entryPx":"');
+const POSITION_VALUE = fixedText('","positionValue":"');
+const UNREALIZED = fixedText('","unrealizedPnl":"');
+const RETURN_ON_EQUITY = fixedText('","returnOnEquity":"');
+const LIQUIDATION_PRICE = fixedText('","liquidationPx":"');
+const NO_LIQUIDATION_PRICE = fixedText('","liquidationPx":null,"marginUsed":"');
+const MARGIN_USED = fixedText('","marginUsed":"');
+const MAX_LEVERAGE = fixedText('","maxLeverage":');
+const FUNDING_ALL_TIME = fixedText(',"cumFunding":{"allTime":"');
+const FUNDING_SINCE_OPEN = fixedText('","sinceOpen":"');
+const FUNDING_SINCE_CHANGE = fixedText('","sinceChange":"');
+const POSITION_END = fixedText('"}}}');
+
+/** What is written of a position. */
+interface PositionLine extends Omit<PositionFigures, 'entryNotional' | 'maintenanceMargin'> {
+  readonly entryPrice: Exact;
+  readonly returnOnEquity: Exact;
+  /** The whole dollars of the price, negative where there is none, and its ten decimals. */
+  readonly liquidationWhole: Exact;
+  readonly liquidationFraction: number;
 }
 
-function formatSummary(summary: MarginSummary): string {
-  return (
-    `{"accountValue":"${usd(summary.accountValue)}","totalNtlPos":"${usd(summary.totalNtlPos)}"` +
-    `,"totalRawUsd":"${usd(summary.totalRawUsd)}"` +
-    `,"totalMarginUsed":"${usd(summary.totalMarginUsed)}"}`
-  );
+interface AccountLines extends Omit<AccountFigures, 'positions' | 'collateral'> {
+  readonly positions: readonly PositionLine[];
+  /** How many of them are the account's. */
+  readonly positionCount: number;
 }
 
-function formatPosition(account: AccountFigures, position: PositionFigures): string {
-  const { market, size } = position;
-  const entryPrice = divideFloor(position.entryNotional, Math.abs(size));
-  const liquidation = liquidationPrice(account, position);
-  const liquidationText =
-    liquidation === undefined ? 'null' : `"${formatUnits(liquidation, RATIO_DECIMALS)}"`;
-  return (
-    `{"type":"oneWay","position":{"coin":"${market.coin}"` +
-    `,"szi":"${formatUnits(size, market.sizeDecimals)}"` +
-    `,"leverage":{"type":"${position.isIsolated ? 'isolated' : 'cross'}"` +
-    `,"value":${position.leverage},"rawUsd":"${usd(position.rawUsd)}"}` +
-    `,"entryPx":"${formatUnits(entryPrice, market.priceDecimals)}"` +
-    `,"positionValue":"${usd(position.value)}","unrealizedPnl":"${usd(position.unrealizedPnl)}"` +
-    `,"returnOnEquity":"${formatUnits(returnOnEquity(position), RATIO_DECIMALS)}"` +
-    `,"liquidationPx":${liquidationText},"marginUsed":"${usd(position.marginUsed)}"` +
-    `,"maxLeverage":${position.maxLeverage}` +
-    `,"cumFunding":{"allTime":"${usd(position.fundingAllTime)}"` +
-    `,"sinceOpen":"${usd(position.fundingSinceOpen)}"` +
-    `,"sinceChange":"${usd(position.fundingSinceChange)}"}}}`
-  );
+const quick = new QuickFigures();
+
+/** An account of the state, as JSON text. */
+export function writeAccount(out: AnswerWriter, state: StateView, row: number): void {
+  const isQuick = quick.compute(state, row);
+  writeLines(out, isQuick ? quick : exactLines(accountFigures(state, row)), state.time);
+}
+
+function exactLines(account: AccountFigures): AccountLines {
+  const positions = account.positions.map((position) => ({
+    ...position,
+    entryPrice: divideFloor(position.entryNotional, Math.abs(position.size)),
+    returnOnEquity: returnOnEquity(position),
+    ...splitPrice(liquidationPrice(account, position)),
+  }));
+  return { ...account, positions, positionCount: positions.length };
+}
+
+function splitPrice(price: Exact | undefined) {
+  if (price === undefined) return { liquidationWhole: -1, liquidationFraction: 0 };
+  const scale = powerOfTen(RATIO_DECIMALS);
+  const liquidationWhole = divideFloor(price, scale);
+  const fraction = subtract(price, multiply(liquidationWhole, scale));
+  return { liquidationWhole, liquidationFraction: Number(fraction) };
+}
+
+function writeLines(out: AnswerWriter, account: AccountLines, time: number): void {
+  out.reserve(ACCOUNT_BYTES_MAX);
+  out.fixed(SUMMARY);
+  writeSummary(out, account.summary);
+  out.fixed(CROSS_SUMMARY);
+  writeSummary(out, account.crossSummary);
+  out.fixed(CROSS_MAINTENANCE);
+  out.units(account.crossMaintenanceMargin, USD_DECIMALS);
+  out.fixed(WITHDRAWABLE);
+  out.units(account.withdrawable, USD_DECIMALS);
+  out.fixed(POSITIONS);
+  for (let index = 0; index < account.positionCount; index++) {
+    out.reserve(ACCOUNT_BYTES_MAX);
+    out.fixed(index === 0 ? COIN : NEXT_COIN);
+    writePosition(out, account.positions[index]);
+  }
+  out.fixed(TIME);
+  out.whole(time);
+  out.fixed(END);
+}
+
+function writeSummary(out: AnswerWriter, summary: MarginSummary): void {
+  out.units(summary.accountValue, USD_DECIMALS);
+  out.fixed(TOTAL_NOTIONAL);
+  out.units(summary.totalNtlPos, USD_DECIMALS);
+  out.fixed(TOTAL_RAW_USD);
+  out.units(summary.totalRawUsd, USD_DECIMALS);
+  out.fixed(TOTAL_MARGIN_USED);
+  out.units(summary.totalMarginUsed, USD_DECIMALS);
+}
+
+/** From the name of its coin on. */
+function writePosition(out: AnswerWriter, position: PositionLine): void {
+  const { market } = position;
+  out.text(market.coin);
+  out.fixed(SIZE);
+  out.units(position.size, market.sizeDecimals);
+  out.fixed(position.isIsolated ? ISOLATED_LEVERAGE : CROSS_LEVERAGE);
+  out.whole(position.leverage);
+  out.fixed(POSITION_RAW_USD);
+  out.units(position.rawUsd, USD_DECIMALS);
+  out.fixed(ENTRY_PRICE);
+  out.units(position.entryPrice, market.priceDecimals);
+  out.fixed(POSITION_VALUE);
+  out.units(position.value, USD_DECIMALS);
+  out.fixed(UNREALIZED);
+  out.units(position.unrealizedPnl, USD_DECIMALS);
+  out.fixed(RETURN_ON_EQUITY);
+  out.units(position.returnOnEquity, RATIO_DECIMALS);
+  writeLiquidation(out, position);
+  out.units(position.marginUsed, USD_DECIMALS);
+  out.fixed(MAX_LEVERAGE);
+  out.whole(position.maxLeverage);
+  out.fixed(FUNDING_ALL_TIME);
+  out.units(position.fundingAllTime, USD_DECIMALS);
+  out.fixed(FUNDING_SINCE_OPEN);
+  out.units(position.fundingSinceOpen, USD_DECIMALS);
+  out.fixed(FUNDING_SINCE_CHANGE);
+  out.units(position.fundingSinceChange, USD_DECIMALS);
+  out.fixed(POSITION_END);
+}
+
+/** The price, or null, and the name of what comes after it. */
+function writeLiquidation(out: AnswerWriter, position: PositionLine): void {
+  const { liquidationWhole, liquidationFraction } = position;
+  if (liquidationWhole < 0) {
+    out.fixed(NO_LIQUIDATION_PRICE);
+    return;
+  }
+  out.fixed(LIQUIDATION_PRICE);
+  out.parts(liquidationWhole, liquidationFraction, RATIO_DECIMALS);
+  out.fixed(MARGIN_USED);
 }

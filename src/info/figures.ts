@@ -40,7 +40,7 @@ import type { StateView } from '../state/state.ts';
 export const RATIO_DECIMALS = 10;
 
 /** At least a tenth of each cross position's value stays behind, whatever its leverage. */
-const WITHDRAWAL_DIVISOR = 10;
+export const WITHDRAWAL_DIVISOR = 10;
 
 export interface PositionFigures {
   readonly market: Market;
@@ -202,13 +202,14 @@ export function liquidationPrice(
   const target = subtract(position.value, multiply(side, equityBehind(account, position)));
   if (target <= 0) return undefined;
   for (let index = market.tiers.length - 1; ; index--) {
-    const { lowerBound, maxLeverage, ...tier } = market.tiers[index];
-    const scaled = multiply(target, tier.deductionDenominator);
+    const { lowerBound, maxLeverage, deductionNumerator, deductionDenominator } =
+      market.tiers[index];
+    const scaled = multiply(target, deductionDenominator);
     const dividend = multiply(
-      subtract(scaled, multiply(side, tier.deductionNumerator)),
+      subtract(scaled, multiply(side, deductionNumerator)),
       2 * maxLeverage,
     );
-    const divisor = multiply(tier.deductionDenominator, 2 * maxLeverage - side);
+    const divisor = multiply(deductionDenominator, 2 * maxLeverage - side);
     if (index > 0 && dividend < multiply(lowerBound, divisor)) continue;
     const decimals = RATIO_DECIMALS - market.priceDecimals;
     return divideHalfUp(dividend, multiply(divisor, Math.abs(size)), decimals);

@@ -1,0 +1,287 @@
+/**
+ * The fast lane: requests of the ordinary shape (ordinary-request.ts) that come whole in one read are
+ * answered straight on the socket, past Node's HTTP server, which takes several times as long for a
+ * request as its answer does. Only answers are given here, status 200, with the bytes that Node would
+ * have sent. At the first sign of anything else (a part of a request, an unusual header, a question
+ * that is refused, a client that does not read) the connection is handed to Node's server with all
+ * its bytes, for good: its behaviour is the reference, and this file has none of its own.
+ *
+ * What the reads of one turn of the event loop ask is answered first and sent then, all together:
+ * a write wakes the client up, and while it is awake the next one costs much less.
+ */
+
+import type { Socket } from 'node:net';
+import type { Settings } from '../../config.ts';
+import { AnswerWriter, type FixedText, fixedText } from '../../info/answer-writer.ts';
+import type { StateView } from '../../state/state.ts';
+import type { Admission } from '../admission.ts';
+import { hashSecret, type Key } from '../keys.ts';
+import type { Metrics } from '../metrics.ts';
+import { COMMON_HEADERS } from '../respond.ts';
+import { LaneAnswers } from './lane-answers.ts';
+import { parseOrdinaryHead } from './ordinary-request.ts';
+import { readConnection } from './shared-reads.ts';
+
+export interface LaneParts {
+  readonly admission: Admission;
+  readonly metrics: Metrics;
+  readonly settings: Settings<LaneSettingName>;
+}
+
+type LaneSettingName =
+  | 'bodyBytesMax'
+  | 'headerBytesMax'
+  | 'headerTimeout'
+  | 'requestTimeout'
+  | 'idleTimeout';
+
+/** Takes a connection that is not, or no longer, for the fast lane. */
+export type HandOver = (socket: Socket) => void;
+
+const HEAD_END = '\r\n\r\n';
+const HEAD_END_BYTES = HEAD_END.length;
+/** Answers are not held back for more connections than this. */
+const TURN_CONNECTIONS_MAX = 128;
+const TIMEOUT_CHECK_MS = 500;
+/** More than the head of any response takes. */
+const HEAD_BYTES_MAX = 1024;
+
+const HEAD_START = fixedText(
+  `HTTP/1.1 200 OK\r\n${Object.entries(COMMON_HEADERS)
+    .map(([name, value]) => `${name}: ${value}\r\n`)
+    .join('')}Content-Length: `,
+);
+const LIMIT = fixedText('\r\nRateLimit-Limit: ');
+const REMAINING = fixedText('\r\nRateLimit-Remaining: ');
+const RESET = fixedText('\r\nRateLimit-Reset: ');
+
+/** A connection of the lane, and what is remembered of its requests. */
+class LaneConnection {
+  readonly socket: Socket;
+  /** Ends the lane's reading. */
+  release: () => void = () => undefined;
+  activeMs: number;
+  hasAsked = false;
+  /** The head of the last request: as long as the next is the same, it means the same. */
+  head: Buffer = Buffer.alloc(0);
+  secretHash = '';
+  bodyLength = 0;
+  /** Responses that have not been sent yet. */
+  text = '';
+
+  constructor(socket: Socket, nowMs: number) {
+    this.socket = socket;
+    this.activeMs = nowMs;
+  }
+}
+
+export class FastLane {
+  readonly #parts: LaneParts;
+  readonly #handOver: HandOver;
+  readonly #answers = new LaneAnswers();
+  readonly #responses = new AnswerWriter();
+  readonly #connections = new Set<LaneConnection>();
+  readonly #timer: NodeJS.Timeout;
+  /** Those that have responses to be sent in this turn, how many of which type, and since when. */
+  readonly #turn: LaneConnection[] = [];
+  readonly #turnTypes = new Map<string, number>();
+  #turnStartedMs = 0;
+  #isTurnOpen = false;
+  /** The headers that all responses of a height, or of a second, have in common. */
+  #ledgerHead = { height: -1, text: fixedText('') };
+  #endOfHead = { second: -1, text: fixedText('') };
+
+  constructor(parts: LaneParts, handOver: HandOver) {
+    this.#parts = parts;
+    this.#handOver = handOver;
+    this.#timer = setInterval(() => this.#closeExpired(performance.now()), TIMEOUT_CHECK_MS);
+    this.#timer.unref();
+  }
+
+  accept(socket: Socket): void {
+    const connection = new LaneConnection(socket, performance.now());
+    this.#connections.add(connection);
+    const end = () => {
+      this.#send(connection);
+      socket.end();
+    };
+    const close = () => this.#connections.delete(connection);
+    const fail = () => socket.destroy();
+    const stopReading = readConnection(socket, (bytes) => this.#read(connection, bytes));
+    socket.on('end', end).on('close', close).on('error', fail);
+    connection.release = () => {
+      stopReading();
+      socket.off('end', end).off('close', close).off('error', fail);
+      this.#connections.delete(connection);
+    };
+  }
+
+  /** Closes the connections that wait for nothing. */
+  closeIdle(): void {
+    for (const { socket, text } of this.#connections) if (text === '') socket.destroySoon();
+  }
+
+  closeAll(): void {
+    for (const { socket } of this.#connections) socket.destroy();
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  #closeExpired(nowMs: number): void {
+    const { idleTimeout, headerTimeout, requestTimeout } = this.#parts.settings;
+    const firstMs = Math.min(headerTimeout, requestTimeout);
+    for (const { socket, activeMs, hasAsked } of this.#connections) {
+      if (nowMs - activeMs > (hasAsked ? idleTimeout : firstMs)) socket.destroy();
+    }
+  }
+
+  #read(connection: LaneConnection, bytes: Buffer): void {
+    const { socket } = connection;
+    this.#openTurn();
+    connection.activeMs = this.#turnStartedMs;
+    let start = 0;
+    // A client that has not read what it was sent is for Node to hold back.
+    let isOrdinary = socket.writableLength === 0;
+    this.#responses.clear();
+    while (isOrdinary && start < bytes.length) {
+      const end = this.#answer(connection, bytes, start);
+      isOrdinary = end !== undefined;
+      start = end ?? start;
+    }
+    this.#keep(connection);
+    if (!isOrdinary) this.#leave(connection, Buffer.from(bytes.subarray(start)));
+  }
+
+  #openTurn(): void {
+    if (this.#isTurnOpen) return;
+    this.#isTurnOpen = true;
+    this.#turnStartedMs = performance.now();
+    setImmediate(() => this.#closeTurn());
+  }
+
+  /** Holds the responses to what was just read until the turn is over. */
+  #keep(connection: LaneConnection): void {
+    if (this.#responses.length === 0) return;
+    if (connection.text === '') this.#turn.push(connection);
+    connection.text += this.#responses.toString();
+    connection.hasAsked = true;
+    if (this.#turn.length >= TURN_CONNECTIONS_MAX) this.#sendAll();
+  }
+
+  #closeTurn(): void {
+    this.#isTurnOpen = false;
+    this.#sendAll();
+  }
+
+  #sendAll(): void {
+    for (const connection of this.#turn) this.#send(connection);
+    this.#turn.length = 0;
+    const seconds = (performance.now() - this.#turnStartedMs) / 1000;
+    for (const [type, count] of this.#turnTypes) {
+      this.#parts.metrics.countAnswers(type, seconds, count);
+    }
+    this.#turnTypes.clear();
+  }
+
+  #send(connection: LaneConnection): void {
+    const { socket, text } = connection;
+    if (text === '') return;
+    connection.text = '';
+    if (!socket.destroyed) socket.write(text, 'latin1');
+  }
+
+  #leave(connection: LaneConnection, bytes: Buffer): void {
+    this.#send(connection);
+    connection.release();
+    connection.socket.unshift(bytes);
+    this.#handOver(connection.socket);
+  }
+
+  /** Answers the request that starts there and returns where it ends; undefined where it cannot. */
+  #answer(connection: LaneConnection, bytes: Buffer, start: number): number | undefined {
+    if (!this.#readHead(connection, bytes, start)) return undefined;
+    const bodyStart = start + connection.head.length;
+    const end = bodyStart + connection.bodyLength;
+    if (end > bytes.length) return undefined;
+    try {
+      this.#respond(connection.secretHash, bytes, bodyStart, end);
+      return end;
+    } catch {
+      // Whatever it is, Node's server meets it again, and tells the client.
+      return undefined;
+    }
+  }
+
+  /** Understands the head that starts there; false where it is not whole, or not ordinary. */
+  #readHead(connection: LaneConnection, bytes: Buffer, start: number): boolean {
+    const { head } = connection;
+    const sameEnd = start + head.length;
+    const isSame = head.length > 0 && sameEnd <= bytes.length;
+    if (isSame && bytes.compare(head, 0, head.length, start, sameEnd) === 0) return true;
+    const end = bytes.indexOf(HEAD_END, start, 'latin1');
+    if (end === -1 || end - start >= this.#parts.settings.headerBytesMax) return false;
+    const ordinary = parseOrdinaryHead(bytes.toString('latin1', start, end));
+    if (ordinary === undefined || ordinary.bodyLength > this.#parts.settings.bodyBytesMax) {
+      return false;
+    }
+    connection.head = Buffer.from(bytes.subarray(start, end + HEAD_END_BYTES));
+    connection.secretHash = hashSecret(ordinary.secret);
+    connection.bodyLength = ordinary.bodyLength;
+    return true;
+  }
+
+  /** Writes the response to a question; throws, and has changed nothing, where it is not an answer. */
+  #respond(secretHash: string, bytes: Buffer, start: number, end: number): void {
+    const { admission } = this.#parts;
+    const key = admission.requireKey(secretHash);
+    const state = admission.requireState();
+    const question = this.#answers.understand(state, bytes, start, end);
+    admission.checkBudget(key, question.weight);
+    admission.checkLoad();
+    question.compute(state);
+    this.#writeHead(state, key, question.weight, question.length);
+    question.write(this.#responses);
+    this.#turnTypes.set(question.type, (this.#turnTypes.get(question.type) ?? 0) + 1);
+  }
+
+  /** The head of a response, byte for byte as Node writes what respond.ts gives it. */
+  #writeHead(state: StateView, key: Key, weight: number, bodyLength: number): void {
+    const out = this.#responses;
+    out.reserve(HEAD_BYTES_MAX);
+    out.fixed(HEAD_START);
+    out.whole(bodyLength);
+    out.fixed(this.#ledgerHeadOf(state));
+    const allowance = this.#parts.admission.charge(key, weight);
+    if (allowance !== undefined) {
+      out.fixed(LIMIT);
+      out.whole(allowance.limit);
+      out.fixed(REMAINING);
+      out.whole(allowance.remaining);
+      out.fixed(RESET);
+      out.whole(allowance.resetSeconds);
+    }
+    out.fixed(this.#endOfHeadNow());
+  }
+
+  #ledgerHeadOf({ height, time }: StateView): FixedText {
+    if (this.#ledgerHead.height !== height) {
+      const text = fixedText(`\r\nLedger-Height: ${height}\r\nLedger-Time: ${time}`);
+      this.#ledgerHead = { height, text };
+    }
+    return this.#ledgerHead.text;
+  }
+
+  #endOfHeadNow(): FixedText {
+    const nowMs = Date.now();
+    const second = Math.floor(nowMs / 1000);
+    if (this.#endOfHead.second !== second) {
+      const date = new Date(nowMs).toUTCString();
+      const keptSeconds = Math.floor(this.#parts.settings.idleTimeout / 1000);
+      const keepAlive = `Connection: keep-alive\r\nKeep-Alive: timeout=${keptSeconds}`;
+      this.#endOfHead = { second, text: fixedText(`\r\nDate: ${date}\r\n${keepAlive}${HEAD_END}`) };
+    }
+    return this.#endOfHead.text;
+  }
+}

@@ -1,0 +1,51 @@
+/**
+ * The ordinary spellings of the question that is asked most, read without making an object of it:
+ * `{"type":"clearinghouseState","user":"0x..."}`, as JSON libraries write it with and without spaces,
+ * with and without the first dex. Any other spelling is for the registry to understand.
+ */
+
+import { type Address, parseAddressDigits } from '../address.ts';
+
+const ADDRESS_DIGITS = 40;
+
+interface Spelling {
+  readonly before: Buffer;
+  readonly after: Buffer;
+  readonly length: number;
+}
+
+function spell(before: string, after: string): Spelling {
+  const length = before.length + ADDRESS_DIGITS + after.length;
+  return { before: Buffer.from(before), after: Buffer.from(after), length };
+}
+
+const COMPACT = '{"type":"clearinghouseState","user":"0x';
+const SPACED = '{"type": "clearinghouseState", "user": "0x';
+const SPELLINGS: readonly Spelling[] = [
+  spell(COMPACT, '"}'),
+  spell(COMPACT, '","dex":""}'),
+  spell(SPACED, '"}'),
+  spell(SPACED, '", "dex": ""}'),
+];
+
+/** The user whose account on the first dex is asked for; undefined where it is spelt otherwise. */
+export function readAccountQuestion(
+  bytes: Buffer,
+  start: number,
+  end: number,
+): Address | undefined {
+  for (const { before, after, length } of SPELLINGS) {
+    if (length !== end - start) continue;
+    const digits = start + before.length;
+    const isSpelt = holds(bytes, start, before) && holds(bytes, digits + ADDRESS_DIGITS, after);
+    return isSpelt ? parseAddressDigits(bytes, digits) : undefined;
+  }
+  return undefined;
+}
+
+function holds(bytes: Buffer, start: number, expected: Buffer): boolean {
+  for (let index = 0; index < expected.length; index++) {
+    if (bytes[start + index] !== expected[index]) return false;
+  }
+  return true;
+}

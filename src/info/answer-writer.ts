@@ -1,0 +1,218 @@
+/**
+ * Where an answer's text is put together: bytes in one buffer that is used again and again. An answer
+ * is some hundred short pieces, most of them amounts; joined as strings each would be an object of
+ * its own, and together they would take longer than the figures.
+ *
+ * Fixed pieces are written eight bytes at a time, digits three at a time, from tables; what reaches
+ * beyond a piece is written over by the next one. Everything in an answer is ASCII: what the ledger's
+ * vocabulary and our own formats allow.
+ */
+
+import { type Exact, formatUnits, powerOfTen } from '../decimal.ts';
+
+const BYTES_INITIAL = 1 << 16;
+/** A buffer that one large answer has made grow is given back after it. */
+const BYTES_KEPT_MAX = 1 << 22;
+const WORD_BYTES = 8;
+
+const MINUS = 45;
+const POINT = 46;
+const ZERO = 48;
+const THOUSAND = 1000;
+const MILLION = 1_000_000;
+const BILLION = 1_000_000_000;
+
+/** A piece of text that never changes, as the words that are written for it. */
+export interface FixedText {
+  readonly length: number;
+  /** Doubles, for their bytes alone: those of ASCII text are never the bytes of a NaN. */
+  readonly words: Float64Array;
+}
+
+export function fixedText(text: string): FixedText {
+  const bytes = new Uint8Array(Math.ceil(text.length / WORD_BYTES) * WORD_BYTES);
+  bytes.set(Buffer.from(text, 'latin1'));
+  return { length: text.length, words: new Float64Array(bytes.buffer) };
+}
+
+/** The text's first four bytes as a number, little-endian. */
+function wordsOf(texts: readonly string[]): Uint32Array {
+  return Uint32Array.from(texts, (text) => Buffer.from(text.padEnd(4, '0')).readUInt32LE());
+}
+
+const GROUPS = Array.from({ length: THOUSAND }, (_, value) => String(value));
+const PADDED_GROUPS = GROUPS.map((text) => text.padStart(3, '0'));
+/** "0" to "999", and the same as "000" to "999". */
+const LEADING = wordsOf(GROUPS);
+const PADDED = wordsOf(PADDED_GROUPS);
+/** How many of a group's three digits are left without its leading, and its trailing, zeros. */
+const LEADING_LENGTH = Uint8Array.from(GROUPS, (text) => text.length);
+const TRIMMED_LENGTH = Uint8Array.from(PADDED_GROUPS, (text) => text.replace(/0+$/, '').length);
+
+export class AnswerWriter {
+  #buffer = Buffer.allocUnsafeSlow(BYTES_INITIAL);
+  #view = new DataView(this.#buffer.buffer);
+  #length = 0;
+
+  get length(): number {
+    return this.#length;
+  }
+
+  clear(): void {
+    this.#length = 0;
+    if (this.#buffer.length > BYTES_KEPT_MAX) this.#use(Buffer.allocUnsafeSlow(BYTES_INITIAL));
+  }
+
+  toString(): string {
+    return this.#buffer.toString('latin1', 0, this.#length);
+  }
+
+  /** Makes room for pieces of so many bytes; writing more than there is room for is an error. */
+  reserve(bytes: number): void {
+    const needed = this.#length + bytes + WORD_BYTES;
+    if (needed <= this.#buffer.length) return;
+    const larger = Buffer.allocUnsafeSlow(2 * needed);
+    this.#buffer.copy(larger, 0, 0, this.#length);
+    this.#use(larger);
+  }
+
+  #use(buffer: Buffer<ArrayBuffer>): void {
+    this.#buffer = buffer;
+    this.#view = new DataView(buffer.buffer);
+  }
+
+  fixed({ length, words }: FixedText): void {
+    const view = this.#view;
+    let place = this.#length;
+    this.#length = place + length;
+    for (let index = 0; index < words.length; index++, place += WORD_BYTES) {
+      view.setFloat64(place, words[index], true);
+    }
+  }
+
+  text(text: string): void {
+    const view = this.#view;
+    const start = this.#length;
+    for (let index = 0; index < text.length; index++) {
+      view.setUint8(start + index, text.charCodeAt(index));
+    }
+    this.#length = start + text.length;
+  }
+
+  /** A whole number, 0 or more, as far as it is safe. */
+  whole(value: number): void {
+    this.#length = putWhole(this.#view, this.#length, value);
+  }
+
+  /** An amount, as `formatUnits` has it. */
+  units(units: Exact, decimals: number): void {
+    if (typeof units === 'number') this.#units(units, decimals);
+    else this.text(formatUnits(units, decimals));
+  }
+
+  #units(units: number, decimals: number): void {
+    const view = this.#view;
+    let end = this.#length;
+    if (units < 0) view.setUint8(end++, MINUS);
+    const magnitude = Math.abs(units);
+    const scale = powerOfTen(decimals);
+    const whole = Math.floor(magnitude / scale);
+    end = putWhole(view, end, whole);
+    view.setUint8(end++, POINT);
+    this.#length = putFraction(view, end, magnitude - whole * scale, decimals);
+  }
+
+  /** What another writer holds. */
+  append(other: AnswerWriter): void {
+    this.bytes(other.#buffer, 0, other.#length);
+  }
+
+  bytes(source: Buffer, start: number, end: number): void {
+    this.reserve(end - start);
+    source.copy(this.#buffer, this.#length, start, end);
+    this.#length += end - start;
+  }
+
+  /** Copies all of it to a place in another buffer, which must have room. */
+  copyTo(target: Buffer, place: number): void {
+    this.#buffer.copy(target, place, 0, this.#length);
+  }
+
+  /** A whole number, a point, and decimals that are a number of their own. */
+  parts(whole: Exact, fraction: number, decimals: number): void {
+    if (typeof whole === 'number') this.whole(whole);
+    else this.text(whole.toString());
+    this.#view.setUint8(this.#length++, POINT);
+    this.#length = putFraction(this.#view, this.#length, fraction, decimals);
+  }
+}
+
+/** Each of these writes from a place on, and returns the place after what it has written. */
+
+function putWhole(view: DataView, start: number, value: number): number {
+  if (value < THOUSAND) {
+    view.setUint32(start, LEADING[value], true);
+    return start + LEADING_LENGTH[value];
+  }
+  if (value < BILLION) return putThousands(view, start, value | 0);
+  const above = Math.floor(value / BILLION);
+  const end = putWhole(view, start, above);
+  return putNineDigits(view, end, (value - above * BILLION) | 0);
+}
+
+/** A number from a thousand to below a billion. */
+function putThousands(view: DataView, start: number, value: number): number {
+  const above = (value / THOUSAND) | 0;
+  const end = above < THOUSAND ? putLeading(view, start, above) : putMillions(view, start, above);
+  view.setUint32(end, PADDED[value - above * THOUSAND], true);
+  return end + 3;
+}
+
+function putMillions(view: DataView, start: number, thousands: number): number {
+  const above = (thousands / THOUSAND) | 0;
+  const end = putLeading(view, start, above);
+  view.setUint32(end, PADDED[thousands - above * THOUSAND], true);
+  return end + 3;
+}
+
+function putLeading(view: DataView, start: number, group: number): number {
+  view.setUint32(start, LEADING[group], true);
+  return start + LEADING_LENGTH[group];
+}
+
+function putNineDigits(view: DataView, start: number, value: number): number {
+  const millions = (value / MILLION) | 0;
+  view.setUint32(start, PADDED[millions], true);
+  return putSixDigits(view, start + 3, value - millions * MILLION);
+}
+
+function putSixDigits(view: DataView, start: number, value: number): number {
+  const thousands = (value / THOUSAND) | 0;
+  view.setUint32(start, PADDED[thousands], true);
+  view.setUint32(start + 3, PADDED[value - thousands * THOUSAND], true);
+  return start + 6;
+}
+
+/** The decimals without trailing zeros; "0" where there is nothing else. */
+function putFraction(view: DataView, start: number, fraction: number, decimals: number): number {
+  if (fraction === 0) {
+    view.setUint8(start, ZERO);
+    return start + 1;
+  }
+  if (decimals <= 6) return putSixDecimals(view, start, (fraction * powerOfTen(6 - decimals)) | 0);
+  const below = powerOfTen(decimals - 6);
+  const six = Math.floor(fraction / below);
+  const rest = fraction - six * below;
+  if (rest === 0) return putSixDecimals(view, start, six | 0);
+  return putFraction(view, putSixDigits(view, start, six | 0), rest, decimals - 6);
+}
+
+/** Six decimals, not all of them zero, without trailing zeros. */
+function putSixDecimals(view: DataView, start: number, value: number): number {
+  const thousands = (value / THOUSAND) | 0;
+  const rest = value - thousands * THOUSAND;
+  view.setUint32(start, PADDED[thousands], true);
+  if (rest === 0) return start + TRIMMED_LENGTH[thousands];
+  view.setUint32(start + 3, PADDED[rest], true);
+  return start + 3 + TRIMMED_LENGTH[rest];
+}
