@@ -247,6 +247,8 @@ class Service {
 
   #fail(exchange: Exchange, error: unknown): void {
     const { request, response, type, key } = exchange;
+    // Bytes that came as its body were refused first: that was its response.
+    if (response.headersSent) return;
     if (error instanceof RequestError) {
       this.#refuse(exchange, error);
     } else if (!request.socket.destroyed) {

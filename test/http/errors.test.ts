@@ -336,3 +336,26 @@ async function createSpentKey(stale: Service): Promise<string> {
     if (headers.get('ratelimit-remaining') === '0') return key;
   }
 }
+
+test('a request that is wrong, and whose body is too, is refused once, and others go on', async () => {
+  const headers = { 'Content-Length': undefined, 'Transfer-Encoding': 'chunked' };
+  const changes: Partial<RequestParts>[] = [
+    { path: '/nowhere' },
+    { path: '/nobody/info' },
+    { headers: { 'Content-Type': 'text/plain' } },
+    {
+      method: 'GET',
+      path: `/${service.key}/info?type=meta`,
+      headers: { 'Ledger-Min-Height': '99' },
+    },
+  ];
+  for (const change of changes) {
+    const bytes = formatQuestion(service.key, {
+      ...change,
+      headers: { ...headers, ...change.headers },
+      body: 'zz\r\n',
+    });
+    assert.equal((await exchange(service.port, bytes)).status, 400);
+  }
+  assert.equal((await ask(service)).status, 200);
+});
