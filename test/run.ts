@@ -20,8 +20,8 @@ interface Suite {
 }
 
 /** A suite of tests: every *.test.js below a folder of build/test. */
-function testSuite(name: string, budgetSeconds: number, folder = name): Suite {
-  const root = path.join(TESTS, folder);
+function testSuite(name: string, budgetSeconds: number, { filesAtATime = 1 } = {}): Suite {
+  const root = path.join(TESTS, name);
   const files = existsSync(root)
     ? readdirSync(root, { recursive: true, encoding: 'utf8' })
         .filter((file) => file.endsWith('.test.js'))
@@ -29,6 +29,7 @@ function testSuite(name: string, budgetSeconds: number, folder = name): Suite {
     : [];
   if (files.length === 0) throw new Error(`the suite ${name} has no tests`);
   const options = ['--enable-source-maps', '--test', '--test-reporter=spec'];
+  if (filesAtATime > 1) options.push(`--test-concurrency=${filesAtATime}`);
   return { name, budgetSeconds, command: [process.execPath, ...options, ...files.sort()] };
 }
 
@@ -44,6 +45,7 @@ const SUITES: Suite[] = [
   testSuite('replay', 300),
   testSuite('cli', 240),
   testSuite('http', 240),
+  testSuite('lane', 240, { filesAtATime: 2 }),
   testSuite('crash', 240),
   testSuite('service', 300),
   testSuite('push', 240),

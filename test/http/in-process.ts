@@ -1,6 +1,7 @@
 /** The service in the process of the test, so that one of its parts can be made to misbehave. */
 
 import { once } from 'node:events';
+import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
@@ -19,11 +20,32 @@ import type { Ledger } from '../../src/ledger/ledger.ts';
 import { SnapshotFolder } from '../../src/ledger/snapshots.ts';
 import { type Cleanup, type PreparedData, prepareData } from './service.ts';
 
-interface Changes {
-  readonly settings?: Partial<Settings<(typeof ANSWERING_SETTINGS)[number]>>;
-  readonly budgets?: Budgets;
+export type ChangedSettings = Partial<Settings<(typeof ANSWERING_SETTINGS)[number]>>;
+
+interface GroundChanges {
   /** Stands in for the ledger, or stands before it. */
   wrapLedger?(ledger: Ledger): Ledger;
+}
+
+interface ServiceChanges {
+  readonly settings?: ChangedSettings;
+  readonly budgets?: Budgets;
+}
+
+/** What services answer from: several of them may share it. */
+export interface Ground {
+  readonly live: LiveState;
+  readonly keys: KeyRing;
+  /** Called whenever the state has moved on. */
+  readonly advanced: Set<() => void>;
+  close(): Promise<void>;
+}
+
+/** A service on shared ground, not yet listening. */
+export interface Standing {
+  readonly server: Server;
+  readonly registry: Registry;
+  close(): void;
 }
 
 export interface ServiceInProcess extends PreparedData {
@@ -31,47 +53,84 @@ export interface ServiceInProcess extends PreparedData {
   readonly registry: Registry;
 }
 
-export async function startInProcess(
-  context: Cleanup,
-  {
-    settings: changed = {},
-    budgets = new Budgets(),
-    wrapLedger = (ledger) => ledger,
-  }: Changes = {},
-): Promise<ServiceInProcess> {
-  const data = await prepareData(context);
-  const registry = new Registry();
-  const settings = { ...readSettings(ANSWERING_SETTINGS, new Map(), {}), maxAge: 0, ...changed };
-  const store = await openKeyStore(data.folder);
-  const ledger = await openEmbeddedLedger(data.folder);
+/** Begins to follow the ledger of a folder. */
+export async function openGround(
+  folder: string,
+  { wrapLedger = (ledger) => ledger }: GroundChanges = {},
+): Promise<Ground> {
+  const store = await openKeyStore(folder);
+  const ledger = await openEmbeddedLedger(folder);
   const keys = new KeyRing(store);
-  const load = new LoadGauge(settings.overloadDelay);
+  const advanced = new Set<() => void>();
   const live = new LiveState({
     ledger: wrapLedger(ledger),
-    snapshots: new SnapshotFolder(data.folder),
-    maxAgeMs: settings.maxAge,
+    snapshots: new SnapshotFolder(folder),
+    maxAgeMs: 0,
     warn: () => undefined,
-    advanced: () => push.advance(),
+    advanced: () => {
+      for (const tell of advanced) tell();
+    },
   });
+  const stopping = new AbortController();
+  const following = live.run(stopping.signal).catch(() => undefined);
+  return {
+    live,
+    keys,
+    advanced,
+    async close() {
+      stopping.abort();
+      await following;
+      keys.close();
+      await store.close();
+      await ledger.close();
+    },
+  };
+}
+
+export function createInProcess(
+  { live, keys, advanced }: Ground,
+  { settings: changed = {}, budgets = new Budgets() }: ServiceChanges = {},
+): Standing {
+  const registry = new Registry();
+  const settings = { ...readSettings(ANSWERING_SETTINGS, new Map(), {}), maxAge: 0, ...changed };
+  const load = new LoadGauge(settings.overloadDelay);
   const metrics = new Metrics(registry);
   const log = pino({ level: 'silent' });
   const admission = new Admission({ live, keys, budgets, load, settings });
   const push = new Push({ live, keys, admission, metrics, log, settings });
   const server = createService({ live, admission, push, metrics, log, settings });
-  const stopping = new AbortController();
-  const following = live.run(stopping.signal).catch(() => undefined);
+  const advance = () => push.advance();
+  advanced.add(advance);
+  return {
+    server,
+    registry,
+    close() {
+      advanced.delete(advance);
+      push.close();
+      server.close();
+      server.closeAllConnections();
+      load.close();
+    },
+  };
+}
+
+/** Lets a service listen and returns its port. */
+export async function listenLocally(server: Server): Promise<number> {
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
+  return (server.address() as AddressInfo).port;
+}
+
+export async function startInProcess(
+  context: Cleanup,
+  changes: GroundChanges & ServiceChanges = {},
+): Promise<ServiceInProcess> {
+  const data = await prepareData(context);
+  const ground = await openGround(data.folder, changes);
+  const standing = createInProcess(ground, changes);
   context.after(async () => {
-    stopping.abort();
-    push.close();
-    server.close();
-    server.closeAllConnections();
-    await following;
-    load.close();
-    keys.close();
-    await store.close();
-    await ledger.close();
+    standing.close();
+    await ground.close();
   });
-  return { ...data, registry, port: (server.address() as AddressInfo).port };
+  return { ...data, registry: standing.registry, port: await listenLocally(standing.server) };
 }

@@ -1,0 +1,305 @@
+/**
+ * Two services on the same ground, one with the fast lane and one without, and conversations that
+ * are held with both at once: every byte of what they say has to be the same, and so has to be
+ * whether they go on listening afterwards.
+ */
+
+import assert from 'node:assert/strict';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { formatAddress } from '../../src/address.ts';
+import { openKeyStore } from '../../src/http/keys.ts';
+import type { Budgets } from '../../src/http/limits.ts';
+import type { LiveState } from '../../src/http/live-state.ts';
+import { answerQuestion } from '../../src/info/registry.ts';
+import type { StateView } from '../../src/state/state.ts';
+import {
+  type ChangedSettings,
+  createInProcess,
+  type Ground,
+  openGround,
+  type Standing as Side,
+} from '../http/in-process.ts';
+import { type Cleanup, HEIGHT, prepareData } from '../http/service.ts';
+import { MemorySocket, type Standing } from './memory-socket.ts';
+
+/** How many conversations are held at a time. Each has keys of its own: budgets depend on order. */
+export const PLACES = 24;
+
+/** So small that what is over them is short. */
+export const LIMITS = { bodyBytesMax: 1024, headerBytesMax: 2048, pipelineMax: 16 } as const;
+
+const LIMIT_SETTINGS: ChangedSettings = {
+  ...LIMITS,
+  minHeightWait: 1,
+  // How long anything takes is not looked at here, and the clock may jump: nobody is pinged.
+  overloadDelay: 3_600_000,
+  idleTimeout: 86_400_000,
+};
+
+const HOUR_MS = 3_600_000;
+const MINUTE_MS = 60_000;
+/** A key that can pay for a few questions, and one that can pay for one. */
+const BUDGET = { weight: 60, periodMs: MINUTE_MS };
+const SMALL_BUDGET = { weight: 20, periodMs: HOUR_MS };
+
+/** The keys that a conversation may use. */
+export interface KeySet {
+  readonly free: string;
+  readonly budgeted: string;
+  readonly small: string;
+  readonly expired: string;
+}
+
+export interface BothLanes {
+  readonly ground: Ground;
+  readonly fast: Side;
+  readonly plain: Side;
+  readonly keySets: readonly KeySet[];
+  /** Addresses that the ledger knows. */
+  readonly users: readonly string[];
+  readonly dexes: readonly string[];
+  /** Numbers of margin tables. */
+  readonly tables: readonly number[];
+  readonly waits: HeldWaits;
+}
+
+interface LaneChanges {
+  readonly settings?: ChangedSettings;
+  /** Made for each side. */
+  createBudgets?(): Budgets;
+}
+
+export async function openBothLanes(
+  context: Cleanup,
+  { settings: changed = {}, createBudgets }: LaneChanges = {},
+): Promise<BothLanes> {
+  const { folder, key } = await prepareData(context);
+  const keySets = await createKeySets(folder, key);
+  const ground = await openGround(folder);
+  const waits = new HeldWaits(ground.live);
+  const settings = { ...LIMIT_SETTINGS, ...changed };
+  const [fast, plain] = [false, true].map((noFastLane) =>
+    createInProcess(ground, {
+      settings: { ...settings, noFastLane },
+      ...(createBudgets && { budgets: createBudgets() }),
+    }),
+  );
+  context.after(async () => {
+    fast.close();
+    plain.close();
+    await ground.close();
+  });
+  while (ground.live.state?.height !== HEIGHT) await sleep(5);
+  return { ground, fast, plain, keySets, waits, ...describeState(ground.live.state) };
+}
+
+async function createKeySets(folder: string, free: string): Promise<KeySet[]> {
+  const store = await openKeyStore(folder);
+  const create = (budget?: typeof BUDGET, expiresMs?: number) =>
+    store.create({ label: 'lane', budget, expiresMs }).secret;
+  const expired = create(undefined, 1);
+  const sets = Array.from({ length: PLACES }, () => ({
+    ...{ free, expired },
+    budgeted: create(BUDGET),
+    small: create(SMALL_BUDGET),
+  }));
+  await store.close();
+  return sets;
+}
+
+function describeState(state: StateView): Pick<BothLanes, 'users' | 'dexes' | 'tables'> {
+  const { addresses, markets } = state;
+  const meta = answerQuestion(state, { type: 'meta' });
+  return {
+    users: Array.from({ length: 12 }, (_, row) => formatAddress(addresses.addressOf(row + 1))),
+    dexes: markets.dexes.map(({ name }) => name),
+    tables: Array.from(meta.matchAll(/"marginTableId":(\d+)/g), ([, id]) => Number(id)),
+  };
+}
+
+/**
+ * Requests that wait for a block which does not come. How long is not left to a timer, or it would
+ * depend on luck which of two requests gets its answer first: they wait until all conversations do.
+ */
+class HeldWaits {
+  readonly #held: (() => void)[] = [];
+  /** Conversations that go on only after what is held. */
+  readonly #stuck: (() => void)[] = [];
+  #talking = 0;
+
+  constructor(live: LiveState) {
+    const waitFor = live.waitFor.bind(live);
+    Object.defineProperty(live, 'waitFor', {
+      value: (height: number, timeoutMs: number): Promise<void> => {
+        if ((live.state?.height ?? 0) >= height) return waitFor(height, timeoutMs);
+        return new Promise((resolve) => this.#held.push(resolve));
+      },
+    });
+  }
+
+  get isHolding(): boolean {
+    return this.#held.length > 0;
+  }
+
+  begin(): void {
+    this.#talking++;
+  }
+
+  end(): void {
+    this.#talking--;
+    this.#releaseIfStuck();
+  }
+
+  /** Resolves when what is held has been let go. */
+  released(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#stuck.push(resolve);
+      this.#releaseIfStuck();
+    });
+  }
+
+  #releaseIfStuck(): void {
+    if (this.#stuck.length < this.#talking) return;
+    for (const goOn of [...this.#held.splice(0), ...this.#stuck.splice(0)]) goOn();
+  }
+}
+
+/** A clock that stands still until it is moved, so that both sides see the same time. */
+export class StandingClock {
+  #nowMs = 1_800_000_000_000;
+
+  constructor() {
+    // Not by means of the test runner's mocks: they keep a record of every call.
+    const now = () => this.#nowMs;
+    Object.defineProperty(Date, 'now', { value: now });
+    Object.defineProperty(performance, 'now', { value: now });
+  }
+
+  advance(ms: number): void {
+    this.#nowMs += ms;
+  }
+}
+
+/** Bytes that arrive as one read. */
+export interface Read {
+  readonly bytes: Buffer;
+  /** Whether the client then waits for all that it is told, before it sends more. */
+  readonly isAwaited: boolean;
+}
+
+export interface Conversation {
+  readonly reads: readonly Read[];
+  readonly ending: 'stays' | 'hangs up' | 'resets';
+  /** Whether the client takes its time to read. */
+  readonly isSlow: boolean;
+}
+
+/** What a client knows at a moment at which nothing more will happen by itself. */
+interface Sight {
+  readonly text: string;
+  readonly standing: Standing;
+}
+
+/** A turn of the event loop, as a read has one of its own. */
+function inTurn(act: () => void): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(() => {
+      act();
+      resolve();
+    });
+  });
+}
+
+const QUIET_TURNS = 3;
+
+/** Holds the conversation with both; returns what was said, after checking that it is the same. */
+export async function compare(
+  lanes: Pick<BothLanes, 'fast' | 'plain' | 'waits'>,
+  conversation: Conversation,
+): Promise<Sight> {
+  const { reads, ending, isSlow } = conversation;
+  const sockets = [lanes.fast, lanes.plain].map(({ server }) => {
+    const socket = new MemorySocket({ isSlow });
+    server.emit('connection', socket);
+    return socket;
+  });
+  const each = async (act: (socket: MemorySocket) => void) => {
+    for (const socket of sockets) await inTurn(() => act(socket));
+  };
+  const settle = async () => {
+    let known = -1;
+    for (let quiet = 0; quiet < QUIET_TURNS; quiet++) {
+      await inTurn(() => undefined);
+      const written = sockets.reduce((sum, socket) => sum + socket.bytesWritten, 0);
+      const isQuiet = written === known;
+      known = written;
+      if (!isQuiet) quiet = -1;
+      else if (quiet === QUIET_TURNS - 1 && lanes.waits.isHolding) {
+        await lanes.waits.released();
+        quiet = -1;
+      }
+    }
+    return checkSame(sockets, conversation);
+  };
+  lanes.waits.begin();
+  try {
+    // The server begins to read in a turn of its own, as with a socket.
+    await each(() => undefined);
+    for (const { bytes, isAwaited } of reads) {
+      await each((socket) => socket.deliver(bytes));
+      if (isAwaited) await settle();
+    }
+    const sight = await settle();
+    if (ending === 'stays') return sight;
+    await each((socket) => (ending === 'hangs up' ? socket.hangUp() : socket.reset()));
+    await settle();
+    return sight;
+  } finally {
+    for (const socket of sockets) socket.destroy();
+    lanes.waits.end();
+  }
+}
+
+const DATE = /^Date: [A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT\r$/gm;
+
+/** Dates apart, which may be those of two seconds, all is told as it was written. */
+export function withoutDates(text: string): string {
+  return text.replaceAll(DATE, 'Date: *\r');
+}
+
+function checkSame(sockets: readonly MemorySocket[], conversation: Conversation): Sight {
+  const [fast, plain] = sockets.map(({ text, standing }) => ({
+    text: withoutDates(text),
+    standing,
+  }));
+  if (fast.text === plain.text && fast.standing === plain.standing) return plain;
+  const place = findDifference(fast.text, plain.text);
+  const [shownFast, shownPlain] = [fast, plain].map(
+    ({ text, standing }) =>
+      `${JSON.stringify(text.slice(Math.max(0, place - 300), place + 100))}, ${standing}`,
+  );
+  assert.fail(
+    `at byte ${place} the fast lane says\n  ${shownFast}\nand the plain one\n  ${shownPlain}\n` +
+      `to ${describeConversation(conversation)}`,
+  );
+}
+
+function findDifference(one: string, other: string): number {
+  let place = 0;
+  while (place < one.length && one[place] === other[place]) place++;
+  return place;
+}
+
+const SHOWN_READS_MAX = 40;
+
+export function describeConversation({ reads, ending, isSlow }: Conversation): string {
+  const lines = reads
+    .slice(0, SHOWN_READS_MAX)
+    .map(
+      ({ bytes, isAwaited }) =>
+        `  ${JSON.stringify(bytes.toString('latin1'))}${isAwaited ? ' and waits' : ''}`,
+    );
+  const more =
+    reads.length > SHOWN_READS_MAX ? `\n  and ${reads.length - SHOWN_READS_MAX} more` : '';
+  return `a ${isSlow ? 'slow' : 'quick'} client that sends\n${lines.join('\n')}${more}\n  and ${ending}`;
+}

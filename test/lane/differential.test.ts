@@ -1,0 +1,49 @@
+/** A hundred thousand random requests, to both lanes: nobody can tell which of them answers. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Random } from '../../src/feed/simulator/random.ts';
+import { SEED, SEED_NOTE } from '../twin/seed.ts';
+import { compare, openBothLanes, PLACES, StandingClock } from './both-lanes.ts';
+import { metricsOf } from './metrics.ts';
+import { randomConversation } from './random-conversations.ts';
+
+const REQUEST_COUNT = Number(process.env['N'] ?? 100_000);
+/** What a run is bound to meet, lest it compares nothing but refusals. */
+const STATUSES = [
+  ...['100', '101', '200', '204', '304', '400', '401', '404', '405', '413', '415', '422', '429'],
+  ...['431', '503'],
+];
+const ANSWERED_MIN = 0.4;
+
+const clock = new StandingClock();
+
+/** How often each status was given. */
+const tally = new Map<string, number>();
+
+function noteStatuses(text: string): void {
+  for (const [, status] of text.matchAll(/HTTP\/1\.1 (\d{3}) [A-Z]/g)) {
+    tally.set(status, (tally.get(status) ?? 0) + 1);
+  }
+}
+
+test(`both lanes say the same to a hundred thousand requests ${SEED_NOTE}`, async (t) => {
+  const lanes = await openBothLanes(t);
+  const random = new Random(`lane ${SEED}`);
+  let count = 0;
+  while (count < REQUEST_COUNT) {
+    const conversations = lanes.keySets.map((keys) =>
+      randomConversation({ random, keys, subjects: lanes }),
+    );
+    const sights = await Promise.all(conversations.map((one) => compare(lanes, one)));
+    for (const { text } of sights) noteStatuses(text);
+    count += conversations.reduce((sum, one) => sum + one.count, 0);
+    clock.advance(random.below(20_000));
+  }
+  const told = [...tally].sort().map(([status, times]) => `${status}: ${times}`);
+  t.diagnostic(`${count} requests in ${PLACES} places; ${told.join(', ')}`);
+  for (const status of STATUSES)
+    assert.ok(tally.has(status), `nothing was answered with ${status}`);
+  assert.ok((tally.get('200') ?? 0) > ANSWERED_MIN * count, 'too few were answered');
+  assert.deepEqual(await metricsOf(lanes.fast), await metricsOf(lanes.plain));
+});
