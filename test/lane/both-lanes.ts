@@ -51,6 +51,7 @@ export interface KeySet {
 }
 
 export interface BothLanes {
+  readonly folder: string;
   readonly ground: Ground;
   readonly fast: Side;
   readonly plain: Side;
@@ -90,7 +91,7 @@ export async function openBothLanes(
     await ground.close();
   });
   while (ground.live.state?.height !== HEIGHT) await sleep(5);
-  return { ground, fast, plain, keySets, waits, ...describeState(ground.live.state) };
+  return { folder, ground, fast, plain, keySets, waits, ...describeState(ground.live.state) };
 }
 
 async function createKeySets(folder: string, free: string): Promise<KeySet[]> {
@@ -126,15 +127,22 @@ class HeldWaits {
   /** Conversations that go on only after what is held. */
   readonly #stuck: (() => void)[] = [];
   #talking = 0;
+  #isHolding = true;
 
   constructor(live: LiveState) {
     const waitFor = live.waitFor.bind(live);
     Object.defineProperty(live, 'waitFor', {
       value: (height: number, timeoutMs: number): Promise<void> => {
         if ((live.state?.height ?? 0) >= height) return waitFor(height, timeoutMs);
+        if (!this.#isHolding) return Promise.resolve();
         return new Promise((resolve) => this.#held.push(resolve));
       },
     });
+  }
+
+  /** From now on what does not come is not waited for at all. */
+  holdNothing(): void {
+    this.#isHolding = false;
   }
 
   get isHolding(): boolean {
@@ -212,12 +220,20 @@ function inTurn(act: () => void): Promise<void> {
 
 const QUIET_TURNS = 3;
 
-/** Holds the conversation with both; returns what was said, after checking that it is the same. */
-export async function compare(
+/** A conversation with both that is under way. */
+export interface OpenConversation {
+  /** One read. */
+  deliver(bytes: Buffer): Promise<void>;
+  end(how: 'hangs up' | 'resets'): Promise<void>;
+  /** Waits until nothing more happens, and returns what both have said, which has to be the same. */
+  settle(): Promise<Sight>;
+  close(): void;
+}
+
+export function openConversation(
   lanes: Pick<BothLanes, 'fast' | 'plain' | 'waits'>,
-  conversation: Conversation,
-): Promise<Sight> {
-  const { reads, ending, isSlow } = conversation;
+  { isSlow = false } = {},
+): OpenConversation {
   const sockets = [lanes.fast, lanes.plain].map(({ server }) => {
     const socket = new MemorySocket({ isSlow });
     server.emit('connection', socket);
@@ -226,37 +242,58 @@ export async function compare(
   const each = async (act: (socket: MemorySocket) => void) => {
     for (const socket of sockets) await inTurn(() => act(socket));
   };
-  const settle = async () => {
+  const quiet = async () => {
     let known = -1;
-    for (let quiet = 0; quiet < QUIET_TURNS; quiet++) {
+    for (let turns = 0; turns < QUIET_TURNS; turns++) {
       await inTurn(() => undefined);
       const written = sockets.reduce((sum, socket) => sum + socket.bytesWritten, 0);
-      const isQuiet = written === known;
+      if (written !== known) turns = -1;
       known = written;
-      if (!isQuiet) quiet = -1;
-      else if (quiet === QUIET_TURNS - 1 && lanes.waits.isHolding) {
-        await lanes.waits.released();
-        quiet = -1;
-      }
     }
-    return checkSame(sockets, conversation);
   };
   lanes.waits.begin();
+  return {
+    deliver: (bytes) => each((socket) => socket.deliver(bytes)),
+    end: (how) => each((socket) => (how === 'hangs up' ? socket.hangUp() : socket.reset())),
+    async settle() {
+      await quiet();
+      while (lanes.waits.isHolding) {
+        await lanes.waits.released();
+        await quiet();
+      }
+      return checkSame(sockets);
+    },
+    close() {
+      for (const socket of sockets) socket.destroy();
+      lanes.waits.end();
+    },
+  };
+}
+
+/** Holds the conversation with both; returns what was said, after checking that it is the same. */
+export async function compare(
+  lanes: Pick<BothLanes, 'fast' | 'plain' | 'waits'>,
+  conversation: Conversation,
+): Promise<Sight> {
+  const { reads, ending } = conversation;
+  const open = openConversation(lanes, conversation);
   try {
     // The server begins to read in a turn of its own, as with a socket.
-    await each(() => undefined);
+    await inTurn(() => undefined);
     for (const { bytes, isAwaited } of reads) {
-      await each((socket) => socket.deliver(bytes));
-      if (isAwaited) await settle();
+      await open.deliver(bytes);
+      if (isAwaited) await open.settle();
     }
-    const sight = await settle();
+    const sight = await open.settle();
     if (ending === 'stays') return sight;
-    await each((socket) => (ending === 'hangs up' ? socket.hangUp() : socket.reset()));
-    await settle();
+    await open.end(ending);
+    await open.settle();
     return sight;
+  } catch (error) {
+    const to = describeConversation(conversation);
+    throw new Error(`${(error as Error).message}\nto ${to}`, { cause: error });
   } finally {
-    for (const socket of sockets) socket.destroy();
-    lanes.waits.end();
+    open.close();
   }
 }
 
@@ -267,7 +304,7 @@ export function withoutDates(text: string): string {
   return text.replaceAll(DATE, 'Date: *\r');
 }
 
-function checkSame(sockets: readonly MemorySocket[], conversation: Conversation): Sight {
+function checkSame(sockets: readonly MemorySocket[]): Sight {
   const [fast, plain] = sockets.map(({ text, standing }) => ({
     text: withoutDates(text),
     standing,
@@ -279,8 +316,7 @@ function checkSame(sockets: readonly MemorySocket[], conversation: Conversation)
       `${JSON.stringify(text.slice(Math.max(0, place - 300), place + 100))}, ${standing}`,
   );
   assert.fail(
-    `at byte ${place} the fast lane says\n  ${shownFast}\nand the plain one\n  ${shownPlain}\n` +
-      `to ${describeConversation(conversation)}`,
+    `at byte ${place} the fast lane says\n  ${shownFast}\nand the plain one\n  ${shownPlain}`,
   );
 }
 

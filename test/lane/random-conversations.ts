@@ -38,7 +38,7 @@ function placesAtSeams(random: Random, requests: readonly Buffer[]): number[] {
   return places.filter((place) => place < start);
 }
 
-function cutRequests(random: Random, requests: readonly Buffer[]): Read[] {
+export function cutRequests(random: Random, requests: readonly Buffer[]): Read[] {
   const kind = random.fraction();
   const bytes = Buffer.concat(requests);
   if (kind < 0.35) {
@@ -63,7 +63,7 @@ function deepPipeline(source: Source): Buffer[] {
 }
 
 /** Ordinary ones, and mostly one among them that is not: what follows it may not be looked at. */
-function fewRequests(source: Source): Buffer[] {
+export function fewRequests(source: Source): Buffer[] {
   const { random } = source;
   const count = random.pick([1, 1, 2, 2, 3, 4, 6]);
   const requests = Array.from({ length: count }, () => ordinaryRequest(source));

@@ -1,0 +1,182 @@
+/** How long connections last and what they may hold, over real sockets: the same rules in both lanes. */
+
+import assert from 'node:assert/strict';
+import type { Server } from 'node:http';
+import type { Socket } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { WebSocket } from 'ws';
+import { listenLocally } from '../http/in-process.ts';
+import { connect, type RawClient } from '../http/raw-client.ts';
+import { formatQuestion, formatRequest, startService } from '../http/service.ts';
+import { PushClient } from '../push/push-client.ts';
+import { type BothLanes, openBothLanes } from './both-lanes.ts';
+
+type LaneName = 'fast' | 'plain';
+const LANES: readonly LaneName[] = ['fast', 'plain'];
+
+interface Place {
+  readonly port: number;
+  readonly server: Server;
+  readonly key: string;
+  readonly lanes: BothLanes;
+}
+
+async function open(
+  context: TestContext,
+  name: LaneName,
+  settings: NonNullable<Parameters<typeof openBothLanes>[1]>['settings'] = {},
+): Promise<Place> {
+  const lanes = await openBothLanes(context, { settings });
+  const { server } = lanes[name];
+  return { lanes, server, port: await listenLocally(server), key: lanes.keySets[0].free };
+}
+
+async function askOn(client: RawClient, key: string): Promise<void> {
+  client.send(formatQuestion(key));
+  assert.equal((await client.response()).status, 200);
+}
+
+async function secondsUntilClosed({ closed }: RawClient): Promise<number> {
+  const startedMs = performance.now();
+  await closed;
+  return (performance.now() - startedMs) / 1000;
+}
+
+const TIMEOUTS = { idleTimeout: 1000, headerTimeout: 1000, requestTimeout: 2000 };
+/** Node looks for what is late now and then, and allows a second more than it says. */
+const LATE_SECONDS_MAX = 6;
+
+for (const name of LANES) {
+  test(`idle and slow connections are closed (${name} lane)`, async (t) => {
+    const { port, key } = await open(t, name, TIMEOUTS);
+    const question = formatQuestion(key);
+    const [silent, idle, late, later, busy] = await Promise.all(
+      Array.from({ length: 5 }, () => connect(port)),
+    );
+    await askOn(idle, key);
+    late.send(question.subarray(0, -1));
+    await askOn(later, key);
+    later.send(question.subarray(0, 20));
+    const waits = [silent, idle, late, later].map((client) => secondsUntilClosed(client));
+    for (let count = 0; count < 12; count++) {
+      await askOn(busy, key);
+      await sleep(250);
+    }
+    busy.close();
+    const seconds = await Promise.all(waits);
+    const told = seconds.map((one) => one.toFixed(1)).join(', ');
+    for (const one of seconds) assert.ok(one > 0.9 && one < LATE_SECONDS_MAX, told);
+    for (const client of [late, later]) assert.equal((await client.response()).status, 408);
+    assert.deepEqual([silent.left, idle.left], ['', '']);
+  });
+
+  test(`connections over the limit are closed at once (${name} lane)`, async (t) => {
+    const { port, key } = await open(t, name, { connectionsMax: 5 });
+    const clients: RawClient[] = [];
+    for (let count = 0; count < 5; count++) clients.push(await connect(port));
+    for (const client of clients) await askOn(client, key);
+    for (let count = 0; count < 3; count++) {
+      const refused = await connect(port);
+      await refused.closed;
+      assert.equal(refused.left, '');
+    }
+    for (const client of clients) await askOn(client, key);
+    clients[0].close();
+    await clients[0].closed;
+    await sleep(50);
+    const next = await connect(port);
+    await askOn(next, key);
+    for (const client of [...clients, next]) client.close();
+  });
+
+  test(`who sends ahead and does not read is held back or cut off (${name} lane)`, async (t) => {
+    const place = await open(t, name, { pipelineMax: 100 });
+    await checkUnreadBounded(place);
+  });
+
+  test(`push works on a connection that has asked before (${name} lane)`, async (t) => {
+    const place = await open(t, name);
+    await checkPush(t, place);
+  });
+
+  test(`a service that stops finishes what it has begun (${name} lane)`, async (t) => {
+    const service = await startService(t, name === 'plain' ? ['--no-fast-lane'] : []);
+    const { port, key } = service;
+    const [silent, idle, begun] = await Promise.all(Array.from({ length: 3 }, () => connect(port)));
+    await askOn(idle, key);
+    await askOn(begun, key);
+    const question = formatQuestion(key);
+    begun.send(question.subarray(0, -5));
+    await sleep(200);
+    const stopped = service.stop();
+    await Promise.all([silent.closed, idle.closed]);
+    begun.send(question.subarray(-5));
+    assert.equal((await begun.response()).status, 200);
+    await begun.closed;
+    assert.equal((await stopped).code, 0);
+  });
+}
+
+/** What a server may keep for a client that does not read, beside what the system keeps. */
+const UNREAD_BYTES_MAX = 8 << 20;
+const STALLED_MS = 1000;
+
+async function checkUnreadBounded({ port, server, key }: Place): Promise<void> {
+  const accepted: Socket[] = [];
+  server.on('connection', (socket: Socket) => accepted.push(socket));
+  const other = await connect(port);
+  await askOn(other, key);
+  const client = await connect(port);
+  client.socket.pause();
+  const question = formatQuestion(key, { body: '{"type":"allPerpMetas"}' });
+  const few = Buffer.concat(Array.from({ length: 10 }, () => question));
+  let unreadMax = 0;
+  let movedMs = performance.now();
+  let read = 0;
+  // Until it is closed, or nothing is read of what it sends.
+  while (!client.socket.destroyed && performance.now() - movedMs < STALLED_MS) {
+    if (client.socket.writableLength < 1 << 16) client.send(few);
+    await askOn(other, key);
+    const socket = accepted.at(-1);
+    unreadMax = Math.max(unreadMax, socket?.writableLength ?? 0);
+    if (socket === undefined || socket.destroyed || socket.bytesRead === read) continue;
+    read = socket.bytesRead;
+    movedMs = performance.now();
+  }
+  assert.ok(unreadMax < UNREAD_BYTES_MAX, `${unreadMax} bytes are kept`);
+  await askOn(other, key);
+  other.close();
+  client.close();
+}
+
+/** Questions, then a handshake, then subscriptions and questions, all on one connection. */
+async function checkPush(context: TestContext, { port, key, lanes }: Place): Promise<void> {
+  const client = await connect(port);
+  for (let count = 0; count < 3; count++) await askOn(client, key);
+  client.socket.removeAllListeners('data');
+  const webSocket = new WebSocket(`ws://127.0.0.1:${port}/${key}/ws`, {
+    createConnection: () => client.socket,
+  });
+  const push = new PushClient(webSocket);
+  context.after(() => push.close());
+  await new Promise((resolve) => webSocket.once('open', resolve));
+  const subscription = { type: 'clearinghouseState', user: lanes.users[0] };
+  push.subscribe(subscription);
+  await push.next('subscriptionResponse');
+  const state = await push.nextState();
+  assert.equal(state.user, lanes.users[0]);
+  push.send({
+    method: 'post',
+    id: 7,
+    request: { type: 'info', payload: { type: 'exchangeStatus' } },
+  });
+  assert.match(JSON.stringify(await push.next('post')), /"id":7/);
+  await push.isQuiet();
+  // And an ordinary connection beside it goes on.
+  const other = await connect(port);
+  await askOn(other, key);
+  other.send(formatRequest({ method: 'GET', path: '/health' }));
+  assert.equal((await other.response()).status, 200);
+  other.close();
+}

@@ -1,0 +1,120 @@
+/** The same over real sockets, where reads are cut as the system likes. */
+
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect as connectSocket } from 'node:net';
+import { test } from 'node:test';
+import { Random } from '../../src/feed/simulator/random.ts';
+import { listenLocally } from '../http/in-process.ts';
+import { connect } from '../http/raw-client.ts';
+import { formatQuestion } from '../http/service.ts';
+import { SEED, SEED_NOTE } from '../twin/seed.ts';
+import {
+  type Conversation,
+  describeConversation,
+  openBothLanes,
+  PLACES,
+  StandingClock,
+  withoutDates,
+} from './both-lanes.ts';
+import { metricsOf } from './metrics.ts';
+import { cutRequests, fewRequests } from './random-conversations.ts';
+
+const CONVERSATION_COUNT = 3000;
+const CLOSED_MS_MAX = 20_000;
+
+// Health says how old the ledger is.
+new StandingClock();
+
+/** Sends the pieces, each in a turn of its own, ends its side, and returns all that was said. */
+async function converse(port: number, { reads }: Conversation): Promise<string> {
+  const socket = connectSocket({ port, host: '127.0.0.1', noDelay: true, allowHalfOpen: true });
+  const received: Buffer[] = [];
+  socket.on('data', (bytes: Buffer) => received.push(bytes));
+  // A reset is one of the ways in which a server ends a connection.
+  socket.on('error', () => undefined);
+  const closed = new Promise((resolve) => socket.once('close', resolve));
+  const late = setTimeout(() => received.push(Buffer.from('and never ended')), CLOSED_MS_MAX);
+  const cutOff = setTimeout(() => socket.destroy(), CLOSED_MS_MAX);
+  await Promise.race([once(socket, 'connect'), closed]);
+  for (const { bytes } of reads) {
+    if (socket.writable) socket.write(bytes);
+    // Long enough, mostly, for it to be read before the next one comes.
+    for (let turn = 0; turn < 3; turn++) await new Promise(setImmediate);
+  }
+  socket.end();
+  await closed;
+  clearTimeout(late);
+  clearTimeout(cutOff);
+  return withoutDates(Buffer.concat(received).toString('latin1'));
+}
+
+test(`three thousand conversations over sockets are the same ${SEED_NOTE}`, async (t) => {
+  const lanes = await openBothLanes(t);
+  // What does not come is not waited for: the client's end would come first, or not.
+  lanes.waits.holdNothing();
+  const ports = [await listenLocally(lanes.fast.server), await listenLocally(lanes.plain.server)];
+  // Which of two requests is charged first depends on whether one read brings them both.
+  const { free, expired } = lanes.keySets[0];
+  const keys = { free, expired, budgeted: free, small: free };
+  const random = new Random(`sockets ${SEED}`);
+  let count = 0;
+  const work = async () => {
+    while (count++ < CONVERSATION_COUNT) {
+      const reads = cutRequests(random, fewRequests({ random, keys, subjects: lanes }));
+      const conversation: Conversation = { reads, ending: 'hangs up', isSlow: false };
+      const [fast, plain] = await Promise.all(ports.map((port) => converse(port, conversation)));
+      assert.equal(fast, plain, describeConversation(conversation));
+    }
+  };
+  await Promise.all(Array.from({ length: PLACES }, work));
+  assert.deepEqual(await metricsOf(lanes.fast), await metricsOf(lanes.plain));
+});
+
+test('who ends its side with a question, or many, gets every answer', async (t) => {
+  const lanes = await openBothLanes(t);
+  for (const { server } of [lanes.fast, lanes.plain]) {
+    const port = await listenLocally(server);
+    const question = formatQuestion(lanes.keySets[0].free);
+    for (const count of [1, 2, 10]) {
+      const client = await connect(port);
+      client.socket.end(Buffer.concat(Array.from({ length: count }, () => question)));
+      for (let index = 0; index < count; index++) {
+        assert.equal((await client.response()).status, 200);
+      }
+      await client.closed;
+      assert.equal(client.left, '');
+    }
+  }
+});
+
+test('who resets a connection leaves nothing behind', async (t) => {
+  const lanes = await openBothLanes(t);
+  const question = formatQuestion(lanes.keySets[0].free);
+  const two = Buffer.concat([question, question]);
+  for (const { server, registry } of [lanes.fast, lanes.plain]) {
+    const port = await listenLocally(server);
+    for (let length = 0; length < two.length; length += 5) {
+      const client = await connect(port);
+      client.send(two.subarray(0, length));
+      await new Promise(setImmediate);
+      if (length % 2 === 0) await new Promise(setImmediate);
+      client.socket.resetAndDestroy();
+    }
+    const last = await connect(port);
+    last.send(question);
+    assert.equal((await last.response()).status, 200);
+    last.close();
+    await last.closed;
+    while ((await countConnections(server)) > 0) await new Promise(setImmediate);
+    assert.match(await registry.metrics(), /^perpinfo_internal_failures_total 0$/m);
+  }
+});
+
+function countConnections(server: {
+  getConnections(told: (error: Error | null, count: number) => void): unknown;
+}): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.getConnections((error, count) => (error ? reject(error) : resolve(count)));
+  });
+}
