@@ -20,7 +20,7 @@ import {
 import { metricsOf } from './metrics.ts';
 import { cutRequests, fewRequests } from './random-conversations.ts';
 
-const CONVERSATION_COUNT = 3000;
+const CONVERSATION_COUNT = 2000;
 const CLOSED_MS_MAX = 20_000;
 
 // Health says how old the ledger is.
@@ -49,7 +49,7 @@ async function converse(port: number, { reads }: Conversation): Promise<string> 
   return withoutDates(Buffer.concat(received).toString('latin1'));
 }
 
-test(`three thousand conversations over sockets are the same ${SEED_NOTE}`, async (t) => {
+test(`two thousand conversations over sockets are the same ${SEED_NOTE}`, async (t) => {
   const lanes = await openBothLanes(t);
   // What does not come is not waited for: the client's end would come first, or not.
   lanes.waits.holdNothing();
@@ -61,7 +61,12 @@ test(`three thousand conversations over sockets are the same ${SEED_NOTE}`, asyn
   let count = 0;
   const work = async () => {
     while (count++ < CONVERSATION_COUNT) {
-      const reads = cutRequests(random, fewRequests({ random, keys, subjects: lanes }));
+      const requests = fewRequests({ random, keys, subjects: lanes });
+      // What is said to a client that asks before it sends depends on how much it has sent by then.
+      const reads = cutRequests(
+        random,
+        requests.filter((request) => !request.includes('Expect')),
+      );
       const conversation: Conversation = { reads, ending: 'hangs up', isSlow: false };
       const [fast, plain] = await Promise.all(ports.map((port) => converse(port, conversation)));
       assert.equal(fast, plain, describeConversation(conversation));
