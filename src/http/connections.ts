@@ -84,8 +84,9 @@ export class Connections {
   }
 }
 
+/** Finished is not enough: only when a response is closed does the socket know it was the last. */
 function afterResponse(exchange: Exchange | undefined, act: () => void): void {
-  if (exchange === undefined || exchange.response.writableFinished) act();
+  if (exchange === undefined || exchange.response.closed) act();
   else exchange.response.once('close', act);
 }
 
@@ -98,6 +99,8 @@ function refuseBody(exchange: Exchange, error: RequestError, headers: Headers): 
 
 /** The last words: what still comes is read for a while, lest the client is cut off while it sends. */
 function endWith(socket: Socket, error: RequestError, headers: Headers): void {
+  // The response before has said that it is the last one.
+  if (socket.writableEnded) return;
   socket.on('error', () => socket.destroy());
   socket.end(formatRawError(error, headers));
   socket.resume();

@@ -33,7 +33,8 @@ type LaneSettingName =
   | 'headerBytesMax'
   | 'headerTimeout'
   | 'requestTimeout'
-  | 'idleTimeout';
+  | 'idleTimeout'
+  | 'pipelineMax';
 
 /** Takes a connection that is not, or no longer, for the fast lane. */
 export type HandOver = (socket: Socket) => void;
@@ -58,7 +59,8 @@ const RESET = fixedText('\r\nRateLimit-Reset: ');
 /** A connection of the lane, and what is remembered of its requests. */
 class LaneConnection {
   readonly socket: Socket;
-  /** Ends the lane's reading. */
+  stopReading: () => void = () => undefined;
+  /** Forgets it, once its reading has stopped. */
   release: () => void = () => undefined;
   activeMs: number;
   hasAsked = false;
@@ -105,13 +107,16 @@ export class FastLane {
       this.#send(connection);
       socket.end();
     };
-    const close = () => this.#connections.delete(connection);
     const fail = () => socket.destroy();
+    const close = () => this.#connections.delete(connection);
     const stopReading = readConnection(socket, (bytes) => this.#read(connection, bytes));
-    socket.on('end', end).on('close', close).on('error', fail);
-    connection.release = () => {
+    socket.on('end', end).on('error', fail).on('close', close);
+    connection.stopReading = () => {
       stopReading();
-      socket.off('end', end).off('close', close).off('error', fail);
+      socket.off('end', end);
+    };
+    connection.release = () => {
+      socket.off('error', fail).off('close', close);
       this.#connections.delete(connection);
     };
   }
@@ -145,13 +150,23 @@ export class FastLane {
     // A client that has not read what it was sent is for Node to hold back.
     let isOrdinary = socket.writableLength === 0;
     this.#responses.clear();
-    while (isOrdinary && start < bytes.length) {
+    for (let count = 1; isOrdinary && start < bytes.length; count++) {
+      if (count > this.#parts.settings.pipelineMax) {
+        this.#cutOff(connection);
+        return;
+      }
       const end = this.#answer(connection, bytes, start);
       isOrdinary = end !== undefined;
       start = end ?? start;
     }
     this.#keep(connection);
     if (!isOrdinary) this.#leave(connection, Buffer.from(bytes.subarray(start)));
+  }
+
+  /** More was sent ahead than is allowed: nothing of it is answered. */
+  #cutOff(connection: LaneConnection): void {
+    connection.text = '';
+    connection.socket.destroy();
   }
 
   #openTurn(): void {
@@ -192,11 +207,21 @@ export class FastLane {
     if (!socket.destroyed) socket.write(text, 'latin1');
   }
 
+  /** Node's server gets the connection once all that was answered here is out. */
   #leave(connection: LaneConnection, bytes: Buffer): void {
+    const { socket } = connection;
     this.#send(connection);
-    connection.release();
-    connection.socket.unshift(bytes);
-    this.#handOver(connection.socket);
+    connection.stopReading();
+    socket.pause();
+    socket.unshift(bytes);
+    const leave = () => {
+      if (socket.destroyed) return;
+      connection.release();
+      this.#handOver(socket);
+      socket.resume();
+    };
+    if (socket.writableLength === 0) leave();
+    else socket.write('', leave);
   }
 
   /** Answers the request that starts there and returns where it ends; undefined where it cannot. */
