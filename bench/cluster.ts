@@ -21,6 +21,7 @@ import { type LedgerWriter, nextBlock } from '../src/ledger/ledger.ts';
 import { natsOptions, startNats } from '../test/cluster/nats-servers.ts';
 import { MAIN } from '../test/paths.ts';
 import { buildLedger, randomQuestions, usersOf } from './dataset.ts';
+import { askForAccount } from './exchange.ts';
 import { spreadOf } from './measure.ts';
 import { type RunningServer, startFixedAnswer, startPerpinfo } from './servers.ts';
 import { Wrk } from './wrk.ts';
@@ -156,7 +157,9 @@ async function run(scale: Scale, folder: string, address: string): Promise<void>
       { name: 'replicas on NATS', servers: replicas, one: [], two: [] },
       { name: 'independent processes, fixed body', servers: fixed, one: [], two: [] },
     ];
-    await measureGrowth(pairs, new Wrk(folder, usersOf(state), `/${secret}/info`), scale);
+    const bodies = usersOf(state).map(askForAccount);
+    const wrk = new Wrk({ folder, name: 'load', bodies, requestPath: `/${secret}/info` });
+    await measureGrowth(pairs, wrk, scale);
     reportGrowth(pairs);
     console.log('');
     await measureDelay(writer, replicas, secret, scale.blocks);

@@ -1,11 +1,10 @@
 /**
  * How fast the core is, beside something else on the same data in the same run:
  *
- *   npm run bench            with a million accounts, a few minutes
- *   npm run bench -- 50000   with fewer
+ *   npm run bench:core            with a million accounts, a few minutes
+ *   npm run bench:core -- 50000   with fewer
  */
 
-import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';
 import path from 'node:path';
@@ -14,6 +13,7 @@ import { answerQuestion } from '../src/info/registry.ts';
 import { applyBlock, createState } from '../src/state/state.ts';
 import { randomQuestions, setUpLines, tradingLines } from './dataset.ts';
 import { type Comparison, compare } from './measure.ts';
+import { runMillionStep } from './start.ts';
 
 const MILLION = 1_000_000;
 const TRADING_ACCOUNTS = 1000;
@@ -72,28 +72,18 @@ function benchAnswers(): void {
   report(what, formatRatio(result), 'at most 3', result.ratio <= 3);
 }
 
-function runStep(...args: string[]) {
-  const script = path.join(import.meta.dirname, 'million.js');
-  const { status, stdout } = spawnSync(process.execPath, [script, ...args], {
-    encoding: 'utf8',
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  if (status !== 0) throw new Error(`the step ${args[0]} failed`);
-  return JSON.parse(stdout.trim().split('\n').at(-1) ?? '');
-}
-
 /** Memory, start and answers with a million accounts. */
 function benchMillion(accounts: number, directory: string): void {
-  const built = runStep('build', directory, String(accounts));
+  const built = runMillionStep('build', directory, String(accounts));
   const size = (built.bytes / 1e6).toFixed(0);
   console.log(`       ${accounts} accounts: a ledger of ${built.height} blocks, ${size} MB`);
-  const answer = runStep('answer', directory) as Comparison & { questions: number };
+  const answer = runMillionStep('answer', directory) as Comparison & { questions: number };
   const microseconds = ((answer.ours / answer.questions) * 1e6).toFixed(1);
   console.log(`       an answer with ${accounts} accounts: ${microseconds} µs`);
   const what = `an answer with ${accounts} accounts / with 1000`;
   report(what, formatRatio(answer), 'at most 1.3', answer.ratio <= 1.3);
-  const loaded = runStep('load', directory);
-  const replayed = runStep('replay', directory);
+  const loaded = runMillionStep('load', directory);
+  const replayed = runMillionStep('replay', directory);
   if (loaded.digest !== replayed.digest)
     throw new Error('the snapshot is not what the blocks give');
   const megabytes = loaded.rssAnonBytes / 1e6;

@@ -1,14 +1,14 @@
 /**
  * A server that answers every POST with the same body, read from a file:
  *
- *   node build/bench/fixed-answer.js node|fastify FILE
+ *   node build/bench/fixed-answer.js net|node|fastify FILE
  *
  * It lets the system choose a port and tells it as perpinfo does, in a line of JSON.
  */
 
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer as createSocketServer } from 'node:net';
 import fastify from 'fastify';
 
 const HOST = '127.0.0.1';
@@ -26,6 +26,20 @@ function servePlain(body: string): void {
   server.listen(0, HOST, () => tellPort(server.address() as AddressInfo));
 }
 
+/**
+ * Sockets alone, the least that Node can do. It reads nothing of what it is sent: load generators wait
+ * for each answer and their requests are short, so that each comes whole and by itself.
+ */
+function serveBytes(body: string): void {
+  const head = `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}`;
+  const response = Buffer.from(`${head}\r\n\r\n${body}`);
+  const server = createSocketServer({ noDelay: true }, (socket) => {
+    socket.on('data', () => socket.write(response));
+    socket.on('error', () => socket.destroy());
+  });
+  server.listen(0, HOST, () => tellPort(server.address() as AddressInfo));
+}
+
 async function serveFastify(body: string): Promise<void> {
   const application = fastify();
   application.post('/:key/info', (_request, reply) => reply.type('application/json').send(body));
@@ -36,4 +50,5 @@ async function serveFastify(body: string): Promise<void> {
 const [kind, file] = process.argv.slice(2);
 const body = readFileSync(file, 'utf8');
 if (kind === 'fastify') await serveFastify(body);
-else servePlain(body);
+else if (kind === 'node') servePlain(body);
+else serveBytes(body);

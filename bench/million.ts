@@ -2,7 +2,8 @@
  * One step of the measurements on a million accounts, in a process of its own so that its memory is
  * its own too:
  *
- *   node build/bench/million.js build DIR ACCOUNTS    writes the ledger and a snapshot of its head
+ *   node build/bench/million.js build DIR ACCOUNTS    writes the ledger, a snapshot of its head, users
+ *   node build/bench/million.js read DIR              reads the snapshot's bytes into memory
  *   node build/bench/million.js replay DIR            restores the state from the blocks alone
  *   node build/bench/million.js load DIR              restores it from the snapshot
  *   node build/bench/million.js answer DIR            compares answers with those of a small exchange
@@ -10,7 +11,15 @@
  * The last line of output is the result, as JSON.
  */
 
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import {
+  closeSync,
+  fstatSync,
+  mkdtempSync,
+  openSync,
+  readSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { parseBlock } from '../src/event.ts';
@@ -19,16 +28,41 @@ import { openEmbeddedLedger } from '../src/ledger/embedded.ts';
 import { SnapshotFolder } from '../src/ledger/snapshots.ts';
 import { restoreReplica, stateDigest } from '../src/replica.ts';
 import { applyBlock, createState, type StateView } from '../src/state/state.ts';
-import { buildLedger, randomQuestions, setUpLines } from './dataset.ts';
+import { buildLedger, randomQuestions, setUpLines, usersOf } from './dataset.ts';
 import { compare } from './measure.ts';
+import { rssAnonMegabytes } from './process-usage.ts';
 
 const POSITIONS_PER_ACCOUNT = 3;
 const SMALL_ACCOUNTS = 1000;
 const QUESTIONS = 50_000;
+/** Of so many users the names are kept, for those who load a service with questions. */
+const USERS_KEPT = 100_000;
+/** As a snapshot is read. */
+const PIECE_BYTES = 1 << 20;
 
 async function build(directory: string, accounts: number) {
   const { state, bytes } = await buildLedger(directory, accounts, POSITIONS_PER_ACCOUNT);
+  const users = usersOf(state);
+  const stride = Math.max(1, Math.floor(users.length / USERS_KEPT));
+  const kept = users.filter((_, index) => index % stride === 0);
+  writeFileSync(path.join(directory, 'users.txt'), kept.join('\n'));
   return { height: state.height, bytes };
+}
+
+/** Into memory that is new to the process, as a state's is. */
+function read(directory: string) {
+  const snapshots = new SnapshotFolder(directory);
+  const file = openSync(snapshots.pathOf(snapshots.heights().at(-1) ?? 0), 'r');
+  const start = performance.now();
+  const bytes = Buffer.allocUnsafeSlow(fstatSync(file).size);
+  let filled = 0;
+  while (filled < bytes.length) {
+    const length = Math.min(PIECE_BYTES, bytes.length - filled);
+    filled += readSync(file, bytes, filled, length, null);
+  }
+  const seconds = (performance.now() - start) / 1000;
+  closeSync(file);
+  return { seconds, bytes: bytes.length };
 }
 
 /** Restores the state and tells how long it took, and how much memory it holds. */
@@ -41,19 +75,13 @@ async function restore(directory: string, snapshots: SnapshotFolder) {
     warn: (message) => console.error(message),
   });
   const seconds = (performance.now() - start) / 1000;
-  const rssAnonBytes = readAnonymousMemory();
+  const rssAnonBytes = rssAnonMegabytes(process.pid) * 1e6;
   await ledger.close();
   return { seconds, rssAnonBytes, digest: stateDigest(replica.state), ...countRows(replica.state) };
 }
 
 function countRows({ accounts, positions }: StateView) {
   return { accounts: accounts.rowCount - 1, positions: positions.rowCount - 1 };
-}
-
-/** Anonymous resident memory: what the process itself has written to, without mapped files. */
-function readAnonymousMemory(): number {
-  const status = readFileSync('/proc/self/status', 'utf8');
-  return Number(/^RssAnon:\s+(\d+) kB$/m.exec(status)?.[1]) * 1024;
 }
 
 async function answer(directory: string) {
@@ -77,6 +105,7 @@ async function answer(directory: string) {
 
 async function run(step: string, directory: string, accounts: string): Promise<unknown> {
   if (step === 'build') return build(directory, Number(accounts));
+  if (step === 'read') return read(directory);
   if (step === 'answer') return answer(directory);
   if (step === 'load') return restore(directory, new SnapshotFolder(directory));
   const empty = mkdtempSync(path.join(tmpdir(), 'perpinfo-bench-'));

@@ -4,13 +4,34 @@ import { readFileSync } from 'node:fs';
 
 /** Linux counts processor time in hundredths of a second, whatever the processor does. */
 const TICKS_PER_SECOND = 100;
+/** The places of user and system time: the process's own, and that of children that have ended. */
+const OWN_TIME = 11;
+const ENDED_TIME = 13;
+
+function readTime(pid: number | 'self', place: number): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  // The name, in brackets, may hold spaces; the places are counted from the state after it.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return (Number(fields[place]) + Number(fields[place + 1])) / TICKS_PER_SECOND;
+}
 
 /** Processor time so far, in seconds, of all threads. */
 export function cpuSeconds(pid: number): number {
-  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-  // The name, in brackets, may hold spaces; after it come the state and 10 fields, then user and system.
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
+  return readTime(pid, OWN_TIME);
+}
+
+/** The same of a process and those that it has started: a server whose workers are processes. */
+export function cpuSecondsOfAll(pid: number): number {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ');
+  return [pid, ...children.filter(Boolean).map(Number)].reduce(
+    (sum, process) => sum + cpuSeconds(process),
+    0,
+  );
+}
+
+/** Processor time of all processes that this one has started and that have ended. */
+export function cpuSecondsOfEnded(): number {
+  return readTime('self', ENDED_TIME);
 }
 
 /** Memory of its own, without files that it has mapped, in megabytes. */

@@ -41,23 +41,25 @@ export interface PerpinfoOptions {
   readonly flags?: readonly string[];
   /** Flags of node. */
   readonly nodeFlags?: readonly string[];
+  /** Where false, it is handed over as soon as it listens; it may have nothing to answer from yet. */
+  readonly isAwaited?: boolean;
 }
 
 /** `perpinfo serve`, as an operator runs it; any age of the ledger will do, since it may be at rest. */
 export async function startPerpinfo(
   directory: string,
-  { workers, flags = [], nodeFlags = [] }: PerpinfoOptions,
+  { workers, flags = [], nodeFlags = [], isAwaited = true }: PerpinfoOptions,
 ): Promise<RunningServer> {
   const ports = ['--port', '0', '--admin-port', '0'];
   const choice = ['--data', directory, '--workers', String(workers), '--max-age', '0', ...flags];
   const command = [...nodeFlags, MAIN, 'serve', '--host', HOST, ...ports, ...choice];
   const server = await startNode(command);
   // New connections go to the workers in turn: as many good answers in a row are from all of them.
-  return whenHealthy(server, workers);
+  return isAwaited ? whenHealthy(server, workers) : server;
 }
 
 export function startFixedAnswer(
-  kind: 'node' | 'fastify',
+  kind: 'net' | 'node' | 'fastify',
   bodyFile: string,
 ): Promise<RunningServer> {
   return startNode([path.join(import.meta.dirname, 'fixed-answer.js'), kind, bodyFile]);
@@ -121,7 +123,7 @@ export async function startNginx(folder: string, body: string): Promise<RunningS
 }
 
 /** nginx cannot tell which port it was given, so it is given one that was free a moment ago. */
-async function chooseFreePort(): Promise<number> {
+export async function chooseFreePort(): Promise<number> {
   const listener = createServer().listen(0, HOST);
   await once(listener, 'listening');
   const { port } = listener.address() as AddressInfo;

@@ -1,53 +1,38 @@
-/** Load from wrk: one thread, kept-alive connections, a random user in every request. */
+/** Load from wrk: one thread, kept-alive connections, a random one of the bodies in every request. */
 
-import { execFile, spawnSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
+import { cpuSecondsOfEnded } from './process-usage.ts';
 
 const CONNECTIONS = 64;
 /** An answer later than this counts as failed. */
 const TIMEOUT_SECONDS = 30;
-/** Long enough for a server to accept all connections while nothing is asked yet. */
-const QUIET_MS = 500;
 
-/** What one round measured: latencies with all connections open before the first request. */
-export interface Round {
+/** What one stretch of load came to. */
+export interface Load {
+  readonly requests: number;
   readonly requestsPerSecond: number;
-  readonly p50Ms: number;
-  readonly p99Ms: number;
+  /** Processor time of wrk itself. */
+  readonly cpuSeconds: number;
 }
 
-/** What the script reports when a round is over; latencies in microseconds. */
+/** What the script reports when it is over. */
 interface Report {
   readonly requests: number;
   readonly microseconds: number;
-  readonly p50: number;
-  readonly p99: number;
   readonly failures: number;
 }
 
-/**
- * All requests are laid out before the first one is sent, so that wrk has little to do in between.
- * Where there is a quiet time, the first request of each connection waits for it.
- */
+/** All requests are laid out before the first one is sent, so that wrk has little to do in between. */
 const SCRIPT = `
 local requests = {}
-local waiting = ${CONNECTIONS}
-
-local function quietFirst(milliseconds)
-  return function()
-    waiting = waiting - 1
-    return waiting >= 0 and milliseconds or 0
-  end
-end
 
 function init(args)
-  local path, users, quiet = args[1], args[2], tonumber(args[3])
-  if quiet > 0 then delay = quietFirst(quiet) end
+  local path, bodies = args[1], args[2]
   local headers = { ["Content-Type"] = "application/json" }
-  for user in io.lines(users) do
-    local body = '{"type":"clearinghouseState","user":"' .. user .. '"}'
+  for body in io.lines(bodies) do
     requests[#requests + 1] = wrk.format("POST", path, headers, body)
   end
   math.randomseed(os.time())
@@ -61,64 +46,58 @@ function done(summary, latency)
   local errors = summary.errors
   local failures = errors.connect + errors.read + errors.write + errors.status + errors.timeout
   io.write(string.format(
-    '\\n{"requests":%d,"microseconds":%d,"p50":%d,"p99":%d,"failures":%d}\\n',
-    summary.requests, summary.duration, latency:percentile(50), latency:percentile(99), failures))
+    '\\n{"requests":%d,"microseconds":%d,"failures":%d}\\n',
+    summary.requests, summary.duration, failures))
 end
 `;
 
+export interface WrkOptions {
+  /** Where the script and the bodies are kept, under the name. */
+  readonly folder: string;
+  readonly name: string;
+  readonly bodies: readonly string[];
+  readonly requestPath: string;
+  readonly connections?: number;
+}
+
 export class Wrk {
   readonly #script: string;
-  readonly #users: string;
+  readonly #bodies: string;
   readonly #path: string;
+  readonly #connections: number;
 
-  /** Writes the script and the users into the folder; the path is what all requests ask for. */
-  constructor(folder: string, users: readonly string[], requestPath: string) {
-    this.#script = path.join(folder, 'load.lua');
-    this.#users = path.join(folder, 'users.txt');
+  constructor({ folder, name, bodies, requestPath, connections = CONNECTIONS }: WrkOptions) {
+    this.#script = path.join(folder, `${name}.lua`);
+    this.#bodies = path.join(folder, `${name}.txt`);
     this.#path = requestPath;
+    this.#connections = connections;
     writeFileSync(this.#script, SCRIPT);
-    writeFileSync(this.#users, `${users.join('\n')}\n`);
+    writeFileSync(this.#bodies, `${bodies.join('\n')}\n`);
   }
 
-  /**
-   * Loads a port of this machine, twice for so long. Node accepts one connection in each turn of
-   * its loop, so those that wrk opens at once wait for one another, which would be most of the p99.
-   * So latency is measured with a quiet start. That slows wrk down, so requests/s are not.
-   */
-  measure(port: number, seconds: number): Round {
-    const throughput = this.#load(port, seconds, 0);
-    const latency = this.#load(port, seconds, QUIET_MS);
-    return {
-      requestsPerSecond: (throughput.requests / throughput.microseconds) * 1e6,
-      p50Ms: latency.p50 / 1000,
-      p99Ms: latency.p99 / 1000,
-    };
+  /** Loads a port of this machine. No other process of ours may end meanwhile. */
+  async load(port: number, seconds: number): Promise<Load> {
+    const cpuBefore = cpuSecondsOfEnded();
+    const { requests, microseconds } = await this.#run(port, seconds);
+    const cpuSeconds = cpuSecondsOfEnded() - cpuBefore;
+    return { requests, requestsPerSecond: (requests / microseconds) * 1e6, cpuSeconds };
   }
 
   /** Loads several ports at once, each from a wrk of its own, and returns the requests/s of all. */
   async measureTogether(ports: readonly number[], seconds: number): Promise<number> {
     const loads = ports.map(async (port) => {
-      const { stdout } = await promisify(execFile)('wrk', this.#arguments(port, seconds, 0));
-      const { requests, microseconds } = parseReport(stdout);
+      const { requests, microseconds } = await this.#run(port, seconds);
       return (requests / microseconds) * 1e6;
     });
     return (await Promise.all(loads)).reduce((sum, perSecond) => sum + perSecond, 0);
   }
 
-  #load(port: number, seconds: number, quietMs: number): Report {
-    const { status, stdout } = spawnSync('wrk', this.#arguments(port, seconds, quietMs), {
-      encoding: 'utf8',
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
-    if (status !== 0) throw new Error(`wrk ended with ${status}`);
-    return parseReport(stdout);
-  }
-
-  #arguments(port: number, seconds: number, quietMs: number): string[] {
+  async #run(port: number, seconds: number): Promise<Report> {
     const length = [`-d${seconds}s`, '--timeout', `${TIMEOUT_SECONDS}s`];
-    const options = ['-t1', `-c${CONNECTIONS}`, ...length, '-s', this.#script];
-    const scriptArguments = [this.#path, this.#users, String(quietMs)];
-    return [...options, `http://127.0.0.1:${port}`, '--', ...scriptArguments];
+    const options = ['-t1', `-c${this.#connections}`, ...length, '-s', this.#script];
+    const args = [...options, `http://127.0.0.1:${port}`, '--', this.#path, this.#bodies];
+    const { stdout } = await promisify(execFile)('wrk', args);
+    return parseReport(stdout);
   }
 }
 

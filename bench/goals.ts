@@ -1,0 +1,122 @@
+/**
+ * The speed goals, each as a ratio to something else that was measured in the same run:
+ *
+ *   npm run bench              100,000 accounts, and a million for memory and start: ten minutes
+ *   npm run bench -- --quick   with fewer, in short rounds: to see that it works
+ *
+ * The service is one worker with metrics on and a key with a budget, while another process appends ten
+ * blocks a second in which all marks move. Everything shares the machine's cores.
+ */
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { cpus, loadavg, tmpdir } from 'node:os';
+import path from 'node:path';
+import { type AppendScale, benchAppend } from './append.ts';
+import { benchBulk } from './bulk.ts';
+import { buildExchange, PATIENCE, POSITIONS_PER_ACCOUNT } from './exchange.ts';
+import { benchLatency, type LatencyScale } from './latency.ts';
+import { type Goal, printGoals } from './report.ts';
+import { requireTools } from './required-tools.ts';
+import { startNginx, startPerpinfo } from './servers.ts';
+import { benchStart, type StartScale } from './start.ts';
+import { benchThroughput, type RoundsScale } from './throughput.ts';
+import { benchWorkers } from './workers.ts';
+import { startWriter } from './writer.ts';
+
+interface Scale {
+  readonly accounts: number;
+  readonly throughput: RoundsScale;
+  readonly latency: LatencyScale;
+  readonly bulk: RoundsScale;
+  readonly workers: RoundsScale;
+  readonly start: StartScale;
+  readonly append: AppendScale;
+}
+
+const FULL: Scale = {
+  accounts: 100_000,
+  throughput: { rounds: 5, roundSeconds: 3, warmUpSeconds: 2 },
+  latency: { rounds: 5, roundSeconds: 5, disturbedSeconds: 7, warmUpSeconds: 1 },
+  bulk: { rounds: 3, roundSeconds: 3, warmUpSeconds: 2 },
+  workers: { rounds: 5, roundSeconds: 3, warmUpSeconds: 5 },
+  start: { accounts: 1_000_000, rounds: 3, loadSeconds: 3 },
+  append: { accounts: 10_000, blocks: 5000, rounds: 5 },
+};
+
+const QUICK: Scale = {
+  accounts: 2000,
+  throughput: { rounds: 2, roundSeconds: 1, warmUpSeconds: 1 },
+  latency: { rounds: 1, roundSeconds: 2, disturbedSeconds: 5, warmUpSeconds: 1 },
+  bulk: { rounds: 2, roundSeconds: 1, warmUpSeconds: 1 },
+  workers: { rounds: 2, roundSeconds: 1, warmUpSeconds: 1 },
+  start: { accounts: 10_000, rounds: 1, loadSeconds: 1 },
+  append: { accounts: 1000, blocks: 300, rounds: 1 },
+};
+
+interface Running {
+  stop(): Promise<void>;
+}
+
+function announce(what: string): void {
+  console.log(`\n${what} (load average ${loadavg()[0].toFixed(1)})\n`);
+}
+
+/** All that is measured on one exchange, with its writer at work from beginning to end. */
+async function benchService(folder: string, scale: Scale, running: Running[]): Promise<Goal[]> {
+  const keep = async <T extends Running>(starting: Promise<T>): Promise<T> => {
+    const started = await starting;
+    running.push(started);
+    return started;
+  };
+  const exchange = await buildExchange(folder, scale.accounts);
+  console.log(`${scale.accounts} accounts of ${POSITIONS_PER_ACCOUNT} positions, random users`);
+  console.log(`a typical answer has ${Buffer.byteLength(exchange.body)} bytes`);
+  const writer = await keep(startWriter(folder));
+  const nginx = await keep(startNginx(folder, exchange.body));
+  const perpinfo = await keep(startPerpinfo(folder, { workers: 1, flags: PATIENCE }));
+  announce('Requests a second, as many as 64 connections bring');
+  const throughput = await benchThroughput(exchange, perpinfo, nginx, scale.throughput);
+  announce('Latency at a rate that is kept');
+  const requestsPerSecond = throughput.requestsPerSecond / 2;
+  const options = { exchange, perpinfo, nginx, writer, requestsPerSecond, scale: scale.latency };
+  const latency = await benchLatency(options);
+  announce('Many accounts in one call');
+  const bulk = await benchBulk(exchange, perpinfo, scale.bulk);
+  announce('Two workers');
+  const workers = await benchWorkers(exchange, perpinfo, scale.workers);
+  return [...throughput.goals, ...latency, ...bulk, ...workers];
+}
+
+/** What was started is stopped, also where a measurement fails. */
+async function stopAfter(bench: (running: Running[]) => Promise<Goal[]>): Promise<Goal[]> {
+  const running: Running[] = [];
+  try {
+    return await bench(running);
+  } finally {
+    for (const each of running.reverse()) await each.stop();
+  }
+}
+
+async function run(folder: string, scale: Scale): Promise<void> {
+  const service = await stopAfter((running) =>
+    benchService(path.join(folder, 'exchange'), scale, running),
+  );
+  announce('Start and memory');
+  const start = await benchStart(folder, scale.start);
+  announce('Appending');
+  const append = await benchAppend(folder, scale.append);
+  announce('Goals');
+  printGoals([...service, ...start, ...append]);
+}
+
+requireTools('nginx', 'wrk');
+const startedMs = performance.now();
+console.log(`node ${process.version}, ${cpus().length} x ${cpus()[0].model}, shared with the load`);
+console.log('rounds take turns; figures are medians, with the smallest and the largest');
+const folder = mkdtempSync(path.join(tmpdir(), 'perpinfo-bench-'));
+try {
+  await run(folder, process.argv.includes('--quick') ? QUICK : FULL);
+} finally {
+  rmSync(folder, { recursive: true });
+}
+console.log(`\ntook ${((performance.now() - startedMs) / 60_000).toFixed(1)} minutes`);

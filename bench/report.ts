@@ -1,0 +1,50 @@
+/** How results are shown: tables, and goals that were met or missed. */
+
+import { type Spread, spreadOf } from './measure.ts';
+
+/** A line of the table of goals; without a goal it is only stated. */
+export interface Goal {
+  readonly figure: string;
+  readonly measured: string;
+  readonly goal: string;
+  readonly isMet: boolean | undefined;
+}
+
+/** Ratios of rounds that took turns. */
+export function atLeast(figure: string, limit: number, ratios: readonly number[]): Goal {
+  const spread = spreadOf(ratios);
+  const measured = formatSpread(spread, 2);
+  return { figure, measured, goal: `at least ${limit}`, isMet: spread.median >= limit };
+}
+
+export function atMost(figure: string, limit: number, ratios: readonly number[], unit = ''): Goal {
+  const spread = spreadOf(ratios);
+  const measured = formatSpread(spread, unit === '' ? 2 : 0) + unit;
+  return { figure, measured, goal: `at most ${limit}${unit}`, isMet: spread.median <= limit };
+}
+
+export function formatSpread({ median, min, max }: Spread, digits: number): string {
+  return `${median.toFixed(digits)} [${min.toFixed(digits)} to ${max.toFixed(digits)}]`;
+}
+
+function describeOutcome({ isMet }: Goal): string {
+  if (isMet === undefined) return 'stated';
+  return isMet ? 'met' : 'MISSED';
+}
+
+export function printGoals(goals: readonly Goal[]): void {
+  const rows = goals.map((goal) => [goal.figure, goal.measured, goal.goal, describeOutcome(goal)]);
+  printTable(['figure', 'median [smallest to largest]', 'goal', ''], rows);
+}
+
+/** In Markdown, its columns aligned. */
+export function printTable(titles: readonly string[], rows: readonly (readonly string[])[]): void {
+  const widths = titles.map((title, column) =>
+    Math.max(title.length, ...rows.map((row) => row[column].length)),
+  );
+  const printRow = (cells: readonly string[]) =>
+    console.log(`| ${cells.map((cell, column) => cell.padEnd(widths[column])).join(' | ')} |`);
+  printRow(titles);
+  printRow(widths.map((width) => '-'.repeat(width)));
+  for (const row of rows) printRow(row);
+}

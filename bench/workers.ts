@@ -1,0 +1,65 @@
+/**
+ * What a second worker brings where the load comes from the same cores. Two workers and wrk want
+ * three cores; where there are two, requests/s cannot double, and so the processor time of an answer
+ * is stated: if it stays the same, workers do not hinder each other, and the rest is for the cores.
+ */
+
+import { availableParallelism } from 'node:os';
+import { askForAccount, type Exchange, PATIENCE } from './exchange.ts';
+import { median, spreadOf } from './measure.ts';
+import { formatSpread, type Goal } from './report.ts';
+import { type RunningServer, startPerpinfo } from './servers.ts';
+import {
+  type Contestant,
+  measureInTurns,
+  printContestants,
+  type Round,
+  type RoundsScale,
+  ratiosOf,
+} from './throughput.ts';
+import { Wrk } from './wrk.ts';
+
+export async function benchWorkers(
+  { folder, users, requestPath }: Exchange,
+  one: RunningServer,
+  scale: RoundsScale,
+): Promise<Goal[]> {
+  const wrk = new Wrk({ folder, name: 'workers', bodies: users.map(askForAccount), requestPath });
+  const two = await startPerpinfo(folder, { workers: 2, flags: PATIENCE });
+  try {
+    const contestants: Contestant[] = [
+      { name: 'one worker', server: one, wrk, rounds: [] },
+      { name: 'two workers', server: two, wrk, rounds: [] },
+    ];
+    await measureInTurns(contestants, scale);
+    printContestants(contestants);
+    return state(contestants);
+  } finally {
+    await two.stop();
+  }
+}
+
+/** The most that the cores could answer, at what an answer costs the server and wrk together. */
+function ceilingOf({ serverMicroseconds, wrkMicroseconds }: Round): number {
+  return (availableParallelism() * 1e6) / (serverMicroseconds + wrkMicroseconds);
+}
+
+function state([one, two]: readonly Contestant[]): Goal[] {
+  const serverTimes = two.rounds.map(
+    ({ serverMicroseconds }, index) => serverMicroseconds / one.rounds[index].serverMicroseconds,
+  );
+  const shares = two.rounds.map((round) => round.requestsPerSecond / ceilingOf(round));
+  const cores = availableParallelism();
+  const ceiling = median(two.rounds.map(ceilingOf)).toFixed(0);
+  const stated = (figure: string, values: readonly number[]): Goal => ({
+    figure,
+    measured: formatSpread(spreadOf(values), 2),
+    goal: 'none',
+    isMet: undefined,
+  });
+  return [
+    stated('answers of two workers / of one, wrk on the same cores', ratiosOf(two, one)),
+    stated("the server's processor time of an answer, two workers / one", serverTimes),
+    stated(`two workers / what ${cores} cores give server and wrk, ${ceiling}/s`, shares),
+  ];
+}
