@@ -14,7 +14,7 @@ const TIMEOUT_SECONDS = 30;
 export interface Load {
   readonly requests: number;
   readonly requestsPerSecond: number;
-  /** Processor time of wrk itself. */
+  /** Processor time of wrk itself while it asked. */
   readonly cpuSeconds: number;
 }
 
@@ -23,11 +23,18 @@ interface Report {
   readonly requests: number;
   readonly microseconds: number;
   readonly failures: number;
+  /** Processor time that went by before the first request. */
+  readonly preparation: number;
 }
 
 /** All requests are laid out before the first one is sent, so that wrk has little to do in between. */
 const SCRIPT = `
 local requests = {}
+local askers = {}
+
+function setup(thread)
+  askers[#askers + 1] = thread
+end
 
 function init(args)
   local path, bodies = args[1], args[2]
@@ -36,6 +43,7 @@ function init(args)
     requests[#requests + 1] = wrk.format("POST", path, headers, body)
   end
   math.randomseed(os.time())
+  preparation = os.clock()
 end
 
 function request()
@@ -46,8 +54,8 @@ function done(summary, latency)
   local errors = summary.errors
   local failures = errors.connect + errors.read + errors.write + errors.status + errors.timeout
   io.write(string.format(
-    '\\n{"requests":%d,"microseconds":%d,"failures":%d}\\n',
-    summary.requests, summary.duration, failures))
+    '\\n{"requests":%d,"microseconds":%d,"failures":%d,"preparation":%.3f}\\n',
+    summary.requests, summary.duration, failures, askers[1]:get("preparation")))
 end
 `;
 
@@ -78,8 +86,8 @@ export class Wrk {
   /** Loads a port of this machine. No other process of ours may end meanwhile. */
   async load(port: number, seconds: number): Promise<Load> {
     const cpuBefore = cpuSecondsOfEnded();
-    const { requests, microseconds } = await this.#run(port, seconds);
-    const cpuSeconds = cpuSecondsOfEnded() - cpuBefore;
+    const { requests, microseconds, preparation } = await this.#run(port, seconds);
+    const cpuSeconds = cpuSecondsOfEnded() - cpuBefore - preparation;
     return { requests, requestsPerSecond: (requests / microseconds) * 1e6, cpuSeconds };
   }
 
