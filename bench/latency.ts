@@ -16,7 +16,6 @@ const MARGIN_MS = 20;
 const COUNTED_MIN = 300;
 /** Where most requests wait longer than this for a connection, they queue up. */
 const KEPT_MS = 1;
-const WAITS = 'of perpinfo: until it was sent';
 
 export interface LatencyScale {
   readonly rounds: number;
@@ -92,7 +91,7 @@ class LatencyBench {
   readonly snapshots: Kind = { name: 'perpinfo, snapshot being written', rounds: [] };
   readonly blocks: Kind = { name: 'perpinfo, block of 5,000 events', rounds: [] };
   /** How long requests of ordinary runs waited to be sent: the load generator's own part. */
-  readonly waits: Kind = { name: WAITS, rounds: [] };
+  readonly waits: Kind = { name: 'of perpinfo: until it was sent', rounds: [] };
   readonly #options: LatencyOptions;
   readonly #load: RateLoad;
 
@@ -157,11 +156,28 @@ export async function benchLatency(options: LatencyOptions): Promise<Goal[]> {
   const { nginx, ordinary, waits, snapshots, blocks } = bench;
   console.log(`${requestsPerSecond.toFixed(0)} requests/s, each counted from when it was due`);
   print([nginx, ordinary, waits, snapshots, blocks]);
+  const isKept = waits.rounds.map(({ p50Ms }) => p50Ms <= KEPT_MS);
+  const keptCount = isKept.filter(Boolean).length;
+  console.log(`perpinfo kept up with the rate in ${keptCount} of ${isKept.length} rounds`);
+  const disturbed = (figure: string, kind: Kind) =>
+    judgeDisturbed(
+      figure,
+      ratios(kind, ordinary).filter((_, round) => isKept[round]),
+    );
   return [
     atMost("p99 at half of perpinfo's maximum / nginx's at that rate", 3, ratios(ordinary, nginx)),
-    atMost('p99 while a snapshot is written / ordinary p99', 2, ratios(snapshots, ordinary)),
-    atMost('p99 while 5,000 events are applied / ordinary p99', 2, ratios(blocks, ordinary)),
+    disturbed('p99 while a snapshot is written / ordinary p99', snapshots),
+    disturbed('p99 while 5,000 events are applied / ordinary p99', blocks),
   ];
+}
+
+/**
+ * Only from rounds whose ordinary run kept the rate: where requests queue up anyway, since the machine
+ * is busy with something else, a disturbance is lost in the queue and would seem to cost nothing.
+ */
+function judgeDisturbed(figure: string, keptRatios: readonly number[]): Goal {
+  if (keptRatios.length > 0) return atMost(figure, 2, keptRatios);
+  return { figure, measured: 'no round kept the rate', goal: 'at most 2', isMet: false };
 }
 
 /** p99 of one kind over that of another, round by round. */
@@ -176,10 +192,6 @@ function print(kinds: readonly Kind[]): void {
     return [name, spread('p50Ms', 2), spread('p99Ms', 2), spread('maxMs', 1), spread('count', 0)];
   });
   printTable(['', 'p50, ms', 'p99, ms', 'longest, ms', 'requests counted'], rows);
-  const waited = kinds.find(({ name }) => name === WAITS)?.rounds ?? [];
-  if (waited.some(({ p50Ms }) => p50Ms > KEPT_MS)) {
-    console.log('in some rounds perpinfo did not keep up with the rate: the machine was too busy');
-  }
   const isThin = kinds.some(({ rounds }) => rounds.some(({ count }) => count < COUNTED_MIN));
   if (isThin) console.log(`a p99 of fewer than ${COUNTED_MIN} requests says little`);
 }
