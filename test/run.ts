@@ -45,7 +45,7 @@ const SUITES: Suite[] = [
   testSuite('replay', 300),
   testSuite('cli', 240),
   testSuite('http', 240),
-  testSuite('lane', 240, { filesAtATime: 2 }),
+  testSuite('lane', 360, { filesAtATime: 2 }),
   testSuite('crash', 240),
   testSuite('service', 300),
   testSuite('push', 240),
