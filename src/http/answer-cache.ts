@@ -7,9 +7,9 @@
 
 import type { AnswerWriter } from '../info/answer-writer.ts';
 
-const KEPT_BYTES = 1 << 23;
+const KEPT_BYTES = 1 << 22;
 /** A power of two. */
-const SLOTS = 1 << 14;
+const SLOTS = 1 << 13;
 
 export class AnswerCache {
   readonly #bytes = Buffer.allocUnsafeSlow(KEPT_BYTES);

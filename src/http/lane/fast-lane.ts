@@ -77,10 +77,19 @@ class LaneConnection {
   }
 }
 
+/** A request that was found in the bytes of a read, and where. */
+interface LaneRequest {
+  readonly start: number;
+  readonly bodyStart: number;
+  readonly end: number;
+  readonly secretHash: string;
+}
+
 export class FastLane {
   readonly #parts: LaneParts;
   readonly #handOver: HandOver;
   readonly #answers = new LaneAnswers();
+  readonly #requests: LaneRequest[] = [];
   readonly #responses = new AnswerWriter();
   readonly #connections = new Set<LaneConnection>();
   readonly #timer: NodeJS.Timeout;
@@ -143,30 +152,38 @@ export class FastLane {
   }
 
   #read(connection: LaneConnection, bytes: Buffer): void {
-    const { socket } = connection;
     this.#openTurn();
     connection.activeMs = this.#turnStartedMs;
-    let start = 0;
-    // A client that has not read what it was sent is for Node to hold back.
-    let isOrdinary = socket.writableLength === 0;
+    const isOrdinary = this.#findRequests(connection, bytes);
+    const requests = this.#requests;
+    let answered = 0;
     this.#responses.clear();
-    for (let count = 1; isOrdinary && start < bytes.length; count++) {
-      if (count > this.#parts.settings.pipelineMax) {
-        this.#cutOff(connection);
-        return;
-      }
-      const end = this.#answer(connection, bytes, start);
-      isOrdinary = end !== undefined;
-      start = end ?? start;
+    while (isOrdinary && answered < requests.length && this.#answer(bytes, requests[answered])) {
+      answered++;
     }
     this.#keep(connection);
-    if (!isOrdinary) this.#leave(connection, Buffer.from(bytes.subarray(start)));
+    if (isOrdinary && answered === requests.length) return;
+    this.#leave(
+      connection,
+      Buffer.from(bytes.subarray(answered === 0 ? 0 : requests[answered].start)),
+    );
   }
 
-  /** More was sent ahead than is allowed: nothing of it is answered. */
-  #cutOff(connection: LaneConnection): void {
-    connection.text = '';
-    connection.socket.destroy();
+  /** Finds the requests in what was read; false where it is not made of ordinary ones, and whole. */
+  #findRequests(connection: LaneConnection, bytes: Buffer): boolean {
+    this.#requests.length = 0;
+    // A client that has not read what it was sent is for Node to hold back.
+    if (connection.socket.writableLength > 0) return false;
+    for (let start = 0; start < bytes.length; ) {
+      if (!this.#readHead(connection, bytes, start)) return false;
+      const bodyStart = start + connection.head.length;
+      const end = bodyStart + connection.bodyLength;
+      if (end > bytes.length) return false;
+      this.#requests.push({ start, bodyStart, end, secretHash: connection.secretHash });
+      start = end;
+    }
+    // With more than may be sent ahead, Node's server cuts the connection off.
+    return this.#requests.length <= this.#parts.settings.pipelineMax;
   }
 
   #openTurn(): void {
@@ -224,18 +241,14 @@ export class FastLane {
     else socket.write('', leave);
   }
 
-  /** Answers the request that starts there and returns where it ends; undefined where it cannot. */
-  #answer(connection: LaneConnection, bytes: Buffer, start: number): number | undefined {
-    if (!this.#readHead(connection, bytes, start)) return undefined;
-    const bodyStart = start + connection.head.length;
-    const end = bodyStart + connection.bodyLength;
-    if (end > bytes.length) return undefined;
+  /** Writes the answer to a request; false where it is not answered, but refused. */
+  #answer(bytes: Buffer, { secretHash, bodyStart, end }: LaneRequest): boolean {
     try {
-      this.#respond(connection.secretHash, bytes, bodyStart, end);
-      return end;
+      this.#respond(secretHash, bytes, bodyStart, end);
+      return true;
     } catch {
       // Whatever it is, Node's server meets it again, and tells the client.
-      return undefined;
+      return false;
     }
   }
 
