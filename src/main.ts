@@ -3,38 +3,37 @@
 
 import { readFileSync } from 'node:fs';
 import { constants } from 'node:os';
-import { append } from './cli/append.ts';
 import { type Command, formatHelp } from './cli/command.ts';
-import { copy } from './cli/copy.ts';
-import { demo } from './cli/demo.ts';
-import { keysCreate, keysList, keysRevoke } from './cli/keys.ts';
-import { query } from './cli/query.ts';
-import { serve } from './cli/serve.ts';
-import { simulate } from './cli/simulate.ts';
 import { OutputError, Terminal } from './cli/terminal.ts';
-import { verify } from './cli/verify.ts';
 import { readSettings, splitArguments, UsageError } from './config.ts';
 
-const COMMANDS: readonly Command[] = [
-  demo,
-  serve,
-  append,
-  query,
-  keysCreate,
-  keysList,
-  keysRevoke,
-  verify,
-  copy,
-  simulate,
-];
+/** By name, and loaded when called for: a program that starts has no time for what it will not use. */
+const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
+  demo: async () => (await import('./cli/demo.ts')).demo,
+  serve: async () => (await import('./cli/serve.ts')).serve,
+  append: async () => (await import('./cli/append.ts')).append,
+  query: async () => (await import('./cli/query.ts')).query,
+  'keys create': async () => (await import('./cli/keys.ts')).keysCreate,
+  'keys list': async () => (await import('./cli/keys.ts')).keysList,
+  'keys revoke': async () => (await import('./cli/keys.ts')).keysRevoke,
+  verify: async () => (await import('./cli/verify.ts')).verify,
+  copy: async () => (await import('./cli/copy.ts')).copy,
+  simulate: async () => (await import('./cli/simulate.ts')).simulate,
+};
+const COMMAND_NAMES = Object.keys(COMMANDS);
+
+function loadCommands(names: readonly string[]): Promise<Command[]> {
+  return Promise.all(names.map((name) => COMMANDS[name]()));
+}
 
 const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
 /** What a shell reports for a program that a signal ended. */
 const EXIT_SIGNAL_BASE = 128;
 
-function formatOverview(): string {
-  const commands = COMMANDS.map(({ name, summary }) => `  ${name.padEnd(13)}${summary}`);
+async function formatOverview(): Promise<string> {
+  const loaded = await loadCommands(COMMAND_NAMES);
+  const commands = loaded.map(({ name, summary }) => `  ${name.padEnd(13)}${summary}`);
   return (
     'perpinfo answers questions about perpetuals accounts, staking delegations and the\n' +
     `deployment auction, exactly, from a ledger of blocks.\n\n${commands.join('\n')}\n\n` +
@@ -47,17 +46,14 @@ function readVersion(): string {
   return (JSON.parse(text) as { version: string }).version;
 }
 
-/** The command whose words the arguments begin with, and the arguments after them. */
-function findCommand(argv: readonly string[]): { command: Command; rest: readonly string[] } {
-  for (const command of COMMANDS) {
-    const words = command.name.split(' ');
-    if (words.every((word, index) => argv[index] === word)) {
-      return { command, rest: argv.slice(words.length) };
-    }
-  }
+/** The name that the arguments begin with. */
+function findCommand(argv: readonly string[]): string {
+  const found = COMMAND_NAMES.find((name) =>
+    name.split(' ').every((word, index) => argv[index] === word),
+  );
+  if (found !== undefined) return found;
   const given = JSON.stringify(argv.slice(0, 2).join(' ').slice(0, 60));
-  const names = COMMANDS.map(({ name }) => name).join(', ');
-  throw new UsageError([`got command ${given}, expected one of ${names}`]);
+  throw new UsageError([`got command ${given}, expected one of ${COMMAND_NAMES.join(', ')}`]);
 }
 
 function checkPositionals(command: Command, positionals: readonly string[]): void {
@@ -96,13 +92,15 @@ function listenToSignals({ isService = false }: Command): void {
 
 async function run(argv: readonly string[], terminal: Terminal): Promise<void> {
   const [first] = argv;
-  if (first === undefined || isHelp(first)) return terminal.write(formatOverview());
+  if (first === undefined || isHelp(first)) return terminal.write(await formatOverview());
   if (first === '--version') return terminal.write(`${readVersion()}\n`);
-  const family = COMMANDS.filter(({ name }) => name.startsWith(`${first} `));
+  const family = COMMAND_NAMES.filter((name) => name.startsWith(`${first} `));
   if (family.length > 0 && isHelp(argv[1])) {
-    return terminal.write(family.map(formatHelp).join('\n'));
+    return terminal.write((await loadCommands(family)).map(formatHelp).join('\n'));
   }
-  const { command, rest } = findCommand(argv);
+  const name = findCommand(argv);
+  const command = await COMMANDS[name]();
+  const rest = argv.slice(name.split(' ').length);
   if (rest.some(isHelp)) return terminal.write(formatHelp(command));
   const { flags, positionals } = splitArguments(rest);
   const settings = readSettings(command.settings, flags);

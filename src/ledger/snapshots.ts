@@ -29,8 +29,10 @@ const MAGIC = Buffer.from('perpsnap');
 const CHECKSUM_OFFSET = MAGIC.length;
 const BODY_OFFSET = CHECKSUM_OFFSET + HASH_BYTES;
 const HEAD_BYTES = BODY_OFFSET + HASH_BYTES + 4;
-/** Read and hashed in pieces that stay in the processor's cache between the two. */
+/** Hashed and written in pieces that stay in the processor's cache between the two. */
 const PIECE_BYTES = 1 << 20;
+/** Read in larger ones: another thread reads the next while one is hashed, and waking it costs. */
+const READ_BYTES = 4 << 20;
 const HEIGHT_DIGITS = 16;
 const FILE_NAME = /^(\d{16})\.snapshot$/;
 
@@ -165,7 +167,7 @@ async function writeSnapshot(file: FileHandle, state: StateView, chainHash: Buff
   const checksum = createHash('sha256');
   let offset = BODY_OFFSET;
   for (const part of [chainHash, descriptionLength, description, ...tables]) {
-    for (const piece of piecesOf(part)) {
+    for (const piece of piecesOf(part, PIECE_BYTES)) {
       checksum.update(piece);
       await file.write(piece, 0, piece.length, offset);
       offset += piece.length;
@@ -175,42 +177,56 @@ async function writeSnapshot(file: FileHandle, state: StateView, chainHash: Buff
   await file.write(checksum.digest(), 0, HASH_BYTES, CHECKSUM_OFFSET);
 }
 
-function* piecesOf(bytes: Uint8Array): Generator<Uint8Array> {
-  for (let start = 0; start < bytes.length; start += PIECE_BYTES) {
-    yield bytes.subarray(start, start + PIECE_BYTES);
+function* piecesOf(bytes: Uint8Array, pieceBytes: number): Generator<Uint8Array> {
+  for (let start = 0; start < bytes.length; start += pieceBytes) {
+    yield bytes.subarray(start, start + pieceBytes);
   }
 }
 
-/** Fills the bytes from the file, adding each piece to the checksum; throws where the file ends. */
-async function readInto(file: FileHandle, bytes: Uint8Array, checksum: Hash): Promise<void> {
-  for (const piece of piecesOf(bytes)) {
-    let filled = 0;
-    while (filled < piece.length) {
-      const { bytesRead } = await file.read(piece, filled, piece.length - filled, null);
-      if (bytesRead === 0) throw new Error('it ends too early');
-      filled += bytesRead;
-    }
-    checksum.update(piece);
+/** Fills the bytes from the file; throws where the file ends. */
+async function fill(file: FileHandle, bytes: Uint8Array): Promise<void> {
+  for (let filled = 0; filled < bytes.length; ) {
+    const { bytesRead } = await file.read(bytes, filled, bytes.length - filled, null);
+    if (bytesRead === 0) throw new Error('it ends too early');
+    filled += bytesRead;
   }
+}
+
+/** Fills the parts one after another; while a piece is hashed, the next one is being read. */
+async function readInto(
+  file: FileHandle,
+  parts: readonly Uint8Array[],
+  checksum: Hash,
+): Promise<void> {
+  let filled: Uint8Array = new Uint8Array(0);
+  for (const part of parts) {
+    for (const piece of piecesOf(part, READ_BYTES)) {
+      const reading = fill(file, piece);
+      checksum.update(filled);
+      await reading;
+      filled = piece;
+    }
+  }
+  checksum.update(filled);
 }
 
 async function readSnapshot(file: FileHandle): Promise<LoadedSnapshot> {
   const { size } = await file.stat();
   const head = Buffer.alloc(HEAD_BYTES);
-  await readInto(file, head, createHash('sha256'));
+  await fill(file, head);
   if (!head.subarray(0, CHECKSUM_OFFSET).equals(MAGIC)) throw new Error('it is not a snapshot');
   const checksum = createHash('sha256').update(head.subarray(BODY_OFFSET));
   const descriptionBytes = head.readUInt32LE(HEAD_BYTES - 4);
   if (descriptionBytes > size) throw new Error('its description does not fit the file');
   const descriptionText = Buffer.alloc(descriptionBytes);
-  await readInto(file, descriptionText, checksum);
+  await readInto(file, [descriptionText], checksum);
   const description = decodeDescription(descriptionText);
   // Before the checksum is known, a damaged description must not decide how much is allocated.
   if (HEAD_BYTES + descriptionBytes + tableBytes(description) !== size) {
     throw new Error('its size is not what its description says');
   }
   const { tables, targets } = allocateTables(description);
-  for (const target of targets) await readInto(file, target, checksum);
+  await readInto(file, targets, checksum);
   const stored = head.subarray(CHECKSUM_OFFSET, BODY_OFFSET);
   if (!checksum.digest().equals(stored)) throw new Error('its bytes do not match its checksum');
   const hash = Buffer.from(head.subarray(BODY_OFFSET, BODY_OFFSET + HASH_BYTES));
