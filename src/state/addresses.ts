@@ -126,9 +126,9 @@ function fillSlots(slots: Int32Array, wanted: Int32Array, start: number, count: 
   }
 }
 
-/** A power of two with room for the rows to double. */
+/** The power of two that the rows fill at most half: the same whether they were added or loaded. */
 function slotCountFor(rowCount: number): number {
   let count = SLOTS_INITIAL;
-  while (count < rowCount * 4) count *= 2;
+  while (count < rowCount * 2) count *= 2;
   return count;
 }
