@@ -179,16 +179,19 @@ export interface EventRecord<T extends EventType> {
   readonly fields: EventOf<T>;
 }
 
-export interface Block {
+export interface BlockHead {
   readonly height: number;
   readonly time: number;
+}
+
+export interface Block extends BlockHead {
   readonly events: readonly Event[];
 }
 
 export const EVENT_TYPES = Object.keys(EVENT_READERS) as readonly EventType[];
 const READER_BY_TYPE = new Map<unknown, (fields: Fields) => unknown>(Object.entries(EVENT_READERS));
 
-function readEvent(source: unknown): Event {
+export function readEvent(source: unknown): Event {
   return readObject(source, (fields) => {
     const type = fields.take('type');
     const read = READER_BY_TYPE.get(type);

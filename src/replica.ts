@@ -6,11 +6,14 @@
 
 import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { cutBlock } from './block-pieces.ts';
 import { type Block, parseBlock } from './event.ts';
 import {
   CHAIN_START,
   type ChainPoint,
   checkLink,
+  checkLinkInPieces,
   type Ledger,
   LedgerError,
   nextBlock,
@@ -20,7 +23,18 @@ import type { SharedSnapshots } from './ledger/shared-snapshots.ts';
 import type { SnapshotFolder } from './ledger/snapshots.ts';
 import { BlockError, Refusal } from './refusal.ts';
 import { digestBytes } from './state/digest.ts';
-import { applyBlock, createState, type State, type StateView } from './state/state.ts';
+import {
+  applyBlock,
+  applyInPieces,
+  createState,
+  type State,
+  type StateView,
+} from './state/state.ts';
+
+/** How long a follower works on end, in milliseconds, before it lets others have their turn. */
+const SLICE_MS = 0.3;
+/** A line from this length on is taken in pieces; a shorter one is quicker than that. */
+const LONG_LINE_BYTES = 1 << 14;
 
 export interface ReplicaOptions {
   readonly ledger: Ledger;
@@ -68,14 +82,48 @@ export class Replica {
   /** Applies the next stored block, its link checked. */
   apply(block: StoredBlock): void {
     checkLink(this.#point, block);
+    this.#applyWhole(block);
+    this.#point = { height: block.height, hash: block.hash };
+  }
+
+  #applyWhole({ height, line }: StoredBlock): void {
     try {
-      applyBlock(this.#state, parseLine(block.line));
+      applyBlock(this.#state, parseLine(line));
     } catch (error) {
       if (!(error instanceof BlockError)) throw error;
-      const message = `stored block ${block.height} does not apply: ${error.message}`;
+      const message = `stored block ${height} does not apply: ${error.message}`;
       throw new LedgerError('corrupt', message, { cause: error });
     }
+  }
+
+  /** The same in pieces. At each yield the state is one that was committed, this block's or the last. */
+  *#applyInPieces(block: StoredBlock): Generator<void, void, void> {
+    yield* checkLinkInPieces(this.#point, block);
+    const isApplied = yield* this.#tryPieces(block.line);
+    if (!isApplied) this.#applyWhole(block);
     this.#point = { height: block.height, hash: block.hash };
+  }
+
+  /** False where the block is to be read whole, be it only to say what is wrong with it. */
+  *#tryPieces(line: Buffer): Generator<void, boolean, void> {
+    const cut = isUtf8(line) ? cutBlock(line) : undefined;
+    if (cut === undefined) return false;
+    try {
+      yield* applyInPieces(this.#state, cut, cut.pieces);
+      return true;
+    } catch (error) {
+      const isRefused = error instanceof Refusal || error instanceof BlockError;
+      if (isRefused || error instanceof SyntaxError) return false;
+      throw error;
+    }
+  }
+
+  *#applyBatch(batch: readonly StoredBlock[]): Generator<void, void, void> {
+    for (const block of batch) {
+      if (block.line.length >= LONG_LINE_BYTES) yield* this.#applyInPieces(block);
+      else this.apply(block);
+      yield;
+    }
   }
 
   /** Applies a line that is to be stored next, or refuses it with a BlockError. */
@@ -86,16 +134,29 @@ export class Replica {
     return block;
   }
 
-  /** Applies each new block of the ledger as it comes, until the signal. */
+  /**
+   * Applies each new block of the ledger as it comes, until the signal. Others have their turn in
+   * between, also in the middle of a block: they see the state before it until all of it is there.
+   */
   async follow(
     ledger: Ledger,
     signal: AbortSignal,
     advanced?: () => void | Promise<void>,
   ): Promise<void> {
     for await (const batch of ledger.follow(this.#point.height, signal)) {
-      for (const block of batch) this.apply(block);
+      await takeTurns(this.#applyBatch(batch));
       await advanced?.();
     }
+  }
+}
+
+/** Does work step by step, and turns the event loop whenever that has gone on for long enough. */
+async function takeTurns(steps: Iterator<void>): Promise<void> {
+  let startedMs = performance.now();
+  while (steps.next().done !== true) {
+    if (performance.now() - startedMs < SLICE_MS) continue;
+    await nextTurn();
+    startedMs = performance.now();
   }
 }
 

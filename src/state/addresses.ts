@@ -31,7 +31,8 @@ export class AddressBook {
 
   /** The address's row, or 0 where the ledger has never named it. */
   find(address: Address): number {
-    return this.#slots[this.#slotOf(address)];
+    const row = this.#slots[this.#slotOf(address)];
+    return row < this.table.rowCount ? row : 0; // while a block is hidden, so are its addresses
   }
 
   /** The address's row, added where it is new. */
@@ -48,6 +49,14 @@ export class AddressBook {
       word2: this.table.get(row, WORD2),
       word3: this.table.get(row, WORD3),
     };
+  }
+
+  hide(): void {
+    this.table.hide();
+  }
+
+  reveal(): void {
+    this.table.reveal();
   }
 
   commit(): void {

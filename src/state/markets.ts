@@ -1,8 +1,8 @@
 /**
  * Perp dexes and their markets: names, margin tiers, mark prices.
  *
- * Definitions are few and rarely change, so they are objects that an event replaces whole; mark
- * prices change all the time and live in a table.
+ * Definitions are few and rarely change, so they are objects that an event replaces whole, in lists
+ * that a block copies before its first change; mark prices change all the time and live in a table.
  */
 
 import { formatAddress } from '../address.ts';
@@ -115,34 +115,37 @@ function checkCoinOfDex(coin: string, dex: string): void {
   throw new Refusal('coin', coin, dex === '' ? 'a coin without a colon' : `${dex}:NAME`);
 }
 
+interface Listings {
+  readonly dexes: Dex[];
+  readonly markets: Market[];
+}
+
 export class MarketBook {
-  readonly #dexes: Dex[];
-  readonly #markets: Market[];
+  #listings: Listings;
+  /** The same object until the current block changes something. */
+  #committed: Listings;
+  /** What the current block has made of it, while that is hidden. */
+  #hidden: Listings;
   readonly #marks: Table;
-  #dexCountCommitted: number;
-  #marketCountCommitted: number;
-  /** What the current block's events replaced, oldest first. */
-  readonly #replaced: { index: number; market: Market }[] = [];
   readonly #indexByDex = new Map<string, number>();
   readonly #indexByCoin = new Map<string, number>();
 
   constructor(dexes: Dex[] = [FIRST_DEX], markets: Market[] = [], marks = new Table()) {
-    this.#dexes = dexes;
-    this.#markets = markets;
+    this.#listings = { dexes, markets };
+    this.#committed = this.#listings;
+    this.#hidden = this.#listings;
     this.#marks = marks;
-    this.#dexCountCommitted = dexes.length;
-    this.#marketCountCommitted = markets.length;
     for (const [index, { name }] of dexes.entries()) this.#indexByDex.set(name, index);
     for (const [index, { coin }] of markets.entries()) this.#indexByCoin.set(coin, index);
   }
 
   get dexes(): readonly Dex[] {
-    return this.#dexes;
+    return this.#listings.dexes;
   }
 
   /** In order of their first `market` event. */
   get markets(): readonly Market[] {
-    return this.#markets;
+    return this.#listings.markets;
   }
 
   /** The mark prices, for a snapshot. */
@@ -155,11 +158,13 @@ export class MarketBook {
   }
 
   findDex(name: string): number | undefined {
-    return this.#indexByDex.get(name);
+    const index = this.#indexByDex.get(name);
+    // The index knows the dexes of a block that is hidden already.
+    return index !== undefined && index < this.dexes.length ? index : undefined;
   }
 
   requireDex(name: string): number {
-    const index = this.#indexByDex.get(name);
+    const index = this.findDex(name);
     if (index === undefined) throw new Refusal('dex', name, 'a known dex');
     return index;
   }
@@ -170,10 +175,20 @@ export class MarketBook {
     return index;
   }
 
+  /** The lists that the current block may change. */
+  #changeable(): Listings {
+    if (this.#listings === this.#committed) {
+      const { dexes, markets } = this.#committed;
+      this.#listings = { dexes: [...dexes], markets: [...markets] };
+    }
+    return this.#listings;
+  }
+
   applyPerpDex({ dex, fullName, deployer }: EventOf<'perpDex'>): void {
     if (this.#indexByDex.has(dex)) throw new Refusal('dex', dex, 'a new dex');
-    this.#indexByDex.set(dex, this.#dexes.length);
-    this.#dexes.push({ name: dex, fullName, deployer: formatAddress(deployer) });
+    const { dexes } = this.#changeable();
+    this.#indexByDex.set(dex, dexes.length);
+    dexes.push({ name: dex, fullName, deployer: formatAddress(deployer) });
   }
 
   applyMarket(event: EventOf<'market'>): void {
@@ -193,21 +208,21 @@ export class MarketBook {
   /** Adds the market, or replaces the terms of one that is there; returns its index. */
   #putMarket(terms: MarketTerms): number {
     const index = this.#indexByCoin.get(terms.coin);
+    const { markets } = this.#changeable();
     if (index !== undefined) {
-      const market = this.#markets[index];
-      if (terms.sizeDecimals !== market.sizeDecimals) {
-        throw new Refusal('szDecimals', terms.sizeDecimals, `${market.sizeDecimals}, as at first`);
+      const { sizeDecimals } = markets[index];
+      if (terms.sizeDecimals !== sizeDecimals) {
+        throw new Refusal('szDecimals', terms.sizeDecimals, `${sizeDecimals}, as at first`);
       }
-      this.#replaced.push({ index, market });
-      this.#markets[index] = createMarket(terms);
+      markets[index] = createMarket(terms);
       return index;
     }
-    if (this.#markets.length === MARKET_COUNT_MAX) {
+    if (markets.length === MARKET_COUNT_MAX) {
       throw new Refusal('coin', terms.coin, `at most ${MARKET_COUNT_MAX} markets`);
     }
-    this.#indexByCoin.set(terms.coin, this.#markets.length);
+    this.#indexByCoin.set(terms.coin, markets.length);
     this.#marks.addRow();
-    return this.#markets.push(createMarket(terms)) - 1;
+    return markets.push(createMarket(terms)) - 1;
   }
 
   applyMarks({ prices }: EventOf<'marks'>): void {
@@ -223,27 +238,33 @@ export class MarketBook {
   }
 
   #setMark(field: string, marketIndex: number, text: unknown): void {
-    const price = readUnits(field, text, this.#markets[marketIndex].priceDecimals);
+    const price = readUnits(field, text, this.markets[marketIndex].priceDecimals);
     if (price <= 0) throw new Refusal(field, text, 'a price above 0');
     this.#marks.set(marketIndex + 1, MARK_PRICE, price);
   }
 
+  /** Until `reveal`, everything reads as it was committed. */
+  hide(): void {
+    this.#hidden = this.#listings;
+    this.#listings = this.#committed;
+    this.#marks.hide();
+  }
+
+  reveal(): void {
+    this.#listings = this.#hidden;
+    this.#marks.reveal();
+  }
+
   commit(): void {
-    this.#dexCountCommitted = this.#dexes.length;
-    this.#marketCountCommitted = this.#markets.length;
-    this.#replaced.length = 0;
+    this.#committed = this.#listings;
     this.#marks.commit();
   }
 
   rollback(): void {
-    for (const { index, market } of this.#replaced.reverse()) this.#markets[index] = market;
-    this.#replaced.length = 0;
-    for (const { name } of this.#dexes.splice(this.#dexCountCommitted)) {
-      this.#indexByDex.delete(name);
-    }
-    for (const { coin } of this.#markets.splice(this.#marketCountCommitted)) {
-      this.#indexByCoin.delete(coin);
-    }
+    const { dexes, markets } = this.#committed;
+    for (const { name } of this.dexes.slice(dexes.length)) this.#indexByDex.delete(name);
+    for (const { coin } of this.markets.slice(markets.length)) this.#indexByCoin.delete(coin);
+    this.#listings = this.#committed;
     this.#marks.rollback();
   }
 }

@@ -1,9 +1,10 @@
 /**
  * The fold: blocks in, state out. A block applies whole or not at all: everything that its events
- * write is journaled, and a refusal undoes it.
+ * write is journaled, and a refusal undoes it. Nobody ever sees part of a block: where one is applied in
+ * pieces, what it has written so far is hidden in between.
  */
 
-import type { Block, EventOf, EventRecord, EventType } from '../event.ts';
+import type { Block, BlockHead, Event, EventOf, EventRecord, EventType } from '../event.ts';
 import { BlockError, Refusal } from '../refusal.ts';
 import {
   applyAccount,
@@ -87,7 +88,48 @@ export function applyBlock(state: State, block: Block): void {
   state.time = block.time;
 }
 
-function checkIsNext(state: State, { height, time }: Block): void {
+/**
+ * Applies the next block a piece at a time: whoever drives it decides when to go on. At each yield the
+ * state is what it was before the block. A refusal undoes all of it, and so does whoever gives up.
+ */
+export function* applyInPieces(
+  state: State,
+  { height, time }: BlockHead,
+  pieces: Iterable<readonly Event[]>,
+): Generator<void, void, void> {
+  checkIsNext(state, { height, time });
+  const auctionBefore = state.auction;
+  let isWhole = false;
+  try {
+    for (const events of pieces) {
+      for (const event of events) applyEvent(state, event, time);
+      yield* hidden(state, auctionBefore);
+    }
+    isWhole = true;
+  } finally {
+    if (!isWhole) {
+      rollback(state);
+      state.auction = auctionBefore;
+    }
+  }
+  commit(state);
+  state.height = height;
+  state.time = time;
+}
+
+function* hidden(state: State, auctionBefore: Auction | undefined): Generator<void, void, void> {
+  const { auction } = state;
+  for (const part of partsOf(state)) part.hide();
+  state.auction = auctionBefore;
+  try {
+    yield;
+  } finally {
+    for (const part of partsOf(state)) part.reveal();
+    state.auction = auction;
+  }
+}
+
+function checkIsNext(state: State, { height, time }: BlockHead): void {
   if (height !== state.height + 1) {
     const expected = `${state.height + 1}, the next height`;
     throw new BlockError({ height }, new Refusal('height', height, expected));
@@ -127,18 +169,15 @@ function applyEvent<T extends EventType>(state: State, event: EventRecord<T>, ti
   APPLIERS[event.type](state, event.fields, time);
 }
 
+/** All that a block writes to, but for the auction, which is one value. */
+function partsOf(state: State): readonly (AddressBook | MarketBook | Table)[] {
+  return [state.addresses, state.markets, state.accounts, state.positions, state.delegations];
+}
+
 function commit(state: State): void {
-  state.addresses.commit();
-  state.markets.commit();
-  state.accounts.commit();
-  state.positions.commit();
-  state.delegations.commit();
+  for (const part of partsOf(state)) part.commit();
 }
 
 function rollback(state: State): void {
-  state.addresses.rollback();
-  state.markets.rollback();
-  state.accounts.rollback();
-  state.positions.rollback();
-  state.delegations.rollback();
+  for (const part of partsOf(state)) part.rollback();
 }

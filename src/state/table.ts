@@ -7,8 +7,11 @@
  *
  * Row 0 is never used for data, so 0 as a link means "none".
  *
- * Writes of a block are kept in a journal until `commit`; `rollback` undoes them, newest first.
+ * Writes of a block are kept in a journal until `commit`; `rollback` undoes them, newest first. In the
+ * middle of a block they can be hidden: the table then reads as it was committed.
  */
+
+import { CellValues } from './cell-values.ts';
 
 const ROW_CELLS = 8;
 export const ROW_BYTES = ROW_CELLS * Float64Array.BYTES_PER_ELEMENT;
@@ -26,6 +29,10 @@ export class Table {
   #rowCountCommitted: number;
   readonly #journalCells: number[] = [];
   readonly #journalValues: number[] = [];
+  #isHidden = false;
+  /** What the journal's first so many entries replaced: the committed values, while any are hidden. */
+  #replaced: CellValues | undefined;
+  #replacedEntries = 0;
 
   /** A table of `rowCount` rows of zeros, the unused row 0 included, with room for more. */
   constructor(rowCount = 1) {
@@ -36,7 +43,7 @@ export class Table {
 
   /** Rows in use, the unused row 0 included. */
   get rowCount(): number {
-    return this.#rowCount;
+    return this.#isHidden ? this.#rowCountCommitted : this.#rowCount;
   }
 
   /** The first row that the current block added, if it added any. */
@@ -50,7 +57,12 @@ export class Table {
   }
 
   get(row: number, column: number): number {
-    return this.#cells[row * ROW_CELLS + column];
+    const cell = row * ROW_CELLS + column;
+    return this.#isHidden ? this.#getCommitted(cell) : this.#cells[cell];
+  }
+
+  #getCommitted(cell: number): number {
+    return this.#replaced?.get(cell) ?? this.#cells[cell];
   }
 
   set(row: number, column: number, value: number): void {
@@ -76,6 +88,21 @@ export class Table {
     this.#cells = cells;
   }
 
+  /** Until `reveal`, reads give what was committed; nothing is to be written meanwhile. */
+  hide(): void {
+    this.#isHidden = true;
+    if (this.#replacedEntries === this.#journalCells.length) return;
+    this.#replaced ??= new CellValues();
+    for (; this.#replacedEntries < this.#journalCells.length; this.#replacedEntries++) {
+      const cell = this.#journalCells[this.#replacedEntries];
+      this.#replaced.setFirst(cell, this.#journalValues[this.#replacedEntries]);
+    }
+  }
+
+  reveal(): void {
+    this.#isHidden = false;
+  }
+
   commit(): void {
     this.#rowCountCommitted = this.#rowCount;
     this.#clearJournal();
@@ -94,5 +121,7 @@ export class Table {
   #clearJournal(): void {
     this.#journalCells.length = 0;
     this.#journalValues.length = 0;
+    this.#replaced = undefined;
+    this.#replacedEntries = 0;
   }
 }

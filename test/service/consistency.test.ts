@@ -9,6 +9,7 @@ import { nextBlock } from '../../src/ledger/ledger.ts';
 import { createPlaces, type Program, run, simulateLines, start } from '../cli/program.ts';
 import { openRawBlocks } from '../replay/damage.ts';
 import { restoreDirectory } from '../replay/data-directory.ts';
+import { longLine } from '../replay/long-line.ts';
 import { SMALL_LINES } from '../replay/small-ledger.ts';
 import {
   type Answer,
@@ -129,6 +130,45 @@ test('under load, with a writer: never back in height, and always as query --at 
   const [{ question, height, body }] = samples;
   const query = ['query', '--data', data, '--at', `${height}`, JSON.stringify(question)];
   assert.equal((await run(query)).stdout, `${body}\n`);
+});
+
+test('while a long block arrives, every answer is of the height before it or of its own', async (context) => {
+  const lines = simulateLines(60);
+  const data = await makeLedger(place(), lines);
+  const { secret } = await createKey(data);
+  const service = await startService(context, { data, flags: ['--max-age', '0'] });
+  await service.untilCaughtUp(lines.length);
+  const { state } = (await restoreDirectory(data)).replica;
+  const users = Array.from({ length: 8 }, (_, index) =>
+    formatAddress(state.addresses.addressOf(index + 1)),
+  );
+  const questions = users.map((user) => ({ type: 'clearinghouseState', user }));
+  const samples: Sample[] = [];
+  const askUntilThere = async (client: Client) => {
+    for (let height = 0; height <= lines.length; ) {
+      for (const question of questions) {
+        const { status, headers, body } = await client.ask(secret, question);
+        assert.equal(status, 200, body);
+        assert.ok(Number(headers['ledger-height']) >= height);
+        height = Number(headers['ledger-height']);
+        samples.push({ question, height, body });
+      }
+    }
+  };
+  const asking = [1, 2, 3, 4].map(() => askUntilThere(service.connect()));
+  await makeLedger(data, [longLine(state, 5000)]);
+  await Promise.all(asking);
+
+  for (const height of [lines.length, lines.length + 1]) {
+    const { replica } = await restoreDirectory(data, height);
+    const ofHeight = samples.filter((one) => one.height === height);
+    assert.ok(ofHeight.length > 0, `no answer of height ${height}`);
+    for (const { question, body } of ofHeight) {
+      assert.equal(body, answerQuestion(replica.state, question));
+    }
+  }
+  const heights = new Set(samples.map(({ height }) => height));
+  assert.deepEqual(heights, new Set([lines.length, lines.length + 1]));
 });
 
 /** The answer's status, and what its body says is the matter. */

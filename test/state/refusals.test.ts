@@ -6,11 +6,12 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
+import { cutBlock } from '../../src/block-pieces.ts';
 import { EVENT_TYPES, type EventType, parseBlock } from '../../src/event.ts';
 import { BlockError } from '../../src/refusal.ts';
 import { digestBytes } from '../../src/state/digest.ts';
 import { encodeSnapshot } from '../../src/state/snapshot.ts';
-import { applyBlock, createState, type State } from '../../src/state/state.ts';
+import { applyBlock, applyInPieces, createState, type State } from '../../src/state/state.ts';
 import {
   ACCOUNT_REFUSED,
   COLLATERAL_REFUSED,
@@ -143,6 +144,18 @@ function assertRefused(line: string, message: string): void {
   }
   assert.ok(thrown instanceof BlockError, `expected a BlockError, got ${thrown}`);
   assert.equal(thrown.message, message);
+  assert.equal(hashState(state), hashBefore, 'the state has changed');
+  assertRefusedInPieces(line);
+}
+
+/** In pieces there is no message, but the same end. */
+function assertRefusedInPieces(line: string): void {
+  const cut = cutBlock(Buffer.from(line));
+  if (cut === undefined) return;
+  assert.throws(
+    () => [...applyInPieces(state, cut, cut.pieces)],
+    (error) => /^(BlockError|Refusal|SyntaxError)$/.test((error as Error).name),
+  );
   assert.equal(hashState(state), hashBefore, 'the state has changed');
 }
 

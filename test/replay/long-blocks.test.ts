@@ -1,0 +1,173 @@
+/** Blocks so long that a follower takes them in pieces, while others ask. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { formatAddress } from '../../src/address.ts';
+import { LiveState } from '../../src/http/live-state.ts';
+import { answerQuestion } from '../../src/info/registry.ts';
+import { openEmbeddedLedger, openEmbeddedLedgerWriter } from '../../src/ledger/embedded.ts';
+import { CHAIN_START, type Ledger, nextBlock, type StoredBlock } from '../../src/ledger/ledger.ts';
+import { SnapshotFolder } from '../../src/ledger/snapshots.ts';
+import { Replica } from '../../src/replica.ts';
+import { createState, type StateView } from '../../src/state/state.ts';
+import { makeTemporaryFolder } from '../temporary-folder.ts';
+import { appendAll, NO_SNAPSHOTS, restoreDirectory } from './data-directory.ts';
+import { outlookOf, simulateLines } from './exchange.ts';
+import { longLine } from './long-line.ts';
+
+const LINES = simulateLines('long', 60);
+const NEVER = new AbortController().signal;
+
+function restoreLines(): Replica {
+  const replica = new Replica(createState(), CHAIN_START);
+  for (const line of LINES) replica.extend(Buffer.from(line));
+  return replica;
+}
+
+/** A ledger that hands these blocks to a follower, and nothing else. */
+function ledgerOf(blocks: readonly StoredBlock[]): Ledger {
+  async function* follow(): AsyncGenerator<readonly StoredBlock[]> {
+    yield blocks;
+  }
+  return { follow } as Partial<Ledger> as Ledger;
+}
+
+function questionsAbout({ addresses, markets }: StateView): object[] {
+  const users = Array.from({ length: addresses.table.rowCount - 1 }, (_, index) =>
+    formatAddress(addresses.addressOf(index + 1)),
+  );
+  return [
+    ...users.map((user) => ({ type: 'allDexsClearinghouseState', user })),
+    ...users.map((user) => ({ type: 'delegations', user })),
+    ...markets.dexes.map(({ name }) => ({ type: 'metaAndAssetCtxs', dex: name })),
+    { type: 'perpDeployAuctionStatus' },
+  ];
+}
+
+test('while a long block is taken in, every answer is of the height before it or of its own', async (t) => {
+  const folder = await makeTemporaryFolder(t);
+  await appendAll(folder, LINES, NO_SNAPSHOTS);
+  const writer = await openEmbeddedLedgerWriter(folder);
+  t.after(() => writer.close());
+  const replica = restoreLines();
+  const block = replica.extend(Buffer.from(longLine(replica.state, 5000)));
+  const questions = questionsAbout(replica.state);
+
+  const ledger = await openEmbeddedLedger(folder);
+  t.after(() => ledger.close());
+  const live = new LiveState({
+    ledger,
+    snapshots: new SnapshotFolder(folder),
+    maxAgeMs: 0,
+    warn: assert.fail,
+    advanced: () => undefined,
+  });
+  const end = new AbortController();
+  const running = live.run(end.signal);
+  await live.waitFor(LINES.length, 20_000);
+  await writer.append([block]);
+  const answers = new Map<string, { height: number; question: object; answer: string }>();
+  for (let asked = 0; live.state !== undefined; asked++) {
+    const { state } = live;
+    const question = questions[asked % questions.length];
+    const answer = answerQuestion(state, question);
+    answers.set(`${state.height} ${answer}`, { height: state.height, question, answer });
+    assert.ok(asked < 1_000_000, 'the block does not come');
+    if (state.height > LINES.length && asked % questions.length === 0) break;
+    await nextTurn();
+  }
+  end.abort();
+  await running;
+
+  for (const height of [LINES.length, LINES.length + 1]) {
+    const { state } = (await restoreDirectory(folder, height)).replica;
+    const given = [...answers.values()].filter((one) => one.height === height);
+    assert.ok(given.length > 0, `no answer of height ${height}`);
+    for (const { question, answer } of given) {
+      assert.equal(answer, answerQuestion(state, question), JSON.stringify(question));
+    }
+  }
+  assert.deepEqual(outlookOf(live.state as StateView), outlookOf(replica.state));
+});
+
+test('in between, others have many turns, and see nothing of the block', async () => {
+  const replica = restoreLines();
+  const block = nextBlock(replica.point, Buffer.from(longLine(replica.state, 5000)));
+  const [before, pointBefore] = [outlookOf(replica.state), replica.point];
+  let isOver = false;
+  const following = replica.follow(ledgerOf([block]), NEVER).finally(() => {
+    isOver = true;
+  });
+  let turns = 0;
+  for (; !isOver; turns++) {
+    await nextTurn();
+    if (isOver || replica.point.height === block.height) break;
+    assert.deepEqual(outlookOf(replica.state), before);
+    assert.deepEqual(replica.point, pointBefore);
+  }
+  await following;
+  assert.ok(turns > 3, `${turns} turns`);
+  const whole = restoreLines();
+  whole.apply(block);
+  assert.deepEqual(outlookOf(replica.state), outlookOf(whole.state));
+  assert.deepEqual(replica.point, whole.point);
+});
+
+/** Ways in which a long line may be wrong, or only unusual. */
+const CHANGES: Record<string, (line: string) => string> = {
+  'an event in the middle that does not apply': (line) =>
+    line.replace(/"dex":""(?!.*"dex":"")/, '"dex":"nowhere"'),
+  'an event that does not apply, and a later one that cannot be read': (line) =>
+    line.replace('"dex":""', '"dex":"nowhere"').replace(/\]\}$/, ',{"type":"order"}]}'),
+  'a payment that does not apply': (line) =>
+    line.replace(
+      /(\["0x[^"]*","0\.01"\])\]\}/,
+      '$1,["0x00000000000000000000000000000000000000ff","1.0"]]}',
+    ),
+  'a line that breaks off': (line) => line.slice(0, -1000),
+  'a line that breaks off behind an event': (line) => line.slice(0, line.lastIndexOf(',{"type"')),
+  'a comma too many': (line) => line.replace(/\]\}$/, ',]}'),
+  'the height of another block': (line) => line.replace(/^\{"height":\d+/, '{"height":5'),
+  'a time before the last one': (line) => line.replace(/"time":\d+/, '"time":5'),
+  'a field that does not belong there': (line) => line.replace(/\}$/, ',"extra":1}'),
+  'a byte order mark': (line) => `\ufeff${line}`,
+  'fields in another order': (line) =>
+    JSON.stringify(Object.fromEntries(Object.entries(JSON.parse(line)).reverse())),
+  'spaces between all that there is': (line) => JSON.stringify(JSON.parse(line), null, 2),
+};
+
+for (const [about, change] of Object.entries(CHANGES)) {
+  test(`in pieces, ${about} ends as it does in one go`, async () => {
+    const [whole, inPieces] = [restoreLines(), restoreLines()];
+    const line = longLine(whole.state, 2000);
+    assert.ok(change(line) !== line);
+    const block = nextBlock(whole.point, Buffer.from(change(line)));
+    const refusal = await attempt(async () => whole.apply(block));
+    assert.equal(await attempt(() => inPieces.follow(ledgerOf([block]), NEVER)), refusal);
+    assert.deepEqual(outlookOf(inPieces.state), outlookOf(whole.state));
+    assert.deepEqual(inPieces.point, whole.point);
+  });
+}
+
+test('bytes that are not UTF-8, or not the ones that were hashed, are refused in the same words', async () => {
+  const [whole, inPieces] = [restoreLines(), restoreLines()];
+  const line = Buffer.from(longLine(whole.state, 2000));
+  line[50_000] = 0xff;
+  const block = nextBlock(whole.point, line);
+  for (const each of [block, { ...block, hash: whole.point.hash }, { ...block, height: 7 }]) {
+    const refusal = await attempt(async () => whole.apply(each));
+    assert.notEqual(refusal, undefined);
+    assert.equal(await attempt(() => inPieces.follow(ledgerOf([each]), NEVER)), refusal);
+  }
+});
+
+/** The message that it fails with. */
+async function attempt(work: () => Promise<void>): Promise<string | undefined> {
+  try {
+    await work();
+    return undefined;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}

@@ -1,0 +1,243 @@
+/** What is read of a line in pieces is what is read of it whole, or it is left to be read whole. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { cutBlock } from '../../src/block-pieces.ts';
+import { type Event, type EventOf, parseBlock } from '../../src/event.ts';
+import { BlockError, Refusal } from '../../src/refusal.ts';
+import { runs, SEED_NOTE } from '../twin/seed.ts';
+
+interface Read {
+  readonly height: number;
+  readonly time: number;
+  readonly events: readonly Event[];
+}
+
+/** What the pieces give, all together; undefined where the line is left to the whole parser. */
+function readInPieces(line: string): (Read & { pieces: number }) | undefined {
+  const cut = cutBlock(Buffer.from(line));
+  if (cut === undefined) return undefined;
+  const { height, time } = cut;
+  try {
+    const pieces = [...cut.pieces];
+    return { height, time, events: pieces.flat(), pieces: pieces.length };
+  } catch (error) {
+    assert.ok(error instanceof SyntaxError || error instanceof Refusal, String(error));
+    return undefined;
+  }
+}
+
+function readWhole(line: string): Read | undefined {
+  try {
+    return parseBlock(line);
+  } catch (error) {
+    assert.ok(error instanceof BlockError, String(error));
+    return undefined;
+  }
+}
+
+/** As text, one part to each event or payment: pieces may have parted the payments of an event. */
+function describe(events: readonly Event[]): string {
+  const parts = events.flatMap(({ type, fields }): unknown[] => {
+    if (type !== 'funding') return [[type, fields]];
+    const { coin, payments } = fields as EventOf<'funding'>;
+    return payments.map((payment) => [type, coin, payment]);
+  });
+  return JSON.stringify(parts);
+}
+
+/** Never anything else than what the whole line says. */
+function assertSame(line: string): boolean {
+  const read = readInPieces(line);
+  if (read === undefined) return false;
+  const whole = readWhole(line);
+  assert.ok(whole !== undefined, 'pieces were read of a line that is refused');
+  assert.deepEqual([read.height, read.time], [whole.height, whole.time]);
+  assert.equal(describe(read.events), describe(whole.events));
+  return true;
+}
+
+const user = fc
+  .integer({ min: 0, max: 99 })
+  .map((number) => `0x${String(number).padStart(40, 'a')}`);
+/** Full of what might be mistaken for the end of something. */
+const trickyText = fc
+  .array(fc.constantFrom('"', '\\', '[', ']', '{', '}', ',', ':', '},{', '"type"', 'ü', '🜚', ' '), {
+    minLength: 1,
+    maxLength: 15,
+  })
+  .map((parts) => parts.join(''));
+const payment = fc.tuple(user, fc.constantFrom('0.5', '-12.25', '1000.0'));
+const event = fc.oneof(
+  fc.record({
+    type: fc.constant('transfer'),
+    user,
+    dex: fc.constantFrom('', 'xyz'),
+    amount: fc.constantFrom('1.0', '-2.5'),
+  }),
+  fc.record({
+    type: fc.constant('perpDex'),
+    dex: fc.constant('abc'),
+    fullName: trickyText,
+    deployer: user,
+  }),
+  fc.record({
+    type: fc.constant('account'),
+    user,
+    dex: fc.constant(''),
+    rawUsd: fc.constant('5.0'),
+    positions: fc.constant([]),
+  }),
+  fc.record({
+    type: fc.constant('marks'),
+    prices: fc.dictionary(trickyText, fc.constant('1.0'), { maxKeys: 5 }),
+  }),
+  fc.record({
+    type: fc.constant('funding'),
+    coin: fc.constantFrom('BTC', 'xyz:GOLD'),
+    payments: fc.oneof(
+      fc.array(payment, { maxLength: 4 }),
+      fc
+        .integer({ min: 1, max: 600 })
+        .chain((count) => payment.map((one) => Array.from({ length: count }, () => one))),
+    ),
+  }),
+);
+/** Repeated, so that a line has many pieces. */
+const events = fc
+  .array(
+    fc.tuple(event, fc.integer({ min: 1, max: 80 })).map(([one, count]) => Array(count).fill(one)),
+    { maxLength: 8 },
+  )
+  .map((groups) => groups.flat());
+const block = fc.record({
+  height: fc.integer({ min: 1, max: 1000 }),
+  time: fc.integer({ min: 0, max: 1_000_000 }),
+  events,
+});
+/** As writers put it: without white space, as Python does, or on many lines. */
+const spacing = fc.constantFrom(
+  (text: string) => text,
+  (text: string) => ` ${text}\t\r`,
+  (text: string) => JSON.stringify(JSON.parse(text), null, 1),
+  (text: string) => text.replaceAll('},{', '} , {').replace('"events":[', '"events" : [ '),
+);
+const line = fc.tuple(block, spacing).map(([source, space]) => space(JSON.stringify(source)));
+
+test(`lines that writers write are read in pieces ${SEED_NOTE}`, () => {
+  fc.assert(
+    fc.property(line, (text) => {
+      assert.ok(assertSame(text), 'it was not read in pieces');
+    }),
+    runs(50),
+  );
+});
+
+/** A change that may make a line another one, or none. */
+const damage = fc.oneof(
+  fc.record({ at: fc.nat(), remove: fc.integer({ min: 0, max: 3 }), insert: fc.constant('') }),
+  fc.record({
+    at: fc.nat(),
+    remove: fc.integer({ min: 0, max: 1 }),
+    insert: fc.constantFrom(
+      ',',
+      ',,',
+      '"',
+      '\\',
+      '[',
+      ']',
+      '{',
+      '}',
+      ']}',
+      '],"events":[',
+      ' ',
+      '0',
+    ),
+  }),
+  fc.record({
+    at: fc.nat(),
+    remove: fc.constant(0),
+    insert: fc.constantFrom(
+      '\f',
+      '\u00a0',
+      '\ufeff',
+      ',"events":[]',
+      '],"time":5,"events":[',
+      '{"type":"marks","prices":{}},',
+      ',"coin":"BTC"',
+    ),
+  }),
+  fc.record({
+    at: fc.nat(),
+    remove: fc.constant(1_000_000),
+    insert: fc.constantFrom('', ']}', '}'),
+  }),
+);
+
+test(`lines that are damaged anywhere never come to say something else ${SEED_NOTE}`, () => {
+  let readable = 0;
+  fc.assert(
+    fc.property(line, fc.array(damage, { minLength: 1, maxLength: 3 }), (text, damages) => {
+      let damaged = text;
+      for (const { at, remove, insert } of damages) {
+        // Half of them at the edges, where the line's own frame is.
+        const place =
+          at % 2 === 0 ? (at / 2) % (damaged.length + 1) : damaged.length - ((at >> 1) % 80);
+        const start = Math.max(0, Math.floor(place));
+        damaged = damaged.slice(0, start) + insert + damaged.slice(start + remove);
+      }
+      // Through bytes, as half a character cannot be in a line.
+      if (assertSame(Buffer.from(damaged).toString())) readable++;
+    }),
+    runs(200),
+  );
+  assert.ok(readable > 0, 'none was readable');
+});
+
+const TRANSFER =
+  '{"type":"transfer","user":"0x00000000000000000000000000000000000000aa","dex":"","amount":"1.0"}';
+const PAYMENT = '["0x00000000000000000000000000000000000000aa","0.5"]';
+const MANY = Array(500).fill(TRANSFER).join(',');
+const PAID = Array(500).fill(PAYMENT).join(',');
+const FUNDING = `{"type":"funding","coin":"BTC","payments":[${PAID}]}`;
+
+function framed(list: string): string {
+  return `{"height":7,"time":9,"events":[${list}]}`;
+}
+
+test('a long line is read in many pieces, and so is a single long event', () => {
+  assert.ok((readInPieces(framed(MANY))?.pieces ?? 0) > 5);
+  assert.ok((readInPieces(framed(`${TRANSFER},${FUNDING},${TRANSFER}`))?.pieces ?? 0) > 5);
+  assert.deepEqual(readInPieces(framed(''))?.events, []);
+  assert.deepEqual(readInPieces(framed(' '))?.events, []);
+});
+
+const LEFT_TO_THE_WHOLE: Record<string, string> = {
+  'another order of fields': `{"time":9,"height":7,"events":[${MANY}]}`,
+  'one field too many': `{"height":7,"time":9,"x":1,"events":[${MANY}]}`,
+  'a field after the events': `{"height":7,"time":9,"events":[${MANY}],"x":[]}`,
+  'events twice': `{"height":7,"time":9,"events":[${MANY}],"events":[]}`,
+  'a height that is out of range': `{"height":0,"time":9,"events":[${MANY}]}`,
+  'a height that JSON does not have': `{"height":07,"time":9,"events":[${MANY}]}`,
+  'a comma too many at the end': framed(`${MANY},`),
+  'a comma too many at the beginning': framed(`,${MANY}`),
+  'a comma too many in between': framed(`${MANY},,${MANY}`),
+  'a bracket too many': framed(`${MANY}]`),
+  'a form feed between events': framed(`${MANY},\f${MANY}`),
+  'something behind the block': `${framed(MANY)} x`,
+  'a line that was cut off': framed(MANY).slice(0, -100),
+  'funding that was cut off': framed(FUNDING.slice(0, -2)),
+  'funding with a comma too many': framed(FUNDING.replace(']]}', '],]}')),
+  'funding with a field too many': framed(FUNDING.replace(']]}', ']],"x":1}')),
+  'funding with other payments behind': framed(FUNDING.replace(']]}', ']],"payments":[]}')),
+  'funding with a form feed at its end': framed(`${FUNDING.slice(0, -1)}\f}`),
+  'funding with much space and no comma behind': framed(`${FUNDING}${' '.repeat(200)}${TRANSFER}`),
+  'an event of an unknown type at the end': framed(`${MANY},{"type":"order"}`),
+};
+
+for (const [about, text] of Object.entries(LEFT_TO_THE_WHOLE)) {
+  test(`left to the whole parser: ${about}`, () => {
+    assert.equal(readInPieces(text), undefined);
+  });
+}
