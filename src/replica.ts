@@ -138,14 +138,10 @@ export class Replica {
    * Applies each new block of the ledger as it comes, until the signal. Others have their turn in
    * between, also in the middle of a block: they see the state before it until all of it is there.
    */
-  async follow(
-    ledger: Ledger,
-    signal: AbortSignal,
-    advanced?: () => void | Promise<void>,
-  ): Promise<void> {
+  async follow(ledger: Ledger, signal: AbortSignal, advanced?: () => void): Promise<void> {
     for await (const batch of ledger.follow(this.#point.height, signal)) {
       await takeTurns(this.#applyBatch(batch));
-      await advanced?.();
+      advanced?.();
     }
   }
 }

@@ -23,6 +23,7 @@ export class LiveSimulation {
   readonly #options: LiveSimulationOptions;
   readonly #committer: Committer;
   #point: ChainPoint;
+  #saving = Promise.resolve();
 
   constructor(options: LiveSimulationOptions, head: ChainPoint) {
     this.#options = options;
@@ -46,10 +47,11 @@ export class LiveSimulation {
       const startedMs = performance.now();
       this.#writeBlock();
       await this.#committer.settle();
-      if (this.#point.height % snapshotEvery === 0) await this.#saveSnapshot();
+      if (this.#point.height % snapshotEvery === 0) await this.#startSnapshot();
       const restMs = Math.max(0, intervalMs - (performance.now() - startedMs));
       await sleep(restMs, undefined, { signal }).catch(() => undefined);
     }
+    await this.#saving;
   }
 
   #writeBlock(): void {
@@ -57,6 +59,13 @@ export class LiveSimulation {
     const block = nextBlock(this.#point, Buffer.from(line));
     this.#committer.gather(block);
     this.#point = { height: block.height, hash: block.hash };
+  }
+
+  /** Blocks go on while it is written; one that failed ends the simulation when the next is due. */
+  async #startSnapshot(): Promise<void> {
+    await this.#saving;
+    this.#saving = this.#saveSnapshot();
+    this.#saving.catch(() => undefined);
   }
 
   async #saveSnapshot(): Promise<void> {

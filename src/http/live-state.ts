@@ -44,8 +44,8 @@ export interface LiveStateOptions {
   warn(message: string): void;
   /** Called after each batch of blocks, and when the state is first there. */
   advanced(state: StateView): void;
-  /** Called after that; no block is applied until it is done. */
-  keep?(replica: Replica): Promise<void>;
+  /** Called after that, between two blocks. */
+  keep?(replica: Replica): void;
 }
 
 export class LiveState {
@@ -83,7 +83,7 @@ export class LiveState {
       const replica = await this.#restore(signal);
       if (replica === undefined) return;
       this.#replica = replica;
-      await this.#advance(replica);
+      this.#advance(replica);
       await replica.follow(this.#options.ledger, signal, () => this.#advance(replica));
     } catch (error) {
       if (error === signal.reason) return;
@@ -112,10 +112,10 @@ export class LiveState {
     return undefined;
   }
 
-  async #advance(replica: Replica): Promise<void> {
+  #advance(replica: Replica): void {
     this.#wake(replica.point.height);
     this.#options.advanced(replica.state);
-    await this.#options.keep?.(replica);
+    this.#options.keep?.(replica);
   }
 
   /** Resolves once the state is at the height, or after the time, whichever comes first. */

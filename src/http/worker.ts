@@ -74,7 +74,7 @@ async function serveFrom(storage: Storage, store: KeyStore, options: WorkerOptio
       metrics.setLedger(height, time);
       push.advance();
     },
-    keep: async (replica) => keeper?.keep(replica),
+    keep: (replica) => keeper?.keep(replica),
   });
   const admission = new Admission({ live, keys, budgets, load, settings });
   const push = new Push({ live, keys, admission, metrics, log, settings });

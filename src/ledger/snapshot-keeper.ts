@@ -16,12 +16,13 @@ export interface KeeperOptions {
   warn(message: string): void;
 }
 
-/** Replicas save at different heights, so that not all of them stand still at once. */
+/** Replicas save at different heights, so that not all of them are busy with it at once. */
 const SPREAD_SHARE = 0.25;
 
 export class SnapshotKeeper {
   readonly #options: KeeperOptions;
   #dueHeight: number;
+  #saving: Promise<void> | undefined;
   #publishing: Promise<void> | undefined;
 
   constructor(options: KeeperOptions) {
@@ -35,18 +36,24 @@ export class SnapshotKeeper {
     return every + Math.floor(Math.random() * every * SPREAD_SHARE);
   }
 
-  /** Called between batches; the state must not change until it is done. */
-  async keep({ state, point }: Replica): Promise<void> {
-    if (point.height < this.#dueHeight) return;
+  /** Called between two blocks: what is saved is the state of this moment, while blocks go on. */
+  keep(replica: Replica): void {
+    const { height } = replica.point;
+    if (height < this.#dueHeight || this.#saving !== undefined) return;
+    this.#dueHeight = height + this.#interval();
+    if (this.#options.snapshots.claim()) this.#saving = this.#save(replica);
+  }
+
+  async #save({ state, point }: Replica): Promise<void> {
     const { snapshots, keep, warn } = this.#options;
-    this.#dueHeight = point.height + this.#interval();
-    if (!snapshots.claim()) return;
     try {
       await snapshots.save(state, point.hash);
       await snapshots.keepNewest(keep);
       this.#publishing ??= this.#publish(point.height);
     } catch (error) {
       warn(`the snapshot of height ${point.height} was not saved: ${(error as Error).message}`);
+    } finally {
+      this.#saving = undefined;
     }
   }
 
@@ -62,8 +69,9 @@ export class SnapshotKeeper {
     }
   }
 
-  /** Waits for what is being published. */
+  /** Waits for what is being saved and published. */
   async close(): Promise<void> {
+    await this.#saving;
     await this.#publishing;
   }
 }

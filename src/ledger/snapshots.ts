@@ -18,6 +18,7 @@ import {
   allocateTables,
   decodeDescription,
   decodeState,
+  type EncodedSnapshot,
   encodeSnapshot,
   tableBytes,
 } from '../state/snapshot.ts';
@@ -29,9 +30,7 @@ const MAGIC = Buffer.from('perpsnap');
 const CHECKSUM_OFFSET = MAGIC.length;
 const BODY_OFFSET = CHECKSUM_OFFSET + HASH_BYTES;
 const HEAD_BYTES = BODY_OFFSET + HASH_BYTES + 4;
-/** Hashed and written in pieces that stay in the processor's cache between the two. */
-const PIECE_BYTES = 1 << 20;
-/** Read in larger ones: another thread reads the next while one is hashed, and waking it costs. */
+/** Read in large pieces: another thread reads the next while one is hashed, and waking it costs. */
 const READ_BYTES = 4 << 20;
 const HEIGHT_DIGITS = 16;
 const FILE_NAME = /^(\d{16})\.snapshot$/;
@@ -63,19 +62,20 @@ export class SnapshotFolder {
     return path.join(this.#folder, `${digits}.snapshot`);
   }
 
-  /** Writes the state as it is now; the file appears whole, under its name, or not at all. */
+  /**
+   * Writes the state as it is when this is called; it may be given further blocks meanwhile. One at a
+   * time of the same state. The file appears whole, under its name, or not at all.
+   */
   async save(state: StateView, chainHash: Buffer): Promise<void> {
-    makeFolder(this.#folder);
     const target = this.pathOf(state.height);
-    const draft = `${target}.draft`;
-    const file = await open(draft, 'w');
+    const snapshot = encodeSnapshot(state);
     try {
-      await writeSnapshot(file, state, chainHash);
-      await file.sync();
+      makeFolder(this.#folder);
+      await writeDraft(`${target}.draft`, snapshot, chainHash);
     } finally {
-      await file.close();
+      snapshot.release();
     }
-    await rename(draft, target);
+    await rename(`${target}.draft`, target);
     await syncFolder(this.#folder);
   }
 
@@ -160,26 +160,43 @@ async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-async function writeSnapshot(file: FileHandle, state: StateView, chainHash: Buffer): Promise<void> {
-  const { description, tables } = encodeSnapshot(state);
+async function writeDraft(
+  draft: string,
+  snapshot: EncodedSnapshot,
+  chainHash: Buffer,
+): Promise<void> {
+  const file = await open(draft, 'w');
+  try {
+    await writeSnapshot(file, snapshot, chainHash);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+async function writeSnapshot(
+  file: FileHandle,
+  { description, tables }: EncodedSnapshot,
+  chainHash: Buffer,
+): Promise<void> {
   const descriptionLength = Buffer.alloc(4);
   descriptionLength.writeUInt32LE(description.length);
   const checksum = createHash('sha256');
   let offset = BODY_OFFSET;
-  for (const part of [chainHash, descriptionLength, description, ...tables]) {
-    for (const piece of piecesOf(part, PIECE_BYTES)) {
-      checksum.update(piece);
-      await file.write(piece, 0, piece.length, offset);
-      offset += piece.length;
-    }
-  }
+  const write = async (part: Uint8Array) => {
+    checksum.update(part);
+    await file.write(part, 0, part.length, offset);
+    offset += part.length;
+  };
+  for (const part of [chainHash, descriptionLength, description]) await write(part);
+  for (const piece of tables) await write(piece);
   await file.write(MAGIC, 0, MAGIC.length, 0);
   await file.write(checksum.digest(), 0, HASH_BYTES, CHECKSUM_OFFSET);
 }
 
-function* piecesOf(bytes: Uint8Array, pieceBytes: number): Generator<Uint8Array> {
-  for (let start = 0; start < bytes.length; start += pieceBytes) {
-    yield bytes.subarray(start, start + pieceBytes);
+function* piecesOf(bytes: Uint8Array): Generator<Uint8Array> {
+  for (let start = 0; start < bytes.length; start += READ_BYTES) {
+    yield bytes.subarray(start, start + READ_BYTES);
   }
 }
 
@@ -200,7 +217,7 @@ async function readInto(
 ): Promise<void> {
   let filled: Uint8Array = new Uint8Array(0);
   for (const part of parts) {
-    for (const piece of piecesOf(part, READ_BYTES)) {
+    for (const piece of piecesOf(part)) {
       const reading = fill(file, piece);
       checksum.update(filled);
       await reading;

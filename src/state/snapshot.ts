@@ -10,8 +10,9 @@
 import { AddressBook } from './addresses.ts';
 import type { Auction } from './auction.ts';
 import { createMarket, type Dex, MarketBook, type MarketTerms } from './markets.ts';
-import type { State, StateView } from './state.ts';
+import type { State, StateView, TableView } from './state.ts';
 import { ROW_BYTES, Table } from './table.ts';
+import type { TableHold } from './table-hold.ts';
 
 /** Goes up whenever the bytes change their meaning: an older snapshot is then rebuilt, not read. */
 const FORMAT = 1;
@@ -76,16 +77,42 @@ function describe(state: StateView): SnapshotDescription {
 
 export interface EncodedSnapshot {
   readonly description: Uint8Array;
-  /** Views of the tables' cells, valid until the next block. */
-  readonly tables: readonly Uint8Array[];
+  /** The tables' bytes, in pieces; each is valid until the next one is asked for. */
+  readonly tables: Iterable<Uint8Array>;
+  /** Called at the end, however it ends: until then the tables remember what blocks change. */
+  release(): void;
 }
 
+/** The state as it is now, between two blocks, whatever blocks it is given until it is written. */
 export function encodeSnapshot(state: StateView): EncodedSnapshot {
-  const tables = tablesOf(state);
+  const named = tablesOf(state);
+  const tables = TABLE_NAMES.map((name) => named[name]);
+  const holds = holdAll(tables);
   return {
     description: new TextEncoder().encode(JSON.stringify(describe(state))),
-    tables: TABLE_NAMES.map((name) => bytesOf(tables[name].cells)),
+    tables: piecesOf(holds),
+    release() {
+      for (const table of tables) table.release();
+    },
   };
+}
+
+/** All of them, or none. */
+function holdAll(tables: readonly TableView[]): TableHold[] {
+  const holds: TableHold[] = [];
+  try {
+    for (const table of tables) holds.push(table.hold());
+  } catch (error) {
+    for (const table of tables.slice(0, holds.length)) table.release();
+    throw error;
+  }
+  return holds;
+}
+
+function* piecesOf(holds: readonly TableHold[]): Generator<Uint8Array, void, void> {
+  for (const hold of holds) {
+    for (const piece of hold.pieces()) yield bytesOf(piece);
+  }
 }
 
 function bytesOf({ buffer, byteOffset, byteLength }: Float64Array): Uint8Array {

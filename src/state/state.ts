@@ -40,7 +40,7 @@ export interface State {
   auction: Auction | undefined;
 }
 
-export type TableView = Pick<Table, 'get' | 'rowCount' | 'cells'>;
+export type TableView = Pick<Table, 'get' | 'rowCount' | 'cells' | 'hold' | 'release'>;
 
 /** The state as answers, digests and snapshots see it. */
 export interface StateView {

@@ -12,6 +12,7 @@
  */
 
 import { CellValues } from './cell-values.ts';
+import { TableHold } from './table-hold.ts';
 
 const ROW_CELLS = 8;
 export const ROW_BYTES = ROW_CELLS * Float64Array.BYTES_PER_ELEMENT;
@@ -33,6 +34,7 @@ export class Table {
   /** What the journal's first so many entries replaced: the committed values, while any are hidden. */
   #replaced: CellValues | undefined;
   #replacedEntries = 0;
+  #hold: TableHold | undefined;
 
   /** A table of `rowCount` rows of zeros, the unused row 0 included, with room for more. */
   constructor(rowCount = 1) {
@@ -51,7 +53,7 @@ export class Table {
     return this.#rowCountCommitted;
   }
 
-  /** The cells in use, to save or to load a snapshot: valid until the next row is added. */
+  /** The cells in use, to load a snapshot into: valid until the next row is added. */
   get cells(): Float64Array {
     return this.#cells.subarray(0, this.#rowCount * ROW_CELLS);
   }
@@ -70,6 +72,7 @@ export class Table {
     if (row < this.#rowCountCommitted) {
       this.#journalCells.push(cell);
       this.#journalValues.push(this.#cells[cell]);
+      this.#hold?.remember(cell, this.#cells[cell]);
     }
     this.#cells[cell] = value + 0; // -0 is stored as 0: equal states have equal bytes
   }
@@ -101,6 +104,18 @@ export class Table {
 
   reveal(): void {
     this.#isHidden = false;
+  }
+
+  /** Between two blocks: the table as it is now, for as long as it takes until `release`. */
+  hold(): TableHold {
+    const isAtRest = this.#journalCells.length === 0 && this.#rowCount === this.#rowCountCommitted;
+    if (this.#hold !== undefined || !isAtRest) throw new Error('the table cannot be held just now');
+    this.#hold = new TableHold(() => this.#cells, this.#rowCount * ROW_CELLS);
+    return this.#hold;
+  }
+
+  release(): void {
+    this.#hold = undefined;
   }
 
   commit(): void {

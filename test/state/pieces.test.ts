@@ -7,7 +7,6 @@ import { formatAddress } from '../../src/address.ts';
 import { type Block, type Event, parseBlock } from '../../src/event.ts';
 import { answerQuestion } from '../../src/info/registry.ts';
 import { stateDigest } from '../../src/replica.ts';
-import { encodeSnapshot } from '../../src/state/snapshot.ts';
 import {
   applyBlock,
   applyInPieces,
@@ -17,6 +16,7 @@ import {
 } from '../../src/state/state.ts';
 import { simulateLines } from '../replay/exchange.ts';
 import { SEED, SEED_NOTE } from '../twin/seed.ts';
+import { hashSnapshot } from './snapshot-hash.ts';
 
 const BLOCKS = 35;
 const DEXES = ['', 'uni', 'late'];
@@ -104,14 +104,6 @@ function look(state: StateView): string {
   return `${state.height} ${state.time} ${stateDigest(state)} ${hash.digest('hex')}`;
 }
 
-/** The bytes of the state, also those of rows that nothing leads to. */
-function bytesOf(state: StateView): string {
-  const { description, tables } = encodeSnapshot(state);
-  const hash = createHash('sha256').update(description);
-  for (const bytes of tables) hash.update(bytes);
-  return hash.digest('hex');
-}
-
 /** Cuts into pieces of one event each. */
 function* singly(events: readonly Event[]): Generator<readonly Event[]> {
   for (const event of events) yield [event];
@@ -130,19 +122,23 @@ test(`between any two events readers see the state before the block ${SEED_NOTE}
     assert.equal(yields, block.events.length);
     applyBlock(whole, block);
     assert.equal(look(state), look(whole), `block ${block.height}`);
-    assert.equal(bytesOf(state), bytesOf(whole), `block ${block.height}`);
+    assert.equal(hashSnapshot(state), hashSnapshot(whole), `block ${block.height}`);
   }
 });
 
 test(`a block that is given up, or refused, leaves everything as it was ${SEED_NOTE}`, () => {
   const state = createState();
   for (const block of blocks) {
-    const [lookBefore, bytesBefore] = [look(state), bytesOf(state)];
+    const [lookBefore, bytesBefore] = [look(state), hashSnapshot(state)];
     for (let count = 0; count <= block.events.length; count++) {
       const steps = applyInPieces(state, block, singly(block.events));
       for (let step = 0; step < count; step++) steps.next();
       steps.return();
-      assert.equal(bytesOf(state), bytesBefore, `block ${block.height}, given up after ${count}`);
+      assert.equal(
+        hashSnapshot(state),
+        bytesBefore,
+        `block ${block.height}, given up after ${count}`,
+      );
     }
     const refused = [
       ...block.events,
@@ -150,11 +146,11 @@ test(`a block that is given up, or refused, leaves everything as it was ${SEED_N
     ];
     const ends = [...refused, refused[refused.length - 1]];
     assert.throws(() => [...applyInPieces(state, block, singly(ends))], { name: 'Refusal' });
-    assert.equal(bytesOf(state), bytesBefore, `block ${block.height}, refused`);
+    assert.equal(hashSnapshot(state), bytesBefore, `block ${block.height}, refused`);
     assert.equal(look(state), lookBefore, `block ${block.height}, refused`);
     applyBlock(state, block);
   }
-  assert.equal(bytesOf(state), bytesOf(foldAll(blocks)));
+  assert.equal(hashSnapshot(state), hashSnapshot(foldAll(blocks)));
 });
 
 test('a block that does not come next is refused before anything is done', () => {

@@ -10,7 +10,6 @@ import { cutBlock } from '../../src/block-pieces.ts';
 import { EVENT_TYPES, type EventType, parseBlock } from '../../src/event.ts';
 import { BlockError } from '../../src/refusal.ts';
 import { digestBytes } from '../../src/state/digest.ts';
-import { encodeSnapshot } from '../../src/state/snapshot.ts';
 import { applyBlock, applyInPieces, createState, type State } from '../../src/state/state.ts';
 import {
   ACCOUNT_REFUSED,
@@ -43,6 +42,7 @@ import {
   DEPLOY_AUCTION_REFUSED,
   UNDELEGATE_REFUSED,
 } from './refusals-staking.ts';
+import { hashSnapshot } from './snapshot-hash.ts';
 
 const REFUSED: { readonly [T in EventType]: readonly Refused[] } = {
   perpDex: PERP_DEX_REFUSED,
@@ -127,9 +127,7 @@ function prepareState(): State {
 function hashState(state: State): string {
   const hash = createHash('sha256');
   for (const bytes of digestBytes(state)) hash.update(bytes);
-  const { description, tables } = encodeSnapshot(state);
-  for (const bytes of [description, ...tables]) hash.update(bytes);
-  return hash.digest('hex');
+  return hash.update(hashSnapshot(state)).digest('hex');
 }
 
 const state = prepareState();
