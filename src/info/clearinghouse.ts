@@ -1,6 +1,5 @@
 /** `clearinghouseState`: a user's perpetuals account on one dex. */
 
-import type { Address } from '../address.ts';
 import { divideFloor, type Exact, multiply, powerOfTen, subtract } from '../decimal.ts';
 import { USD_DECIMALS } from '../fields.ts';
 import { findAccount } from '../state/accounts.ts';
@@ -110,7 +109,10 @@ export const clearinghouseState: RequestType<typeof fields> = {
     requireDex(state, dex);
   },
   answer(state, { user, dex }) {
-    return answerAccount(state, user, requireDex(state, dex));
+    writer.clear();
+    const dexIndex = requireDex(state, dex);
+    writeAccount(writer, state, findAccount(state, state.addresses.find(user), dexIndex));
+    return writer.toString();
   },
 };
 
@@ -118,13 +120,6 @@ export const clearinghouseState: RequestType<typeof fields> = {
 const ACCOUNT_BYTES_MAX = 2048;
 
 const writer = new AnswerWriter();
-
-/** The account of a user on one dex, as JSON text. */
-export function answerAccount(state: StateView, user: Address, dexIndex: number): string {
-  writer.clear();
-  writeAccount(writer, state, findAccount(state, state.addresses.find(user), dexIndex));
-  return writer.toString();
-}
 
 // Names of coins and dexes hold no character that JSON would escape: the vocabulary sees to that.
 
@@ -214,6 +209,7 @@ function writeLines(out: AnswerWriter, account: AccountLines, time: number): voi
     out.fixed(index === 0 ? COIN : NEXT_COIN);
     writePosition(out, account.positions[index]);
   }
+  out.reserve(ACCOUNT_BYTES_MAX);
   out.fixed(TIME);
   out.whole(time);
   out.fixed(END);

@@ -3,8 +3,10 @@
 import { ADDRESS_EXPECTED, type Address, formatAddress, parseAddress } from '../address.ts';
 import { RequestError } from '../errors.ts';
 import { describeValue } from '../refusal.ts';
+import { findAccount } from '../state/accounts.ts';
 import type { StateView } from '../state/state.ts';
-import { accountExample, accountSchema, answerAccount } from './clearinghouse.ts';
+import { AnswerWriter, fixedText } from './answer-writer.ts';
+import { accountExample, accountSchema, writeAccount } from './clearinghouse.ts';
 import {
   ADDRESS_SCHEMA,
   addressField,
@@ -40,14 +42,39 @@ export const allDexsClearinghouseState: RequestType<typeof allDexsFields> = {
     answer: [['', accountExample]],
   },
   pushedAs: 'clearinghouseStates',
-  answer: (state, { user }) => answerAllDexes(state, user),
+  answer(state, { user }) {
+    writer.clear();
+    writeAllDexes(writer, state, user);
+    return writer.toString();
+  },
 };
 
-function answerAllDexes(state: StateView, user: Address): string {
-  const pairs = state.markets.dexes.map(
-    ({ name }, dexIndex) => `["${name}",${answerAccount(state, user, dexIndex)}]`,
-  );
-  return `[${pairs.join(',')}]`;
+const writer = new AnswerWriter();
+
+/** More than the name of an account takes: its dex, or its user. */
+const NAME_BYTES_MAX = 64;
+
+const LIST = fixedText('[');
+const LIST_END = fixedText(']');
+const NEXT = fixedText(',');
+const PAIR = fixedText('["');
+const SECOND = fixedText('",');
+
+function writeAllDexes(out: AnswerWriter, state: StateView, user: Address): void {
+  const addressRow = state.addresses.find(user);
+  out.reserve(NAME_BYTES_MAX);
+  out.fixed(LIST);
+  for (const [dexIndex, { name }] of state.markets.dexes.entries()) {
+    out.reserve(NAME_BYTES_MAX);
+    if (dexIndex > 0) out.fixed(NEXT);
+    out.fixed(PAIR);
+    out.text(name);
+    out.fixed(SECOND);
+    writeAccount(out, state, findAccount(state, addressRow, dexIndex));
+    out.fixed(LIST_END);
+  }
+  out.reserve(NAME_BYTES_MAX);
+  out.fixed(LIST_END);
 }
 
 /** One of the users that a question lists: an address, or what was given in its place. */
@@ -120,20 +147,32 @@ export const batchClearinghouseStates: RequestType<typeof batchFields> = {
   },
   answer(state, { users, dex }) {
     const dexIndex = dex === ALL_DEXES ? undefined : requireDex(state, dex);
-    const successful: string[] = [];
     const failed: string[] = [];
+    writer.clear();
     for (const [index, { address, given }] of users.entries()) {
       if (address === undefined) failed.push(formatFailure(given, index));
-      else successful.push(formatSuccess(state, address, dexIndex));
+      else writeSuccess(writer, state, address, dexIndex);
     }
-    return `{"successful_states":[${successful.join(',')}],"failed_wallets":[${failed.join(',')}]}`;
+    return `{"successful_states":[${writer}],"failed_wallets":[${failed.join(',')}]}`;
   },
 };
 
-function formatSuccess(state: StateView, user: Address, dexIndex: number | undefined): string {
-  const states =
-    dexIndex === undefined ? answerAllDexes(state, user) : answerAccount(state, user, dexIndex);
-  return `["${formatAddress(user)}",${states}]`;
+/** A user and the account, or the accounts on all dexes, as a member of a list. */
+function writeSuccess(
+  out: AnswerWriter,
+  state: StateView,
+  user: Address,
+  dexIndex: number | undefined,
+): void {
+  out.reserve(NAME_BYTES_MAX);
+  if (out.length > 0) out.fixed(NEXT);
+  out.fixed(PAIR);
+  out.text(formatAddress(user));
+  out.fixed(SECOND);
+  if (dexIndex === undefined) writeAllDexes(out, state, user);
+  else writeAccount(out, state, findAccount(state, state.addresses.find(user), dexIndex));
+  out.reserve(NAME_BYTES_MAX);
+  out.fixed(LIST_END);
 }
 
 /** What was given comes back as it was, if it is text, or by its place, for its sender to find it. */

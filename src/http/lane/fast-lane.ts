@@ -118,7 +118,9 @@ export class FastLane {
     };
     const fail = () => socket.destroy();
     const close = () => this.#connections.delete(connection);
-    const stopReading = readConnection(socket, (bytes) => this.#read(connection, bytes));
+    const stopReading = readConnection(socket, (bytes, length) => {
+      this.#read(connection, bytes, length);
+    });
     socket.on('end', end).on('error', fail).on('close', close);
     connection.stopReading = () => {
       stopReading();
@@ -151,10 +153,10 @@ export class FastLane {
     }
   }
 
-  #read(connection: LaneConnection, bytes: Buffer): void {
+  #read(connection: LaneConnection, bytes: Buffer, length: number): void {
     this.#openTurn();
     connection.activeMs = this.#turnStartedMs;
-    const isOrdinary = this.#findRequests(connection, bytes);
+    const isOrdinary = this.#findRequests(connection, bytes, length);
     const requests = this.#requests;
     let answered = 0;
     this.#responses.clear();
@@ -163,22 +165,20 @@ export class FastLane {
     }
     this.#keep(connection);
     if (isOrdinary && answered === requests.length) return;
-    this.#leave(
-      connection,
-      Buffer.from(bytes.subarray(answered === 0 ? 0 : requests[answered].start)),
-    );
+    const start = answered === 0 ? 0 : requests[answered].start;
+    this.#leave(connection, Buffer.from(bytes.subarray(start, length)));
   }
 
   /** Finds the requests in what was read; false where it is not made of ordinary ones, and whole. */
-  #findRequests(connection: LaneConnection, bytes: Buffer): boolean {
+  #findRequests(connection: LaneConnection, bytes: Buffer, length: number): boolean {
     this.#requests.length = 0;
     // A client that has not read what it was sent is for Node to hold back.
     if (connection.socket.writableLength > 0) return false;
-    for (let start = 0; start < bytes.length; ) {
-      if (!this.#readHead(connection, bytes, start)) return false;
+    for (let start = 0; start < length; ) {
+      if (!this.#readHead(connection, bytes, start, length)) return false;
       const bodyStart = start + connection.head.length;
       const end = bodyStart + connection.bodyLength;
-      if (end > bytes.length) return false;
+      if (end > length) return false;
       this.#requests.push({ start, bodyStart, end, secretHash: connection.secretHash });
       start = end;
     }
@@ -253,18 +253,17 @@ export class FastLane {
   }
 
   /** Understands the head that starts there; false where it is not whole, or not ordinary. */
-  #readHead(connection: LaneConnection, bytes: Buffer, start: number): boolean {
+  #readHead(connection: LaneConnection, bytes: Buffer, start: number, length: number): boolean {
     const { head } = connection;
     const sameEnd = start + head.length;
-    const isSame = head.length > 0 && sameEnd <= bytes.length;
-    if (isSame && bytes.compare(head, 0, head.length, start, sameEnd) === 0) return true;
+    if (head.length > 0 && sameEnd <= length && isAt(bytes, start, head)) return true;
     const end = bytes.indexOf(HEAD_END, start, 'latin1');
-    if (end === -1 || end - start >= this.#parts.settings.headerBytesMax) return false;
+    const headEnd = end + HEAD_END_BYTES;
+    const { headerBytesMax, bodyBytesMax } = this.#parts.settings;
+    if (end === -1 || headEnd > length || end - start >= headerBytesMax) return false;
     const ordinary = parseOrdinaryHead(bytes.toString('latin1', start, end));
-    if (ordinary === undefined || ordinary.bodyLength > this.#parts.settings.bodyBytesMax) {
-      return false;
-    }
-    connection.head = Buffer.from(bytes.subarray(start, end + HEAD_END_BYTES));
+    if (ordinary === undefined || ordinary.bodyLength > bodyBytesMax) return false;
+    connection.head = Buffer.from(bytes.subarray(start, headEnd));
     connection.secretHash = hashSecret(ordinary.secret);
     connection.bodyLength = ordinary.bodyLength;
     return true;
@@ -322,4 +321,12 @@ export class FastLane {
     }
     return this.#endOfHead.text;
   }
+}
+
+/** Whether the bytes stand there. From the end, where heads differ: in the length of their body. */
+function isAt(bytes: Buffer, start: number, expected: Buffer): boolean {
+  for (let index = expected.length - 1; index >= 0; index--) {
+    if (bytes[start + index] !== expected[index]) return false;
+  }
+  return true;
 }

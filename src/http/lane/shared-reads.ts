@@ -10,8 +10,8 @@ import type { Duplex } from 'node:stream';
 
 const READ_BYTES = 1 << 16;
 
-/** Called with the bytes of one read, which are only there until it returns. */
-export type TakeBytes = (bytes: Buffer) => void;
+/** Called with what one read brought: so many bytes of the buffer, only there until it returns. */
+export type TakeBytes = (buffer: Buffer, length: number) => void;
 
 interface Slots {
   readonly buffer: symbol;
@@ -42,14 +42,15 @@ export function readConnection(connection: Duplex, take: TakeBytes): () => void 
     slots ??= findSlots(socket);
     if (slots !== null) return readShared(socket, slots, take);
   }
-  socket.on('data', take);
-  return () => socket.off('data', take);
+  const takeChunk = (chunk: Buffer) => take(chunk, chunk.length);
+  socket.on('data', takeChunk);
+  return () => socket.off('data', takeChunk);
 }
 
 function readShared(socket: OpenSocket, { buffer, callback }: Slots, take: TakeBytes): () => void {
   socket._handle?.useUserBuffer?.(sharedBuffer);
   socket[buffer] = sharedBuffer;
-  socket[callback] = (length: number) => take(sharedBuffer.subarray(0, length));
+  socket[callback] = (length: number) => take(sharedBuffer, length);
   return () => {
     // The buffer cannot be taken back: what it brings goes where Node would have put it.
     socket[callback] = (length: number) => {
