@@ -42,40 +42,23 @@ export class Endpoint {
     this.#parts = parts;
   }
 
-  /** Refuses an unknown key at once; what is asked with a known one may have to be waited for. */
-  answer(exchange: Exchange, secret: string): Promise<void> {
+  /**
+   * Answers, or refuses by throwing. Whatever can be told from the headers is told at once, before
+   * anything that comes after them is looked at; a promise is there only where something is waited for.
+   */
+  answer(exchange: Exchange, secret: string): Promise<void> | undefined {
     if (secret === '') throw unknownKey('none');
     const secretHash = hashSecret(secret);
     exchange.key = this.#parts.admission.requireKey(secretHash);
-    return this.#answerKnown(exchange, secretHash);
+    if (exchange.request.method !== 'POST') return this.#answerQuestion(exchange, secretHash);
+    return this.#readBody(exchange).then((body) => {
+      // Meanwhile the key may have been revoked.
+      exchange.key = this.#parts.admission.requireKey(secretHash);
+      return this.#answerQuestion(exchange, secretHash, body);
+    });
   }
 
-  async #answerKnown(exchange: Exchange, secretHash: string): Promise<void> {
-    const { live, admission, settings } = this.#parts;
-    const isPost = exchange.request.method === 'POST';
-    const body = isPost ? await this.#readBody(exchange) : undefined;
-    // Again after each wait: meanwhile the key may have been revoked, or spent on other questions.
-    exchange.key = admission.requireKey(secretHash);
-    const question = readQuestion(exchange.request, body);
-    exchange.type = question.type;
-    const minHeight = readMinHeight(exchange.request);
-    if (live.state !== undefined) question.validate(live.state);
-    admission.checkBudget(exchange.key, question.weight);
-    if (minHeight > 0 && live.state !== undefined) {
-      await live.waitFor(minHeight, settings.minHeightWait);
-      exchange.key = admission.requireKey(secretHash);
-      admission.checkBudget(exchange.key, question.weight);
-    }
-    const state = admission.requireState(minHeight);
-    admission.checkLoad();
-    const answer = question.answer(state);
-    const allowance = admission.charge(exchange.key, question.weight);
-    const headers = { ...ledgerHeaders(state), ...allowanceHeaders(allowance) };
-    if (isPost) send(exchange.response, 200, answer, headers);
-    else sendPolled(exchange, answer, headers);
-  }
-
-  async #readBody({ request, response }: Exchange): Promise<Buffer> {
+  #readBody({ request, response }: Exchange): Promise<Buffer> {
     const { bodyBytesMax } = this.#parts.settings;
     checkMediaType(request);
     const isWaiting = awaitsConsent(request);
@@ -83,6 +66,43 @@ export class Endpoint {
     checkExpectation(request);
     if (isWaiting) response.writeContinue();
     return readBody(request, bodyBytesMax);
+  }
+
+  #answerQuestion(
+    exchange: Exchange,
+    secretHash: string,
+    body?: Buffer,
+  ): Promise<void> | undefined {
+    const { live, settings } = this.#parts;
+    const question = readQuestion(exchange.request, body);
+    exchange.type = question.type;
+    const minHeight = readMinHeight(exchange.request);
+    if (live.state !== undefined) question.validate(live.state);
+    this.#admit(exchange, secretHash, question);
+    if (minHeight === 0 || live.state === undefined)
+      return this.#finish(exchange, question, minHeight);
+    return live.waitFor(minHeight, settings.minHeightWait).then(() => {
+      // Meanwhile it may have been revoked, or spent on other questions.
+      this.#admit(exchange, secretHash, question);
+      this.#finish(exchange, question, minHeight);
+    });
+  }
+
+  #admit(exchange: Exchange, secretHash: string, question: Question): void {
+    const { admission } = this.#parts;
+    exchange.key = admission.requireKey(secretHash);
+    admission.checkBudget(exchange.key, question.weight);
+  }
+
+  #finish(exchange: Exchange, question: Question, minHeight: number): undefined {
+    const { admission } = this.#parts;
+    const state = admission.requireState(minHeight);
+    admission.checkLoad();
+    const answer = question.answer(state);
+    const allowance = exchange.key && admission.charge(exchange.key, question.weight);
+    const headers = { ...ledgerHeaders(state), ...allowanceHeaders(allowance) };
+    if (exchange.request.method === 'POST') send(exchange.response, 200, answer, headers);
+    else sendPolled(exchange, answer, headers);
   }
 }
 

@@ -52,9 +52,14 @@ const LEADING_LENGTH = Uint8Array.from(GROUPS, (text) => text.length);
 const TRIMMED_LENGTH = Uint8Array.from(PADDED_GROUPS, (text) => text.replace(/0+$/, '').length);
 
 export class AnswerWriter {
-  #buffer = Buffer.allocUnsafeSlow(BYTES_INITIAL);
-  #view = new DataView(this.#buffer.buffer);
+  #buffer: Buffer<ArrayBuffer>;
+  #view: DataView;
   #length = 0;
+
+  constructor(bytes = BYTES_INITIAL) {
+    this.#buffer = Buffer.allocUnsafeSlow(bytes + WORD_BYTES);
+    this.#view = new DataView(this.#buffer.buffer);
+  }
 
   get length(): number {
     return this.#length;
@@ -121,20 +126,24 @@ export class AnswerWriter {
     this.#length = putFraction(view, end, magnitude - whole * scale, decimals);
   }
 
-  /** What another writer holds. */
-  append(other: AnswerWriter): void {
-    this.bytes(other.#buffer, 0, other.#length);
+  /** Goes on writing from that place. */
+  moveTo(place: number): void {
+    this.#length = place;
   }
 
-  bytes(source: Buffer, start: number, end: number): void {
-    this.reserve(end - start);
-    source.copy(this.#buffer, this.#length, start, end);
-    this.#length += end - start;
+  textFrom(start: number, end: number): string {
+    return this.#buffer.toString('latin1', start, end);
   }
 
-  /** Copies all of it to a place in another buffer, which must have room. */
-  copyTo(target: Buffer, place: number): void {
-    this.#buffer.copy(target, place, 0, this.#length);
+  /** Copies what another holds to right before a place, and returns where it then starts. */
+  putBefore(place: number, other: AnswerWriter): number {
+    const start = place - other.#length;
+    const last = other.#length - WORD_BYTES;
+    for (let offset = 0; offset < last; offset += WORD_BYTES) {
+      this.#view.setFloat64(start + offset, other.#view.getFloat64(offset, true), true);
+    }
+    this.#view.setFloat64(start + last, other.#view.getFloat64(last, true), true);
+    return start;
   }
 
   /** A whole number, a point, and decimals that are a number of their own. */
