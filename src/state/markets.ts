@@ -123,8 +123,9 @@ interface Listings {
 }
 
 export class MarketBook {
-  #listings: Listings;
-  /** The same object until the current block changes something. */
+  #dexes: Dex[];
+  #markets: Market[];
+  /** The same lists until the current block changes something. */
   #committed: Listings;
   /** What the current block has made of it, while that is hidden. */
   #hidden: Listings;
@@ -133,21 +134,22 @@ export class MarketBook {
   readonly #indexByCoin = new Map<string, number>();
 
   constructor(dexes: Dex[] = [FIRST_DEX], markets: Market[] = [], marks = new Table()) {
-    this.#listings = { dexes, markets };
-    this.#committed = this.#listings;
-    this.#hidden = this.#listings;
+    this.#dexes = dexes;
+    this.#markets = markets;
+    this.#committed = { dexes, markets };
+    this.#hidden = this.#committed;
     this.#marks = marks;
     for (const [index, { name }] of dexes.entries()) this.#indexByDex.set(name, index);
     for (const [index, { coin }] of markets.entries()) this.#indexByCoin.set(coin, index);
   }
 
   get dexes(): readonly Dex[] {
-    return this.#listings.dexes;
+    return this.#dexes;
   }
 
   /** In order of their first `market` event. */
   get markets(): readonly Market[] {
-    return this.#listings.markets;
+    return this.#markets;
   }
 
   /** The mark prices, for a snapshot. */
@@ -179,11 +181,14 @@ export class MarketBook {
 
   /** The lists that the current block may change. */
   #changeable(): Listings {
-    if (this.#listings === this.#committed) {
-      const { dexes, markets } = this.#committed;
-      this.#listings = { dexes: [...dexes], markets: [...markets] };
-    }
-    return this.#listings;
+    const { dexes, markets } = this.#committed;
+    if (this.#dexes === dexes) this.#show({ dexes: [...dexes], markets: [...markets] });
+    return { dexes: this.#dexes, markets: this.#markets };
+  }
+
+  #show({ dexes, markets }: Listings): void {
+    this.#dexes = dexes;
+    this.#markets = markets;
   }
 
   applyPerpDex({ dex, fullName, deployer }: EventOf<'perpDex'>): void {
@@ -247,18 +252,18 @@ export class MarketBook {
 
   /** Until `reveal`, everything reads as it was committed. */
   hide(): void {
-    this.#hidden = this.#listings;
-    this.#listings = this.#committed;
+    this.#hidden = { dexes: this.#dexes, markets: this.#markets };
+    this.#show(this.#committed);
     this.#marks.hide();
   }
 
   reveal(): void {
-    this.#listings = this.#hidden;
+    this.#show(this.#hidden);
     this.#marks.reveal();
   }
 
   commit(): void {
-    this.#committed = this.#listings;
+    this.#committed = { dexes: this.#dexes, markets: this.#markets };
     this.#marks.commit();
   }
 
@@ -266,7 +271,7 @@ export class MarketBook {
     const { dexes, markets } = this.#committed;
     for (const { name } of this.dexes.slice(dexes.length)) this.#indexByDex.delete(name);
     for (const { coin } of this.markets.slice(markets.length)) this.#indexByCoin.delete(coin);
-    this.#listings = this.#committed;
+    this.#show(this.#committed);
     this.#marks.rollback();
   }
 }
