@@ -18,12 +18,17 @@ const STRANGE_REQUESTS_MAX = 32;
 interface Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
+  /** Counted over all connections, in the order in which they begin. */
+  number: number;
 }
 
 export class Connections {
   /** Responses go out in the order of their requests: once the newest is out, all are. */
   readonly #newest = new WeakMap<Socket, Exchange>();
   readonly #refused = new WeakSet<Socket>();
+  /** Those on which a response has said that it is the last one, and its number. */
+  readonly #lastNumber = new WeakMap<Socket, number>();
+  #count = 0;
 
   readonly #pendingMax: number;
   readonly #strangeRequests = new WeakMap<Socket, number>();
@@ -45,13 +50,24 @@ export class Connections {
       socket.destroy();
       return false;
     }
-    if (this.#strangeRequests.get(socket) === STRANGE_REQUESTS_MAX) return false;
+    if (this.#lastNumber.has(socket)) return false;
+    exchange.number = ++this.#count;
     this.#pending.set(socket, pending);
     this.#newest.set(socket, exchange);
     exchange.response.once('close', () => {
       this.#pending.set(socket, (this.#pending.get(socket) ?? 1) - 1);
     });
     return true;
+  }
+
+  /** Called with a request whose response says that it is the last one. */
+  noteLast({ request: { socket }, number }: Exchange): void {
+    this.#lastNumber.set(socket, number);
+  }
+
+  /** Whether the response will not be sent: the one to a request before it was the last. */
+  isTooLate({ request: { socket }, number }: Exchange): boolean {
+    return number > (this.#lastNumber.get(socket) ?? Number.POSITIVE_INFINITY);
   }
 
   /** Called with a request that nobody who knows us would send. True for the one too many. */

@@ -22,6 +22,7 @@ export interface Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly startedMs: number;
+  number: number;
   type: string;
   key: Key | undefined;
 }

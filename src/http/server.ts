@@ -147,6 +147,7 @@ class Service {
       request,
       response,
       startedMs: performance.now(),
+      number: 0,
       type: NO_TYPE,
       key: undefined,
     };
@@ -164,9 +165,10 @@ class Service {
     this.#count(exchange);
   }
 
-  #count({ type, startedMs, response }: Exchange): void {
-    // A client that went away got no response.
-    if (!response.headersSent) return;
+  #count(exchange: Exchange): void {
+    const { type, startedMs, response } = exchange;
+    // A client that went away got no response, nor did one that was told that the last was the last.
+    if (!response.headersSent || this.#connections.isTooLate(exchange)) return;
     const seconds = (performance.now() - startedMs) / 1000;
     this.#parts.metrics.countRequest(type, response.statusCode, seconds);
   }
@@ -268,7 +270,10 @@ class Service {
     // or may not send its body now: the connection cannot go on.
     const isWaiting = awaitsConsent(exchange.request) && !exchange.request.complete;
     const isLast = STRANGE.has(error.code) && this.#connections.noteStrange(exchange);
-    if (error.code === 'body_too_large' || isWaiting || isLast) headers['Connection'] = 'close';
+    if (error.code === 'body_too_large' || isWaiting || isLast) {
+      headers['Connection'] = 'close';
+      this.#connections.noteLast(exchange);
+    }
     sendError(exchange.response, error, headers);
   }
 

@@ -158,7 +158,7 @@ export class FastLane {
     if (this.#turn.length === 0) this.#startTurn();
     connection.readStart = this.#bytesUsed;
     connection.readEnd = this.#bytesUsed + length;
-    copyBytes(bytes, length, this.#bytes, this.#bytesUsed);
+    bytes.copy(this.#bytes, this.#bytesUsed, 0, length);
     connection.activeMs = this.#turnStartedMs;
     this.#bytesUsed += length;
     this.#turn.push(connection);
@@ -216,8 +216,9 @@ export class FastLane {
   /** Understands the head that starts there; false where it is not whole, or not ordinary. */
   #readHead(connection: LaneConnection, start: number, readEnd: number): boolean {
     const { head } = connection;
-    const isSame = head.length > 0 && start + head.length <= readEnd;
-    if (isSame && isAt(this.#bytes, start, head)) return true;
+    const sameEnd = start + head.length;
+    const isLong = head.length > 0 && sameEnd <= readEnd;
+    if (isLong && this.#bytes.compare(head, 0, head.length, start, sameEnd) === 0) return true;
     const end = this.#bytes.indexOf(HEAD_END, start, 'latin1');
     const bodyStart = end + HEAD_END.length;
     const { headerBytesMax, bodyBytesMax } = this.#parts.settings;
@@ -268,20 +269,4 @@ export class FastLane {
     if (socket.writableLength === 0) leave();
     else socket.write('', leave);
   }
-}
-
-/** Whether the bytes stand there. From the end, where heads differ: in the length of their body. */
-function isAt(bytes: Buffer, start: number, expected: Buffer): boolean {
-  for (let index = expected.length - 1; index >= 0; index--) {
-    if (bytes[start + index] !== expected[index]) return false;
-  }
-  return true;
-}
-
-/** A request is too short for a call that leaves the engine to be worth it. */
-const LOOPED_BYTES_MAX = 512;
-
-function copyBytes(source: Buffer, length: number, target: Buffer, start: number): void {
-  if (length > LOOPED_BYTES_MAX) source.copy(target, start, 0, length);
-  else for (let index = 0; index < length; index++) target[start + index] = source[index];
 }
