@@ -15,6 +15,8 @@ interface Suite {
   name: string;
   budgetSeconds: number;
   command: string[];
+  /** Variables that its processes get, beside those of this one. */
+  environment?: Record<string, string>;
   /** The program that it starts; without it the suite is left out, unless the variable CI is set. */
   needs?: string;
 }
@@ -33,6 +35,17 @@ function testSuite(name: string, budgetSeconds: number, { filesAtATime = 1 } = {
   return { name, budgetSeconds, command: [process.execPath, ...options, ...files.sort()] };
 }
 
+/** The same tests again, with every request going through Node's own HTTP server. */
+function plainSuite(suite: Suite): Suite {
+  const environment = { PERPINFO_NO_FAST_LANE: 'true' };
+  return { ...suite, name: `${suite.name}-plain`, environment };
+}
+
+const HTTP = testSuite('http', 240);
+const SERVICE = testSuite('service', 300);
+const PUSH = testSuite('push', 240);
+const CLIENTS = testSuite('clients', 240);
+
 const SUITES: Suite[] = [
   { name: 'lint', budgetSeconds: 60, command: ['npm', 'run', '--silent', 'lint'] },
   testSuite('state', 60),
@@ -44,12 +57,16 @@ const SUITES: Suite[] = [
   testSuite('ledger', 120),
   testSuite('replay', 300),
   testSuite('cli', 240),
-  testSuite('http', 240),
+  HTTP,
+  plainSuite(HTTP),
   testSuite('lane', 360, { filesAtATime: 2 }),
   testSuite('crash', 240),
-  testSuite('service', 300),
-  testSuite('push', 240),
-  testSuite('clients', 240),
+  SERVICE,
+  plainSuite(SERVICE),
+  PUSH,
+  plainSuite(PUSH),
+  CLIENTS,
+  plainSuite(CLIENTS),
   testSuite('browser', 300),
   { ...testSuite('cluster', 360), needs: 'nats-server' },
 ];
@@ -61,12 +78,13 @@ function isLeftOut({ name, needs }: Suite): boolean {
   return true;
 }
 
-function runSuite({ name, budgetSeconds, command }: Suite): Promise<boolean> {
+function runSuite({ name, budgetSeconds, command, environment }: Suite): Promise<boolean> {
   console.log(`\n== ${name} (at most ${budgetSeconds} s)`);
   const startedMs = Date.now();
   const [program, ...args] = command;
   return new Promise((resolve) => {
-    const child = spawn(program, args, { stdio: 'inherit', detached: true });
+    const env = { ...process.env, ...environment };
+    const child = spawn(program, args, { stdio: 'inherit', detached: true, env });
     const timer = setTimeout(() => {
       console.log(`== ${name}: over its budget of ${budgetSeconds} s, stopped`);
       // The group, so that no process that a test started is left behind.

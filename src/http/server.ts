@@ -304,14 +304,25 @@ function methodsOf({ name }: Route, { url = '' }: IncomingMessage): string {
 }
 
 /** Other versions are HTTP too, but not what we speak. */
-function checkVersion({ httpVersion, headers }: IncomingMessage): void {
+function checkVersion({ httpVersion, rawHeaders }: IncomingMessage): void {
   if (httpVersion !== '1.1' && httpVersion !== '1.0') {
     throw new RequestError('malformed_request', MALFORMED);
   }
-  if (httpVersion === '1.1' && headers.host === undefined) {
-    const message = 'Host: got nothing, expected the header that HTTP/1.1 requires';
+  const hosts = countHosts(rawHeaders);
+  if (hosts > 1 || (hosts === 0 && httpVersion === '1.1')) {
+    const got = hosts === 0 ? 'nothing' : `${hosts} of it`;
+    const message = `Host: got ${got}, expected the one header that HTTP/1.1 requires`;
     throw new RequestError('malformed_request', message, 'Host');
   }
+}
+
+/** Names and values take turns; Node keeps the first of several, and others might take the last. */
+function countHosts(rawHeaders: readonly string[]): number {
+  let count = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    if (rawHeaders[index].toLowerCase() === 'host') count++;
+  }
+  return count;
 }
 
 function notFound(): RequestError {

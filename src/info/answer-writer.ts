@@ -8,6 +8,7 @@
  * vocabulary and our own formats allow.
  */
 
+import type { Address } from '../address.ts';
 import { type Exact, formatUnits, powerOfTen } from '../decimal.ts';
 
 const BYTES_INITIAL = 1 << 16;
@@ -41,6 +42,12 @@ export function fixedText(text: string): FixedText {
 function wordsOf(texts: readonly string[]): Uint32Array {
   return Uint32Array.from(texts, (text) => Buffer.from(text.padEnd(4, '0')).readUInt32LE());
 }
+
+/** "0x", and "00" to "ff", as two bytes each. */
+const HEX_PREFIX = Buffer.from('0x').readUInt16LE();
+const HEX_PAIRS = Uint16Array.from({ length: 256 }, (_, value) =>
+  Buffer.from(value.toString(16).padStart(2, '0')).readUInt16LE(),
+);
 
 const GROUPS = Array.from({ length: THOUSAND }, (_, value) => String(value));
 const PADDED_GROUPS = GROUPS.map((text) => text.padStart(3, '0'));
@@ -146,6 +153,17 @@ export class AnswerWriter {
     return start;
   }
 
+  /** An address, as `formatAddress` has it. */
+  address({ word0, word1, word2, word3 }: Address): void {
+    const view = this.#view;
+    let end = this.#length;
+    view.setUint16(end, HEX_PREFIX, true);
+    end = putHexWord(view, end + 2, word0);
+    end = putHexWord(view, end, word1);
+    end = putHexWord(view, end, word2);
+    this.#length = putHexWord(view, end, word3);
+  }
+
   /** A whole number, a point, and decimals that are a number of their own. */
   parts(whole: Exact, fraction: number, decimals: number): void {
     if (typeof whole === 'number') this.whole(whole);
@@ -162,6 +180,18 @@ function putText(view: DataView, start: number, text: string): number {
     view.setUint8(start + index, text.charCodeAt(index));
   }
   return start + text.length;
+}
+
+/** Ten hexadecimal digits, from the first byte to the last. */
+function putHexWord(view: DataView, start: number, word: number): number {
+  const high = Math.floor(word / 2 ** 32);
+  const low = word | 0;
+  view.setUint16(start, HEX_PAIRS[high], true);
+  view.setUint16(start + 2, HEX_PAIRS[low >>> 24], true);
+  view.setUint16(start + 4, HEX_PAIRS[(low >>> 16) & 0xff], true);
+  view.setUint16(start + 6, HEX_PAIRS[(low >>> 8) & 0xff], true);
+  view.setUint16(start + 8, HEX_PAIRS[low & 0xff], true);
+  return start + 10;
 }
 
 function putWhole(view: DataView, start: number, value: number): number {

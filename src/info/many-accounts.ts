@@ -1,6 +1,6 @@
 /** More than one account at a time: a user's on all dexes, and those of many users. */
 
-import { ADDRESS_EXPECTED, type Address, formatAddress, parseAddress } from '../address.ts';
+import { ADDRESS_EXPECTED, type Address, parseAddress } from '../address.ts';
 import { RequestError } from '../errors.ts';
 import { describeValue } from '../refusal.ts';
 import { findAccount } from '../state/accounts.ts';
@@ -167,7 +167,7 @@ function writeSuccess(
   out.reserve(NAME_BYTES_MAX);
   if (out.length > 0) out.fixed(NEXT);
   out.fixed(PAIR);
-  out.text(formatAddress(user));
+  out.address(user);
   out.fixed(SECOND);
   if (dexIndex === undefined) writeAllDexes(out, state, user);
   else writeAccount(out, state, findAccount(state, state.addresses.find(user), dexIndex));

@@ -53,6 +53,9 @@ export interface ServiceInProcess extends PreparedData {
   readonly registry: Registry;
 }
 
+/** Of the environment only which lane is tested: the rest is as by default. */
+const LANE = { PERPINFO_NO_FAST_LANE: process.env['PERPINFO_NO_FAST_LANE'] };
+
 /** Begins to follow the ledger of a folder. */
 export async function openGround(
   folder: string,
@@ -92,7 +95,7 @@ export function createInProcess(
   { settings: changed = {}, budgets = new Budgets() }: ServiceChanges = {},
 ): Standing {
   const registry = new Registry();
-  const settings = { ...readSettings(ANSWERING_SETTINGS, new Map(), {}), maxAge: 0, ...changed };
+  const settings = { ...readSettings(ANSWERING_SETTINGS, new Map(), LANE), maxAge: 0, ...changed };
   const load = new LoadGauge(settings.overloadDelay);
   const metrics = new Metrics(registry);
   const log = pino({ level: 'silent' });

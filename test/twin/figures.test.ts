@@ -3,8 +3,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { type Address, parseAddress } from '../../src/address.ts';
 import { parseBlock } from '../../src/event.ts';
+import { QuickFigures } from '../../src/info/quick-figures.ts';
 import { answerQuestion } from '../../src/info/registry.ts';
+import { findAccount } from '../../src/state/accounts.ts';
 import { applyBlock, createState, type State } from '../../src/state/state.ts';
 import { SAFE_MAX, type WireEvent } from './naive-block.ts';
 import { type AccountFigures, figureAccount, writeFigures } from './naive-figures.ts';
@@ -31,6 +34,12 @@ const SAFE_USD = rational(SAFE_MAX, 1_000_000n);
 function userAt(index: number): string {
   return `0x${index.toString(16).padStart(40, '0')}`;
 }
+
+function addressAt(user: string): Address {
+  return parseAddress(user) ?? assert.fail(user);
+}
+
+const quick = new QuickFigures();
 
 /** Both states after one block of these events. */
 function foldBoth(events: WireEvent[]): { state: State; naive: NaiveState } {
@@ -88,6 +97,9 @@ function compareBatch(
       assert.equal(answer, writeFigures(figures, naive.time), JSON.stringify(events));
     }
     countAccount(tally, figures);
+    const account = findAccount(state, state.addresses.find(addressAt(user)), 0);
+    const isQuick = quick.compute(state, account);
+    tally.count(isQuick ? 'in plain numbers' : 'with bigint where needed');
   }
 }
 
@@ -105,6 +117,8 @@ const BRANCHES = [
   'liquidated above the first tier',
   'liquidated in another tier',
   'liquidated on a lower bound',
+  'in plain numbers',
+  'with bigint where needed',
   'withdrawable',
   'nothing withdrawable',
 ];

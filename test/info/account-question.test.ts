@@ -1,0 +1,73 @@
+/** The question that is read from its bytes, beside what the registry makes of the same bytes. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { formatAddress } from '../../src/address.ts';
+import { readAccountQuestion } from '../../src/info/account-question.ts';
+import { parseQuestion } from '../../src/info/registry.ts';
+
+const USER = '0x31ca8395cf837de08b24da3f660e77761dfb974b';
+
+function read(body: string): string | undefined {
+  // Not at the start of the buffer, and not up to its end.
+  const bytes = Buffer.from(`xx${body}xx`);
+  const address = readAccountQuestion(bytes, 2, bytes.length - 2);
+  return address === undefined ? undefined : formatAddress(address);
+}
+
+const ORDINARY = [
+  { type: 'clearinghouseState', user: USER },
+  { type: 'clearinghouseState', user: USER, dex: '' },
+];
+
+function withSpaces(question: object): string {
+  return JSON.stringify(question).replaceAll(':"', ': "').replaceAll(',"', ', "');
+}
+
+test('the ordinary spellings are read, in either case of the digits', () => {
+  for (const question of ORDINARY) {
+    for (const body of [JSON.stringify(question), withSpaces(question)]) {
+      assert.equal(read(body), USER);
+      const shouted = body.replace(USER.slice(2), USER.slice(2).toUpperCase());
+      assert.equal(read(shouted), USER);
+      const asked = parseQuestion(JSON.parse(shouted));
+      assert.equal(asked.formatFields(), `"user":"${USER}","dex":""`);
+    }
+  }
+});
+
+test('with any byte changed it is another question, or none', () => {
+  for (const body of ORDINARY.flatMap((question) => [
+    JSON.stringify(question),
+    withSpaces(question),
+  ])) {
+    const digits = body.indexOf(USER) + 2;
+    for (let place = 0; place < body.length; place++) {
+      if (place >= digits && place < digits + 40) continue;
+      assert.equal(
+        read(`${body.slice(0, place)}~${body.slice(place + 1)}`),
+        undefined,
+        String(place),
+      );
+    }
+  }
+});
+
+test('what is no digit makes it none, also beyond ASCII', () => {
+  const body = JSON.stringify(ORDINARY[0]);
+  const digits = body.indexOf(USER) + 2;
+  for (const bad of ['g', '/', ':', '@', '`', ' ', '"', '\u0000', '\u007f']) {
+    for (const place of [digits, digits + 9, digits + 20, digits + 39]) {
+      assert.equal(read(body.slice(0, place) + bad + body.slice(place + 1)), undefined);
+    }
+  }
+  // Of as many bytes as the digits: an accented letter has two.
+  assert.equal(read(`${body.slice(0, digits)}\u00e1${body.slice(digits + 2)}`), undefined);
+});
+
+test('longer and shorter bodies are left to the registry', () => {
+  const body = JSON.stringify(ORDINARY[0]);
+  assert.equal(read(body.slice(0, -1)), undefined);
+  assert.equal(read(`${body} `), undefined);
+  assert.equal(read(''), undefined);
+});
