@@ -122,10 +122,10 @@ export class FastLane {
     };
   }
 
-  /** Closes the connections that wait for nothing. */
+  /** Closes the connections that wait for nothing; those on their way to Node wait for its answer. */
   closeIdle(): void {
     this.#finishTurn();
-    for (const { socket } of this.#connections) socket.destroySoon();
+    for (const { socket, hasLeft } of this.#connections) if (!hasLeft) socket.destroySoon();
   }
 
   closeAll(): void {
