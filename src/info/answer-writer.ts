@@ -43,10 +43,15 @@ function wordsOf(texts: readonly string[]): Uint32Array {
   return Uint32Array.from(texts, (text) => Buffer.from(text.padEnd(4, '0')).readUInt32LE());
 }
 
-/** "0x", and "00" to "ff", as two bytes each. */
-const HEX_PREFIX = Buffer.from('0x').readUInt16LE();
-const HEX_PAIRS = Uint16Array.from({ length: 256 }, (_, value) =>
-  Buffer.from(value.toString(16).padStart(2, '0')).readUInt16LE(),
+/** Texts of two bytes each as numbers, little-endian. */
+function pairsOf(texts: readonly string[]): Uint16Array {
+  return Uint16Array.from(texts, (text) => Buffer.from(text).readUInt16LE());
+}
+
+const [HEX_PREFIX] = pairsOf(['0x']);
+/** "00" to "ff" */
+const HEX_PAIRS = pairsOf(
+  Array.from({ length: 256 }, (_, value) => value.toString(16).padStart(2, '0')),
 );
 
 const GROUPS = Array.from({ length: THOUSAND }, (_, value) => String(value));
