@@ -73,6 +73,10 @@ export function fewRequests(source: Source): Buffer[] {
   return requests;
 }
 
+function offersWebSocket(request: Buffer): boolean {
+  return /websocket/i.test(request.toString('latin1'));
+}
+
 /** A conversation, and of how many requests it was made. */
 export function randomConversation(source: Source): Conversation & { readonly count: number } {
   const { random } = source;
@@ -82,8 +86,9 @@ export function randomConversation(source: Source): Conversation & { readonly co
   return {
     reads: cutRequests(random, requests),
     ending: kind < 0.6 ? 'stays' : kind < 0.9 ? 'hangs up' : 'resets',
-    // How many responses are under way at a time depends on how fast they are read.
-    isSlow: !isDeep && random.chance(0.1),
+    // How many responses are under way at a time depends on how fast they are read; and so does
+    // whether a WebSocket that is sent what it does not understand can still say so.
+    isSlow: !isDeep && !requests.some(offersWebSocket) && random.chance(0.1),
     count: requests.length,
   };
 }
