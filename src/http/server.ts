@@ -36,6 +36,7 @@ import {
   sendError,
   sendPreflight,
 } from './respond.ts';
+import { stalledMsMax, TIMEOUT_CHECK_MS } from './stalled.ts';
 import { findRoute, queryOf, type Route } from './target.ts';
 import { forgoUpgrade, wantsWebSocket } from './upgrade.ts';
 
@@ -70,8 +71,6 @@ const INFO_METHODS = 'POST, OPTIONS';
 const INFO_QUERY_METHODS = 'GET, HEAD, POST, OPTIONS';
 const PUSH_METHODS = 'GET, OPTIONS';
 const PAGE_METHODS = 'GET, HEAD, OPTIONS';
-/** How often connections are looked through for requests that take too long. */
-const TIMEOUT_CHECK_MS = 500;
 const MALFORMED = 'request: expected HTTP/1.1 that can be understood';
 /** What only someone who does not know this service asks, again and again. */
 const STRANGE: ReadonlySet<string> = new Set(['unknown_key', 'not_found', 'method_not_allowed']);
@@ -99,9 +98,7 @@ export function createService(parts: ServiceParts): Server {
   limitConnections(server, settings.connectionsMax);
   // Their length is limited, and none of them is dropped in silence.
   server.maxHeadersCount = 0;
-  // For a client that does not read its responses: longer than any pause that is allowed.
-  const { idleTimeout, requestTimeout, minHeightWait } = settings;
-  server.timeout = Math.max(idleTimeout, requestTimeout) + minHeightWait + 2 * TIMEOUT_CHECK_MS;
+  server.timeout = stalledMsMax(settings);
   server.on('checkContinue', (request, response) => service.handle(request, response));
   server.on('checkExpectation', (request, response) => service.handle(request, response));
   server.on('clientError', (error, socket) => service.refuseBytes(error, socket as Socket));

@@ -95,6 +95,23 @@ for (const name of LANES) {
     await checkUnreadBounded(place);
   });
 
+  test(`as many ordinary requests as one read brings are answered (${name} lane)`, async (t) => {
+    const { port, key } = await open(t, name, { pipelineMax: 10 });
+    const client = await connect(port);
+    client.send(Buffer.concat(Array.from({ length: 150 }, () => formatQuestion(key))));
+    for (let count = 0; count < 150; count++) {
+      assert.equal((await client.response()).status, 200);
+    }
+    await askOn(client, key);
+    client.close();
+  });
+
+  test(`who takes long to read an answer is not idle (${name} lane)`, async (t) => {
+    const settings = { ...TIMEOUTS, requestTimeout: 6000, bodyBytesMax: 65_536 };
+    const place = await open(t, name, settings);
+    await checkSlowReader(place);
+  });
+
   test(`push works on a connection that has asked before (${name} lane)`, async (t) => {
     const place = await open(t, name);
     await checkPush(t, place);
@@ -179,4 +196,30 @@ async function checkPush(context: TestContext, { port, key, lanes }: Place): Pro
   other.send(formatRequest({ method: 'GET', path: '/health' }));
   assert.equal((await other.response()).status, 200);
   other.close();
+}
+
+/** More than the system keeps for a client that does not read. */
+const UNREAD_BYTES_MIN = 8 << 20;
+/** Longer than a connection may be idle, but not so long that nobody believes in the client. */
+const PAUSE_MS = 2800;
+
+/** A client that reads nothing for a while, and then all of it. */
+async function checkSlowReader({ port, key, lanes }: Place): Promise<void> {
+  const users = Array.from({ length: 1000 }, () => lanes.users[0]);
+  const body = JSON.stringify({ type: 'batchClearinghouseStates', users });
+  const client = await connect(port);
+  client.send(formatQuestion(key, { body }));
+  const { body: answer } = await client.response();
+  const count = Math.ceil(UNREAD_BYTES_MIN / answer.length);
+  client.socket.pause();
+  for (let asked = 0; asked < count; asked++) {
+    client.send(formatQuestion(key, { body }));
+    await sleep(20);
+  }
+  await sleep(PAUSE_MS);
+  client.socket.resume();
+  for (let asked = 0; asked < count; asked++) {
+    assert.equal((await client.response()).body, answer);
+  }
+  client.close();
 }

@@ -53,10 +53,10 @@ export function cutRequests(random: Random, requests: readonly Buffer[]): Read[]
   }));
 }
 
-/** About as many requests as may be sent ahead, or more. */
+/** About as many requests as may be sent ahead. */
 function deepPipeline(source: Source): Buffer[] {
   const request = ordinaryRequest(source);
-  const count = LIMITS.pipelineMax - 2 + source.random.below(5);
+  const count = LIMITS.pipelineMax - source.random.below(5);
   const requests = Array.from({ length: count }, () => request);
   if (source.random.chance(0.2)) requests[source.random.below(count)] = randomRequest(source);
   return requests;

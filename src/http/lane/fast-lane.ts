@@ -16,6 +16,7 @@ import type { Settings } from '../../config.ts';
 import type { Admission } from '../admission.ts';
 import { hashSecret } from '../keys.ts';
 import type { Metrics } from '../metrics.ts';
+import { stalledMsMax, TIMEOUT_CHECK_MS } from '../stalled.ts';
 import { parseOrdinaryHead } from './ordinary-request.ts';
 import { Responder } from './responder.ts';
 import { readConnection } from './shared-reads.ts';
@@ -32,7 +33,7 @@ type LaneSettingName =
   | 'headerTimeout'
   | 'requestTimeout'
   | 'idleTimeout'
-  | 'pipelineMax';
+  | 'minHeightWait';
 
 /** Takes a connection that is no longer for the fast lane. */
 export type HandOver = (socket: Socket) => void;
@@ -41,7 +42,8 @@ const HEAD_END = '\r\n\r\n';
 /** What one turn gathers at most; nobody waits for more than so many others. */
 const TURN_BYTES = 1 << 18;
 const TURN_READS_MAX = 128;
-const TIMEOUT_CHECK_MS = 500;
+/** How much longer than it says Node keeps a connection, lest a request meets its end. */
+const KEPT_LONGER_MS = 1000;
 
 /** A connection of the lane, and what is remembered of it. */
 class LaneConnection {
@@ -51,6 +53,9 @@ class LaneConnection {
   release: () => void = () => undefined;
   activeMs: number;
   hasAsked = false;
+  /** Still sending, longer than it took to write. */
+  isSending = false;
+  isClosing = false;
   hasLeft = false;
   /** What was read in this turn, among the turn's bytes; nothing where both are the same. */
   readStart = 0;
@@ -125,7 +130,11 @@ export class FastLane {
   /** Closes the connections that wait for nothing; those on their way to Node wait for its answer. */
   closeIdle(): void {
     this.#finishTurn();
-    for (const { socket, hasLeft } of this.#connections) if (!hasLeft) socket.destroySoon();
+    for (const connection of this.#connections) {
+      if (connection.hasLeft || connection.isClosing) continue;
+      connection.isClosing = true;
+      connection.socket.destroySoon();
+    }
   }
 
   closeAll(): void {
@@ -139,8 +148,9 @@ export class FastLane {
   #closeExpired(nowMs: number): void {
     const { idleTimeout, headerTimeout, requestTimeout } = this.#parts.settings;
     const firstMs = Math.min(headerTimeout, requestTimeout);
-    for (const { socket, activeMs, hasAsked } of this.#connections) {
-      if (nowMs - activeMs > (hasAsked ? idleTimeout : firstMs)) socket.destroy();
+    for (const { socket, activeMs, hasAsked, isSending } of this.#connections) {
+      const allowedMs = hasAsked ? idleTimeout + KEPT_LONGER_MS : firstMs;
+      if (!isSending && nowMs - activeMs > allowedMs) socket.destroy();
     }
   }
 
@@ -209,8 +219,7 @@ export class FastLane {
       this.#requests.push({ start, bodyStart, end, secretHash: connection.secretHash });
       start = end;
     }
-    // With more than may be sent ahead, Node's server cuts the connection off.
-    return this.#requests.length <= this.#parts.settings.pipelineMax;
+    return true;
   }
 
   /** Understands the head that starts there; false where it is not whole, or not ordinary. */
@@ -249,7 +258,23 @@ export class FastLane {
     const { socket, text } = connection;
     if (text === '') return;
     connection.text = '';
-    if (!socket.destroyed) socket.write(text, 'latin1');
+    if (socket.destroyed) return;
+    socket.write(text, 'latin1');
+    if (socket.writableLength > 0) this.#awaitReader(connection);
+  }
+
+  /** As long as the client takes what it is sent it is not idle; Node's server waits as long for one. */
+  #awaitReader(connection: LaneConnection): void {
+    if (connection.isSending) return;
+    const { socket } = connection;
+    const stop = () => socket.destroy();
+    connection.isSending = true;
+    socket.setTimeout(stalledMsMax(this.#parts.settings), stop);
+    socket.write('', () => {
+      socket.setTimeout(0, stop);
+      connection.isSending = false;
+      connection.activeMs = performance.now();
+    });
   }
 
   /** Node's server gets the connection once all that was answered here is out. */
