@@ -67,6 +67,7 @@ const badBody: Arbitrary<string | Buffer> = fc.oneof(
 const badHeaders = fc.oneof(
   fc.constantFrom<Record<string, string | undefined>>(
     { Host: undefined },
+    { Host: 'localhost\r\nhost: localhost' },
     { 'Content-Length': `${QUESTION.length}\r\nContent-Length: 5` },
     { 'Content-Length': '9'.repeat(30) },
     { 'Content-Length': '0x10' },

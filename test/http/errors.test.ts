@@ -337,6 +337,13 @@ async function createSpentKey(stale: Service): Promise<string> {
   }
 }
 
+test('a request with two hosts is refused, also where they are the same', async () => {
+  const headers = { Host: 'localhost\r\nHost: localhost' };
+  const response = await ask(service, { headers });
+  assert.equal(response.status, 400);
+  assert.equal(JSON.parse(response.body).field, 'Host');
+});
+
 test('a request that is wrong, and whose body is too, is refused once, and others go on', async () => {
   const headers = { 'Content-Length': undefined, 'Transfer-Encoding': 'chunked' };
   const waiting = {

@@ -8,7 +8,7 @@ import { compare, openBothLanes, PLACES, StandingClock } from './both-lanes.ts';
 import { metricsOf } from './metrics.ts';
 import { randomConversation } from './random-conversations.ts';
 
-const REQUEST_COUNT = Number(process.env['N'] ?? 100_000);
+const REQUEST_COUNT = 100_000;
 /** What a run is bound to meet, lest it compares nothing but refusals. */
 const STATUSES = [
   ...['100', '101', '200', '204', '304', '400', '401', '404', '405', '413', '415', '422', '429'],
