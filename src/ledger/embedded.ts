@@ -24,7 +24,7 @@ import {
   type StoredBlock,
 } from './ledger.ts';
 import { checkDatabaseFile } from './lmdb-file.ts';
-import { describeProcess, isRunning, type ProcessIdentity } from './process-identity.ts';
+import { describeProcess, type ProcessIdentity, processStatus } from './process-identity.ts';
 
 const BASE = 'base';
 const GUARD = 'guard';
@@ -194,7 +194,7 @@ class EmbeddedLedgerWriter extends EmbeddedLedger implements LedgerWriter {
     const owner = environment.transactionSync(() => {
       const taken = meta.get(WRITER);
       const current = taken && (JSON.parse(taken.toString()) as ProcessIdentity);
-      if (current !== undefined && isRunning(current)) return current;
+      if (current !== undefined && processStatus(current) === 'running') return current;
       meta.put(WRITER, Buffer.from(this.#identity));
       if (meta.get(GUARD) === undefined) meta.put(GUARD, Buffer.alloc(0), 1);
       return undefined;

@@ -10,7 +10,7 @@ import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { KV, KvEntry } from '@nats-io/kv';
 import type { NatsLink } from './nats.ts';
-import { describeProcess, isRunning, type ProcessIdentity } from './process-identity.ts';
+import { describeProcess, type ProcessIdentity, processStatus } from './process-identity.ts';
 
 const RENEW_MS = 1_000;
 /** A holder that was not heard of for so long is taken for gone. */
@@ -26,13 +26,13 @@ export function describeHolder({ pid, host }: LeaseHolder): string {
   return host === hostname() ? `process ${pid}` : `process ${pid} on ${host}`;
 }
 
-/** A holder on this machine need not be waited for: it runs, or it does not. */
+/** A holder whose process can be looked up need not be waited for: it runs, or it does not. */
 function isGone(holder: LeaseHolder): boolean {
-  return holder.host === hostname() && !isRunning(holder);
+  return processStatus(holder) === 'ended';
 }
 
 function isHere(holder: LeaseHolder): boolean {
-  return holder.host === hostname() && isRunning(holder);
+  return processStatus(holder) === 'running';
 }
 
 export class Lease {

@@ -1,12 +1,23 @@
-/** Which process is which, so that a writer that was killed is told from one that still runs. */
+/**
+ * Which process is which, so that a writer that was killed is told from one that still runs. A
+ * process number means something only within its process namespace (a container has one of its own)
+ * and until the machine is booted again, so both are part of the identity.
+ */
 
-import { readFileSync } from 'node:fs';
+import { readFileSync, readlinkSync } from 'node:fs';
 
 export interface ProcessIdentity {
   readonly pid: number;
   /** When the process started, as the system counts it: a number that was used again differs. */
   readonly startedAt: string;
+  /** The kernel's id of this boot; "" where the system has none. */
+  readonly boot: string;
+  /** The process namespace, such as "pid:[4026531836]"; "" where the system has none. */
+  readonly namespace: string;
 }
+
+/** unknown: of another namespace, boot or machine, where this process cannot look. */
+export type ProcessStatus = 'running' | 'ended' | 'unknown';
 
 /** The 22nd field of /proc/PID/stat; "" where the system has no such file or no such process. */
 function readStartTime(pid: number): string {
@@ -19,15 +30,38 @@ function readStartTime(pid: number): string {
   }
 }
 
-export function describeProcess(): ProcessIdentity {
-  return { pid: process.pid, startedAt: readStartTime(process.pid) };
+/** "" on systems without such a file. */
+function readOrEmpty(read: () => string): string {
+  try {
+    return read().trim();
+  } catch {
+    return '';
+  }
 }
 
-export function isRunning({ pid, startedAt }: ProcessIdentity): boolean {
+function readBoot(): string {
+  return readOrEmpty(() => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8'));
+}
+
+export function readNamespace(): string {
+  return readOrEmpty(() => readlinkSync('/proc/self/ns/pid'));
+}
+
+export function describeProcess(): ProcessIdentity {
+  const { pid } = process;
+  return { pid, startedAt: readStartTime(pid), boot: readBoot(), namespace: readNamespace() };
+}
+
+export function processStatus(identity: ProcessIdentity): ProcessStatus {
+  const { pid, startedAt, boot, namespace } = identity;
+  if (boot !== readBoot() || namespace !== readNamespace()) return 'unknown';
+  return isKnown(pid) && readStartTime(pid) === startedAt ? 'running' : 'ended';
+}
+
+function isKnown(pid: number): boolean {
   try {
-    process.kill(pid, 0); // Signal 0 only asks.
+    return process.kill(pid, 0); // Signal 0 only asks.
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM' && readStartTime(pid) === startedAt;
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
-  return readStartTime(pid) === startedAt;
 }

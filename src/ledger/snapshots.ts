@@ -24,7 +24,7 @@ import {
 } from '../state/snapshot.ts';
 import type { State, StateView } from '../state/state.ts';
 import { type ChainPoint, HASH_BYTES } from './ledger.ts';
-import { describeProcess, isRunning, type ProcessIdentity } from './process-identity.ts';
+import { describeProcess, type ProcessIdentity, processStatus } from './process-identity.ts';
 
 const MAGIC = Buffer.from('perpsnap');
 const CHECKSUM_OFFSET = MAGIC.length;
@@ -93,7 +93,9 @@ export class SnapshotFolder {
     const file = path.join(this.#folder, 'keeper');
     const own = describeProcess();
     const keeper = readKeeper(file);
-    if (keeper !== undefined && keeper.pid !== own.pid && isRunning(keeper)) return false;
+    if (keeper !== undefined && keeper.pid !== own.pid && processStatus(keeper) === 'running') {
+      return false;
+    }
     if (keeper?.pid !== own.pid) writeFileSync(file, JSON.stringify(own));
     return true;
   }
