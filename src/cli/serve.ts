@@ -5,9 +5,10 @@ import { type Logger, pino } from 'pino';
 import { AggregatorRegistry, register } from 'prom-client';
 import type { Settings } from '../config.ts';
 import { startAdmin } from '../http/admin.ts';
+import { shareBudgets } from '../http/charge-sharing.ts';
 import { Budgets } from '../http/limits.ts';
 import { runWorker, WORKER_SETTINGS } from '../http/worker.ts';
-import { listenToSupervisor, shareBudgets, superviseWorkers } from '../http/workers.ts';
+import { SupervisorLink, superviseWorkers } from '../http/workers.ts';
 import { openStorage } from '../ledger/storage.ts';
 import type { Command } from './command.ts';
 
@@ -38,10 +39,19 @@ export const serve: Command<(typeof settings)[number]> = {
 async function runClusterWorker(chosen: ServeSettings, log: Logger, signal: AbortSignal) {
   const budgets = new Budgets();
   new AggregatorRegistry(); // Makes this process answer when the first one collects metrics.
-  shareBudgets(budgets);
-  const stop = AbortSignal.any([signal, listenToSupervisor()]);
+  const supervisor = new SupervisorLink();
+  shareBudgets(budgets, [supervisor]);
+  const { spent, othersAnswer } = await supervisor.greet();
+  budgets.absorb(spent, performance.now());
   try {
-    await runWorker({ settings: chosen, log, signal: stop, budgets });
+    await runWorker({
+      settings: chosen,
+      log,
+      signal: AbortSignal.any([signal, supervisor.stop]),
+      budgets,
+      restoresFirst: othersAnswer,
+      restored: () => supervisor.tellAnswering(),
+    });
   } finally {
     // The channel to the first process would keep this one alive.
     if (process.connected) process.disconnect();

@@ -36,6 +36,7 @@ interface Bucket {
   /** More than the budget where workers have overdrawn it together. */
   spent: number;
   atMs: number;
+  budget: Budget;
 }
 
 /** Sums of fractions are not exact; this much is never held against a key. */
@@ -75,21 +76,29 @@ export class Budgets {
     return charges;
   }
 
+  /** What each key has spent and not yet got back, for a worker that begins. */
+  spent(nowMs: number): Charge[] {
+    return [...this.#buckets]
+      .map(([id, { budget }]) => ({ id, budget, weight: this.#refill(id, budget, nowMs).spent }))
+      .filter(({ weight }) => weight > 0);
+  }
+
   /** What another worker has charged. */
   absorb(charges: readonly Charge[], nowMs: number): void {
     for (const { id, budget, weight } of charges) this.#refill(id, budget, nowMs).spent += weight;
   }
 
   #refill(id: string, budget: Budget, nowMs: number): Bucket {
-    const bucket = this.#buckets.get(id) ?? this.#addBucket(id, nowMs);
+    const bucket = this.#buckets.get(id) ?? this.#addBucket(id, budget, nowMs);
     const regained = ((nowMs - bucket.atMs) * budget.weight) / budget.periodMs;
     bucket.spent = Math.max(0, bucket.spent - regained);
     bucket.atMs = nowMs;
+    bucket.budget = budget;
     return bucket;
   }
 
-  #addBucket(id: string, nowMs: number): Bucket {
-    const bucket = { spent: 0, atMs: nowMs };
+  #addBucket(id: string, budget: Budget, nowMs: number): Bucket {
+    const bucket = { spent: 0, atMs: nowMs, budget };
     this.#buckets.set(id, bucket);
     return bucket;
   }

@@ -55,9 +55,15 @@ export class LiveState {
   #failure: Error | undefined;
   #headSeen = 0;
   readonly #waiters = new Set<Waiter>();
+  /** Resolves when there is a state to answer from for the first time. */
+  readonly restored: Promise<void>;
+  #tellRestored: () => void = () => undefined;
 
   constructor(options: LiveStateOptions) {
     this.#options = options;
+    this.restored = new Promise((resolve) => {
+      this.#tellRestored = resolve;
+    });
   }
 
   /** Undefined while there is nothing to answer from. */
@@ -83,6 +89,7 @@ export class LiveState {
       const replica = await this.#restore(signal);
       if (replica === undefined) return;
       this.#replica = replica;
+      this.#tellRestored();
       this.#advance(replica);
       await replica.follow(this.#options.ledger, signal, () => this.#advance(replica));
     } catch (error) {

@@ -38,8 +38,12 @@ export interface WorkerOptions {
   readonly signal: AbortSignal;
   readonly budgets: Budgets;
   readonly registry?: Registry;
+  /** True where others answer on the port already: it is not listened on before there is a state. */
+  readonly restoresFirst?: boolean;
   /** Called once with the port that is listened on. */
   listening?(port: number): void;
+  /** Called once when there is a state to answer from. */
+  restored?(): void;
 }
 
 /** How often connections that have become idle are closed while the service stops. */
@@ -78,21 +82,35 @@ async function serveFrom(storage: Storage, store: KeyStore, options: WorkerOptio
   });
   const admission = new Admission({ live, keys, budgets, load, settings });
   const push = new Push({ live, keys, admission, metrics, log, settings });
-  try {
-    const server = createService({ live, admission, push, metrics, log, settings });
-    const open = trackConnections(server);
-    const port = await listen(server, settings.port, settings.host);
-    log.info({ host: settings.host, port }, 'listening');
-    options.listening?.(port);
-    const following = live.run(signal).catch((error: Error) => {
+  const end = new AbortController();
+  const running = AbortSignal.any([signal, end.signal]);
+  let following = Promise.resolve();
+  const follow = () => {
+    following = live.run(running).catch((error: Error) => {
       log.fatal({ err: error }, 'the ledger is broken: nothing is answered from here on');
       push.fail();
     });
+  };
+  void live.restored.then(() => options.restored?.());
+  try {
+    const server = createService({ live, admission, push, metrics, log, settings });
+    const open = trackConnections(server);
+    if (options.restoresFirst) {
+      follow();
+      await Promise.race([live.restored, following]);
+      if (signal.aborted) return;
+      if (live.state === undefined) throw new Error(live.unavailableReason);
+    }
+    const port = await listen(server, settings.port, settings.host);
+    log.info({ host: settings.host, port }, 'listening');
+    options.listening?.(port);
+    if (!options.restoresFirst) follow();
     if (!signal.aborted) await once(signal, 'abort');
     push.close();
     await stop(server, open, settings.stopTimeout);
-    await following;
   } finally {
+    end.abort();
+    await following;
     push.close();
     load.close();
     keys.close();

@@ -1,31 +1,40 @@
 /**
  * Several workers on one port, and the process that looks after them: it replaces one that dies,
  * passes on what each charges to budgets, and stops them together.
+ *
+ *   worker -> supervisor   "hello"               it listens to messages from here on
+ *   supervisor -> worker   { welcome }           what it begins with
+ *   worker -> supervisor   "answering"           it has a state to answer from
+ *   both ways              { charges }           what was charged, to every other worker
+ *   supervisor -> worker   "stop"
  */
 
 import cluster, { type Worker } from 'node:cluster';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { Budgets, Charge } from './limits.ts';
+import type { ChargeChannel } from './charge-sharing.ts';
+import { Budgets, type Charge } from './limits.ts';
 
-/** How often a worker tells the others what it has charged. */
-const SHARE_MS = 25;
 const RESTART_MS_MIN = 100;
 const RESTART_MS_MAX = 5_000;
 /** A worker that lived this long was sound: the next one is started without much delay. */
 const SOUND_MS = 10_000;
 
-interface ChargesMessage {
-  readonly charges: readonly Charge[];
+/** What a worker begins with. */
+export interface Welcome {
+  /** What each key has spent so far: a worker that is replaced must not give it back. */
+  readonly spent: readonly Charge[];
+  /** True where others answer already: this one takes no connection before it can answer too. */
+  readonly othersAnswer: boolean;
 }
 
-/** Not a signal: whoever signals all processes at once has signalled the workers already. */
-const STOP = 'stop';
-
-function isCharges(message: unknown): message is ChargesMessage {
-  return typeof message === 'object' && message !== null && 'charges' in message;
-}
+type FromWorker = 'hello' | 'answering' | { readonly charges: readonly Charge[] };
+/** "stop" is no signal: whoever signals all processes at once has signalled the workers already. */
+type FromSupervisor =
+  | 'stop'
+  | { readonly welcome: Welcome }
+  | { readonly charges: readonly Charge[] };
 
 /**
  * A process that has just ended may still look connected. Whoever sends to it then need not know:
@@ -33,30 +42,52 @@ function isCharges(message: unknown): message is ChargesMessage {
  */
 function ignoreFailure(): void {}
 
-/** In a worker: keeps its budgets in step with those of the others. */
-export function shareBudgets(budgets: Budgets): void {
-  process.on('message', (message) => {
-    if (isCharges(message)) budgets.absorb(message.charges, performance.now());
-  });
-  const timer = setInterval(() => {
-    const charges = budgets.takeCharges();
-    const message: ChargesMessage = { charges };
-    if (charges.length > 0) process.send?.(message, undefined, undefined, ignoreFailure);
-  }, SHARE_MS);
-  timer.unref();
-}
+/** In a worker: the process that looks after it, and through it the other workers. */
+export class SupervisorLink implements ChargeChannel {
+  readonly #stop = new AbortController();
+  readonly #welcome: Promise<Welcome>;
+  #absorb: ((charges: readonly Charge[]) => void) | undefined;
 
-/** In a worker: aborted when the first process asks it to stop. */
-export function listenToSupervisor(): AbortSignal {
-  const controller = new AbortController();
-  process.on('message', (message) => {
-    if (message === STOP) controller.abort();
-  });
-  return controller.signal;
+  constructor() {
+    this.#welcome = new Promise((resolve) => {
+      process.on('message', (message: FromSupervisor) => {
+        if (message === 'stop') this.#stop.abort();
+        else if ('welcome' in message) resolve(message.welcome);
+        else if ('charges' in message) this.#absorb?.(message.charges);
+      });
+    });
+  }
+
+  /** Aborted when the first process asks this one to stop. */
+  get stop(): AbortSignal {
+    return this.#stop.signal;
+  }
+
+  /** Says that messages are listened to; charges come from here on. */
+  greet(): Promise<Welcome> {
+    this.#send('hello');
+    return this.#welcome;
+  }
+
+  tellAnswering(): void {
+    this.#send('answering');
+  }
+
+  tell(charges: readonly Charge[]): void {
+    this.#send({ charges });
+  }
+
+  onCharges(absorb: (charges: readonly Charge[]) => void): void {
+    this.#absorb = absorb;
+  }
+
+  #send(message: FromWorker): void {
+    process.send?.(message, undefined, undefined, ignoreFailure);
+  }
 }
 
 /** A worker that is just ending cannot be told anything, and need not be. */
-function tell(worker: Worker, message: ChargesMessage | typeof STOP): void {
+function tell(worker: Worker, message: FromSupervisor): void {
   if (worker.isConnected()) worker.send(message, ignoreFailure);
 }
 
@@ -75,6 +106,10 @@ export async function superviseWorkers(options: SupervisorOptions): Promise<void
 class Supervisor {
   readonly #options: SupervisorOptions;
   readonly #workers = new Set<Worker>();
+  /** Those that listen to messages: others would lose them. */
+  readonly #greeted = new Set<Worker>();
+  readonly #answering = new Set<Worker>();
+  readonly #budgets = new Budgets();
   #restartMs = RESTART_MS_MIN;
   #hasListened = false;
   #isStopping = false;
@@ -104,14 +139,14 @@ class Supervisor {
     this.#workers.add(worker);
     worker.on('listening', () => {
       this.#hasListened = true;
-      // What a worker was sent before it had come this far may not have reached it.
-      if (this.#isStopping) tell(worker, STOP);
     });
-    worker.on('message', (message) => {
-      if (isCharges(message)) this.#passOn(worker, message);
+    worker.on('message', (message: FromWorker) => {
+      if (message === 'hello') this.#welcome(worker);
+      else if (message === 'answering') this.#answering.add(worker);
+      else if ('charges' in message) this.#passOn(worker, message.charges);
     });
     worker.on('exit', (code, signalName) => {
-      this.#workers.delete(worker);
+      for (const group of [this.#workers, this.#greeted, this.#answering]) group.delete(worker);
       if (this.#isStopping) return;
       if (!this.#hasListened) {
         this.#failed?.(new Error('a worker could not start; the reason is above'));
@@ -132,16 +167,25 @@ class Supervisor {
     );
   }
 
-  #passOn(from: Worker, message: ChargesMessage): void {
-    for (const worker of this.#workers) {
-      if (worker !== from) tell(worker, message);
+  #welcome(worker: Worker): void {
+    const spent = this.#budgets.spent(performance.now());
+    tell(worker, { welcome: { spent, othersAnswer: this.#answering.size > 0 } });
+    this.#greeted.add(worker);
+    // It may have been told before it listened.
+    if (this.#isStopping) tell(worker, 'stop');
+  }
+
+  #passOn(from: Worker, charges: readonly Charge[]): void {
+    this.#budgets.absorb(charges, performance.now());
+    for (const worker of this.#greeted) {
+      if (worker !== from) tell(worker, { charges });
     }
   }
 
   async #stopAll(): Promise<void> {
     this.#isStopping = true;
     const exits = [...this.#workers].map((worker) => once(worker, 'exit'));
-    for (const worker of this.#workers) tell(worker, STOP);
+    for (const worker of this.#workers) tell(worker, 'stop');
     await Promise.all(exits);
   }
 }

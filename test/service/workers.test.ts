@@ -83,6 +83,48 @@ test('a worker that is killed is replaced while the others go on answering', asy
   assert.deepEqual(new Set(await Promise.all(fresh)), new Set([200]));
 });
 
+/** Long enough that its replay takes a while. */
+const LONG_LEDGER_BLOCKS = 2_000;
+
+test('a worker that is being replaced takes no connection before it can answer', async (context) => {
+  const long = await makeLedger(place(), simulateLines(LONG_LEDGER_BLOCKS));
+  const key = await createKey(long);
+  const service = await startService(context, { data: long, workers: 2, flags: anyAge });
+  await service.untilCaughtUp(LONG_LEDGER_BLOCKS);
+  const [victim] = service.workerPids;
+  process.kill(victim, 'SIGKILL');
+  await until('its end', () => service.log('a worker died').length === 1);
+  const statuses = new Set<number>();
+  await until('the replacement to answer', async () => {
+    const client = new Client(service.port);
+    statuses.add((await client.ask(key.secret, LIGHT)).status);
+    client.close();
+    return service.workerPids.length === 3;
+  });
+  for (let count = 0; count < 20; count++) {
+    const client = new Client(service.port);
+    statuses.add((await client.ask(key.secret, LIGHT)).status);
+    client.close();
+  }
+  assert.deepEqual([...statuses], [200]);
+});
+
+test('workers that are replaced do not give a key its budget again', async (context) => {
+  const budgeted = await createKey(data, { budget: '20/h' });
+  const service = await startService(context, { data, workers: 2, flags: anyAge });
+  await service.untilCaughtUp(lines.length);
+  assert.equal((await service.connect().ask(budgeted.secret, HEAVY)).status, 200);
+  await sleep(200);
+  for (const [index, pid] of service.workerPids.entries()) {
+    process.kill(pid, 'SIGKILL');
+    await until('its replacement', () => service.workerPids.length === 3 + index);
+    await service.untilCaughtUp(lines.length);
+  }
+  const clients = Array.from({ length: 6 }, () => service.connect());
+  const asked = await Promise.all(clients.map((client) => client.ask(budgeted.secret, HEAVY)));
+  assert.deepEqual(new Set(asked.map(({ status }) => status)), new Set([429]));
+});
+
 test('a stop while a worker is being replaced stops that one too', async (context) => {
   for (const pauseMs of [0, 400]) {
     const service = await startService(context, { data, workers: 2, flags: anyAge });
