@@ -10,7 +10,12 @@ import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { KV, KvEntry } from '@nats-io/kv';
 import type { NatsLink } from './nats.ts';
-import { describeProcess, type ProcessIdentity, processStatus } from './process-identity.ts';
+import {
+  describeProcess,
+  type ProcessIdentity,
+  type ProcessStatus,
+  processStatus,
+} from './process-identity.ts';
 
 const RENEW_MS = 1_000;
 /** A holder that was not heard of for so long is taken for gone. */
@@ -22,17 +27,14 @@ export interface LeaseHolder extends ProcessIdentity {
   readonly token: string;
 }
 
-export function describeHolder({ pid, host }: LeaseHolder): string {
-  return host === hostname() ? `process ${pid}` : `process ${pid} on ${host}`;
+export function describeHolder(holder: LeaseHolder): string {
+  const { pid, host } = holder;
+  return statusOf(holder) === 'unknown' ? `process ${pid} on ${host}` : `process ${pid}`;
 }
 
-/** A holder whose process can be looked up need not be waited for: it runs, or it does not. */
-function isGone(holder: LeaseHolder): boolean {
-  return processStatus(holder) === 'ended';
-}
-
-function isHere(holder: LeaseHolder): boolean {
-  return processStatus(holder) === 'running';
+/** On systems that tell neither boot nor namespace, the host's name says whose number it is. */
+function statusOf(holder: LeaseHolder): ProcessStatus {
+  return holder.host === hostname() ? processStatus(holder) : 'unknown';
 }
 
 export class Lease {
@@ -105,8 +107,9 @@ function readHolder(entry: KvEntry | null): LeaseHolder | undefined {
 }
 
 /**
- * Takes the place, or returns who has it. A holder on another machine is watched until it is heard of
- * again, or taken for gone.
+ * Takes the place, or returns who has it. A holder whose process cannot be looked up, because it is
+ * on another machine or in another process namespace, is watched until it is heard of again, or taken
+ * for gone.
  */
 export async function takeLease(place: LeasePlace): Promise<Lease | LeaseHolder> {
   const holder = { ...describeProcess(), host: hostname(), token: randomUUID() };
@@ -115,9 +118,10 @@ export async function takeLease(place: LeasePlace): Promise<Lease | LeaseHolder>
     const entry = await place.link.ask('looking who writes', () => place.bucket.get(place.key));
     const current = readHolder(entry);
     const hasMoved = seen !== undefined && entry?.revision !== seen;
-    if (current !== undefined && (isHere(current) || hasMoved)) return current;
+    const status = current === undefined ? 'ended' : statusOf(current);
+    if (current !== undefined && (status === 'running' || hasMoved)) return current;
     const isSilent = performance.now() > deadlineMs;
-    if (current === undefined || isGone(current) || isSilent) {
+    if (status === 'ended' || isSilent) {
       const revision = await tryTake(place, holder, entry);
       if (revision !== undefined) return new Lease(place, holder, revision);
     }

@@ -2,9 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
+import { hostname } from 'node:os';
 import { after, before, test } from 'node:test';
 import { openJetStreamLedger } from '../../src/ledger/jetstream.ts';
 import { openJetStreamLedgerWriter } from '../../src/ledger/jetstream-writer.ts';
+import { describeProcess } from '../../src/ledger/process-identity.ts';
 import {
   chainLines,
   chainOfLength,
@@ -207,6 +209,25 @@ test('a writer on another machine is waited for only while it is silent', async 
   });
   await writer.close();
   await link.close();
+});
+
+test('a writer of the same host name in another process namespace keeps its place while it lives', async (context) => {
+  const { openWriter, name } = newLedger();
+  await (await openWriter()).close();
+  const link = await nats.connect(name);
+  const bucket = await link.openBucket(name);
+  const inContainer = { ...describeProcess(), pid: 1, namespace: 'pid:[1]' };
+  const holder = JSON.stringify({ ...inContainer, host: hostname(), token: 'x' });
+  await bucket.put('writer', holder);
+  const renewing = setInterval(() => void bucket.put('writer', holder), 300);
+  context.after(() => {
+    clearInterval(renewing);
+    return link.close();
+  });
+  await assert.rejects(openWriter(), {
+    fault: 'busy',
+    message: `another writer, process 1 on ${hostname()}, has this ledger open`,
+  });
 });
 
 test('a server that wants a password gets the one in the address', async (context) => {
