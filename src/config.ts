@@ -248,7 +248,7 @@ export const SETTINGS = {
   requestTimeout: {
     flag: 'request-timeout',
     placeholder: 'MS',
-    help: 'how long a whole request may take to arrive (408)',
+    help: 'how long a whole request (408), or a message on a push connection, may take to arrive',
     fallback: 15_000,
     ...wholeNumber(100, HOUR_MS),
   },

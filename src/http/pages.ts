@@ -71,7 +71,8 @@ Errors come on channel error.
 ## Budgets
 
 A key may have a budget. RateLimit-Limit, RateLimit-Remaining and RateLimit-Reset tell what is left.
-A 429 carries Retry-After in seconds; waiting that long is enough. A refused question weighs 1.
+A 429 carries Retry-After in seconds; waiting that long is enough. A refused question weighs 1, as do
+the push frames unsubscribe and ping.
 
 ## Errors
 

@@ -2,7 +2,6 @@
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { connect as connectSocket, type Socket } from 'node:net';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openKeyStore } from '../../src/http/keys.ts';
@@ -24,6 +23,7 @@ import {
   PushClient,
   type PushedState,
 } from './push-client.ts';
+import { connectRaw } from './raw-frames.ts';
 import { openSteppedLedger } from './stepped-ledger.ts';
 
 const place = createPlaces();
@@ -57,6 +57,9 @@ async function untilKnown(at: RunningService, secret: string): Promise<void> {
     return status !== 401;
   });
 }
+
+/** Weighs 20. */
+const ASK_META = { method: 'post', id: 1, request: { type: 'info', payload: { type: 'meta' } } };
 
 function addressOf(secret: string, { port } = service): string {
   return `ws://127.0.0.1:${port}/${secret}/ws`;
@@ -123,24 +126,44 @@ test('a key has so many subscriptions, over all its connections', async (context
   });
 });
 
-test("what is asked is taken from the key's budget, and pings are free", async (context) => {
-  const { secret: key } = await createLiveKey(service, { budget: '25/h' });
+test("every frame is taken from the key's budget, also one that asks nothing", async (context) => {
+  const { secret: key } = await createLiveKey(service, { budget: '40/h' });
   const client = await connectPush(context, { port: service.port, key });
-  const post = { method: 'post', id: 1, request: { type: 'info', payload: { type: 'meta' } } };
-  client.send(post);
-  await client.next('post');
-  client.subscribe({ type: 'clearinghouseState', user: USER });
+  const subscription = { type: 'clearinghouseState', user: USER };
+  client.subscribe(subscription);
   await client.next('subscriptionResponse');
   await client.nextState();
+  client.subscribe(subscription);
+  await client.next('error');
+  client.send({ method: 'unsubscribe', subscription });
+  await client.next('subscriptionResponse');
+  client.send({ method: 'unsubscribe', subscription });
+  await client.next('error');
   client.send('nonsense');
   await client.next('error');
-  for (let count = 0; count < 50; count++) await client.isQuiet();
-  client.send(post);
+  await client.isQuiet();
+  client.send(ASK_META);
+  await client.next('post');
+  client.send(ASK_META);
   const { response } = (await client.next('post')) as { response: { payload: string } };
   assert.match(
     response.payload,
-    /^rate_limited: budget: this question weighs 20, 1 of 25 are left/,
+    /^rate_limited: budget: this question weighs 20, 12 of 40 are left/,
   );
+});
+
+test('with a budget that is spent, pings are answered and subscriptions ended', async (context) => {
+  const { secret: key } = await createLiveKey(service, { budget: '22/h' });
+  const client = await connectPush(context, { port: service.port, key });
+  const subscription = { type: 'clearinghouseState', user: USER };
+  client.subscribe(subscription);
+  await client.next('subscriptionResponse');
+  await client.nextState();
+  client.send(ASK_META);
+  await client.next('post');
+  await client.isQuiet();
+  client.send({ method: 'unsubscribe', subscription });
+  await client.next('subscriptionResponse');
 });
 
 test('revoking a key, or one of its secrets, closes the connections made with it', async (context) => {
@@ -181,24 +204,10 @@ test('a client that shows no sign of life is taken for gone', async (context) =>
   const impatient = await start(context, ['--idle-timeout', '600']);
   const { secret: key } = await createLiveKey(impatient);
   const alive = await connectPush(context, { port: impatient.port, key });
-  const dead = await connectRaw(context, impatient.port, key);
+  const dead = await connectRaw(context, { port: impatient.port, key });
   await once(dead, 'close');
   await alive.isQuiet();
 });
-
-/** A connection that answers nothing: a WebSocket's handshake, and then only the bytes. */
-async function connectRaw(context: Cleanup, port: number, key: string): Promise<Socket> {
-  const socket = connectSocket(port, '127.0.0.1');
-  context.after(() => void socket.destroy());
-  socket.on('error', () => undefined);
-  socket.write(
-    `GET /${key}/ws HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n` +
-      'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n',
-  );
-  const [bytes] = await once(socket, 'data');
-  assert.match(String(bytes), /^HTTP\/1\.1 101 /);
-  return socket;
-}
 
 const MARKETS = 200;
 const coins = Array.from({ length: MARKETS }, (_, index) => `COIN${index}`);

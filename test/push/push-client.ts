@@ -81,6 +81,14 @@ export class PushClient {
     return this.frames.shift() as PushedFrame;
   }
 
+  /** How the service has closed the connection; given up with code 1006 where it does not. */
+  async untilClosed(): Promise<{ code: number; reason: string }> {
+    const timer = setTimeout(() => this.socket.terminate(), WAIT_MS_MAX);
+    const closed = await this.closed;
+    clearTimeout(timer);
+    return closed;
+  }
+
   close(): void {
     this.socket.terminate();
   }

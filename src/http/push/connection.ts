@@ -27,6 +27,7 @@ import {
   PostError,
   parseFrame,
 } from './frames.ts';
+import { Incoming } from './incoming.ts';
 import { Outbox } from './outbox.ts';
 import type { PushSchedule, Scheduled } from './schedule.ts';
 import type { Look, Topic, Topics } from './topics.ts';
@@ -35,6 +36,9 @@ import type { Look, Topic, Topics } from './topics.ts';
 export const GOING_AWAY = 1001;
 export const POLICY_VIOLATION = 1008;
 export const INTERNAL_ERROR = 1011;
+
+/** What a frame takes from the budget that asks nothing: a ping, an end of a subscription, a mistake. */
+const FRAME_WEIGHT = 1;
 
 /** What all connections share. */
 export interface PushDesk {
@@ -48,6 +52,8 @@ export interface PushDesk {
   readState(): StateView | undefined;
   /** Called with a connection that has left more unread than it may. */
   cutOff(connection: PushConnection, reason: string): void;
+  /** Called with a connection whose client oversteps a bound of the protocol. */
+  turnAway(connection: PushConnection, reason: string): void;
   /** Called with a connection on which an error of our own came up. */
   fail(connection: PushConnection, error: unknown): void;
   readonly backlogBytesMax: number;
@@ -70,6 +76,7 @@ export class PushConnection {
   readonly keyId: string;
   readonly secretHash: string;
   readonly outbox: Outbox;
+  readonly incoming: Incoming;
   readonly #desk: PushDesk;
   readonly #subscriptions = new Map<string, Subscription>();
   /** Those with a state that could not be sent yet. */
@@ -82,6 +89,7 @@ export class PushConnection {
     this.keyId = key.id;
     this.secretHash = secretHash;
     this.#desk = desk;
+    this.incoming = new Incoming(stream);
     const bytesMax = desk.backlogBytesMax;
     this.outbox = new Outbox({
       ...{ socket, stream, bytesMax },
@@ -90,10 +98,22 @@ export class PushConnection {
     });
   }
 
-  /** Called when the client has answered a ping of the protocol. */
-  noteSign(): void {
+  /** Called with each ping of the protocol. */
+  receivePing(payload: Buffer): void {
     this.heardMs = performance.now();
-    this.outbox.noteSign();
+    if (this.#admitControlFrame()) this.outbox.pong(payload);
+  }
+
+  /** Called with each pong of the protocol; only one that answers our ping says that the client reads. */
+  receivePong(payload: Buffer): void {
+    this.heardMs = performance.now();
+    if (!this.outbox.notePong(payload)) this.#admitControlFrame();
+  }
+
+  #admitControlFrame(): boolean {
+    if (this.incoming.admitControlFrame()) return true;
+    this.#desk.turnAway(this, 'too many control frames');
+    return false;
   }
 
   receive(text: string): void {
@@ -113,14 +133,20 @@ export class PushConnection {
   }
 
   #handle(frame: Frame, key: Key): void {
-    if (frame.method === 'ping') this.outbox.send(PONG);
+    if (frame.method === 'ping') this.#answerPing(key);
     else if (frame.method === 'post') this.#answer(frame, key);
     else this.#change(frame, key);
   }
 
+  /** Also where the budget is spent: a client without its pong would connect anew. */
+  #answerPing(key: Key): void {
+    this.#desk.admission.charge(key, FRAME_WEIGHT);
+    this.outbox.send(PONG);
+  }
+
   #refuse(error: unknown, key: Key): void {
     if (!(error instanceof FrameError)) throw error;
-    this.#desk.admission.charge(key, 1);
+    this.#desk.admission.charge(key, FRAME_WEIGHT);
     if (error instanceof PostError) this.outbox.send(formatPostError(error.id, error.message));
     else this.outbox.send(formatError(error.message));
   }
@@ -158,7 +184,7 @@ export class PushConnection {
   #change({ method, subscription }: SubscriptionFrame, key: Key): void {
     try {
       if (method === 'subscribe') this.#subscribe(subscription, key);
-      else this.#unsubscribe(subscription);
+      else this.#unsubscribe(subscription, key);
     } catch (error) {
       if (!(error instanceof RequestError)) throw error;
       this.#desk.admission.chargeRefusal(key, error);
@@ -174,6 +200,7 @@ export class PushConnection {
     const question = parseSubscription(asked);
     const name = formatSubscription(question);
     if (this.#subscriptions.has(name)) {
+      admission.charge(key, FRAME_WEIGHT);
       this.outbox.send(formatError('Already subscribed:', name));
       return;
     }
@@ -189,8 +216,10 @@ export class PushConnection {
     schedule.add(subscription);
   }
 
-  #unsubscribe(asked: unknown): void {
+  /** Done also where the budget is spent: it makes less work, not more. */
+  #unsubscribe(asked: unknown, key: Key): void {
     const name = formatSubscription(parseSubscription(asked));
+    this.#desk.admission.charge(key, FRAME_WEIGHT);
     const subscription = this.#subscriptions.get(name);
     if (subscription === undefined) {
       this.outbox.send(formatError('Already unsubscribed:', name));

@@ -6,7 +6,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
-import { type RawData, WebSocketServer } from 'ws';
+import { type RawData, type ServerOptions, WebSocketServer } from 'ws';
 import type { Settings } from '../../config.ts';
 import { RequestError } from '../../errors.ts';
 import { type Admission, unknownKey } from '../admission.ts';
@@ -32,7 +32,11 @@ export const PUSH_SETTINGS = [
   'pushBacklogMax',
   'pushStallTimeout',
 ] as const;
-type PushSettingName = (typeof PUSH_SETTINGS)[number] | 'bodyBytesMax' | 'idleTimeout';
+type PushSettingName =
+  | (typeof PUSH_SETTINGS)[number]
+  | 'bodyBytesMax'
+  | 'idleTimeout'
+  | 'requestTimeout';
 
 export interface PushParts {
   readonly live: LiveState;
@@ -50,6 +54,12 @@ const PINGS_PER_TIMEOUT = 3;
 const RETRY_AFTER_SECONDS = 1;
 /** How long a client may take to answer a goodbye: nothing else is under way with it. */
 const GOODBYE_MS = 500;
+/** The same while the service goes on. */
+const CLOSE_MS = 2000;
+/** So many fragments a message may have: clients send whole messages, a proxy may cut them up. */
+const FRAGMENTS_MAX = 64;
+/** A frame that comes in smaller reads than this on average is cut off: each one costs memory. */
+const READ_BYTES_MIN = 64;
 
 /** What a key has open. */
 interface Usage {
@@ -68,6 +78,24 @@ function checkNoBody({ headers }: IncomingMessage): void {
   );
 }
 
+/** The types of ws do not have its `closeTimeout` yet. */
+function createOptions({
+  bodyBytesMax,
+}: PushParts['settings']): ServerOptions & { closeTimeout: number } {
+  return {
+    noServer: true,
+    clientTracking: false,
+    maxPayload: bodyBytesMax,
+    maxFragments: FRAGMENTS_MAX,
+    maxBufferedChunks: FRAGMENTS_MAX + Math.ceil(bodyBytesMax / READ_BYTES_MIN),
+    closeTimeout: CLOSE_MS,
+    // Pings are answered through the outbox, so that all that is sent counts against one backlog.
+    autoPong: false,
+    // One frame of a connection at a time, then others' turn: else a flood of them holds up all.
+    allowSynchronousEvents: false,
+  };
+}
+
 export class Push {
   readonly #parts: PushParts;
   readonly #server: WebSocketServer;
@@ -80,13 +108,7 @@ export class Push {
 
   constructor(parts: PushParts) {
     this.#parts = parts;
-    this.#server = new WebSocketServer({
-      noServer: true,
-      clientTracking: false,
-      maxPayload: parts.settings.bodyBytesMax,
-      // One frame of a connection at a time, then others' turn: else a flood of them holds up all.
-      allowSynchronousEvents: false,
-    });
+    this.#server = new WebSocketServer(createOptions(parts.settings));
     this.#schedule = new PushSchedule(parts.settings.pushInterval, () => parts.live.state);
     this.#desk = this.#createDesk();
     this.#sweeper = setInterval(() => this.#sweep(), SWEEP_MS);
@@ -107,6 +129,7 @@ export class Push {
         metrics.countSubscriptions(change);
       },
       cutOff: (connection, reason) => this.#cutOff(connection, reason),
+      turnAway: (connection, reason) => this.#turnAway(connection, reason),
       fail: (connection, error) => this.#fail(connection, error),
     };
   }
@@ -141,7 +164,8 @@ export class Push {
     this.#usageOf(key.id).connections++;
     this.#parts.metrics.countConnections(1);
     webSocket.on('message', (data) => this.#receive(connection, data));
-    webSocket.on('pong', () => connection.noteSign());
+    webSocket.on('ping', (payload) => connection.receivePing(payload));
+    webSocket.on('pong', (payload) => connection.receivePong(payload));
     // What is wrong with the client's frames has been told to it by the protocol's own close code.
     webSocket.on('error', () => webSocket.terminate());
     webSocket.on('close', () => this.#release(connection));
@@ -187,10 +211,23 @@ export class Push {
     throw new RequestError('rate_limited', message);
   }
 
+  /** Ends a connection whose client does not read, so that it could not be told why. */
   #cutOff(connection: PushConnection, reason: string): void {
-    this.#parts.metrics.countCutOff();
-    this.#parts.log.info({ keyId: connection.keyId, reason }, 'a push connection was cut off');
+    this.#noteCutOff(connection, reason);
     connection.socket.terminate();
+  }
+
+  /** Ends a connection whose client oversteps a bound of the protocol, and tells it why. */
+  #turnAway(connection: PushConnection, reason: string): void {
+    const { socket } = connection;
+    if (socket.readyState !== socket.OPEN) return;
+    this.#noteCutOff(connection, reason);
+    socket.close(POLICY_VIOLATION, reason);
+  }
+
+  #noteCutOff({ keyId }: PushConnection, reason: string): void {
+    this.#parts.metrics.countCutOff();
+    this.#parts.log.info({ keyId, reason }, 'a push connection was cut off');
   }
 
   #sweep(): void {
@@ -203,16 +240,20 @@ export class Push {
 
   #inspect(connection: PushConnection, nowMs: number, isPingDue: boolean): void {
     const { keys, settings } = this.#parts;
-    const { socket, secretHash, heardMs, outbox } = connection;
+    const { socket, secretHash, heardMs, outbox, incoming } = connection;
+    // What is being closed has a deadline of its own.
+    if (socket.readyState !== socket.OPEN) return;
     const unreadMs = nowMs - (outbox.unreadSinceMs ?? nowMs);
     if (!keys.isLive(secretHash, Date.now())) {
       socket.close(POLICY_VIOLATION, 'the key was revoked, or has expired');
     } else if (unreadMs > settings.pushStallTimeout) {
       this.#cutOff(connection, `nothing was read for ${settings.pushStallTimeout} ms`);
+    } else if (incoming.partialMs(nowMs) > settings.requestTimeout) {
+      this.#turnAway(connection, `a message was not whole after ${settings.requestTimeout} ms`);
     } else if (nowMs - heardMs > settings.idleTimeout) {
       socket.terminate();
     } else if (isPingDue) {
-      outbox.ask();
+      outbox.ping();
     }
   }
 

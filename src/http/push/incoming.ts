@@ -1,0 +1,100 @@
+/**
+ * Bounds on what comes in on a push connection before it is a message. `ws` itself bounds the bytes
+ * and the fragments of a message, but not how long it may take, nor how many control frames there are
+ * between its fragments: for this the frames' headers are read here as well.
+ *
+ *   byte 0:  FIN 0x80, opcode 0x0f (from 8 on: a control frame)
+ *   byte 1:  MASK 0x80, length 0x7f (126: it is in the next 2 bytes, 127: in the next 8)
+ *   then the mask, 4 bytes where MASK is set, and the payload
+ */
+
+import type { Readable } from 'node:stream';
+
+const FIN = 0x80;
+const CONTROL = 0x08;
+const MASK = 0x80;
+const LENGTH = 0x7f;
+const MASK_BYTES = 4;
+/** The longest header apart from the mask. */
+const HEADER_BYTES_MAX = 10;
+
+/** So many control frames may come at once, pongs that answer our pings aside. */
+const CONTROL_FRAMES_MAX = 100;
+/** How fast that allowance comes back. */
+const CONTROL_FRAMES_PER_MS = 10 / 1000;
+
+function headerBytes(secondByte: number): number {
+  const length = secondByte & LENGTH;
+  return length === 126 ? 4 : length === 127 ? HEADER_BYTES_MAX : 2;
+}
+
+export class Incoming {
+  readonly #stream: Readable;
+  /** The header that is being read, and how much of it is there. */
+  readonly #header = Buffer.alloc(HEADER_BYTES_MAX);
+  #headerLength = 0;
+  /** What is left of the current frame behind its header. */
+  #restBytes = 0;
+  #isInMessage = false;
+  #controlFrames = CONTROL_FRAMES_MAX;
+  #controlledMs = performance.now();
+  /** Since when a message, or a frame, has been under way; undefined between them. */
+  #partialSinceMs: number | undefined;
+
+  /** The stream brings the client's frames, from the first one on. */
+  constructor(stream: Readable) {
+    this.#stream = stream;
+    stream.on('data', (chunk: Buffer) => this.#read(chunk));
+  }
+
+  #read(chunk: Buffer): void {
+    let at = 0;
+    while (at < chunk.length) {
+      if (this.#restBytes > 0) {
+        const taken = Math.min(this.#restBytes, chunk.length - at);
+        this.#restBytes -= taken;
+        at += taken;
+      } else {
+        this.#header[this.#headerLength++] = chunk[at++];
+        this.#readHeader();
+      }
+      if (!this.#isPartial) this.#partialSinceMs = undefined;
+    }
+    if (this.#isPartial) this.#partialSinceMs ??= performance.now();
+  }
+
+  /** How long the client has kept the rest of a message waiting. */
+  partialMs(nowMs: number): number {
+    if (this.#partialSinceMs === undefined) return 0;
+    // Backpressure: while ws does not read, the client is not to blame.
+    if (this.#stream.isPaused()) this.#partialSinceMs = nowMs;
+    return nowMs - this.#partialSinceMs;
+  }
+
+  /** Counts a control frame; false where the client sends more of them than it may. */
+  admitControlFrame(): boolean {
+    const nowMs = performance.now();
+    const regained = (nowMs - this.#controlledMs) * CONTROL_FRAMES_PER_MS;
+    this.#controlFrames = Math.min(CONTROL_FRAMES_MAX, this.#controlFrames + regained) - 1;
+    this.#controlledMs = nowMs;
+    return this.#controlFrames >= 0;
+  }
+
+  get #isPartial(): boolean {
+    return this.#isInMessage || this.#restBytes > 0 || this.#headerLength > 0;
+  }
+
+  #readHeader(): void {
+    const [first, second] = this.#header;
+    if (this.#headerLength < 2 || this.#headerLength < headerBytes(second)) return;
+    this.#headerLength = 0;
+    this.#restBytes = this.#payloadBytes(second) + ((second & MASK) === 0 ? 0 : MASK_BYTES);
+    if ((first & CONTROL) === 0) this.#isInMessage = (first & FIN) === 0;
+  }
+
+  #payloadBytes(second: number): number {
+    const length = second & LENGTH;
+    if (length === 126) return this.#header.readUInt16BE(2);
+    return length === 127 ? Number(this.#header.readBigUInt64BE(2)) : length;
+  }
+}
