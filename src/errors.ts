@@ -43,8 +43,12 @@ export class RequestError extends Error {
     return REQUEST_ERRORS[this.code].status;
   }
 
-  /** The body of the answer. */
+  /**
+   * The body of the answer. The exchange's own Python client reads `code` and `msg` of every 4xx, and
+   * fails with a KeyError where they are absent.
+   */
   toJson(): string {
-    return JSON.stringify({ error: this.code, message: this.message, field: this.field });
+    const { code, message, field } = this;
+    return JSON.stringify({ error: code, message, field, code, msg: message });
   }
 }

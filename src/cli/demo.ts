@@ -9,6 +9,7 @@ import { readSettings, UsageError } from '../config.ts';
 import { LiveSimulation } from '../feed/live-simulation.ts';
 import { createSimulator } from '../feed/simulator/simulator.ts';
 import { makeFolder } from '../folder.ts';
+import { formatOrigin } from '../http/address.ts';
 import { openKeyStore } from '../http/keys.ts';
 import { Budgets } from '../http/limits.ts';
 import { ANSWERING_SETTINGS, runWorker } from '../http/worker.ts';
@@ -43,7 +44,7 @@ export const demo: Command<(typeof settings)[number]> = {
   summary: 'Runs a simulated exchange, live, and answers questions about it.',
   settings,
   details:
-    'Prints an endpoint with its key, example users and a curl line that works. Ctrl-C ends it.',
+    'Prints an endpoint with its key, example users and lines for the shell that work. Ctrl-C ends it.',
   example: 'perpinfo demo --port 8080 --seed 7',
   isService: true,
   async run(call) {
@@ -189,7 +190,7 @@ function findExamples(state: StateView): Examples {
 
 function describeDemo({ call, port, secret, state }: Description): string {
   const { host, keptData } = call.settings;
-  const address = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+  const address = formatOrigin(host, port);
   const { trader, staker, spreader, collector } = findExamples(state);
   const users = new Set([trader, collector, spreader, staker]);
   const question = JSON.stringify({ type: 'clearinghouseState', user: trader });
@@ -198,10 +199,12 @@ function describeDemo({ call, port, secret, state }: Description): string {
 
   dashboard ${address}/#key=${secret}&users=${[...users]}
   endpoint  ${address}/${secret}/info
+  clients   ${address}/${secret}/ (their base address; keep the slash at its end)
   users     ${trader} (trades)
             ${staker} (stakes)
 
-  curl -s ${address}/${secret}/info -H 'Content-Type: application/json' -d '${question}'
+  export BASE=${address}/${secret}/
+  curl -s "\${BASE}info" -H 'Content-Type: application/json' -d '${question}'
 
 Ctrl-C ends it; ${kept}.
 `;

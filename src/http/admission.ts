@@ -32,7 +32,7 @@ export class Admission {
   /** The key that a secret of this hash opens. */
   requireKey(secretHash: string): Key {
     const key = this.#parts.keys.find(secretHash, Date.now());
-    if (key === undefined) throw unknownKey('one that is not known, or no longer');
+    if (key === undefined) throw unknownKey();
     return key;
   }
 
@@ -89,8 +89,18 @@ export class Admission {
   }
 }
 
-/** No live key; `got` says what was given, never the secret itself. */
-export function unknownKey(got: string): RequestError {
-  const message = `key: got ${got}, expected a live key in the path, /{key}/info or /{key}/ws`;
+const KEY_EXPECTED = 'expected a live key in the path, /{key}/info or /{key}/ws';
+
+/** A key that opens nothing; the secret itself is never told. */
+function unknownKey(): RequestError {
+  const message = `key: got one that is not known, or no longer, ${KEY_EXPECTED}`;
+  return new RequestError('unknown_key', message, 'key');
+}
+
+/** No key at all: mostly a client that resolved "info" against an address without a slash at its end. */
+export function noKeyGiven(): RequestError {
+  const message =
+    `key: got none, ${KEY_EXPECTED}; a client that drops the key of its base address keeps it where ` +
+    'the address ends with a slash: http://host:port/{key}/';
   return new RequestError('unknown_key', message, 'key');
 }

@@ -9,7 +9,7 @@ import { RequestError } from '../errors.ts';
 import { parseQuery, parseQuestion } from '../info/registry.ts';
 import type { Question } from '../info/request.ts';
 import { describeValue } from '../refusal.ts';
-import { type Admission, unknownKey } from './admission.ts';
+import { type Admission, noKeyGiven } from './admission.ts';
 import { answerTag, namesTag } from './answer-tag.ts';
 import { checkDeclaredLength, checkMediaType, parseBody, readBody } from './body.ts';
 import { hashSecret, type Key } from './keys.ts';
@@ -48,7 +48,7 @@ export class Endpoint {
    * anything that comes after them is looked at; a promise is there only where something is waited for.
    */
   answer(exchange: Exchange, secret: string): Promise<void> | undefined {
-    if (secret === '') throw unknownKey('none');
+    if (secret === '') throw noKeyGiven();
     const secretHash = hashSecret(secret);
     exchange.key = this.#parts.admission.requireKey(secretHash);
     if (exchange.request.method !== 'POST') return this.#answerQuestion(exchange, secretHash);

@@ -1,6 +1,6 @@
 /** The interface as OpenAPI 3.1, made from the same declarations that parse questions. */
 
-import { REQUEST_ERRORS, type RequestErrorCode } from '../errors.ts';
+import { REQUEST_ERRORS, RequestError, type RequestErrorCode } from '../errors.ts';
 import { REQUEST_TYPES } from '../info/registry.ts';
 import type { RequestType } from '../info/request.ts';
 
@@ -62,7 +62,7 @@ function errorResponse(status: number): Json {
   const codes = ERROR_CODES.filter((code) => REQUEST_ERRORS[code].status === status);
   const examples = codes.map((code) => [
     code,
-    { value: { error: code, message: REQUEST_ERRORS[code].meaning } },
+    { value: JSON.parse(new RequestError(code, REQUEST_ERRORS[code].meaning).toJson()) },
   ]);
   return {
     description: codes.map((code) => `${code}: ${REQUEST_ERRORS[code].meaning}`).join('; '),
@@ -195,8 +195,10 @@ const ERROR_SCHEMA: Json = {
     error: { enum: ERROR_CODES },
     message: { type: 'string', description: 'what was wrong, which value, what was expected' },
     field: { type: 'string', description: 'the field or header to blame, where one is' },
+    code: { enum: ERROR_CODES, description: 'the same as error, for clients that read this' },
+    msg: { type: 'string', description: 'the same as message, for clients that read this' },
   },
-  required: ['error', 'message'],
+  required: ['error', 'message', 'code', 'msg'],
 };
 
 function createDescription(): Json {

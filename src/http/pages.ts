@@ -41,8 +41,9 @@ const LLMS_TEXT = `# perpinfo
 ## How to ask
 
 POST to {base_url}/info with Content-Type: application/json, where {base_url} is this service's
-address and the access key as a path segment: POST /{key}/info. The body is a JSON object; its field
-"type" selects the question. Unknown fields are ignored.
+address and the access key as a path segment: POST /{key}/info. Give clients the base address with a
+slash at its end, http://host:port/{key}/: some drop the key otherwise. The body is a JSON object; its
+field "type" selects the question. Unknown fields are ignored.
 
 Amounts, prices and sizes are decimal text such as "12.5" or "-3.0": parse them as decimals, not as
 floats. Times are milliseconds since 1970 unless a name ends in Seconds.
@@ -76,7 +77,7 @@ the push frames unsubscribe and ping.
 
 ## Errors
 
-{"error":"<code>","message":"<what was wrong, which value, what was expected>","field":"<where one is to blame>"}
+{"error":"<code>","message":"<what was wrong, which value, what was expected>","field":"<where one is to blame>","code":"<as error>","msg":"<as message>"}
 
 ${describeErrors()}
 

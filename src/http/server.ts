@@ -17,7 +17,7 @@ import type { Logger } from 'pino';
 import type { Settings } from '../config.ts';
 import { RequestError } from '../errors.ts';
 import { describeValue } from '../refusal.ts';
-import { type Admission, unknownKey } from './admission.ts';
+import { type Admission, noKeyGiven } from './admission.ts';
 import { Connections } from './connections.ts';
 import { loadDashboard, sendAsset } from './dashboard.ts';
 import { awaitsConsent, Endpoint, type Exchange } from './endpoint.ts';
@@ -37,7 +37,7 @@ import {
   sendPreflight,
 } from './respond.ts';
 import { stalledMsMax, TIMEOUT_CHECK_MS } from './stalled.ts';
-import { findRoute, queryOf, type Route } from './target.ts';
+import { findRoute, type Route } from './target.ts';
 import { forgoUpgrade, wantsWebSocket } from './upgrade.ts';
 
 export interface ServiceParts {
@@ -66,9 +66,7 @@ export const SERVICE_SETTINGS = [
 ] as const;
 type ServiceSettingName = (typeof SERVICE_SETTINGS)[number];
 
-const INFO_METHODS = 'POST, OPTIONS';
-/** A question can be in the query, too, where there is one. */
-const INFO_QUERY_METHODS = 'GET, HEAD, POST, OPTIONS';
+const INFO_METHODS = 'GET, HEAD, POST, OPTIONS';
 const PUSH_METHODS = 'GET, OPTIONS';
 const PAGE_METHODS = 'GET, HEAD, OPTIONS';
 const MALFORMED = 'request: expected HTTP/1.1 that can be understood';
@@ -175,7 +173,7 @@ class Service {
     checkVersion(request);
     const route = findRoute(request.url ?? '');
     if (route === undefined) throw notFound();
-    const allow = methodsOf(route, request);
+    const allow = methodsOf(route);
     const method = request.method ?? '';
     if (method === 'OPTIONS') {
       sendPreflight(response, allow);
@@ -195,7 +193,7 @@ class Service {
 
   /** An ordinary request where only a WebSocket is answered. */
   #refusePlain(exchange: Exchange, secret: string): never {
-    if (secret === '') throw unknownKey('none');
+    if (secret === '') throw noKeyGiven();
     exchange.key = this.#parts.admission.requireKey(hashSecret(secret));
     const message =
       'handshake: got an ordinary request, expected Connection: Upgrade and Upgrade: websocket';
@@ -294,10 +292,9 @@ class Service {
   }
 }
 
-function methodsOf({ name }: Route, { url = '' }: IncomingMessage): string {
+function methodsOf({ name }: Route): string {
   if (name === 'ws') return PUSH_METHODS;
-  if (name !== 'info') return PAGE_METHODS;
-  return queryOf(url) === '' ? INFO_METHODS : INFO_QUERY_METHODS;
+  return name === 'info' ? INFO_METHODS : PAGE_METHODS;
 }
 
 /** Other versions are HTTP too, but not what we speak. */

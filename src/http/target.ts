@@ -44,12 +44,24 @@ function isKeyed(segment: string | undefined): segment is KeyedRoute {
 }
 
 /**
+ * What is between the slashes of a path. Some clients append "/info" to an address that ends with a
+ * slash, so any number of slashes before "info" and "ws" counts as one.
+ */
+function segmentsOf(target: string): (string | undefined)[] {
+  const segments = pathOf(target).split('/').slice(1).map(decodeSegment);
+  if (segments.length > 1 && segments.at(-1) === '') segments.pop();
+  if (isKeyed(segments.at(-1))) {
+    while (segments.length > 1 && segments.at(-2) === '') segments.splice(-2, 1);
+  }
+  return segments;
+}
+
+/**
  * The route of a target; undefined where there is none. A trailing slash makes no difference, and
  * percent-encoding none either. "/info" and "//info" are the endpoint with no key given.
  */
 export function findRoute(target: string): Route | undefined {
-  const segments = pathOf(target).split('/').slice(1).map(decodeSegment);
-  if (segments.length > 1 && segments.at(-1) === '') segments.pop();
+  const segments = segmentsOf(target);
   const [first, second] = segments;
   if (segments.length === 2 && isKeyed(second) && first !== undefined) {
     return { name: second, secret: first };

@@ -305,6 +305,12 @@ browserTest('every panel shows its question and answer, and a line that works', 
     const answerShown = await dialog.locator('pre[data-answer]').innerText();
     assert.deepEqual(JSON.parse(answerShown), JSON.parse(answer));
     types.push(JSON.parse(body).type);
+    await dialog.getByRole('button', { name: 'Copy the base address' }).click();
+    const base = `http://127.0.0.1:${service.port}/${secret}/`;
+    await until(
+      'the base address',
+      async () => base === (await page.evaluate(() => navigator.clipboard.readText())),
+    );
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });
   }

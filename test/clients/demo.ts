@@ -21,7 +21,7 @@ const RUN_MS_MAX = 200_000;
 const PATIENCE = { PERPINFO_OVERLOAD_DELAY: '60000' };
 const FLAGS = ['--port', '0', '--accounts', '60', '--seed', 'clients'];
 const PRINTED =
-  /endpoint {2}(?<base>http:\/\/127\.0\.0\.1:(?<port>\d+)\/(?<secret>\S+))\/info\n {2}users {5}(?<trader>0x\w{40}) .*\n\s*(?<staker>0x\w{40}) /;
+  /endpoint {2}(?<base>http:\/\/127\.0\.0\.1:(?<port>\d+)\/(?<secret>\S+))\/info\n {2}clients .*\n {2}users {5}(?<trader>0x\w{40}) .*\n\s*(?<staker>0x\w{40}) /;
 
 export type User = `0x${string}`;
 export type Question = Readonly<Record<string, unknown>>;

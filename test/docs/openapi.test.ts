@@ -84,8 +84,8 @@ test('the description has every error with its status, and no other', () => {
   const { 200: _, ...responses } = INFO.responses;
   const described = Object.entries(responses).flatMap(([status, { content }]) =>
     Object.entries(content[JSON_TYPE].examples ?? {}).map(([name, { value }]) => {
-      const { error, message } = value as { error: string; message: string };
-      assert.equal(error, name);
+      const { error, message, code, msg } = value as Record<string, string>;
+      assert.deepEqual([error, code, msg], [name, name, message]);
       return `${status} ${error}: ${message}`;
     }),
   );
@@ -258,7 +258,7 @@ async function provokeErrors(): Promise<Reply[]> {
     await ask('{"type":'),
     await service.ask('no-such-key', auction),
     await service.ask(`${key}/more`, auction),
-    await service.fetch(`/${key}/info`),
+    await service.fetch(`/${key}/info`, { method: 'PUT' }),
     await ask({ ...auction, padding: 'x'.repeat(65_536) }),
     await ask(auction, { 'Content-Type': 'text/plain' }),
     await ask([]),

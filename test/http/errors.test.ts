@@ -59,7 +59,7 @@ function checkRefusal(response: RawResponse, code: RequestErrorCode, said: Said)
     },
     {
       status: REQUEST_ERRORS[code].status,
-      body: field === undefined ? { error: code, message } : { error: code, message, field },
+      body: { error: code, message, ...(field && { field }), code, msg: message },
       type: 'application/json',
       origin: '*',
       headers,
@@ -97,9 +97,9 @@ const CASES: Record<Exclude<RequestErrorCode, InjectedCode>, Case> = {
   },
   method_not_allowed: {
     send: () => ask(service, { method: 'PUT' }),
-    message: 'method: got "PUT", expected POST, OPTIONS',
+    message: 'method: got "PUT", expected GET, HEAD, POST, OPTIONS',
     field: 'method',
-    headers: { allow: 'POST, OPTIONS' },
+    headers: { allow: 'GET, HEAD, POST, OPTIONS' },
   },
   request_timeout: {
     send: () => exchange(service.port, 'POST /'),

@@ -57,6 +57,7 @@ test('the endpoint is found however its path is written', async () => {
   const paths = [
     ...[`/${key}/info/`, `/${key}/info?`, `/${key}/info?a=b/c`, `/${key}/info/?a#b`],
     ...[`/${encoded}/info`, `/${encoded.toUpperCase()}/%69nfo`],
+    ...[`/${key}//info`, `/${key}////info/?a`, `/${key}//%69nfo`, `http://localhost/${key}//info`],
     ...[`http://localhost/${key}/info`, `https://user:word@elsewhere:1/${key}/info/?a`],
   ];
   for (const path of paths) checkAnswer(await ask(service, { path }));
@@ -66,13 +67,47 @@ test('other paths are not found, and none is told again', async () => {
   const paths = [
     ...[`/${key}`, `/${key}/`, `/${key}/info//`, `/${key}/INFO`, `/${key}/info/more`, '*'],
     ...[`/${key}%2Finfo`, `/${key}/info%2F`, `/%zz/info`, `/${key}%/info`, `/%ff/info`],
-    ...[`//${key}/info`, 'http://', '/__proto__', '/health%00', '/constructor/'],
+    ...[
+      `//${key}/info`,
+      `/${key}/info//info`,
+      `/${key}/x//info`,
+      '/assets//info/x',
+      'http://',
+      '/__proto__',
+      '/health%00',
+      '/constructor/',
+    ],
   ];
   for (const path of paths) {
     assert.equal(errorOf(await ask(service, { path })), '404 not_found', path);
   }
-  for (const path of ['/info', '//info', '/info/', `/${key}%20/info`, '/__proto__/info']) {
+  for (const path of [
+    '/info',
+    '//info',
+    '///info',
+    '/info/',
+    `/${key}%20/info`,
+    '/__proto__/info',
+  ]) {
     assert.equal(errorOf(await ask(service, { path })), '401 unknown_key', path);
+  }
+});
+
+test('whoever gives no key is told of the slash that keeps it in an address', async () => {
+  const handshake = { Connection: 'Upgrade', Upgrade: 'websocket' };
+  const asked: Parameters<typeof formatRequest>[0][] = [
+    { path: '/info', body: QUESTION },
+    { path: '/ws', method: 'GET' },
+    { path: '/ws', method: 'GET', headers: handshake },
+  ];
+  for (const request of asked) {
+    const response = await exchange(port, formatRequest(request));
+    assert.equal(response.status, 401);
+    assert.equal(
+      JSON.parse(response.body).message,
+      'key: got none, expected a live key in the path, /{key}/info or /{key}/ws; a client that drops the ' +
+        'key of its base address keeps it where the address ends with a slash: http://host:port/{key}/',
+    );
   }
 });
 
@@ -242,7 +277,7 @@ test('a tunnel is refused with what is allowed, and a reset after it harms nobod
   const tunnel = 'CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n';
   const response = await exchange(port, tunnel);
   assert.equal(errorOf(response), '405 method_not_allowed');
-  assert.equal(response.headers.get('allow'), 'POST, OPTIONS');
+  assert.equal(response.headers.get('allow'), 'GET, HEAD, POST, OPTIONS');
   for (let count = 0; count < 20; count++) {
     const client = await connect(port);
     client.send(tunnel);
@@ -252,13 +287,13 @@ test('a tunnel is refused with what is allowed, and a reset after it harms nobod
   checkAnswer(await ask(service));
 });
 
-test('other methods than POST are told what is allowed', async () => {
-  for (const method of ['GET', 'HEAD', 'PUT', 'DELETE', 'PATCH', 'TRACE', 'QUERY', 'PROPFIND']) {
+test('other methods than GET and POST are told what is allowed', async () => {
+  for (const method of ['PUT', 'DELETE', 'PATCH', 'TRACE', 'QUERY', 'PROPFIND']) {
     await onConnection(async (client) => {
       client.send(formatRequest({ method, path: `/${key}/info` }));
-      const response = await client.response({ hasBody: method !== 'HEAD' });
+      const response = await client.response();
       assert.equal(response.status, 405, method);
-      assert.equal(response.headers.get('allow'), 'POST, OPTIONS');
+      assert.equal(response.headers.get('allow'), 'GET, HEAD, POST, OPTIONS');
       // Whatever follows on the connection is not taken for a body.
       client.send(formatQuestion(key));
       checkAnswer(await client.response());
@@ -284,7 +319,7 @@ test('a preflight is answered for any page', async () => {
   );
   assert.equal(status, 204);
   assert.equal(headers.get('access-control-allow-origin'), '*');
-  assert.equal(headers.get('access-control-allow-methods'), 'POST, OPTIONS');
+  assert.equal(headers.get('access-control-allow-methods'), 'GET, HEAD, POST, OPTIONS');
   assert.equal(
     headers.get('access-control-allow-headers'),
     'Content-Type, If-None-Match, Ledger-Min-Height',

@@ -147,8 +147,8 @@ test('a HEAD has the headers of the GET and no body', async (context) => {
 test('what is wrong with a GET is told as with a POST', async (context) => {
   const { client, key, user } = await start(context);
   const rows: [string, number, string, string | undefined][] = [
-    [`/${key}/info`, 405, 'method_not_allowed', 'method'],
-    [`/${key}/info?`, 405, 'method_not_allowed', 'method'],
+    [`/${key}/info`, 422, 'missing_field', 'type'],
+    [`/${key}/info?`, 422, 'missing_field', 'type'],
     ['/nobody/info?type=meta', 401, 'unknown_key', 'key'],
     ['/info?type=meta', 401, 'unknown_key', 'key'],
     [`/${key}/info?user=${user}`, 422, 'missing_field', 'type'],

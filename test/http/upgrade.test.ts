@@ -60,7 +60,7 @@ test('an offer of a WebSocket is passed over where there is none', async () => {
     const client = await connect(port);
     client.send(formatRequest({ method: 'GET', path, headers: HANDSHAKE }));
     const { status } = await client.response();
-    assert.equal(status, path === '/health' ? 200 : path === '/nowhere' ? 404 : 405);
+    assert.equal(status, path === '/health' ? 200 : path === '/nowhere' ? 404 : 422);
     client.socket.destroy();
   }
 });

@@ -236,6 +236,8 @@ function targets({ random, keys }: Source): string[] {
       `/${free}/info/`,
       `/${free}/info//`,
       `//${free}/info`,
+      `/${free}//info`,
+      `/${free}///info`,
       `/${free}/info?`,
       `/${free}/info?a=b`,
     ],

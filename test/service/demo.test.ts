@@ -19,16 +19,17 @@ const noCurl = hasCurl ? false : 'curl is not installed here';
 
 /** What the demo prints, for a person to use. */
 const PRINTED =
-  /^perpinfo demo: a simulated exchange, about ten blocks a second\n\n {2}dashboard (?<address>http:\/\/127\.0\.0\.1:(?<port>\d+))\/#key=(?<secret>[\w-]{43})&users=(?<users>0x[0-9a-fx,]+)\n {2}endpoint {2}(?<endpoint>\S+)\n {2}users {5}(?<trader>0x[0-9a-f]{40}) \(trades\)\n {12}(?<staker>0x[0-9a-f]{40}) \(stakes\)\n\n {2}(?<curl>curl .+)\n\nCtrl-C ends it; (?<kept>.+)\.\n$/;
+  /^perpinfo demo: a simulated exchange, about ten blocks a second\n\n {2}dashboard (?<address>http:\/\/(?:127\.0\.0\.1|\[::1\]):(?<port>\d+))\/#key=(?<secret>[\w-]{43})&users=(?<users>0x[0-9a-fx,]+)\n {2}endpoint {2}(?<endpoint>\S+)\n {2}clients {3}(?<base>\S+) \(their base address; keep the slash at its end\)\n {2}users {5}(?<trader>0x[0-9a-f]{40}) \(trades\)\n {12}(?<staker>0x[0-9a-f]{40}) \(stakes\)\n\n {2}(?<lines>export BASE=.+\n {2}curl .+)\n\nCtrl-C ends it; (?<kept>.+)\.\n$/;
 
 class RunningDemo {
   readonly program: Program;
   readonly temporary: string;
   client = new Client(0);
+  address = '';
   secret = '';
   trader = '';
   staker = '';
-  curl = '';
+  lines = '';
   kept = '';
 
   constructor(flags: readonly string[]) {
@@ -42,12 +43,14 @@ class RunningDemo {
     await this.program.untilWritten('Ctrl-C');
     const printed = PRINTED.exec(this.program.stdout)?.groups;
     assert.ok(printed, this.program.stdout);
-    const { address, port, secret, users, endpoint, trader, staker, curl, kept } = printed;
+    const { address, port, secret, users, endpoint, base, trader, staker, lines, kept } = printed;
     const examples = users.split(',');
     assert.deepEqual([examples.includes(trader), examples.includes(staker)], [true, true]);
     assert.equal(new Set(examples).size, examples.length);
     assert.equal(endpoint, `${address}/${secret}/info`);
-    Object.assign(this, { secret, trader, staker, curl, kept, client: new Client(Number(port)) });
+    assert.equal(base, `${address}/${secret}/`);
+    const client = new Client(Number(port));
+    Object.assign(this, { address, secret, trader, staker, lines, kept, client });
     await until('the demo to answer', async () => (await this.ask()).height > 0);
   }
 
@@ -87,13 +90,20 @@ test('the demo prints what a person needs, answers, and leaves nothing behind', 
   assert.deepEqual(readdirSync(demo.temporary), []);
 });
 
-test('the line for curl works when it is pasted', { skip: noCurl }, async (context) => {
+test('the lines for the shell work when they are pasted', { skip: noCurl }, async (context) => {
   const demo = await startDemo(context);
-  const pasted = new Program(['bash', '-c', demo.curl]);
+  const pasted = new Program(['bash', '-c', demo.lines]);
   pasted.child.stdin.end();
   const { code, stdout, stderr } = await pasted.ended;
   assert.deepEqual({ code, stderr }, { code: 0, stderr: '' });
   assert.ok(JSON.parse(stdout).assetPositions.length > 0);
+});
+
+test('on all addresses of the machine, the one that is printed opens', async (context) => {
+  for (const host of ['0.0.0.0', '::']) {
+    const { address } = await startDemo(context, '--host', host);
+    assert.equal((await fetch(`${address}/health`)).status, 200, address);
+  }
 });
 
 test('without the auction its status is null', async (context) => {

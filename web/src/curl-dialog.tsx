@@ -2,7 +2,7 @@
 
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Answer, Question } from './answers.ts';
-import { infoPath } from './service.ts';
+import { basePath, infoPath } from './service.ts';
 
 interface CurlDialogProps {
   readonly title: string;
@@ -76,6 +76,11 @@ export function CurlDialog({ title, question, answer, apiKey, close }: CurlDialo
         {formatCurl(`/${HIDDEN_KEY}/info`, shown.question)}
       </pre>
       <CopyButton text={formatCurl(infoPath(apiKey), shown.question)} label="Copy as curl" />
+      <p class="small">
+        Clients take <code data-base>{`${location.origin}/${HIDDEN_KEY}/`}</code> as their base
+        address, with the slash at its end.
+      </p>
+      <CopyButton text={location.origin + basePath(apiKey)} label="Copy the base address" />
       <p class="muted small">What is copied holds your key.</p>
       {shown.answer !== undefined && (
         <>

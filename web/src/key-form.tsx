@@ -8,9 +8,9 @@ interface KeyFormProps {
   use(key: string): void;
 }
 
-/** People paste the whole endpoint as well. */
+/** People paste the whole endpoint, or the base address that clients take, as well. */
 function readKey(text: string): string {
-  const [, key = text] = /\/([^/]+)\/info\/?$/.exec(text) ?? [];
+  const [, key = text] = /^(?:\w+:\/\/[^/]+)?\/([^/]+)(?:\/+(?:info)?)?\/?$/.exec(text) ?? [];
   return key.trim();
 }
 
@@ -45,8 +45,8 @@ export function KeyForm({ problem, use }: KeyFormProps) {
         </button>
       </form>
       <p class="muted small" id="key-hint">
-        The path segment before <code>/info</code>, as <code>perpinfo keys create</code> prints it.
-        It stays in this browser until you let it forget it.
+        The path segment before <code>/info</code>, as <code>perpinfo keys create</code> prints it,
+        or the whole address. It stays in this browser until you let it forget it.
       </p>
     </section>
   );

@@ -47,9 +47,14 @@ function parseRefusal(response: Response, text: string): Refusal {
   }
 }
 
+/** Ends with a slash: clients that resolve "info" against it would drop the key otherwise. */
+export function basePath(key: string): string {
+  return `/${encodeURIComponent(key)}/`;
+}
+
 /** What a question looks like on its way; the key goes nowhere else. */
 export function infoPath(key: string): string {
-  return `/${encodeURIComponent(key)}/info`;
+  return `${basePath(key)}info`;
 }
 
 export async function ask(key: string, question: Question): Promise<Answer> {

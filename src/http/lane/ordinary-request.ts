@@ -12,7 +12,8 @@ export interface OrdinaryHead {
   readonly bodyLength: number;
 }
 
-const REQUEST_LINE = /^POST \/([A-Za-z0-9_-]{1,128})\/info HTTP\/1\.1$/;
+/** A key has no slash, so several of them before "info" can only be read in one way. */
+const REQUEST_LINE = /^POST \/([A-Za-z0-9_-]{1,128})\/+info HTTP\/1\.1$/;
 /** A name without white space before its colon; a value of visible ASCII, spaces inside only. */
 const HEADER = /^([A-Za-z0-9-]{1,64}):[ \t]?([\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?)?$/;
 /** No sign, no leading zero, and few enough digits to be exact. */

@@ -9,7 +9,7 @@ import type { Logger } from 'pino';
 import { type RawData, type ServerOptions, WebSocketServer } from 'ws';
 import type { Settings } from '../../config.ts';
 import { RequestError } from '../../errors.ts';
-import { type Admission, unknownKey } from '../admission.ts';
+import { type Admission, noKeyGiven } from '../admission.ts';
 import { hashSecret, type KeyRing } from '../keys.ts';
 import type { LiveState } from '../live-state.ts';
 import type { Metrics } from '../metrics.ts';
@@ -137,7 +137,7 @@ export class Push {
   /** Takes a connection over from HTTP, or refuses it with a RequestError. */
   accept(request: IncomingMessage, socket: Socket, head: Buffer, secret: string): void {
     const { admission, settings } = this.#parts;
-    if (secret === '') throw unknownKey('none');
+    if (secret === '') throw noKeyGiven();
     const secretHash = hashSecret(secret);
     const key = admission.requireKey(secretHash);
     checkNoBody(request);

@@ -1,0 +1,85 @@
+/** What the README shows is pasted into a running demo, and gives what the README shows. */
+
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { after, test } from 'node:test';
+import { Program, start } from '../cli/program.ts';
+import { PROJECT } from '../paths.ts';
+import { until } from '../service/running.ts';
+
+const README = readFileSync(path.join(PROJECT, 'README.md'), 'utf8');
+const hasCurl = spawnSync('curl', ['--version']).status === 0;
+const noCurl = hasCurl ? false : 'curl is not installed here';
+/** What Node 20 needs to have the WebSocket of browsers. */
+const WEB_SOCKET = 'WebSocket' in globalThis ? [] : ['--experimental-websocket'];
+
+/** Modules are found from the project's own folder, as they are for someone who works in it. */
+const folder = mkdtempSync(path.join(PROJECT, 'build/readme-'));
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+// As someone starts it who has read no further; only the port may be taken here.
+const demo = start(['demo', '--port', '0'], {}, 120_000);
+after(async () => {
+  demo.child.kill('SIGINT');
+  await demo.ended;
+});
+await demo.untilWritten('Ctrl-C');
+const [exported] = /^ {2}export BASE=\S+$/m.exec(demo.stdout) ?? [''];
+const base = exported.slice(exported.indexOf('=') + 1);
+await until('the demo to be fresh', async () => (await fetch(new URL('/health', base))).ok);
+
+/** The fenced block of a language that holds a text. */
+function blockWith(language: string, text: string): string {
+  const blocks = README.matchAll(new RegExp(`\`\`\`${language}\\n([^]*?)\`\`\``, 'g'));
+  const found = Array.from(blocks, ([, block]) => block).find((block) => block.includes(text));
+  assert.ok(found, `the README has no ${language} with ${text}`);
+  return found;
+}
+
+/** The same without its texts and numbers; null stands for a text that a position may not have. */
+function shapeOf(value: unknown): unknown {
+  if (Array.isArray(value)) return value.length === 0 ? [] : [shapeOf(value[0])];
+  if (value === null) return 'string';
+  if (typeof value !== 'object') return typeof value;
+  return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, shapeOf(part)]));
+}
+
+async function paste(command: readonly string[]): Promise<string> {
+  const pasted = new Program(command, { BASE: base });
+  pasted.child.stdin.end();
+  const { code, stdout, stderr } = await pasted.ended;
+  assert.deepEqual({ code, stderr }, { code: 0, stderr: '' });
+  return stdout;
+}
+
+const SHOWN = shapeOf(JSON.parse(blockWith('json', 'marginSummary')));
+
+test("the README's question, after the line of the demo, is answered", {
+  skip: noCurl,
+}, async () => {
+  const answer = await paste(['bash', '-c', `${exported}\n${blockWith('sh', 'curl')}`]);
+  assert.deepEqual(shapeOf(JSON.parse(answer)), SHOWN);
+});
+
+/** Runs lines of the README as a module, then prints what one of its names holds. */
+async function runModule(lines: string, shown: string): Promise<unknown> {
+  const file = path.join(folder, 'lines.mjs');
+  const print = `process.stdout.write(JSON.stringify(${shown}), () => process.exit());`;
+  writeFileSync(file, `${lines}\n${print}\n`);
+  const options = ['--disable-warning=ExperimentalWarning', ...WEB_SOCKET];
+  return JSON.parse(await paste([process.execPath, ...options, file]));
+}
+
+test("the README's lines for the SDK get an account, and subscribe to it", async () => {
+  const account = await runModule(blockWith('ts', '@nktkas/hyperliquid'), 'account');
+  assert.deepEqual(shapeOf(account), SHOWN);
+});
+
+test("the README's lines for ccxt get positions over HTTP and over push", async () => {
+  const shown = '[positions, pushed]';
+  const [asked, pushed] = (await runModule(blockWith('ts', "from 'ccxt'"), shown)) as object[][];
+  assert.ok(asked.length > 0);
+  assert.deepEqual(Object.keys(pushed[0]), Object.keys(asked[0]));
+});
