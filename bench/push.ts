@@ -14,7 +14,7 @@ import { cpus, loadavg, tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openKeyStore } from '../src/http/keys.ts';
-import { formatState, formatStateHead } from '../src/http/push/frames.ts';
+import { createStateFormat } from '../src/http/push/frames.ts';
 import { parseQuestion } from '../src/info/registry.ts';
 import type { StateView } from '../src/state/state.ts';
 import { drawWishes, requireOpenFiles, type Wish } from '../test/push/crowd.ts';
@@ -189,7 +189,7 @@ async function benchBulk(folder: string, users: readonly string[], secret: strin
 /** A frame of the length of a typical one. */
 function typicalFrame(state: StateView, user: string): string {
   const question = parseQuestion({ type: 'clearinghouseState', user });
-  return formatState(formatStateHead(question), findTypicalAnswer(state), state);
+  return createStateFormat(question)(findTypicalAnswer(state), state);
 }
 
 async function run(scale: Scale, folder: string, profiles?: string): Promise<void> {

@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto';
 
 /** Nothing else in an answer looks like this: a quote within a text would be escaped. */
-const TIME = /"time":\d+/g;
+const TIME = /"(?:time|serverTime)":\d+/g;
 
 const TAG_BYTES = 16;
 

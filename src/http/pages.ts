@@ -2,6 +2,7 @@
 
 import { REQUEST_ERRORS } from '../errors.ts';
 import { REQUEST_TYPES } from '../info/registry.ts';
+import { AS_DATA, type RequestType } from '../info/request.ts';
 
 function describeQuestions(): string {
   return REQUEST_TYPES.map(({ type, summary, weight, fields, example }) => {
@@ -21,10 +22,14 @@ function describeQuestions(): string {
 
 function describeSubscriptions(): string {
   return REQUEST_TYPES.filter(({ pushedAs }) => pushedAs !== undefined)
-    .map(({ type, pushedAs }) =>
-      pushedAs === type ? type : `${type} (its state is called ${pushedAs})`,
-    )
+    .map(({ type, pushedAs }) => (pushedAs === type ? type : `${type} (${describeName(pushedAs)})`))
     .join(', ');
+}
+
+function describeName(pushedAs: RequestType['pushedAs']): string {
+  return pushedAs === AS_DATA
+    ? 'its members are those of the data'
+    : `its state is called ${pushedAs}`;
 }
 
 function describeErrors(): string {

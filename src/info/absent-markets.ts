@@ -1,11 +1,11 @@
 /**
- * What clients ask on their way that this exchange does not have: spot markets, outcome markets. They
+ * What clients ask on their way that this exchange does not have: spot and outcome markets. They
  * look up the token that margin is held in, so that one is listed: number 0, called USDC, which is
  * what clients of this field take number 0 for. Its decimals are those of the ledger's USD amounts.
  */
 
 import { USD_DECIMALS } from '../fields.ts';
-import type { RequestType } from './request.ts';
+import { addressField, type RequestType } from './request.ts';
 import { listOf, nothing, object, tuple } from './schema.ts';
 
 type NoFields = Record<string, never>;
@@ -50,6 +50,29 @@ export const spotMetaAndAssetCtxs: RequestType<NoFields> = {
   answerSchema: tuple(spotMetaSchema, nothing),
   example: { question: { type: 'spotMetaAndAssetCtxs' }, answer: [SPOT_META, []] },
   answer: () => `[${SPOT_META_TEXT},[]]`,
+};
+
+/** What everybody holds in spot. */
+export const NO_SPOT_BALANCES = { balances: [] };
+export const NO_SPOT_BALANCES_TEXT = JSON.stringify(NO_SPOT_BALANCES);
+export const noSpotBalancesSchema = object({ balances: nothing });
+
+const userFields = { user: addressField };
+
+export const spotClearinghouseState: RequestType<typeof userFields> = {
+  type: 'spotClearinghouseState',
+  summary: "A user's spot balances: none.",
+  weight: WEIGHT,
+  fields: userFields,
+  answerSchema: noSpotBalancesSchema,
+  example: {
+    question: {
+      type: 'spotClearinghouseState',
+      user: '0xeaa346d93e222853a2229e2fbb584830fa478fd2',
+    },
+    answer: NO_SPOT_BALANCES,
+  },
+  answer: () => NO_SPOT_BALANCES_TEXT,
 };
 
 export const outcomeMeta: RequestType<NoFields> = {

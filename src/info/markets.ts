@@ -44,7 +44,7 @@ function formatMarkPrice({ markets }: StateView, marketIndex: number): string {
   return formatUnits(markets.markPrice(marketIndex), priceDecimals);
 }
 
-function formatMeta(state: StateView, dexIndex: number): string {
+export function formatMeta(state: StateView, dexIndex: number): string {
   const tables = new Map<number, string>();
   const universe = marketsOf(state, dexIndex).map(([marketIndex, market]) => {
     const tableId = marginTableId(market, marketIndex);
@@ -61,6 +61,12 @@ function formatMeta(state: StateView, dexIndex: number): string {
   );
 }
 
+/** The list of the contexts of a dex's markets, in the order of its meta. */
+export function formatContexts(state: StateView, dexIndex: number): string {
+  const contexts = marketsOf(state, dexIndex).map(([index]) => formatContext(state, index));
+  return `[${contexts.join(',')}]`;
+}
+
 function formatContext(state: StateView, marketIndex: number): string {
   return (
     '{"funding":"0.0","openInterest":"0.0","prevDayPx":"0.0","dayNtlVlm":"0.0","premium":null' +
@@ -74,7 +80,7 @@ const marginTableSchema = object({
   marginTiers: listOf(object({ lowerBound: amount, maxLeverage: wholeNumber })),
 });
 
-const metaSchema = object({
+export const metaSchema = object({
   universe: listOf(
     object(
       {
@@ -93,7 +99,7 @@ const metaSchema = object({
 const zero = { const: '0.0' };
 const none = { type: 'null' };
 
-const contextSchema = object({
+export const contextSchema = object({
   funding: zero,
   openInterest: zero,
   prevDayPx: zero,
@@ -114,7 +120,7 @@ const marginTableExample = {
   ],
 };
 
-const metaExample = {
+export const metaExample = {
   universe: [
     { szDecimals: 5, name: 'BTC', maxLeverage: 40, marginTableId: 1001 },
     { szDecimals: 0, name: 'MOG', maxLeverage: 3, marginTableId: 3, onlyIsolated: true },
@@ -138,6 +144,8 @@ const contextExample = {
   impactPxs: null,
   dayBaseVlm: '0.0',
 };
+
+export const contextsExample = [contextExample, { ...contextExample, markPx: '0.009348' }];
 
 const dexFields = { dex: dexField };
 
@@ -163,15 +171,14 @@ export const metaAndAssetCtxs: RequestType<typeof dexFields> = {
   answerSchema: tuple(metaSchema, listOf(contextSchema)),
   example: {
     question: { type: 'metaAndAssetCtxs' },
-    answer: [metaExample, [contextExample, { ...contextExample, markPx: '0.009348' }]],
+    answer: [metaExample, contextsExample],
   },
   validate(state, { dex }) {
     requireDex(state, dex);
   },
   answer(state, { dex }) {
     const dexIndex = requireDex(state, dex);
-    const contexts = marketsOf(state, dexIndex).map(([index]) => formatContext(state, index));
-    return `[${formatMeta(state, dexIndex)},[${contexts.join(',')}]]`;
+    return `[${formatMeta(state, dexIndex)},${formatContexts(state, dexIndex)}]`;
   },
 };
 
@@ -188,14 +195,18 @@ export const allPerpMetas: RequestType<Record<string, never>> = {
   },
 };
 
-export const allMids: RequestType<typeof dexFields> = {
+/** Clients of this type take prices without a dex for those of the first one. */
+const midsFields = { dex: { ...dexField, omitsFallback: true } };
+
+export const allMids: RequestType<typeof midsFields> = {
   type: 'allMids',
   summary:
     "The price of each of a dex's markets: the mark price, as the ledger holds no order book.",
   weight: WEIGHT,
-  fields: dexFields,
+  fields: midsFields,
   answerSchema: { type: 'object', additionalProperties: amount },
   example: { question: { type: 'allMids' }, answer: { BTC: '97300.0', MOG: '0.009348' } },
+  pushedAs: 'mids',
   validate(state, { dex }) {
     requireDex(state, dex);
   },

@@ -3,7 +3,12 @@
 import { RequestError } from '../errors.ts';
 import { describeValue } from '../refusal.ts';
 import type { StateView } from '../state/state.ts';
-import { outcomeMeta, spotMeta, spotMetaAndAssetCtxs } from './absent-markets.ts';
+import {
+  outcomeMeta,
+  spotClearinghouseState,
+  spotMeta,
+  spotMetaAndAssetCtxs,
+} from './absent-markets.ts';
 import { perpDeployAuctionStatus } from './auction.ts';
 import { clearinghouseState } from './clearinghouse.ts';
 import { delegations, delegatorSummary } from './delegations.ts';
@@ -17,6 +22,7 @@ import {
   readParameters,
   requireOne,
 } from './request.ts';
+import { webData2 } from './web-data.ts';
 
 type Source = Readonly<Record<string, unknown>>;
 
@@ -38,7 +44,9 @@ export const REQUEST_TYPES: readonly RequestType[] = [
   exchangeStatus,
   spotMeta,
   spotMetaAndAssetCtxs,
+  spotClearinghouseState,
   outcomeMeta,
+  webData2,
 ];
 
 type TypeTable = ReadonlyMap<unknown, RequestType>;

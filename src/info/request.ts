@@ -18,9 +18,14 @@ export interface Field<T> {
   parse(name: string, value: unknown): T;
   /** The value as JSON text, for fields of which a subscription is made. */
   format?(value: T): string;
+  /** True where frames leave the field out while it has its fallback: clients then expect none. */
+  readonly omitsFallback?: boolean;
   /** What `parse` takes, from the texts that a query string gives; for fields that are not one text. */
   readTexts?(texts: readonly string[]): unknown;
 }
+
+/** In place of a name: the members of the answer, an object, are those of the frame's data. */
+export const AS_DATA = Symbol('as data');
 
 type FieldTable = Record<string, Field<unknown>>;
 type Fields<F extends FieldTable> = { [Name in keyof F]: ReturnType<F[Name]['parse']> };
@@ -34,8 +39,8 @@ export interface RequestType<F extends FieldTable = FieldTable> {
   /** The form of the answer, as a JSON Schema. */
   readonly answerSchema: Readonly<Record<string, unknown>>;
   readonly example: { readonly question: Record<string, unknown>; readonly answer: unknown };
-  /** What the answer is called in a pushed frame; only types that have it can be subscribed to. */
-  readonly pushedAs?: string;
+  /** What the answer is called in a pushed frame's data; only types that have it can be subscribed to. */
+  readonly pushedAs?: string | typeof AS_DATA;
   /** How often the weight counts, where that depends on the question. */
   countWeights?(fields: Fields<F>): number;
   /** Refuses fields that do not go together. */
@@ -129,9 +134,9 @@ function parseField(field: Field<unknown>, name: string, value: unknown): unknow
 }
 
 function formatFields<F extends FieldTable>(request: RequestType<F>, fields: Fields<F>): string {
-  const members = Object.entries(request.fields).map(
-    ([name, field]) => `"${name}":${field.format?.(fields[name])}`,
-  );
+  const members = Object.entries(request.fields)
+    .filter(([name, field]) => !(field.omitsFallback && fields[name] === field.fallback))
+    .map(([name, field]) => `"${name}":${field.format?.(fields[name])}`);
   return members.join(',');
 }
 

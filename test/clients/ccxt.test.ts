@@ -234,6 +234,11 @@ test('the balance is the summary of the account', async () => {
   }
 });
 
+test('in spot there is nothing', async () => {
+  const balance = await client.fetchBalance({ type: 'spot' });
+  assert.deepEqual(balance, { info: { balances: [] }, free: {}, used: {}, total: {} });
+});
+
 test('the status is good, and the time that of the ledger', async () => {
   const question = { type: 'exchangeStatus' };
   await demo.assertTold(await demo.tell(() => client.fetchTime()), question, ({ time }) => time);
@@ -283,5 +288,23 @@ test('positions are pushed as they change', async () => {
     // The message that they came with is also the newest balance.
     const { time } = pushed.balance['swap'].info;
     assert.deepEqual([...positions], expectPositions(await accountAt(time)));
+  }
+});
+
+test('prices are pushed as they change', async () => {
+  const pushed = await connect();
+  for (const [dex, question] of [
+    [undefined, { type: 'allMids' }],
+    ['abc', { type: 'allMids', dex: 'abc' }],
+  ] as const) {
+    const told = await demo.tell(() => pushed.watchTickers(undefined, dex ? { dex } : {}));
+    const { markets } = await demo.stateAt(told.last);
+    const coins = markets.markets.filter(
+      ({ dexIndex }) => markets.dexes[dexIndex].name === (dex ?? ''),
+    );
+    const shown = coins.map(({ coin }) => [coin, told.value[symbolOf(coin)]?.last]);
+    await demo.assertTold({ ...told, value: Object.fromEntries(shown) }, question, (answer) =>
+      Object.fromEntries(Object.entries(answer).map(([coin, price]) => [coin, Number(price)])),
+    );
   }
 });

@@ -11,7 +11,7 @@ import {
 import { SymbolConverter } from '@nktkas/hyperliquid/utils';
 import { WebSocket } from 'ws';
 import { openKeyStore } from '../../src/http/keys.ts';
-import { TYPES } from '../info/types.ts';
+import { SUBSCRIPTIONS, TYPES } from '../info/types.ts';
 import { createKey, until } from '../service/running.ts';
 import { type Demo, type Question, startDemo, type User } from './demo.ts';
 
@@ -80,7 +80,15 @@ const ASKED: readonly Asked[] = [
   { question: { type: 'exchangeStatus' }, ask: (info) => info.exchangeStatus() },
   { question: { type: 'spotMeta' }, ask: (info) => info.spotMeta() },
   { question: { type: 'spotMetaAndAssetCtxs' }, ask: (info) => info.spotMetaAndAssetCtxs() },
+  {
+    question: { type: 'spotClearinghouseState', user: trader },
+    ask: (info) => info.spotClearinghouseState({ user: trader }),
+  },
   { question: { type: 'outcomeMeta' }, ask: (info) => info.outcomeMeta() },
+  {
+    question: { type: 'webData2', user: trader },
+    ask: (info) => info.webData2({ user: upperCase(trader) }),
+  },
 ];
 
 for (const [name, transport] of Object.entries(TRANSPORTS)) {
@@ -206,6 +214,31 @@ async function assertPushed(
   }
 }
 
+test('prices that are subscribed to are pushed, those of each dex to whom they are for', async () => {
+  const client = new SubscriptionClient({ transport: connect(demo) });
+  const first = new Inbox();
+  const further = new Inbox();
+  const subscription = await client.allMids(first.listener);
+  await client.allMids({ dex: 'abc' }, further.listener);
+  await Promise.all([first.untilReceived(3), further.untilReceived(3)]);
+  await subscription.unsubscribe();
+  await assertPushed(first, 'allMids', {}, 'mids');
+  await assertPushed(further, 'allMids', { dex: 'abc' }, 'mids');
+});
+
+/** As the client's own method did it while it had one. */
+test('webData2 is pushed with all that its answer has', async () => {
+  const transport = connect(demo);
+  const inbox = new Inbox();
+  const payload = { type: 'webData2', user: upperCase(trader) };
+  await transport.subscribe('webData2', payload, ({ detail }) => inbox.listener(detail));
+  await inbox.untilReceived(3);
+  for (const { height, time, ...data } of inbox.received) {
+    assert.deepEqual(data, await demo.answerAt(height, { type: 'webData2', user: trader }));
+    assert.equal(time, (data as { serverTime?: number }).serverTime);
+  }
+});
+
 test('a subscription to what there is not is refused in our words', async () => {
   const client = new SubscriptionClient({ transport: TRANSPORTS.push });
   await assert.rejects(
@@ -217,9 +250,7 @@ test('a subscription to what there is not is refused in our words', async () => 
         ` {"type":"clearinghouseState","user":"${trader}","dex":"nope"}`,
     },
   );
-  const types =
-    'clearinghouseState, delegations, perpDeployAuctionStatus, allDexsClearinghouseState';
-  const words = `unknown_type: type: got "l2Book", expected one of ${types}`;
+  const words = `unknown_type: type: got "l2Book", expected one of ${SUBSCRIPTIONS}`;
   await assert.rejects(
     client.l2Book({ coin: 'BTC' }, () => undefined),
     (error: Error) => {

@@ -210,6 +210,8 @@ function questionsAbout({ addresses, markets }: StateView): { type: string }[] {
       markets.dexes.map(({ name: dex }) => ({ type: 'clearinghouseState', user, dex })),
     ),
     ...users.map((user) => ({ type: 'delegations', user })),
+    { type: 'webData2', user: users[users.length - 1] },
+    { type: 'spotClearinghouseState', user: UNKNOWN_USER },
     { type: 'perpDeployAuctionStatus' },
   ];
 }

@@ -10,7 +10,7 @@ import {
 } from '../../src/info/registry.ts';
 import { createState } from '../../src/state/state.ts';
 import { assertRefused, type Refused, stateOf } from './states.ts';
-import { TYPES } from './types.ts';
+import { SUBSCRIPTIONS, TYPES } from './types.ts';
 
 const USER = '0xabcdef0000000000000000000000000000000001';
 const OTHER = '0xabcdef0000000000000000000000000000000002';
@@ -339,9 +339,7 @@ test('a batch cannot be subscribed to, the accounts of a user on all dexes can',
   assertRefused(() => parseSubscription({ type: 'batchClearinghouseStates', users: [USER] }), {
     code: 'unknown_type',
     field: 'type',
-    message:
-      'type: got "batchClearinghouseStates", expected one of clearinghouseState, delegations' +
-      ', perpDeployAuctionStatus, allDexsClearinghouseState',
+    message: `type: got "batchClearinghouseStates", expected one of ${SUBSCRIPTIONS}`,
   });
   const question = parseSubscription({ type: 'allDexsClearinghouseState', user: UPPER_CASE });
   assert.equal(question.formatFields(), `"user":"${USER}"`);

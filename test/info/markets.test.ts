@@ -183,6 +183,7 @@ test('of spot and outcome markets there are none, only the token that margin is 
   for (const state of [STATE, createState()]) {
     assert.equal(ask('spotMeta', {}, state), SPOT_META);
     assert.equal(ask('spotMetaAndAssetCtxs', {}, state), `[${SPOT_META},[]]`);
+    assert.equal(ask('spotClearinghouseState', { user: USER }, state), '{"balances":[]}');
     assert.equal(ask('outcomeMeta', {}, state), '{"outcomes":[],"questions":[]}');
   }
 });
@@ -231,7 +232,12 @@ test('all of them weigh the same', () => {
   const others = ['exchangeStatus', 'spotMeta', 'spotMetaAndAssetCtxs', 'outcomeMeta'];
   for (const type of [...types, ...others]) assert.equal(parseQuestion({ type }).weight, 20);
   assert.equal(parseQuestion({ type: 'marginTable', id: 3 }).weight, 20);
-  for (const type of ['userAbstraction', 'delegatorSummary']) {
+  for (const type of [
+    'userAbstraction',
+    'delegatorSummary',
+    'spotClearinghouseState',
+    'webData2',
+  ]) {
     assert.equal(parseQuestion({ type, user: USER }).weight, 20);
   }
 });

@@ -16,5 +16,17 @@ export const TYPES = [
   'exchangeStatus',
   'spotMeta',
   'spotMetaAndAssetCtxs',
+  'spotClearinghouseState',
   'outcomeMeta',
+  'webData2',
+].join(', ');
+
+/** Those that can be subscribed to, likewise. */
+export const SUBSCRIPTIONS = [
+  'clearinghouseState',
+  'delegations',
+  'perpDeployAuctionStatus',
+  'allDexsClearinghouseState',
+  'allMids',
+  'webData2',
 ].join(', ');

@@ -48,6 +48,9 @@ function chooseSubscriptions({ state }: SteppedLedger, random: Random): Subscrip
   const add = (subscription: Subscription) =>
     chosen.set(JSON.stringify(subscription), subscription);
   add({ type: 'perpDeployAuctionStatus' });
+  add({ type: 'allMids' });
+  add({ type: 'allMids', dex: dexes[1] });
+  add({ type: 'webData2', user: random.pick(users) });
   add({ type: 'clearinghouseState', user: '0x00000000000000000000000000000000000000aa', dex: '' });
   while (chosen.size < SUBSCRIPTIONS) {
     const user = random.pick(users);
@@ -64,11 +67,13 @@ const PAYLOADS: Readonly<Record<string, string>> = {
   allDexsClearinghouseState: 'clearinghouseStates',
   delegations: 'delegations',
   perpDeployAuctionStatus: 'perpDeployAuctionStatus',
+  allMids: 'mids',
 };
 
 /** Takes a state off the connection: whose it is, and what it shows. */
 async function takeState(client: PushClient): Promise<[string, Sighting]> {
   const { channel, data } = await client.nextFrame();
+  if (channel === 'webData2') return takeWebData(data as PushedState);
   assert.ok(channel in PAYLOADS, channel);
   const { [PAYLOADS[channel]]: payload, height, time, ...fields } = data as PushedState;
   assert.ok(time > 0);
@@ -76,6 +81,13 @@ async function takeState(client: PushClient): Promise<[string, Sighting]> {
     JSON.stringify({ type: channel, ...fields }),
     { height, answer: JSON.stringify(payload) },
   ];
+}
+
+/** The state whose members are those of the data. */
+function takeWebData({ height, time, ...answer }: PushedState): [string, Sighting] {
+  assert.equal(time, answer['serverTime']);
+  const name = JSON.stringify({ type: 'webData2', user: answer['user'] });
+  return [name, { height, answer: JSON.stringify(answer) }];
 }
 
 async function subscribeAll(client: PushClient, all: readonly Subscription[]): Promise<Seen> {

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { createPlaces, simulateLines } from '../cli/program.ts';
+import { SUBSCRIPTIONS } from '../info/types.ts';
 import { appendAll, NO_SNAPSHOTS } from '../replay/data-directory.ts';
 import { type Answer, createKey, makeLedger, startService } from '../service/running.ts';
 import { connectPush, type PushClient, type PushedState } from './push-client.ts';
@@ -104,6 +105,49 @@ test('each type that can be subscribed to has its frame', async (context) => {
   }
 });
 
+test('prices are pushed as mids, with the dex unless it is the first', async (context) => {
+  const client = await connect(context);
+  for (const [asked, told] of [
+    [{}, {}],
+    [{ dex: 'abc' }, { dex: 'abc' }],
+    [{ dex: 'idx' }, { dex: 'idx' }],
+  ]) {
+    client.subscribe({ type: 'allMids', ...asked });
+    assert.deepEqual(await client.next('subscriptionResponse'), {
+      method: 'subscribe',
+      subscription: { type: 'allMids', ...told },
+    });
+    const { height, time, ...data } = await client.nextState('allMids');
+    const mids = await answerTo({ type: 'allMids', ...asked });
+    assert.deepEqual(data, { ...told, mids });
+    assert.ok(height === head && time > 0);
+  }
+  client.subscribe({ type: 'allMids', dex: '' });
+  assert.equal(await client.next('error'), 'Already subscribed: {"type":"allMids"}');
+  await appendBlock([{ type: 'marks', prices: { BTC: '123456.0' } }]);
+  const { mids } = await client.nextState('allMids');
+  assert.deepEqual(mids, await answerTo({ type: 'allMids' }));
+  assert.equal((mids as Record<string, string>)['BTC'], '123456.0');
+  await client.isQuiet();
+});
+
+test('webData2 is pushed as it is, and not when only time went by', async (context) => {
+  const client = await connect(context);
+  const question = { type: 'webData2', user: TRADER };
+  const { height, time, ...data } = await subscribe(client, question);
+  assert.deepEqual(data, await answerTo(question));
+  assert.deepEqual([height, time], [head, data['serverTime']]);
+  await appendBlock([]);
+  await appendBlock([transfer(TRADER, '1.5')]);
+  const next = await client.nextState('webData2');
+  assert.equal(next.height, head);
+  assert.deepEqual(
+    next.clearinghouseState,
+    await answerTo({ type: 'clearinghouseState', user: TRADER }),
+  );
+  await client.isQuiet();
+});
+
 test('a state is sent again when it has changed, and not when only time went by', async (context) => {
   const client = await connect(context);
   await subscribe(client, { type: 'clearinghouseState', user: TRADER } as { type: string });
@@ -170,9 +214,6 @@ test('post asks any question', async (context) => {
     assert.ok(height === head && time > 0);
   }
 });
-
-const SUBSCRIPTIONS =
-  'clearinghouseState, delegations, perpDeployAuctionStatus, allDexsClearinghouseState';
 
 /** What is sent, and the text of the error that comes back. */
 const WRONG_FRAMES: readonly (readonly [string, string])[] = [

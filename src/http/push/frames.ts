@@ -11,7 +11,7 @@
  */
 
 import type { RequestError } from '../../errors.ts';
-import type { Question } from '../../info/request.ts';
+import { AS_DATA, type Question } from '../../info/request.ts';
 import { describeValue } from '../../refusal.ts';
 import type { StateView } from '../../state/state.ts';
 
@@ -96,18 +96,25 @@ export function formatAck(method: 'subscribe' | 'unsubscribe', subscription: str
   return `{"channel":"subscriptionResponse","data":{"method":"${method}","subscription":${subscription}}}`;
 }
 
-/** What every frame with an answer to the question begins with. */
-export function formatStateHead(question: Question): string {
+/** Writes an answer as the frame that is pushed. */
+export type FormatState = (answer: string, state: StateView) => string;
+
+/** Frames with the answer, the fields of its question, and where in the ledger it is from. */
+export function createStateFormat(question: Question): FormatState {
+  const { type, request } = question;
+  const { pushedAs } = request;
+  if (pushedAs === AS_DATA) {
+    const start = `{"channel":"${type}","data":`;
+    return (answer, state) => `${start}${answer.slice(0, -1)}${formatPlace(state)}`;
+  }
   const fields = question.formatFields();
-  return (
-    `{"channel":"${question.type}","data":{${fields === '' ? '' : `${fields},`}` +
-    `"${question.request.pushedAs}":`
-  );
+  const start = `{"channel":"${type}","data":{${fields === '' ? '' : `${fields},`}"${pushedAs}":`;
+  return (answer, state) => `${start}${answer}${formatPlace(state)}`;
 }
 
-/** What is pushed: the answer with the fields of its question, and where in the ledger it is from. */
-export function formatState(head: string, answer: string, { height, time }: StateView): string {
-  return `${head}${answer},"height":${height},"time":${time}}}`;
+/** The end of a frame with a state. */
+function formatPlace({ height, time }: StateView): string {
+  return `,"height":${height},"time":${time}}}`;
 }
 
 export function formatAnswer(

@@ -6,7 +6,7 @@
 import type { Question } from '../../info/request.ts';
 import type { StateView } from '../../state/state.ts';
 import { withoutTime } from '../answer-tag.ts';
-import { formatState, formatStateHead } from './frames.ts';
+import { createStateFormat, type FormatState } from './frames.ts';
 
 /** How a question is answered at one height. */
 export interface Look {
@@ -18,7 +18,7 @@ export interface Look {
 export class Topic {
   readonly name: string;
   readonly #question: Question;
-  readonly #frameHead: string;
+  readonly #format: FormatState;
   subscriberCount = 0;
   #look: Look | undefined;
   #height = -1;
@@ -26,13 +26,13 @@ export class Topic {
   constructor(name: string, question: Question) {
     this.name = name;
     this.#question = question;
-    this.#frameHead = formatStateHead(question);
+    this.#format = createStateFormat(question);
   }
 
   look(state: StateView): Look {
     if (this.#look !== undefined && this.#height === state.height) return this.#look;
     const answer = this.#question.answer(state);
-    const frame = Buffer.from(formatState(this.#frameHead, answer, state));
+    const frame = Buffer.from(this.#format(answer, state));
     const look = { content: withoutTime(answer), frame };
     // Kept for others only.
     this.#look = this.subscriberCount > 1 ? look : undefined;

@@ -1,0 +1,89 @@
+/**
+ * `webData2`: a user's account and the markets of the first dex in one answer, for clients that know no
+ * other way to be pushed an account. What the ledger does not hold is null where the interface allows
+ * it, and zero or empty elsewhere.
+ */
+
+import { formatAddress } from '../address.ts';
+import { NO_SPOT_BALANCES, NO_SPOT_BALANCES_TEXT, noSpotBalancesSchema } from './absent-markets.ts';
+import { accountExample, accountSchema, clearinghouseState } from './clearinghouse.ts';
+import {
+  contextSchema,
+  contextsExample,
+  formatContexts,
+  formatMeta,
+  metaExample,
+  metaSchema,
+} from './markets.ts';
+import { ADDRESS_SCHEMA, AS_DATA, addressField, type RequestType } from './request.ts';
+import { listOf, nothing, object, wholeNumber } from './schema.ts';
+
+const fields = { user: addressField };
+
+/** The interface has one account here: that on the first dex. */
+const FIRST_DEX = '';
+const FIRST_DEX_INDEX = 0;
+
+/** What the ledger does not hold: vaults, orders, agents, deposits. */
+const ABSENT = {
+  leadingVaults: [],
+  totalVaultEquity: '0.0',
+  openOrders: [],
+  agentAddress: null,
+  agentValidUntil: null,
+  cumLedger: '0.0',
+};
+const ABSENT_TEXT = JSON.stringify(ABSENT).slice(1, -1);
+
+const EXAMPLE_USER = '0xeaa346d93e222853a2229e2fbb584830fa478fd2';
+
+export const webData2: RequestType<typeof fields> = {
+  type: 'webData2',
+  summary:
+    "A user's account on the first dex with its markets and prices; without orders, vaults and spot.",
+  weight: 20,
+  fields,
+  answerSchema: object({
+    clearinghouseState: accountSchema,
+    leadingVaults: nothing,
+    totalVaultEquity: { const: '0.0' },
+    openOrders: nothing,
+    agentAddress: { type: 'null' },
+    agentValidUntil: { type: 'null' },
+    cumLedger: { const: '0.0' },
+    meta: metaSchema,
+    assetCtxs: listOf(contextSchema),
+    serverTime: wholeNumber,
+    isVault: { const: false },
+    user: ADDRESS_SCHEMA,
+    twapStates: nothing,
+    spotState: noSpotBalancesSchema,
+    spotAssetCtxs: nothing,
+  }),
+  example: {
+    question: { type: 'webData2', user: EXAMPLE_USER },
+    answer: {
+      clearinghouseState: accountExample,
+      ...ABSENT,
+      meta: metaExample,
+      assetCtxs: contextsExample,
+      serverTime: 1758561760000,
+      isVault: false,
+      user: EXAMPLE_USER,
+      twapStates: [],
+      spotState: NO_SPOT_BALANCES,
+      spotAssetCtxs: [],
+    },
+  },
+  pushedAs: AS_DATA,
+  answer(state, { user }) {
+    const account = clearinghouseState.answer(state, { user, dex: FIRST_DEX });
+    return (
+      `{"clearinghouseState":${account},${ABSENT_TEXT}` +
+      `,"meta":${formatMeta(state, FIRST_DEX_INDEX)}` +
+      `,"assetCtxs":${formatContexts(state, FIRST_DEX_INDEX)}` +
+      `,"serverTime":${state.time},"isVault":false,"user":"${formatAddress(user)}"` +
+      `,"twapStates":[],"spotState":${NO_SPOT_BALANCES_TEXT},"spotAssetCtxs":[]}`
+    );
+  },
+};
