@@ -334,6 +334,13 @@ export const SETTINGS = {
     fallback: 'info',
     ...oneOf('debug', 'info', 'warn', 'error', 'silent'),
   },
+  logFormat: {
+    flag: 'log-format',
+    placeholder: 'FORMAT',
+    help: 'how it is logged: text for people, json for programs, auto for text on a terminal only',
+    fallback: 'auto',
+    ...oneOf('auto', 'text', 'json'),
+  },
   label: {
     flag: 'label',
     placeholder: 'TEXT',

@@ -82,7 +82,7 @@ function listenToSignals({ isService = false }: Command): void {
       if (askedMs === undefined) {
         askedMs = performance.now();
         if (!isService) process.exitCode = exitCode;
-        stop.abort();
+        stop.abort(new DOMException(`got ${name}`, 'AbortError'));
       } else if (performance.now() - askedMs > SAME_REQUEST_MS) {
         process.exit(exitCode);
       }

@@ -3,7 +3,6 @@
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { pino } from 'pino';
 import { formatAddress } from '../address.ts';
 import { readSettings, UsageError } from '../config.ts';
 import { LiveSimulation } from '../feed/live-simulation.ts';
@@ -19,6 +18,7 @@ import { SnapshotFolder } from '../ledger/snapshots.ts';
 import { restoreReplica } from '../replica.ts';
 import type { StateView } from '../state/state.ts';
 import type { Call, Command } from './command.ts';
+import { createLog } from './log.ts';
 import { reportRestore } from './restore.ts';
 
 const settings = ['port', 'host', 'seed', 'demoAccounts', 'keptData', 'noAuction'] as const;
@@ -30,6 +30,7 @@ const INTERVAL_MS = 100;
 const AUCTION_DURATION_SECONDS = 600;
 const STOP_TIMEOUT_MS = 2_000;
 const KEY_LABEL = 'demo';
+const STANDARD_ERROR = 2;
 /** What the demo leaves no choice of. */
 const FIXED_SETTINGS = {
   ledger: undefined,
@@ -139,7 +140,7 @@ function serveDemo({ directory, call, signal, listening }: Serving): Promise<voi
   const chosen = readSettings([...ANSWERING_SETTINGS, 'snapshotEvery', 'snapshotKeep']);
   return runWorker({
     settings: { ...chosen, ...FIXED_SETTINGS, data: directory, host, port },
-    log: pino({ level: 'warn' }, pino.destination(2)),
+    log: createLog({ logLevel: 'warn', logFormat: 'auto' }, STANDARD_ERROR),
     signal,
     budgets: new Budgets(),
     listening,

@@ -1,18 +1,26 @@
 /** `perpinfo serve`: answers over HTTP from a ledger. */
 
 import cluster from 'node:cluster';
-import { type Logger, pino } from 'pino';
+import type { Logger } from 'pino';
 import { AggregatorRegistry, register } from 'prom-client';
 import type { Settings } from '../config.ts';
-import { startAdmin } from '../http/admin.ts';
+import { formatOrigin } from '../http/address.ts';
+import { type AdminServer, startAdmin } from '../http/admin.ts';
 import { shareBudgets } from '../http/charge-sharing.ts';
 import { Budgets } from '../http/limits.ts';
 import { runWorker, WORKER_SETTINGS } from '../http/worker.ts';
 import { SupervisorLink, superviseWorkers } from '../http/workers.ts';
 import { openStorage } from '../ledger/storage.ts';
 import type { Command } from './command.ts';
+import { createLog, LOG_SETTINGS } from './log.ts';
 
-const settings = [...WORKER_SETTINGS, 'workers', 'adminHost', 'adminPort', 'logLevel'] as const;
+const settings = [
+  ...WORKER_SETTINGS,
+  'workers',
+  'adminHost',
+  'adminPort',
+  ...LOG_SETTINGS,
+] as const;
 type ServeSettings = Settings<(typeof settings)[number]>;
 
 export const serve: Command<(typeof settings)[number]> = {
@@ -27,12 +35,14 @@ export const serve: Command<(typeof settings)[number]> = {
   example: 'perpinfo serve --data ./data --port 8080 --workers 2',
   isService: true,
   async run({ settings: chosen, signal }) {
-    const log = pino({ level: chosen.logLevel });
+    const log = createLog(chosen);
     if (cluster.isWorker) return runClusterWorker(chosen, log, signal);
     // Before anything is started: a place without a ledger is the user's mistake.
     await (await openStorage(chosen)).close();
+    signal.addEventListener('abort', () => log.info({ reason: signal.reason.message }, 'stopping'));
     if (chosen.workers === 1) await runAlone(chosen, log, signal);
     else await runTogether(chosen, log, signal);
+    log.info('stopped');
   },
 };
 
@@ -58,13 +68,19 @@ async function runClusterWorker(chosen: ServeSettings, log: Logger, signal: Abor
   }
 }
 
+async function offerMetrics(
+  { adminHost: host, adminPort }: ServeSettings,
+  log: Logger,
+  metrics: () => Promise<string>,
+): Promise<AdminServer> {
+  const admin = await startAdmin({ host, port: adminPort, metrics });
+  const { port } = admin;
+  log.info({ address: `${formatOrigin(host, port)}/metrics`, port }, 'metrics');
+  return admin;
+}
+
 async function runAlone(chosen: ServeSettings, log: Logger, signal: AbortSignal): Promise<void> {
-  const admin = await startAdmin({
-    host: chosen.adminHost,
-    port: chosen.adminPort,
-    metrics: () => register.metrics(),
-  });
-  log.info({ port: admin.port }, 'metrics');
+  const admin = await offerMetrics(chosen, log, () => register.metrics());
   try {
     await runWorker({ settings: chosen, log, signal, budgets: new Budgets() });
   } finally {
@@ -74,12 +90,7 @@ async function runAlone(chosen: ServeSettings, log: Logger, signal: AbortSignal)
 
 async function runTogether(chosen: ServeSettings, log: Logger, signal: AbortSignal): Promise<void> {
   const registry = new AggregatorRegistry();
-  const admin = await startAdmin({
-    host: chosen.adminHost,
-    port: chosen.adminPort,
-    metrics: () => registry.clusterMetrics(),
-  });
-  log.info({ port: admin.port }, 'metrics');
+  const admin = await offerMetrics(chosen, log, () => registry.clusterMetrics());
   try {
     await superviseWorkers({ count: chosen.workers, log, signal });
   } finally {

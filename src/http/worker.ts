@@ -8,6 +8,7 @@ import { type Registry, register } from 'prom-client';
 import type { Settings } from '../config.ts';
 import { SnapshotKeeper } from '../ledger/snapshot-keeper.ts';
 import { openStorage, STORAGE_SETTINGS, type Storage } from '../ledger/storage.ts';
+import { formatOrigin } from './address.ts';
 import { Admission } from './admission.ts';
 import { KeyRing, type KeyStore } from './keys.ts';
 import type { Budgets } from './limits.ts';
@@ -102,7 +103,10 @@ async function serveFrom(storage: Storage, store: KeyStore, options: WorkerOptio
       if (live.state === undefined) throw new Error(live.unavailableReason);
     }
     const port = await listen(server, settings.port, settings.host);
-    log.info({ host: settings.host, port }, 'listening');
+    log.info(
+      { address: formatOrigin(settings.host, port), host: settings.host, port },
+      'listening',
+    );
     options.listening?.(port);
     if (!options.restoresFirst) follow();
     if (!signal.aborted) await once(signal, 'abort');

@@ -1,0 +1,38 @@
+/** The log: a line of JSON for each entry, or on a terminal a line that a person reads. */
+
+import { isatty } from 'node:tty';
+import { type Logger, pino } from 'pino';
+import type { Settings } from '../config.ts';
+
+export const LOG_SETTINGS = ['logLevel', 'logFormat'] as const;
+const STANDARD_OUTPUT = 1;
+
+type LogOptions = Settings<(typeof LOG_SETTINGS)[number]>;
+
+/** Writes to a file descriptor, standard output unless told otherwise. */
+export function createLog({ logLevel, logFormat }: LogOptions, fd = STANDARD_OUTPUT): Logger {
+  const isText = logFormat === 'auto' ? isatty(fd) : logFormat === 'text';
+  if (!isText) return pino({ level: logLevel }, pino.destination({ fd, sync: true }));
+  const stream = fd === STANDARD_OUTPUT ? process.stdout : process.stderr;
+  return pino({ level: logLevel }, { write: (line) => void stream.write(formatEntry(line)) });
+}
+
+/** What pino writes of an error. */
+interface LoggedError {
+  readonly message: string;
+}
+
+/** "12:00:01 info  listening address=http://127.0.0.1:8080 port=8080", from pino's line of JSON. */
+export function formatEntry(line: string): string {
+  const { level, time, pid, hostname, msg, err, ...fields } = JSON.parse(line);
+  const clock = new Date(time).toTimeString().slice(0, 8);
+  const reason = err === undefined ? '' : `: ${(err as LoggedError).message}`;
+  const pairs = Object.entries(fields).map(([name, value]) => ` ${name}=${formatValue(value)}`);
+  const text = `${clock} ${pino.levels.labels[level].padEnd(5)} ${msg}${reason}${pairs.join('')}`;
+  return `${text.replaceAll(/\p{Cc}/gu, ' ')}\n`;
+}
+
+/** As it stands where it is one word, otherwise as JSON. */
+function formatValue(value: unknown): string {
+  return typeof value === 'string' && /^[^\s"=]+$/.test(value) ? value : JSON.stringify(value);
+}

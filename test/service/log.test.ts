@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { test } from 'node:test';
+import { formatEntry } from '../../src/cli/log.ts';
+import { createPlaces, Program, simulateLines, start } from '../cli/program.ts';
+import { MAIN } from '../paths.ts';
+import { makeLedger, until } from './running.ts';
+
+const place = createPlaces();
+const data = await makeLedger(place(), simulateLines(3));
+const FLAGS = ['--data', data, '--port', '0', '--admin-port', '0', '--max-age', '0'];
+
+/** `script` of util-linux gives a program a terminal. */
+const hasScript = spawnSync('script', ['--version']).status === 0;
+const noScript = hasScript ? false : 'script of util-linux is not installed';
+const CLOCK = /^\d\d:\d\d:\d\d /;
+
+/** The service on a terminal; Ctrl-C is typed there. */
+function startOnTerminal(flags: readonly string[]): Program {
+  const words = [process.execPath, MAIN, 'serve', ...FLAGS, ...flags].map((word) => `'${word}'`);
+  return new Program(['script', '-qefc', words.join(' '), '/dev/null']);
+}
+
+async function addressIn(program: Program, message: string): Promise<string> {
+  const pattern = new RegExp(`info {2}${message} address=(\\S+)`);
+  return until(message, () => pattern.exec(program.stdout)?.[1]);
+}
+
+for (const workers of ['1', '2']) {
+  test(`on a terminal a person reads the log of ${workers}, opens its addresses and sees it stop`, {
+    skip: noScript,
+  }, async (context) => {
+    const program = startOnTerminal(['--host', '0.0.0.0', '--workers', workers]);
+    context.after(() => void program.child.kill('SIGKILL'));
+    assert.equal((await fetch(`${await addressIn(program, 'listening')}/health`)).status, 200);
+    assert.equal((await fetch(await addressIn(program, 'metrics'))).status, 200);
+    program.child.stdin.write('\x03');
+    const { stdout } = await program.ended;
+    const lines = stdout.split('\r\n').slice(0, -1);
+    assert.match(lines.at(-2) ?? '', /info {2}stopping reason="got SIGINT"$/);
+    assert.match(lines.at(-1) ?? '', /info {2}stopped$/);
+    for (const line of lines) assert.match(line.replace(/^\^C/, ''), CLOCK);
+  });
+}
+
+test('elsewhere the log is JSON, and says that the service stops and why', async () => {
+  const program = start(['serve', ...FLAGS]);
+  await program.untilWritten('"msg":"listening"');
+  program.child.kill('SIGTERM');
+  const { code, stdout } = await program.ended;
+  assert.equal(code, 0);
+  const entries = stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  const stopping = { reason: 'got SIGTERM', msg: 'stopping' };
+  const [{ reason, msg }, { msg: last }] = entries.slice(-2);
+  assert.deepEqual([{ reason, msg }, last], [stopping, 'stopped']);
+});
+
+test('the format of the log can be chosen', async () => {
+  const program = start(['serve', ...FLAGS, '--log-format', 'text']);
+  const address = await addressIn(program, 'listening');
+  program.child.kill('SIGTERM');
+  const { stdout } = await program.ended;
+  assert.match(stdout, new RegExp(`listening address=${address} host=127.0.0.1 port=\\d+\n`));
+});
+
+test('an entry with an error is one line: its message, and no stack', () => {
+  const err = { type: 'Error', message: 'block 7 is\nmissing', stack: 'Error: block 7\n    at x' };
+  const entry = { level: 60, time: 0, pid: 1, hostname: 'h', err, shown: 'a b', msg: 'it failed' };
+  const [, rest] = formatEntry(JSON.stringify(entry)).split(/^.{9}/);
+  assert.equal(rest, 'fatal it failed: block 7 is missing shown="a b"\n');
+});
