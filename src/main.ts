@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 /** Arguments to command. Owns signals and exit codes: 0 done, 1 failed, 2 asked wrongly. */
 
 import { readFileSync } from 'node:fs';
@@ -91,11 +90,12 @@ function listenToSignals({ isService = false }: Command): void {
 }
 
 async function run(argv: readonly string[], terminal: Terminal): Promise<void> {
-  const [first] = argv;
+  const [first, second] = argv;
+  if (first === 'help') return run([...argv.slice(1), '--help'], terminal);
   if (first === undefined || isHelp(first)) return terminal.write(await formatOverview());
-  if (first === '--version') return terminal.write(`${readVersion()}\n`);
+  if (first === '--version' || first === '-v') return terminal.write(`${readVersion()}\n`);
   const family = COMMAND_NAMES.filter((name) => name.startsWith(`${first} `));
-  if (family.length > 0 && isHelp(argv[1])) {
+  if (family.length > 0 && (second === undefined || isHelp(second))) {
     return terminal.write((await loadCommands(family)).map(formatHelp).join('\n'));
   }
   const name = findCommand(argv);
@@ -109,7 +109,7 @@ async function run(argv: readonly string[], terminal: Terminal): Promise<void> {
   await command.run({ settings, positionals, terminal, signal: stop.signal });
 }
 
-function isHelp(argument: string | undefined): boolean {
+function isHelp(argument: string): boolean {
   return argument === '--help' || argument === '-h';
 }
 

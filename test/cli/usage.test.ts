@@ -50,9 +50,9 @@ const SETTINGS: Record<string, [flag: string, rest: string][]> = {
   ],
 };
 
-test('without arguments, or with --help, every command is named', async () => {
+test('without arguments, or when asked for help, every command is named', async () => {
   const overview = await run([]);
-  assert.deepEqual(await run(['--help']), overview);
+  for (const asked of ['--help', '-h', 'help']) assert.deepEqual(await run([asked]), overview);
   assert.equal(overview.code, 0);
   assert.equal(overview.stderr, '');
   const named = [...overview.stdout.matchAll(/^ {2}([a-z]+(?: [a-z]+)?) +[A-Z].*\.$/gm)].map(
@@ -61,9 +61,22 @@ test('without arguments, or with --help, every command is named', async () => {
   assert.deepEqual(named, COMMANDS);
 });
 
-test('--version tells the version of the package', async () => {
+test('help and the name of a command is its --help, of several for what they have in common', async () => {
+  assert.deepEqual(await run(['help', 'query']), await run(['query', '--help']));
+  const keys = await run(['keys']);
+  const helps = await Promise.all(
+    ['create', 'list', 'revoke'].map((name) => run(['keys', name, '--help'])),
+  );
+  assert.deepEqual(keys, done(helps.map(({ stdout }) => stdout).join('\n')));
+  assert.deepEqual(await run(['help', 'keys']), keys);
+  assert.equal((await run(['help', 'nope'])).code, 2);
+});
+
+test('--version and -v tell the version of the package', async () => {
   const text = readFileSync(path.join(PROJECT, 'package.json'), 'utf8');
-  assert.deepEqual(await run(['--version']), done(`${JSON.parse(text).version}\n`));
+  for (const asked of ['--version', '-v']) {
+    assert.deepEqual(await run([asked]), done(`${JSON.parse(text).version}\n`));
+  }
 });
 
 for (const command of Object.keys(SETTINGS)) {

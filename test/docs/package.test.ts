@@ -1,0 +1,98 @@
+/** A checkout that nothing was done in yet, and the package that is made of it. */
+
+import assert from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { after, test } from 'node:test';
+import { PROJECT } from '../paths.ts';
+
+const folder = mkdtempSync(path.join(tmpdir(), 'perpinfo-package-'));
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+const MADE = ['.git', 'node_modules', 'dist', 'build', 'data'];
+const checkout = path.join(folder, 'checkout');
+cpSync(PROJECT, checkout, {
+  recursive: true,
+  filter: (source) => !MADE.includes(path.relative(PROJECT, source)),
+});
+// What `npm ci` brings is there already; it would take the registry, and most of a minute.
+const modules = path.join(PROJECT, 'node_modules');
+symlinkSync(modules, path.join(checkout, 'node_modules'));
+
+interface Ran {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+function perpinfo(cwd: string, ...args: string[]): Ran {
+  const { status, stdout, stderr } = spawnSync('npx', ['perpinfo', ...args], {
+    cwd,
+    encoding: 'utf8',
+    env: { ...process.env, npm_config_cache: path.join(folder, 'cache'), npm_config_yes: 'true' },
+  });
+  // What npm itself says of a machine's settings is none of ours.
+  return { code: status, stdout, stderr: stderr.replaceAll(/^npm warn .*\n/gm, '') };
+}
+
+function git(...args: string[]): string {
+  return execFileSync('git', ['-C', PROJECT, ...args], { encoding: 'utf8' });
+}
+
+const { version } = JSON.parse(readFileSync(path.join(PROJECT, 'package.json'), 'utf8'));
+
+test('in a checkout without a build the program says how it is built', () => {
+  const stderr = `perpinfo: not built yet; run "npm ci && npm run build" in ${checkout}/\n`;
+  assert.deepEqual(perpinfo(checkout, '--version'), { code: 1, stdout: '', stderr });
+});
+
+/** Packs the checkout, and unpacks that as an installation would. */
+function installPackage(): { files: string[]; place: string } {
+  const packed = execFileSync('npm', ['pack', '--json'], {
+    cwd: checkout,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  const place = path.join(folder, 'installed');
+  mkdirSync(place);
+  const [{ filename, files }] = JSON.parse(packed);
+  execFileSync('tar', ['-xzf', path.join(checkout, filename), '-C', place]);
+  symlinkSync(modules, path.join(place, 'node_modules'));
+  return { files: files.map((file: { path: string }) => file.path), place: `${place}/package` };
+}
+
+test('a package that is made of it runs, and holds what its documents and maps point to', () => {
+  const { files, place } = installPackage();
+  const bin = path.join(place, 'bin/perpinfo.js');
+  assert.equal(execFileSync(bin, ['--version'], { encoding: 'utf8' }), `${version}\n`);
+  const blocks = execFileSync(bin, ['simulate', '--blocks', '3'], { encoding: 'utf8' });
+  assert.equal(blocks.trimEnd().split('\n').length, 3);
+  assert.ok(files.includes('dist/web/index.html'));
+  for (const name of ['LICENSE', 'README.md', 'CHANGELOG.md']) assert.ok(files.includes(name));
+  for (const file of files) {
+    for (const target of targetsIn(path.join(place, file))) {
+      const pointed = path.join(path.dirname(file), target);
+      const isThere = files.some((other) => other === pointed || other.startsWith(`${pointed}/`));
+      assert.ok(isThere, `${file} points to ${target}`);
+    }
+  }
+  // The package was built in the checkout: it runs there by now.
+  assert.deepEqual(perpinfo(checkout, '-v'), { code: 0, stdout: `${version}\n`, stderr: '' });
+});
+
+/** The files that a document links to, or a map of sources names. */
+function targetsIn(file: string): string[] {
+  if (file.endsWith('.md')) {
+    const links = readFileSync(file, 'utf8').matchAll(/\]\(([^)#:]+)(?:#[^)]*)?\)/g);
+    return Array.from(links, ([, target]) => target);
+  }
+  return file.endsWith('.map') ? JSON.parse(readFileSync(file, 'utf8')).sources : [];
+}
+
+test("the README's folder for data and what is built are no part of the repository", () => {
+  const ignored = ['data/ledger', 'dist/main.js', 'build/test', 'node_modules/x'];
+  assert.equal(git('check-ignore', ...ignored), ignored.map((name) => `${name}\n`).join(''));
+  assert.match(git('ls-files', '--stage', 'bin/perpinfo.js'), /^100755 /);
+});
