@@ -166,7 +166,8 @@ function parseLine(line: Buffer): Block {
 async function loadStart(options: ReplicaOptions, height: number): Promise<Replica> {
   const { ledger, snapshots, warn } = options;
   const base = await ledger.base();
-  const usable = snapshots.heights().filter((at) => at >= base.height && at <= height);
+  const heights = listSnapshots(snapshots, warn);
+  const usable = heights.filter((at) => at >= base.height && at <= height);
   for (const at of usable.reverse()) {
     try {
       const loaded = await snapshots.load(at);
@@ -185,11 +186,32 @@ async function loadStart(options: ReplicaOptions, height: number): Promise<Repli
   );
 }
 
+/** Snapshots only save time: a folder that cannot be read has none. */
+function listSnapshots(snapshots: SnapshotFolder, warn: ReplicaOptions['warn']): number[] {
+  try {
+    return snapshots.heights();
+  } catch (error) {
+    warn(`no snapshot is used: ${(error as Error).message}`);
+    return [];
+  }
+}
+
+/** What cannot be fetched or kept is done without; a ledger that cannot be asked is not. */
+async function fetchShared(options: ReplicaOptions, height: number): Promise<void> {
+  const { ledger, shared, snapshots, warn } = options;
+  try {
+    await shared?.fetch({ ledger, snapshots, height, warn });
+  } catch (error) {
+    if (error instanceof LedgerError) throw error;
+    warn(`no snapshot is fetched: ${(error as Error).message}`);
+  }
+}
+
 /** Restores the state at a height from the nearest earlier snapshot and the blocks after it. */
 export async function restoreReplica(options: ReplicaOptions): Promise<Replica> {
   const { ledger, progress, snapshots, warn } = options;
   // Looked for before the head: one that is still ahead of it then has lost its blocks.
-  const newest = snapshots.heights().at(-1) ?? 0;
+  const newest = listSnapshots(snapshots, warn).at(-1) ?? 0;
   const head = await ledger.head();
   if (newest > head.height) {
     warn(`there is a snapshot of height ${newest}, but the ledger ends at ${head.height}`);
@@ -201,7 +223,7 @@ export async function restoreReplica(options: ReplicaOptions): Promise<Replica> 
       `height ${height} is not there: the ledger ends at ${head.height}`,
     );
   }
-  await options.shared?.fetch({ ledger, snapshots, height, warn });
+  await fetchShared(options, height);
   const replica = await loadStart(options, height);
   for await (const batch of ledger.read(replica.point.height, height)) {
     for (const block of batch) replica.apply(block);

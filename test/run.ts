@@ -17,8 +17,20 @@ interface Suite {
   command: string[];
   /** Variables that its processes get, beside those of this one. */
   environment?: Record<string, string>;
-  /** The program that it starts; without it the suite is left out, unless the variable CI is set. */
-  needs?: string;
+  /** Without it the suite is left out, unless the variable CI is set. */
+  needs?: Need;
+}
+
+interface Need {
+  what: string;
+  isThere: () => boolean;
+}
+
+function program(name: string): Need {
+  return {
+    what: `${name} (on Debian: apt-get install ${name})`,
+    isThere: () => spawnSync(name, ['--version']).error === undefined,
+  };
 }
 
 /** A suite of tests: every *.test.js below a folder of build/test. */
@@ -45,6 +57,17 @@ function plainSuite(suite: Suite): Suite {
 function sameEachTime(suite: Suite): Suite {
   const seed = process.env['PERPINFO_TEST_SEED'] ?? '11';
   return { ...suite, environment: { PERPINFO_TEST_SEED: seed } };
+}
+
+/** Runs what follows in a mount namespace of its own, also for a user who is not root where allowed. */
+const OWN_MOUNTS = ['unshare', '--map-root-user', '--mount'];
+
+/** The same tests where they may mount disks, which nobody else sees and which end with them. */
+function mountingSuite(suite: Suite): Suite {
+  const [first, ...tryMount] = [...OWN_MOUNTS, 'mount', '-t', 'tmpfs', 'perpinfo-test', '/mnt'];
+  const isThere = () => spawnSync(first, tryMount).status === 0;
+  const needs = { what: 'to be allowed to mount a tmpfs (root, or user namespaces)', isThere };
+  return { ...suite, command: [...OWN_MOUNTS, ...suite.command], needs };
 }
 
 const HTTP = testSuite('http', 240);
@@ -74,13 +97,14 @@ const SUITES: Suite[] = [
   CLIENTS,
   plainSuite(CLIENTS),
   testSuite('browser', 300),
-  { ...testSuite('cluster', 360), needs: 'nats-server' },
+  { ...testSuite('cluster', 360), needs: program('nats-server') },
+  mountingSuite(testSuite('disk', 180)),
 ];
 
 function isLeftOut({ name, needs }: Suite): boolean {
   if (needs === undefined || process.env['CI'] !== undefined) return false;
-  if (spawnSync(needs, ['--version']).error === undefined) return false;
-  console.log(`\n== ${name}: left out, it needs ${needs} (on Debian: apt-get install ${needs})`);
+  if (needs.isThere()) return false;
+  console.log(`\n== ${name}: left out, it needs ${needs.what}`);
   return true;
 }
 

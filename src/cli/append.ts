@@ -36,6 +36,8 @@ export const append: Command<(typeof settings)[number]> = {
     try {
       await appendTo(storage, input, call);
     } finally {
+      // A failed append may still be waiting for input, which would keep the process alive.
+      input.stream.destroy();
       await storage.close();
     }
   },
@@ -80,7 +82,8 @@ async function appendTo(
   call: AppendCall,
 ): Promise<void> {
   const { settings: chosen, terminal, signal } = call;
-  const replica = await restoreReplica({ ledger, snapshots, shared, ...reportRestore(call) });
+  const report = reportRestore(call);
+  const replica = await restoreReplica({ ledger, snapshots, shared, ...report });
   const first = replica.point.height + 1;
   let bytesRead = 0;
   let durableHeight = replica.point.height;
@@ -98,6 +101,7 @@ async function appendTo(
       snapshotEvery: chosen.snapshotEvery,
       snapshotKeep: chosen.snapshotKeep,
       lineBytesMax: chosen.blockBytesMax,
+      warn: report.warn,
       durable(height) {
         durableHeight = height;
         if (!terminal.isInteractive) terminal.note(`durable ${height}\n`);

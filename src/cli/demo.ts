@@ -85,9 +85,10 @@ async function runDemo(directory: string, call: DemoCall): Promise<void> {
       auctionDurationSeconds: AUCTION_DURATION_SECONDS,
       resume: replica.release(),
     });
-    const { snapshotEvery, snapshotKeep } = readSettings(['snapshotEvery', 'snapshotKeep']);
+    const policy = readSettings(['snapshotEvery', 'snapshotKeep']);
+    const { warn } = reportRestore(call);
     const simulation = new LiveSimulation(
-      { simulator, ledger, snapshots, snapshotEvery, snapshotKeep, intervalMs: INTERVAL_MS },
+      { simulator, ledger, snapshots, ...policy, warn, intervalMs: INTERVAL_MS },
       head,
     );
     await simulation.setUp();

@@ -11,6 +11,9 @@ export class Committer {
   #gathered: StoredBlock[] = [];
   #gatheredBytes = 0;
   #storing: Promise<void> | undefined;
+  #failure: Error | undefined;
+  /** Rejects whoever waits for something else than the store. */
+  #interrupt: (failure: Error) => void = () => undefined;
 
   /** `durable` is called with the last height of each batch, once it would survive a power cut. */
   constructor(ledger: LedgerWriter, durable: (height: number) => void) {
@@ -31,8 +34,23 @@ export class Committer {
   start(): void {
     if (this.#storing !== undefined || this.#gathered.length === 0) return;
     this.#storing = this.#storeAll();
-    // A failure is thrown by `settle`; until then it must not count as unhandled.
-    this.#storing.catch(() => undefined);
+    // `settle` throws it too; until somebody calls that, it must not count as unhandled.
+    this.#storing.catch((failure: Error) => {
+      this.#failure = failure;
+      this.#interrupt(failure);
+    });
+  }
+
+  /**
+   * Waits for something else while batches are stored, one thing at a time: a batch that fails ends
+   * the wait at once, since nothing that is gathered after it can be stored.
+   */
+  unlessFailed<T>(work: Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      this.#interrupt = reject;
+      work.then(resolve, reject);
+      if (this.#failure !== undefined) reject(this.#failure);
+    });
   }
 
   /** Waits until all that was gathered is durable. */

@@ -2,19 +2,16 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ChainPoint, type LedgerWriter, nextBlock } from '../ledger/ledger.ts';
-import type { SnapshotFolder } from '../ledger/snapshots.ts';
 import { Committer } from './committer.ts';
 import type { Simulator } from './simulator/simulator.ts';
+import { Upkeep, type UpkeepOptions } from './upkeep.ts';
 
 /** The start is written without waiting; this much of it at a time. */
 const GATHERED_BYTES_MAX = 4 << 20;
 
-export interface LiveSimulationOptions {
+export interface LiveSimulationOptions extends UpkeepOptions {
   readonly simulator: Simulator;
   readonly ledger: LedgerWriter;
-  readonly snapshots: SnapshotFolder;
-  readonly snapshotEvery: number;
-  readonly snapshotKeep: number;
   readonly intervalMs: number;
 }
 
@@ -22,12 +19,14 @@ export interface LiveSimulationOptions {
 export class LiveSimulation {
   readonly #options: LiveSimulationOptions;
   readonly #committer: Committer;
+  readonly #upkeep: Upkeep;
   #point: ChainPoint;
   #saving = Promise.resolve();
 
   constructor(options: LiveSimulationOptions, head: ChainPoint) {
     this.#options = options;
     this.#committer = new Committer(options.ledger, () => undefined);
+    this.#upkeep = new Upkeep(options);
     this.#point = head;
   }
 
@@ -42,12 +41,12 @@ export class LiveSimulation {
 
   /** Goes on until the signal, at the pace of the clock. */
   async run(signal: AbortSignal): Promise<void> {
-    const { intervalMs, snapshotEvery } = this.#options;
+    const { intervalMs } = this.#options;
     while (!signal.aborted) {
       const startedMs = performance.now();
       this.#writeBlock();
       await this.#committer.settle();
-      if (this.#point.height % snapshotEvery === 0) await this.#startSnapshot();
+      if (this.#upkeep.isDue(this.#point.height)) await this.#startUpkeep();
       const restMs = Math.max(0, intervalMs - (performance.now() - startedMs));
       await sleep(restMs, undefined, { signal }).catch(() => undefined);
     }
@@ -61,16 +60,9 @@ export class LiveSimulation {
     this.#point = { height: block.height, hash: block.hash };
   }
 
-  /** Blocks go on while it is written; one that failed ends the simulation when the next is due. */
-  async #startSnapshot(): Promise<void> {
+  /** Blocks go on meanwhile. */
+  async #startUpkeep(): Promise<void> {
     await this.#saving;
-    this.#saving = this.#saveSnapshot();
-    this.#saving.catch(() => undefined);
-  }
-
-  async #saveSnapshot(): Promise<void> {
-    const { simulator, snapshots, snapshotKeep } = this.#options;
-    await snapshots.save(simulator.state, this.#point.hash);
-    await snapshots.keepNewest(snapshotKeep);
+    this.#saving = this.#upkeep.run(this.#options.simulator.state, this.#point);
   }
 }

@@ -5,10 +5,10 @@
  */
 
 import type { LedgerWriter } from '../ledger/ledger.ts';
-import type { SnapshotFolder } from '../ledger/snapshots.ts';
 import { BlockError } from '../refusal.ts';
 import type { Replica } from '../replica.ts';
 import { Committer } from './committer.ts';
+import { Upkeep, type UpkeepOptions } from './upkeep.ts';
 
 const NEWLINE = 10;
 /** Reading waits for the disk once this much is applied but not yet durable. */
@@ -69,33 +69,49 @@ function isBlank(bytes: Buffer): boolean {
   return bytes.every((byte) => byte === 32 || byte === 9 || byte === 13);
 }
 
-export interface AppendOptions {
+export interface AppendOptions extends UpkeepOptions {
+  /**
+   * Whoever gives them closes what they come from in the end: a store that fails ends the append
+   * while the next chunk is still waited for.
+   */
   readonly chunks: AsyncIterable<Buffer>;
   readonly ledger: LedgerWriter;
   /** The state at the ledger's head. */
   readonly replica: Replica;
-  readonly snapshots: SnapshotFolder;
-  readonly snapshotEvery: number;
-  readonly snapshotKeep: number;
   readonly lineBytesMax: number;
   /** Called with the last height of each batch once it is durable. */
   durable(height: number): void;
 }
 
+/** The chunks for as long as batches can be stored; a batch that fails is thrown at once. */
+async function* readWhileStored(
+  chunks: AsyncIterable<Buffer>,
+  committer: Committer,
+): AsyncGenerator<Buffer> {
+  const source = chunks[Symbol.asyncIterator]();
+  for (;;) {
+    const { done, value } = await committer.unlessFailed(source.next());
+    if (done) return;
+    yield value;
+  }
+}
+
 /**
  * Appends every line. At the first bad one it stops with a LineError; the lines before it are then
- * durable, and nothing of it or after it is stored.
+ * durable, and nothing of it or after it is stored. At the first batch that cannot be stored it stops
+ * with the ledger's error, also while it waits for input.
  */
 export async function appendLines(options: AppendOptions): Promise<void> {
   const { chunks, ledger, replica, lineBytesMax } = options;
   const committer = new Committer(ledger, options.durable);
+  const upkeep = new Upkeep(options);
   try {
-    for await (const lines of splitLines(chunks, lineBytesMax)) {
+    for await (const lines of splitLines(readWhileStored(chunks, committer), lineBytesMax)) {
       for (const line of lines) {
         committer.gather(extend(replica, line));
-        if (replica.point.height % options.snapshotEvery === 0) {
+        if (upkeep.isDue(replica.point.height)) {
           await committer.settle();
-          await saveSnapshot(options);
+          await upkeep.run(replica.state, replica.point);
         }
       }
       if (committer.gatheredBytes > GATHERED_BYTES_MAX) await committer.settle();
@@ -113,12 +129,4 @@ function extend(replica: Replica, line: NumberedLine) {
     if (!(error instanceof BlockError)) throw error;
     throw new LineError(line.number, error.message, { cause: error });
   }
-}
-
-/** Only of what is durable: a snapshot must never be ahead of its ledger. */
-async function saveSnapshot(options: AppendOptions): Promise<void> {
-  const { replica, snapshots, snapshotKeep } = options;
-  await snapshots.save(replica.state, replica.point.hash);
-  await snapshots.dropAhead(replica.point.height);
-  await snapshots.keepNewest(snapshotKeep);
 }

@@ -46,6 +46,8 @@ export interface LiveStateOptions {
   advanced(state: StateView): void;
   /** Called after that, between two blocks. */
   keep?(replica: Replica): void;
+  /** One of the two above threw, which is a bug: the ledger and the state are as sound as before. */
+  failed(error: Error): void;
 }
 
 export class LiveState {
@@ -121,8 +123,12 @@ export class LiveState {
 
   #advance(replica: Replica): void {
     this.#wake(replica.point.height);
-    this.#options.advanced(replica.state);
-    this.#options.keep?.(replica);
+    try {
+      this.#options.advanced(replica.state);
+      this.#options.keep?.(replica);
+    } catch (error) {
+      this.#options.failed(error as Error);
+    }
   }
 
   /** Resolves once the state is at the height, or after the time, whichever comes first. */

@@ -10,6 +10,7 @@ export class Metrics {
   readonly #requests: RequestTally;
   readonly #refusals: Counter;
   readonly #failures: Counter;
+  readonly #cacheFailures: Counter;
   readonly #connections: Gauge;
   readonly #subscriptions: Gauge;
   readonly #states: Counter;
@@ -29,6 +30,11 @@ export class Metrics {
     this.#failures = new Counter({
       name: 'perpinfo_internal_failures_total',
       help: 'Requests that met an error of our own; each is in the log.',
+      registers,
+    });
+    this.#cacheFailures = new Counter({
+      name: 'perpinfo_cache_failures_total',
+      help: 'Snapshots and notes that could not be written; answers do not depend on them.',
       registers,
     });
     this.#connections = new Gauge({
@@ -92,6 +98,10 @@ export class Metrics {
 
   countFailure(): void {
     this.#failures.inc();
+  }
+
+  countCacheFailure(): void {
+    this.#cacheFailures.inc();
   }
 
   countConnections(change: 1 | -1): void {

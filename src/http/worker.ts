@@ -67,10 +67,13 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
 
 async function serveFrom(storage: Storage, store: KeyStore, options: WorkerOptions): Promise<void> {
   const { settings, log, signal, budgets, registry = register } = options;
-  const keeper = createKeeper(options, storage);
   const keys = new KeyRing(store);
   const load = new LoadGauge(settings.overloadDelay);
   const metrics = new Metrics(registry);
+  const keeper = createKeeper(settings, storage, (message) => {
+    metrics.countCacheFailure();
+    log.warn(message);
+  });
   const live = new LiveState({
     ...storage,
     maxAgeMs: settings.maxAge,
@@ -80,6 +83,10 @@ async function serveFrom(storage: Storage, store: KeyStore, options: WorkerOptio
       push.advance();
     },
     keep: (replica) => keeper?.keep(replica),
+    failed: (error) => {
+      metrics.countFailure();
+      log.error({ err: error }, 'an error of our own after a block; answers are not affected');
+    },
   });
   const admission = new Admission({ live, keys, budgets, load, settings });
   const push = new Push({ live, keys, admission, metrics, log, settings });
@@ -124,12 +131,11 @@ async function serveFrom(storage: Storage, store: KeyStore, options: WorkerOptio
 
 /** In a folder, whoever appends keeps the snapshots; on NATS every replica keeps its own. */
 function createKeeper(
-  { settings, log }: WorkerOptions,
+  { snapshotEvery: every, snapshotKeep: keep }: WorkerOptions['settings'],
   { snapshots, shared }: Storage,
+  warn: (message: string) => void,
 ): SnapshotKeeper | undefined {
   if (shared === undefined) return undefined;
-  const { snapshotEvery: every, snapshotKeep: keep } = settings;
-  const warn = (message: string) => log.warn(message);
   return new SnapshotKeeper({ snapshots, shared, every, keep, warn });
 }
 

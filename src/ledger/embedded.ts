@@ -14,6 +14,7 @@ import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promi
 import type { Database, RootDatabase } from 'lmdb';
 import { makeFolder } from '../folder.ts';
 import { describeValue } from '../refusal.ts';
+import { describeDiskFailure, findReason, muteDriver } from './disk-failure.ts';
 import {
   CHAIN_START,
   type ChainPoint,
@@ -24,6 +25,8 @@ import {
   type StoredBlock,
 } from './ledger.ts';
 import { checkDatabaseFile } from './lmdb-file.ts';
+import { makeLockFile } from './lmdb-lock.ts';
+import { checkRoom, checkRoomForNew } from './lmdb-room.ts';
 import { describeProcess, type ProcessIdentity, processStatus } from './process-identity.ts';
 
 const BASE = 'base';
@@ -44,12 +47,15 @@ interface Stores {
 
 /** The driver is loaded here and nowhere else, when a ledger is opened. */
 async function openStores(folder: string, { readOnly }: { readOnly: boolean }): Promise<Stores> {
+  makeLockFile(folder);
   const { open } = await import('lmdb');
   const environment = open<Buffer, string>({
     path: folder,
     encoding: 'binary',
     readOnly,
     maxDbs: 8,
+    // Its default wraps every batch in another, whose failure would be an unhandled rejection.
+    eventTurnBatching: false,
   });
   return {
     environment,
@@ -82,6 +88,18 @@ function decodeBlock(height: number, value: Buffer): StoredBlock {
     throw new LedgerError('corrupt', `block ${height} is damaged: it holds ${value.length} bytes`);
   }
   return { height, hash: value.subarray(0, HASH_BYTES), line: value.subarray(HASH_BYTES) };
+}
+
+/** Pages of the tree that a batch writes anew, beside its blocks. */
+const TREE_BYTES = 65_536;
+const PAGE_BYTES = 4096;
+
+/** What a batch takes at most: LMDB gives each long value pages of its own. */
+function estimateBytes(blocks: readonly StoredBlock[]): number {
+  return blocks.reduce((sum, { line }) => {
+    const pages = Math.ceil((line.length + HASH_BYTES + PAGE_BYTES / 2) / PAGE_BYTES);
+    return sum + pages * PAGE_BYTES;
+  }, TREE_BYTES);
 }
 
 class EmbeddedLedger implements Ledger {
@@ -178,12 +196,16 @@ class EmbeddedLedger implements Ledger {
 }
 
 class EmbeddedLedgerWriter extends EmbeddedLedger implements LedgerWriter {
+  readonly #folder: string;
   #headHeight: number;
   #isClosed = false;
+  /** False while a batch is written, and for good after one that failed. */
+  #isFlushed = true;
   readonly #identity = JSON.stringify(describeProcess());
 
-  constructor(stores: Stores) {
+  constructor(stores: Stores, folder: string) {
     super(stores);
+    this.#folder = folder;
     this.#takeWriterPlace();
     this.#headHeight = this.headPoint().height;
   }
@@ -209,16 +231,33 @@ class EmbeddedLedgerWriter extends EmbeddedLedger implements LedgerWriter {
     if (blocks.some(({ height }, index) => height !== next + index)) {
       throw new LedgerError('conflict', `the next block of this ledger is block ${next}`);
     }
-    const isCommitted = await meta.ifVersion(GUARD, next, () => {
-      for (const { height, hash, line } of blocks) stored.put(height, Buffer.concat([hash, line]));
-      meta.put(GUARD, Buffer.alloc(0), next + blocks.length);
-    });
-    if (!isCommitted) {
-      throw new LedgerError('conflict', `someone else has written block ${next} of this ledger`);
+    try {
+      checkRoom(this.#folder, [stored, meta], estimateBytes(blocks));
+      this.#isFlushed = false;
+      const isCommitted = await meta.ifVersion(GUARD, next, () => {
+        for (const { height, hash, line } of blocks) {
+          stored.put(height, Buffer.concat([hash, line]));
+        }
+        meta.put(GUARD, Buffer.alloc(0), next + blocks.length);
+      });
+      // A commit is visible before it is on the disk: only now would it survive a power cut.
+      await environment.flushed;
+      this.#isFlushed = true;
+      if (!isCommitted) {
+        throw new LedgerError('conflict', `someone else has written block ${next} of this ledger`);
+      }
+    } catch (error) {
+      throw error instanceof LedgerError ? error : await this.#fail(error, blocks.length);
     }
-    // A commit is visible before it is on the disk: only now would it survive a power cut.
-    await environment.flushed;
     this.#headHeight += blocks.length;
+  }
+
+  async #fail(error: unknown, count: number): Promise<LedgerError> {
+    const reason = await findReason(error);
+    const [first, last] = [this.#headHeight + 1, this.#headHeight + count];
+    const what = count === 1 ? `block ${first}` : `blocks ${first} to ${last}`;
+    const message = `cannot store ${what}: ${describeDiskFailure(reason, this.#folder)}`;
+    return new LedgerError('unwritable', message, { cause: error });
   }
 
   async prune(height: number): Promise<void> {
@@ -250,11 +289,22 @@ class EmbeddedLedgerWriter extends EmbeddedLedger implements LedgerWriter {
   override async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    const { environment, meta } = this.stores;
-    environment.transactionSync(() => {
-      if (meta.get(WRITER)?.toString() === this.#identity) meta.remove(WRITER);
-    });
-    await super.close();
+    this.#leaveWriterPlace();
+    // The driver would wait for the flush of a commit that failed, which never comes.
+    if (this.#isFlushed) await super.close();
+  }
+
+  /** A convenience: the next writer finds out by itself that this process is gone. */
+  #leaveWriterPlace(): void {
+    const { environment, blocks, meta } = this.stores;
+    try {
+      checkRoom(this.#folder, [blocks, meta], TREE_BYTES / 2);
+      environment.transactionSync(() => {
+        if (meta.get(WRITER)?.toString() === this.#identity) meta.remove(WRITER);
+      });
+    } catch {
+      // A disk that is full takes no removal either.
+    }
   }
 }
 
@@ -275,7 +325,7 @@ export async function openEmbeddedLedger(dataDirectory: string): Promise<Ledger>
     throw new LedgerError('missing', `there is no ledger in ${dataDirectory}`);
   }
   checkDatabaseFile(dataFile(folder));
-  const stores = await openStores(folder, { readOnly: true });
+  const stores = await openForReading(folder);
   // Whoever opens for reading makes no tables: they are undefined where nobody else has made them.
   if (stores.blocks !== undefined && stores.meta !== undefined) return new EmbeddedLedger(stores);
   await stores.environment.close();
@@ -283,6 +333,16 @@ export async function openEmbeddedLedger(dataDirectory: string): Promise<Ledger>
     'missing',
     `there is no ledger in ${dataDirectory}: one was begun and never finished`,
   );
+}
+
+async function openForReading(folder: string): Promise<Stores> {
+  try {
+    return await openStores(folder, { readOnly: true });
+  } catch (error) {
+    const reason = describeDiskFailure(error as Error, folder);
+    const message = `cannot open the ledger for reading: ${reason}`;
+    throw new LedgerError('unavailable', message, { cause: error });
+  }
 }
 
 /**
@@ -294,11 +354,20 @@ export async function openEmbeddedLedgerWriter(dataDirectory: string): Promise<L
   const folder = ledgerFolder(dataDirectory);
   makeFolder(folder);
   checkDatabaseFile(dataFile(folder));
-  const stores = await openStores(folder, { readOnly: false });
+  muteDriver();
   try {
-    return new EmbeddedLedgerWriter(stores);
+    checkRoomForNew(folder);
+    const stores = await openStores(folder, { readOnly: false });
+    try {
+      return new EmbeddedLedgerWriter(stores, folder);
+    } catch (error) {
+      await stores.environment.close();
+      throw error;
+    }
   } catch (error) {
-    await stores.environment.close();
-    throw error;
+    if (error instanceof LedgerError) throw error;
+    const reason = describeDiskFailure(error as Error, folder);
+    const message = `cannot open the ledger for writing: ${reason}`;
+    throw new LedgerError('unwritable', message, { cause: error });
   }
 }

@@ -58,9 +58,17 @@ export interface LedgerWriter extends Ledger {
 /**
  * missing: there is no ledger here. busy: another writer has it. conflict: someone else wrote to it.
  * corrupt: what is stored is not what was written, or does not fit together. unavailable: nobody
- * can be asked just now. limit: more than it can take.
+ * can be asked just now. limit: more than it can take. unwritable: its disk takes no more; what is
+ * stored can still be read.
  */
-export type LedgerFault = 'missing' | 'busy' | 'conflict' | 'corrupt' | 'unavailable' | 'limit';
+export type LedgerFault =
+  | 'missing'
+  | 'busy'
+  | 'conflict'
+  | 'corrupt'
+  | 'unavailable'
+  | 'limit'
+  | 'unwritable';
 
 export function isUnavailable(error: unknown): error is LedgerError {
   return error instanceof LedgerError && error.fault === 'unavailable';

@@ -13,6 +13,7 @@ export interface KeeperOptions {
   readonly shared: SharedSnapshots;
   readonly every: number;
   readonly keep: number;
+  /** A snapshot was not saved or published. It is only a cache: the replica follows on. */
   warn(message: string): void;
 }
 
@@ -27,8 +28,15 @@ export class SnapshotKeeper {
 
   constructor(options: KeeperOptions) {
     this.#options = options;
-    const newest = options.snapshots.heights().at(-1) ?? 0;
-    this.#dueHeight = newest + this.#interval();
+    this.#dueHeight = this.#newestHeight() + this.#interval();
+  }
+
+  #newestHeight(): number {
+    try {
+      return this.#options.snapshots.heights().at(-1) ?? 0;
+    } catch {
+      return 0; // Whoever saves next is told why the folder cannot be read.
+    }
   }
 
   #interval(): number {
@@ -41,17 +49,30 @@ export class SnapshotKeeper {
     const { height } = replica.point;
     if (height < this.#dueHeight || this.#saving !== undefined) return;
     this.#dueHeight = height + this.#interval();
-    if (this.#options.snapshots.claim()) this.#saving = this.#save(replica);
+    if (this.#claim(height)) this.#saving = this.#save(replica);
+  }
+
+  #claim(height: number): boolean {
+    try {
+      return this.#options.snapshots.claim();
+    } catch (error) {
+      this.#warnUnsaved(height, error as Error);
+      return false;
+    }
+  }
+
+  #warnUnsaved(height: number, { message }: Error): void {
+    this.#options.warn(`the snapshot of height ${height} was not saved: ${message}`);
   }
 
   async #save({ state, point }: Replica): Promise<void> {
-    const { snapshots, keep, warn } = this.#options;
+    const { snapshots, keep } = this.#options;
     try {
       await snapshots.save(state, point.hash);
       await snapshots.keepNewest(keep);
       this.#publishing ??= this.#publish(point.height);
     } catch (error) {
-      warn(`the snapshot of height ${point.height} was not saved: ${(error as Error).message}`);
+      this.#warnUnsaved(point.height, error as Error);
     } finally {
       this.#saving = undefined;
     }

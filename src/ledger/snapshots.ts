@@ -9,9 +9,9 @@
  *   the description, then the tables (state/snapshot.ts)
  */
 
-import { createHash, type Hash } from 'node:crypto';
+import { createHash, type Hash, randomUUID } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { type FileHandle, open, rename, rm, writeFile } from 'node:fs/promises';
+import { type FileHandle, open, rename, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { makeFolder } from '../folder.ts';
 import {
@@ -23,6 +23,7 @@ import {
   tableBytes,
 } from '../state/snapshot.ts';
 import type { State, StateView } from '../state/state.ts';
+import { describeDiskFailure } from './disk-failure.ts';
 import { type ChainPoint, HASH_BYTES } from './ledger.ts';
 import { describeProcess, type ProcessIdentity, processStatus } from './process-identity.ts';
 
@@ -34,6 +35,9 @@ const HEAD_BYTES = BODY_OFFSET + HASH_BYTES + 4;
 const READ_BYTES = 4 << 20;
 const HEIGHT_DIGITS = 16;
 const FILE_NAME = /^(\d{16})\.snapshot$/;
+const DRAFT_NAME = /\.(draft|fetched)$/;
+/** A draft that nobody has written to for this long was left by a process that ended. */
+const DRAFT_IDLE_MS = 60_000;
 
 export interface LoadedSnapshot {
   readonly state: State;
@@ -70,21 +74,34 @@ export class SnapshotFolder {
     const target = this.pathOf(state.height);
     const snapshot = encodeSnapshot(state);
     try {
-      makeFolder(this.#folder);
-      await writeDraft(`${target}.draft`, snapshot, chainHash);
+      await this.#write(target, 'draft', (draft) => writeDraft(draft, snapshot, chainHash));
     } finally {
       snapshot.release();
     }
-    await rename(`${target}.draft`, target);
-    await syncFolder(this.#folder);
   }
 
   /** Takes the bytes of a snapshot that was saved elsewhere; `load` tells whether it is one. */
   async receive(height: number, chunks: AsyncIterable<Uint8Array>): Promise<void> {
-    makeFolder(this.#folder);
-    const draft = `${this.pathOf(height)}.${process.pid}.fetched`;
-    await writeFile(draft, chunks);
-    await rename(draft, this.pathOf(height));
+    await this.#write(this.pathOf(height), 'fetched', (draft) => writeFile(draft, chunks));
+  }
+
+  /** Under a name that no other process uses; what does not fit is not left behind. */
+  async #write(
+    target: string,
+    ending: 'draft' | 'fetched',
+    write: (draft: string) => Promise<void>,
+  ): Promise<void> {
+    const draft = `${target}.${randomUUID()}.${ending}`;
+    try {
+      makeFolder(this.#folder);
+      await this.#removeDrafts();
+      await write(draft);
+      await rename(draft, target);
+      await syncFolder(this.#folder);
+    } catch (error) {
+      await rm(draft, { force: true }).catch(() => undefined);
+      throw new Error(describeDiskFailure(error as Error, this.#folder), { cause: error });
+    }
   }
 
   /** True where this process is the one that saves here; one that has ended is taken over from. */
@@ -129,8 +146,17 @@ export class SnapshotFolder {
   async keepNewest(count: number): Promise<void> {
     const heights = this.heights();
     await this.remove(heights.slice(0, Math.max(0, heights.length - count)));
+    await this.#removeDrafts();
+  }
+
+  /** Only those that are left over: several processes may be writing here. */
+  async #removeDrafts(): Promise<void> {
     for (const name of existsSync(this.#folder) ? readdirSync(this.#folder) : []) {
-      if (/\.(draft|fetched)$/.test(name)) await rm(path.join(this.#folder, name), { force: true });
+      if (!DRAFT_NAME.test(name)) continue;
+      const file = path.join(this.#folder, name);
+      const written = await stat(file).catch(() => undefined);
+      const isLeft = written !== undefined && Date.now() - written.mtimeMs > DRAFT_IDLE_MS;
+      if (isLeft) await rm(file, { force: true });
     }
   }
 }
@@ -187,13 +213,22 @@ async function writeSnapshot(
   let offset = BODY_OFFSET;
   const write = async (part: Uint8Array) => {
     checksum.update(part);
-    await file.write(part, 0, part.length, offset);
+    await writeAll(file, part, offset);
     offset += part.length;
   };
   for (const part of [chainHash, descriptionLength, description]) await write(part);
   for (const piece of tables) await write(piece);
-  await file.write(MAGIC, 0, MAGIC.length, 0);
-  await file.write(checksum.digest(), 0, HASH_BYTES, CHECKSUM_OFFSET);
+  await writeAll(file, MAGIC, 0);
+  await writeAll(file, checksum.digest(), CHECKSUM_OFFSET);
+}
+
+/** A disk that is nearly full takes a part of the bytes, and only the next write fails. */
+async function writeAll(file: FileHandle, bytes: Uint8Array, offset: number): Promise<void> {
+  for (let written = 0; written < bytes.length; ) {
+    const rest = bytes.length - written;
+    const { bytesWritten } = await file.write(bytes, written, rest, offset + written);
+    written += bytesWritten;
+  }
 }
 
 function* piecesOf(bytes: Uint8Array): Generator<Uint8Array> {

@@ -1,5 +1,6 @@
 /** The service in the process of the test, so that one of its parts can be made to misbehave. */
 
+import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -70,6 +71,7 @@ export async function openGround(
     snapshots: new SnapshotFolder(folder),
     maxAgeMs: 0,
     warn: () => undefined,
+    failed: assert.ifError,
     advanced: () => {
       for (const tell of advanced) tell();
     },

@@ -1,5 +1,6 @@
 /** A ledger with a simulated exchange, which trades at the pace of the demo once it is told to. */
 
+import assert from 'node:assert/strict';
 import { formatAddress } from '../../src/address.ts';
 import { LiveSimulation } from '../../src/feed/live-simulation.ts';
 import { createSimulator, type SimulatorOptions } from '../../src/feed/simulator/simulator.ts';
@@ -62,6 +63,7 @@ export async function createLiveLedger(
       snapshots: new SnapshotFolder(data),
       snapshotEvery: Number.MAX_SAFE_INTEGER,
       snapshotKeep: 1,
+      warn: (message) => assert.fail(message),
       intervalMs: INTERVAL_MS,
     },
     CHAIN_START,

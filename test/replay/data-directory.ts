@@ -1,5 +1,6 @@
 /** A data directory as the commands keep it: a ledger and its snapshots. */
 
+import assert from 'node:assert/strict';
 import path from 'node:path';
 import { appendLines } from '../../src/feed/ndjson.ts';
 import { openEmbeddedLedger, openEmbeddedLedgerWriter } from '../../src/ledger/embedded.ts';
@@ -44,6 +45,7 @@ export async function appendChunks(
       snapshotEvery,
       snapshotKeep,
       lineBytesMax: 1 << 20,
+      warn: (message) => assert.fail(message),
       durable: () => undefined,
     });
     return restored;

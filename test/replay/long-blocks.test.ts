@@ -62,6 +62,7 @@ test('while a long block is taken in, every answer is of the height before it or
     maxAgeMs: 0,
     warn: assert.fail,
     advanced: () => undefined,
+    failed: assert.ifError,
   });
   const end = new AbortController();
   const running = live.run(end.signal);

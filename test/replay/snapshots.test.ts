@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cp, mkdir, open, readdir, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, open, readdir, rm, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -114,11 +114,15 @@ test('a snapshot that is being written is not there until it is whole', async (t
 test('a snapshot that cannot be written leaves the one before it', async (t) => {
   const folder = await makeTemporaryFolder(t);
   const { replica } = await appendAll(folder, SMALL_LINES, { snapshotEvery: 6 });
-  // Nothing can be written to a folder as if it were a file.
-  await mkdir(`${snapshotPath(folder, 6)}.draft`);
+  // A file cannot take the place of a folder.
+  await mkdir(snapshotPath(folder, 0));
   const snapshots = new SnapshotFolder(folder);
-  await assert.rejects(snapshots.save(replica.state, HASH), { code: 'EISDIR' });
+  await assert.rejects(
+    snapshots.save(createState(), HASH),
+    /^Error: EISDIR: .* bytes are free in /,
+  );
   assert.deepEqual((await loadSnapshot(folder, 6)).point, replica.point);
+  assert.deepEqual((await readdir(path.join(folder, 'snapshots'))).length, 2);
 });
 
 test('whenever a writer is killed, every snapshot that is there is whole', async (t) => {
@@ -153,10 +157,26 @@ async function killWhileAppending(folder: string, lines: readonly string[], life
   await exited;
 }
 
+test('a draft that another process is writing is left alone', async (t) => {
+  const folder = await makeTemporaryFolder(t);
+  await appendAll(folder, SMALL_LINES.slice(0, 3), { snapshotEvery: 2 });
+  const draft = `${snapshotPath(folder, 3)}.another.draft`;
+  await writeFile(draft, 'perpsnap and more to come');
+  await appendAll(folder, SMALL_LINES.slice(3), { snapshotEvery: 2, snapshotKeep: 1 });
+  const names = await readdir(path.join(folder, 'snapshots'));
+  assert.deepEqual(
+    names.sort(),
+    [draft, snapshotPath(folder, 6)].map((file) => path.basename(file)),
+  );
+});
+
 test('drafts that a crash has left are not snapshots, and are cleaned up', async (t) => {
   const folder = await makeTemporaryFolder(t);
   await appendAll(folder, SMALL_LINES.slice(0, 3), { snapshotEvery: 2 });
-  await writeFile(`${snapshotPath(folder, 3)}.draft`, 'perpsnap and not much more');
+  const draft = `${snapshotPath(folder, 3)}.another.draft`;
+  await writeFile(draft, 'perpsnap and not much more');
+  const longAgo = new Date(Date.now() - 120_000);
+  await utimes(draft, longAgo, longAgo);
   const { startHeight, warnings } = await restoreDirectory(folder);
   assert.deepEqual({ startHeight, warnings }, { startHeight: 2, warnings: [] });
   await appendAll(folder, SMALL_LINES.slice(3), { snapshotEvery: 2 });

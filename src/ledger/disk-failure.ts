@@ -1,0 +1,52 @@
+/** What is said of a disk that takes no more, and what LMDB's driver hides or shouts when it fails. */
+
+import { statfsSync } from 'node:fs';
+
+/** An error of the driver: its number is LMDB's or the system's. Those of Node have a text. */
+interface DriverError extends Error {
+  readonly code?: number;
+  /** The reason of a commit that failed: a promise that is only ever rejected. */
+  readonly commitError?: Promise<never>;
+}
+
+let isDriverMuted = false;
+
+/**
+ * The driver prints a commit that failed, with its stack, before it rejects with it. Whoever is
+ * rejected says what happened, so the print is left out; anything else that is printed is not.
+ */
+export function muteDriver(): void {
+  if (isDriverMuted) return;
+  isDriverMuted = true;
+  // biome-ignore lint/suspicious/noConsole: it is the driver that prints there, nobody here does.
+  const print = console.error;
+  console.error = (...values: unknown[]) => {
+    const [first] = values;
+    const isOfDriver = first instanceof Error && typeof (first as DriverError).code === 'number';
+    if (!isOfDriver) print(...values);
+  };
+}
+
+/** The reason behind an error of the driver, which rejects with a note that there is one. */
+export async function findReason(error: unknown): Promise<Error> {
+  const { commitError } = error as DriverError;
+  return commitError === undefined ? (error as Error) : commitError.catch((reason) => reason);
+}
+
+/** "No space left on device; 0 bytes are free in ./data": the second half where it can be told. */
+export function describeDiskFailure(reason: Error, folder: string): string {
+  // LMDB calls a write that the disk took only a part of an input/output error: the free space tells.
+  const what = reason.message.replace(/\.$/, '');
+  const free = readFreeBytes(folder);
+  return free === undefined ? what : `${what}; ${free} bytes are free in ${folder}`;
+}
+
+/** What its disk has free for a folder; undefined where the system does not tell. */
+export function readFreeBytes(folder: string): number | undefined {
+  try {
+    const { bavail, bsize } = statfsSync(folder);
+    return bavail * bsize;
+  } catch {
+    return undefined;
+  }
+}

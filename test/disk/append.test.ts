@@ -1,0 +1,133 @@
+/** Blocks on a disk that is full before, during and after an append, or read-only. */
+
+import assert from 'node:assert/strict';
+import path from 'node:path';
+import { test } from 'node:test';
+import {
+  joinLines,
+  type Outcome,
+  readVerification,
+  run,
+  simulateLines,
+  start,
+} from '../cli/program.ts';
+import { until } from '../service/running.ts';
+import { assertSentences, limitFiles, makeDisk } from './small-disk.ts';
+
+const lines = simulateLines(300, 'disk');
+const NO_SNAPSHOTS = ['--snapshot-every', '1000000'];
+
+async function verify(data: string) {
+  const outcome = await run(['verify', '--data', data]);
+  assert.equal(outcome.code, 0, outcome.stderr);
+  return readVerification(outcome);
+}
+
+function assertFailed({ code, signal, stderr }: Outcome, message: RegExp): void {
+  assert.deepEqual([code, signal], [1, null], stderr);
+  assertSentences(stderr);
+  assert.match(stderr, message);
+}
+
+test('a feed that keeps its pipe open is ended at once when its disk is full', async (t) => {
+  const disk = makeDisk(t, 1024);
+  const data = path.join(disk.folder, 'data');
+  const program = start(['append', '--data', data, ...NO_SNAPSHOTS]);
+  program.child.stdin.write(joinLines(lines.slice(0, 3)));
+  await program.untilWritten('durable 3\n');
+  disk.fill();
+  program.child.stdin.write(joinLines(lines.slice(3, 200)));
+  const endedMs = performance.now();
+  const outcome = await program.ended;
+  assert.ok(performance.now() - endedMs < 20_000, 'it waited for more input');
+  assertFailed(outcome, /cannot store blocks 4 to \d+: .*; 0 bytes are free in .*data\/ledger$/m);
+  const [, height] = /durable, the ledger is at height (\d+)$/m.exec(outcome.stderr) ?? [];
+  assert.equal(Number(height), program.acknowledged);
+  assert.equal((await verify(data)).height, program.acknowledged);
+});
+
+test('what a full disk refused is appended once there is room, and nothing is lost', async (t) => {
+  const disk = makeDisk(t, 1536);
+  const data = path.join(disk.folder, 'data');
+  let height = 0;
+  for (const leave of [64, 128, 256]) {
+    await run(['append', '--data', data, ...NO_SNAPSHOTS], { input: `${lines[height]}\n` });
+    disk.fill({ leave: leave * 1024 });
+    const program = start(['append', '--data', data, ...NO_SNAPSHOTS]);
+    for (const line of lines.slice(height + 1)) {
+      if (program.child.exitCode !== null) break;
+      program.child.stdin.write(`${line}\n`);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    assertFailed(await program.ended, /cannot store blocks? \d+.*bytes are free in/);
+    disk.makeRoom();
+    const found = await verify(data);
+    assert.ok(found.height >= program.acknowledged, `${found.height}`);
+    assert.ok(found.height > height, 'nothing fitted');
+    height = found.height;
+  }
+  const rest = joinLines(lines.slice(height, height + 20));
+  const { code, stderr } = await run(['append', '--data', data, ...NO_SNAPSHOTS], { input: rest });
+  assert.equal(code, 0, stderr);
+  assert.equal((await verify(data)).height, height + 20);
+});
+
+test('a ledger is not begun on a disk that is full, and the reason is said', async (t) => {
+  const disk = makeDisk(t, 256);
+  const data = path.join(disk.folder, 'data');
+  for (const leave of [0, 8, 16, 32]) {
+    disk.fill({ leave: leave * 1024 });
+    const outcome = await run(['append', '--data', data], { input: `${lines[0]}\n` });
+    assertFailed(outcome, /bytes are free in/);
+    disk.makeRoom();
+  }
+  const { code, stderr } = await run(['append', '--data', data], { input: `${lines[0]}\n` });
+  assert.equal(code, 0, stderr);
+});
+
+test('a ledger whose disk is full is verified and answers questions', async (t) => {
+  const disk = makeDisk(t, 1024);
+  const data = path.join(disk.folder, 'data');
+  await run(['append', '--data', data], { input: joinLines(lines.slice(0, 5)) });
+  const before = await verify(data);
+  disk.fill();
+  assert.deepEqual(await verify(data), before);
+  const question = '{"type":"perpDeployAuctionStatus"}';
+  const answered = await run(['query', '--data', data, question]);
+  assert.equal(answered.code, 0, answered.stderr);
+  const outcome = await run(['append', '--data', data], { input: joinLines(lines.slice(5, 100)) });
+  assertFailed(outcome, /bytes are free in/);
+  assert.deepEqual(await verify(data), before);
+});
+
+test('a read-only folder is named by whoever wants to write to it', async (t) => {
+  const disk = makeDisk(t, 1024);
+  const data = path.join(disk.folder, 'data');
+  await run(['append', '--data', data], { input: joinLines(lines.slice(0, 5)) });
+  disk.setReadOnly(true);
+  const input = joinLines(lines.slice(5, 10));
+  const again = await run(['append', '--data', data], { input });
+  assertFailed(again, /Read-only file system.*data\/ledger$/m);
+  const fresh = await run(['append', '--data', path.join(disk.folder, 'new')], { input });
+  assertFailed(fresh, /cannot make the folder .*new \(EROFS\)$/m);
+});
+
+test('a process without file descriptors goes on appending, and says what it left out', async (t) => {
+  const disk = makeDisk(t, 4096);
+  const data = path.join(disk.folder, 'data');
+  const program = start(['append', '--data', data, '--snapshot-every', '10']);
+  program.child.stdin.write(joinLines(lines.slice(0, 15)));
+  await program.untilWritten('durable 15\n');
+  limitFiles(program.child.pid, 3);
+  program.child.stdin.write(joinLines(lines.slice(15, 25)));
+  await program.untilWritten('durable 25\n');
+  await until('the warning', () => program.stderr.includes('EMFILE'));
+  limitFiles(program.child.pid, 1024);
+  program.child.stdin.end(joinLines(lines.slice(25, 35)));
+  const { code, stderr } = await program.ended;
+  assert.equal(code, 0, stderr);
+  assertSentences(stderr);
+  assert.match(stderr, /warning: the snapshot of height 20 was not saved: EMFILE/);
+  assert.deepEqual(disk.names('data/snapshots').length, 2);
+  assert.equal((await verify(data)).height, 35);
+});

@@ -1,0 +1,55 @@
+/** A ledger that takes no more: the feed ends with its reason, whatever else it waits for. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { appendLines } from '../../src/feed/ndjson.ts';
+import { createSimulator } from '../../src/feed/simulator/simulator.ts';
+import { openEmbeddedLedgerWriter } from '../../src/ledger/embedded.ts';
+import { LedgerError } from '../../src/ledger/ledger.ts';
+import { SnapshotFolder } from '../../src/ledger/snapshots.ts';
+import { restoreReplica } from '../../src/replica.ts';
+import { makeTemporaryFolder } from '../temporary-folder.ts';
+
+const TAKEN_BATCHES = 2;
+const PAUSE_MS = 50;
+
+test('the first batch that cannot be stored ends an append, also while it waits for input', async (t) => {
+  const folder = await makeTemporaryFolder(t);
+  const ledger = await openEmbeddedLedgerWriter(folder);
+  t.after(() => ledger.close());
+  const snapshots = new SnapshotFolder(folder);
+  const replica = await restoreReplica({ ledger, snapshots, warn: assert.fail });
+  const append = ledger.append.bind(ledger);
+  let batches = 0;
+  ledger.append = (blocks) => {
+    if (batches++ < TAKEN_BATCHES) return append(blocks);
+    return Promise.reject(new LedgerError('unwritable', 'no space left'));
+  };
+  const simulator = createSimulator({ seed: 'failed', accounts: 20 });
+  let read = 0;
+  /** A block every now and then; after ten of them, for ever nothing. */
+  async function* trickle() {
+    for (; read < 10; read++) {
+      yield Buffer.from(`${simulator.next()}\n`);
+      await sleep(PAUSE_MS);
+    }
+    await new Promise(() => undefined);
+  }
+  const durable: number[] = [];
+  const appending = appendLines({
+    chunks: trickle(),
+    ledger,
+    replica,
+    snapshots,
+    snapshotEvery: Number.MAX_SAFE_INTEGER,
+    snapshotKeep: 1,
+    lineBytesMax: 1 << 20,
+    warn: assert.fail,
+    durable: (height) => durable.push(height),
+  });
+  const late = sleep(20 * PAUSE_MS, 'it waits for further input', { ref: false });
+  await assert.rejects(Promise.race([appending, late]), { fault: 'unwritable' });
+  assert.deepEqual(durable, [1, 2]);
+  assert.ok(read <= TAKEN_BATCHES + 1, `${read} blocks were read`);
+});
