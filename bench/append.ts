@@ -84,6 +84,7 @@ async function append(directory: string, file: string): Promise<Step> {
       snapshotEvery: Number.MAX_SAFE_INTEGER,
       snapshotKeep: 1,
       lineBytesMax: LINE_BYTES_MAX,
+      aheadMsMax: 0,
       warn: console.error,
       durable: () => {
         batches++;

@@ -170,6 +170,13 @@ export const SETTINGS = {
     fallback: 1_048_576,
     ...wholeNumber(1024, 1 << 30),
   },
+  aheadMax: {
+    flag: 'ahead-max',
+    placeholder: 'MS',
+    help: "refuse a block whose time is further ahead of this machine's clock; 0 for any time",
+    fallback: 300_000,
+    ...wholeNumber(0),
+  },
   host: {
     flag: 'host',
     placeholder: 'HOST',
@@ -208,13 +215,13 @@ export const SETTINGS = {
   maxAge: {
     flag: 'max-age',
     placeholder: 'MS',
-    help: 'ledger time older than this turns /health to 503; 0 for any age',
+    help: 'ledger time older than this, or as far ahead, turns /health to 503; 0 for any age',
     fallback: 10_000,
     ...wholeNumber(0),
   },
   refuseStale: {
     flag: 'refuse-stale',
-    help: 'refuse to answer from a ledger older than --max-age',
+    help: 'refuse to answer from a ledger older than --max-age, or as far ahead',
     ...onOrOff,
   },
   minHeightWait: {

@@ -126,9 +126,14 @@ export class Replica {
     }
   }
 
-  /** Applies a line that is to be stored next, or refuses it with a BlockError. */
-  extend(line: Buffer): StoredBlock {
-    applyBlock(this.#state, parseLine(line));
+  /**
+   * Applies a line that is to be stored next, or refuses it with a BlockError; so does `check`, which
+   * sees the block before it is applied.
+   */
+  extend(line: Buffer, check?: (block: Block) => void): StoredBlock {
+    const parsed = parseLine(line);
+    check?.(parsed);
+    applyBlock(this.#state, parsed);
     const block = nextBlock(this.#point, line);
     this.#point = { height: block.height, hash: block.hash };
     return block;

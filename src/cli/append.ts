@@ -10,7 +10,13 @@ import { restoreReplica } from '../replica.ts';
 import type { Call, Command } from './command.ts';
 import { reportRestore } from './restore.ts';
 
-const settings = [...WRITER_SETTINGS, 'snapshotEvery', 'snapshotKeep', 'blockBytesMax'] as const;
+const settings = [
+  ...WRITER_SETTINGS,
+  'snapshotEvery',
+  'snapshotKeep',
+  'blockBytesMax',
+  'aheadMax',
+] as const;
 type AppendCall = Call<(typeof settings)[number]>;
 
 const FILE_CHUNK_BYTES = 1 << 20;
@@ -28,7 +34,8 @@ export const append: Command<(typeof settings)[number]> = {
     'Prints "durable HEIGHT" on standard output each time all blocks up to HEIGHT are on the disk,\n' +
     'or acknowledged by NATS JetStream.\n' +
     'Stops at the first bad block with its line and the reason, and exit code 1; the blocks before\n' +
-    'it are kept. One process at a time may write to a ledger.',
+    'it are kept. One process at a time may write to a ledger. A ledger of other times than now, a\n' +
+    'simulated or historical one that ends in the future, is appended with --ahead-max 0.',
   example: 'perpinfo simulate --blocks 1000 | perpinfo append --data ./data',
   async run(call) {
     const input = await openInput(call.positionals[0]);
@@ -101,6 +108,7 @@ async function appendTo(
       snapshotEvery: chosen.snapshotEvery,
       snapshotKeep: chosen.snapshotKeep,
       lineBytesMax: chosen.blockBytesMax,
+      aheadMsMax: chosen.aheadMax,
       warn: report.warn,
       durable(height) {
         durableHeight = height;

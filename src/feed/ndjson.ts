@@ -4,9 +4,10 @@
  * while they are being made durable the next ones are already applied.
  */
 
-import type { LedgerWriter } from '../ledger/ledger.ts';
+import type { LedgerWriter, StoredBlock } from '../ledger/ledger.ts';
 import { BlockError } from '../refusal.ts';
 import type { Replica } from '../replica.ts';
+import { checkClock } from './clock-check.ts';
 import { Committer } from './committer.ts';
 import { Upkeep, type UpkeepOptions } from './upkeep.ts';
 
@@ -79,6 +80,8 @@ export interface AppendOptions extends UpkeepOptions {
   /** The state at the ledger's head. */
   readonly replica: Replica;
   readonly lineBytesMax: number;
+  /** How far a block's time may be ahead of this machine's clock; 0 for any time. */
+  readonly aheadMsMax: number;
   /** Called with the last height of each batch once it is durable. */
   durable(height: number): void;
 }
@@ -108,7 +111,7 @@ export async function appendLines(options: AppendOptions): Promise<void> {
   try {
     for await (const lines of splitLines(readWhileStored(chunks, committer), lineBytesMax)) {
       for (const line of lines) {
-        committer.gather(extend(replica, line));
+        committer.gather(extend(replica, line, options.aheadMsMax));
         if (upkeep.isDue(replica.point.height)) {
           await committer.settle();
           await upkeep.run(replica.state, replica.point);
@@ -122,9 +125,9 @@ export async function appendLines(options: AppendOptions): Promise<void> {
   }
 }
 
-function extend(replica: Replica, line: NumberedLine) {
+function extend(replica: Replica, line: NumberedLine, aheadMsMax: number): StoredBlock {
   try {
-    return replica.extend(line.bytes);
+    return replica.extend(line.bytes, (block) => checkClock(block, aheadMsMax, Date.now()));
   } catch (error) {
     if (!(error instanceof BlockError)) throw error;
     throw new LineError(line.number, error.message, { cause: error });

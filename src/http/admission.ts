@@ -72,10 +72,8 @@ export class Admission {
       const message = `Ledger-Min-Height: got ${minHeight}, the ledger is at height ${state.height}`;
       throw new RequestError('behind', message, 'Ledger-Min-Height');
     }
-    if (settings.refuseStale && live.isStale(Date.now())) {
-      const message = `the ledger's time, ${state.time}, is older than ${settings.maxAge} ms`;
-      throw new RequestError('behind', message);
-    }
+    const stale = settings.refuseStale ? live.findStaleness(Date.now()) : undefined;
+    if (stale !== undefined) throw new RequestError('behind', stale.message);
     return state;
   }
 

@@ -16,7 +16,7 @@ const CATCH_UP_MS = 200;
 const HEAD_MS = 500;
 const RETRY_MS = 500;
 
-export type LiveStatus = 'ok' | 'replaying' | 'behind' | 'stale' | 'broken';
+export type LiveStatus = 'ok' | 'replaying' | 'behind' | 'stale' | 'ahead' | 'broken';
 
 export interface Health {
   readonly status: LiveStatus;
@@ -39,7 +39,7 @@ export interface LiveStateOptions {
   readonly ledger: Ledger;
   readonly snapshots: SnapshotFolder;
   readonly shared?: SharedSnapshots | undefined;
-  /** Ledger time older than this is stale; 0 for any age. */
+  /** Ledger time further from the clock than this is not fresh; 0 for any age. */
   readonly maxAgeMs: number;
   warn(message: string): void;
   /** Called after each batch of blocks, and when the state is first there. */
@@ -80,9 +80,22 @@ export class LiveState {
     return `the ledger is being replayed: height ${height} of ${target}`;
   }
 
-  isStale(nowMs: number): boolean {
+  /**
+   * Why the ledger's time is not fresh, undefined where it is. A time ahead of the clock is as wrong as
+   * an old one: clocks may differ by as much as an age is allowed.
+   */
+  findStaleness(nowMs: number): Pick<Health, 'status' | 'message'> | undefined {
     const { maxAgeMs } = this.#options;
-    return maxAgeMs > 0 && nowMs - (this.#replica?.state.time ?? 0) > maxAgeMs;
+    const time = this.#replica?.state.time ?? 0;
+    if (maxAgeMs === 0 || Math.abs(nowMs - time) <= maxAgeMs) return undefined;
+    if (time < nowMs) {
+      return {
+        status: 'stale',
+        message: `the ledger's time, ${time}, is older than ${maxAgeMs} ms`,
+      };
+    }
+    const message = `the ledger's time, ${time}, is ${time - nowMs} ms ahead of this machine's clock`;
+    return { status: 'ahead', message };
   }
 
   /** Restores and follows until the signal; a broken ledger rejects, and is remembered. */
@@ -187,11 +200,6 @@ export class LiveState {
     if (state.height < head) {
       return { status: 'behind', message: `at height ${state.height}, the ledger is at ${head}` };
     }
-    if (this.isStale(nowMs)) {
-      const { maxAgeMs } = this.#options;
-      const message = `the ledger's time, ${state.time}, is older than ${maxAgeMs} ms`;
-      return { status: 'stale', message };
-    }
-    return { status: 'ok', message: 'caught up and fresh' };
+    return this.findStaleness(nowMs) ?? { status: 'ok', message: 'caught up and fresh' };
   }
 }

@@ -142,6 +142,28 @@ for (const [what, line, reason] of BAD_BLOCKS) {
   });
 }
 
+test('a block from the far future is refused, and the honest one after it is taken', async () => {
+  const data = place();
+  const nowMs = Date.now();
+  const line = (height: number, time: number) =>
+    `{"height":${height},"time":${time},"events":[]}\n`;
+  const input = line(1, nowMs) + line(2, nowMs * 1000);
+  const { code, stderr } = await run(['append', '--data', data], { input });
+  assert.equal(code, 1);
+  const reason = `line 2: block 2: time: got ${nowMs * 1000}, expected at most 300000 ms ahead of`;
+  assert.ok(stderr.includes(reason), stderr);
+  const next = await run(['append', '--data', data], { input: line(2, nowMs + 60_000) });
+  assert.equal(next.stdout, 'durable 2\n');
+  const strict = ['append', '--data', data, '--ahead-max', '1000'];
+  const early = await run(strict, { input: line(3, Date.now() + 90_000) });
+  assert.match(
+    early.stderr,
+    /^perpinfo: line 1: block 3: time: got \d+, expected at most 1000 ms/m,
+  );
+  const any = ['append', '--data', data, '--ahead-max', '0'];
+  assert.equal((await run(any, { input: line(3, nowMs * 1000) })).stdout, 'durable 3\n');
+});
+
 test('a ledger refuses the blocks that it already has', async () => {
   const data = place();
   const file = writeInput(`${lines[0]}\n`);

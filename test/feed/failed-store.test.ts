@@ -45,6 +45,7 @@ test('the first batch that cannot be stored ends an append, also while it waits 
     snapshotEvery: Number.MAX_SAFE_INTEGER,
     snapshotKeep: 1,
     lineBytesMax: 1 << 20,
+    aheadMsMax: 0,
     warn: assert.fail,
     durable: (height) => durable.push(height),
   });

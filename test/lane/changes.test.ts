@@ -76,7 +76,7 @@ test('without a state, with an old one and under too much load nothing is answer
   const questions = openQuestions(lanes);
   assert.equal((await questions.ask()).status, 200);
   for (const [name, stub] of [
-    ['isStale', { value: () => true }],
+    ['findStaleness', { value: () => ({ status: 'stale', message: 'old' }) }],
     ['state', { value: undefined }],
   ] as const) {
     Object.defineProperty(live, name, { ...stub, configurable: true });

@@ -45,6 +45,7 @@ export async function appendChunks(
       snapshotEvery,
       snapshotKeep,
       lineBytesMax: 1 << 20,
+      aheadMsMax: 0,
       warn: (message) => assert.fail(message),
       durable: () => undefined,
     });

@@ -230,6 +230,19 @@ test('health is stale once the writer stops, and answers are too where that is a
   assert.equal(answer.headers['ledger-height'], `${feed.height}`);
 });
 
+test('a ledger whose time is ahead of the clock is not fresh', async (context) => {
+  const time = Date.now() + 3_600_000;
+  const data = await makeLedger(place(), [`{"height":1,"time":${time},"events":[]}`]);
+  const { secret } = await createKey(data);
+  const service = await startService(context, { data, flags: ['--refuse-stale'] });
+  await service.untilCaughtUp(1);
+  const client = service.connect();
+  const health = await client.send({ path: '/health' });
+  assert.deepEqual(readVerdict(health), [503, 'ahead']);
+  assert.match(JSON.parse(health.body).message, /^the ledger's time, \d+, is \d+ ms ahead of this/);
+  assert.deepEqual(readVerdict(await client.ask(secret, LIGHT)), [503, 'behind']);
+});
+
 test('an answer comes from the height that was asked for, or not at all', async (context) => {
   const lines = simulateLines(31);
   const data = await makeLedger(place(), lines.slice(0, 30));
