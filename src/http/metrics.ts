@@ -54,7 +54,7 @@ export class Metrics {
     });
     this.#cutOffs = new Counter({
       name: 'perpinfo_push_cut_off_total',
-      help: 'Push connections that were cut off because they left too much unread.',
+      help: 'Push connections that were cut off: too much left unread, or a bound of the protocol overstepped.',
       registers,
     });
     this.#height = new Gauge({
