@@ -124,6 +124,7 @@ export async function connectRefused(
   const [, response] = await once(socket, 'unexpected-response');
   const chunks: Buffer[] = [];
   for await (const chunk of response) chunks.push(chunk as Buffer);
-  const body = JSON.parse(Buffer.concat(chunks).toString()) as { error: string; message: string };
-  return { status: response.statusCode, retryAfter: response.headers['retry-after'], ...body };
+  const { error, message } = JSON.parse(Buffer.concat(chunks).toString());
+  const retryAfter = response.headers['retry-after'];
+  return { status: response.statusCode, retryAfter, error, message };
 }
