@@ -8,13 +8,11 @@
  *           "writer" -> JSON of the process that has the ledger open for writing
  */
 
-import { statSync } from 'node:fs';
 import path from 'node:path';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { Database, RootDatabase } from 'lmdb';
-import { makeFolder } from '../folder.ts';
 import { describeValue } from '../refusal.ts';
-import { describeDiskFailure, findReason, muteDriver } from './disk-failure.ts';
+import { describeDiskFailure, findReason } from './disk-failure.ts';
 import {
   CHAIN_START,
   type ChainPoint,
@@ -24,11 +22,12 @@ import {
   type LedgerWriter,
   type StoredBlock,
 } from './ledger.ts';
-import { checkDatabaseFile } from './lmdb-file.ts';
-import { makeLockFile } from './lmdb-lock.ts';
-import { checkRoom, checkRoomForNew } from './lmdb-room.ts';
+import { describeOpening, LmdbFolder, readFileId } from './lmdb-environment.ts';
+import { checkRoom } from './lmdb-room.ts';
 import { describeProcess, type ProcessIdentity, processStatus } from './process-identity.ts';
 
+/** As messages call it. */
+const LEDGER = 'the ledger';
 const BASE = 'base';
 const GUARD = 'guard';
 const WRITER = 'writer';
@@ -38,26 +37,22 @@ const READ_BATCH_BLOCKS = 256;
 const READ_BATCH_BYTES = 1 << 20;
 /** How often a follower looks for new blocks: LMDB tells nobody, but looking costs microseconds. */
 const FOLLOW_POLL_MS = 10;
+/** How often it looks whether the file that it reads is still the one that others write. */
+const FOLLOW_CHECK_MS = 1_000;
 
 interface Stores {
+  readonly folder: LmdbFolder<Buffer>;
   readonly environment: RootDatabase<Buffer, string>;
   readonly blocks: Database<Buffer, number>;
   readonly meta: Database<Buffer, string>;
 }
 
-/** The driver is loaded here and nowhere else, when a ledger is opened. */
-async function openStores(folder: string, { readOnly }: { readOnly: boolean }): Promise<Stores> {
-  makeLockFile(folder);
-  const { open } = await import('lmdb');
-  const environment = open<Buffer, string>({
-    path: folder,
-    encoding: 'binary',
-    readOnly,
-    maxDbs: 8,
-    // Its default wraps every batch in another, whose failure would be an unhandled rejection.
-    eventTurnBatching: false,
-  });
+async function openStores(path: string, { readOnly }: { readOnly: boolean }): Promise<Stores> {
+  const options = { what: LEDGER, folder: path, readOnly };
+  const folder = await LmdbFolder.open<Buffer>(options, { encoding: 'binary' });
+  const { environment } = folder;
   return {
+    folder,
     environment,
     blocks: environment.openDB<Buffer, number>({ name: 'blocks', encoding: 'binary' }),
     meta: environment.openDB<Buffer, string>({
@@ -138,7 +133,12 @@ class EmbeddedLedger implements Ledger {
 
   async *follow(after: number, signal: AbortSignal): AsyncIterable<readonly StoredBlock[]> {
     let height = after;
+    let checkedMs = performance.now();
     while (!signal.aborted) {
+      if (performance.now() - checkedMs >= FOLLOW_CHECK_MS) {
+        await this.stores.folder.check();
+        checkedMs = performance.now();
+      }
       for await (const batch of this.read(height)) {
         yield batch;
         if (signal.aborted) return;
@@ -149,7 +149,7 @@ class EmbeddedLedger implements Ledger {
   }
 
   async close(): Promise<void> {
-    await this.stores.environment.close();
+    await this.stores.folder.close();
   }
 
   #readBatch(start: number, to: number): StoredBlock[] {
@@ -249,6 +249,8 @@ class EmbeddedLedgerWriter extends EmbeddedLedger implements LedgerWriter {
     } catch (error) {
       throw error instanceof LedgerError ? error : await this.#fail(error, blocks.length);
     }
+    // What was written to a file that is no longer in its folder is not durable.
+    this.stores.folder.checkInPlace();
     this.#headHeight += blocks.length;
   }
 
@@ -313,36 +315,20 @@ function ledgerFolder(dataDirectory: string): string {
   return path.join(dataDirectory, 'ledger');
 }
 
-function dataFile(folder: string): string {
-  return path.join(folder, 'data.mdb');
-}
-
 /** Opens the ledger in a data directory for reading. */
 export async function openEmbeddedLedger(dataDirectory: string): Promise<Ledger> {
   const folder = ledgerFolder(dataDirectory);
-  const file = statSync(dataFile(folder), { throwIfNoEntry: false });
-  if (file === undefined || file.size === 0) {
+  if (readFileId(folder) === '') {
     throw new LedgerError('missing', `there is no ledger in ${dataDirectory}`);
   }
-  checkDatabaseFile(dataFile(folder));
-  const stores = await openForReading(folder);
+  const stores = await openStores(folder, { readOnly: true });
   // Whoever opens for reading makes no tables: they are undefined where nobody else has made them.
   if (stores.blocks !== undefined && stores.meta !== undefined) return new EmbeddedLedger(stores);
-  await stores.environment.close();
+  await stores.folder.close();
   throw new LedgerError(
     'missing',
     `there is no ledger in ${dataDirectory}: one was begun and never finished`,
   );
-}
-
-async function openForReading(folder: string): Promise<Stores> {
-  try {
-    return await openStores(folder, { readOnly: true });
-  } catch (error) {
-    const reason = describeDiskFailure(error as Error, folder);
-    const message = `cannot open the ledger for reading: ${reason}`;
-    throw new LedgerError('unavailable', message, { cause: error });
-  }
 }
 
 /**
@@ -352,22 +338,12 @@ async function openForReading(folder: string): Promise<Stores> {
  */
 export async function openEmbeddedLedgerWriter(dataDirectory: string): Promise<LedgerWriter> {
   const folder = ledgerFolder(dataDirectory);
-  makeFolder(folder);
-  checkDatabaseFile(dataFile(folder));
-  muteDriver();
+  const stores = await openStores(folder, { readOnly: false });
   try {
-    checkRoomForNew(folder);
-    const stores = await openStores(folder, { readOnly: false });
-    try {
-      return new EmbeddedLedgerWriter(stores, folder);
-    } catch (error) {
-      await stores.environment.close();
-      throw error;
-    }
+    return new EmbeddedLedgerWriter(stores, folder);
   } catch (error) {
+    await stores.folder.close();
     if (error instanceof LedgerError) throw error;
-    const reason = describeDiskFailure(error as Error, folder);
-    const message = `cannot open the ledger for writing: ${reason}`;
-    throw new LedgerError('unwritable', message, { cause: error });
+    throw describeOpening(error as Error, { what: LEDGER, folder, readOnly: false });
   }
 }

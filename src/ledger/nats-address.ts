@@ -1,7 +1,10 @@
 /** Where a ledger on NATS is, as it is given in one line of text. */
 
 /** nats://[user:password@ or token@]host:port[,host:port...]/NAME, or tls:// */
-const ADDRESS = /^(nats|tls):\/\/(?:([^@/]*)@)?([^@/,]+(?:,[^@/,]+)*)\/([A-Za-z0-9_-]{1,64})$/;
+const ADDRESS = /^(nats|tls):\/\/(?:([^@/]*)@)?([^@/]+)\/([A-Za-z0-9_-]{1,64})$/;
+/** A name or an address, IPv6 in brackets, and perhaps a port: no white space, nothing that ends it. */
+const HOST = /^(?:\[[\da-fA-F:.]+\]|[^\s@/,:?#%[\]\\]+)(?::(\d{1,5}))?$/;
+const PORT_MAX = 65_535;
 export const ADDRESS_EXPECTED = 'nats://[user:password@]host:port[,host:port...]/NAME';
 
 export interface NatsAddress {
@@ -21,8 +24,14 @@ export function parseNatsAddress(text: string): NatsAddress | undefined {
   const [, scheme, login, hosts, name] = ADDRESS.exec(text) ?? [];
   if (hosts === undefined || name === undefined) return undefined;
   const credentials = parseLogin(login);
-  if (credentials === undefined) return undefined;
-  return { servers: hosts.split(','), credentials, isEncrypted: scheme === 'tls', name };
+  const servers = hosts.split(',');
+  if (credentials === undefined || !servers.every(isHost)) return undefined;
+  return { servers, credentials, isEncrypted: scheme === 'tls', name };
+}
+
+function isHost(text: string): boolean {
+  const match = HOST.exec(text);
+  return match !== null && Number(match[1] ?? 0) <= PORT_MAX;
 }
 
 function parseLogin(login: string | undefined): NatsAddress['credentials'] | undefined {

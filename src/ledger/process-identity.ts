@@ -55,10 +55,11 @@ export function describeProcess(): ProcessIdentity {
 export function processStatus(identity: ProcessIdentity): ProcessStatus {
   const { pid, startedAt, boot, namespace } = identity;
   if (boot !== readBoot() || namespace !== readNamespace()) return 'unknown';
-  return isKnown(pid) && readStartTime(pid) === startedAt ? 'running' : 'ended';
+  return isProcess(pid) && readStartTime(pid) === startedAt ? 'running' : 'ended';
 }
 
-function isKnown(pid: number): boolean {
+/** Whether there is a process of this number in our namespace. */
+export function isProcess(pid: number): boolean {
   try {
     return process.kill(pid, 0); // Signal 0 only asks.
   } catch (error) {

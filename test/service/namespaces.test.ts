@@ -1,0 +1,95 @@
+/** Two containers on one volume, as far as process numbers go: each has a process namespace of its own. */
+
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { readdirSync } from 'node:fs';
+import path from 'node:path';
+import { test } from 'node:test';
+import { createPlaces, joinLines, Program, run, simulateLines } from '../cli/program.ts';
+import { MAIN } from '../paths.ts';
+import { type Cleanup, createKey, LIGHT, makeLedger, RunningService, until } from './running.ts';
+
+const place = createPlaces();
+const lines = simulateLines(40);
+
+const CONTAINER = ['unshare', '--pid', '--fork', '--mount-proc', '--kill-child'];
+
+/** Why these tests are left out; false where they are not, as with the variable CI set. */
+function withoutNamespaces(): string | false {
+  const [program, ...args] = [...CONTAINER, 'true'];
+  if (spawnSync(program, args).status === 0 || process.env['CI'] !== undefined) return false;
+  return 'a process namespace needs Linux, unshare and root';
+}
+
+const skip = withoutNamespaces();
+
+/** The program as process 1 of a namespace of its own. */
+function startInContainer(context: Cleanup, ...args: string[]): Program {
+  const program = new Program([...CONTAINER, process.execPath, MAIN, ...args]);
+  context.after(async () => {
+    program.child.kill('SIGKILL');
+    await program.ended;
+  });
+  return program;
+}
+
+async function serveInContainer(context: Cleanup, data: string): Promise<RunningService> {
+  const flags = ['--port', '0', '--admin-port', '0', '--max-age', '0'];
+  const service = new RunningService(startInContainer(context, 'serve', '--data', data, ...flags));
+  await until('the service to listen', () => service.workerPids.length === 1);
+  return service;
+}
+
+/** What is said of a folder that another container has open. */
+function refusalOf(folder: string): string {
+  return (
+    `perpinfo: ${folder} is open in another process namespace, that is in another container: ` +
+    'run both commands in one container (docker exec), or give them one process namespace ' +
+    '(docker run --pid container:NAME)\n'
+  );
+}
+
+test('a writer and a manager of keys in another container are told what to do', {
+  skip,
+}, async (context) => {
+  const data = await makeLedger(place(), lines.slice(0, 30));
+  const { secret } = await createKey(data);
+  const service = await serveInContainer(context, data);
+  await service.untilCaughtUp(30);
+  const append = startInContainer(context, 'append', '--data', data);
+  append.child.stdin.end(joinLines(lines.slice(30)));
+  const appended = await append.ended;
+  assert.deepEqual([appended.code, appended.stderr], [1, refusalOf(`${data}/ledger`)]);
+  const keys = await startInContainer(context, 'keys', 'create', '--data', data).ended;
+  assert.deepEqual([keys.code, keys.stderr], [1, refusalOf(`${data}/keys`)]);
+  // A process of the first container's own namespace, or one that shares it, would be let in.
+  assert.equal((await service.connect().ask(secret, LIGHT)).status, 200);
+  service.closeClients();
+
+  service.program.child.kill('SIGKILL');
+  await service.program.ended;
+  const free = await run(['append', '--data', data], { input: joinLines(lines.slice(30)) });
+  assert.equal(free.code, 0, free.stderr);
+  assert.deepEqual(readdirSync(path.join(data, 'ledger', 'users')), []);
+});
+
+test('a second writer is refused across containers, and a server beside a writer too', {
+  skip,
+}, async (context) => {
+  const data = place();
+  const writer = startInContainer(context, 'append', '--data', data);
+  writer.child.stdin.write(joinLines(lines.slice(0, 30)));
+  await writer.untilWritten('durable 30');
+  const second = startInContainer(context, 'append', '--data', data);
+  second.child.stdin.end(joinLines(lines.slice(30)));
+  assert.deepEqual((await second.ended).stderr, refusalOf(`${data}/ledger`));
+  const ports = ['--port', '0', '--admin-port', '0'];
+  const server = await startInContainer(context, 'serve', '--data', data, ...ports).ended;
+  assert.deepEqual([server.code, server.stderr], [1, refusalOf(`${data}/ledger`)]);
+  writer.child.stdin.end(joinLines(lines.slice(30)));
+  const { code, stderr } = await writer.ended;
+  assert.deepEqual(
+    [code, stderr],
+    [0, 'perpinfo: appended 40 blocks; durable, the ledger is at height 40\n'],
+  );
+});
