@@ -87,7 +87,7 @@ function parseExpiry(text: string): number | undefined {
 
 /** Not a number where the text is not a time, or not one of the calendar, such as 2027-02-30. */
 function parseTime(text: string): number {
-  const isTime = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d)?Z)?$/.test(text);
+  const isTime = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?Z)?$/.test(text);
   const time = isTime ? Date.parse(text) : Number.NaN;
   const isOfCalendar = new Date(time).toJSON()?.startsWith(text.slice(0, 10));
   return isOfCalendar ? time : Number.NaN;

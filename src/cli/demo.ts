@@ -9,7 +9,7 @@ import { LiveSimulation } from '../feed/live-simulation.ts';
 import { createSimulator } from '../feed/simulator/simulator.ts';
 import { makeFolder } from '../folder.ts';
 import { formatOrigin } from '../http/address.ts';
-import { openKeyStore } from '../http/keys.ts';
+import { openKeyStore } from '../http/embedded-keys.ts';
 import { Budgets } from '../http/limits.ts';
 import { ANSWERING_SETTINGS, runWorker } from '../http/worker.ts';
 import { answerQuestion } from '../info/registry.ts';
@@ -122,7 +122,7 @@ async function runAll(
 async function createDemoKey(directory: string): Promise<string> {
   const store = await openKeyStore(directory);
   try {
-    for (const { id, label } of store.list()) if (label === KEY_LABEL) store.revoke(id);
+    for (const { id, label } of await store.list()) if (label === KEY_LABEL) store.revoke(id);
     return store.create({ label: KEY_LABEL, budget: undefined, expiresMs: undefined }).secret;
   } finally {
     await store.close();

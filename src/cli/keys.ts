@@ -1,17 +1,17 @@
 /** `perpinfo keys ...`: making, listing and revoking access keys. */
 
 import { UsageError } from '../config.ts';
-import type { KeyStore, ListedKey } from '../http/keys.ts';
+import { KeyError, type KeyReader, type ListedKey } from '../http/keys.ts';
 import { formatBudget } from '../http/limits.ts';
-import { openKeys } from '../http/open-keys.ts';
-import { STORAGE_SETTINGS, type StorageSettings } from '../ledger/storage.ts';
+import { openKeys, openKeysForReading } from '../http/open-keys.ts';
+import { STORAGE_SETTINGS } from '../ledger/storage.ts';
 import type { Command } from './command.ts';
 
-async function withStore<T>(
-  settings: StorageSettings,
-  use: (store: KeyStore) => T | Promise<T>,
+async function withKeys<K extends KeyReader, T>(
+  opening: Promise<K>,
+  use: (store: K) => T | Promise<T>,
 ): Promise<T> {
-  const store = await openKeys(settings);
+  const store = await opening;
   try {
     return await use(store);
   } finally {
@@ -33,7 +33,7 @@ export const keysCreate: Command<(typeof createSettings)[number]> = {
   async run({ settings, terminal }) {
     const { label, budget, expires, key } = settings;
     if (key !== undefined) checkAlone({ label, budget, expires });
-    await withStore(settings, async (store) => {
+    await withKeys(openKeys(settings, { create: key === undefined }), async (store) => {
       const { id, secret, name } =
         key === undefined
           ? await store.create({ label, budget, expiresMs: expires })
@@ -68,8 +68,12 @@ export const keysList: Command<(typeof listSettings)[number]> = {
     'Never shows a secret; there is none to show. When a key was last used is noted every few\nseconds.',
   example: 'perpinfo keys list --data ./data',
   async run({ settings, terminal }) {
-    const keys = await withStore(settings, (store) => store.list());
+    const { keys, faults } = await withKeys(openKeysForReading(settings), async (store) => ({
+      keys: await store.list(),
+      faults: store.faults,
+    }));
     await terminal.write(formatKeys(keys));
+    if (faults.length > 0) throw new KeyError(faults.join('; '));
   },
 };
 
@@ -83,7 +87,7 @@ export const keysRevoke: Command<(typeof revokeSettings)[number]> = {
   details: 'A running server refuses it within 100 ms, with --ledger all of them within a second.',
   example: 'perpinfo keys revoke --data ./data 4f1d22a0c9',
   async run({ settings, positionals: [name], terminal }) {
-    await withStore(settings, (store) => store.revoke(name));
+    await withKeys(openKeys(settings, { create: false }), (store) => store.revoke(name));
     terminal.say(`revoked ${name}`);
   },
 };

@@ -6,7 +6,8 @@
 import type { Settings } from '../config.ts';
 import { RequestError } from '../errors.ts';
 import type { StateView } from '../state/state.ts';
-import type { Key, KeyRing } from './keys.ts';
+import type { KeyRing } from './key-ring.ts';
+import type { Key } from './keys.ts';
 import type { Allowance, Budgets } from './limits.ts';
 import type { LiveState } from './live-state.ts';
 import type { LoadGauge } from './load.ts';

@@ -35,6 +35,8 @@ class JetStreamKeyStore implements KeyStore {
   readonly #keys: KV;
   readonly #used: KV;
   readonly #timer: NodeJS.Timeout;
+  /** NATS looks after what it stores. */
+  readonly faults: readonly string[] = [];
   #known: Key[] = [];
   /** The sequence that `#known` is of. */
   #sequence = -1;
@@ -129,11 +131,12 @@ class JetStreamKeyStore implements KeyStore {
     }
   }
 
-  noteUse(usedMsById: ReadonlyMap<string, number>): void {
-    if (!this.#link.isConnected) return;
-    for (const [id, usedMs] of usedMsById) {
-      this.#used.put(`used.${id}`, String(usedMs)).catch(() => undefined);
-    }
+  async noteUse(usedMsById: ReadonlyMap<string, number>): Promise<void> {
+    if (!this.#link.isConnected) throw new Error('NATS cannot be reached');
+    const noted = Array.from(usedMsById, ([id, usedMs]) =>
+      this.#used.put(`used.${id}`, String(usedMs)),
+    );
+    await Promise.all(noted);
   }
 
   async close(): Promise<void> {

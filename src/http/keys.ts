@@ -1,17 +1,9 @@
 /**
  * Access keys. A secret is 256 random bits, shown once when it is made; only its SHA-256 is stored.
  * A key may have two live secrets at a time, so that it can be changed without a gap.
- *
- * Where the ledger is in a folder, the store is an LMDB environment of its own beside it: whoever
- * manages keys is not the ledger's writer. Every change raises a version, and a ring in each serving
- * process looks for it many times a second.
  */
 
 import { createHash, randomBytes } from 'node:crypto';
-import path from 'node:path';
-import type { Database, RootDatabase } from 'lmdb';
-import { makeFolder } from '../folder.ts';
-import { checkDatabaseFile } from '../ledger/lmdb-file.ts';
 import type { Budget } from './limits.ts';
 
 const SECRET_BYTES = 32;
@@ -19,7 +11,6 @@ const ID_BYTES = 5;
 /** A key, or one of its secrets: "4f1d22a0c9", "4f1d22a0c9.1". */
 const NAME = /^([0-9a-f]{10})(?:\.(\d+))?$/;
 const SECRETS_MAX = 2;
-const VERSION = 'version';
 
 export interface StoredSecret {
   /** Counted from 1 over the key's life, so that "ID.2" stays what it was. */
@@ -52,10 +43,10 @@ export interface NewSecret {
   readonly name: string;
 }
 
-/** The request cannot be done: no such key, too many secrets. */
+/** The request cannot be done: no such key, too many secrets, or keys that cannot be read. */
 export class KeyError extends Error {
-  constructor(message: string) {
-    super(message);
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
     this.name = 'KeyError';
   }
 }
@@ -77,21 +68,28 @@ export function parseName(name: string): { id: string; number: number | undefine
 /** What a key is made with. */
 export type KeyTerms = Pick<Key, 'label' | 'budget' | 'expiresMs'>;
 
-/** Where keys are kept. What changes them is on the disk when it is done. */
-export interface KeyStore {
+/** Where keys are read from. */
+export interface KeyReader {
   /** Goes up with every change that has come here. */
   version(): number;
+  /** Those that can be read; what is wrong with others is told by `faults`. */
   all(): Key[];
+  /** What was found damaged when keys were last read, in sentences. */
+  readonly faults: readonly string[];
   list(): ListedKey[] | Promise<ListedKey[]>;
+  /** Notes when keys were last used; nobody needs to know of it at once. Rejects where it cannot. */
+  noteUse(usedMsById: ReadonlyMap<string, number>): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Where keys are kept. What changes them is on the disk when it is done. */
+export interface KeyStore extends KeyReader {
   /** Makes a key and returns its id and its secret, which nobody can ask for again. */
   create(terms: KeyTerms): NewSecret | Promise<NewSecret>;
   /** Gives a key a further secret; the one it has goes on working. */
   addSecret(keyName: string): NewSecret | Promise<NewSecret>;
   /** Revokes a key ("ID") or one of its secrets ("ID.2"); with the last secret goes the key. */
   revoke(name: string): void | Promise<void>;
-  /** Notes when keys were last used; nobody needs to know of it at once. */
-  noteUse(usedMsById: ReadonlyMap<string, number>): void;
-  close(): Promise<void>;
 }
 
 /** A change to one key, and the secret that it makes. */
@@ -146,144 +144,4 @@ export function missingKey(id: string): KeyError {
 /** In the order in which they were made. */
 export function sortKeys(keys: ListedKey[]): ListedKey[] {
   return keys.sort((a, b) => a.createdMs - b.createdMs || (a.id < b.id ? -1 : 1));
-}
-
-export class EmbeddedKeyStore implements KeyStore {
-  readonly #environment: RootDatabase<unknown, string>;
-  readonly #keys: Database<Key, string>;
-  readonly #used: Database<number, string>;
-  readonly #meta: Database<number, string>;
-
-  constructor(environment: RootDatabase<unknown, string>) {
-    this.#environment = environment;
-    this.#keys = environment.openDB<Key, string>({ name: 'keys', encoding: 'json' });
-    this.#used = environment.openDB<number, string>({ name: 'used', encoding: 'json' });
-    this.#meta = environment.openDB<number, string>({ name: 'meta', encoding: 'json' });
-  }
-
-  version(): number {
-    this.#environment.resetReadTxn();
-    return this.#meta.get(VERSION) ?? 0;
-  }
-
-  all(): Key[] {
-    return Array.from(this.#keys.getRange(), ({ value }) => value);
-  }
-
-  list(): ListedKey[] {
-    this.#environment.resetReadTxn();
-    return sortKeys(this.all().map((key) => ({ ...key, lastUsedMs: this.#used.get(key.id) })));
-  }
-
-  create(terms: KeyTerms): NewSecret {
-    const { key, made } = makeKey(terms);
-    this.#change(() => {
-      this.#keys.put(key.id, key);
-    });
-    return made;
-  }
-
-  addSecret(keyName: string): NewSecret {
-    const { id } = parseName(keyName);
-    return this.#change(() => {
-      const { key, made } = addSecretTo(this.#require(id));
-      this.#keys.put(id, key);
-      return made;
-    });
-  }
-
-  revoke(name: string): void {
-    const { id, number } = parseName(name);
-    this.#change(() => {
-      const left = takeSecretFrom(this.#require(id), number);
-      if (left === undefined) this.#keys.remove(id);
-      else this.#keys.put(id, left);
-    });
-  }
-
-  noteUse(usedMsById: ReadonlyMap<string, number>): void {
-    for (const [id, usedMs] of usedMsById) this.#used.put(id, usedMs);
-  }
-
-  async close(): Promise<void> {
-    await this.#environment.close();
-  }
-
-  #require(id: string): Key {
-    const key = this.#keys.get(id);
-    if (key === undefined) throw missingKey(id);
-    return key;
-  }
-
-  /**
-   * One transaction with the version's step: on the disk when it returns. The change must not return
-   * a promise, such as that of a put: LMDB would take it for one that is still under way.
-   */
-  #change<T>(change: () => T): T {
-    return this.#environment.transactionSync(() => {
-      const result = change();
-      this.#meta.put(VERSION, (this.#meta.get(VERSION) ?? 0) + 1);
-      return result;
-    });
-  }
-}
-
-export async function openKeyStore(dataDirectory: string): Promise<EmbeddedKeyStore> {
-  const folder = path.join(dataDirectory, 'keys');
-  makeFolder(folder);
-  checkDatabaseFile(path.join(folder, 'data.mdb'));
-  const { open } = await import('lmdb');
-  return new EmbeddedKeyStore(open<unknown, string>({ path: folder, maxDbs: 8 }));
-}
-
-const REFRESH_MS = 20;
-const NOTE_USE_MS = 5_000;
-
-/** The keys of a serving process, by the hash of their secrets: the store's, REFRESH_MS later. */
-export class KeyRing {
-  readonly #store: KeyStore;
-  #version = -1;
-  #keyByHash = new Map<string, Key>();
-  readonly #usedMsById = new Map<string, number>();
-  readonly #timers: NodeJS.Timeout[] = [];
-
-  constructor(store: KeyStore) {
-    this.#store = store;
-    this.#refresh();
-    this.#timers.push(setInterval(() => this.#refresh(), REFRESH_MS));
-    this.#timers.push(setInterval(() => this.#noteUse(), NOTE_USE_MS));
-  }
-
-  /** The key that a secret of this hash opens; undefined where there is none, or no longer. */
-  find(secretHash: string, nowMs: number): Key | undefined {
-    if (!this.isLive(secretHash, nowMs)) return undefined;
-    const key = this.#keyByHash.get(secretHash);
-    if (key !== undefined) this.#usedMsById.set(key.id, nowMs);
-    return key;
-  }
-
-  /** Whether a secret of this hash opens a key; that is no use of the key. */
-  isLive(secretHash: string, nowMs: number): boolean {
-    const key = this.#keyByHash.get(secretHash);
-    return key !== undefined && (key.expiresMs === undefined || nowMs < key.expiresMs);
-  }
-
-  close(): void {
-    for (const timer of this.#timers) clearInterval(timer);
-    this.#noteUse();
-  }
-
-  #refresh(): void {
-    const version = this.#store.version();
-    if (version === this.#version) return;
-    this.#version = version;
-    this.#keyByHash = new Map(
-      this.#store.all().flatMap((key) => key.secrets.map(({ hash }) => [hash, key] as const)),
-    );
-  }
-
-  #noteUse(): void {
-    this.#store.noteUse(this.#usedMsById);
-    this.#usedMsById.clear();
-  }
 }

@@ -10,13 +10,14 @@ import { SnapshotKeeper } from '../ledger/snapshot-keeper.ts';
 import { openStorage, STORAGE_SETTINGS, type Storage } from '../ledger/storage.ts';
 import { formatOrigin } from './address.ts';
 import { Admission } from './admission.ts';
-import { KeyRing, type KeyStore } from './keys.ts';
+import { KeyRing } from './key-ring.ts';
+import type { KeyReader } from './keys.ts';
 import type { Budgets } from './limits.ts';
 import { listen } from './listen.ts';
 import { LiveState } from './live-state.ts';
 import { LoadGauge } from './load.ts';
 import { Metrics } from './metrics.ts';
-import { openKeys } from './open-keys.ts';
+import { openKeysForReading } from './open-keys.ts';
 import { PUSH_SETTINGS, Push } from './push/push.ts';
 import { createService, SERVICE_SETTINGS } from './server.ts';
 
@@ -54,7 +55,7 @@ const CLOSE_IDLE_MS = 20;
 export async function runWorker(options: WorkerOptions): Promise<void> {
   const storage = await openStorage(options.settings);
   try {
-    const store = await openKeys(options.settings);
+    const store = await openKeysForReading(options.settings);
     try {
       await serveFrom(storage, store, options);
     } finally {
@@ -65,14 +66,22 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
   }
 }
 
-async function serveFrom(storage: Storage, store: KeyStore, options: WorkerOptions): Promise<void> {
+async function serveFrom(
+  storage: Storage,
+  store: KeyReader,
+  options: WorkerOptions,
+): Promise<void> {
   const { settings, log, signal, budgets, registry = register } = options;
-  const keys = new KeyRing(store);
   const load = new LoadGauge(settings.overloadDelay);
   const metrics = new Metrics(registry);
-  const keeper = createKeeper(settings, storage, (message) => {
+  const warnOfCache = (message: string) => {
     metrics.countCacheFailure();
     log.warn(message);
+  };
+  const keeper = createKeeper(settings, storage, warnOfCache);
+  const keys = new KeyRing(store, {
+    warn: (message) => log.warn(message),
+    warnOfUse: warnOfCache,
   });
   const live = new LiveState({
     ...storage,
@@ -124,7 +133,7 @@ async function serveFrom(storage: Storage, store: KeyStore, options: WorkerOptio
     await following;
     push.close();
     load.close();
-    keys.close();
+    await keys.close();
     await keeper?.close();
   }
 }

@@ -113,6 +113,12 @@ const WRONG: [args: string[], message: string][] = [
     ['append', '--ledger', 'nats://user:secret@host:4222'],
     '--ledger: got a text that is not shown, expected nats://[user:password@]host:port[,host:port...]/NAME',
   ],
+  ...['nats://ho st:4222/a', 'nats:// /a', 'nats://host:4222, b:4222/a', 'nats://host:99999/a'].map(
+    (address): [string[], string] => [
+      ['append', '--ledger', address],
+      '--ledger: got a text that is not shown, expected nats://[user:password@]host:port[,host:port...]/NAME',
+    ],
+  ),
   [
     ['append', '--ledger', 'nats://host/a', '--nats-replicas', '2'],
     '--nats-replicas: got "2", expected 1 or 3',

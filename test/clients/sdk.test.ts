@@ -10,7 +10,7 @@ import {
 } from '@nktkas/hyperliquid';
 import { SymbolConverter } from '@nktkas/hyperliquid/utils';
 import { WebSocket } from 'ws';
-import { openKeyStore } from '../../src/http/keys.ts';
+import { openKeyStore } from '../../src/http/embedded-keys.ts';
 import { SUBSCRIPTIONS, TYPES } from '../info/types.ts';
 import { createKey, until } from '../service/running.ts';
 import { type Demo, type Question, startDemo, type User } from './demo.ts';

@@ -10,7 +10,8 @@ import { Registry } from 'prom-client';
 import { readSettings } from '../../src/config.ts';
 import { Committer } from '../../src/feed/committer.ts';
 import { createSimulator, type Simulator } from '../../src/feed/simulator/simulator.ts';
-import { openKeyStore } from '../../src/http/keys.ts';
+import { openKeyStore } from '../../src/http/embedded-keys.ts';
+import type { KeyStore } from '../../src/http/keys.ts';
 import { type Budget, Budgets } from '../../src/http/limits.ts';
 import { runWorker, WORKER_SETTINGS } from '../../src/http/worker.ts';
 import { openEmbeddedLedgerWriter } from '../../src/ledger/embedded.ts';
@@ -32,15 +33,17 @@ export interface Reply {
 export class LiveService {
   readonly #folder: string;
   readonly #ledger: LedgerWriter;
+  readonly #keys: KeyStore;
   readonly #simulator: Simulator;
   readonly #replica = new Replica(createState(), CHAIN_START);
   readonly #stop = new AbortController();
   #stopped: Promise<void> = Promise.resolve();
   #port = 0;
 
-  private constructor(folder: string, ledger: LedgerWriter) {
+  private constructor(folder: string, ledger: LedgerWriter, keys: KeyStore) {
     this.#folder = folder;
     this.#ledger = ledger;
+    this.#keys = keys;
     this.#simulator = createSimulator({
       seed: 'docs',
       accounts: ACCOUNTS,
@@ -51,7 +54,9 @@ export class LiveService {
   /** A service on a ledger without a block, in a folder of its own. */
   static async start(): Promise<LiveService> {
     const folder = mkdtempSync(path.join(tmpdir(), 'perpinfo-docs-'));
-    const service = new LiveService(folder, await openEmbeddedLedgerWriter(folder));
+    const ledger = await openEmbeddedLedgerWriter(folder);
+    // Before the service opens them for reading: LMDB has one environment in a process.
+    const service = new LiveService(folder, ledger, await openKeyStore(folder));
     await service.#serve();
     return service;
   }
@@ -98,9 +103,7 @@ export class LiveService {
   }
 
   async createKey(budget?: Budget): Promise<string> {
-    const store = await openKeyStore(this.#folder);
-    const { secret } = store.create({ label: 'docs', budget, expiresMs: undefined });
-    await store.close();
+    const { secret } = await this.#keys.create({ label: 'docs', budget, expiresMs: undefined });
     return secret;
   }
 
@@ -140,6 +143,7 @@ export class LiveService {
   async close(): Promise<void> {
     this.#stop.abort();
     await this.#stopped;
+    await this.#keys.close();
     await this.#ledger.close();
     rmSync(this.#folder, { recursive: true });
   }

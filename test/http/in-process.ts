@@ -8,7 +8,8 @@ import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { readSettings, type Settings } from '../../src/config.ts';
 import { Admission } from '../../src/http/admission.ts';
-import { KeyRing, openKeyStore } from '../../src/http/keys.ts';
+import { openKeyStore } from '../../src/http/embedded-keys.ts';
+import { KeyRing } from '../../src/http/key-ring.ts';
 import { Budgets } from '../../src/http/limits.ts';
 import { LiveState } from '../../src/http/live-state.ts';
 import { LoadGauge } from '../../src/http/load.ts';
@@ -64,7 +65,7 @@ export async function openGround(
 ): Promise<Ground> {
   const store = await openKeyStore(folder);
   const ledger = await openEmbeddedLedger(folder);
-  const keys = new KeyRing(store);
+  const keys = new KeyRing(store, { warn: () => undefined, warnOfUse: () => undefined });
   const advanced = new Set<() => void>();
   const live = new LiveState({
     ledger: wrapLedger(ledger),
@@ -85,7 +86,7 @@ export async function openGround(
     async close() {
       stopping.abort();
       await following;
-      keys.close();
+      await keys.close();
       await store.close();
       await ledger.close();
     },

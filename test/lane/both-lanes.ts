@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { formatAddress } from '../../src/address.ts';
-import { openKeyStore } from '../../src/http/keys.ts';
+import { openKeyStore } from '../../src/http/embedded-keys.ts';
 import type { Budgets } from '../../src/http/limits.ts';
 import type { LiveState } from '../../src/http/live-state.ts';
 import { answerQuestion } from '../../src/info/registry.ts';

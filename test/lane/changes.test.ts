@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { openKeyStore } from '../../src/http/keys.ts';
+import { openKeyStore } from '../../src/http/embedded-keys.ts';
 import { Budgets } from '../../src/http/limits.ts';
 import { run, simulateLines } from '../cli/program.ts';
 import { formatQuestion, HEIGHT } from '../http/service.ts';

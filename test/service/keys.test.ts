@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -20,6 +20,7 @@ import {
   makeLedger,
   type RunningService,
   startService,
+  until,
 } from './running.ts';
 
 const place = createPlaces();
@@ -146,6 +147,9 @@ test('a budget or an expiry of another form is refused', () => {
   for (const text of ['2999-02-28', '2996-02-29', '2999-12-31T23:59Z', '1min', '30d']) {
     assert.doesNotThrow(read('expires', text));
   }
+  // As Date's toISOString writes it.
+  const { expires } = read('expires', '2999-01-31T12:30:00.250Z')();
+  assert.equal(expires, Date.parse('2999-01-31T12:30:00.250Z'));
 });
 
 test('a key has two live secrets at most, and each is revoked by its number', async () => {
@@ -180,6 +184,72 @@ test('a key that is not there is neither revoked nor given a secret', async () =
     assert.deepEqual(await revoke(data, name), malformed);
   }
   assert.equal((await list(data)).length, 1);
+});
+
+/** Changes every copy of a text in a file; LMDB may hold pages of earlier transactions. */
+function damage(file: string, text: string, change: (byte: number) => number): void {
+  const bytes = readFileSync(file);
+  let at = bytes.indexOf(text);
+  assert.notEqual(at, -1);
+  for (; at !== -1; at = bytes.indexOf(text, at + 1)) bytes[at] = change(bytes[at]);
+  writeFileSync(file, bytes);
+}
+
+test('a damaged record opens nothing and is named; the other keys are listed and work', async (context) => {
+  const data = await makeLedger(place(), lines);
+  const good = await create(data, '--label', 'good');
+  const bad = await create(data, '--label', 'damaged', '--budget', '20/h');
+  const file = path.join(data, 'keys', 'data.mdb');
+  damage(file, 'damaged', (byte) => byte ^ 1);
+  const advice = `in ${file}: restore it from a backup, or revoke and make keys anew`;
+  const complaint = `the record of key ${bad.id} is damaged ${advice}`;
+  const listed = await run(['keys', 'list', '--data', data]);
+  assert.deepEqual([listed.code, listed.stderr], [1, `perpinfo: ${complaint}\n`]);
+  assert.ok(listed.stdout.includes(good.id) && !listed.stdout.includes(bad.id));
+
+  const service = await startService(context, { data, flags: ['--max-age', '0'] });
+  await service.untilCaughtUp(lines.length);
+  assert.equal(service.log(complaint).length, 1);
+  const client = service.connect();
+  assert.equal((await client.ask(good.secret, LIGHT)).status, 200);
+  assert.equal((await client.ask(bad.secret, LIGHT)).status, 401);
+  assert.equal((await revoke(data, bad.id)).code, 0);
+  assert.equal((await list(data)).length, 1);
+});
+
+test('keys that have got lost, or a file without any tables, are no empty list', async () => {
+  const data = place();
+  const { id } = await create(data);
+  const file = path.join(data, 'keys', 'data.mdb');
+  const sound = readFileSync(file);
+  const renamedKey = Buffer.from(sound);
+  for (let at = sound.indexOf(id); at !== -1; at = sound.indexOf(id, at + 1)) {
+    // As the key of its record: in the JSON a quotation mark follows.
+    if (sound[at + id.length] !== 0x22) renamedKey[at] = 0x7e;
+  }
+  writeFileSync(file, renamedKey);
+  const renamed = await run(['keys', 'list', '--data', data]);
+  assert.deepEqual([renamed.code, renamed.stderr.includes('keys are missing')], [1, true]);
+  // The root of the tables' table, in both of the pages that LMDB begins with.
+  for (const page of [0, 4096]) sound.writeBigUInt64LE(2n ** 64n - 1n, page + 136);
+  writeFileSync(file, sound);
+  const emptied = await run(['keys', 'list', '--data', data]);
+  assert.equal(emptied.code, 1);
+  assert.ok(emptied.stderr.startsWith(`perpinfo: there are no keys in ${file}: `), emptied.stderr);
+});
+
+test('a folder of keys that is put in the place of another is noticed by a running server', async (context) => {
+  const data = await makeLedger(place(), lines);
+  const old = await create(data);
+  const other = place();
+  const fresh = await create(other);
+  const service = await startService(context, { data, flags: ['--max-age', '0'] });
+  await service.untilCaughtUp(lines.length);
+  renameSync(path.join(data, 'keys'), path.join(data, 'old-keys'));
+  renameSync(path.join(other, 'keys'), path.join(data, 'keys'));
+  const client = service.connect();
+  await until('the new keys', async () => (await client.ask(fresh.secret, LIGHT)).status === 200);
+  assert.equal((await client.ask(old.secret, LIGHT)).status, 401);
 });
 
 async function serveWithWorkers(

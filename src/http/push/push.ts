@@ -10,7 +10,8 @@ import { type RawData, type ServerOptions, WebSocketServer } from 'ws';
 import type { Settings } from '../../config.ts';
 import { RequestError } from '../../errors.ts';
 import { type Admission, noKeyGiven } from '../admission.ts';
-import { hashSecret, type KeyRing } from '../keys.ts';
+import type { KeyRing } from '../key-ring.ts';
+import { hashSecret } from '../keys.ts';
 import type { LiveState } from '../live-state.ts';
 import type { Metrics } from '../metrics.ts';
 import {

@@ -1,0 +1,74 @@
+/** The service on disks that are full or cannot be written to. */
+
+import assert from 'node:assert/strict';
+import path from 'node:path';
+import { test } from 'node:test';
+import { run, simulateLines } from '../cli/program.ts';
+import {
+  createKey,
+  LIGHT,
+  makeLedger,
+  readSamples,
+  startService,
+  until,
+} from '../service/running.ts';
+import { makeDisk } from './small-disk.ts';
+
+const lines = simulateLines(30);
+const anyAge = ['--max-age', '0'];
+const DISK_KIBIBYTES = 8192;
+
+/** The message of each line of the log that begins so. */
+function saidBy(stdout: string, beginning: string): string[] {
+  const messages = stdout.split('\n').filter(Boolean);
+  return messages.map((line) => JSON.parse(line).msg).filter((msg) => msg.startsWith(beginning));
+}
+
+test('a full disk ends no worker: uses of keys are not noted, and answers go on', async (context) => {
+  const disk = makeDisk(context, DISK_KIBIBYTES);
+  const data = await makeLedger(path.join(disk.folder, 'data'), lines);
+  const { secret } = await createKey(data);
+  const service = await startService(context, { data, workers: 2, flags: anyAge });
+  await service.untilCaughtUp(lines.length);
+  disk.fill();
+  const clients = Array.from({ length: 4 }, () => service.connect());
+  const ask = () => Promise.all(clients.map((client) => client.ask(secret, LIGHT)));
+  await ask();
+  const complaint = 'when keys were last used could not be noted: cannot write ';
+  await until('both to notice', () => saidBy(service.program.stdout, complaint).length === 2);
+  assert.deepEqual(new Set((await ask()).map(({ status }) => status)), new Set([200]));
+  const samples = readSamples(await service.metrics());
+  assert.equal(samples.get('perpinfo_cache_failures_total'), 2);
+  assert.equal((await service.stop()).stderr, '');
+
+  const again = await startService(context, { data, flags: anyAge });
+  await again.untilCaughtUp(lines.length);
+  assert.equal((await again.connect().ask(secret, LIGHT)).status, 200);
+});
+
+test('on a read-only disk the service answers, and all that only reads works', async (context) => {
+  const disk = makeDisk(context, DISK_KIBIBYTES);
+  const data = await makeLedger(path.join(disk.folder, 'data'), lines);
+  const { id, secret } = await createKey(data);
+  disk.setReadOnly(true);
+  const service = await startService(context, { data, flags: anyAge });
+  await service.untilCaughtUp(lines.length);
+  assert.equal((await service.connect().ask(secret, LIGHT)).status, 200);
+  const listed = await run(['keys', 'list', '--data', data]);
+  assert.deepEqual([listed.code, listed.stdout.includes(id)], [0, true]);
+  assert.equal((await run(['query', '--data', data, JSON.stringify(LIGHT)])).code, 0);
+  assert.equal((await run(['verify', '--data', data])).code, 0);
+  const readOnly = `Read-only file system: Attempting to setup locks; \\d+ bytes are free in ${data}`;
+  const revoked = await run(['keys', 'revoke', '--data', data, id]);
+  assert.equal(revoked.code, 1);
+  assert.match(
+    revoked.stderr,
+    new RegExp(`^perpinfo: cannot open the keys for writing: ${readOnly}/keys\n$`),
+  );
+  const appended = await run(['append', '--data', data]);
+  assert.equal(appended.code, 1);
+  assert.match(
+    appended.stderr,
+    new RegExp(`^perpinfo: cannot open the ledger for writing: ${readOnly}/ledger\n$`),
+  );
+});
