@@ -273,13 +273,6 @@ export const SETTINGS = {
     fallback: 20_000,
     ...wholeNumber(1, 1_000_000),
   },
-  pipelineMax: {
-    flag: 'pipeline-max',
-    placeholder: 'N',
-    help: 'how many requests a connection may send ahead of their responses; it is closed beyond',
-    fallback: 100,
-    ...wholeNumber(1, 100_000),
-  },
   overloadDelay: {
     flag: 'overload-delay',
     placeholder: 'MS',

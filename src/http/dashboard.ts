@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import path from 'node:path';
+import { writeHead } from './respond.ts';
 
 /** Where the build puts them: beside the compiled service. */
 const BUILT = path.resolve(import.meta.dirname, '../web');
@@ -103,12 +104,13 @@ export function sendAsset(
   };
   // A proxy may have marked it as weak, or added others.
   if (request.headers['if-none-match']?.includes(variant.etag)) {
-    response.writeHead(304, headers).end();
+    writeHead(response, 304, headers);
+    response.end();
     return true;
   }
   const encoding = variant.encoding === undefined ? {} : { 'Content-Encoding': variant.encoding };
   const length = variant.body.length;
-  response.writeHead(200, {
+  writeHead(response, 200, {
     'Content-Type': asset.type,
     'Content-Length': length,
     ...encoding,

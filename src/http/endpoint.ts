@@ -22,7 +22,6 @@ export interface Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly startedMs: number;
-  number: number;
   type: string;
   key: Key | undefined;
 }

@@ -6,11 +6,20 @@ import { RequestTally } from './request-tally.ts';
 /** The type of requests that never came as far as having one. */
 export const NO_TYPE = 'none';
 
+/**
+ * Why a connection leaves the fast lane: its head is not of the ordinary shape; a request came in
+ * parts; the question is refused; the service stops.
+ */
+export type LaneExit = 'unusual' | 'partial' | 'refused' | 'draining';
+
 export class Metrics {
   readonly #requests: RequestTally;
   readonly #refusals: Counter;
   readonly #failures: Counter;
   readonly #cacheFailures: Counter;
+  readonly #openConnections: Gauge;
+  readonly #refusedConnections: Counter;
+  readonly #laneExits: Counter;
   readonly #connections: Gauge;
   readonly #subscriptions: Gauge;
   readonly #states: Counter;
@@ -35,6 +44,22 @@ export class Metrics {
     this.#cacheFailures = new Counter({
       name: 'perpinfo_cache_failures_total',
       help: 'Snapshots and notes that could not be written; answers do not depend on them.',
+      registers,
+    });
+    this.#openConnections = new Gauge({
+      name: 'perpinfo_connections',
+      help: 'Connections that are open, of whatever kind.',
+      registers,
+    });
+    this.#refusedConnections = new Counter({
+      name: 'perpinfo_connections_refused_total',
+      help: 'Connections that were closed at once because there were enough.',
+      registers,
+    });
+    this.#laneExits = new Counter({
+      name: 'perpinfo_fast_lane_exits_total',
+      help: "Connections that went from the fast lane to Node's HTTP server, by what made them.",
+      labelNames: ['reason'],
       registers,
     });
     this.#connections = new Gauge({
@@ -102,6 +127,18 @@ export class Metrics {
 
   countCacheFailure(): void {
     this.#cacheFailures.inc();
+  }
+
+  countOpenConnections(change: 1 | -1): void {
+    this.#openConnections.inc(change);
+  }
+
+  countRefusedConnection(): void {
+    this.#refusedConnections.inc();
+  }
+
+  countLaneExit(reason: LaneExit): void {
+    this.#laneExits.inc({ reason });
   }
 
   countConnections(change: 1 | -1): void {

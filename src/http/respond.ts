@@ -4,6 +4,7 @@ import { type ServerResponse, STATUS_CODES } from 'node:http';
 import type { RequestError } from '../errors.ts';
 import type { StateView } from '../state/state.ts';
 import type { Allowance } from './limits.ts';
+import type { RequestStream } from './node/request-stream.ts';
 
 /** Seconds after which a request that got a 503 may be worth another try. */
 const RETRY_AFTER_SECONDS = 1;
@@ -40,6 +41,13 @@ export function allowanceHeaders(allowance: Allowance | undefined): Headers {
   };
 }
 
+/** While the service drains, the last response on a connection says that it is. */
+export function writeHead(response: ServerResponse, status: number, headers: Headers): void {
+  const stream = response.req.socket as unknown as RequestStream;
+  if (stream.isLastRequest) response.setHeader('Connection', 'close');
+  response.writeHead(status, headers);
+}
+
 export function send(
   response: ServerResponse,
   status: number,
@@ -47,13 +55,13 @@ export function send(
   headers: Headers = {},
 ): void {
   const length = Buffer.byteLength(body);
-  response.writeHead(status, { ...COMMON_HEADERS, 'Content-Length': length, ...headers });
+  writeHead(response, status, { ...COMMON_HEADERS, 'Content-Length': length, ...headers });
   response.end(body);
 }
 
 /** The answer is the one that the client has: 304, without a body. */
 export function sendUnchanged(response: ServerResponse, headers: Headers): void {
-  response.writeHead(304, { ...COMMON_HEADERS, ...headers });
+  writeHead(response, 304, { ...COMMON_HEADERS, ...headers });
   response.end();
 }
 
@@ -74,7 +82,7 @@ function retryHeaders({ status, retryAfterSeconds }: RequestError): Headers {
 /** Answers a preflight: any page may ask. */
 export function sendPreflight(response: ServerResponse, allow: string): void {
   const { 'Content-Type': _, ...common } = COMMON_HEADERS;
-  response.writeHead(204, {
+  writeHead(response, 204, {
     ...common,
     Allow: allow,
     'Access-Control-Allow-Methods': allow,

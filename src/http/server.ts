@@ -4,27 +4,24 @@
  * then whether there is a state to answer from.
  */
 
-import {
-  createServer,
-  type IncomingMessage,
-  type RequestListener,
-  type Server,
-  type ServerOptions,
-  type ServerResponse,
-} from 'node:http';
-import type { Socket } from 'node:net';
+import type { IncomingMessage, RequestListener, ServerOptions, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
 import type { Logger } from 'pino';
 import type { Settings } from '../config.ts';
 import { RequestError } from '../errors.ts';
 import { describeValue } from '../refusal.ts';
 import { type Admission, noKeyGiven } from './admission.ts';
-import { Connections } from './connections.ts';
+import type { ClientConnection } from './client-connection.ts';
 import { loadDashboard, sendAsset } from './dashboard.ts';
 import { awaitsConsent, Endpoint, type Exchange } from './endpoint.ts';
+import { connectionsMaxOf } from './file-descriptors.ts';
+import { InfoServer } from './info-server.ts';
 import { hashSecret } from './keys.ts';
-import { LaneServer } from './lane/lane-server.ts';
 import type { LiveState } from './live-state.ts';
 import { type Metrics, NO_TYPE } from './metrics.ts';
+import { Interruptions } from './node/interruptions.ts';
+import { checkHead, INFO_METHODS } from './node/request-head.ts';
+import type { RequestStream } from './node/request-stream.ts';
 import { describeInterface } from './openapi.ts';
 import { formatHome, formatLlms } from './pages.ts';
 import type { Push } from './push/push.ts';
@@ -38,7 +35,6 @@ import {
 } from './respond.ts';
 import { stalledMsMax, TIMEOUT_CHECK_MS } from './stalled.ts';
 import { findRoute, type Route } from './target.ts';
-import { forgoUpgrade, wantsWebSocket } from './upgrade.ts';
 
 export interface ServiceParts {
   readonly live: LiveState;
@@ -60,23 +56,23 @@ export const SERVICE_SETTINGS = [
   'requestTimeout',
   'idleTimeout',
   'connectionsMax',
-  'pipelineMax',
   'overloadDelay',
   'noFastLane',
 ] as const;
 type ServiceSettingName = (typeof SERVICE_SETTINGS)[number];
 
-const INFO_METHODS = 'GET, HEAD, POST, OPTIONS';
 const PUSH_METHODS = 'GET, OPTIONS';
 const PAGE_METHODS = 'GET, HEAD, OPTIONS';
-const MALFORMED = 'request: expected HTTP/1.1 that can be understood';
 /** What only someone who does not know this service asks, again and again. */
 const STRANGE: ReadonlySet<string> = new Set(['unknown_key', 'not_found', 'method_not_allowed']);
 type PageName = Exclude<Route['name'], 'info' | 'ws' | 'asset'>;
 
+/** A connection that so often has no known key, path or method is not a client's of ours. */
+const STRANGE_REQUESTS_MAX = 32;
+
 /** The server, not yet listening. */
-export function createService(parts: ServiceParts): Server {
-  const { settings } = parts;
+export function createService(parts: ServiceParts): InfoServer {
+  const { settings, metrics, log } = parts;
   const service = new Service(parts);
   const options: ServerOptions = {
     maxHeaderSize: settings.headerBytesMax,
@@ -90,51 +86,44 @@ export function createService(parts: ServiceParts): Server {
     requireHostHeader: false,
   };
   const listener: RequestListener = (request, response) => service.handle(request, response);
-  const server = settings.noFastLane
-    ? createServer(options, listener)
-    : new LaneServer(options, listener, parts);
-  limitConnections(server, settings.connectionsMax);
+  const countMax = connectionsMaxOf(settings.connectionsMax, log);
+  const server = new InfoServer({
+    options,
+    listener,
+    connections: { countMax, metrics, log },
+    lane: settings.noFastLane ? undefined : parts,
+  });
+  const interruptions = new Interruptions(parts, (client, bytes) =>
+    server.speakHttp(client, bytes),
+  );
   // Their length is limited, and none of them is dropped in silence.
   server.maxHeadersCount = 0;
   server.timeout = stalledMsMax(settings);
-  server.on('checkContinue', (request, response) => service.handle(request, response));
-  server.on('checkExpectation', (request, response) => service.handle(request, response));
-  server.on('clientError', (error, socket) => service.refuseBytes(error, socket as Socket));
-  server.on('upgrade', (request, socket, head) => {
-    service.upgrade(server, request, socket as Socket, head);
+  server.on('checkContinue', listener);
+  server.on('checkExpectation', listener);
+  server.on('clientError', (error, stream) => {
+    interruptions.refuseBytes(error, asRequestStream(stream));
   });
-  server.on('connect', (_request, socket) => service.refuseTunnel(socket as Socket));
+  server.on('upgrade', (request, stream, head) => {
+    interruptions.upgrade(request, asRequestStream(stream), head);
+  });
+  server.on('connect', (_request, stream) => interruptions.refuseTunnel(asRequestStream(stream)));
   return server;
 }
 
-/**
- * Closes connections over the limit. Not with Node's maxConnections: where all workers are full, the
- * first process would keep a connection and offer it round and round.
- */
-function limitConnections(server: Server, countMax: number): void {
-  // A set, since a connection that forgoes an upgrade is announced a second time.
-  const open = new Set<Socket>();
-  server.on('connection', (socket: Socket) => {
-    open.add(socket);
-    socket.once('close', () => open.delete(socket));
-    if (open.size > countMax) socket.destroy();
-  });
+/** Node's server has no sockets here (info-server.ts). */
+function asRequestStream(stream: Duplex): RequestStream {
+  return stream as RequestStream;
 }
 
 class Service {
   readonly #parts: ServiceParts;
-  readonly #connections: Connections;
   readonly #endpoint: Endpoint;
   readonly #dashboard = loadDashboard();
 
   constructor(parts: ServiceParts) {
     this.#parts = parts;
-    this.#connections = new Connections(parts.settings.pipelineMax);
     this.#endpoint = new Endpoint(parts);
-    parts.push.onBadHandshake((reason, socket) => {
-      const message = `handshake: expected that of a WebSocket (${reason})`;
-      this.#refuseConnection(socket, new RequestError('malformed_request', message));
-    });
   }
 
   handle(request: IncomingMessage, response: ServerResponse): void {
@@ -142,13 +131,11 @@ class Service {
       request,
       response,
       startedMs: performance.now(),
-      number: 0,
       type: NO_TYPE,
       key: undefined,
     };
-    if (!this.#connections.note(exchange)) return;
+    asRequestStream(request.socket).begin(exchange);
     try {
-      // What can be refused at once is: whoever asks nonsense, many times in one read, is stopped.
       const answering = this.#dispatch(exchange);
       if (answering !== undefined) {
         answering.catch((error) => this.#fail(exchange, error)).then(() => this.#count(exchange));
@@ -160,17 +147,16 @@ class Service {
     this.#count(exchange);
   }
 
-  #count(exchange: Exchange): void {
-    const { type, startedMs, response } = exchange;
-    // A client that went away got no response, nor did one that was told that the last was the last.
-    if (!response.headersSent || this.#connections.isTooLate(exchange)) return;
+  #count({ type, startedMs, response }: Exchange): void {
+    // A client that went away got no response.
+    if (!response.headersSent) return;
     const seconds = (performance.now() - startedMs) / 1000;
     this.#parts.metrics.countRequest(type, response.statusCode, seconds);
   }
 
   #dispatch(exchange: Exchange): Promise<void> | undefined {
     const { request, response } = exchange;
-    checkVersion(request);
+    checkHead(request);
     const route = findRoute(request.url ?? '');
     if (route === undefined) throw notFound();
     const allow = methodsOf(route);
@@ -198,28 +184,6 @@ class Service {
     const message =
       'handshake: got an ordinary request, expected Connection: Upgrade and Upgrade: websocket';
     throw new RequestError('malformed_request', message, 'Upgrade');
-  }
-
-  /** A wish to speak another protocol: a WebSocket where that is offered; others are passed over. */
-  upgrade(server: Server, request: IncomingMessage, socket: Socket, head: Buffer): void {
-    socket.on('error', () => socket.destroy());
-    this.#connections.whenAnswered(socket, () => {
-      if (socket.destroyed) return;
-      const route = findRoute(request.url ?? '');
-      const isPush = route?.name === 'ws' && request.method === 'GET' && wantsWebSocket(request);
-      if (!isPush) {
-        forgoUpgrade(server, request, socket, head);
-        return;
-      }
-      // One of several offers is as good as the only one.
-      request.headers.upgrade = 'websocket';
-      try {
-        this.#parts.push.accept(request, socket, head, route.secret);
-      } catch (error) {
-        if (!(error instanceof RequestError)) throw error;
-        this.#refuseConnection(socket, error);
-      }
-    });
   }
 
   #showAsset({ request, response }: Exchange, file: string): void {
@@ -264,32 +228,17 @@ class Service {
     // What is left of a body that is too large is not read, and a client that waits for consent may
     // or may not send its body now: the connection cannot go on.
     const isWaiting = awaitsConsent(exchange.request) && !exchange.request.complete;
-    const isLast = STRANGE.has(error.code) && this.#connections.noteStrange(exchange);
-    if (error.code === 'body_too_large' || isWaiting || isLast) {
-      headers['Connection'] = 'close';
-      this.#connections.noteLast(exchange);
-    }
+    const isLast =
+      STRANGE.has(error.code) && isOneTooMany(asRequestStream(exchange.request.socket).client);
+    if (error.code === 'body_too_large' || isWaiting || isLast) headers['Connection'] = 'close';
     sendError(exchange.response, error, headers);
   }
+}
 
-  /** Bytes that are not a request, or come too slowly, or are too many for headers. */
-  refuseBytes(error: NodeJS.ErrnoException, socket: Socket): void {
-    const refusal = describeClientError(error, this.#parts.settings);
-    // To a client that never sent anything there is nothing to respond.
-    if (refusal === undefined || socket.bytesRead === 0) socket.destroy();
-    else this.#refuseConnection(socket, refusal);
-  }
-
-  refuseTunnel(socket: Socket): void {
-    const message = `method: got "CONNECT", expected ${INFO_METHODS}`;
-    const refusal = new RequestError('method_not_allowed', message, 'method');
-    this.#refuseConnection(socket, refusal, { Allow: INFO_METHODS });
-  }
-
-  #refuseConnection(socket: Socket, refusal: RequestError, headers: Headers = {}): void {
-    const isOwn = this.#connections.refuse(socket, refusal, headers);
-    if (isOwn) this.#parts.metrics.countRequest(NO_TYPE, refusal.status, 0);
-  }
+/** Counts a request that nobody who knows us would send. */
+function isOneTooMany(client: ClientConnection): boolean {
+  client.strangeRequests++;
+  return client.strangeRequests === STRANGE_REQUESTS_MAX;
 }
 
 function methodsOf({ name }: Route): string {
@@ -297,51 +246,7 @@ function methodsOf({ name }: Route): string {
   return name === 'info' ? INFO_METHODS : PAGE_METHODS;
 }
 
-/** Other versions are HTTP too, but not what we speak. */
-function checkVersion({ httpVersion, rawHeaders }: IncomingMessage): void {
-  if (httpVersion !== '1.1' && httpVersion !== '1.0') {
-    throw new RequestError('malformed_request', MALFORMED);
-  }
-  const hosts = countHosts(rawHeaders);
-  if (hosts > 1 || (hosts === 0 && httpVersion === '1.1')) {
-    const got = hosts === 0 ? 'nothing' : `${hosts} of it`;
-    const message = `Host: got ${got}, expected the one header that HTTP/1.1 requires`;
-    throw new RequestError('malformed_request', message, 'Host');
-  }
-}
-
-/** Names and values take turns; Node keeps the first of several, and others might take the last. */
-function countHosts(rawHeaders: readonly string[]): number {
-  let count = 0;
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    if (rawHeaders[index].toLowerCase() === 'host') count++;
-  }
-  return count;
-}
-
 function notFound(): RequestError {
   const message = 'there is no such path; expected /{key}/info or /{key}/ws';
   return new RequestError('not_found', message);
-}
-
-/** Undefined where it is not the bytes that are wrong: the connection itself is gone. */
-function describeClientError(
-  { code = '' }: NodeJS.ErrnoException,
-  settings: ServiceParts['settings'],
-): RequestError | undefined {
-  if (code === 'HPE_HEADER_OVERFLOW') {
-    const message = `headers: longer than ${settings.headerBytesMax} bytes, the limit`;
-    return new RequestError('headers_too_large', message, 'headers');
-  }
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
-    const { headerTimeout, requestTimeout } = settings;
-    const message = `request: not complete in time (headers ${headerTimeout} ms, all ${requestTimeout} ms)`;
-    return new RequestError('request_timeout', message);
-  }
-  if (code === 'HPE_CHUNK_EXTENSIONS_OVERFLOW') {
-    const message = 'body: too much beside the data of its chunks, expected none';
-    return new RequestError('body_too_large', message, 'body');
-  }
-  if (!code.startsWith('HPE_')) return undefined;
-  return new RequestError('malformed_request', MALFORMED);
 }

@@ -1,8 +1,6 @@
 /** One process that answers: a replica of its own, and a server on it. */
 
 import { once } from 'node:events';
-import type { Server } from 'node:http';
-import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
 import { type Registry, register } from 'prom-client';
 import type { Settings } from '../config.ts';
@@ -10,6 +8,7 @@ import { SnapshotKeeper } from '../ledger/snapshot-keeper.ts';
 import { openStorage, STORAGE_SETTINGS, type Storage } from '../ledger/storage.ts';
 import { formatOrigin } from './address.ts';
 import { Admission } from './admission.ts';
+import type { InfoServer } from './info-server.ts';
 import { KeyRing } from './key-ring.ts';
 import type { KeyReader } from './keys.ts';
 import type { Budgets } from './limits.ts';
@@ -47,9 +46,6 @@ export interface WorkerOptions {
   /** Called once when there is a state to answer from. */
   restored?(): void;
 }
-
-/** How often connections that have become idle are closed while the service stops. */
-const CLOSE_IDLE_MS = 20;
 
 /** Serves until the signal, then lets requests under way finish. */
 export async function runWorker(options: WorkerOptions): Promise<void> {
@@ -111,7 +107,6 @@ async function serveFrom(
   void live.restored.then(() => options.restored?.());
   try {
     const server = createService({ live, admission, push, metrics, log, settings });
-    const open = trackConnections(server);
     if (options.restoresFirst) {
       follow();
       await Promise.race([live.restored, following]);
@@ -127,7 +122,7 @@ async function serveFrom(
     if (!options.restoresFirst) follow();
     if (!signal.aborted) await once(signal, 'abort');
     push.close();
-    await stop(server, open, settings.stopTimeout);
+    await stop(server, settings.stopTimeout);
   } finally {
     end.abort();
     await following;
@@ -148,25 +143,11 @@ function createKeeper(
   return new SnapshotKeeper({ snapshots, shared, every, keep, warn });
 }
 
-/** The connections that are open, kept up to date. */
-function trackConnections(server: Server): ReadonlySet<Socket> {
-  const open = new Set<Socket>();
-  server.on('connection', (socket: Socket) => {
-    open.add(socket);
-    socket.once('close', () => open.delete(socket));
-  });
-  return open;
-}
-
-/** Takes no more connections, closes each once it is idle, and the rest when time is up. */
-async function stop(server: Server, open: ReadonlySet<Socket>, timeoutMs: number): Promise<void> {
+/** Lets connections finish what is under way on them, and ends those that are left when time is up. */
+async function stop(server: InfoServer, timeoutMs: number): Promise<void> {
   const closed = once(server, 'close');
-  server.close();
-  // Node takes a connection for busy on which nothing was sent yet.
-  for (const socket of open) if (socket.bytesRead === 0) socket.destroy();
-  const idle = setInterval(() => server.closeIdleConnections(), CLOSE_IDLE_MS);
+  server.drain();
   const late = setTimeout(() => server.closeAllConnections(), timeoutMs);
   await closed;
-  clearInterval(idle);
   clearTimeout(late);
 }

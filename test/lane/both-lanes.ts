@@ -26,7 +26,7 @@ import { MemorySocket, type Standing } from './memory-socket.ts';
 export const PLACES = 24;
 
 /** So small that what is over them is short. */
-export const LIMITS = { bodyBytesMax: 1024, headerBytesMax: 2048, pipelineMax: 16 } as const;
+export const LIMITS = { bodyBytesMax: 1024, headerBytesMax: 2048 } as const;
 
 const LIMIT_SETTINGS: ChangedSettings = {
   ...LIMITS,

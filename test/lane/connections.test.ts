@@ -91,12 +91,12 @@ for (const name of LANES) {
   });
 
   test(`who sends ahead and does not read is held back or cut off (${name} lane)`, async (t) => {
-    const place = await open(t, name, { pipelineMax: 100 });
+    const place = await open(t, name);
     await checkUnreadBounded(place);
   });
 
   test(`as many ordinary requests as one read brings are answered (${name} lane)`, async (t) => {
-    const { port, key } = await open(t, name, { pipelineMax: 10 });
+    const { port, key } = await open(t, name);
     const client = await connect(port);
     client.send(Buffer.concat(Array.from({ length: 150 }, () => formatQuestion(key))));
     for (let count = 0; count < 150; count++) {

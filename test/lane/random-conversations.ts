@@ -1,7 +1,7 @@
 /** Random conversations: a handful of requests, sent ahead or one after the other, in any pieces. */
 
 import type { Random } from '../../src/feed/simulator/random.ts';
-import { type Conversation, LIMITS, type Read } from './both-lanes.ts';
+import type { Conversation, Read } from './both-lanes.ts';
 import { ordinaryRequest, randomRequest, type Source } from './random-requests.ts';
 
 /** Where the bytes are cut into reads. */
@@ -53,10 +53,12 @@ export function cutRequests(random: Random, requests: readonly Buffer[]): Read[]
   }));
 }
 
-/** About as many requests as may be sent ahead. */
+/** More requests than a connection gets answers in one turn. */
+const PIPELINE_MAX = 40;
+
 function deepPipeline(source: Source): Buffer[] {
   const request = ordinaryRequest(source);
-  const count = LIMITS.pipelineMax - source.random.below(5);
+  const count = PIPELINE_MAX - source.random.below(30);
   const requests = Array.from({ length: count }, () => request);
   if (source.random.chance(0.2)) requests[source.random.below(count)] = randomRequest(source);
   return requests;

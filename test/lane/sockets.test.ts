@@ -62,10 +62,11 @@ test(`two thousand conversations over sockets are the same ${SEED_NOTE}`, async 
   const work = async () => {
     while (count++ < CONVERSATION_COUNT) {
       const requests = fewRequests({ random, keys, subjects: lanes });
-      // What is said to a client that asks before it sends depends on how much it has sent by then.
+      // What is said to a client that asks before it sends depends on how much it has sent by then, and
+      // a WebSocket is not opened where the client's end has come already.
       const reads = cutRequests(
         random,
-        requests.filter((request) => !request.includes('Expect')),
+        requests.filter((request) => !/Expect|websocket/i.test(request.toString('latin1'))),
       );
       const conversation: Conversation = { reads, ending: 'hangs up', isSlow: false };
       const [fast, plain] = await Promise.all(ports.map((port) => converse(port, conversation)));

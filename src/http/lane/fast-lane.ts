@@ -3,27 +3,32 @@
  * answered straight on the socket, past Node's HTTP server, which takes several times as long for a
  * request as its answer does. Only answers are given here, status 200, with the bytes that Node would
  * have sent. At the first sign of anything else (a part of a request, an unusual header, a question
- * that is refused, a client that does not read) the connection is handed to Node's server with all
- * its bytes, for good: its behaviour is the reference, and this file has none of its own.
+ * that is refused) the connection goes to Node's server with the rest of its bytes, for good: its
+ * behaviour is the reference, and this file has none of its own.
  *
  * What is read in one turn of the event loop is first gathered, then answered, then sent, all of it
  * together. Each of the three runs its own code many times in a row, which is then in the processor's
  * cache; and a write wakes the client up, but while it is awake the next one costs much less.
+ *
+ * A connection's share of a turn is bounded. What it has sent beyond that is held, and it is not read
+ * from, until the next turn and until it has taken the responses before.
  */
 
-import type { Socket } from 'node:net';
+import type { Logger } from 'pino';
 import type { Settings } from '../../config.ts';
+import { RequestError } from '../../errors.ts';
 import type { Admission } from '../admission.ts';
+import type { ClientConnection, Speaker } from '../client-connection.ts';
 import { hashSecret } from '../keys.ts';
-import type { Metrics } from '../metrics.ts';
+import type { LaneExit, Metrics } from '../metrics.ts';
 import { stalledMsMax, TIMEOUT_CHECK_MS } from '../stalled.ts';
 import { parseOrdinaryHead } from './ordinary-request.ts';
 import { Responder } from './responder.ts';
-import { readConnection } from './shared-reads.ts';
 
 export interface LaneParts {
   readonly admission: Admission;
   readonly metrics: Metrics;
+  readonly log: Logger;
   readonly settings: Settings<LaneSettingName>;
 }
 
@@ -35,55 +40,84 @@ type LaneSettingName =
   | 'idleTimeout'
   | 'minHeightWait';
 
-/** Takes a connection that is no longer for the fast lane. */
-export type HandOver = (socket: Socket) => void;
+/** Takes a connection that is no longer for the fast lane, with the bytes that it has sent. */
+export interface NextSpeaker {
+  readonly isDraining: boolean;
+  speakHttp(client: ClientConnection, bytes: Buffer): void;
+}
 
 const HEAD_END = '\r\n\r\n';
+const NOTHING = Buffer.alloc(0);
 /** What one turn gathers at most; nobody waits for more than so many others. */
 const TURN_BYTES = 1 << 18;
 const TURN_READS_MAX = 128;
+/** A connection's share of a turn: it gets so many answers, and none beyond so many bytes. */
+const SHARE_REQUESTS_MAX = 16;
+const SHARE_BYTES_MAX = 1 << 16;
 /** How much longer than it says Node keeps a connection, lest a request meets its end. */
 const KEPT_LONGER_MS = 1000;
 
 /** A connection of the lane, and what is remembered of it. */
-class LaneConnection {
-  readonly socket: Socket;
-  stopReading: () => void = () => undefined;
-  /** Forgets it, once its reading has stopped. */
-  release: () => void = () => undefined;
+class LaneConnection implements Speaker {
+  readonly client: ClientConnection;
+  readonly #lane: FastLane;
   activeMs: number;
   hasAsked = false;
   /** Still sending, longer than it took to write. */
   isSending = false;
-  isClosing = false;
   hasLeft = false;
   /** What was read in this turn, among the turn's bytes; nothing where both are the same. */
   readStart = 0;
   readEnd = 0;
+  /** What was read and is beyond this turn. */
+  held: Buffer = NOTHING;
   /** The responses to it. */
   text = '';
   /** The head of the last request: as long as the next is the same, it means the same. */
-  head: Buffer = Buffer.alloc(0);
+  head: Buffer = NOTHING;
   secretHash = '';
   bodyLength = 0;
 
-  constructor(socket: Socket, nowMs: number) {
-    this.socket = socket;
+  constructor(client: ClientConnection, lane: FastLane, nowMs: number) {
+    this.client = client;
+    this.#lane = lane;
     this.activeMs = nowMs;
+  }
+
+  get isBusy(): boolean {
+    return this.readEnd > this.readStart || this.held.length > 0;
+  }
+
+  takeRead(bytes: Buffer, length: number): void {
+    this.#lane.read(this, bytes, length);
+  }
+
+  takeEnd(): void {
+    this.#lane.readEnd(this);
+  }
+
+  close(): void {
+    this.#lane.forget(this);
+  }
+
+  holdLast(bytes: Buffer): void {
+    this.held = Buffer.concat([this.held, bytes]);
+    this.client.pause();
+  }
+
+  holdFirst(bytes: Buffer): void {
+    this.held = Buffer.concat([bytes, this.held]);
+    this.client.pause();
   }
 }
 
-/** A request that was found in the turn's bytes, and where. */
-interface LaneRequest {
-  readonly start: number;
-  readonly bodyStart: number;
-  readonly end: number;
-  readonly secretHash: string;
-}
+/** Why a request is not answered now: its turn is later, an error of ours, or it is not for the lane. */
+type NotAnswered = 'held' | 'failed' | LaneExit;
+type Outcome = 'answered' | Exclude<NotAnswered, 'held'>;
 
 export class FastLane {
   readonly #parts: LaneParts;
-  readonly #handOver: HandOver;
+  readonly #next: NextSpeaker;
   readonly #responder: Responder;
   readonly #connections = new Set<LaneConnection>();
   readonly #timer: NodeJS.Timeout;
@@ -92,53 +126,25 @@ export class FastLane {
   #bytesUsed = 0;
   readonly #turn: LaneConnection[] = [];
   #turnStartedMs = 0;
-  /** The requests in one read, and how many of each type the turn has answered. */
-  readonly #requests: LaneRequest[] = [];
+  /** How many of each type the turn has answered. */
   readonly #answered = new Map<string, number>();
 
-  constructor(parts: LaneParts, handOver: HandOver) {
+  constructor(parts: LaneParts, next: NextSpeaker) {
     this.#parts = parts;
-    this.#handOver = handOver;
+    this.#next = next;
     this.#responder = new Responder(parts);
     this.#timer = setInterval(() => this.#closeExpired(performance.now()), TIMEOUT_CHECK_MS);
     this.#timer.unref();
   }
 
-  accept(socket: Socket): void {
-    const connection = new LaneConnection(socket, performance.now());
+  accept(client: ClientConnection): void {
+    const connection = new LaneConnection(client, this, performance.now());
     this.#connections.add(connection);
-    const stopReading = readConnection(socket, (bytes, length) => {
-      this.#read(connection, bytes, length);
-    });
-    const end = () => {
-      this.#finishTurn();
-      socket.end();
-    };
-    const fail = () => socket.destroy();
-    const close = () => this.#connections.delete(connection);
-    socket.on('end', end).on('error', fail).on('close', close);
-    connection.stopReading = () => {
-      stopReading();
-      socket.off('end', end);
-    };
-    connection.release = () => {
-      socket.off('error', fail).off('close', close);
-      this.#connections.delete(connection);
-    };
+    client.speakWith(connection);
   }
 
-  /** Closes the connections that wait for nothing; those on their way to Node wait for its answer. */
-  closeIdle(): void {
-    this.#finishTurn();
-    for (const connection of this.#connections) {
-      if (connection.hasLeft || connection.isClosing) continue;
-      connection.isClosing = true;
-      connection.socket.destroySoon();
-    }
-  }
-
-  closeAll(): void {
-    for (const { socket } of this.#connections) socket.destroy();
+  forget(connection: LaneConnection): void {
+    this.#connections.delete(connection);
   }
 
   stop(): void {
@@ -148,22 +154,20 @@ export class FastLane {
   #closeExpired(nowMs: number): void {
     const { idleTimeout, headerTimeout, requestTimeout } = this.#parts.settings;
     const firstMs = Math.min(headerTimeout, requestTimeout);
-    for (const { socket, activeMs, hasAsked, isSending } of this.#connections) {
+    for (const { client, activeMs, hasAsked, isSending } of this.#connections) {
       const allowedMs = hasAsked ? idleTimeout + KEPT_LONGER_MS : firstMs;
-      if (!isSending && nowMs - activeMs > allowedMs) socket.destroy();
+      if (!isSending && nowMs - activeMs > allowedMs) client.socket.destroy();
     }
   }
 
   /** Puts what was read aside until the turn is over. */
-  #read(connection: LaneConnection, bytes: Buffer, length: number): void {
-    const hasRead = connection.readEnd > connection.readStart;
-    if (hasRead || this.#bytesUsed + length > TURN_BYTES || this.#turn.length === TURN_READS_MAX) {
-      this.#finishTurn();
-    }
-    // The first read of this turn may just have been handed over: this one goes the same way.
-    if (connection.hasLeft) {
-      connection.socket.push(Buffer.from(bytes.subarray(0, length)));
+  read(connection: LaneConnection, bytes: Buffer, length: number): void {
+    if (connection.isBusy) {
+      connection.holdLast(bytes.subarray(0, length));
       return;
+    }
+    if (this.#bytesUsed + length > TURN_BYTES || this.#turn.length === TURN_READS_MAX) {
+      this.#finishTurn();
     }
     if (this.#turn.length === 0) this.#startTurn();
     connection.readStart = this.#bytesUsed;
@@ -172,6 +176,11 @@ export class FastLane {
     connection.activeMs = this.#turnStartedMs;
     this.#bytesUsed += length;
     this.#turn.push(connection);
+  }
+
+  /** The client has ended its side: ours ends when all that it asked is answered. */
+  readEnd(connection: LaneConnection): void {
+    if (!connection.isBusy) connection.client.socket.end();
   }
 
   #startTurn(): void {
@@ -193,105 +202,141 @@ export class FastLane {
     this.#answered.clear();
   }
 
-  /** Answers what a connection has sent, as far as it can be; the rest is handed over. */
+  /** Answers what a connection has sent, as far as its share goes; what the lane does not take leaves. */
   #answerRead(connection: LaneConnection): void {
-    const { readStart, readEnd } = connection;
-    connection.readStart = connection.readEnd;
-    const isOrdinary = this.#findRequests(connection, readStart, readEnd);
-    let start = readStart;
-    for (const request of isOrdinary ? this.#requests : []) {
-      if (!this.#answer(connection, request)) break;
-      start = request.end;
+    const { readEnd } = connection;
+    let start = connection.readStart;
+    connection.readStart = readEnd;
+    const isWaiting = connection.client.socket.writableLength > 0;
+    for (let count = 0; start < readEnd; count++) {
+      const isShareOver = count === SHARE_REQUESTS_MAX || connection.text.length > SHARE_BYTES_MAX;
+      const outcome =
+        isWaiting || isShareOver ? 'held' : this.#answerNext(connection, start, readEnd);
+      if (outcome !== 'answered') {
+        this.#putAway(connection, this.#bytes.subarray(start, readEnd), outcome);
+        return;
+      }
+      start += connection.head.length + connection.bodyLength;
     }
-    if (start < readEnd) this.#leave(connection, Buffer.from(this.#bytes.subarray(start, readEnd)));
   }
 
-  /** Finds the requests in what was read; false where it is not made of ordinary ones, and whole. */
-  #findRequests(connection: LaneConnection, readStart: number, readEnd: number): boolean {
-    this.#requests.length = 0;
-    // A client that has not read what it was sent is for Node to hold back.
-    if (connection.socket.writableLength > 0) return false;
-    for (let start = readStart; start < readEnd; ) {
-      if (!this.#readHead(connection, start, readEnd)) return false;
-      const bodyStart = start + connection.head.length;
-      const end = bodyStart + connection.bodyLength;
-      if (end > readEnd) return false;
-      this.#requests.push({ start, bodyStart, end, secretHash: connection.secretHash });
-      start = end;
-    }
-    return true;
+  /** What is not answered now: it is held, it goes with the connection, or the connection ends. */
+  #putAway(connection: LaneConnection, bytes: Buffer, outcome: NotAnswered): void {
+    if (outcome === 'held') connection.holdFirst(bytes);
+    else if (outcome === 'failed') this.#cutOff(connection);
+    else this.#leave(connection, bytes, outcome);
   }
 
-  /** Understands the head that starts there; false where it is not whole, or not ordinary. */
-  #readHead(connection: LaneConnection, start: number, readEnd: number): boolean {
+  /** Answers the request that starts there. */
+  #answerNext(connection: LaneConnection, start: number, readEnd: number): Outcome {
+    if (this.#next.isDraining) return 'draining';
+    const unreadable = this.#readHead(connection, start, readEnd);
+    if (unreadable !== undefined) return unreadable;
+    const bodyStart = start + connection.head.length;
+    const end = bodyStart + connection.bodyLength;
+    if (end > readEnd) return 'partial';
+    return this.#answer(connection, bodyStart, end);
+  }
+
+  /** Understands the head that starts there; otherwise says why it cannot. */
+  #readHead(
+    connection: LaneConnection,
+    start: number,
+    readEnd: number,
+  ): 'partial' | 'unusual' | undefined {
     const { head } = connection;
     const sameEnd = start + head.length;
     const isLong = head.length > 0 && sameEnd <= readEnd;
-    if (isLong && this.#bytes.compare(head, 0, head.length, start, sameEnd) === 0) return true;
+    if (isLong && this.#bytes.compare(head, 0, head.length, start, sameEnd) === 0) return undefined;
     const end = this.#bytes.indexOf(HEAD_END, start, 'latin1');
     const bodyStart = end + HEAD_END.length;
     const { headerBytesMax, bodyBytesMax } = this.#parts.settings;
-    if (end === -1 || bodyStart > readEnd || end - start >= headerBytesMax) return false;
+    if (end === -1 || bodyStart > readEnd) return 'partial';
+    if (end - start >= headerBytesMax) return 'unusual';
     const ordinary = parseOrdinaryHead(this.#bytes.toString('latin1', start, end));
-    if (ordinary === undefined || ordinary.bodyLength > bodyBytesMax) return false;
+    if (ordinary === undefined || ordinary.bodyLength > bodyBytesMax) return 'unusual';
     connection.head = Buffer.from(this.#bytes.subarray(start, bodyStart));
     connection.secretHash = hashSecret(ordinary.secret);
     connection.bodyLength = ordinary.bodyLength;
-    return true;
+    return undefined;
   }
 
-  /** Keeps the answer to a request to be sent; false where it is not answered, but refused. */
-  #answer(connection: LaneConnection, { secretHash, bodyStart, end }: LaneRequest): boolean {
+  /** Keeps the answer to a request to be sent. A refusal is for Node's server to tell. */
+  #answer(connection: LaneConnection, bodyStart: number, end: number): Outcome {
     const responder = this.#responder;
     try {
-      connection.text += responder.respond(secretHash, this.#bytes, bodyStart, end);
-    } catch {
-      // Whatever it is, Node's server meets it again, and tells the client.
-      return false;
+      connection.text += responder.respond(connection.secretHash, this.#bytes, bodyStart, end);
+    } catch (error) {
+      if (error instanceof RequestError) return 'refused';
+      this.#parts.metrics.countFailure();
+      this.#parts.log.error({ err: error }, 'the fast lane failed to answer a request');
+      return 'failed';
     }
     connection.hasAsked = true;
     this.#answered.set(responder.type, (this.#answered.get(responder.type) ?? 0) + 1);
-    return true;
+    return 'answered';
   }
 
   #send(connection: LaneConnection): void {
-    const { socket, text } = connection;
-    if (text === '') return;
+    const { text } = connection;
+    const { socket } = connection.client;
     connection.text = '';
     if (socket.destroyed) return;
-    socket.write(text, 'latin1');
+    if (text !== '') socket.write(text, 'latin1');
     if (socket.writableLength > 0) this.#awaitReader(connection);
+    else this.#goOn(connection);
   }
 
   /** As long as the client takes what it is sent it is not idle; Node's server waits as long for one. */
   #awaitReader(connection: LaneConnection): void {
     if (connection.isSending) return;
-    const { socket } = connection;
-    const stop = () => socket.destroy();
+    const { socket } = connection.client;
     connection.isSending = true;
-    socket.setTimeout(stalledMsMax(this.#parts.settings), stop);
+    socket.setTimeout(stalledMsMax(this.#parts.settings));
     socket.write('', () => {
-      socket.setTimeout(0, stop);
       connection.isSending = false;
       connection.activeMs = performance.now();
+      if (connection.hasLeft) return;
+      socket.setTimeout(0);
+      this.#goOn(connection);
     });
   }
 
-  /** Node's server gets the connection once all that was answered here is out. */
-  #leave(connection: LaneConnection, bytes: Buffer): void {
-    const { socket } = connection;
+  /** Reads what is held, in a turn of its own; once there is nothing, the client is read from again. */
+  #goOn(connection: LaneConnection): void {
+    const { client, held } = connection;
+    if (connection.hasLeft || client.socket.destroyed) return;
+    if (held.length > 0) {
+      setImmediate(() => this.#readHeld(connection));
+    } else if (client.hasEnded) {
+      client.socket.end();
+    } else {
+      client.resume();
+    }
+  }
+
+  #readHeld(connection: LaneConnection): void {
+    const { held } = connection;
+    if (connection.hasLeft || held.length === 0) return;
+    connection.held = NOTHING;
+    this.read(connection, held, held.length);
+  }
+
+  /** One connection pays for an error of ours. */
+  #cutOff(connection: LaneConnection): void {
     connection.hasLeft = true;
     this.#send(connection);
-    connection.stopReading();
-    socket.pause();
-    socket.unshift(bytes);
-    const leave = () => {
-      if (socket.destroyed) return;
-      connection.release();
-      this.#handOver(socket);
-      socket.resume();
-    };
-    if (socket.writableLength === 0) leave();
-    else socket.write('', leave);
+    connection.client.socket.destroy();
+  }
+
+  /** From here on Node's server speaks with the client, after what was answered here. */
+  #leave(connection: LaneConnection, bytes: Buffer, reason: LaneExit): void {
+    const { client, held } = connection;
+    this.#parts.metrics.countLaneExit(reason);
+    connection.hasLeft = true;
+    connection.held = NOTHING;
+    this.#send(connection);
+    this.#connections.delete(connection);
+    this.#next.speakHttp(client, Buffer.concat([bytes, held]));
   }
 }

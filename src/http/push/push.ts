@@ -110,6 +110,13 @@ export class Push {
   constructor(parts: PushParts) {
     this.#parts = parts;
     this.#server = new WebSocketServer(createOptions(parts.settings));
+    // Thrown to whoever called `accept`, who knows how to refuse.
+    this.#server.on('wsClientError', ({ message }) => {
+      throw new RequestError(
+        'malformed_request',
+        `handshake: expected that of a WebSocket (${message})`,
+      );
+    });
     this.#schedule = new PushSchedule(parts.settings.pushInterval, () => parts.live.state);
     this.#desk = this.#createDesk();
     this.#sweeper = setInterval(() => this.#sweep(), SWEEP_MS);
@@ -151,11 +158,6 @@ export class Push {
     this.#server.handleUpgrade(request, socket, head, (webSocket) => {
       this.#open({ socket: webSocket, stream: socket, key, secretHash });
     });
-  }
-
-  /** Called with the reason why a client's side of the handshake is not one. */
-  onBadHandshake(refuse: (reason: string, socket: Socket) => void): void {
-    this.#server.on('wsClientError', (error, socket) => refuse(error.message, socket as Socket));
   }
 
   #open(client: PushClient): void {

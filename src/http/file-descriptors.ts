@@ -1,0 +1,38 @@
+/**
+ * How many connections there can be. Every one takes a file descriptor, and where the process has none
+ * left the system accepts connections and drops them without a word, and files cannot be opened. So
+ * some are kept free, and connections beyond are refused by us: counted, and in the log.
+ */
+
+import { readdirSync, readFileSync } from 'node:fs';
+import type { Logger } from 'pino';
+
+/** Kept free for the ledger's files, snapshots and connections that are on their way out. */
+const SPARE = 64;
+
+/** The process's limit; undefined where the system does not tell. */
+function readLimit(): number | undefined {
+  try {
+    const limits = readFileSync('/proc/self/limits', 'latin1');
+    const [, soft] = /^Max open files\s+(\d+)/m.exec(limits) ?? [];
+    return soft === undefined ? undefined : Number(soft);
+  } catch {
+    return undefined;
+  }
+}
+
+/** As many as were asked for, or as the limit of file descriptors leaves room for. */
+export function connectionsMaxOf(askedMax: number, log: Logger): number {
+  const limit = readLimit();
+  if (limit === undefined) return askedMax;
+  const inUse = readdirSync('/proc/self/fd').length;
+  const spare = Math.min(SPARE, Math.floor((limit - inUse) / 2));
+  const countMax = Math.max(1, Math.min(askedMax, limit - inUse - spare));
+  if (countMax < askedMax) {
+    log.info(
+      { connectionsMax: countMax, asked: askedMax, fileDescriptors: limit },
+      'fewer connections than asked for: raise the limit of open files (ulimit -n)',
+    );
+  }
+  return countMax;
+}

@@ -1,0 +1,72 @@
+/**
+ * Node's HTTP server, given streams in the place of sockets: each connection is first with the fast
+ * lane, if that is on, and then, once it has sent what the lane does not take, with Node.
+ */
+
+import { type RequestListener, Server, type ServerOptions } from 'node:http';
+import type { Socket } from 'node:net';
+import type { ClientConnection } from './client-connection.ts';
+import { FastLane, type LaneParts } from './lane/fast-lane.ts';
+import { RequestStream } from './node/request-stream.ts';
+import { OpenConnections, type OpenConnectionsParts } from './open-connections.ts';
+
+export interface InfoServerParts {
+  readonly options: ServerOptions;
+  readonly listener: RequestListener;
+  readonly connections: OpenConnectionsParts;
+  /** Undefined where every request goes to Node. */
+  readonly lane: LaneParts | undefined;
+}
+
+export class InfoServer extends Server {
+  readonly #connections: OpenConnections;
+  readonly #lane: FastLane | undefined;
+  readonly #takeStream: (stream: RequestStream) => void;
+
+  constructor({ options, listener, connections, lane }: InfoServerParts) {
+    super(options, listener);
+    const [takeStream] = this.listeners('connection') as ((stream: RequestStream) => void)[];
+    this.off('connection', takeStream);
+    this.#takeStream = takeStream;
+    this.#connections = new OpenConnections(connections);
+    if (lane !== undefined) this.#lane = new FastLane(lane, this);
+    this.on('connection', (socket: Socket) => this.#accept(socket));
+    this.on('close', () => this.#lane?.stop());
+  }
+
+  #accept(socket: Socket): void {
+    const client = this.#connections.accept(socket);
+    if (client === undefined) return;
+    if (this.#lane === undefined || this.isDraining) this.speakHttp(client);
+    else this.#lane.accept(client);
+  }
+
+  /** Lets Node speak with a client, beginning with what it has sent already. */
+  speakHttp(client: ClientConnection, bytes?: Buffer): void {
+    const stream = new RequestStream(client);
+    this.#takeStream.call(this, stream);
+    client.speakWith(stream);
+    if (bytes !== undefined) stream.takeRead(bytes, bytes.length);
+    else if (client.hasEnded) stream.takeEnd();
+  }
+
+  get isDraining(): boolean {
+    return this.#connections.isDraining;
+  }
+
+  /**
+   * Takes no more connections, and closes those that there are once nothing is under way on them: their
+   * last responses say `Connection: close`.
+   */
+  drain(): void {
+    this.close();
+    this.#connections.drain();
+  }
+
+  /** Node would close those whose last response is still being sent; `drain` does it when it is out. */
+  override closeIdleConnections(): void {}
+
+  override closeAllConnections(): void {
+    this.#connections.destroyAll();
+  }
+}

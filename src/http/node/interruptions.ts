@@ -1,0 +1,140 @@
+/**
+ * What Node reports outside of the ordinary course of requests: bytes that are not HTTP, that come too
+ * slowly or are too many, tunnels, and offers to change the protocol. Since a client's requests are
+ * read one at a time, nothing else is under way on the connection.
+ */
+
+import type { IncomingMessage } from 'node:http';
+import type { Settings } from '../../config.ts';
+import { RequestError } from '../../errors.ts';
+import type { ClientConnection } from '../client-connection.ts';
+import { type Metrics, NO_TYPE } from '../metrics.ts';
+import type { Push } from '../push/push.ts';
+import { formatRawError, type Headers, sendError } from '../respond.ts';
+import { findRoute } from '../target.ts';
+import { checkHead, INFO_METHODS, malformedRequest } from './request-head.ts';
+import type { RequestStream } from './request-stream.ts';
+import { formatWithoutOffer, wantsWebSocket } from './upgrade-offer.ts';
+
+export interface InterruptionParts {
+  readonly push: Push;
+  readonly metrics: Metrics;
+  readonly settings: Settings<'headerBytesMax' | 'headerTimeout' | 'requestTimeout'>;
+}
+
+/** Lets Node read a client's requests, from these bytes on. */
+type SpeakHttp = (client: ClientConnection, bytes: Buffer) => void;
+
+export class Interruptions {
+  readonly #parts: InterruptionParts;
+  readonly #speakHttp: SpeakHttp;
+
+  constructor(parts: InterruptionParts, speakHttp: SpeakHttp) {
+    this.#parts = parts;
+    this.#speakHttp = speakHttp;
+  }
+
+  /** Bytes that are not a request, or come too slowly, or are too many for headers. */
+  refuseBytes(error: NodeJS.ErrnoException, stream: RequestStream): void {
+    const refusal = describeClientError(error, this.#parts.settings);
+    // To a client that never sent anything there is nothing to respond.
+    if (refusal === undefined || stream.client.socket.bytesRead === 0) stream.destroy();
+    else this.#refuse(stream, refusal);
+  }
+
+  refuseTunnel(stream: RequestStream): void {
+    const message = `method: got "CONNECT", expected ${INFO_METHODS}`;
+    const refusal = new RequestError('method_not_allowed', message, 'method');
+    this.#refuse(stream, refusal, { Allow: INFO_METHODS });
+  }
+
+  /** A wish to speak another protocol: a WebSocket where that is offered; others are passed over. */
+  upgrade(request: IncomingMessage, stream: RequestStream, head: Buffer): void {
+    const route = findRoute(request.url ?? '');
+    const isPush = route?.name === 'ws' && request.method === 'GET' && wantsWebSocket(request);
+    if (!isPush) {
+      this.#passOver(request, stream, head);
+      return;
+    }
+    // One of several offers is as good as the only one.
+    request.headers.upgrade = 'websocket';
+    try {
+      checkHead(request);
+      this.#open(request, stream, { head, secret: route.secret });
+    } catch (error) {
+      if (!(error instanceof RequestError)) throw error;
+      this.#refuse(stream, error);
+    }
+  }
+
+  #open(
+    request: IncomingMessage,
+    stream: RequestStream,
+    { head, secret }: { head: Buffer; secret: string },
+  ): void {
+    const { client } = stream;
+    if (request.httpVersion !== '1.1') {
+      const message = `handshake: got HTTP/${request.httpVersion}, expected HTTP/1.1`;
+      throw new RequestError('malformed_request', message);
+    }
+    if (client.hasEnded) {
+      // Nobody is there to push to.
+      client.endSoon();
+      return;
+    }
+    this.#parts.push.accept(request, client.socket, head, secret);
+    // Only now: whoever is refused is told so by the stream.
+    client.release(stream.stop());
+  }
+
+  /** The same request again, without its offer, on a stream of its own: Node has let go of this one. */
+  #passOver(request: IncomingMessage, stream: RequestStream, head: Buffer): void {
+    const bytes = Buffer.from(formatWithoutOffer(request), 'latin1');
+    this.#speakHttp(stream.client, Buffer.concat([bytes, head, stream.stop()]));
+  }
+
+  #refuse(stream: RequestStream, refusal: RequestError, headers: Headers = {}): void {
+    const { exchange } = stream;
+    // What else comes is refused with what came first.
+    if (stream.isStopped) return;
+    if (exchange !== undefined && !exchange.request.complete) {
+      refuseBody(stream, refusal, headers);
+      return;
+    }
+    const end = () => stream.endWith(formatRawError(refusal, headers));
+    if (exchange === undefined) end();
+    else exchange.response.once('close', end);
+    this.#parts.metrics.countRequest(NO_TYPE, refusal.status, 0);
+  }
+}
+
+/** What is wrong came as a request's body. Where that was refused already, nobody waits for it. */
+function refuseBody(stream: RequestStream, refusal: RequestError, headers: Headers): void {
+  const response = stream.exchange?.response;
+  stream.stop();
+  if (response === undefined || response.closed) stream.destroySoon();
+  else if (response.headersSent) response.once('close', () => stream.destroySoon());
+  else sendError(response, refusal, { ...headers, Connection: 'close' });
+}
+
+/** Undefined where it is not the bytes that are wrong: the connection itself is gone. */
+function describeClientError(
+  { code = '' }: NodeJS.ErrnoException,
+  settings: InterruptionParts['settings'],
+): RequestError | undefined {
+  if (code === 'HPE_HEADER_OVERFLOW') {
+    const message = `headers: longer than ${settings.headerBytesMax} bytes, the limit`;
+    return new RequestError('headers_too_large', message, 'headers');
+  }
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
+    const { headerTimeout, requestTimeout } = settings;
+    const message = `request: not complete in time (headers ${headerTimeout} ms, all ${requestTimeout} ms)`;
+    return new RequestError('request_timeout', message);
+  }
+  if (code === 'HPE_CHUNK_EXTENSIONS_OVERFLOW') {
+    const message = 'body: too much beside the data of its chunks, expected none';
+    return new RequestError('body_too_large', message, 'body');
+  }
+  if (!code.startsWith('HPE_')) return undefined;
+  return malformedRequest();
+}

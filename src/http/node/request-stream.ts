@@ -1,0 +1,227 @@
+/**
+ * What Node's HTTP server gets in the place of a client's socket. It is given one request at a time:
+ * the next one's bytes are held back, and the client is not read from, until the response before is
+ * out. So a client that sends thousands of requests ahead, or reads none of its responses, takes one
+ * request's share of time and memory; and whatever a request turns out to be, a tunnel, an offer to
+ * change the protocol or no HTTP at all, nothing else is under way on its connection.
+ */
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Duplex } from 'node:stream';
+import type { ClientConnection, Speaker } from '../client-connection.ts';
+
+type Done = (error?: Error | null) => void;
+
+interface Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+}
+
+const NOTHING = Buffer.alloc(0);
+/** Ends the headers of a request, and a chunked body. */
+const SECTION_END = '\r\n\r\n';
+/** Node parses so many pieces before others get their turn. */
+const PIECES_PER_TURN = 16;
+
+/** Where a section ends, counted from the start of `bytes`; -1 where it does not. `before` came last. */
+function findSectionEnd(bytes: Buffer, before: string): number {
+  for (let missing = 1; missing < SECTION_END.length; missing++) {
+    const isBegun = before.endsWith(SECTION_END.slice(0, -missing));
+    const rest = bytes.toString('latin1', 0, missing);
+    if (isBegun && rest === SECTION_END.slice(-missing)) return missing;
+  }
+  const start = bytes.indexOf(SECTION_END, 0, 'latin1');
+  return start === -1 ? -1 : start + SECTION_END.length;
+}
+
+export class RequestStream extends Duplex implements Speaker {
+  readonly client: ClientConnection;
+  #held: Buffer = NOTHING;
+  /** The last bytes that Node was given: a section may end across two reads. */
+  #lastBytes = '';
+  #exchange: Exchange | undefined;
+  /** What is missing of the body under way; infinite where it comes in chunks. */
+  #bodyBytesLeft = 0;
+  #isFeeding = false;
+  #isFeedPlanned = false;
+  #isEndTold = false;
+  /** Node gets nothing more: the last response is on its way, or someone else speaks now. */
+  #isOver = false;
+
+  constructor(client: ClientConnection) {
+    // Half open: a client may end its side and still wait for the response.
+    super({ allowHalfOpen: true, decodeStrings: false });
+    this.client = client;
+    // Node takes its listener away when a request is a tunnel or changes the protocol.
+    this.on('error', () => undefined);
+  }
+
+  get isBusy(): boolean {
+    return this.#held.length > 0 || this.exchange !== undefined || this.writableLength > 0;
+  }
+
+  /** Whether the connection ends with the request under way: the service stops, and none follows it. */
+  get isLastRequest(): boolean {
+    return this.client.isDraining && this.#held.length <= this.#bodyBytesLeft;
+  }
+
+  takeRead(bytes: Buffer, length: number): void {
+    const read = Buffer.from(bytes.subarray(0, length));
+    this.#held = this.#held.length === 0 ? read : Buffer.concat([this.#held, read]);
+    this.#feed();
+  }
+
+  takeEnd(): void {
+    this.#feed();
+  }
+
+  close(): void {
+    this.destroy();
+  }
+
+  /** Called with each request as it begins. */
+  begin(exchange: Exchange): void {
+    const { request, response } = exchange;
+    const { 'content-length': length, 'transfer-encoding': coding } = request.headers;
+    this.#exchange = exchange;
+    this.#bodyBytesLeft = coding === undefined ? Number(length ?? 0) : Number.POSITIVE_INFINITY;
+    response.once('close', () => this.#planFeed());
+  }
+
+  /** The request under way; undefined where none is. */
+  get exchange(): Exchange | undefined {
+    return this.#exchange?.request.complete && this.#exchange.response.closed
+      ? undefined
+      : this.#exchange;
+  }
+
+  /** Gives Node nothing more; returns what it has not got. */
+  stop(): Buffer {
+    this.#isOver = true;
+    const held = this.#held;
+    this.#held = NOTHING;
+    return held;
+  }
+
+  get isStopped(): boolean {
+    return this.#isOver;
+  }
+
+  /** As a socket's: Node calls it when the last response is out. */
+  destroySoon(): void {
+    this.client.endSoon({ isSending: this.stop().length > 0 });
+  }
+
+  /** Says this as the last thing. */
+  endWith(text: string): void {
+    this.stop();
+    this.client.socket.write(text, 'latin1');
+    this.client.endSoon({ isSending: true });
+  }
+
+  /** The one deadline of the connection: Node sets it for what it waits for. */
+  setTimeout(ms: number): this {
+    this.client.socket.setTimeout(ms);
+    return this;
+  }
+
+  override _read(): void {
+    this.#planFeed();
+  }
+
+  override _write(chunk: Buffer | string, encoding: BufferEncoding, done: Done): void {
+    // A write that fails closes the socket, and this stream with it.
+    this.client.socket.write(chunk, encoding, (error) => {
+      if (!error) done();
+    });
+  }
+
+  override _writev(parts: { chunk: Buffer | string; encoding: BufferEncoding }[], done: Done) {
+    const { socket } = this.client;
+    socket.cork();
+    const last = parts.length - 1;
+    for (const [index, { chunk, encoding }] of parts.entries()) {
+      if (index < last) socket.write(chunk, encoding);
+      else this._write(chunk, encoding, done);
+    }
+    socket.uncork();
+  }
+
+  override _final(done: Done): void {
+    this.client.socket.end(() => done());
+  }
+
+  override _destroy(_error: Error | null, done: Done): void {
+    if (!this.client.isEnding) this.client.socket.destroy();
+    done();
+  }
+
+  /** In a turn of its own, so that others get theirs. */
+  #planFeed(): void {
+    if (this.#isFeedPlanned) return;
+    this.#isFeedPlanned = true;
+    setImmediate(() => {
+      this.#isFeedPlanned = false;
+      this.#feed();
+    });
+  }
+
+  /** Gives Node what it may have now. */
+  #feed(): void {
+    if (this.#isFeeding || this.#isOver || this.destroyed) return;
+    this.#isFeeding = true;
+    for (let pieces = 0; pieces < PIECES_PER_TURN && this.#canFeed(); pieces++) {
+      this.push(this.#takePiece());
+    }
+    this.#isFeeding = false;
+    if (this.#isOver || this.destroyed) return;
+    if (this.#held.length > 0) {
+      this.client.pause();
+      if (this.#canFeed()) this.#planFeed();
+    } else if (this.client.hasEnded) {
+      this.#feedEnd();
+    } else {
+      this.client.resume();
+    }
+  }
+
+  #canFeed(): boolean {
+    return this.#held.length > 0 && this.readableLength === 0 && !this.isPaused() && this.#isNext();
+  }
+
+  /** Whether what comes next may be looked at: nothing is under way, or it is a body. */
+  #isNext(): boolean {
+    if (this.#isOver || this.destroyed) return false;
+    if (this.#exchange === undefined || !this.#exchange.request.complete) return true;
+    if (!this.#exchange.response.closed) return false;
+    this.#exchange = undefined;
+    this.#bodyBytesLeft = 0;
+    return true;
+  }
+
+  /** The rest of a body, or headers to their end, as far as they are here. */
+  #takePiece(): Buffer {
+    const length = Math.min(this.#pieceLength(), this.#held.length);
+    const piece = this.#held.subarray(0, length);
+    this.#held = length === this.#held.length ? NOTHING : this.#held.subarray(length);
+    this.#lastBytes = (this.#lastBytes + piece.toString('latin1', Math.max(0, length - 3))).slice(
+      -3,
+    );
+    if (this.#bodyBytesLeft > 0) this.#bodyBytesLeft -= length;
+    return piece;
+  }
+
+  #pieceLength(): number {
+    const isBody = this.#exchange !== undefined && this.#bodyBytesLeft > 0;
+    if (isBody && Number.isFinite(this.#bodyBytesLeft)) return this.#bodyBytesLeft;
+    const end = findSectionEnd(this.#held, this.#lastBytes);
+    return end === -1 ? this.#held.length : end;
+  }
+
+  /** The client's end is told after all responses; of a request that is cut short, at once. */
+  #feedEnd(): void {
+    if (this.#isEndTold || this.readableLength > 0 || !this.#isNext()) return;
+    this.#isEndTold = true;
+    this.push(null);
+  }
+}
