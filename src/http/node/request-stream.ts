@@ -126,7 +126,9 @@ export class RequestStream extends Duplex implements Speaker {
   }
 
   override _read(): void {
-    this.#planFeed();
+    process.nextTick(() => {
+      if (!this.#isFeedPlanned) this.#feed();
+    });
   }
 
   override _write(chunk: Buffer | string, encoding: BufferEncoding, done: Done): void {
