@@ -23,6 +23,9 @@ export interface AdmissionParts {
 /** What a question that was refused takes from its key's budget. */
 const REFUSED_WEIGHT = 1;
 
+/** The header that asks for an answer from a height or later. */
+const MIN_HEIGHT_HEADER = 'Ledger-Min-Height';
+
 export class Admission {
   readonly #parts: AdmissionParts;
 
@@ -59,9 +62,13 @@ export class Admission {
     return this.#parts.budgets.charge(id, budget, weight, performance.now());
   }
 
-  /** As `charge`, for a question that was refused: what is our own limit or failure costs nothing. */
-  chargeRefusal(key: Key, { status }: RequestError): Allowance | undefined {
-    return this.charge(key, status === 429 || status >= 500 ? 0 : REFUSED_WEIGHT);
+  /**
+   * As `charge`, for a question that was refused. What is our own limit or failure costs nothing; to
+   * wait for a height that does not come is the client's choice, and takes up a place meanwhile.
+   */
+  chargeRefusal(key: Key, { status, field }: RequestError): Allowance | undefined {
+    const isOurs = (status === 429 || status >= 500) && field !== MIN_HEIGHT_HEADER;
+    return this.charge(key, isOurs ? 0 : REFUSED_WEIGHT);
   }
 
   /** The state to answer from, if it is there, as far as asked and fresh enough. */
@@ -71,7 +78,7 @@ export class Admission {
     if (state === undefined) throw new RequestError('not_ready', live.unavailableReason);
     if (state.height < minHeight) {
       const message = `Ledger-Min-Height: got ${minHeight}, the ledger is at height ${state.height}`;
-      throw new RequestError('behind', message, 'Ledger-Min-Height');
+      throw new RequestError('behind', message, MIN_HEIGHT_HEADER);
     }
     const stale = settings.refuseStale ? live.findStaleness(Date.now()) : undefined;
     if (stale !== undefined) throw new RequestError('behind', stale.message);
