@@ -163,6 +163,20 @@ export const SETTINGS = {
     fallback: 10,
     ...wholeNumber(1),
   },
+  keepBlocks: {
+    flag: 'keep-blocks',
+    placeholder: 'N',
+    help: 'drop old blocks but the newest N, never past the oldest snapshot (default: keep all)',
+    fallback: undefined,
+    ...wholeNumber(1),
+  },
+  keepDays: {
+    flag: 'keep-days',
+    placeholder: 'N',
+    help: 'drop blocks older than N days before the newest, as above (default: keep all)',
+    fallback: undefined,
+    ...wholeNumber(1, 100_000),
+  },
   blockBytesMax: {
     flag: 'block-bytes-max',
     placeholder: 'BYTES',

@@ -16,6 +16,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   'keys list': async () => (await import('./cli/keys.ts')).keysList,
   'keys revoke': async () => (await import('./cli/keys.ts')).keysRevoke,
   verify: async () => (await import('./cli/verify.ts')).verify,
+  prune: async () => (await import('./cli/prune.ts')).prune,
   copy: async () => (await import('./cli/copy.ts')).copy,
   simulate: async () => (await import('./cli/simulate.ts')).simulate,
 };

@@ -167,6 +167,11 @@ function parseLine(line: Buffer): Block {
   throw new BlockError({}, new Refusal('line', line.toString('latin1'), 'valid UTF-8'));
 }
 
+/** What is no longer there. */
+export function describePruning(base: ChainPoint): string {
+  return `the blocks up to ${base.height} were pruned: block ${base.height + 1} is the first that is kept`;
+}
+
 /** The newest snapshot at or below the height that the ledger confirms, or the chain's start. */
 async function loadStart(options: ReplicaOptions, height: number): Promise<Replica> {
   const { ledger, snapshots, warn } = options;
@@ -185,9 +190,11 @@ async function loadStart(options: ReplicaOptions, height: number): Promise<Repli
     }
   }
   if (base.height === 0) return new Replica(createState(), CHAIN_START);
+  const later = heights.find((at) => at > height);
   throw new LedgerError(
     'missing',
-    `the blocks up to ${base.height} were pruned, and no snapshot from there to ${height} is usable`,
+    `the blocks up to ${base.height} were pruned, and no snapshot from there to ${height} is usable` +
+      (later === undefined ? '' : `; the first height with a snapshot is ${later}`),
   );
 }
 
@@ -212,28 +219,49 @@ async function fetchShared(options: ReplicaOptions, height: number): Promise<voi
   }
 }
 
-/** Restores the state at a height from the nearest earlier snapshot and the blocks after it. */
-export async function restoreReplica(options: ReplicaOptions): Promise<Replica> {
-  const { ledger, progress, snapshots, warn } = options;
+/** The height to replay to, which must be one that the ledger can still give. */
+async function findTarget({ ledger, snapshots, height, warn }: ReplicaOptions): Promise<number> {
   // Looked for before the head: one that is still ahead of it then has lost its blocks.
   const newest = listSnapshots(snapshots, warn).at(-1) ?? 0;
-  const head = await ledger.head();
+  const [head, base] = [await ledger.head(), await ledger.base()];
   if (newest > head.height) {
     warn(`there is a snapshot of height ${newest}, but the ledger ends at ${head.height}`);
   }
-  const height = options.height ?? head.height;
-  if (height > head.height) {
-    throw new LedgerError(
-      'missing',
-      `height ${height} is not there: the ledger ends at ${head.height}`,
-    );
-  }
-  await fetchShared(options, height);
-  const replica = await loadStart(options, height);
-  for await (const batch of ledger.read(replica.point.height, height)) {
+  const target = height ?? head.height;
+  if (target <= head.height && target >= base.height) return target;
+  const reason = target < base.height ? describePruning(base) : `the ledger ends at ${head.height}`;
+  throw new LedgerError('missing', `height ${target} is not there: ${reason}`);
+}
+
+async function replay(replica: Replica, options: ReplicaOptions, target: number): Promise<void> {
+  for await (const batch of options.ledger.read(replica.point.height, target)) {
     for (const block of batch) replica.apply(block);
-    progress?.(replica.point.height, height);
+    options.progress?.(replica.point.height, target);
   }
-  if (replica.point.height === height) return replica;
+  if (replica.point.height === target) return;
   throw new LedgerError('corrupt', `block ${replica.point.height + 1} is not in the ledger`);
+}
+
+/** Whether the blocks that a replica would need next were pruned while it was busy. */
+export async function isOvertaken(replica: Replica, ledger: Ledger): Promise<boolean> {
+  const base = await ledger.base().catch(() => CHAIN_START);
+  return base.height > replica.point.height;
+}
+
+/** How often a restore begins anew because its blocks were pruned meanwhile. */
+const RESTORES_MAX = 5;
+
+/** Restores the state at a height from the nearest earlier snapshot and the blocks after it. */
+export async function restoreReplica(options: ReplicaOptions): Promise<Replica> {
+  for (let restores = 1; ; restores++) {
+    const target = await findTarget(options);
+    await fetchShared(options, target);
+    const replica = await loadStart(options, target);
+    try {
+      await replay(replica, options, target);
+      return replica;
+    } catch (error) {
+      if (restores === RESTORES_MAX || !(await isOvertaken(replica, options.ledger))) throw error;
+    }
+  }
 }

@@ -5,6 +5,7 @@ import { addAbortSignal, type Readable } from 'node:stream';
 import { UsageError } from '../config.ts';
 import { appendLines } from '../feed/ndjson.ts';
 import { type Ledger, LedgerError, type LedgerWriter } from '../ledger/ledger.ts';
+import { RETENTION_SETTINGS, retentionOf } from '../ledger/retention.ts';
 import { openStorageWriter, type Storage, WRITER_SETTINGS } from '../ledger/storage.ts';
 import { restoreReplica } from '../replica.ts';
 import type { Call, Command } from './command.ts';
@@ -16,6 +17,7 @@ const settings = [
   'snapshotKeep',
   'blockBytesMax',
   'aheadMax',
+  ...RETENTION_SETTINGS,
 ] as const;
 type AppendCall = Call<(typeof settings)[number]>;
 
@@ -38,6 +40,7 @@ export const append: Command<(typeof settings)[number]> = {
     'simulated or historical one that ends in the future, is appended with --ahead-max 0.',
   example: 'perpinfo simulate --blocks 1000 | perpinfo append --data ./data',
   async run(call) {
+    checkRetention(call);
     const input = await openInput(call.positionals[0]);
     const storage = await openStorageWriter(call.settings);
     try {
@@ -49,6 +52,12 @@ export const append: Command<(typeof settings)[number]> = {
     }
   },
 };
+
+function checkRetention({ settings: { ledger, ...chosen } }: AppendCall): void {
+  if (ledger === undefined || retentionOf(chosen) === undefined) return;
+  const reason = 'a stream on NATS drops blocks by its own limits (max_msgs, max_age)';
+  throw new UsageError([`--keep-blocks and --keep-days are for a ledger in a folder: ${reason}`]);
+}
 
 interface Input {
   readonly stream: Readable;
@@ -109,6 +118,7 @@ async function appendTo(
       snapshotKeep: chosen.snapshotKeep,
       lineBytesMax: chosen.blockBytesMax,
       aheadMsMax: chosen.aheadMax,
+      retention: retentionOf(chosen),
       warn: report.warn,
       durable(height) {
         durableHeight = height;

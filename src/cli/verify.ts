@@ -9,7 +9,7 @@ import {
 } from '../ledger/ledger.ts';
 import type { SnapshotFolder } from '../ledger/snapshots.ts';
 import { openStorage, STORAGE_SETTINGS } from '../ledger/storage.ts';
-import { Replica, stateDigest } from '../replica.ts';
+import { describePruning, Replica, stateDigest } from '../replica.ts';
 import { createState } from '../state/state.ts';
 import type { Call, Command } from './command.ts';
 import { reportRestore } from './restore.ts';
@@ -23,7 +23,7 @@ export const verify: Command<(typeof settings)[number]> = {
   details:
     'Reads the whole ledger, checks each hash, replays every block and compares the state with\n' +
     'each snapshot on the way. Prints height, chain head and state digest. Exit code 1 where\n' +
-    'anything is wrong.',
+    'anything is wrong. Of a ledger that was pruned, what is kept is checked.',
   example: 'perpinfo verify --data ./data',
   async run({ settings: chosen, terminal, signal }) {
     const storage = await openStorage(chosen);
@@ -32,6 +32,7 @@ export const verify: Command<(typeof settings)[number]> = {
       const base = await ledger.base();
       // The blocks before the base are gone: only a snapshot knows the state to go on from.
       if (base.height > 0) {
+        terminal.say(describePruning(base));
         const { height } = await ledger.head();
         const { warn } = reportRestore({ terminal, signal });
         await shared?.fetch({ ledger, snapshots, height, warn });

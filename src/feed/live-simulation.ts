@@ -1,7 +1,7 @@
 /** The simulated exchange, live: a block at every beat of the clock, into a ledger. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type ChainPoint, type LedgerWriter, nextBlock } from '../ledger/ledger.ts';
+import { type ChainPoint, nextBlock } from '../ledger/ledger.ts';
 import { Committer } from './committer.ts';
 import type { Simulator } from './simulator/simulator.ts';
 import { Upkeep, type UpkeepOptions } from './upkeep.ts';
@@ -9,9 +9,9 @@ import { Upkeep, type UpkeepOptions } from './upkeep.ts';
 /** The start is written without waiting; this much of it at a time. */
 const GATHERED_BYTES_MAX = 4 << 20;
 
-export interface LiveSimulationOptions extends UpkeepOptions {
+/** Its snapshots are saved while blocks go on, which pruning may not. */
+export interface LiveSimulationOptions extends Omit<UpkeepOptions, 'retention'> {
   readonly simulator: Simulator;
-  readonly ledger: LedgerWriter;
   readonly intervalMs: number;
 }
 

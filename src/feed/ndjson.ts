@@ -4,7 +4,7 @@
  * while they are being made durable the next ones are already applied.
  */
 
-import type { LedgerWriter, StoredBlock } from '../ledger/ledger.ts';
+import type { StoredBlock } from '../ledger/ledger.ts';
 import { BlockError } from '../refusal.ts';
 import type { Replica } from '../replica.ts';
 import { checkClock } from './clock-check.ts';
@@ -76,7 +76,6 @@ export interface AppendOptions extends UpkeepOptions {
    * while the next chunk is still waited for.
    */
   readonly chunks: AsyncIterable<Buffer>;
-  readonly ledger: LedgerWriter;
   /** The state at the ledger's head. */
   readonly replica: Replica;
   readonly lineBytesMax: number;

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isUnavailable, type Ledger } from '../ledger/ledger.ts';
 import type { SharedSnapshots } from '../ledger/shared-snapshots.ts';
 import type { SnapshotFolder } from '../ledger/snapshots.ts';
-import { type Replica, restoreReplica } from '../replica.ts';
+import { isOvertaken, type Replica, restoreReplica } from '../replica.ts';
 import type { StateView } from '../state/state.ts';
 
 /** How long a health check lets the replica catch up with a head that has just moved. */
@@ -101,17 +101,30 @@ export class LiveState {
   /** Restores and follows until the signal; a broken ledger rejects, and is remembered. */
   async run(signal: AbortSignal): Promise<void> {
     try {
-      const replica = await this.#restore(signal);
-      if (replica === undefined) return;
-      this.#replica = replica;
-      this.#tellRestored();
-      this.#advance(replica);
-      await replica.follow(this.#options.ledger, signal, () => this.#advance(replica));
+      while (await this.#restoreAndFollow(signal));
     } catch (error) {
       if (error === signal.reason) return;
       this.#failure = error as Error;
       this.#wake(Number.POSITIVE_INFINITY);
       throw error;
+    }
+  }
+
+  /** True where it is to begin anew, since the next blocks were pruned before it came to them. */
+  async #restoreAndFollow(signal: AbortSignal): Promise<boolean> {
+    const { ledger, warn } = this.#options;
+    const replica = await this.#restore(signal);
+    if (replica === undefined) return false;
+    this.#replica = replica;
+    this.#tellRestored();
+    this.#advance(replica);
+    try {
+      await replica.follow(ledger, signal, () => this.#advance(replica));
+      return false;
+    } catch (error) {
+      if (!(await isOvertaken(replica, ledger))) throw error;
+      warn(`the blocks after height ${replica.point.height} were pruned: restoring anew`);
+      return true;
     }
   }
 

@@ -35,6 +35,8 @@ const WRITER = 'writer';
 /** A batch of a read ends after so many blocks, or with the block that makes it this long. */
 const READ_BATCH_BLOCKS = 256;
 const READ_BATCH_BYTES = 1 << 20;
+/** Blocks are dropped this many in a transaction: others have their turn, and it stays small. */
+const PRUNE_BATCH_BLOCKS = 2048;
 /** How often a follower looks for new blocks: LMDB tells nobody, but looking costs microseconds. */
 const FOLLOW_POLL_MS = 10;
 /** How often it looks whether the file that it reads is still the one that others write. */
@@ -115,12 +117,13 @@ class EmbeddedLedger implements Ledger {
   async point(height: number): Promise<ChainPoint | undefined> {
     const base = this.basePoint();
     if (height === base.height) return base;
+    if (height < base.height) return undefined; // A prune that was killed may have left it.
     const value = this.stores.blocks.get(height);
     return value === undefined ? undefined : decodeBlock(height, value);
   }
 
   async *read(after: number, to = this.headPoint().height): AsyncIterable<readonly StoredBlock[]> {
-    for (let start = after + 1; start <= to; ) {
+    for (let start = Math.max(after, this.basePoint().height) + 1; start <= to; ) {
       const batch = this.#readBatch(start, to);
       const last = batch.at(-1);
       if (last === undefined) return;
@@ -268,10 +271,21 @@ class EmbeddedLedgerWriter extends EmbeddedLedger implements LedgerWriter {
     if (point === undefined) {
       throw new LedgerError('missing', `there is no block ${height} to prune up to`);
     }
-    environment.transactionSync(() => {
-      meta.put(BASE, encodePoint(point));
-      for (const key of [...blocks.getKeys({ end: height + 1 })]) blocks.remove(key);
-    });
+    try {
+      // First, and alone: blocks below the base count as gone, so it may end anywhere after that.
+      environment.transactionSync(() => meta.put(BASE, encodePoint(point)));
+      for (;;) {
+        const keys = [...blocks.getKeys({ end: height + 1, limit: PRUNE_BATCH_BLOCKS })];
+        if (keys.length === 0) return;
+        environment.transactionSync(() => {
+          for (const key of keys) blocks.remove(key);
+        });
+        await nextTurn();
+      }
+    } catch (error) {
+      const reason = describeDiskFailure(error as Error, this.#folder);
+      throw new LedgerError('unwritable', `cannot prune: ${reason}`, { cause: error });
+    }
   }
 
   async startAt(base: ChainPoint): Promise<void> {

@@ -77,6 +77,38 @@ test('a writer that was killed keeps nobody out, and what it acknowledged is the
   await writer.close();
 });
 
+test('a prune that is killed on its way has pruned, and the next one clears what it left', async (t) => {
+  const blocks = chainOfLength(9000);
+  let leftovers = 0;
+  for (const turns of [1, 2, 3]) {
+    const folder = await makeTemporaryFolder(t);
+    const writer = await openEmbeddedLedgerWriter(folder);
+    await writer.append(blocks);
+    await writer.close();
+    const other = await startOther(t, 'prune', folder, '8500', String(turns));
+    assert.equal(await other.endedBy(), 'SIGKILL');
+    if ((await countStored(folder)) > 500) leftovers++;
+    const next = await openEmbeddedLedgerWriter(folder);
+    assert.equal((await next.base()).height, 8500);
+    assert.equal(await next.point(8499), undefined);
+    const kept = await collectBlocks(next.read(0));
+    assert.deepEqual(describeBlocks(kept), describeBlocks(blocks.slice(8500)));
+    await next.append(chainOfLength(1, blocks[8999]));
+    await next.prune(8500);
+    await next.close();
+    assert.equal(await countStored(folder), 501);
+  }
+  assert.ok(leftovers > 0, 'no prune was killed on its way');
+});
+
+/** How many blocks are in the file, whether they count or not. */
+async function countStored(folder: string): Promise<number> {
+  const environment = open({ path: path.join(folder, 'ledger'), maxDbs: 8 });
+  const count = environment.openDB({ name: 'blocks', encoding: 'binary' }).getKeysCount();
+  await environment.close();
+  return count;
+}
+
 test('a follower in another process sees what is appended here', async (t) => {
   const folder = await makeTemporaryFolder(t);
   const blocks = chainOfLength(300);

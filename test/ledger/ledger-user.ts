@@ -3,12 +3,13 @@
  *
  *   write FOLDER [TIME]   opens a writer (at that time, in milliseconds) and holds it until SIGTERM
  *   append FOLDER         opens a writer and appends block after block until it is killed
+ *   prune FOLDER HEIGHT TURNS   begins to prune, and kills itself after so many turns of its loop
  *   follow FOLDER         opens a reader and prints each block as it comes
  *
  * Prints "open" once the ledger is open, or the fault and why not.
  */
 
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { openEmbeddedLedger, openEmbeddedLedgerWriter } from '../../src/ledger/embedded.ts';
 import { CHAIN_START, type ChainPoint, LedgerError } from '../../src/ledger/ledger.ts';
 import { chainOfLength, describeBlocks } from './chains.ts';
@@ -39,6 +40,14 @@ async function append(folder: string): Promise<void> {
   }
 }
 
+async function prune(folder: string, height: number, turns: number): Promise<void> {
+  const writer = await openEmbeddedLedgerWriter(folder);
+  say('open');
+  void writer.prune(height);
+  for (let turn = 0; turn < turns; turn++) await nextTurn();
+  process.kill(process.pid, 'SIGKILL');
+}
+
 async function follow(folder: string): Promise<void> {
   const reader = await openEmbeddedLedger(folder);
   say('open');
@@ -47,10 +56,11 @@ async function follow(folder: string): Promise<void> {
   }
 }
 
-const [task, folder, time = '0'] = process.argv.slice(2);
+const [task, folder, time = '0', turns = '0'] = process.argv.slice(2);
 try {
   if (task === 'write') await write(folder, Number(time));
   if (task === 'append') await append(folder);
+  if (task === 'prune') await prune(folder, Number(time), Number(turns));
   if (task === 'follow') await follow(folder);
 } catch (error) {
   if (!(error instanceof LedgerError)) throw error;

@@ -13,6 +13,8 @@ export interface OtherProcess {
   nextLine(): Promise<string>;
   /** Sends the signal and waits until the process is gone. */
   kill(signal: NodeJS.Signals): Promise<void>;
+  /** The signal that ended it, once it is gone. */
+  endedBy(): Promise<NodeJS.Signals | null>;
 }
 
 interface Cleanup {
@@ -28,6 +30,10 @@ export async function startOther(context: Cleanup, ...args: string[]): Promise<O
   return {
     pid: child.pid,
     kill: (signal) => kill(child, signal),
+    async endedBy() {
+      if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+      return child.signalCode;
+    },
     async nextLine() {
       const { value, done } = await lines.next();
       if (done) throw new Error(`the process ${args.join(' ')} ended without another line`);

@@ -186,7 +186,10 @@ test('every answer to a key with a budget tells what is left, by the weights', a
     message,
     `budget: this question weighs 20, 10 of 40 are left; try again in ${retryAfter} s`,
   );
-  assert.ok(retryAfter > 700 && retryAfter <= 10 * 90, `${retryAfter} s for the 10 that are missing`);
+  assert.ok(
+    retryAfter > 700 && retryAfter <= 10 * 90,
+    `${retryAfter} s for the 10 that are missing`,
+  );
   const reset = Number(refused.headers['ratelimit-reset']);
   assert.ok(reset > 2500 && reset <= 30 * 90, `${reset} s for the 30 that were spent`);
 });

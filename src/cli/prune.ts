@@ -1,0 +1,54 @@
+/** `perpinfo prune`: drops the old blocks of a ledger in a folder. */
+
+import { UsageError } from '../config.ts';
+import { openEmbeddedLedger, openEmbeddedLedgerWriter } from '../ledger/embedded.ts';
+import { LedgerError } from '../ledger/ledger.ts';
+import { type Pruned, pruneLedger, RETENTION_SETTINGS, retentionOf } from '../ledger/retention.ts';
+import { SnapshotFolder } from '../ledger/snapshots.ts';
+import type { Command } from './command.ts';
+
+const settings = ['data', ...RETENTION_SETTINGS] as const;
+
+export const prune: Command<(typeof settings)[number]> = {
+  name: 'prune',
+  summary: 'Drops old blocks of the ledger in a folder.',
+  settings,
+  details:
+    'Never past the oldest snapshot that is kept, which gives the state that later blocks go on from.\n' +
+    'Answers stay the same, but heights before that are gone for --at. The file does not shrink: new\n' +
+    'blocks take the place of the old ones. The writer must have stopped; "append" and "serve --feed"\n' +
+    'prune as they go, with the same settings.',
+  example: 'perpinfo prune --data ./data --keep-days 30',
+  async run({ settings: chosen, terminal }) {
+    const { data } = chosen;
+    const retention = retentionOf(chosen);
+    if (retention === undefined)
+      throw new UsageError(['--keep-blocks N or --keep-days N is required']);
+    if (data === '') {
+      throw new UsageError([
+        '--data DIR is required: a stream on NATS drops blocks by its own limits',
+      ]);
+    }
+    // Before it is opened for writing, which would make one where there is none.
+    await (await openEmbeddedLedger(data)).close();
+    const ledger = await openEmbeddedLedgerWriter(data);
+    try {
+      const snapshots = new SnapshotFolder(data);
+      const pruned = await pruneLedger({ ledger, snapshots, retention });
+      await terminal.write(`${describe(pruned)}\n`);
+      if (pruned.reason !== undefined && pruned.count > 0) {
+        terminal.say(`more is kept than was asked for: ${pruned.reason}`);
+      }
+    } finally {
+      await ledger.close();
+    }
+  },
+};
+
+function describe({ count, firstHeight, reason }: Pruned): string {
+  if (count === 0 && reason !== undefined) {
+    throw new LedgerError('missing', `nothing was pruned: ${reason}`);
+  }
+  const blocks = count === 1 ? '1 block' : `${count} blocks`;
+  return `pruned ${blocks}; the first that is kept is block ${firstHeight}`;
+}

@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict';
+import { readdirSync, rmSync, statSync, truncateSync } from 'node:fs';
+import path from 'node:path';
+import { test } from 'node:test';
+import { openEmbeddedLedger } from '../../src/ledger/embedded.ts';
+import {
+  askedWrongly,
+  createPlaces,
+  done,
+  failed,
+  joinLines,
+  readVerification,
+  run,
+  simulateLines,
+  start,
+} from './program.ts';
+
+const place = createPlaces();
+const DAY_MS = 86_400_000;
+const lines = simulateLines(60);
+const EVERY_TENTH = ['--snapshot-every', '10'];
+const QUESTION =
+  '{"type":"clearinghouseState","user":"0x00000000000000000000000000000000000000aa"}';
+
+async function append(data: string, input: string, flags: readonly string[] = EVERY_TENTH) {
+  const outcome = await run(['append', '--data', data, ...flags], { input });
+  assert.equal(outcome.code, 0, outcome.stderr);
+}
+
+async function appendAll(flags?: readonly string[]): Promise<string> {
+  const data = place();
+  await append(data, joinLines(lines), flags);
+  return data;
+}
+
+function prune(data: string, ...flags: string[]) {
+  return run(['prune', '--data', data, ...flags]);
+}
+
+function ask(data: string, ...flags: string[]) {
+  return run(['query', '--data', data, ...flags, QUESTION]);
+}
+
+/** Empty blocks, one a day, with a snapshot of each. */
+async function appendDays(count: number): Promise<string> {
+  const data = place();
+  const from = Date.now() - count * DAY_MS;
+  const days = Array.from({ length: count }, (_, index) => {
+    return `{"height":${index + 1},"time":${from + index * DAY_MS},"events":[]}`;
+  });
+  await append(data, joinLines(days), ['--snapshot-every', '1', '--snapshot-keep', '1']);
+  return data;
+}
+
+test('the newest blocks are kept, what is verified and answered stays, and the rest is said to be gone', async () => {
+  const data = await appendAll();
+  const before = readVerification(await run(['verify', '--data', data]));
+  const answers = await Promise.all([ask(data), ask(data, '--at', '55')]);
+  for (const height of [10, 20, 30, 40]) rmSync(snapshotFile(data, height));
+  const pruned = 'pruned 40 blocks; the first that is kept is block 41\n';
+  assert.deepEqual(await prune(data, '--keep-blocks', '20'), done(pruned));
+  const gone = 'the blocks up to 40 were pruned: block 41 is the first that is kept';
+  const verified = await run(['verify', '--data', data]);
+  assert.equal(verified.stderr, `perpinfo: ${gone}\n`);
+  assert.deepEqual(readVerification(verified), before);
+  assert.deepEqual(await Promise.all([ask(data), ask(data, '--at', '55')]), answers);
+  assert.deepEqual(
+    await ask(data, '--at', '39'),
+    failed(`perpinfo: height 39 is not there: ${gone}\n`),
+  );
+  const between = 'the blocks up to 40 were pruned, and no snapshot from there to 45 is usable';
+  assert.deepEqual(
+    await ask(data, '--at', '45'),
+    failed(`perpinfo: ${between}; the first height with a snapshot is 50\n`),
+  );
+  const again = 'pruned 0 blocks; the first that is kept is block 41\n';
+  assert.deepEqual(await prune(data, '--keep-blocks', '20'), done(again));
+});
+
+function snapshotFile(data: string, height: number): string {
+  return path.join(data, 'snapshots', `${String(height).padStart(16, '0')}.snapshot`);
+}
+
+test('blocks are never pruned past the oldest snapshot that is kept', async () => {
+  const data = await appendAll([...EVERY_TENTH, '--snapshot-keep', '3']);
+  const pruned = 'pruned 40 blocks; the first that is kept is block 41\n';
+  const reason =
+    'more is kept than was asked for: the oldest snapshot that is kept is of height 40';
+  assert.deepEqual(await prune(data, '--keep-blocks', '1'), done(pruned, `perpinfo: ${reason}\n`));
+  assert.equal((await ask(data, '--at', '40')).code, 0);
+});
+
+test('days are counted back from the newest block', async () => {
+  const data = await appendDays(30);
+  const pruned = 'pruned 22 blocks; the first that is kept is block 23\n';
+  assert.deepEqual(await prune(data, '--keep-days', '7'), done(pruned));
+  assert.equal((await prune(data, '--keep-days', '365')).stdout.slice(0, 15), 'pruned 0 blocks');
+  const both = await prune(data, '--keep-days', '3', '--keep-blocks', '5');
+  assert.equal(both.stdout, 'pruned 3 blocks; the first that is kept is block 26\n');
+});
+
+test('without a snapshot that can be used nothing is pruned, and the reason is said', async () => {
+  const reason = /^perpinfo: nothing was pruned: no snapshot from height 0 on is usable/;
+  const none = await appendAll(['--snapshot-every', '1000']);
+  const damaged = await appendAll(['--snapshot-every', '60']);
+  const { size } = statSync(snapshotFile(damaged, 60));
+  truncateSync(snapshotFile(damaged, 60), size - 1);
+  for (const data of [none, damaged]) {
+    const { code, stdout, stderr } = await prune(data, '--keep-blocks', '10');
+    assert.deepEqual([code, stdout], [1, '']);
+    assert.match(stderr, reason);
+    const ledger = await openEmbeddedLedger(data);
+    assert.equal((await ledger.base()).height, 0);
+    await ledger.close();
+  }
+});
+
+test('an append prunes as it goes, and its ledger stays the same', async () => {
+  const whole = readVerification(await run(['verify', '--data', await appendAll()]));
+  const flags = ['--snapshot-every', '5', '--snapshot-keep', '2', '--keep-blocks', '8'];
+  const data = await appendAll(flags);
+  const ledger = await openEmbeddedLedger(data);
+  assert.equal((await ledger.base()).height, 52);
+  await ledger.close();
+  assert.equal(readdirSync(path.join(data, 'snapshots')).length, 2);
+  assert.deepEqual(readVerification(await run(['verify', '--data', data])), whole);
+});
+
+test('what is to be kept must be said, of a ledger in a folder that is there', async () => {
+  const data = place();
+  const missing = await prune(data, '--keep-blocks', '5');
+  assert.deepEqual(missing, failed(`perpinfo: there is no ledger in ${data}\n`));
+  assert.deepEqual(await prune(data), askedWrongly('--keep-blocks N or --keep-days N is required'));
+  const nats = ['--ledger', 'nats://127.0.0.1:4222/x', '--keep-days', '5'];
+  const { code, stderr } = await run(['append', ...nats]);
+  assert.equal(code, 2);
+  assert.match(stderr, /^perpinfo: --keep-blocks and --keep-days are for a ledger in a folder: /);
+});
+
+test('while someone writes, nothing is pruned', async () => {
+  const data = place();
+  const writer = start(['append', '--data', data]);
+  writer.child.stdin.write(joinLines(lines.slice(0, 5)));
+  await writer.untilWritten('durable 5\n');
+  const { code, stderr } = await prune(data, '--keep-blocks', '1');
+  assert.equal(code, 1);
+  assert.match(stderr, /^perpinfo: another writer, process \d+, has this ledger open/);
+  writer.child.stdin.end();
+  await writer.ended;
+});

@@ -1,0 +1,80 @@
+/** Whoever reads a ledger while its old blocks are pruned goes on, from a snapshot where it must. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { LiveState } from '../../src/http/live-state.ts';
+import { openEmbeddedLedger } from '../../src/ledger/embedded.ts';
+import type { Ledger } from '../../src/ledger/ledger.ts';
+import { SnapshotFolder } from '../../src/ledger/snapshots.ts';
+import { restoreReplica, stateDigest } from '../../src/replica.ts';
+import { joinLines, run } from '../cli/program.ts';
+import { makeTemporaryFolder } from '../temporary-folder.ts';
+import { foldOutlooks, simulateLines } from './exchange.ts';
+
+const lines = simulateLines('pruned', 40);
+const outlooks = foldOutlooks(lines);
+const SNAPSHOTS = ['--snapshot-every', '5', '--snapshot-keep', '2'];
+
+/** In another process, as a writer is. */
+async function append(data: string, some: readonly string[], flags: readonly string[] = []) {
+  const args = ['append', '--data', data, ...SNAPSHOTS, ...flags];
+  const { code, stderr } = await run(args, { input: joinLines(some) });
+  assert.equal(code, 0, stderr);
+}
+
+/** The same ledger, with something done before it is first read from or followed after a height. */
+function interrupted(ledger: Ledger, interrupt: () => Promise<void>): Ledger {
+  let isDone = false;
+  async function* first<T>(batches: () => AsyncIterable<T>): AsyncIterable<T> {
+    if (!isDone) {
+      isDone = true;
+      await interrupt();
+    }
+    yield* batches();
+  }
+  return {
+    base: () => ledger.base(),
+    head: () => ledger.head(),
+    point: (height) => ledger.point(height),
+    read: (after, to) => first(() => ledger.read(after, to)),
+    follow: (after, signal) => first(() => ledger.follow(after, signal)),
+    close: () => ledger.close(),
+  };
+}
+
+test('a restore whose blocks are pruned on the way begins anew from a later snapshot', async (t) => {
+  const folder = await makeTemporaryFolder(t);
+  await append(folder, lines.slice(0, 8));
+  const ledger = await openEmbeddedLedger(folder);
+  t.after(() => ledger.close());
+  const grown = interrupted(ledger, () => append(folder, lines.slice(8), ['--keep-blocks', '5']));
+  const snapshots = new SnapshotFolder(folder);
+  const replica = await restoreReplica({ ledger: grown, snapshots, warn: assert.fail });
+  assert.equal((await ledger.base()).height, 35);
+  assert.equal(stateDigest(replica.state), outlooks[40].digest);
+});
+
+test('a replica whose next blocks were pruned before it came to them goes on from a snapshot', async (t) => {
+  const folder = await makeTemporaryFolder(t);
+  await append(folder, lines.slice(0, 5));
+  const ledger = await openEmbeddedLedger(folder);
+  t.after(() => ledger.close());
+  const grown = interrupted(ledger, () => append(folder, lines.slice(5), ['--keep-blocks', '5']));
+  const warnings: string[] = [];
+  const live = new LiveState({
+    ledger: { ...grown, read: (after, to) => ledger.read(after, to) },
+    snapshots: new SnapshotFolder(folder),
+    maxAgeMs: 0,
+    warn: (message) => warnings.push(message),
+    advanced: () => undefined,
+    failed: assert.ifError,
+  });
+  const stop = new AbortController();
+  const following = live.run(stop.signal);
+  await live.waitFor(40, 20_000);
+  assert.ok(live.state, live.unavailableReason);
+  assert.equal(stateDigest(live.state), outlooks[40].digest);
+  assert.deepEqual(warnings, ['the blocks after height 5 were pruned: restoring anew']);
+  stop.abort();
+  await following;
+});
