@@ -159,7 +159,7 @@ export async function openJetStreamKeys(options: NatsOptions): Promise<KeyStore>
   try {
     const keys = await link.openBucket(`${link.name}-keys`);
     const store = new JetStreamKeyStore(link, keys, await link.openBucket(link.name));
-    await link.ask('reading the keys', () => store.refresh());
+    await link.tryPatiently(() => link.ask('reading the keys', () => store.refresh()));
     return store;
   } catch (error) {
     await link.close();

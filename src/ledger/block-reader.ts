@@ -5,7 +5,8 @@
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Consumer, ConsumerMessages, JsMsg } from '@nats-io/jetstream';
+import type { Consumer, ConsumerMessages, JsMsg, StoredMsg, StreamInfo } from '@nats-io/jetstream';
+import type { MsgHdrs } from '@nats-io/transport-node';
 import { decodeBlock } from './block-message.ts';
 import { isUnavailable, LedgerError, type StoredBlock } from './ledger.ts';
 import type { NatsLink } from './nats.ts';
@@ -13,11 +14,15 @@ import type { NatsLink } from './nats.ts';
 /** So many blocks are on their way at a time. */
 const FETCH_BLOCKS = 128;
 const FETCH_MS = 5_000;
+/** The same where each is asked for by its height. */
+const SINGLE_BLOCKS = 32;
 /** How often a server says that it is there while no block comes; two missing ones, and it is not. */
 const HEARTBEAT_MS = 1_000;
 /** The server forgets a reader that it has not heard of for so long. */
 const FORGET_MS = 30_000;
 const RETRY_MS = 100;
+/** A reader's place may fall to a server that is cut off; the next try may find another. */
+const CREATE_MS = 1_500;
 /** Servers that have just come back may not know everything for a while. */
 const GRACE_MS = 15_000;
 
@@ -27,6 +32,11 @@ export interface ReadTerms {
   readonly signal: AbortSignal;
   /** How long nobody may be there to ask. */
   readonly patienceMs: number;
+}
+
+async function failAfter(delayMs: number, message: string): Promise<never> {
+  await sleep(delayMs, undefined, { ref: false });
+  throw new Error(message);
 }
 
 export class BlockReader {
@@ -68,7 +78,14 @@ export class BlockReader {
   /** Reads until the end, or until something is not as expected. */
   async *#readOnce(): AsyncGenerator<readonly StoredBlock[]> {
     await this.#checkNothingIsLost();
-    const consumer = await this.#createConsumer();
+    let consumer: Consumer;
+    try {
+      consumer = await this.#createConsumer();
+    } catch (error) {
+      // Making one takes the servers' leader, who may yet have to be elected; a block only the stream's.
+      yield* this.#readWithoutConsumer();
+      throw error;
+    }
     try {
       for (let isFirst = true; this.#isWanted(); isFirst = false) {
         const heightBefore = this.#height;
@@ -80,6 +97,23 @@ export class BlockReader {
       }
     } finally {
       consumer.delete().catch(() => undefined);
+    }
+  }
+
+  /** What the stream holds at this moment, each block asked for by its height. */
+  async *#readWithoutConsumer(): AsyncGenerator<readonly StoredBlock[]> {
+    const { state } = await this.#readInfo();
+    const last = Math.min(state.last_seq, this.#terms.to);
+    while (this.#isWanted() && this.#height < last) {
+      const count = Math.min(SINGLE_BLOCKS, last - this.#height);
+      const heights = Array.from({ length: count }, (_, index) => this.#height + 1 + index);
+      const messages = await Promise.all(heights.map((height) => this.#readMessage(height)));
+      const missing = messages.indexOf(undefined);
+      const batch = (missing === -1 ? messages : messages.slice(0, missing)).flatMap((message) =>
+        message === undefined ? [] : [this.#accept(message.seq, message.header, message.data)],
+      );
+      if (batch.length > 0) yield batch;
+      if (missing !== -1) return;
     }
   }
 
@@ -97,13 +131,23 @@ export class BlockReader {
 
   /** Whether the stream has the block, as the server says that leads: others may not know yet. */
   async #isThere(height: number): Promise<boolean> {
+    return (await this.#readMessage(height)) !== undefined;
+  }
+
+  async #readMessage(height: number): Promise<StoredMsg | undefined> {
     const { manager, name } = this.#link;
+    const reading = manager.streams.getMessage(name, { seq: height });
     try {
-      return (await manager.streams.getMessage(name, { seq: height })) !== null;
+      return (await this.#link.untilInterrupted(reading)) ?? undefined;
     } catch (error) {
-      if (this.#link.isMissingMessage(error)) return false;
+      if (this.#link.isMissingMessage(error)) return undefined;
       throw error;
     }
+  }
+
+  #readInfo(): Promise<StreamInfo> {
+    const { manager, name } = this.#link;
+    return this.#link.untilInterrupted(manager.streams.info(name));
   }
 
   /** A stream that ends before a block that it has handed out has lost blocks. */
@@ -111,7 +155,7 @@ export class BlockReader {
     if (this.#hash === undefined) return;
     const sinceMs = performance.now();
     for (;;) {
-      const { state } = await this.#link.manager.streams.info(this.#link.name);
+      const { state } = await this.#readInfo();
       if (state.last_seq >= this.#height || this.#terms.signal.aborted) return;
       if (performance.now() - sinceMs > GRACE_MS) {
         const message = `the ledger ends at block ${state.last_seq}, but block ${this.#height} was read from it`;
@@ -125,7 +169,7 @@ export class BlockReader {
     const { manager, streams, name, modules } = this.#link;
     const { AckPolicy, DeliverPolicy } = modules.stream;
     const { nanos } = modules.transport;
-    const info = await manager.consumers.add(name, {
+    const creating = manager.consumers.add(name, {
       ack_policy: AckPolicy.None,
       deliver_policy: DeliverPolicy.StartSequence,
       opt_start_seq: Math.max(1, this.#height + 1),
@@ -133,6 +177,9 @@ export class BlockReader {
       mem_storage: true,
       num_replicas: 1,
     });
+    const info = await this.#link.untilInterrupted(
+      Promise.race([creating, failAfter(CREATE_MS, 'no server keeps a place for this reader')]),
+    );
     this.#progressMs = performance.now();
     return streams.consumers.getConsumerFromInfo(info);
   }
@@ -185,7 +232,8 @@ export class BlockReader {
         break;
       }
       try {
-        batch.push(this.#accept(message));
+        // The bytes belong to the connection's buffer, which others go on using.
+        batch.push(this.#accept(message.seq, message.headers, Buffer.from(message.data)));
       } catch (error) {
         if (batch.length > 0) yield batch; // What came before it is sound.
         throw error;
@@ -199,9 +247,8 @@ export class BlockReader {
     return this.#link.isConnected;
   }
 
-  #accept(message: JsMsg): StoredBlock {
-    // The bytes belong to the connection's buffer, which others go on using.
-    const block = decodeBlock(message.seq, message.headers, Buffer.from(message.data));
+  #accept(height: number, headers: MsgHdrs | undefined, payload: Uint8Array): StoredBlock {
+    const block = decodeBlock(height, headers, payload);
     this.#height = block.height;
     this.#hash = block.hash;
     this.#progressMs = performance.now();

@@ -30,7 +30,8 @@ const WRITER = 'writer';
 /** So many appended blocks are on their way at a time, and so many bytes of them. */
 const APPEND_BLOCKS_MAX = 256;
 const APPEND_BYTES_MAX = 4 << 20;
-const APPEND_MS = 3_000;
+/** Until it is looked up what became of an append; it may be sent again, since it is stored once. */
+const APPEND_MS = 1_500;
 const RETRY_MS = 200;
 /** For how long the servers remember what was sent, to know it when it is sent again. */
 const DUPLICATES_MS = 120_000;
@@ -115,7 +116,7 @@ class JetStreamLedgerWriter extends JetStreamLedger implements LedgerWriter {
     const { height } = block;
     const empty = link.modules.transport.headers();
     const { payload, headers } = encodeBlock(previous, block, empty, link.messageBytesMax);
-    const { seq } = await link.streams.publish(subjectOf(link.name), payload, {
+    const publishing = link.streams.publish(subjectOf(link.name), payload, {
       headers,
       msgID: idOf(block),
       expect: {
@@ -125,6 +126,7 @@ class JetStreamLedgerWriter extends JetStreamLedger implements LedgerWriter {
       },
       timeout: APPEND_MS,
     });
+    const { seq } = await link.untilInterrupted(publishing);
     if (seq === height) return;
     throw new LedgerError('corrupt', `block ${height} was stored in the place of block ${seq}`);
   }

@@ -140,7 +140,7 @@ export async function openJetStreamLedger(options: NatsOptions): Promise<Ledger>
   const link = await connectNats(options);
   try {
     const ledger = new JetStreamLedger(link);
-    await ledger.base();
+    await link.tryPatiently(() => ledger.base());
     return ledger;
   } catch (error) {
     await link.close();

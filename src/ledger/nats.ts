@@ -8,9 +8,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { JetStreamClient, JetStreamManager } from '@nats-io/jetstream';
 import type { KV } from '@nats-io/kv';
 import type { ObjectStore } from '@nats-io/obj';
-import type { NatsConnection, NodeConnectionOptions } from '@nats-io/transport-node';
+import type { NatsConnection, NodeConnectionOptions, Server } from '@nats-io/transport-node';
 import { isUnavailable, LedgerError } from './ledger.ts';
 import type { NatsAddress } from './nats-address.ts';
+import { ServerWatch } from './server-watch.ts';
 
 /** A server that does not answer is given up after this, and another one tried. */
 const CONNECT_MS = 2_000;
@@ -22,6 +23,8 @@ const PINGS_UNANSWERED_MAX = 2;
 const REQUEST_MS = 3_000;
 const OPEN_MS = 15_000;
 const RETRY_MS = 200;
+/** Clusters are smaller; servers with ever new addresses would otherwise be remembered without end. */
+const SERVERS_SEEN_MAX = 16;
 /** The server's number for a last message of another id, which the client does not name. */
 const WRONG_LAST_ID = 10070;
 
@@ -62,6 +65,9 @@ export class NatsLink {
   readonly options: NatsOptions;
   #isConnected = true;
   readonly #interrupts = new Set<() => void>();
+  readonly #watch: ServerWatch;
+  /** Servers that were given, or that others told of, the latest last. */
+  #serversSeen: readonly string[] = [];
 
   constructor(
     options: NatsOptions,
@@ -74,7 +80,31 @@ export class NatsLink {
     this.connection = connection;
     this.manager = manager;
     this.streams = manager.jetstream();
+    this.#watch = new ServerWatch({
+      readInfo: () => manager.streams.info(this.name),
+      isAnswer: (error) => this.#isAnswer(error),
+      leave: () => this.#leaveServer(),
+    });
+    this.#noteServers();
     void this.#watchStatus();
+  }
+
+  #noteServers(): void {
+    const listed = this.connection.getServers().map(({ listen }) => listen);
+    const seen = this.#serversSeen.filter((server) => !listed.includes(server));
+    this.#serversSeen = [...seen, ...listed].slice(-SERVERS_SEEN_MAX);
+  }
+
+  /** A server that has lost its peers has told its clients to forget them: they are the way out. */
+  #leaveServer(): void {
+    this.#noteServers();
+    this.connection.setServers([...this.#serversSeen]);
+    void this.connection.reconnect();
+  }
+
+  /** What a server says that knows its place; one that is not in touch with its peers says 503. */
+  #isAnswer(error: unknown): boolean {
+    return error instanceof this.modules.stream.JetStreamApiError && error.status !== 503;
   }
 
   get name(): string {
@@ -103,9 +133,15 @@ export class NatsLink {
 
   async #watchStatus(): Promise<void> {
     for await (const { type } of this.connection.status()) {
-      if (type === 'reconnect') this.#isConnected = true;
+      if (type === 'update') this.#noteServers();
+      if (type === 'reconnect') {
+        this.#isConnected = true;
+        this.#watch.connected();
+      }
+      if (type === 'forceReconnect' || type === 'staleConnection') dropSocket(this.connection);
       if (type !== 'disconnect' && type !== 'staleConnection') continue;
       this.#isConnected = false;
+      this.#watch.disconnected();
       for (const interrupt of this.#interrupts) interrupt();
     }
   }
@@ -113,18 +149,35 @@ export class NatsLink {
   /** Runs something that asks the servers, and puts what goes wrong into the ledger's words. */
   async ask<T>(what: string, work: () => Promise<T>): Promise<T> {
     try {
-      return await work();
+      return await this.untilInterrupted(work());
     } catch (error) {
       throw this.describe(what, error);
     }
   }
 
+  /** What was asked on a connection that is lost is not answered any more: it need not be waited for. */
+  async untilInterrupted<T>(work: Promise<T>): Promise<T> {
+    let forget = () => {};
+    const interrupted = new Promise<never>((_, reject) => {
+      forget = this.onInterrupt(() => reject(new Error('the connection was lost')));
+    });
+    try {
+      return await Promise.race([work, interrupted]);
+    } finally {
+      forget();
+    }
+  }
+
+  #askPatiently<T>(what: string, work: () => Promise<T>): Promise<T> {
+    return this.tryPatiently(() => this.ask(what, work));
+  }
+
   /** Servers that are there may have to agree first on which of them leads. */
-  async #askPatiently<T>(what: string, work: () => Promise<T>): Promise<T> {
+  async tryPatiently<T>(work: () => Promise<T>): Promise<T> {
     const deadlineMs = performance.now() + OPEN_MS;
     for (;;) {
       try {
-        return await this.ask(what, work);
+        return await work();
       } catch (error) {
         if (!isUnavailable(error) || performance.now() > deadlineMs) throw error;
         await sleep(RETRY_MS);
@@ -189,8 +242,27 @@ export class NatsLink {
   }
 
   async close(): Promise<void> {
+    this.#watch.close();
     if (!this.connection.isClosed()) await this.connection.close();
   }
+}
+
+/**
+ * The client lets a connection go only when all that was sent is on its way. Where the other side takes
+ * nothing any more, that is when TCP gives up, after a quarter of an hour: the socket is ended here.
+ */
+function dropSocket(connection: NatsConnection): void {
+  const { protocol } = connection as {
+    protocol?: { transport?: { socket?: { destroy(): void } } };
+  };
+  protocol?.transport?.socket?.destroy();
+}
+
+/** The server that was tried longest ago, so that one that is left is not the next one again. */
+function chooseServer(pool: readonly Server[]): Server {
+  return pool.reduce((oldest, server) =>
+    server.lastConnect < oldest.lastConnect ? server : oldest,
+  );
 }
 
 function connectionOptions(options: NatsOptions, { transport }: Modules): NodeConnectionOptions {
@@ -209,6 +281,7 @@ function connectionOptions(options: NatsOptions, { transport }: Modules): NodeCo
     reconnectTimeWait: RECONNECT_MS,
     pingInterval: PING_MS,
     maxPingOut: PINGS_UNANSWERED_MAX,
+    reconnectToServer: chooseServer,
     // Traces of where a request was made cost more than the request.
     noAsyncTraces: true,
   };

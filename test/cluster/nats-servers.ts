@@ -17,6 +17,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connectNats, type NatsLink } from '../../src/ledger/nats.ts';
 import { parseNatsAddress } from '../../src/ledger/nats-address.ts';
+import { Links } from './links.ts';
 
 const PROGRAM = 'nats-server';
 const LOOK_MS = 20;
@@ -111,24 +112,32 @@ export interface ServerTerms {
   /** Further lines of the servers' configuration. */
   readonly config?: string;
   readonly login?: string;
+  /** True where servers and clients are to reach each other through links that can be cut. */
+  readonly hasLinks?: boolean;
 }
+
+/** Nobody listens there: servers that learn of each other by it cannot go around the links. */
+const NOWHERE = '127.0.0.1:1';
 
 /** One server, or three in a cluster, and a folder for all of them. */
 export class NatsServers {
   readonly servers: readonly NatsServer[];
   readonly folder: string;
+  readonly links: Links | undefined;
   readonly #login: string;
 
-  constructor(folder: string, servers: readonly NatsServer[], login: string) {
+  constructor(folder: string, servers: readonly NatsServer[], login: string, links?: Links) {
     this.folder = folder;
     this.servers = servers;
+    this.links = links;
     this.#login = login;
   }
 
-  /** What --ledger takes. */
-  address(name: string): string {
-    const hosts = this.servers.map(({ port }) => `127.0.0.1:${port}`).join(',');
-    return `nats://${this.#login}${hosts}/${name}`;
+  /** What --ledger takes; with only one of the servers, where a client is to begin with that one. */
+  address(name: string, only?: number): string {
+    const ports = (this.links?.clients ?? this.servers).map(({ port }) => port);
+    const hosts = (only === undefined ? ports : [ports[only]]).map((port) => `127.0.0.1:${port}`);
+    return `nats://${this.#login}${hosts.join(',')}/${name}`;
   }
 
   /** A connection of the test's own. */
@@ -160,6 +169,7 @@ export class NatsServers {
 
   async stop(): Promise<void> {
     for (const server of this.servers) await server.kill();
+    this.links?.close();
     rmSync(this.folder, { recursive: true, force: true });
   }
 }
@@ -174,29 +184,37 @@ export async function startNats(count: 1 | 3 = 1, terms: ServerTerms = {}): Prom
   requireProgram();
   const folder = mkdtempSync(path.join(tmpdir(), 'perpinfo-nats-'));
   const ports = await findPorts(2 * count);
-  const routes = ports.slice(count).map((port) => `nats-route://127.0.0.1:${port}`);
-  const servers = ports.slice(0, count).map((port, index) => {
+  const [clientPorts, routePorts] = [ports.slice(0, count), ports.slice(count)];
+  const links = terms.hasLinks ? await Links.open(clientPorts, routePorts) : undefined;
+  const servers = clientPorts.map((port, index) => {
     const name = `n${index + 1}`;
     const own = path.join(folder, name);
     const lines = [
       `server_name: ${name}`,
       `listen: "127.0.0.1:${port}"`,
-      `jetstream { store_dir: "${own}/store", max_memory_store: 64MB, max_file_store: 1GB }`,
-      ...(count === 1
+      ...(links === undefined
         ? []
-        : [
-            'cluster {',
-            '  name: test',
-            `  listen: "127.0.0.1:${ports[count + index]}"`,
-            `  routes: [${routes.map((route) => `"${route}"`).join(', ')}]`,
-            '}',
-          ]),
+        : [`client_advertise: "127.0.0.1:${links.clients[index].port}"`]),
+      `jetstream { store_dir: "${own}/store", max_memory_store: 64MB, max_file_store: 1GB }`,
+      ...(count === 1 ? [] : describeCluster(index, routePorts, links)),
       terms.config ?? '',
     ];
     return new NatsServer(name, port, own, `${lines.join('\n')}\n`);
   });
-  const all = new NatsServers(folder, servers, terms.login ?? '');
+  const all = new NatsServers(folder, servers, terms.login ?? '', links);
   await Promise.all(servers.map((server) => server.start()));
   await all.untilReady();
   return all;
+}
+
+function describeCluster(index: number, ports: readonly number[], links?: Links): string[] {
+  const routes = (links?.routePortsOf(index) ?? ports).map((port) => `"nats://127.0.0.1:${port}"`);
+  return [
+    'cluster {',
+    '  name: test',
+    `  listen: "127.0.0.1:${ports[index]}"`,
+    ...(links === undefined ? [] : [`  advertise: "${NOWHERE}"`]),
+    `  routes: [${routes.join(', ')}]`,
+    '}',
+  ];
 }

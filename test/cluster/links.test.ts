@@ -1,0 +1,104 @@
+/** Three NATS servers behind links that are cut: whoever sits on the wrong side finds the right one. */
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createPlaces, joinLines, simulateLines, start } from '../cli/program.ts';
+import { until } from '../service/running.ts';
+import type { Links } from './links.ts';
+import { type NatsServers, startNats } from './nats-servers.ts';
+import { startReplicas, untilHeight } from './replicas.ts';
+
+const NAME = 'links';
+const REPLICAS = ['--nats-replicas', '3'];
+const lines = simulateLines(200, 'links');
+const place = createPlaces();
+/** How long writer and replica may take. */
+const RECOVERY_MS_MAX = 10_000;
+/** Servers take four to nine seconds until they elect another leader, on a busy machine longer. */
+const ELECTION_MS_MAX = 15_000;
+const RUN_MS_MAX = 60_000;
+/** Servers that were apart may need several elections until one leads them all. */
+const WHOLE_MS_MAX = 60_000;
+const LOOK_MS = 100;
+
+let nats: NatsServers;
+let links: Links;
+let height = 0;
+
+before(async () => {
+  nats = await startNats(3, { hasLinks: true });
+  if (nats.links === undefined) throw new Error('there are no links');
+  links = nats.links;
+  const first = start(['append', '--ledger', nats.address(NAME), ...REPLICAS]);
+  first.child.stdin.end(joinLines(lines.slice(0, 10)));
+  assert.equal((await first.ended).code, 0, first.stderr);
+  height = 10;
+});
+after(() => nats?.stop());
+
+/** The stream's leader, once all servers are in step again. */
+async function findLeader(): Promise<number> {
+  const link = await nats.connect(NAME);
+  const deadlineMs = performance.now() + WHOLE_MS_MAX;
+  try {
+    for (;;) {
+      const [info] = await Promise.all([
+        link.manager.streams.info(NAME),
+        link.manager.getAccountInfo(),
+      ]).catch(() => []);
+      const peers = info?.cluster?.replicas ?? [];
+      if (peers.length === 2 && peers.every(({ current }) => current)) {
+        return nats.servers.findIndex(({ name }) => name === info?.cluster?.leader);
+      }
+      if (performance.now() > deadlineMs) throw new Error('the servers are not in step again');
+      await sleep(LOOK_MS);
+    }
+  } finally {
+    await link.close();
+  }
+}
+
+type Fault = (links: Links, server: number) => void;
+const FAULTS: [about: string, ofLeader: boolean, fault: Fault][] = [
+  ["the stream's leader is cut off", true, (of, server) => of.isolate(server, 'silent')],
+  ['their server has lost its routes', false, (of, server) => of.isolate(server, 'closed')],
+  ['their server falls silent', false, (of, server) => of.clients[server].cut('silent')],
+];
+for (const [about, ofLeader, fault] of FAULTS) {
+  test(`writer and replica go on by themselves when ${about}`, async (context) => {
+    const leader = await findLeader();
+    const server = ofLeader ? leader : (leader + 1) % 3;
+    // Both begin with the server that is about to fail, and learn of the others from it.
+    const address = nats.address(NAME, server);
+    const flags = ['--max-age', '0', ...REPLICAS];
+    const [replica] = await startReplicas(context, [{ address, data: place(), flags }]);
+    const writer = start(['append', '--ledger', address, ...REPLICAS], {}, RUN_MS_MAX);
+    context.after(() => void writer.child.kill('SIGKILL'));
+    const feed = async (count: number) => {
+      writer.child.stdin.write(joinLines(lines.slice(height, height + count)));
+      height += count;
+      await until(`block ${height}`, () => writer.acknowledged >= height);
+    };
+    await feed(5);
+    await untilHeight(replica, height);
+    await sleep(1000);
+
+    const cutMs = performance.now();
+    fault(links, server);
+    context.after(() => links.mend());
+    await feed(5);
+    const acknowledgedMs = Math.round(performance.now() - cutMs);
+    await untilHeight(replica, height);
+    const visibleMs = Math.round(performance.now() - cutMs);
+    context.diagnostic(`acknowledged after ${acknowledgedMs} ms, visible after ${visibleMs} ms`);
+    assert.ok(visibleMs < (ofLeader ? ELECTION_MS_MAX : RECOVERY_MS_MAX), `${visibleMs} ms`);
+    const { status } = await replica.once({ path: '/health' });
+    assert.equal(status, 200);
+    links.mend();
+    await feed(5);
+    writer.child.stdin.end();
+    assert.equal((await writer.ended).code, 0, writer.stderr);
+    await untilHeight(replica, height);
+  });
+}
