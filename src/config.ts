@@ -139,6 +139,18 @@ export const SETTINGS = {
     fallback: 30_000,
     ...wholeNumber(0, HOUR_MS),
   },
+  acceptLoss: {
+    flag: 'accept-loss',
+    help: 'go on although the ledger on NATS has lost blocks that were written to it',
+    ...onOrOff,
+  },
+  until: {
+    flag: 'until',
+    placeholder: 'HEIGHT',
+    help: 'copy no block after this height (default: all blocks)',
+    fallback: undefined,
+    ...wholeNumber(1),
+  },
   from: {
     flag: 'from',
     help: 'the ledger to copy: a folder, or the URL of one on NATS',

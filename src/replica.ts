@@ -223,13 +223,15 @@ async function fetchShared(options: ReplicaOptions, height: number): Promise<voi
 async function findTarget({ ledger, snapshots, height, warn }: ReplicaOptions): Promise<number> {
   // Looked for before the head: one that is still ahead of it then has lost its blocks.
   const newest = listSnapshots(snapshots, warn).at(-1) ?? 0;
-  const [head, base] = [await ledger.head(), await ledger.base()];
-  if (newest > head.height) {
-    warn(`there is a snapshot of height ${newest}, but the ledger ends at ${head.height}`);
+  const base = await ledger.base();
+  // Whoever wants an earlier height may have it, whatever is wrong with the head.
+  const end = height === undefined ? (await ledger.head()).height : await ledger.height();
+  if (newest > end) {
+    warn(`there is a snapshot of height ${newest}, but the ledger ends at ${end}`);
   }
-  const target = height ?? head.height;
-  if (target <= head.height && target >= base.height) return target;
-  const reason = target < base.height ? describePruning(base) : `the ledger ends at ${head.height}`;
+  const target = height ?? end;
+  if (target <= end && target >= base.height) return target;
+  const reason = target < base.height ? describePruning(base) : `the ledger ends at ${end}`;
   throw new LedgerError('missing', `height ${target} is not there: ${reason}`);
 }
 

@@ -13,7 +13,16 @@ import { createState } from '../state/state.ts';
 import type { Call, Command } from './command.ts';
 import { reportRestore } from './restore.ts';
 
-const settings = ['from', 'to', 'natsReplicas', 'natsCreds', 'natsCa', 'ledgerRetry'] as const;
+const settings = [
+  'from',
+  'to',
+  'until',
+  'natsReplicas',
+  'natsCreds',
+  'natsCa',
+  'ledgerRetry',
+  'acceptLoss',
+] as const;
 type CopyCall = Call<(typeof settings)[number]>;
 
 export const copy: Command<(typeof settings)[number]> = {
@@ -23,10 +32,11 @@ export const copy: Command<(typeof settings)[number]> = {
   details:
     'Goes on where an earlier copy ended. At the end all that was copied is read back: every hash is\n' +
     'checked, and the state that the copy gives is compared with that of the original. Prints height,\n' +
-    'chain head and state digest. Keys are not copied. Whoever wrote the original must have stopped.',
+    'chain head and state digest. Keys are not copied. Whoever wrote the original must have stopped.\n' +
+    'With --until, what comes after that height is left out, be it damaged or not.',
   example: 'perpinfo copy --from ./data --to nats://127.0.0.1:4222/exchange',
   async run(call) {
-    const { from, to, ...nats } = call.settings;
+    const { from, to, until: _, ...nats } = call.settings;
     const target = await openStorageWriter({ ...nats, ...to });
     try {
       const source = await openStorage({ ...nats, ...from });
@@ -54,7 +64,7 @@ class LedgerCopy {
 
   async run(): Promise<void> {
     const { terminal } = this.#call;
-    const original = await restoreReplica({ ...this.#source, ...reportRestore(this.#call) });
+    const original = await this.#restoreOriginal();
     const start = await this.#findStart(original.point);
     await this.#copyBlocks(start, original.point);
     const digest = stateDigest(original.state);
@@ -63,6 +73,11 @@ class LedgerCopy {
     if (height > 0) await this.#saveSnapshot(original);
     terminal.say(`copied ${height - start.height} blocks; the copy is the same as the original`);
     await terminal.write(`height ${height}\nhead   ${hash.toString('hex')}\ndigest ${digest}\n`);
+  }
+
+  #restoreOriginal(): Promise<Replica> {
+    const { until: height } = this.#call.settings;
+    return restoreReplica({ ...this.#source, height, ...reportRestore(this.#call) });
   }
 
   /** Where the copy goes on: its head, which must be a point of the original. */

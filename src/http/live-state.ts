@@ -187,19 +187,16 @@ export class LiveState {
   }
 
   /**
-   * The height of the newest block. A ledger that nobody can be asked about just now is not broken:
-   * what was seen of it last counts, until it is too old. One that cannot be read is, and it is 0.
+   * The height of the newest block, or what was seen of it last where nobody tells in time. Whether the
+   * ledger is broken is not judged here but by whoever follows it, who knows what mends itself.
    */
   async #readHead(): Promise<number> {
     try {
       const late = sleep(HEAD_MS, undefined, { ref: false });
-      const head = await Promise.race([this.#options.ledger.head(), late]);
-      this.#headSeen = head?.height ?? this.#headSeen;
-    } catch (error) {
-      if (!isUnavailable(error)) {
-        this.#failure ??= error as Error;
-        return 0;
-      }
+      const height = await Promise.race([this.#options.ledger.height(), late]);
+      this.#headSeen = height ?? this.#headSeen;
+    } catch {
+      // The follower meets the same failure, and gives it the time that it may take.
     }
     return this.#headSeen;
   }

@@ -34,6 +34,14 @@ export interface ReadTerms {
   readonly patienceMs: number;
 }
 
+/** A block that was deleted from its stream: those after it cannot be checked, and none can be added. */
+export function missingBlock(height: number, last: number): LedgerError {
+  const message =
+    `block ${height} is not in the ledger, which goes up to ${last}: it was deleted. ` +
+    'docs/operations.md says how such a ledger is repaired';
+  return new LedgerError('corrupt', message);
+}
+
 async function failAfter(delayMs: number, message: string): Promise<never> {
   await sleep(delayMs, undefined, { ref: false });
   throw new Error(message);
@@ -121,12 +129,16 @@ export class BlockReader {
     return !this.#terms.signal.aborted && this.#height < this.#terms.to;
   }
 
-  /** No block came although more are wanted: whoever reads up to a height waits for nobody to write. */
+  /** No block came. Where the stream says that it has more, one must be there, or it is damaged. */
   async #checkSilence(): Promise<void> {
-    if (this.#terms.to === Number.POSITIVE_INFINITY || this.#terms.signal.aborted) return;
-    if (await this.#isThere(this.#height + 1)) return; // The server that was asked is behind.
-    const message = `block ${this.#height + 1} is not in the ledger, which goes up to ${this.#terms.to}`;
-    throw new LedgerError('corrupt', message);
+    if (this.#terms.signal.aborted) return;
+    const { state } = await this.#readInfo();
+    const isFollowing = this.#terms.to === Number.POSITIVE_INFINITY;
+    const last = isFollowing ? state.last_seq : this.#terms.to;
+    const next = this.#height + 1;
+    if (last < next || (await this.#isThere(next))) return; // The server that was asked is behind.
+    const isDroppedBefore = isFollowing && state.messages > 0 && state.first_seq > next;
+    if (!isDroppedBefore) throw missingBlock(next, last);
   }
 
   /** Whether the stream has the block, as the server says that leads: others may not know yet. */

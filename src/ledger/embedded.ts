@@ -114,6 +114,10 @@ class EmbeddedLedger implements Ledger {
     return this.headPoint();
   }
 
+  async height(): Promise<number> {
+    return this.headPoint().height;
+  }
+
   async point(height: number): Promise<ChainPoint | undefined> {
     const base = this.basePoint();
     if (height === base.height) return base;

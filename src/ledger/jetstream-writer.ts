@@ -27,6 +27,9 @@ import {
 import { connectNats, type NatsLink, type NatsOptions } from './nats.ts';
 
 const WRITER = 'writer';
+const WRITTEN = 'written';
+/** How often it is noted, while blocks are appended, how far they go. */
+const NOTE_MS = 2_000;
 /** So many appended blocks are on their way at a time, and so many bytes of them. */
 const APPEND_BLOCKS_MAX = 256;
 const APPEND_BYTES_MAX = 4 << 20;
@@ -53,6 +56,7 @@ class JetStreamLedgerWriter extends JetStreamLedger implements LedgerWriter {
   /** Whether the stream was last seen to end before the head: a server may yet have to catch up. */
   #isShort = false;
   #isClosed = false;
+  #notedMs = 0;
 
   constructor(parts: { link: NatsLink; bucket: KV; lease: Lease; retryMs: number }) {
     super(parts.link);
@@ -62,11 +66,61 @@ class JetStreamLedgerWriter extends JetStreamLedger implements LedgerWriter {
   }
 
   /** Where to go on from; before the first append. */
-  async readHead(): Promise<void> {
+  async open({ acceptsLoss }: { readonly acceptsLoss: boolean }): Promise<void> {
+    const loss = await this.#findLoss();
+    if (loss !== undefined) {
+      if (!acceptsLoss) throw loss;
+      await this.#startOver();
+    }
     this.#head = await this.head();
     const { state, config } = await this.info();
     this.#emptyHeight = state.messages === 0 ? state.last_seq : undefined;
     this.#isReplicated = config.num_replicas > 1;
+    await this.#noteWritten();
+  }
+
+  /** That it has lost blocks which were written to it; undefined where it has not. */
+  async #findLoss(): Promise<LedgerError | undefined> {
+    const entry = await this.link.ask('reading the height', () => this.#bucket.get(WRITTEN));
+    const written = entry?.operation === 'PUT' ? entry.json<StoredPoint>().height : 0;
+    const { state } = await this.info();
+    const hasDroppedAll = state.messages === 0 && state.last_seq > 0;
+    const hasBase = !hasDroppedAll || (await this.#hasBase());
+    if (written <= state.last_seq && hasBase) return undefined;
+    const { name } = this.link;
+    const message =
+      `the stream ${name} ${hasBase ? `ends at block ${state.last_seq}` : 'was emptied'}, but block ` +
+      `${Math.max(written, state.last_seq)} was written to it: put it back from a copy ` +
+      '(docs/operations.md), or go on with what is left by --accept-loss';
+    return new LedgerError('missing', message);
+  }
+
+  async #hasBase(): Promise<boolean> {
+    try {
+      return (await this.base()) !== undefined;
+    } catch (error) {
+      if (error instanceof LedgerError && error.fault === 'missing') return false;
+      throw error;
+    }
+  }
+
+  /** A stream without blocks does not count from 1 again unless it is made anew. */
+  async #startOver(): Promise<void> {
+    const { state } = await this.info();
+    if (state.messages > 0 || state.last_seq === 0) return;
+    const { name, manager } = this.link;
+    await this.link.ask('making the stream anew', () => manager.streams.delete(name));
+    await ensureStream(this.link);
+  }
+
+  /** So that a stream that is deleted or emptied is not taken for a new one. */
+  async #noteWritten(): Promise<void> {
+    this.#notedMs = performance.now();
+    const { height, hash } = this.#head;
+    const stored: StoredPoint = { height, hash: hash.toString('hex') };
+    await this.link.ask('noting the height', () =>
+      this.#bucket.put(WRITTEN, JSON.stringify(stored)),
+    );
   }
 
   async append(blocks: readonly StoredBlock[]): Promise<void> {
@@ -82,6 +136,8 @@ class JetStreamLedgerWriter extends JetStreamLedger implements LedgerWriter {
       rest = blocks.slice(this.#head.height + 1 - next);
       if (this.#head.height > before) deadlineMs = performance.now() + this.#retryMs;
     }
+    // A note that is a little late, or lost, still tells a ledger from an empty one.
+    if (performance.now() - this.#notedMs > NOTE_MS) this.#noteWritten().catch(() => undefined);
   }
 
   /** Sends what fits on the way at once, and moves the head by what is then known to be stored. */
@@ -213,6 +269,7 @@ class JetStreamLedgerWriter extends JetStreamLedger implements LedgerWriter {
   override async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
+    if (this.link.isConnected) await this.#noteWritten().catch(() => undefined);
     await this.#lease.release();
     await super.close();
   }
@@ -242,6 +299,8 @@ function takePortion(blocks: readonly StoredBlock[], countMax: number): readonly
 export interface WriterOptions extends NatsOptions {
   /** How long an append goes on trying while the servers do not take it. */
   readonly retryMs: number;
+  /** Go on although the stream has lost blocks that were written to it. */
+  readonly acceptsLoss?: boolean;
 }
 
 /**
@@ -253,7 +312,7 @@ export async function openJetStreamLedgerWriter(options: WriterOptions): Promise
   const deadlineMs = performance.now() + options.retryMs;
   for (;;) {
     try {
-      return await takeWriterPlace(link, options.retryMs);
+      return await takeWriterPlace(link, options);
     } catch (error) {
       if (!isUnavailable(error) || performance.now() > deadlineMs) {
         await link.close();
@@ -264,7 +323,8 @@ export async function openJetStreamLedgerWriter(options: WriterOptions): Promise
   }
 }
 
-async function takeWriterPlace(link: NatsLink, retryMs: number): Promise<LedgerWriter> {
+async function takeWriterPlace(link: NatsLink, options: WriterOptions): Promise<LedgerWriter> {
+  const { retryMs, acceptsLoss = false } = options;
   await ensureStream(link);
   const bucket = await link.openBucket(link.name);
   const lease = await takeLease({ link, bucket, key: WRITER });
@@ -274,7 +334,7 @@ async function takeWriterPlace(link: NatsLink, retryMs: number): Promise<LedgerW
   }
   try {
     const writer = new JetStreamLedgerWriter({ link, bucket, lease, retryMs });
-    await writer.readHead();
+    await writer.open({ acceptsLoss });
     return writer;
   } catch (error) {
     await lease.release();

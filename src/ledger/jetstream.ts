@@ -5,6 +5,7 @@
  *   stream NAME          the blocks, on the subject perpinfo.NAME.blocks; the height is the sequence
  *   bucket NAME          "base"    the point before the first block, where the stream holds none
  *                        "writer"  who has the ledger open for writing (lease.ts)
+ *                        "written" a block that was written, about the newest
  *
  * That writers cannot interleave is not the lease's doing but the stream's: every append names the
  * sequence that it follows, and one that comes second is refused.
@@ -12,7 +13,7 @@
 
 import type { StoredMsg, StreamInfo } from '@nats-io/jetstream';
 import { decodeBlock, readPrevious } from './block-message.ts';
-import { BlockReader } from './block-reader.ts';
+import { BlockReader, missingBlock } from './block-reader.ts';
 import {
   CHAIN_START,
   type ChainPoint,
@@ -28,6 +29,10 @@ export const BASE = 'base';
 const READ_PATIENCE_MS = 15_000;
 /** Between looking what is first and reading it, it may have been dropped. */
 const BASE_LOOKS_MAX = 20;
+/** Between looking what is last and reading it, all may have been dropped. */
+const HEAD_LOOKS_MAX = 3;
+/** For how long the height that was told last is good enough. */
+const HEIGHT_MS = 250;
 
 /** A point as the bucket has it. */
 export interface StoredPoint {
@@ -38,6 +43,7 @@ export interface StoredPoint {
 export class JetStreamLedger implements Ledger {
   protected readonly link: NatsLink;
   readonly #closed = new AbortController();
+  #heightAsked: { readonly atMs: number; readonly answer: Promise<number> } | undefined;
 
   constructor(link: NatsLink) {
     this.link = link;
@@ -67,17 +73,32 @@ export class JetStreamLedger implements Ledger {
     throw new LedgerError('missing', message);
   }
 
+  /** That there is no message does not mean that there is no block: the stream's state says which. */
   async head(): Promise<ChainPoint> {
-    if (!this.link.isConnected) {
-      throw new LedgerError('unavailable', `the connection to NATS at ${this.link.place} is down`);
+    this.#requireConnection();
+    for (let looks = 1; ; looks++) {
+      const { state } = await this.info();
+      if (state.messages === 0) return this.#emptyBase(state.last_seq);
+      const last = await this.#message(state.last_seq);
+      if (last !== undefined) return decodeBlock(last.seq, last.header, last.data);
+      if (looks === HEAD_LOOKS_MAX) throw missingBlock(state.last_seq, state.last_seq);
     }
-    const { name } = this.link;
-    const last = await this.link.ask('reading the head', () =>
-      this.#orMissing(() =>
-        this.link.manager.streams.getMessage(name, { last_by_subj: subjectOf(name) }),
-      ),
-    );
-    return last === undefined ? this.base() : decodeBlock(last.seq, last.header, last.data);
+  }
+
+  /** Asked for at most a few times a second, however many want to know. */
+  async height(): Promise<number> {
+    this.#requireConnection();
+    const nowMs = performance.now();
+    if (this.#heightAsked === undefined || nowMs - this.#heightAsked.atMs > HEIGHT_MS) {
+      const answer = this.info().then(({ state }) => state.last_seq);
+      this.#heightAsked = { atMs: nowMs, answer };
+    }
+    return this.#heightAsked.answer;
+  }
+
+  #requireConnection(): void {
+    if (this.link.isConnected) return;
+    throw new LedgerError('unavailable', `the connection to NATS at ${this.link.place} is down`);
   }
 
   async point(height: number): Promise<ChainPoint | undefined> {

@@ -26,6 +26,8 @@ export interface Ledger {
   base(): Promise<ChainPoint>;
   /** The newest block, or the base where there is none. */
   head(): Promise<ChainPoint>;
+  /** The head's height, without reading the block; on several machines it may be a moment old. */
+  height(): Promise<number>;
   /** The point at a height between base and head; undefined outside. */
   point(height: number): Promise<ChainPoint | undefined>;
   /**

@@ -17,7 +17,7 @@ import { SnapshotFolder } from './snapshots.ts';
 
 export const STORAGE_SETTINGS = ['data', 'ledger', 'natsReplicas', 'natsCreds', 'natsCa'] as const;
 export type StorageSettings = Settings<(typeof STORAGE_SETTINGS)[number]>;
-export const WRITER_SETTINGS = [...STORAGE_SETTINGS, 'ledgerRetry'] as const;
+export const WRITER_SETTINGS = [...STORAGE_SETTINGS, 'ledgerRetry', 'acceptLoss'] as const;
 export type WriterSettings = Settings<(typeof WRITER_SETTINGS)[number]>;
 
 export interface Storage<L extends Ledger = Ledger> {
@@ -49,7 +49,12 @@ export function openStorageWriter(settings: WriterSettings): Promise<Storage<Led
     ? assemble(settings.data, () => openEmbeddedLedgerWriter(settings.data))
     : assemble(
         settings.data,
-        () => openJetStreamLedgerWriter({ ...nats, retryMs: settings.ledgerRetry }),
+        () =>
+          openJetStreamLedgerWriter({
+            ...nats,
+            retryMs: settings.ledgerRetry,
+            acceptsLoss: settings.acceptLoss,
+          }),
         nats,
       );
 }

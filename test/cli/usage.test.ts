@@ -28,6 +28,7 @@ const SETTINGS: Record<string, [flag: string, rest: string][]> = {
   append: [
     ...STORAGE,
     ['--ledger-retry MS', '(PERPINFO_LEDGER_RETRY; default 30000)'],
+    ['--accept-loss', '(PERPINFO_ACCEPT_LOSS; default false)'],
     ['--snapshot-every N', '(PERPINFO_SNAPSHOT_EVERY; default 10000)'],
     ['--snapshot-keep N', '(PERPINFO_SNAPSHOT_KEEP; default 10)'],
     ['--block-bytes-max BYTES', '(PERPINFO_BLOCK_BYTES_MAX; default 1048576)'],
@@ -39,8 +40,10 @@ const SETTINGS: Record<string, [flag: string, rest: string][]> = {
   copy: [
     ['--from PLACE', '(PERPINFO_FROM; required)'],
     ['--to PLACE', '(PERPINFO_TO; required)'],
+    ['--until HEIGHT', '(default: all blocks) (PERPINFO_UNTIL)'],
     ...NATS,
     ['--ledger-retry MS', '(PERPINFO_LEDGER_RETRY; default 30000)'],
+    ['--accept-loss', '(PERPINFO_ACCEPT_LOSS; default false)'],
   ],
   simulate: [
     ['--blocks N', '(PERPINFO_BLOCKS; default 1000)'],
@@ -86,7 +89,7 @@ for (const command of Object.keys(SETTINGS)) {
     assert.equal(stderr, '');
     assert.ok(stdout.startsWith(`perpinfo ${command} [flags]`));
     assert.match(stdout, new RegExp(`\nExample: .*perpinfo ${command}`));
-    const shown = [...stdout.matchAll(/^ {2}(--\S+ [A-Z]+) +\S.*?(\(.*\))$/gm)];
+    const shown = [...stdout.matchAll(/^ {2}(--\S+(?: [A-Z]+)?) +\S.*?(\(.*\))$/gm)];
     assert.deepEqual(
       shown.map(([, flag, rest]) => [flag, rest]),
       SETTINGS[command],

@@ -220,6 +220,7 @@ function gated(ledger: Ledger, gate: Promise<void>): Ledger {
   return {
     base: () => ledger.base(),
     head: () => ledger.head(),
+    height: () => ledger.height(),
     point: (height) => ledger.point(height),
     follow: (height, signal) => ledger.follow(height, signal),
     close: () => ledger.close(),

@@ -89,6 +89,7 @@ function recordReads(ledger: Ledger, reads: number[]): Ledger {
   return {
     base: () => ledger.base(),
     head: () => ledger.head(),
+    height: () => ledger.height(),
     point: (height) => ledger.point(height),
     follow: (after, signal) => ledger.follow(after, signal),
     close: () => ledger.close(),

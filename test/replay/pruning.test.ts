@@ -35,6 +35,7 @@ function interrupted(ledger: Ledger, interrupt: () => Promise<void>): Ledger {
   return {
     base: () => ledger.base(),
     head: () => ledger.head(),
+    height: () => ledger.height(),
     point: (height) => ledger.point(height),
     read: (after, to) => first(() => ledger.read(after, to)),
     follow: (after, signal) => first(() => ledger.follow(after, signal)),
