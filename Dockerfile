@@ -13,6 +13,7 @@ ENV NODE_ENV=production PERPINFO_DATA=/data PERPINFO_HOST=0.0.0.0 PERPINFO_ADMIN
 COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
+COPY bin ./bin
 RUN mkdir /data && chown node:node /data
 USER node
 VOLUME /data
@@ -20,5 +21,5 @@ VOLUME /data
 EXPOSE 8080 9464
 HEALTHCHECK --interval=10s --timeout=3s --start-period=60s \
   CMD ["node", "-e", "fetch('http://127.0.0.1:' + (process.env.PERPINFO_PORT ?? 8080) + '/health').then(r => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
-ENTRYPOINT ["node", "dist/main.js"]
+ENTRYPOINT ["node", "bin/perpinfo.js"]
 CMD ["serve"]

@@ -203,6 +203,14 @@ export const SETTINGS = {
     fallback: 300_000,
     ...wholeNumber(0),
   },
+  feed: {
+    flag: 'feed',
+    placeholder: '-',
+    help: 'also append the blocks that come on standard input, which is the only choice: -',
+    fallback: undefined,
+    expected: '-, standard input',
+    parse: (text: string): '-' | undefined => (text === '-' ? text : undefined),
+  },
   host: {
     flag: 'host',
     placeholder: 'HOST',

@@ -4,21 +4,14 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { addAbortSignal, type Readable } from 'node:stream';
 import { UsageError } from '../config.ts';
 import { appendLines } from '../feed/ndjson.ts';
+import { checkFeedSettings, FEED_SETTINGS, feedOptionsOf } from '../feed/settings.ts';
 import { type Ledger, LedgerError, type LedgerWriter } from '../ledger/ledger.ts';
-import { RETENTION_SETTINGS, retentionOf } from '../ledger/retention.ts';
-import { openStorageWriter, type Storage, WRITER_SETTINGS } from '../ledger/storage.ts';
+import { openStorageWriter, type Storage } from '../ledger/storage.ts';
 import { restoreReplica } from '../replica.ts';
 import type { Call, Command } from './command.ts';
 import { reportRestore } from './restore.ts';
 
-const settings = [
-  ...WRITER_SETTINGS,
-  'snapshotEvery',
-  'snapshotKeep',
-  'blockBytesMax',
-  'aheadMax',
-  ...RETENTION_SETTINGS,
-] as const;
+const settings = FEED_SETTINGS;
 type AppendCall = Call<(typeof settings)[number]>;
 
 const FILE_CHUNK_BYTES = 1 << 20;
@@ -40,7 +33,7 @@ export const append: Command<(typeof settings)[number]> = {
     'simulated or historical one that ends in the future, is appended with --ahead-max 0.',
   example: 'perpinfo simulate --blocks 1000 | perpinfo append --data ./data',
   async run(call) {
-    checkRetention(call);
+    checkFeedSettings(call.settings);
     const input = await openInput(call.positionals[0]);
     const storage = await openStorageWriter(call.settings);
     try {
@@ -52,12 +45,6 @@ export const append: Command<(typeof settings)[number]> = {
     }
   },
 };
-
-function checkRetention({ settings: { ledger, ...chosen } }: AppendCall): void {
-  if (ledger === undefined || retentionOf(chosen) === undefined) return;
-  const reason = 'a stream on NATS drops blocks by its own limits (max_msgs, max_age)';
-  throw new UsageError([`--keep-blocks and --keep-days are for a ledger in a folder: ${reason}`]);
-}
 
 interface Input {
   readonly stream: Readable;
@@ -110,15 +97,11 @@ async function appendTo(
   });
   try {
     await appendLines({
+      ...feedOptionsOf(chosen),
       chunks,
       ledger,
       replica,
       snapshots,
-      snapshotEvery: chosen.snapshotEvery,
-      snapshotKeep: chosen.snapshotKeep,
-      lineBytesMax: chosen.blockBytesMax,
-      aheadMsMax: chosen.aheadMax,
-      retention: retentionOf(chosen),
       warn: report.warn,
       durable(height) {
         durableHeight = height;

@@ -5,7 +5,8 @@ import { type Logger, pino } from 'pino';
 import type { Settings } from '../config.ts';
 
 export const LOG_SETTINGS = ['logLevel', 'logFormat'] as const;
-const STANDARD_OUTPUT = 1;
+export const STANDARD_OUTPUT = 1;
+export const STANDARD_ERROR = 2;
 
 type LogOptions = Settings<(typeof LOG_SETTINGS)[number]>;
 

@@ -16,7 +16,20 @@ const CATCH_UP_MS = 200;
 const HEAD_MS = 500;
 const RETRY_MS = 500;
 
-export type LiveStatus = 'ok' | 'replaying' | 'behind' | 'stale' | 'ahead' | 'broken';
+export type LiveStatus =
+  | 'ok'
+  | 'replaying'
+  | 'behind'
+  | 'feed_failed'
+  | 'stale'
+  | 'ahead'
+  | 'broken';
+
+/** Why the service's own feed has failed, and the last height that it has made durable. */
+export interface FeedFailure {
+  readonly height: number;
+  readonly reason: string;
+}
 
 export interface Health {
   readonly status: LiveStatus;
@@ -57,6 +70,7 @@ export class LiveState {
   #failure: Error | undefined;
   #headSeen = 0;
   readonly #waiters = new Set<Waiter>();
+  #feedFailure: FeedFailure | undefined;
   /** Resolves when there is a state to answer from for the first time. */
   readonly restored: Promise<void>;
   #tellRestored: () => void = () => undefined;
@@ -96,6 +110,11 @@ export class LiveState {
     }
     const message = `the ledger's time, ${time}, is ${time - nowMs} ms ahead of this machine's clock`;
     return { status: 'ahead', message };
+  }
+
+  /** From here on the service is not healthy, until somebody appends further blocks. */
+  noteFeedFailure(failure: FeedFailure): void {
+    this.#feedFailure = failure;
   }
 
   /** Restores and follows until the signal; a broken ledger rejects, and is remembered. */
@@ -209,6 +228,10 @@ export class LiveState {
     }
     if (state.height < head) {
       return { status: 'behind', message: `at height ${state.height}, the ledger is at ${head}` };
+    }
+    const failure = this.#feedFailure;
+    if (failure !== undefined && state.height <= failure.height) {
+      return { status: 'feed_failed', message: `the feed has failed: ${failure.reason}` };
     }
     return this.findStaleness(nowMs) ?? { status: 'ok', message: 'caught up and fresh' };
   }

@@ -179,7 +179,7 @@ function pollOperation(): Json {
 const HEALTH_SCHEMA: Json = {
   type: 'object',
   properties: {
-    status: { enum: ['ok', 'replaying', 'behind', 'stale', 'ahead', 'broken'] },
+    status: { enum: ['ok', 'replaying', 'behind', 'feed_failed', 'stale', 'ahead', 'broken'] },
     message: { type: 'string' },
     height: { type: 'integer' },
     time: { type: 'integer', description: "the ledger's time, in milliseconds" },

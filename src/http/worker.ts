@@ -13,7 +13,7 @@ import { KeyRing } from './key-ring.ts';
 import type { KeyReader } from './keys.ts';
 import type { Budgets } from './limits.ts';
 import { listen } from './listen.ts';
-import { LiveState } from './live-state.ts';
+import { type FeedFailure, LiveState } from './live-state.ts';
 import { LoadGauge } from './load.ts';
 import { Metrics } from './metrics.ts';
 import { openKeysForReading } from './open-keys.ts';
@@ -41,6 +41,8 @@ export interface WorkerOptions {
   readonly registry?: Registry;
   /** True where others answer on the port already: it is not listened on before there is a state. */
   readonly restoresFirst?: boolean;
+  /** Resolves when the service's own feed has failed. */
+  readonly feedFailure?: Promise<FeedFailure>;
   /** Called once with the port that is listened on. */
   listening?(port: number): void;
   /** Called once when there is a state to answer from. */
@@ -105,6 +107,7 @@ async function serveFrom(
     });
   };
   void live.restored.then(() => options.restored?.());
+  void options.feedFailure?.then((failure) => live.noteFeedFailure(failure));
   try {
     const server = createService({ live, admission, push, metrics, log, settings });
     if (options.restoresFirst) {

@@ -6,6 +6,7 @@
  *   supervisor -> worker   { welcome }           what it begins with
  *   worker -> supervisor   "answering"           it has a state to answer from
  *   both ways              { charges }           what was charged, to every other worker
+ *   supervisor -> worker   { feedFailure }       the feed has failed; part of a later welcome, too
  *   supervisor -> worker   "stop"
  */
 
@@ -15,6 +16,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { ChargeChannel } from './charge-sharing.ts';
 import { Budgets, type Charge } from './limits.ts';
+import type { FeedFailure } from './live-state.ts';
 
 const RESTART_MS_MIN = 100;
 const RESTART_MS_MAX = 5_000;
@@ -27,6 +29,7 @@ export interface Welcome {
   readonly spent: readonly Charge[];
   /** True where others answer already: this one takes no connection before it can answer too. */
   readonly othersAnswer: boolean;
+  readonly feedFailure?: FeedFailure | undefined;
 }
 
 type FromWorker = 'hello' | 'answering' | { readonly charges: readonly Charge[] };
@@ -34,6 +37,7 @@ type FromWorker = 'hello' | 'answering' | { readonly charges: readonly Charge[] 
 type FromSupervisor =
   | 'stop'
   | { readonly welcome: Welcome }
+  | { readonly feedFailure: FeedFailure }
   | { readonly charges: readonly Charge[] };
 
 /**
@@ -46,15 +50,25 @@ function ignoreFailure(): void {}
 export class SupervisorLink implements ChargeChannel {
   readonly #stop = new AbortController();
   readonly #welcome: Promise<Welcome>;
+  /** Resolves when the first process's feed has failed. */
+  readonly feedFailure: Promise<FeedFailure>;
   #absorb: ((charges: readonly Charge[]) => void) | undefined;
 
   constructor() {
+    let tellFailure: (failure: FeedFailure) => void = () => undefined;
+    this.feedFailure = new Promise((resolve) => {
+      tellFailure = resolve;
+    });
     this.#welcome = new Promise((resolve) => {
       process.on('message', (message: FromSupervisor) => {
         if (message === 'stop') this.#stop.abort();
         else if ('welcome' in message) resolve(message.welcome);
         else if ('charges' in message) this.#absorb?.(message.charges);
+        else if ('feedFailure' in message) tellFailure(message.feedFailure);
       });
+    });
+    void this.#welcome.then(({ feedFailure }) => {
+      if (feedFailure !== undefined) tellFailure(feedFailure);
     });
   }
 
@@ -95,6 +109,8 @@ export interface SupervisorOptions {
   readonly count: number;
   readonly log: Logger;
   readonly signal: AbortSignal;
+  /** Resolves when the service's own feed has failed: every worker is told. */
+  readonly feedFailure?: Promise<FeedFailure>;
 }
 
 /** In the first process: runs the workers until the signal, then until the last has stopped. */
@@ -113,6 +129,7 @@ class Supervisor {
   #restartMs = RESTART_MS_MIN;
   #hasListened = false;
   #isStopping = false;
+  #feedFailure: FeedFailure | undefined;
   #failed: ((error: Error) => void) | undefined;
 
   constructor(options: SupervisorOptions) {
@@ -123,6 +140,12 @@ class Supervisor {
     const { count, signal } = this.#options;
     const failure = new Promise<never>((_, reject) => {
       this.#failed = reject;
+    });
+    // Standard input is for the feed: whoever holds it open would keep the feed from seeing its end.
+    cluster.setupPrimary({ stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+    void this.#options.feedFailure?.then((feedFailure) => {
+      this.#feedFailure = feedFailure;
+      for (const worker of this.#greeted) tell(worker, { feedFailure });
     });
     for (let started = 0; started < count; started++) this.#start();
     try {
@@ -169,7 +192,8 @@ class Supervisor {
 
   #welcome(worker: Worker): void {
     const spent = this.#budgets.spent(performance.now());
-    tell(worker, { welcome: { spent, othersAnswer: this.#answering.size > 0 } });
+    const othersAnswer = this.#answering.size > 0;
+    tell(worker, { welcome: { spent, othersAnswer, feedFailure: this.#feedFailure } });
     this.#greeted.add(worker);
     // It may have been told before it listened.
     if (this.#isStopping) tell(worker, 'stop');

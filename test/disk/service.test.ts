@@ -3,8 +3,9 @@
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { test } from 'node:test';
-import { run, simulateLines } from '../cli/program.ts';
+import { joinLines, run, simulateLines, start } from '../cli/program.ts';
 import {
+  Client,
   createKey,
   LIGHT,
   makeLedger,
@@ -71,4 +72,36 @@ test('on a read-only disk the service answers, and all that only reads works', a
     appended.stderr,
     new RegExp(`^perpinfo: cannot open the ledger for writing: ${readOnly}/ledger\n$`),
   );
+});
+
+test('a feed whose disk is full fails, and the service goes on answering', async (context) => {
+  const disk = makeDisk(context, DISK_KIBIBYTES);
+  const data = path.join(disk.folder, 'data');
+  const { secret } = await createKey(data);
+  const flags = ['--feed', '-', '--port', '0', '--admin-port', '0', '--max-age', '0'];
+  const program = start(['serve', '--data', data, ...flags]);
+  context.after(async () => {
+    program.child.kill('SIGTERM');
+    await program.ended;
+  });
+  program.child.stdin.write(joinLines(lines));
+  await program.untilWritten(`durable ${lines.length}\n`);
+  disk.fill();
+  const port = await until(
+    'the port',
+    () => /"port":(\d+),"msg":"listening"/.exec(program.stderr)?.[1],
+  );
+  const client = new Client(Number(port));
+  context.after(() => client.close());
+  program.child.stdin.write(joinLines(simulateLines(2000).slice(lines.length)));
+  const health = await until('the failure', async () => {
+    const { body } = await client.send({ path: '/health' });
+    return body.includes('feed_failed') && body;
+  });
+  assert.match(health, /the feed has failed: cannot store blocks? \d+.* bytes are free in/);
+  assert.equal((await client.ask(secret, LIGHT)).status, 200);
+  program.child.kill('SIGTERM');
+  const { code, stderr } = await program.ended;
+  assert.equal(code, 1);
+  assert.doesNotMatch(stderr, /^ +at /m);
 });

@@ -151,7 +151,7 @@ test('compose.yaml runs commands that exist with settings that exist', () => {
   assert.equal(commands.length, namesBelow('services').length);
   for (const command of commands) readCommandLine(command);
   const shown = COMPOSE.flatMap(
-    (line) => /^# +docker compose run .*?perpinfo (.*?)(?: <.*| {2,}.*)$/.exec(line)?.[1] ?? [],
+    (line) => /^# +docker compose exec .*?perpinfo.js (.*?)(?: <.*| {2,}.*)$/.exec(line)?.[1] ?? [],
   );
   assert.equal(shown.length, 2);
   for (const command of shown) readCommandLine(command);
