@@ -21,7 +21,7 @@ const RUN_MS_MAX = 200_000;
 const PATIENCE = { PERPINFO_OVERLOAD_DELAY: '60000' };
 const FLAGS = ['--port', '0', '--accounts', '60', '--seed', 'clients'];
 const PRINTED =
-  /endpoint {2}(?<base>http:\/\/127\.0\.0\.1:(?<port>\d+)\/(?<secret>\S+))\/info\n {2}clients .*\n {2}users {5}(?<trader>0x\w{40}) .*\n\s*(?<staker>0x\w{40}) /;
+  /clients {3}(?<base>http:\/\/127\.0\.0\.1:(?<port>\d+)\/(?<secret>\S+)\/) .*\n {2}users {5}(?<trader>0x\w{40}) .*\n\s*(?<staker>0x\w{40}) /;
 
 export type User = `0x${string}`;
 export type Question = Readonly<Record<string, unknown>>;
@@ -41,7 +41,7 @@ export class Demo {
   readonly #client: Client;
   readonly #closers: (() => unknown)[] = [];
   readonly #secret: string;
-  /** The address that clients are given: with the key, without the endpoint. */
+  /** The address that clients are given: with the key and the slash behind it. */
   readonly base: string;
   readonly trader: User;
   readonly staker: User;
@@ -61,7 +61,7 @@ export class Demo {
   }
 
   get pushAddress(): string {
-    return `${this.base.replace('http:', 'ws:')}/ws`;
+    return `${this.base.replace('http:', 'ws:')}ws`;
   }
 
   /** The height that it answers from. */

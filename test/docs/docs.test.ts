@@ -83,7 +83,7 @@ test('every dependency has its reason and an exact version', () => {
   const { dependencies, devDependencies } = JSON.parse(readDocument('package.json'));
   const architecture = readDocument('ARCHITECTURE.md');
   for (const [name, version] of Object.entries({ ...dependencies, ...devDependencies })) {
-    assert.match(String(version), /^\d+\.\d+\.\d+$/, name);
+    assert.match(String(version), /^(npm:\S+@)?\d+\.\d+\.\d+$/, name);
     assert.ok(architecture.includes(`\`${name}\``), name);
   }
 });

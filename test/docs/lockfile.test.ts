@@ -1,0 +1,68 @@
+/** What `npm ci` would warn of, read from the lockfile: without the registry, and for every Node at once. */
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { test } from 'node:test';
+import { PROJECT } from '../paths.ts';
+
+interface LockedPackage {
+  readonly engines?: { readonly node?: string };
+  readonly deprecated?: string;
+  readonly hasInstallScript?: boolean;
+  readonly resolved?: string;
+}
+
+const MANIFEST = readJson('package.json');
+const PACKAGES = Object.entries<LockedPackage>(readJson('package-lock.json').packages);
+/** Of each Node that we name an early one; the build's own tools want 22.13. */
+const NODES = ['20.19.0', '22.13.0', '24.0.0', '26.0.0'];
+
+function readJson(name: string) {
+  return JSON.parse(readFileSync(path.join(PROJECT, name), 'utf8'));
+}
+
+/** Three numbers; what is left out, or an x, is 0. */
+function parseVersion(text: string): number[] {
+  const parts = text.split('.').map((part) => (part === 'x' ? 0 : Number(part)));
+  assert.ok(parts.every(Number.isInteger), text);
+  return [...parts, 0, 0].slice(0, 3);
+}
+
+function isAtLeast(version: readonly number[], least: readonly number[]): boolean {
+  const place = version.findIndex((part, index) => part !== least[index]);
+  return place === -1 || version[place] > least[place];
+}
+
+/** Ranges as packages write them for Node: ">=20", "^20.19.0 || >=22.12.0". */
+function satisfies(node: string, range: string): boolean {
+  const version = parseVersion(node);
+  return range.split('||').some((part) => {
+    const [, operator, text] = /^(>=|\^)\s*(\S+)$/.exec(part.trim()) ?? [];
+    assert.ok(operator, `a range that this test does not know: ${range}`);
+    const least = parseVersion(text);
+    return isAtLeast(version, least) && (operator === '>=' || version[0] === least[0]);
+  });
+}
+
+test('every package runs on every Node that we name', () => {
+  for (const [name, { engines }] of PACKAGES) {
+    for (const node of NODES) {
+      const range = engines?.node;
+      assert.ok(range === undefined || satisfies(node, range), `${name} on ${node}: ${range}`);
+    }
+  }
+});
+
+test('each script that a package would run when it is installed is allowed or denied', () => {
+  const scripted = PACKAGES.filter(([, { hasInstallScript }]) => hasInstallScript).map(([place]) =>
+    place.slice(place.lastIndexOf('node_modules/') + 'node_modules/'.length),
+  );
+  assert.deepEqual(Object.keys(MANIFEST.allowScripts ?? {}), [...new Set(scripted)].sort());
+});
+
+test('no package is deprecated, and none names the registry that it came from', () => {
+  for (const [name, { deprecated, resolved }] of PACKAGES) {
+    assert.deepEqual([deprecated, resolved], [undefined, undefined], name);
+  }
+});
