@@ -16,8 +16,12 @@ const { base, trader: user } = demo;
 /** As far as all versions have it. */
 interface Sdk {
   HttpTransport: new (options: object) => object;
-  InfoClient: new (options: { transport: object }) => Info;
+  InfoClient?: InfoConstructor;
+  /** What early versions call it. */
+  PublicClient?: InfoConstructor;
 }
+
+type InfoConstructor = new (options: { transport: object }) => Info;
 
 interface Utils {
   SymbolConverter: { create(options: { transport: object; dexs: true }): Promise<Converter> };
@@ -72,7 +76,9 @@ function createTransport({ HttpTransport }: Sdk, address: string): object {
 }
 
 function connect(sdk: Sdk, address: string): Info {
-  return new sdk.InfoClient({ transport: createTransport(sdk, address) });
+  const Client = sdk.InfoClient ?? sdk.PublicClient;
+  assert.ok(Client);
+  return new Client({ transport: createTransport(sdk, address) });
 }
 
 const versions = await Promise.all(findVersions().map(load));
