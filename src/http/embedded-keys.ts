@@ -12,7 +12,9 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from 'lmdb';
+import { describeDiskFailure } from '../ledger/disk-failure.ts';
 import { dataFile, LmdbFolder, readFileId } from '../ledger/lmdb-environment.ts';
+import { checkRoom, reserveRoom } from '../ledger/lmdb-room.ts';
 import { KeyUseFile } from './key-use.ts';
 import {
   addSecretTo,
@@ -31,6 +33,9 @@ import {
 } from './keys.ts';
 
 const CONTENTS = 'contents';
+/** What a change takes at most, and what is set aside for it: a key can be revoked on a full disk. */
+const CHANGE_BYTES = 32_768;
+const RESERVED_BYTES = 2 * CHANGE_BYTES;
 /** How long tables may take to appear in a file that somebody has just begun. */
 const BEGUN_MS_MAX = 1_000;
 const BEGUN_LOOK_MS = 50;
@@ -192,6 +197,7 @@ class EmbeddedKeyStore extends EmbeddedKeyReader implements KeyStore {
     super(folder, tables);
     this.#tables = tables;
     if (this.contents() === undefined) this.#change(() => undefined);
+    reserveRoom(folder, [tables.keys, tables.meta], RESERVED_BYTES);
   }
 
   create(terms: KeyTerms): NewSecret {
@@ -242,6 +248,7 @@ class EmbeddedKeyStore extends EmbeddedKeyReader implements KeyStore {
   #change<T>(change: () => T): T {
     const { folder, keys, meta } = this.#tables;
     try {
+      checkRoom(this.folder, [keys, meta], CHANGE_BYTES);
       return folder.environment.transactionSync(() => {
         const version = (this.contents()?.version ?? 0) + 1;
         const result = change();
@@ -250,7 +257,8 @@ class EmbeddedKeyStore extends EmbeddedKeyReader implements KeyStore {
       });
     } catch (error) {
       if (error instanceof KeyError) throw error;
-      const message = `the keys in ${this.folder} were not changed: ${(error as Error).message}`;
+      const reason = describeDiskFailure(error as Error, this.folder);
+      const message = `the keys were not changed: ${reason}`;
       throw new KeyError(message, { cause: error });
     }
   }

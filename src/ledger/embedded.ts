@@ -277,7 +277,9 @@ class EmbeddedLedgerWriter extends EmbeddedLedger implements LedgerWriter {
     }
     try {
       // First, and alone: blocks below the base count as gone, so it may end anywhere after that.
-      environment.transactionSync(() => meta.put(BASE, encodePoint(point)));
+      if (height > this.basePoint().height) {
+        environment.transactionSync(() => meta.put(BASE, encodePoint(point)));
+      }
       for (;;) {
         const keys = [...blocks.getKeys({ end: height + 1, limit: PRUNE_BATCH_BLOCKS })];
         if (keys.length === 0) return;

@@ -21,11 +21,11 @@ import {
 import { SEED, SEED_NOTE } from '../twin/seed.ts';
 
 const KILLS = 50;
-/** So often that many kills come while a snapshot is being written. */
-const SETTINGS = ['--snapshot-every', '3', '--snapshot-keep', '4'];
+/** So often that many kills come while a snapshot is being written, or old blocks are pruned. */
+const SETTINGS = ['--snapshot-every', '3', '--snapshot-keep', '4', '--keep-blocks', '5'];
 
 const place = createPlaces();
-const lines = simulateLines(300, 'kill');
+const lines = simulateLines(200, 'kill');
 
 /** Starts to append all that comes after a height. */
 function startAppend(data: string, height: number): Program {
