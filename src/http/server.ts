@@ -22,6 +22,7 @@ import { type Metrics, NO_TYPE } from './metrics.ts';
 import { Interruptions } from './node/interruptions.ts';
 import { checkHead, INFO_METHODS } from './node/request-head.ts';
 import type { RequestStream } from './node/request-stream.ts';
+import { offersPush } from './node/upgrade-offer.ts';
 import { describeInterface } from './openapi.ts';
 import { formatHome, formatLlms } from './pages.ts';
 import type { Push } from './push/push.ts';
@@ -70,11 +71,19 @@ type PageName = Exclude<Route['name'], 'info' | 'ws' | 'asset'>;
 /** A connection that so often has no known key, path or method is not a client's of ours. */
 const STRANGE_REQUESTS_MAX = 32;
 
+/**
+ * From Node 24.9 on a server is asked which offers to change the protocol it takes; the others are
+ * ordinary requests. Earlier ones ignore the option, and stop at every offer (interruptions.ts).
+ */
+interface UpgradeOptions {
+  readonly shouldUpgradeCallback: (request: IncomingMessage) => boolean;
+}
+
 /** The server, not yet listening. */
 export function createService(parts: ServiceParts): InfoServer {
   const { settings, metrics, log } = parts;
   const service = new Service(parts);
-  const options: ServerOptions = {
+  const options: ServerOptions & UpgradeOptions = {
     maxHeaderSize: settings.headerBytesMax,
     // Node refuses headers that may take longer than the request they belong to.
     headersTimeout: Math.min(settings.headerTimeout, settings.requestTimeout),
@@ -84,6 +93,7 @@ export function createService(parts: ServiceParts): InfoServer {
     noDelay: true,
     // A request without a Host gets our own error, not an empty one.
     requireHostHeader: false,
+    shouldUpgradeCallback: offersPush,
   };
   const listener: RequestListener = (request, response) => service.handle(request, response);
   const countMax = connectionsMaxOf(settings.connectionsMax, log);
@@ -104,8 +114,9 @@ export function createService(parts: ServiceParts): InfoServer {
   server.on('clientError', (error, stream) => {
     interruptions.refuseBytes(error, asRequestStream(stream));
   });
-  server.on('upgrade', (request, stream, head) => {
-    interruptions.upgrade(request, asRequestStream(stream), head);
+  // Later Nodes hand over a stream of their own around the request's.
+  server.on('upgrade', (request, _stream, head) => {
+    interruptions.upgrade(request, asRequestStream(request.socket), head);
   });
   server.on('connect', (_request, stream) => interruptions.refuseTunnel(asRequestStream(stream)));
   return server;

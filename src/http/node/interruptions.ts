@@ -14,7 +14,7 @@ import { formatRawError, type Headers, sendError } from '../respond.ts';
 import { findRoute } from '../target.ts';
 import { checkHead, INFO_METHODS, malformedRequest } from './request-head.ts';
 import type { RequestStream } from './request-stream.ts';
-import { formatWithoutOffer, wantsWebSocket } from './upgrade-offer.ts';
+import { formatWithoutOffer, offersPush } from './upgrade-offer.ts';
 
 export interface InterruptionParts {
   readonly push: Push;
@@ -51,8 +51,7 @@ export class Interruptions {
   /** A wish to speak another protocol: a WebSocket where that is offered; others are passed over. */
   upgrade(request: IncomingMessage, stream: RequestStream, head: Buffer): void {
     const route = findRoute(request.url ?? '');
-    const isPush = route?.name === 'ws' && request.method === 'GET' && wantsWebSocket(request);
-    if (!isPush) {
+    if (route?.name !== 'ws' || !offersPush(request)) {
       this.#passOver(request, stream, head);
       return;
     }

@@ -6,11 +6,18 @@
  */
 
 import type { IncomingMessage } from 'node:http';
+import { findRoute } from '../target.ts';
 
 /** Whether a WebSocket is among the protocols that are offered. */
-export function wantsWebSocket({ headers }: IncomingMessage): boolean {
+function wantsWebSocket({ headers }: IncomingMessage): boolean {
   const offers = (headers.upgrade ?? '').split(',').map((offer) => offer.trim().toLowerCase());
   return offers.includes('websocket');
+}
+
+/** Whether a request asks for push, with the offer that this takes. */
+export function offersPush(request: IncomingMessage): boolean {
+  const isPush = findRoute(request.url ?? '')?.name === 'ws' && request.method === 'GET';
+  return isPush && wantsWebSocket(request);
 }
 
 /** The head of the request as it would be without its offer. */
