@@ -131,3 +131,18 @@ test('a process without file descriptors goes on appending, and says what it lef
   assert.deepEqual(disk.names('data/snapshots').length, 2);
   assert.equal((await verify(data)).height, 35);
 });
+
+test('a ledger on a full disk can be pruned, and takes blocks again in the place of the old ones', async (t) => {
+  const disk = makeDisk(t, 3072);
+  const data = path.join(disk.folder, 'data');
+  const flags = ['--snapshot-every', '200', '--snapshot-keep', '1'];
+  await run(['append', '--data', data, ...flags], { input: joinLines(lines.slice(0, 210)) });
+  disk.fill();
+  const input = joinLines(lines.slice(210, 230));
+  assertFailed(await run(['append', '--data', data, ...flags], { input }), /bytes are free in/);
+  const pruned = await run(['prune', '--data', data, '--keep-blocks', '10']);
+  assert.equal(pruned.stdout, 'pruned 200 blocks; the first that is kept is block 201\n');
+  const { code, stderr } = await run(['append', '--data', data, ...flags], { input });
+  assert.equal(code, 0, stderr);
+  assert.equal((await verify(data)).height, 230);
+});

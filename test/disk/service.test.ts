@@ -13,7 +13,7 @@ import {
   startService,
   until,
 } from '../service/running.ts';
-import { makeDisk } from './small-disk.ts';
+import { limitFiles, makeDisk } from './small-disk.ts';
 
 const lines = simulateLines(30);
 const anyAge = ['--max-age', '0'];
@@ -104,4 +104,30 @@ test('a feed whose disk is full fails, and the service goes on answering', async
   const { code, stderr } = await program.ended;
   assert.equal(code, 1);
   assert.doesNotMatch(stderr, /^ +at /m);
+});
+
+test('a service without file descriptors goes on answering, and takes connections again later', async (context) => {
+  const disk = makeDisk(context, DISK_KIBIBYTES);
+  const data = await makeLedger(path.join(disk.folder, 'data'), lines.slice(0, 20));
+  const { secret } = await createKey(data);
+  const service = await startService(context, { data, flags: anyAge });
+  await service.untilCaughtUp(20);
+  const client = service.connect();
+  assert.equal((await client.ask(secret, LIGHT)).status, 200);
+  limitFiles(service.program.child.pid, 3);
+  await makeLedger(data, lines.slice(20));
+  await until('the new blocks', async () => {
+    const { status, headers } = await client.ask(secret, LIGHT);
+    assert.equal(status, 200);
+    return headers['ledger-height'] === String(lines.length);
+  });
+  // Nobody can be let in now; whoever waits is once there is room.
+  const waiting = service.once({ path: '/health' });
+  assert.equal((await client.ask(secret, LIGHT)).status, 200);
+  limitFiles(service.program.child.pid, 1024);
+  await until('a new connection', async () => {
+    return (await service.once({ path: '/health' }).catch(() => undefined))?.status === 200;
+  });
+  await waiting.catch(() => undefined);
+  assert.equal((await service.stop()).code, 0);
 });

@@ -1,0 +1,57 @@
+/** A replica on NATS whose own folder cannot be written to. */
+
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { after, before, test } from 'node:test';
+import { joinLines, run, simulateLines } from '../cli/program.ts';
+import { type NatsServers, startNats } from '../cluster/nats-servers.ts';
+import { createSharedKey, startReplicas, untilHeight } from '../cluster/replicas.ts';
+import { LIGHT, readSamples } from '../service/running.ts';
+import { makeDisk, type SmallDisk } from './small-disk.ts';
+
+const hasNats = spawnSync('nats-server', ['--version']).error === undefined;
+const skip = !hasNats && process.env['CI'] === undefined ? 'there is no nats-server' : false;
+const lines = simulateLines(60, 'disk');
+let nats: NatsServers;
+
+before(async () => {
+  if (!skip) nats = await startNats();
+});
+after(() => nats?.stop());
+
+const BREAKING: [what: string, breakDisk: (disk: SmallDisk) => void][] = [
+  ['read-only', (disk) => disk.setReadOnly(true)],
+  ['full', (disk) => disk.fill()],
+];
+
+for (const [what, breakDisk] of BREAKING) {
+  test(`a replica with a ${what} folder follows and answers, and counts what it could not save`, {
+    skip,
+  }, async (t) => {
+    const disk = makeDisk(t, 2048);
+    const address = nats.address(what);
+    const append = async (from: number, to: number) => {
+      const input = joinLines(lines.slice(from, to));
+      const { code, stderr } = await run(['append', '--ledger', address], { input });
+      assert.equal(code, 0, stderr);
+    };
+    await append(0, 10);
+    const { secret } = await createSharedKey(address);
+    breakDisk(disk);
+    const flags = ['--max-age', '0', '--snapshot-every', '5'];
+    const [replica] = await startReplicas(t, [{ address, data: disk.folder, flags }]);
+    await untilHeight(replica, 10);
+    for (let height = 10; height < 60; height += 10) {
+      await append(height, height + 10);
+      await untilHeight(replica, height + 10);
+    }
+    const { status, body } = await replica.connect().ask(secret, LIGHT);
+    assert.equal(status, 200, body);
+    const samples = readSamples(await replica.metrics());
+    assert.ok((samples.get('perpinfo_cache_failures_total') ?? 0) > 0);
+    assert.deepEqual(
+      disk.names('.').filter((name) => name !== 'snapshots'),
+      [],
+    );
+  });
+}
