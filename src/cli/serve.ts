@@ -8,11 +8,12 @@ import type { Settings } from '../config.ts';
 import { checkFeedSettings, FEED_SETTINGS } from '../feed/settings.ts';
 import { formatOrigin } from '../http/address.ts';
 import { type AdminServer, startAdmin } from '../http/admin.ts';
-import { shareBudgets } from '../http/charge-sharing.ts';
+import { type ChargeChannel, shareBudgets } from '../http/charge-sharing.ts';
 import { Budgets } from '../http/limits.ts';
+import { openNatsCharges } from '../http/nats-charges.ts';
 import { runWorker, WORKER_SETTINGS } from '../http/worker.ts';
 import { SupervisorLink, type SupervisorOptions, superviseWorkers } from '../http/workers.ts';
-import { openStorage } from '../ledger/storage.ts';
+import { natsOptionsOf, openStorage } from '../ledger/storage.ts';
 import type { Call, Command } from './command.ts';
 import { createLog, LOG_SETTINGS, STANDARD_ERROR, STANDARD_OUTPUT } from './log.ts';
 import { ServeFeed } from './serve-feed.ts';
@@ -89,27 +90,47 @@ async function offerMetrics(
   return admin;
 }
 
-async function runAlone(chosen: ServeSettings, log: Logger, signal: AbortSignal): Promise<void> {
-  const admin = await offerMetrics(chosen, log, () => register.metrics());
+/** Runs something that answers, with a way to the other machines where the ledger is on NATS. */
+async function withOthers(
+  chosen: ServeSettings,
+  work: (others: ChargeChannel | undefined) => Promise<void>,
+): Promise<void> {
+  const others = await openNatsCharges(natsOptionsOf(chosen));
   try {
-    await runWorker({ settings: chosen, log, signal, budgets: new Budgets() });
+    await work(others);
   } finally {
-    admin.close();
+    await others?.close();
   }
 }
 
-async function runTogether(
+function runAlone(chosen: ServeSettings, log: Logger, signal: AbortSignal): Promise<void> {
+  return withOthers(chosen, async (others) => {
+    const admin = await offerMetrics(chosen, log, () => register.metrics());
+    const budgets = new Budgets();
+    const stopSharing = shareBudgets(budgets, others === undefined ? [] : [others]);
+    try {
+      await runWorker({ settings: chosen, log, signal, budgets });
+    } finally {
+      stopSharing();
+      admin.close();
+    }
+  });
+}
+
+function runTogether(
   chosen: ServeSettings,
   log: Logger,
   options: Pick<SupervisorOptions, 'signal' | 'feedFailure'>,
 ): Promise<void> {
-  const registry = new AggregatorRegistry();
-  const admin = await offerMetrics(chosen, log, () => registry.clusterMetrics());
-  try {
-    await superviseWorkers({ ...options, count: chosen.workers, log });
-  } finally {
-    admin.close();
-  }
+  return withOthers(chosen, async (others) => {
+    const registry = new AggregatorRegistry();
+    const admin = await offerMetrics(chosen, log, () => registry.clusterMetrics());
+    try {
+      await superviseWorkers({ ...options, count: chosen.workers, log, others });
+    } finally {
+      admin.close();
+    }
+  });
 }
 
 /**

@@ -5,7 +5,7 @@
  *   bucket NAME        used.ID  -> when it was last used, in milliseconds
  *
  * Every change raises the sequence of the first bucket's stream, which each serving process asks for
- * several times a second: a question without any state between two, so that nothing has to be mended
+ * several times a second, with the time when that was created: a question without any state between two, so that nothing has to be mended
  * after servers have gone and come back. While nobody can be asked, the keys stay as they were.
  */
 
@@ -38,8 +38,9 @@ class JetStreamKeyStore implements KeyStore {
   /** NATS looks after what it stores. */
   readonly faults: readonly string[] = [];
   #known: Key[] = [];
-  /** The sequence that `#known` is of. */
-  #sequence = -1;
+  /** Which bucket `#known` is of, and at which sequence: one that is made anew counts from 1 again. */
+  #seen = { created: '', sequence: -1 };
+  #version = 0;
   #isLooking = false;
 
   constructor(link: NatsLink, keys: KV, used: KV) {
@@ -51,7 +52,7 @@ class JetStreamKeyStore implements KeyStore {
   }
 
   version(): number {
-    return this.#sequence;
+    return this.#version;
   }
 
   all(): Key[] {
@@ -71,12 +72,14 @@ class JetStreamKeyStore implements KeyStore {
   }
 
   async refresh(): Promise<void> {
-    const { state } = await this.#link.manager.streams.info(`KV_${this.#link.name}-keys`);
-    if (state.last_seq === this.#sequence) return;
+    const { name, manager } = this.#link;
+    const { state, created } = await manager.streams.info(`KV_${name}-keys`);
+    if (state.last_seq === this.#seen.sequence && created === this.#seen.created) return;
     const entries = await readEntries(this.#keys);
     this.#known = entries.map((entry) => entry.json<Key>());
     // Of before the keys were read: what has changed meanwhile is looked at again.
-    this.#sequence = state.last_seq;
+    this.#seen = { created, sequence: state.last_seq };
+    this.#version++;
   }
 
   async list(): Promise<ListedKey[]> {

@@ -111,6 +111,8 @@ export interface SupervisorOptions {
   readonly signal: AbortSignal;
   /** Resolves when the service's own feed has failed: every worker is told. */
   readonly feedFailure?: Promise<FeedFailure>;
+  /** A way to the workers of other machines. */
+  readonly others?: ChargeChannel | undefined;
 }
 
 /** In the first process: runs the workers until the signal, then until the last has stopped. */
@@ -147,6 +149,7 @@ class Supervisor {
       this.#feedFailure = feedFailure;
       for (const worker of this.#greeted) tell(worker, { feedFailure });
     });
+    this.#options.others?.onCharges((charges) => this.#tellWorkers(charges));
     for (let started = 0; started < count; started++) this.#start();
     try {
       if (!signal.aborted) await Promise.race([once(signal, 'abort'), failure]);
@@ -200,6 +203,11 @@ class Supervisor {
   }
 
   #passOn(from: Worker, charges: readonly Charge[]): void {
+    this.#tellWorkers(charges, from);
+    this.#options.others?.tell(charges);
+  }
+
+  #tellWorkers(charges: readonly Charge[], from?: Worker): void {
     this.#budgets.absorb(charges, performance.now());
     for (const worker of this.#greeted) {
       if (worker !== from) tell(worker, { charges });

@@ -97,6 +97,7 @@ export class BlockReader {
     try {
       for (let isFirst = true; this.#isWanted(); isFirst = false) {
         const heightBefore = this.#height;
+        this.#progressMs = performance.now();
         const isComplete = yield* this.#fetch(consumer, isFirst);
         if (!isComplete) return;
         if (this.#height > heightBefore) continue;
@@ -192,7 +193,6 @@ export class BlockReader {
     const info = await this.#link.untilInterrupted(
       Promise.race([creating, failAfter(CREATE_MS, 'no server keeps a place for this reader')]),
     );
-    this.#progressMs = performance.now();
     return streams.consumers.getConsumerFromInfo(info);
   }
 

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { openJetStreamKeys } from '../../src/http/jetstream-keys.ts';
 import { openJetStreamLedger } from '../../src/ledger/jetstream.ts';
 import { nextBlock } from '../../src/ledger/ledger.ts';
@@ -23,6 +24,8 @@ const place = createPlaces();
 const lines = simulateLines(300, 'cluster');
 const oracle = new Oracle(lines);
 const ANY_AGE = ['--max-age', '0'];
+/** Replicas tell each other 40 times a second what they charge. */
+const TOLD_MS = 1_000;
 let nats: NatsServers;
 let count = 0;
 
@@ -111,6 +114,94 @@ test('a key works on all replicas, and is refused by all, within a second', asyn
   const slowestMs = Math.round(Math.max(...delaysMs));
   context.diagnostic(`the slowest of ${delaysMs.length} changes took ${slowestMs} ms`);
   assert.ok(slowestMs < 1000, `${slowestMs} ms`);
+});
+
+test('keys that were deleted and made anew are noticed, also at the same sequence', async (context) => {
+  const address = newAddress();
+  await append(address, 0, 5);
+  const before = await createSharedKey(address);
+  const [replica] = await startReplicas(context, [{ address, data: place(), flags: ANY_AGE }]);
+  await untilHeight(replica, 5);
+  const client = replica.connect();
+  assert.equal((await client.ask(before.secret, LIGHT)).status, 200);
+  const link = await nats.connect(natsOptions(address).address.name);
+  await link.manager.streams.delete(`KV_${link.name}-keys`);
+  await link.close();
+  const made = await createSharedKey(address);
+  await until('the new key', async () => (await client.ask(made.secret, LIGHT)).status === 200);
+  assert.equal((await client.ask(before.secret, LIGHT)).status, 401);
+});
+
+test('a key has one budget on all machines, however many workers they run', async (context) => {
+  const address = newAddress();
+  await append(address, 0, 5);
+  const store = await openJetStreamKeys(natsOptions(address));
+  const budget = { weight: 400, periodMs: 3_600_000 };
+  const { secret } = await store.create({ label: '', budget, expiresMs: undefined });
+  await store.close();
+  const replicas = await startReplicas(context, [
+    { address, data: place(), flags: ANY_AGE },
+    { address, data: place(), flags: [...ANY_AGE, '--workers', '2'] },
+  ]);
+  for (const replica of replicas) await untilHeight(replica, 5);
+  const [alone, together] = replicas;
+  const remaining = async (replica: (typeof replicas)[number]) => {
+    const { headers } = await replica.once({ path: `/${secret}/info?type=allMids` });
+    return Number(headers['ratelimit-remaining']);
+  };
+  // Each question weighs 20, those that look included.
+  for (let asked = 0; asked < 5; asked++) await remaining(alone);
+  await sleep(TOLD_MS);
+  assert.equal(await remaining(together), 280);
+  for (let asked = 0; asked < 5; asked++) await remaining(together);
+  await sleep(TOLD_MS);
+  assert.equal(await remaining(alone), 160);
+});
+
+test('a health check asks NATS for no block, and however many ask, a few times a second', async (context) => {
+  const address = newAddress();
+  await append(address, 0, 5);
+  const [replica] = await startReplicas(context, [{ address, data: place(), flags: ANY_AGE }]);
+  await untilHeight(replica, 5);
+  const link = await nats.connect(natsOptions(address).address.name);
+  context.after(() => link.close());
+  const asked: string[] = [];
+  link.connection.subscribe('$JS.API.STREAM.>', {
+    callback: (_, { subject }) => void asked.push(subject),
+  });
+  await link.connection.flush();
+  const client = replica.connect();
+  const startedMs = performance.now();
+  for (let checks = 0; checks < 300; checks++) {
+    assert.equal((await client.send({ path: '/health' })).status, 200);
+  }
+  const seconds = (performance.now() - startedMs) / 1000;
+  await link.connection.flush();
+  const countOf = (kind: string) =>
+    asked.filter((subject) => subject === `$JS.API.STREAM.${kind}.${link.name}`).length;
+  assert.equal(countOf('MSG.GET'), 0);
+  // Four a second for all health checks, and one for each of the replica's connections and ours.
+  assert.ok(countOf('INFO') <= 10 * (seconds + 1), `${countOf('INFO')} in ${seconds} s`);
+});
+
+test('a replica whose stream is away for a moment is not called broken, and follows on', async (context) => {
+  const address = newAddress();
+  const sound = place();
+  await append(address, 0, 10);
+  const copied = await run(['copy', '--from', address, '--to', sound]);
+  assert.equal(copied.code, 0, copied.stderr);
+  const [replica] = await startReplicas(context, [{ address, data: place(), flags: ANY_AGE }]);
+  await untilHeight(replica, 10);
+  const link = await nats.connect(natsOptions(address).address.name);
+  await link.manager.streams.delete(link.name);
+  await link.close();
+  const status = async () => JSON.parse((await replica.once({ path: '/health' })).body).status;
+  for (let looks = 0; looks < 15; looks++) assert.notEqual(await status(), 'broken');
+  const back = await run(['copy', '--from', sound, '--to', address, '--accept-loss']);
+  assert.equal(back.code, 0, back.stderr);
+  await append(address, 10, 15);
+  await untilHeight(replica, 15);
+  assert.equal(await status(), 'ok');
 });
 
 test('while NATS is gone a replica goes on answering, says how old it is, and catches up by itself', async (context) => {
