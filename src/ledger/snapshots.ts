@@ -10,7 +10,7 @@
  */
 
 import { createHash, type Hash, randomUUID } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { type FileHandle, open, rename, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { makeFolder } from '../folder.ts';
@@ -25,7 +25,7 @@ import {
 import type { State, StateView } from '../state/state.ts';
 import { describeDiskFailure } from './disk-failure.ts';
 import { type ChainPoint, HASH_BYTES } from './ledger.ts';
-import { describeProcess, type ProcessIdentity, processStatus } from './process-identity.ts';
+import { claimFolder } from './snapshot-claim.ts';
 
 const MAGIC = Buffer.from('perpsnap');
 const CHECKSUM_OFFSET = MAGIC.length;
@@ -104,17 +104,10 @@ export class SnapshotFolder {
     }
   }
 
-  /** True where this process is the one that saves here; one that has ended is taken over from. */
+  /** True where this process is the one that saves here. */
   claim(): boolean {
     makeFolder(this.#folder);
-    const file = path.join(this.#folder, 'keeper');
-    const own = describeProcess();
-    const keeper = readKeeper(file);
-    if (keeper !== undefined && keeper.pid !== own.pid && processStatus(keeper) === 'running') {
-      return false;
-    }
-    if (keeper?.pid !== own.pid) writeFileSync(file, JSON.stringify(own));
-    return true;
+    return claimFolder(this.#folder);
   }
 
   /**
@@ -158,15 +151,6 @@ export class SnapshotFolder {
       const isLeft = written !== undefined && Date.now() - written.mtimeMs > DRAFT_IDLE_MS;
       if (isLeft) await rm(file, { force: true });
     }
-  }
-}
-
-/** Undefined where there is none, or nothing that can be understood. */
-function readKeeper(file: string): ProcessIdentity | undefined {
-  try {
-    return JSON.parse(readFileSync(file, 'utf8')) as ProcessIdentity;
-  } catch {
-    return undefined;
   }
 }
 
