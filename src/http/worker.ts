@@ -69,22 +69,45 @@ async function serveFrom(
   store: KeyReader,
   options: WorkerOptions,
 ): Promise<void> {
-  const { settings, log, signal, budgets, registry = register } = options;
+  const parts = assemble(storage, store, options);
+  const end = new AbortController();
+  const following = new Following(parts, options, AbortSignal.any([options.signal, end.signal]));
+  try {
+    await answer(parts, following, options);
+  } finally {
+    end.abort();
+    await following.ended;
+    parts.push.close();
+    parts.load.close();
+    await parts.keys.close();
+    await parts.keeper?.close();
+  }
+}
+
+interface Parts {
+  readonly live: LiveState;
+  readonly push: Push;
+  readonly keys: KeyRing;
+  readonly load: LoadGauge;
+  readonly keeper: SnapshotKeeper | undefined;
+  readonly server: InfoServer;
+}
+
+function assemble(storage: Storage, store: KeyReader, options: WorkerOptions): Parts {
+  const { settings, log, budgets, registry = register } = options;
   const load = new LoadGauge(settings.overloadDelay);
   const metrics = new Metrics(registry);
+  const warn = (message: string) => log.warn(message);
   const warnOfCache = (message: string) => {
     metrics.countCacheFailure();
     log.warn(message);
   };
   const keeper = createKeeper(settings, storage, warnOfCache);
-  const keys = new KeyRing(store, {
-    warn: (message) => log.warn(message),
-    warnOfUse: warnOfCache,
-  });
+  const keys = new KeyRing(store, { warn, warnOfUse: warnOfCache });
   const live = new LiveState({
     ...storage,
     maxAgeMs: settings.maxAge,
-    warn: (message) => log.warn(message),
+    warn,
     advanced: ({ height, time }) => {
       metrics.setLedger(height, time);
       push.advance();
@@ -97,43 +120,58 @@ async function serveFrom(
   });
   const admission = new Admission({ live, keys, budgets, load, settings });
   const push = new Push({ live, keys, admission, metrics, log, settings });
-  const end = new AbortController();
-  const running = AbortSignal.any([signal, end.signal]);
-  let following = Promise.resolve();
-  const follow = () => {
-    following = live.run(running).catch((error: Error) => {
-      log.fatal({ err: error }, 'the ledger is broken: nothing is answered from here on');
+  const server = createService({ live, admission, push, metrics, log, settings });
+  return { live, push, keys, load, keeper, server };
+}
+
+/** The state that follows the ledger, from when it is started. */
+class Following {
+  readonly #parts: Parts;
+  readonly #options: WorkerOptions;
+  readonly #signal: AbortSignal;
+  ended: Promise<void> = Promise.resolve();
+
+  constructor(parts: Parts, options: WorkerOptions, signal: AbortSignal) {
+    this.#parts = parts;
+    this.#options = options;
+    this.#signal = signal;
+    void parts.live.restored.then(() => options.restored?.());
+    void options.feedFailure?.then((failure) => parts.live.noteFeedFailure(failure));
+  }
+
+  start(): void {
+    const { live, push } = this.#parts;
+    this.ended = live.run(this.#signal).catch((error: Error) => {
+      this.#options.log.fatal(
+        { err: error },
+        'the ledger is broken: nothing is answered from here on',
+      );
       push.fail();
     });
-  };
-  void live.restored.then(() => options.restored?.());
-  void options.feedFailure?.then((failure) => live.noteFeedFailure(failure));
-  try {
-    const server = createService({ live, admission, push, metrics, log, settings });
-    if (options.restoresFirst) {
-      follow();
-      await Promise.race([live.restored, following]);
-      if (signal.aborted) return;
-      if (live.state === undefined) throw new Error(live.unavailableReason);
-    }
-    const port = await listen(server, settings.port, settings.host);
-    log.info(
-      { address: formatOrigin(settings.host, port), host: settings.host, port },
-      'listening',
-    );
-    options.listening?.(port);
-    if (!options.restoresFirst) follow();
-    if (!signal.aborted) await once(signal, 'abort');
-    push.close();
-    await stop(server, settings.stopTimeout);
-  } finally {
-    end.abort();
-    await following;
-    push.close();
-    load.close();
-    await keys.close();
-    await keeper?.close();
   }
+
+  /** Throws where the ledger cannot be restored: whoever looks after the process tries again. */
+  async restoreFirst(): Promise<void> {
+    const { live } = this.#parts;
+    this.start();
+    await Promise.race([live.restored, this.ended]);
+    if (live.state === undefined && !this.#signal.aborted) throw new Error(live.unavailableReason);
+  }
+}
+
+async function answer(parts: Parts, following: Following, options: WorkerOptions): Promise<void> {
+  const { settings, log, signal } = options;
+  const { server, push } = parts;
+  if (options.restoresFirst) await following.restoreFirst();
+  if (signal.aborted) return;
+  const port = await listen(server, settings.port, settings.host);
+  const address = formatOrigin(settings.host, port);
+  log.info({ address, host: settings.host, port }, 'listening');
+  options.listening?.(port);
+  if (!options.restoresFirst) following.start();
+  if (!signal.aborted) await once(signal, 'abort');
+  push.close();
+  await stop(server, settings.stopTimeout);
 }
 
 /** In a folder, whoever appends keeps the snapshots; on NATS every replica keeps its own. */

@@ -5,11 +5,11 @@ import path from 'node:path';
 import type { RootDatabase, RootDatabaseOptions } from 'lmdb';
 import { makeFolder } from '../folder.ts';
 import { describeDiskFailure, muteDriver } from './disk-failure.ts';
-import { FolderUse } from './folder-use.ts';
 import { LedgerError } from './ledger.ts';
 import { checkDatabaseFile } from './lmdb-file.ts';
 import { makeLockFile } from './lmdb-lock.ts';
 import { checkRoomForNew } from './lmdb-room.ts';
+import { Presence } from './presence.ts';
 
 /** What is opened, and how. */
 export interface Opening {
@@ -33,18 +33,14 @@ export class LmdbFolder<V> {
   readonly environment: RootDatabase<V, string>;
   readonly #folder: string;
   readonly #fileId: string;
-  readonly #use: FolderUse | undefined;
+  readonly #presence: Presence;
   #isClosed = false;
 
-  private constructor(
-    folder: string,
-    environment: RootDatabase<V, string>,
-    use: FolderUse | undefined,
-  ) {
+  private constructor(folder: string, environment: RootDatabase<V, string>, presence: Presence) {
     this.environment = environment;
     this.#folder = folder;
     this.#fileId = readFileId(folder);
-    this.#use = use;
+    this.#presence = presence;
   }
 
   /** For writing the folder is made. The driver is loaded here and nowhere else, when it is needed. */
@@ -55,8 +51,9 @@ export class LmdbFolder<V> {
     const { folder, readOnly } = opening;
     if (!readOnly) makeFolder(folder);
     checkDatabaseFile(dataFile(folder));
-    const use = await FolderUse.enter(folder);
+    const presence = await Presence.enter(folder);
     try {
+      await checkNamespace(folder, presence);
       if (!readOnly) checkRoomForNew(folder);
       makeLockFile(folder);
       muteDriver();
@@ -69,9 +66,10 @@ export class LmdbFolder<V> {
         // Its default wraps every batch in another, whose failure would be an unhandled rejection.
         eventTurnBatching: false,
       });
-      return new LmdbFolder(folder, environment, use);
+      return new LmdbFolder(folder, environment, presence);
     } catch (error) {
-      use?.leave();
+      presence.leave();
+      if (error instanceof LedgerError) throw error;
       throw describeOpening(error as Error, opening);
     }
   }
@@ -86,14 +84,14 @@ export class LmdbFolder<V> {
   /** The same, and throws where a process of another namespace has it open. */
   async check(): Promise<void> {
     this.checkInPlace();
-    await this.#use?.check();
+    await checkNamespace(this.#folder, this.#presence);
   }
 
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
     await this.environment.close();
-    this.#use?.leave();
+    this.#presence.leave();
   }
 }
 
@@ -101,4 +99,18 @@ export function describeOpening(cause: Error, { what, folder, readOnly }: Openin
   const reason = describeDiskFailure(cause, folder);
   const message = `cannot open ${what} for ${readOnly ? 'reading' : 'writing'}: ${reason}`;
   return new LedgerError(readOnly ? 'unavailable' : 'unwritable', message, { cause });
+}
+
+/**
+ * LMDB knows its readers by process number. Two containers number their processes each for itself, so
+ * one's process 1 would free the pages that the other's still reads, and neither would see that the
+ * other one writes.
+ */
+async function checkNamespace(folder: string, presence: Presence): Promise<void> {
+  if (!(await presence.hasEarlier({ elsewhere: true }))) return;
+  const message =
+    `${folder} is open in another process namespace, that is in another container: ` +
+    'run both commands in one container (docker exec), or give them one process namespace ' +
+    '(docker run --pid container:NAME)';
+  throw new LedgerError('busy', message);
 }

@@ -1,10 +1,11 @@
 /**
  * Keeps a replica's snapshots while it follows: every so many blocks the state is saved in its folder,
- * and published where this replica is the one that does. Several processes may share a folder; one
- * of them saves.
+ * and published where this replica is the one that does. Several processes may share a folder; the one
+ * that came first of those that live saves.
  */
 
 import type { Replica } from '../replica.ts';
+import type { Presence } from './presence.ts';
 import type { SharedSnapshots } from './shared-snapshots.ts';
 import type { SnapshotFolder } from './snapshots.ts';
 
@@ -19,15 +20,25 @@ export interface KeeperOptions {
 
 /** Replicas save at different heights, so that not all of them are busy with it at once. */
 const SPREAD_SHARE = 0.25;
+/** How often a process that does not save looks whether it is its turn. */
+const LOOK_MS = 500;
 
 export class SnapshotKeeper {
   readonly #options: KeeperOptions;
   #dueHeight: number;
   #saving: Promise<void> | undefined;
   #publishing: Promise<void> | undefined;
+  /** Once true for good: nobody comes before whoever came first. */
+  #isFirst = false;
+  #looking: Promise<void> | undefined;
+  #presence: Presence | undefined;
+  readonly #timer: NodeJS.Timeout;
 
   constructor(options: KeeperOptions) {
     this.#options = options;
+    this.#timer = setInterval(() => this.#startLook(), LOOK_MS);
+    this.#timer.unref();
+    this.#startLook();
     this.#dueHeight = this.#newestHeight() + this.#interval();
   }
 
@@ -49,15 +60,23 @@ export class SnapshotKeeper {
     const { height } = replica.point;
     if (height < this.#dueHeight || this.#saving !== undefined) return;
     this.#dueHeight = height + this.#interval();
-    if (this.#claim(height)) this.#saving = this.#save(replica);
+    if (this.#isFirst) this.#saving = this.#save(replica);
   }
 
-  #claim(height: number): boolean {
+  #startLook(): void {
+    if (this.#isFirst) clearInterval(this.#timer);
+    else this.#looking ??= this.#look();
+  }
+
+  /** A folder where nobody can be seen is saved to by all: they do it twice, but not wrongly. */
+  async #look(): Promise<void> {
     try {
-      return this.#options.snapshots.claim();
-    } catch (error) {
-      this.#warnUnsaved(height, error as Error);
-      return false;
+      this.#presence ??= await this.#options.snapshots.enter();
+      this.#isFirst = !(this.#presence.isAnnounced && (await this.#presence.hasEarlier()));
+    } catch {
+      this.#isFirst = true; // Whoever saves is told why the folder cannot be used.
+    } finally {
+      this.#looking = undefined;
     }
   }
 
@@ -92,7 +111,10 @@ export class SnapshotKeeper {
 
   /** Waits for what is being saved and published. */
   async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#looking;
     await this.#saving;
     await this.#publishing;
+    this.#presence?.leave();
   }
 }

@@ -25,7 +25,7 @@ import {
 import type { State, StateView } from '../state/state.ts';
 import { describeDiskFailure } from './disk-failure.ts';
 import { type ChainPoint, HASH_BYTES } from './ledger.ts';
-import { claimFolder } from './snapshot-claim.ts';
+import { Presence } from './presence.ts';
 
 const MAGIC = Buffer.from('perpsnap');
 const CHECKSUM_OFFSET = MAGIC.length;
@@ -104,10 +104,10 @@ export class SnapshotFolder {
     }
   }
 
-  /** True where this process is the one that saves here. */
-  claim(): boolean {
+  /** Makes this process one of those that may save here; the one that came first does. */
+  async enter(): Promise<Presence> {
     makeFolder(this.#folder);
-    return claimFolder(this.#folder);
+    return Presence.enter(this.#folder);
   }
 
   /**

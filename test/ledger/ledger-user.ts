@@ -4,7 +4,6 @@
  *   write FOLDER [TIME]   opens a writer (at that time, in milliseconds) and holds it until SIGTERM
  *   append FOLDER         opens a writer and appends block after block until it is killed
  *   prune FOLDER HEIGHT TURNS   begins to prune, and kills itself after so many turns of its loop
- *   claim FOLDER TIME     claims a folder of snapshots at that time, and lives until it is killed
  *   follow FOLDER         opens a reader and prints each block as it comes
  *
  * Prints "open" once the ledger is open, or the fault and why not.
@@ -13,7 +12,6 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { openEmbeddedLedger, openEmbeddedLedgerWriter } from '../../src/ledger/embedded.ts';
 import { CHAIN_START, type ChainPoint, LedgerError } from '../../src/ledger/ledger.ts';
-import { SnapshotFolder } from '../../src/ledger/snapshots.ts';
 import { chainOfLength, describeBlocks } from './chains.ts';
 
 function say(line: string): void {
@@ -50,12 +48,6 @@ async function prune(folder: string, height: number, turns: number): Promise<voi
   process.kill(process.pid, 'SIGKILL');
 }
 
-async function claim(folder: string, startTimeMs: number): Promise<void> {
-  while (Date.now() < startTimeMs);
-  say(new SnapshotFolder(folder).claim() ? 'claimed' : 'left to another');
-  setInterval(() => undefined, 1000);
-}
-
 async function follow(folder: string): Promise<void> {
   const reader = await openEmbeddedLedger(folder);
   say('open');
@@ -69,7 +61,6 @@ try {
   if (task === 'write') await write(folder, Number(time));
   if (task === 'append') await append(folder);
   if (task === 'prune') await prune(folder, Number(time), Number(turns));
-  if (task === 'claim') await claim(folder, Number(time));
   if (task === 'follow') await follow(folder);
 } catch (error) {
   if (!(error instanceof LedgerError)) throw error;

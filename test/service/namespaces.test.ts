@@ -5,6 +5,7 @@ import { spawnSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createPlaces, joinLines, Program, run, simulateLines } from '../cli/program.ts';
 import { MAIN } from '../paths.ts';
 import { type Cleanup, createKey, LIGHT, makeLedger, RunningService, until } from './running.ts';
@@ -92,4 +93,61 @@ test('a second writer is refused across containers, and a server beside a writer
     [code, stderr],
     [0, 'perpinfo: appended 40 blocks; durable, the ledger is at height 40\n'],
   );
+});
+
+const KEEPER = path.join(import.meta.dirname, 'keeper-process.js');
+const SAVE_EVERY = 4;
+
+function startKeeper(context: Cleanup, prefix: readonly string[], folder: string): Program {
+  const program = new Program([...prefix, process.execPath, KEEPER, folder, `${SAVE_EVERY}`]);
+  context.after(() => void program.child.kill('SIGKILL'));
+  return program;
+}
+
+/** Gives all of them blocks, each when the one before has been taken by everyone. */
+async function feedAll(keepers: readonly Program[], from: number, to: number): Promise<void> {
+  for (let height = from; height <= to; height++) {
+    for (const { child } of keepers) child.stdin.write(`${lines[height - 1]}\n`);
+    await Promise.all(keepers.map((keeper) => keeper.untilWritten(`taken ${height}\n`)));
+    await sleep(10);
+  }
+}
+
+async function endAll(keepers: readonly Program[]): Promise<number[]> {
+  for (const { child } of keepers) child.stdin.end();
+  const outcomes = await Promise.all(keepers.map(({ ended }) => ended));
+  return outcomes.map(({ stdout }) => Number(/^saved (\d+)$/m.exec(stdout)?.[1]));
+}
+
+test('of replicas that share a folder of snapshots one saves, also across containers', {
+  skip,
+}, async (context) => {
+  const folder = place();
+  const keepers = [[], [], CONTAINER, CONTAINER].map((prefix) =>
+    startKeeper(context, prefix, folder),
+  );
+  await Promise.all(keepers.map((keeper) => keeper.untilWritten('ready\n')));
+  await sleep(1000);
+  await feedAll(keepers, 1, 20);
+  const saved = await endAll(keepers);
+  assert.deepEqual(saved.filter((count) => count > 0).length, 1, saved.join());
+});
+
+test('when the replica that saves snapshots is killed, another one takes over', {
+  skip,
+}, async (context) => {
+  const folder = place();
+  const start = (prefix: readonly string[]) => startKeeper(context, prefix, folder);
+  const first = start(CONTAINER);
+  await first.untilWritten('ready\n');
+  await sleep(500);
+  const others = [start([]), start(CONTAINER)];
+  await Promise.all(others.map((keeper) => keeper.untilWritten('ready\n')));
+  await feedAll([first, ...others], 1, 12);
+  first.child.kill('SIGKILL');
+  await first.ended;
+  await sleep(1500);
+  await feedAll(others, 13, 24);
+  const saved = await endAll(others);
+  assert.deepEqual(saved.filter((count) => count > 0).length, 1, saved.join());
 });
