@@ -176,6 +176,7 @@ export function describePruning(base: ChainPoint): string {
 async function loadStart(options: ReplicaOptions, height: number): Promise<Replica> {
   const { ledger, snapshots, warn } = options;
   const base = await ledger.base();
+  const isFetched = await fetchShared(options, height);
   const heights = listSnapshots(snapshots, warn);
   const usable = heights.filter((at) => at >= base.height && at <= height);
   for (const at of usable.reverse()) {
@@ -191,8 +192,9 @@ async function loadStart(options: ReplicaOptions, height: number): Promise<Repli
   }
   if (base.height === 0) return new Replica(createState(), CHAIN_START);
   const later = heights.find((at) => at > height);
+  // What could not be fetched just now, for want of room say, may be there when it is tried again.
   throw new LedgerError(
-    'missing',
+    isFetched ? 'missing' : 'unavailable',
     `the blocks up to ${base.height} were pruned, and no snapshot from there to ${height} is usable` +
       (later === undefined ? '' : `; the first height with a snapshot is ${later}`),
   );
@@ -208,15 +210,24 @@ function listSnapshots(snapshots: SnapshotFolder, warn: ReplicaOptions['warn']):
   }
 }
 
-/** What cannot be fetched or kept is done without; a ledger that cannot be asked is not. */
-async function fetchShared(options: ReplicaOptions, height: number): Promise<void> {
-  const { ledger, shared, snapshots, warn } = options;
+/**
+ * False where a snapshot could not be fetched or kept. That is done without where it can be; a ledger
+ * that cannot be asked is not.
+ */
+async function fetchShared(options: ReplicaOptions, height: number): Promise<boolean> {
+  const { ledger, shared, snapshots } = options;
+  let isFetched = true;
+  const warn = (message: string) => {
+    isFetched = false;
+    options.warn(message);
+  };
   try {
     await shared?.fetch({ ledger, snapshots, height, warn });
   } catch (error) {
     if (error instanceof LedgerError) throw error;
     warn(`no snapshot is fetched: ${(error as Error).message}`);
   }
+  return isFetched;
 }
 
 /** The height to replay to, which must be one that the ledger can still give. */
@@ -257,7 +268,6 @@ const RESTORES_MAX = 5;
 export async function restoreReplica(options: ReplicaOptions): Promise<Replica> {
   for (let restores = 1; ; restores++) {
     const target = await findTarget(options);
-    await fetchShared(options, target);
     const replica = await loadStart(options, target);
     try {
       await replay(replica, options, target);

@@ -98,7 +98,7 @@ const SUITES: Suite[] = [
   plainSuite(CLIENTS),
   testSuite('browser', 300),
   { ...testSuite('cluster', 360), needs: program('nats-server') },
-  mountingSuite(testSuite('disk', 180)),
+  mountingSuite(testSuite('disk', 300)),
 ];
 
 function isLeftOut({ name, needs }: Suite): boolean {

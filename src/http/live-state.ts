@@ -15,6 +15,7 @@ const CATCH_UP_MS = 200;
 /** How long a health check waits to be told the head, before it goes by what is known. */
 const HEAD_MS = 500;
 const RETRY_MS = 500;
+const RETRY_MS_MAX = 4_000;
 
 export type LiveStatus =
   | 'ok'
@@ -67,6 +68,8 @@ export class LiveState {
   readonly #options: LiveStateOptions;
   #replica: Replica | undefined;
   #replayed = { height: 0, target: 0 };
+  /** Why the last attempt to restore is made again; "" where there was none. */
+  #retryReason = '';
   #failure: Error | undefined;
   #headSeen = 0;
   readonly #waiters = new Set<Waiter>();
@@ -91,6 +94,9 @@ export class LiveState {
   get unavailableReason(): string {
     if (this.#failure !== undefined) return `the ledger is broken: ${this.#failure.message}`;
     const { height, target } = this.#replayed;
+    if (target === 0 && this.#retryReason !== '') {
+      return `the ledger cannot be restored yet: ${this.#retryReason}`;
+    }
     return `the ledger is being replayed: height ${height} of ${target}`;
   }
 
@@ -154,13 +160,14 @@ export class LiveState {
       signal.throwIfAborted();
       this.#replayed = { height, target };
     };
-    while (!signal.aborted) {
+    for (let delayMs = RETRY_MS; !signal.aborted; delayMs = Math.min(2 * delayMs, RETRY_MS_MAX)) {
       try {
         return await restoreReplica({ ledger, snapshots, shared, warn, progress });
       } catch (error) {
         if (!isUnavailable(error)) throw error;
+        this.#retryReason = error.message;
         warn(error.message);
-        await sleep(RETRY_MS, undefined, { signal }).catch(() => undefined);
+        await sleep(delayMs, undefined, { signal }).catch(() => undefined);
       }
     }
     return undefined;

@@ -3,14 +3,15 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { after, before, test } from 'node:test';
-import { joinLines, run, simulateLines } from '../cli/program.ts';
-import { type NatsServers, startNats } from '../cluster/nats-servers.ts';
+import { createPlaces, joinLines, run, simulateLines } from '../cli/program.ts';
+import { type NatsServers, natsOptions, startNats } from '../cluster/nats-servers.ts';
 import { createSharedKey, startReplicas, untilHeight } from '../cluster/replicas.ts';
-import { LIGHT, readSamples } from '../service/running.ts';
+import { LIGHT, readSamples, until } from '../service/running.ts';
 import { makeDisk, type SmallDisk } from './small-disk.ts';
 
 const hasNats = spawnSync('nats-server', ['--version']).error === undefined;
 const skip = !hasNats && process.env['CI'] === undefined ? 'there is no nats-server' : false;
+const place = createPlaces();
 const lines = simulateLines(60, 'disk');
 let nats: NatsServers;
 
@@ -18,6 +19,39 @@ before(async () => {
   if (!skip) nats = await startNats();
 });
 after(() => nats?.stop());
+
+async function append(address: string, from: number, to: number): Promise<void> {
+  const input = joinLines(lines.slice(from, to));
+  const { code, stderr } = await run(['append', '--ledger', address], { input });
+  assert.equal(code, 0, stderr);
+}
+
+test('a replica without room for the snapshot that it needs comes up once there is room', {
+  skip,
+}, async (t) => {
+  const address = nats.address('room');
+  await append(address, 0, 50);
+  const flags = ['--max-age', '0', '--snapshot-every', '10'];
+  const [first] = await startReplicas(t, [{ address, data: place(), flags }]);
+  await untilHeight(first, 50);
+  const link = await nats.connect(natsOptions(address).address.name);
+  const objects = await link.openObjects(`${link.name}-snapshots`);
+  await until('a snapshot on NATS', async () => (await objects.list()).length > 0);
+  await link.manager.streams.update(link.name, { max_msgs: 10 });
+  await link.close();
+  await append(address, 50, 55);
+  const disk = makeDisk(t, 2048);
+  disk.fill();
+  const [second] = await startReplicas(t, [{ address, data: disk.folder, flags }]);
+  await until('the reason', async () => {
+    const { status, body } = await second.once({ path: '/health' });
+    assert.equal(status, 503);
+    assert.notEqual(JSON.parse(body).status, 'broken', body);
+    return body.includes('cannot be restored yet: the blocks up to 45 were pruned');
+  });
+  disk.makeRoom();
+  await untilHeight(second, 55);
+});
 
 const BREAKING: [what: string, breakDisk: (disk: SmallDisk) => void][] = [
   ['read-only', (disk) => disk.setReadOnly(true)],
@@ -30,19 +64,14 @@ for (const [what, breakDisk] of BREAKING) {
   }, async (t) => {
     const disk = makeDisk(t, 2048);
     const address = nats.address(what);
-    const append = async (from: number, to: number) => {
-      const input = joinLines(lines.slice(from, to));
-      const { code, stderr } = await run(['append', '--ledger', address], { input });
-      assert.equal(code, 0, stderr);
-    };
-    await append(0, 10);
+    await append(address, 0, 10);
     const { secret } = await createSharedKey(address);
     breakDisk(disk);
     const flags = ['--max-age', '0', '--snapshot-every', '5'];
     const [replica] = await startReplicas(t, [{ address, data: disk.folder, flags }]);
     await untilHeight(replica, 10);
     for (let height = 10; height < 60; height += 10) {
-      await append(height, height + 10);
+      await append(address, height, height + 10);
       await untilHeight(replica, height + 10);
     }
     const { status, body } = await replica.connect().ask(secret, LIGHT);
