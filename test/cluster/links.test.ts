@@ -102,3 +102,20 @@ for (const [about, ofLeader, fault] of FAULTS) {
     await untilHeight(replica, height);
   });
 }
+
+test('a connection whose other side takes nothing any more is given up, whatever waits on it', async (context) => {
+  const single = await startNats(1, { hasLinks: true });
+  context.after(() => single.stop());
+  const link = await single.connect('stuck');
+  context.after(() => link.close());
+  const [way] = single.links?.clients ?? [];
+  way.cut('silent');
+  // More than the buffers between the two ends hold: the last of it cannot be sent.
+  const payload = Buffer.alloc(1 << 19);
+  for (let count = 0; count < 64; count++) link.connection.publish('some.subject', payload);
+  const { begun } = way;
+  await until('another connection to be tried', () => way.begun > begun);
+  way.mend();
+  await until('the connection', () => link.isConnected);
+  await link.manager.getAccountInfo();
+});

@@ -54,10 +54,13 @@ export class Link {
   readonly #server: Server;
   readonly #passages = new Set<Passage>();
   #cut: Cut | undefined;
+  /** How many connections were begun. */
+  begun = 0;
 
   private constructor(server: Server, targetPort: number) {
     this.#server = server;
     server.on('connection', (socket) => {
+      this.begun++;
       if (this.#cut === 'closed') return void socket.destroy();
       for (const old of this.#passages) if (old.isClosed) this.#passages.delete(old);
       const passage = new Passage(socket, targetPort);
