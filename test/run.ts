@@ -97,7 +97,7 @@ const SUITES: Suite[] = [
   CLIENTS,
   plainSuite(CLIENTS),
   testSuite('browser', 300),
-  { ...testSuite('cluster', 360), needs: program('nats-server') },
+  { ...testSuite('cluster', 360, { filesAtATime: 2 }), needs: program('nats-server') },
   mountingSuite(testSuite('disk', 300)),
 ];
 
