@@ -269,7 +269,8 @@ class JetStreamLedgerWriter extends JetStreamLedger implements LedgerWriter {
   override async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    if (this.link.isConnected) await this.#noteWritten().catch(() => undefined);
+    const isWriter = this.link.isConnected && !this.#lease.isLost;
+    if (isWriter) await this.#noteWritten().catch(() => undefined);
     await this.#lease.release();
     await super.close();
   }
