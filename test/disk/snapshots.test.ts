@@ -127,5 +127,5 @@ test('a replica whose snapshots cannot be saved follows on, and saves again once
   stop.abort();
   await following;
   await keeper.close();
-  assert.ok(disk.names().every((name) => /^(keeper|\d{16}\.snapshot)$/.test(name)));
+  assert.ok(disk.names().every((name) => /^(users|\d{16}\.snapshot)$/.test(name)));
 });
