@@ -9,7 +9,7 @@ const place = createPlaces();
 
 const COMMANDS = [
   ...['demo', 'serve', 'append', 'query'],
-  ...['keys create', 'keys list', 'keys revoke', 'verify', 'copy', 'simulate'],
+  ...['keys create', 'keys list', 'keys revoke', 'verify', 'prune', 'copy', 'simulate'],
 ];
 
 const NATS: [flag: string, rest: string][] = [
@@ -108,11 +108,11 @@ test('--help is answered also where other arguments are wrong', async () => {
 const WRONG: [args: string[], message: string][] = [
   [
     ['nope'],
-    'got command "nope", expected one of demo, serve, append, query, keys create, keys list, keys revoke, verify, copy, simulate',
+    'got command "nope", expected one of demo, serve, append, query, keys create, keys list, keys revoke, verify, prune, copy, simulate',
   ],
   [
     ['--nope'],
-    'got command "--nope", expected one of demo, serve, append, query, keys create, keys list, keys revoke, verify, copy, simulate',
+    'got command "--nope", expected one of demo, serve, append, query, keys create, keys list, keys revoke, verify, prune, copy, simulate',
   ],
   [['append'], '--data DIR is required'],
   [
