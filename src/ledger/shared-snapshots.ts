@@ -92,14 +92,26 @@ export class SharedSnapshots {
     if (!(await this.#isPublisher())) return false;
     const heights = await this.heights();
     if (heights.some((at) => at >= height)) return true;
-    const file = await openAsBlob(snapshots.pathOf(height));
-    await this.#link.ask('publishing a snapshot', () =>
-      this.#objects.put({ name: nameOf(height) }, file.stream() as ReadableStream<Uint8Array>),
-    );
+    if (!(await this.#put(snapshots.pathOf(height), nameOf(height)))) return false;
     for (const old of [...heights, height].slice(0, -KEPT_COUNT)) {
       await this.#link.ask('deleting a snapshot', () => this.#objects.delete(nameOf(old)));
     }
     return true;
+  }
+
+  /** False where another replica was faster: its copy stays, since somebody may be fetching it. */
+  async #put(path: string, name: string): Promise<boolean> {
+    const before = await this.#link.ask('looking for a snapshot', () => this.#objects.info(name));
+    const file = await openAsBlob(path);
+    const previousRevision = before?.revision ?? 0;
+    try {
+      const stream = file.stream() as ReadableStream<Uint8Array>;
+      await this.#link.untilInterrupted(this.#objects.put({ name }, stream, { previousRevision }));
+      return true;
+    } catch (error) {
+      if (this.#link.isWrongSequence(error)) return false;
+      throw this.#link.describe('publishing a snapshot', error);
+    }
   }
 
   async #isPublisher(): Promise<boolean> {

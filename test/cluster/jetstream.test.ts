@@ -4,9 +4,13 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { after, before, test } from 'node:test';
+import { parseBlock } from '../../src/event.ts';
 import { openJetStreamLedger } from '../../src/ledger/jetstream.ts';
 import { openJetStreamLedgerWriter } from '../../src/ledger/jetstream-writer.ts';
 import { describeProcess } from '../../src/ledger/process-identity.ts';
+import { openSharedSnapshots } from '../../src/ledger/shared-snapshots.ts';
+import { SnapshotFolder } from '../../src/ledger/snapshots.ts';
+import { applyBlock, createState } from '../../src/state/state.ts';
 import {
   chainLines,
   chainOfLength,
@@ -15,6 +19,7 @@ import {
   heightsOf,
 } from '../ledger/chains.ts';
 import { describeLedger, type LedgerHarness } from '../ledger/conformance.ts';
+import { makeTemporaryFolder } from '../temporary-folder.ts';
 import { type NatsServers, natsOptions, startNats } from './nats-servers.ts';
 
 const RETRY_MS = 5_000;
@@ -228,6 +233,31 @@ test('a writer of the same host name in another process namespace keeps its plac
     fault: 'busy',
     message: `another writer, process 1 on ${hostname()}, has this ledger open`,
   });
+});
+
+test('of two that publish one snapshot at once, one is told that the other was faster', async (context) => {
+  const { name } = newLedger();
+  const options = natsOptions(nats.address(name));
+  const folder = new SnapshotFolder(await makeTemporaryFolder(context));
+  const publishers = [await openSharedSnapshots(options), await openSharedSnapshots(options)];
+  const link = await nats.connect(name);
+  context.after(() => Promise.all([...publishers, link].map((it) => it.close())));
+  const bucket = await link.openBucket(name);
+  const state = createState();
+  const save = (height: number) => {
+    applyBlock(state, parseBlock(JSON.stringify({ height, time: 1, events: [] })));
+    return folder.save(state, chainOfLength(height)[height - 1].hash);
+  };
+  // Both believe to be the one that publishes: the first one's note is taken away.
+  await save(1);
+  for (const publisher of publishers) {
+    assert.equal(await publisher.publish(folder, 1), true);
+    await bucket.delete('snapshots');
+  }
+  await save(2);
+  const outcomes = await Promise.all(publishers.map((it) => it.publish(folder, 2)));
+  assert.deepEqual(outcomes.sort(), [false, true]);
+  assert.deepEqual(await publishers[0].heights(), [1, 2]);
 });
 
 test('a server that wants a password gets the one in the address', async (context) => {

@@ -3,13 +3,15 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { NatsLink } from '../../src/ledger/nats.ts';
 import { createPlaces, joinLines, simulateLines, start } from '../cli/program.ts';
 import { until } from '../service/running.ts';
 import type { Links } from './links.ts';
 import { type NatsServers, startNats } from './nats-servers.ts';
-import { startReplicas, untilHeight } from './replicas.ts';
+import { createSharedKey, startReplicas, untilHeight } from './replicas.ts';
 
 const NAME = 'links';
+const STREAMS = [NAME, `KV_${NAME}`, `KV_${NAME}-keys`, `OBJ_${NAME}-snapshots`];
 const REPLICAS = ['--nats-replicas', '3'];
 const lines = simulateLines(200, 'links');
 const place = createPlaces();
@@ -33,24 +35,28 @@ before(async () => {
   const first = start(['append', '--ledger', nats.address(NAME), ...REPLICAS]);
   first.child.stdin.end(joinLines(lines.slice(0, 10)));
   assert.equal((await first.ended).code, 0, first.stderr);
+  await createSharedKey(nats.address(NAME));
   height = 10;
 });
 after(() => nats?.stop());
 
-/** The stream's leader, once all servers are in step again. */
+/** Whether all servers are in step in each stream, and one of them leads them all. */
+async function readLeader({ manager }: NatsLink): Promise<string | undefined> {
+  const infos = await Promise.all(STREAMS.map((stream) => manager.streams.info(stream)));
+  await manager.getAccountInfo();
+  const peers = infos.map(({ cluster }) => cluster?.replicas ?? []);
+  const areInStep = peers.every((of) => of.length === 2 && of.every(({ current }) => current));
+  return areInStep ? infos[0].cluster?.leader : undefined;
+}
+
+/** The leader of the blocks, once the fault before is over. */
 async function findLeader(): Promise<number> {
   const link = await nats.connect(NAME);
   const deadlineMs = performance.now() + WHOLE_MS_MAX;
   try {
     for (;;) {
-      const [info] = await Promise.all([
-        link.manager.streams.info(NAME),
-        link.manager.getAccountInfo(),
-      ]).catch(() => []);
-      const peers = info?.cluster?.replicas ?? [];
-      if (peers.length === 2 && peers.every(({ current }) => current)) {
-        return nats.servers.findIndex(({ name }) => name === info?.cluster?.leader);
-      }
+      const leader = await readLeader(link).catch(() => undefined);
+      if (leader !== undefined) return nats.servers.findIndex(({ name }) => name === leader);
       if (performance.now() > deadlineMs) throw new Error('the servers are not in step again');
       await sleep(LOOK_MS);
     }
