@@ -13,7 +13,8 @@ import type { NatsLink } from './nats.ts';
 
 /** So many blocks are on their way at a time. */
 const FETCH_BLOCKS = 128;
-const FETCH_MS = 5_000;
+/** A portion that stays empty for so long is held against what the stream's leader says. */
+const FETCH_MS = 2_500;
 /** The same where each is asked for by its height. */
 const SINGLE_BLOCKS = 32;
 /** How often a server says that it is there while no block comes; two missing ones, and it is not. */
@@ -100,9 +101,10 @@ export class BlockReader {
         this.#progressMs = performance.now();
         const isComplete = yield* this.#fetch(consumer, isFirst);
         if (!isComplete) return;
-        if (this.#height > heightBefore) continue;
-        await this.#checkSilence();
-        if (this.#terms.to !== Number.POSITIVE_INFINITY) return;
+        if (this.#height > heightBefore || !(await this.#isOverdue())) continue;
+        // The server that keeps the consumer is behind: the next one may be kept by another.
+        yield* this.#readWithoutConsumer();
+        return;
       }
     } finally {
       consumer.delete().catch(() => undefined);
@@ -130,16 +132,18 @@ export class BlockReader {
     return !this.#terms.signal.aborted && this.#height < this.#terms.to;
   }
 
-  /** No block came. Where the stream says that it has more, one must be there, or it is damaged. */
-  async #checkSilence(): Promise<void> {
-    if (this.#terms.signal.aborted) return;
+  /** No block came. Where the stream's leader says that it has more, one must be there, or it is damaged. */
+  async #isOverdue(): Promise<boolean> {
+    if (this.#terms.signal.aborted) return false;
     const { state } = await this.#readInfo();
     const isFollowing = this.#terms.to === Number.POSITIVE_INFINITY;
     const last = isFollowing ? state.last_seq : this.#terms.to;
     const next = this.#height + 1;
-    if (last < next || (await this.#isThere(next))) return; // The server that was asked is behind.
+    if (last < next) return false;
+    if (await this.#isThere(next)) return true;
     const isDroppedBefore = isFollowing && state.messages > 0 && state.first_seq > next;
     if (!isDroppedBefore) throw missingBlock(next, last);
+    return false;
   }
 
   /** Whether the stream has the block, as the server says that leads: others may not know yet. */

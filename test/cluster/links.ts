@@ -138,10 +138,6 @@ export class Links {
     return [...this.clients, ...this.#routes.flat()].filter((link) => link !== undefined);
   }
 
-  mend(): void {
-    for (const link of this.#all) link.mend();
-  }
-
   close(): void {
     for (const link of this.#all) link.close();
   }
