@@ -98,18 +98,24 @@ export class ClientConnection {
     this.socket.resume();
   }
 
-  /**
-   * Ends our side, and closes once that is out. Where the client may still be sending, what it sends is
-   * read and dropped for a while: closed at once, the system would discard our last words.
-   */
-  endSoon({ isSending = false } = {}): void {
-    const { socket } = this;
-    if (this.#isEnding) return;
+  /** Closes the connection once all that was written is out. */
+  endSoon(): void {
     this.#isEnding = true;
-    if (!isSending || this.#hasEnded) {
-      socket.destroySoon();
+    this.socket.destroySoon();
+  }
+
+  /**
+   * Ends our side, and closes when the client has ended its own, or after a while. What it sends until
+   * then is read and dropped: were it left unread, the system would discard our last words with it.
+   */
+  linger(): void {
+    const { socket } = this;
+    if (this.#hasEnded) {
+      this.endSoon();
       return;
     }
+    if (this.#isEnding) return;
+    this.#isEnding = true;
     socket.end();
     const timer = setTimeout(() => socket.destroy(), LINGER_MS);
     socket.once('close', () => clearTimeout(timer));

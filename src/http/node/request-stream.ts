@@ -109,14 +109,15 @@ export class RequestStream extends Duplex implements Speaker {
 
   /** As a socket's: Node calls it when the last response is out. */
   destroySoon(): void {
-    this.client.endSoon({ isSending: this.stop().length > 0 });
+    this.stop();
+    this.client.linger();
   }
 
   /** Says this as the last thing. */
   endWith(text: string): void {
     this.stop();
     this.client.socket.write(text, 'latin1');
-    this.client.endSoon({ isSending: true });
+    this.client.linger();
   }
 
   /** The one deadline of the connection: Node sets it for what it waits for. */

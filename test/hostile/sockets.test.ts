@@ -1,0 +1,200 @@
+/**
+ * Connections that are used as no honest client would, one way at a time, with and without the fast
+ * lane. Each of these once stopped the service, held it up, or held on to its memory.
+ */
+
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { connect, exchange, type RawClient } from '../http/raw-client.ts';
+import {
+  ask,
+  formatQuestion,
+  formatRequest,
+  readRssMib,
+  type Service,
+  startService,
+} from '../http/service.ts';
+
+const LANES: readonly (readonly [string, readonly string[]])[] = [
+  ['fast lane', []],
+  ['plain lane', ['--no-fast-lane']],
+];
+/** So that a client that does not read is given up soon. */
+const SHORT = ['--idle-timeout', '1000', '--header-timeout', '1000', '--request-timeout', '1000'];
+const H2C = { Connection: 'Upgrade, HTTP2-Settings', Upgrade: 'h2c', 'HTTP2-Settings': 'AAMAAABk' };
+const CONNECT = 'CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\n\r\n';
+
+/** As many as are read in one go, and more bytes of responses than sockets hold. */
+const ASSETS = 60;
+
+function repeat(bytes: Buffer, count: number): Buffer {
+  return Buffer.concat(Array.from({ length: count }, () => bytes));
+}
+
+/** A client that asks for a lot, for which it needs no key, reads none of it, and then says this. */
+async function connectUnread({ port }: Service, last: string | Buffer): Promise<RawClient> {
+  const page = await exchange(port, formatRequest({ method: 'GET', path: '/' }));
+  const [path] = /\/assets\/[^"]+\.js/.exec(page.body) ?? [''];
+  const client = await connect(port);
+  client.socket.pause();
+  const asset = formatRequest({ method: 'GET', path });
+  client.send(Buffer.concat([repeat(asset, ASSETS), Buffer.from(last)]));
+  await sleep(200);
+  return client;
+}
+
+async function isAnswered(service: Service): Promise<void> {
+  assert.equal((await ask(service)).status, 200);
+}
+
+for (const [lane, flags] of LANES) {
+  test(`a tunnel behind unread responses, then a reset, harms nobody (${lane})`, async (t) => {
+    const service = await startService(t, flags);
+    for (let count = 0; count < 5; count++) {
+      const client = await connectUnread(service, CONNECT);
+      client.socket.resetAndDestroy();
+      await isAnswered(service);
+    }
+    assert.equal((await service.stop()).code, 0);
+  });
+
+  test(`offers of another protocol, without end, keep nobody waiting (${lane})`, async (t) => {
+    await checkManyOffers(await startService(t, flags));
+  });
+
+  for (const [about, last] of [
+    ['a tunnel', CONNECT],
+    ['an offer', formatRequest({ method: 'GET', path: '/health', headers: H2C })],
+  ] as const) {
+    test(`unread responses before ${about} do not keep a connection (${lane})`, async (t) => {
+      const service = await startService(t, [...flags, ...SHORT]);
+      const client = await connectUnread(service, last);
+      // Only a write shows who is still there, while nothing is read.
+      const deadlineMs = performance.now() + 15_000;
+      while (!client.socket.destroyed && performance.now() < deadlineMs) {
+        client.send('\r\n');
+        await sleep(200);
+      }
+      assert.ok(client.socket.destroyed, 'the connection is still open');
+      await isAnswered(service);
+    });
+
+    test(`unread responses before ${about} do not hold up a stop (${lane})`, async (t) => {
+      const service = await startService(t, [...flags, '--stop-timeout', '500']);
+      const client = await connectUnread(service, last);
+      const ended = await Promise.race([service.stop(), sleep(15_000, undefined, { ref: false })]);
+      assert.equal(ended?.code, 0);
+      client.close();
+    });
+  }
+
+  test(`responses that wait for a reader take little memory (${lane})`, async (t) => {
+    await checkUnreadMemory(await startService(t, flags));
+  });
+
+  test(`a stop cuts no response that was begun, and says which is the last (${lane})`, async (t) => {
+    await checkDrain(t, [...flags]);
+  });
+
+  test(`clients that ask without a pause lose nothing when the service stops (${lane})`, async (t) => {
+    await checkBusyStop(await startService(t, flags));
+  });
+}
+
+const OFFERS = 20_000;
+const HONEST_MS_MAX = 5_000;
+
+async function checkManyOffers(service: Service): Promise<void> {
+  const client = await connect(service.port);
+  client.socket.removeAllListeners('data');
+  client.socket.resume();
+  const offer = formatRequest({ method: 'OPTIONS', path: '/', headers: H2C });
+  const batch = repeat(offer, 100);
+  for (let sent = 0; sent < OFFERS; sent += 100) {
+    client.send(batch);
+    while (client.socket.writableLength > 0) await sleep(2);
+  }
+  await untilAllRead(service, client);
+  client.close();
+  const startedMs = performance.now();
+  await isAnswered(service);
+  const waitedMs = performance.now() - startedMs;
+  assert.ok(waitedMs < HONEST_MS_MAX, `an honest client waited ${Math.round(waitedMs)} ms`);
+}
+
+/** The service has answered all that was sent once nothing more comes. */
+async function untilAllRead(service: Service, { socket }: RawClient): Promise<void> {
+  for (let read = -1; read !== socket.bytesRead; ) {
+    read = socket.bytesRead;
+    await isAnswered(service);
+    await sleep(200);
+  }
+}
+
+const UNREAD_CONNECTIONS = 40;
+const UNREAD_MIB_MAX = 40;
+
+async function checkUnreadMemory(service: Service): Promise<void> {
+  await isAnswered(service);
+  const question = formatQuestion(service.key, { body: '{"type":"metaAndAssetCtxs"}' });
+  const many = repeat(question, Math.floor((60 << 10) / question.length));
+  const before = readRssMib(service.program);
+  const clients: RawClient[] = [];
+  for (let count = 0; count < UNREAD_CONNECTIONS; count++) {
+    const client = await connect(service.port);
+    client.socket.pause();
+    client.send(many);
+    clients.push(client);
+  }
+  await sleep(1000);
+  const grown = readRssMib(service.program) - before;
+  assert.ok(grown < UNREAD_MIB_MAX, `${grown.toFixed(1)} MiB`);
+  await isAnswered(service);
+  for (const client of clients) client.close();
+}
+
+const BATCHES = 40;
+const BATCH_USERS = 1000;
+
+/** More answers than sockets hold, asked for ahead, by a client that reads them when it is late. */
+async function checkDrain(context: TestContext, flags: readonly string[]): Promise<void> {
+  const service = await startService(context, flags);
+  const user = '0x00000000000000000000000000000000000000aa';
+  const users = Array.from({ length: BATCH_USERS }, () => user);
+  const body = JSON.stringify({ type: 'batchClearinghouseStates', users });
+  const client = await connect(service.port);
+  client.send(repeat(formatQuestion(service.key, { body }), BATCHES));
+  client.socket.pause();
+  await sleep(500);
+  const stopped = service.stop();
+  await sleep(500);
+  client.socket.resume();
+  let last: string | undefined;
+  for (let response = await client.next(); response; response = await client.next()) {
+    assert.equal(response.body.split('"time":').length, BATCH_USERS + 1);
+    last = response.headers.get('connection');
+  }
+  assert.deepEqual([last, client.left], ['close', '']);
+  assert.equal((await stopped).code, 0);
+}
+
+const BUSY_CLIENTS = 20;
+
+async function checkBusyStop(service: Service): Promise<void> {
+  const question = formatQuestion(service.key);
+  const clients = Array.from({ length: BUSY_CLIENTS }, () => connect(service.port));
+  const askOn = async (client: RawClient) => {
+    client.send(question);
+    const { status, headers } = await client.response();
+    assert.equal(status, 200);
+    return headers.get('connection') === 'close';
+  };
+  const asking = (await Promise.all(clients)).map(async (client) => {
+    while (!(await askOn(client)));
+  });
+  await sleep(500);
+  const stopped = service.stop();
+  await Promise.all(asking);
+  assert.equal((await stopped).code, 0);
+}
