@@ -7,7 +7,7 @@ import { type RequestListener, Server, type ServerOptions } from 'node:http';
 import type { Socket } from 'node:net';
 import type { ClientConnection } from './client-connection.ts';
 import { FastLane, type LaneParts } from './lane/fast-lane.ts';
-import { RequestStream } from './node/request-stream.ts';
+import { RequestStream, type SentBytes } from './node/request-stream.ts';
 import { OpenConnections, type OpenConnectionsParts } from './open-connections.ts';
 
 export interface InfoServerParts {
@@ -17,6 +17,8 @@ export interface InfoServerParts {
   /** Undefined where every request goes to Node. */
   readonly lane: LaneParts | undefined;
 }
+
+const NOTHING = Buffer.alloc(0);
 
 export class InfoServer extends Server {
   readonly #connections: OpenConnections;
@@ -42,12 +44,11 @@ export class InfoServer extends Server {
   }
 
   /** Lets Node speak with a client, beginning with what it has sent already. */
-  speakHttp(client: ClientConnection, bytes?: Buffer): void {
+  speakHttp(client: ClientConnection, { head = NOTHING, rest = NOTHING }: SentBytes = {}): void {
     const stream = new RequestStream(client);
     this.#takeStream.call(this, stream);
     client.speakWith(stream);
-    if (bytes !== undefined) stream.takeRead(bytes, bytes.length);
-    else if (client.hasEnded) stream.takeEnd();
+    stream.start(head, rest);
   }
 
   get isDraining(): boolean {

@@ -118,7 +118,7 @@ export function createService(parts: ServiceParts): InfoServer {
   server.on('upgrade', (request, _stream, head) => {
     interruptions.upgrade(request, asRequestStream(request.socket), head);
   });
-  server.on('connect', (_request, stream) => interruptions.refuseTunnel(asRequestStream(stream)));
+  server.on('connect', ({ socket }) => interruptions.refuseTunnel(asRequestStream(socket)));
   return server;
 }
 

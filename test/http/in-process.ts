@@ -9,6 +9,7 @@ import { Registry } from 'prom-client';
 import { readSettings, type Settings } from '../../src/config.ts';
 import { Admission } from '../../src/http/admission.ts';
 import { openKeyStore } from '../../src/http/embedded-keys.ts';
+import type { InfoServer } from '../../src/http/info-server.ts';
 import { KeyRing } from '../../src/http/key-ring.ts';
 import { Budgets } from '../../src/http/limits.ts';
 import { LiveState } from '../../src/http/live-state.ts';
@@ -43,10 +44,18 @@ export interface Ground {
   close(): Promise<void>;
 }
 
+export interface LogLine {
+  readonly level: number;
+  readonly msg: string;
+  readonly [name: string]: unknown;
+}
+
 /** A service on shared ground, not yet listening. */
 export interface Standing {
-  readonly server: Server;
+  readonly server: InfoServer;
   readonly registry: Registry;
+  /** What it has logged, apart from information. */
+  readonly logged: readonly LogLine[];
   close(): void;
 }
 
@@ -101,7 +110,8 @@ export function createInProcess(
   const settings = { ...readSettings(ANSWERING_SETTINGS, new Map(), LANE), maxAge: 0, ...changed };
   const load = new LoadGauge(settings.overloadDelay);
   const metrics = new Metrics(registry);
-  const log = pino({ level: 'silent' });
+  const logged: LogLine[] = [];
+  const log = pino({ level: 'warn' }, { write: (line) => logged.push(JSON.parse(line)) });
   const admission = new Admission({ live, keys, budgets, load, settings });
   const push = new Push({ live, keys, admission, metrics, log, settings });
   const server = createService({ live, admission, push, metrics, log, settings });
@@ -110,6 +120,7 @@ export function createInProcess(
   return {
     server,
     registry,
+    logged,
     close() {
       advanced.delete(advance);
       push.close();

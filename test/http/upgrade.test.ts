@@ -88,6 +88,23 @@ for (const [about, changed, expectedStatus] of WRONG_HANDSHAKES) {
   });
 }
 
+const UNCLEAR_HANDSHAKES: readonly (readonly [string, string, string])[] = [
+  ['without a Host', '1.1', ''],
+  ['with two Hosts', '1.1', 'Host: a\r\nHost: b\r\n'],
+  ['of HTTP/1.0', '1.0', 'Host: a\r\n'],
+];
+
+for (const [about, version, hosts] of UNCLEAR_HANDSHAKES) {
+  test(`a handshake ${about} is refused as any other request is`, async () => {
+    const client = await connect(port);
+    const lines = Object.entries(HANDSHAKE).map(([name, value]) => `${name}: ${value}\r\n`);
+    client.send(`GET /${key}/ws HTTP/${version}\r\n${hosts}${lines.join('')}\r\n`);
+    const { status, body } = await client.response({ hasBody: true });
+    assert.deepEqual([status, JSON.parse(body).error], [400, 'malformed_request']);
+    await client.closed;
+  });
+}
+
 test('push is asked for with GET, and only with a key', async () => {
   const client = await connect(port);
   for (const headers of [{}, HANDSHAKE]) {

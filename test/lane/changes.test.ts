@@ -107,4 +107,10 @@ test('an error of our own ends one connection, and is counted once', async (t) =
   const counted = await metricsOf(lanes.plain);
   assert.ok(counted.includes('perpinfo_internal_failures_total 1'));
   assert.deepEqual(await metricsOf(lanes.fast), counted);
+  for (const { logged } of [lanes.fast, lanes.plain]) {
+    assert.deepEqual(
+      logged.map(({ err }) => (err as Error).message),
+      ['a bug'],
+    );
+  }
 });

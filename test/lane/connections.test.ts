@@ -72,7 +72,7 @@ for (const name of LANES) {
   });
 
   test(`connections over the limit are closed at once (${name} lane)`, async (t) => {
-    const { port, key } = await open(t, name, { connectionsMax: 5 });
+    const { port, key, lanes } = await open(t, name, { connectionsMax: 5 });
     const clients: RawClient[] = [];
     for (let count = 0; count < 5; count++) clients.push(await connect(port));
     for (const client of clients) await askOn(client, key);
@@ -81,6 +81,14 @@ for (const name of LANES) {
       await refused.closed;
       assert.equal(refused.left, '');
     }
+    assert.match(
+      await lanes[name].registry.metrics(),
+      /^perpinfo_connections 5$[\s\S]*^perpinfo_connections_refused_total 3$/m,
+    );
+    assert.deepEqual(
+      lanes[name].logged.map(({ msg, refused, limit }) => ({ msg, refused, limit })),
+      [{ msg: 'connections over the limit were closed', refused: 1, limit: 5 }],
+    );
     for (const client of clients) await askOn(client, key);
     clients[0].close();
     await clients[0].closed;

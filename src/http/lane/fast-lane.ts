@@ -43,7 +43,7 @@ type LaneSettingName =
 /** Takes a connection that is no longer for the fast lane, with the bytes that it has sent. */
 export interface NextSpeaker {
   readonly isDraining: boolean;
-  speakHttp(client: ClientConnection, bytes: Buffer): void;
+  speakHttp(client: ClientConnection, sent: { readonly rest: Buffer }): void;
 }
 
 const HEAD_END = '\r\n\r\n';
@@ -337,6 +337,6 @@ export class FastLane {
     connection.held = NOTHING;
     this.#send(connection);
     this.#connections.delete(connection);
-    this.#next.speakHttp(client, Buffer.concat([bytes, held]));
+    this.#next.speakHttp(client, { rest: Buffer.concat([bytes, held]) });
   }
 }

@@ -13,7 +13,7 @@ import type { Push } from '../push/push.ts';
 import { formatRawError, type Headers, sendError } from '../respond.ts';
 import { findRoute } from '../target.ts';
 import { checkHead, INFO_METHODS, malformedRequest } from './request-head.ts';
-import type { RequestStream } from './request-stream.ts';
+import type { RequestStream, SentBytes } from './request-stream.ts';
 import { formatWithoutOffer, offersPush } from './upgrade-offer.ts';
 
 export interface InterruptionParts {
@@ -23,7 +23,7 @@ export interface InterruptionParts {
 }
 
 /** Lets Node read a client's requests, from these bytes on. */
-type SpeakHttp = (client: ClientConnection, bytes: Buffer) => void;
+type SpeakHttp = (client: ClientConnection, sent: SentBytes) => void;
 
 export class Interruptions {
   readonly #parts: InterruptionParts;
@@ -88,8 +88,11 @@ export class Interruptions {
 
   /** The same request again, without its offer, on a stream of its own: Node has let go of this one. */
   #passOver(request: IncomingMessage, stream: RequestStream, head: Buffer): void {
-    const bytes = Buffer.from(formatWithoutOffer(request), 'latin1');
-    this.#speakHttp(stream.client, Buffer.concat([bytes, head, stream.stop()]));
+    const held = stream.stop();
+    this.#speakHttp(stream.client, {
+      head: Buffer.from(formatWithoutOffer(request), 'latin1'),
+      rest: head.length === 0 ? held : Buffer.concat([head, held]),
+    });
   }
 
   #refuse(stream: RequestStream, refusal: RequestError, headers: Headers = {}): void {

@@ -17,6 +17,13 @@ interface Exchange {
   readonly response: ServerResponse;
 }
 
+/** What a client has sent already. */
+export interface SentBytes {
+  /** One whole head of a request. */
+  readonly head?: Buffer;
+  readonly rest?: Buffer;
+}
+
 const NOTHING = Buffer.alloc(0);
 /** Ends the headers of a request, and a chunked body. */
 const SECTION_END = '\r\n\r\n';
@@ -54,6 +61,7 @@ export class RequestStream extends Duplex implements Speaker {
     this.client = client;
     // Node takes its listener away when a request is a tunnel or changes the protocol.
     this.on('error', () => undefined);
+    this.on('resume', () => this.#planFeed());
   }
 
   get isBusy(): boolean {
@@ -63,6 +71,13 @@ export class RequestStream extends Duplex implements Speaker {
   /** Whether the connection ends with the request under way: the service stops, and none follows it. */
   get isLastRequest(): boolean {
     return this.client.isDraining && this.#held.length <= this.#bodyBytesLeft;
+  }
+
+  /** Begins with what was sent before it was there. */
+  start(head: Buffer, rest: Buffer): void {
+    this.#held = rest;
+    if (head.length > 0) this.push(head);
+    this.#feed();
   }
 
   takeRead(bytes: Buffer, length: number): void {

@@ -1,0 +1,157 @@
+/**
+ * Twenty thousand conversations of hostile clients, from a seed: requests, offers, tunnels, WebSockets
+ * and plain bytes, sent ahead, cut off and left unread. Meanwhile an honest client is always answered;
+ * afterwards memory is what it was, and the service stops in time.
+ */
+
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect as connectSocket } from 'node:net';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Random } from '../../src/feed/simulator/random.ts';
+import { connect, exchange, type RawClient } from '../http/raw-client.ts';
+import {
+  ask,
+  formatQuestion,
+  formatRequest,
+  readRssMib,
+  type Service,
+  startService,
+} from '../http/service.ts';
+import { SEED, SEED_NOTE } from '../twin/seed.ts';
+import { formatHandshake, HTTP_MOVES, PUSH_MOVES, type Subjects } from './hostile-moves.ts';
+
+const CONVERSATIONS = 10_000;
+const WARM_UP = 1_500;
+const ROUND = 50;
+const MEMORY_MIB_MAX = 64;
+const SETTLE_MS = 2_500;
+const STOP_TIMEOUT_MS = 3_000;
+/** What a stop may take beside its deadline, on a machine that does something else too. */
+const STOP_SLACK_MS = 10_000;
+
+const FLAGS = [
+  ...['--idle-timeout', '2000', '--header-timeout', '2000', '--request-timeout', '2000'],
+  ...['--min-height-wait', '50', '--stop-timeout', String(STOP_TIMEOUT_MS)],
+  // Whether an honest client is answered is asked here, however busy the machine is.
+  ...['--overload-delay', '60000', '--push-connections-max', '10000'],
+];
+
+/** One conversation: up to six moves, read or not, and an end. */
+async function converse(port: number, random: Random, subjects: Subjects): Promise<void> {
+  const socket = connectSocket({ port, host: '127.0.0.1', noDelay: true });
+  socket.on('error', () => undefined);
+  const closed = new Promise((resolve) => socket.once('close', resolve));
+  await Promise.race([once(socket, 'connect').catch(() => undefined), closed]);
+  if (random.chance(0.6)) socket.resume();
+  const isPush = random.chance(0.25);
+  if (isPush) socket.write(formatHandshake(subjects));
+  const moves = isPush ? PUSH_MOVES : HTTP_MOVES;
+  for (let count = 1 + random.below(6); count > 0 && socket.writable; count--) {
+    socket.write(random.pick(moves)(random, subjects));
+    if (random.chance(0.5)) await sleep(random.below(3));
+  }
+  const ending = random.below(4);
+  if (ending === 0) socket.resetAndDestroy();
+  else if (ending === 1) socket.destroy();
+  else await Promise.race([endGently(socket, ending === 2), closed]);
+  socket.destroy();
+  await closed;
+}
+
+async function endGently(socket: ReturnType<typeof connectSocket>, ends: boolean): Promise<void> {
+  if (ends) socket.end();
+  await sleep(20);
+}
+
+interface Attack {
+  readonly service: Service;
+  readonly subjects: Subjects;
+  readonly count: number;
+  readonly seed: string;
+  /** Done beside each round. */
+  meanwhile?(): Promise<void>;
+}
+
+/** In rounds, lest connections are opened faster than a small machine accepts them. */
+async function attack({ service, subjects, count, seed, meanwhile }: Attack): Promise<void> {
+  const random = new Random(seed);
+  for (let done = 0; done < count; done += ROUND) {
+    const round = Array.from({ length: ROUND }, () => converse(service.port, random, subjects));
+    await Promise.all([...round, meanwhile?.()]);
+  }
+}
+
+/** Asks on a connection that it keeps, and on a new one; every answer has to be the one. */
+class HonestClient {
+  readonly #service: Service;
+  readonly #expected: string;
+  readonly #kept: RawClient;
+  askedCount = 0;
+
+  private constructor(service: Service, expected: string, kept: RawClient) {
+    this.#service = service;
+    this.#expected = expected;
+    this.#kept = kept;
+  }
+
+  static async open(service: Service): Promise<HonestClient> {
+    const { body } = await ask(service);
+    return new HonestClient(service, body, await connect(service.port));
+  }
+
+  async ask(): Promise<void> {
+    this.#kept.send(formatQuestion(this.#service.key));
+    for (const { status, body } of [await this.#kept.response(), await ask(this.#service)]) {
+      assert.deepEqual([status, body], [200, this.#expected]);
+      this.askedCount++;
+    }
+  }
+}
+
+async function findAsset(port: number): Promise<string> {
+  const page = await exchange(port, formatRequest({ method: 'GET', path: '/' }));
+  return /\/assets\/[^"]+\.js/.exec(page.body)?.[0] ?? '/openapi.json';
+}
+
+async function settledRssMib(service: Service, limit: number): Promise<number> {
+  for (let tries = 0; tries < 40 && readRssMib(service.program) > limit; tries++) await sleep(250);
+  return readRssMib(service.program);
+}
+
+for (const [lane, flags] of [
+  ['fast lane', []],
+  ['plain lane', ['--no-fast-lane']],
+] as const) {
+  test(`ten thousand hostile conversations harm nobody (${lane}) ${SEED_NOTE}`, async (t) => {
+    const service = await startService(t, [...FLAGS, ...flags]);
+    const subjects = { key: service.key, asset: await findAsset(service.port) };
+    await attack({ service, subjects, count: WARM_UP, seed: `warm up ${SEED}` });
+    await sleep(SETTLE_MS);
+    const before = readRssMib(service.program);
+    const honest = await HonestClient.open(service);
+    const seed = `hostile ${lane} ${SEED}`;
+    const meanwhile = () => honest.ask();
+    await attack({ service, subjects, count: CONVERSATIONS, seed, meanwhile });
+    t.diagnostic(`${honest.askedCount} honest questions were answered`);
+    const grown = (await settledRssMib(service, before + MEMORY_MIB_MAX)) - before;
+    t.diagnostic(`memory: ${before.toFixed(0)} MiB, ${grown.toFixed(1)} MiB more afterwards`);
+    assert.ok(grown < MEMORY_MIB_MAX, `memory has grown by ${grown.toFixed(1)} MiB`);
+    await checkStop(service, subjects);
+  });
+}
+
+/** Stops it in the middle of an attack. */
+async function checkStop(service: Service, subjects: Subjects): Promise<void> {
+  const attacking = attack({ service, subjects, count: 500, seed: `stop ${SEED}` });
+  await sleep(200);
+  const startedMs = performance.now();
+  const { code, stdout, stderr } = await service.stop();
+  const tookMs = performance.now() - startedMs;
+  assert.deepEqual({ code, stderr }, { code: 0, stderr: '' });
+  assert.ok(tookMs < STOP_TIMEOUT_MS + STOP_SLACK_MS, `stopping took ${Math.round(tookMs)} ms`);
+  assert.ok(!/"level":[56]0/.test(stdout), stdout.slice(-2000));
+  assert.ok(!stdout.includes(service.key), 'a key is logged');
+  await attacking;
+}

@@ -1,0 +1,85 @@
+/** A connection's share of the time and memory of a service, and who leaves the fast lane. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { formatQuestion, formatRequest } from '../http/service.ts';
+import { type BothLanes, openBothLanes } from './both-lanes.ts';
+import { MemorySocket } from './memory-socket.ts';
+
+const PIPELINED = 300;
+/** How many answers a connection gets in one turn of the event loop. */
+const SHARES = { fast: 16, plain: 1 } as const;
+
+function countResponses({ text }: MemorySocket): number {
+  return text.split('HTTP/1.1 ').length - 1;
+}
+
+function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+/** The most responses that one turn brought, and all of them. */
+async function answerAll(
+  { server }: BothLanes['fast'],
+  request: Buffer,
+): Promise<{ most: number; all: number }> {
+  const socket = new MemorySocket();
+  server.emit('connection', socket);
+  await turn();
+  socket.deliver(Buffer.concat(Array.from({ length: PIPELINED }, () => request)));
+  let most = 0;
+  let quietTurns = 0;
+  for (let before = 0; quietTurns < 20; before = countResponses(socket)) {
+    await turn();
+    const gained = countResponses(socket) - before;
+    most = Math.max(most, gained);
+    quietTurns = gained === 0 ? quietTurns + 1 : 0;
+  }
+  const all = countResponses(socket);
+  socket.destroy();
+  return { most, all };
+}
+
+for (const name of ['fast', 'plain'] as const) {
+  test(`requests sent ahead get a bounded share of each turn (${name} lane)`, async (t) => {
+    const lanes = await openBothLanes(t);
+    const question = formatQuestion(lanes.keySets[0].free);
+    const { most, all } = await answerAll(lanes[name], question);
+    assert.equal(all, PIPELINED);
+    assert.ok(most <= SHARES[name], `${most} responses in one turn`);
+  });
+
+  test(`requests without a key get a bounded share as well (${name} lane)`, async (t) => {
+    const lanes = await openBothLanes(t);
+    const health = formatRequest({ method: 'GET', path: '/health' });
+    const { most, all } = await answerAll(lanes[name], health);
+    assert.equal(all, PIPELINED);
+    assert.ok(most <= 1, `${most} responses in one turn`);
+  });
+}
+
+test('it is counted who leaves the fast lane, and why', async (t) => {
+  const lanes = await openBothLanes(t);
+  const { free, expired } = lanes.keySets[0];
+  const question = formatQuestion(free);
+  for (const bytes of [
+    question,
+    formatRequest({ method: 'GET', path: '/health' }),
+    question.subarray(0, -1),
+    question.subarray(0, 10),
+    formatQuestion(expired),
+  ]) {
+    const socket = new MemorySocket();
+    lanes.fast.server.emit('connection', socket);
+    await turn();
+    socket.deliver(bytes);
+    for (let count = 0; count < 5; count++) await turn();
+    socket.destroy();
+  }
+  const exits = (await lanes.fast.registry.metrics()).match(/^perpinfo_fast_lane_exits.*$/gm);
+  assert.deepEqual(exits?.sort(), [
+    'perpinfo_fast_lane_exits_total{reason="partial"} 2',
+    'perpinfo_fast_lane_exits_total{reason="refused"} 1',
+    'perpinfo_fast_lane_exits_total{reason="unusual"} 1',
+  ]);
+});
