@@ -1,15 +1,19 @@
 /**
- * Runs every check in order, each within its time budget: the linter, then the suites of tests. One
- * that fails or runs over does not stop the others, so that one run shows all that is wrong.
+ * Runs every check, two at a time where there are two processors, each within its time budget: the
+ * linter, then the suites of tests. What a suite writes is shown when it has ended. One that fails or
+ * runs over does not stop the others, so that one run shows all that is wrong.
  *
  *   node build/test/run.js [suite ...]
  */
 
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import path from 'node:path';
 
 const TESTS = import.meta.dirname;
+/** Most of what a suite does is wait for processes that it has started. */
+const SUITES_AT_A_TIME = 2;
 
 interface Suite {
   name: string;
@@ -70,35 +74,37 @@ function mountingSuite(suite: Suite): Suite {
   return { ...suite, command: [...OWN_MOUNTS, ...suite.command], needs };
 }
 
-const HTTP = testSuite('http', 240);
-const SERVICE = testSuite('service', 300);
-const PUSH = testSuite('push', 240);
-const CLIENTS = testSuite('clients', 240);
+const HTTP = testSuite('http', 360);
+const SERVICE = testSuite('service', 420);
+const PUSH = testSuite('push', 360);
+const CLIENTS = testSuite('clients', 300);
 
+/** The long ones first, so that none of them is left to run alone at the end. */
 const SUITES: Suite[] = [
-  { name: 'lint', budgetSeconds: 60, command: ['npm', 'run', '--silent', 'lint'] },
-  testSuite('state', 60),
-  testSuite('info', 60),
-  testSuite('twin', 300),
-  testSuite('feed', 120),
-  testSuite('web', 60),
-  testSuite('docs', 120),
-  testSuite('ledger', 120),
-  testSuite('replay', 300),
-  testSuite('cli', 240),
-  HTTP,
-  plainSuite(HTTP),
-  sameEachTime(testSuite('lane', 360, { filesAtATime: 2 })),
-  testSuite('crash', 240),
+  { name: 'lint', budgetSeconds: 120, command: ['npm', 'run', '--silent', 'lint'] },
+  sameEachTime(testSuite('lane', 480, { filesAtATime: 2 })),
+  { ...testSuite('cluster', 480, { filesAtATime: 2 }), needs: program('nats-server') },
   SERVICE,
   plainSuite(SERVICE),
+  HTTP,
+  plainSuite(HTTP),
   PUSH,
   plainSuite(PUSH),
+  testSuite('hostile', 360),
+  testSuite('twin', 360),
+  testSuite('browser', 360),
   CLIENTS,
   plainSuite(CLIENTS),
-  testSuite('browser', 300),
-  { ...testSuite('cluster', 360, { filesAtATime: 2 }), needs: program('nats-server') },
-  mountingSuite(testSuite('disk', 300)),
+  mountingSuite(testSuite('disk', 360)),
+  testSuite('crash', 240),
+  testSuite('replay', 360),
+  testSuite('cli', 300),
+  testSuite('docs', 180),
+  testSuite('feed', 120),
+  testSuite('ledger', 180),
+  testSuite('state', 120),
+  testSuite('info', 120),
+  testSuite('web', 60),
 ];
 
 function isLeftOut({ name, needs }: Suite): boolean {
@@ -108,22 +114,27 @@ function isLeftOut({ name, needs }: Suite): boolean {
   return true;
 }
 
+/** Runs it, and resolves to whether it passed, once it has ended and its output is shown. */
 function runSuite({ name, budgetSeconds, command, environment }: Suite): Promise<boolean> {
-  console.log(`\n== ${name} (at most ${budgetSeconds} s)`);
   const startedMs = Date.now();
   const [program, ...args] = command;
+  const output: Buffer[] = [];
   return new Promise((resolve) => {
     const env = { ...process.env, ...environment };
-    const child = spawn(program, args, { stdio: 'inherit', detached: true, env });
+    const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'], detached: true, env });
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.on('data', (bytes: Buffer) => output.push(bytes));
+    }
     const timer = setTimeout(() => {
-      console.log(`== ${name}: over its budget of ${budgetSeconds} s, stopped`);
+      output.push(Buffer.from(`== ${name}: over its budget of ${budgetSeconds} s, stopped\n`));
       // The group, so that no process that a test started is left behind.
       if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
     }, budgetSeconds * 1000);
-    child.on('exit', (code) => {
+    child.on('close', (code) => {
       clearTimeout(timer);
       const seconds = ((Date.now() - startedMs) / 1000).toFixed(1);
-      console.log(`== ${name}: ${code === 0 ? 'passed' : 'FAILED'} in ${seconds} s`);
+      const verdict = `== ${name}: ${code === 0 ? 'passed' : 'FAILED'} in ${seconds} s`;
+      console.log(`\n== ${name} (at most ${budgetSeconds} s)\n${Buffer.concat(output)}${verdict}`);
       resolve(code === 0);
     });
   });
@@ -132,13 +143,20 @@ function runSuite({ name, budgetSeconds, command, environment }: Suite): Promise
 const wanted = process.argv.slice(2);
 const failed: string[] = [];
 const chosen = SUITES.filter(({ name }) => wanted.length === 0 || wanted.includes(name));
+const queue = chosen.filter((suite) => !isLeftOut(suite));
+const leftOut = chosen.length - queue.length;
 let passed = 0;
-for (const suite of chosen) {
-  if (isLeftOut(suite)) continue;
-  if (await runSuite(suite)) passed += 1;
-  else failed.push(suite.name);
+
+async function work(): Promise<void> {
+  for (let suite = queue.shift(); suite !== undefined; suite = queue.shift()) {
+    console.log(`== ${suite.name} begins`);
+    if (await runSuite(suite)) passed += 1;
+    else failed.push(suite.name);
+  }
 }
-const leftOut = chosen.length - passed - failed.length;
+
+const atATime = Math.min(SUITES_AT_A_TIME, availableParallelism());
+await Promise.all(Array.from({ length: atATime }, work));
 console.log(`\nsuites: ${passed} passed, ${failed.length} failed, ${leftOut} left out`);
 if (failed.length > 0) console.log(`failed: ${failed.join(', ')}`);
 process.exitCode = failed.length === 0 ? 0 : 1;

@@ -143,7 +143,9 @@ export class RequestStream extends Duplex implements Speaker {
 
   override _read(): void {
     process.nextTick(() => {
-      if (!this.#isFeedPlanned) this.#feed();
+      // The next request waits for a turn of its own; the rest of one does not.
+      if (this.#exchange?.request.complete) this.#planFeed();
+      else if (!this.#isFeedPlanned) this.#feed();
     });
   }
 
