@@ -2,6 +2,9 @@
 
 import type { Random } from '../../src/feed/simulator/random.ts';
 import { formatQuestion, formatRequest } from '../http/service.ts';
+import { formatFrame, OPCODES } from '../push/raw-frames.ts';
+
+type Kind = keyof typeof OPCODES;
 
 export interface Subjects {
   readonly key: string;
@@ -67,54 +70,41 @@ export const HTTP_MOVES: readonly Move[] = [
   () => '\r\n\r\n\r\n',
 ];
 
-/** A client's frame: final or not, of this kind, masked with zeros. */
-function frame(kind: number, payload: Buffer | string, { isFinal = true } = {}): Buffer {
-  const body = Buffer.from(payload);
-  const long = body.length > 125;
-  const head = Buffer.alloc(long ? 8 : 6);
-  head[0] = (isFinal ? 0x80 : 0) | kind;
-  head[1] = 0x80 | (long ? 126 : body.length);
-  if (long) head.writeUInt16BE(body.length, 2);
-  return Buffer.concat([head, body]);
+function frame(kind: Kind, payload: Buffer | string, { isFinal = true } = {}): Buffer {
+  return formatFrame(OPCODES[kind], Buffer.from(payload), isFinal);
 }
-
-const TEXT = 1;
-const CONTINUATION = 0;
-const CLOSE = 8;
-const PING = 9;
-const PONG = 10;
 
 function subscription(method: string): Buffer {
   const user = '0x00000000000000000000000000000000000000aa';
   return frame(
-    TEXT,
+    'text',
     JSON.stringify({ method, subscription: { type: 'clearinghouseState', user } }),
   );
 }
 
 /** Moves on a connection that became a WebSocket. */
 export const PUSH_MOVES: readonly Move[] = [
-  (random) => repeat(frame(PING, 'x'.repeat(random.below(126))), 1 + random.below(300)),
-  (random) => repeat(frame(PONG, 'x'), 1 + random.below(300)),
-  (random) => repeat(frame(TEXT, '{"method":"ping"}'), 1 + random.below(300)),
+  (random) => repeat(frame('ping', 'x'.repeat(random.below(126))), 1 + random.below(300)),
+  (random) => repeat(frame('pong', 'x'), 1 + random.below(300)),
+  (random) => repeat(frame('text', '{"method":"ping"}'), 1 + random.below(300)),
   () => Buffer.concat([subscription('subscribe'), subscription('unsubscribe')]),
   (random) => repeat(subscription(random.pick(['subscribe', 'unsubscribe'])), 20),
   (random) =>
     Buffer.concat([
-      frame(TEXT, '{', { isFinal: false }),
-      repeat(frame(CONTINUATION, ' ', { isFinal: false }), random.below(200)),
+      frame('text', '{', { isFinal: false }),
+      repeat(frame('continuation', ' ', { isFinal: false }), random.below(200)),
     ]),
-  (random) => frame(TEXT, bytesOf(random, random.below(200))),
+  (random) => frame('text', bytesOf(random, random.below(200))),
   (random) => bytesOf(random, 1 + random.below(50)),
   (random, { key }) =>
     repeat(
       frame(
-        TEXT,
+        'text',
         `{"method":"post","id":1,"request":{"type":"info","payload":${random.pick(BODIES)}}}`,
       ),
       key.length > 0 ? 1 + random.below(30) : 0,
     ),
-  () => frame(CLOSE, ''),
+  () => frame('close', ''),
 ];
 
 export function formatHandshake({ key }: Subjects): Buffer {

@@ -6,15 +6,18 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Program } from '../cli/program.ts';
 import { connect, exchange, type RawClient } from '../http/raw-client.ts';
 import {
   ask,
   formatQuestion,
   formatRequest,
+  prepareData,
   readRssMib,
   type Service,
   startService,
 } from '../http/service.ts';
+import { MAIN } from '../paths.ts';
 
 const LANES: readonly (readonly [string, readonly string[]])[] = [
   ['fast lane', []],
@@ -198,3 +201,36 @@ async function checkBusyStop(service: Service): Promise<void> {
   await Promise.all(asking);
   assert.equal((await stopped).code, 0);
 }
+
+const DESCRIPTORS = 150;
+const CROWD = 200;
+
+test('connections that there are no file descriptors for are counted, and in the log', async (t) => {
+  const { folder, key } = await prepareData(t);
+  const flags = ['--port', '0', '--admin-port', '0', '--max-age', '0', '--data', folder];
+  const limited = [
+    'bash',
+    '-c',
+    `ulimit -n ${DESCRIPTORS}; exec "$0" "$@"`,
+    process.execPath,
+    MAIN,
+  ];
+  const program = new Program([...limited, 'serve', ...flags]);
+  t.after(() => program.child.kill('SIGKILL'));
+  await program.untilWritten('"msg":"listening"');
+  const [metricsPort, port] = Array.from(
+    program.stdout.matchAll(/"port":(\d+),"msg"/g),
+    ([, digits]) => Number(digits),
+  );
+  const clients = await Promise.all(Array.from({ length: CROWD }, () => connect(port)));
+  await program.untilWritten('"msg":"connections over the limit were closed"');
+  const metrics = await exchange(
+    metricsPort,
+    formatRequest({ method: 'GET', path: '/metrics', headers: { Connection: 'close' } }),
+  );
+  const refused = Number(/^perpinfo_connections_refused_total (\d+)$/m.exec(metrics.body)?.[1]);
+  assert.ok(refused > 0 && refused < CROWD, `${refused} were refused`);
+  for (const client of clients) client.close();
+  await sleep(200);
+  assert.equal((await exchange(port, formatQuestion(key))).status, 200);
+});

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { after, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { WebSocket } from 'ws';
 import { createPlaces, simulateLines } from '../cli/program.ts';
 import { readRssMib } from '../http/service.ts';
@@ -151,4 +152,24 @@ test('a frame of which only the head comes is not waited for', async (context) =
   socket.write(formatFrame(OPCODES.text, Buffer.from('{}')).subarray(0, 1));
   await until('the connection to be closed', () => socket.readableEnded);
   assert.equal(await countCutOff(), before + 1);
+});
+
+test('what comes behind a malformed frame harms nobody', async (context) => {
+  const ping = formatFrame(OPCODES.text, Buffer.from('{"method":"ping"}'));
+  const malformed = formatFrame(OPCODES.text, Buffer.alloc(20, 0xff));
+  // Frames are taken one at a time: what comes while some wait is read in pieces of its own.
+  for (let count = 0; count < 10; count++) {
+    const socket = await connectRaw(context, { port, key });
+    socket.setNoDelay();
+    socket.write(Buffer.concat(Array.from({ length: 300 }, () => ping)));
+    for (const piece of [malformed, ping, ping, ping]) {
+      await sleep(1);
+      if (socket.writable) socket.write(piece);
+    }
+    await sleep(50);
+    socket.destroy();
+  }
+  const client = await connectPush(context, { port, key });
+  client.send({ method: 'ping' });
+  assert.equal((await client.nextFrame()).channel, 'pong');
 });

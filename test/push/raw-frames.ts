@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import type { Place } from './push-client.ts';
 
-export const OPCODES = { continuation: 0, text: 1, ping: 9, pong: 10 } as const;
+export const OPCODES = { continuation: 0, text: 1, close: 8, ping: 9, pong: 10 } as const;
 
 /** A masked frame, the mask being zero, so that its payload is as it stands. */
 export function formatFrame(opcode: number, payload: Buffer, isFinal = true): Buffer {
