@@ -44,6 +44,10 @@ function findSectionEnd(bytes: Buffer, before: string): number {
 export class RequestStream extends Duplex implements Speaker {
   readonly client: ClientConnection;
   #held: Buffer = NOTHING;
+  /** Comes before what is held. */
+  #firstPiece: Buffer = NOTHING;
+  /** Node has begun to read: from here on it parses a piece as soon as it gets it. */
+  #isRead = false;
   /** The last bytes that Node was given: a section may end across two reads. */
   #lastBytes = '';
   #exchange: Exchange | undefined;
@@ -65,7 +69,7 @@ export class RequestStream extends Duplex implements Speaker {
   }
 
   get isBusy(): boolean {
-    return this.#held.length > 0 || this.exchange !== undefined || this.writableLength > 0;
+    return this.#hasBytes || this.exchange !== undefined || this.writableLength > 0;
   }
 
   /** Whether the connection ends with the request under way: the service stops, and none follows it. */
@@ -75,8 +79,8 @@ export class RequestStream extends Duplex implements Speaker {
 
   /** Begins with what was sent before it was there. */
   start(head: Buffer, rest: Buffer): void {
+    this.#firstPiece = head;
     this.#held = rest;
-    if (head.length > 0) this.push(head);
     this.#feed();
   }
 
@@ -142,6 +146,7 @@ export class RequestStream extends Duplex implements Speaker {
   }
 
   override _read(): void {
+    this.#isRead = true;
     process.nextTick(() => {
       // The next request waits for a turn of its own; the rest of one does not.
       if (this.#exchange?.request.complete) this.#planFeed();
@@ -195,7 +200,7 @@ export class RequestStream extends Duplex implements Speaker {
     }
     this.#isFeeding = false;
     if (this.#isOver || this.destroyed) return;
-    if (this.#held.length > 0) {
+    if (this.#hasBytes) {
       this.client.pause();
       if (this.#canFeed()) this.#planFeed();
     } else if (this.client.hasEnded) {
@@ -206,7 +211,12 @@ export class RequestStream extends Duplex implements Speaker {
   }
 
   #canFeed(): boolean {
-    return this.#held.length > 0 && this.readableLength === 0 && !this.isPaused() && this.#isNext();
+    const isTaking = this.#isRead && this.readableLength === 0 && !this.isPaused();
+    return this.#hasBytes && isTaking && this.#isNext();
+  }
+
+  get #hasBytes(): boolean {
+    return this.#firstPiece.length > 0 || this.#held.length > 0;
   }
 
   /** Whether what comes next may be looked at: nothing is under way, or it is a body. */
@@ -221,6 +231,7 @@ export class RequestStream extends Duplex implements Speaker {
 
   /** The rest of a body, or headers to their end, as far as they are here. */
   #takePiece(): Buffer {
+    if (this.#firstPiece.length > 0) return this.#takeFirstPiece();
     const length = Math.min(this.#pieceLength(), this.#held.length);
     const piece = this.#held.subarray(0, length);
     this.#held = length === this.#held.length ? NOTHING : this.#held.subarray(length);
@@ -228,6 +239,12 @@ export class RequestStream extends Duplex implements Speaker {
       -3,
     );
     if (this.#bodyBytesLeft > 0) this.#bodyBytesLeft -= length;
+    return piece;
+  }
+
+  #takeFirstPiece(): Buffer {
+    const piece = this.#firstPiece;
+    this.#firstPiece = NOTHING;
     return piece;
   }
 
