@@ -1,15 +1,15 @@
 /**
  * One client's connection, from accept to close. It is the one owner of the socket: nobody else reads
  * from it, and it has one error listener and one deadline (`socket.setTimeout`) for as long as it
- * lives. What is read goes to the speaker, whoever talks with the client at the time: the fast lane,
- * Node's HTTP server, or nobody any more once the socket was released to push.
+ * lives. What is read goes to its handler: the fast lane at first, then Node's HTTP server, and none
+ * once the socket was released to push.
  */
 
 import type { Socket } from 'node:net';
 import { readConnection } from './lane/shared-reads.ts';
 
-/** Whoever talks with a client. */
-export interface Speaker {
+/** Whoever takes what a client sends, and answers. */
+export interface ConnectionHandler {
   /** Something is under way: a request was begun, or is held, or its response is not out yet. */
   readonly isBusy: boolean;
   /** What one read brought; the bytes are only there until it returns. */
@@ -25,7 +25,7 @@ const LINGER_MS = 1_000;
 
 export class ClientConnection {
   readonly socket: Socket;
-  #speaker: Speaker | undefined;
+  #handler: ConnectionHandler | undefined;
   #stopReading: (() => void) | undefined;
   #hasEnded = false;
   #isReleased = false;
@@ -42,7 +42,7 @@ export class ClientConnection {
     socket.on('timeout', () => socket.destroy());
     socket.on('close', () => {
       closed(this);
-      this.#speaker?.close();
+      this.#handler?.close();
     });
   }
 
@@ -60,15 +60,15 @@ export class ClientConnection {
   }
 
   get isBusy(): boolean {
-    return this.socket.writableLength > 0 || (this.#speaker?.isBusy ?? false);
+    return this.socket.writableLength > 0 || (this.#handler?.isBusy ?? false);
   }
 
   /** From now on, what the client sends goes there. */
-  speakWith(speaker: Speaker): void {
-    this.#speaker = speaker;
+  handleWith(handler: ConnectionHandler): void {
+    this.#handler = handler;
     if (this.#stopReading !== undefined) return;
     this.#stopReading = readConnection(this.socket, (bytes, length) => {
-      if (!this.#isEnding) this.#speaker?.takeRead(bytes, length);
+      if (!this.#isEnding) this.#handler?.takeRead(bytes, length);
     });
     this.socket.on('end', this.#noteEnd);
   }
@@ -76,7 +76,7 @@ export class ClientConnection {
   readonly #noteEnd = (): void => {
     this.#hasEnded = true;
     if (this.#isEnding) this.socket.destroySoon();
-    else this.#speaker?.takeEnd();
+    else this.#handler?.takeEnd();
   };
 
   /** Backpressure: the client is not read from until `resume`. */
@@ -91,7 +91,7 @@ export class ClientConnection {
   /** Leaves the socket to push, for good, with what was read of it and not used. */
   release(unused: Buffer): void {
     this.#isReleased = true;
-    this.#speaker = undefined;
+    this.#handler = undefined;
     this.#stopReading?.();
     this.socket.off('end', this.#noteEnd);
     if (unused.length > 0) this.socket.unshift(unused);

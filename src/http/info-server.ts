@@ -39,15 +39,15 @@ export class InfoServer extends Server {
   #accept(socket: Socket): void {
     const client = this.#connections.accept(socket);
     if (client === undefined) return;
-    if (this.#lane === undefined || this.isDraining) this.speakHttp(client);
+    if (this.#lane === undefined || this.isDraining) this.passToNode(client);
     else this.#lane.accept(client);
   }
 
-  /** Lets Node speak with a client, beginning with what it has sent already. */
-  speakHttp(client: ClientConnection, { head = NOTHING, rest = NOTHING }: SentBytes = {}): void {
+  /** From here on Node handles the client, beginning with what it has sent already. */
+  passToNode(client: ClientConnection, { head = NOTHING, rest = NOTHING }: SentBytes = {}): void {
     const stream = new RequestStream(client);
     this.#takeStream.call(this, stream);
-    client.speakWith(stream);
+    client.handleWith(stream);
     stream.start(head, rest);
   }
 

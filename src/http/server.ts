@@ -104,7 +104,7 @@ export function createService(parts: ServiceParts): InfoServer {
     lane: settings.noFastLane ? undefined : parts,
   });
   const interruptions = new Interruptions(parts, (client, bytes) =>
-    server.speakHttp(client, bytes),
+    server.passToNode(client, bytes),
   );
   // Their length is limited, and none of them is dropped in silence.
   server.maxHeadersCount = 0;

@@ -18,7 +18,7 @@ import type { Logger } from 'pino';
 import type { Settings } from '../../config.ts';
 import { RequestError } from '../../errors.ts';
 import type { Admission } from '../admission.ts';
-import type { ClientConnection, Speaker } from '../client-connection.ts';
+import type { ClientConnection, ConnectionHandler } from '../client-connection.ts';
 import { hashSecret } from '../keys.ts';
 import type { LaneExit, Metrics } from '../metrics.ts';
 import { stalledMsMax, TIMEOUT_CHECK_MS } from '../stalled.ts';
@@ -41,9 +41,9 @@ type LaneSettingName =
   | 'minHeightWait';
 
 /** Takes a connection that is no longer for the fast lane, with the bytes that it has sent. */
-export interface NextSpeaker {
+export interface NodeTransport {
   readonly isDraining: boolean;
-  speakHttp(client: ClientConnection, sent: { readonly rest: Buffer }): void;
+  passToNode(client: ClientConnection, sent: { readonly rest: Buffer }): void;
 }
 
 const HEAD_END = '\r\n\r\n';
@@ -58,7 +58,7 @@ const SHARE_BYTES_MAX = 1 << 16;
 const KEPT_LONGER_MS = 1000;
 
 /** A connection of the lane, and what is remembered of it. */
-class LaneConnection implements Speaker {
+class LaneConnection implements ConnectionHandler {
   readonly client: ClientConnection;
   readonly #lane: FastLane;
   activeMs: number;
@@ -117,7 +117,7 @@ type Outcome = 'answered' | Exclude<NotAnswered, 'held'>;
 
 export class FastLane {
   readonly #parts: LaneParts;
-  readonly #next: NextSpeaker;
+  readonly #node: NodeTransport;
   readonly #responder: Responder;
   readonly #connections = new Set<LaneConnection>();
   readonly #timer: NodeJS.Timeout;
@@ -129,9 +129,9 @@ export class FastLane {
   /** How many of each type the turn has answered. */
   readonly #answered = new Map<string, number>();
 
-  constructor(parts: LaneParts, next: NextSpeaker) {
+  constructor(parts: LaneParts, node: NodeTransport) {
     this.#parts = parts;
-    this.#next = next;
+    this.#node = node;
     this.#responder = new Responder(parts);
     this.#timer = setInterval(() => this.#closeExpired(performance.now()), TIMEOUT_CHECK_MS);
     this.#timer.unref();
@@ -140,7 +140,7 @@ export class FastLane {
   accept(client: ClientConnection): void {
     const connection = new LaneConnection(client, this, performance.now());
     this.#connections.add(connection);
-    client.speakWith(connection);
+    client.handleWith(connection);
   }
 
   forget(connection: LaneConnection): void {
@@ -229,7 +229,7 @@ export class FastLane {
 
   /** Answers the request that starts there. */
   #answerNext(connection: LaneConnection, start: number, readEnd: number): Outcome {
-    if (this.#next.isDraining) return 'draining';
+    if (this.#node.isDraining) return 'draining';
     const unreadable = this.#readHead(connection, start, readEnd);
     if (unreadable !== undefined) return unreadable;
     const bodyStart = start + connection.head.length;
@@ -329,7 +329,7 @@ export class FastLane {
     connection.client.socket.destroy();
   }
 
-  /** From here on Node's server speaks with the client, after what was answered here. */
+  /** From here on Node's server handles the client, after what was answered here. */
   #leave(connection: LaneConnection, bytes: Buffer, reason: LaneExit): void {
     const { client, held } = connection;
     this.#parts.metrics.countLaneExit(reason);
@@ -337,6 +337,6 @@ export class FastLane {
     connection.held = NOTHING;
     this.#send(connection);
     this.#connections.delete(connection);
-    this.#next.speakHttp(client, { rest: Buffer.concat([bytes, held]) });
+    this.#node.passToNode(client, { rest: Buffer.concat([bytes, held]) });
   }
 }

@@ -22,16 +22,16 @@ export interface InterruptionParts {
   readonly settings: Settings<'headerBytesMax' | 'headerTimeout' | 'requestTimeout'>;
 }
 
-/** Lets Node read a client's requests, from these bytes on. */
-type SpeakHttp = (client: ClientConnection, sent: SentBytes) => void;
+/** Gives a client to Node's server again, beginning with these bytes. */
+type PassToNode = (client: ClientConnection, sent: SentBytes) => void;
 
 export class Interruptions {
   readonly #parts: InterruptionParts;
-  readonly #speakHttp: SpeakHttp;
+  readonly #passToNode: PassToNode;
 
-  constructor(parts: InterruptionParts, speakHttp: SpeakHttp) {
+  constructor(parts: InterruptionParts, passToNode: PassToNode) {
     this.#parts = parts;
-    this.#speakHttp = speakHttp;
+    this.#passToNode = passToNode;
   }
 
   /** Bytes that are not a request, or come too slowly, or are too many for headers. */
@@ -48,7 +48,7 @@ export class Interruptions {
     this.#refuse(stream, refusal, { Allow: INFO_METHODS });
   }
 
-  /** A wish to speak another protocol: a WebSocket where that is offered; others are passed over. */
+  /** An offer to change the protocol: a WebSocket is opened, others are passed over. */
   upgrade(request: IncomingMessage, stream: RequestStream, head: Buffer): void {
     const route = findRoute(request.url ?? '');
     if (route?.name !== 'ws' || !offersPush(request)) {
@@ -89,7 +89,7 @@ export class Interruptions {
   /** The same request again, without its offer, on a stream of its own: Node has let go of this one. */
   #passOver(request: IncomingMessage, stream: RequestStream, head: Buffer): void {
     const held = stream.stop();
-    this.#speakHttp(stream.client, {
+    this.#passToNode(stream.client, {
       head: Buffer.from(formatWithoutOffer(request), 'latin1'),
       rest: head.length === 0 ? held : Buffer.concat([head, held]),
     });

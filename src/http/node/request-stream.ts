@@ -8,7 +8,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Duplex } from 'node:stream';
-import type { ClientConnection, Speaker } from '../client-connection.ts';
+import type { ClientConnection, ConnectionHandler } from '../client-connection.ts';
 
 type Done = (error?: Error | null) => void;
 
@@ -41,7 +41,7 @@ function findSectionEnd(bytes: Buffer, before: string): number {
   return start === -1 ? -1 : start + SECTION_END.length;
 }
 
-export class RequestStream extends Duplex implements Speaker {
+export class RequestStream extends Duplex implements ConnectionHandler {
   readonly client: ClientConnection;
   #held: Buffer = NOTHING;
   /** Comes before what is held. */
@@ -56,7 +56,7 @@ export class RequestStream extends Duplex implements Speaker {
   #isFeeding = false;
   #isFeedPlanned = false;
   #isEndTold = false;
-  /** Node gets nothing more: the last response is on its way, or someone else speaks now. */
+  /** Node gets nothing more: the last response is on its way, or it has another handler. */
   #isOver = false;
 
   constructor(client: ClientConnection) {
