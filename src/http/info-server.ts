@@ -7,6 +7,7 @@ import { type RequestListener, Server, type ServerOptions } from 'node:http';
 import type { Socket } from 'node:net';
 import type { ClientConnection } from './client-connection.ts';
 import { FastLane, type LaneParts } from './lane/fast-lane.ts';
+import { FeedQueue } from './node/feed-queue.ts';
 import { RequestStream, type SentBytes } from './node/request-stream.ts';
 import { OpenConnections, type OpenConnectionsParts } from './open-connections.ts';
 
@@ -23,6 +24,7 @@ const NOTHING = Buffer.alloc(0);
 export class InfoServer extends Server {
   readonly #connections: OpenConnections;
   readonly #lane: FastLane | undefined;
+  readonly #feedQueue = new FeedQueue();
   readonly #takeStream: (stream: RequestStream) => void;
 
   constructor({ options, listener, connections, lane }: InfoServerParts) {
@@ -45,7 +47,7 @@ export class InfoServer extends Server {
 
   /** From here on Node handles the client, beginning with what it has sent already. */
   passToNode(client: ClientConnection, { head = NOTHING, rest = NOTHING }: SentBytes = {}): void {
-    const stream = new RequestStream(client);
+    const stream = new RequestStream(client, this.#feedQueue);
     this.#takeStream.call(this, stream);
     client.handleWith(stream);
     stream.start(head, rest);

@@ -58,9 +58,14 @@ export class SnapshotKeeper {
   /** Called between two blocks: what is saved is the state of this moment, while blocks go on. */
   keep(replica: Replica): void {
     const { height } = replica.point;
-    if (height < this.#dueHeight || this.#saving !== undefined) return;
+    if (height < this.#dueHeight || this.#saving !== undefined || !this.#isFirst) return;
     this.#dueHeight = height + this.#interval();
-    if (this.#isFirst) this.#saving = this.#save(replica);
+    this.#saving = this.#save(replica);
+  }
+
+  /** Resolves when it is known whether this process saves. */
+  async ready(): Promise<void> {
+    await this.#looking;
   }
 
   #startLook(): void {

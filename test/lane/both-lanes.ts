@@ -218,7 +218,8 @@ function inTurn(act: () => void): Promise<void> {
   });
 }
 
-const QUIET_TURNS = 3;
+/** More than anything takes to go on: a turn to be read, one to be fed, one to be sent, and again. */
+const QUIET_TURNS = 10;
 
 /** A conversation with both that is under way. */
 export interface OpenConversation {

@@ -109,6 +109,7 @@ test('a replica goes on following while its snapshot is written, and the file is
     },
   } as Partial<SharedSnapshots> as SharedSnapshots;
   const keeper = new SnapshotKeeper({ snapshots, shared, every: 1, keep: 10, warn: assert.fail });
+  await keeper.ready();
   keeper.keep(replica);
   const blocks = chain(later, replica);
   await replica.follow(oneByOne(blocks), new AbortController().signal, () => keeper.keep(replica));

@@ -9,6 +9,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Duplex } from 'node:stream';
 import type { ClientConnection, ConnectionHandler } from '../client-connection.ts';
+import type { Feeding, FeedQueue } from './feed-queue.ts';
 
 type Done = (error?: Error | null) => void;
 
@@ -41,8 +42,9 @@ function findSectionEnd(bytes: Buffer, before: string): number {
   return start === -1 ? -1 : start + SECTION_END.length;
 }
 
-export class RequestStream extends Duplex implements ConnectionHandler {
+export class RequestStream extends Duplex implements ConnectionHandler, Feeding {
   readonly client: ClientConnection;
+  readonly #queue: FeedQueue;
   #held: Buffer = NOTHING;
   /** Comes before what is held. */
   #firstPiece: Buffer = NOTHING;
@@ -54,18 +56,18 @@ export class RequestStream extends Duplex implements ConnectionHandler {
   /** What is missing of the body under way; infinite where it comes in chunks. */
   #bodyBytesLeft = 0;
   #isFeeding = false;
-  #isFeedPlanned = false;
   #isEndTold = false;
   /** Node gets nothing more: the last response is on its way, or it has another handler. */
   #isOver = false;
 
-  constructor(client: ClientConnection) {
+  constructor(client: ClientConnection, queue: FeedQueue) {
     // Half open: a client may end its side and still wait for the response.
     super({ allowHalfOpen: true, decodeStrings: false });
     this.client = client;
+    this.#queue = queue;
     // Node takes its listener away when a request is a tunnel or changes the protocol.
     this.on('error', () => undefined);
-    this.on('resume', () => this.#planFeed());
+    this.on('resume', () => this.#queue.add(this));
   }
 
   get isBusy(): boolean {
@@ -81,17 +83,20 @@ export class RequestStream extends Duplex implements ConnectionHandler {
   start(head: Buffer, rest: Buffer): void {
     this.#firstPiece = head;
     this.#held = rest;
-    this.#feed();
+    if (this.#hasBytes) this.client.pause();
+    this.#queue.add(this);
   }
 
   takeRead(bytes: Buffer, length: number): void {
     const read = Buffer.from(bytes.subarray(0, length));
     this.#held = this.#held.length === 0 ? read : Buffer.concat([this.#held, read]);
-    this.#feed();
+    // Nothing more is read before this has had its turn.
+    this.client.pause();
+    this.#queue.add(this);
   }
 
   takeEnd(): void {
-    this.#feed();
+    this.#queue.add(this);
   }
 
   close(): void {
@@ -104,7 +109,7 @@ export class RequestStream extends Duplex implements ConnectionHandler {
     const { 'content-length': length, 'transfer-encoding': coding } = request.headers;
     this.#exchange = exchange;
     this.#bodyBytesLeft = coding === undefined ? Number(length ?? 0) : Number.POSITIVE_INFINITY;
-    response.once('close', () => this.#planFeed());
+    response.once('close', () => this.#queue.add(this));
   }
 
   /** The request under way; undefined where none is. */
@@ -149,8 +154,8 @@ export class RequestStream extends Duplex implements ConnectionHandler {
     this.#isRead = true;
     process.nextTick(() => {
       // The next request waits for a turn of its own; the rest of one does not.
-      if (this.#exchange?.request.complete) this.#planFeed();
-      else if (!this.#isFeedPlanned) this.#feed();
+      if (this.#exchange === undefined || this.#exchange.request.complete) this.#queue.add(this);
+      else if (!this.#queue.has(this)) this.feed();
     });
   }
 
@@ -181,18 +186,8 @@ export class RequestStream extends Duplex implements ConnectionHandler {
     done();
   }
 
-  /** In a turn of its own, so that others get theirs. */
-  #planFeed(): void {
-    if (this.#isFeedPlanned) return;
-    this.#isFeedPlanned = true;
-    setImmediate(() => {
-      this.#isFeedPlanned = false;
-      this.#feed();
-    });
-  }
-
-  /** Gives Node what it may have now. */
-  #feed(): void {
+  /** Gives Node what it may have now: the rest of a request, or the next one. */
+  feed(): void {
     if (this.#isFeeding || this.#isOver || this.destroyed) return;
     this.#isFeeding = true;
     for (let pieces = 0; pieces < PIECES_PER_TURN && this.#canFeed(); pieces++) {
@@ -201,8 +196,7 @@ export class RequestStream extends Duplex implements ConnectionHandler {
     this.#isFeeding = false;
     if (this.#isOver || this.destroyed) return;
     if (this.#hasBytes) {
-      this.client.pause();
-      if (this.#canFeed()) this.#planFeed();
+      if (this.#canFeed()) this.#queue.add(this);
     } else if (this.client.hasEnded) {
       this.#feedEnd();
     } else {
