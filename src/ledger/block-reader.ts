@@ -5,7 +5,7 @@
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Consumer, ConsumerMessages, JsMsg, StoredMsg, StreamInfo } from '@nats-io/jetstream';
+import type { Consumer, ConsumerMessages, JsMsg, StreamInfo } from '@nats-io/jetstream';
 import type { MsgHdrs } from '@nats-io/transport-node';
 import { decodeBlock } from './block-message.ts';
 import { isUnavailable, LedgerError, type StoredBlock } from './ledger.ts';
@@ -24,6 +24,8 @@ const FORGET_MS = 30_000;
 const RETRY_MS = 100;
 /** A reader's place may fall to a server that is cut off; the next try may find another. */
 const CREATE_MS = 1_500;
+/** A server that hands out no block for so long, although the stream has more, lags: another one may not. */
+const LAG_MS_MAX = 2_000;
 /** Servers that have just come back may not know everything for a while. */
 const GRACE_MS = 15_000;
 
@@ -55,6 +57,8 @@ export class BlockReader {
   #height: number;
   #hash: Buffer | undefined;
   #progressMs = performance.now();
+  /** Since when the stream has had more than this server hands out. */
+  #lagSinceMs: number | undefined;
 
   constructor(link: NatsLink, after: number, terms: ReadTerms) {
     this.#link = link;
@@ -69,6 +73,7 @@ export class BlockReader {
         yield* this.#readOnce();
       } catch (error) {
         this.#judge(this.#link.describe('reading blocks', error));
+        this.#leaveLaggingServer();
         await sleep(RETRY_MS, undefined, { signal }).catch(() => undefined);
       }
     }
@@ -84,6 +89,13 @@ export class BlockReader {
     throw error;
   }
 
+  #leaveLaggingServer(): void {
+    if (this.#lagSinceMs === undefined) return;
+    if (performance.now() - this.#lagSinceMs < LAG_MS_MAX) return;
+    this.#lagSinceMs = undefined;
+    this.#link.leaveServer();
+  }
+
   /** Reads until the end, or until something is not as expected. */
   async *#readOnce(): AsyncGenerator<readonly StoredBlock[]> {
     await this.#checkNothingIsLost();
@@ -91,7 +103,7 @@ export class BlockReader {
     try {
       consumer = await this.#createConsumer();
     } catch (error) {
-      // Making one takes the servers' leader, who may yet have to be elected; a block only the stream's.
+      // Making one takes the metadata leader, who may yet have to be elected; reading a block does not.
       yield* this.#readWithoutConsumer();
       throw error;
     }
@@ -115,10 +127,11 @@ export class BlockReader {
   async *#readWithoutConsumer(): AsyncGenerator<readonly StoredBlock[]> {
     const { state } = await this.#readInfo();
     const last = Math.min(state.last_seq, this.#terms.to);
+    if (this.#height < last) this.#lagSinceMs ??= performance.now();
     while (this.#isWanted() && this.#height < last) {
       const count = Math.min(SINGLE_BLOCKS, last - this.#height);
       const heights = Array.from({ length: count }, (_, index) => this.#height + 1 + index);
-      const messages = await Promise.all(heights.map((height) => this.#readMessage(height)));
+      const messages = await Promise.all(heights.map((height) => this.#link.readMessage(height)));
       const missing = messages.indexOf(undefined);
       const batch = (missing === -1 ? messages : messages.slice(0, missing)).flatMap((message) =>
         message === undefined ? [] : [this.#accept(message.seq, message.header, message.data)],
@@ -146,20 +159,9 @@ export class BlockReader {
     return false;
   }
 
-  /** Whether the stream has the block, as the server says that leads: others may not know yet. */
+  /** Whether the stream has the block; that it has not is for its leader to say: others may not know yet. */
   async #isThere(height: number): Promise<boolean> {
-    return (await this.#readMessage(height)) !== undefined;
-  }
-
-  async #readMessage(height: number): Promise<StoredMsg | undefined> {
-    const { manager, name } = this.#link;
-    const reading = manager.streams.getMessage(name, { seq: height });
-    try {
-      return (await this.#link.untilInterrupted(reading)) ?? undefined;
-    } catch (error) {
-      if (this.#link.isMissingMessage(error)) return undefined;
-      throw error;
-    }
+    return (await this.#link.readMessage(height)) !== undefined;
   }
 
   #readInfo(): Promise<StreamInfo> {
@@ -267,6 +269,7 @@ export class BlockReader {
     const block = decodeBlock(height, headers, payload);
     this.#height = block.height;
     this.#hash = block.hash;
+    this.#lagSinceMs = undefined;
     this.#progressMs = performance.now();
     return block;
   }

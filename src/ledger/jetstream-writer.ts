@@ -377,6 +377,8 @@ async function ensureStream(link: NatsLink): Promise<void> {
         retention: RetentionPolicy.Limits,
         storage: StorageType.File,
         num_replicas: options.replicas,
+        // Blocks can then be read while the servers have no metadata leader.
+        allow_direct: true,
         duplicate_window: modules.transport.nanos(DUPLICATES_MS),
       }),
     );

@@ -11,7 +11,7 @@
  * sequence that it follows, and one that comes second is refused.
  */
 
-import type { StoredMsg, StreamInfo } from '@nats-io/jetstream';
+import type { StreamInfo } from '@nats-io/jetstream';
 import { decodeBlock, readPrevious } from './block-message.ts';
 import { BlockReader, missingBlock } from './block-reader.ts';
 import {
@@ -21,7 +21,7 @@ import {
   LedgerError,
   type StoredBlock,
 } from './ledger.ts';
-import { connectNats, type NatsLink, type NatsOptions } from './nats.ts';
+import { connectNats, type NatsLink, type NatsOptions, type StoredMessage } from './nats.ts';
 
 /** The key of the base in the ledger's bucket. */
 export const BASE = 'base';
@@ -108,19 +108,8 @@ export class JetStreamLedger implements Ledger {
     return base.height === height ? base : undefined;
   }
 
-  #message(height: number): Promise<StoredMsg | undefined> {
-    return this.link.ask(`reading block ${height}`, () =>
-      this.#orMissing(() => this.link.manager.streams.getMessage(this.link.name, { seq: height })),
-    );
-  }
-
-  async #orMissing(work: () => Promise<StoredMsg | null>): Promise<StoredMsg | undefined> {
-    try {
-      return (await work()) ?? undefined;
-    } catch (error) {
-      if (this.link.isMissingMessage(error)) return undefined;
-      throw error;
-    }
+  #message(height: number): Promise<StoredMessage | undefined> {
+    return this.link.ask(`reading block ${height}`, () => this.link.readMessage(height));
   }
 
   protected info(): Promise<StreamInfo> {

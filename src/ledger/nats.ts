@@ -5,7 +5,7 @@
 
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { JetStreamClient, JetStreamManager } from '@nats-io/jetstream';
+import type { JetStreamClient, JetStreamManager, StoredMsg } from '@nats-io/jetstream';
 import type { KV } from '@nats-io/kv';
 import type { ObjectStore } from '@nats-io/obj';
 import type { NatsConnection, NodeConnectionOptions, Server } from '@nats-io/transport-node';
@@ -37,6 +37,9 @@ export interface NatsOptions {
   /** A file with the authority that the servers' certificates are signed by. */
   readonly caFile?: string | undefined;
 }
+
+/** A message of the ledger's stream; its bytes are the reader's own. */
+export type StoredMessage = Pick<StoredMsg, 'seq' | 'header' | 'data'>;
 
 type Modules = Awaited<ReturnType<typeof loadModules>>;
 
@@ -83,7 +86,7 @@ export class NatsLink {
     this.#watch = new ServerWatch({
       readInfo: () => manager.streams.info(this.name),
       isAnswer: (error) => this.#isAnswer(error),
-      leave: () => this.#leaveServer(),
+      leave: () => this.leaveServer(),
     });
     this.#noteServers();
     void this.#watchStatus();
@@ -95,8 +98,9 @@ export class NatsLink {
     this.#serversSeen = [...seen, ...listed].slice(-SERVERS_SEEN_MAX);
   }
 
-  /** A server that has lost its peers has told its clients to forget them: they are the way out. */
-  #leaveServer(): void {
+  /** Goes to another server; one that has lost its peers has told its clients to forget them. */
+  leaveServer(): void {
+    if (this.connection.isClosed()) return;
     this.#noteServers();
     this.connection.setServers([...this.#serversSeen]);
     void this.connection.reconnect();
@@ -104,7 +108,11 @@ export class NatsLink {
 
   /** What a server says that knows its place; one that is not in touch with its peers says 503. */
   #isAnswer(error: unknown): boolean {
-    return error instanceof this.modules.stream.JetStreamApiError && error.status !== 503;
+    return error instanceof this.modules.stream.JetStreamApiError && !this.#isRefused(error);
+  }
+
+  #isRefused(error: unknown): boolean {
+    return error instanceof this.modules.stream.JetStreamApiError && error.status === 503;
   }
 
   get name(): string {
@@ -207,8 +215,39 @@ export class NatsLink {
     );
   }
 
-  isMissingMessage(error: unknown): boolean {
-    return this.#codeOf(error) === this.modules.stream.JetStreamApiCodes.NoMessageFound;
+  /** The message of this sequence; undefined where the stream's leader says that there is none. */
+  async readMessage(seq: number): Promise<StoredMessage | undefined> {
+    try {
+      const reading = this.manager.streams.getMessage(this.name, { seq });
+      return (await this.untilInterrupted(reading)) ?? undefined;
+    } catch (error) {
+      const { NoMessageFound } = this.modules.stream.JetStreamApiCodes;
+      if (this.#codeOf(error) === NoMessageFound) return undefined;
+      const message = this.#isRefused(error) ? await this.#readMessageDirectly(seq) : undefined;
+      if (message === undefined) throw error;
+      return message;
+    }
+  }
+
+  /**
+   * Without a metadata leader even the stream's leader refuses to hand out a message, although it goes
+   * on storing them. A direct get is answered by any server that keeps the stream, and so tells that a
+   * message is there, but not that it is missing.
+   */
+  async #readMessageDirectly(seq: number): Promise<StoredMessage | undefined> {
+    try {
+      const { config } = await this.untilInterrupted(this.manager.streams.info(this.name));
+      // A stream that was made without it leaves the question unanswered.
+      if (!config.allow_direct) return undefined;
+      const reading = this.manager.direct.getMessage(this.name, { seq });
+      const message = await this.untilInterrupted(reading);
+      if (message === null) return undefined;
+      // The bytes belong to the connection's buffer, which others go on using.
+      return { seq: message.seq, header: message.header, data: Buffer.from(message.data) };
+    } catch (error) {
+      if (isBug(error)) throw error;
+      return undefined;
+    }
   }
 
   /** The server's own number of what went wrong, where it is the server that says so. */

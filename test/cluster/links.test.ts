@@ -3,10 +3,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { openJetStreamLedger } from '../../src/ledger/jetstream.ts';
+import { connectNats, type NatsOptions } from '../../src/ledger/nats.ts';
 import { createPlaces, joinLines, simulateLines, start } from '../cli/program.ts';
 import { until } from '../service/running.ts';
 import type { Links } from './links.ts';
-import { type NatsServers, startNats } from './nats-servers.ts';
+import { type NatsServers, natsOptions, startNats } from './nats-servers.ts';
 import { startReplicas, untilHeight } from './replicas.ts';
 
 const NAME = 'links';
@@ -17,6 +19,7 @@ const place = createPlaces();
 const RECOVERY_MS_MAX = 10_000;
 /** Servers take four to nine seconds until they elect another leader, on a busy machine longer. */
 const ELECTION_MS_MAX = 15_000;
+const METADATA_LOSS_MS_MAX = 30_000;
 const RUN_MS_MAX = 60_000;
 
 /** Servers with a ledger of ten blocks; each fault gets its own, since mending one takes elections. */
@@ -78,6 +81,42 @@ for (const [about, ofLeader, fault] of FAULTS) {
     assert.equal((await writer.ended).code, 0, writer.stderr);
   });
 }
+
+/** A server that was itself the metadata leader looks every ten seconds whether it still has a majority. */
+async function untilMessagesAreRefused(options: NatsOptions): Promise<void> {
+  const link = await connectNats(options);
+  const deadlineMs = performance.now() + METADATA_LOSS_MS_MAX;
+  const isRefusal = ({ message }: Error) => /temporarily unavailable/.test(message);
+  const ask = () => link.manager.streams.getMessage(NAME, { seq: 1 }).then(() => false, isRefusal);
+  while (!(await ask())) {
+    assert.ok(performance.now() < deadlineMs, 'the metadata leader is still there');
+    await sleep(50);
+  }
+  await link.close();
+}
+
+test('blocks are read while the servers have a leader of the stream, but no metadata leader', async (context) => {
+  const nats = await startNats(3, { hasLinks: true });
+  context.after(() => nats.stop());
+  // Kept by one server, which leads its stream alone but needs another one for a metadata leader.
+  const address = nats.address(NAME);
+  const first = start(['append', '--ledger', address, '--nats-replicas', '1']);
+  first.child.stdin.end(joinLines(lines.slice(0, 10)));
+  assert.equal((await first.ended).code, 0, first.stderr);
+  const server = await findLeader(nats);
+  nats.links?.isolate(server, 'closed');
+  const options = natsOptions(nats.address(NAME, server));
+  await untilMessagesAreRefused(options);
+
+  const ledger = await openJetStreamLedger(options);
+  context.after(() => ledger.close());
+  const heights: number[] = [];
+  for await (const batch of ledger.follow(0, AbortSignal.timeout(RECOVERY_MS_MAX))) {
+    heights.push(...batch.map(({ height }) => height));
+    if (heights.length >= 10) break;
+  }
+  assert.deepEqual(heights, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+});
 
 test('a connection whose other side takes nothing any more is given up, whatever waits on it', async (context) => {
   const single = await startNats(1, { hasLinks: true });
