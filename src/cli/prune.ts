@@ -2,7 +2,6 @@
 
 import { UsageError } from '../config.ts';
 import { openEmbeddedLedger, openEmbeddedLedgerWriter } from '../ledger/embedded.ts';
-import { LedgerError } from '../ledger/ledger.ts';
 import { type Pruned, pruneLedger, RETENTION_SETTINGS, retentionOf } from '../ledger/retention.ts';
 import { SnapshotFolder } from '../ledger/snapshots.ts';
 import type { Command } from './command.ts';
@@ -17,7 +16,8 @@ export const prune: Command<(typeof settings)[number]> = {
     'Never past the oldest snapshot that is kept, which gives the state that later blocks go on from.\n' +
     'Answers stay the same, but heights before that are gone for --at. The file does not shrink: new\n' +
     'blocks take the place of the old ones. The writer must have stopped; "append" and "serve --feed"\n' +
-    'prune as they go, with the same settings.',
+    'prune as they go, with the same settings. With both --keep-blocks and --keep-days, a block is kept\n' +
+    'for as long as either wants it. Where there is nothing to drop, it says why, with exit code 0.',
   example: 'perpinfo prune --data ./data --keep-days 30',
   async run({ settings: chosen, terminal }) {
     const { data } = chosen;
@@ -35,20 +35,24 @@ export const prune: Command<(typeof settings)[number]> = {
     try {
       const snapshots = new SnapshotFolder(data);
       const pruned = await pruneLedger({ ledger, snapshots, retention });
-      await terminal.write(`${describe(pruned)}\n`);
-      if (pruned.reason !== undefined && pruned.count > 0) {
-        terminal.say(`more is kept than was asked for: ${pruned.reason}`);
-      }
+      await terminal.write(`${formatPruned(pruned)}\n`);
+      const note = explain(pruned);
+      if (note !== undefined) terminal.say(note);
     } finally {
       await ledger.close();
     }
   },
 };
 
-function describe({ count, firstHeight, reason }: Pruned): string {
-  if (count === 0 && reason !== undefined) {
-    throw new LedgerError('missing', `nothing was pruned: ${reason}`);
-  }
+function formatPruned({ count, firstHeight }: Pruned): string {
   const blocks = count === 1 ? '1 block' : `${count} blocks`;
   return `pruned ${blocks}; the first that is kept is block ${firstHeight}`;
+}
+
+/** Why nothing was dropped, or less than was asked for: neither is a failure of a job that runs daily. */
+function explain({ count, firstHeight, reason }: Pruned): string | undefined {
+  if (count === 0) {
+    return `nothing was pruned: ${reason ?? `every block from ${firstHeight} on is to be kept`}`;
+  }
+  return reason === undefined ? undefined : `more is kept than was asked for: ${reason}`;
 }

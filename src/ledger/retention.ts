@@ -5,7 +5,7 @@
 
 import type { Settings } from '../config.ts';
 import { parseBlock } from '../event.ts';
-import type { ChainPoint, Ledger, LedgerWriter } from './ledger.ts';
+import { type ChainPoint, type Ledger, LedgerError, type LedgerWriter } from './ledger.ts';
 import type { SnapshotFolder } from './snapshots.ts';
 
 const DAY_MS = 86_400_000;
@@ -102,9 +102,17 @@ async function limitToSnapshots(options: PruneOptions, wanted: number): Promise<
   if (wanted === base.height) return { height: wanted, reason: undefined };
   const head = await ledger.head();
   const usable = snapshots.heights().filter((at) => at >= base.height && at <= head.height);
+  if (usable.length === 0 && base.height === 0) {
+    const reason =
+      'no snapshot has been written yet, and without one the blocks that are kept would have no ' +
+      'state to go on from; append with a lower --snapshot-every for an earlier one';
+    return { height: 0, reason };
+  }
   if (!(await isAnySound(options, usable))) {
-    const reason = `no snapshot from height ${base.height} on is usable, and the blocks after it would have no state to go on from; append with a lower --snapshot-every first`;
-    return { height: base.height, reason };
+    const message =
+      `cannot prune: no snapshot from height ${base.height} on is usable, and the blocks that are ` +
+      'kept would have no state to go on from; append with a lower --snapshot-every first';
+    throw new LedgerError('missing', message);
   }
   const [oldest] = usable;
   if (oldest >= wanted) return { height: wanted, reason: undefined };

@@ -74,7 +74,8 @@ test('the newest blocks are kept, what is verified and answered stays, and the r
     failed(`perpinfo: ${between}; the first height with a snapshot is 50\n`),
   );
   const again = 'pruned 0 blocks; the first that is kept is block 41\n';
-  assert.deepEqual(await prune(data, '--keep-blocks', '20'), done(again));
+  const why = 'perpinfo: nothing was pruned: every block from 41 on is to be kept\n';
+  assert.deepEqual(await prune(data, '--keep-blocks', '20'), done(again, why));
 });
 
 function snapshotFile(data: string, height: number): string {
@@ -99,20 +100,28 @@ test('days are counted back from the newest block', async () => {
   assert.equal(both.stdout, 'pruned 3 blocks; the first that is kept is block 26\n');
 });
 
-test('without a snapshot that can be used nothing is pruned, and the reason is said', async () => {
-  const reason = /^perpinfo: nothing was pruned: no snapshot from height 0 on is usable/;
-  const none = await appendAll(['--snapshot-every', '1000']);
-  const damaged = await appendAll(['--snapshot-every', '60']);
-  const { size } = statSync(snapshotFile(damaged, 60));
-  truncateSync(snapshotFile(damaged, 60), size - 1);
-  for (const data of [none, damaged]) {
-    const { code, stdout, stderr } = await prune(data, '--keep-blocks', '10');
-    assert.deepEqual([code, stdout], [1, '']);
-    assert.match(stderr, reason);
-    const ledger = await openEmbeddedLedger(data);
-    assert.equal((await ledger.base()).height, 0);
-    await ledger.close();
-  }
+test('a prune that has nothing to drop is done, and says why', async () => {
+  const data = await appendAll([...EVERY_TENTH, '--snapshot-keep', '3']);
+  await prune(data, '--keep-blocks', '1');
+  const reason = 'perpinfo: nothing was pruned: the oldest snapshot that is kept is of height 40\n';
+  const again = 'pruned 0 blocks; the first that is kept is block 41\n';
+  assert.deepEqual(await prune(data, '--keep-blocks', '1'), done(again, reason));
+  const young = await appendAll(['--snapshot-every', '1000']);
+  const { code, stdout, stderr } = await prune(young, '--keep-blocks', '10');
+  assert.deepEqual([code, stdout], [0, 'pruned 0 blocks; the first that is kept is block 1\n']);
+  assert.match(stderr, /^perpinfo: nothing was pruned: no snapshot has been written yet, and /);
+});
+
+test('where no snapshot is sound, a prune fails, drops nothing and says why', async () => {
+  const data = await appendAll(['--snapshot-every', '60']);
+  const { size } = statSync(snapshotFile(data, 60));
+  truncateSync(snapshotFile(data, 60), size - 1);
+  const { code, stdout, stderr } = await prune(data, '--keep-blocks', '10');
+  assert.deepEqual([code, stdout], [1, '']);
+  assert.match(stderr, /^perpinfo: cannot prune: no snapshot from height 0 on is usable, and /);
+  const ledger = await openEmbeddedLedger(data);
+  assert.equal((await ledger.base()).height, 0);
+  await ledger.close();
 });
 
 test('an append prunes as it goes, and its ledger stays the same', async () => {
