@@ -37,6 +37,9 @@ export const copy: Command<(typeof settings)[number]> = {
   example: 'perpinfo copy --from ./data --to nats://127.0.0.1:4222/exchange',
   async run(call) {
     const { from, to, until: _, ...nats } = call.settings;
+    // Before the target, which opening for writing would make; closed again, since LMDB wants the
+    // writer first where both are one folder.
+    await (await openStorage({ ...nats, ...from })).close();
     const target = await openStorageWriter({ ...nats, ...to });
     try {
       const source = await openStorage({ ...nats, ...from });

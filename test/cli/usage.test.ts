@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { PROJECT } from '../paths.ts';
-import { askedWrongly, createPlaces, done, run } from './program.ts';
+import { askedWrongly, createPlaces, done, failed, run } from './program.ts';
 
 const place = createPlaces();
 
@@ -194,6 +194,13 @@ test('a wrong setting makes no folder', async () => {
   await run(['append', '--data', data, '--snapshot-every', 'x']);
   await run(['append', '--data', data, place('missing.ndjson')]);
   assert.equal(existsSync(data), false);
+});
+
+test('a copy of a ledger that is not there makes no folder', async () => {
+  const [from, to] = [place('typo'), place()];
+  const missing = failed(`perpinfo: there is no ledger in ${from}\n`);
+  assert.deepEqual(await run(['copy', '--from', from, '--to', to]), missing);
+  assert.equal(existsSync(to), false);
 });
 
 test('a variable of the environment sets what no flag sets', async () => {
