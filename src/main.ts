@@ -1,7 +1,9 @@
 /** Arguments to command. Owns signals and exit codes: 0 done, 1 failed, 2 asked wrongly. */
 
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { constants } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type Command, formatHelp } from './cli/command.ts';
 import { OutputError, Terminal } from './cli/terminal.ts';
 import { readSettings, splitArguments, UsageError } from './config.ts';
@@ -121,6 +123,15 @@ function report(error: unknown, terminal: Terminal): number {
   return error instanceof UsageError ? EXIT_USAGE : EXIT_FAILED;
 }
 
+/** How long whoever reads our output may take with the rest of it, once we are asked to stop. */
+const FLUSH_MS_MAX = 1000;
+
+/** Resolves when the command should have ended: some time after it was asked to. */
+async function stopDeadline(): Promise<void> {
+  if (!stop.signal.aborted) await once(stop.signal, 'abort');
+  await sleep(FLUSH_MS_MAX);
+}
+
 const terminal = new Terminal();
 try {
   await run(process.argv.slice(2), terminal);
@@ -129,4 +140,7 @@ try {
   if (error !== stop.signal.reason) process.exitCode = report(error, terminal);
 } finally {
   terminal.close();
+  await Promise.race([terminal.flush(), stopDeadline()]);
+  // A server that does not answer, or a timer, must not keep a command that is done.
+  process.exit();
 }

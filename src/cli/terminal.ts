@@ -36,6 +36,14 @@ export class Terminal {
     process.stdout.write(text);
   }
 
+  /** Resolves when all that was written has been taken, or nobody is there to take it. */
+  async flush(): Promise<void> {
+    const flushes = [process.stdout, process.stderr].map(
+      (stream) => new Promise<void>((resolve) => stream.write('', () => resolve())),
+    );
+    await Promise.all(flushes);
+  }
+
   /** True where a person, not a program, reads standard output. */
   get isInteractive(): boolean {
     return process.stdout.isTTY === true;

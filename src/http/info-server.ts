@@ -20,6 +20,8 @@ export interface InfoServerParts {
 }
 
 const NOTHING = Buffer.alloc(0);
+/** New clients may go on coming while those that wait are accepted. */
+const ACCEPT_MS_MAX = 1000;
 
 export class InfoServer extends Server {
   readonly #connections: OpenConnections;
@@ -58,12 +60,28 @@ export class InfoServer extends Server {
   }
 
   /**
-   * Takes no more connections, and closes those that there are once nothing is under way on them: their
-   * last responses say `Connection: close`.
+   * Takes no more connections than wait to be accepted already, and closes all once nothing is under way
+   * on them: their last responses say `Connection: close`. What is left after this time is destroyed.
    */
-  drain(): void {
-    this.close();
+  drain(timeoutMs: number): void {
     this.#connections.drain();
+    const deadlineMs = performance.now() + Math.min(ACCEPT_MS_MAX, timeoutMs / 2);
+    setTimeout(() => this.#closeOnceAccepted(deadlineMs), 1);
+    const late = setTimeout(() => this.closeAllConnections(), timeoutMs);
+    this.once('close', () => clearTimeout(late));
+  }
+
+  /**
+   * One connection is accepted a turn: after a turn without any, none waits. Called by a timer, and
+   * looks again by one: sockets are looked at between two of them.
+   */
+  #closeOnceAccepted(deadlineMs: number): void {
+    const { acceptedCount } = this.#connections;
+    setTimeout(() => {
+      const isNew = this.#connections.acceptedCount > acceptedCount;
+      if (isNew && performance.now() < deadlineMs) this.#closeOnceAccepted(deadlineMs);
+      else this.close();
+    }, 1);
   }
 
   /** Node would close those whose last response is still being sent; `drain` does it when it is out. */

@@ -34,6 +34,8 @@ export class OpenConnections {
   readonly #parts: OpenConnectionsParts;
   readonly #open = new Set<ClientConnection>();
   readonly #quiet = new WeakMap<ClientConnection, Quiet>();
+  /** All that there ever were. */
+  acceptedCount = 0;
   #refusedCount = 0;
   #refusalLoggedMs = Number.NEGATIVE_INFINITY;
   #draining: NodeJS.Timeout | undefined;
@@ -53,6 +55,7 @@ export class OpenConnections {
     const connection = new ClientConnection(socket, this.#forget);
     connection.isDraining = this.isDraining;
     this.#open.add(connection);
+    this.acceptedCount++;
     this.#parts.metrics.countOpenConnections(1);
     return connection;
   }
@@ -98,7 +101,6 @@ export class OpenConnections {
   #isQuiet(connection: ClientConnection, nowMs: number): boolean {
     const { bytesRead } = connection.socket;
     if (connection.isReleased) return false;
-    if (bytesRead === 0) return true;
     const quiet = this.#quiet.get(connection);
     if (quiet?.bytesRead === bytesRead && !connection.isBusy) {
       return nowMs - quiet.sinceMs >= QUIET_MS;

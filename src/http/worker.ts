@@ -171,7 +171,9 @@ async function answer(parts: Parts, following: Following, options: WorkerOptions
   if (!options.restoresFirst) following.start();
   if (!signal.aborted) await once(signal, 'abort');
   push.close();
-  await stop(server, settings.stopTimeout);
+  const closed = once(server, 'close');
+  server.drain(settings.stopTimeout);
+  await closed;
 }
 
 /** In a folder, whoever appends keeps the snapshots; on NATS every replica keeps its own. */
@@ -182,13 +184,4 @@ function createKeeper(
 ): SnapshotKeeper | undefined {
   if (shared === undefined) return undefined;
   return new SnapshotKeeper({ snapshots, shared, every, keep, warn });
-}
-
-/** Lets connections finish what is under way on them, and ends those that are left when time is up. */
-async function stop(server: InfoServer, timeoutMs: number): Promise<void> {
-  const closed = once(server, 'close');
-  server.drain();
-  const late = setTimeout(() => server.closeAllConnections(), timeoutMs);
-  await closed;
-  clearTimeout(late);
 }

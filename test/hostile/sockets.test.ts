@@ -100,6 +100,21 @@ for (const [lane, flags] of LANES) {
     await checkDrain(t, [...flags]);
   });
 
+  test(`questions that nobody has read yet are answered when the service stops (${lane})`, async (t) => {
+    await checkUnreadQuestions(await startService(t, flags));
+  });
+
+  test(`a wait for a height does not hold up a stop (${lane})`, async (t) => {
+    const wait = ['--min-height-wait', '30000', '--stop-timeout', '500'];
+    const service = await startService(t, [...flags, ...wait]);
+    const client = await connect(service.port);
+    client.send(formatQuestion(service.key, { headers: { 'Ledger-Min-Height': '999' } }));
+    await sleep(300);
+    const ended = await Promise.race([service.stop(), sleep(15_000, undefined, { ref: false })]);
+    assert.equal(ended?.code, 0);
+    client.close();
+  });
+
   test(`clients that ask without a pause lose nothing when the service stops (${lane})`, async (t) => {
     await checkBusyStop(await startService(t, flags));
   });
@@ -160,12 +175,30 @@ async function checkUnreadMemory(service: Service): Promise<void> {
 const BATCHES = 40;
 const BATCH_USERS = 1000;
 
+function formatBatch(): string {
+  const user = '0x00000000000000000000000000000000000000aa';
+  const users = Array.from({ length: BATCH_USERS }, () => user);
+  return JSON.stringify({ type: 'batchClearinghouseStates', users });
+}
+
+const UNREAD_QUESTIONS = 40;
+
+/** Each takes long enough that most wait, unread or not even accepted, when the service is stopped. */
+async function checkUnreadQuestions(service: Service): Promise<void> {
+  const question = formatQuestion(service.key, { body: formatBatch() });
+  const opened = Array.from({ length: UNREAD_QUESTIONS }, () => connect(service.port));
+  const clients = await Promise.all(opened);
+  for (const client of clients) client.send(question);
+  await sleep(20);
+  const stopped = service.stop();
+  for (const client of clients) assert.equal((await client.response()).status, 200);
+  assert.equal((await stopped).code, 0);
+}
+
 /** More answers than sockets hold, asked for ahead, by a client that reads them when it is late. */
 async function checkDrain(context: TestContext, flags: readonly string[]): Promise<void> {
   const service = await startService(context, flags);
-  const user = '0x00000000000000000000000000000000000000aa';
-  const users = Array.from({ length: BATCH_USERS }, () => user);
-  const body = JSON.stringify({ type: 'batchClearinghouseStates', users });
+  const body = formatBatch();
   const client = await connect(service.port);
   client.send(repeat(formatQuestion(service.key, { body }), BATCHES));
   client.socket.pause();
