@@ -311,3 +311,14 @@ test('a folder that cannot be made is refused in one line', async () => {
   assert.equal(code, 1);
   assert.match(stderr, /^perpinfo: cannot make the folder \/proc\/nowhere \(ENOENT\)\n$/);
 });
+
+test('an append that is asked to stop ends, also where its output is full and nobody reads it', async () => {
+  const file = writeInput(joinLines(lines));
+  const program = `"${process.execPath}" "${MAIN}" append --data "${place()}"`;
+  const full = place('full.fifo');
+  const { stdout } = await runShell(`
+    mkfifo "${full}" && exec 3<>"${full}" && head -c 65536 /dev/zero >&3
+    ${program} "${file}" >&3 & appending=$!
+    sleep 2; kill -TERM $appending; wait $appending; echo "exit $?"`);
+  assert.equal(stdout, 'exit 143\n');
+});

@@ -11,6 +11,7 @@ import { describeProcess } from '../../src/ledger/process-identity.ts';
 import { openSharedSnapshots } from '../../src/ledger/shared-snapshots.ts';
 import { SnapshotFolder } from '../../src/ledger/snapshots.ts';
 import { applyBlock, createState } from '../../src/state/state.ts';
+import { run } from '../cli/program.ts';
 import {
   chainLines,
   chainOfLength,
@@ -278,4 +279,20 @@ test('a server that wants a password gets the one in the address', async (contex
     assert.match(error.message, /^cannot reach NATS JetStream at 127[^@]*Authorization Violation/i);
     return true;
   });
+});
+
+test('a command whose server does not answer says so, and ends', async () => {
+  const silent = await startNats();
+  try {
+    silent.servers[0].signal('SIGSTOP');
+    for (const command of [['verify'], ['keys', 'list'], ['append']]) {
+      const ledger = ['--ledger', silent.address('silent')];
+      const { code, stderr } = await run([...command, ...ledger], { input: '' });
+      assert.deepEqual([command, code], [command, 1]);
+      assert.match(stderr, /^perpinfo: cannot reach NATS JetStream .*\n$/);
+    }
+  } finally {
+    silent.servers[0].signal('SIGCONT');
+    await silent.stop();
+  }
 });
