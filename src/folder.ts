@@ -1,6 +1,6 @@
-/** Making folders. */
+/** Making folders, and telling them from files. */
 
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync, type Stats, statSync } from 'node:fs';
 import path from 'node:path';
 
 /**
@@ -14,7 +14,36 @@ export function makeFolder(folder: string): void {
     mkdirSync(folder);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
+    checkNoFile(folder, error);
     if (code === 'EEXIST') return;
     throw new Error(`cannot make the folder ${folder} (${code})`, { cause: error });
+  }
+}
+
+/** Undefined where nothing has the path; a file in the place of one of its folders is refused. */
+export function readStat(file: string): Stats | undefined {
+  try {
+    return statSync(file, { throwIfNoEntry: false });
+  } catch (error) {
+    checkNoFile(path.dirname(file), error);
+    throw error;
+  }
+}
+
+/** Throws where the lowest part of a path that exists is not a folder. */
+function checkNoFile(folder: string, cause: unknown): void {
+  const stat = tryStat(folder);
+  if (stat?.isDirectory()) return;
+  const parent = path.dirname(folder);
+  if (stat === undefined) return parent === folder ? undefined : checkNoFile(parent, cause);
+  const message = `got ${folder}, which is not a folder, expected the folder that holds the ledger`;
+  throw new Error(message, { cause });
+}
+
+function tryStat(place: string): Stats | undefined {
+  try {
+    return statSync(place);
+  } catch {
+    return undefined;
   }
 }

@@ -8,10 +8,10 @@
  */
 
 import { createHash } from 'node:crypto';
-import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from 'lmdb';
+import { readStat } from '../folder.ts';
 import { describeDiskFailure } from '../ledger/disk-failure.ts';
 import { dataFile, LmdbFolder, readFileId } from '../ledger/lmdb-environment.ts';
 import { checkRoom, reserveRoom } from '../ledger/lmdb-room.ts';
@@ -280,7 +280,9 @@ export async function openKeyStore(
 
 /** For reading keys; nothing is made, and where no key was ever made there is none. */
 export async function openKeyReader(dataDirectory: string): Promise<KeyReader> {
-  if (!existsSync(dataDirectory)) throw new KeyError(`there is no folder ${dataDirectory}`);
+  if (readStat(dataDirectory) === undefined) {
+    throw new KeyError(`there is no folder ${dataDirectory}`);
+  }
   const folder = keysFolder(dataDirectory);
   const deadlineMs = performance.now() + BEGUN_MS_MAX;
   for (; ; await sleep(BEGUN_LOOK_MS)) {

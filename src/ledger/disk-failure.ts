@@ -1,6 +1,7 @@
 /** What is said of a disk that takes no more, and what LMDB's driver hides or shouts when it fails. */
 
 import { statfsSync } from 'node:fs';
+import { constants } from 'node:os';
 
 /** An error of the driver: its number is LMDB's or the system's. Those of Node have a text. */
 interface DriverError extends Error {
@@ -33,8 +34,23 @@ export async function findReason(error: unknown): Promise<Error> {
   return commitError === undefined ? (error as Error) : commitError.catch((reason) => reason);
 }
 
+/** A read-only disk, or rights that are missing, as Node and as the driver number them. */
+const REFUSALS: readonly unknown[] = [
+  ...['EROFS', 'EACCES', 'EPERM'],
+  ...[constants.errno.EROFS, constants.errno.EACCES, constants.errno.EPERM],
+];
+
 /** "No space left on device; 0 bytes are free in ./data": the second half where it can be told. */
-export function describeDiskFailure(reason: Error, folder: string): string {
+export function describeDiskFailure(
+  reason: Error,
+  folder: string,
+  { readOnly = false } = {},
+): string {
+  if (REFUSALS.includes((reason as DriverError).code)) {
+    // How much is free would mislead here.
+    const what = reason.message.replace(/: Attempting to setup locks$/, '');
+    return `${folder} cannot be ${readOnly ? 'read' : 'written to'}: ${what}`;
+  }
   // LMDB calls a write that the disk took only a part of an input/output error: the free space tells.
   const what = reason.message.replace(/\.$/, '');
   const free = readFreeBytes(folder);

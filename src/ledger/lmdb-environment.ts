@@ -1,9 +1,8 @@
 /** Opening an LMDB environment in a folder, and knowing whether it is still the one that is there. */
 
-import { statSync } from 'node:fs';
 import path from 'node:path';
 import type { RootDatabase, RootDatabaseOptions } from 'lmdb';
-import { makeFolder } from '../folder.ts';
+import { makeFolder, readStat } from '../folder.ts';
 import { describeDiskFailure, muteDriver } from './disk-failure.ts';
 import { LedgerError } from './ledger.ts';
 import { checkDatabaseFile } from './lmdb-file.ts';
@@ -25,7 +24,7 @@ export function dataFile(folder: string): string {
 
 /** The identity of the folder's database file: another one has another. "" where there is none. */
 export function readFileId(folder: string): string {
-  const stat = statSync(dataFile(folder), { throwIfNoEntry: false });
+  const stat = readStat(dataFile(folder));
   return stat === undefined || stat.size === 0 ? '' : `${stat.dev}:${stat.ino}`;
 }
 
@@ -96,7 +95,7 @@ export class LmdbFolder<V> {
 }
 
 export function describeOpening(cause: Error, { what, folder, readOnly }: Opening): LedgerError {
-  const reason = describeDiskFailure(cause, folder);
+  const reason = describeDiskFailure(cause, folder, { readOnly });
   const message = `cannot open ${what} for ${readOnly ? 'reading' : 'writing'}: ${reason}`;
   return new LedgerError(readOnly ? 'unavailable' : 'unwritable', message, { cause });
 }

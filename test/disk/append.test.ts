@@ -107,7 +107,9 @@ test('a read-only folder is named by whoever wants to write to it', async (t) =>
   disk.setReadOnly(true);
   const input = joinLines(lines.slice(5, 10));
   const again = await run(['append', '--data', data], { input });
-  assertFailed(again, /Read-only file system.*data\/ledger$/m);
+  assertFailed(again, /: \S+\/data\/ledger cannot be written to: Read-only file system$/m);
+  const pruned = await run(['prune', '--data', data, '--keep-blocks', '1']);
+  assertFailed(pruned, /: \S+\/data\/ledger cannot be written to: Read-only file system$/m);
   const fresh = await run(['append', '--data', path.join(disk.folder, 'new')], { input });
   assertFailed(fresh, /cannot make the folder .*new \(EROFS\)$/m);
 });

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { renameSync } from 'node:fs';
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { createPlaces, failed, joinLines, run, simulateLines, start } from '../cli/program.ts';
@@ -17,6 +17,25 @@ test('a folder that is not there is named, and is not made', async () => {
   assert.deepEqual(await run(['keys', 'revoke', '--data', data, '0123456789']), noKeys);
   assert.deepEqual(await run(['keys', 'create', '--data', data, '--key', '0123456789']), noKeys);
   assert.deepEqual(await run(['keys', 'list', '--data', data]), nowhere);
+});
+
+test('a file in the place of a folder is named by every command', async () => {
+  const file = place('file');
+  writeFileSync(file, '');
+  const expected = failed(
+    `perpinfo: got ${file}, which is not a folder, expected the folder that holds the ledger\n`,
+  );
+  const commands = [['verify'], ['keys', 'list'], ['keys', 'create'], ['append'], ['serve']];
+  for (const data of [file, path.join(file, 'below')]) {
+    for (const command of commands) {
+      assert.deepEqual(await run([...command, '--data', data]), expected, command.join(' '));
+    }
+  }
+  const data = place();
+  mkdirSync(data);
+  renameSync(file, path.join(data, 'ledger'));
+  const { code, stderr } = await run(['append', '--data', data]);
+  assert.deepEqual([code, stderr.includes(`got ${data}/ledger, which is not a folder`)], [1, true]);
 });
 
 test('a ledger that is put in the place of another ends answering, and says what to do', async (context) => {
