@@ -34,8 +34,11 @@ export function readStat(file: string): Stats | undefined {
 function checkNoFile(folder: string, cause: unknown): void {
   const stat = tryStat(folder);
   if (stat?.isDirectory()) return;
-  const parent = path.dirname(folder);
-  if (stat === undefined) return parent === folder ? undefined : checkNoFile(parent, cause);
+  if (stat === undefined) {
+    const parent = path.dirname(folder);
+    if (parent !== folder) checkNoFile(parent, cause);
+    return;
+  }
   const message = `got ${folder}, which is not a folder, expected the folder that holds the ledger`;
   throw new Error(message, { cause });
 }
