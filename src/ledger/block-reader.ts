@@ -131,13 +131,18 @@ export class BlockReader {
     while (this.#isWanted() && this.#height < last) {
       const count = Math.min(SINGLE_BLOCKS, last - this.#height);
       const heights = Array.from({ length: count }, (_, index) => this.#height + 1 + index);
-      const messages = await Promise.all(heights.map((height) => this.#link.readMessage(height)));
-      const missing = messages.indexOf(undefined);
-      const batch = (missing === -1 ? messages : messages.slice(0, missing)).flatMap((message) =>
-        message === undefined ? [] : [this.#accept(message.seq, message.header, message.data)],
-      );
+      const reads = await Promise.allSettled(heights.map((at) => this.#link.readMessage(at)));
+      const batch: StoredBlock[] = [];
+      for (const read of reads) {
+        if (read.status === 'rejected' || read.value === undefined) break;
+        const { seq, header, data } = read.value;
+        batch.push(this.#accept(seq, header, data));
+      }
       if (batch.length > 0) yield batch;
-      if (missing !== -1) return;
+      // What came before one that could not be read is sound; the rest is asked for again.
+      const failed = reads[batch.length];
+      if (failed?.status === 'rejected') throw failed.reason;
+      if (failed !== undefined) return;
     }
   }
 

@@ -23,6 +23,8 @@ const PINGS_UNANSWERED_MAX = 2;
 const REQUEST_MS = 3_000;
 const OPEN_MS = 15_000;
 const RETRY_MS = 200;
+/** Each may be answered by another of three servers, of which one may lag. */
+const DIRECT_GETS_MAX = 3;
 /** Clusters are smaller; servers with ever new addresses would otherwise be remembered without end. */
 const SERVERS_SEEN_MAX = 16;
 /** The server's number for a last message of another id, which the client does not name. */
@@ -239,11 +241,14 @@ export class NatsLink {
       const { config } = await this.untilInterrupted(this.manager.streams.info(this.name));
       // A stream that was made without it leaves the question unanswered.
       if (!config.allow_direct) return undefined;
-      const reading = this.manager.direct.getMessage(this.name, { seq });
-      const message = await this.untilInterrupted(reading);
-      if (message === null) return undefined;
-      // The bytes belong to the connection's buffer, which others go on using.
-      return { seq: message.seq, header: message.header, data: Buffer.from(message.data) };
+      for (let asked = 0; asked < DIRECT_GETS_MAX; asked++) {
+        const reading = this.manager.direct.getMessage(this.name, { seq });
+        const message = await this.untilInterrupted(reading);
+        if (message === null) continue;
+        // The bytes belong to the connection's buffer, which others go on using.
+        return { seq: message.seq, header: message.header, data: Buffer.from(message.data) };
+      }
+      return undefined;
     } catch (error) {
       if (isBug(error)) throw error;
       return undefined;
