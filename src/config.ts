@@ -4,7 +4,12 @@
  */
 
 import { BUDGET_EXPECTED, parseBudget } from './http/limits.ts';
-import { ADDRESS_EXPECTED, type NatsAddress, parseNatsAddress } from './ledger/nats-address.ts';
+import {
+  ADDRESS_EXPECTED,
+  describeAddressFault,
+  type NatsAddress,
+  parseNatsAddress,
+} from './ledger/nats-address.ts';
 
 export interface Setting<T = unknown> {
   /** Without the leading dashes. */
@@ -18,8 +23,8 @@ export interface Setting<T = unknown> {
   readonly fallback?: T;
   /** The setting that takes the place of this one: it is then not required. */
   readonly unless?: string;
-  /** True where the value may hold a password: it is then not shown. */
-  readonly isSecret?: boolean;
+  /** Where the value may hold a password: what is wrong with it, since it is not shown. */
+  describeFault?(text: string): string;
   /** True for a setting that is on or off: its flag stands alone. */
   readonly isSwitch?: boolean;
   /** Undefined where the text does not have the form that `expected` describes. */
@@ -55,7 +60,8 @@ function oneOf<T extends string>(...choices: T[]) {
 /** A folder, or a ledger on NATS, as the settings `data` and `ledger` would say it. */
 const someStorage = {
   placeholder: 'PLACE',
-  isSecret: true,
+  describeFault: (text: string): string =>
+    text === '' ? 'it is empty' : describeAddressFault(text),
   expected: `a folder, or ${ADDRESS_EXPECTED}`,
   parse(text: string): { data: string; ledger: NatsAddress | undefined } | undefined {
     if (text === '') return undefined;
@@ -106,7 +112,7 @@ export const SETTINGS = {
     placeholder: 'URL',
     help: `the ledger on NATS JetStream, ${ADDRESS_EXPECTED}, or tls:// (default: the folder)`,
     fallback: undefined,
-    isSecret: true,
+    describeFault: describeAddressFault,
     expected: ADDRESS_EXPECTED,
     parse: parseNatsAddress,
   },
@@ -588,15 +594,15 @@ function isReplaced(
 }
 
 function describeProblem(
-  { flag, placeholder, expected, isSecret }: Setting,
+  { flag, placeholder, expected, describeFault }: Setting,
   given: Given | undefined,
 ): string {
   if (given === undefined) return `--${flag} ${placeholder} is required`;
   const shown =
     given.text === undefined
       ? 'nothing'
-      : isSecret
-        ? 'a text that is not shown'
+      : describeFault !== undefined
+        ? `a text that is not shown (${describeFault(given.text)})`
         : JSON.stringify(given.text.slice(0, 60));
   return `${given.source}: got ${shown}, expected ${expected}`;
 }

@@ -54,7 +54,8 @@ function findCommand(argv: readonly string[]): string {
     name.split(' ').every((word, index) => argv[index] === word),
   );
   if (found !== undefined) return found;
-  const given = JSON.stringify(argv.slice(0, 2).join(' ').slice(0, 60));
+  const second = argv.slice(1, 2).filter((word) => !word.startsWith('-'));
+  const given = JSON.stringify([argv[0], ...second].join(' ').slice(0, 60));
   throw new UsageError([`got command ${given}, expected one of ${COMMAND_NAMES.join(', ')}`]);
 }
 
@@ -96,8 +97,11 @@ async function run(argv: readonly string[], terminal: Terminal): Promise<void> {
   const [first, second] = argv;
   if (first === 'help') return run([...argv.slice(1), '--help'], terminal);
   if (first === undefined || isHelp(first)) return terminal.write(await formatOverview());
-  if (first === '--version' || first === '-v') return terminal.write(`${readVersion()}\n`);
+  if (first === '--version' || first === '-v' || first === 'version')
+    return terminal.write(`${readVersion()}\n`);
   const family = COMMAND_NAMES.filter((name) => name.startsWith(`${first} `));
+  if (family.length > 0 && second === 'help')
+    return run(['help', first, ...argv.slice(2)], terminal);
   if (family.length > 0 && (second === undefined || isHelp(second))) {
     return terminal.write((await loadCommands(family)).map(formatHelp).join('\n'));
   }

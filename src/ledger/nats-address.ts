@@ -1,10 +1,11 @@
 /** Where a ledger on NATS is, as it is given in one line of text. */
 
 /** nats://[user:password@ or token@]host:port[,host:port...]/NAME, or tls:// */
-const ADDRESS = /^(nats|tls):\/\/(?:([^@/]*)@)?([^@/]+)\/([A-Za-z0-9_-]{1,64})$/;
-/** A name or an address, IPv6 in brackets, and perhaps a port: no white space, nothing that ends it. */
-const HOST = /^(?:\[[\da-fA-F:.]+\]|[^\s@/,:?#%[\]\\]+)(?::(\d{1,5}))?$/;
+const SCHEME = /^(nats|tls):\/\//;
+/** A name or an address, IPv6 in brackets: no white space, nothing that ends it. */
+const HOST = /^(?:\[[\da-fA-F:.]+\]|[^\s@/,:?#%[\]\\]+)$/;
 const PORT_MAX = 65_535;
+const NAME = /^[A-Za-z0-9_-]{1,64}$/;
 export const ADDRESS_EXPECTED = 'nats://[user:password@]host:port[,host:port...]/NAME';
 
 export interface NatsAddress {
@@ -21,17 +22,56 @@ export interface NatsAddress {
 
 /** Undefined where the text is not such an address. */
 export function parseNatsAddress(text: string): NatsAddress | undefined {
-  const [, scheme, login, hosts, name] = ADDRESS.exec(text) ?? [];
-  if (hosts === undefined || name === undefined) return undefined;
-  const credentials = parseLogin(login);
-  const servers = hosts.split(',');
-  if (credentials === undefined || !servers.every(isHost)) return undefined;
-  return { servers, credentials, isEncrypted: scheme === 'tls', name };
+  const parts = splitAddress(text);
+  if (findFault(text, parts) !== undefined) return undefined;
+  const { login, hosts, name } = parts;
+  const credentials = parseLogin(login) ?? {};
+  return { servers: hosts.split(','), credentials, isEncrypted: text.startsWith('tls:'), name };
 }
 
-function isHost(text: string): boolean {
-  const match = HOST.exec(text);
-  return match !== null && Number(match[1] ?? 0) <= PORT_MAX;
+/** Which part of a text keeps it from being an address, without what stands there: it may be a password. */
+export function describeAddressFault(text: string): string {
+  return findFault(text, splitAddress(text)) ?? 'it is an address';
+}
+
+interface AddressParts {
+  readonly login: string | undefined;
+  readonly hosts: string;
+  readonly name: string;
+}
+
+/** Cut at the last @ and the first slash after it, whatever stands between. */
+function splitAddress(text: string): AddressParts {
+  const rest = text.replace(SCHEME, '');
+  const at = rest.lastIndexOf('@');
+  const place = rest.slice(at + 1);
+  const [hosts, ...names] = place.split('/');
+  return { login: at === -1 ? undefined : rest.slice(0, at), hosts, name: names.join('/') };
+}
+
+function findFault(text: string, { login, hosts, name }: AddressParts): string | undefined {
+  if (/^\s|\s$/.test(text)) return 'it begins or ends with white space';
+  if (!SCHEME.test(text)) return 'its scheme is neither nats:// nor tls://';
+  if (login !== undefined && (/[@/]/.test(login) || parseLogin(login) === undefined)) {
+    return 'its user or password has a character that must be escaped: % as %25, / as %2F, @ as %40';
+  }
+  const fault = hosts.split(',').map(findHostFault).find(Boolean);
+  if (fault !== undefined) return fault;
+  if (name === '') return "it has no ledger's name after the hosts";
+  return NAME.test(name) ? undefined : "its ledger's name is not 1 to 64 letters, digits, _ or -";
+}
+
+function findHostFault(text: string): string | undefined {
+  if (/\s/.test(text)) return 'it has white space in or beside a host';
+  const [, host = '', port] = /^(\[.*\]|[^:]*)(?::(.*))?$/.exec(text) ?? [];
+  if (host === '') return 'it has no host, or an empty one';
+  if (!HOST.test(host)) return 'one of its hosts is neither a name nor an IP address';
+  if (port === undefined || isPort(port)) return undefined;
+  return `one of its ports is not a whole number from 1 to ${PORT_MAX}`;
+}
+
+function isPort(text: string): boolean {
+  return /^\d{1,5}$/.test(text) && Number(text) >= 1 && Number(text) <= PORT_MAX;
 }
 
 function parseLogin(login: string | undefined): NatsAddress['credentials'] | undefined {

@@ -309,16 +309,28 @@ function chooseServer(pool: readonly Server[]): Server {
   );
 }
 
+/** A file that a setting names. */
+function readGiven(flag: string, file: string): Buffer {
+  try {
+    return readFileSync(file);
+  } catch (error) {
+    const message = `cannot read the file of ${flag}: ${(error as Error).message}`;
+    throw new LedgerError('missing', message, { cause: error });
+  }
+}
+
 function connectionOptions(options: NatsOptions, { transport }: Modules): NodeConnectionOptions {
   const { address, credsFile, caFile } = options;
   const isEncrypted = address.isEncrypted || caFile !== undefined;
+  // The client reads it with each connection, and does not name it where it cannot.
+  if (caFile !== undefined) readGiven('--nats-ca', caFile);
   return {
     name: 'perpinfo',
     servers: [...address.servers],
     ...address.credentials,
     ...(credsFile === undefined
       ? {}
-      : { authenticator: transport.credsAuthenticator(readFileSync(credsFile)) }),
+      : { authenticator: transport.credsAuthenticator(readGiven('--nats-creds', credsFile)) }),
     ...(isEncrypted ? { tls: caFile === undefined ? {} : { caFile } } : {}),
     timeout: CONNECT_MS,
     maxReconnectAttempts: -1,
@@ -342,7 +354,7 @@ export async function connectNats(options: NatsOptions): Promise<NatsLink> {
     return new NatsLink(options, modules, connection, manager);
   } catch (error) {
     await connection?.close();
-    if (isBug(error)) throw error;
+    if (error instanceof LedgerError || isBug(error)) throw error;
     const place = options.address.servers.join(',');
     const message = `cannot reach NATS JetStream at ${place}: ${(error as Error).message}`;
     throw new LedgerError('unavailable', message, { cause: error });

@@ -75,12 +75,16 @@ test('help and the name of a command is its --help, of several for what they hav
   );
   assert.deepEqual(keys, done(helps.map(({ stdout }) => stdout).join('\n')));
   assert.deepEqual(await run(['help', 'keys']), keys);
-  assert.equal((await run(['help', 'nope'])).code, 2);
+  assert.deepEqual(await run(['keys', 'help']), keys);
+  assert.deepEqual(await run(['keys', 'help', 'list']), helps[1]);
+  const { code, stderr } = await run(['help', 'nope']);
+  assert.equal(code, 2);
+  assert.match(stderr, /^perpinfo: got command "nope", expected one of /);
 });
 
-test('--version and -v tell the version of the package', async () => {
+test('--version, -v and version tell the version of the package', async () => {
   const text = readFileSync(path.join(PROJECT, 'package.json'), 'utf8');
-  for (const asked of ['--version', '-v']) {
+  for (const asked of ['--version', '-v', 'version']) {
     assert.deepEqual(await run([asked]), done(`${JSON.parse(text).version}\n`));
   }
 });
@@ -105,6 +109,30 @@ test('--help is answered also where other arguments are wrong', async () => {
   assert.deepEqual(await run(['append', '--nope', '--help', 'a', 'b']), help);
 });
 
+const ESCAPE =
+  'its user or password has a character that must be escaped: % as %25, / as %2F, @ as %40';
+const ADDRESS_FAULTS: [address: string, fault: string][] = [
+  ['', 'its scheme is neither nats:// nor tls://'],
+  ['host:4222/a', 'its scheme is neither nats:// nor tls://'],
+  [' nats://host/a', 'it begins or ends with white space'],
+  ['nats://user:secret@host:4222', "it has no ledger's name after the hosts"],
+  ['nats://host/a.b', "its ledger's name is not 1 to 64 letters, digits, _ or -"],
+  ['nats://host/a/b', "its ledger's name is not 1 to 64 letters, digits, _ or -"],
+  ['nats://ho st:4222/a', 'it has white space in or beside a host'],
+  ['nats:// /a', 'it has white space in or beside a host'],
+  ['nats://host:4222, b:4222/a', 'it has white space in or beside a host'],
+  ['nats:///a', 'it has no host, or an empty one'],
+  ['nats://user:secret@/a', 'it has no host, or an empty one'],
+  ['nats://a,,b/a', 'it has no host, or an empty one'],
+  ['nats://ho?st/a', 'one of its hosts is neither a name nor an IP address'],
+  ['nats://host:99999/a', 'one of its ports is not a whole number from 1 to 65535'],
+  ['nats://host:0/a', 'one of its ports is not a whole number from 1 to 65535'],
+  ['nats://host:port/a', 'one of its ports is not a whole number from 1 to 65535'],
+  ['nats://user:sec@ret@host/a', ESCAPE],
+  ['nats://user:sec/ret@host/a', ESCAPE],
+  ['nats://user:sec%ret@host/a', ESCAPE],
+];
+
 const WRONG: [args: string[], message: string][] = [
   [
     ['nope'],
@@ -115,16 +143,14 @@ const WRONG: [args: string[], message: string][] = [
     'got command "--nope", expected one of demo, serve, append, query, keys create, keys list, keys revoke, verify, prune, copy, simulate',
   ],
   [['append'], '--data DIR is required'],
+  ...ADDRESS_FAULTS.map(([address, fault]): [string[], string] => [
+    ['append', '--ledger', address],
+    `--ledger: got a text that is not shown (${fault}), expected nats://[user:password@]host:port[,host:port...]/NAME`,
+  ]),
   [
-    ['append', '--ledger', 'nats://user:secret@host:4222'],
-    '--ledger: got a text that is not shown, expected nats://[user:password@]host:port[,host:port...]/NAME',
+    ['copy', '--from', 'a', '--to', 'http://user:secret@host/a'],
+    '--to: got a text that is not shown (its scheme is neither nats:// nor tls://), expected a folder, or nats://[user:password@]host:port[,host:port...]/NAME',
   ],
-  ...['nats://ho st:4222/a', 'nats:// /a', 'nats://host:4222, b:4222/a', 'nats://host:99999/a'].map(
-    (address): [string[], string] => [
-      ['append', '--ledger', address],
-      '--ledger: got a text that is not shown, expected nats://[user:password@]host:port[,host:port...]/NAME',
-    ],
-  ),
   [
     ['append', '--ledger', 'nats://host/a', '--nats-replicas', '2'],
     '--nats-replicas: got "2", expected 1 or 3',
@@ -194,6 +220,19 @@ test('a wrong setting makes no folder', async () => {
   await run(['append', '--data', data, '--snapshot-every', 'x']);
   await run(['append', '--data', data, place('missing.ndjson')]);
   assert.equal(existsSync(data), false);
+});
+
+test('a file for NATS that cannot be read is named', async () => {
+  for (const flag of ['--nats-creds', '--nats-ca']) {
+    const file = place('missing');
+    const args = ['verify', '--ledger', 'nats://127.0.0.1:1/a', flag, file];
+    assert.deepEqual(
+      await run(args),
+      failed(
+        `perpinfo: cannot read the file of ${flag}: ENOENT: no such file or directory, open '${file}'\n`,
+      ),
+    );
+  }
 });
 
 test('a copy of a ledger that is not there makes no folder', async () => {
