@@ -101,6 +101,9 @@ class EmbeddedKeyReader implements KeyReader {
   #reopening: Promise<void> | undefined;
   /** Added to versions, which begin anew in a file that was put in the place of another. */
   #versionBase = 0;
+  #version = 0;
+  /** What became of the file that was open before; told once. */
+  #fileChange: string | undefined;
   #faults: string[] = [];
   #ids: ReadonlySet<string> = new Set();
 
@@ -120,7 +123,8 @@ class EmbeddedKeyReader implements KeyReader {
   version(): number {
     this.#lookForAnother();
     this.#tables?.folder.environment.resetReadTxn();
-    return this.#versionBase + (this.contents()?.version ?? 0);
+    this.#version = this.#versionBase + (this.contents()?.version ?? 0);
+    return this.#version;
   }
 
   #lookForAnother(): void {
@@ -140,10 +144,18 @@ class EmbeddedKeyReader implements KeyReader {
     const tables =
       found === '' ? undefined : await openTables(this.folder, true).catch(() => undefined);
     if (found !== '' && tables === undefined) return;
-    this.#versionBase += 1 + (this.contents()?.version ?? 0);
-    await this.#tables?.folder.close();
+    const previous = this.#tables;
+    this.#versionBase = this.#version + 1;
     this.#tables = tables;
     this.#fileId = found;
+    if (previous === undefined) return;
+    const file = dataFile(this.folder);
+    this.#fileChange =
+      found === ''
+        ? `${file} was removed or moved away while it was open: no key opens anything until it is back`
+        : `${file} was replaced while it was open: its keys are those that count now`;
+    // Last: keys are read all the time, and never from a file that is closed.
+    await previous.folder.close();
   }
 
   protected contents(): Contents | undefined {
@@ -152,12 +164,15 @@ class EmbeddedKeyReader implements KeyReader {
 
   all(): Key[] {
     const tables = this.#tables;
+    this.#faults = this.#fileChange === undefined ? [] : [this.#fileChange];
+    this.#fileChange = undefined;
     if (tables === undefined) return [];
     const records = this.reading(() => Array.from(tables.keys.getRange()));
     const ids = records.map(({ key }) => key);
-    this.#faults = records
-      .filter(({ key, value }) => decodeKey(key, value) === undefined)
-      .map(({ key }) => damaged(this.folder, `the record of key ${key} is damaged`).message);
+    const damagedRecords = records.filter(({ key, value }) => decodeKey(key, value) === undefined);
+    for (const { key } of damagedRecords) {
+      this.#faults.push(damaged(this.folder, `the record of key ${key} is damaged`).message);
+    }
     if (this.contents()?.ids !== checksum(...ids)) {
       this.#faults.push(damaged(this.folder, 'keys are missing').message);
     }

@@ -250,6 +250,24 @@ test('a folder of keys that is put in the place of another is noticed by a runni
   const client = service.connect();
   await until('the new keys', async () => (await client.ask(fresh.secret, LIGHT)).status === 200);
   assert.equal((await client.ask(old.secret, LIGHT)).status, 401);
+  const file = path.join(data, 'keys', 'data.mdb');
+  const replaced = `${file} was replaced while it was open: its keys are those that count now`;
+  await until('the warning', () => service.log(replaced).length === 1);
+});
+
+test('a folder of keys that is moved away under a running server is said to be gone', async (context) => {
+  const data = await makeLedger(place(), lines);
+  const { secret } = await create(data);
+  const service = await startService(context, { data, flags: ['--max-age', '0'] });
+  await service.untilCaughtUp(lines.length);
+  const client = service.connect();
+  renameSync(path.join(data, 'keys'), path.join(data, 'old-keys'));
+  await until('the refusal', async () => (await client.ask(secret, LIGHT)).status === 401);
+  const gone = `${path.join(data, 'keys', 'data.mdb')} was removed or moved away while it was open: no key opens anything until it is back`;
+  await until('the warning', () => service.log(gone).length === 1);
+  assert.doesNotMatch(service.program.stdout, /closed database|restore it from a backup/);
+  renameSync(path.join(data, 'old-keys'), path.join(data, 'keys'));
+  await until('the keys', async () => (await client.ask(secret, LIGHT)).status === 200);
 });
 
 async function serveWithWorkers(
