@@ -55,6 +55,9 @@ export async function createKey(folder: string, budget?: Budget): Promise<string
 /** The simulated ledger is old: any age will do unless a test says otherwise. */
 const FLAGS = ['--port', '0', '--admin-port', '0', '--max-age', '0', '--log-level', 'info'];
 
+/** How busy the machine is with other tests is no matter of this one; a flag would overrule it. */
+const PATIENT = { PERPINFO_OVERLOAD_DELAY: '60000' };
+
 /** A service runs for as long as its tests take. */
 const RUN_MS_MAX = 200_000;
 
@@ -64,7 +67,8 @@ export async function startService(
   flags: readonly string[] = [],
 ): Promise<Service> {
   const data = await prepareData(context);
-  const program = start(['serve', '--data', data.folder, ...FLAGS, ...flags], {}, RUN_MS_MAX);
+  const args = ['serve', '--data', data.folder, ...FLAGS, ...flags];
+  const program = start(args, PATIENT, RUN_MS_MAX);
   context.after(async () => {
     program.child.kill('SIGKILL');
     await program.ended;
