@@ -90,7 +90,7 @@ const SUITES: Suite[] = [
   plainSuite(HTTP),
   PUSH,
   plainSuite(PUSH),
-  testSuite('hostile', 360),
+  sameEachTime(testSuite('hostile', 360)),
   testSuite('twin', 360),
   testSuite('browser', 360),
   CLIENTS,

@@ -39,6 +39,7 @@ export class OpenConnections {
   #refusedCount = 0;
   #refusalLoggedMs = Number.NEGATIVE_INFINITY;
   #draining: NodeJS.Timeout | undefined;
+  #isOver = false;
 
   constructor(parts: OpenConnectionsParts) {
     this.#parts = parts;
@@ -46,10 +47,11 @@ export class OpenConnections {
 
   /** The socket as a connection; undefined where there are enough, and it is closed. */
   accept(socket: Socket): ClientConnection | undefined {
-    if (this.#open.size >= this.#parts.countMax) {
+    const isFull = this.#open.size >= this.#parts.countMax;
+    if (isFull || this.#isOver) {
       socket.on('error', () => socket.destroy());
       socket.destroy();
-      this.#noteRefused();
+      if (isFull) this.#noteRefused();
       return undefined;
     }
     const connection = new ClientConnection(socket, this.#forget);
@@ -109,7 +111,9 @@ export class OpenConnections {
     return false;
   }
 
+  /** The deadline: these end now, and whatever is still accepted ends at once. */
   destroyAll(): void {
+    this.#isOver = true;
     for (const { socket } of this.#open) socket.destroy();
   }
 }
