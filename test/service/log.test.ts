@@ -33,7 +33,9 @@ for (const workers of ['1', '2']) {
     const program = startOnTerminal(['--host', '0.0.0.0', '--workers', workers]);
     context.after(() => void program.child.kill('SIGKILL'));
     assert.equal((await fetch(`${await addressIn(program, 'listening')}/health`)).status, 200);
-    assert.equal((await fetch(await addressIn(program, 'metrics'))).status, 200);
+    const metrics = await addressIn(program, 'metrics');
+    // Until the last worker has come up, not all of them tell theirs.
+    await until('all metrics', async () => (await fetch(metrics)).status === 200);
     program.child.stdin.write('\x03');
     const { stdout } = await program.ended;
     const lines = stdout.split('\r\n').slice(0, -1);
