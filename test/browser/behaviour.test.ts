@@ -128,6 +128,8 @@ browserTest("a malformed address is refused in the service's own words", async (
   const { url, service, secret } = await serve(context);
   const page = await openPage(url, { expected: /status of 422|\/ws' failed/ });
   await untilConnected(page);
+  // Only an account that has been shown is remembered.
+  await page.locator('tr[data-coin="BTC"]').waitFor();
   const user = "0x12'; rm -rf";
   await show(page, user);
   const question = { type: 'clearinghouseState', user, dex: '' };
