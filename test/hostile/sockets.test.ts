@@ -150,8 +150,9 @@ async function untilAllRead(service: Service, { socket }: RawClient): Promise<vo
   }
 }
 
-const UNREAD_CONNECTIONS = 40;
-const UNREAD_MIB_MAX = 40;
+const UNREAD_CONNECTIONS = 120;
+/** What the garbage collector has not come to is in it too: some fifty, however many connections. */
+const UNREAD_MIB_MAX = 120;
 
 async function checkUnreadMemory(service: Service): Promise<void> {
   await isAnswered(service);
