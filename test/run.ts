@@ -1,7 +1,8 @@
 /**
  * Runs every check, two at a time where there are two processors, each within its time budget: the
  * linter, then the suites of tests. What a suite writes is shown when it has ended. One that fails or
- * runs over does not stop the others, so that one run shows all that is wrong.
+ * runs over does not stop the others, so that one run shows all that is wrong; it is run again alone in
+ * the end, and has failed if it does so there too.
  *
  *   node build/test/run.js [suite ...]
  */
@@ -141,22 +142,32 @@ function runSuite({ name, budgetSeconds, command, environment }: Suite): Promise
 }
 
 const wanted = process.argv.slice(2);
-const failed: string[] = [];
 const chosen = SUITES.filter(({ name }) => wanted.length === 0 || wanted.includes(name));
 const queue = chosen.filter((suite) => !isLeftOut(suite));
 const leftOut = chosen.length - queue.length;
+const failedBeside: Suite[] = [];
+const failed: string[] = [];
 let passed = 0;
 
 async function work(): Promise<void> {
   for (let suite = queue.shift(); suite !== undefined; suite = queue.shift()) {
     console.log(`== ${suite.name} begins`);
     if (await runSuite(suite)) passed += 1;
-    else failed.push(suite.name);
+    else failedBeside.push(suite);
   }
 }
 
 const atATime = Math.min(SUITES_AT_A_TIME, availableParallelism());
 await Promise.all(Array.from({ length: atATime }, work));
+// What fails only while another suite takes the processors says little about the program.
+for (const suite of failedBeside) {
+  console.log(`== ${suite.name} begins again, alone`);
+  if (await runSuite(suite)) passed += 1;
+  else failed.push(suite.name);
+}
 console.log(`\nsuites: ${passed} passed, ${failed.length} failed, ${leftOut} left out`);
+if (failedBeside.length > 0) {
+  console.log(`run again alone: ${failedBeside.map(({ name }) => name).join(', ')}`);
+}
 if (failed.length > 0) console.log(`failed: ${failed.join(', ')}`);
 process.exitCode = failed.length === 0 ? 0 : 1;
