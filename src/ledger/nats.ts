@@ -105,7 +105,8 @@ export class NatsLink {
     if (this.connection.isClosed()) return;
     this.#noteServers();
     this.connection.setServers([...this.#serversSeen]);
-    void this.connection.reconnect();
+    // It rejects where the connection is being closed meanwhile: then there is nothing to leave.
+    this.connection.reconnect().catch(() => undefined);
   }
 
   /** What a server says that knows its place; one that is not in touch with its peers says 503. */
