@@ -13,12 +13,15 @@ import { cpSync, createReadStream, createWriteStream, rmSync, statSync } from 'n
 import path from 'node:path';
 import { finished } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
-import { parseBlock } from '../src/event.ts';
+import { parseBlock } from '../src/events/event.ts';
 import { appendLines, splitLines } from '../src/feed/ndjson.ts';
-import { openEmbeddedLedger, openEmbeddedLedgerWriter } from '../src/ledger/embedded.ts';
+import {
+  openEmbeddedLedger,
+  openEmbeddedLedgerWriter,
+} from '../src/ledger/embedded/embedded-ledger.ts';
 import type { Ledger } from '../src/ledger/ledger.ts';
-import { SnapshotFolder } from '../src/ledger/snapshots.ts';
-import { restoreReplica } from '../src/replica.ts';
+import { restoreReplica } from '../src/replica/replica.ts';
+import { SnapshotFolder } from '../src/replica/snapshot-folder.ts';
 import { applyBlock } from '../src/state/state.ts';
 import { buildLedger } from './dataset.ts';
 import { spreadOf } from './measure.ts';

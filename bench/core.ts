@@ -8,7 +8,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';
 import path from 'node:path';
-import { parseBlock } from '../src/event.ts';
+import { parseBlock } from '../src/events/event.ts';
 import { answerQuestion } from '../src/info/registry.ts';
 import { applyBlock, createState } from '../src/state/state.ts';
 import { randomQuestions, setUpLines, tradingLines } from './dataset.ts';

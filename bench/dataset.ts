@@ -1,13 +1,13 @@
 /** The data that the benchmarks run on: the simulator's, from a fixed seed. */
 
-import { formatAddress } from '../src/address.ts';
+import { formatAddress } from '../src/exact/address.ts';
 import { Committer } from '../src/feed/committer.ts';
 import { createSimulator } from '../src/feed/simulator/simulator.ts';
 import { answerQuestion } from '../src/info/registry.ts';
-import { openEmbeddedLedgerWriter } from '../src/ledger/embedded.ts';
+import { openEmbeddedLedgerWriter } from '../src/ledger/embedded/embedded-ledger.ts';
 import { CHAIN_START } from '../src/ledger/ledger.ts';
-import { SnapshotFolder } from '../src/ledger/snapshots.ts';
-import { Replica } from '../src/replica.ts';
+import { Replica } from '../src/replica/replica.ts';
+import { SnapshotFolder } from '../src/replica/snapshot-folder.ts';
 import { FIRST_ACCOUNT } from '../src/state/addresses.ts';
 import { createState, type StateView } from '../src/state/state.ts';
 

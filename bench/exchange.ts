@@ -2,7 +2,7 @@
 
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { openKeyStore } from '../src/http/embedded-keys.ts';
+import { openKeyStore } from '../src/access/embedded-keys.ts';
 import { buildLedger, findTypicalAnswer, usersOf } from './dataset.ts';
 
 export const POSITIONS_PER_ACCOUNT = 4;

@@ -8,7 +8,7 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { CHAIN_START, type Ledger, nextBlock, type StoredBlock } from '../src/ledger/ledger.ts';
-import { Replica } from '../src/replica.ts';
+import { Replica } from '../src/replica/replica.ts';
 import { createState } from '../src/state/state.ts';
 import { setUpLines, usersOf } from './dataset.ts';
 import { spreadOf } from './measure.ts';

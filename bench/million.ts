@@ -22,11 +22,11 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { parseBlock } from '../src/event.ts';
+import { parseBlock } from '../src/events/event.ts';
 import { answerQuestion } from '../src/info/registry.ts';
-import { openEmbeddedLedger } from '../src/ledger/embedded.ts';
-import { SnapshotFolder } from '../src/ledger/snapshots.ts';
-import { restoreReplica, stateDigest } from '../src/replica.ts';
+import { openEmbeddedLedger } from '../src/ledger/embedded/embedded-ledger.ts';
+import { restoreReplica, stateDigest } from '../src/replica/replica.ts';
+import { SnapshotFolder } from '../src/replica/snapshot-folder.ts';
 import { applyBlock, createState, type StateView } from '../src/state/state.ts';
 import { buildLedger, randomQuestions, setUpLines, usersOf } from './dataset.ts';
 import { compare } from './measure.ts';

@@ -4,11 +4,11 @@
  * not change would make a cache look better than it is.
  */
 
-import { formatAddress } from '../src/address.ts';
-import { formatUnits, powerOfTen } from '../src/decimal.ts';
+import { USD_DECIMALS } from '../src/events/fields.ts';
+import { formatAddress } from '../src/exact/address.ts';
+import { formatUnits, powerOfTen } from '../src/exact/decimal.ts';
 import { stepOfFigures } from '../src/feed/simulator/prices.ts';
 import { Random } from '../src/feed/simulator/random.ts';
-import { USD_DECIMALS } from '../src/fields.ts';
 import { FIRST_POSITION, marketOfTerms, NEXT_POSITION, TERMS } from '../src/state/accounts.ts';
 import { FIRST_ACCOUNT } from '../src/state/addresses.ts';
 import type { StateView } from '../src/state/state.ts';

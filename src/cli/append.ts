@@ -2,12 +2,12 @@
 
 import { type FileHandle, open } from 'node:fs/promises';
 import { addAbortSignal, type Readable } from 'node:stream';
-import { UsageError } from '../config.ts';
+import { UsageError } from '../config/config.ts';
 import { appendLines } from '../feed/ndjson.ts';
 import { checkFeedSettings, FEED_SETTINGS, feedOptionsOf } from '../feed/settings.ts';
 import { type Ledger, LedgerError, type LedgerWriter } from '../ledger/ledger.ts';
-import { openStorageWriter, type Storage } from '../ledger/storage.ts';
-import { restoreReplica } from '../replica.ts';
+import { restoreReplica } from '../replica/replica.ts';
+import { openStorageWriter, type Storage } from '../replica/storage.ts';
 import type { Call, Command } from './command.ts';
 import { reportRestore } from './restore.ts';
 

@@ -6,7 +6,7 @@ import {
   type Setting,
   type SettingName,
   type Settings,
-} from '../config.ts';
+} from '../config/config.ts';
 import type { Terminal } from './terminal.ts';
 
 export interface Call<N extends SettingName> {

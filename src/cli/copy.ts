@@ -7,8 +7,8 @@ import {
   LedgerError,
   type LedgerWriter,
 } from '../ledger/ledger.ts';
-import { openStorage, openStorageWriter, type Storage } from '../ledger/storage.ts';
-import { Replica, restoreReplica, stateDigest } from '../replica.ts';
+import { Replica, restoreReplica, stateDigest } from '../replica/replica.ts';
+import { openStorage, openStorageWriter, type Storage } from '../replica/storage.ts';
 import { createState } from '../state/state.ts';
 import type { Call, Command } from './command.ts';
 import { reportRestore } from './restore.ts';

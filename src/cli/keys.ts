@@ -1,10 +1,10 @@
 /** `perpinfo keys ...`: making, listing and revoking access keys. */
 
-import { UsageError } from '../config.ts';
-import { KeyError, type KeyReader, type ListedKey } from '../http/keys.ts';
-import { formatBudget } from '../http/limits.ts';
-import { openKeys, openKeysForReading } from '../http/open-keys.ts';
-import { STORAGE_SETTINGS } from '../ledger/storage.ts';
+import { formatBudget } from '../access/budgets.ts';
+import { KeyError, type KeyReader, type ListedKey } from '../access/keys.ts';
+import { openKeys, openKeysForReading } from '../access/open-keys.ts';
+import { UsageError } from '../config/config.ts';
+import { STORAGE_SETTINGS } from '../replica/storage.ts';
 import type { Command } from './command.ts';
 
 async function withKeys<K extends KeyReader, T>(

@@ -1,9 +1,12 @@
 /** `perpinfo prune`: drops the old blocks of a ledger in a folder. */
 
-import { UsageError } from '../config.ts';
-import { openEmbeddedLedger, openEmbeddedLedgerWriter } from '../ledger/embedded.ts';
-import { type Pruned, pruneLedger, RETENTION_SETTINGS, retentionOf } from '../ledger/retention.ts';
-import { SnapshotFolder } from '../ledger/snapshots.ts';
+import { UsageError } from '../config/config.ts';
+import {
+  openEmbeddedLedger,
+  openEmbeddedLedgerWriter,
+} from '../ledger/embedded/embedded-ledger.ts';
+import { type Pruned, pruneLedger, RETENTION_SETTINGS, retentionOf } from '../replica/retention.ts';
+import { SnapshotFolder } from '../replica/snapshot-folder.ts';
 import type { Command } from './command.ts';
 
 const settings = ['data', ...RETENTION_SETTINGS] as const;

@@ -1,10 +1,10 @@
 /** `perpinfo query`: the answer to one question, offline. */
 
-import { UsageError } from '../config.ts';
-import { RequestError } from '../errors.ts';
+import { UsageError } from '../config/config.ts';
 import { answerQuestion } from '../info/registry.ts';
-import { openStorage, STORAGE_SETTINGS } from '../ledger/storage.ts';
-import { restoreReplica } from '../replica.ts';
+import { RequestError } from '../info/request-error.ts';
+import { restoreReplica } from '../replica/replica.ts';
+import { openStorage, STORAGE_SETTINGS } from '../replica/storage.ts';
 import type { StateView } from '../state/state.ts';
 import type { Command } from './command.ts';
 import { reportRestore } from './restore.ts';

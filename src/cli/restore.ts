@@ -1,6 +1,6 @@
 /** How a command shows that a replica is being restored, and gives up when it is told to stop. */
 
-import type { ReplicaOptions } from '../replica.ts';
+import type { ReplicaOptions } from '../replica/replica.ts';
 import type { Terminal } from './terminal.ts';
 
 interface Restorer {

@@ -6,10 +6,10 @@ import { addAbortSignal } from 'node:stream';
 import type { Logger } from 'pino';
 import { appendLines } from '../feed/ndjson.ts';
 import { type FeedSettings, feedOptionsOf } from '../feed/settings.ts';
-import type { FeedFailure } from '../http/live-state.ts';
 import type { LedgerWriter } from '../ledger/ledger.ts';
-import { openStorageWriter, type Storage } from '../ledger/storage.ts';
-import { restoreReplica } from '../replica.ts';
+import type { FeedFailure } from '../replica/live-state.ts';
+import { restoreReplica } from '../replica/replica.ts';
+import { openStorageWriter, type Storage } from '../replica/storage.ts';
 import type { Terminal } from './terminal.ts';
 
 const STANDARD_INPUT = 0;

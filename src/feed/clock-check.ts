@@ -3,8 +3,8 @@
  * the far future (microseconds for milliseconds, say) would keep every honest block after it out.
  */
 
-import type { Block } from '../event.ts';
-import { BlockError, Refusal } from '../refusal.ts';
+import type { Block } from '../events/event.ts';
+import { BlockError, Refusal } from '../events/refusal.ts';
 
 /** Throws a BlockError where a block is further ahead than allowed; 0 allows any time. */
 export function checkClock({ height, time }: Block, aheadMsMax: number, nowMs: number): void {

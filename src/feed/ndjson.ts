@@ -4,9 +4,9 @@
  * while they are being made durable the next ones are already applied.
  */
 
+import { BlockError } from '../events/refusal.ts';
 import type { StoredBlock } from '../ledger/ledger.ts';
-import { BlockError } from '../refusal.ts';
-import type { Replica } from '../replica.ts';
+import type { Replica } from '../replica/replica.ts';
 import { checkClock } from './clock-check.ts';
 import { Committer } from './committer.ts';
 import { Upkeep, type UpkeepOptions } from './upkeep.ts';

@@ -1,8 +1,8 @@
 /** The settings of whoever appends blocks, as `append` and `serve --feed` have them. */
 
-import { type Settings, UsageError } from '../config.ts';
-import { RETENTION_SETTINGS, retentionOf } from '../ledger/retention.ts';
-import { WRITER_SETTINGS } from '../ledger/storage.ts';
+import { type Settings, UsageError } from '../config/config.ts';
+import { RETENTION_SETTINGS, retentionOf } from '../replica/retention.ts';
+import { WRITER_SETTINGS } from '../replica/storage.ts';
 import type { AppendOptions } from './ndjson.ts';
 
 export const FEED_SETTINGS = [

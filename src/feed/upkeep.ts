@@ -5,8 +5,8 @@
  */
 
 import type { ChainPoint, LedgerWriter } from '../ledger/ledger.ts';
-import { pruneLedger, type Retention } from '../ledger/retention.ts';
-import type { SnapshotFolder } from '../ledger/snapshots.ts';
+import { pruneLedger, type Retention } from '../replica/retention.ts';
+import type { SnapshotFolder } from '../replica/snapshot-folder.ts';
 import type { StateView } from '../state/state.ts';
 
 export interface UpkeepOptions {

@@ -3,14 +3,14 @@
  * state to answer from, and time to do so.
  */
 
-import type { Settings } from '../config.ts';
-import { RequestError } from '../errors.ts';
+import type { Allowance, Budgets } from '../access/budgets.ts';
+import type { KeyRing } from '../access/key-ring.ts';
+import type { Key } from '../access/keys.ts';
+import type { Settings } from '../config/config.ts';
+import { RequestError } from '../info/request-error.ts';
+import type { LiveState } from '../replica/live-state.ts';
+import type { LoadGauge } from '../service/load.ts';
 import type { StateView } from '../state/state.ts';
-import type { KeyRing } from './key-ring.ts';
-import type { Key } from './keys.ts';
-import type { Allowance, Budgets } from './limits.ts';
-import type { LiveState } from './live-state.ts';
-import type { LoadGauge } from './load.ts';
 
 export interface AdmissionParts {
   readonly live: LiveState;

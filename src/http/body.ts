@@ -2,8 +2,8 @@
 
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
-import { RequestError } from '../errors.ts';
-import { describeValue } from '../refusal.ts';
+import { describeValue } from '../events/refusal.ts';
+import { RequestError } from '../info/request-error.ts';
 
 /**
  * A body over the limit is still read up to here before it is refused, so that a client that sends

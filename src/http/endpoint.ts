@@ -4,18 +4,18 @@
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Settings } from '../config.ts';
-import { RequestError } from '../errors.ts';
+import { hashSecret, type Key } from '../access/keys.ts';
+import type { Settings } from '../config/config.ts';
+import { describeValue } from '../events/refusal.ts';
 import { parseQuery, parseQuestion } from '../info/registry.ts';
 import type { Question } from '../info/request.ts';
-import { describeValue } from '../refusal.ts';
+import { RequestError } from '../info/request-error.ts';
+import type { LiveState } from '../replica/live-state.ts';
 import { type Admission, noKeyGiven } from './admission.ts';
 import { answerTag, namesTag } from './answer-tag.ts';
 import { checkDeclaredLength, checkMediaType, parseBody, readBody } from './body.ts';
-import { hashSecret, type Key } from './keys.ts';
-import type { LiveState } from './live-state.ts';
 import { allowanceHeaders, type Headers, ledgerHeaders, send, sendUnchanged } from './respond.ts';
-import { queryOf } from './target.ts';
+import { queryOf } from './router.ts';
 
 /** One request on its way; what is learned of it is filled in. */
 export interface Exchange {

@@ -6,8 +6,8 @@
 
 import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
+import type { Metrics } from '../service/metrics.ts';
 import { ClientConnection } from './client-connection.ts';
-import type { Metrics } from './metrics.ts';
 
 export interface OpenConnectionsParts {
   readonly countMax: number;

@@ -1,9 +1,9 @@
 /** How responses are written: the same headers on all of them, errors as JSON. */
 
 import { type ServerResponse, STATUS_CODES } from 'node:http';
-import type { RequestError } from '../errors.ts';
+import type { Allowance } from '../access/budgets.ts';
+import type { RequestError } from '../info/request-error.ts';
 import type { StateView } from '../state/state.ts';
-import type { Allowance } from './limits.ts';
 import type { RequestStream } from './node/request-stream.ts';
 
 /** Seconds after which a request that got a 503 may be worth another try. */

@@ -7,24 +7,24 @@
 import type { IncomingMessage, RequestListener, ServerOptions, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Logger } from 'pino';
-import type { Settings } from '../config.ts';
-import { RequestError } from '../errors.ts';
-import { describeValue } from '../refusal.ts';
+import { hashSecret } from '../access/keys.ts';
+import type { Settings } from '../config/config.ts';
+import { describeValue } from '../events/refusal.ts';
+import { RequestError } from '../info/request-error.ts';
+import type { LiveState } from '../replica/live-state.ts';
+import { type Metrics, NO_TYPE } from '../service/metrics.ts';
 import { type Admission, noKeyGiven } from './admission.ts';
 import type { ClientConnection } from './client-connection.ts';
-import { loadDashboard, sendAsset } from './dashboard.ts';
 import { awaitsConsent, Endpoint, type Exchange } from './endpoint.ts';
 import { connectionsMaxOf } from './file-descriptors.ts';
 import { InfoServer } from './info-server.ts';
-import { hashSecret } from './keys.ts';
-import type { LiveState } from './live-state.ts';
-import { type Metrics, NO_TYPE } from './metrics.ts';
 import { Interruptions } from './node/interruptions.ts';
 import { checkHead, INFO_METHODS } from './node/request-head.ts';
 import type { RequestStream } from './node/request-stream.ts';
 import { offersPush } from './node/upgrade-offer.ts';
-import { describeInterface } from './openapi.ts';
-import { formatHome, formatLlms } from './pages.ts';
+import { loadDashboard, sendAsset } from './pages/dashboard.ts';
+import { describeInterface } from './pages/openapi.ts';
+import { formatHome, formatLlms } from './pages/pages.ts';
 import type { Push } from './push/push.ts';
 import {
   allowanceHeaders,
@@ -34,8 +34,8 @@ import {
   sendError,
   sendPreflight,
 } from './respond.ts';
-import { stalledMsMax, TIMEOUT_CHECK_MS } from './stalled.ts';
-import { findRoute, type Route } from './target.ts';
+import { findRoute, type Route } from './router.ts';
+import { stalledMsMax, TIMEOUT_CHECK_MS } from './timeouts.ts';
 
 export interface ServiceParts {
   readonly live: LiveState;

@@ -4,7 +4,7 @@
  * what clients of this field take number 0 for. Its decimals are those of the ledger's USD amounts.
  */
 
-import { USD_DECIMALS } from '../fields.ts';
+import { USD_DECIMALS } from '../events/fields.ts';
 import { addressField, type RequestType } from './request.ts';
 import { listOf, nothing, object, tuple } from './schema.ts';
 

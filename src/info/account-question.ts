@@ -4,7 +4,7 @@
  * with and without the first dex. Any other spelling is for the registry to understand.
  */
 
-import { type Address, parseAddressDigits } from '../address.ts';
+import { type Address, parseAddressDigits } from '../exact/address.ts';
 
 const ADDRESS_DIGITS = 40;
 

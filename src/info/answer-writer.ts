@@ -8,8 +8,8 @@
  * vocabulary and our own formats allow.
  */
 
-import type { Address } from '../address.ts';
-import { type Exact, formatUnits, powerOfTen } from '../decimal.ts';
+import type { Address } from '../exact/address.ts';
+import { type Exact, formatUnits, powerOfTen } from '../exact/decimal.ts';
 
 const BYTES_INITIAL = 1 << 16;
 /** A buffer that one large answer has made grow is given back after it. */

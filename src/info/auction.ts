@@ -1,7 +1,7 @@
 /** `perpDeployAuctionStatus`: timing and gas of the auction for deploying a new contract. */
 
-import { formatUnits } from '../decimal.ts';
-import { STAKE_DECIMALS } from '../fields.ts';
+import { STAKE_DECIMALS } from '../events/fields.ts';
+import { formatUnits } from '../exact/decimal.ts';
 import type { Auction } from '../state/auction.ts';
 import type { RequestType } from './request.ts';
 import { amount, object, wholeNumber } from './schema.ts';

@@ -1,10 +1,8 @@
 /** `clearinghouseState`: a user's perpetuals account on one dex. */
 
-import { divideFloor, type Exact, multiply, powerOfTen, subtract } from '../decimal.ts';
-import { USD_DECIMALS } from '../fields.ts';
+import { USD_DECIMALS } from '../events/fields.ts';
+import { divideFloor, type Exact, multiply, powerOfTen, subtract } from '../exact/decimal.ts';
 import { findAccount } from '../state/accounts.ts';
-import type { StateView } from '../state/state.ts';
-import { AnswerWriter, fixedText } from './answer-writer.ts';
 import {
   type AccountFigures,
   accountFigures,
@@ -13,8 +11,10 @@ import {
   type PositionFigures,
   RATIO_DECIMALS,
   returnOnEquity,
-} from './figures.ts';
-import { QuickFigures } from './quick-figures.ts';
+} from '../state/figures.ts';
+import { QuickFigures } from '../state/quick-figures.ts';
+import type { StateView } from '../state/state.ts';
+import { AnswerWriter, fixedText } from './answer-writer.ts';
 import { addressField, dexField, type RequestType, requireDex } from './request.ts';
 import { amount, object, wholeNumber } from './schema.ts';
 

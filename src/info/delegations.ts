@@ -1,8 +1,8 @@
 /** A user's active stakes with validators, one by one and in sum. */
 
-import { type Address, formatAddress } from '../address.ts';
-import { formatUnits } from '../decimal.ts';
-import { STAKE_DECIMALS } from '../fields.ts';
+import { STAKE_DECIMALS } from '../events/fields.ts';
+import { type Address, formatAddress } from '../exact/address.ts';
+import { formatUnits } from '../exact/decimal.ts';
 import { FIRST_DELEGATION } from '../state/addresses.ts';
 import { delegatedAmount, LOCKED_UNTIL, NEXT_DELEGATION, VALIDATOR } from '../state/staking.ts';
 import type { StateView } from '../state/state.ts';

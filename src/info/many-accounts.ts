@@ -1,8 +1,7 @@
 /** More than one account at a time: a user's on all dexes, and those of many users. */
 
-import { ADDRESS_EXPECTED, type Address, parseAddress } from '../address.ts';
-import { RequestError } from '../errors.ts';
-import { describeValue } from '../refusal.ts';
+import { describeValue } from '../events/refusal.ts';
+import { ADDRESS_EXPECTED, type Address, parseAddress } from '../exact/address.ts';
 import { findAccount } from '../state/accounts.ts';
 import type { StateView } from '../state/state.ts';
 import { AnswerWriter, fixedText } from './answer-writer.ts';
@@ -15,6 +14,7 @@ import {
   type RequestType,
   requireDex,
 } from './request.ts';
+import { RequestError } from './request-error.ts';
 import { listOf, object, tuple } from './schema.ts';
 
 /** In place of a dex: all of them. No dex can have this name. */

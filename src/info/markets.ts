@@ -4,13 +4,13 @@
  * volumes, funding rates, oracles, is null where the interface allows it, and zero or empty elsewhere.
  */
 
-import { formatUnits } from '../decimal.ts';
-import { RequestError } from '../errors.ts';
-import { USD_DECIMALS } from '../fields.ts';
-import { describeValue } from '../refusal.ts';
+import { USD_DECIMALS } from '../events/fields.ts';
+import { describeValue } from '../events/refusal.ts';
+import { formatUnits } from '../exact/decimal.ts';
 import type { Dex, Market } from '../state/markets.ts';
 import type { StateView } from '../state/state.ts';
 import { ADDRESS_SCHEMA, dexField, type Field, type RequestType, requireDex } from './request.ts';
+import { RequestError } from './request-error.ts';
 import { amount, listOf, nothing, object, tuple, wholeNumber } from './schema.ts';
 
 const WEIGHT = 20;

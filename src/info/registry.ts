@@ -1,7 +1,6 @@
 /** Every type of question there is, and the one way in. */
 
-import { RequestError } from '../errors.ts';
-import { describeValue } from '../refusal.ts';
+import { describeValue } from '../events/refusal.ts';
 import type { StateView } from '../state/state.ts';
 import {
   outcomeMeta,
@@ -22,6 +21,7 @@ import {
   readParameters,
   requireOne,
 } from './request.ts';
+import { RequestError } from './request-error.ts';
 import { webData2 } from './web-data.ts';
 
 type Source = Readonly<Record<string, unknown>>;

@@ -4,10 +4,10 @@
  * declaration, and so does the description of the interface that others read.
  */
 
-import { ADDRESS_EXPECTED, type Address, formatAddress, parseAddress } from '../address.ts';
-import { RequestError } from '../errors.ts';
-import { describeValue } from '../refusal.ts';
+import { describeValue } from '../events/refusal.ts';
+import { ADDRESS_EXPECTED, type Address, formatAddress, parseAddress } from '../exact/address.ts';
 import type { StateView } from '../state/state.ts';
+import { RequestError } from './request-error.ts';
 
 export interface Field<T> {
   readonly description: string;

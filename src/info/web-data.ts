@@ -4,7 +4,7 @@
  * it, and zero or empty elsewhere.
  */
 
-import { formatAddress } from '../address.ts';
+import { formatAddress } from '../exact/address.ts';
 import { NO_SPOT_BALANCES, NO_SPOT_BALANCES_TEXT, noSpotBalancesSchema } from './absent-markets.ts';
 import { accountExample, accountSchema, clearinghouseState } from './clearinghouse.ts';
 import {

@@ -5,11 +5,11 @@
  * position that was closed stays in it with size 0, since its leverage and all-time funding outlive it.
  */
 
-import { type Address, formatAddress } from '../address.ts';
-import { add, type Exact, formatUnits, subtract } from '../decimal.ts';
-import type { EventOf, LeverageMode } from '../event.ts';
-import { readUnits, USD_DECIMALS } from '../fields.ts';
-import { describeValue, Refusal, refusalBelow } from '../refusal.ts';
+import type { EventOf, LeverageMode } from '../events/event.ts';
+import { readUnits, USD_DECIMALS } from '../events/fields.ts';
+import { describeValue, Refusal, refusalBelow } from '../events/refusal.ts';
+import { type Address, formatAddress } from '../exact/address.ts';
+import { add, type Exact, formatUnits, subtract } from '../exact/decimal.ts';
 import { FIRST_ACCOUNT } from './addresses.ts';
 import type { State, StateView } from './state.ts';
 import type { Table } from './table.ts';

@@ -3,7 +3,7 @@
  * index that finds its row. The index is derived: it is rebuilt from the rows, never stored.
  */
 
-import { type Address, hashAddress } from '../address.ts';
+import { type Address, hashAddress } from '../exact/address.ts';
 import { Table } from './table.ts';
 
 /** The columns of an address row. */

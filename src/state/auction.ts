@@ -1,9 +1,9 @@
 /** The auction for deploying a new contract: a price in gas that falls from start to floor. */
 
-import { formatUnits } from '../decimal.ts';
-import type { EventOf } from '../event.ts';
-import { STAKE_DECIMALS } from '../fields.ts';
-import { Refusal } from '../refusal.ts';
+import type { EventOf } from '../events/event.ts';
+import { STAKE_DECIMALS } from '../events/fields.ts';
+import { Refusal } from '../events/refusal.ts';
+import { formatUnits } from '../exact/decimal.ts';
 
 /** Replaced whole by each event. Gas is in its smallest unit. */
 export interface Auction {

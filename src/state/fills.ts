@@ -6,10 +6,18 @@
  * The steps work on exact copies of the stored amounts; only the result has to fit its cells.
  */
 
-import { add, divideFloor, type Exact, maximum, multiply, negate, subtract } from '../decimal.ts';
-import type { EventOf } from '../event.ts';
-import { readUnits } from '../fields.ts';
-import { Refusal } from '../refusal.ts';
+import type { EventOf } from '../events/event.ts';
+import { readUnits } from '../events/fields.ts';
+import { Refusal } from '../events/refusal.ts';
+import {
+  add,
+  divideFloor,
+  type Exact,
+  maximum,
+  multiply,
+  negate,
+  subtract,
+} from '../exact/decimal.ts';
 import {
   CASH,
   ENTRY_NOTIONAL,

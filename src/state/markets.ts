@@ -5,7 +5,10 @@
  * that a block copies before its first change; mark prices change all the time and live in a table.
  */
 
-import { formatAddress } from '../address.ts';
+import type { EventOf } from '../events/event.ts';
+import { readUnits, USD_DECIMALS } from '../events/fields.ts';
+import { Refusal, refusalBelow } from '../events/refusal.ts';
+import { formatAddress } from '../exact/address.ts';
 import {
   add,
   divideFloor,
@@ -13,10 +16,7 @@ import {
   formatUnits,
   greatestCommonDivisor,
   multiply,
-} from '../decimal.ts';
-import type { EventOf } from '../event.ts';
-import { readUnits, USD_DECIMALS } from '../fields.ts';
-import { Refusal, refusalBelow } from '../refusal.ts';
+} from '../exact/decimal.ts';
 import { Table } from './table.ts';
 
 export interface Dex {

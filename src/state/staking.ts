@@ -3,11 +3,11 @@
  * one that is emptied leaves it, and its row is used again.
  */
 
-import { type Address, formatAddress } from '../address.ts';
-import { BIG_UNITS_MAX, formatUnits } from '../decimal.ts';
-import type { EventOf } from '../event.ts';
-import { STAKE_DECIMALS } from '../fields.ts';
-import { Refusal } from '../refusal.ts';
+import type { EventOf } from '../events/event.ts';
+import { STAKE_DECIMALS } from '../events/fields.ts';
+import { Refusal } from '../events/refusal.ts';
+import { type Address, formatAddress } from '../exact/address.ts';
+import { BIG_UNITS_MAX, formatUnits } from '../exact/decimal.ts';
 import { FIRST_DELEGATION, LAST_DELEGATION } from './addresses.ts';
 import type { State, StateView } from './state.ts';
 

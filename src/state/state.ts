@@ -4,8 +4,8 @@
  * pieces, what it has written so far is hidden in between.
  */
 
-import type { Block, BlockHead, Event, EventOf, EventRecord, EventType } from '../event.ts';
-import { BlockError, Refusal } from '../refusal.ts';
+import type { Block, BlockHead, Event, EventOf, EventRecord, EventType } from '../events/event.ts';
+import { BlockError, Refusal } from '../events/refusal.ts';
 import {
   applyAccount,
   applyCollateral,

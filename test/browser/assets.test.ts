@@ -5,7 +5,7 @@ import { readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { after, test } from 'node:test';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
-import { loadDashboard } from '../../src/http/dashboard.ts';
+import { loadDashboard } from '../../src/http/pages/dashboard.ts';
 import { createPlaces, simulateLines } from '../cli/program.ts';
 import { PROJECT } from '../paths.ts';
 import { type Asked, makeLedger, startService } from '../service/running.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, rmSync, statSync, truncateSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
-import { openEmbeddedLedger } from '../../src/ledger/embedded.ts';
+import { openEmbeddedLedger } from '../../src/ledger/embedded/embedded-ledger.ts';
 import {
   askedWrongly,
   createPlaces,

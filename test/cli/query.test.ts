@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseBlock } from '../../src/event.ts';
+import { parseBlock } from '../../src/events/event.ts';
 import { answerQuestion } from '../../src/info/registry.ts';
 import { applyBlock, createState, type State } from '../../src/state/state.ts';
 import { TYPES } from '../info/types.ts';

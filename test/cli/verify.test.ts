@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { closeSync, openSync, writeSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
-import { parseBlock } from '../../src/event.ts';
+import { parseBlock } from '../../src/events/event.ts';
 import { CHAIN_START, nextBlock } from '../../src/ledger/ledger.ts';
-import { stateDigest } from '../../src/replica.ts';
+import { stateDigest } from '../../src/replica/replica.ts';
 import { applyBlock, createState } from '../../src/state/state.ts';
 import { createPlaces, done, failed, joinLines, run, simulateLines } from './program.ts';
 

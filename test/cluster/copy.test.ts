@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { openEmbeddedLedgerWriter } from '../../src/ledger/embedded.ts';
-import { openJetStreamLedgerWriter } from '../../src/ledger/jetstream-writer.ts';
+import { openEmbeddedLedgerWriter } from '../../src/ledger/embedded/embedded-ledger.ts';
+import { openJetStreamLedgerWriter } from '../../src/ledger/jetstream/jetstream-writer.ts';
 import { createPlaces, joinLines, readVerification, run, simulateLines } from '../cli/program.ts';
 import { appendAll, NO_SNAPSHOTS } from '../replay/data-directory.ts';
 import { type NatsServers, natsOptions, startNats } from './nats-servers.ts';

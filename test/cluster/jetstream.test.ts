@@ -4,12 +4,12 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { after, before, test } from 'node:test';
-import { parseBlock } from '../../src/event.ts';
-import { openJetStreamLedger } from '../../src/ledger/jetstream.ts';
-import { openJetStreamLedgerWriter } from '../../src/ledger/jetstream-writer.ts';
+import { parseBlock } from '../../src/events/event.ts';
+import { openJetStreamLedger } from '../../src/ledger/jetstream/jetstream-ledger.ts';
+import { openJetStreamLedgerWriter } from '../../src/ledger/jetstream/jetstream-writer.ts';
 import { describeProcess } from '../../src/ledger/process-identity.ts';
-import { openSharedSnapshots } from '../../src/ledger/shared-snapshots.ts';
-import { SnapshotFolder } from '../../src/ledger/snapshots.ts';
+import { openSharedSnapshots } from '../../src/replica/shared-snapshots.ts';
+import { SnapshotFolder } from '../../src/replica/snapshot-folder.ts';
 import { applyBlock, createState } from '../../src/state/state.ts';
 import { run } from '../cli/program.ts';
 import {

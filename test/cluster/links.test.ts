@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { openJetStreamLedger } from '../../src/ledger/jetstream.ts';
-import { connectNats, type NatsOptions } from '../../src/ledger/nats.ts';
+import { openJetStreamLedger } from '../../src/ledger/jetstream/jetstream-ledger.ts';
+import { connectNats, type NatsOptions } from '../../src/ledger/jetstream/nats.ts';
 import { createPlaces, joinLines, simulateLines, start } from '../cli/program.ts';
 import { until } from '../service/running.ts';
 import type { Links } from './links.ts';

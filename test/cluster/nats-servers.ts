@@ -15,8 +15,8 @@ import { type AddressInfo, connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { connectNats, type NatsLink } from '../../src/ledger/nats.ts';
-import { parseNatsAddress } from '../../src/ledger/nats-address.ts';
+import { parseNatsAddress } from '../../src/config/nats-address.ts';
+import { connectNats, type NatsLink } from '../../src/ledger/jetstream/nats.ts';
 import { Links } from './links.ts';
 
 const PROGRAM = 'nats-server';

@@ -1,11 +1,11 @@
 /** Replicas as an operator runs them, on a ledger that NATS keeps, and what they must answer. */
 
 import assert from 'node:assert/strict';
-import { formatAddress } from '../../src/address.ts';
-import { parseBlock } from '../../src/event.ts';
-import { openJetStreamKeys } from '../../src/http/jetstream-keys.ts';
+import { openJetStreamKeys } from '../../src/access/jetstream-keys.ts';
+import { parseBlock } from '../../src/events/event.ts';
+import { formatAddress } from '../../src/exact/address.ts';
 import { answerQuestion } from '../../src/info/registry.ts';
-import { stateDigest } from '../../src/replica.ts';
+import { stateDigest } from '../../src/replica/replica.ts';
 import { applyBlock, createState } from '../../src/state/state.ts';
 import { start } from '../cli/program.ts';
 import { type Cleanup, RunningService, until } from '../service/running.ts';

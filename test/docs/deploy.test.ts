@@ -12,8 +12,13 @@ import type { Command } from '../../src/cli/command.ts';
 import { demo } from '../../src/cli/demo.ts';
 import { keysCreate } from '../../src/cli/keys.ts';
 import { serve } from '../../src/cli/serve.ts';
-import { environmentVariable, readSettings, SETTINGS, splitArguments } from '../../src/config.ts';
-import { Metrics, NO_TYPE } from '../../src/http/metrics.ts';
+import {
+  environmentVariable,
+  readSettings,
+  SETTINGS,
+  splitArguments,
+} from '../../src/config/config.ts';
+import { Metrics, NO_TYPE } from '../../src/service/metrics.ts';
 import { PROJECT } from '../paths.ts';
 import { LiveService } from './live-service.ts';
 

@@ -6,8 +6,8 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
-import { environmentVariable, SETTINGS, type Setting } from '../../src/config.ts';
-import { EVENT_TYPES } from '../../src/event.ts';
+import { environmentVariable, SETTINGS, type Setting } from '../../src/config/config.ts';
+import { EVENT_TYPES } from '../../src/events/event.ts';
 import { MAIN, PROJECT } from '../paths.ts';
 
 function readDocument(name: string): string {

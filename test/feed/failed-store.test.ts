@@ -5,10 +5,10 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { appendLines } from '../../src/feed/ndjson.ts';
 import { createSimulator } from '../../src/feed/simulator/simulator.ts';
-import { openEmbeddedLedgerWriter } from '../../src/ledger/embedded.ts';
+import { openEmbeddedLedgerWriter } from '../../src/ledger/embedded/embedded-ledger.ts';
 import { LedgerError } from '../../src/ledger/ledger.ts';
-import { SnapshotFolder } from '../../src/ledger/snapshots.ts';
-import { restoreReplica } from '../../src/replica.ts';
+import { restoreReplica } from '../../src/replica/replica.ts';
+import { SnapshotFolder } from '../../src/replica/snapshot-folder.ts';
 import { makeTemporaryFolder } from '../temporary-folder.ts';
 
 const TAKEN_BATCHES = 2;

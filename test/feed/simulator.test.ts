@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
-import { EVENT_TYPES, parseBlock } from '../../src/event.ts';
+import { EVENT_TYPES, parseBlock } from '../../src/events/event.ts';
 import {
   createSimulator,
   type Simulator,
   type SimulatorOptions,
 } from '../../src/feed/simulator/simulator.ts';
-import { type AccountFigures, accountFigures, liquidationPrice } from '../../src/info/figures.ts';
 import { answerQuestion } from '../../src/info/registry.ts';
 import { CASH, marketOfTerms, SIZE, TERMS } from '../../src/state/accounts.ts';
+import { type AccountFigures, accountFigures, liquidationPrice } from '../../src/state/figures.ts';
 import { applyBlock, createState, type State, type StateView } from '../../src/state/state.ts';
 
 const LINE_BYTES_MAX = 256 * 1024;

@@ -6,8 +6,8 @@
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { REQUEST_ERRORS, type RequestErrorCode } from '../../src/errors.ts';
-import { Budgets } from '../../src/http/limits.ts';
+import { Budgets } from '../../src/access/budgets.ts';
+import { REQUEST_ERRORS, type RequestErrorCode } from '../../src/info/request-error.ts';
 import { type Ledger, LedgerError } from '../../src/ledger/ledger.ts';
 import { TYPES } from '../info/types.ts';
 import { startInProcess } from './in-process.ts';

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { formatAddress } from '../../src/address.ts';
+import { formatAddress } from '../../src/exact/address.ts';
 import { createSimulator } from '../../src/feed/simulator/simulator.ts';
 import { withoutTime } from '../../src/http/answer-tag.ts';
 import { answerQuestion } from '../../src/info/registry.ts';

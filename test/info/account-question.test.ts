@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { formatAddress } from '../../src/address.ts';
+import { formatAddress } from '../../src/exact/address.ts';
 import { readAccountQuestion } from '../../src/info/account-question.ts';
 import { parseQuestion } from '../../src/info/registry.ts';
 

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { parseAddress } from '../../src/address.ts';
-import { formatUnits } from '../../src/decimal.ts';
+import { parseAddress } from '../../src/exact/address.ts';
+import { formatUnits } from '../../src/exact/decimal.ts';
 import { AnswerWriter, fixedText } from '../../src/info/answer-writer.ts';
 import { runs, SEED_NOTE } from '../twin/seed.ts';
 

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { REQUEST_ERRORS, type RequestErrorCode } from '../../src/errors.ts';
 import { answerQuestion } from '../../src/info/registry.ts';
+import { REQUEST_ERRORS, type RequestErrorCode } from '../../src/info/request-error.ts';
 import { createState, type State } from '../../src/state/state.ts';
 import { assertRefused, type Refused, stateOf, TIME } from './states.ts';
 import { TYPES } from './types.ts';

@@ -1,8 +1,8 @@
 /** Small states to ask, and the ways in which they refuse a question. */
 
 import assert from 'node:assert/strict';
-import { RequestError, type RequestErrorCode } from '../../src/errors.ts';
-import { parseBlock } from '../../src/event.ts';
+import { parseBlock } from '../../src/events/event.ts';
+import { RequestError, type RequestErrorCode } from '../../src/info/request-error.ts';
 import { applyBlock, createState, type State } from '../../src/state/state.ts';
 
 /** The time of the first block. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
-import { parseBlock } from '../../src/event.ts';
+import { parseBlock } from '../../src/events/event.ts';
 import { answerQuestion } from '../../src/info/registry.ts';
 import { applyBlock, createState } from '../../src/state/state.ts';
 import { VECTORS } from '../paths.ts';

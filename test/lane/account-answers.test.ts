@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseBlock } from '../../src/event.ts';
+import { parseBlock } from '../../src/events/event.ts';
 import { Random } from '../../src/feed/simulator/random.ts';
 import { createSimulator } from '../../src/feed/simulator/simulator.ts';
 import { AccountAnswers } from '../../src/http/lane/account-answers.ts';

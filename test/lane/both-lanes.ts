@@ -6,11 +6,11 @@
 
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { formatAddress } from '../../src/address.ts';
-import { openKeyStore } from '../../src/http/embedded-keys.ts';
-import type { Budgets } from '../../src/http/limits.ts';
-import type { LiveState } from '../../src/http/live-state.ts';
+import type { Budgets } from '../../src/access/budgets.ts';
+import { openKeyStore } from '../../src/access/embedded-keys.ts';
+import { formatAddress } from '../../src/exact/address.ts';
 import { answerQuestion } from '../../src/info/registry.ts';
+import type { LiveState } from '../../src/replica/live-state.ts';
 import type { StateView } from '../../src/state/state.ts';
 import {
   type ChangedSettings,

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { openKeyStore } from '../../src/http/embedded-keys.ts';
-import { Budgets } from '../../src/http/limits.ts';
+import { Budgets } from '../../src/access/budgets.ts';
+import { openKeyStore } from '../../src/access/embedded-keys.ts';
 import { run, simulateLines } from '../cli/program.ts';
 import { formatQuestion, HEIGHT } from '../http/service.ts';
 import { type BothLanes, openBothLanes, openConversation, StandingClock } from './both-lanes.ts';

@@ -7,7 +7,10 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
 import { open } from 'lmdb';
-import { openEmbeddedLedger, openEmbeddedLedgerWriter } from '../../src/ledger/embedded.ts';
+import {
+  openEmbeddedLedger,
+  openEmbeddedLedgerWriter,
+} from '../../src/ledger/embedded/embedded-ledger.ts';
 import { makeTemporaryFolder } from '../temporary-folder.ts';
 import { chainOfLength, collectBlocks, describeBlocks } from './chains.ts';
 import { describeLedger, type LedgerHarness } from './conformance.ts';

@@ -10,7 +10,10 @@
  */
 
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
-import { openEmbeddedLedger, openEmbeddedLedgerWriter } from '../../src/ledger/embedded.ts';
+import {
+  openEmbeddedLedger,
+  openEmbeddedLedgerWriter,
+} from '../../src/ledger/embedded/embedded-ledger.ts';
 import { CHAIN_START, type ChainPoint, LedgerError } from '../../src/ledger/ledger.ts';
 import { chainOfLength, describeBlocks } from './chains.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { ADDRESS_EXPECTED } from '../../src/address.ts';
+import { ADDRESS_EXPECTED } from '../../src/exact/address.ts';
 import { createPlaces } from '../cli/program.ts';
 import { type Answer, createKey, startService } from '../service/running.ts';
 import { createLiveLedger } from './live-ledger.ts';

@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { formatAddress } from '../../src/address.ts';
+import { formatAddress } from '../../src/exact/address.ts';
 import { Random } from '../../src/feed/simulator/random.ts';
 import { createSimulator } from '../../src/feed/simulator/simulator.ts';
 import { withoutTime } from '../../src/http/answer-tag.ts';

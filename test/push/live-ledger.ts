@@ -1,12 +1,12 @@
 /** A ledger with a simulated exchange, which trades at the pace of the demo once it is told to. */
 
 import assert from 'node:assert/strict';
-import { formatAddress } from '../../src/address.ts';
+import { formatAddress } from '../../src/exact/address.ts';
 import { LiveSimulation } from '../../src/feed/live-simulation.ts';
 import { createSimulator, type SimulatorOptions } from '../../src/feed/simulator/simulator.ts';
-import { openEmbeddedLedgerWriter } from '../../src/ledger/embedded.ts';
+import { openEmbeddedLedgerWriter } from '../../src/ledger/embedded/embedded-ledger.ts';
 import { CHAIN_START, type LedgerWriter } from '../../src/ledger/ledger.ts';
-import { SnapshotFolder } from '../../src/ledger/snapshots.ts';
+import { SnapshotFolder } from '../../src/replica/snapshot-folder.ts';
 import type { StateView } from '../../src/state/state.ts';
 
 /** Ten blocks a second. */

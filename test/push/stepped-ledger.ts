@@ -1,8 +1,8 @@
 /** A ledger that grows a block at a time, with the state after each. */
 
-import { openEmbeddedLedgerWriter } from '../../src/ledger/embedded.ts';
+import { openEmbeddedLedgerWriter } from '../../src/ledger/embedded/embedded-ledger.ts';
 import { CHAIN_START, type LedgerWriter } from '../../src/ledger/ledger.ts';
-import { Replica } from '../../src/replica.ts';
+import { Replica } from '../../src/replica/replica.ts';
 import { createState, type StateView } from '../../src/state/state.ts';
 
 interface Cleanup {

@@ -5,10 +5,13 @@ import { cp, readFile, truncate, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { Random } from '../../src/feed/simulator/random.ts';
-import { openEmbeddedLedger, openEmbeddedLedgerWriter } from '../../src/ledger/embedded.ts';
+import {
+  openEmbeddedLedger,
+  openEmbeddedLedgerWriter,
+} from '../../src/ledger/embedded/embedded-ledger.ts';
 import { type Ledger, LedgerError, type StoredBlock } from '../../src/ledger/ledger.ts';
-import { SnapshotFolder } from '../../src/ledger/snapshots.ts';
-import { stateDigest } from '../../src/replica.ts';
+import { stateDigest } from '../../src/replica/replica.ts';
+import { SnapshotFolder } from '../../src/replica/snapshot-folder.ts';
 import { chainLines, collectBlocks } from '../ledger/chains.ts';
 import { makeTemporaryFolder } from '../temporary-folder.ts';
 import {

@@ -3,10 +3,13 @@
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { appendLines } from '../../src/feed/ndjson.ts';
-import { openEmbeddedLedger, openEmbeddedLedgerWriter } from '../../src/ledger/embedded.ts';
+import {
+  openEmbeddedLedger,
+  openEmbeddedLedgerWriter,
+} from '../../src/ledger/embedded/embedded-ledger.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
-import { SnapshotFolder } from '../../src/ledger/snapshots.ts';
-import { type Replica, restoreReplica } from '../../src/replica.ts';
+import { type Replica, restoreReplica } from '../../src/replica/replica.ts';
+import { SnapshotFolder } from '../../src/replica/snapshot-folder.ts';
 
 export interface SnapshotPolicy {
   readonly snapshotEvery: number;

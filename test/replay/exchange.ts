@@ -1,11 +1,11 @@
 /** A small simulated exchange as lines, and all that can be asked about it, from a plain fold. */
 
 import { createHash } from 'node:crypto';
-import { formatAddress } from '../../src/address.ts';
-import { parseBlock } from '../../src/event.ts';
+import { parseBlock } from '../../src/events/event.ts';
+import { formatAddress } from '../../src/exact/address.ts';
 import { createSimulator } from '../../src/feed/simulator/simulator.ts';
 import { answerQuestion } from '../../src/info/registry.ts';
-import { stateDigest } from '../../src/replica.ts';
+import { stateDigest } from '../../src/replica/replica.ts';
 import { applyBlock, createState, type StateView } from '../../src/state/state.ts';
 
 const ACCOUNTS = 12;

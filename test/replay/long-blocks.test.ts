@@ -3,13 +3,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { formatAddress } from '../../src/address.ts';
-import { LiveState } from '../../src/http/live-state.ts';
+import { formatAddress } from '../../src/exact/address.ts';
 import { answerQuestion } from '../../src/info/registry.ts';
-import { openEmbeddedLedger, openEmbeddedLedgerWriter } from '../../src/ledger/embedded.ts';
+import {
+  openEmbeddedLedger,
+  openEmbeddedLedgerWriter,
+} from '../../src/ledger/embedded/embedded-ledger.ts';
 import { CHAIN_START, type Ledger, nextBlock, type StoredBlock } from '../../src/ledger/ledger.ts';
-import { SnapshotFolder } from '../../src/ledger/snapshots.ts';
-import { Replica } from '../../src/replica.ts';
+import { LiveState } from '../../src/replica/live-state.ts';
+import { Replica } from '../../src/replica/replica.ts';
+import { SnapshotFolder } from '../../src/replica/snapshot-folder.ts';
 import { createState, type StateView } from '../../src/state/state.ts';
 import { makeTemporaryFolder } from '../temporary-folder.ts';
 import { appendAll, NO_SNAPSHOTS, restoreDirectory } from './data-directory.ts';

@@ -1,6 +1,6 @@
 /** The next block of a simulated exchange, as long as blocks get: events of everybody, and newcomers. */
 
-import { formatAddress } from '../../src/address.ts';
+import { formatAddress } from '../../src/exact/address.ts';
 import type { StateView } from '../../src/state/state.ts';
 
 const NEWCOMERS = 50;

@@ -2,11 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { LiveState } from '../../src/http/live-state.ts';
-import { openEmbeddedLedger } from '../../src/ledger/embedded.ts';
+import { openEmbeddedLedger } from '../../src/ledger/embedded/embedded-ledger.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
-import { SnapshotFolder } from '../../src/ledger/snapshots.ts';
-import { restoreReplica, stateDigest } from '../../src/replica.ts';
+import { LiveState } from '../../src/replica/live-state.ts';
+import { restoreReplica, stateDigest } from '../../src/replica/replica.ts';
+import { SnapshotFolder } from '../../src/replica/snapshot-folder.ts';
 import { joinLines, run } from '../cli/program.ts';
 import { makeTemporaryFolder } from '../temporary-folder.ts';
 import { foldOutlooks, simulateLines } from './exchange.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
-import { type Budget, Budgets, formatBudget, parseBudget } from '../../src/http/limits.ts';
+import { type Budget, Budgets, formatBudget, parseBudget } from '../../src/access/budgets.ts';
 import { createPlaces, simulateLines } from '../cli/program.ts';
 import { runs, SEED_NOTE } from '../twin/seed.ts';
 import { NaiveBucket } from './naive-bucket.ts';

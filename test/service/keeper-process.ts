@@ -7,10 +7,10 @@
 
 import { createInterface } from 'node:readline';
 import { CHAIN_START } from '../../src/ledger/ledger.ts';
-import type { SharedSnapshots } from '../../src/ledger/shared-snapshots.ts';
-import { SnapshotKeeper } from '../../src/ledger/snapshot-keeper.ts';
-import { SnapshotFolder } from '../../src/ledger/snapshots.ts';
-import { Replica } from '../../src/replica.ts';
+import { Replica } from '../../src/replica/replica.ts';
+import type { SharedSnapshots } from '../../src/replica/shared-snapshots.ts';
+import { SnapshotFolder } from '../../src/replica/snapshot-folder.ts';
+import { SnapshotKeeper } from '../../src/replica/snapshot-keeper.ts';
 import { createState } from '../../src/state/state.ts';
 
 class CountedFolder extends SnapshotFolder {

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from
 import path from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { readSettings, UsageError } from '../../src/config.ts';
+import { readSettings, UsageError } from '../../src/config/config.ts';
 import {
   askedWrongly,
   createPlaces,

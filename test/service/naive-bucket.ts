@@ -1,6 +1,6 @@
 /** A budget's bucket in exact fractions, kept as one number: what was spent and not regained. */
 
-import type { Allowance, Budget } from '../../src/http/limits.ts';
+import type { Allowance, Budget } from '../../src/access/budgets.ts';
 import {
   dividedBy,
   floor,

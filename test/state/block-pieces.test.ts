@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { cutBlock } from '../../src/block-pieces.ts';
-import { type Event, type EventOf, parseBlock } from '../../src/event.ts';
-import { BlockError, Refusal } from '../../src/refusal.ts';
+import { cutBlock } from '../../src/events/block-pieces.ts';
+import { type Event, type EventOf, parseBlock } from '../../src/events/event.ts';
+import { BlockError, Refusal } from '../../src/events/refusal.ts';
 import { runs, SEED_NOTE } from '../twin/seed.ts';
 
 interface Read {

@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { before, test } from 'node:test';
-import { formatAddress } from '../../src/address.ts';
-import { type Block, type Event, parseBlock } from '../../src/event.ts';
+import { type Block, type Event, parseBlock } from '../../src/events/event.ts';
+import { formatAddress } from '../../src/exact/address.ts';
 import { answerQuestion } from '../../src/info/registry.ts';
-import { stateDigest } from '../../src/replica.ts';
+import { stateDigest } from '../../src/replica/replica.ts';
 import {
   applyBlock,
   applyInPieces,

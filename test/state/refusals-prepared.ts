@@ -3,7 +3,7 @@
  * good events that a refused block starts with, and a good event of each kind to spoil.
  */
 
-import type { EventType } from '../../src/event.ts';
+import type { EventType } from '../../src/events/event.ts';
 
 export type Fields = Readonly<Record<string, unknown>>;
 

@@ -6,9 +6,9 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
-import { cutBlock } from '../../src/block-pieces.ts';
-import { EVENT_TYPES, type EventType, parseBlock } from '../../src/event.ts';
-import { BlockError } from '../../src/refusal.ts';
+import { cutBlock } from '../../src/events/block-pieces.ts';
+import { EVENT_TYPES, type EventType, parseBlock } from '../../src/events/event.ts';
+import { BlockError } from '../../src/events/refusal.ts';
 import { digestBytes } from '../../src/state/digest.ts';
 import { applyBlock, applyInPieces, createState, type State } from '../../src/state/state.ts';
 import {

@@ -6,17 +6,8 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { PROJECT } from '../paths.ts';
 
-/** What is pure: two folders and four files of src/. */
-const CORE = [
-  'state',
-  'info',
-  'address.ts',
-  'decimal.ts',
-  'errors.ts',
-  'event.ts',
-  'fields.ts',
-  'refusal.ts',
-].map((name) => path.join(PROJECT, 'src', name));
+/** The folders of src/ that are pure. */
+const CORE = ['exact', 'events', 'state', 'info'].map((name) => path.join(PROJECT, 'src', name));
 
 const FORBIDDEN = [/\basync\b/, /\bawait\b/, /\bMath\.random\b/, /\bimport\s*\(/, /\bFIXME\b/];
 
@@ -64,12 +55,12 @@ for (const file of CORE.flatMap(listSources)) {
 test('the checks find what they look for', () => {
   const file = path.join(PROJECT, 'src/state/state.ts');
   const text = [
-    "import { add } from '../decimal.ts';",
+    "import { add } from '../exact/decimal.ts';",
     "import type { Table } from './table.ts';",
     "import { readFileSync } from 'node:fs';",
     "import '../http/server.ts';",
     "export { open } from 'lmdb';",
-    "import {\n  config,\n} from '../config.ts';",
+    "import {\n  config,\n} from '../config/config.ts';",
     "async () => await import('../../test/paths.ts'); // FIXME",
     'Math.random();',
   ].join('\n');
@@ -78,7 +69,7 @@ test('the checks find what they look for', () => {
     'node:fs',
     '../http/server.ts',
     'lmdb',
-    '../config.ts',
+    '../config/config.ts',
     '../../test/paths.ts',
   ]);
 });

@@ -7,9 +7,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { parseBlock } from '../../src/event.ts';
+import { parseBlock } from '../../src/events/event.ts';
+import { BlockError } from '../../src/events/refusal.ts';
 import { answerQuestion } from '../../src/info/registry.ts';
-import { BlockError } from '../../src/refusal.ts';
 import { applyBlock, createState, type State } from '../../src/state/state.ts';
 import type { WireBlock, WireEvent, WireEventOf } from './naive-block.ts';
 import { readDecimal, writeDecimal } from './naive-decimal.ts';

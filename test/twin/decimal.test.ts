@@ -12,7 +12,7 @@ import {
   parseBigUnits,
   parseUnits,
   subtract,
-} from '../../src/decimal.ts';
+} from '../../src/exact/decimal.ts';
 import { SAFE_MAX, STAKE_MAX } from './naive-block.ts';
 import { readDecimal, writeDecimal } from './naive-decimal.ts';
 import { floor, halfUp, rational } from './rational.ts';
@@ -123,7 +123,7 @@ const operand = fc.oneof({ weight: 4, arbitrary: safeWhole }, { weight: 1, arbit
 const divisor = operand.map((value) => (value < 0n ? -value : value) || 1n);
 const decimals = fc.integer({ min: 0, max: 10 });
 
-/** The representation of a whole number that src/decimal.ts promises. */
+/** The representation of a whole number that src/exact/decimal.ts promises. */
 function exact(value: bigint): Exact {
   return clampToSafe(value) === value ? Number(value) : value;
 }

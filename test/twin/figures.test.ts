@@ -3,11 +3,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { type Address, parseAddress } from '../../src/address.ts';
-import { parseBlock } from '../../src/event.ts';
-import { QuickFigures } from '../../src/info/quick-figures.ts';
+import { parseBlock } from '../../src/events/event.ts';
+import { type Address, parseAddress } from '../../src/exact/address.ts';
 import { answerQuestion } from '../../src/info/registry.ts';
 import { findAccount } from '../../src/state/accounts.ts';
+import { QuickFigures } from '../../src/state/quick-figures.ts';
 import { applyBlock, createState, type State } from '../../src/state/state.ts';
 import { SAFE_MAX, type WireEvent } from './naive-block.ts';
 import { type AccountFigures, figureAccount, writeFigures } from './naive-figures.ts';

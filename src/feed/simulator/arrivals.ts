@@ -1,7 +1,7 @@
 /** New money: users who arrive, users who turn to a further dex, makers who are running low. */
 
-import { accountFigures } from '../../info/figures.ts';
 import { findAccount } from '../../state/accounts.ts';
+import { accountFigures } from '../../state/figures.ts';
 import { drawEquity } from './portfolio.ts';
 import { formatUsd, pickUser, type Scene, USD, userAt } from './scene.ts';
 

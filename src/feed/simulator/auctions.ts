@@ -3,8 +3,8 @@
  * when one finds its buyer follows from the seed and its start, so it needs no memory.
  */
 
-import { formatUnits } from '../../decimal.ts';
-import { STAKE_DECIMALS } from '../../fields.ts';
+import { STAKE_DECIMALS } from '../../events/fields.ts';
+import { formatUnits } from '../../exact/decimal.ts';
 import { currentGas } from '../../info/auction.ts';
 import type { Auction } from '../../state/auction.ts';
 import { Random } from './random.ts';

@@ -6,8 +6,8 @@
  * without a trace, and one that was interrupted in its first blocks is completed.
  */
 
-import { parseUnits } from '../../decimal.ts';
-import { USD_DECIMALS } from '../../fields.ts';
+import { USD_DECIMALS } from '../../events/fields.ts';
+import { parseUnits } from '../../exact/decimal.ts';
 import { marketOfTerms, SIZE, TERMS } from '../../state/accounts.ts';
 import type { StateView } from '../../state/state.ts';
 import { describeMarket, LISTED_DEXES, LISTINGS, type Listing } from './listings.ts';

@@ -3,10 +3,10 @@
  * fallen below its maintenance margin is closed against the market makers.
  */
 
-import { add } from '../../decimal.ts';
-import { accountFigures, type PositionFigures } from '../../info/figures.ts';
+import { add } from '../../exact/decimal.ts';
 import { CASH, NEXT_ACCOUNT, ORDER_MARGIN } from '../../state/accounts.ts';
 import { FIRST_ACCOUNT } from '../../state/addresses.ts';
+import { accountFigures, type PositionFigures } from '../../state/figures.ts';
 import { fillOrder } from './matching.ts';
 import { type Actor, actorOf, formatUsd, type Scene } from './scene.ts';
 

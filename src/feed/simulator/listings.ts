@@ -1,7 +1,7 @@
 /** What the exchange lists: its further dexes, and its markets in the order of their listing. */
 
-import { formatUnits } from '../../decimal.ts';
-import { USD_DECIMALS } from '../../fields.ts';
+import { USD_DECIMALS } from '../../events/fields.ts';
+import { formatUnits } from '../../exact/decimal.ts';
 import type { TierTerms } from '../../state/markets.ts';
 import { formatUsd, type WireEvent } from './scene.ts';
 

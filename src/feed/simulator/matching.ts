@@ -3,8 +3,8 @@
  * taker and of the maker: same coin, size and price, opposite sides.
  */
 
-import { divideFloor, formatUnits, multiply } from '../../decimal.ts';
-import { USD_DECIMALS } from '../../fields.ts';
+import { USD_DECIMALS } from '../../events/fields.ts';
+import { divideFloor, formatUnits, multiply } from '../../exact/decimal.ts';
 import { findAccount, findPosition, SIZE } from '../../state/accounts.ts';
 import { roundPrice } from './prices.ts';
 import type { Participant } from './roster.ts';

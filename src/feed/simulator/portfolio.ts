@@ -1,6 +1,6 @@
 /** The account that a user brings along when the ledger starts: cash and positions that fit it. */
 
-import { formatUnits } from '../../decimal.ts';
+import { formatUnits } from '../../exact/decimal.ts';
 import type { Market } from '../../state/markets.ts';
 import type { StateView } from '../../state/state.ts';
 import { roundPrice, stepOfFigures } from './prices.ts';

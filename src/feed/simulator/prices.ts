@@ -3,7 +3,7 @@
  * around it. Part of every step is common to all markets, as it is on a real exchange.
  */
 
-import { formatUnits, parseUnits, powerOfTen } from '../../decimal.ts';
+import { formatUnits, parseUnits, powerOfTen } from '../../exact/decimal.ts';
 import type { Market } from '../../state/markets.ts';
 import { findListing, type Listing } from './listings.ts';
 import type { Random } from './random.ts';

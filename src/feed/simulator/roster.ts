@@ -3,7 +3,7 @@
  * need no memory. The first few users are market makers, the next few whales, the rest retail.
  */
 
-import { type Address, formatAddress } from '../../address.ts';
+import { type Address, formatAddress } from '../../exact/address.ts';
 import { Random } from './random.ts';
 
 export type Role = 'maker' | 'whale' | 'retail';

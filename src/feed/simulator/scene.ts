@@ -5,10 +5,10 @@
  * in a block: market makers alone take part in many trades, and a trade is always valid.
  */
 
-import { formatAddress } from '../../address.ts';
-import { formatUnits } from '../../decimal.ts';
-import type { EventType } from '../../event.ts';
-import { USD_DECIMALS } from '../../fields.ts';
+import type { EventType } from '../../events/event.ts';
+import { USD_DECIMALS } from '../../events/fields.ts';
+import { formatAddress } from '../../exact/address.ts';
+import { formatUnits } from '../../exact/decimal.ts';
 import { ACCOUNT_DEX, NEXT_ACCOUNT } from '../../state/accounts.ts';
 import { FIRST_ACCOUNT } from '../../state/addresses.ts';
 import type { StateView } from '../../state/state.ts';

@@ -7,7 +7,7 @@
  * cannot leave it.
  */
 
-import { parseBlock } from '../../event.ts';
+import { parseBlock } from '../../events/event.ts';
 import { applyBlock, createState, type State, type StateView } from '../../state/state.ts';
 import { Arrivals } from './arrivals.ts';
 import { type AuctionTerms, runAuctions } from './auctions.ts';

@@ -1,8 +1,8 @@
 /** Staking: what users delegate to validators, take back, and are rewarded with. */
 
-import { formatAddress } from '../../address.ts';
-import { type Exact, formatUnits } from '../../decimal.ts';
-import { STAKE_DECIMALS } from '../../fields.ts';
+import { STAKE_DECIMALS } from '../../events/fields.ts';
+import { formatAddress } from '../../exact/address.ts';
+import { type Exact, formatUnits } from '../../exact/decimal.ts';
 import { FIRST_DELEGATION } from '../../state/addresses.ts';
 import { delegatedAmount, LOCKED_UNTIL, NEXT_DELEGATION, VALIDATOR } from '../../state/staking.ts';
 import type { Random } from './random.ts';

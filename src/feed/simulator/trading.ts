@@ -3,8 +3,8 @@
  * account can carry.
  */
 
-import { type AccountFigures, accountFigures, type PositionFigures } from '../../info/figures.ts';
 import { findPosition, leverageOfTerms, SIZE, TERMS } from '../../state/accounts.ts';
+import { type AccountFigures, accountFigures, type PositionFigures } from '../../state/figures.ts';
 import { fillOrder, makersInventory } from './matching.ts';
 import { drawLeverage, drawMarkets, drawMode, sizeWorth } from './portfolio.ts';
 import type { Random } from './random.ts';

@@ -15,13 +15,13 @@
  */
 
 import type { Logger } from 'pino';
-import type { Settings } from '../../config.ts';
-import { RequestError } from '../../errors.ts';
+import { hashSecret } from '../../access/keys.ts';
+import type { Settings } from '../../config/config.ts';
+import { RequestError } from '../../info/request-error.ts';
+import type { LaneExit, Metrics } from '../../service/metrics.ts';
 import type { Admission } from '../admission.ts';
 import type { ClientConnection, ConnectionHandler } from '../client-connection.ts';
-import { hashSecret } from '../keys.ts';
-import type { LaneExit, Metrics } from '../metrics.ts';
-import { stalledMsMax, TIMEOUT_CHECK_MS } from '../stalled.ts';
+import { stalledMsMax, TIMEOUT_CHECK_MS } from '../timeouts.ts';
 import { parseOrdinaryHead } from './ordinary-request.ts';
 import { Responder } from './responder.ts';
 

@@ -3,7 +3,8 @@
  * from its bytes and answered from the ring of answers; all others go through the registry.
  */
 
-import type { Settings } from '../../config.ts';
+import type { Key } from '../../access/keys.ts';
+import type { Settings } from '../../config/config.ts';
 import { readAccountQuestion } from '../../info/account-question.ts';
 import { clearinghouseState } from '../../info/clearinghouse.ts';
 import { parseQuestion } from '../../info/registry.ts';
@@ -11,7 +12,6 @@ import { findAccount } from '../../state/accounts.ts';
 import type { StateView } from '../../state/state.ts';
 import type { Admission } from '../admission.ts';
 import { parseBody } from '../body.ts';
-import type { Key } from '../keys.ts';
 import { AccountAnswers } from './account-answers.ts';
 import { ResponseHead } from './response-head.ts';
 

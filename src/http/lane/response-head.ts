@@ -1,8 +1,8 @@
 /** The head of an answer's response, byte for byte as Node writes what respond.ts gives it. */
 
+import type { Allowance } from '../../access/budgets.ts';
 import { AnswerWriter, type FixedText, fixedText } from '../../info/answer-writer.ts';
 import type { StateView } from '../../state/state.ts';
-import type { Allowance } from '../limits.ts';
 import { COMMON_HEADERS } from '../respond.ts';
 
 const START = fixedText(

@@ -5,13 +5,13 @@
  */
 
 import type { IncomingMessage } from 'node:http';
-import type { Settings } from '../../config.ts';
-import { RequestError } from '../../errors.ts';
+import type { Settings } from '../../config/config.ts';
+import { RequestError } from '../../info/request-error.ts';
+import { type Metrics, NO_TYPE } from '../../service/metrics.ts';
 import type { ClientConnection } from '../client-connection.ts';
-import { type Metrics, NO_TYPE } from '../metrics.ts';
 import type { Push } from '../push/push.ts';
 import { formatRawError, type Headers, sendError } from '../respond.ts';
-import { findRoute } from '../target.ts';
+import { findRoute } from '../router.ts';
 import { checkHead, INFO_METHODS, malformedRequest } from './request-head.ts';
 import type { RequestStream, SentBytes } from './request-stream.ts';
 import { formatWithoutOffer, offersPush } from './upgrade-offer.ts';

@@ -1,7 +1,7 @@
 /** What every request has to be, before anyone looks at what it asks: HTTP/1.1 or 1.0, with one Host. */
 
 import type { IncomingMessage } from 'node:http';
-import { RequestError } from '../../errors.ts';
+import { RequestError } from '../../info/request-error.ts';
 
 export const INFO_METHODS = 'GET, HEAD, POST, OPTIONS';
 

@@ -6,7 +6,7 @@
  */
 
 import type { IncomingMessage } from 'node:http';
-import { findRoute } from '../target.ts';
+import { findRoute } from '../router.ts';
 
 /** Whether a WebSocket is among the protocols that are offered. */
 function wantsWebSocket({ headers }: IncomingMessage): boolean {

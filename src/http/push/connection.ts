@@ -6,13 +6,13 @@
 
 import type { Socket } from 'node:net';
 import type { WebSocket } from 'ws';
-import { RequestError } from '../../errors.ts';
+import type { Key } from '../../access/keys.ts';
 import { parseQuestion, parseSubscription } from '../../info/registry.ts';
 import type { Question } from '../../info/request.ts';
+import { RequestError } from '../../info/request-error.ts';
+import { type Metrics, NO_TYPE } from '../../service/metrics.ts';
 import type { StateView } from '../../state/state.ts';
 import type { Admission } from '../admission.ts';
-import type { Key } from '../keys.ts';
-import { type Metrics, NO_TYPE } from '../metrics.ts';
 import {
   describeRefusal,
   echo,

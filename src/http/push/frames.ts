@@ -10,9 +10,9 @@
  * subscriptionResponse, post, pong, error.
  */
 
-import type { RequestError } from '../../errors.ts';
+import { describeValue } from '../../events/refusal.ts';
 import { AS_DATA, type Question } from '../../info/request.ts';
-import { describeValue } from '../../refusal.ts';
+import type { RequestError } from '../../info/request-error.ts';
 import type { StateView } from '../../state/state.ts';
 
 type Source = Readonly<Record<string, unknown>>;

@@ -7,13 +7,13 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
 import { type RawData, type ServerOptions, WebSocketServer } from 'ws';
-import type { Settings } from '../../config.ts';
-import { RequestError } from '../../errors.ts';
+import type { KeyRing } from '../../access/key-ring.ts';
+import { hashSecret } from '../../access/keys.ts';
+import type { Settings } from '../../config/config.ts';
+import { RequestError } from '../../info/request-error.ts';
+import type { LiveState } from '../../replica/live-state.ts';
+import type { Metrics } from '../../service/metrics.ts';
 import { type Admission, noKeyGiven } from '../admission.ts';
-import type { KeyRing } from '../key-ring.ts';
-import { hashSecret } from '../keys.ts';
-import type { LiveState } from '../live-state.ts';
-import type { Metrics } from '../metrics.ts';
 import {
   GOING_AWAY,
   INTERNAL_ERROR,

@@ -1,0 +1,171 @@
+/**
+ * Access keys in a JetStream key-value bucket, for replicas on several machines.
+ *
+ *   bucket NAME-keys   ID       -> JSON of the key
+ *   bucket NAME        used.ID  -> when it was last used, in milliseconds
+ *
+ * Every change raises the sequence of the first bucket's stream, which each serving process asks for
+ * several times a second, with the time when that was created: a question without any state between two, so that nothing has to be mended
+ * after servers have gone and come back. While nobody can be asked, the keys stay as they were.
+ */
+
+import type { KV, KvEntry } from '@nats-io/kv';
+import { connectNats, type NatsLink, type NatsOptions } from '../ledger/jetstream/nats.ts';
+import {
+  addSecretTo,
+  type Key,
+  type KeyStore,
+  type KeyTerms,
+  type ListedKey,
+  makeKey,
+  missingKey,
+  type NewSecret,
+  parseName,
+  sortKeys,
+  takeSecretFrom,
+} from './keys.ts';
+
+/** How often each process looks for changes: they are to be everywhere within a second. */
+const LOOK_MS = 200;
+/** Of two that change one key at once, the later one tries again. */
+const TRIES_MAX = 10;
+
+class JetStreamKeyStore implements KeyStore {
+  readonly #link: NatsLink;
+  readonly #keys: KV;
+  readonly #used: KV;
+  readonly #timer: NodeJS.Timeout;
+  /** NATS looks after what it stores. */
+  readonly faults: readonly string[] = [];
+  #known: Key[] = [];
+  /** Which bucket `#known` is of, and at which sequence: one that is made anew counts from 1 again. */
+  #seen = { created: '', sequence: -1 };
+  #version = 0;
+  #isLooking = false;
+
+  constructor(link: NatsLink, keys: KV, used: KV) {
+    this.#link = link;
+    this.#keys = keys;
+    this.#used = used;
+    this.#timer = setInterval(() => void this.#look(), LOOK_MS);
+    this.#timer.unref();
+  }
+
+  version(): number {
+    return this.#version;
+  }
+
+  all(): Key[] {
+    return this.#known;
+  }
+
+  async #look(): Promise<void> {
+    if (this.#isLooking || !this.#link.isConnected) return;
+    this.#isLooking = true;
+    try {
+      await this.refresh();
+    } catch {
+      // Nobody could be asked: the next turn tries again.
+    } finally {
+      this.#isLooking = false;
+    }
+  }
+
+  async refresh(): Promise<void> {
+    const { name, manager } = this.#link;
+    const { state, created } = await manager.streams.info(`KV_${name}-keys`);
+    if (state.last_seq === this.#seen.sequence && created === this.#seen.created) return;
+    const entries = await readEntries(this.#keys);
+    this.#known = entries.map((entry) => entry.json<Key>());
+    // Of before the keys were read: what has changed meanwhile is looked at again.
+    this.#seen = { created, sequence: state.last_seq };
+    this.#version++;
+  }
+
+  async list(): Promise<ListedKey[]> {
+    await this.#link.ask('reading the keys', () => this.refresh());
+    const entries = await this.#link.ask('reading when keys were used', () =>
+      readEntries(this.#used, 'used.*'),
+    );
+    const usedMsById = new Map(
+      entries.map((entry) => [entry.key.slice('used.'.length), Number(entry.string())]),
+    );
+    return sortKeys(this.#known.map((key) => ({ ...key, lastUsedMs: usedMsById.get(key.id) })));
+  }
+
+  async create(terms: KeyTerms): Promise<NewSecret> {
+    const { key, made } = makeKey(terms);
+    await this.#link.ask('making a key', () => this.#keys.create(key.id, JSON.stringify(key)));
+    return made;
+  }
+
+  async addSecret(keyName: string): Promise<NewSecret> {
+    const { id } = parseName(keyName);
+    return this.#change(id, async ({ revision }, current) => {
+      const { key, made } = addSecretTo(current);
+      await this.#keys.update(id, JSON.stringify(key), revision);
+      return made;
+    });
+  }
+
+  async revoke(name: string): Promise<void> {
+    const { id, number } = parseName(name);
+    await this.#change(id, async ({ revision }, current) => {
+      const left = takeSecretFrom(current, number);
+      if (left === undefined) await this.#keys.delete(id, { previousSeq: revision });
+      else await this.#keys.update(id, JSON.stringify(left), revision);
+    });
+  }
+
+  /** Reads a key and changes it, again where somebody else has changed it in between. */
+  async #change<T>(id: string, change: (entry: KvEntry, key: Key) => Promise<T>): Promise<T> {
+    for (let tries = 1; ; tries++) {
+      const entry = await this.#link.ask('reading a key', () => this.#keys.get(id));
+      if (entry === null || entry.operation !== 'PUT') throw missingKey(id);
+      try {
+        return await change(entry, entry.json<Key>());
+      } catch (error) {
+        if (!this.#link.isWrongSequence(error) || tries === TRIES_MAX) {
+          throw (error as Error).name === 'KeyError'
+            ? error
+            : this.#link.describe('changing a key', error);
+        }
+      }
+    }
+  }
+
+  async noteUse(usedMsById: ReadonlyMap<string, number>): Promise<void> {
+    if (!this.#link.isConnected) throw new Error('NATS cannot be reached');
+    const noted = Array.from(usedMsById, ([id, usedMs]) =>
+      this.#used.put(`used.${id}`, String(usedMs)),
+    );
+    await Promise.all(noted);
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#link.close();
+  }
+}
+
+/** The newest entry of each key that is there. */
+async function readEntries(bucket: KV, key = '>'): Promise<KvEntry[]> {
+  const entries: KvEntry[] = [];
+  for await (const entry of await bucket.history({ key })) {
+    if (entry.operation === 'PUT') entries.push(entry);
+  }
+  return entries;
+}
+
+export async function openJetStreamKeys(options: NatsOptions): Promise<KeyStore> {
+  const link = await connectNats(options);
+  try {
+    const keys = await link.openBucket(`${link.name}-keys`);
+    const store = new JetStreamKeyStore(link, keys, await link.openBucket(link.name));
+    await link.tryPatiently(() => link.ask('reading the keys', () => store.refresh()));
+    return store;
+  } catch (error) {
+    await link.close();
+    throw error;
+  }
+}

@@ -1,0 +1,69 @@
+/**
+ * Tells the replicas of a ledger on NATS what each of them has charged, so that a key has one budget
+ * however many machines answer it. Plain messages without storage: a charge that gets lost while a
+ * server is away is worth less than waiting for it.
+ *
+ *   subject perpinfo.NAME.charges   { from, charges }, where `from` tells a sender its own messages
+ */
+
+import { randomUUID } from 'node:crypto';
+import { connectNats, type NatsLink, type NatsOptions } from '../ledger/jetstream/nats.ts';
+import type { Charge } from './budgets.ts';
+import type { ChargeChannel } from './charge-sharing.ts';
+
+class NatsCharges implements ChargeChannel {
+  readonly #link: NatsLink;
+  readonly #subject: string;
+  readonly #from = randomUUID();
+
+  constructor(link: NatsLink) {
+    this.#link = link;
+    this.#subject = `perpinfo.${link.name}.charges`;
+  }
+
+  tell(charges: readonly Charge[]): void {
+    if (!this.#link.isConnected) return;
+    this.#link.connection.publish(this.#subject, JSON.stringify({ from: this.#from, charges }));
+  }
+
+  onCharges(absorb: (charges: readonly Charge[]) => void): void {
+    this.#link.connection.subscribe(this.#subject, {
+      callback: (error, message) => {
+        if (error !== null) return;
+        const { from, charges } = parseMessage(message.string());
+        if (from !== this.#from && charges.length > 0) absorb(charges);
+      },
+    });
+  }
+
+  close(): Promise<void> {
+    return this.#link.close();
+  }
+}
+
+function parseMessage(text: string): { from: unknown; charges: readonly Charge[] } {
+  try {
+    const { from, charges } = JSON.parse(text);
+    return { from, charges: charges.filter(isCharge) };
+  } catch {
+    return { from: undefined, charges: [] }; // Not from one of us.
+  }
+}
+
+/** Whoever may publish on the subject could otherwise put anything into the buckets. */
+function isCharge(value: unknown): value is Charge {
+  const { id, weight, budget } = (value ?? {}) as Partial<Charge>;
+  const amounts = [weight, budget?.weight, budget?.periodMs];
+  return typeof id === 'string' && amounts.every(isAmount);
+}
+
+function isAmount(value: number | undefined): boolean {
+  return typeof value === 'number' && Number.isFinite(value) && value > 0;
+}
+
+/** A channel to the other replicas; undefined where the ledger is in a folder. */
+export async function openNatsCharges(
+  options: NatsOptions | undefined,
+): Promise<NatsCharges | undefined> {
+  return options === undefined ? undefined : new NatsCharges(await connectNats(options));
+}

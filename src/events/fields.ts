@@ -1,0 +1,168 @@
+/**
+ * Reading the fields of untrusted JSON, strictly: each is required and has one form, and no others
+ * are allowed.
+ */
+
+import { ADDRESS_EXPECTED, type Address, parseAddress } from '../exact/address.ts';
+import { DecimalError, parseBigUnits, parseUnits } from '../exact/decimal.ts';
+import { Refusal, refusalBelow } from './refusal.ts';
+
+export const USD_DECIMALS = 6;
+export const STAKE_DECIMALS = 8;
+
+/** Runs a reader of something nested; the path is only put together when it refuses. */
+function readNested<T>(path: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw error instanceof Refusal ? refusalBelow(path, error) : error;
+  }
+}
+
+export type Source = Record<string, unknown>;
+
+export function isSource(value: unknown): value is Source {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+type Bound = 'any' | 'zero or more' | 'above zero';
+
+function expectedWithin(bound: Bound): string {
+  return bound === 'above zero' ? 'an amount above 0' : 'an amount of 0 or more';
+}
+
+export function readAddress(field: string, value: unknown): Address {
+  const address = typeof value === 'string' ? parseAddress(value) : undefined;
+  if (address === undefined) throw new Refusal(field, value, ADDRESS_EXPECTED);
+  return address;
+}
+
+/** Text to units at a scale; the fold uses it too, once it knows a market's decimals. */
+export function readUnits(field: string, value: unknown, decimals: number): number {
+  if (typeof value !== 'string') throw new Refusal(field, value, 'a decimal as text');
+  try {
+    return parseUnits(value, decimals);
+  } catch (error) {
+    throw error instanceof DecimalError ? new Refusal(field, value, error.expected) : error;
+  }
+}
+
+function readBigUnits(field: string, value: unknown, decimals: number): bigint {
+  if (typeof value !== 'string') throw new Refusal(field, value, 'a decimal as text');
+  try {
+    return parseBigUnits(value, decimals);
+  } catch (error) {
+    throw error instanceof DecimalError ? new Refusal(field, value, error.expected) : error;
+  }
+}
+
+/** Reads the fields of one object, each once, and refuses what is left over. */
+export class Fields {
+  readonly #source: Source;
+  readonly #taken: string[] = [];
+
+  constructor(source: Source) {
+    this.#source = source;
+  }
+
+  take(name: string): unknown {
+    this.#taken.push(name);
+    return this.#source[name];
+  }
+
+  text(name: string): string {
+    const value = this.take(name);
+    if (typeof value !== 'string') throw new Refusal(name, value, 'text');
+    return value;
+  }
+
+  textOf(name: string, pattern: RegExp, expected: string): string {
+    const value = this.take(name);
+    if (typeof value === 'string' && pattern.test(value)) return value;
+    throw new Refusal(name, value, expected);
+  }
+
+  oneOf<T extends string>(name: string, choices: readonly T[]): T {
+    const value = this.take(name);
+    if (choices.includes(value as T)) return value as T;
+    throw new Refusal(name, value, choices.join(' or '));
+  }
+
+  flag(name: string): boolean {
+    const value = this.take(name);
+    if (typeof value !== 'boolean') throw new Refusal(name, value, 'true or false');
+    return value;
+  }
+
+  whole(name: string, { from, to }: { from: number; to: number }): number {
+    const value = this.take(name);
+    if (typeof value === 'number' && Number.isInteger(value) && value >= from && value <= to) {
+      return value + 0; // JSON can say -0
+    }
+    throw new Refusal(name, value, `a whole number from ${from} to ${to}`);
+  }
+
+  address(name: string): Address {
+    return readAddress(name, this.take(name));
+  }
+
+  /** A decimal whose scale only its market knows. */
+  decimal(name: string): string {
+    const value = this.take(name);
+    if (typeof value !== 'string') throw new Refusal(name, value, 'a decimal as text');
+    return value;
+  }
+
+  usd(name: string, bound: Bound = 'any'): number {
+    const text = this.take(name);
+    const units = readUnits(name, text, USD_DECIMALS);
+    if (bound === 'any' || units > 0 || (units === 0 && bound === 'zero or more')) return units;
+    throw new Refusal(name, text, expectedWithin(bound));
+  }
+
+  stake(name: string, bound: Bound): bigint {
+    const text = this.take(name);
+    const units = readBigUnits(name, text, STAKE_DECIMALS);
+    if (units > 0n || (units === 0n && bound === 'zero or more')) return units;
+    throw new Refusal(name, text, expectedWithin(bound));
+  }
+
+  list<T>(name: string, read: (item: unknown) => T): T[] {
+    const value = this.take(name);
+    if (!Array.isArray(value)) throw new Refusal(name, value, 'an array');
+    const items: T[] = [];
+    let index = 0;
+    try {
+      for (; index < value.length; index++) items.push(read(value[index]));
+    } catch (error) {
+      throw error instanceof Refusal ? refusalBelow(`${name}[${index}]`, error) : error;
+    }
+    return items;
+  }
+
+  object<T>(name: string, read: (fields: Fields) => T): T {
+    const value = this.take(name);
+    return readNested(name, () => readObject(value, read));
+  }
+
+  /** Every required field has been taken: what else the object has is one too many. */
+  end(): void {
+    let count = 0;
+    for (const _ in this.#source) count++;
+    if (count === this.#taken.length) return;
+    for (const name in this.#source) {
+      if (this.#taken.includes(name)) continue;
+      const fields = this.#taken.join(', ');
+      const shown = name === '' ? '(empty)' : name; // an empty field would stand for the object itself
+      throw new Refusal(shown, this.#source[name], `no such field, only ${fields}`);
+    }
+  }
+}
+
+export function readObject<T>(source: unknown, read: (fields: Fields) => T): T {
+  if (!isSource(source)) throw new Refusal('', source, 'an object');
+  const fields = new Fields(source);
+  const value = read(fields);
+  fields.end();
+  return value;
+}

@@ -1,0 +1,140 @@
+/**
+ * The dashboard's files, as the build left them: read once at the start, sent from memory. Where they
+ * were not built there is no dashboard, and "/" stays the short page.
+ */
+
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import path from 'node:path';
+import { writeHead } from '../respond.ts';
+
+/** Where the build puts them: beside the compiled service. */
+const BUILT = path.resolve(import.meta.dirname, '../../web');
+const INDEX = 'index.html';
+
+/** Nothing from elsewhere, nothing inline, nobody's frame. */
+const CONTENT_SECURITY_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "connect-src 'self'",
+  "img-src 'self' data:",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+const TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+};
+
+/** The encodings that the build has made, the smaller one first, and how their files end. */
+const ENCODINGS = [
+  ['br', '.br'],
+  ['gzip', '.gz'],
+] as const;
+
+interface Variant {
+  /** Undefined for the bytes as they are. */
+  readonly encoding: string | undefined;
+  readonly body: Buffer;
+  readonly etag: string;
+}
+
+interface Asset {
+  readonly type: string;
+  readonly cacheControl: string;
+  /** The preferred one first; the last is not encoded. */
+  readonly variants: readonly Variant[];
+}
+
+/** By path: "index.html", and what it loads, such as "assets/index-BKreqt8m.css". */
+export type Dashboard = ReadonlyMap<string, Asset>;
+
+export function loadDashboard(folder = BUILT): Dashboard {
+  const assets = new Map<string, Asset>();
+  if (!existsSync(path.join(folder, INDEX))) return assets;
+  for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
+    const type = TYPES[path.extname(name)];
+    if (type === undefined) continue;
+    const file = path.join(folder, name);
+    // A name with a hash of the content in it never means anything else.
+    const cacheControl = name === INDEX ? 'no-cache' : 'public, max-age=31536000, immutable';
+    assets.set(name.replaceAll(path.sep, '/'), {
+      type,
+      cacheControl,
+      variants: readVariants(file),
+    });
+  }
+  return assets;
+}
+
+function readVariants(file: string): Variant[] {
+  const encoded = ENCODINGS.filter(([, suffix]) => existsSync(file + suffix));
+  const sources: [string | undefined, string][] = [
+    ...encoded.map(([encoding, suffix]): [string, string] => [encoding, file + suffix]),
+    [undefined, file],
+  ];
+  return sources.map(([encoding, source]) => {
+    const body = readFileSync(source);
+    const hash = createHash('sha256').update(body).digest('base64url').slice(0, 22);
+    return { encoding, body, etag: `"${hash}"` };
+  });
+}
+
+/** Sends the file, or says false where there is none of that name. */
+export function sendAsset(
+  dashboard: Dashboard,
+  { name = INDEX, request, response }: SendOptions,
+): boolean {
+  const asset = dashboard.get(name);
+  if (asset === undefined) return false;
+  const accepted = String(request.headers['accept-encoding'] ?? '');
+  const variant = chooseVariant(asset.variants, accepted);
+  const headers = {
+    ETag: variant.etag,
+    'Cache-Control': asset.cacheControl,
+    Vary: 'Accept-Encoding',
+    'Content-Security-Policy': CONTENT_SECURITY_POLICY,
+    'X-Content-Type-Options': 'nosniff',
+    'Referrer-Policy': 'no-referrer',
+  };
+  // A proxy may have marked it as weak, or added others.
+  if (request.headers['if-none-match']?.includes(variant.etag)) {
+    writeHead(response, 304, headers);
+    response.end();
+    return true;
+  }
+  const encoding = variant.encoding === undefined ? {} : { 'Content-Encoding': variant.encoding };
+  const length = variant.body.length;
+  writeHead(response, 200, {
+    'Content-Type': asset.type,
+    'Content-Length': length,
+    ...encoding,
+    ...headers,
+  });
+  response.end(variant.body);
+  return true;
+}
+
+interface SendOptions {
+  /** Without one it is the page itself. */
+  readonly name?: string | undefined;
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+}
+
+/** The first variant that the client takes; one that it refuses with q=0 is not taken. */
+function chooseVariant(variants: readonly Variant[], accepted: string): Variant {
+  const taken = accepted.split(',').flatMap((part) => {
+    const [name, ...parameters] = part.split(';').map((text) => text.trim().toLowerCase());
+    return parameters.some((text) => /^q=0(\.0*)?$/.test(text)) ? [] : [name];
+  });
+  const plain = variants[variants.length - 1];
+  return (
+    variants.find(({ encoding }) => encoding !== undefined && taken.includes(encoding)) ?? plain
+  );
+}

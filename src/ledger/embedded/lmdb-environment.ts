@@ -1,0 +1,115 @@
+/** Opening an LMDB environment in a folder, and knowing whether it is still the one that is there. */
+
+import path from 'node:path';
+import type { RootDatabase, RootDatabaseOptions } from 'lmdb';
+import { LedgerError } from '../ledger.ts';
+import { describeDiskFailure, muteDriver } from './disk-failure.ts';
+import { makeFolder, readStat } from './folder.ts';
+import { checkDatabaseFile } from './lmdb-file.ts';
+import { makeLockFile } from './lmdb-lock.ts';
+import { checkRoomForNew } from './lmdb-room.ts';
+import { Presence } from './presence.ts';
+
+/** What is opened, and how. */
+export interface Opening {
+  /** As messages call it: "the ledger". */
+  readonly what: string;
+  readonly folder: string;
+  readonly readOnly: boolean;
+}
+
+export function dataFile(folder: string): string {
+  return path.join(folder, 'data.mdb');
+}
+
+/** The identity of the folder's database file: another one has another. "" where there is none. */
+export function readFileId(folder: string): string {
+  const stat = readStat(dataFile(folder));
+  return stat === undefined || stat.size === 0 ? '' : `${stat.dev}:${stat.ino}`;
+}
+
+export class LmdbFolder<V> {
+  readonly environment: RootDatabase<V, string>;
+  readonly #folder: string;
+  readonly #fileId: string;
+  readonly #presence: Presence;
+  #isClosed = false;
+
+  private constructor(folder: string, environment: RootDatabase<V, string>, presence: Presence) {
+    this.environment = environment;
+    this.#folder = folder;
+    this.#fileId = readFileId(folder);
+    this.#presence = presence;
+  }
+
+  /** For writing the folder is made. The driver is loaded here and nowhere else, when it is needed. */
+  static async open<V>(
+    opening: Opening,
+    { encoding }: Pick<RootDatabaseOptions, 'encoding'> = {},
+  ): Promise<LmdbFolder<V>> {
+    const { folder, readOnly } = opening;
+    if (!readOnly) makeFolder(folder);
+    checkDatabaseFile(dataFile(folder));
+    const presence = await Presence.enter(folder);
+    try {
+      await checkNamespace(folder, presence);
+      if (!readOnly) checkRoomForNew(folder);
+      makeLockFile(folder);
+      muteDriver();
+      const { open } = await import('lmdb');
+      const environment = open<V, string>({
+        path: folder,
+        readOnly,
+        ...(encoding && { encoding }),
+        maxDbs: 8,
+        // Its default wraps every batch in another, whose failure would be an unhandled rejection.
+        eventTurnBatching: false,
+      });
+      return new LmdbFolder(folder, environment, presence);
+    } catch (error) {
+      presence.leave();
+      if (error instanceof LedgerError) throw error;
+      throw describeOpening(error as Error, opening);
+    }
+  }
+
+  /** Throws where the file is gone, or another one is in its place: this one is read by nobody else. */
+  checkInPlace(): void {
+    if (readFileId(this.#folder) === this.#fileId) return;
+    const message = `${dataFile(this.#folder)} was removed or replaced while it was open: start again`;
+    throw new LedgerError('conflict', message);
+  }
+
+  /** The same, and throws where a process of another namespace has it open. */
+  async check(): Promise<void> {
+    this.checkInPlace();
+    await checkNamespace(this.#folder, this.#presence);
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    await this.environment.close();
+    this.#presence.leave();
+  }
+}
+
+export function describeOpening(cause: Error, { what, folder, readOnly }: Opening): LedgerError {
+  const reason = describeDiskFailure(cause, folder, { readOnly });
+  const message = `cannot open ${what} for ${readOnly ? 'reading' : 'writing'}: ${reason}`;
+  return new LedgerError(readOnly ? 'unavailable' : 'unwritable', message, { cause });
+}
+
+/**
+ * LMDB knows its readers by process number. Two containers number their processes each for itself, so
+ * one's process 1 would free the pages that the other's still reads, and neither would see that the
+ * other one writes.
+ */
+async function checkNamespace(folder: string, presence: Presence): Promise<void> {
+  if (!(await presence.hasEarlier({ elsewhere: true }))) return;
+  const message =
+    `${folder} is open in another process namespace, that is in another container: ` +
+    'run both commands in one container (docker exec), or give them one process namespace ' +
+    '(docker run --pid container:NAME)';
+  throw new LedgerError('busy', message);
+}

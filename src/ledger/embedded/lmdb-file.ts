@@ -1,0 +1,60 @@
+/**
+ * A look at a database file before LMDB maps it. LMDB's C code trusts its first two pages: a file
+ * that is something else, or that was cut short, would end the process without a word.
+ *
+ * Each of the two is a page header (24 bytes), then, at these offsets from the page's start:
+ *
+ *   24  u32  magic          28  u32  version of the format
+ *   48  u32  size of a page
+ *   144 u64  last page in use
+ *   152 u64  transaction that wrote it; the later of the two counts
+ */
+
+import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs';
+import { LedgerError } from '../ledger.ts';
+
+const MAGIC = 0xbeefc0de;
+const VERSION = 2;
+const HEAD_BYTES = 160;
+
+interface MetaPage {
+  readonly pageBytes: number;
+  readonly lastPage: number;
+  readonly transaction: number;
+}
+
+function readMetaPage(file: number, offset: number): MetaPage | undefined {
+  const bytes = Buffer.alloc(HEAD_BYTES);
+  readSync(file, bytes, 0, HEAD_BYTES, offset);
+  if (bytes.readUInt32LE(24) !== MAGIC || bytes.readUInt32LE(28) !== VERSION) return undefined;
+  return {
+    pageBytes: bytes.readUInt32LE(48),
+    lastPage: Number(bytes.readBigUInt64LE(144)),
+    transaction: Number(bytes.readBigUInt64LE(152)),
+  };
+}
+
+/** What is wrong with the file, or undefined where LMDB can be trusted with it. */
+function findFault(file: number): string | undefined {
+  if (fstatSync(file).size === 0) return undefined; // Just made, by someone who is about to fill it.
+  const first = readMetaPage(file, 0);
+  const second = first === undefined ? undefined : readMetaPage(file, first.pageBytes);
+  if (first === undefined || second === undefined) return 'it is not a database of this version';
+  const current = second.transaction > first.transaction ? second : first;
+  const expected = (current.lastPage + 1) * current.pageBytes;
+  // Only now: while someone writes, the file grows before these pages say so.
+  const { size } = fstatSync(file);
+  return size < expected ? `it has ${size} bytes where ${expected} are in use` : undefined;
+}
+
+/** Refuses a file that LMDB must not be given; one that is not there is fine. */
+export function checkDatabaseFile(path: string): void {
+  if (!existsSync(path)) return;
+  const file = openSync(path, 'r');
+  try {
+    const fault = findFault(file);
+    if (fault !== undefined) throw new LedgerError('corrupt', `${path} is damaged: ${fault}`);
+  } finally {
+    closeSync(file);
+  }
+}

@@ -1,0 +1,184 @@
+/**
+ * Which processes are at work in a folder, across process namespaces, in the order in which they came.
+ *
+ * Each process listens on a socket in it, users/NAMESPACE-PID. The kernel refuses connections to it
+ * once the process has ended, however it did: no heartbeat, no clock to compare. Whoever comes adds
+ * its own socket first and looks for others afterwards, so that of two that come at once the later
+ * one sees the other.
+ */
+
+import {
+  closeSync,
+  type Dirent,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
+import { connect, createServer, type Server } from 'node:net';
+import path from 'node:path';
+import { isProcess, readNamespace } from '../process-identity.ts';
+import { makeFolder } from './folder.ts';
+
+const USERS = 'users';
+const NAME = /^(\d+)-(\d+)$/;
+/** Of systems without process namespaces. */
+const NO_NAMESPACE = '0';
+
+/** The number in "pid:[4026531836]". */
+function namespaceNumber(): string {
+  return /\[(\d+)\]/.exec(readNamespace())?.[1] ?? NO_NAMESPACE;
+}
+
+/**
+ * A path to a folder that is short enough for sockets in it, 108 bytes at most, whatever its own path
+ * is. Only Linux has one.
+ */
+async function throughHandle<T>(folder: string, use: (short: string) => Promise<T>): Promise<T> {
+  if (process.platform !== 'linux') return use(folder);
+  const handle = openSync(folder, 'r');
+  try {
+    return await use(`/proc/self/fd/${handle}`);
+  } finally {
+    closeSync(handle);
+  }
+}
+
+function listen(socketPath: string): Promise<Server> {
+  return new Promise((resolve, reject) => {
+    const server = createServer((socket) => socket.destroy());
+    server.once('error', reject);
+    // Exclusive: by this process itself, also where it is a worker.
+    server.listen({ path: socketPath, exclusive: true }, () => resolve(server));
+    server.unref();
+  });
+}
+
+/** Whether somebody listens on the socket. */
+function isAlive(socketPath: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(socketPath, () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once('error', ({ code }: NodeJS.ErrnoException) => {
+      resolve(code !== 'ECONNREFUSED' && code !== 'ENOENT');
+    });
+  });
+}
+
+/** When a socket was made, in nanoseconds; undefined where it is gone. */
+function madeAt(file: string): bigint | undefined {
+  return statSync(file, { bigint: true, throwIfNoEntry: false })?.mtimeNs;
+}
+
+function listSockets(folder: string): Dirent[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isSocket());
+  } catch {
+    return [];
+  }
+}
+
+/** What is left behind is found dead by whoever comes next. */
+function removeQuietly(file: string): void {
+  try {
+    rmSync(file, { force: true });
+  } catch {
+    // On a read-only disk it stays.
+  }
+}
+
+export class Presence {
+  readonly #folder: string;
+  readonly #users: string;
+  readonly #namespace = namespaceNumber();
+  readonly #name = `${this.#namespace}-${process.pid}`;
+  /** Undefined where the folder takes no socket, as one that is read-only. */
+  #server: Server | undefined;
+  #entries = 1;
+
+  private constructor(folder: string) {
+    this.#folder = folder;
+    this.#users = path.join(folder, USERS);
+  }
+
+  /** By folder: a process that enters one several times is there once. */
+  static readonly #entered = new Map<string, Presence>();
+
+  /** Never fails: in a folder that cannot be written to, others can be seen, but not this process. */
+  static async enter(folder: string): Promise<Presence> {
+    const resolved = path.resolve(folder);
+    const entered = Presence.#entered.get(resolved);
+    if (entered !== undefined) {
+      entered.#entries++;
+      return entered;
+    }
+    const presence = new Presence(resolved);
+    Presence.#entered.set(resolved, presence);
+    await presence.#announce();
+    presence.#removeEnded();
+    return presence;
+  }
+
+  /** Whether others can see this process. */
+  get isAnnounced(): boolean {
+    return this.#server !== undefined;
+  }
+
+  get #socket(): string {
+    return path.join(this.#users, this.#name);
+  }
+
+  async #announce(): Promise<void> {
+    try {
+      makeFolder(this.#users);
+      const draft = `${this.#name}.draft`;
+      rmSync(path.join(this.#users, draft), { force: true });
+      this.#server = await throughHandle(this.#users, (short) => listen(`${short}/${draft}`));
+      // It appears under its name when it can be connected to, not before.
+      renameSync(path.join(this.#users, draft), this.#socket);
+    } catch {
+      this.#server?.close();
+      this.#server = undefined;
+    }
+  }
+
+  /** Whether a process that lives came before this one; `elsewhere`: only of other namespaces. */
+  async hasEarlier({ elsewhere = false } = {}): Promise<boolean> {
+    for (const { name } of listSockets(this.#users)) {
+      const [, namespace] = NAME.exec(name) ?? [];
+      if (namespace === undefined || name === this.#name || !this.#isEarlier(name)) continue;
+      if (elsewhere && namespace === this.#namespace) continue;
+      if (await throughHandle(this.#users, (short) => isAlive(`${short}/${name}`))) return true;
+      removeQuietly(path.join(this.#users, name));
+    }
+    return false;
+  }
+
+  /** Where this process cannot be seen, everybody else was there before. */
+  #isEarlier(name: string): boolean {
+    const own = this.isAnnounced ? madeAt(this.#socket) : undefined;
+    const other = madeAt(path.join(this.#users, name));
+    if (own === undefined || other === undefined) return other !== undefined;
+    return other < own || (other === own && name < this.#name);
+  }
+
+  /** What processes of this namespace have left behind. */
+  #removeEnded(): void {
+    for (const { name } of listSockets(this.#users)) {
+      const [, namespace, pid] = NAME.exec(name) ?? [];
+      if (namespace !== this.#namespace || isProcess(Number(pid))) continue;
+      removeQuietly(path.join(this.#users, name));
+    }
+  }
+
+  leave(): void {
+    if (--this.#entries > 0) return;
+    Presence.#entered.delete(this.#folder);
+    if (this.#server === undefined) return;
+    this.#server.close();
+    removeQuietly(this.#socket);
+  }
+}

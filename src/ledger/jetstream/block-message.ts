@@ -1,0 +1,80 @@
+/**
+ * A block as a message of a JetStream stream. Its height is the message's sequence, its payload the
+ * line, and these are its headers:
+ *
+ *   Nats-Msg-Id           HEIGHT:HASH, so that a block that is sent again is not stored again
+ *   Perpinfo-Hash         the block's hash, in hexadecimal
+ *   Perpinfo-Previous     the hash before it: of the first block that a stream still has, it is all
+ *                         that is known of the blocks that were dropped
+ *   Perpinfo-Encoding     "deflate" where the line is stored deflated, as only a line is that would
+ *                         not fit otherwise
+ */
+
+import { deflateRawSync, inflateRawSync } from 'node:zlib';
+import type { MsgHdrs } from '@nats-io/transport-node';
+import { type ChainPoint, HASH_BYTES, LedgerError, type StoredBlock } from '../ledger.ts';
+
+const HASH = 'Perpinfo-Hash';
+const PREVIOUS = 'Perpinfo-Previous';
+const ENCODING = 'Perpinfo-Encoding';
+const DEFLATE = 'deflate';
+/** What the headers take at most of the longest message that a server takes. */
+const HEADERS_BYTES_MAX = 1024;
+/** No line is longer than the largest --block-bytes-max, whatever a message claims. */
+const LINE_BYTES_MAX = 1 << 30;
+
+export interface BlockPayload {
+  readonly payload: Uint8Array;
+  readonly headers: MsgHdrs;
+}
+
+/** Fills the headers of a block that follows `previous`, and returns what to send with them. */
+export function encodeBlock(
+  previous: ChainPoint,
+  { height, hash, line }: StoredBlock,
+  headers: MsgHdrs,
+  messageBytesMax: number,
+): BlockPayload {
+  headers.set(HASH, hash.toString('hex'));
+  headers.set(PREVIOUS, previous.hash.toString('hex'));
+  const room = messageBytesMax - HEADERS_BYTES_MAX;
+  if (line.length <= room) return { payload: line, headers };
+  const deflated = deflateRawSync(line);
+  if (deflated.length > room) {
+    const message =
+      `block ${height} has ${line.length} bytes, deflated ${deflated.length}: ` +
+      `more than the ${room} that the NATS server takes (its max_payload, less the headers)`;
+    throw new LedgerError('limit', message);
+  }
+  headers.set(ENCODING, DEFLATE);
+  return { payload: deflated, headers };
+}
+
+function readHash(height: number, headers: MsgHdrs | undefined, name: string): Buffer {
+  const hash = Buffer.from(headers?.get(name) ?? '', 'hex');
+  if (hash.length === HASH_BYTES) return hash;
+  const message = `block ${height} was not written by a ledger's writer: it has no ${name} header`;
+  throw new LedgerError('corrupt', message);
+}
+
+/** The hash before a block, as the block says. */
+export function readPrevious(height: number, headers: MsgHdrs | undefined): ChainPoint {
+  return { height: height - 1, hash: readHash(height, headers, PREVIOUS) };
+}
+
+export function decodeBlock(
+  height: number,
+  headers: MsgHdrs | undefined,
+  payload: Uint8Array,
+): StoredBlock {
+  const hash = readHash(height, headers, HASH);
+  const bytes = Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength);
+  if (headers?.get(ENCODING) !== DEFLATE) return { height, hash, line: bytes };
+  try {
+    return { height, hash, line: inflateRawSync(bytes, { maxOutputLength: LINE_BYTES_MAX }) };
+  } catch (error) {
+    const reason = (error as Error).message;
+    const message = `block ${height} is damaged: it cannot be inflated (${reason})`;
+    throw new LedgerError('corrupt', message, { cause: error });
+  }
+}

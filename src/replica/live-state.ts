@@ -1,0 +1,245 @@
+/**
+ * The state that a server answers from: restored at the start, then following the ledger. Until it
+ * has caught up for the first time, and for good once the chain is found broken, there is none.
+ */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isUnavailable, type Ledger } from '../ledger/ledger.ts';
+import type { StateView } from '../state/state.ts';
+import { isOvertaken, type Replica, restoreReplica } from './replica.ts';
+import type { SharedSnapshots } from './shared-snapshots.ts';
+import type { SnapshotFolder } from './snapshot-folder.ts';
+
+/** How long a health check lets the replica catch up with a head that has just moved. */
+const CATCH_UP_MS = 200;
+/** How long a health check waits to be told the head, before it goes by what is known. */
+const HEAD_MS = 500;
+const RETRY_MS = 500;
+const RETRY_MS_MAX = 4_000;
+
+export type LiveStatus =
+  | 'ok'
+  | 'replaying'
+  | 'behind'
+  | 'feed_failed'
+  | 'stale'
+  | 'ahead'
+  | 'broken';
+
+/** Why the service's own feed has failed, and the last height that it has made durable. */
+export interface FeedFailure {
+  readonly height: number;
+  readonly reason: string;
+}
+
+export interface Health {
+  readonly status: LiveStatus;
+  readonly height: number;
+  /** The ledger's time, in milliseconds. */
+  readonly time: number;
+  /** How old that is, in milliseconds. */
+  readonly lagMs: number;
+  /** The newest block in the ledger. */
+  readonly head: number;
+  readonly message: string;
+}
+
+interface Waiter {
+  readonly height: number;
+  readonly wake: () => void;
+}
+
+export interface LiveStateOptions {
+  readonly ledger: Ledger;
+  readonly snapshots: SnapshotFolder;
+  readonly shared?: SharedSnapshots | undefined;
+  /** Ledger time further from the clock than this is not fresh; 0 for any age. */
+  readonly maxAgeMs: number;
+  warn(message: string): void;
+  /** Called after each batch of blocks, and when the state is first there. */
+  advanced(state: StateView): void;
+  /** Called after that, between two blocks. */
+  keep?(replica: Replica): void;
+  /** One of the two above threw, which is a bug: the ledger and the state are as sound as before. */
+  failed(error: Error): void;
+}
+
+export class LiveState {
+  readonly #options: LiveStateOptions;
+  #replica: Replica | undefined;
+  #replayed = { height: 0, target: 0 };
+  /** Why the last attempt to restore is made again; "" where there was none. */
+  #retryReason = '';
+  #failure: Error | undefined;
+  #headSeen = 0;
+  readonly #waiters = new Set<Waiter>();
+  #feedFailure: FeedFailure | undefined;
+  /** Resolves when there is a state to answer from for the first time. */
+  readonly restored: Promise<void>;
+  #tellRestored: () => void = () => undefined;
+
+  constructor(options: LiveStateOptions) {
+    this.#options = options;
+    this.restored = new Promise((resolve) => {
+      this.#tellRestored = resolve;
+    });
+  }
+
+  /** Undefined while there is nothing to answer from. */
+  get state(): StateView | undefined {
+    return this.#failure === undefined ? this.#replica?.state : undefined;
+  }
+
+  /** Why there is nothing to answer from. */
+  get unavailableReason(): string {
+    if (this.#failure !== undefined) return `the ledger is broken: ${this.#failure.message}`;
+    const { height, target } = this.#replayed;
+    if (target === 0 && this.#retryReason !== '') {
+      return `the ledger cannot be restored yet: ${this.#retryReason}`;
+    }
+    return `the ledger is being replayed: height ${height} of ${target}`;
+  }
+
+  /**
+   * Why the ledger's time is not fresh, undefined where it is. A time ahead of the clock is as wrong as
+   * an old one: clocks may differ by as much as an age is allowed.
+   */
+  findStaleness(nowMs: number): Pick<Health, 'status' | 'message'> | undefined {
+    const { maxAgeMs } = this.#options;
+    const time = this.#replica?.state.time ?? 0;
+    if (maxAgeMs === 0 || Math.abs(nowMs - time) <= maxAgeMs) return undefined;
+    if (time < nowMs) {
+      return {
+        status: 'stale',
+        message: `the ledger's time, ${time}, is older than ${maxAgeMs} ms`,
+      };
+    }
+    const message = `the ledger's time, ${time}, is ${time - nowMs} ms ahead of this machine's clock`;
+    return { status: 'ahead', message };
+  }
+
+  /** From here on the service is not healthy, until somebody appends further blocks. */
+  noteFeedFailure(failure: FeedFailure): void {
+    this.#feedFailure = failure;
+  }
+
+  /** Restores and follows until the signal; a broken ledger rejects, and is remembered. */
+  async run(signal: AbortSignal): Promise<void> {
+    try {
+      while (await this.#restoreAndFollow(signal));
+    } catch (error) {
+      if (error === signal.reason) return;
+      this.#failure = error as Error;
+      this.#wake(Number.POSITIVE_INFINITY);
+      throw error;
+    }
+  }
+
+  /** True where it is to begin anew, since the next blocks were pruned before it came to them. */
+  async #restoreAndFollow(signal: AbortSignal): Promise<boolean> {
+    const { ledger, warn } = this.#options;
+    const replica = await this.#restore(signal);
+    if (replica === undefined) return false;
+    this.#replica = replica;
+    this.#tellRestored();
+    this.#advance(replica);
+    try {
+      await replica.follow(ledger, signal, () => this.#advance(replica));
+      return false;
+    } catch (error) {
+      if (!(await isOvertaken(replica, ledger))) throw error;
+      warn(`the blocks after height ${replica.point.height} were pruned: restoring anew`);
+      return true;
+    }
+  }
+
+  /** Tries again for as long as nobody can be asked; undefined where the signal came first. */
+  async #restore(signal: AbortSignal): Promise<Replica | undefined> {
+    const { ledger, snapshots, shared, warn } = this.#options;
+    const progress = (height: number, target: number) => {
+      signal.throwIfAborted();
+      this.#replayed = { height, target };
+    };
+    for (let delayMs = RETRY_MS; !signal.aborted; delayMs = Math.min(2 * delayMs, RETRY_MS_MAX)) {
+      try {
+        return await restoreReplica({ ledger, snapshots, shared, warn, progress });
+      } catch (error) {
+        if (!isUnavailable(error)) throw error;
+        this.#retryReason = error.message;
+        warn(error.message);
+        await sleep(delayMs, undefined, { signal }).catch(() => undefined);
+      }
+    }
+    return undefined;
+  }
+
+  #advance(replica: Replica): void {
+    this.#wake(replica.point.height);
+    try {
+      this.#options.advanced(replica.state);
+      this.#options.keep?.(replica);
+    } catch (error) {
+      this.#options.failed(error as Error);
+    }
+  }
+
+  /** Resolves once the state is at the height, or after the time, whichever comes first. */
+  async waitFor(height: number, timeoutMs: number): Promise<void> {
+    if ((this.state?.height ?? 0) >= height) return;
+    await new Promise<void>((resolve) => {
+      const waiter = {
+        height,
+        wake: () => {
+          clearTimeout(timer);
+          this.#waiters.delete(waiter);
+          resolve();
+        },
+      };
+      const timer = setTimeout(waiter.wake, timeoutMs);
+      this.#waiters.add(waiter);
+    });
+  }
+
+  #wake(height: number): void {
+    for (const waiter of this.#waiters) if (waiter.height <= height) waiter.wake();
+  }
+
+  async health(nowMs: number): Promise<Health> {
+    const head = await this.#readHead();
+    if (this.state !== undefined) await this.waitFor(head, CATCH_UP_MS);
+    const { height, time } = this.#replica?.state ?? { height: this.#replayed.height, time: 0 };
+    const lagMs = Math.max(0, nowMs - time);
+    return { ...this.#judge(head, nowMs), height, time, lagMs, head: Math.max(head, height) };
+  }
+
+  /**
+   * The height of the newest block, or what was seen of it last where nobody tells in time. Whether the
+   * ledger is broken is not judged here but by whoever follows it, who knows what mends itself.
+   */
+  async #readHead(): Promise<number> {
+    try {
+      const late = sleep(HEAD_MS, undefined, { ref: false });
+      const height = await Promise.race([this.#options.ledger.height(), late]);
+      this.#headSeen = height ?? this.#headSeen;
+    } catch {
+      // The follower meets the same failure, and gives it the time that it may take.
+    }
+    return this.#headSeen;
+  }
+
+  #judge(head: number, nowMs: number): Pick<Health, 'status' | 'message'> {
+    const { state } = this;
+    if (state === undefined) {
+      const status = this.#failure === undefined ? 'replaying' : 'broken';
+      return { status, message: this.unavailableReason };
+    }
+    if (state.height < head) {
+      return { status: 'behind', message: `at height ${state.height}, the ledger is at ${head}` };
+    }
+    const failure = this.#feedFailure;
+    if (failure !== undefined && state.height <= failure.height) {
+      return { status: 'feed_failed', message: `the feed has failed: ${failure.reason}` };
+    }
+    return this.findStaleness(nowMs) ?? { status: 'ok', message: 'caught up and fresh' };
+  }
+}

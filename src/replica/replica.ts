@@ -1,0 +1,279 @@
+/**
+ * A replica: the state that a ledger's blocks fold into. It starts from the newest snapshot that
+ * fits the ledger, replays the rest and can follow what comes. Every block's place in the chain is
+ * checked as it is read: at a gap, a wrong hash or a block that does not apply, it stops for good.
+ */
+
+import { isUtf8 } from 'node:buffer';
+import { createHash } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { cutBlock } from '../events/block-pieces.ts';
+import { type Block, parseBlock } from '../events/event.ts';
+import { BlockError, Refusal } from '../events/refusal.ts';
+import {
+  CHAIN_START,
+  type ChainPoint,
+  checkLink,
+  checkLinkInPieces,
+  type Ledger,
+  LedgerError,
+  nextBlock,
+  type StoredBlock,
+} from '../ledger/ledger.ts';
+import { digestBytes } from '../state/digest.ts';
+import {
+  applyBlock,
+  applyInPieces,
+  createState,
+  type State,
+  type StateView,
+} from '../state/state.ts';
+import type { SharedSnapshots } from './shared-snapshots.ts';
+import type { SnapshotFolder } from './snapshot-folder.ts';
+
+/** How long a follower works on end, in milliseconds, before it lets others have their turn. */
+const SLICE_MS = 0.3;
+/** A line from this length on is taken in pieces; a shorter one is quicker than that. */
+const LONG_LINE_BYTES = 1 << 14;
+
+export interface ReplicaOptions {
+  readonly ledger: Ledger;
+  readonly snapshots: SnapshotFolder;
+  /** Where snapshots can be fetched that are not in the folder. */
+  readonly shared?: SharedSnapshots | undefined;
+  /** Replay up to this height; the ledger's head where undefined. */
+  readonly height?: number | undefined;
+  /** Something is wrong that costs time, not correctness. */
+  warn(message: string): void;
+  /** Called now and then while blocks are replayed; may throw to give up. */
+  progress?(height: number, target: number): void;
+}
+
+/** SHA-256 over the logical state, with its height and time, in hexadecimal. */
+export function stateDigest(state: StateView): string {
+  const hash = createHash('sha256');
+  for (const chunk of digestBytes(state)) hash.update(chunk);
+  return hash.digest('hex');
+}
+
+export class Replica {
+  readonly #state: State;
+  #point: ChainPoint;
+
+  constructor(state: State, point: ChainPoint) {
+    this.#state = state;
+    this.#point = point;
+  }
+
+  get state(): StateView {
+    return this.#state;
+  }
+
+  /** Where in the chain the state is. */
+  get point(): ChainPoint {
+    return this.#point;
+  }
+
+  /** Hands the state over to another fold; the replica is not to be used after that. */
+  release(): State {
+    return this.#state;
+  }
+
+  /** Applies the next stored block, its link checked. */
+  apply(block: StoredBlock): void {
+    checkLink(this.#point, block);
+    this.#applyWhole(block);
+    this.#point = { height: block.height, hash: block.hash };
+  }
+
+  #applyWhole({ height, line }: StoredBlock): void {
+    try {
+      applyBlock(this.#state, parseLine(line));
+    } catch (error) {
+      if (!(error instanceof BlockError)) throw error;
+      const message = `stored block ${height} does not apply: ${error.message}`;
+      throw new LedgerError('corrupt', message, { cause: error });
+    }
+  }
+
+  /** The same in pieces. At each yield the state is one that was committed, this block's or the last. */
+  *#applyInPieces(block: StoredBlock): Generator<void, void, void> {
+    yield* checkLinkInPieces(this.#point, block);
+    const isApplied = yield* this.#tryPieces(block.line);
+    if (!isApplied) this.#applyWhole(block);
+    this.#point = { height: block.height, hash: block.hash };
+  }
+
+  /** False where the block is to be read whole, be it only to say what is wrong with it. */
+  *#tryPieces(line: Buffer): Generator<void, boolean, void> {
+    const cut = isUtf8(line) ? cutBlock(line) : undefined;
+    if (cut === undefined) return false;
+    try {
+      yield* applyInPieces(this.#state, cut, cut.pieces);
+      return true;
+    } catch (error) {
+      const isRefused = error instanceof Refusal || error instanceof BlockError;
+      if (isRefused || error instanceof SyntaxError) return false;
+      throw error;
+    }
+  }
+
+  *#applyBatch(batch: readonly StoredBlock[]): Generator<void, void, void> {
+    for (const block of batch) {
+      if (block.line.length >= LONG_LINE_BYTES) yield* this.#applyInPieces(block);
+      else this.apply(block);
+      yield;
+    }
+  }
+
+  /**
+   * Applies a line that is to be stored next, or refuses it with a BlockError; so does `check`, which
+   * sees the block before it is applied.
+   */
+  extend(line: Buffer, check?: (block: Block) => void): StoredBlock {
+    const parsed = parseLine(line);
+    check?.(parsed);
+    applyBlock(this.#state, parsed);
+    const block = nextBlock(this.#point, line);
+    this.#point = { height: block.height, hash: block.hash };
+    return block;
+  }
+
+  /**
+   * Applies each new block of the ledger as it comes, until the signal. Others have their turn in
+   * between, also in the middle of a block: they see the state before it until all of it is there.
+   */
+  async follow(ledger: Ledger, signal: AbortSignal, advanced?: () => void): Promise<void> {
+    for await (const batch of ledger.follow(this.#point.height, signal)) {
+      await takeTurns(this.#applyBatch(batch));
+      advanced?.();
+    }
+  }
+}
+
+/** Does work step by step, and turns the event loop whenever that has gone on for long enough. */
+async function takeTurns(steps: Iterator<void>): Promise<void> {
+  let startedMs = performance.now();
+  while (steps.next().done !== true) {
+    if (performance.now() - startedMs < SLICE_MS) continue;
+    await nextTurn();
+    startedMs = performance.now();
+  }
+}
+
+/** Bytes that are not UTF-8 would be changed by decoding them, and are refused instead. */
+function parseLine(line: Buffer): Block {
+  if (isUtf8(line)) return parseBlock(line.toString('utf8'));
+  throw new BlockError({}, new Refusal('line', line.toString('latin1'), 'valid UTF-8'));
+}
+
+/** What is no longer there. */
+export function describePruning(base: ChainPoint): string {
+  return `the blocks up to ${base.height} were pruned: block ${base.height + 1} is the first that is kept`;
+}
+
+/** The newest snapshot at or below the height that the ledger confirms, or the chain's start. */
+async function loadStart(options: ReplicaOptions, height: number): Promise<Replica> {
+  const { ledger, snapshots, warn } = options;
+  const base = await ledger.base();
+  const isFetched = await fetchShared(options, height);
+  const heights = listSnapshots(snapshots, warn);
+  const usable = heights.filter((at) => at >= base.height && at <= height);
+  for (const at of usable.reverse()) {
+    try {
+      const loaded = await snapshots.load(at);
+      if (loaded === undefined) continue;
+      const stored = await ledger.point(at);
+      if (stored?.hash.equals(loaded.point.hash)) return new Replica(loaded.state, loaded.point);
+      warn(`the snapshot of height ${at} is ignored: it belongs to another ledger`);
+    } catch (error) {
+      warn(`the snapshot of height ${at} is ignored: ${(error as Error).message}`);
+    }
+  }
+  if (base.height === 0) return new Replica(createState(), CHAIN_START);
+  const later = heights.find((at) => at > height);
+  // What could not be fetched just now, for want of room say, may be there when it is tried again.
+  throw new LedgerError(
+    isFetched ? 'missing' : 'unavailable',
+    `the blocks up to ${base.height} were pruned, and no snapshot from there to ${height} is usable` +
+      (later === undefined ? '' : `; the first height with a snapshot is ${later}`),
+  );
+}
+
+/** Snapshots only save time: a folder that cannot be read has none. */
+function listSnapshots(snapshots: SnapshotFolder, warn: ReplicaOptions['warn']): number[] {
+  try {
+    return snapshots.heights();
+  } catch (error) {
+    warn(`no snapshot is used: ${(error as Error).message}`);
+    return [];
+  }
+}
+
+/**
+ * False where a snapshot could not be fetched or kept. That is done without where it can be; a ledger
+ * that cannot be asked is not.
+ */
+async function fetchShared(options: ReplicaOptions, height: number): Promise<boolean> {
+  const { ledger, shared, snapshots } = options;
+  let isFetched = true;
+  const warn = (message: string) => {
+    isFetched = false;
+    options.warn(message);
+  };
+  try {
+    await shared?.fetch({ ledger, snapshots, height, warn });
+  } catch (error) {
+    if (error instanceof LedgerError) throw error;
+    warn(`no snapshot is fetched: ${(error as Error).message}`);
+  }
+  return isFetched;
+}
+
+/** The height to replay to, which must be one that the ledger can still give. */
+async function findTarget({ ledger, snapshots, height, warn }: ReplicaOptions): Promise<number> {
+  // Looked for before the head: one that is still ahead of it then has lost its blocks.
+  const newest = listSnapshots(snapshots, warn).at(-1) ?? 0;
+  const base = await ledger.base();
+  // Whoever wants an earlier height may have it, whatever is wrong with the head.
+  const end = height === undefined ? (await ledger.head()).height : await ledger.height();
+  if (newest > end) {
+    warn(`there is a snapshot of height ${newest}, but the ledger ends at ${end}`);
+  }
+  const target = height ?? end;
+  if (target <= end && target >= base.height) return target;
+  const reason = target < base.height ? describePruning(base) : `the ledger ends at ${end}`;
+  throw new LedgerError('missing', `height ${target} is not there: ${reason}`);
+}
+
+async function replay(replica: Replica, options: ReplicaOptions, target: number): Promise<void> {
+  for await (const batch of options.ledger.read(replica.point.height, target)) {
+    for (const block of batch) replica.apply(block);
+    options.progress?.(replica.point.height, target);
+  }
+  if (replica.point.height === target) return;
+  throw new LedgerError('corrupt', `block ${replica.point.height + 1} is not in the ledger`);
+}
+
+/** Whether the blocks that a replica would need next were pruned while it was busy. */
+export async function isOvertaken(replica: Replica, ledger: Ledger): Promise<boolean> {
+  const base = await ledger.base().catch(() => CHAIN_START);
+  return base.height > replica.point.height;
+}
+
+/** How often a restore begins anew because its blocks were pruned meanwhile. */
+const RESTORES_MAX = 5;
+
+/** Restores the state at a height from the nearest earlier snapshot and the blocks after it. */
+export async function restoreReplica(options: ReplicaOptions): Promise<Replica> {
+  for (let restores = 1; ; restores++) {
+    const target = await findTarget(options);
+    const replica = await loadStart(options, target);
+    try {
+      await replay(replica, options, target);
+      return replica;
+    } catch (error) {
+      if (restores === RESTORES_MAX || !(await isOvertaken(replica, options.ledger))) throw error;
+    }
+  }
+}

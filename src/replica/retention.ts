@@ -1,0 +1,133 @@
+/**
+ * Which blocks a ledger keeps. Old ones are dropped, but never past the oldest snapshot that is kept:
+ * without the blocks before it, only a snapshot gives the state that the others go on from.
+ */
+
+import type { Settings } from '../config/config.ts';
+import { parseBlock } from '../events/event.ts';
+import { type ChainPoint, type Ledger, LedgerError, type LedgerWriter } from '../ledger/ledger.ts';
+import type { SnapshotFolder } from './snapshot-folder.ts';
+
+const DAY_MS = 86_400_000;
+
+/** Where both are given, a block is kept for as long as either wants it. */
+export interface Retention {
+  /** The newest so many blocks. */
+  readonly keepBlocks: number | undefined;
+  /** The blocks of so many days before the newest one, by the ledger's own time. */
+  readonly keepDays: number | undefined;
+}
+
+export const RETENTION_SETTINGS = ['keepBlocks', 'keepDays'] as const;
+
+/** Undefined where every block is kept. */
+export function retentionOf(
+  settings: Settings<(typeof RETENTION_SETTINGS)[number]>,
+): Retention | undefined {
+  const { keepBlocks, keepDays } = settings;
+  return keepBlocks === undefined && keepDays === undefined ? undefined : { keepBlocks, keepDays };
+}
+
+export interface PruneOptions {
+  readonly ledger: LedgerWriter;
+  readonly snapshots: SnapshotFolder;
+  readonly retention: Retention;
+  /**
+   * The height of a snapshot that the caller has just saved, which need not be read back. Where it is
+   * undefined, the snapshots are read until one is found that is sound.
+   */
+  readonly savedHeight?: number | undefined;
+}
+
+export interface Pruned {
+  /** How many blocks were dropped. */
+  readonly count: number;
+  /** The first block that is kept, or would be the next one. */
+  readonly firstHeight: number;
+  /** Why fewer blocks were dropped than the retention allows; undefined where it was followed. */
+  readonly reason: string | undefined;
+}
+
+/** Drops what need not be kept, and finishes what was killed in the middle of that. */
+export async function pruneLedger(options: PruneOptions): Promise<Pruned> {
+  const { ledger, retention } = options;
+  const base = await ledger.base();
+  const head = await ledger.head();
+  const wanted = Math.max(base.height, await findLastToDrop(ledger, retention, head));
+  const { height, reason } = await limitToSnapshots(options, wanted);
+  // Also where there is nothing to drop: an earlier one may not have come to its end.
+  await ledger.prune(height);
+  return { count: height - base.height, firstHeight: height + 1, reason };
+}
+
+async function findLastToDrop(
+  ledger: Ledger,
+  { keepBlocks, keepDays }: Retention,
+  head: ChainPoint,
+): Promise<number> {
+  const byBlocks = keepBlocks === undefined ? head.height : head.height - keepBlocks;
+  const byDays = keepDays === undefined ? head.height : await findOlder(ledger, head, keepDays);
+  return Math.min(byBlocks, byDays);
+}
+
+/** The last block that is more than so many days older than the newest. Times never go back. */
+async function findOlder(ledger: Ledger, head: ChainPoint, days: number): Promise<number> {
+  let older = (await ledger.base()).height;
+  let younger = head.height;
+  if (older === younger) return older;
+  const limit = (await readTime(ledger, head.height)) - days * DAY_MS;
+  while (younger - older > 1) {
+    const middle = Math.floor((older + younger) / 2);
+    if ((await readTime(ledger, middle)) < limit) older = middle;
+    else younger = middle;
+  }
+  return older;
+}
+
+async function readTime(ledger: Ledger, height: number): Promise<number> {
+  for await (const [block] of ledger.read(height - 1, height)) {
+    return parseBlock(block.line.toString('utf8')).time;
+  }
+  return 0; // Just gone: as old as can be.
+}
+
+interface Limited {
+  readonly height: number;
+  readonly reason: string | undefined;
+}
+
+async function limitToSnapshots(options: PruneOptions, wanted: number): Promise<Limited> {
+  const { ledger, snapshots } = options;
+  const base = await ledger.base();
+  if (wanted === base.height) return { height: wanted, reason: undefined };
+  const head = await ledger.head();
+  const usable = snapshots.heights().filter((at) => at >= base.height && at <= head.height);
+  if (usable.length === 0 && base.height === 0) {
+    const reason =
+      'no snapshot has been written yet, and without one the blocks that are kept would have no ' +
+      'state to go on from; append with a lower --snapshot-every for an earlier one';
+    return { height: 0, reason };
+  }
+  if (!(await isAnySound(options, usable))) {
+    const message =
+      `cannot prune: no snapshot from height ${base.height} on is usable, and the blocks that are ` +
+      'kept would have no state to go on from; append with a lower --snapshot-every first';
+    throw new LedgerError('missing', message);
+  }
+  const [oldest] = usable;
+  if (oldest >= wanted) return { height: wanted, reason: undefined };
+  const reason = `the oldest snapshot that is kept is of height ${oldest}`;
+  return { height: oldest, reason };
+}
+
+/** Whether the state can be had from one of the snapshots; the newest is looked at first. */
+async function isAnySound(options: PruneOptions, heights: readonly number[]): Promise<boolean> {
+  const { ledger, snapshots, savedHeight } = options;
+  if (savedHeight !== undefined && heights.includes(savedHeight)) return true;
+  for (const at of heights.toReversed()) {
+    const loaded = await snapshots.load(at).catch(() => undefined);
+    const stored = await ledger.point(at);
+    if (loaded !== undefined && stored?.hash.equals(loaded.point.hash)) return true;
+  }
+  return false;
+}

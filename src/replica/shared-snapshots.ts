@@ -1,0 +1,144 @@
+/**
+ * Snapshots in the JetStream object store, for replicas that have none of their own. One replica at a
+ * time publishes them. Like those in files they are a cache: what is fetched is checked by its
+ * checksum and against the chain before it is used.
+ */
+
+import { openAsBlob } from 'node:fs';
+import type { KV } from '@nats-io/kv';
+import type { ObjectStore } from '@nats-io/obj';
+import { Lease, takeLease } from '../ledger/jetstream/lease.ts';
+import { connectNats, type NatsLink, type NatsOptions } from '../ledger/jetstream/nats.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { SnapshotFolder } from './snapshot-folder.ts';
+
+/** The newest so many are kept: one that is being fetched must not go when the next one comes. */
+const KEPT_COUNT = 3;
+const PUBLISHER = 'snapshots';
+/** Fewer blocks than this are replayed sooner than a snapshot is fetched. */
+const WORTH_BLOCKS = 1_000;
+const NAME = /^(\d{16})\.snapshot$/;
+
+export interface FetchOptions {
+  readonly ledger: Ledger;
+  readonly snapshots: SnapshotFolder;
+  /** A snapshot of a later height is of no use. */
+  readonly height: number;
+  warn(message: string): void;
+}
+
+export class SharedSnapshots {
+  readonly #link: NatsLink;
+  readonly #objects: ObjectStore;
+  readonly #bucket: KV;
+  #lease: Lease | undefined;
+
+  constructor(link: NatsLink, objects: ObjectStore, bucket: KV) {
+    this.#link = link;
+    this.#objects = objects;
+    this.#bucket = bucket;
+  }
+
+  /** The heights that there are snapshots of, ascending. */
+  async heights(): Promise<number[]> {
+    const objects = await this.#link.ask('listing snapshots', () => this.#objects.list());
+    return objects
+      .flatMap(({ name, deleted }) => (deleted ? [] : (NAME.exec(name)?.[1] ?? [])))
+      .map(Number)
+      .sort((a, b) => a - b);
+  }
+
+  /** Fetches the newest usable one, unless the folder has one that is as good. */
+  async fetch({ ledger, snapshots, height, warn }: FetchOptions): Promise<void> {
+    const base = await ledger.base();
+    const isUsable = (at: number) => at >= base.height && at <= height;
+    const own = snapshots.heights().filter(isUsable).at(-1);
+    const worthFrom = own === undefined ? base.height : own + WORTH_BLOCKS;
+    // They only save time: where they cannot be listed just now, there are none.
+    const listed = await this.heights().catch((error: Error) => {
+      warn(`no snapshot is fetched: ${error.message}`);
+      return [];
+    });
+    const offered = listed.filter((at) => isUsable(at) && at >= worthFrom);
+    for (const at of offered.reverse()) {
+      try {
+        await this.#fetchOne(at, ledger, snapshots);
+        return;
+      } catch (error) {
+        await snapshots.remove([at]);
+        warn(`the snapshot of height ${at} on NATS is ignored: ${(error as Error).message}`);
+      }
+    }
+  }
+
+  async #fetchOne(height: number, ledger: Ledger, snapshots: SnapshotFolder): Promise<void> {
+    const object = await this.#objects.get(nameOf(height));
+    if (object === null) throw new Error('it has just been deleted');
+    await snapshots.receive(height, object.data);
+    const failure = await object.error;
+    if (failure instanceof Error) throw failure;
+    const loaded = await snapshots.load(height);
+    const stored = await ledger.point(height);
+    if (loaded === undefined || stored?.hash.equals(loaded.point.hash) !== true) {
+      throw new Error('it belongs to another ledger');
+    }
+  }
+
+  /**
+   * Publishes one of a folder's snapshots and deletes old ones; does nothing where another replica
+   * sees to it. Returns whether this one does.
+   */
+  async publish(snapshots: SnapshotFolder, height: number): Promise<boolean> {
+    if (!(await this.#isPublisher())) return false;
+    const heights = await this.heights();
+    if (heights.some((at) => at >= height)) return true;
+    if (!(await this.#put(snapshots.pathOf(height), nameOf(height)))) return false;
+    for (const old of [...heights, height].slice(0, -KEPT_COUNT)) {
+      await this.#link.ask('deleting a snapshot', () => this.#objects.delete(nameOf(old)));
+    }
+    return true;
+  }
+
+  /** False where another replica was faster: its copy stays, since somebody may be fetching it. */
+  async #put(path: string, name: string): Promise<boolean> {
+    const before = await this.#link.ask('looking for a snapshot', () => this.#objects.info(name));
+    const file = await openAsBlob(path);
+    const previousRevision = before?.revision ?? 0;
+    try {
+      const stream = file.stream() as ReadableStream<Uint8Array>;
+      await this.#link.untilInterrupted(this.#objects.put({ name }, stream, { previousRevision }));
+      return true;
+    } catch (error) {
+      if (this.#link.isWrongSequence(error)) return false;
+      throw this.#link.describe('publishing a snapshot', error);
+    }
+  }
+
+  async #isPublisher(): Promise<boolean> {
+    if (this.#lease !== undefined && !this.#lease.isLost) return true;
+    const place = { link: this.#link, bucket: this.#bucket, key: PUBLISHER };
+    const taken = await takeLease(place);
+    this.#lease = taken instanceof Lease ? taken : undefined;
+    return this.#lease !== undefined;
+  }
+
+  async close(): Promise<void> {
+    await this.#lease?.release();
+    await this.#link.close();
+  }
+}
+
+function nameOf(height: number): string {
+  return `${String(height).padStart(16, '0')}.snapshot`;
+}
+
+export async function openSharedSnapshots(options: NatsOptions): Promise<SharedSnapshots> {
+  const link = await connectNats(options);
+  try {
+    const objects = await link.openObjects(`${link.name}-snapshots`);
+    return new SharedSnapshots(link, objects, await link.openBucket(link.name));
+  } catch (error) {
+    await link.close();
+    throw error;
+  }
+}

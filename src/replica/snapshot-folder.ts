@@ -1,0 +1,273 @@
+/**
+ * Snapshots in files: a cache of the state at some heights, so that a start does not replay the
+ * whole ledger. Any of them may be deleted at any time, and a damaged one is never used.
+ *
+ *   8 bytes    "perpsnap"
+ *   32 bytes   SHA-256 over everything after it
+ *   32 bytes   the chain's hash at the snapshot's height
+ *   u32        length of the description in bytes, little-endian
+ *   the description, then the tables (state/snapshot.ts)
+ */
+
+import { createHash, type Hash, randomUUID } from 'node:crypto';
+import { existsSync, readdirSync } from 'node:fs';
+import { type FileHandle, open, rename, rm, stat, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { describeDiskFailure } from '../ledger/embedded/disk-failure.ts';
+import { makeFolder } from '../ledger/embedded/folder.ts';
+import { Presence } from '../ledger/embedded/presence.ts';
+import { type ChainPoint, HASH_BYTES } from '../ledger/ledger.ts';
+import {
+  allocateTables,
+  decodeDescription,
+  decodeState,
+  type EncodedSnapshot,
+  encodeSnapshot,
+  tableBytes,
+} from '../state/snapshot.ts';
+import type { State, StateView } from '../state/state.ts';
+
+const MAGIC = Buffer.from('perpsnap');
+const CHECKSUM_OFFSET = MAGIC.length;
+const BODY_OFFSET = CHECKSUM_OFFSET + HASH_BYTES;
+const HEAD_BYTES = BODY_OFFSET + HASH_BYTES + 4;
+/** Read in large pieces: another thread reads the next while one is hashed, and waking it costs. */
+const READ_BYTES = 4 << 20;
+const HEIGHT_DIGITS = 16;
+const FILE_NAME = /^(\d{16})\.snapshot$/;
+const DRAFT_NAME = /\.(draft|fetched)$/;
+/** A draft that nobody has written to for this long was left by a process that ended. */
+const DRAFT_IDLE_MS = 60_000;
+
+export interface LoadedSnapshot {
+  readonly state: State;
+  readonly point: ChainPoint;
+}
+
+export class SnapshotFolder {
+  readonly #folder: string;
+
+  constructor(dataDirectory: string) {
+    this.#folder = path.join(dataDirectory, 'snapshots');
+  }
+
+  /** The heights that there are snapshots of, ascending. */
+  heights(): number[] {
+    if (!existsSync(this.#folder)) return [];
+    const names = readdirSync(this.#folder).map((name) => FILE_NAME.exec(name)?.[1]);
+    return names
+      .filter((digits) => digits !== undefined)
+      .map(Number)
+      .sort((a, b) => a - b);
+  }
+
+  pathOf(height: number): string {
+    const digits = String(height).padStart(HEIGHT_DIGITS, '0');
+    return path.join(this.#folder, `${digits}.snapshot`);
+  }
+
+  /**
+   * Writes the state as it is when this is called; it may be given further blocks meanwhile. One at a
+   * time of the same state. The file appears whole, under its name, or not at all.
+   */
+  async save(state: StateView, chainHash: Buffer): Promise<void> {
+    const target = this.pathOf(state.height);
+    const snapshot = encodeSnapshot(state);
+    try {
+      await this.#write(target, 'draft', (draft) => writeDraft(draft, snapshot, chainHash));
+    } finally {
+      snapshot.release();
+    }
+  }
+
+  /** Takes the bytes of a snapshot that was saved elsewhere; `load` tells whether it is one. */
+  async receive(height: number, chunks: AsyncIterable<Uint8Array>): Promise<void> {
+    await this.#write(this.pathOf(height), 'fetched', (draft) => writeFile(draft, chunks));
+  }
+
+  /** Under a name that no other process uses; what does not fit is not left behind. */
+  async #write(
+    target: string,
+    ending: 'draft' | 'fetched',
+    write: (draft: string) => Promise<void>,
+  ): Promise<void> {
+    const draft = `${target}.${randomUUID()}.${ending}`;
+    try {
+      makeFolder(this.#folder);
+      await this.#removeDrafts();
+      await write(draft);
+      await rename(draft, target);
+      await syncFolder(this.#folder);
+    } catch (error) {
+      await rm(draft, { force: true }).catch(() => undefined);
+      throw new Error(describeDiskFailure(error as Error, this.#folder), { cause: error });
+    }
+  }
+
+  /** Makes this process one of those that may save here; the one that came first does. */
+  async enter(): Promise<Presence> {
+    makeFolder(this.#folder);
+    return Presence.enter(this.#folder);
+  }
+
+  /**
+   * The snapshot of a height; throws where the file is not exactly what was saved. Undefined where
+   * it has just been deleted, which anyone may do at any time.
+   */
+  async load(height: number): Promise<LoadedSnapshot | undefined> {
+    const file = await openIfThere(this.pathOf(height));
+    if (file === undefined) return undefined;
+    try {
+      const snapshot = await readSnapshot(file);
+      if (snapshot.state.height === height) return snapshot;
+      throw new Error(`it holds the state of height ${snapshot.state.height}`);
+    } finally {
+      await file.close();
+    }
+  }
+
+  /** Deletes those ahead of the ledger: they are of another one, and would pass for the newest. */
+  async dropAhead(headHeight: number): Promise<void> {
+    await this.remove(this.heights().filter((height) => height > headHeight));
+  }
+
+  async remove(heights: readonly number[]): Promise<void> {
+    for (const height of heights) await rm(this.pathOf(height), { force: true });
+  }
+
+  /** Deletes all but the newest `count`, and what unfinished writes have left. */
+  async keepNewest(count: number): Promise<void> {
+    const heights = this.heights();
+    await this.remove(heights.slice(0, Math.max(0, heights.length - count)));
+    await this.#removeDrafts();
+  }
+
+  /** Only those that are left over: several processes may be writing here. */
+  async #removeDrafts(): Promise<void> {
+    for (const name of existsSync(this.#folder) ? readdirSync(this.#folder) : []) {
+      if (!DRAFT_NAME.test(name)) continue;
+      const file = path.join(this.#folder, name);
+      const written = await stat(file).catch(() => undefined);
+      const isLeft = written !== undefined && Date.now() - written.mtimeMs > DRAFT_IDLE_MS;
+      if (isLeft) await rm(file, { force: true });
+    }
+  }
+}
+
+async function openIfThere(file: string): Promise<FileHandle | undefined> {
+  try {
+    return await open(file, 'r');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+async function writeDraft(
+  draft: string,
+  snapshot: EncodedSnapshot,
+  chainHash: Buffer,
+): Promise<void> {
+  const file = await open(draft, 'w');
+  try {
+    await writeSnapshot(file, snapshot, chainHash);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+async function writeSnapshot(
+  file: FileHandle,
+  { description, tables }: EncodedSnapshot,
+  chainHash: Buffer,
+): Promise<void> {
+  const descriptionLength = Buffer.alloc(4);
+  descriptionLength.writeUInt32LE(description.length);
+  const checksum = createHash('sha256');
+  let offset = BODY_OFFSET;
+  const write = async (part: Uint8Array) => {
+    checksum.update(part);
+    await writeAll(file, part, offset);
+    offset += part.length;
+  };
+  for (const part of [chainHash, descriptionLength, description]) await write(part);
+  for (const piece of tables) await write(piece);
+  await writeAll(file, MAGIC, 0);
+  await writeAll(file, checksum.digest(), CHECKSUM_OFFSET);
+}
+
+/** A disk that is nearly full takes a part of the bytes, and only the next write fails. */
+async function writeAll(file: FileHandle, bytes: Uint8Array, offset: number): Promise<void> {
+  for (let written = 0; written < bytes.length; ) {
+    const rest = bytes.length - written;
+    const { bytesWritten } = await file.write(bytes, written, rest, offset + written);
+    written += bytesWritten;
+  }
+}
+
+function* piecesOf(bytes: Uint8Array): Generator<Uint8Array> {
+  for (let start = 0; start < bytes.length; start += READ_BYTES) {
+    yield bytes.subarray(start, start + READ_BYTES);
+  }
+}
+
+/** Fills the bytes from the file; throws where the file ends. */
+async function fill(file: FileHandle, bytes: Uint8Array): Promise<void> {
+  for (let filled = 0; filled < bytes.length; ) {
+    const { bytesRead } = await file.read(bytes, filled, bytes.length - filled, null);
+    if (bytesRead === 0) throw new Error('it ends too early');
+    filled += bytesRead;
+  }
+}
+
+/** Fills the parts one after another; while a piece is hashed, the next one is being read. */
+async function readInto(
+  file: FileHandle,
+  parts: readonly Uint8Array[],
+  checksum: Hash,
+): Promise<void> {
+  let filled: Uint8Array = new Uint8Array(0);
+  for (const part of parts) {
+    for (const piece of piecesOf(part)) {
+      const reading = fill(file, piece);
+      checksum.update(filled);
+      await reading;
+      filled = piece;
+    }
+  }
+  checksum.update(filled);
+}
+
+async function readSnapshot(file: FileHandle): Promise<LoadedSnapshot> {
+  const { size } = await file.stat();
+  const head = Buffer.alloc(HEAD_BYTES);
+  await fill(file, head);
+  if (!head.subarray(0, CHECKSUM_OFFSET).equals(MAGIC)) throw new Error('it is not a snapshot');
+  const checksum = createHash('sha256').update(head.subarray(BODY_OFFSET));
+  const descriptionBytes = head.readUInt32LE(HEAD_BYTES - 4);
+  if (descriptionBytes > size) throw new Error('its description does not fit the file');
+  const descriptionText = Buffer.alloc(descriptionBytes);
+  await readInto(file, [descriptionText], checksum);
+  const description = decodeDescription(descriptionText);
+  // Before the checksum is known, a damaged description must not decide how much is allocated.
+  if (HEAD_BYTES + descriptionBytes + tableBytes(description) !== size) {
+    throw new Error('its size is not what its description says');
+  }
+  const { tables, targets } = allocateTables(description);
+  await readInto(file, targets, checksum);
+  const stored = head.subarray(CHECKSUM_OFFSET, BODY_OFFSET);
+  if (!checksum.digest().equals(stored)) throw new Error('its bytes do not match its checksum');
+  const hash = Buffer.from(head.subarray(BODY_OFFSET, BODY_OFFSET + HASH_BYTES));
+  const state = decodeState(description, tables);
+  return { state, point: { height: state.height, hash } };
+}

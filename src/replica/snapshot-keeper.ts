@@ -1,0 +1,125 @@
+/**
+ * Keeps a replica's snapshots while it follows: every so many blocks the state is saved in its folder,
+ * and published where this replica is the one that does. Several processes may share a folder; the one
+ * that came first of those that live saves.
+ */
+
+import type { Presence } from '../ledger/embedded/presence.ts';
+import type { Replica } from './replica.ts';
+import type { SharedSnapshots } from './shared-snapshots.ts';
+import type { SnapshotFolder } from './snapshot-folder.ts';
+
+export interface KeeperOptions {
+  readonly snapshots: SnapshotFolder;
+  readonly shared: SharedSnapshots;
+  readonly every: number;
+  readonly keep: number;
+  /** A snapshot was not saved or published. It is only a cache: the replica follows on. */
+  warn(message: string): void;
+}
+
+/** Replicas save at different heights, so that not all of them are busy with it at once. */
+const SPREAD_SHARE = 0.25;
+/** How often a process that does not save looks whether it is its turn. */
+const LOOK_MS = 500;
+
+export class SnapshotKeeper {
+  readonly #options: KeeperOptions;
+  #dueHeight: number;
+  #saving: Promise<void> | undefined;
+  #publishing: Promise<void> | undefined;
+  /** Once true for good: nobody comes before whoever came first. */
+  #isFirst = false;
+  #looking: Promise<void> | undefined;
+  #presence: Presence | undefined;
+  readonly #timer: NodeJS.Timeout;
+
+  constructor(options: KeeperOptions) {
+    this.#options = options;
+    this.#timer = setInterval(() => this.#startLook(), LOOK_MS);
+    this.#timer.unref();
+    this.#startLook();
+    this.#dueHeight = this.#newestHeight() + this.#interval();
+  }
+
+  #newestHeight(): number {
+    try {
+      return this.#options.snapshots.heights().at(-1) ?? 0;
+    } catch {
+      return 0; // Whoever saves next is told why the folder cannot be read.
+    }
+  }
+
+  #interval(): number {
+    const { every } = this.#options;
+    return every + Math.floor(Math.random() * every * SPREAD_SHARE);
+  }
+
+  /** Called between two blocks: what is saved is the state of this moment, while blocks go on. */
+  keep(replica: Replica): void {
+    const { height } = replica.point;
+    if (height < this.#dueHeight || this.#saving !== undefined || !this.#isFirst) return;
+    this.#dueHeight = height + this.#interval();
+    this.#saving = this.#save(replica);
+  }
+
+  /** Resolves when it is known whether this process saves. */
+  async ready(): Promise<void> {
+    await this.#looking;
+  }
+
+  #startLook(): void {
+    if (this.#isFirst) clearInterval(this.#timer);
+    else this.#looking ??= this.#look();
+  }
+
+  /** A folder where nobody can be seen is saved to by all: they do it twice, but not wrongly. */
+  async #look(): Promise<void> {
+    try {
+      this.#presence ??= await this.#options.snapshots.enter();
+      this.#isFirst = !(this.#presence.isAnnounced && (await this.#presence.hasEarlier()));
+    } catch {
+      this.#isFirst = true; // Whoever saves is told why the folder cannot be used.
+    } finally {
+      this.#looking = undefined;
+    }
+  }
+
+  #warnUnsaved(height: number, { message }: Error): void {
+    this.#options.warn(`the snapshot of height ${height} was not saved: ${message}`);
+  }
+
+  async #save({ state, point }: Replica): Promise<void> {
+    const { snapshots, keep } = this.#options;
+    try {
+      await snapshots.save(state, point.hash);
+      await snapshots.keepNewest(keep);
+      this.#publishing ??= this.#publish(point.height);
+    } catch (error) {
+      this.#warnUnsaved(point.height, error as Error);
+    } finally {
+      this.#saving = undefined;
+    }
+  }
+
+  /** In the background: the file does not change any more. */
+  async #publish(height: number): Promise<void> {
+    const { snapshots, shared, warn } = this.#options;
+    try {
+      await shared.publish(snapshots, height);
+    } catch (error) {
+      warn(`the snapshot of height ${height} was not published: ${(error as Error).message}`);
+    } finally {
+      this.#publishing = undefined;
+    }
+  }
+
+  /** Waits for what is being saved and published. */
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#looking;
+    await this.#saving;
+    await this.#publishing;
+    this.#presence?.leave();
+  }
+}

@@ -1,0 +1,93 @@
+/**
+ * Where a command keeps its ledger and its snapshots: both in a folder, or the ledger on NATS and the
+ * snapshots in a folder of this machine, with copies on NATS for machines that have none.
+ */
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { Settings } from '../config/config.ts';
+import {
+  openEmbeddedLedger,
+  openEmbeddedLedgerWriter,
+} from '../ledger/embedded/embedded-ledger.ts';
+import { openJetStreamLedger } from '../ledger/jetstream/jetstream-ledger.ts';
+import { openJetStreamLedgerWriter } from '../ledger/jetstream/jetstream-writer.ts';
+import type { NatsOptions } from '../ledger/jetstream/nats.ts';
+import type { Ledger, LedgerWriter } from '../ledger/ledger.ts';
+import { openSharedSnapshots, type SharedSnapshots } from './shared-snapshots.ts';
+import { SnapshotFolder } from './snapshot-folder.ts';
+
+export const STORAGE_SETTINGS = ['data', 'ledger', 'natsReplicas', 'natsCreds', 'natsCa'] as const;
+export type StorageSettings = Settings<(typeof STORAGE_SETTINGS)[number]>;
+export const WRITER_SETTINGS = [...STORAGE_SETTINGS, 'ledgerRetry', 'acceptLoss'] as const;
+export type WriterSettings = Settings<(typeof WRITER_SETTINGS)[number]>;
+
+export interface Storage<L extends Ledger = Ledger> {
+  readonly ledger: L;
+  readonly snapshots: SnapshotFolder;
+  /** Undefined where the ledger is in the folder. */
+  readonly shared: SharedSnapshots | undefined;
+  close(): Promise<void>;
+}
+
+/** How to reach the ledger's NATS servers; undefined where the ledger is in a folder. */
+export function natsOptionsOf(settings: Omit<StorageSettings, 'data'>): NatsOptions | undefined {
+  const { ledger: address, natsReplicas, natsCreds, natsCa } = settings;
+  if (address === undefined) return undefined;
+  return { address, replicas: natsReplicas, credsFile: natsCreds, caFile: natsCa };
+}
+
+/** For reading. */
+export function openStorage(settings: StorageSettings): Promise<Storage> {
+  const nats = natsOptionsOf(settings);
+  return nats === undefined
+    ? assemble(settings.data, () => openEmbeddedLedger(settings.data))
+    : assemble(settings.data, () => openJetStreamLedger(nats), nats);
+}
+
+export function openStorageWriter(settings: WriterSettings): Promise<Storage<LedgerWriter>> {
+  const nats = natsOptionsOf(settings);
+  return nats === undefined
+    ? assemble(settings.data, () => openEmbeddedLedgerWriter(settings.data))
+    : assemble(
+        settings.data,
+        () =>
+          openJetStreamLedgerWriter({
+            ...nats,
+            retryMs: settings.ledgerRetry,
+            acceptsLoss: settings.acceptLoss,
+          }),
+        nats,
+      );
+}
+
+async function assemble<L extends Ledger>(
+  data: string,
+  open: () => Promise<L>,
+  nats?: NatsOptions,
+): Promise<Storage<L>> {
+  const ledger = await open();
+  // Without a folder of its own, a machine begins anew each time, from a snapshot on NATS.
+  const temporary = data === '' ? mkdtempSync(path.join(tmpdir(), 'perpinfo-')) : undefined;
+  const forget = () => {
+    if (temporary !== undefined) rmSync(temporary, { recursive: true, force: true });
+  };
+  try {
+    const shared = nats === undefined ? undefined : await openSharedSnapshots(nats);
+    return {
+      ledger,
+      snapshots: new SnapshotFolder(temporary ?? data),
+      shared,
+      async close() {
+        await shared?.close();
+        await ledger.close();
+        forget();
+      },
+    };
+  } catch (error) {
+    await ledger.close();
+    forget();
+    throw error;
+  }
+}

@@ -1,0 +1,187 @@
+/** One process that answers: a replica of its own, and a server on it. */
+
+import { once } from 'node:events';
+import type { Logger } from 'pino';
+import { type Registry, register } from 'prom-client';
+import type { Budgets } from '../access/budgets.ts';
+import { KeyRing } from '../access/key-ring.ts';
+import type { KeyReader } from '../access/keys.ts';
+import { openKeysForReading } from '../access/open-keys.ts';
+import type { Settings } from '../config/config.ts';
+import { Admission } from '../http/admission.ts';
+import type { InfoServer } from '../http/info-server.ts';
+import { PUSH_SETTINGS, Push } from '../http/push/push.ts';
+import { createService, SERVICE_SETTINGS } from '../http/server.ts';
+import { type FeedFailure, LiveState } from '../replica/live-state.ts';
+import { SnapshotKeeper } from '../replica/snapshot-keeper.ts';
+import { openStorage, STORAGE_SETTINGS, type Storage } from '../replica/storage.ts';
+import { listen } from './listen.ts';
+import { LoadGauge } from './load.ts';
+import { Metrics } from './metrics.ts';
+import { formatOrigin } from './origin.ts';
+
+/** Those of how requests are answered, which the demo has too. */
+export const ANSWERING_SETTINGS = [...SERVICE_SETTINGS, ...PUSH_SETTINGS] as const;
+
+export const WORKER_SETTINGS = [
+  ...STORAGE_SETTINGS,
+  'snapshotEvery',
+  'snapshotKeep',
+  'host',
+  'port',
+  'stopTimeout',
+  ...ANSWERING_SETTINGS,
+] as const;
+
+export interface WorkerOptions {
+  readonly settings: Settings<(typeof WORKER_SETTINGS)[number]>;
+  readonly log: Logger;
+  readonly signal: AbortSignal;
+  readonly budgets: Budgets;
+  readonly registry?: Registry;
+  /** True where others answer on the port already: it is not listened on before there is a state. */
+  readonly restoresFirst?: boolean;
+  /** Resolves when the service's own feed has failed. */
+  readonly feedFailure?: Promise<FeedFailure>;
+  /** Called once with the port that is listened on. */
+  listening?(port: number): void;
+  /** Called once when there is a state to answer from. */
+  restored?(): void;
+}
+
+/** Serves until the signal, then lets requests under way finish. */
+export async function runWorker(options: WorkerOptions): Promise<void> {
+  const storage = await openStorage(options.settings);
+  try {
+    const store = await openKeysForReading(options.settings);
+    try {
+      await serveFrom(storage, store, options);
+    } finally {
+      await store.close();
+    }
+  } finally {
+    await storage.close();
+  }
+}
+
+async function serveFrom(
+  storage: Storage,
+  store: KeyReader,
+  options: WorkerOptions,
+): Promise<void> {
+  const parts = assemble(storage, store, options);
+  const end = new AbortController();
+  const following = new Following(parts, options, AbortSignal.any([options.signal, end.signal]));
+  try {
+    await answer(parts, following, options);
+  } finally {
+    end.abort();
+    await following.ended;
+    parts.push.close();
+    parts.load.close();
+    await parts.keys.close();
+    await parts.keeper?.close();
+  }
+}
+
+interface Parts {
+  readonly live: LiveState;
+  readonly push: Push;
+  readonly keys: KeyRing;
+  readonly load: LoadGauge;
+  readonly keeper: SnapshotKeeper | undefined;
+  readonly server: InfoServer;
+}
+
+function assemble(storage: Storage, store: KeyReader, options: WorkerOptions): Parts {
+  const { settings, log, budgets, registry = register } = options;
+  const load = new LoadGauge(settings.overloadDelay);
+  const metrics = new Metrics(registry);
+  const warn = (message: string) => log.warn(message);
+  const warnOfCache = (message: string) => {
+    metrics.countCacheFailure();
+    log.warn(message);
+  };
+  const keeper = createKeeper(settings, storage, warnOfCache);
+  const keys = new KeyRing(store, { warn, warnOfUse: warnOfCache });
+  const live = new LiveState({
+    ...storage,
+    maxAgeMs: settings.maxAge,
+    warn,
+    advanced: ({ height, time }) => {
+      metrics.setLedger(height, time);
+      push.advance();
+    },
+    keep: (replica) => keeper?.keep(replica),
+    failed: (error) => {
+      metrics.countFailure();
+      log.error({ err: error }, 'an error of our own after a block; answers are not affected');
+    },
+  });
+  const admission = new Admission({ live, keys, budgets, load, settings });
+  const push = new Push({ live, keys, admission, metrics, log, settings });
+  const server = createService({ live, admission, push, metrics, log, settings });
+  return { live, push, keys, load, keeper, server };
+}
+
+/** The state that follows the ledger, from when it is started. */
+class Following {
+  readonly #parts: Parts;
+  readonly #options: WorkerOptions;
+  readonly #signal: AbortSignal;
+  ended: Promise<void> = Promise.resolve();
+
+  constructor(parts: Parts, options: WorkerOptions, signal: AbortSignal) {
+    this.#parts = parts;
+    this.#options = options;
+    this.#signal = signal;
+    void parts.live.restored.then(() => options.restored?.());
+    void options.feedFailure?.then((failure) => parts.live.noteFeedFailure(failure));
+  }
+
+  start(): void {
+    const { live, push } = this.#parts;
+    this.ended = live.run(this.#signal).catch((error: Error) => {
+      this.#options.log.fatal(
+        { err: error },
+        'the ledger is broken: nothing is answered from here on',
+      );
+      push.fail();
+    });
+  }
+
+  /** Throws where the ledger cannot be restored: whoever looks after the process tries again. */
+  async restoreFirst(): Promise<void> {
+    const { live } = this.#parts;
+    this.start();
+    await Promise.race([live.restored, this.ended]);
+    if (live.state === undefined && !this.#signal.aborted) throw new Error(live.unavailableReason);
+  }
+}
+
+async function answer(parts: Parts, following: Following, options: WorkerOptions): Promise<void> {
+  const { settings, log, signal } = options;
+  const { server, push } = parts;
+  if (options.restoresFirst) await following.restoreFirst();
+  if (signal.aborted) return;
+  const port = await listen(server, settings.port, settings.host);
+  const address = formatOrigin(settings.host, port);
+  log.info({ address, host: settings.host, port }, 'listening');
+  options.listening?.(port);
+  if (!options.restoresFirst) following.start();
+  if (!signal.aborted) await once(signal, 'abort');
+  push.close();
+  const closed = once(server, 'close');
+  server.drain(settings.stopTimeout);
+  await closed;
+}
+
+/** In a folder, whoever appends keeps the snapshots; on NATS every replica keeps its own. */
+function createKeeper(
+  { snapshotEvery: every, snapshotKeep: keep }: WorkerOptions['settings'],
+  { snapshots, shared }: Storage,
+  warn: (message: string) => void,
+): SnapshotKeeper | undefined {
+  if (shared === undefined) return undefined;
+  return new SnapshotKeeper({ snapshots, shared, every, keep, warn });
+}

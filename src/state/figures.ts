@@ -1,0 +1,217 @@
+/**
+ * The figures of an account, computed from what is stored. Exact at any size; amounts are in their
+ * smallest unit: USD in millionths, sizes and prices in the market's own.
+ *
+ * Throughout, `side` is +1 for a long and -1 for a short, and the value of a position is its size
+ * times the mark price: a whole number of millionths of a dollar, without rounding.
+ */
+
+import {
+  add,
+  divideFloor,
+  divideHalfUp,
+  type Exact,
+  maximum,
+  multiply,
+  negate,
+  subtract,
+} from '../exact/decimal.ts';
+import {
+  CASH,
+  COLLATERAL,
+  ENTRY_NOTIONAL,
+  FIRST_POSITION,
+  FUNDING_ALL_TIME,
+  FUNDING_SINCE_CHANGE,
+  FUNDING_SINCE_OPEN,
+  isIsolatedTerms,
+  leverageOfTerms,
+  marketOfTerms,
+  NEXT_POSITION,
+  ORDER_MARGIN,
+  RAW_USD,
+  SIZE,
+  TERMS,
+} from './accounts.ts';
+import type { MarginTier, Market } from './markets.ts';
+import type { StateView } from './state.ts';
+
+/** Decimals of the two figures that are ratios. */
+export const RATIO_DECIMALS = 10;
+
+/** At least a tenth of each cross position's value stays behind, whatever its leverage. */
+export const WITHDRAWAL_DIVISOR = 10;
+
+export interface PositionFigures {
+  readonly market: Market;
+  readonly size: number;
+  readonly isIsolated: boolean;
+  readonly leverage: number;
+  readonly rawUsd: Exact;
+  readonly entryNotional: number;
+  readonly value: Exact;
+  readonly unrealizedPnl: Exact;
+  readonly marginUsed: Exact;
+  /** Rounded down. */
+  readonly maintenanceMargin: Exact;
+  readonly maxLeverage: number;
+  readonly fundingAllTime: number;
+  readonly fundingSinceOpen: number;
+  readonly fundingSinceChange: number;
+}
+
+export interface MarginSummary {
+  accountValue: Exact;
+  totalNtlPos: Exact;
+  totalRawUsd: Exact;
+  totalMarginUsed: Exact;
+}
+
+export interface AccountFigures {
+  readonly positions: readonly PositionFigures[];
+  readonly summary: MarginSummary;
+  readonly crossSummary: MarginSummary;
+  readonly crossMaintenanceMargin: Exact;
+  readonly withdrawable: Exact;
+  readonly collateral: number;
+}
+
+/** The tier that contains a position value. */
+function tierOf(market: Market, value: Exact): MarginTier {
+  const { tiers } = market;
+  let index = tiers.length - 1;
+  while (value < tiers[index].lowerBound) index--;
+  return tiers[index];
+}
+
+/** floor(value / (2 * maxLeverage) - deduction) */
+function maintenanceMargin(tier: MarginTier, value: Exact): Exact {
+  const { deductionNumerator, deductionDenominator } = tier;
+  const rateDivisor = 2 * tier.maxLeverage;
+  const dividend = subtract(
+    multiply(value, deductionDenominator),
+    multiply(deductionNumerator, rateDivisor),
+  );
+  return divideFloor(dividend, multiply(deductionDenominator, rateDivisor));
+}
+
+function positionFigures(state: StateView, position: number): PositionFigures {
+  const { positions, markets } = state;
+  const terms = positions.get(position, TERMS);
+  const marketIndex = marketOfTerms(terms);
+  const market = markets.markets[marketIndex];
+  const isIsolated = isIsolatedTerms(terms);
+  const leverage = leverageOfTerms(terms);
+  const size = positions.get(position, SIZE);
+  const entryNotional = positions.get(position, ENTRY_NOTIONAL);
+  const signedValue = multiply(size, markets.markPrice(marketIndex));
+  const value = size < 0 ? negate(signedValue) : signedValue;
+  const tier = tierOf(market, value);
+  const storedRawUsd = positions.get(position, RAW_USD);
+  const marginUsed = isIsolated ? add(storedRawUsd, signedValue) : divideFloor(value, leverage);
+  return {
+    market,
+    size,
+    isIsolated,
+    leverage,
+    rawUsd: isIsolated ? storedRawUsd : subtract(marginUsed, signedValue),
+    entryNotional,
+    value,
+    unrealizedPnl: size < 0 ? subtract(entryNotional, value) : subtract(value, entryNotional),
+    marginUsed,
+    maintenanceMargin: maintenanceMargin(tier, value),
+    maxLeverage: tier.maxLeverage,
+    fundingAllTime: positions.get(position, FUNDING_ALL_TIME),
+    fundingSinceOpen: positions.get(position, FUNDING_SINCE_OPEN),
+    fundingSinceChange: positions.get(position, FUNDING_SINCE_CHANGE),
+  };
+}
+
+function addToSummary(summary: MarginSummary, position: PositionFigures): void {
+  const { value, marginUsed, size, isIsolated, rawUsd } = position;
+  const signedValue = size < 0 ? negate(value) : value;
+  summary.totalNtlPos = add(summary.totalNtlPos, value);
+  summary.totalMarginUsed = add(summary.totalMarginUsed, marginUsed);
+  summary.accountValue = add(summary.accountValue, isIsolated ? marginUsed : signedValue);
+  if (isIsolated) summary.totalRawUsd = add(summary.totalRawUsd, rawUsd);
+}
+
+function createSummary(cash: number): MarginSummary {
+  return { accountValue: cash, totalNtlPos: 0, totalRawUsd: cash, totalMarginUsed: 0 };
+}
+
+/** The figures of an account; account 0, one the ledger has never seen, has nothing. */
+export function accountFigures(state: StateView, account: number): AccountFigures {
+  const cash = state.accounts.get(account, CASH);
+  const summary = createSummary(cash);
+  const crossSummary = createSummary(cash);
+  const positions: PositionFigures[] = [];
+  let crossMaintenanceMargin: Exact = 0;
+  let reserved: Exact = state.accounts.get(account, ORDER_MARGIN);
+  let row = state.accounts.get(account, FIRST_POSITION);
+  for (; row !== 0; row = state.positions.get(row, NEXT_POSITION)) {
+    if (state.positions.get(row, SIZE) === 0) continue;
+    const position = positionFigures(state, row);
+    positions.push(position);
+    addToSummary(summary, position);
+    if (position.isIsolated) continue;
+    addToSummary(crossSummary, position);
+    crossMaintenanceMargin = add(crossMaintenanceMargin, position.maintenanceMargin);
+    const kept = maximum(position.marginUsed, divideFloor(position.value, WITHDRAWAL_DIVISOR));
+    reserved = add(reserved, kept);
+  }
+  return {
+    positions,
+    summary,
+    crossSummary,
+    crossMaintenanceMargin,
+    withdrawable: maximum(0, subtract(crossSummary.accountValue, reserved)),
+    collateral: state.accounts.get(account, COLLATERAL),
+  };
+}
+
+/** unrealizedPnl * leverage / entryNotional, in units of 10^-10. */
+export function returnOnEquity(position: PositionFigures): Exact {
+  if (position.entryNotional === 0) return 0;
+  const gain = multiply(position.unrealizedPnl, position.leverage);
+  return divideHalfUp(gain, position.entryNotional, RATIO_DECIMALS);
+}
+
+/** What stands between the position and its liquidation, before its own maintenance margin. */
+function equityBehind(account: AccountFigures, position: PositionFigures): Exact {
+  if (position.isIsolated) return position.marginUsed;
+  const otherMaintenance = subtract(account.crossMaintenanceMargin, position.maintenanceMargin);
+  const equity = add(account.crossSummary.accountValue, account.collateral);
+  return subtract(equity, otherMaintenance);
+}
+
+/**
+ * The price at which equity equals maintenance margin, in units of 10^-10; undefined where no price
+ * above 0 does it.
+ *
+ * With T = value - side * equity, the value X at that price solves X - side * maintenance(X) = T.
+ * The left side grows with X and has no steps, so X lies in the last tier where the solution,
+ * (T - side * deduction) / (1 - side / (2 * maxLeverage)), is not below the tier's lower bound.
+ */
+export function liquidationPrice(
+  account: AccountFigures,
+  position: PositionFigures,
+): Exact | undefined {
+  const { market, size } = position;
+  const side = size < 0 ? -1 : 1;
+  const target = subtract(position.value, multiply(side, equityBehind(account, position)));
+  if (target <= 0) return undefined;
+  for (let index = market.tiers.length - 1; ; index--) {
+    const { lowerBound, maxLeverage, deductionNumerator, deductionDenominator } =
+      market.tiers[index];
+    const scaled = multiply(target, deductionDenominator);
+    const dividend = multiply(
+      subtract(scaled, multiply(side, deductionNumerator)),
+      2 * maxLeverage,
+    );
+    const divisor = multiply(deductionDenominator, 2 * maxLeverage - side);
+    if (index > 0 && dividend < multiply(lowerBound, divisor)) continue;
+    const decimals = RATIO_DECIMALS - market.priceDecimals;
+    return divideHalfUp(dividend, multiply(divisor, Math.abs(size)), decimals);
+  }
+}
