@@ -1,4 +1,4 @@
-/** What an account is worth, what is bound, and how near it is to its maintenance margin. */
+/** An account's value, its margin in use, and how close it is to liquidation. */
 
 import type { AccountState } from './answers.ts';
 import { divideRounded, formatPercent, parseDecimal, toShare } from './decimal.ts';
@@ -62,7 +62,7 @@ interface Verdict {
   readonly tone: string;
 }
 
-/** An isolated position that has lost its margin, or an account that owes, is past any share. */
+/** Whether an isolated position has lost its margin, or the whole account is negative. */
 function isLost({ marginSummary, assetPositions }: AccountState): boolean {
   const hasLostMargin = assetPositions.some(
     ({ position }) =>
@@ -71,7 +71,7 @@ function isLost({ marginSummary, assetPositions }: AccountState): boolean {
   return hasLostMargin || parseDecimal(marginSummary.accountValue).units < 0n;
 }
 
-/** Half of the account value bound by maintenance is worth a look; four fifths is close to the end. */
+/** Thresholds of the margin ratio: warn at a half, danger at four fifths. */
 function judge(state: AccountState, share: number): Verdict {
   if (state.assetPositions.length === 0) return { word: 'nothing at risk', tone: 'muted' };
   if (isLost(state)) return { word: 'at risk', tone: 'loss' };
@@ -80,7 +80,7 @@ function judge(state: AccountState, share: number): Verdict {
   return { word: 'healthy', tone: 'gain' };
 }
 
-/** The account is liquidated where its cross maintenance reaches its cross account value. */
+/** Liquidation happens where cross maintenance margin reaches cross account value. */
 function Health({ state }: { state: AccountState }) {
   const maintenance = parseDecimal(state.crossMaintenanceMarginUsed);
   const value = parseDecimal(state.crossMarginSummary.accountValue);
@@ -123,7 +123,7 @@ interface GaugeProps {
   readonly children: string;
 }
 
-/** A half circle, filled from the left; marks where the verdict changes. */
+/** A half circle, filled from the left, with marks at the thresholds. */
 function Gauge({ share, tone, text, children }: GaugeProps) {
   const arc = 'M 10 55 A 45 45 0 0 1 100 55';
   return (

@@ -45,7 +45,7 @@ function Panels({ view }: { view: View }) {
   );
 }
 
-/** Says so when figures are not the present ones. */
+/** A banner for stale figures. */
 function Banner({ view }: { view: View }) {
   const { state, message } = view.link;
   const isWrong = state === 'stopped' || state === 'offline';

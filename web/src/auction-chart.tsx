@@ -66,7 +66,7 @@ export function AuctionChart({ line, label }: { line: Line; label: string }) {
     return () => drawn.current?.remove();
   }, []);
   const { time, value } = line.present;
-  // A line is told by its present point.
+  // The current point identifies the line.
   useEffect(() => drawn.current?.show(line), [time, value, line.past.length]);
   return (
     <div class="chart auction-chart" role="img" aria-label={label}>

@@ -13,25 +13,25 @@ import {
   subtract,
 } from './decimal.ts';
 
-/** Gas has so many decimals, and the present one is rounded down to them. */
+/** Decimals of gas amounts; `currentGas` is rounded down to them. */
 const GAS_DECIMALS = 8;
 const STEPS_MAX = 120;
 
 export interface Floor {
   readonly startTimeSeconds: number;
   readonly gas: Decimal;
-  /** Whether it was read off, not worked out. */
+  /** Whether the floor was observed rather than derived. */
   readonly isExact: boolean;
 }
 
 const whole = (count: number): Decimal => ({ units: BigInt(count), scale: 0 });
 
-/** How long it has run at a ledger time, between nothing and all of it. */
+/** Elapsed time at a ledger time, clamped to the duration. */
 export function elapsedMs({ startTimeSeconds, durationSeconds }: Auction, timeMs: number): number {
   return Math.min(durationSeconds * 1000, Math.max(0, timeMs - startTimeSeconds * 1000));
 }
 
-/** Undefined while it cannot be told: before the start, and once it has ended. */
+/** Undefined where it cannot be derived: before the start, and after the end. */
 export function findFloor(auction: Auction, timeMs: number): Floor | undefined {
   const { startTimeSeconds, durationSeconds, startGas, currentGas, endGas } = auction;
   const elapsed = elapsedMs(auction, timeMs);
@@ -43,13 +43,13 @@ export function findFloor(auction: Auction, timeMs: number): Floor | undefined {
   const fallen = multiply(subtract(start, current), whole(durationMs));
   const depth = divideRounded(fallen, whole(elapsed), GAS_DECIMALS);
   if (depth === undefined) return undefined;
-  // The rounding of the present price has grown by the same factor: those decimals say nothing.
+  // Extrapolation multiplies the rounding error of the current price: those decimals are noise.
   const lost = String(Math.ceil(durationMs / elapsed)).length + 1;
   const gas = roundTo(subtract(start, depth), Math.max(0, GAS_DECIMALS - lost));
   return { startTimeSeconds, gas, isExact: false };
 }
 
-/** When the line passes a price: how an ended auction is placed on it. */
+/** When the line passes a price; places an ended auction on the chart. */
 export function timeOfGas(auction: Auction, floor: Floor, gas: string): number {
   const start = parseDecimal(auction.startGas);
   const share = divideRounded(subtract(start, parseDecimal(gas)), subtract(start, floor.gas), 9);
@@ -68,7 +68,7 @@ export interface Line {
   readonly present: LinePoint;
 }
 
-/** Evenly spaced points, for drawing, cut in two at the present one. */
+/** Evenly spaced points for drawing, split at the current one. */
 export function drawLine(auction: Auction, floor: Floor, timeMs: number): Line {
   const { startTimeSeconds, durationSeconds, startGas, currentGas } = auction;
   const top = Number(startGas);

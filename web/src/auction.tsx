@@ -36,7 +36,7 @@ interface BodyProps {
 }
 
 function AuctionBody({ auction, answer, now }: BodyProps) {
-  // Kept: once an auction has ended its floor cannot be told any more.
+  // Cached: after the end the floor can no longer be derived.
   const known = useRef<Floor>(undefined);
   const found = findFloor(auction, answer.time);
   if (found !== undefined) known.current = found;

@@ -1,4 +1,4 @@
-/** What the page's charts have in common: colours of the system's choice, and local time. */
+/** What all charts share: the colour scheme and local time. */
 
 import {
   type ChartOptions,
@@ -36,7 +36,7 @@ function chartOptions({ text, line }: Palette): DeepPartial<ChartOptions> {
       background: { color: 'transparent' },
       textColor: text,
       fontSize: 11,
-      // It would bring a style of its own, which the policy forbids; the page's foot has the credit.
+      // Its logo needs an inline style, which the CSP forbids; the page's footer has the credit.
       attributionLogo: false,
     },
     grid: { vertLines: { visible: false }, horzLines: { color: line } },
@@ -68,7 +68,7 @@ export interface DrawnChart {
   remove(): void;
 }
 
-/** Draws into an element, and calls `paint` now and whenever the system turns light or dark. */
+/** Draws into an element; calls `paint` now and whenever the colour scheme changes. */
 export function drawChart(
   element: HTMLElement,
   paint: (chart: IChartApi, palette: Palette) => void,

@@ -12,7 +12,7 @@ interface CurlDialogProps {
   close(): void;
 }
 
-/** What the key looks like on a screen that others may see. */
+/** The mask shown in place of the key. */
 const HIDDEN_KEY = '\u2022\u2022\u2022\u2022\u2022\u2022\u2022\u2022';
 
 function quoteForShell(text: string): string {
@@ -25,7 +25,7 @@ function formatCurl(path: string, question: Question): string {
   return `curl -s ${address} -H 'Content-Type: application/json' -d ${body}`;
 }
 
-/** The clipboard is only there on secure origins; selecting and copying works on all. */
+/** The clipboard API needs a secure origin; selecting and copying works everywhere. */
 async function copyText(text: string, within: HTMLElement): Promise<void> {
   if (navigator.clipboard !== undefined) return navigator.clipboard.writeText(text);
   const area = document.createElement('textarea');
@@ -59,7 +59,7 @@ function CopyButton({ text, label }: { text: string; label: string }) {
 
 export function CurlDialog({ title, question, answer, apiKey, close }: CurlDialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
-  // What is shown stays as it was when it was opened: nobody can copy a moving text.
+  // The text is frozen when the dialog opens: nobody can copy a moving text.
   const [shown] = useState({ question, answer });
   useEffect(() => dialog.current?.showModal(), []);
   const answerText = JSON.stringify(shown.answer?.value, null, 2);

@@ -19,7 +19,7 @@ export function parseDecimal(text: string): Decimal {
   return { units: BigInt(whole + fraction), scale: fraction.length };
 }
 
-/** The units of a value at a scale that is not below its own. */
+/** The value in units of a finer scale. */
 function unitsAt({ units, scale }: Decimal, target: number): bigint {
   return units * powerOfTen(target - scale);
 }

@@ -6,12 +6,12 @@ import { type Dex, FIRST_DEX, type Store } from './view.ts';
 
 const LOOK_MS = 10_000;
 const FAILED_MS = 30_000;
-/** The list of dexes seldom changes: it is asked for at every so many looks. */
+/** The list of dexes rarely changes: it is refreshed every Nth poll. */
 const LOOKS_PER_LIST = 6;
 
 type States = readonly (readonly [string, AccountState])[];
 
-/** Looks every few seconds: the picker's marks need not be of the same block as the figures. */
+/** Polls every few seconds: the picker's marks need not be from the same block as the figures. */
 export class DexScout {
   readonly #store: Store;
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -46,7 +46,7 @@ export class DexScout {
         this.#store.set({ positionCounts: countPositions(states) });
       }
     } catch (error) {
-      // The panels tell what is wrong; here it only means to look again later, if at all.
+      // The panels report the error; here it only means to retry later, if at all.
       const { status, retryAfterMs } = error as Refusal;
       if (status === 401 || status === 422) return;
       delayMs = Math.max(FAILED_MS, retryAfterMs);

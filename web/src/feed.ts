@@ -1,6 +1,6 @@
 /**
- * Brings answers into the view: each question is asked once over HTTP, so that what is wrong with it
- * comes back in full, and then pushed where the service offers it, polled where it does not.
+ * Brings answers into the view. Each question is first asked over HTTP, which reports errors in full;
+ * after that it is pushed, or polled where push is unavailable.
  */
 
 import type { AccountState, Answer, Auction, Delegation, Question } from './answers.ts';
@@ -11,15 +11,15 @@ import { Histories } from './value-history.ts';
 import { EMPTY_PANEL, type Store } from './view.ts';
 import { Watch } from './watch.ts';
 
-/** An account may take 2 from a key's budget each time, the other two 20. */
+/** Polling intervals follow the weights: 2 for an account, 20 for the other two. */
 const POLL_MS = { account: 1_000, stakes: 10_000, auction: 3_000 } as const;
 const HEALTH_MS = 1_000;
 const HEALTH_MS_MAX = 8_000;
-/** How often what was pushed is shown: more than a person reads, less than a ledger writes. */
+/** Pushed states are rendered at most this often. */
 const SHOW_MS = 250;
-/** On a slow machine drawing gets a sixth of the time at most: the page stays quick to use. */
+/** Rendering gets at most a sixth of the time, so that a slow machine stays responsive. */
 const REST_PER_DRAW = 6;
-/** A value that does not change is not pushed, but its line goes on. */
+/** An unchanged value is not pushed, but its chart must still advance. */
 const FLAT_LINE_MS = 5_000;
 
 type PanelName = keyof typeof POLL_MS;
@@ -55,7 +55,7 @@ export class Feed {
     this.setKey(this.#store.view.key);
   }
 
-  /** Uses a key from now on; an empty one is none, and what the last one brought is gone. */
+  /** Switches to a key and clears what the last one brought; an empty string means no key. */
   setKey(key: string): void {
     saveKey(key);
     this.#store.set({ key, keyProblem: '', ...blankPanels(), positionCounts: {} });
@@ -103,16 +103,16 @@ export class Feed {
     if (this.#store.view.recent[0] !== user) this.#store.set({ recent: saveRecent(user) });
   }
 
-  /** Workers may be a block apart: what is older than what is shown is left out. */
+  /** Workers may be a block apart: an answer older than the one shown is dropped. */
   #isOlder(name: PanelName, { height }: Answer): boolean {
     const { freshness, ...view } = this.#store.view;
     const shown = view[name].answer?.height ?? 0;
-    // A height that the whole service has not reached is one of a ledger that was replaced.
+    // A height above that of /health belongs to a ledger that was replaced.
     return height < shown && (freshness?.height ?? 0) >= shown;
   }
 
   #show(name: PanelName, answer: Answer): void {
-    // An answer is a sign of life: what was lost may be back before the next check is due.
+    // An answer proves that the service is back, before the next health check is due.
     if (this.#store.view.link.state === 'offline') this.#checkHealthNow();
     if (this.#isOlder(name, answer)) return;
     const { question } = this.#watches[name];
@@ -144,7 +144,7 @@ export class Feed {
     if (refusal.status === 0 && view.link.state === 'live') this.#checkHealthNow();
   }
 
-  /** The figures stay, greyed: what is wrong is the key, and the page asks for another one. */
+  /** The figures stay, greyed out, while the page asks for another key. */
   #refuseKey({ message }: Refusal): void {
     this.#push.connect('');
     for (const name of PANEL_NAMES) this.#watches[name].change(undefined);
@@ -154,7 +154,7 @@ export class Feed {
   #pushOpened(): void {
     this.#setPush(true);
     for (const name of PANEL_NAMES) {
-      // What was not answered yet may be wrong: it is asked first.
+      // A question without an answer yet may be invalid: HTTP reports why.
       if (this.#store.view[name].answer !== undefined) this.#subscribe(name);
     }
   }
@@ -263,7 +263,7 @@ function blankPanels() {
   return { account: EMPTY_PANEL, stakes: EMPTY_PANEL, auction: EMPTY_PANEL };
 }
 
-/** One name for one question, however it is written. */
+/** A canonical name for a question, independent of the order of its fields. */
 function nameOf({ type, user = '', dex = '' }: Question): string {
   return `${type} ${user.toLowerCase()} ${dex}`;
 }
@@ -274,7 +274,7 @@ interface Pushed extends Question {
   readonly [field: string]: unknown;
 }
 
-/** The field of a push that holds the answer has the name of its channel. */
+/** A push holds its answer in a field named after the channel. */
 function readPush(type: string, data: unknown) {
   if (typeof data !== 'object' || data === null || !(type in data)) return undefined;
   const { user, dex, height, time, [type]: value } = data as Pushed;

@@ -5,9 +5,9 @@ import { group, groupRounded, withSign } from './text.ts';
 interface FigureProps {
   /** The endpoint's own text, or one that was computed from it exactly. */
   readonly text: string;
-  /** The field it is, for whoever looks for it. */
+  /** The name of its field, for tests and scripts. */
   readonly field: string;
-  /** Rounded to so many decimals on the page; without it all are shown. */
+  /** Decimals shown on the page; all where undefined. */
   readonly decimals?: number;
   readonly suffix?: string;
 }

@@ -32,7 +32,7 @@ const LINK_WORDS: Readonly<Record<LinkState, string>> = {
   stopped: 'data stopped',
   offline: 'not connected',
 };
-/** A shape for each state, so that none is told by its colour alone. */
+/** A shape for each state, so that none depends on colour alone. */
 const LINK_SHAPES: Readonly<Record<LinkState, string>> = {
   connecting: '\u25CC',
   live: '\u25CF',
@@ -81,7 +81,7 @@ function FreshnessLine({ view }: { view: View }) {
   );
 }
 
-/** Whatever the service itself knows by now, nothing of it reaches this page. */
+/** With a refused key, nothing is known about freshness. */
 function KeyRefused() {
   return (
     <dl class="freshness">
@@ -175,7 +175,7 @@ function AddressChips({ label, addresses, view, actions }: ChipsProps) {
   );
 }
 
-/** Of the dex that is shown, as many as are shown; of the others, as many as were seen last. */
+/** The count on the current dex is live; on others it is from the last poll. */
 function countPositions({ dex, account, positionCounts }: View, name: string): number {
   const shown = name === dex ? account.answer?.value.assetPositions.length : undefined;
   return shown ?? positionCounts[name] ?? 0;

@@ -8,7 +8,7 @@ interface KeyFormProps {
   use(key: string): void;
 }
 
-/** People paste the whole endpoint, or the base address that clients take, as well. */
+/** People also paste the whole endpoint or a client's base address. */
 function readKey(text: string): string {
   const [, key = text] = /^(?:\w+:\/\/[^/]+)?\/([^/]+)(?:\/+(?:info)?)?\/?$/.exec(text) ?? [];
   return key.trim();

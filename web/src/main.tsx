@@ -15,7 +15,7 @@ import { type Handed, loadUser, onKeyForgotten, saveUser, takeFragment } from '.
 import { groupRounded } from './text.ts';
 import { isCurrent, Store, type View } from './view.ts';
 
-/** Ages and countdowns go on also when nothing is heard. */
+/** Ages and countdowns advance even without new data. */
 const TICK_MS = 1_000;
 
 const root = document.getElementById('root') as HTMLElement;
@@ -45,7 +45,7 @@ function draw(view: View): void {
   document.title = formatTitle(view);
 }
 
-/** The figure that matters, readable in a row of tabs. */
+/** The account value, readable in a row of browser tabs. */
 function formatTitle(view: View): string {
   const state = view.account.answer?.value;
   if (state === undefined) return 'perpinfo';
@@ -64,7 +64,7 @@ else store.set({ user: loadUser() || store.view.recent[0] || store.view.examples
 feed.start();
 scout.look();
 
-// The same address pasted again, into a page that is open already, changes the fragment only.
+// Pasting a link into an open page changes only the fragment.
 addEventListener('hashchange', () => {
   const again = takeFragment();
   if (again === undefined) return;

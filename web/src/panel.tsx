@@ -1,4 +1,4 @@
-/** The frame of a panel: title, ledger height, the question behind it, and what is wrong with it. */
+/** The frame of a panel: title, ledger height, its question, and its error. */
 
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
@@ -11,7 +11,7 @@ interface FrameProps {
   readonly view: View;
   readonly panel: Panel<unknown>;
   readonly extra?: ComponentChildren;
-  /** False where another panel with the same question tells what is wrong. */
+  /** False where another panel with the same question shows the error. */
   readonly tellsProblem?: boolean;
   readonly children: ComponentChildren;
 }
@@ -56,7 +56,7 @@ export function Frame(props: FrameProps) {
   );
 }
 
-/** The service's own words; that it cannot be reached at all is told once, above. */
+/** The service's message; being unreachable is reported once, in the header. */
 function PanelProblem({ view, panel }: Pick<FrameProps, 'view' | 'panel'>) {
   const { refusal } = panel;
   if (refusal === undefined || view.link.state === 'offline') return null;

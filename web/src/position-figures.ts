@@ -1,4 +1,4 @@
-/** What is derived from a position, exactly: its mark, its distance to liquidation; and sorting. */
+/** Figures derived from a position, exactly: mark price, distance to liquidation; and sorting. */
 
 import type { Position } from './answers.ts';
 import {
@@ -15,11 +15,11 @@ import {
 } from './decimal.ts';
 import { group } from './text.ts';
 
-/** No price has more decimals, so that this quotient is exact. */
+/** The maximum number of decimals of a price, so that this quotient is exact. */
 const PRICE_DECIMALS = 6;
-/** The bar of a distance is full from here on. */
+/** The distance at which the bar is full. */
 const FAR: Decimal = { units: 5n, scale: 1 };
-/** Nobody needs to know exactly how much further away than this a price is. */
+/** Larger distances are shown as more than this. */
 const VERY_FAR: Decimal = { units: 10n, scale: 0 };
 
 export const isLong = ({ szi }: Position): boolean => !szi.startsWith('-');
@@ -33,12 +33,12 @@ function markOf({ positionValue, szi }: Position): Decimal {
 export interface Distance {
   /** "12.3 %", or "> 999 %". */
   readonly text: string;
-  /** Of a full bar, for drawing. */
+  /** Fraction of a full bar, for drawing. */
   readonly share: number;
   readonly tone: 'gain' | 'warn' | 'loss';
 }
 
-/** How far the mark is from the liquidation price, as a part of the mark; below 0 it is past it. */
+/** Distance from the mark to the liquidation price, as a share of the mark; negative beyond it. */
 function distanceOf(position: Position, mark = markOf(position)): Decimal | undefined {
   if (position.liquidationPx === null) return undefined;
   const liquidation = parseDecimal(position.liquidationPx);
@@ -105,7 +105,7 @@ function compareKeys(a: SortKey, b: SortKey): number {
   return compare(a ?? ZERO, b ?? ZERO);
 }
 
-/** The coins in the order of a column; equals keep the endpoint's order, what has no figure is last. */
+/** Coins sorted by a column: stable, with missing figures last. */
 export function sortCoins(positions: readonly Position[], sort: Sort | undefined): string[] {
   if (sort === undefined) return positions.map(({ coin }) => coin);
   const keyOf = SORT_KEYS[sort.column];

@@ -37,7 +37,7 @@ export function PositionsPanel({ view }: { view: View }) {
     [answer],
   );
   const count = positions?.length ?? 0;
-  // The page is drawn every second, and more often; the table only when there is a new answer.
+  // The page renders at least every second; the table only for a new answer.
   const table = useMemo(
     () => positions && <PositionsTable key={`${view.user} ${view.dex}`} positions={positions} />,
     [positions],
@@ -63,7 +63,7 @@ export function PositionsPanel({ view }: { view: View }) {
   );
 }
 
-/** A first click sorts downwards, except text; then upwards; then it is the endpoint's order again. */
+/** Clicks cycle: descending (text: ascending), reversed, the endpoint's order. */
 function nextSort(sort: Sort | undefined, { name, isText = false }: Column): Sort | undefined {
   if (sort?.column !== name) return { column: name, isDescending: !isText };
   return sort.isDescending === isText ? undefined : { column: name, isDescending: isText };
@@ -72,7 +72,7 @@ function nextSort(sort: Sort | undefined, { name, isText = false }: Column): Sor
 function PositionsTable({ positions }: { positions: readonly Position[] }) {
   const [sort, setSort] = useState<Sort>();
   const coins = positions.map(({ coin }) => coin).join(' ');
-  // The order is that of the moment of sorting: rows that change places cannot be read.
+  // The order is frozen at the click: rows that move cannot be read.
   const order = useMemo(() => sortCoins(positions, sort), [coins, sort]);
   const isOvertaken = sort !== undefined && sortCoins(positions, sort).join() !== order.join();
   const byCoin = new Map(positions.map((position) => [position.coin, position]));

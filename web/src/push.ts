@@ -1,11 +1,11 @@
-/** The service's WebSocket: answers that come when they change. Reconnects, ever more slowly. */
+/** The service's WebSocket: pushed answers. Reconnects with exponential backoff. */
 
 import type { Question } from './answers.ts';
 
 const RETRY_MS_MIN = 2_000;
 const RETRY_MS_MAX = 60_000;
 const PING_MS = 15_000;
-/** Revoked, or otherwise not welcome: the questions will say why. */
+/** Policy violation, such as a revoked key; HTTP requests will report the reason. */
 const POLICY_VIOLATION = 1008;
 
 export interface PushMessage {
@@ -40,12 +40,12 @@ export class Push {
     if (key !== '') this.#open();
   }
 
-  /** Does not try while there is nobody to connect to. */
+  /** Pauses reconnecting while the service is unreachable. */
   pause(): void {
     clearTimeout(this.#retry);
   }
 
-  /** Tries at once where it waits for the next try. */
+  /** Skips the rest of the backoff. */
   kick(): void {
     if (this.#key !== '' && this.#socket === undefined) this.connect(this.#key);
   }
@@ -86,7 +86,7 @@ export class Push {
     this.#events.closed(isRefused);
   }
 
-  /** A connection that does not even answer a ping is gone, whatever the browser thinks of it. */
+  /** A connection that does not answer a ping is dead, even if the browser reports it open. */
   #checkAlive(): void {
     if (this.#isHeard) this.#send({ method: 'ping' });
     else this.#lose(false);

@@ -1,9 +1,8 @@
-/** Asks the service over HTTP. What goes wrong comes back as a `Refusal`, in the service's words. */
+/** Asks the service over HTTP. Failures are thrown as a `Refusal` with the service's message. */
 
 import type { Answer, Health, Question } from './answers.ts';
 
 const TIMEOUT_MS = 8_000;
-/** Whether it is there at all is told sooner, or not. */
 const HEALTH_TIMEOUT_MS = 3_000;
 
 /** Why there was no answer: refused by the service, or it could not be reached (status 0). */
@@ -52,7 +51,7 @@ export function basePath(key: string): string {
   return `/${encodeURIComponent(key)}/`;
 }
 
-/** What a question looks like on its way; the key goes nowhere else. */
+/** The request of a question; the key appears nowhere else. */
 export function infoPath(key: string): string {
   return `${basePath(key)}info`;
 }
@@ -71,14 +70,14 @@ export async function ask(key: string, question: Question): Promise<Answer> {
   };
 }
 
-/** The health says in its body what is wrong, also with a status that is not 200. */
+/** /health explains itself in its body, whatever its status. */
 export async function askHealth(): Promise<Health> {
   const [response, text] = await fetchText('/health', { cache: 'no-store' }, HEALTH_TIMEOUT_MS);
   try {
     const health = JSON.parse(text) as Health;
     if (typeof health.height === 'number') return health;
   } catch {
-    // Not the service's own words: something in between answered.
+    // Not the service's JSON: a proxy answered.
   }
   throw parseRefusal(response, text);
 }

@@ -75,7 +75,7 @@ interface StakeRowProps {
   readonly now: number;
 }
 
-/** Rounding makes no part nothing, and none all. */
+/** Never rounds a share to 0 % or 100 %. */
 function describeShare(percent: string, part: Decimal, total: Decimal): string {
   if (percent === '0.00' && part.units > 0n) return '< 0.01';
   return percent === '100.00' && compare(part, total) < 0 ? '> 99.99' : percent;

@@ -23,7 +23,7 @@ function write(name: string, text: string): void {
     if (text === '') localStorage.removeItem(name);
     else localStorage.setItem(name, text);
   } catch {
-    // The visit goes on without it.
+    // Storage is unavailable: the value lives for this visit.
   }
 }
 
@@ -39,11 +39,11 @@ export function saveUser(user: string): void {
   try {
     sessionStorage.setItem(USER, user);
   } catch {
-    // The tab forgets it.
+    // Storage is unavailable: a reload forgets it.
   }
 }
 
-/** Calls when another tab has forgotten the key. */
+/** Calls back when another tab forgets the key. */
 export function onKeyForgotten(forgotten: () => void): void {
   addEventListener('storage', ({ key, newValue }) => {
     if (key === KEY && newValue === null) forgotten();
@@ -59,7 +59,7 @@ export const saveKey = (key: string): void => write(KEY, key);
 export const loadRecent = (): string[] => readList(RECENT);
 export const loadExamples = (): string[] => readList(EXAMPLES);
 
-/** The newest first, each once. */
+/** Newest first, without duplicates. */
 export function saveRecent(user: string): string[] {
   const others = loadRecent().filter((other) => other !== user);
   const recent = [user, ...others].slice(0, RECENT_MAX);

@@ -16,11 +16,11 @@ export function group(text: string): string {
 /** Rounded to a number of decimals and grouped; the complete text belongs beside it. */
 export function groupRounded(text: string, decimals: number): string {
   const rounded = formatFixed(roundTo(parseDecimal(text), decimals));
-  // What rounds to zero has no sign left to show.
+  // A value that rounds to zero has no sign.
   return group(/[1-9]/.test(rounded) ? rounded : rounded.replace('-', ''));
 }
 
-/** A gain has its sign as well; what is nothing has none. */
+/** With a sign for gains as well; zero has none. */
 export function withSign(text: string, shown: string): string {
   return text.startsWith('-') || !/[1-9]/.test(text) ? shown : `+${shown}`;
 }
@@ -56,7 +56,7 @@ export function formatDuration(ms: number): string {
   return parts.join(' ');
 }
 
-/** An age: tenths of a second while it is young. */
+/** An age, with tenths of a second while it is short. */
 export function formatAge(ms: number): string {
   return ms < 10_000 ? `${(Math.max(0, ms) / 1000).toFixed(1)} s` : formatDuration(ms);
 }
@@ -69,7 +69,7 @@ export function formatClock(ms: number): string {
   return new Date(ms).toLocaleTimeString(undefined, { hour12: false });
 }
 
-/** An address in its one spelling; what is none stays as it was typed, for the service to judge. */
+/** An address in lower case; anything else stays as typed, for the service to refuse. */
 export function normalizeAddress(typed: string): string {
   const text = typed.trim();
   const [, digits] = /^(?:0x)?([0-9a-f]{40})$/i.exec(text) ?? [];

@@ -25,7 +25,7 @@ function createValueChart(element: HTMLElement): Drawn {
   return { ...drawn, series: series as ISeriesApi<'Area'> };
 }
 
-/** One new point is added; anything else is drawn anew. */
+/** Appends a single new point; anything else redraws the line. */
 function showHistory(drawn: Drawn, history: ValueHistory): void {
   const { shown, series, chart } = drawn;
   const last = history.points.at(-1);
@@ -46,7 +46,7 @@ export function ValueChart({ history, version }: { history: ValueHistory; versio
     drawn.current = createValueChart(element.current);
     return () => drawn.current?.remove();
   }, []);
-  // The version tells that the history has more.
+  // `version` changes when the history does.
   useEffect(() => {
     if (drawn.current !== undefined) showHistory(drawn.current, history);
   }, [history, version]);

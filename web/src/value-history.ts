@@ -11,14 +11,14 @@ const HISTORIES_MAX = 8;
 
 export class ValueHistory {
   points: Point[] = [];
-  /** Raised when more than the last point has changed, so that a chart has to be drawn anew. */
+  /** Incremented when more than the last point has changed: charts must redraw. */
   epoch = 0;
 
   add(timeMs: number, value: number): void {
     const time = Math.floor(timeMs / 1000);
     const last = this.points.at(-1);
     if (last !== undefined && time < last.time) {
-      // The ledger has been started over.
+      // Time went back: the ledger was replaced.
       this.points = [];
       this.epoch++;
     } else if (last?.time === time) {
@@ -28,7 +28,7 @@ export class ValueHistory {
     if (this.points.length > POINTS_MAX) this.#thin();
   }
 
-  /** Drops every second point of the older half: what is recent keeps its detail. */
+  /** Drops every second point of the older half; recent points keep their detail. */
   #thin(): void {
     const half = this.points.length >> 1;
     this.points = this.points.filter((_, index) => index >= half || index % 2 === 0);
@@ -36,7 +36,7 @@ export class ValueHistory {
   }
 }
 
-/** One history for each account that was looked at; those that were left longest ago go. */
+/** One history per account, with LRU eviction. */
 export class Histories {
   readonly #histories = new Map<string, ValueHistory>();
 

@@ -1,4 +1,4 @@
-/** Everything that the page shows, in one object; it is replaced, never changed. */
+/** Everything that the page shows, in one immutable object. */
 
 import type { AccountState, Answer, Auction, Delegation, Health, Question } from './answers.ts';
 import type { Refusal } from './service.ts';
@@ -8,7 +8,7 @@ import { ValueHistory } from './value-history.ts';
 export interface Panel<T> {
   readonly question: Question | undefined;
   readonly answer: Answer<T> | undefined;
-  /** Why the answer is not the newest one. */
+  /** Why the last request failed; the answer shown is then stale. */
   readonly refusal: Refusal | undefined;
 }
 
@@ -17,7 +17,7 @@ export interface Dex {
   readonly fullName: string;
 }
 
-/** connecting: nothing heard yet. stopped: it answers, but its ledger does not go on. */
+/** connecting: no response yet. stopped: the service responds, but its ledger is stale. */
 export type LinkState = 'connecting' | 'live' | 'stopped' | 'offline';
 
 export interface Link {
@@ -28,7 +28,7 @@ export interface Link {
 }
 
 export interface Freshness extends Health {
-  /** performance.now() when it was heard: the browser's own clock may be wrong. */
+  /** performance.now() at the response: the browser's wall clock may be wrong. */
   readonly heardMs: number;
 }
 
@@ -49,7 +49,7 @@ export interface View {
   readonly link: Link;
   readonly freshness: Freshness | undefined;
   readonly history: ValueHistory;
-  /** Raised with every new point. */
+  /** Incremented with every new point. */
   readonly historyVersion: number;
 }
 
@@ -74,7 +74,7 @@ export class Store {
     history: new ValueHistory(),
     historyVersion: 0,
   };
-  /** How long the last change took to be drawn. */
+  /** How long the last render took. */
   drawMs = 0;
   readonly #changed: (view: View) => void;
   #isScheduled = false;
@@ -83,7 +83,7 @@ export class Store {
     this.#changed = changed;
   }
 
-  /** Several changes in a row are shown together. */
+  /** Batches changes into one render. */
   set(change: Partial<View>): void {
     this.view = { ...this.view, ...change };
     if (this.#isScheduled) return;
@@ -97,12 +97,12 @@ export class Store {
   }
 }
 
-/** Whether what a panel shows may be taken for the present. */
+/** Whether what a panel shows is current. */
 export function isCurrent({ link, keyProblem }: View, panel: Panel<unknown>): boolean {
   return link.state === 'live' && keyProblem === '' && panel.refusal === undefined;
 }
 
-/** The ledger's time now, as far as it is known: it goes on only while the link is live. */
+/** The estimated ledger time now; it advances only while the link is live. */
 export function ledgerNow({ link, freshness }: View): number {
   if (freshness === undefined) return 0;
   const sinceMs = link.state === 'live' ? performance.now() - freshness.heardMs : 0;

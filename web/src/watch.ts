@@ -1,4 +1,4 @@
-/** One question that is asked again and again, slower when it fails, not at all while it is pushed. */
+/** Polls one question: with backoff after failures, not at all while it is pushed. */
 
 import type { Answer, Question } from './answers.ts';
 import { Refusal } from './service.ts';
@@ -18,7 +18,7 @@ export class Watch {
   #isPushed = false;
   #failures = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
-  /** Raised to make whatever is under way count no more. */
+  /** Incremented to discard the response in flight. */
   #round = 0;
 
   constructor(options: WatchOptions) {
@@ -33,14 +33,14 @@ export class Watch {
     return this.#isPushed;
   }
 
-  /** Asks a question from now on, or nothing. */
+  /** Replaces the question; undefined stops polling. */
   change(question: Question | undefined): void {
     this.#question = question;
     this.#isPushed = false;
     this.kick();
   }
 
-  /** Asks at once, whatever was waited for. */
+  /** Polls now instead of at the next interval. */
   kick(): void {
     this.#round++;
     this.#failures = 0;
@@ -48,7 +48,7 @@ export class Watch {
     if (this.#question !== undefined) void this.#poll(this.#question, this.#round);
   }
 
-  /** Answers come by themselves, or no longer do. */
+  /** Pauses polling while answers are pushed. */
   setPushed(isPushed: boolean): void {
     if (this.#isPushed === isPushed) return;
     this.#isPushed = isPushed;
@@ -67,7 +67,7 @@ export class Watch {
       const refusal = error instanceof Refusal ? error : new Refusal(String(error));
       this.#failures++;
       this.#options.refused(refusal);
-      // What was asked wrongly stays wrong.
+      // A 4xx will not get better by retrying.
       if (refusal.status >= 400 && refusal.status < 500 && refusal.status !== 429) return;
       return this.#schedule(question, round, this.#backoffMs(refusal));
     }
@@ -80,7 +80,7 @@ export class Watch {
 
   #backoffMs({ retryAfterMs }: Refusal): number {
     const doubled = this.#options.pollMs * 2 ** Math.min(this.#failures, 10);
-    // Not all at the same moment, where many pages wait for one service.
+    // Jitter: many pages may be waiting for one service.
     const spread = 0.75 + Math.random() / 2;
     return Math.max(retryAfterMs, Math.min(BACKOFF_MS_MAX, doubled) * spread);
   }
