@@ -1,173 +1,147 @@
 /**
- * Runs every check, two at a time where there are two processors, each within its time budget: the
- * linter, then the suites of tests. What a suite writes is shown when it has ended. One that fails or
- * runs over does not stop the others, so that one run shows all that is wrong; it is run again alone in
- * the end, and has failed if it does so there too.
+ * Runs the suites (test/suites.ts), two at a time, each within its time budget. The output of a suite
+ * is shown if it fails, always in CI and with --verbose. A failure does not stop the others: one run
+ * shows everything that is wrong. A suite that failed runs again alone, and that result counts.
  *
- *   node build/test/run.js [suite ...]
+ *   node build/test/run.js [--verbose] [suite ...]
  */
 
-import { spawn, spawnSync } from 'node:child_process';
-import { existsSync, readdirSync } from 'node:fs';
+import { spawn } from 'node:child_process';
 import { availableParallelism } from 'node:os';
-import path from 'node:path';
+import { parseArgs } from 'node:util';
+import { isLongRun } from './scale.ts';
+import { SEED } from './seed.ts';
+import { SUITES, type Suite } from './suites.ts';
 
-const TESTS = import.meta.dirname;
-/** Most of what a suite does is wait for processes that it has started. */
-const SUITES_AT_A_TIME = 2;
+/** Suites spend much of their time waiting for processes that they have started. */
+const SUITES_AT_A_TIME = Math.min(2, availableParallelism());
 
-interface Suite {
-  name: string;
-  budgetSeconds: number;
-  command: string[];
-  /** Variables that its processes get, beside those of this one. */
-  environment?: Record<string, string>;
-  /** Without it the suite is left out, unless the variable CI is set. */
-  needs?: Need;
+interface Result {
+  suite: Suite;
+  hasPassed: boolean;
+  seconds: number;
+  output: string;
 }
 
-interface Need {
-  what: string;
-  isThere: () => boolean;
-}
+const { values, positionals: wanted } = parseArgs({
+  options: { verbose: { type: 'boolean', default: process.env['CI'] !== undefined } },
+  allowPositionals: true,
+});
 
-function program(name: string): Need {
-  return {
-    what: `${name} (on Debian: apt-get install ${name})`,
-    isThere: () => spawnSync(name, ['--version']).error === undefined,
-  };
-}
+/** Every suite gets the same seed, also when it runs again: a random case that failed fails again. */
+const environment = { ...process.env, PERPINFO_TEST_SEED: String(SEED) };
 
-/** A suite of tests: every *.test.js below a folder of build/test. */
-function testSuite(name: string, budgetSeconds: number, { filesAtATime = 1 } = {}): Suite {
-  const root = path.join(TESTS, name);
-  const files = existsSync(root)
-    ? readdirSync(root, { recursive: true, encoding: 'utf8' })
-        .filter((file) => file.endsWith('.test.js'))
-        .map((file) => path.join(root, file))
-    : [];
-  if (files.length === 0) throw new Error(`the suite ${name} has no tests`);
-  const options = ['--enable-source-maps', '--test', '--test-reporter=spec'];
-  if (filesAtATime > 1) options.push(`--test-concurrency=${filesAtATime}`);
-  return { name, budgetSeconds, command: [process.execPath, ...options, ...files.sort()] };
-}
-
-/** The same tests again, with every request going through Node's own HTTP server. */
-function plainSuite(suite: Suite): Suite {
-  const environment = { PERPINFO_NO_FAST_LANE: 'true' };
-  return { ...suite, name: `${suite.name}-plain`, environment };
-}
-
-/** A comparison that found something new would stop a change that has nothing to do with it. */
-function sameEachTime(suite: Suite): Suite {
-  const seed = process.env['PERPINFO_TEST_SEED'] ?? '11';
-  return { ...suite, environment: { PERPINFO_TEST_SEED: seed } };
-}
-
-/** Runs what follows in a mount namespace of its own, also for a user who is not root where allowed. */
-const OWN_MOUNTS = ['unshare', '--map-root-user', '--mount'];
-
-/** The same tests where they may mount disks, which nobody else sees and which end with them. */
-function mountingSuite(suite: Suite): Suite {
-  const [first, ...tryMount] = [...OWN_MOUNTS, 'mount', '-t', 'tmpfs', 'perpinfo-test', '/mnt'];
-  const isThere = () => spawnSync(first, tryMount).status === 0;
-  const needs = { what: 'to be allowed to mount a tmpfs (root, or user namespaces)', isThere };
-  return { ...suite, command: [...OWN_MOUNTS, ...suite.command], needs };
-}
-
-const HTTP = testSuite('http', 360);
-const SERVICE = testSuite('service', 420);
-const PUSH = testSuite('push', 360);
-const CLIENTS = testSuite('clients', 300);
-
-/** The long ones first, so that none of them is left to run alone at the end. */
-const SUITES: Suite[] = [
-  { name: 'lint', budgetSeconds: 120, command: ['npm', 'run', '--silent', 'lint'] },
-  sameEachTime(testSuite('lane', 480, { filesAtATime: 2 })),
-  { ...testSuite('cluster', 480, { filesAtATime: 2 }), needs: program('nats-server') },
-  SERVICE,
-  plainSuite(SERVICE),
-  HTTP,
-  plainSuite(HTTP),
-  PUSH,
-  plainSuite(PUSH),
-  sameEachTime(testSuite('hostile', 360)),
-  testSuite('twin', 360),
-  testSuite('browser', 360),
-  CLIENTS,
-  plainSuite(CLIENTS),
-  mountingSuite(testSuite('disk', 360)),
-  testSuite('crash', 240),
-  testSuite('replay', 360),
-  testSuite('cli', 300),
-  testSuite('docs', 180),
-  testSuite('feed', 120),
-  testSuite('ledger', 180),
-  testSuite('state', 120),
-  testSuite('info', 120),
-  testSuite('web', 60),
-];
-
-function isLeftOut({ name, needs }: Suite): boolean {
-  if (needs === undefined || process.env['CI'] !== undefined) return false;
-  if (needs.isThere()) return false;
-  console.log(`\n== ${name}: left out, it needs ${needs.what}`);
-  return true;
-}
-
-/** Runs it, and resolves to whether it passed, once it has ended and its output is shown. */
-function runSuite({ name, budgetSeconds, command, environment }: Suite): Promise<boolean> {
+/** Resolves when the suite has ended or its budget is spent. */
+function runSuite(suite: Suite): Promise<Result> {
   const startedMs = Date.now();
-  const [program, ...args] = command;
+  const [program, ...args] = suite.command;
   const output: Buffer[] = [];
   return new Promise((resolve) => {
-    const env = { ...process.env, ...environment };
+    const env = { ...environment, ...suite.environment };
     const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'], detached: true, env });
     for (const stream of [child.stdout, child.stderr]) {
       stream.on('data', (bytes: Buffer) => output.push(bytes));
     }
     const timer = setTimeout(() => {
-      output.push(Buffer.from(`== ${name}: over its budget of ${budgetSeconds} s, stopped\n`));
-      // The group, so that no process that a test started is left behind.
+      output.push(Buffer.from(`stopped: over its budget of ${suite.budgetSeconds} s\n`));
+      // The process group, so that nothing that a test started is left behind.
       if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
-    }, budgetSeconds * 1000);
+    }, suite.budgetSeconds * 1000);
     child.on('close', (code) => {
       clearTimeout(timer);
-      const seconds = ((Date.now() - startedMs) / 1000).toFixed(1);
-      const verdict = `== ${name}: ${code === 0 ? 'passed' : 'FAILED'} in ${seconds} s`;
-      console.log(`\n== ${name} (at most ${budgetSeconds} s)\n${Buffer.concat(output)}${verdict}`);
-      resolve(code === 0);
+      const seconds = (Date.now() - startedMs) / 1000;
+      resolve({ suite, hasPassed: code === 0, seconds, output: String(Buffer.concat(output)) });
     });
   });
 }
 
-const wanted = process.argv.slice(2);
-const chosen = SUITES.filter(({ name }) => wanted.length === 0 || wanted.includes(name));
-const queue = chosen.filter((suite) => !isLeftOut(suite));
-const leftOut = chosen.length - queue.length;
-const failedBeside: Suite[] = [];
-const failed: string[] = [];
-let passed = 0;
+/** Counts that node:test prints in its closing lines. */
+function countOf(what: 'tests' | 'skipped', output: string): number {
+  return Number(new RegExp(`^ℹ ${what} (\\d+)$`, 'm').exec(output)?.[1] ?? 0);
+}
 
-async function work(): Promise<void> {
-  for (let suite = queue.shift(); suite !== undefined; suite = queue.shift()) {
-    console.log(`== ${suite.name} begins`);
-    if (await runSuite(suite)) passed += 1;
-    else failedBeside.push(suite);
+function formatRow({ suite, hasPassed, seconds, output }: Result): string {
+  const skipped = countOf('skipped', output);
+  return [
+    suite.name.padEnd(14),
+    hasPassed ? 'passed' : 'FAILED',
+    `${seconds.toFixed(1)} s`.padStart(8),
+    `${countOf('tests', output)} tests`.padStart(10),
+    skipped > 0 ? `, ${skipped} skipped` : '',
+  ].join(' ');
+}
+
+function report(result: Result): void {
+  const { suite, hasPassed, output } = result;
+  if (values.verbose || !hasPassed) {
+    console.log(`\n== ${suite.name} (at most ${suite.budgetSeconds} s)\n${output}`);
   }
+  console.log(formatRow(result));
 }
 
-const atATime = Math.min(SUITES_AT_A_TIME, availableParallelism());
-await Promise.all(Array.from({ length: atATime }, work));
-// What fails only while another suite takes the processors says little about the program.
-for (const suite of failedBeside) {
-  console.log(`== ${suite.name} begins again, alone`);
-  if (await runSuite(suite)) passed += 1;
-  else failed.push(suite.name);
+function isLeftOut({ name, needs }: Suite): boolean {
+  if (needs === undefined || process.env['CI'] !== undefined || needs.isThere()) return false;
+  console.log(`${name.padEnd(14)} left out: it needs ${needs.what}`);
+  return true;
 }
-console.log(`\nsuites: ${passed} passed, ${failed.length} failed, ${leftOut} left out`);
-if (failedBeside.length > 0) {
-  console.log(`run again alone: ${failedBeside.map(({ name }) => name).join(', ')}`);
+
+/** Runs the suites side by side. */
+async function runAll(suites: readonly Suite[]): Promise<Result[]> {
+  const queue = [...suites];
+  const results: Result[] = [];
+  async function work(): Promise<void> {
+    for (let suite = queue.shift(); suite !== undefined; suite = queue.shift()) {
+      const result = await runSuite(suite);
+      report(result);
+      results.push(result);
+    }
+  }
+  await Promise.all(Array.from({ length: SUITES_AT_A_TIME }, work));
+  return results;
 }
-if (failed.length > 0) console.log(`failed: ${failed.join(', ')}`);
-process.exitCode = failed.length === 0 ? 0 : 1;
+
+/** What fails only while another suite takes the processors says little about the program. */
+async function runAgain(failed: readonly Result[]): Promise<Result[]> {
+  const results: Result[] = [];
+  for (const { suite } of failed) {
+    console.log(`\n== ${suite.name} runs again, alone`);
+    const result = await runSuite(suite);
+    report(result);
+    results.push(result);
+  }
+  return results;
+}
+
+function printSummary(results: readonly Result[], leftOut: number): void {
+  const failed = results.filter(({ hasPassed }) => !hasPassed);
+  const passed = results.length - failed.length;
+  console.log(`suites: ${passed} passed, ${failed.length} failed, ${leftOut} left out`);
+  if (failed.length === 0) return;
+  console.log(`failed: ${failed.map(({ suite }) => suite.name).join(', ')}`);
+  console.log(
+    `to repeat: PERPINFO_TEST_SEED=${SEED} ${isLongRun ? 'npm run test:long' : 'npm test'}`,
+  );
+}
+
+const unknown = wanted.filter((name) => !SUITES.some((suite) => suite.name === name));
+if (unknown.length > 0) {
+  console.error(
+    `no such suite: ${unknown.join(', ')}; there are ${SUITES.map(({ name }) => name).join(', ')}`,
+  );
+  process.exit(2);
+}
+const startedMs = Date.now();
+const chosen = SUITES.filter(({ name }) => wanted.length === 0 || wanted.includes(name));
+const present = chosen.filter((suite) => !isLeftOut(suite));
+console.log(`${present.length} suites, ${SUITES_AT_A_TIME} at a time, PERPINFO_TEST_SEED=${SEED}`);
+const first = await runAll(present);
+const again = await runAgain(first.filter(({ hasPassed }) => !hasPassed));
+const results = [...first.filter(({ hasPassed }) => hasPassed), ...again];
+
+console.log(`\n${results.length} suites in ${((Date.now() - startedMs) / 1000).toFixed(0)} s:`);
+for (const result of results.sort((a, b) => b.seconds - a.seconds)) console.log(formatRow(result));
+if (again.length > 0) {
+  console.log(`run again alone: ${again.map(({ suite }) => suite.name).join(', ')}`);
+}
+printSummary(results, chosen.length - present.length);
+process.exitCode = results.every(({ hasPassed }) => hasPassed) ? 0 : 1;

@@ -14,8 +14,8 @@ import { restoreReplica, stateDigest } from '../../src/replica/replica.ts';
 import { SnapshotFolder } from '../../src/replica/snapshot-folder.ts';
 import { createPlaces, joinLines, type Program, simulateLines, start } from '../cli/program.ts';
 import { collectBlocks } from '../ledger/chains.ts';
+import { SEED, SEED_NOTE } from '../seed.ts';
 import { Client, type RunningService, until } from '../service/running.ts';
-import { SEED, SEED_NOTE } from '../twin/seed.ts';
 import { type NatsServer, type NatsServers, natsOptions, startNats } from './nats-servers.ts';
 import { checkAllAnswers, createSharedKey, Oracle, startReplica, untilHeight } from './replicas.ts';
 

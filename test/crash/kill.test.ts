@@ -18,7 +18,7 @@ import {
   simulateLines,
   start,
 } from '../cli/program.ts';
-import { SEED, SEED_NOTE } from '../twin/seed.ts';
+import { SEED, SEED_NOTE } from '../seed.ts';
 
 const KILLS = 50;
 /** So often that many kills come while a snapshot is being written, or old blocks are pruned. */

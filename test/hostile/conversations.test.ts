@@ -19,7 +19,7 @@ import {
   type Service,
   startService,
 } from '../http/service.ts';
-import { SEED, SEED_NOTE } from '../twin/seed.ts';
+import { SEED, SEED_NOTE } from '../seed.ts';
 import { formatHandshake, HTTP_MOVES, PUSH_MOVES, type Subjects } from './hostile-moves.ts';
 
 const CONVERSATIONS = 10_000;

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { REQUEST_ERRORS } from '../../src/info/request-error.ts';
-import { SEED, SEED_NOTE } from '../twin/seed.ts';
+import { SEED, SEED_NOTE } from '../seed.ts';
 import { badRequest } from './bad-requests.ts';
 import { connect, type RawResponse } from './raw-client.ts';
 import { ask, readRssMib, type Service, startService } from './service.ts';

@@ -8,7 +8,7 @@ import { Random } from '../../src/feed/simulator/random.ts';
 import { listenLocally } from '../http/in-process.ts';
 import { connect } from '../http/raw-client.ts';
 import { formatQuestion } from '../http/service.ts';
-import { SEED, SEED_NOTE } from '../twin/seed.ts';
+import { SEED, SEED_NOTE } from '../seed.ts';
 import {
   type Conversation,
   describeConversation,

@@ -5,6 +5,7 @@ import { answerQuestion } from '../../src/info/registry.ts';
 import type { StateView } from '../../src/state/state.ts';
 import { createPlaces } from '../cli/program.ts';
 import { readRssMib } from '../http/service.ts';
+import { SEED, SEED_NOTE } from '../seed.ts';
 import {
   type Cleanup,
   type Client,
@@ -13,7 +14,6 @@ import {
   startService,
   until,
 } from '../service/running.ts';
-import { SEED, SEED_NOTE } from '../twin/seed.ts';
 import { Crowd, contentOf, drawWishes, requireOpenFiles, type Subscriber } from './crowd.ts';
 import { createLiveLedger, type LiveLedger } from './live-ledger.ts';
 

@@ -12,8 +12,8 @@ import { createSimulator } from '../../src/feed/simulator/simulator.ts';
 import { withoutTime } from '../../src/http/answer-tag.ts';
 import { answerQuestion } from '../../src/info/registry.ts';
 import { createPlaces, run } from '../cli/program.ts';
+import { SEED, SEED_NOTE } from '../seed.ts';
 import { type Client, createKey, type RunningService, startService } from '../service/running.ts';
-import { SEED, SEED_NOTE } from '../twin/seed.ts';
 import { connectPush, type PushClient, type PushedState } from './push-client.ts';
 import { openSteppedLedger, type SteppedLedger } from './stepped-ledger.ts';
 

@@ -5,7 +5,7 @@ import { PassThrough } from 'node:stream';
 import { test } from 'node:test';
 import { Random } from '../../src/feed/simulator/random.ts';
 import { Incoming } from '../../src/http/push/incoming.ts';
-import { SEED, SEED_NOTE } from '../twin/seed.ts';
+import { SEED, SEED_NOTE } from '../seed.ts';
 import { formatFrame, OPCODES } from './raw-frames.ts';
 
 const MESSAGES = 400;

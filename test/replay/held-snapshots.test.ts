@@ -13,9 +13,9 @@ import { SnapshotFolder } from '../../src/replica/snapshot-folder.ts';
 import { SnapshotKeeper } from '../../src/replica/snapshot-keeper.ts';
 import { encodeSnapshot } from '../../src/state/snapshot.ts';
 import { applyBlock, applyInPieces, createState, type State } from '../../src/state/state.ts';
+import { SEED, SEED_NOTE } from '../seed.ts';
 import { hashEncoded, hashSnapshot } from '../state/snapshot-hash.ts';
 import { makeTemporaryFolder } from '../temporary-folder.ts';
-import { SEED, SEED_NOTE } from '../twin/seed.ts';
 import { longLine } from './long-line.ts';
 
 /** Enough for several pieces of a table. */

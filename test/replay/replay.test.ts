@@ -11,8 +11,8 @@ import fc from 'fast-check';
 import { openEmbeddedLedger } from '../../src/ledger/embedded/embedded-ledger.ts';
 import { SnapshotFolder } from '../../src/replica/snapshot-folder.ts';
 import { MAIN } from '../paths.ts';
+import { runs, SEED_NOTE } from '../seed.ts';
 import { inTemporaryFolder, makeTemporaryFolder } from '../temporary-folder.ts';
-import { runs, SEED_NOTE } from '../twin/seed.ts';
 import {
   appendAll,
   appendChunks,

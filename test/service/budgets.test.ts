@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { type Budget, Budgets, formatBudget, parseBudget } from '../../src/access/budgets.ts';
 import { createPlaces, simulateLines } from '../cli/program.ts';
-import { runs, SEED_NOTE } from '../twin/seed.ts';
+import { runs, SEED_NOTE } from '../seed.ts';
 import { NaiveBucket } from './naive-bucket.ts';
 import { type Answer, createKey, HEAVY, LIGHT, makeLedger, startService } from './running.ts';
 

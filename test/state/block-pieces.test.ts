@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { cutBlock } from '../../src/events/block-pieces.ts';
 import { type Event, type EventOf, parseBlock } from '../../src/events/event.ts';
 import { BlockError, Refusal } from '../../src/events/refusal.ts';
-import { runs, SEED_NOTE } from '../twin/seed.ts';
+import { runs, SEED_NOTE } from '../seed.ts';
 
 interface Read {
   readonly height: number;

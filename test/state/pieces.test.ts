@@ -15,7 +15,7 @@ import {
   type StateView,
 } from '../../src/state/state.ts';
 import { simulateLines } from '../replay/exchange.ts';
-import { SEED, SEED_NOTE } from '../twin/seed.ts';
+import { SEED, SEED_NOTE } from '../seed.ts';
 import { hashSnapshot } from './snapshot-hash.ts';
 
 const BLOCKS = 35;

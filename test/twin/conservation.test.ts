@@ -11,10 +11,10 @@ import { parseBlock } from '../../src/events/event.ts';
 import { BlockError } from '../../src/events/refusal.ts';
 import { answerQuestion } from '../../src/info/registry.ts';
 import { applyBlock, createState, type State } from '../../src/state/state.ts';
+import { runs, SEED_NOTE } from '../seed.ts';
 import type { WireBlock, WireEvent, WireEventOf } from './naive-block.ts';
 import { readDecimal, writeDecimal } from './naive-decimal.ts';
 import { type BlockSteps, blockAfter, FIRST_BLOCK, randomBlock, USERS } from './random-events.ts';
-import { runs, SEED_NOTE } from './seed.ts';
 import { Tally } from './tally.ts';
 
 const SEQUENCES = 400;

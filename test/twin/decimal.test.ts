@@ -13,10 +13,10 @@ import {
   parseUnits,
   subtract,
 } from '../../src/exact/decimal.ts';
+import { runs, SEED_NOTE } from '../seed.ts';
 import { SAFE_MAX, STAKE_MAX } from './naive-block.ts';
 import { readDecimal, writeDecimal } from './naive-decimal.ts';
 import { floor, halfUp, rational } from './rational.ts';
-import { runs, SEED_NOTE } from './seed.ts';
 
 const RUNS = 50_000;
 

@@ -9,6 +9,7 @@ import { answerQuestion } from '../../src/info/registry.ts';
 import { findAccount } from '../../src/state/accounts.ts';
 import { QuickFigures } from '../../src/state/quick-figures.ts';
 import { applyBlock, createState, type State } from '../../src/state/state.ts';
+import { runs, SEED_NOTE } from '../seed.ts';
 import { SAFE_MAX, type WireEvent } from './naive-block.ts';
 import { type AccountFigures, figureAccount, writeFigures } from './naive-figures.ts';
 import { foldBlock } from './naive-fold.ts';
@@ -22,7 +23,6 @@ import {
   randomMarket,
 } from './random-accounts.ts';
 import { isEqual, isLess, rational, ZERO } from './rational.ts';
-import { runs, SEED_NOTE } from './seed.ts';
 import { Tally } from './tally.ts';
 
 const BATCHES = 850;

@@ -9,12 +9,12 @@ import { BlockError } from '../../src/events/refusal.ts';
 import { answerQuestion } from '../../src/info/registry.ts';
 import { digestBytes } from '../../src/state/digest.ts';
 import { applyBlock, createState, type State } from '../../src/state/state.ts';
+import { runs, SEED_NOTE } from '../seed.ts';
 import { answerNaively, type Question } from './naive-answers.ts';
 import { WIRE_TYPES, type WireBlock } from './naive-block.ts';
 import { type Folded, foldBlock } from './naive-fold.ts';
 import { createNaiveState, type NaiveState } from './naive-state.ts';
 import { type BlockSteps, blockAfter, FIRST_BLOCK, randomBlock, USERS } from './random-events.ts';
-import { runs, SEED_NOTE } from './seed.ts';
 import { Tally } from './tally.ts';
 
 const SEQUENCES = 400;

@@ -1,0 +1,126 @@
+/** The table of suites: what `npm test` and `npm run test:long` run, and how long each may take. */
+
+import { spawnSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { isLongRun } from './scale.ts';
+
+const TESTS = import.meta.dirname;
+
+export interface Suite {
+  name: string;
+  budgetSeconds: number;
+  command: string[];
+  /** Added to the environment of the suite's processes. */
+  environment?: Record<string, string>;
+  /** The suite is left out where this is missing, unless the variable CI is set. */
+  needs?: Need;
+}
+
+interface Need {
+  what: string;
+  isThere: () => boolean;
+}
+
+interface SuiteOptions {
+  /** Time budget in `npm test`. */
+  seconds: number;
+  /** Time budget in `npm run test:long`. */
+  longSeconds?: number;
+  /** Test files that run side by side. */
+  filesAtATime?: number;
+}
+
+/** Every *.test.js below a folder of build/test; in the long run, those with a long size. */
+function testSuite(name: string, options: SuiteOptions): Suite {
+  const { seconds, longSeconds = seconds, filesAtATime = 1 } = options;
+  const root = path.join(TESTS, name);
+  const all = readdirSync(root, { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.test.js'))
+    .map((file) => path.join(root, file))
+    .sort();
+  if (all.length === 0) throw new Error(`the suite ${name} has no tests`);
+  const files = isLongRun ? all.filter(hasLongSize) : all;
+  const runner = ['--enable-source-maps', '--test', '--test-reporter=spec'];
+  return {
+    name,
+    budgetSeconds: isLongRun ? longSeconds : seconds,
+    command:
+      files.length === 0
+        ? []
+        : [process.execPath, ...runner, `--test-concurrency=${filesAtATime}`, ...files],
+  };
+}
+
+function hasLongSize(file: string): boolean {
+  return /from '(\.\.?\/)+scale\.js'/.test(readFileSync(file, 'utf8'));
+}
+
+function program(name: string): Need {
+  return {
+    what: `${name} (on Debian: apt-get install ${name})`,
+    isThere: () => spawnSync(name, ['--version']).error === undefined,
+  };
+}
+
+/** The same tests again, with every request going through Node's own HTTP server. */
+function plainSuite(suite: Suite): Suite {
+  const environment = { PERPINFO_NO_FAST_LANE: 'true' };
+  return { ...suite, name: `${suite.name}-plain`, environment };
+}
+
+/** A mount namespace of its own, which users other than root may have where the system allows it. */
+const OWN_MOUNTS = ['unshare', '--map-root-user', '--mount'];
+
+/** Lets the tests mount disks that nobody else sees and that disappear with the suite. */
+function mountingSuite(suite: Suite): Suite {
+  const [first, ...tryMount] = [...OWN_MOUNTS, 'mount', '-t', 'tmpfs', 'perpinfo-test', '/mnt'];
+  const isThere = () => spawnSync(first, tryMount).status === 0;
+  const needs = { what: 'permission to mount a tmpfs (root, or user namespaces)', isThere };
+  const command = suite.command.length === 0 ? [] : [...OWN_MOUNTS, ...suite.command];
+  return { ...suite, command, needs };
+}
+
+const LINT: Suite = {
+  name: 'lint',
+  budgetSeconds: 120,
+  command: isLongRun ? [] : ['npm', 'run', '--silent', 'lint'],
+};
+
+const HTTP = testSuite('http', { seconds: 360 });
+const SERVICE = testSuite('service', { seconds: 420 });
+const PUSH = testSuite('push', { seconds: 360 });
+const CLIENTS = testSuite('clients', { seconds: 300 });
+
+/** Longest first, so that the last one running is a short one. */
+const ALL: Suite[] = [
+  LINT,
+  testSuite('lane', { seconds: 480, filesAtATime: 2 }),
+  {
+    ...testSuite('cluster', { seconds: 480, filesAtATime: 2 }),
+    needs: program('nats-server'),
+  },
+  SERVICE,
+  plainSuite(SERVICE),
+  HTTP,
+  plainSuite(HTTP),
+  PUSH,
+  plainSuite(PUSH),
+  testSuite('hostile', { seconds: 360 }),
+  testSuite('twin', { seconds: 360 }),
+  testSuite('browser', { seconds: 360 }),
+  CLIENTS,
+  plainSuite(CLIENTS),
+  mountingSuite(testSuite('disk', { seconds: 360 })),
+  testSuite('crash', { seconds: 240 }),
+  testSuite('replay', { seconds: 360 }),
+  testSuite('cli', { seconds: 300 }),
+  testSuite('docs', { seconds: 180 }),
+  testSuite('feed', { seconds: 120 }),
+  testSuite('ledger', { seconds: 180 }),
+  testSuite('state', { seconds: 120 }),
+  testSuite('info', { seconds: 120 }),
+  testSuite('web', { seconds: 60 }),
+];
+
+export const SUITES: readonly Suite[] = ALL.filter(({ command }) => command.length > 0);
