@@ -23,8 +23,9 @@ import { checkHead, INFO_METHODS } from './node/request-head.ts';
 import type { RequestStream } from './node/request-stream.ts';
 import { offersPush } from './node/upgrade-offer.ts';
 import { loadDashboard, sendAsset } from './pages/dashboard.ts';
-import { describeInterface } from './pages/openapi.ts';
-import { formatHome, formatLlms } from './pages/pages.ts';
+import { formatHome } from './pages/home.ts';
+import { formatLlms } from './pages/llms.ts';
+import { formatOpenApi } from './pages/openapi.ts';
 import type { Push } from './push/push.ts';
 import {
   allowanceHeaders,
@@ -203,7 +204,7 @@ class Service {
   }
 
   async #showPage({ request, response }: Exchange, name: PageName): Promise<void> {
-    if (name === 'openapi') return send(response, 200, describeInterface());
+    if (name === 'openapi') return send(response, 200, formatOpenApi());
     if (name === 'llms') {
       return send(response, 200, formatLlms(), { 'Content-Type': 'text/plain; charset=utf-8' });
     }

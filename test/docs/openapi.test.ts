@@ -13,8 +13,8 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { serve } from '../../src/cli/serve.ts';
 import { environmentVariable, SETTINGS, type Setting } from '../../src/config/config.ts';
 import { formatAddress } from '../../src/exact/address.ts';
-import { describeInterface } from '../../src/http/pages/openapi.ts';
-import { formatLlms } from '../../src/http/pages/pages.ts';
+import { formatLlms } from '../../src/http/pages/llms.ts';
+import { formatOpenApi } from '../../src/http/pages/openapi.ts';
 import { REQUEST_TYPES } from '../../src/info/registry.ts';
 import { REQUEST_ERRORS } from '../../src/info/request-error.ts';
 import type { StateView } from '../../src/state/state.ts';
@@ -49,7 +49,7 @@ interface Description extends Json {
 
 const JSON_TYPE = 'application/json';
 const README = readFileSync(path.join(PROJECT, 'README.md'), 'utf8');
-const DESCRIPTION: Description = JSON.parse(describeInterface());
+const DESCRIPTION: Description = JSON.parse(formatOpenApi());
 const INFO = DESCRIPTION.paths['/{key}/info']['post'];
 const HEALTH = DESCRIPTION.paths['/health']['get'];
 
@@ -297,7 +297,7 @@ test('the service hands out these documents, and its health has the declared for
   const [openapi, llms, health] = await Promise.all(
     ['/openapi.json', '/llms.txt', '/health'].map((page) => service.fetch(page)),
   );
-  assert.equal(openapi.text, describeInterface());
+  assert.equal(openapi.text, formatOpenApi());
   assert.equal(llms.text, formatLlms());
   assert.equal(health.status, 200, health.text);
   const { schemas } = DESCRIPTION.components;

@@ -1,6 +1,6 @@
 /**
- * The dashboard's files, as the build left them: read once at the start, sent from memory. Where they
- * were not built there is no dashboard, and "/" stays the short page.
+ * The dashboard's static files, read once at start and served from memory. Without a build there are
+ * none, and "/" falls back to the page of home.ts.
  */
 
 import { createHash } from 'node:crypto';
@@ -9,11 +9,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import path from 'node:path';
 import { writeHead } from '../respond.ts';
 
-/** Where the build puts them: beside the compiled service. */
+/** Vite's output folder, beside the compiled service. */
 const BUILT = path.resolve(import.meta.dirname, '../../web');
 const INDEX = 'index.html';
 
-/** Nothing from elsewhere, nothing inline, nobody's frame. */
+/** Same origin only: nothing inline, no third parties, no framing. */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -31,14 +31,14 @@ const TYPES: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
 };
 
-/** The encodings that the build has made, the smaller one first, and how their files end. */
+/** The precompressed variants of each file and their suffixes, smallest first. */
 const ENCODINGS = [
   ['br', '.br'],
   ['gzip', '.gz'],
 ] as const;
 
 interface Variant {
-  /** Undefined for the bytes as they are. */
+  /** Undefined for the uncompressed bytes. */
   readonly encoding: string | undefined;
   readonly body: Buffer;
   readonly etag: string;
@@ -47,11 +47,11 @@ interface Variant {
 interface Asset {
   readonly type: string;
   readonly cacheControl: string;
-  /** The preferred one first; the last is not encoded. */
+  /** In order of preference; the last one is uncompressed. */
   readonly variants: readonly Variant[];
 }
 
-/** By path: "index.html", and what it loads, such as "assets/index-BKreqt8m.css". */
+/** Files by path: "index.html" and its assets, such as "assets/index-BKreqt8m.css". */
 export type Dashboard = ReadonlyMap<string, Asset>;
 
 export function loadDashboard(folder = BUILT): Dashboard {
@@ -61,7 +61,7 @@ export function loadDashboard(folder = BUILT): Dashboard {
     const type = TYPES[path.extname(name)];
     if (type === undefined) continue;
     const file = path.join(folder, name);
-    // A name with a hash of the content in it never means anything else.
+    // The other names contain a hash of their content, so they can be cached forever.
     const cacheControl = name === INDEX ? 'no-cache' : 'public, max-age=31536000, immutable';
     assets.set(name.replaceAll(path.sep, '/'), {
       type,
@@ -85,7 +85,7 @@ function readVariants(file: string): Variant[] {
   });
 }
 
-/** Sends the file, or says false where there is none of that name. */
+/** Sends the file; false if there is no file of that name. */
 export function sendAsset(
   dashboard: Dashboard,
   { name = INDEX, request, response }: SendOptions,
@@ -102,7 +102,7 @@ export function sendAsset(
     'X-Content-Type-Options': 'nosniff',
     'Referrer-Policy': 'no-referrer',
   };
-  // A proxy may have marked it as weak, or added others.
+  // A substring match, since a proxy may have made the tag weak or listed several.
   if (request.headers['if-none-match']?.includes(variant.etag)) {
     writeHead(response, 304, headers);
     response.end();
@@ -121,13 +121,13 @@ export function sendAsset(
 }
 
 interface SendOptions {
-  /** Without one it is the page itself. */
+  /** Defaults to the page itself. */
   readonly name?: string | undefined;
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
 }
 
-/** The first variant that the client takes; one that it refuses with q=0 is not taken. */
+/** The first variant that Accept-Encoding allows; q=0 refuses one. */
 function chooseVariant(variants: readonly Variant[], accepted: string): Variant {
   const taken = accepted.split(',').flatMap((part) => {
     const [name, ...parameters] = part.split(';').map((text) => text.trim().toLowerCase());

@@ -1,4 +1,4 @@
-/** The interface as OpenAPI 3.1, made from the same declarations that parse questions. */
+/** /openapi.json: the interface as OpenAPI 3.1, generated from the declarations that parse questions. */
 
 import { REQUEST_TYPES } from '../../info/registry.ts';
 import type { RequestType } from '../../info/request.ts';
@@ -13,25 +13,25 @@ function header(description: string, schema: Json = { type: 'integer' }): Json {
 }
 
 const LEDGER_HEADERS: Json = {
-  'Ledger-Height': header('the height that the answer is computed from'),
+  'Ledger-Height': header('the ledger height that the answer is computed from'),
   'Ledger-Time': header("the ledger's time at that height, in milliseconds"),
 };
 
 const BUDGET_HEADERS: Json = {
-  'RateLimit-Limit': header("the key's budget; only where it has one"),
-  'RateLimit-Remaining': header('what is left of it'),
-  'RateLimit-Reset': header('seconds until it is full again'),
+  'RateLimit-Limit': header("the key's budget; absent for keys without one"),
+  'RateLimit-Remaining': header('what remains of the budget'),
+  'RateLimit-Reset': header('seconds until the budget is full again'),
 };
 
 const RETRY_HEADER: Json = {
-  'Retry-After': header('seconds after which the request may be tried again'),
+  'Retry-After': header('seconds to wait before a retry'),
 };
 
 const ALLOW_HEADER: Json = {
   Allow: header('the methods that the path takes', { type: 'string' }),
 };
 
-/** The headers that the responses of a status may carry, beside those that all have. */
+/** The headers that responses of a status may carry in addition to the common ones. */
 const ERROR_HEADERS: Readonly<Record<number, Json>> = {
   400: BUDGET_HEADERS,
   405: ALLOW_HEADER,
@@ -57,7 +57,7 @@ function questionSchema({ type, summary, fields }: RequestType): Json {
   };
 }
 
-/** The responses of one status: every error code that has it, each with an example. */
+/** The response of one status, with an example for each of its error codes. */
 function errorResponse(status: number): Json {
   const codes = ERROR_CODES.filter((code) => REQUEST_ERRORS[code].status === status);
   const examples = codes.map((code) => [
@@ -96,7 +96,7 @@ const MIN_HEIGHT_PARAMETER: Json = {
 };
 
 const TAG_HEADER: Json = {
-  ETag: header('changes when the answer does, its time left aside', { type: 'string' }),
+  ETag: header('changes exactly when the answer does, apart from its time', { type: 'string' }),
 };
 
 function answerContent(): Json {
@@ -117,7 +117,7 @@ function infoOperation(): Json {
   const questions = REQUEST_TYPES.map(({ type, example }) => [type, { value: example.question }]);
   return {
     operationId: 'info',
-    summary: 'Asks one question; the field `type` selects which.',
+    summary: 'Answers one question, selected by the field `type`.',
     parameters: [KEY_PARAMETER, MIN_HEIGHT_PARAMETER],
     requestBody: {
       required: true,
@@ -130,7 +130,7 @@ function infoOperation(): Json {
     },
     responses: {
       200: {
-        description: 'the answer; its form depends on the type',
+        description: 'the answer; its schema depends on the type',
         headers: { ...LEDGER_HEADERS, ...BUDGET_HEADERS },
         content: answerContent(),
       },
@@ -139,7 +139,7 @@ function infoOperation(): Json {
   };
 }
 
-/** The fields of all types, each once: which of them a question has depends on its type. */
+/** The union of the fields of all types; each type uses its own. */
 function queryParameters(): Json[] {
   const fields = new Map(REQUEST_TYPES.flatMap((request) => Object.entries(request.fields)));
   return Array.from(fields, ([name, { description, schema }]) => ({
@@ -155,22 +155,22 @@ function pollOperation(): Json {
   const types = REQUEST_TYPES.map(({ type }) => type);
   return {
     operationId: 'poll',
-    summary: 'Asks the same in the query; an answer that has not changed is not sent again.',
+    summary: 'The same question as query parameters; an unchanged answer is a 304.',
     parameters: [
       KEY_PARAMETER,
       MIN_HEIGHT_PARAMETER,
       {
         name: 'If-None-Match',
         in: 'header',
-        description: 'the ETag of the answer that the client has',
+        description: 'the ETag of the answer that the client holds',
         schema: { type: 'string' },
       },
       { name: 'type', in: 'query', required: true, schema: { enum: types } },
       ...queryParameters(),
     ],
     responses: {
-      200: { description: 'the answer, as to a POST', headers, content: answerContent() },
-      304: { description: 'the answer is the one that the client has', headers },
+      200: { description: 'the answer, as for POST', headers, content: answerContent() },
+      304: { description: 'unchanged: the client holds the current answer', headers },
       ...errorResponses(),
     },
   };
@@ -183,7 +183,7 @@ const HEALTH_SCHEMA: Json = {
     message: { type: 'string' },
     height: { type: 'integer' },
     time: { type: 'integer', description: "the ledger's time, in milliseconds" },
-    lagMs: { type: 'integer', description: 'how old that is' },
+    lagMs: { type: 'integer', description: 'age of the ledger time in milliseconds' },
     head: { type: 'integer', description: 'the newest block in the ledger' },
   },
   required: ['status', 'message', 'height', 'time', 'lagMs', 'head'],
@@ -194,14 +194,14 @@ const ERROR_SCHEMA: Json = {
   properties: {
     error: { enum: ERROR_CODES },
     message: { type: 'string', description: 'what was wrong, which value, what was expected' },
-    field: { type: 'string', description: 'the field or header to blame, where one is' },
-    code: { enum: ERROR_CODES, description: 'the same as error, for clients that read this' },
-    msg: { type: 'string', description: 'the same as message, for clients that read this' },
+    field: { type: 'string', description: 'the field or header to blame, if any' },
+    code: { enum: ERROR_CODES, description: 'same as error, for clients that read `code`' },
+    msg: { type: 'string', description: 'same as message, for clients that read `msg`' },
   },
   required: ['error', 'message', 'code', 'msg'],
 };
 
-function createDescription(): Json {
+function describeInterface(): Json {
   const schemas: Json = { Error: ERROR_SCHEMA, Health: HEALTH_SCHEMA };
   for (const request of REQUEST_TYPES) {
     schemas[`${request.type}Question`] = questionSchema(request);
@@ -216,8 +216,8 @@ function createDescription(): Json {
       title: 'perpinfo',
       version: '1',
       description:
-        'Perpetuals accounts, staking delegations and the deployment auction, read-only. States are ' +
-        'also pushed, over a WebSocket at /{key}/ws; /llms.txt tells how.',
+        'Read-only queries for perpetuals accounts, staking delegations and the deployment auction. ' +
+        'States are also pushed over a WebSocket at /{key}/ws; see /llms.txt.',
       license: { name: 'MIT', identifier: 'MIT' },
     },
     paths: {
@@ -225,7 +225,7 @@ function createDescription(): Json {
       '/health': {
         get: {
           operationId: 'health',
-          summary: 'Whether answers are caught up with the ledger and fresh.',
+          summary: 'Whether the replica has caught up with the ledger and is fresh.',
           responses: {
             200: {
               description: 'caught up and fresh',
@@ -233,7 +233,7 @@ function createDescription(): Json {
               content: healthContent,
             },
             503: {
-              description: 'not so; status and message say why',
+              description: 'not caught up or not fresh; status and message say why',
               headers: { ...LEDGER_HEADERS, ...RETRY_HEADER },
               content: healthContent,
             },
@@ -245,9 +245,9 @@ function createDescription(): Json {
   };
 }
 
-const DESCRIPTION = JSON.stringify(createDescription());
+const DESCRIPTION = JSON.stringify(describeInterface());
 
-/** The description as JSON text. */
-export function describeInterface(): string {
+/** The description as JSON text, rendered once. */
+export function formatOpenApi(): string {
   return DESCRIPTION;
 }

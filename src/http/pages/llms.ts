@@ -1,0 +1,103 @@
+/** /llms.txt: the interface in prose, generated from the declarations that parse questions. */
+
+import { REQUEST_TYPES } from '../../info/registry.ts';
+import { AS_DATA, type RequestType } from '../../info/request.ts';
+import { REQUEST_ERRORS } from '../../info/request-error.ts';
+
+function describeQuestions(): string {
+  return REQUEST_TYPES.map(({ type, summary, weight, fields, example }) => {
+    const lines = Object.entries(fields).map(
+      ([name, field]) =>
+        `  - ${name} (${field.fallback === undefined ? 'required' : 'optional'}): ${field.description}`,
+    );
+    return [
+      `### ${type}`,
+      `${summary} Weight ${weight}.`,
+      ...(lines.length > 0 ? ['Fields:', ...lines] : ['No fields but type.']),
+      `Question: ${JSON.stringify(example.question)}`,
+      `Answer: ${JSON.stringify(example.answer)}`,
+    ].join('\n');
+  }).join('\n\n');
+}
+
+function describeSubscriptions(): string {
+  return REQUEST_TYPES.filter(({ pushedAs }) => pushedAs !== undefined)
+    .map(({ type, pushedAs }) =>
+      pushedAs === type ? type : `${type} (${describePushedName(pushedAs)})`,
+    )
+    .join(', ');
+}
+
+function describePushedName(pushedAs: RequestType['pushedAs']): string {
+  return pushedAs === AS_DATA
+    ? 'the answer itself is the data'
+    : `the answer is the member ${pushedAs}`;
+}
+
+function describeErrors(): string {
+  return Object.entries(REQUEST_ERRORS)
+    .map(([code, { status, meaning }]) => `- ${status} ${code}: ${meaning}`)
+    .join('\n');
+}
+
+const LLMS_TEXT = `# perpinfo
+
+> A read-only query service for a perpetuals exchange and its staking network. One endpoint answers
+> questions about perpetuals accounts, staking delegations and the contract-deployment auction.
+
+## How to ask
+
+POST /{key}/info with Content-Type: application/json. The body is a JSON object whose field "type"
+selects the question; unknown fields are ignored. Clients that take a base URL get
+http://host:port/{key}/ with the trailing slash: without it, some of them drop the key.
+
+Amounts, prices and sizes are decimal strings such as "12.5" or "-3.0". Parse them as decimals, not
+as floats. Times are milliseconds since 1970 unless the name ends in Seconds.
+
+Every answer is computed from one ledger position, given by the headers Ledger-Height and
+Ledger-Time. With the request header Ledger-Min-Height: N the answer is from height N or later, or
+the request fails with 503 "behind".
+
+## Questions
+
+${describeQuestions()}
+
+## Polling
+
+GET /{key}/info?type=...&user=...&dex=... answers like the POST and carries an ETag. Send it back as
+If-None-Match: while the answer is unchanged, apart from its time, the response is a 304 without a
+body.
+
+## Push
+
+Connect a WebSocket to /{key}/ws and send
+{"method":"subscribe","subscription":{"type":"clearinghouseState","user":"0x...","dex":""}}.
+The subscription is acknowledged on the channel subscriptionResponse. The whole state, with height and
+time, then arrives on the channel named after its type: once at the start, and again when it changes.
+Types: ${describeSubscriptions()}.
+Other methods: {"method":"unsubscribe",...}, {"method":"ping"}, and
+{"method":"post","id":1,"request":{"type":"info","payload":{"type":"..."}}} for any question.
+Errors arrive on the channel error.
+
+## Rate limits
+
+A key may have a budget. The headers RateLimit-Limit, RateLimit-Remaining and RateLimit-Reset give its
+state. A 429 carries Retry-After in seconds; waiting that long is enough. A refused question weighs 1,
+as do the push frames unsubscribe and ping.
+
+## Errors
+
+{"error":"<code>","message":"<what was wrong, which value, what was expected>","field":"<the field to blame, if any>","code":"<same as error>","msg":"<same as message>"}
+
+${describeErrors()}
+
+## More
+
+- /openapi.json: the same interface as OpenAPI 3.1
+- /health: 200 when caught up and fresh, otherwise 503; the body has height, ledger time and lag
+`;
+
+/** The interface as prose for language models, the content of /llms.txt. */
+export function formatLlms(): string {
+  return LLMS_TEXT;
+}
