@@ -22,7 +22,7 @@ import {
 import type { Ledger } from '../src/ledger/ledger.ts';
 import { restoreReplica } from '../src/replica/replica.ts';
 import { SnapshotFolder } from '../src/replica/snapshot-folder.ts';
-import { applyBlock } from '../src/state/state.ts';
+import { applyBlock } from '../src/state/fold.ts';
 import { buildLedger } from './dataset.ts';
 import { spreadOf } from './measure.ts';
 import { MovingMarket } from './moving-market.ts';

@@ -121,6 +121,7 @@ const ALL: Suite[] = [
   testSuite('state', { seconds: 120 }),
   testSuite('info', { seconds: 120 }),
   testSuite('web', { seconds: 60 }),
+  testSuite('structure', { seconds: 60 }),
 ];
 
 export const SUITES: readonly Suite[] = ALL.filter(({ command }) => command.length > 0);

@@ -1,6 +1,6 @@
 /** Where the keys are: with the ledger, in its folder or on NATS. */
 
-import { natsOptionsOf, type StorageSettings } from '../replica/storage.ts';
+import { natsOptionsOf, type StorageSettings } from '../ledger/location.ts';
 import { openKeyReader, openKeyStore } from './embedded-keys.ts';
 import { openJetStreamKeys } from './jetstream-keys.ts';
 import type { KeyReader, KeyStore } from './keys.ts';

@@ -4,7 +4,7 @@ import { formatBudget } from '../access/budgets.ts';
 import { KeyError, type KeyReader, type ListedKey } from '../access/keys.ts';
 import { openKeys, openKeysForReading } from '../access/open-keys.ts';
 import { UsageError } from '../config/config.ts';
-import { STORAGE_SETTINGS } from '../replica/storage.ts';
+import { STORAGE_SETTINGS } from '../ledger/location.ts';
 import type { Command } from './command.ts';
 
 async function withKeys<K extends KeyReader, T>(

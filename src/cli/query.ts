@@ -3,8 +3,9 @@
 import { UsageError } from '../config/config.ts';
 import { answerQuestion } from '../info/registry.ts';
 import { RequestError } from '../info/request-error.ts';
+import { STORAGE_SETTINGS } from '../ledger/location.ts';
 import { restoreReplica } from '../replica/replica.ts';
-import { openStorage, STORAGE_SETTINGS } from '../replica/storage.ts';
+import { openStorage } from '../replica/storage.ts';
 import type { StateView } from '../state/state.ts';
 import type { Command } from './command.ts';
 import { reportRestore } from './restore.ts';

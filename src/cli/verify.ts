@@ -7,9 +7,10 @@ import {
   LedgerError,
   type StoredBlock,
 } from '../ledger/ledger.ts';
+import { STORAGE_SETTINGS } from '../ledger/location.ts';
 import { describePruning, Replica, stateDigest } from '../replica/replica.ts';
 import type { SnapshotFolder } from '../replica/snapshot-folder.ts';
-import { openStorage, STORAGE_SETTINGS } from '../replica/storage.ts';
+import { openStorage } from '../replica/storage.ts';
 import { createState } from '../state/state.ts';
 import type { Call, Command } from './command.ts';
 import { reportRestore } from './restore.ts';

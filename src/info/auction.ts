@@ -2,7 +2,7 @@
 
 import { STAKE_DECIMALS } from '../events/fields.ts';
 import { formatUnits } from '../exact/decimal.ts';
-import type { Auction } from '../state/auction.ts';
+import { currentGas } from '../state/auction.ts';
 import type { RequestType } from './request.ts';
 import { amount, object, wholeNumber } from './schema.ts';
 
@@ -50,13 +50,4 @@ export const perpDeployAuctionStatus: RequestType<typeof fields> = {
 
 function formatGas(gas: bigint): string {
   return formatUnits(gas, STAKE_DECIMALS);
-}
-
-/** Falls in a straight line from start to floor, rounded down; once sold, the price it was sold at. */
-export function currentGas(auction: Auction, time: number): bigint {
-  if (auction.endGas !== undefined) return auction.endGas;
-  const durationMs = auction.durationSeconds * 1000;
-  const elapsedMs = Math.min(Math.max(time - auction.startTimeSeconds * 1000, 0), durationMs);
-  const scaledFall = (auction.startGas - auction.floorGas) * BigInt(elapsedMs);
-  return (auction.startGas * BigInt(durationMs) - scaledFall) / BigInt(durationMs);
 }

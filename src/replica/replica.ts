@@ -21,13 +21,8 @@ import {
   type StoredBlock,
 } from '../ledger/ledger.ts';
 import { digestBytes } from '../state/digest.ts';
-import {
-  applyBlock,
-  applyInPieces,
-  createState,
-  type State,
-  type StateView,
-} from '../state/state.ts';
+import { applyBlock, applyInPieces } from '../state/fold.ts';
+import { createState, type State, type StateView } from '../state/state.ts';
 import type { SharedSnapshots } from './shared-snapshots.ts';
 import type { SnapshotFolder } from './snapshot-folder.ts';
 

@@ -15,11 +15,10 @@ import { openJetStreamLedger } from '../ledger/jetstream/jetstream-ledger.ts';
 import { openJetStreamLedgerWriter } from '../ledger/jetstream/jetstream-writer.ts';
 import type { NatsOptions } from '../ledger/jetstream/nats.ts';
 import type { Ledger, LedgerWriter } from '../ledger/ledger.ts';
+import { natsOptionsOf, STORAGE_SETTINGS, type StorageSettings } from '../ledger/location.ts';
 import { openSharedSnapshots, type SharedSnapshots } from './shared-snapshots.ts';
 import { SnapshotFolder } from './snapshot-folder.ts';
 
-export const STORAGE_SETTINGS = ['data', 'ledger', 'natsReplicas', 'natsCreds', 'natsCa'] as const;
-export type StorageSettings = Settings<(typeof STORAGE_SETTINGS)[number]>;
 export const WRITER_SETTINGS = [...STORAGE_SETTINGS, 'ledgerRetry', 'acceptLoss'] as const;
 export type WriterSettings = Settings<(typeof WRITER_SETTINGS)[number]>;
 
@@ -29,13 +28,6 @@ export interface Storage<L extends Ledger = Ledger> {
   /** Undefined where the ledger is in the folder. */
   readonly shared: SharedSnapshots | undefined;
   close(): Promise<void>;
-}
-
-/** How to reach the ledger's NATS servers; undefined where the ledger is in a folder. */
-export function natsOptionsOf(settings: Omit<StorageSettings, 'data'>): NatsOptions | undefined {
-  const { ledger: address, natsReplicas, natsCreds, natsCa } = settings;
-  if (address === undefined) return undefined;
-  return { address, replicas: natsReplicas, credsFile: natsCreds, caFile: natsCa };
 }
 
 /** For reading. */

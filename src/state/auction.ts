@@ -34,3 +34,12 @@ export function endAuction(
   }
   return { ...auction, endGas };
 }
+
+/** Falls in a straight line from start to floor, rounded down; once sold, the price it was sold at. */
+export function currentGas(auction: Auction, time: number): bigint {
+  if (auction.endGas !== undefined) return auction.endGas;
+  const durationMs = auction.durationSeconds * 1000;
+  const elapsedMs = Math.min(Math.max(time - auction.startTimeSeconds * 1000, 0), durationMs);
+  const scaledFall = (auction.startGas - auction.floorGas) * BigInt(elapsedMs);
+  return (auction.startGas * BigInt(durationMs) - scaledFall) / BigInt(durationMs);
+}

@@ -5,7 +5,8 @@ import { test } from 'node:test';
 import { parseBlock } from '../../src/events/event.ts';
 import { CHAIN_START, nextBlock } from '../../src/ledger/ledger.ts';
 import { stateDigest } from '../../src/replica/replica.ts';
-import { applyBlock, createState } from '../../src/state/state.ts';
+import { applyBlock } from '../../src/state/fold.ts';
+import { createState } from '../../src/state/state.ts';
 import { createPlaces, done, failed, joinLines, run, simulateLines } from './program.ts';
 
 const place = createPlaces();

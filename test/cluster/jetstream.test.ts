@@ -10,7 +10,8 @@ import { openJetStreamLedgerWriter } from '../../src/ledger/jetstream/jetstream-
 import { describeProcess } from '../../src/ledger/process-identity.ts';
 import { openSharedSnapshots } from '../../src/replica/shared-snapshots.ts';
 import { SnapshotFolder } from '../../src/replica/snapshot-folder.ts';
-import { applyBlock, createState } from '../../src/state/state.ts';
+import { applyBlock } from '../../src/state/fold.ts';
+import { createState } from '../../src/state/state.ts';
 import { run } from '../cli/program.ts';
 import {
   chainLines,

@@ -10,7 +10,8 @@ import {
 import { answerQuestion } from '../../src/info/registry.ts';
 import { CASH, marketOfTerms, SIZE, TERMS } from '../../src/state/accounts.ts';
 import { type AccountFigures, accountFigures, liquidationPrice } from '../../src/state/figures.ts';
-import { applyBlock, createState, type State, type StateView } from '../../src/state/state.ts';
+import { applyBlock } from '../../src/state/fold.ts';
+import { createState, type State, type StateView } from '../../src/state/state.ts';
 
 const LINE_BYTES_MAX = 256 * 1024;
 const DEMO: SimulatorOptions = { seed: 'demo', accounts: 50 };

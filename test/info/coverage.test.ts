@@ -9,7 +9,8 @@ import { formatAddress } from '../../src/exact/address.ts';
 import { createSimulator } from '../../src/feed/simulator/simulator.ts';
 import { answerQuestion } from '../../src/info/registry.ts';
 import { FIRST_ACCOUNT } from '../../src/state/addresses.ts';
-import { applyBlock, createState, type StateView } from '../../src/state/state.ts';
+import { applyBlock } from '../../src/state/fold.ts';
+import { createState, type StateView } from '../../src/state/state.ts';
 import { VECTORS } from '../paths.ts';
 
 const SIMULATED_BLOCKS = 600;

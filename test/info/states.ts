@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict';
 import { parseBlock } from '../../src/events/event.ts';
 import { RequestError, type RequestErrorCode } from '../../src/info/request-error.ts';
-import { applyBlock, createState, type State } from '../../src/state/state.ts';
+import { applyBlock } from '../../src/state/fold.ts';
+import { createState, type State } from '../../src/state/state.ts';
 
 /** The time of the first block. */
 export const TIME = 1_758_556_800_000;

@@ -4,7 +4,8 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { parseBlock } from '../../src/events/event.ts';
 import { answerQuestion } from '../../src/info/registry.ts';
-import { applyBlock, createState } from '../../src/state/state.ts';
+import { applyBlock } from '../../src/state/fold.ts';
+import { createState } from '../../src/state/state.ts';
 import { VECTORS } from '../paths.ts';
 
 interface Vector {

@@ -8,7 +8,8 @@ import { createSimulator } from '../../src/feed/simulator/simulator.ts';
 import { AccountAnswers } from '../../src/http/lane/account-answers.ts';
 import { AnswerWriter } from '../../src/info/answer-writer.ts';
 import { writeAccount } from '../../src/info/clearinghouse.ts';
-import { applyBlock, createState, type StateView } from '../../src/state/state.ts';
+import { applyBlock } from '../../src/state/fold.ts';
+import { createState, type StateView } from '../../src/state/state.ts';
 import { SEED, SEED_NOTE } from '../seed.ts';
 
 /** More than the ring has slots for; those asked for at one height are more than it has room for. */

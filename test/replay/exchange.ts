@@ -6,7 +6,8 @@ import { formatAddress } from '../../src/exact/address.ts';
 import { createSimulator } from '../../src/feed/simulator/simulator.ts';
 import { answerQuestion } from '../../src/info/registry.ts';
 import { stateDigest } from '../../src/replica/replica.ts';
-import { applyBlock, createState, type StateView } from '../../src/state/state.ts';
+import { applyBlock } from '../../src/state/fold.ts';
+import { createState, type StateView } from '../../src/state/state.ts';
 
 const ACCOUNTS = 12;
 /** Auctions short enough for several to start and end. */

@@ -7,13 +7,8 @@ import { type Block, type Event, parseBlock } from '../../src/events/event.ts';
 import { formatAddress } from '../../src/exact/address.ts';
 import { answerQuestion } from '../../src/info/registry.ts';
 import { stateDigest } from '../../src/replica/replica.ts';
-import {
-  applyBlock,
-  applyInPieces,
-  createState,
-  type State,
-  type StateView,
-} from '../../src/state/state.ts';
+import { applyBlock, applyInPieces } from '../../src/state/fold.ts';
+import { createState, type State, type StateView } from '../../src/state/state.ts';
 import { simulateLines } from '../replay/exchange.ts';
 import { SEED, SEED_NOTE } from '../seed.ts';
 import { hashSnapshot } from './snapshot-hash.ts';

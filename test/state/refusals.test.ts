@@ -10,7 +10,8 @@ import { cutBlock } from '../../src/events/block-pieces.ts';
 import { EVENT_TYPES, type EventType, parseBlock } from '../../src/events/event.ts';
 import { BlockError } from '../../src/events/refusal.ts';
 import { digestBytes } from '../../src/state/digest.ts';
-import { applyBlock, applyInPieces, createState, type State } from '../../src/state/state.ts';
+import { applyBlock, applyInPieces } from '../../src/state/fold.ts';
+import { createState, type State } from '../../src/state/state.ts';
 import {
   ACCOUNT_REFUSED,
   COLLATERAL_REFUSED,

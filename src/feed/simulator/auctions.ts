@@ -5,8 +5,7 @@
 
 import { STAKE_DECIMALS } from '../../events/fields.ts';
 import { formatUnits } from '../../exact/decimal.ts';
-import { currentGas } from '../../info/auction.ts';
-import type { Auction } from '../../state/auction.ts';
+import { type Auction, currentGas } from '../../state/auction.ts';
 import { Random } from './random.ts';
 import type { Scene } from './scene.ts';
 

@@ -8,7 +8,8 @@
  */
 
 import { parseBlock } from '../../events/event.ts';
-import { applyBlock, createState, type State, type StateView } from '../../state/state.ts';
+import { applyBlock } from '../../state/fold.ts';
+import { createState, type State, type StateView } from '../../state/state.ts';
 import { Arrivals } from './arrivals.ts';
 import { type AuctionTerms, runAuctions } from './auctions.ts';
 import { FundingRounds } from './funding.ts';

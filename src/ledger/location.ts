@@ -1,0 +1,14 @@
+/** The settings that say where a ledger is, and with it the keys: in a folder, or on NATS. */
+
+import type { Settings } from '../config/config.ts';
+import type { NatsOptions } from './jetstream/nats.ts';
+
+export const STORAGE_SETTINGS = ['data', 'ledger', 'natsReplicas', 'natsCreds', 'natsCa'] as const;
+export type StorageSettings = Settings<(typeof STORAGE_SETTINGS)[number]>;
+
+/** How to reach the ledger's NATS servers; undefined where the ledger is in a folder. */
+export function natsOptionsOf(settings: Omit<StorageSettings, 'data'>): NatsOptions | undefined {
+  const { ledger: address, natsReplicas, natsCreds, natsCa } = settings;
+  if (address === undefined) return undefined;
+  return { address, replicas: natsReplicas, credsFile: natsCreds, caFile: natsCa };
+}

@@ -1,0 +1,141 @@
+/**
+ * The fold: blocks in, state out. A block applies whole or not at all: everything that its events
+ * write is journaled, and a refusal rolls it back. Readers never see part of a block: where one is applied
+ * in pieces, its writes are hidden in between.
+ */
+
+import type { Block, BlockHead, Event, EventOf, EventRecord, EventType } from '../events/event.ts';
+import { BlockError, Refusal } from '../events/refusal.ts';
+import {
+  applyAccount,
+  applyCollateral,
+  applyFunding,
+  applyIsolatedMargin,
+  applyLeverage,
+  applyOrderMargin,
+  applyTransfer,
+} from './accounts.ts';
+import type { AddressBook } from './addresses.ts';
+import { type Auction, endAuction, startAuction } from './auction.ts';
+import { applyFill } from './fills.ts';
+import type { MarketBook } from './markets.ts';
+import {
+  applyDelegate,
+  applyDelegation,
+  applyDelegationReward,
+  applyUndelegate,
+} from './staking.ts';
+import type { State } from './state.ts';
+import type { Table } from './table.ts';
+
+/** Applies the next block, or throws a BlockError and leaves the state as it was. */
+export function applyBlock(state: State, block: Block): void {
+  checkIsNext(state, block);
+  const auctionBefore = state.auction;
+  let index = 0;
+  try {
+    for (; index < block.events.length; index++) applyEvent(state, block.events[index], block.time);
+  } catch (error) {
+    rollback(state);
+    state.auction = auctionBefore;
+    if (!(error instanceof Refusal)) throw error;
+    throw new BlockError({ height: block.height, index, type: block.events[index].type }, error);
+  }
+  commit(state);
+  state.height = block.height;
+  state.time = block.time;
+}
+
+/**
+ * Applies the next block a piece at a time: whoever drives it decides when to go on. At each yield the
+ * state is what it was before the block. A refusal undoes all of it, and so does whoever gives up.
+ */
+export function* applyInPieces(
+  state: State,
+  { height, time }: BlockHead,
+  pieces: Iterable<readonly Event[]>,
+): Generator<void, void, void> {
+  checkIsNext(state, { height, time });
+  const auctionBefore = state.auction;
+  let isWhole = false;
+  try {
+    for (const events of pieces) {
+      for (const event of events) applyEvent(state, event, time);
+      yield* hidden(state, auctionBefore);
+    }
+    isWhole = true;
+  } finally {
+    if (!isWhole) {
+      rollback(state);
+      state.auction = auctionBefore;
+    }
+  }
+  commit(state);
+  state.height = height;
+  state.time = time;
+}
+
+function* hidden(state: State, auctionBefore: Auction | undefined): Generator<void, void, void> {
+  const { auction } = state;
+  for (const part of partsOf(state)) part.hide();
+  state.auction = auctionBefore;
+  try {
+    yield;
+  } finally {
+    for (const part of partsOf(state)) part.reveal();
+    state.auction = auction;
+  }
+}
+
+function checkIsNext(state: State, { height, time }: BlockHead): void {
+  if (height !== state.height + 1) {
+    const expected = `${state.height + 1}, the next height`;
+    throw new BlockError({ height }, new Refusal('height', height, expected));
+  }
+  if (time < state.time) {
+    const expected = `${state.time} or later, the time of the block before`;
+    throw new BlockError({ height }, new Refusal('time', time, expected));
+  }
+}
+
+/** What each kind of event does. `time` is the block's: the state's is still the one before. */
+const APPLIERS: { [T in EventType]: (state: State, fields: EventOf<T>, time: number) => void } = {
+  perpDex: (state, fields) => state.markets.applyPerpDex(fields),
+  market: (state, fields) => state.markets.applyMarket(fields),
+  marks: (state, fields) => state.markets.applyMarks(fields),
+  account: applyAccount,
+  transfer: applyTransfer,
+  orderMargin: applyOrderMargin,
+  collateral: applyCollateral,
+  leverage: applyLeverage,
+  fill: applyFill,
+  isolatedMargin: applyIsolatedMargin,
+  funding: applyFunding,
+  delegate: applyDelegate,
+  undelegate: applyUndelegate,
+  delegationReward: applyDelegationReward,
+  delegation: applyDelegation,
+  deployAuction: (state, fields) => {
+    state.auction = startAuction(fields);
+  },
+  deployAuctionEnd: (state, fields) => {
+    state.auction = endAuction(state.auction, fields);
+  },
+};
+
+function applyEvent<T extends EventType>(state: State, event: EventRecord<T>, time: number): void {
+  APPLIERS[event.type](state, event.fields, time);
+}
+
+/** All that a block writes to, but for the auction, which is one value. */
+function partsOf(state: State): readonly (AddressBook | MarketBook | Table)[] {
+  return [state.addresses, state.markets, state.accounts, state.positions, state.delegations];
+}
+
+function commit(state: State): void {
+  for (const part of partsOf(state)) part.commit();
+}
+
+function rollback(state: State): void {
+  for (const part of partsOf(state)) part.rollback();
+}
