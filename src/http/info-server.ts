@@ -5,11 +5,11 @@
 
 import { type RequestListener, Server, type ServerOptions } from 'node:http';
 import type { Socket } from 'node:net';
-import type { ClientConnection } from './client-connection.ts';
+import type { ClientConnection } from './connections/client-connection.ts';
+import { OpenConnections, type OpenConnectionsParts } from './connections/open-connections.ts';
 import { FastLane, type LaneParts } from './lane/fast-lane.ts';
 import { FeedQueue } from './node/feed-queue.ts';
 import { RequestStream, type SentBytes } from './node/request-stream.ts';
-import { OpenConnections, type OpenConnectionsParts } from './open-connections.ts';
 
 export interface InfoServerParts {
   readonly options: ServerOptions;

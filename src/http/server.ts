@@ -14,9 +14,10 @@ import { RequestError } from '../info/request-error.ts';
 import type { LiveState } from '../replica/live-state.ts';
 import { type Metrics, NO_TYPE } from '../service/metrics.ts';
 import { type Admission, noKeyGiven } from './admission.ts';
-import type { ClientConnection } from './client-connection.ts';
+import type { ClientConnection } from './connections/client-connection.ts';
+import { connectionsMaxOf } from './connections/file-descriptors.ts';
+import { stalledMsMax, TIMEOUT_CHECK_MS } from './connections/timeouts.ts';
 import { awaitsConsent, Endpoint, type Exchange } from './endpoint.ts';
-import { connectionsMaxOf } from './file-descriptors.ts';
 import { InfoServer } from './info-server.ts';
 import { Interruptions } from './node/interruptions.ts';
 import { checkHead, INFO_METHODS } from './node/request-head.ts';
@@ -36,7 +37,6 @@ import {
   sendPreflight,
 } from './respond.ts';
 import { findRoute, type Route } from './router.ts';
-import { stalledMsMax, TIMEOUT_CHECK_MS } from './timeouts.ts';
 
 export interface ServiceParts {
   readonly live: LiveState;

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { parseBlock } from '../../src/events/event.ts';
 import { Random } from '../../src/feed/simulator/random.ts';
 import { createSimulator } from '../../src/feed/simulator/simulator.ts';
-import { AccountAnswers } from '../../src/http/lane/account-answers.ts';
+import { AccountAnswers } from '../../src/http/account-answers.ts';
 import { AnswerWriter } from '../../src/info/answer-writer.ts';
 import { writeAccount } from '../../src/info/clearinghouse.ts';
 import { applyBlock } from '../../src/state/fold.ts';

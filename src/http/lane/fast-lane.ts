@@ -20,8 +20,8 @@ import type { Settings } from '../../config/config.ts';
 import { RequestError } from '../../info/request-error.ts';
 import type { LaneExit, Metrics } from '../../service/metrics.ts';
 import type { Admission } from '../admission.ts';
-import type { ClientConnection, ConnectionHandler } from '../client-connection.ts';
-import { stalledMsMax, TIMEOUT_CHECK_MS } from '../timeouts.ts';
+import type { ClientConnection, ConnectionHandler } from '../connections/client-connection.ts';
+import { stalledMsMax, TIMEOUT_CHECK_MS } from '../connections/timeouts.ts';
 import { parseOrdinaryHead } from './ordinary-request.ts';
 import { Responder } from './responder.ts';
 

@@ -10,9 +10,9 @@ import { clearinghouseState } from '../../info/clearinghouse.ts';
 import { parseQuestion } from '../../info/registry.ts';
 import { findAccount } from '../../state/accounts.ts';
 import type { StateView } from '../../state/state.ts';
+import { AccountAnswers } from '../account-answers.ts';
 import type { Admission } from '../admission.ts';
 import { parseBody } from '../body.ts';
-import { AccountAnswers } from './account-answers.ts';
 import { ResponseHead } from './response-head.ts';
 
 export interface ResponderParts {

@@ -8,7 +8,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Settings } from '../../config/config.ts';
 import { RequestError } from '../../info/request-error.ts';
 import { type Metrics, NO_TYPE } from '../../service/metrics.ts';
-import type { ClientConnection } from '../client-connection.ts';
+import type { ClientConnection } from '../connections/client-connection.ts';
 import type { Push } from '../push/push.ts';
 import { formatRawError, type Headers, sendError } from '../respond.ts';
 import { findRoute } from '../router.ts';

@@ -8,7 +8,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Duplex } from 'node:stream';
-import type { ClientConnection, ConnectionHandler } from '../client-connection.ts';
+import type { ClientConnection, ConnectionHandler } from '../connections/client-connection.ts';
 import type { Feeding, FeedQueue } from './feed-queue.ts';
 
 type Done = (error?: Error | null) => void;

@@ -6,7 +6,7 @@
 
 import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
-import type { Metrics } from '../service/metrics.ts';
+import type { Metrics } from '../../service/metrics.ts';
 import { ClientConnection } from './client-connection.ts';
 
 export interface OpenConnectionsParts {

@@ -6,9 +6,9 @@
  * to look at.
  */
 
-import { AnswerWriter } from '../../info/answer-writer.ts';
-import { writeAccount } from '../../info/clearinghouse.ts';
-import type { StateView } from '../../state/state.ts';
+import { AnswerWriter } from '../info/answer-writer.ts';
+import { writeAccount } from '../info/clearinghouse.ts';
+import type { StateView } from '../state/state.ts';
 
 const RING_BYTES = 1 << 22;
 /** More than any head takes, and more than nearly all answers: a lap ends before less is left. */

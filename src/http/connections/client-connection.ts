@@ -6,7 +6,7 @@
  */
 
 import type { Socket } from 'node:net';
-import { readConnection } from './lane/shared-reads.ts';
+import { readConnection } from './shared-reads.ts';
 
 /** Whoever takes what a client sends, and answers. */
 export interface ConnectionHandler {
