@@ -1,0 +1,78 @@
+/** docs/api.md is held against the declarations of questions and the table of errors. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { REQUEST_TYPES } from '../../src/info/registry.ts';
+import { AS_DATA, type RequestType } from '../../src/info/request.ts';
+import { REQUEST_ERRORS, RequestError } from '../../src/info/request-error.ts';
+import { fencedBlocks, readDocument, readSections } from './documents.ts';
+
+const API = readDocument('docs/api.md');
+const SECTIONS = readSections(API, 4);
+const ANSWERS = new Map(REQUEST_TYPES.map(({ type, example }) => [type, example.answer]));
+
+/** A text such as "<meta>" stands for the example answer of that type. */
+function fillIn(shown: unknown): unknown {
+  if (typeof shown === 'string') {
+    const [, type] = /^<(\w+)>$/.exec(shown) ?? [];
+    return type === undefined ? shown : ANSWERS.get(type);
+  }
+  if (Array.isArray(shown)) return shown.map(fillIn);
+  if (typeof shown !== 'object' || shown === null) return shown;
+  return Object.fromEntries(Object.entries(shown).map(([name, value]) => [name, fillIn(value)]));
+}
+
+function describeFields({ fields, weight }: RequestType): string {
+  const names = Object.entries(fields).map(
+    ([name, { fallback }]) => `\`${name}\`${fallback === undefined ? '' : ' (optional)'}`,
+  );
+  return `Fields: ${names.join(', ') || 'none'}. Weight: ${weight}`;
+}
+
+test('the page has a section for each question, and no other', () => {
+  const types = REQUEST_TYPES.map(({ type }) => type);
+  assert.deepEqual([...SECTIONS.keys()].sort(), types.sort());
+});
+
+test('each question is shown with its fields, its weight, an example and its answer', () => {
+  for (const request of REQUEST_TYPES) {
+    const section = SECTIONS.get(request.type) ?? '';
+    assert.ok(section.includes(describeFields(request)), request.type);
+    const examples = fencedBlocks(section, 'json').map((block) => fillIn(JSON.parse(block)));
+    assert.deepEqual(examples, [request.example.question, request.example.answer]);
+  }
+});
+
+test('every field that a question has is explained', () => {
+  const names = new Set(REQUEST_TYPES.flatMap(({ fields }) => Object.keys(fields)));
+  const listed = Array.from(API.matchAll(/^\| `(users?|dex|id)` \|/gm), ([, name]) => name);
+  assert.deepEqual(listed.sort(), [...names].sort());
+});
+
+test('the table of subscriptions is that of the code', () => {
+  const section = readSections(API, 2).get('Push') ?? '';
+  const rows = section.matchAll(/^\| `(\w+)` \| (?:`(\w+)`|none: .*?) \| .*\|$/gm);
+  const listed = Array.from(rows, ([, type, name]) => `${type} ${name}`);
+  const pushed = REQUEST_TYPES.flatMap(({ type, pushedAs }) =>
+    pushedAs === undefined ? [] : [`${type} ${pushedAs === AS_DATA ? undefined : pushedAs}`],
+  );
+  assert.deepEqual(listed.sort(), pushed.sort());
+});
+
+test('the table of errors is that of the code', () => {
+  const rows = API.matchAll(/^\| (\d{3}) \| `(\w+)` \| (.*) \|$/gm);
+  const listed = Array.from(rows, ([, status, code, meaning]) => `${status} ${code}: ${meaning}`);
+  const expected = Object.entries(REQUEST_ERRORS).map(
+    ([code, { status, meaning }]) => `${status} ${code}: ${meaning}`,
+  );
+  assert.deepEqual(listed, expected);
+});
+
+test('the example of an error has the form of an error', () => {
+  const [example] = fencedBlocks(readSections(API, 2).get('Errors') ?? '', 'json');
+  const shown = JSON.parse(example);
+  assert.deepEqual(
+    shown,
+    JSON.parse(new RequestError(shown.error, shown.message, shown.field).toJson()),
+  );
+});
