@@ -6,7 +6,8 @@ import { constants } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Command, formatHelp } from './cli/command.ts';
 import { OutputError, Terminal } from './cli/terminal.ts';
-import { readSettings, splitArguments, UsageError } from './config/config.ts';
+import { readSettings, splitArguments } from './config/read-settings.ts';
+import { UsageError } from './config/usage-error.ts';
 
 /** By name, and loaded when called for: a program that starts has no time for what it will not use. */
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {

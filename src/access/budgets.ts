@@ -7,10 +7,7 @@
  * the debt is kept, and paid back before anything more is allowed.
  */
 
-export interface Budget {
-  readonly weight: number;
-  readonly periodMs: number;
-}
+import type { Budget } from '../config/budget.ts';
 
 /** What a key has left after a question, as the response says it. */
 export interface Allowance {
@@ -119,26 +116,4 @@ function describeAllowance(spent: number, budget: Budget, weight: number): Allow
     resetSeconds: secondsFor(spent, budget),
     retryAfterSeconds: isAllowed ? 0 : secondsFor(missing, budget),
   };
-}
-
-const PERIODS_MS: Readonly<Record<string, number>> = { s: 1000, min: 60_000, h: 3_600_000 };
-
-/** The weight of the heaviest question: a smaller budget could never pay for it. */
-const BUDGET_WEIGHT_MIN = 20;
-const BUDGET_WEIGHT_MAX = 1_000_000_000;
-
-export const BUDGET_EXPECTED = `WEIGHT/s, WEIGHT/min or WEIGHT/h with a weight of ${BUDGET_WEIGHT_MIN} or more`;
-
-/** "1200/min" */
-export function parseBudget(text: string): Budget | undefined {
-  const match = /^(\d{1,10})\/(s|min|h)$/.exec(text);
-  if (match === null) return undefined;
-  const weight = Number(match[1]);
-  if (weight < BUDGET_WEIGHT_MIN || weight > BUDGET_WEIGHT_MAX) return undefined;
-  return { weight, periodMs: PERIODS_MS[match[2]] };
-}
-
-export function formatBudget({ weight, periodMs }: Budget): string {
-  const unit = Object.keys(PERIODS_MS).find((name) => PERIODS_MS[name] === periodMs);
-  return `${weight}/${unit}`;
 }

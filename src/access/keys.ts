@@ -4,7 +4,7 @@
  */
 
 import { createHash, randomBytes } from 'node:crypto';
-import type { Budget } from './budgets.ts';
+import type { Budget } from '../config/budget.ts';
 
 const SECRET_BYTES = 32;
 const ID_BYTES = 5;

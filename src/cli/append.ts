@@ -2,7 +2,7 @@
 
 import { type FileHandle, open } from 'node:fs/promises';
 import { addAbortSignal, type Readable } from 'node:stream';
-import { UsageError } from '../config/config.ts';
+import { UsageError } from '../config/usage-error.ts';
 import { appendLines } from '../feed/ndjson.ts';
 import { checkFeedSettings, FEED_SETTINGS, feedOptionsOf } from '../feed/settings.ts';
 import { type Ledger, LedgerError, type LedgerWriter } from '../ledger/ledger.ts';

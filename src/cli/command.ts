@@ -1,12 +1,6 @@
 /** What a command is, and how its help is written. */
 
-import {
-  environmentVariable,
-  SETTINGS,
-  type Setting,
-  type SettingName,
-  type Settings,
-} from '../config/config.ts';
+import { SETTINGS, type Setting, type SettingName, type Settings } from '../config/settings.ts';
 import type { Terminal } from './terminal.ts';
 
 export interface Call<N extends SettingName> {
@@ -39,11 +33,14 @@ function formatLeft(text: string): string {
 }
 
 function formatSetting(setting: Setting): string {
-  const left = formatLeft(`--${setting.flag} ${setting.placeholder}`.trimEnd());
-  const variable = environmentVariable(setting);
-  const hasDefault = 'fallback' in setting;
-  const fallback = setting.fallback === undefined ? '' : `; default ${setting.fallback}`;
-  return `${left}${setting.help} (${hasDefault ? variable + fallback : `${variable}; required`})`;
+  const { flag, variable, type, help } = setting;
+  const left = formatLeft(`--${flag} ${type.placeholder}`.trimEnd());
+  const suffix = !('default' in setting)
+    ? '; required'
+    : setting.default === undefined
+      ? ''
+      : `; default ${setting.default}`;
+  return `${left}${help} (${variable}${suffix})`;
 }
 
 export function formatHelp(command: Command): string {

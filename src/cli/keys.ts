@@ -1,9 +1,9 @@
 /** `perpinfo keys ...`: making, listing and revoking access keys. */
 
-import { formatBudget } from '../access/budgets.ts';
 import { KeyError, type KeyReader, type ListedKey } from '../access/keys.ts';
 import { openKeys, openKeysForReading } from '../access/open-keys.ts';
-import { UsageError } from '../config/config.ts';
+import { formatBudget } from '../config/budget.ts';
+import { UsageError } from '../config/usage-error.ts';
 import { STORAGE_SETTINGS } from '../ledger/location.ts';
 import type { Command } from './command.ts';
 

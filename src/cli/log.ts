@@ -2,7 +2,7 @@
 
 import { isatty } from 'node:tty';
 import { type Logger, pino } from 'pino';
-import type { Settings } from '../config/config.ts';
+import type { Settings } from '../config/settings.ts';
 
 export const LOG_SETTINGS = ['logLevel', 'logFormat'] as const;
 export const STANDARD_OUTPUT = 1;

@@ -1,6 +1,6 @@
 /** `perpinfo prune`: drops the old blocks of a ledger in a folder. */
 
-import { UsageError } from '../config/config.ts';
+import { UsageError } from '../config/usage-error.ts';
 import {
   openEmbeddedLedger,
   openEmbeddedLedgerWriter,

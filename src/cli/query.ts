@@ -1,6 +1,6 @@
 /** `perpinfo query`: the answer to one question, offline. */
 
-import { UsageError } from '../config/config.ts';
+import { UsageError } from '../config/usage-error.ts';
 import { answerQuestion } from '../info/registry.ts';
 import { RequestError } from '../info/request-error.ts';
 import { STORAGE_SETTINGS } from '../ledger/location.ts';

@@ -7,7 +7,7 @@ import { AggregatorRegistry, register } from 'prom-client';
 import { Budgets } from '../access/budgets.ts';
 import { type ChargeChannel, shareBudgets } from '../access/charge-sharing.ts';
 import { openNatsCharges } from '../access/nats-charges.ts';
-import type { Settings } from '../config/config.ts';
+import type { Settings } from '../config/settings.ts';
 import { checkFeedSettings, FEED_SETTINGS } from '../feed/settings.ts';
 import { natsOptionsOf } from '../ledger/location.ts';
 import { openStorage } from '../replica/storage.ts';

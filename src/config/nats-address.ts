@@ -1,12 +1,12 @@
-/** Where a ledger on NATS is, as it is given in one line of text. */
+/** The address of a ledger on NATS, and its text. */
 
 /** nats://[user:password@ or token@]host:port[,host:port...]/NAME, or tls:// */
 const SCHEME = /^(nats|tls):\/\//;
-/** A name or an address, IPv6 in brackets: no white space, nothing that ends it. */
+/** A host name or an IP address, IPv6 in brackets. */
 const HOST = /^(?:\[[\da-fA-F:.]+\]|[^\s@/,:?#%[\]\\]+)$/;
 const PORT_MAX = 65_535;
 const NAME = /^[A-Za-z0-9_-]{1,64}$/;
-export const ADDRESS_EXPECTED = 'nats://[user:password@]host:port[,host:port...]/NAME';
+export const NATS_ADDRESS_EXPECTED = 'nats://[user:password@]host:port[,host:port...]/NAME';
 
 export interface NatsAddress {
   readonly servers: readonly string[];
@@ -20,7 +20,7 @@ export interface NatsAddress {
   readonly name: string;
 }
 
-/** Undefined where the text is not such an address. */
+/** Undefined where the text is not an address. */
 export function parseNatsAddress(text: string): NatsAddress | undefined {
   const parts = splitAddress(text);
   if (findFault(text, parts) !== undefined) return undefined;
@@ -29,7 +29,7 @@ export function parseNatsAddress(text: string): NatsAddress | undefined {
   return { servers: hosts.split(','), credentials, isEncrypted: text.startsWith('tls:'), name };
 }
 
-/** Which part of a text keeps it from being an address, without what stands there: it may be a password. */
+/** What keeps a text from being an address. Never quotes the text, which may hold a password. */
 export function describeAddressFault(text: string): string {
   return findFault(text, splitAddress(text)) ?? 'it is an address';
 }
@@ -40,7 +40,7 @@ interface AddressParts {
   readonly name: string;
 }
 
-/** Cut at the last @ and the first slash after it, whatever stands between. */
+/** Splits at the last @ and the first slash after it. */
 function splitAddress(text: string): AddressParts {
   const rest = text.replace(SCHEME, '');
   const at = rest.lastIndexOf('@');
@@ -80,6 +80,6 @@ function parseLogin(login: string | undefined): NatsAddress['credentials'] | und
     const [user, pass] = login.split(':').map(decodeURIComponent);
     return pass === undefined ? { token: user } : { user, pass };
   } catch {
-    return undefined; // A percent sign that begins no character.
+    return undefined; // A malformed percent escape.
   }
 }

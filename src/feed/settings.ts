@@ -1,6 +1,7 @@
 /** The settings of whoever appends blocks, as `append` and `serve --feed` have them. */
 
-import { type Settings, UsageError } from '../config/config.ts';
+import type { Settings } from '../config/settings.ts';
+import { UsageError } from '../config/usage-error.ts';
 import { RETENTION_SETTINGS, retentionOf } from '../replica/retention.ts';
 import { WRITER_SETTINGS } from '../replica/storage.ts';
 import type { AppendOptions } from './ndjson.ts';

@@ -6,7 +6,7 @@
 import type { Allowance, Budgets } from '../access/budgets.ts';
 import type { KeyRing } from '../access/key-ring.ts';
 import type { Key } from '../access/keys.ts';
-import type { Settings } from '../config/config.ts';
+import type { Settings } from '../config/settings.ts';
 import { RequestError } from '../info/request-error.ts';
 import type { LiveState } from '../replica/live-state.ts';
 import type { LoadGauge } from '../service/load.ts';

@@ -5,7 +5,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { hashSecret, type Key } from '../access/keys.ts';
-import type { Settings } from '../config/config.ts';
+import type { Settings } from '../config/settings.ts';
 import { describeValue } from '../events/refusal.ts';
 import { parseQuery, parseQuestion } from '../info/registry.ts';
 import type { Question } from '../info/request.ts';

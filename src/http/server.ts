@@ -8,7 +8,7 @@ import type { IncomingMessage, RequestListener, ServerOptions, ServerResponse } 
 import type { Duplex } from 'node:stream';
 import type { Logger } from 'pino';
 import { hashSecret } from '../access/keys.ts';
-import type { Settings } from '../config/config.ts';
+import type { Settings } from '../config/settings.ts';
 import { describeValue } from '../events/refusal.ts';
 import { RequestError } from '../info/request-error.ts';
 import type { LiveState } from '../replica/live-state.ts';

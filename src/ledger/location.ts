@@ -1,6 +1,6 @@
 /** The settings that say where a ledger is, and with it the keys: in a folder, or on NATS. */
 
-import type { Settings } from '../config/config.ts';
+import type { Settings } from '../config/settings.ts';
 import type { NatsOptions } from './jetstream/nats.ts';
 
 export const STORAGE_SETTINGS = ['data', 'ledger', 'natsReplicas', 'natsCreds', 'natsCa'] as const;

@@ -3,7 +3,7 @@
  * without the blocks before it, only a snapshot gives the state that the others go on from.
  */
 
-import type { Settings } from '../config/config.ts';
+import type { Settings } from '../config/settings.ts';
 import { parseBlock } from '../events/event.ts';
 import { type ChainPoint, type Ledger, LedgerError, type LedgerWriter } from '../ledger/ledger.ts';
 import type { SnapshotFolder } from './snapshot-folder.ts';

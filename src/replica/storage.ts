@@ -6,7 +6,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { Settings } from '../config/config.ts';
+import type { Settings } from '../config/settings.ts';
 import {
   openEmbeddedLedger,
   openEmbeddedLedgerWriter,

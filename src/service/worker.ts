@@ -7,7 +7,7 @@ import type { Budgets } from '../access/budgets.ts';
 import { KeyRing } from '../access/key-ring.ts';
 import type { KeyReader } from '../access/keys.ts';
 import { openKeysForReading } from '../access/open-keys.ts';
-import type { Settings } from '../config/config.ts';
+import type { Settings } from '../config/settings.ts';
 import { Admission } from '../http/admission.ts';
 import type { InfoServer } from '../http/info-server.ts';
 import { PUSH_SETTINGS, Push } from '../http/push/push.ts';

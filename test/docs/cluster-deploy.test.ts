@@ -8,7 +8,7 @@ import { append } from '../../src/cli/append.ts';
 import type { Command } from '../../src/cli/command.ts';
 import { keysCreate } from '../../src/cli/keys.ts';
 import { serve } from '../../src/cli/serve.ts';
-import { readSettings, splitArguments } from '../../src/config/config.ts';
+import { readSettings, splitArguments } from '../../src/config/read-settings.ts';
 import { PROJECT } from '../paths.ts';
 
 function readFile(name: string): string {

@@ -12,12 +12,8 @@ import type { Command } from '../../src/cli/command.ts';
 import { demo } from '../../src/cli/demo.ts';
 import { keysCreate } from '../../src/cli/keys.ts';
 import { serve } from '../../src/cli/serve.ts';
-import {
-  environmentVariable,
-  readSettings,
-  SETTINGS,
-  splitArguments,
-} from '../../src/config/config.ts';
+import { readSettings, splitArguments } from '../../src/config/read-settings.ts';
+import { SETTINGS } from '../../src/config/settings.ts';
 import { Metrics, NO_TYPE } from '../../src/service/metrics.ts';
 import { PROJECT } from '../paths.ts';
 import { LiveService } from './live-service.ts';
@@ -84,7 +80,7 @@ test('the image runs the program as a user that is not root, on a small Node 24'
 test("the image's settings and ports are those of the service", () => {
   const { NODE_ENV, ...variables } = imageEnvironment();
   assert.equal(NODE_ENV, 'production');
-  const known = serve.settings.map((name) => environmentVariable(SETTINGS[name]));
+  const known = serve.settings.map((name) => SETTINGS[name].variable);
   for (const variable of Object.keys(variables)) assert.ok(known.includes(variable), variable);
   assert.deepEqual(readArray(instructionsNamed('CMD')[0]), [serve.name]);
   const { port, adminPort, data } = readSettings(serve.settings, new Map(), variables);

@@ -11,7 +11,7 @@ import { after, before, test } from 'node:test';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { serve } from '../../src/cli/serve.ts';
-import { environmentVariable, SETTINGS, type Setting } from '../../src/config/config.ts';
+import { SETTINGS } from '../../src/config/settings.ts';
 import { formatAddress } from '../../src/exact/address.ts';
 import { formatLlms } from '../../src/http/pages/llms.ts';
 import { formatOpenApi } from '../../src/http/pages/openapi.ts';
@@ -153,23 +153,18 @@ function propertyNames(schema: unknown): string[] {
 /** What the value of a number is counted in, as its place in the help says. */
 const UNITS = ['MS', 'BYTES', 'N', 'PORT'];
 
-test('every setting of serve is in its help and in the README: name, default, unit, meaning', () => {
+test('every setting of serve is in its help: name, default, unit, meaning', () => {
   const help = execFileSync(process.execPath, [MAIN, 'serve', '--help'], { encoding: 'utf8' });
   const lines = help.split('\n').map((line) => line.trim().replace(/ {2,}/g, ' '));
-  const rows = README.split('\n').map((line) => line.replace(/ {2,}/g, ' '));
   for (const name of serve.settings) {
-    const setting: Setting = SETTINGS[name];
-    const flag = `--${setting.flag} ${setting.placeholder}`.trimEnd();
-    const variable = environmentVariable(setting);
-    const isRequired = !('fallback' in setting);
-    const { fallback = 'none' } = setting;
-    const ending = isRequired ? '; required' : fallback === 'none' ? '' : `; default ${fallback}`;
-    assert.ok(lines.includes(`${flag} ${setting.help} (${variable}${ending})`), flag);
-    const shown = isRequired ? 'required' : fallback;
-    // What stands for a default that has no value is said in the help only.
-    const meaning = setting.help.replace(/ \(default: .*\)$/, '');
-    assert.ok(rows.includes(`| \`${flag}\` | \`${variable}\` | ${shown} | ${meaning} |`), flag);
-    if (typeof setting.fallback === 'number') assert.ok(UNITS.includes(setting.placeholder), flag);
+    const setting = SETTINGS[name];
+    const { placeholder } = setting.type;
+    const flag = `--${setting.flag} ${placeholder}`.trimEnd();
+    const isRequired = !('default' in setting);
+    const { default: value = 'none' } = setting;
+    const ending = isRequired ? '; required' : value === 'none' ? '' : `; default ${value}`;
+    assert.ok(lines.includes(`${flag} ${setting.help} (${setting.variable}${ending})`), flag);
+    if (typeof value === 'number') assert.ok(UNITS.includes(placeholder), flag);
   }
 });
 

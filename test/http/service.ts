@@ -2,8 +2,8 @@
 
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Budget } from '../../src/access/budgets.ts';
 import { openKeyStore } from '../../src/access/embedded-keys.ts';
+import type { Budget } from '../../src/config/budget.ts';
 import { type Outcome, type Program, simulateLines, start } from '../cli/program.ts';
 import { appendAll, NO_SNAPSHOTS } from '../replay/data-directory.ts';
 import { makeTemporaryFolder } from '../temporary-folder.ts';

@@ -3,7 +3,8 @@ import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from
 import path from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { readSettings, UsageError } from '../../src/config/config.ts';
+import { readSettings } from '../../src/config/read-settings.ts';
+import { UsageError } from '../../src/config/usage-error.ts';
 import {
   askedWrongly,
   createPlaces,

@@ -1,6 +1,7 @@
 /** A budget's bucket in exact fractions, kept as one number: what was spent and not regained. */
 
-import type { Allowance, Budget } from '../../src/access/budgets.ts';
+import type { Allowance } from '../../src/access/budgets.ts';
+import type { Budget } from '../../src/config/budget.ts';
 import {
   dividedBy,
   floor,

@@ -1,6 +1,6 @@
 /** When a client that does not read its responses is given up. */
 
-import type { Settings } from '../../config/config.ts';
+import type { Settings } from '../../config/settings.ts';
 
 /** How often connections are looked through for those that take too long. */
 export const TIMEOUT_CHECK_MS = 500;

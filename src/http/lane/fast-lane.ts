@@ -16,7 +16,7 @@
 
 import type { Logger } from 'pino';
 import { hashSecret } from '../../access/keys.ts';
-import type { Settings } from '../../config/config.ts';
+import type { Settings } from '../../config/settings.ts';
 import { RequestError } from '../../info/request-error.ts';
 import type { LaneExit, Metrics } from '../../service/metrics.ts';
 import type { Admission } from '../admission.ts';

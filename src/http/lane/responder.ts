@@ -4,7 +4,7 @@
  */
 
 import type { Key } from '../../access/keys.ts';
-import type { Settings } from '../../config/config.ts';
+import type { Settings } from '../../config/settings.ts';
 import { readAccountQuestion } from '../../info/account-question.ts';
 import { clearinghouseState } from '../../info/clearinghouse.ts';
 import { parseQuestion } from '../../info/registry.ts';

@@ -5,7 +5,7 @@
  */
 
 import type { IncomingMessage } from 'node:http';
-import type { Settings } from '../../config/config.ts';
+import type { Settings } from '../../config/settings.ts';
 import { RequestError } from '../../info/request-error.ts';
 import { type Metrics, NO_TYPE } from '../../service/metrics.ts';
 import type { ClientConnection } from '../connections/client-connection.ts';

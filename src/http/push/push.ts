@@ -9,7 +9,7 @@ import type { Logger } from 'pino';
 import { type RawData, type ServerOptions, WebSocketServer } from 'ws';
 import type { KeyRing } from '../../access/key-ring.ts';
 import { hashSecret } from '../../access/keys.ts';
-import type { Settings } from '../../config/config.ts';
+import type { Settings } from '../../config/settings.ts';
 import { RequestError } from '../../info/request-error.ts';
 import type { LiveState } from '../../replica/live-state.ts';
 import type { Metrics } from '../../service/metrics.ts';

@@ -1,0 +1,28 @@
+/** The rate limit of a key and its text, such as "1200/min". */
+
+export interface Budget {
+  readonly weight: number;
+  readonly periodMs: number;
+}
+
+const PERIODS_MS: Readonly<Record<string, number>> = { s: 1000, min: 60_000, h: 3_600_000 };
+
+/** The weight of the heaviest question: a smaller budget could never pay for it. */
+const BUDGET_WEIGHT_MIN = 20;
+const BUDGET_WEIGHT_MAX = 1_000_000_000;
+
+export const BUDGET_EXPECTED = `WEIGHT/s, WEIGHT/min or WEIGHT/h with a weight of ${BUDGET_WEIGHT_MIN} or more`;
+
+/** Undefined where the text is not a budget. */
+export function parseBudget(text: string): Budget | undefined {
+  const match = /^(\d{1,10})\/(s|min|h)$/.exec(text);
+  if (match === null) return undefined;
+  const weight = Number(match[1]);
+  if (weight < BUDGET_WEIGHT_MIN || weight > BUDGET_WEIGHT_MAX) return undefined;
+  return { weight, periodMs: PERIODS_MS[match[2]] };
+}
+
+export function formatBudget({ weight, periodMs }: Budget): string {
+  const unit = Object.keys(PERIODS_MS).find((name) => PERIODS_MS[name] === periodMs);
+  return `${weight}/${unit}`;
+}

@@ -1,0 +1,49 @@
+/**
+ * docs/configuration.md, from the table of settings. Run as a program, it writes the page to
+ * standard output.
+ */
+
+import { fileURLToPath } from 'node:url';
+import { SETTING_GROUPS, type Setting, type SettingGroup } from './settings.ts';
+
+const INTRODUCTION = `# Configuration
+
+Every setting has a flag and an environment variable; the flag wins. \`perpinfo COMMAND --help\` lists
+the settings of a command. All bad settings are reported together, with exit code 2. Limits are per
+worker.
+
+This page is generated from \`src/config/settings.ts\` by \`npm run docs:configuration\`.
+`;
+
+export function formatConfiguration(): string {
+  return [INTRODUCTION, ...SETTING_GROUPS.map(formatGroup)].join('\n');
+}
+
+function formatGroup({ title, settings }: SettingGroup): string {
+  const rows = settings.map(formatRow).join('\n');
+  return `## ${title}\n\n| flag | variable | default | meaning |\n|---|---|---|---|\n${rows}\n`;
+}
+
+function formatRow(setting: Setting): string {
+  const { flag, variable, type, help } = setting;
+  const shownFlag = `--${flag} ${type.placeholder}`.trimEnd();
+  const cells = [
+    `\`${shownFlag}\``,
+    `\`${variable}\``,
+    formatDefault(setting),
+    // What an absent value means is in the column of defaults.
+    help.replace(/ \(default: .*\)$/, ''),
+  ];
+  return `| ${cells.join(' | ')} |`;
+}
+
+function formatDefault(setting: Setting): string {
+  if (!('default' in setting)) return 'required';
+  const meaning = / \(default: (.*)\)$/.exec(setting.help)?.[1];
+  if (setting.default === undefined) return meaning ?? 'none';
+  return setting.default === '' ? 'empty' : `\`${setting.default}\``;
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  process.stdout.write(formatConfiguration());
+}

@@ -1,0 +1,126 @@
+/** Reads settings from arguments and the environment. The only reader of the environment. */
+
+import { parseArgs } from 'node:util';
+import { SETTINGS, type Setting, type SettingName, type Settings } from './settings.ts';
+import { UsageError } from './usage-error.ts';
+
+export interface CommandLine {
+  /** Flag to value; undefined where the value is missing. */
+  readonly flags: ReadonlyMap<string, string | undefined>;
+  readonly positionals: readonly string[];
+}
+
+const FLAG_TYPES = Object.fromEntries(
+  Object.values(SETTINGS).map(({ flag, type }) => [
+    flag,
+    { type: type.isSwitch ? ('boolean' as const) : ('string' as const) },
+  ]),
+);
+
+/** Arguments as flags and positionals. Unknown flags are kept: `readSettings` refuses them. */
+export function splitArguments(argv: readonly string[]): CommandLine {
+  const flags = new Map<string, string | undefined>();
+  const positionals: string[] = [];
+  let shortIndex = -1;
+  const { tokens } = parseArgs({
+    args: [...argv],
+    options: FLAG_TYPES,
+    strict: false,
+    tokens: true,
+  });
+  for (const token of tokens) {
+    if (token.kind === 'positional') positionals.push(token.value);
+    if (token.kind !== 'option') continue;
+    const { name, value, inlineValue } = token;
+    if (!token.rawName.startsWith('--')) {
+      // There are no short flags: "-xy", which comes as two tokens, is a positional.
+      if (token.index !== shortIndex) positionals.push(argv[token.index]);
+      shortIndex = token.index;
+    } else if (value?.startsWith('--') && !inlineValue) {
+      // A flag in the place of a value: the value is missing, and the flag is read as one.
+      const rest = splitArguments(argv.slice(token.index + 1));
+      return {
+        flags: new Map([...flags, [name, undefined], ...rest.flags]),
+        positionals: [...positionals, ...rest.positionals],
+      };
+    } else {
+      flags.set(name, value ?? (FLAG_TYPES[name]?.type === 'boolean' ? 'true' : undefined));
+    }
+  }
+  return { flags, positionals };
+}
+
+type Flags = CommandLine['flags'];
+
+/** The values of a command's settings: from its flags, else the environment, else the default. */
+export function readSettings<N extends SettingName>(
+  names: readonly N[],
+  flags: Flags = new Map(),
+  environment: NodeJS.ProcessEnv = process.env,
+): Settings<N> {
+  const problems = findUnknownFlags(names, flags);
+  const values: Record<string, unknown> = {};
+  for (const name of names) {
+    const setting = SETTINGS[name];
+    const given = readGiven(setting, flags, environment);
+    if (given === undefined && 'default' in setting) {
+      values[name] = setting.default;
+    } else if (given === undefined && isReplaced(setting, flags, environment)) {
+      values[name] = '';
+    } else {
+      values[name] = given?.text === undefined ? undefined : setting.type.parse(given.text);
+      if (values[name] === undefined) problems.push(describeProblem(setting, given));
+    }
+  }
+  if (problems.length > 0) throw new UsageError(problems);
+  return Object.freeze(values) as Settings<N>;
+}
+
+function findUnknownFlags(names: readonly SettingName[], flags: Flags): string[] {
+  const known = new Set(names.map((name) => SETTINGS[name].flag));
+  return [...flags.keys()]
+    .filter((flag) => !known.has(flag))
+    .map((flag) => `--${quote(flag).slice(1, -1)}: there is no such flag`);
+}
+
+/** Short and in one line, whatever was typed. */
+function quote(given: string): string {
+  return JSON.stringify(given.slice(0, 60));
+}
+
+interface Given {
+  /** The flag or the environment variable. */
+  readonly source: string;
+  readonly text: string | undefined;
+}
+
+function readGiven(
+  { flag, variable }: Setting,
+  flags: Flags,
+  environment: NodeJS.ProcessEnv,
+): Given | undefined {
+  if (flags.has(flag)) return { source: `--${flag}`, text: flags.get(flag) };
+  const text = environment[variable];
+  return text === undefined ? undefined : { source: variable, text };
+}
+
+function isReplaced(
+  { replacedBy }: Setting,
+  flags: Flags,
+  environment: NodeJS.ProcessEnv,
+): boolean {
+  const other = Object.values(SETTINGS).find(({ name }) => name === replacedBy);
+  return other !== undefined && readGiven(other, flags, environment) !== undefined;
+}
+
+function describeProblem({ flag, type }: Setting, given: Given | undefined): string {
+  if (given === undefined) return `--${flag} ${type.placeholder} is required`;
+  return `${given.source}: got ${describeGiven(type, given.text)}, expected ${type.expected}`;
+}
+
+/** Never shows a value that may hold a password. */
+function describeGiven(type: Setting['type'], text: string | undefined): string {
+  if (text === undefined) return 'nothing';
+  if (type.describeFault === undefined) return quote(text);
+  return `a text that is not shown (${type.describeFault(text)})`;
+}

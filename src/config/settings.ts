@@ -1,0 +1,411 @@
+/** The table of settings: name, type, default and help of each, once. */
+
+import { NATS_ADDRESS_EXPECTED } from './nats-address.ts';
+import {
+  budgetType,
+  bytes,
+  count,
+  expiry,
+  height,
+  ledgerPlace,
+  milliseconds,
+  natsAddress,
+  oneOf,
+  port,
+  replicationFactor,
+  shortText,
+  standardInput,
+  switchType,
+  text,
+  type ValueType,
+} from './value-types.ts';
+
+interface Declaration {
+  /** Where it is not the setting's name in kebab case. Without the dashes. */
+  readonly flag?: string;
+  /** The environment variable, where it is not PERPINFO_ and the flag in capitals. */
+  readonly variable?: string;
+  readonly type: ValueType;
+  /** Absent where the setting is required, undefined where it is optional. */
+  readonly default?: unknown;
+  /** A setting that makes this one optional; this one is then ''. */
+  readonly replacedBy?: string;
+  readonly help: string;
+}
+type Declarations = Readonly<Record<string, Declaration>>;
+
+const HOUR_MS = 3_600_000;
+
+const LEDGER = {
+  data: {
+    type: text('DIR'),
+    replacedBy: 'ledger',
+    help: 'folder of the ledger and its snapshots; with --ledger, of the snapshots only',
+  },
+  ledger: {
+    type: natsAddress,
+    default: undefined,
+    help: `ledger on NATS JetStream, ${NATS_ADDRESS_EXPECTED}, or tls:// (default: the folder)`,
+  },
+  natsReplicas: {
+    type: replicationFactor,
+    default: 1,
+    help: 'replication factor: 1 or 3',
+  },
+  natsCreds: {
+    type: text('FILE'),
+    default: undefined,
+    help: 'credentials of a NATS user, as nsc writes them',
+  },
+  natsCa: {
+    type: text('FILE'),
+    default: undefined,
+    help: 'certificate authority of the NATS servers, for TLS',
+  },
+  ledgerRetry: {
+    type: milliseconds({ from: 0, to: HOUR_MS }),
+    default: 30_000,
+    help: 'how long an append that NATS does not acknowledge is retried',
+  },
+  acceptLoss: {
+    type: switchType,
+    default: false,
+    help: 'continue although the ledger on NATS has lost acknowledged blocks',
+  },
+} as const satisfies Declarations;
+
+const COPY = {
+  until: {
+    type: height({ from: 1 }),
+    default: undefined,
+    help: 'last height to copy (default: all blocks)',
+  },
+  from: {
+    type: ledgerPlace,
+    help: 'ledger to copy: a folder, or the URL of a ledger on NATS',
+  },
+  to: {
+    type: ledgerPlace,
+    help: 'ledger to copy to: a folder, or the URL of a ledger on NATS',
+  },
+} as const satisfies Declarations;
+
+const RETENTION = {
+  snapshotEvery: {
+    type: count({ from: 1 }),
+    default: 10_000,
+    help: 'save a snapshot of the state at every Nth height',
+  },
+  snapshotKeep: {
+    type: count({ from: 1 }),
+    default: 10,
+    help: 'number of snapshots to keep; older ones are deleted',
+  },
+  keepBlocks: {
+    type: count({ from: 1 }),
+    default: undefined,
+    help: 'prune all but the newest N blocks, never past the oldest snapshot (default: keep all)',
+  },
+  keepDays: {
+    type: count({ from: 1, to: 100_000 }),
+    default: undefined,
+    help: 'prune blocks N days older than the newest, never past the oldest snapshot (default: keep all)',
+  },
+} as const satisfies Declarations;
+
+const FEED = {
+  blockBytesMax: {
+    type: bytes({ from: 1024, to: 1 << 30 }),
+    default: 1_048_576,
+    help: 'maximum length of a block, which is one line',
+  },
+  aheadMax: {
+    type: milliseconds({ from: 0 }),
+    default: 300_000,
+    help: "refuse a block whose time is further ahead of this machine's clock; 0 for no limit",
+  },
+  feed: {
+    type: standardInput,
+    default: undefined,
+    help: 'append the blocks that arrive on standard input, the only choice: -',
+  },
+} as const satisfies Declarations;
+
+const SERVING = {
+  host: {
+    type: text('HOST'),
+    default: '127.0.0.1',
+    help: 'address to listen on; 0.0.0.0 for all',
+  },
+  port: {
+    type: port,
+    default: 8080,
+    help: 'port to listen on; 0 lets the system choose',
+  },
+  adminHost: {
+    type: text('HOST'),
+    default: '127.0.0.1',
+    help: 'address of the metrics',
+  },
+  adminPort: {
+    type: port,
+    default: 9464,
+    help: 'port of the metrics; 0 lets the system choose',
+  },
+  workers: {
+    type: count({ from: 1, to: 256 }),
+    default: 1,
+    help: 'number of worker processes, each with the whole state',
+  },
+  maxAge: {
+    type: milliseconds({ from: 0 }),
+    default: 10_000,
+    help: 'ledger time older than this, or as far ahead, is stale: /health is 503; 0 for any age',
+  },
+  refuseStale: {
+    type: switchType,
+    default: false,
+    help: 'refuse to answer from a stale ledger (503 behind)',
+  },
+  minHeightWait: {
+    type: milliseconds({ from: 0, to: HOUR_MS }),
+    default: 1000,
+    help: 'how long a request waits for its Ledger-Min-Height (503 behind)',
+  },
+} as const satisfies Declarations;
+
+const REQUESTS = {
+  bodyBytesMax: {
+    type: bytes({ from: 256, to: 1 << 26 }),
+    default: 65_536,
+    help: 'maximum size of the body of a request (413)',
+  },
+  headerBytesMax: {
+    type: bytes({ from: 1024, to: 1 << 20 }),
+    default: 16_384,
+    help: 'maximum size of the headers of a request, all together (431)',
+  },
+  headerTimeout: {
+    type: milliseconds({ from: 100, to: HOUR_MS }),
+    default: 10_000,
+    help: 'deadline for the headers of a request (408)',
+  },
+  requestTimeout: {
+    type: milliseconds({ from: 100, to: HOUR_MS }),
+    default: 15_000,
+    help: 'deadline for a whole request (408), or for a message on a push connection',
+  },
+  idleTimeout: {
+    type: milliseconds({ from: 100, to: HOUR_MS }),
+    default: 65_000,
+    help: 'keep-alive timeout: how long a connection may be idle between requests',
+  },
+  connectionsMax: {
+    type: count({ from: 1, to: 1_000_000 }),
+    default: 20_000,
+    help: 'maximum number of connections per worker; further ones are closed',
+  },
+  overloadDelay: {
+    type: milliseconds({ from: 1, to: HOUR_MS }),
+    default: 250,
+    help: 'refuse requests while they wait longer than this (503 overloaded)',
+  },
+  noFastLane: {
+    type: switchType,
+    default: false,
+    help: "serve every request with Node's own HTTP server: the same answers, only slower",
+  },
+} as const satisfies Declarations;
+
+const PUSH = {
+  pushInterval: {
+    type: milliseconds({ from: 0, to: HOUR_MS }),
+    default: 250,
+    help: 'minimum time between two states of a subscription; 0 for one per batch of blocks',
+  },
+  pushConnectionsMax: {
+    type: count({ from: 0, to: 1_000_000 }),
+    default: 2000,
+    help: 'maximum number of push connections per key (429)',
+  },
+  pushSubscriptionsMax: {
+    type: count({ from: 0, to: 10_000_000 }),
+    default: 20_000,
+    help: 'maximum number of subscriptions per key',
+  },
+  pushBacklogMax: {
+    type: bytes({ from: 65_536, to: 1 << 30 }),
+    default: 4_194_304,
+    help: 'maximum number of unread bytes of a push connection before it is closed',
+  },
+  pushStallTimeout: {
+    type: milliseconds({ from: 100, to: HOUR_MS }),
+    default: 20_000,
+    help: 'how long a push connection may leave data unread, or a ping unanswered',
+  },
+} as const satisfies Declarations;
+
+const PROCESS = {
+  stopTimeout: {
+    type: milliseconds({ from: 0, to: HOUR_MS }),
+    default: 10_000,
+    help: 'how long requests in flight may take to finish when the service stops',
+  },
+  logLevel: {
+    type: oneOf('LEVEL', 'debug', 'info', 'warn', 'error', 'silent'),
+    default: 'info',
+    help: 'log level: debug, info, warn, error or silent',
+  },
+  logFormat: {
+    type: oneOf('FORMAT', 'auto', 'text', 'json'),
+    default: 'auto',
+    help: 'log format: text, json, or auto, which is text on a terminal and json elsewhere',
+  },
+} as const satisfies Declarations;
+
+const KEYS = {
+  label: {
+    type: shortText(100),
+    default: '',
+    help: 'label of the key, to tell it from others',
+  },
+  budget: {
+    type: budgetType,
+    default: undefined,
+    help: 'rate limit of the key, such as 1200/min; a period is s, min or h (default: no limit)',
+  },
+  expires: {
+    type: expiry,
+    default: undefined,
+    help: 'when the key expires: a time such as 2027-01-31T00:00:00Z, or 30d, 12h (default: never)',
+  },
+  key: {
+    type: text('ID'),
+    default: undefined,
+    help: 'add a second secret to this key instead of creating a key',
+  },
+} as const satisfies Declarations;
+
+const DEMO = {
+  keptData: {
+    flag: 'data',
+    // Never the variable of the real ledger: the demo writes to this one.
+    variable: 'PERPINFO_DEMO_DATA',
+    type: text('DIR'),
+    default: undefined,
+    help: 'keep the demo in this folder between runs (default: a temporary folder)',
+  },
+  demoAccounts: {
+    flag: 'accounts',
+    variable: 'PERPINFO_DEMO_ACCOUNTS',
+    type: count({ from: 10, to: 1_000_000 }),
+    default: 500,
+    help: 'number of accounts in the demo',
+  },
+  noAuction: {
+    type: switchType,
+    default: false,
+    help: 'no auction: its status is null',
+  },
+} as const satisfies Declarations;
+
+const QUERY = {
+  at: {
+    type: height({ from: 0 }),
+    default: undefined,
+    help: 'answer as of this height (default: the newest)',
+  },
+} as const satisfies Declarations;
+
+const SIMULATE = {
+  blocks: {
+    type: count({ from: 1 }),
+    default: 1000,
+    help: 'number of blocks to write',
+  },
+  accounts: {
+    type: count({ from: 10, to: 10_000_000 }),
+    default: 1000,
+    help: 'number of accounts on the simulated exchange',
+  },
+  seed: {
+    type: text('TEXT'),
+    default: '1',
+    help: 'seed of the simulation: the same seed gives the same bytes',
+  },
+  interval: {
+    type: milliseconds({ from: 1, to: 86_400_000 }),
+    default: 10_000,
+    help: 'simulated time between two blocks',
+  },
+} as const satisfies Declarations;
+
+const DECLARATIONS = {
+  ...LEDGER,
+  ...COPY,
+  ...RETENTION,
+  ...FEED,
+  ...SERVING,
+  ...REQUESTS,
+  ...PUSH,
+  ...PROCESS,
+  ...KEYS,
+  ...DEMO,
+  ...QUERY,
+  ...SIMULATE,
+};
+
+export type SettingName = keyof typeof DECLARATIONS;
+type SettingValue<N extends SettingName> =
+  | Exclude<ReturnType<(typeof DECLARATIONS)[N]['type']['parse']>, undefined>
+  | ((typeof DECLARATIONS)[N] extends { default: undefined } ? undefined : never);
+
+/** The values of some settings. */
+export type Settings<N extends SettingName> = { readonly [Name in N]: SettingValue<Name> };
+
+export interface Setting extends Declaration {
+  readonly name: SettingName;
+  readonly flag: string;
+  readonly variable: string;
+}
+
+function complete(name: SettingName, declaration: Declaration): Setting {
+  const { flag = name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`) } = declaration;
+  const { variable = `PERPINFO_${flag.toUpperCase().replaceAll('-', '_')}` } = declaration;
+  return { ...declaration, name, flag, variable };
+}
+
+export const SETTINGS = Object.fromEntries(
+  Object.entries<Declaration>(DECLARATIONS).map(([name, declaration]) => [
+    name,
+    complete(name as SettingName, declaration),
+  ]),
+) as Readonly<Record<SettingName, Setting>>;
+
+export interface SettingGroup {
+  readonly title: string;
+  readonly settings: readonly Setting[];
+}
+
+function group(title: string, declarations: Declarations): SettingGroup {
+  return {
+    title,
+    settings: Object.keys(declarations).map((name) => SETTINGS[name as SettingName]),
+  };
+}
+
+/** As the documentation shows them. */
+export const SETTING_GROUPS: readonly SettingGroup[] = [
+  group('Ledger', LEDGER),
+  group('Feed: append, serve --feed', FEED),
+  group('Snapshots and retention', RETENTION),
+  group('Serving', SERVING),
+  group('Requests and connections', REQUESTS),
+  group('Push', PUSH),
+  group('Stop and log', PROCESS),
+  group('Keys: keys create', KEYS),
+  group('query', QUERY),
+  group('copy', COPY),
+  group('demo', DEMO),
+  group('simulate', SIMULATE),
+];
