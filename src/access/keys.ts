@@ -12,7 +12,7 @@ const ID_BYTES = 5;
 const NAME = /^([0-9a-f]{10})(?:\.(\d+))?$/;
 const SECRETS_MAX = 2;
 
-export interface StoredSecret {
+interface StoredSecret {
   /** Counted from 1 over the key's life, so that "ID.2" stays what it was. */
   readonly number: number;
   readonly hash: string;

@@ -23,7 +23,11 @@ interface LoggedError {
   readonly message: string;
 }
 
-/** "12:00:01 info  listening address=http://127.0.0.1:8080 port=8080", from pino's line of JSON. */
+/**
+ * "12:00:01 info  listening address=http://127.0.0.1:8080 port=8080", from pino's line of JSON.
+ *
+ * @internal Exported for the test of its forms.
+ */
 export function formatEntry(line: string): string {
   const { level, time, pid, hostname, msg, err, ...fields } = JSON.parse(line);
   const clock = new Date(time).toTimeString().slice(0, 8);

@@ -7,8 +7,8 @@
  */
 
 import {
-  type Fields,
-  isSource,
+  type FieldReader,
+  isJsonObject,
   readAddress,
   readObject,
   readUnits,
@@ -16,8 +16,8 @@ import {
 } from './fields.ts';
 import { BlockError, Refusal, refusalBelow } from './refusal.ts';
 
-export const SIZE_DECIMALS_MAX = 6;
-export const LEVERAGE_MAX = 1000;
+const SIZE_DECIMALS_MAX = 6;
+const LEVERAGE_MAX = 1000;
 
 /** The latest time that a JavaScript date can hold, in milliseconds. */
 const TIME_MS_MAX = 8_640_000_000_000_000;
@@ -39,13 +39,13 @@ function readTier(source: unknown) {
   }));
 }
 
-function readAccountLeverage(fields: Fields) {
+function readAccountLeverage(fields: FieldReader) {
   const type = fields.oneOf('type', LEVERAGE_MODES);
   const value = fields.whole('value', LEVERAGE_RANGE);
   return { type, value, rawUsd: type === 'isolated' ? fields.usd('rawUsd') : 0 };
 }
 
-function readCumulativeFunding(fields: Fields) {
+function readCumulativeFunding(fields: FieldReader) {
   return {
     allTime: fields.usd('allTime'),
     sinceOpen: fields.usd('sinceOpen'),
@@ -74,17 +74,17 @@ function readPayment(source: unknown) {
 }
 
 function readPrices(source: unknown) {
-  if (!isSource(source)) throw new Refusal('prices', source, 'an object of coins and prices');
+  if (!isJsonObject(source)) throw new Refusal('prices', source, 'an object of coins and prices');
   return Object.keys(source).map((coin) => ({ coin, price: source[coin] }));
 }
 
 const EVENT_READERS = {
-  perpDex: (fields: Fields) => ({
+  perpDex: (fields: FieldReader) => ({
     dex: fields.textOf('dex', DEX_NAME, '1 to 6 of a-z and 0-9'),
     fullName: fields.textOf('fullName', FULL_NAME, '1 to 100 characters'),
     deployer: fields.address('deployer'),
   }),
-  market: (fields: Fields) => ({
+  market: (fields: FieldReader) => ({
     dex: fields.text('dex'),
     coin: fields.textOf('coin', COIN_NAME, 'NAME or dex:NAME, NAME 1 to 20 of A-Z, a-z and 0-9'),
     szDecimals: fields.whole('szDecimals', { from: 0, to: SIZE_DECIMALS_MAX }),
@@ -92,35 +92,35 @@ const EVENT_READERS = {
     onlyIsolated: fields.flag('onlyIsolated'),
     markPx: fields.decimal('markPx'),
   }),
-  marks: (fields: Fields) => ({ prices: readPrices(fields.take('prices')) }),
-  account: (fields: Fields) => ({
+  marks: (fields: FieldReader) => ({ prices: readPrices(fields.take('prices')) }),
+  account: (fields: FieldReader) => ({
     user: fields.address('user'),
     dex: fields.text('dex'),
     rawUsd: fields.usd('rawUsd'),
     positions: fields.list('positions', readAccountPosition),
   }),
-  transfer: (fields: Fields) => ({
+  transfer: (fields: FieldReader) => ({
     user: fields.address('user'),
     dex: fields.text('dex'),
     amount: fields.usd('amount'),
   }),
-  orderMargin: (fields: Fields) => ({
+  orderMargin: (fields: FieldReader) => ({
     user: fields.address('user'),
     dex: fields.text('dex'),
     amount: fields.usd('amount', 'zero or more'),
   }),
-  collateral: (fields: Fields) => ({
+  collateral: (fields: FieldReader) => ({
     user: fields.address('user'),
     dex: fields.text('dex'),
     amount: fields.usd('amount', 'zero or more'),
   }),
-  leverage: (fields: Fields) => ({
+  leverage: (fields: FieldReader) => ({
     user: fields.address('user'),
     coin: fields.text('coin'),
     mode: fields.oneOf('mode', LEVERAGE_MODES),
     value: fields.whole('value', LEVERAGE_RANGE),
   }),
-  fill: (fields: Fields) => ({
+  fill: (fields: FieldReader) => ({
     user: fields.address('user'),
     coin: fields.text('coin'),
     side: fields.oneOf('side', ['B', 'A']),
@@ -128,43 +128,43 @@ const EVENT_READERS = {
     px: fields.decimal('px'),
     fee: fields.usd('fee'),
   }),
-  isolatedMargin: (fields: Fields) => ({
+  isolatedMargin: (fields: FieldReader) => ({
     user: fields.address('user'),
     coin: fields.text('coin'),
     amount: fields.usd('amount'),
   }),
-  funding: (fields: Fields) => ({
+  funding: (fields: FieldReader) => ({
     coin: fields.text('coin'),
     payments: fields.list('payments', readPayment),
   }),
-  delegate: (fields: Fields) => ({
+  delegate: (fields: FieldReader) => ({
     user: fields.address('user'),
     validator: fields.address('validator'),
     amount: fields.stake('amount', 'above zero'),
   }),
-  undelegate: (fields: Fields) => ({
+  undelegate: (fields: FieldReader) => ({
     user: fields.address('user'),
     validator: fields.address('validator'),
     amount: fields.stake('amount', 'above zero'),
   }),
-  delegationReward: (fields: Fields) => ({
+  delegationReward: (fields: FieldReader) => ({
     user: fields.address('user'),
     validator: fields.address('validator'),
     amount: fields.stake('amount', 'above zero'),
   }),
-  delegation: (fields: Fields) => ({
+  delegation: (fields: FieldReader) => ({
     user: fields.address('user'),
     validator: fields.address('validator'),
     amount: fields.stake('amount', 'zero or more'),
     lockedUntilTimestamp: fields.whole('lockedUntilTimestamp', TIME_RANGE),
   }),
-  deployAuction: (fields: Fields) => ({
+  deployAuction: (fields: FieldReader) => ({
     startTimeSeconds: fields.whole('startTimeSeconds', { from: 0, to: SECONDS_MAX }),
     durationSeconds: fields.whole('durationSeconds', { from: 1, to: SECONDS_MAX }),
     startGas: fields.stake('startGas', 'zero or more'),
     floorGas: fields.stake('floorGas', 'zero or more'),
   }),
-  deployAuctionEnd: (fields: Fields) => ({ endGas: fields.stake('endGas', 'zero or more') }),
+  deployAuctionEnd: (fields: FieldReader) => ({ endGas: fields.stake('endGas', 'zero or more') }),
 };
 
 type EventReaders = typeof EVENT_READERS;
@@ -188,8 +188,11 @@ export interface Block extends BlockHead {
   readonly events: readonly Event[];
 }
 
+/** @internal Exported for the tests, which cover every type. */
 export const EVENT_TYPES = Object.keys(EVENT_READERS) as readonly EventType[];
-const READER_BY_TYPE = new Map<unknown, (fields: Fields) => unknown>(Object.entries(EVENT_READERS));
+const READER_BY_TYPE = new Map<unknown, (fields: FieldReader) => unknown>(
+  Object.entries(EVENT_READERS),
+);
 
 export function readEvent(source: unknown): Event {
   return readObject(source, (fields) => {
@@ -213,7 +216,7 @@ function readEvents(height: number, sources: readonly unknown[]): Event[] {
 }
 
 function eventTypeOf(source: unknown): string | undefined {
-  const type = isSource(source) ? source['type'] : undefined;
+  const type = isJsonObject(source) ? source['type'] : undefined;
   return READER_BY_TYPE.has(type) ? (type as string) : undefined;
 }
 

@@ -19,9 +19,9 @@ function readNested<T>(path: string, read: () => T): T {
   }
 }
 
-export type Source = Record<string, unknown>;
+export type JsonObject = Record<string, unknown>;
 
-export function isSource(value: unknown): value is Source {
+export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
@@ -57,11 +57,11 @@ function readBigUnits(field: string, value: unknown, decimals: number): bigint {
 }
 
 /** Reads the fields of one object, each once, and refuses what is left over. */
-export class Fields {
-  readonly #source: Source;
+export class FieldReader {
+  readonly #source: JsonObject;
   readonly #taken: string[] = [];
 
-  constructor(source: Source) {
+  constructor(source: JsonObject) {
     this.#source = source;
   }
 
@@ -140,7 +140,7 @@ export class Fields {
     return items;
   }
 
-  object<T>(name: string, read: (fields: Fields) => T): T {
+  object<T>(name: string, read: (fields: FieldReader) => T): T {
     const value = this.take(name);
     return readNested(name, () => readObject(value, read));
   }
@@ -159,9 +159,9 @@ export class Fields {
   }
 }
 
-export function readObject<T>(source: unknown, read: (fields: Fields) => T): T {
-  if (!isSource(source)) throw new Refusal('', source, 'an object');
-  const fields = new Fields(source);
+export function readObject<T>(source: unknown, read: (fields: FieldReader) => T): T {
+  if (!isJsonObject(source)) throw new Refusal('', source, 'an object');
+  const fields = new FieldReader(source);
   const value = read(fields);
   fields.end();
   return value;

@@ -39,7 +39,7 @@ function isDigitCode(code: number): boolean {
 }
 
 /** True for an optional minus, digits, and optionally a point and digits; nothing else. */
-export function isDecimalText(text: string): boolean {
+function isDecimalText(text: string): boolean {
   let index = text.charCodeAt(0) === CODE_MINUS ? 1 : 0;
   const wholeStart = index;
   while (isDigitCode(text.charCodeAt(index))) index++;

@@ -16,7 +16,7 @@ const NEWLINE = 10;
 const GATHERED_BYTES_MAX = 8 << 20;
 
 /** The line of the input that was refused, counted from 1, and why. */
-export class LineError extends Error {
+class LineError extends Error {
   readonly lineNumber: number;
 
   constructor(lineNumber: number, reason: string, options?: ErrorOptions) {
@@ -31,7 +31,11 @@ interface NumberedLine {
   readonly bytes: Buffer;
 }
 
-/** The lines that each chunk completes. Blank ones are left out, but counted. */
+/**
+ * The lines that each chunk completes. Blank ones are left out, but counted.
+ *
+ * @internal Exported for the benchmark of appending, which times it alone.
+ */
 export async function* splitLines(
   chunks: AsyncIterable<Buffer>,
   lineBytesMax: number,

@@ -123,34 +123,34 @@ const writer = new AnswerWriter();
 
 // Names of coins and dexes hold no character that JSON would escape: the vocabulary sees to that.
 
-const SUMMARY = fixedText('{"marginSummary":{"accountValue":"');
-const CROSS_SUMMARY = fixedText('"},"crossMarginSummary":{"accountValue":"');
-const TOTAL_NOTIONAL = fixedText('","totalNtlPos":"');
-const TOTAL_RAW_USD = fixedText('","totalRawUsd":"');
-const TOTAL_MARGIN_USED = fixedText('","totalMarginUsed":"');
-const CROSS_MAINTENANCE = fixedText('"},"crossMaintenanceMarginUsed":"');
-const WITHDRAWABLE = fixedText('","withdrawable":"');
-const POSITIONS = fixedText('","assetPositions":[');
-const TIME = fixedText('],"time":');
-const END = fixedText('}');
-const COIN = fixedText('{"type":"oneWay","position":{"coin":"');
-const NEXT_COIN = fixedText(',{"type":"oneWay","position":{"coin":"');
-const SIZE = fixedText('","szi":"');
-const CROSS_LEVERAGE = fixedText('","leverage":{"type":"cross","value":');
-const ISOLATED_LEVERAGE = fixedText('","leverage":{"type":"isolated","value":');
-const POSITION_RAW_USD = fixedText(',"rawUsd":"');
-const ENTRY_PRICE = fixedText('"},"entryPx":"');
-const POSITION_VALUE = fixedText('","positionValue":"');
-const UNREALIZED = fixedText('","unrealizedPnl":"');
-const RETURN_ON_EQUITY = fixedText('","returnOnEquity":"');
-const LIQUIDATION_PRICE = fixedText('","liquidationPx":"');
-const NO_LIQUIDATION_PRICE = fixedText('","liquidationPx":null,"marginUsed":"');
-const MARGIN_USED = fixedText('","marginUsed":"');
-const MAX_LEVERAGE = fixedText('","maxLeverage":');
-const FUNDING_ALL_TIME = fixedText(',"cumFunding":{"allTime":"');
-const FUNDING_SINCE_OPEN = fixedText('","sinceOpen":"');
-const FUNDING_SINCE_CHANGE = fixedText('","sinceChange":"');
-const POSITION_END = fixedText('"}}}');
+const SUMMARY_TEXT = fixedText('{"marginSummary":{"accountValue":"');
+const CROSS_SUMMARY_TEXT = fixedText('"},"crossMarginSummary":{"accountValue":"');
+const TOTAL_NOTIONAL_TEXT = fixedText('","totalNtlPos":"');
+const TOTAL_RAW_USD_TEXT = fixedText('","totalRawUsd":"');
+const TOTAL_MARGIN_USED_TEXT = fixedText('","totalMarginUsed":"');
+const CROSS_MAINTENANCE_TEXT = fixedText('"},"crossMaintenanceMarginUsed":"');
+const WITHDRAWABLE_TEXT = fixedText('","withdrawable":"');
+const POSITIONS_TEXT = fixedText('","assetPositions":[');
+const TIME_TEXT = fixedText('],"time":');
+const END_TEXT = fixedText('}');
+const COIN_TEXT = fixedText('{"type":"oneWay","position":{"coin":"');
+const NEXT_COIN_TEXT = fixedText(',{"type":"oneWay","position":{"coin":"');
+const SIZE_TEXT = fixedText('","szi":"');
+const CROSS_LEVERAGE_TEXT = fixedText('","leverage":{"type":"cross","value":');
+const ISOLATED_LEVERAGE_TEXT = fixedText('","leverage":{"type":"isolated","value":');
+const POSITION_RAW_USD_TEXT = fixedText(',"rawUsd":"');
+const ENTRY_PRICE_TEXT = fixedText('"},"entryPx":"');
+const POSITION_VALUE_TEXT = fixedText('","positionValue":"');
+const UNREALIZED_TEXT = fixedText('","unrealizedPnl":"');
+const RETURN_ON_EQUITY_TEXT = fixedText('","returnOnEquity":"');
+const LIQUIDATION_PRICE_TEXT = fixedText('","liquidationPx":"');
+const NO_LIQUIDATION_PRICE_TEXT = fixedText('","liquidationPx":null,"marginUsed":"');
+const MARGIN_USED_TEXT = fixedText('","marginUsed":"');
+const MAX_LEVERAGE_TEXT = fixedText('","maxLeverage":');
+const FUNDING_ALL_TIME_TEXT = fixedText(',"cumFunding":{"allTime":"');
+const FUNDING_SINCE_OPEN_TEXT = fixedText('","sinceOpen":"');
+const FUNDING_SINCE_CHANGE_TEXT = fixedText('","sinceChange":"');
+const POSITION_END_TEXT = fixedText('"}}}');
 
 /** What is written of a position. */
 interface PositionLine extends Omit<PositionFigures, 'entryNotional' | 'maintenanceMargin'> {
@@ -195,33 +195,33 @@ function splitPrice(price: Exact | undefined) {
 
 function writeLines(out: AnswerWriter, account: AccountLines, time: number): void {
   out.reserve(ACCOUNT_BYTES_MAX);
-  out.fixed(SUMMARY);
+  out.fixed(SUMMARY_TEXT);
   writeSummary(out, account.summary);
-  out.fixed(CROSS_SUMMARY);
+  out.fixed(CROSS_SUMMARY_TEXT);
   writeSummary(out, account.crossSummary);
-  out.fixed(CROSS_MAINTENANCE);
+  out.fixed(CROSS_MAINTENANCE_TEXT);
   out.units(account.crossMaintenanceMargin, USD_DECIMALS);
-  out.fixed(WITHDRAWABLE);
+  out.fixed(WITHDRAWABLE_TEXT);
   out.units(account.withdrawable, USD_DECIMALS);
-  out.fixed(POSITIONS);
+  out.fixed(POSITIONS_TEXT);
   for (let index = 0; index < account.positionCount; index++) {
     out.reserve(ACCOUNT_BYTES_MAX);
-    out.fixed(index === 0 ? COIN : NEXT_COIN);
+    out.fixed(index === 0 ? COIN_TEXT : NEXT_COIN_TEXT);
     writePosition(out, account.positions[index]);
   }
   out.reserve(ACCOUNT_BYTES_MAX);
-  out.fixed(TIME);
+  out.fixed(TIME_TEXT);
   out.whole(time);
-  out.fixed(END);
+  out.fixed(END_TEXT);
 }
 
 function writeSummary(out: AnswerWriter, summary: MarginSummary): void {
   out.units(summary.accountValue, USD_DECIMALS);
-  out.fixed(TOTAL_NOTIONAL);
+  out.fixed(TOTAL_NOTIONAL_TEXT);
   out.units(summary.totalNtlPos, USD_DECIMALS);
-  out.fixed(TOTAL_RAW_USD);
+  out.fixed(TOTAL_RAW_USD_TEXT);
   out.units(summary.totalRawUsd, USD_DECIMALS);
-  out.fixed(TOTAL_MARGIN_USED);
+  out.fixed(TOTAL_MARGIN_USED_TEXT);
   out.units(summary.totalMarginUsed, USD_DECIMALS);
 }
 
@@ -229,41 +229,41 @@ function writeSummary(out: AnswerWriter, summary: MarginSummary): void {
 function writePosition(out: AnswerWriter, position: PositionLine): void {
   const { market } = position;
   out.text(market.coin);
-  out.fixed(SIZE);
+  out.fixed(SIZE_TEXT);
   out.units(position.size, market.sizeDecimals);
-  out.fixed(position.isIsolated ? ISOLATED_LEVERAGE : CROSS_LEVERAGE);
+  out.fixed(position.isIsolated ? ISOLATED_LEVERAGE_TEXT : CROSS_LEVERAGE_TEXT);
   out.whole(position.leverage);
-  out.fixed(POSITION_RAW_USD);
+  out.fixed(POSITION_RAW_USD_TEXT);
   out.units(position.rawUsd, USD_DECIMALS);
-  out.fixed(ENTRY_PRICE);
+  out.fixed(ENTRY_PRICE_TEXT);
   out.units(position.entryPrice, market.priceDecimals);
-  out.fixed(POSITION_VALUE);
+  out.fixed(POSITION_VALUE_TEXT);
   out.units(position.value, USD_DECIMALS);
-  out.fixed(UNREALIZED);
+  out.fixed(UNREALIZED_TEXT);
   out.units(position.unrealizedPnl, USD_DECIMALS);
-  out.fixed(RETURN_ON_EQUITY);
+  out.fixed(RETURN_ON_EQUITY_TEXT);
   out.units(position.returnOnEquity, RATIO_DECIMALS);
   writeLiquidation(out, position);
   out.units(position.marginUsed, USD_DECIMALS);
-  out.fixed(MAX_LEVERAGE);
+  out.fixed(MAX_LEVERAGE_TEXT);
   out.whole(position.maxLeverage);
-  out.fixed(FUNDING_ALL_TIME);
+  out.fixed(FUNDING_ALL_TIME_TEXT);
   out.units(position.fundingAllTime, USD_DECIMALS);
-  out.fixed(FUNDING_SINCE_OPEN);
+  out.fixed(FUNDING_SINCE_OPEN_TEXT);
   out.units(position.fundingSinceOpen, USD_DECIMALS);
-  out.fixed(FUNDING_SINCE_CHANGE);
+  out.fixed(FUNDING_SINCE_CHANGE_TEXT);
   out.units(position.fundingSinceChange, USD_DECIMALS);
-  out.fixed(POSITION_END);
+  out.fixed(POSITION_END_TEXT);
 }
 
 /** The price, or null, and the name of what comes after it. */
 function writeLiquidation(out: AnswerWriter, position: PositionLine): void {
   const { liquidationWhole, liquidationFraction } = position;
   if (liquidationWhole < 0) {
-    out.fixed(NO_LIQUIDATION_PRICE);
+    out.fixed(NO_LIQUIDATION_PRICE_TEXT);
     return;
   }
-  out.fixed(LIQUIDATION_PRICE);
+  out.fixed(LIQUIDATION_PRICE_TEXT);
   out.parts(liquidationWhole, liquidationFraction, RATIO_DECIMALS);
-  out.fixed(MARGIN_USED);
+  out.fixed(MARGIN_USED_TEXT);
 }

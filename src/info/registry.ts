@@ -1,5 +1,6 @@
 /** Every type of question there is, and the one way in. */
 
+import { isJsonObject } from '../events/fields.ts';
 import { describeValue } from '../events/refusal.ts';
 import type { StateView } from '../state/state.ts';
 import {
@@ -23,8 +24,6 @@ import {
 } from './request.ts';
 import { RequestError } from './request-error.ts';
 import { webData2 } from './web-data.ts';
-
-type Source = Readonly<Record<string, unknown>>;
 
 /** In the order in which they are described to others. */
 export const REQUEST_TYPES: readonly RequestType[] = [
@@ -71,12 +70,11 @@ export function parseSubscription(subscription: unknown): Question {
 }
 
 function parseTyped(table: TypeTable, name: string, value: unknown): Question {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+  if (!isJsonObject(value)) {
     const message = `${name}: got ${describeValue(value)}, expected an object with a type`;
     throw new RequestError('invalid_field', message, name);
   }
-  const source = value as Source;
-  return parseFields(requireType(table, source['type']), source);
+  return parseFields(requireType(table, value['type']), value);
 }
 
 /** The question that a query string asks, or a RequestError. */

@@ -28,7 +28,7 @@ export interface Field<T> {
 export const AS_DATA = Symbol('as data');
 
 type FieldTable = Record<string, Field<unknown>>;
-type Fields<F extends FieldTable> = { [Name in keyof F]: ReturnType<F[Name]['parse']> };
+type ParsedFields<F extends FieldTable> = { [Name in keyof F]: ReturnType<F[Name]['parse']> };
 
 export interface RequestType<F extends FieldTable = FieldTable> {
   readonly type: string;
@@ -42,13 +42,13 @@ export interface RequestType<F extends FieldTable = FieldTable> {
   /** What the answer is called in a pushed frame's data; only types that have it can be subscribed to. */
   readonly pushedAs?: string | typeof AS_DATA;
   /** How often the weight counts, where that depends on the question. */
-  countWeights?(fields: Fields<F>): number;
+  countWeights?(fields: ParsedFields<F>): number;
   /** Refuses fields that do not go together. */
-  check?(fields: Fields<F>): void;
+  check?(fields: ParsedFields<F>): void;
   /** Refuses what only the state can judge; `answer` refuses it as well. */
-  validate?(state: StateView, fields: Fields<F>): void;
+  validate?(state: StateView, fields: ParsedFields<F>): void;
   /** The answer as JSON text. */
-  answer(state: StateView, fields: Fields<F>): string;
+  answer(state: StateView, fields: ParsedFields<F>): string;
 }
 
 /** A question whose fields have been parsed. */
@@ -114,7 +114,7 @@ export function parseFields<F extends FieldTable>(
   for (const name of Object.keys(request.fields)) {
     parsed[name] = parseField(request.fields[name], name, source[name]);
   }
-  const fields = parsed as Fields<F>;
+  const fields = parsed as ParsedFields<F>;
   request.check?.(fields);
   return {
     request,
@@ -133,7 +133,10 @@ function parseField(field: Field<unknown>, name: string, value: unknown): unknow
   throw new RequestError('missing_field', message, name);
 }
 
-function formatFields<F extends FieldTable>(request: RequestType<F>, fields: Fields<F>): string {
+function formatFields<F extends FieldTable>(
+  request: RequestType<F>,
+  fields: ParsedFields<F>,
+): string {
   const members = Object.entries(request.fields)
     .filter(([name, field]) => !(field.omitsFallback && fields[name] === field.fallback))
     .map(([name, field]) => `"${name}":${field.format?.(fields[name])}`);

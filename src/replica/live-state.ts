@@ -17,14 +17,7 @@ const HEAD_MS = 500;
 const RETRY_MS = 500;
 const RETRY_MS_MAX = 4_000;
 
-export type LiveStatus =
-  | 'ok'
-  | 'replaying'
-  | 'behind'
-  | 'feed_failed'
-  | 'stale'
-  | 'ahead'
-  | 'broken';
+type LiveStatus = 'ok' | 'replaying' | 'behind' | 'feed_failed' | 'stale' | 'ahead' | 'broken';
 
 /** Why the service's own feed has failed, and the last height that it has made durable. */
 export interface FeedFailure {

@@ -35,7 +35,7 @@ export const FUNDING_SINCE_CHANGE = 7;
 const LEVERAGE_DEFAULT = 20;
 
 /** TERMS, from its lowest bit: isolated (1 bit), leverage (10 bits), the market's index (20 bits). */
-export function packTerms(marketIndex: number, leverage: number, mode: LeverageMode): number {
+function packTerms(marketIndex: number, leverage: number, mode: LeverageMode): number {
   return (marketIndex << 11) | (leverage << 1) | (mode === 'isolated' ? 1 : 0);
 }
 
@@ -224,7 +224,7 @@ function pay(state: State, marketIndex: number, payment: EventOf<'funding'>['pay
 }
 
 /** A closed position keeps its leverage and all-time funding, nothing else. */
-export function clearPosition(positions: Table, position: number): void {
+function clearPosition(positions: Table, position: number): void {
   positions.set(position, SIZE, 0);
   positions.set(position, ENTRY_NOTIONAL, 0);
   positions.set(position, RAW_USD, 0);

@@ -35,7 +35,7 @@ import {
 import type { State } from './state.ts';
 
 /** The amounts that a trade changes, and what it needs to know of its market. */
-interface Holding {
+interface Balances {
   cash: Exact;
   rawUsd: Exact;
   entryNotional: Exact;
@@ -60,7 +60,7 @@ export function applyFill(state: State, event: EventOf<'fill'>): void {
   const account = findOrAddAccount(state, event.user, dexIndex);
   const position = findOrAddPosition(state, account, marketIndex);
   const terms = state.positions.get(position, TERMS);
-  const holding: Holding = {
+  const balances: Balances = {
     cash: state.accounts.get(account, CASH),
     rawUsd: state.positions.get(position, RAW_USD),
     entryNotional: state.positions.get(position, ENTRY_NOTIONAL),
@@ -70,20 +70,20 @@ export function applyFill(state: State, event: EventOf<'fill'>): void {
     leverage: leverageOfTerms(terms),
     markPrice: state.markets.markPrice(marketIndex),
   };
-  trade(holding, event.side === 'B' ? size : -size, price);
+  executeTrade(balances, event.side === 'B' ? size : -size, price);
   const sizeCause = { field: 'sz', given: event.sz };
   // Where the trade alone would fit, it is the fee that does not.
-  const isFeeToBlame = typeof holding.cash === 'number' && typeof holding.rawUsd === 'number';
+  const isFeeToBlame = typeof balances.cash === 'number' && typeof balances.rawUsd === 'number';
   const usdCause = isFeeToBlame ? { field: 'fee', given: event.fee } : sizeCause;
-  payFrom(holding, event.fee);
+  payFrom(balances, event.fee);
   const { positions } = state;
-  const entryNotional = requireStorable(holding.entryNotional, 'entryNtl', sizeCause);
-  state.accounts.set(account, CASH, requireStorable(holding.cash, 'cash', usdCause));
-  positions.set(position, RAW_USD, requireStorable(holding.rawUsd, 'rawUsd', usdCause));
+  const entryNotional = requireStorable(balances.entryNotional, 'entryNtl', sizeCause);
+  state.accounts.set(account, CASH, requireStorable(balances.cash, 'cash', usdCause));
+  positions.set(position, RAW_USD, requireStorable(balances.rawUsd, 'rawUsd', usdCause));
   positions.set(position, ENTRY_NOTIONAL, entryNotional);
-  positions.set(position, SIZE, requireStorable(holding.size, 'szi', sizeCause));
+  positions.set(position, SIZE, requireStorable(balances.size, 'szi', sizeCause));
   positions.set(position, FUNDING_SINCE_CHANGE, 0);
-  if (holding.wasOpened || holding.size === 0) positions.set(position, FUNDING_SINCE_OPEN, 0);
+  if (balances.wasOpened || balances.size === 0) positions.set(position, FUNDING_SINCE_OPEN, 0);
 }
 
 function magnitude(amount: Exact): Exact {
@@ -91,66 +91,66 @@ function magnitude(amount: Exact): Exact {
 }
 
 /** Splits the trade into what closes and what opens. */
-function trade(holding: Holding, delta: Exact, price: number): void {
-  const { size } = holding;
+function executeTrade(balances: Balances, delta: Exact, price: number): void {
+  const { size } = balances;
   if (size === 0 || size > 0 === delta > 0) {
-    grow(holding, delta, price);
+    grow(balances, delta, price);
   } else if (magnitude(delta) < magnitude(size)) {
-    shrink(holding, delta, price);
+    shrink(balances, delta, price);
   } else {
-    close(holding, price);
+    close(balances, price);
     const rest = add(delta, size);
-    if (rest !== 0) grow(holding, rest, price);
+    if (rest !== 0) grow(balances, rest, price);
   }
 }
 
 /** Takes USD from the isolated position that is open, otherwise from the cash. */
-function payFrom(holding: Holding, amount: Exact): void {
-  if (holding.isIsolated && holding.size !== 0) {
-    holding.rawUsd = subtract(holding.rawUsd, amount);
+function payFrom(balances: Balances, amount: Exact): void {
+  if (balances.isIsolated && balances.size !== 0) {
+    balances.rawUsd = subtract(balances.rawUsd, amount);
   } else {
-    holding.cash = subtract(holding.cash, amount);
+    balances.cash = subtract(balances.cash, amount);
   }
 }
 
-function moveToIsolated(holding: Holding, amount: Exact): void {
-  holding.cash = subtract(holding.cash, amount);
-  holding.rawUsd = add(holding.rawUsd, amount);
+function moveToIsolated(balances: Balances, amount: Exact): void {
+  balances.cash = subtract(balances.cash, amount);
+  balances.rawUsd = add(balances.rawUsd, amount);
 }
 
 /** Opens the position or adds to it. The new part of an isolated one brings its initial margin. */
-function grow(holding: Holding, delta: Exact, price: number): void {
-  if (holding.size === 0) holding.wasOpened = true;
-  if (holding.isIsolated) {
-    const marginValue = multiply(magnitude(delta), Math.max(price, holding.markPrice));
-    moveToIsolated(holding, divideFloor(marginValue, holding.leverage));
+function grow(balances: Balances, delta: Exact, price: number): void {
+  if (balances.size === 0) balances.wasOpened = true;
+  if (balances.isIsolated) {
+    const marginValue = multiply(magnitude(delta), Math.max(price, balances.markPrice));
+    moveToIsolated(balances, divideFloor(marginValue, balances.leverage));
   }
-  holding.size = add(holding.size, delta);
-  payFrom(holding, multiply(delta, price));
-  holding.entryNotional = add(holding.entryNotional, multiply(magnitude(delta), price));
+  balances.size = add(balances.size, delta);
+  payFrom(balances, multiply(delta, price));
+  balances.entryNotional = add(balances.entryNotional, multiply(magnitude(delta), price));
 }
 
 /** Takes part of the position away. An isolated one gives back that part of its equity. */
-function shrink(holding: Holding, delta: Exact, price: number): void {
-  const before = magnitude(holding.size);
+function shrink(balances: Balances, delta: Exact, price: number): void {
+  const before = magnitude(balances.size);
   const rest = subtract(before, magnitude(delta));
-  if (holding.isIsolated) {
-    const equity = add(holding.rawUsd, multiply(holding.size, price));
+  if (balances.isIsolated) {
+    const equity = add(balances.rawUsd, multiply(balances.size, price));
     const share = multiply(maximum(equity, 0), magnitude(delta));
-    moveToIsolated(holding, negate(divideFloor(share, before)));
+    moveToIsolated(balances, negate(divideFloor(share, before)));
   }
-  payFrom(holding, multiply(delta, price));
+  payFrom(balances, multiply(delta, price));
   // In doubles, the division first: the exchange's own arithmetic, as its recorded closes show.
-  holding.entryNotional = Math.trunc(
-    Number(holding.entryNotional) * (Number(rest) / Number(before)),
+  balances.entryNotional = Math.trunc(
+    Number(balances.entryNotional) * (Number(rest) / Number(before)),
   );
-  holding.size = add(holding.size, delta);
+  balances.size = add(balances.size, delta);
 }
 
 /** Closes the position; all that an isolated one is left with, negative too, goes to the cash. */
-function close(holding: Holding, price: number): void {
-  payFrom(holding, negate(multiply(holding.size, price)));
-  moveToIsolated(holding, negate(holding.rawUsd));
-  holding.entryNotional = 0;
-  holding.size = 0;
+function close(balances: Balances, price: number): void {
+  payFrom(balances, negate(multiply(balances.size, price)));
+  moveToIsolated(balances, negate(balances.rawUsd));
+  balances.entryNotional = 0;
+  balances.size = 0;
 }

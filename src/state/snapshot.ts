@@ -12,7 +12,7 @@ import type { Auction } from './auction.ts';
 import { createMarket, type Dex, MarketBook, type MarketTerms } from './markets.ts';
 import type { State, StateView, TableView } from './state.ts';
 import { ROW_BYTES, Table } from './table.ts';
-import type { TableHold } from './table-hold.ts';
+import type { TableSnapshot } from './table-snapshot.ts';
 
 /** Goes up whenever the bytes change their meaning: an older snapshot is then rebuilt, not read. */
 const FORMAT = 1;
@@ -87,31 +87,31 @@ export interface EncodedSnapshot {
 export function encodeSnapshot(state: StateView): EncodedSnapshot {
   const named = tablesOf(state);
   const tables = TABLE_NAMES.map((name) => named[name]);
-  const holds = holdAll(tables);
+  const snapshots = openAll(tables);
   return {
     description: new TextEncoder().encode(JSON.stringify(describe(state))),
-    tables: piecesOf(holds),
+    tables: piecesOf(snapshots),
     release() {
-      for (const table of tables) table.release();
+      for (const table of tables) table.closeSnapshot();
     },
   };
 }
 
 /** All of them, or none. */
-function holdAll(tables: readonly TableView[]): TableHold[] {
-  const holds: TableHold[] = [];
+function openAll(tables: readonly TableView[]): TableSnapshot[] {
+  const snapshots: TableSnapshot[] = [];
   try {
-    for (const table of tables) holds.push(table.hold());
+    for (const table of tables) snapshots.push(table.openSnapshot());
   } catch (error) {
-    for (const table of tables.slice(0, holds.length)) table.release();
+    for (const table of tables.slice(0, snapshots.length)) table.closeSnapshot();
     throw error;
   }
-  return holds;
+  return snapshots;
 }
 
-function* piecesOf(holds: readonly TableHold[]): Generator<Uint8Array, void, void> {
-  for (const hold of holds) {
-    for (const piece of hold.pieces()) yield bytesOf(piece);
+function* piecesOf(snapshots: readonly TableSnapshot[]): Generator<Uint8Array, void, void> {
+  for (const snapshot of snapshots) {
+    for (const piece of snapshot.pieces()) yield bytesOf(piece);
   }
 }
 

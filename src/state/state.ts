@@ -18,7 +18,10 @@ export interface State {
   auction: Auction | undefined;
 }
 
-export type TableView = Pick<Table, 'get' | 'rowCount' | 'cells' | 'hold' | 'release'>;
+export type TableView = Pick<
+  Table,
+  'get' | 'rowCount' | 'cells' | 'openSnapshot' | 'closeSnapshot'
+>;
 
 /** The state as answers, digests and snapshots see it. */
 export interface StateView {

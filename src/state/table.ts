@@ -12,7 +12,7 @@
  */
 
 import { CellValues } from './cell-values.ts';
-import { TableHold } from './table-hold.ts';
+import { TableSnapshot } from './table-snapshot.ts';
 
 const ROW_CELLS = 8;
 export const ROW_BYTES = ROW_CELLS * Float64Array.BYTES_PER_ELEMENT;
@@ -34,7 +34,8 @@ export class Table {
   /** What the journal's first so many entries replaced: the committed values, while any are hidden. */
   #replaced: CellValues | undefined;
   #replacedEntries = 0;
-  #hold: TableHold | undefined;
+  /** The snapshot that is being copied out, if any. */
+  #snapshot: TableSnapshot | undefined;
 
   /** A table of `rowCount` rows of zeros, the unused row 0 included, with room for more. */
   constructor(rowCount = 1) {
@@ -72,7 +73,7 @@ export class Table {
     if (row < this.#rowCountCommitted) {
       this.#journalCells.push(cell);
       this.#journalValues.push(this.#cells[cell]);
-      this.#hold?.remember(cell, this.#cells[cell]);
+      this.#snapshot?.keepValue(cell, this.#cells[cell]);
     }
     this.#cells[cell] = value + 0; // -0 is stored as 0: equal states have equal bytes
   }
@@ -106,16 +107,17 @@ export class Table {
     this.#isHidden = false;
   }
 
-  /** Between two blocks: the table as it is now, for as long as it takes until `release`. */
-  hold(): TableHold {
-    const isAtRest = this.#journalCells.length === 0 && this.#rowCount === this.#rowCountCommitted;
-    if (this.#hold !== undefined || !isAtRest) throw new Error('the table cannot be held just now');
-    this.#hold = new TableHold(() => this.#cells, this.#rowCount * ROW_CELLS);
-    return this.#hold;
+  /** The table as it is now, between two blocks; writes cost more until `closeSnapshot`. */
+  openSnapshot(): TableSnapshot {
+    const isMidBlock = this.#journalCells.length > 0 || this.#rowCount > this.#rowCountCommitted;
+    if (isMidBlock) throw new Error('no snapshot in the middle of a block');
+    if (this.#snapshot !== undefined) throw new Error('a snapshot is open already');
+    this.#snapshot = new TableSnapshot(() => this.#cells, this.#rowCount * ROW_CELLS);
+    return this.#snapshot;
   }
 
-  release(): void {
-    this.#hold = undefined;
+  closeSnapshot(): void {
+    this.#snapshot = undefined;
   }
 
   commit(): void {

@@ -15,7 +15,7 @@ export interface Held {
   readonly entryNtl: string;
 }
 
-export const HOLDINGS: readonly Held[] = [
+const HOLDINGS: readonly Held[] = [
   { coin: 'BTC', szi: '0.5', markPx: '86000.0', entryNtl: '42000.0' },
   { coin: 'ETH', szi: '-4.0', markPx: '3100.0', entryNtl: '12500.0' },
   { coin: 'SOL', szi: '100.0', markPx: '150.0', entryNtl: '15000.0' },

@@ -45,7 +45,7 @@ export interface Ground {
   close(): Promise<void>;
 }
 
-export interface LogLine {
+interface LogLine {
   readonly level: number;
   readonly msg: string;
   readonly [name: string]: unknown;

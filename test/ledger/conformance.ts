@@ -25,7 +25,7 @@ export interface LedgerHarness {
   remove(): Promise<void>;
 }
 
-export type Openers = Omit<LedgerHarness, 'remove'>;
+type Openers = Omit<LedgerHarness, 'remove'>;
 
 /** Longer than any batch that a ledger reads at a time, and no multiple of one. */
 const MANY_BLOCKS = 700;

@@ -49,7 +49,7 @@ export function contentOf(answer: string): string {
 }
 
 /** What a frame says, or undefined where it is not a state. */
-export function readUpdate(text: string): Update | undefined {
+function readUpdate(text: string): Update | undefined {
   if (!text.startsWith(HEAD)) return undefined;
   const stateAt = text.indexOf(STATE, HEAD.length);
   const heightAt = text.lastIndexOf(HEIGHT);

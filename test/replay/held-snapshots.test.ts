@@ -81,14 +81,14 @@ function* cut<T>(items: readonly T[], count: number): Generator<readonly T[]> {
   for (let from = 0; from < items.length; from += count) yield items.slice(from, from + count);
 }
 
-test('a state is held once at a time, and only between blocks', () => {
+test('one snapshot at a time, and none in the middle of a block', () => {
   const { state, later } = simulate();
   const snapshot = encodeSnapshot(state);
-  assert.throws(() => encodeSnapshot(state), /cannot be held/);
+  assert.throws(() => encodeSnapshot(state), /a snapshot is open already/);
   snapshot.release();
   const block = parseBlock(later[0]);
   for (const _ of applyInPieces(state, block, [block.events])) {
-    assert.throws(() => encodeSnapshot(state), /cannot be held/);
+    assert.throws(() => encodeSnapshot(state), /in the middle of a block/);
   }
   encodeSnapshot(state).release();
 });

@@ -23,7 +23,7 @@ export const CAROL = '0xca40100000000000000000000000000000000003';
 export const FRANK = '0xf4a2c00000000000000000000000000000000004';
 /** Only the good events of the next block name these two. */
 export const DAVE = '0xda5e000000000000000000000000000000000005';
-export const ERIN = '0xe419000000000000000000000000000000000006';
+const ERIN = '0xe419000000000000000000000000000000000006';
 /** Nobody has ever seen this one. */
 export const STRANGER = '0x5742a00000000000000000000000000000000007';
 
@@ -32,7 +32,7 @@ export const LOCKED_VALIDATOR = '0x10cced0000000000000000000000000000000008';
 export const VALIDATOR = '0x0a11da7040000000000000000000000000000009';
 
 /** The largest amounts that are stored: of USD, of a size with 5 decimals, of stake and gas. */
-export const USD_MAX = '9007199254.740991';
+const USD_MAX = '9007199254.740991';
 export const SIZE_MAX = '90071992547.40991';
 export const STAKE_MAX = '92233720368.54775807';
 

@@ -81,7 +81,7 @@ function maintenanceIn({ l, deduction }: Tier, value: Rational): Rational {
 }
 
 /** What is known of a position without the rest of its account. */
-export interface PositionFigures {
+interface PositionFigures {
   coin: string;
   isCross: boolean;
   leverage: number;
@@ -141,7 +141,7 @@ interface Summary {
   totalMarginUsed: Rational;
 }
 
-export interface Liquidation {
+interface Liquidation {
   price: Rational;
   tierIndex: number;
   /** abs(szi) * price: what the tier contains. */

@@ -27,7 +27,7 @@ import {
   type NaiveTier,
 } from './naive-state.ts';
 
-export type Reason = 'invalid' | 'not storable';
+type Reason = 'invalid' | 'not storable';
 
 class NaiveRefusal extends Error {
   readonly reason: Reason;

@@ -142,7 +142,7 @@ function usdText(millionths: bigint): string {
   return writeDecimal(millionths, 6);
 }
 
-export function coinAt(index: number): string {
+function coinAt(index: number): string {
   return `M${index}`;
 }
 

@@ -19,7 +19,7 @@ import {
 import { writeDecimal } from './naive-decimal.ts';
 
 export const USERS = ['a1', 'b2', 'c3'].map((digits) => `0x${digits.repeat(20)}`);
-export const DEXES = ['', 'xyz', 'abc'];
+const DEXES = ['', 'xyz', 'abc'];
 const START_TIME = 1_700_000_000_000;
 
 interface Coin {
@@ -224,7 +224,7 @@ const FIELDS: { [T in WireType]: [weight: number, fields: fc.Arbitrary<WireField
   deployAuctionEnd: [1, fc.record({ endGas: units(-1n, 90_000_000_000n, 8) })],
 };
 
-export const randomEvent: fc.Arbitrary<WireEvent> = fc.oneof(
+const randomEvent: fc.Arbitrary<WireEvent> = fc.oneof(
   ...Object.entries(FIELDS).map(([type, [weight, fields]]) => ({
     weight,
     arbitrary: (fields as fc.Arbitrary<object>).map((drawn) => ({ type, ...drawn }) as WireEvent),

@@ -1,6 +1,6 @@
 /** What the endpoint is asked and what it answers, with its own names. */
 
-export interface MarginSummary {
+interface MarginSummary {
   readonly accountValue: string;
   readonly totalNtlPos: string;
   readonly totalRawUsd: string;

@@ -24,12 +24,12 @@ function unitsAt({ units, scale }: Decimal, target: number): bigint {
   return units * powerOfTen(target - scale);
 }
 
-export function add(a: Decimal, b: Decimal): Decimal {
+function add(a: Decimal, b: Decimal): Decimal {
   const scale = Math.max(a.scale, b.scale);
   return { units: unitsAt(a, scale) + unitsAt(b, scale), scale };
 }
 
-export function negate({ units, scale }: Decimal): Decimal {
+function negate({ units, scale }: Decimal): Decimal {
   return { units: -units, scale };
 }
 

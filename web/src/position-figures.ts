@@ -30,7 +30,7 @@ function markOf({ positionValue, szi }: Position): Decimal {
   );
 }
 
-export interface Distance {
+interface Distance {
   /** "12.3 %", or "> 999 %". */
   readonly text: string;
   /** Fraction of a full bar, for drawing. */

@@ -20,14 +20,14 @@ export interface Dex {
 /** connecting: no response yet. stopped: the service responds, but its ledger is stale. */
 export type LinkState = 'connecting' | 'live' | 'stopped' | 'offline';
 
-export interface Link {
+interface Link {
   readonly state: LinkState;
   /** What is wrong, in the service's words where it has any. */
   readonly message: string;
   readonly isPush: boolean;
 }
 
-export interface Freshness extends Health {
+interface Freshness extends Health {
   /** performance.now() at the response: the browser's wall clock may be wrong. */
   readonly heardMs: number;
 }

@@ -41,7 +41,7 @@ const MAKER_EXPOSURE = 3;
 const MAKER_LEVERAGE = 10;
 
 /** What the founding of the exchange sees; its events go wherever the block has room. */
-export interface Founding extends Omit<Scene, 'draft'> {
+interface Founding extends Omit<Scene, 'draft'> {
   readonly positionsPerAccount: number | undefined;
 }
 

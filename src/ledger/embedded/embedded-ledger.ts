@@ -28,9 +28,9 @@ import { checkRoom } from './lmdb-room.ts';
 
 /** As messages call it. */
 const LEDGER = 'the ledger';
-const BASE = 'base';
-const GUARD = 'guard';
-const WRITER = 'writer';
+const META_BASE = 'base';
+const META_GUARD = 'guard';
+const META_WRITER = 'writer';
 
 /** A batch of a read ends after so many blocks, or with the block that makes it this long. */
 const READ_BATCH_BLOCKS = 256;
@@ -76,7 +76,7 @@ function decodePoint(bytes: Buffer): ChainPoint {
   return { height: Number(bytes.readBigUInt64BE()), hash: Buffer.from(bytes.subarray(8)) };
 }
 
-function decodeBlock(height: number, value: Buffer): StoredBlock {
+function decodeRecord(height: number, value: Buffer): StoredBlock {
   if (!Number.isSafeInteger(height)) {
     const message = `the ledger is damaged: it holds ${describeValue(height)} in the place of a height`;
     throw new LedgerError('corrupt', message);
@@ -123,7 +123,7 @@ class EmbeddedLedger implements Ledger {
     if (height === base.height) return base;
     if (height < base.height) return undefined; // A prune that was killed may have left it.
     const value = this.stores.blocks.get(height);
-    return value === undefined ? undefined : decodeBlock(height, value);
+    return value === undefined ? undefined : decodeRecord(height, value);
   }
 
   async *read(after: number, to = this.headPoint().height): AsyncIterable<readonly StoredBlock[]> {
@@ -165,7 +165,7 @@ class EmbeddedLedger implements Ledger {
       const range = this.stores.blocks.getRange({ start, end: to + 1, limit: READ_BATCH_BLOCKS });
       let bytes = 0;
       for (const { key, value } of range) {
-        batch.push(decodeBlock(key, value));
+        batch.push(decodeRecord(key, value));
         bytes += value.length;
         if (bytes >= READ_BATCH_BYTES) break;
       }
@@ -180,7 +180,7 @@ class EmbeddedLedger implements Ledger {
   }
 
   protected basePoint(): ChainPoint {
-    const base = this.stores.meta.get(BASE);
+    const base = this.stores.meta.get(META_BASE);
     return base === undefined ? CHAIN_START : decodePoint(base);
   }
 
@@ -188,14 +188,14 @@ class EmbeddedLedger implements Ledger {
     // Without this a reader may go on seeing the ledger as it was when its event turn began.
     this.stores.environment.resetReadTxn();
     const [last] = this.stores.blocks.getRange({ reverse: true, limit: 1 });
-    const head = last === undefined ? this.basePoint() : decodeBlock(last.key, last.value);
+    const head = last === undefined ? this.basePoint() : decodeRecord(last.key, last.value);
     this.#checkIsWhole(head.height);
     return head;
   }
 
   /** Nothing links to the newest block, so only the guard can tell that blocks at the end are gone. */
   #checkIsWhole(headHeight: number): void {
-    const written = (this.stores.meta.getEntry(GUARD)?.version ?? 1) - 1;
+    const written = (this.stores.meta.getEntry(META_GUARD)?.version ?? 1) - 1;
     if (headHeight === written) return;
     const message = `the ledger ends at block ${headHeight}, but was written up to block ${written}`;
     throw new LedgerError('corrupt', message);
@@ -221,11 +221,11 @@ class EmbeddedLedgerWriter extends EmbeddedLedger implements LedgerWriter {
   #takeWriterPlace(): void {
     const { environment, meta } = this.stores;
     const owner = environment.transactionSync(() => {
-      const taken = meta.get(WRITER);
+      const taken = meta.get(META_WRITER);
       const current = taken && (JSON.parse(taken.toString()) as ProcessIdentity);
       if (current !== undefined && processStatus(current) === 'running') return current;
-      meta.put(WRITER, Buffer.from(this.#identity));
-      if (meta.get(GUARD) === undefined) meta.put(GUARD, Buffer.alloc(0), 1);
+      meta.put(META_WRITER, Buffer.from(this.#identity));
+      if (meta.get(META_GUARD) === undefined) meta.put(META_GUARD, Buffer.alloc(0), 1);
       return undefined;
     });
     if (owner === undefined) return;
@@ -241,11 +241,11 @@ class EmbeddedLedgerWriter extends EmbeddedLedger implements LedgerWriter {
     try {
       checkRoom(this.#folder, [stored, meta], estimateBytes(blocks));
       this.#isFlushed = false;
-      const isCommitted = await meta.ifVersion(GUARD, next, () => {
+      const isCommitted = await meta.ifVersion(META_GUARD, next, () => {
         for (const { height, hash, line } of blocks) {
           stored.put(height, Buffer.concat([hash, line]));
         }
-        meta.put(GUARD, Buffer.alloc(0), next + blocks.length);
+        meta.put(META_GUARD, Buffer.alloc(0), next + blocks.length);
       });
       // A commit is visible before it is on the disk: only now would it survive a power cut.
       await environment.flushed;
@@ -278,7 +278,7 @@ class EmbeddedLedgerWriter extends EmbeddedLedger implements LedgerWriter {
     try {
       // First, and alone: blocks below the base count as gone, so it may end anywhere after that.
       if (height > this.basePoint().height) {
-        environment.transactionSync(() => meta.put(BASE, encodePoint(point)));
+        environment.transactionSync(() => meta.put(META_BASE, encodePoint(point)));
       }
       for (;;) {
         const keys = [...blocks.getKeys({ end: height + 1, limit: PRUNE_BATCH_BLOCKS })];
@@ -301,8 +301,8 @@ class EmbeddedLedgerWriter extends EmbeddedLedger implements LedgerWriter {
       throw new LedgerError('conflict', `this ledger is not empty: it is at block ${head.height}`);
     }
     environment.transactionSync(() => {
-      meta.put(BASE, encodePoint(base));
-      meta.put(GUARD, Buffer.alloc(0), base.height + 1);
+      meta.put(META_BASE, encodePoint(base));
+      meta.put(META_GUARD, Buffer.alloc(0), base.height + 1);
     });
     await environment.flushed;
     this.#headHeight = base.height;
@@ -322,7 +322,7 @@ class EmbeddedLedgerWriter extends EmbeddedLedger implements LedgerWriter {
     try {
       checkRoom(this.#folder, [blocks, meta], TREE_BYTES / 2);
       environment.transactionSync(() => {
-        if (meta.get(WRITER)?.toString() === this.#identity) meta.remove(WRITER);
+        if (meta.get(META_WRITER)?.toString() === this.#identity) meta.remove(META_WRITER);
       });
     } catch {
       // A disk that is full takes no removal either.

@@ -45,7 +45,7 @@ async function throughHandle<T>(folder: string, use: (short: string) => Promise<
   }
 }
 
-function listen(socketPath: string): Promise<Server> {
+function listenOnSocket(socketPath: string): Promise<Server> {
   return new Promise((resolve, reject) => {
     const server = createServer((socket) => socket.destroy());
     server.once('error', reject);
@@ -136,7 +136,9 @@ export class Presence {
       makeFolder(this.#users);
       const draft = `${this.#name}.draft`;
       rmSync(path.join(this.#users, draft), { force: true });
-      this.#server = await throughHandle(this.#users, (short) => listen(`${short}/${draft}`));
+      this.#server = await throughHandle(this.#users, (short) =>
+        listenOnSocket(`${short}/${draft}`),
+      );
       // It appears under its name when it can be connected to, not before.
       renameSync(path.join(this.#users, draft), this.#socket);
     } catch {

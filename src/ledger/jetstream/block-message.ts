@@ -29,7 +29,7 @@ export interface BlockPayload {
 }
 
 /** Fills the headers of a block that follows `previous`, and returns what to send with them. */
-export function encodeBlock(
+export function encodeMessage(
   previous: ChainPoint,
   { height, hash, line }: StoredBlock,
   headers: MsgHdrs,
@@ -62,7 +62,7 @@ export function readPrevious(height: number, headers: MsgHdrs | undefined): Chai
   return { height: height - 1, hash: readHash(height, headers, PREVIOUS) };
 }
 
-export function decodeBlock(
+export function decodeMessage(
   height: number,
   headers: MsgHdrs | undefined,
   payload: Uint8Array,

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Consumer, ConsumerMessages, JsMsg, StreamInfo } from '@nats-io/jetstream';
 import type { MsgHdrs } from '@nats-io/transport-node';
 import { isUnavailable, LedgerError, type StoredBlock } from '../ledger.ts';
-import { decodeBlock } from './block-message.ts';
+import { decodeMessage } from './block-message.ts';
 import type { NatsLink } from './nats.ts';
 
 /** So many blocks are on their way at a time. */
@@ -271,7 +271,7 @@ export class BlockReader {
   }
 
   #accept(height: number, headers: MsgHdrs | undefined, payload: Uint8Array): StoredBlock {
-    const block = decodeBlock(height, headers, payload);
+    const block = decodeMessage(height, headers, payload);
     this.#height = block.height;
     this.#hash = block.hash;
     this.#lagSinceMs = undefined;
@@ -282,7 +282,7 @@ export class BlockReader {
   /** A block that was handed out comes again: it must be the same one. */
   #compare(message: JsMsg): void {
     if (message.seq !== this.#height || this.#hash === undefined) return;
-    const { hash } = decodeBlock(message.seq, message.headers, message.data);
+    const { hash } = decodeMessage(message.seq, message.headers, message.data);
     if (hash.equals(this.#hash)) return;
     throw new LedgerError('corrupt', `block ${message.seq} is not the one that was read before`);
   }

@@ -19,12 +19,12 @@ import {
   LedgerError,
   type StoredBlock,
 } from '../ledger.ts';
-import { decodeBlock, readPrevious } from './block-message.ts';
+import { decodeMessage, readPrevious } from './block-message.ts';
 import { BlockReader, missingBlock } from './block-reader.ts';
 import { connectNats, type NatsLink, type NatsOptions, type StoredMessage } from './nats.ts';
 
 /** The key of the base in the ledger's bucket. */
-export const BASE = 'base';
+export const BASE_KEY = 'base';
 /** How long reading what is there goes on trying when nobody answers. */
 const READ_PATIENCE_MS = 15_000;
 /** Between looking what is first and reading it, it may have been dropped. */
@@ -66,7 +66,7 @@ export class JetStreamLedger implements Ledger {
   async #emptyBase(height: number): Promise<ChainPoint> {
     if (height === 0) return CHAIN_START;
     const bucket = await this.link.openBucket(this.link.name);
-    const entry = await this.link.ask('reading the base', () => bucket.get(BASE));
+    const entry = await this.link.ask('reading the base', () => bucket.get(BASE_KEY));
     const stored = entry?.json<StoredPoint>();
     if (stored?.height === height) return { height, hash: Buffer.from(stored.hash, 'hex') };
     const message = `the stream ${this.link.name} has dropped all its blocks, up to ${height}: nothing says what came before the next`;
@@ -80,7 +80,7 @@ export class JetStreamLedger implements Ledger {
       const { state } = await this.info();
       if (state.messages === 0) return this.#emptyBase(state.last_seq);
       const last = await this.#message(state.last_seq);
-      if (last !== undefined) return decodeBlock(last.seq, last.header, last.data);
+      if (last !== undefined) return decodeMessage(last.seq, last.header, last.data);
       if (looks === HEAD_LOOKS_MAX) throw missingBlock(state.last_seq, state.last_seq);
     }
   }
@@ -103,7 +103,7 @@ export class JetStreamLedger implements Ledger {
 
   async point(height: number): Promise<ChainPoint | undefined> {
     const message = height < 1 ? undefined : await this.#message(height);
-    if (message !== undefined) return decodeBlock(message.seq, message.header, message.data);
+    if (message !== undefined) return decodeMessage(message.seq, message.header, message.data);
     const base = await this.base();
     return base.height === height ? base : undefined;
   }

@@ -21,13 +21,13 @@ import {
   type LedgerWriter,
   type StoredBlock,
 } from '../ledger.ts';
-import { encodeBlock } from './block-message.ts';
-import { BASE, JetStreamLedger, type StoredPoint, subjectOf } from './jetstream-ledger.ts';
+import { encodeMessage } from './block-message.ts';
+import { BASE_KEY, JetStreamLedger, type StoredPoint, subjectOf } from './jetstream-ledger.ts';
 import { describeHolder, Lease, takeLease } from './lease.ts';
 import { connectNats, type NatsLink, type NatsOptions } from './nats.ts';
 
-const WRITER = 'writer';
-const WRITTEN = 'written';
+const WRITER_KEY = 'writer';
+const WRITTEN_KEY = 'written';
 /** How often it is noted, while blocks are appended, how far they go. */
 const NOTE_MS = 2_000;
 /** So many appended blocks are on their way at a time, and so many bytes of them. */
@@ -81,7 +81,7 @@ class JetStreamLedgerWriter extends JetStreamLedger implements LedgerWriter {
 
   /** That it has lost blocks which were written to it; undefined where it has not. */
   async #findLoss(): Promise<LedgerError | undefined> {
-    const entry = await this.link.ask('reading the height', () => this.#bucket.get(WRITTEN));
+    const entry = await this.link.ask('reading the height', () => this.#bucket.get(WRITTEN_KEY));
     const written = entry?.operation === 'PUT' ? entry.json<StoredPoint>().height : 0;
     const { state } = await this.info();
     const hasDroppedAll = state.messages === 0 && state.last_seq > 0;
@@ -119,7 +119,7 @@ class JetStreamLedgerWriter extends JetStreamLedger implements LedgerWriter {
     const { height, hash } = this.#head;
     const stored: StoredPoint = { height, hash: hash.toString('hex') };
     await this.link.ask('noting the height', () =>
-      this.#bucket.put(WRITTEN, JSON.stringify(stored)),
+      this.#bucket.put(WRITTEN_KEY, JSON.stringify(stored)),
     );
   }
 
@@ -171,7 +171,7 @@ class JetStreamLedgerWriter extends JetStreamLedger implements LedgerWriter {
     const { link } = this;
     const { height } = block;
     const empty = link.modules.transport.headers();
-    const { payload, headers } = encodeBlock(previous, block, empty, link.messageBytesMax);
+    const { payload, headers } = encodeMessage(previous, block, empty, link.messageBytesMax);
     const publishing = link.streams.publish(subjectOf(link.name), payload, {
       headers,
       msgID: idOf(block),
@@ -249,7 +249,9 @@ class JetStreamLedgerWriter extends JetStreamLedger implements LedgerWriter {
   async #purge({ height, hash }: ChainPoint): Promise<void> {
     const { name, manager } = this.link;
     const stored: StoredPoint = { height, hash: hash.toString('hex') };
-    await this.link.ask('keeping the base', () => this.#bucket.put(BASE, JSON.stringify(stored)));
+    await this.link.ask('keeping the base', () =>
+      this.#bucket.put(BASE_KEY, JSON.stringify(stored)),
+    );
     await this.link.ask('dropping blocks', () => manager.streams.purge(name, { seq: height + 1 }));
     if (height === this.#head.height) this.#emptyHeight = height;
   }
@@ -328,7 +330,7 @@ async function takeWriterPlace(link: NatsLink, options: WriterOptions): Promise<
   const { retryMs, acceptsLoss = false } = options;
   await ensureStream(link);
   const bucket = await link.openBucket(link.name);
-  const lease = await takeLease({ link, bucket, key: WRITER });
+  const lease = await takeLease({ link, bucket, key: WRITER_KEY });
   if (!(lease instanceof Lease)) {
     const who = describeHolder(lease);
     throw new LedgerError('busy', `another writer, ${who}, has this ledger open`);

@@ -1,17 +1,17 @@
 /**
- * A table as it was at one moment, copied out piece by piece while blocks go on changing it. What a block
- * overwrites ahead of the copy is remembered, and put back into the piece that it belongs to.
+ * A table as it was at one moment, copied out piece by piece while blocks go on changing it: copy on
+ * write. The old value of a cell that is overwritten ahead of the copy is kept and put into its piece.
  */
 
-/** 128 KiB: no piece takes long to copy and to hash. */
+/** 128 KiB: small enough that copying and hashing a piece does not delay answers. */
 const PIECE_CELLS = 16_384;
 
-export class TableHold {
+export class TableSnapshot {
   readonly #readCells: () => Float64Array;
   readonly #endCell: number;
   #nextCell = 0;
-  /** By piece: what cells held at that moment, of those that have changed since. */
-  readonly #before = new Map<number, Map<number, number>>();
+  /** By piece: the old values of its cells that have changed since. */
+  readonly #oldValues = new Map<number, Map<number, number>>();
 
   constructor(readCells: () => Float64Array, cellCount: number) {
     this.#readCells = readCells;
@@ -19,15 +19,15 @@ export class TableHold {
   }
 
   /** Called before a cell changes. */
-  remember(cell: number, value: number): void {
+  keepValue(cell: number, value: number): void {
     if (cell < this.#nextCell || cell >= this.#endCell) return;
     const piece = Math.floor(cell / PIECE_CELLS);
-    let before = this.#before.get(piece);
-    if (before === undefined) {
-      before = new Map();
-      this.#before.set(piece, before);
+    let oldValues = this.#oldValues.get(piece);
+    if (oldValues === undefined) {
+      oldValues = new Map();
+      this.#oldValues.set(piece, oldValues);
     }
-    if (!before.has(cell)) before.set(cell, value);
+    if (!oldValues.has(cell)) oldValues.set(cell, value);
   }
 
   /** The cells in order; each piece is valid until the next one is asked for. */
@@ -41,8 +41,8 @@ export class TableHold {
     const piece = copy.subarray(0, Math.min(PIECE_CELLS, this.#endCell - start));
     piece.set(this.#readCells().subarray(start, start + piece.length));
     const index = start / PIECE_CELLS;
-    for (const [cell, value] of this.#before.get(index) ?? []) piece[cell - start] = value;
-    this.#before.delete(index);
+    for (const [cell, value] of this.#oldValues.get(index) ?? []) piece[cell - start] = value;
+    this.#oldValues.delete(index);
     this.#nextCell = start + piece.length;
     return piece;
   }
