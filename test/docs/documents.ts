@@ -23,7 +23,7 @@ export function fencedBlocks(document: string, language: string): string[] {
 
 /** The text without its fenced blocks, in which headings and links mean nothing. */
 export function withoutFences(document: string): string {
-  return document.replaceAll(/^ *```[^]*?^ *```$/gm, '');
+  return document.replaceAll(/^ *```[\s\S]*?^ *```$/gm, '');
 }
 
 /** The text below each heading of a level, up to the next heading of that level or above. */
