@@ -11,7 +11,6 @@ const EXPORTED =
 
 /** Names that are still shared by several files. */
 const EXCEPTIONS: readonly string[] = [
-  'ADDRESS_EXPECTED',
   'Exchange',
   'STANDARD_ERROR',
   'parseQuestion',
