@@ -9,8 +9,8 @@ import { formatAddress } from '../src/exact/address.ts';
 import { formatUnits, powerOfTen } from '../src/exact/decimal.ts';
 import { stepOfFigures } from '../src/feed/simulator/prices.ts';
 import { Random } from '../src/feed/simulator/random.ts';
-import { FIRST_POSITION, marketOfTerms, NEXT_POSITION, TERMS } from '../src/state/accounts.ts';
 import { FIRST_ACCOUNT } from '../src/state/addresses.ts';
+import { FIRST_POSITION, marketOfTerms, NEXT_POSITION, TERMS } from '../src/state/columns.ts';
 import type { StateView } from '../src/state/state.ts';
 
 const SIGNIFICANT_FIGURES = 5;

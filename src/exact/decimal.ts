@@ -187,6 +187,10 @@ export function negate(value: Exact): Exact {
   return -value;
 }
 
+export function magnitude(value: Exact): Exact {
+  return value < 0 ? -value : value;
+}
+
 /** The larger of the two. */
 export function maximum(a: Exact, b: Exact): Exact {
   return a >= b ? a : b;

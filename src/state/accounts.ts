@@ -5,59 +5,28 @@
  * position that was closed stays in it with size 0, since its leverage and all-time funding outlive it.
  */
 
-import type { EventOf, LeverageMode } from '../events/event.ts';
+import type { EventOf } from '../events/event.ts';
 import { readUnits, USD_DECIMALS } from '../events/fields.ts';
 import { describeValue, Refusal, refusalBelow } from '../events/refusal.ts';
 import { type Address, formatAddress } from '../exact/address.ts';
 import { add, type Exact, formatUnits, subtract } from '../exact/decimal.ts';
 import { FIRST_ACCOUNT } from './addresses.ts';
+import * as column from './columns.ts';
+import { isIsolatedTerms, marketOfTerms, packTerms } from './columns.ts';
 import type { State, StateView } from './state.ts';
 import type { Table } from './table.ts';
 
-/** The columns of an account row. */
-export const ACCOUNT_DEX = 0;
-export const CASH = 1;
-export const ORDER_MARGIN = 2;
-export const COLLATERAL = 3;
-export const FIRST_POSITION = 4;
-export const NEXT_ACCOUNT = 5;
-
-/** The columns of a position row. TERMS packs market, leverage and mode into one whole number. */
-export const TERMS = 0;
-export const NEXT_POSITION = 1;
-export const SIZE = 2;
-export const ENTRY_NOTIONAL = 3;
-export const RAW_USD = 4;
-export const FUNDING_ALL_TIME = 5;
-export const FUNDING_SINCE_OPEN = 6;
-export const FUNDING_SINCE_CHANGE = 7;
-
 const LEVERAGE_DEFAULT = 20;
-
-/** TERMS, from its lowest bit: isolated (1 bit), leverage (10 bits), the market's index (20 bits). */
-function packTerms(marketIndex: number, leverage: number, mode: LeverageMode): number {
-  return (marketIndex << 11) | (leverage << 1) | (mode === 'isolated' ? 1 : 0);
-}
-
-export function marketOfTerms(terms: number): number {
-  return terms >>> 11;
-}
-
-export function leverageOfTerms(terms: number): number {
-  return (terms >>> 1) & 0x3ff;
-}
-
-export function isIsolatedTerms(terms: number): boolean {
-  return (terms & 1) === 1;
-}
 
 /** The account of an address on a dex, or 0. */
 export function findAccount(state: StateView, addressRow: number, dexIndex: number): number {
   let account = state.addresses.table.get(addressRow, FIRST_ACCOUNT);
-  while (account !== 0 && state.accounts.get(account, ACCOUNT_DEX) < dexIndex) {
-    account = state.accounts.get(account, NEXT_ACCOUNT);
+  while (account !== 0 && state.accounts.get(account, column.ACCOUNT_DEX) < dexIndex) {
+    account = state.accounts.get(account, column.NEXT_ACCOUNT);
   }
-  return account !== 0 && state.accounts.get(account, ACCOUNT_DEX) === dexIndex ? account : 0;
+  return account !== 0 && state.accounts.get(account, column.ACCOUNT_DEX) === dexIndex
+    ? account
+    : 0;
 }
 
 export function findOrAddAccount(state: State, user: Address, dexIndex: number): number {
@@ -65,27 +34,27 @@ export function findOrAddAccount(state: State, user: Address, dexIndex: number):
   const { accounts } = state;
   let before = 0;
   let account = state.addresses.table.get(addressRow, FIRST_ACCOUNT);
-  while (account !== 0 && accounts.get(account, ACCOUNT_DEX) < dexIndex) {
+  while (account !== 0 && accounts.get(account, column.ACCOUNT_DEX) < dexIndex) {
     before = account;
-    account = accounts.get(account, NEXT_ACCOUNT);
+    account = accounts.get(account, column.NEXT_ACCOUNT);
   }
-  if (account !== 0 && accounts.get(account, ACCOUNT_DEX) === dexIndex) return account;
+  if (account !== 0 && accounts.get(account, column.ACCOUNT_DEX) === dexIndex) return account;
   const added = accounts.addRow();
-  accounts.set(added, ACCOUNT_DEX, dexIndex);
-  accounts.set(added, NEXT_ACCOUNT, account);
+  accounts.set(added, column.ACCOUNT_DEX, dexIndex);
+  accounts.set(added, column.NEXT_ACCOUNT, account);
   if (before === 0) state.addresses.table.set(addressRow, FIRST_ACCOUNT, added);
-  else accounts.set(before, NEXT_ACCOUNT, added);
+  else accounts.set(before, column.NEXT_ACCOUNT, added);
   return added;
 }
 
 /** The account's position in a market, open or closed, or 0 where it never had one. */
 export function findPosition(state: StateView, account: number, marketIndex: number): number {
   const { positions } = state;
-  let position = state.accounts.get(account, FIRST_POSITION);
+  let position = state.accounts.get(account, column.FIRST_POSITION);
   while (position !== 0) {
-    const found = marketOfTerms(positions.get(position, TERMS));
+    const found = marketOfTerms(positions.get(position, column.TERMS));
     if (found >= marketIndex) return found === marketIndex ? position : 0;
-    position = positions.get(position, NEXT_POSITION);
+    position = positions.get(position, column.NEXT_POSITION);
   }
   return 0;
 }
@@ -94,19 +63,19 @@ export function findPosition(state: StateView, account: number, marketIndex: num
 export function findOrAddPosition(state: State, account: number, marketIndex: number): number {
   const { positions } = state;
   let before = 0;
-  let position = state.accounts.get(account, FIRST_POSITION);
+  let position = state.accounts.get(account, column.FIRST_POSITION);
   while (position !== 0) {
-    const found = marketOfTerms(positions.get(position, TERMS));
+    const found = marketOfTerms(positions.get(position, column.TERMS));
     if (found === marketIndex) return position;
     if (found > marketIndex) break;
     before = position;
-    position = positions.get(position, NEXT_POSITION);
+    position = positions.get(position, column.NEXT_POSITION);
   }
   const added = positions.addRow();
-  positions.set(added, TERMS, defaultTerms(state, marketIndex));
-  positions.set(added, NEXT_POSITION, position);
-  if (before === 0) state.accounts.set(account, FIRST_POSITION, added);
-  else positions.set(before, NEXT_POSITION, added);
+  positions.set(added, column.TERMS, defaultTerms(state, marketIndex));
+  positions.set(added, column.NEXT_POSITION, position);
+  if (before === 0) state.accounts.set(account, column.FIRST_POSITION, added);
+  else positions.set(before, column.NEXT_POSITION, added);
   return added;
 }
 
@@ -131,9 +100,9 @@ export function requireStorable(amount: Exact, name: string, { field, given }: C
 
 export function applyTransfer(state: State, { user, dex, amount }: EventOf<'transfer'>): void {
   const account = findOrAddAccount(state, user, state.markets.requireDex(dex));
-  const cash = add(state.accounts.get(account, CASH), amount);
+  const cash = add(state.accounts.get(account, column.CASH), amount);
   const cause = { field: 'amount', given: amount };
-  state.accounts.set(account, CASH, requireStorable(cash, 'cash', cause));
+  state.accounts.set(account, column.CASH, requireStorable(cash, 'cash', cause));
 }
 
 export function applyOrderMargin(
@@ -141,12 +110,12 @@ export function applyOrderMargin(
   { user, dex, amount }: EventOf<'orderMargin'>,
 ): void {
   const account = findOrAddAccount(state, user, state.markets.requireDex(dex));
-  state.accounts.set(account, ORDER_MARGIN, amount);
+  state.accounts.set(account, column.ORDER_MARGIN, amount);
 }
 
 export function applyCollateral(state: State, { user, dex, amount }: EventOf<'collateral'>): void {
   const account = findOrAddAccount(state, user, state.markets.requireDex(dex));
-  state.accounts.set(account, COLLATERAL, amount);
+  state.accounts.set(account, column.COLLATERAL, amount);
 }
 
 export function applyLeverage(state: State, event: EventOf<'leverage'>): void {
@@ -161,11 +130,13 @@ export function applyLeverage(state: State, event: EventOf<'leverage'>): void {
   }
   const account = findOrAddAccount(state, user, dexIndex);
   const position = findOrAddPosition(state, account, marketIndex);
-  const modeNow = isIsolatedTerms(state.positions.get(position, TERMS)) ? 'isolated' : 'cross';
-  if (mode !== modeNow && state.positions.get(position, SIZE) !== 0) {
+  const modeNow = isIsolatedTerms(state.positions.get(position, column.TERMS))
+    ? 'isolated'
+    : 'cross';
+  if (mode !== modeNow && state.positions.get(position, column.SIZE) !== 0) {
     throw new Refusal('mode', mode, `${modeNow} while the position is open`);
   }
-  state.positions.set(position, TERMS, packTerms(marketIndex, value, mode));
+  state.positions.set(position, column.TERMS, packTerms(marketIndex, value, mode));
 }
 
 /** The row of an open position that the user has in a market; refuses where there is none. */
@@ -173,7 +144,7 @@ function requireOpenPosition(state: State, user: Address, marketIndex: number, f
   const { dexIndex, coin } = state.markets.markets[marketIndex];
   const account = findAccount(state, state.addresses.find(user), dexIndex);
   const position = account === 0 ? 0 : findPosition(state, account, marketIndex);
-  if (position === 0 || state.positions.get(position, SIZE) === 0) {
+  if (position === 0 || state.positions.get(position, column.SIZE) === 0) {
     throw new Refusal(field, formatAddress(user), `a user with an open position in ${coin}`);
   }
   return { account, position };
@@ -183,14 +154,14 @@ export function applyIsolatedMargin(state: State, event: EventOf<'isolatedMargin
   const { user, coin, amount } = event;
   const marketIndex = state.markets.requireMarket(coin);
   const { account, position } = requireOpenPosition(state, user, marketIndex, 'user');
-  if (!isIsolatedTerms(state.positions.get(position, TERMS))) {
+  if (!isIsolatedTerms(state.positions.get(position, column.TERMS))) {
     throw new Refusal('coin', coin, 'a coin in which the position is isolated');
   }
-  const cash = subtract(state.accounts.get(account, CASH), amount);
-  const rawUsd = add(state.positions.get(position, RAW_USD), amount);
+  const cash = subtract(state.accounts.get(account, column.CASH), amount);
+  const rawUsd = add(state.positions.get(position, column.RAW_USD), amount);
   const cause = { field: 'amount', given: amount };
-  state.accounts.set(account, CASH, requireStorable(cash, 'cash', cause));
-  state.positions.set(position, RAW_USD, requireStorable(rawUsd, 'rawUsd', cause));
+  state.accounts.set(account, column.CASH, requireStorable(cash, 'cash', cause));
+  state.positions.set(position, column.RAW_USD, requireStorable(rawUsd, 'rawUsd', cause));
 }
 
 export function applyFunding(state: State, { coin, payments }: EventOf<'funding'>): void {
@@ -203,19 +174,23 @@ export function applyFunding(state: State, { coin, payments }: EventOf<'funding'
   }
 }
 
-const FUNDING_COLUMNS = [FUNDING_ALL_TIME, FUNDING_SINCE_OPEN, FUNDING_SINCE_CHANGE];
+const FUNDING_COLUMNS = [
+  column.FUNDING_ALL_TIME,
+  column.FUNDING_SINCE_OPEN,
+  column.FUNDING_SINCE_CHANGE,
+];
 
 function pay(state: State, marketIndex: number, payment: EventOf<'funding'>['payments'][0]): void {
   const { user, amount } = payment;
   const { positions, accounts } = state;
   const { account, position } = requireOpenPosition(state, user, marketIndex, '[0]');
   const cause = { field: '[1]', given: amount };
-  if (isIsolatedTerms(positions.get(position, TERMS))) {
-    const rawUsd = subtract(positions.get(position, RAW_USD), amount);
-    positions.set(position, RAW_USD, requireStorable(rawUsd, 'rawUsd', cause));
+  if (isIsolatedTerms(positions.get(position, column.TERMS))) {
+    const rawUsd = subtract(positions.get(position, column.RAW_USD), amount);
+    positions.set(position, column.RAW_USD, requireStorable(rawUsd, 'rawUsd', cause));
   } else {
-    const cash = subtract(accounts.get(account, CASH), amount);
-    accounts.set(account, CASH, requireStorable(cash, 'cash', cause));
+    const cash = subtract(accounts.get(account, column.CASH), amount);
+    accounts.set(account, column.CASH, requireStorable(cash, 'cash', cause));
   }
   for (const column of FUNDING_COLUMNS) {
     const paid = add(positions.get(position, column), amount);
@@ -225,20 +200,20 @@ function pay(state: State, marketIndex: number, payment: EventOf<'funding'>['pay
 
 /** A closed position keeps its leverage and all-time funding, nothing else. */
 function clearPosition(positions: Table, position: number): void {
-  positions.set(position, SIZE, 0);
-  positions.set(position, ENTRY_NOTIONAL, 0);
-  positions.set(position, RAW_USD, 0);
-  positions.set(position, FUNDING_SINCE_OPEN, 0);
-  positions.set(position, FUNDING_SINCE_CHANGE, 0);
+  positions.set(position, column.SIZE, 0);
+  positions.set(position, column.ENTRY_NOTIONAL, 0);
+  positions.set(position, column.RAW_USD, 0);
+  positions.set(position, column.FUNDING_SINCE_OPEN, 0);
+  positions.set(position, column.FUNDING_SINCE_CHANGE, 0);
 }
 
 export function applyAccount(state: State, event: EventOf<'account'>): void {
   const dexIndex = state.markets.requireDex(event.dex);
   const account = findOrAddAccount(state, event.user, dexIndex);
-  state.accounts.set(account, CASH, event.rawUsd);
+  state.accounts.set(account, column.CASH, event.rawUsd);
   const { positions } = state;
-  let position = state.accounts.get(account, FIRST_POSITION);
-  for (; position !== 0; position = positions.get(position, NEXT_POSITION)) {
+  let position = state.accounts.get(account, column.FIRST_POSITION);
+  for (; position !== 0; position = positions.get(position, column.NEXT_POSITION)) {
     clearPosition(positions, position);
   }
   let index = 0;
@@ -268,12 +243,12 @@ function setPosition(state: State, { account, dexIndex, given }: GivenPosition):
   const size = readUnits('szi', szi, market.sizeDecimals);
   if (size === 0) throw new Refusal('szi', szi, 'a size that is not 0');
   const position = findOrAddPosition(state, account, marketIndex);
-  if (positions.get(position, SIZE) !== 0) throw new Refusal('coin', coin, 'each coin once');
-  positions.set(position, TERMS, packTerms(marketIndex, leverage.value, leverage.type));
-  positions.set(position, SIZE, size);
-  positions.set(position, ENTRY_NOTIONAL, entryNtl);
-  positions.set(position, RAW_USD, leverage.rawUsd);
-  positions.set(position, FUNDING_ALL_TIME, cumFunding.allTime);
-  positions.set(position, FUNDING_SINCE_OPEN, cumFunding.sinceOpen);
-  positions.set(position, FUNDING_SINCE_CHANGE, cumFunding.sinceChange);
+  if (positions.get(position, column.SIZE) !== 0) throw new Refusal('coin', coin, 'each coin once');
+  positions.set(position, column.TERMS, packTerms(marketIndex, leverage.value, leverage.type));
+  positions.set(position, column.SIZE, size);
+  positions.set(position, column.ENTRY_NOTIONAL, entryNtl);
+  positions.set(position, column.RAW_USD, leverage.rawUsd);
+  positions.set(position, column.FUNDING_ALL_TIME, cumFunding.allTime);
+  positions.set(position, column.FUNDING_SINCE_OPEN, cumFunding.sinceOpen);
+  positions.set(position, column.FUNDING_SINCE_CHANGE, cumFunding.sinceChange);
 }

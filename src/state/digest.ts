@@ -17,23 +17,8 @@
  *   auction: 0 before the first; else 1, start, duration, start gas, floor gas, end gas ("" for none)
  */
 
-import {
-  ACCOUNT_DEX,
-  CASH,
-  COLLATERAL,
-  ENTRY_NOTIONAL,
-  FIRST_POSITION,
-  FUNDING_ALL_TIME,
-  FUNDING_SINCE_CHANGE,
-  FUNDING_SINCE_OPEN,
-  NEXT_ACCOUNT,
-  NEXT_POSITION,
-  ORDER_MARGIN,
-  RAW_USD,
-  SIZE,
-  TERMS,
-} from './accounts.ts';
 import { FIRST_ACCOUNT, FIRST_DELEGATION } from './addresses.ts';
+import * as column from './columns.ts';
 import { delegatedAmount, LOCKED_UNTIL, NEXT_DELEGATION, VALIDATOR } from './staking.ts';
 import type { StateView } from './state.ts';
 
@@ -116,7 +101,7 @@ function putAddress(sink: ByteSink, state: StateView, row: number): void {
   const { word0, word1, word2, word3 } = state.addresses.addressOf(row);
   for (const word of [word0, word1, word2, word3]) sink.number(word);
   let account = state.addresses.table.get(row, FIRST_ACCOUNT);
-  for (; account !== 0; account = state.accounts.get(account, NEXT_ACCOUNT)) {
+  for (; account !== 0; account = state.accounts.get(account, column.NEXT_ACCOUNT)) {
     putAccount(sink, state, account);
   }
   let delegation = state.addresses.table.get(row, FIRST_DELEGATION);
@@ -128,22 +113,22 @@ function putAddress(sink: ByteSink, state: StateView, row: number): void {
   }
 }
 
-const ACCOUNT_COLUMNS = [ACCOUNT_DEX, CASH, ORDER_MARGIN, COLLATERAL];
+const ACCOUNT_COLUMNS = [column.ACCOUNT_DEX, column.CASH, column.ORDER_MARGIN, column.COLLATERAL];
 const POSITION_COLUMNS = [
-  TERMS,
-  SIZE,
-  ENTRY_NOTIONAL,
-  RAW_USD,
-  FUNDING_ALL_TIME,
-  FUNDING_SINCE_OPEN,
-  FUNDING_SINCE_CHANGE,
+  column.TERMS,
+  column.SIZE,
+  column.ENTRY_NOTIONAL,
+  column.RAW_USD,
+  column.FUNDING_ALL_TIME,
+  column.FUNDING_SINCE_OPEN,
+  column.FUNDING_SINCE_CHANGE,
 ];
 
 function putAccount(sink: ByteSink, state: StateView, account: number): void {
   sink.number(MARK_ACCOUNT);
   for (const column of ACCOUNT_COLUMNS) sink.number(state.accounts.get(account, column));
-  let position = state.accounts.get(account, FIRST_POSITION);
-  for (; position !== 0; position = state.positions.get(position, NEXT_POSITION)) {
+  let position = state.accounts.get(account, column.FIRST_POSITION);
+  for (; position !== 0; position = state.positions.get(position, column.NEXT_POSITION)) {
     sink.number(MARK_POSITION);
     for (const column of POSITION_COLUMNS) sink.number(state.positions.get(position, column));
   }

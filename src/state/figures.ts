@@ -16,23 +16,8 @@ import {
   negate,
   subtract,
 } from '../exact/decimal.ts';
-import {
-  CASH,
-  COLLATERAL,
-  ENTRY_NOTIONAL,
-  FIRST_POSITION,
-  FUNDING_ALL_TIME,
-  FUNDING_SINCE_CHANGE,
-  FUNDING_SINCE_OPEN,
-  isIsolatedTerms,
-  leverageOfTerms,
-  marketOfTerms,
-  NEXT_POSITION,
-  ORDER_MARGIN,
-  RAW_USD,
-  SIZE,
-  TERMS,
-} from './accounts.ts';
+import * as column from './columns.ts';
+import { isIsolatedTerms, leverageOfTerms, marketOfTerms } from './columns.ts';
 import type { MarginTier, Market } from './markets.ts';
 import type { StateView } from './state.ts';
 
@@ -97,17 +82,17 @@ function maintenanceMargin(tier: MarginTier, value: Exact): Exact {
 
 function positionFigures(state: StateView, position: number): PositionFigures {
   const { positions, markets } = state;
-  const terms = positions.get(position, TERMS);
+  const terms = positions.get(position, column.TERMS);
   const marketIndex = marketOfTerms(terms);
   const market = markets.markets[marketIndex];
   const isIsolated = isIsolatedTerms(terms);
   const leverage = leverageOfTerms(terms);
-  const size = positions.get(position, SIZE);
-  const entryNotional = positions.get(position, ENTRY_NOTIONAL);
+  const size = positions.get(position, column.SIZE);
+  const entryNotional = positions.get(position, column.ENTRY_NOTIONAL);
   const signedValue = multiply(size, markets.markPrice(marketIndex));
   const value = size < 0 ? negate(signedValue) : signedValue;
   const tier = tierOf(market, value);
-  const storedRawUsd = positions.get(position, RAW_USD);
+  const storedRawUsd = positions.get(position, column.RAW_USD);
   const marginUsed = isIsolated ? add(storedRawUsd, signedValue) : divideFloor(value, leverage);
   return {
     market,
@@ -121,9 +106,9 @@ function positionFigures(state: StateView, position: number): PositionFigures {
     marginUsed,
     maintenanceMargin: maintenanceMargin(tier, value),
     maxLeverage: tier.maxLeverage,
-    fundingAllTime: positions.get(position, FUNDING_ALL_TIME),
-    fundingSinceOpen: positions.get(position, FUNDING_SINCE_OPEN),
-    fundingSinceChange: positions.get(position, FUNDING_SINCE_CHANGE),
+    fundingAllTime: positions.get(position, column.FUNDING_ALL_TIME),
+    fundingSinceOpen: positions.get(position, column.FUNDING_SINCE_OPEN),
+    fundingSinceChange: positions.get(position, column.FUNDING_SINCE_CHANGE),
   };
 }
 
@@ -142,15 +127,15 @@ function createSummary(cash: number): MarginSummary {
 
 /** The figures of an account; account 0, one the ledger has never seen, has nothing. */
 export function accountFigures(state: StateView, account: number): AccountFigures {
-  const cash = state.accounts.get(account, CASH);
+  const cash = state.accounts.get(account, column.CASH);
   const summary = createSummary(cash);
   const crossSummary = createSummary(cash);
   const positions: PositionFigures[] = [];
   let crossMaintenanceMargin: Exact = 0;
-  let reserved: Exact = state.accounts.get(account, ORDER_MARGIN);
-  let row = state.accounts.get(account, FIRST_POSITION);
-  for (; row !== 0; row = state.positions.get(row, NEXT_POSITION)) {
-    if (state.positions.get(row, SIZE) === 0) continue;
+  let reserved: Exact = state.accounts.get(account, column.ORDER_MARGIN);
+  let row = state.accounts.get(account, column.FIRST_POSITION);
+  for (; row !== 0; row = state.positions.get(row, column.NEXT_POSITION)) {
+    if (state.positions.get(row, column.SIZE) === 0) continue;
     const position = positionFigures(state, row);
     positions.push(position);
     addToSummary(summary, position);
@@ -166,7 +151,7 @@ export function accountFigures(state: StateView, account: number): AccountFigure
     crossSummary,
     crossMaintenanceMargin,
     withdrawable: maximum(0, subtract(crossSummary.accountValue, reserved)),
-    collateral: state.accounts.get(account, COLLATERAL),
+    collateral: state.accounts.get(account, column.COLLATERAL),
   };
 }
 

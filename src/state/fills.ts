@@ -13,25 +13,15 @@ import {
   add,
   divideFloor,
   type Exact,
+  magnitude,
   maximum,
   multiply,
   negate,
   subtract,
 } from '../exact/decimal.ts';
-import {
-  CASH,
-  ENTRY_NOTIONAL,
-  FUNDING_SINCE_CHANGE,
-  FUNDING_SINCE_OPEN,
-  findOrAddAccount,
-  findOrAddPosition,
-  isIsolatedTerms,
-  leverageOfTerms,
-  RAW_USD,
-  requireStorable,
-  SIZE,
-  TERMS,
-} from './accounts.ts';
+import { findOrAddAccount, findOrAddPosition, requireStorable } from './accounts.ts';
+import * as column from './columns.ts';
+import { isIsolatedTerms, leverageOfTerms } from './columns.ts';
 import type { State } from './state.ts';
 
 /** The amounts that a trade changes, and what it needs to know of its market. */
@@ -59,12 +49,12 @@ export function applyFill(state: State, event: EventOf<'fill'>): void {
   const price = readAboveZero('px', event.px, priceDecimals);
   const account = findOrAddAccount(state, event.user, dexIndex);
   const position = findOrAddPosition(state, account, marketIndex);
-  const terms = state.positions.get(position, TERMS);
+  const terms = state.positions.get(position, column.TERMS);
   const balances: Balances = {
-    cash: state.accounts.get(account, CASH),
-    rawUsd: state.positions.get(position, RAW_USD),
-    entryNotional: state.positions.get(position, ENTRY_NOTIONAL),
-    size: state.positions.get(position, SIZE),
+    cash: state.accounts.get(account, column.CASH),
+    rawUsd: state.positions.get(position, column.RAW_USD),
+    entryNotional: state.positions.get(position, column.ENTRY_NOTIONAL),
+    size: state.positions.get(position, column.SIZE),
     wasOpened: false,
     isIsolated: isIsolatedTerms(terms),
     leverage: leverageOfTerms(terms),
@@ -78,16 +68,13 @@ export function applyFill(state: State, event: EventOf<'fill'>): void {
   payFrom(balances, event.fee);
   const { positions } = state;
   const entryNotional = requireStorable(balances.entryNotional, 'entryNtl', sizeCause);
-  state.accounts.set(account, CASH, requireStorable(balances.cash, 'cash', usdCause));
-  positions.set(position, RAW_USD, requireStorable(balances.rawUsd, 'rawUsd', usdCause));
-  positions.set(position, ENTRY_NOTIONAL, entryNotional);
-  positions.set(position, SIZE, requireStorable(balances.size, 'szi', sizeCause));
-  positions.set(position, FUNDING_SINCE_CHANGE, 0);
-  if (balances.wasOpened || balances.size === 0) positions.set(position, FUNDING_SINCE_OPEN, 0);
-}
-
-function magnitude(amount: Exact): Exact {
-  return amount < 0 ? negate(amount) : amount;
+  state.accounts.set(account, column.CASH, requireStorable(balances.cash, 'cash', usdCause));
+  positions.set(position, column.RAW_USD, requireStorable(balances.rawUsd, 'rawUsd', usdCause));
+  positions.set(position, column.ENTRY_NOTIONAL, entryNotional);
+  positions.set(position, column.SIZE, requireStorable(balances.size, 'szi', sizeCause));
+  positions.set(position, column.FUNDING_SINCE_CHANGE, 0);
+  if (balances.wasOpened || balances.size === 0)
+    positions.set(position, column.FUNDING_SINCE_OPEN, 0);
 }
 
 /** Splits the trade into what closes and what opens. */

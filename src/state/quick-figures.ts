@@ -7,23 +7,8 @@
  */
 
 import { longDivideHalfUp, powerOfTen } from '../exact/decimal.ts';
-import {
-  CASH,
-  COLLATERAL,
-  ENTRY_NOTIONAL,
-  FIRST_POSITION,
-  FUNDING_ALL_TIME,
-  FUNDING_SINCE_CHANGE,
-  FUNDING_SINCE_OPEN,
-  isIsolatedTerms,
-  leverageOfTerms,
-  marketOfTerms,
-  NEXT_POSITION,
-  ORDER_MARGIN,
-  RAW_USD,
-  SIZE,
-  TERMS,
-} from './accounts.ts';
+import * as column from './columns.ts';
+import { isIsolatedTerms, leverageOfTerms, marketOfTerms } from './columns.ts';
 import { RATIO_DECIMALS, WITHDRAWAL_DIVISOR } from './figures.ts';
 import type { Market } from './markets.ts';
 import type { StateView, TableView } from './state.ts';
@@ -79,18 +64,18 @@ export class QuickFigures {
   /** False where an amount is too large for plain numbers; what is here then means nothing. */
   compute(state: StateView, account: number): boolean {
     const { accounts, positions } = state;
-    const cash = accounts.get(account, CASH);
-    const orderMargin = accounts.get(account, ORDER_MARGIN);
-    const collateral = accounts.get(account, COLLATERAL);
+    const cash = accounts.get(account, column.CASH);
+    const orderMargin = accounts.get(account, column.ORDER_MARGIN);
+    const collateral = accounts.get(account, column.COLLATERAL);
     this.summary.start(cash);
     this.crossSummary.start(cash);
     this.positionCount = 0;
     this.crossMaintenanceMargin = 0;
     let reserved = orderMargin;
     let amounts = Math.abs(cash) + orderMargin + collateral;
-    let row = accounts.get(account, FIRST_POSITION);
-    for (; row !== 0; row = positions.get(row, NEXT_POSITION)) {
-      if (positions.get(row, SIZE) === 0) continue;
+    let row = accounts.get(account, column.FIRST_POSITION);
+    for (; row !== 0; row = positions.get(row, column.NEXT_POSITION)) {
+      if (positions.get(row, column.SIZE) === 0) continue;
       const position = this.#nextPosition();
       if (!computePosition(position, state, row)) return false;
       amounts += position.value + position.entryNotional + Math.abs(position.rawUsd);
@@ -143,13 +128,13 @@ export class QuickFigures {
 
 function computePosition(position: QuickPosition, state: StateView, row: number): boolean {
   const { positions, markets } = state;
-  const terms = positions.get(row, TERMS);
+  const terms = positions.get(row, column.TERMS);
   const marketIndex = marketOfTerms(terms);
-  const size = positions.get(row, SIZE);
+  const size = positions.get(row, column.SIZE);
   const signedValue = size * markets.markPrice(marketIndex);
   const value = Math.abs(signedValue);
   if (value > SAFE_MAX) return false;
-  const entryNotional = positions.get(row, ENTRY_NOTIONAL);
+  const entryNotional = positions.get(row, column.ENTRY_NOTIONAL);
   position.market = markets.markets[marketIndex];
   position.size = size;
   position.leverage = leverageOfTerms(terms);
@@ -159,7 +144,7 @@ function computePosition(position: QuickPosition, state: StateView, row: number)
   position.unrealizedPnl = size < 0 ? entryNotional - value : value - entryNotional;
   position.isIsolated = isIsolatedTerms(terms);
   if (position.isIsolated) {
-    position.rawUsd = positions.get(row, RAW_USD);
+    position.rawUsd = positions.get(row, column.RAW_USD);
     position.marginUsed = position.rawUsd + signedValue;
   } else {
     position.marginUsed = Math.floor(value / position.leverage);
@@ -170,9 +155,9 @@ function computePosition(position: QuickPosition, state: StateView, row: number)
 }
 
 function readFunding(position: QuickPosition, positions: TableView, row: number): void {
-  position.fundingAllTime = positions.get(row, FUNDING_ALL_TIME);
-  position.fundingSinceOpen = positions.get(row, FUNDING_SINCE_OPEN);
-  position.fundingSinceChange = positions.get(row, FUNDING_SINCE_CHANGE);
+  position.fundingAllTime = positions.get(row, column.FUNDING_ALL_TIME);
+  position.fundingSinceOpen = positions.get(row, column.FUNDING_SINCE_OPEN);
+  position.fundingSinceChange = positions.get(row, column.FUNDING_SINCE_CHANGE);
 }
 
 function computeMaintenance(position: QuickPosition): boolean {

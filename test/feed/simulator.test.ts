@@ -8,7 +8,7 @@ import {
   type SimulatorOptions,
 } from '../../src/feed/simulator/simulator.ts';
 import { answerQuestion } from '../../src/info/registry.ts';
-import { CASH, marketOfTerms, SIZE, TERMS } from '../../src/state/accounts.ts';
+import { CASH, marketOfTerms, SIZE, TERMS } from '../../src/state/columns.ts';
 import { type AccountFigures, accountFigures, liquidationPrice } from '../../src/state/figures.ts';
 import { applyBlock } from '../../src/state/fold.ts';
 import { createState, type State, type StateView } from '../../src/state/state.ts';

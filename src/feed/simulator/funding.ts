@@ -3,6 +3,7 @@
  * users an hour's round goes over many blocks, a bounded number of users in each.
  */
 
+import { FIRST_ACCOUNT } from '../../state/addresses.ts';
 import {
   FIRST_POSITION,
   marketOfTerms,
@@ -10,8 +11,7 @@ import {
   NEXT_POSITION,
   SIZE,
   TERMS,
-} from '../../state/accounts.ts';
-import { FIRST_ACCOUNT } from '../../state/addresses.ts';
+} from '../../state/columns.ts';
 import { formatUsd, type Scene, userAt } from './scene.ts';
 
 const HOUR_MS = 3_600_000;

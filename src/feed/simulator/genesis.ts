@@ -8,7 +8,7 @@
 
 import { USD_DECIMALS } from '../../events/fields.ts';
 import { parseUnits } from '../../exact/decimal.ts';
-import { marketOfTerms, SIZE, TERMS } from '../../state/accounts.ts';
+import { marketOfTerms, SIZE, TERMS } from '../../state/columns.ts';
 import type { StateView } from '../../state/state.ts';
 import { describeMarket, LISTED_DEXES, LISTINGS, type Listing } from './listings.ts';
 import {

@@ -4,8 +4,8 @@
  */
 
 import { add } from '../../exact/decimal.ts';
-import { CASH, NEXT_ACCOUNT, ORDER_MARGIN } from '../../state/accounts.ts';
 import { FIRST_ACCOUNT } from '../../state/addresses.ts';
+import { CASH, NEXT_ACCOUNT, ORDER_MARGIN } from '../../state/columns.ts';
 import { accountFigures, type PositionFigures } from '../../state/figures.ts';
 import { fillOrder } from './matching.ts';
 import { type Actor, actorOf, formatUsd, type Scene } from './scene.ts';

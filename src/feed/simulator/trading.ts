@@ -3,7 +3,8 @@
  * account can carry.
  */
 
-import { findPosition, leverageOfTerms, SIZE, TERMS } from '../../state/accounts.ts';
+import { findPosition } from '../../state/accounts.ts';
+import { leverageOfTerms, SIZE, TERMS } from '../../state/columns.ts';
 import { type AccountFigures, accountFigures, type PositionFigures } from '../../state/figures.ts';
 import { fillOrder, makersInventory } from './matching.ts';
 import { drawLeverage, drawMarkets, drawMode, sizeWorth } from './portfolio.ts';

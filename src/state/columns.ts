@@ -1,0 +1,38 @@
+/** The layout of account and position rows: which column of a table's row holds what. */
+
+import type { LeverageMode } from '../events/event.ts';
+
+/** The columns of an account row. */
+export const ACCOUNT_DEX = 0;
+export const CASH = 1;
+export const ORDER_MARGIN = 2;
+export const COLLATERAL = 3;
+export const FIRST_POSITION = 4;
+export const NEXT_ACCOUNT = 5;
+
+/** The columns of a position row. TERMS packs market, leverage and mode into one whole number. */
+export const TERMS = 0;
+export const NEXT_POSITION = 1;
+export const SIZE = 2;
+export const ENTRY_NOTIONAL = 3;
+export const RAW_USD = 4;
+export const FUNDING_ALL_TIME = 5;
+export const FUNDING_SINCE_OPEN = 6;
+export const FUNDING_SINCE_CHANGE = 7;
+
+/** TERMS, from its lowest bit: isolated (1 bit), leverage (10 bits), the market's index (20 bits). */
+export function packTerms(marketIndex: number, leverage: number, mode: LeverageMode): number {
+  return (marketIndex << 11) | (leverage << 1) | (mode === 'isolated' ? 1 : 0);
+}
+
+export function marketOfTerms(terms: number): number {
+  return terms >>> 11;
+}
+
+export function leverageOfTerms(terms: number): number {
+  return (terms >>> 1) & 0x3ff;
+}
+
+export function isIsolatedTerms(terms: number): boolean {
+  return (terms & 1) === 1;
+}
