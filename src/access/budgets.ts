@@ -2,9 +2,9 @@
  * Budgets: a token bucket for each key. It holds the whole budget, and fills up again evenly over
  * the budget's period.
  *
- * With several workers each has buckets of its own, charges them at once, and tells the others many
- * times a second what it has charged. So a key may overdraw by what the others charge in between;
- * the debt is kept, and paid back before anything more is allowed.
+ * Each worker has buckets of its own and sends its charges to the others many times a second
+ * (charge-sharing.ts). A key may overdraw by what the others charge in between; the debt is kept, and
+ * paid back before anything more is allowed.
  */
 
 import type { Budget } from '../config/budget.ts';
@@ -28,28 +28,28 @@ export interface Charge {
   weight: number;
 }
 
-/** What a key has spent and not yet got back. A key without one has spent nothing. */
+/** What a key has spent and not yet regained. */
 interface Bucket {
-  /** More than the budget where workers have overdrawn it together. */
+  /** More than the budget where workers overdrew it together. */
   spent: number;
   atMs: number;
   budget: Budget;
 }
 
-/** Sums of fractions are not exact; this much is never held against a key. */
+/** Floating-point sums are not exact: a shortfall up to this is ignored. */
 const TOLERANCE = 1e-6;
 
 export class Budgets {
   readonly #buckets = new Map<string, Bucket>();
-  /** Charged here since the last report, by key. */
+  /** Charged in this worker since the last `takeCharges`, by key. */
   readonly #charges = new Map<string, Charge>();
 
-  /** Whether the key can afford the weight; nothing is taken. */
+  /** Whether the key can afford the weight; charges nothing. */
   check(id: string, budget: Budget, weight: number, nowMs: number): Allowance {
     return describeAllowance(this.#refill(id, budget, nowMs).spent, budget, weight);
   }
 
-  /** Takes the weight, as far as the key can still afford it, and says what is left. */
+  /** Charges the weight, at most what is left, and says what is left then. */
   charge(id: string, budget: Budget, weight: number, nowMs: number): Allowance {
     const bucket = this.#refill(id, budget, nowMs);
     const taken = Math.min(weight, Math.max(0, budget.weight - bucket.spent));
@@ -66,21 +66,21 @@ export class Budgets {
     else this.#charges.set(id, { id, budget, weight: (charge?.weight ?? 0) + weight });
   }
 
-  /** What was charged here since the last call, for the other workers. */
+  /** What this worker charged since the last call, for the others. */
   takeCharges(): Charge[] {
     const charges = [...this.#charges.values()];
     this.#charges.clear();
     return charges;
   }
 
-  /** What each key has spent and not yet got back, for a worker that begins. */
+  /** What each key has spent and not yet regained, for a worker that starts. */
   spent(nowMs: number): Charge[] {
     return [...this.#buckets]
       .map(([id, { budget }]) => ({ id, budget, weight: this.#refill(id, budget, nowMs).spent }))
       .filter(({ weight }) => weight > 0);
   }
 
-  /** What another worker has charged. */
+  /** Applies what another worker charged. */
   absorb(charges: readonly Charge[], nowMs: number): void {
     for (const { id, budget, weight } of charges) this.#refill(id, budget, nowMs).spent += weight;
   }
@@ -101,7 +101,7 @@ export class Budgets {
   }
 }
 
-/** How long it takes to get so much back. */
+/** How long it takes to regain an amount. */
 function secondsFor(amount: number, { weight, periodMs }: Budget): number {
   return Math.max(0, Math.ceil(((amount - TOLERANCE) * periodMs) / weight / 1000));
 }

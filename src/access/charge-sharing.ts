@@ -1,22 +1,22 @@
 /**
- * How processes that answer for the same keys keep their budgets in step: each charges its own
- * buckets at once, and tells the others many times a second what it has charged.
+ * Keeps the budgets of several processes in step: each charges its own buckets at once, and sends its
+ * charges to the others many times a second.
  */
 
 import type { Budgets, Charge } from './budgets.ts';
 
-/** How often a process tells the others what it has charged. */
+/** How often a process sends its charges. */
 const SHARE_MS = 25;
 
-/** A way to the other processes. What gets lost on it is a charge that they do not know of. */
+/** A channel to the other processes; lossy: a lost charge only lets a key overdraw. */
 export interface ChargeChannel {
-  /** Passes on what was charged in this process. */
-  tell(charges: readonly Charge[]): void;
-  /** Called with what others have charged; each charge comes once, and never one of our own. */
+  /** Sends the charges of this process. */
+  send(charges: readonly Charge[]): void;
+  /** Calls back with the charges of other processes, each once, never our own. */
   onCharges(absorb: (charges: readonly Charge[]) => void): void;
 }
 
-/** Tells every channel what is charged here, and takes in what comes from each. Returns the stop. */
+/** Sends charges to every channel and absorbs those received. Returns a function that stops it. */
 export function shareBudgets(budgets: Budgets, channels: readonly ChargeChannel[]): () => void {
   for (const channel of channels) {
     channel.onCharges((charges) => budgets.absorb(charges, performance.now()));
@@ -24,7 +24,7 @@ export function shareBudgets(budgets: Budgets, channels: readonly ChargeChannel[
   const timer = setInterval(() => {
     const charges = budgets.takeCharges();
     if (charges.length === 0) return;
-    for (const channel of channels) channel.tell(charges);
+    for (const channel of channels) channel.send(charges);
   }, SHARE_MS);
   timer.unref();
   return () => clearInterval(timer);

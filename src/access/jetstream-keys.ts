@@ -4,30 +4,20 @@
  *   bucket NAME-keys   ID       -> JSON of the key
  *   bucket NAME        used.ID  -> when it was last used, in milliseconds
  *
- * Every change raises the sequence of the first bucket's stream, which each serving process asks for
- * several times a second, with the time when that was created: a question without any state between two, so that nothing has to be mended
- * after servers have gone and come back. While nobody can be asked, the keys stay as they were.
+ * Every change raises the sequence of the first bucket's stream. Each serving process polls that
+ * sequence and the stream's creation time several times a second: unlike a watch, a poll has no state
+ * to restore after servers were away. While NATS is unavailable the keys stay as they were.
  */
 
 import type { KV, KvEntry } from '@nats-io/kv';
 import { connectNats, type NatsLink, type NatsOptions } from '../ledger/jetstream/nats.ts';
-import {
-  addSecretTo,
-  type Key,
-  type KeyStore,
-  type KeyTerms,
-  type ListedKey,
-  makeKey,
-  missingKey,
-  type NewSecret,
-  parseName,
-  sortKeys,
-  takeSecretFrom,
-} from './keys.ts';
+import { addSecretTo, makeKey, type NewSecret, takeSecretFrom } from './key-changes.ts';
+import { type KeyStore, type ListedKey, sortKeys } from './key-store.ts';
+import { type Key, KeyError, type KeyTerms, missingKey, parseName } from './keys.ts';
 
-/** How often each process looks for changes: they are to be everywhere within a second. */
-const LOOK_MS = 200;
-/** Of two that change one key at once, the later one tries again. */
+/** How often each process polls for changes: a revoked key must stop working within a second. */
+const POLL_MS = 200;
+/** Attempts at a change that loses against concurrent changes of the same key. */
 const TRIES_MAX = 10;
 
 class JetStreamKeyStore implements KeyStore {
@@ -35,19 +25,19 @@ class JetStreamKeyStore implements KeyStore {
   readonly #keys: KV;
   readonly #used: KV;
   readonly #timer: NodeJS.Timeout;
-  /** NATS looks after what it stores. */
+  /** NATS checks what it stores. */
   readonly faults: readonly string[] = [];
   #known: Key[] = [];
-  /** Which bucket `#known` is of, and at which sequence: one that is made anew counts from 1 again. */
+  /** The bucket that `#known` was read from, and its sequence: a new bucket counts from 1 again. */
   #seen = { created: '', sequence: -1 };
   #version = 0;
-  #isLooking = false;
+  #isPolling = false;
 
   constructor(link: NatsLink, keys: KV, used: KV) {
     this.#link = link;
     this.#keys = keys;
     this.#used = used;
-    this.#timer = setInterval(() => void this.#look(), LOOK_MS);
+    this.#timer = setInterval(() => void this.#poll(), POLL_MS);
     this.#timer.unref();
   }
 
@@ -59,15 +49,15 @@ class JetStreamKeyStore implements KeyStore {
     return this.#known;
   }
 
-  async #look(): Promise<void> {
-    if (this.#isLooking || !this.#link.isConnected) return;
-    this.#isLooking = true;
+  async #poll(): Promise<void> {
+    if (this.#isPolling || !this.#link.isConnected) return;
+    this.#isPolling = true;
     try {
       await this.refresh();
     } catch {
-      // Nobody could be asked: the next turn tries again.
+      // NATS is unavailable: the next poll tries again.
     } finally {
-      this.#isLooking = false;
+      this.#isPolling = false;
     }
   }
 
@@ -77,7 +67,7 @@ class JetStreamKeyStore implements KeyStore {
     if (state.last_seq === this.#seen.sequence && created === this.#seen.created) return;
     const entries = await readEntries(this.#keys);
     this.#known = entries.map((entry) => entry.json<Key>());
-    // Of before the keys were read: what has changed meanwhile is looked at again.
+    // The sequence from before the read: a change made meanwhile is read by the next poll.
     this.#seen = { created, sequence: state.last_seq };
     this.#version++;
   }
@@ -117,7 +107,7 @@ class JetStreamKeyStore implements KeyStore {
     });
   }
 
-  /** Reads a key and changes it, again where somebody else has changed it in between. */
+  /** Compare and set: reads a key and changes it, again if somebody else changed it in between. */
   async #change<T>(id: string, change: (entry: KvEntry, key: Key) => Promise<T>): Promise<T> {
     for (let tries = 1; ; tries++) {
       const entry = await this.#link.ask('reading a key', () => this.#keys.get(id));
@@ -126,9 +116,7 @@ class JetStreamKeyStore implements KeyStore {
         return await change(entry, entry.json<Key>());
       } catch (error) {
         if (!this.#link.isWrongSequence(error) || tries === TRIES_MAX) {
-          throw (error as Error).name === 'KeyError'
-            ? error
-            : this.#link.describe('changing a key', error);
+          throw error instanceof KeyError ? error : this.#link.describe('changing a key', error);
         }
       }
     }

@@ -1,16 +1,17 @@
-/** The keys of a serving process, by the hash of their secrets: the store's, REFRESH_MS later. */
+/** The keys of a serving process by the hash of their secrets: a cache that polls the store. */
 
-import type { Key, KeyReader } from './keys.ts';
+import type { KeyReader } from './key-store.ts';
+import type { Key } from './keys.ts';
 
 const REFRESH_MS = 20;
 const NOTE_USE_MS = 5_000;
-/** After a failure nothing is noted for so long, and it is said once in that time. */
+/** After a failure, how long until last uses are saved again; it is logged once in that time. */
 const PAUSE_MS = 60_000;
 
 export interface RingOptions {
-  /** Keys cannot be read just now; answering goes on with those known. */
+  /** Keys cannot be read; answering goes on with the cached ones. */
   warn(message: string): void;
-  /** When keys were last used could not be noted: a convenience is lost. */
+  /** Last uses could not be saved; nothing depends on them. */
   warnOfUse(message: string): void;
 }
 
@@ -25,7 +26,7 @@ export class KeyRing {
   #readFailure = '';
   readonly #timers: NodeJS.Timeout[] = [];
 
-  /** Throws where keys cannot be read: a start is the time to say so. */
+  /** Throws where keys cannot be read: a start must not hide it. */
   constructor(reader: KeyReader, options: RingOptions) {
     this.#reader = reader;
     this.#options = options;
@@ -34,7 +35,7 @@ export class KeyRing {
     this.#timers.push(setInterval(() => void this.#noteUse(), NOTE_USE_MS));
   }
 
-  /** The key that a secret of this hash opens; undefined where there is none, or no longer. */
+  /** The key of a secret, and counts as a use; undefined if unknown, revoked or expired. */
   find(secretHash: string, nowMs: number): Key | undefined {
     if (!this.isLive(secretHash, nowMs)) return undefined;
     const key = this.#keyByHash.get(secretHash);
@@ -42,7 +43,7 @@ export class KeyRing {
     return key;
   }
 
-  /** Whether a secret of this hash opens a key; that is no use of the key. */
+  /** Whether the secret's key is valid; does not count as a use. */
   isLive(secretHash: string, nowMs: number): boolean {
     const key = this.#keyByHash.get(secretHash);
     return key !== undefined && (key.expiresMs === undefined || nowMs < key.expiresMs);
@@ -54,7 +55,7 @@ export class KeyRing {
     await this.#noteUse();
   }
 
-  /** Keys that cannot be read stay as they were. Each failure is told once, not fifty times a second. */
+  /** On failure the cached keys stay. Each failure is logged once, not fifty times a second. */
   #refresh(): void {
     try {
       this.#read();
@@ -82,13 +83,13 @@ export class KeyRing {
     if (performance.now() < this.#pausedUntilMs) return;
     const used = this.#usedMsById;
     this.#usedMsById = new Map();
-    this.#noting = this.#reader.noteUse(used).catch((error: Error) => this.#keepFor(used, error));
+    this.#noting = this.#reader.noteUse(used).catch((error: Error) => this.#postpone(used, error));
     await this.#noting;
     this.#noting = undefined;
   }
 
-  /** When keys were used is a convenience: it is tried again later, and answering goes on. */
-  #keepFor(used: ReadonlyMap<string, number>, { message }: Error): void {
+  /** Keeps the uses for the next attempt. */
+  #postpone(used: ReadonlyMap<string, number>, { message }: Error): void {
     this.#pausedUntilMs = performance.now() + PAUSE_MS;
     this.#usedMsById = new Map([...used, ...this.#usedMsById]);
     this.#options.warnOfUse(`when keys were last used could not be noted: ${message}`);

@@ -1,7 +1,7 @@
 /**
- * When keys were last used: a file of its own beside them, so that whoever serves writes to nothing
- * that matters. Several processes write it, each the latest of what is there and what it knows; of two
- * at once one is lost, and whoever lost it finds out and writes again.
+ * When keys were last used: a file of its own, so that serving processes never write to the keys.
+ * Several processes write it, each merging what is there with what it knows. Of two concurrent writes
+ * one is lost; the next write of that process repairs it.
  *
  *   {"4f1d22a0c9":1758556800000}
  */
@@ -10,14 +10,14 @@ import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 
 export class KeyUseFile {
   readonly #file: string;
-  /** What this process has been told, to be written again where it got lost. */
+  /** All uses in this process, so that a lost write is repaired by the next one. */
   readonly #known = new Map<string, number>();
 
   constructor(file: string) {
     this.#file = file;
   }
 
-  /** Nothing where there is no such file, or none that can be understood. */
+  /** Empty where the file is missing or unreadable. */
   async read(): Promise<Map<string, number>> {
     const text = await readFile(this.#file, 'utf8').catch(() => '{}');
     try {
@@ -28,7 +28,7 @@ export class KeyUseFile {
     }
   }
 
-  /** Keys that are not among `ids` are left out: they are gone. */
+  /** Keys that are not among `ids` are dropped: they were removed. */
   async note(usedMsById: ReadonlyMap<string, number>, ids: ReadonlySet<string>): Promise<void> {
     for (const [id, usedMs] of usedMsById) this.#known.set(id, usedMs);
     const merged = await this.read();

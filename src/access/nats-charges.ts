@@ -1,9 +1,8 @@
 /**
- * Tells the replicas of a ledger on NATS what each of them has charged, so that a key has one budget
- * however many machines answer it. Plain messages without storage: a charge that gets lost while a
- * server is away is worth less than waiting for it.
+ * Shares charges between the replicas of a ledger on NATS, so that a key has one budget however many
+ * machines answer it. Core NATS messages, at most once: losing a charge is better than waiting for it.
  *
- *   subject perpinfo.NAME.charges   { from, charges }, where `from` tells a sender its own messages
+ *   subject perpinfo.NAME.charges   { from, charges }; a sender ignores messages `from` itself
  */
 
 import { randomUUID } from 'node:crypto';
@@ -21,7 +20,7 @@ class NatsCharges implements ChargeChannel {
     this.#subject = `perpinfo.${link.name}.charges`;
   }
 
-  tell(charges: readonly Charge[]): void {
+  send(charges: readonly Charge[]): void {
     if (!this.#link.isConnected) return;
     this.#link.connection.publish(this.#subject, JSON.stringify({ from: this.#from, charges }));
   }
@@ -46,11 +45,11 @@ function parseMessage(text: string): { from: unknown; charges: readonly Charge[]
     const { from, charges } = JSON.parse(text);
     return { from, charges: charges.filter(isCharge) };
   } catch {
-    return { from: undefined, charges: [] }; // Not from one of us.
+    return { from: undefined, charges: [] }; // Not sent by perpinfo.
   }
 }
 
-/** Whoever may publish on the subject could otherwise put anything into the buckets. */
+/** Untrusted: anyone who may publish on the subject could send anything. */
 function isCharge(value: unknown): value is Charge {
   const { id, weight, budget } = (value ?? {}) as Partial<Charge>;
   const amounts = [weight, budget?.weight, budget?.periodMs];

@@ -1,11 +1,12 @@
 /** Where the keys are: with the ledger, in its folder or on NATS. */
 
 import { natsOptionsOf, type StorageSettings } from '../ledger/location.ts';
-import { openKeyReader, openKeyStore } from './embedded-keys.ts';
+import { openKeyReader } from './embedded-key-reader.ts';
+import { openKeyStore } from './embedded-keys.ts';
 import { openJetStreamKeys } from './jetstream-keys.ts';
-import type { KeyReader, KeyStore } from './keys.ts';
+import type { KeyReader, KeyStore } from './key-store.ts';
 
-/** For changing them; without `create` there must be some. */
+/** For changing keys; without `create` they must exist. */
 export function openKeys(
   settings: StorageSettings,
   options: { create: boolean },
@@ -14,7 +15,7 @@ export function openKeys(
   return nats === undefined ? openKeyStore(settings.data, options) : openJetStreamKeys(nats);
 }
 
-/** For reading them: in a folder nothing is made, and nothing but times of use is written. */
+/** For reading keys: in a folder nothing is written but when keys were last used. */
 export function openKeysForReading(settings: StorageSettings): Promise<KeyReader> {
   const nats = natsOptionsOf(settings);
   return nats === undefined ? openKeyReader(settings.data) : openJetStreamKeys(nats);

@@ -1,6 +1,7 @@
 /** `perpinfo keys ...`: making, listing and revoking access keys. */
 
-import { KeyError, type KeyReader, type ListedKey } from '../access/keys.ts';
+import type { KeyReader, ListedKey } from '../access/key-store.ts';
+import { KeyError } from '../access/keys.ts';
 import { openKeys, openKeysForReading } from '../access/open-keys.ts';
 import { formatBudget } from '../config/budget.ts';
 import { UsageError } from '../config/usage-error.ts';

@@ -87,7 +87,7 @@ export class SupervisorLink implements ChargeChannel {
     this.#send('answering');
   }
 
-  tell(charges: readonly Charge[]): void {
+  send(charges: readonly Charge[]): void {
     this.#send({ charges });
   }
 
@@ -204,7 +204,7 @@ class Supervisor {
 
   #passOn(from: Worker, charges: readonly Charge[]): void {
     this.#tellWorkers(charges, from);
-    this.#options.others?.tell(charges);
+    this.#options.others?.send(charges);
   }
 
   #tellWorkers(charges: readonly Charge[], from?: Worker): void {

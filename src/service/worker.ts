@@ -5,7 +5,7 @@ import type { Logger } from 'pino';
 import { type Registry, register } from 'prom-client';
 import type { Budgets } from '../access/budgets.ts';
 import { KeyRing } from '../access/key-ring.ts';
-import type { KeyReader } from '../access/keys.ts';
+import type { KeyReader } from '../access/key-store.ts';
 import { openKeysForReading } from '../access/open-keys.ts';
 import type { Settings } from '../config/settings.ts';
 import { Admission } from '../http/admission.ts';

@@ -9,7 +9,7 @@ import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { Budgets } from '../../src/access/budgets.ts';
 import { openKeyStore } from '../../src/access/embedded-keys.ts';
-import type { KeyStore } from '../../src/access/keys.ts';
+import type { KeyStore } from '../../src/access/key-store.ts';
 import type { Budget } from '../../src/config/budget.ts';
 import { readSettings } from '../../src/config/read-settings.ts';
 import { Committer } from '../../src/feed/committer.ts';

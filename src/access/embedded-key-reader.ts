@@ -1,0 +1,156 @@
+/** Reads the keys of a data directory, and notices when their file is replaced. */
+
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { readStat } from '../ledger/embedded/folder.ts';
+import { dataFile, readFileId } from '../ledger/embedded/lmdb-environment.ts';
+import {
+  CONTENTS,
+  type Contents,
+  checksum,
+  damaged,
+  decodeKey,
+  keysFolder,
+  openTables,
+  type Tables,
+} from './embedded-key-tables.ts';
+import { type KeyReader, type ListedKey, sortKeys } from './key-store.ts';
+import { KeyUseFile } from './key-use.ts';
+import { type Key, KeyError } from './keys.ts';
+
+/** How long tables may take to appear in a file that another process has just created. */
+const CREATION_MS_MAX = 1_000;
+const CREATION_POLL_MS = 50;
+/** How often a reader checks whether its file has been replaced. */
+const FILE_CHECK_MS = 1_000;
+
+export class EmbeddedKeyReader implements KeyReader {
+  protected readonly folder: string;
+  readonly #use: KeyUseFile;
+  readonly #canReopen: boolean;
+  #tables: Tables | undefined;
+  #fileId: string;
+  #checkedMs = performance.now();
+  #reopening: Promise<void> | undefined;
+  /** Added to versions, which start again from 0 in a file that replaced another. */
+  #versionBase = 0;
+  #version = 0;
+  /** What happened to the file that was open before; reported once. */
+  #fileChange: string | undefined;
+  #faults: string[] = [];
+  #ids: ReadonlySet<string> = new Set();
+
+  /** With `canReopen`, a file that replaces the opened one is opened in its place. */
+  constructor(folder: string, tables: Tables | undefined, { canReopen = false } = {}) {
+    this.folder = folder;
+    this.#use = new KeyUseFile(path.join(folder, 'last-used.json'));
+    this.#tables = tables;
+    this.#fileId = tables === undefined ? '' : readFileId(folder);
+    this.#canReopen = canReopen;
+  }
+
+  get faults(): readonly string[] {
+    return this.#faults;
+  }
+
+  version(): number {
+    this.#checkFile();
+    this.#tables?.folder.environment.resetReadTxn();
+    this.#version = this.#versionBase + (this.contents()?.version ?? 0);
+    return this.#version;
+  }
+
+  #checkFile(): void {
+    if (!this.#canReopen || this.#reopening !== undefined) return;
+    // Without a file, every call checks: the first key must work as soon as any other.
+    if (this.#tables !== undefined && performance.now() - this.#checkedMs < FILE_CHECK_MS) return;
+    this.#checkedMs = performance.now();
+    const found = readFileId(this.folder);
+    if (found === this.#fileId) return;
+    this.#reopening = this.#reopen(found).finally(() => {
+      this.#reopening = undefined;
+    });
+  }
+
+  /** A failure is retried by the next check; until then the keys stay as they were. */
+  async #reopen(found: string): Promise<void> {
+    const tables =
+      found === '' ? undefined : await openTables(this.folder, true).catch(() => undefined);
+    if (found !== '' && tables === undefined) return;
+    const previous = this.#tables;
+    this.#versionBase = this.#version + 1;
+    this.#tables = tables;
+    this.#fileId = found;
+    if (previous === undefined) return;
+    const file = dataFile(this.folder);
+    this.#fileChange =
+      found === ''
+        ? `${file} was removed or moved away while it was open: no key opens anything until it is back`
+        : `${file} was replaced while it was open: its keys are those that count now`;
+    // Last, so that no read ever hits a closed file.
+    await previous.folder.close();
+  }
+
+  protected contents(): Contents | undefined {
+    return this.reading(() => this.#tables?.meta.get(CONTENTS));
+  }
+
+  all(): Key[] {
+    const tables = this.#tables;
+    this.#faults = this.#fileChange === undefined ? [] : [this.#fileChange];
+    this.#fileChange = undefined;
+    if (tables === undefined) return [];
+    const records = this.reading(() => Array.from(tables.keys.getRange()));
+    const ids = records.map(({ key }) => key);
+    const damagedRecords = records.filter(({ key, value }) => decodeKey(key, value) === undefined);
+    for (const { key } of damagedRecords) {
+      this.#faults.push(damaged(this.folder, `the record of key ${key} is damaged`).message);
+    }
+    if (this.contents()?.ids !== checksum(...ids)) {
+      this.#faults.push(damaged(this.folder, 'keys are missing').message);
+    }
+    this.#ids = new Set(ids);
+    return records.flatMap(({ key, value }) => decodeKey(key, value) ?? []);
+  }
+
+  async list(): Promise<ListedKey[]> {
+    this.#tables?.folder.environment.resetReadTxn();
+    const usedMsById = await this.#use.read();
+    return sortKeys(this.all().map((key) => ({ ...key, lastUsedMs: usedMsById.get(key.id) })));
+  }
+
+  noteUse(usedMsById: ReadonlyMap<string, number>): Promise<void> {
+    return this.#use.note(usedMsById, this.#ids);
+  }
+
+  async close(): Promise<void> {
+    await this.#reopening;
+    await this.#tables?.folder.close();
+  }
+
+  /** LMDB's own errors name neither the file nor what to do. */
+  protected reading<T>(read: () => T): T {
+    try {
+      return read();
+    } catch (error) {
+      throw damaged(this.folder, `keys cannot be read (${(error as Error).message})`, error);
+    }
+  }
+}
+
+/** For reading; nothing is created, and a folder without keys reads as empty. */
+export async function openKeyReader(dataDirectory: string): Promise<KeyReader> {
+  if (readStat(dataDirectory) === undefined) {
+    throw new KeyError(`there is no folder ${dataDirectory}`);
+  }
+  const folder = keysFolder(dataDirectory);
+  const deadlineMs = performance.now() + CREATION_MS_MAX;
+  for (; ; await sleep(CREATION_POLL_MS)) {
+    const isThere = readFileId(folder) !== '';
+    const tables = isThere ? await openTables(folder, true) : undefined;
+    if (!isThere || tables !== undefined) {
+      return new EmbeddedKeyReader(folder, tables, { canReopen: true });
+    }
+    if (performance.now() > deadlineMs) throw damaged(folder, 'there are no keys');
+  }
+}

@@ -1,0 +1,38 @@
+/** The port that every store of access keys implements. */
+
+import type { NewSecret } from './key-changes.ts';
+import type { Key, KeyTerms } from './keys.ts';
+
+export interface ListedKey extends Key {
+  /** Undefined where it was never used. */
+  readonly lastUsedMs: number | undefined;
+}
+
+/** Where keys are read from. */
+export interface KeyReader {
+  /** Goes up with every change that this process has seen. */
+  version(): number;
+  /** Those that can be read; `faults` says what is wrong with the others. */
+  all(): Key[];
+  /** What was damaged when keys were last read, one sentence each. */
+  readonly faults: readonly string[];
+  list(): ListedKey[] | Promise<ListedKey[]>;
+  /** Saves when keys were last used, best effort; rejects where it cannot. */
+  noteUse(usedMsById: ReadonlyMap<string, number>): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** For changing keys; a change is durable when its call returns or resolves. */
+export interface KeyStore extends KeyReader {
+  /** Creates a key and returns its secret, which is not stored and cannot be shown again. */
+  create(terms: KeyTerms): NewSecret | Promise<NewSecret>;
+  /** Adds a second secret; the first keeps working. */
+  addSecret(keyName: string): NewSecret | Promise<NewSecret>;
+  /** Revokes a key ("ID") or one of its secrets ("ID.2"); a key without secrets is removed. */
+  revoke(name: string): void | Promise<void>;
+}
+
+/** In order of creation. */
+export function sortKeys(keys: ListedKey[]): ListedKey[] {
+  return keys.sort((a, b) => a.createdMs - b.createdMs || (a.id < b.id ? -1 : 1));
+}
