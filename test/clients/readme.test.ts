@@ -1,15 +1,17 @@
-/** What the README shows is pasted into a running demo, and gives what the README shows. */
+/** The lines of the README and of docs/clients.md are pasted into a terminal beside a running demo. */
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, test } from 'node:test';
 import { Program, start } from '../cli/program.ts';
+import { fencedBlocks, readDocument } from '../docs/documents.ts';
 import { PROJECT } from '../paths.ts';
 import { until } from '../service/running.ts';
 
-const README = readFileSync(path.join(PROJECT, 'README.md'), 'utf8');
+const README = readDocument('README.md');
+const CLIENTS = readDocument('docs/clients.md');
 const hasCurl = spawnSync('curl', ['--version']).status === 0;
 const noCurl = hasCurl ? false : 'curl is not installed here';
 /** What Node 20 needs to have the WebSocket of browsers. */
@@ -31,10 +33,9 @@ const base = exported.slice(exported.indexOf('=') + 1);
 await until('the demo to be fresh', async () => (await fetch(new URL('/health', base))).ok);
 
 /** The fenced block of a language that holds a text. */
-function blockWith(language: string, text: string): string {
-  const blocks = README.matchAll(new RegExp(`\`\`\`${language}\\n([^]*?)\`\`\``, 'g'));
-  const found = Array.from(blocks, ([, block]) => block).find((block) => block.includes(text));
-  assert.ok(found, `the README has no ${language} with ${text}`);
+function blockWith(document: string, language: string, text: string): string {
+  const found = fencedBlocks(document, language).find((block) => block.includes(text));
+  assert.ok(found, `no ${language} with ${text}`);
   return found;
 }
 
@@ -54,16 +55,17 @@ async function paste(command: readonly string[]): Promise<string> {
   return stdout;
 }
 
-const SHOWN = shapeOf(JSON.parse(blockWith('json', 'marginSummary')));
+/** Of the whole answer; the README's is trimmed. */
+const SHAPE = shapeOf(JSON.parse(blockWith(readDocument('docs/api.md'), 'json', 'marginSummary')));
 
 test("the README's question, after the line of the demo, is answered", {
   skip: noCurl,
 }, async () => {
-  const answer = await paste(['bash', '-c', `${exported}\n${blockWith('sh', 'curl')}`]);
-  assert.deepEqual(shapeOf(JSON.parse(answer)), SHOWN);
+  const answer = await paste(['bash', '-c', `${exported}\n${blockWith(README, 'sh', 'curl')}`]);
+  assert.deepEqual(shapeOf(JSON.parse(answer)), SHAPE);
 });
 
-/** Runs lines of the README as a module, then prints what one of its names holds. */
+/** Runs lines of the page as a module, then prints what one of its names holds. */
 async function runModule(lines: string, shown: string): Promise<unknown> {
   const file = path.join(folder, 'lines.mjs');
   const print = `process.stdout.write(JSON.stringify(${shown}), () => process.exit());`;
@@ -72,14 +74,35 @@ async function runModule(lines: string, shown: string): Promise<unknown> {
   return JSON.parse(await paste([process.execPath, ...options, file]));
 }
 
-test("the README's lines for the SDK get an account, and subscribe to it", async () => {
-  const account = await runModule(blockWith('ts', '@nktkas/hyperliquid'), 'account');
-  assert.deepEqual(shapeOf(account), SHOWN);
+test("the page's lines for the SDK get an account, and subscribe to it", async () => {
+  const account = await runModule(blockWith(CLIENTS, 'ts', '@nktkas/hyperliquid'), 'account');
+  assert.deepEqual(shapeOf(account), SHAPE);
 });
 
-test("the README's lines for ccxt get positions over HTTP and over push", async () => {
+test("the page's lines for ccxt get positions over HTTP and over push", async () => {
   const shown = '[positions, pushed]';
-  const [asked, pushed] = (await runModule(blockWith('ts', "from 'ccxt'"), shown)) as object[][];
+  const [asked, pushed] = (await runModule(
+    blockWith(CLIENTS, 'ts', "from 'ccxt'"),
+    shown,
+  )) as object[][];
   assert.ok(asked.length > 0);
   assert.deepEqual(Object.keys(pushed[0]), Object.keys(asked[0]));
+});
+
+const hasRequests = spawnSync('python3', ['-c', 'import requests']).status === 0;
+const noRequests = hasRequests ? false : 'python3-requests is not installed here';
+
+test("the page's lines for Python get an account", { skip: noRequests }, async () => {
+  const print = 'import json\nprint(json.dumps(account))';
+  const lines = `${blockWith(CLIENTS, 'python', 'requests')}\n${print}\n`;
+  const account = JSON.parse(await paste(['python3', '-c', lines]));
+  assert.deepEqual(shapeOf(account), SHAPE);
+});
+
+test("the page's and the API's lines for curl are answered", { skip: noCurl }, async () => {
+  const lines = [CLIENTS, readDocument('docs/api.md')].map((page) => blockWith(page, 'sh', 'curl'));
+  for (const line of lines) {
+    const answer = await paste(['bash', '-c', `${exported}\n${line}`]);
+    assert.match(answer, /null|"currentGas"/);
+  }
 });

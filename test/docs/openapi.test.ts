@@ -1,12 +1,10 @@
 /**
- * What the service says of itself, in /openapi.json, /llms.txt, the README and the help, is held
+ * What the service says of itself, in /openapi.json, /llms.txt and the help, is held
  * against the table of errors, the declarations of questions, and what a live service answers.
  */
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
@@ -18,7 +16,7 @@ import { formatOpenApi } from '../../src/http/pages/openapi.ts';
 import { REQUEST_TYPES } from '../../src/info/registry.ts';
 import { REQUEST_ERRORS } from '../../src/info/request-error.ts';
 import type { StateView } from '../../src/state/state.ts';
-import { MAIN, PROJECT } from '../paths.ts';
+import { MAIN } from '../paths.ts';
 import { LiveService, type Reply } from './live-service.ts';
 
 type Json = Record<string, unknown>;
@@ -48,7 +46,6 @@ interface Description extends Json {
 }
 
 const JSON_TYPE = 'application/json';
-const README = readFileSync(path.join(PROJECT, 'README.md'), 'utf8');
 const DESCRIPTION: Description = JSON.parse(formatOpenApi());
 const INFO = DESCRIPTION.paths['/{key}/info']['post'];
 const HEALTH = DESCRIPTION.paths['/health']['get'];
@@ -73,12 +70,6 @@ function assertValid(validate: ValidateFunction, value: unknown, what: string): 
 const ERROR_ROWS = Object.entries(REQUEST_ERRORS).map(
   ([code, { status, meaning }]) => `${status} ${code}: ${meaning}`,
 );
-
-test("the README's table of errors is the table of errors", () => {
-  const rows = README.matchAll(/^\| (\d{3}) +\| `(\w+)` +\| (.*?) +\|$/gm);
-  const listed = Array.from(rows, ([, status, code, meaning]) => `${status} ${code}: ${meaning}`);
-  assert.deepEqual(listed, ERROR_ROWS);
-});
 
 test('the description has every error with its status, and no other', () => {
   const { 200: _, ...responses } = INFO.responses;

@@ -1,0 +1,160 @@
+/** The form of the documents: length, paragraphs, tables, links, and what they name in the code. */
+
+import assert from 'node:assert/strict';
+import { existsSync, readdirSync } from 'node:fs';
+import path from 'node:path';
+import { test } from 'node:test';
+import { formatConfiguration } from '../../src/config/configuration-page.ts';
+import { PROJECT } from '../paths.ts';
+import { listDocuments, readDocument, withoutFences } from './documents.ts';
+
+const DOCUMENTS = listDocuments();
+const LINES_MAX = { 'README.md': 160, 'ARCHITECTURE.md': 150 };
+const LINE_LENGTH_MAX = 120;
+const PARAGRAPH_LINES_MAX = 6;
+/** A longer row is read sideways. */
+const ROW_LENGTH_MAX = 280;
+
+function isRow(line: string): boolean {
+  return line.startsWith('|');
+}
+
+/** Paragraphs and items of lists, each as its lines. */
+function readParagraphs(document: string): string[][] {
+  const lines = withoutFences(document).split('\n');
+  const paragraphs: string[][] = [[]];
+  for (const line of lines) {
+    if (/^\s*$|^#|^\||^ {4}/.test(line)) paragraphs.push([]);
+    else if (/^ *(?:-|\d+\.) /.test(line)) paragraphs.push([line]);
+    else paragraphs.at(-1)?.push(line);
+  }
+  return paragraphs;
+}
+
+test('README.md and ARCHITECTURE.md are short', () => {
+  for (const [name, linesMax] of Object.entries(LINES_MAX)) {
+    const count = readDocument(name).trimEnd().split('\n').length;
+    assert.ok(count <= linesMax, `${name} has ${count} lines, expected at most ${linesMax}`);
+  }
+});
+
+test('paragraphs have at most six lines, and lines a length that is read at once', () => {
+  for (const name of DOCUMENTS) {
+    for (const paragraph of readParagraphs(readDocument(name))) {
+      assert.ok(paragraph.length <= PARAGRAPH_LINES_MAX, `${name}: ${paragraph[0]}`);
+      for (const line of paragraph) assert.ok(line.length <= LINE_LENGTH_MAX, `${name}: ${line}`);
+    }
+  }
+});
+
+test('rows of tables are not padded, and not too long', () => {
+  for (const name of DOCUMENTS) {
+    for (const row of withoutFences(readDocument(name)).split('\n').filter(isRow)) {
+      assert.ok(!/ {2}|-{4}/.test(row), `${name}: ${row}`);
+      assert.ok(row.length <= ROW_LENGTH_MAX, `${name}: ${row.length} characters: ${row}`);
+    }
+  }
+});
+
+/** The anchors of a document's headings, as GitHub makes them. */
+function readAnchors(document: string): Set<string> {
+  const headings = withoutFences(document).matchAll(/^#+ (.*)$/gm);
+  return new Set(
+    Array.from(headings, ([, title]) =>
+      title
+        .toLowerCase()
+        .replaceAll(/[^\p{L}\p{N}\-_ ]/gu, '')
+        .replaceAll(' ', '-'),
+    ),
+  );
+}
+
+test('links lead to files and headings that exist', () => {
+  for (const name of DOCUMENTS) {
+    const links = withoutFences(readDocument(name)).matchAll(/\]\(([^)\s]+)\)/g);
+    for (const [, link] of links) {
+      if (/^https?:/.test(link)) continue;
+      const [target, anchor] = link.split('#');
+      const file = target === '' ? name : path.join(path.dirname(name), target);
+      assert.ok(existsSync(path.join(PROJECT, file)), `${name}: ${link}`);
+      if (anchor === undefined) continue;
+      assert.ok(readAnchors(readDocument(file)).has(anchor), `${name}: ${link}`);
+    }
+  }
+});
+
+/** Files that the changelog names may be gone by now. */
+const PRESENT = DOCUMENTS.filter((name) => name !== 'CHANGELOG.md');
+
+test('files and folders that the documents name exist', () => {
+  for (const name of PRESENT) {
+    const text = withoutFences(readDocument(name)).replaceAll(/\]\([^)]*\)/g, ']');
+    for (const [named] of text.matchAll(
+      /(?<![\w/.-])(?:src|test|bench|web|deploy|docs|bin|\.ci)\/[\w./-]*\w/g,
+    )) {
+      assert.ok(existsSync(path.join(PROJECT, named)), `${name}: ${named}`);
+    }
+  }
+});
+
+test('scripts that the documents name exist', () => {
+  const { scripts } = JSON.parse(readDocument('package.json'));
+  for (const name of DOCUMENTS) {
+    for (const [, script] of readDocument(name).matchAll(/npm run ([a-z:-]+)/g)) {
+      assert.ok(script in scripts, `${name}: npm run ${script}`);
+    }
+  }
+});
+
+test('docs/configuration.md is what the table of settings gives: npm run docs:configuration', () => {
+  assert.equal(readDocument('docs/configuration.md'), formatConfiguration());
+});
+
+test('settings that the documents name exist', () => {
+  const known = new Set(readDocument('docs/configuration.md').match(/(?<=`)--[a-z-]+/g));
+  for (const name of PRESENT.filter((document) =>
+    /^(README|docs\/(?!decisions\/dep))/.test(document),
+  )) {
+    for (const [, flag] of readDocument(name).matchAll(/`(--[a-z][a-z-]+)[ `]/g)) {
+      assert.ok(known.has(flag) || OTHER_FLAGS.includes(flag), `${name}: ${flag}`);
+    }
+  }
+});
+
+/** Flags of other programs, and those that every command has. */
+const OTHER_FLAGS = ['--help', '--quick'];
+
+test('the code map names every file and folder of src', () => {
+  const map = readDocument('ARCHITECTURE.md');
+  for (const entry of readdirSync(path.join(PROJECT, 'src'), { withFileTypes: true })) {
+    const name = entry.isDirectory() ? `\`src/${entry.name}/\`` : `\`src/${entry.name}\``;
+    assert.ok(map.includes(`| ${name} |`), name);
+  }
+});
+
+test('every dependency has its reason and an exact version', () => {
+  const { dependencies, devDependencies } = JSON.parse(readDocument('package.json'));
+  const reasons = readDocument('docs/decisions/dependencies.md');
+  for (const [name, version] of Object.entries({ ...dependencies, ...devDependencies })) {
+    assert.match(String(version), /^(npm:\S+@)?\d+\.\d+\.\d+$/, name);
+    assert.match(reasons, new RegExp(`^\\|.*\`${name}\`.*\\|.*\\|$`, 'm'), name);
+  }
+});
+
+const DECISIONS = 'docs/decisions/';
+const PARTS = ['Context', 'Decision', 'Alternative', 'Reason'];
+
+test('every decision is in the index, and has context, decision, alternative and reason', () => {
+  const index = readDocument(`${DECISIONS}README.md`);
+  const pages = DOCUMENTS.filter((name) => name.startsWith(DECISIONS))
+    .map((name) => name.slice(DECISIONS.length))
+    .filter((name) => name.includes('/'));
+  assert.ok(pages.length > 0);
+  for (const page of pages) {
+    const text = readDocument(DECISIONS + page);
+    const [, title] = /^# (.*)\n/.exec(text) ?? [];
+    assert.ok(index.includes(`- [${title}](${page})`), `${page} is not in the index by its title`);
+    const parts = Array.from(text.matchAll(/^\*\*(\w+)\.\*\* /gm), ([, part]) => part);
+    assert.deepEqual(parts, PARTS, page);
+  }
+});

@@ -1,0 +1,44 @@
+/** docs/operations.md is held against the commands, the metrics and the states of health. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Registry } from 'prom-client';
+import { formatOpenApi } from '../../src/http/pages/openapi.ts';
+import { Metrics } from '../../src/service/metrics.ts';
+import { run } from '../cli/program.ts';
+import { readDocument, readSections } from './documents.ts';
+
+const OPERATIONS = readDocument('docs/operations.md');
+const SECTIONS = readSections(OPERATIONS, 2);
+
+/** What stands in backquotes at the beginning of each row. */
+function firstCells(text: string): string[] {
+  return Array.from(text.matchAll(/^\| `([^`]+)`/gm), ([, cell]) => cell);
+}
+
+test('the page lists every metric with its type, and no other', async () => {
+  const registry = new Registry();
+  new Metrics(registry);
+  const exported = (await registry.getMetricsAsJSON())
+    .filter(({ name }) => !/^perpinfo_(process|nodejs)_/.test(name))
+    .map(({ name, type }) => `${name} ${type}`);
+  const rows = (SECTIONS.get('Metrics') ?? '').matchAll(/^\| `(\w+)` \| (\w+) \|/gm);
+  const listed = Array.from(rows, ([, name, type]) => `${name} ${type}`);
+  assert.deepEqual(listed.sort(), exported.sort());
+});
+
+test('the page lists every command of the help', async () => {
+  const { stdout } = await run(['help']);
+  const commands = Array.from(
+    stdout.matchAll(/^ {2}([a-z]+)(?: [a-z]+)? {2,}/gm),
+    ([, name]) => name,
+  );
+  const [introduction] = OPERATIONS.split('\n## ');
+  const listed = firstCells(introduction).map((cell) => cell.split(' ')[0]);
+  assert.deepEqual(listed.sort(), [...new Set(commands)].sort());
+});
+
+test('the page explains every status of health', () => {
+  const { status } = JSON.parse(formatOpenApi()).components.schemas.Health.properties;
+  assert.deepEqual(firstCells(SECTIONS.get('Health') ?? ''), status.enum);
+});

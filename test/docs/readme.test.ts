@@ -1,0 +1,106 @@
+/** The README's commands are run, and what it counts is counted. */
+
+import assert from 'node:assert/strict';
+import { cpSync, mkdirSync } from 'node:fs';
+import path from 'node:path';
+import { test } from 'node:test';
+import { EVENT_TYPES } from '../../src/events/event.ts';
+import { REQUEST_TYPES } from '../../src/info/registry.ts';
+import { Program } from '../cli/program.ts';
+import { MAIN, PROJECT } from '../paths.ts';
+import { makeTemporaryFolder } from '../temporary-folder.ts';
+import { fencedBlocks, readDocument, readSections } from './documents.ts';
+
+const README = readDocument('README.md');
+const EXAMPLE = 'docs/examples/blocks.ndjson';
+
+/** Runs lines of a document in a folder, with the built program for `npx perpinfo`. */
+function startScript(folder: string, lines: string): Program {
+  const script = lines.replaceAll('npx perpinfo', `"${process.execPath}" "${MAIN}"`);
+  return new Program(['bash', '-c', `set -e -o pipefail\ncd "${folder}"\n${script}`]);
+}
+
+function blockWith(document: string, language: string, text: string): string {
+  const block = fencedBlocks(document, language).find((each) => each.includes(text));
+  assert.ok(block, `no ${language} with ${text}`);
+  return block;
+}
+
+/** Compares what is shown; the rest of the answer was trimmed. */
+function assertShown(shown: unknown, answer: unknown, where: string): void {
+  if (typeof shown !== 'object' || shown === null) {
+    assert.equal(answer, shown, where);
+    return;
+  }
+  if (Array.isArray(shown)) assert.equal((answer as unknown[]).length, shown.length, where);
+  for (const [name, value] of Object.entries(shown)) {
+    assertShown(value, (answer as Record<string, unknown>)[name], `${where}.${name}`);
+  }
+}
+
+test("the README's answer is the one that the operations page asks for offline", async (context) => {
+  const folder = await makeTemporaryFolder(context);
+  const lines = blockWith(readDocument('docs/operations.md'), 'sh', 'perpinfo simulate');
+  const program = startScript(folder, lines);
+  program.child.stdin.end();
+  const { code, stdout, stderr } = await program.ended;
+  assert.equal(code, 0, stderr);
+  const answer = JSON.parse(stdout.trim().split('\n').at(-1) ?? '');
+  assertShown(JSON.parse(blockWith(README, 'json', 'marginSummary')), answer, 'answer');
+});
+
+test("the README's question is the one that the operations page asks", () => {
+  const question = /'(\{.*\})'/.exec(blockWith(README, 'sh', 'curl'))?.[1] ?? '';
+  assert.ok(readDocument('docs/operations.md').includes(question));
+});
+
+test("the README's three commands make a key, append blocks, and serve them", async (context) => {
+  const folder = await makeTemporaryFolder(context);
+  mkdirSync(path.join(folder, path.dirname(EXAMPLE)), { recursive: true });
+  cpSync(path.join(PROJECT, EXAMPLE), path.join(folder, EXAMPLE));
+  const lines = blockWith(README, 'sh', 'keys create').trim();
+  assert.equal(lines.split('\n').length, 3);
+  // The default ports may be taken here. With exec the service itself gets the signal.
+  const served = lines.replace(
+    'npx perpinfo serve',
+    'exec npx perpinfo serve --port 0 --admin-port 0',
+  );
+  const service = startScript(folder, served);
+  try {
+    await service.untilWritten('"msg":"listening"');
+    const [secret] = service.stdout.split('\n');
+    const port = /"port":(\d+),"msg":"listening"/.exec(service.stdout)?.[1];
+    const response = await fetch(`http://127.0.0.1:${port}/${secret}/info`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ type: 'allMids' }),
+    });
+    assert.deepEqual(await response.json(), { BTC: '86350.0' });
+    assert.match(service.stdout, /^durable 3$/m);
+  } finally {
+    service.child.kill('SIGTERM');
+  }
+  assert.equal((await service.ended).code, 0);
+});
+
+test("the README's block is the last of its example", () => {
+  const shown = blockWith(
+    readSections(README, 2).get('Serve your own exchange') ?? '',
+    'json',
+    'height',
+  );
+  const last = readDocument(EXAMPLE).trim().split('\n').at(-1) ?? '';
+  assert.deepEqual(JSON.parse(shown), JSON.parse(last));
+});
+
+test('what the README counts is counted', () => {
+  assert.ok(README.includes(`[${REQUEST_TYPES.length} questions]`));
+  assert.ok(README.includes(` ${EVENT_TYPES.length} events`));
+});
+
+test('what the README changes in a client is in the page about clients', () => {
+  const rows = [...README.matchAll(/^\| \[.*\]\(docs\/clients\.md#\w+\) \| `(.*)` \|$/gm)];
+  assert.equal(rows.length, 3);
+  for (const [, change] of rows)
+    assert.ok(readDocument('docs/clients.md').includes(change), change);
+});
