@@ -15,10 +15,8 @@ import { finished } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
 import { parseBlock } from '../src/events/event.ts';
 import { appendLines, splitLines } from '../src/feed/ndjson.ts';
-import {
-  openEmbeddedLedger,
-  openEmbeddedLedgerWriter,
-} from '../src/ledger/embedded/embedded-ledger.ts';
+import { openEmbeddedLedger } from '../src/ledger/embedded/embedded-ledger.ts';
+import { openEmbeddedLedgerWriter } from '../src/ledger/embedded/embedded-writer.ts';
 import type { Ledger } from '../src/ledger/ledger.ts';
 import { restoreReplica } from '../src/replica/replica.ts';
 import { SnapshotFolder } from '../src/replica/snapshot-folder.ts';

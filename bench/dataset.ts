@@ -4,7 +4,7 @@ import { formatAddress } from '../src/exact/address.ts';
 import { Committer } from '../src/feed/committer.ts';
 import { createSimulator } from '../src/feed/simulator/simulator.ts';
 import { answerQuestion } from '../src/info/registry.ts';
-import { openEmbeddedLedgerWriter } from '../src/ledger/embedded/embedded-ledger.ts';
+import { openEmbeddedLedgerWriter } from '../src/ledger/embedded/embedded-writer.ts';
 import { CHAIN_START } from '../src/ledger/ledger.ts';
 import { Replica } from '../src/replica/replica.ts';
 import { SnapshotFolder } from '../src/replica/snapshot-folder.ts';

@@ -8,7 +8,7 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Committer } from '../src/feed/committer.ts';
-import { openEmbeddedLedgerWriter } from '../src/ledger/embedded/embedded-ledger.ts';
+import { openEmbeddedLedgerWriter } from '../src/ledger/embedded/embedded-writer.ts';
 import type { LedgerWriter } from '../src/ledger/ledger.ts';
 import { type Replica, restoreReplica } from '../src/replica/replica.ts';
 import { SnapshotFolder } from '../src/replica/snapshot-folder.ts';

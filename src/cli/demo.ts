@@ -11,7 +11,7 @@ import { formatAddress } from '../exact/address.ts';
 import { LiveSimulation } from '../feed/live-simulation.ts';
 import { createSimulator } from '../feed/simulator/simulator.ts';
 import { answerQuestion } from '../info/registry.ts';
-import { openEmbeddedLedgerWriter } from '../ledger/embedded/embedded-ledger.ts';
+import { openEmbeddedLedgerWriter } from '../ledger/embedded/embedded-writer.ts';
 import { makeFolder } from '../ledger/embedded/folder.ts';
 import { restoreReplica } from '../replica/replica.ts';
 import { SnapshotFolder } from '../replica/snapshot-folder.ts';

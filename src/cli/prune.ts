@@ -1,10 +1,8 @@
 /** `perpinfo prune`: drops the old blocks of a ledger in a folder. */
 
 import { UsageError } from '../config/usage-error.ts';
-import {
-  openEmbeddedLedger,
-  openEmbeddedLedgerWriter,
-} from '../ledger/embedded/embedded-ledger.ts';
+import { openEmbeddedLedger } from '../ledger/embedded/embedded-ledger.ts';
+import { openEmbeddedLedgerWriter } from '../ledger/embedded/embedded-writer.ts';
 import { type Pruned, pruneLedger, RETENTION_SETTINGS, retentionOf } from '../replica/retention.ts';
 import { SnapshotFolder } from '../replica/snapshot-folder.ts';
 import type { Command } from './command.ts';

@@ -7,10 +7,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Settings } from '../config/settings.ts';
-import {
-  openEmbeddedLedger,
-  openEmbeddedLedgerWriter,
-} from '../ledger/embedded/embedded-ledger.ts';
+import { openEmbeddedLedger } from '../ledger/embedded/embedded-ledger.ts';
+import { openEmbeddedLedgerWriter } from '../ledger/embedded/embedded-writer.ts';
 import { openJetStreamLedger } from '../ledger/jetstream/jetstream-ledger.ts';
 import { openJetStreamLedgerWriter } from '../ledger/jetstream/jetstream-writer.ts';
 import type { NatsOptions } from '../ledger/jetstream/nats.ts';

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Page } from 'playwright-core';
 import { formatAddress } from '../../src/exact/address.ts';
 import { createSimulator } from '../../src/feed/simulator/simulator.ts';
-import { openEmbeddedLedgerWriter } from '../../src/ledger/embedded/embedded-ledger.ts';
+import { openEmbeddedLedgerWriter } from '../../src/ledger/embedded/embedded-writer.ts';
 import { type ChainPoint, nextBlock } from '../../src/ledger/ledger.ts';
 import { createPlaces, start } from '../cli/program.ts';
 import { createKey, makeLedger, RunningService, until } from '../service/running.ts';

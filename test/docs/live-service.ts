@@ -14,7 +14,7 @@ import type { Budget } from '../../src/config/budget.ts';
 import { readSettings } from '../../src/config/read-settings.ts';
 import { Committer } from '../../src/feed/committer.ts';
 import { createSimulator, type Simulator } from '../../src/feed/simulator/simulator.ts';
-import { openEmbeddedLedgerWriter } from '../../src/ledger/embedded/embedded-ledger.ts';
+import { openEmbeddedLedgerWriter } from '../../src/ledger/embedded/embedded-writer.ts';
 import { CHAIN_START, type LedgerWriter } from '../../src/ledger/ledger.ts';
 import { Replica } from '../../src/replica/replica.ts';
 import { runWorker, WORKER_SETTINGS } from '../../src/service/worker.ts';

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { appendLines } from '../../src/feed/ndjson.ts';
 import { createSimulator } from '../../src/feed/simulator/simulator.ts';
-import { openEmbeddedLedgerWriter } from '../../src/ledger/embedded/embedded-ledger.ts';
+import { openEmbeddedLedgerWriter } from '../../src/ledger/embedded/embedded-writer.ts';
 import { LedgerError } from '../../src/ledger/ledger.ts';
 import { restoreReplica } from '../../src/replica/replica.ts';
 import { SnapshotFolder } from '../../src/replica/snapshot-folder.ts';

@@ -7,10 +7,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
 import { open } from 'lmdb';
-import {
-  openEmbeddedLedger,
-  openEmbeddedLedgerWriter,
-} from '../../src/ledger/embedded/embedded-ledger.ts';
+import { openEmbeddedLedger } from '../../src/ledger/embedded/embedded-ledger.ts';
+import { openEmbeddedLedgerWriter } from '../../src/ledger/embedded/embedded-writer.ts';
 import { makeTemporaryFolder } from '../temporary-folder.ts';
 import { chainOfLength, collectBlocks, describeBlocks } from './chains.ts';
 import { describeLedger, type LedgerHarness } from './conformance.ts';

@@ -10,10 +10,8 @@
  */
 
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
-import {
-  openEmbeddedLedger,
-  openEmbeddedLedgerWriter,
-} from '../../src/ledger/embedded/embedded-ledger.ts';
+import { openEmbeddedLedger } from '../../src/ledger/embedded/embedded-ledger.ts';
+import { openEmbeddedLedgerWriter } from '../../src/ledger/embedded/embedded-writer.ts';
 import { CHAIN_START, type ChainPoint, LedgerError } from '../../src/ledger/ledger.ts';
 import { chainOfLength, describeBlocks } from './chains.ts';
 

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { formatAddress } from '../../src/exact/address.ts';
 import { LiveSimulation } from '../../src/feed/live-simulation.ts';
 import { createSimulator, type SimulatorOptions } from '../../src/feed/simulator/simulator.ts';
-import { openEmbeddedLedgerWriter } from '../../src/ledger/embedded/embedded-ledger.ts';
+import { openEmbeddedLedgerWriter } from '../../src/ledger/embedded/embedded-writer.ts';
 import { CHAIN_START, type LedgerWriter } from '../../src/ledger/ledger.ts';
 import { SnapshotFolder } from '../../src/replica/snapshot-folder.ts';
 import type { StateView } from '../../src/state/state.ts';

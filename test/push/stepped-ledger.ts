@@ -1,6 +1,6 @@
 /** A ledger that grows a block at a time, with the state after each. */
 
-import { openEmbeddedLedgerWriter } from '../../src/ledger/embedded/embedded-ledger.ts';
+import { openEmbeddedLedgerWriter } from '../../src/ledger/embedded/embedded-writer.ts';
 import { CHAIN_START, type LedgerWriter } from '../../src/ledger/ledger.ts';
 import { Replica } from '../../src/replica/replica.ts';
 import { createState, type StateView } from '../../src/state/state.ts';

@@ -5,10 +5,8 @@ import { cp, readFile, truncate, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { Random } from '../../src/feed/simulator/random.ts';
-import {
-  openEmbeddedLedger,
-  openEmbeddedLedgerWriter,
-} from '../../src/ledger/embedded/embedded-ledger.ts';
+import { openEmbeddedLedger } from '../../src/ledger/embedded/embedded-ledger.ts';
+import { openEmbeddedLedgerWriter } from '../../src/ledger/embedded/embedded-writer.ts';
 import { type Ledger, LedgerError, type StoredBlock } from '../../src/ledger/ledger.ts';
 import { stateDigest } from '../../src/replica/replica.ts';
 import { SnapshotFolder } from '../../src/replica/snapshot-folder.ts';

@@ -3,10 +3,8 @@
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { appendLines } from '../../src/feed/ndjson.ts';
-import {
-  openEmbeddedLedger,
-  openEmbeddedLedgerWriter,
-} from '../../src/ledger/embedded/embedded-ledger.ts';
+import { openEmbeddedLedger } from '../../src/ledger/embedded/embedded-ledger.ts';
+import { openEmbeddedLedgerWriter } from '../../src/ledger/embedded/embedded-writer.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import { type Replica, restoreReplica } from '../../src/replica/replica.ts';
 import { SnapshotFolder } from '../../src/replica/snapshot-folder.ts';

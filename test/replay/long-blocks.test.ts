@@ -5,10 +5,8 @@ import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { formatAddress } from '../../src/exact/address.ts';
 import { answerQuestion } from '../../src/info/registry.ts';
-import {
-  openEmbeddedLedger,
-  openEmbeddedLedgerWriter,
-} from '../../src/ledger/embedded/embedded-ledger.ts';
+import { openEmbeddedLedger } from '../../src/ledger/embedded/embedded-ledger.ts';
+import { openEmbeddedLedgerWriter } from '../../src/ledger/embedded/embedded-writer.ts';
 import { CHAIN_START, type Ledger, nextBlock, type StoredBlock } from '../../src/ledger/ledger.ts';
 import { LiveState } from '../../src/replica/live-state.ts';
 import { Replica } from '../../src/replica/replica.ts';

@@ -7,7 +7,7 @@ import { cp, mkdir, open, readdir, rm, utimes, writeFile } from 'node:fs/promise
 import path from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { openEmbeddedLedgerWriter } from '../../src/ledger/embedded/embedded-ledger.ts';
+import { openEmbeddedLedgerWriter } from '../../src/ledger/embedded/embedded-writer.ts';
 import { CHAIN_START } from '../../src/ledger/ledger.ts';
 import { stateDigest } from '../../src/replica/replica.ts';
 import { type LoadedSnapshot, SnapshotFolder } from '../../src/replica/snapshot-folder.ts';

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { formatAddress } from '../../src/exact/address.ts';
 import { createSimulator, type Simulator } from '../../src/feed/simulator/simulator.ts';
 import { answerQuestion } from '../../src/info/registry.ts';
-import { openEmbeddedLedgerWriter } from '../../src/ledger/embedded/embedded-ledger.ts';
+import { openEmbeddedLedgerWriter } from '../../src/ledger/embedded/embedded-writer.ts';
 import { nextBlock } from '../../src/ledger/ledger.ts';
 import { createPlaces, type Program, run, simulateLines, start } from '../cli/program.ts';
 import { openRawBlocks } from '../replay/damage.ts';

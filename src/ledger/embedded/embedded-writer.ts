@@ -1,0 +1,184 @@
+/** Writes the embedded ledger. One process at a time has it open for writing. */
+
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import {
+  type ChainPoint,
+  HASH_BYTES,
+  LedgerError,
+  type LedgerWriter,
+  type StoredBlock,
+} from '../ledger.ts';
+import { describeProcess, type ProcessIdentity, processStatus } from '../process-identity.ts';
+import { describeDiskFailure, findReason } from './disk-failure.ts';
+import { EmbeddedLedger } from './embedded-ledger.ts';
+import {
+  encodePoint,
+  LEDGER_LABEL,
+  ledgerFolder,
+  META_BASE,
+  META_GUARD,
+  META_WRITER,
+  openStores,
+  type Stores,
+} from './ledger-stores.ts';
+import { describeOpening } from './lmdb-environment.ts';
+import { checkRoom } from './lmdb-room.ts';
+
+/** Blocks are dropped this many in a transaction, so that others have their turn in between. */
+const PRUNE_BATCH_BLOCKS = 2048;
+/** Pages of the B+ tree that a batch rewrites, beside its blocks. */
+const TREE_BYTES = 65_536;
+const PAGE_BYTES = 4096;
+
+/** The most that a batch takes on the disk: LMDB gives each long value pages of its own. */
+function estimateBytes(blocks: readonly StoredBlock[]): number {
+  return blocks.reduce((sum, { line }) => {
+    const pages = Math.ceil((line.length + HASH_BYTES + PAGE_BYTES / 2) / PAGE_BYTES);
+    return sum + pages * PAGE_BYTES;
+  }, TREE_BYTES);
+}
+
+class EmbeddedLedgerWriter extends EmbeddedLedger implements LedgerWriter {
+  readonly #folder: string;
+  #headHeight: number;
+  #isClosed = false;
+  /** False while a batch is being written, and for good after one failed. */
+  #isFlushed = true;
+  readonly #identity = JSON.stringify(describeProcess());
+
+  constructor(stores: Stores, folder: string) {
+    super(stores);
+    this.#folder = folder;
+    this.#registerWriter();
+    this.#headHeight = this.headPoint().height;
+  }
+
+  /** In one transaction, so that of two concurrent writers exactly one succeeds. */
+  #registerWriter(): void {
+    const { environment, meta } = this.stores;
+    const owner = environment.transactionSync(() => {
+      const taken = meta.get(META_WRITER);
+      const current = taken && (JSON.parse(taken.toString()) as ProcessIdentity);
+      if (current !== undefined && processStatus(current) === 'running') return current;
+      meta.put(META_WRITER, Buffer.from(this.#identity));
+      if (meta.get(META_GUARD) === undefined) meta.put(META_GUARD, Buffer.alloc(0), 1);
+      return undefined;
+    });
+    if (owner === undefined) return;
+    throw new LedgerError('busy', `another writer, process ${owner.pid}, has this ledger open`);
+  }
+
+  async append(blocks: readonly StoredBlock[]): Promise<void> {
+    const { environment, blocks: stored, meta } = this.stores;
+    const next = this.#headHeight + 1;
+    if (blocks.some(({ height }, index) => height !== next + index)) {
+      throw new LedgerError('conflict', `the next block of this ledger is block ${next}`);
+    }
+    try {
+      checkRoom(this.#folder, [stored, meta], estimateBytes(blocks));
+      this.#isFlushed = false;
+      const isCommitted = await meta.ifVersion(META_GUARD, next, () => {
+        for (const { height, hash, line } of blocks) {
+          stored.put(height, Buffer.concat([hash, line]));
+        }
+        meta.put(META_GUARD, Buffer.alloc(0), next + blocks.length);
+      });
+      // A commit is visible before it is durable: only a flushed one survives a power cut.
+      await environment.flushed;
+      this.#isFlushed = true;
+      if (!isCommitted) {
+        throw new LedgerError('conflict', `someone else has written block ${next} of this ledger`);
+      }
+    } catch (error) {
+      throw error instanceof LedgerError ? error : await this.#fail(error, blocks.length);
+    }
+    // A file that was moved out of its folder meanwhile is not this ledger any more.
+    this.stores.folder.checkInPlace();
+    this.#headHeight += blocks.length;
+  }
+
+  async #fail(error: unknown, count: number): Promise<LedgerError> {
+    const reason = await findReason(error);
+    const [first, last] = [this.#headHeight + 1, this.#headHeight + count];
+    const what = count === 1 ? `block ${first}` : `blocks ${first} to ${last}`;
+    const message = `cannot store ${what}: ${describeDiskFailure(reason, this.#folder)}`;
+    return new LedgerError('unwritable', message, { cause: error });
+  }
+
+  async prune(height: number): Promise<void> {
+    const { environment, blocks, meta } = this.stores;
+    const point = await this.point(height);
+    if (point === undefined) {
+      throw new LedgerError('missing', `there is no block ${height} to prune up to`);
+    }
+    try {
+      // The base first: blocks below it count as dropped, so a crash after this does no harm.
+      if (height > this.basePoint().height) {
+        environment.transactionSync(() => meta.put(META_BASE, encodePoint(point)));
+      }
+      for (;;) {
+        const keys = [...blocks.getKeys({ end: height + 1, limit: PRUNE_BATCH_BLOCKS })];
+        if (keys.length === 0) return;
+        environment.transactionSync(() => {
+          for (const key of keys) blocks.remove(key);
+        });
+        await nextTurn();
+      }
+    } catch (error) {
+      const reason = describeDiskFailure(error as Error, this.#folder);
+      throw new LedgerError('unwritable', `cannot prune: ${reason}`, { cause: error });
+    }
+  }
+
+  async startAt(base: ChainPoint): Promise<void> {
+    const { environment, meta } = this.stores;
+    const head = this.headPoint();
+    if (head.height !== 0) {
+      throw new LedgerError('conflict', `this ledger is not empty: it is at block ${head.height}`);
+    }
+    environment.transactionSync(() => {
+      meta.put(META_BASE, encodePoint(base));
+      meta.put(META_GUARD, Buffer.alloc(0), base.height + 1);
+    });
+    await environment.flushed;
+    this.#headHeight = base.height;
+  }
+
+  override async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#unregisterWriter();
+    // After a failed commit the driver would wait for a flush that never comes.
+    if (this.#isFlushed) await super.close();
+  }
+
+  /** Best effort: the next writer sees by itself that this process has ended. */
+  #unregisterWriter(): void {
+    const { environment, blocks, meta } = this.stores;
+    try {
+      checkRoom(this.#folder, [blocks, meta], TREE_BYTES / 2);
+      environment.transactionSync(() => {
+        if (meta.get(META_WRITER)?.toString() === this.#identity) meta.remove(META_WRITER);
+      });
+    } catch {
+      // A full disk takes no removal either.
+    }
+  }
+}
+
+/**
+ * Opens the ledger in a data directory for writing, and creates it where there is none. A process that
+ * also reads it opens the writer first: LMDB has one environment per process, and keeps the mode that
+ * it was first opened in.
+ */
+export async function openEmbeddedLedgerWriter(dataDirectory: string): Promise<LedgerWriter> {
+  const folder = ledgerFolder(dataDirectory);
+  const stores = await openStores(folder, { readOnly: false });
+  try {
+    return new EmbeddedLedgerWriter(stores, folder);
+  } catch (error) {
+    await stores.folder.close();
+    if (error instanceof LedgerError) throw error;
+    throw describeOpening(error as Error, { what: LEDGER_LABEL, folder, readOnly: false });
+  }
+}
