@@ -14,7 +14,8 @@ import path from 'node:path';
 import { finished } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
 import { parseBlock } from '../src/events/event.ts';
-import { appendLines, splitLines } from '../src/feed/ndjson.ts';
+import { BlockWriter } from '../src/feed/block-writer.ts';
+import { createNdjsonFeed, splitLines } from '../src/feed/ndjson.ts';
 import { openEmbeddedLedger } from '../src/ledger/embedded/embedded-ledger.ts';
 import { openEmbeddedLedgerWriter } from '../src/ledger/embedded/embedded-writer.ts';
 import type { Ledger } from '../src/ledger/ledger.ts';
@@ -76,22 +77,21 @@ async function append(directory: string, file: string): Promise<Step> {
   const ledger = await openEmbeddedLedgerWriter(directory);
   const replica = await restore(directory, ledger);
   let batches = 0;
-  const times = await timeOf(() =>
-    appendLines({
-      chunks: readChunks(file),
-      ledger,
-      replica,
-      snapshots: new SnapshotFolder(directory),
-      snapshotEvery: Number.MAX_SAFE_INTEGER,
-      snapshotKeep: 1,
-      lineBytesMax: LINE_BYTES_MAX,
-      aheadMsMax: 0,
-      warn: console.error,
-      durable: () => {
-        batches++;
-      },
-    }),
-  );
+  const writer = new BlockWriter({
+    ledger,
+    replica,
+    snapshots: new SnapshotFolder(directory),
+    snapshotEvery: Number.MAX_SAFE_INTEGER,
+    snapshotKeep: 1,
+    aheadMsMax: 0,
+    warn: console.error,
+    durable: () => {
+      batches++;
+    },
+  });
+  const read = () => readChunks(file);
+  const feed = createNdjsonFeed({ name: file, lineBytesMax: LINE_BYTES_MAX, read });
+  const times = await timeOf(() => writer.run(feed, new AbortController().signal));
   await ledger.close();
   return { ...times, batches };
 }
@@ -102,7 +102,7 @@ async function apply(directory: string, file: string): Promise<Step> {
   const state = (await restore(directory, ledger)).release();
   const times = await timeOf(async () => {
     for await (const lines of splitLines(readChunks(file), LINE_BYTES_MAX)) {
-      for (const { bytes } of lines) applyBlock(state, parseBlock(bytes.toString('utf8')));
+      for (const { line } of lines) applyBlock(state, parseBlock(line.toString('utf8')));
     }
   });
   await ledger.close();

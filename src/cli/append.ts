@@ -3,8 +3,9 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import { addAbortSignal, type Readable } from 'node:stream';
 import { UsageError } from '../config/usage-error.ts';
-import { appendLines } from '../feed/ndjson.ts';
-import { checkFeedSettings, FEED_SETTINGS, feedOptionsOf } from '../feed/settings.ts';
+import { BlockWriter } from '../feed/block-writer.ts';
+import { checkFeedSettings, FEED_SETTINGS, writerOptionsOf } from '../feed/feed-settings.ts';
+import { createNdjsonFeed } from '../feed/ndjson.ts';
 import { type Ledger, LedgerError, type LedgerWriter } from '../ledger/ledger.ts';
 import { restoreReplica } from '../replica/replica.ts';
 import { openStorageWriter, type Storage } from '../replica/storage.ts';
@@ -18,7 +19,7 @@ const FILE_CHUNK_BYTES = 1 << 20;
 
 export const append: Command<(typeof settings)[number]> = {
   name: 'append',
-  summary: 'Appends NDJSON blocks to the ledger, and makes the ledger where there is none.',
+  summary: 'Appends NDJSON blocks to the ledger, and creates the ledger where there is none.',
   positional: {
     usage: '[FILE]',
     help: 'the blocks, one JSON object a line (default: standard input)',
@@ -29,8 +30,8 @@ export const append: Command<(typeof settings)[number]> = {
     'Prints "durable HEIGHT" on standard output each time all blocks up to HEIGHT are on the disk,\n' +
     'or acknowledged by NATS JetStream.\n' +
     'Stops at the first bad block with its line and the reason, and exit code 1; the blocks before\n' +
-    'it are kept. One process at a time may write to a ledger. A ledger of other times than now, a\n' +
-    'simulated or historical one that ends in the future, is appended with --ahead-max 0.',
+    'it are kept. Only one process at a time may write to a ledger. Blocks with times in the future,\n' +
+    'of a simulation say, are appended with --ahead-max 0.',
   example: 'perpinfo simulate --blocks 1000 | perpinfo append --data ./data',
   async run(call) {
     checkFeedSettings(call.settings);
@@ -39,7 +40,6 @@ export const append: Command<(typeof settings)[number]> = {
     try {
       await appendTo(storage, input, call);
     } finally {
-      // A failed append may still be waiting for input, which would keep the process alive.
       input.stream.destroy();
       await storage.close();
     }
@@ -47,18 +47,21 @@ export const append: Command<(typeof settings)[number]> = {
 };
 
 interface Input {
+  readonly name: string;
   readonly stream: Readable;
-  /** Undefined where nobody knows: standard input. */
+  /** Undefined for standard input. */
   readonly totalBytes: number | undefined;
 }
 
 async function openInput(file: string | undefined): Promise<Input> {
-  if (file === undefined) return { stream: process.stdin, totalBytes: undefined };
+  if (file === undefined) {
+    return { name: 'standard input', stream: process.stdin, totalBytes: undefined };
+  }
   const handle = await openFile(file);
   const stat = await handle.stat();
   if (stat.isDirectory()) throw new UsageError([`FILE: ${file} is a folder, expected a file`]);
   const stream = handle.createReadStream({ highWaterMark: FILE_CHUNK_BYTES });
-  return { stream, totalBytes: stat.size };
+  return { name: file, stream, totalBytes: stat.size };
 }
 
 async function openFile(file: string): Promise<FileHandle> {
@@ -71,9 +74,8 @@ async function openFile(file: string): Promise<FileHandle> {
   }
 }
 
-/** The stream's chunks, each counted; throws an AbortError at the signal, lest half a line is taken. */
-async function* readChunks(stream: Readable, signal: AbortSignal, count: (bytes: number) => void) {
-  for await (const chunk of addAbortSignal(signal, stream) as AsyncIterable<Buffer>) {
+async function* countBytes(chunks: AsyncIterable<Buffer>, count: (bytes: number) => void) {
+  for await (const chunk of chunks) {
     count(chunk.length);
     yield chunk;
   }
@@ -82,41 +84,40 @@ async function* readChunks(stream: Readable, signal: AbortSignal, count: (bytes:
 async function appendTo(
   { ledger, snapshots, shared }: Storage<LedgerWriter>,
   input: Input,
-  call: AppendCall,
+  { settings: chosen, terminal, signal }: AppendCall,
 ): Promise<void> {
-  const { settings: chosen, terminal, signal } = call;
-  const report = reportRestore(call);
+  const report = reportRestore({ terminal, signal });
   const replica = await restoreReplica({ ledger, snapshots, shared, ...report });
   const first = replica.point.height + 1;
   let bytesRead = 0;
   let durableHeight = replica.point.height;
   let storedHeight = 0;
-  const chunks = readChunks(input.stream, signal, (bytes) => {
+  const count = (bytes: number) => {
     bytesRead += bytes;
     terminal.progress(() => describeProgress({ ...input, bytesRead, durableHeight }));
+  };
+  const feed = createNdjsonFeed({
+    name: input.name,
+    lineBytesMax: chosen.blockBytesMax,
+    read: (stop) => countBytes(addAbortSignal(stop, input.stream), count),
   });
+  const durable = (height: number) => {
+    durableHeight = height;
+    terminal.noteDurable(height);
+  };
+  const { warn } = report;
+  const options = { ...writerOptionsOf(chosen), ledger, replica, snapshots, warn, durable };
   try {
-    await appendLines({
-      ...feedOptionsOf(chosen),
-      chunks,
-      ledger,
-      replica,
-      snapshots,
-      warn: report.warn,
-      durable(height) {
-        durableHeight = height;
-        if (!terminal.isInteractive) terminal.note(`durable ${height}\n`);
-      },
-    });
+    await new BlockWriter(options).run(feed, signal);
   } catch (error) {
     if (error instanceof LedgerError) storedHeight = await readHeight(ledger);
-    if ((error as Error).name !== 'AbortError') throw error;
+    throw error;
   } finally {
     terminal.say(describeResult(first, durableHeight, storedHeight));
   }
 }
 
-/** A batch that failed half-way may have left blocks: whoever goes on must know where. */
+/** A batch that failed may be stored in part: the next append has to start after that. */
 async function readHeight(ledger: Ledger): Promise<number> {
   const head = await ledger.head().catch(() => undefined);
   return head?.height ?? 0;

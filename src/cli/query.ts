@@ -22,7 +22,7 @@ export const query: Command<(typeof settings)[number]> = {
     'computed from the nearest earlier snapshot and the blocks after it.',
   example: `perpinfo query --data ./data '{"type":"perpDeployAuctionStatus"}'`,
   async run({ settings: chosen, positionals, terminal, signal }) {
-    const question = parseQuestion(positionals[0]);
+    const question = parseArgument(positionals[0]);
     const storage = await openStorage(chosen);
     try {
       const report = reportRestore({ terminal, signal });
@@ -34,7 +34,7 @@ export const query: Command<(typeof settings)[number]> = {
   },
 };
 
-function parseQuestion(text: string): unknown {
+function parseArgument(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

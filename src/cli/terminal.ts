@@ -1,11 +1,11 @@
-/** Where a command writes: answers to standard output, everything else to standard error. */
+/** The output of a command: answers on standard output, everything else on standard error. */
 
-/** A line of progress is drawn at most this often. */
+/** Minimum time between two updates of the progress line. */
 const PROGRESS_MS_MIN = 100;
 
-/** Standard output takes no more. */
+/** Standard output cannot be written. */
 export class OutputError extends Error {
-  /** Whoever read it has seen enough: `perpinfo simulate | head` is no failure. */
+  /** True where the reader has closed the pipe: `perpinfo simulate | head` is no failure. */
   readonly isReaderGone: boolean;
 
   constructor(cause: NodeJS.ErrnoException) {
@@ -20,23 +20,24 @@ export class Terminal {
   #hasProgress = false;
 
   constructor() {
-    // What goes wrong there is told to whoever wrote, by `write`.
+    // `write` reports the failure to its caller.
     process.stdout.on('error', () => undefined);
   }
 
-  /** Writes to standard output, and waits for whoever reads it; fails where nobody can. */
+  /** Writes to standard output with backpressure; rejects with an OutputError. */
   async write(text: string): Promise<void> {
     await new Promise<void>((resolve, reject) => {
       process.stdout.write(text, (error) => (error ? reject(new OutputError(error)) : resolve()));
     });
   }
 
-  /** Writes to standard output what the work does not depend on. */
-  note(text: string): void {
-    process.stdout.write(text);
+  /** Tells a program on standard output that all blocks up to the height are durable. */
+  noteDurable(height: number): void {
+    // Not awaited: appending does not depend on who reads this.
+    if (process.stdout.isTTY !== true) process.stdout.write(`durable ${height}\n`);
   }
 
-  /** Resolves when all that was written has been taken, or nobody is there to take it. */
+  /** Resolves when all output is flushed, or cannot be. */
   async flush(): Promise<void> {
     const flushes = [process.stdout, process.stderr].map(
       (stream) => new Promise<void>((resolve) => stream.write('', () => resolve())),
@@ -44,24 +45,19 @@ export class Terminal {
     await Promise.all(flushes);
   }
 
-  /** True where a person, not a program, reads standard output. */
-  get isInteractive(): boolean {
-    return process.stdout.isTTY === true;
-  }
-
   say(message: string): void {
     this.#clearProgress();
     process.stderr.write(`perpinfo: ${message}\n`);
   }
 
-  /** Redraws the one line of progress; only on a terminal. `text` is only asked for when drawn. */
+  /** Updates the progress line; only on a terminal. `text` is called only when it is drawn. */
   progress(text: () => string): void {
     if (process.stderr.isTTY !== true) return;
     const now = Date.now();
     if (now - this.#progressShownMs < PROGRESS_MS_MIN) return;
     this.#progressShownMs = now;
     this.#hasProgress = true;
-    // A terminal that does not know its width says 0.
+    // 0 where the terminal does not know its width.
     const columns = process.stderr.columns || 80;
     process.stderr.write(`\r\x1b[K${text().slice(0, columns - 1)}`);
   }
@@ -71,7 +67,7 @@ export class Terminal {
     this.#hasProgress = false;
   }
 
-  /** Takes the line of progress away: the command is done. */
+  /** Removes the progress line: the command is done. */
   close(): void {
     this.#clearProgress();
   }

@@ -26,7 +26,7 @@ interface Range {
   readonly to?: number;
 }
 
-function wholeNumber(placeholder: string, { from, to }: Range): ValueType<number> {
+function wholeNumberType(placeholder: string, { from, to }: Range): ValueType<number> {
   return {
     placeholder,
     expected:
@@ -38,11 +38,11 @@ function wholeNumber(placeholder: string, { from, to }: Range): ValueType<number
   };
 }
 
-export const count = (range: Range) => wholeNumber('N', range);
-export const height = (range: Range) => wholeNumber('HEIGHT', range);
-export const bytes = (range: Range) => wholeNumber('BYTES', range);
-export const milliseconds = (range: Range) => wholeNumber('MS', range);
-export const port = wholeNumber('PORT', { from: 0, to: 65_535 });
+export const count = (range: Range) => wholeNumberType('N', range);
+export const height = (range: Range) => wholeNumberType('HEIGHT', range);
+export const bytes = (range: Range) => wholeNumberType('BYTES', range);
+export const milliseconds = (range: Range) => wholeNumberType('MS', range);
+export const port = wholeNumberType('PORT', { from: 0, to: 65_535 });
 
 export function text(placeholder: string): ValueType<string> {
   return {

@@ -1,6 +1,6 @@
 /**
- * Stores blocks in batches: whatever has gathered while one batch is made durable is the next one.
- * A slow disk therefore means larger batches, not a longer queue of small ones.
+ * Group commit: the blocks that are gathered while one batch is stored are the next batch. A slow
+ * disk therefore means larger batches, not a longer queue of small ones.
  */
 
 import type { LedgerWriter, StoredBlock } from '../ledger/ledger.ts';
@@ -12,10 +12,10 @@ export class Committer {
   #gatheredBytes = 0;
   #storing: Promise<void> | undefined;
   #failure: Error | undefined;
-  /** Rejects whoever waits for something else than the store. */
+  /** Rejects the promise of `unlessFailed`. */
   #interrupt: (failure: Error) => void = () => undefined;
 
-  /** `durable` is called with the last height of each batch, once it would survive a power cut. */
+  /** `durable` is called with the last height of each batch once it is durable. */
   constructor(ledger: LedgerWriter, durable: (height: number) => void) {
     this.#ledger = ledger;
     this.#durable = durable;
@@ -30,11 +30,11 @@ export class Committer {
     this.#gatheredBytes += block.line.length;
   }
 
-  /** Begins to store what was gathered, unless a batch is on its way: then it comes after that. */
+  /** Stores the gathered blocks in the background, after the batch in flight. */
   start(): void {
     if (this.#storing !== undefined || this.#gathered.length === 0) return;
     this.#storing = this.#storeAll();
-    // `settle` throws it too; until somebody calls that, it must not count as unhandled.
+    // Handled here too, since `settle` may not be called before it rejects.
     this.#storing.catch((failure: Error) => {
       this.#failure = failure;
       this.#interrupt(failure);
@@ -42,8 +42,8 @@ export class Committer {
   }
 
   /**
-   * Waits for something else while batches are stored, one thing at a time: a batch that fails ends
-   * the wait at once, since nothing that is gathered after it can be stored.
+   * Waits for `work`, one call at a time. Rejects as soon as a batch fails, since nothing that
+   * `work` gives could be stored after it.
    */
   unlessFailed<T>(work: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
@@ -53,7 +53,7 @@ export class Committer {
     });
   }
 
-  /** Waits until all that was gathered is durable. */
+  /** Resolves when all gathered blocks are durable. */
   async settle(): Promise<void> {
     this.start();
     await this.#storing;

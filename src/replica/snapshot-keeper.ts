@@ -8,6 +8,7 @@ import type { Presence } from '../ledger/embedded/presence.ts';
 import type { Replica } from './replica.ts';
 import type { SharedSnapshots } from './shared-snapshots.ts';
 import type { SnapshotFolder } from './snapshot-folder.ts';
+import { SnapshotSchedule } from './snapshot-schedule.ts';
 
 export interface KeeperOptions {
   readonly snapshots: SnapshotFolder;
@@ -18,14 +19,12 @@ export interface KeeperOptions {
   warn(message: string): void;
 }
 
-/** Replicas save at different heights, so that not all of them are busy with it at once. */
-const SPREAD_SHARE = 0.25;
 /** How often a process that does not save looks whether it is its turn. */
 const LOOK_MS = 500;
 
 export class SnapshotKeeper {
   readonly #options: KeeperOptions;
-  #dueHeight: number;
+  readonly #schedule: SnapshotSchedule;
   #saving: Promise<void> | undefined;
   #publishing: Promise<void> | undefined;
   /** Once true for good: nobody comes before whoever came first. */
@@ -39,7 +38,7 @@ export class SnapshotKeeper {
     this.#timer = setInterval(() => this.#startLook(), LOOK_MS);
     this.#timer.unref();
     this.#startLook();
-    this.#dueHeight = this.#newestHeight() + this.#interval();
+    this.#schedule = SnapshotSchedule.spread(options.every, this.#newestHeight());
   }
 
   #newestHeight(): number {
@@ -50,16 +49,11 @@ export class SnapshotKeeper {
     }
   }
 
-  #interval(): number {
-    const { every } = this.#options;
-    return every + Math.floor(Math.random() * every * SPREAD_SHARE);
-  }
-
   /** Called between two blocks: what is saved is the state of this moment, while blocks go on. */
   keep(replica: Replica): void {
     const { height } = replica.point;
-    if (height < this.#dueHeight || this.#saving !== undefined || !this.#isFirst) return;
-    this.#dueHeight = height + this.#interval();
+    if (!this.#schedule.isDue(height) || this.#saving !== undefined || !this.#isFirst) return;
+    this.#schedule.started(height);
     this.#saving = this.#save(replica);
   }
 

@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { appendLines } from '../../src/feed/ndjson.ts';
+import { BlockWriter } from '../../src/feed/block-writer.ts';
+import { createNdjsonFeed } from '../../src/feed/ndjson.ts';
 import { createSimulator } from '../../src/feed/simulator/simulator.ts';
 import { openEmbeddedLedgerWriter } from '../../src/ledger/embedded/embedded-writer.ts';
 import { LedgerError } from '../../src/ledger/ledger.ts';
@@ -37,18 +38,18 @@ test('the first batch that cannot be stored ends an append, also while it waits 
     await new Promise(() => undefined);
   }
   const durable: number[] = [];
-  const appending = appendLines({
-    chunks: trickle(),
+  const writer = new BlockWriter({
     ledger,
     replica,
     snapshots,
     snapshotEvery: Number.MAX_SAFE_INTEGER,
     snapshotKeep: 1,
-    lineBytesMax: 1 << 20,
     aheadMsMax: 0,
     warn: assert.fail,
     durable: (height) => durable.push(height),
   });
+  const feed = createNdjsonFeed({ name: 'trickle', lineBytesMax: 1 << 20, read: trickle });
+  const appending = writer.run(feed, new AbortController().signal);
   const late = sleep(20 * PAUSE_MS, 'it waits for further input', { ref: false });
   await assert.rejects(Promise.race([appending, late]), { fault: 'unwritable' });
   assert.deepEqual(durable, [1, 2]);

@@ -2,8 +2,17 @@
 
 import assert from 'node:assert/strict';
 import { formatAddress } from '../../src/exact/address.ts';
-import { LiveSimulation } from '../../src/feed/live-simulation.ts';
-import { createSimulator, type SimulatorOptions } from '../../src/feed/simulator/simulator.ts';
+import { BlockWriter } from '../../src/feed/block-writer.ts';
+import {
+  createSetUpFeed,
+  createTradingFeed,
+  SimulatedState,
+} from '../../src/feed/live-simulator.ts';
+import {
+  createSimulator,
+  type Simulator,
+  type SimulatorOptions,
+} from '../../src/feed/simulator/simulator.ts';
 import { openEmbeddedLedgerWriter } from '../../src/ledger/embedded/embedded-writer.ts';
 import { CHAIN_START, type LedgerWriter } from '../../src/ledger/ledger.ts';
 import { SnapshotFolder } from '../../src/replica/snapshot-folder.ts';
@@ -15,14 +24,16 @@ const INTERVAL_MS = 100;
 export class LiveLedger {
   readonly state: StateView;
   readonly #ledger: LedgerWriter;
-  readonly #simulation: LiveSimulation;
+  readonly #simulator: Simulator;
+  readonly #writer: BlockWriter;
   readonly #end = new AbortController();
   #running = Promise.resolve();
 
-  constructor(state: StateView, ledger: LedgerWriter, simulation: LiveSimulation) {
-    this.state = state;
+  constructor(simulator: Simulator, ledger: LedgerWriter, writer: BlockWriter) {
+    this.state = simulator.state;
     this.#ledger = ledger;
-    this.#simulation = simulation;
+    this.#simulator = simulator;
+    this.#writer = writer;
   }
 
   /** Everybody that the exchange has heard of so far; some have no account. */
@@ -34,7 +45,8 @@ export class LiveLedger {
   }
 
   run(): void {
-    this.#running = this.#simulation.run(this.#end.signal);
+    const feed = createTradingFeed(this.#simulator, INTERVAL_MS);
+    this.#running = this.#writer.run(feed, this.#end.signal);
   }
 
   /** The last block is in the ledger when this resolves. */
@@ -56,18 +68,15 @@ export async function createLiveLedger(
 ): Promise<LiveLedger> {
   const simulator = createSimulator(options);
   const ledger = await openEmbeddedLedgerWriter(data);
-  const simulation = new LiveSimulation(
-    {
-      simulator,
-      ledger,
-      snapshots: new SnapshotFolder(data),
-      snapshotEvery: Number.MAX_SAFE_INTEGER,
-      snapshotKeep: 1,
-      warn: (message) => assert.fail(message),
-      intervalMs: INTERVAL_MS,
-    },
-    CHAIN_START,
-  );
-  await simulation.setUp();
-  return new LiveLedger(simulator.state, ledger, simulation);
+  const writer = new BlockWriter({
+    ledger,
+    replica: new SimulatedState(simulator, CHAIN_START),
+    snapshots: new SnapshotFolder(data),
+    snapshotEvery: Number.MAX_SAFE_INTEGER,
+    snapshotKeep: 1,
+    aheadMsMax: 0,
+    warn: (message) => assert.fail(message),
+  });
+  await writer.run(createSetUpFeed(simulator), new AbortController().signal);
+  return new LiveLedger(simulator, ledger, writer);
 }

@@ -2,7 +2,8 @@
 
 import assert from 'node:assert/strict';
 import path from 'node:path';
-import { appendLines } from '../../src/feed/ndjson.ts';
+import { BlockWriter } from '../../src/feed/block-writer.ts';
+import { createNdjsonFeed } from '../../src/feed/ndjson.ts';
 import { openEmbeddedLedger } from '../../src/ledger/embedded/embedded-ledger.ts';
 import { openEmbeddedLedgerWriter } from '../../src/ledger/embedded/embedded-writer.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
@@ -38,18 +39,18 @@ export async function appendChunks(
   const ledger = await openEmbeddedLedgerWriter(folder);
   try {
     const restored = await restoreFrom(ledger, folder);
-    await appendLines({
-      chunks: streamOf(chunks),
+    const writer = new BlockWriter({
       ledger,
       replica: restored.replica,
       snapshots: new SnapshotFolder(folder),
       snapshotEvery,
       snapshotKeep,
-      lineBytesMax: 1 << 20,
       aheadMsMax: 0,
       warn: (message) => assert.fail(message),
-      durable: () => undefined,
     });
+    const read = () => streamOf(chunks);
+    const feed = createNdjsonFeed({ name: 'chunks', lineBytesMax: 1 << 20, read });
+    await writer.run(feed, new AbortController().signal);
     return restored;
   } finally {
     await ledger.close();

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
-import { formatEntry } from '../../src/cli/log.ts';
+import { formatEntry } from '../../src/service/log.ts';
 import { createPlaces, Program, simulateLines, start } from '../cli/program.ts';
 import { MAIN } from '../paths.ts';
 import { makeLedger, until } from './running.ts';

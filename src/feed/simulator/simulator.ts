@@ -73,10 +73,10 @@ function checkWhole(
 
 export function createSimulator(options: SimulatorOptions): Simulator {
   checkOptions(options);
-  return new Exchange(options);
+  return new SimulatedExchange(options);
 }
 
-class Exchange implements Simulator {
+class SimulatedExchange implements Simulator {
   readonly #state: State;
   readonly #options: SimulatorOptions;
   readonly #random: Random;

@@ -1,4 +1,4 @@
-/** The log: a line of JSON for each entry, or on a terminal a line that a person reads. */
+/** The log: JSON lines, or lines for people on a terminal. */
 
 import { isatty } from 'node:tty';
 import { type Logger, pino } from 'pino';
@@ -18,7 +18,7 @@ export function createLog({ logLevel, logFormat }: LogOptions, fd = STANDARD_OUT
   return pino({ level: logLevel }, { write: (line) => void stream.write(formatEntry(line)) });
 }
 
-/** What pino writes of an error. */
+/** An error as pino serializes it. */
 interface LoggedError {
   readonly message: string;
 }
@@ -37,7 +37,7 @@ export function formatEntry(line: string): string {
   return `${text.replaceAll(/\p{Cc}/gu, ' ')}\n`;
 }
 
-/** As it stands where it is one word, otherwise as JSON. */
+/** Quoted as JSON unless it is one word. */
 function formatValue(value: unknown): string {
   return typeof value === 'string' && /^[^\s"=]+$/.test(value) ? value : JSON.stringify(value);
 }

@@ -1,10 +1,10 @@
-/** The settings of whoever appends blocks, as `append` and `serve --feed` have them. */
+/** The settings of commands that write blocks: `append` and `serve --feed`. */
 
 import type { Settings } from '../config/settings.ts';
 import { UsageError } from '../config/usage-error.ts';
 import { RETENTION_SETTINGS, retentionOf } from '../replica/retention.ts';
 import { WRITER_SETTINGS } from '../replica/storage.ts';
-import type { AppendOptions } from './ndjson.ts';
+import type { BlockWriterOptions } from './block-writer.ts';
 
 export const FEED_SETTINGS = [
   ...WRITER_SETTINGS,
@@ -23,20 +23,9 @@ export function checkFeedSettings({ ledger, ...chosen }: FeedSettings): void {
   throw new UsageError([`--keep-blocks and --keep-days are for a ledger in a folder: ${reason}`]);
 }
 
-/** What an append is told of its settings. */
-export function feedOptionsOf(
+export function writerOptionsOf(
   settings: FeedSettings,
-): Pick<
-  AppendOptions,
-  'snapshotEvery' | 'snapshotKeep' | 'lineBytesMax' | 'aheadMsMax' | 'retention'
-> {
-  const { snapshotEvery, snapshotKeep, blockBytesMax, aheadMax } = settings;
-  const retention = retentionOf(settings);
-  return {
-    snapshotEvery,
-    snapshotKeep,
-    lineBytesMax: blockBytesMax,
-    aheadMsMax: aheadMax,
-    retention,
-  };
+): Pick<BlockWriterOptions, 'snapshotEvery' | 'snapshotKeep' | 'aheadMsMax' | 'retention'> {
+  const { snapshotEvery, snapshotKeep, aheadMax: aheadMsMax } = settings;
+  return { snapshotEvery, snapshotKeep, aheadMsMax, retention: retentionOf(settings) };
 }

@@ -1,42 +1,46 @@
 /**
- * What the writer of a ledger does beside writing, every so many blocks: a snapshot of its state, fewer
- * old ones, and fewer old blocks where that is wanted. None of it is needed for the next block:
- * whatever fails here is said, and blocks go on.
+ * A writer's checkpoints: a snapshot of its state, then the snapshots and blocks that need not be
+ * kept are deleted. The next block does not depend on any of it: failures are warnings.
  */
 
 import type { ChainPoint, LedgerWriter } from '../ledger/ledger.ts';
 import { pruneLedger, type Retention } from '../replica/retention.ts';
 import type { SnapshotFolder } from '../replica/snapshot-folder.ts';
+import { SnapshotSchedule } from '../replica/snapshot-schedule.ts';
 import type { StateView } from '../state/state.ts';
 
-export interface UpkeepOptions {
+export interface CheckpointOptions {
   readonly ledger: LedgerWriter;
   readonly snapshots: SnapshotFolder;
-  /** At every Nth height. */
+  /** A snapshot at every Nth height. */
   readonly snapshotEvery: number;
+  /** Number of snapshots to keep. */
   readonly snapshotKeep: number;
-  /** Which blocks are kept when a snapshot was saved; all of them where it is undefined. */
+  /** Which blocks to keep; all of them where it is undefined. */
   readonly retention?: Retention | undefined;
-  /** Something could not be done that nothing depends on. */
+  /** Something failed that no block depends on. */
   warn(message: string): void;
 }
 
-export class Upkeep {
-  readonly #options: UpkeepOptions;
+export class Checkpoints {
+  readonly #options: CheckpointOptions;
+  readonly #schedule: SnapshotSchedule;
 
-  constructor(options: UpkeepOptions) {
+  constructor(options: CheckpointOptions, height: number) {
     this.#options = options;
+    this.#schedule = SnapshotSchedule.atMultiples(options.snapshotEvery, height);
   }
 
   isDue(height: number): boolean {
-    return height % this.#options.snapshotEvery === 0;
+    return this.#schedule.isDue(height);
   }
 
   /**
-   * Called when all that was gathered is durable, since a snapshot must never be ahead of its ledger,
-   * and before the next batch is stored, since a ledger does one thing at a time. Never throws.
+   * To be called when all blocks up to the point are durable: a snapshot is never ahead of its
+   * ledger. With a retention, no block may be stored before it resolves. Never rejects.
    */
   async run(state: StateView, point: ChainPoint): Promise<void> {
+    this.#schedule.started(point.height);
     if (await this.#save(state, point)) await this.#prune(point.height);
   }
 

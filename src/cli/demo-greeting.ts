@@ -1,0 +1,71 @@
+/** What the demo prints once it listens: addresses, example users, and a request to try. */
+
+import { formatAddress } from '../exact/address.ts';
+import { answerQuestion } from '../info/registry.ts';
+import { formatOrigin } from '../service/origin.ts';
+import type { StateView } from '../state/state.ts';
+
+export interface DemoDescription {
+  readonly host: string;
+  readonly port: number;
+  readonly secret: string;
+  readonly keptData: string | undefined;
+  readonly state: StateView;
+}
+
+/** Maximum number of users that are searched for examples. */
+const USERS_SEARCHED_MAX = 2_000;
+
+interface Examples {
+  /** Has several positions, and stakes too where there is such a user. */
+  readonly trader: string;
+  readonly staker: string;
+  /** Has positions on a second dex too. */
+  readonly spreader: string;
+  /** Has the most positions on the first dex. */
+  readonly collector: string;
+}
+
+function findExamples(state: StateView): Examples {
+  const count = Math.min(USERS_SEARCHED_MAX, state.addresses.table.rowCount - 1);
+  const users = Array.from({ length: count }, (_, index) =>
+    formatAddress(state.addresses.addressOf(index + 1)),
+  );
+  const ask = (question: object) => JSON.parse(answerQuestion(state, question));
+  const counts = state.markets.dexes.map(({ name: dex }) => {
+    const type = 'clearinghouseState';
+    return users.map((user): number => ask({ type, user, dex }).assetPositions.length);
+  });
+  const [onFirst, ...onOthers] = counts;
+  const pick = (index: number) => users[Math.max(0, index)];
+  const isStaker = (user: string) => ask({ type: 'delegations', user }).length > 0;
+  const traders = users.filter((_, i) => onFirst[i] >= 2 && onFirst[i] <= 6);
+  return {
+    trader: traders.find(isStaker) ?? traders[0] ?? users[0],
+    staker: users.findLast(isStaker) ?? users[0],
+    spreader: pick(users.findIndex((_, i) => onFirst[i] > 0 && onOthers.some((on) => on[i] > 1))),
+    collector: pick(onFirst.indexOf(Math.max(...onFirst))),
+  };
+}
+
+export function describeDemo(demo: DemoDescription): string {
+  const { host, port, secret, keptData, state } = demo;
+  const address = formatOrigin(host, port);
+  const { trader, staker, spreader, collector } = findExamples(state);
+  const users = new Set([trader, collector, spreader, staker]);
+  const question = JSON.stringify({ type: 'clearinghouseState', user: trader });
+  const kept = keptData === undefined ? 'everything is deleted then' : `all is kept in ${keptData}`;
+  return `perpinfo demo: a simulated exchange, about ten blocks a second
+
+  dashboard ${address}/#key=${secret}&users=${[...users]}
+  endpoint  ${address}/${secret}/info
+  clients   ${address}/${secret}/ (their base address; keep the slash at its end)
+  users     ${trader} (trades)
+            ${staker} (stakes)
+
+  export BASE=${address}/${secret}/
+  curl -s "\${BASE}info" -H 'Content-Type: application/json' -d '${question}'
+
+Ctrl-C ends it; ${kept}.
+`;
+}

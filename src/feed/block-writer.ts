@@ -1,0 +1,110 @@
+/**
+ * Writes the blocks of any feed to a ledger. Every block is applied to the writer's state first, and
+ * only blocks that apply are stored. While a batch is made durable, the next blocks are applied.
+ */
+
+import type { Block } from '../events/event.ts';
+import { BlockError } from '../events/refusal.ts';
+import type { ChainPoint, StoredBlock } from '../ledger/ledger.ts';
+import type { StateView } from '../state/state.ts';
+import { type CheckpointOptions, Checkpoints } from './checkpoints.ts';
+import { checkClock } from './clock-check.ts';
+import { Committer } from './committer.ts';
+import { type Feed, type FeedBlock, FeedError } from './feed.ts';
+
+/** Backpressure: with more bytes than this not yet durable, the feed waits. */
+const GATHERED_BYTES_MAX = 8 << 20;
+
+/** The state at the ledger's head. A Replica is one. */
+export interface WriterState {
+  readonly state: StateView;
+  readonly point: ChainPoint;
+  /** Applies the next block, unless it or `check` throws a BlockError. */
+  extend(line: Buffer, check: (block: Block) => void): StoredBlock;
+}
+
+export interface BlockWriterOptions extends CheckpointOptions {
+  readonly replica: WriterState;
+  /** Maximum time of a block ahead of this machine's clock; 0 for no limit. */
+  readonly aheadMsMax: number;
+  /**
+   * True where blocks must not wait for a snapshot. The state that is saved is then held in memory
+   * beside the one that goes on. Has no effect with a retention, since pruning stops the writer.
+   */
+  readonly savesInBackground?: boolean;
+  /** Called with the last height of each batch once it is durable. */
+  durable?(height: number): void;
+}
+
+export class BlockWriter {
+  readonly #options: BlockWriterOptions;
+  readonly #committer: Committer;
+  readonly #checkpoints: Checkpoints;
+  #checkpoint = Promise.resolve();
+
+  constructor(options: BlockWriterOptions) {
+    this.#options = options;
+    this.#committer = new Committer(options.ledger, (height) => options.durable?.(height));
+    this.#checkpoints = new Checkpoints(options, options.replica.point.height);
+  }
+
+  /**
+   * Writes until the feed ends or the signal stops it; all that was applied is durable then. At a
+   * block that is refused it stops with a FeedError, the blocks before it being durable. At a batch
+   * that cannot be stored it stops with the ledger's error, even while the feed has nothing to give.
+   */
+  async run(feed: Feed, signal: AbortSignal): Promise<void> {
+    const { state } = this.#options.replica;
+    const end = new AbortController();
+    const start = { height: state.height, time: state.time };
+    const feedSignal = AbortSignal.any([signal, end.signal]);
+    const batches = feed.blocks(start, feedSignal)[Symbol.asyncIterator]();
+    try {
+      await this.#writeAll(batches);
+    } catch (error) {
+      if (!signal.aborted || !isAbort(error, feedSignal)) throw error;
+    } finally {
+      end.abort();
+      // Not awaited: a feed that is waiting for its source may take its time.
+      batches.return?.().catch(() => undefined);
+      await this.#committer.settle();
+      await this.#checkpoint;
+    }
+  }
+
+  async #writeAll(batches: AsyncIterator<readonly FeedBlock[]>): Promise<void> {
+    for (;;) {
+      const { done, value } = await this.#committer.unlessFailed(batches.next());
+      if (done) return;
+      for (const block of value) {
+        this.#committer.gather(this.#extend(block));
+        if (this.#checkpoints.isDue(this.#options.replica.point.height))
+          await this.#startCheckpoint();
+      }
+      if (this.#committer.gatheredBytes > GATHERED_BYTES_MAX) await this.#committer.settle();
+      else this.#committer.start();
+    }
+  }
+
+  #extend({ line, position }: FeedBlock): StoredBlock {
+    const { replica, aheadMsMax } = this.#options;
+    try {
+      return replica.extend(line, (block) => checkClock(block, aheadMsMax, Date.now()));
+    } catch (error) {
+      if (!(error instanceof BlockError)) throw error;
+      throw new FeedError(position, error.message, { cause: error });
+    }
+  }
+
+  async #startCheckpoint(): Promise<void> {
+    const { replica, retention, savesInBackground = false } = this.#options;
+    await this.#committer.settle();
+    await this.#checkpoint;
+    this.#checkpoint = this.#checkpoints.run(replica.state, replica.point);
+    if (!savesInBackground || retention !== undefined) await this.#checkpoint;
+  }
+}
+
+function isAbort(error: unknown, { reason }: AbortSignal): boolean {
+  return error === reason || (error as Error).name === 'AbortError';
+}

@@ -1,0 +1,66 @@
+/** The simulated exchange as a feed of live blocks, with the time of this machine's clock. */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type ChainPoint, nextBlock, type StoredBlock } from '../ledger/ledger.ts';
+import type { StateView } from '../state/state.ts';
+import type { WriterState } from './block-writer.ts';
+import type { Feed, FeedBlock } from './feed.ts';
+import type { Simulator } from './simulator/simulator.ts';
+
+function makeBlock(simulator: Simulator): [FeedBlock] {
+  return [{ line: Buffer.from(simulator.next(Date.now())) }];
+}
+
+/** The blocks that make the exchange ready to trade, as fast as they are written. */
+export function createSetUpFeed(simulator: Simulator): Feed {
+  return {
+    name: 'simulator',
+    async *blocks(_start, signal) {
+      do yield makeBlock(simulator);
+      while (!simulator.isSetUp && !signal.aborted);
+    },
+  };
+}
+
+/** A block every interval, until the signal. */
+export function createTradingFeed(simulator: Simulator, intervalMs: number): Feed {
+  return {
+    name: 'simulator',
+    async *blocks(_start, signal) {
+      while (!signal.aborted) {
+        const startedMs = performance.now();
+        yield makeBlock(simulator);
+        const restMs = Math.max(0, intervalMs - (performance.now() - startedMs));
+        await sleep(restMs, undefined, { signal });
+      }
+    },
+  };
+}
+
+/**
+ * The simulator's own state, for a writer of its feeds: the simulator has applied each block already.
+ * It is in step with the writer because the next block is made only when the last one is written.
+ */
+export class SimulatedState implements WriterState {
+  readonly #simulator: Simulator;
+  #point: ChainPoint;
+
+  constructor(simulator: Simulator, head: ChainPoint) {
+    this.#simulator = simulator;
+    this.#point = head;
+  }
+
+  get state(): StateView {
+    return this.#simulator.state;
+  }
+
+  get point(): ChainPoint {
+    return this.#point;
+  }
+
+  extend(line: Buffer): StoredBlock {
+    const block = nextBlock(this.#point, line);
+    this.#point = { height: block.height, hash: block.hash };
+    return block;
+  }
+}

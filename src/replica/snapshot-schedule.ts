@@ -1,0 +1,35 @@
+/** When a snapshot is due: the one place that decides it, for writers and replicas. */
+
+/** Snapshots of replicas are up to this share of the interval apart, lest all save at once. */
+const SPREAD_SHARE = 0.25;
+
+export class SnapshotSchedule {
+  readonly #nextAfter: (height: number) => number;
+  #dueHeight: number;
+
+  private constructor(nextAfter: (height: number) => number, height: number) {
+    this.#nextAfter = nextAfter;
+    this.#dueHeight = nextAfter(height);
+  }
+
+  /** For the writer of a ledger: at the multiples of `every`, whenever it was started. */
+  static atMultiples(every: number, height: number): SnapshotSchedule {
+    return new SnapshotSchedule((from) => (Math.floor(from / every) + 1) * every, height);
+  }
+
+  /** For one of several replicas: about `every` heights after the newest snapshot. */
+  static spread(every: number, newestHeight: number): SnapshotSchedule {
+    const nextAfter = (from: number) =>
+      from + every + Math.floor(Math.random() * every * SPREAD_SHARE);
+    return new SnapshotSchedule(nextAfter, newestHeight);
+  }
+
+  isDue(height: number): boolean {
+    return height >= this.#dueHeight;
+  }
+
+  /** Called when a snapshot is being saved: the next one is due an interval later. */
+  started(height: number): void {
+    this.#dueHeight = this.#nextAfter(height);
+  }
+}

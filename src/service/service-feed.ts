@@ -1,0 +1,105 @@
+/** The service's own feed: its blocks are appended while workers answer. */
+
+import type { Logger } from 'pino';
+import { BlockWriter } from '../feed/block-writer.ts';
+import type { Feed } from '../feed/feed.ts';
+import { type FeedSettings, writerOptionsOf } from '../feed/feed-settings.ts';
+import type { LedgerWriter } from '../ledger/ledger.ts';
+import type { FeedFailure } from '../replica/live-state.ts';
+import { restoreReplica } from '../replica/replica.ts';
+import { openStorageWriter, type Storage } from '../replica/storage.ts';
+
+export interface ServiceFeedOptions {
+  readonly settings: FeedSettings;
+  readonly feed: Feed;
+  readonly log: Logger;
+  /** Called with the last height of each batch once it is durable. */
+  durable(height: number): void;
+  /** Called when the feed is read no further, whatever the reason. */
+  closed(): void;
+}
+
+/**
+ * The service outlives its feed: workers answer from what there is, and another process may take the
+ * writer's lock. A feed that fails turns /health to 503, and the exit code to 1 in the end.
+ */
+export class ServiceFeed {
+  readonly #storage: Storage<LedgerWriter>;
+  readonly #options: ServiceFeedOptions;
+  readonly #stop = new AbortController();
+  #durableHeight = 0;
+  #error: Error | undefined;
+  #tellFailure: (failure: FeedFailure) => void = () => undefined;
+  /** Resolves when the feed has failed; stays pending where it has just ended. */
+  readonly failure: Promise<FeedFailure>;
+
+  private constructor(storage: Storage<LedgerWriter>, options: ServiceFeedOptions) {
+    this.#storage = storage;
+    this.#options = options;
+    this.failure = new Promise((resolve) => {
+      this.#tellFailure = resolve;
+    });
+  }
+
+  /** Creates the ledger where there is none, so that workers find it when they start. */
+  static async open(options: ServiceFeedOptions): Promise<ServiceFeed> {
+    return new ServiceFeed(await openStorageWriter(options.settings), options);
+  }
+
+  /** The error that the feed has failed with. */
+  get error(): Error | undefined {
+    return this.#error;
+  }
+
+  /** Appends until the feed ends or fails, or is stopped. Never rejects. */
+  async run(): Promise<void> {
+    const { log, feed, closed } = this.#options;
+    try {
+      await this.#append();
+      if (this.#stop.signal.aborted) return;
+      const height = this.#durableHeight;
+      log.info({ feed: feed.name, height }, 'the feed has ended; answering goes on');
+    } catch (error) {
+      if (error !== this.#stop.signal.reason) this.#fail(error as Error);
+    } finally {
+      closed();
+      await this.#storage.close();
+    }
+  }
+
+  #fail(error: Error): void {
+    const { log, feed } = this.#options;
+    const height = this.#durableHeight;
+    const reason = error.message;
+    this.#error = error;
+    log.fatal({ feed: feed.name, height }, `the feed has failed, answering goes on: ${reason}`);
+    this.#tellFailure({ height, reason });
+  }
+
+  async #append(): Promise<void> {
+    const { settings, feed, log, durable } = this.#options;
+    const { ledger, snapshots, shared } = this.#storage;
+    const { signal } = this.#stop;
+    const warn = (message: string) => log.warn(message);
+    const progress = () => signal.throwIfAborted();
+    const replica = await restoreReplica({ ledger, snapshots, shared, warn, progress });
+    this.#durableHeight = replica.point.height;
+    const writer = new BlockWriter({
+      ...writerOptionsOf(settings),
+      ledger,
+      replica,
+      snapshots,
+      warn,
+      durable: (height) => {
+        this.#durableHeight = height;
+        durable(height);
+      },
+    });
+    await writer.run(feed, signal);
+  }
+
+  /** Reads no further; `run` resolves once all that was read is durable. */
+  stop(): void {
+    this.#stop.abort();
+  }
+}

@@ -1,0 +1,64 @@
+/** In a worker: the link to the supervisor, and through it to the other workers. */
+
+import type { Charge } from '../access/budgets.ts';
+import type { ChargeChannel } from '../access/charge-sharing.ts';
+import type { FeedFailure } from '../replica/live-state.ts';
+import {
+  type FromSupervisor,
+  type FromWorker,
+  ignoreFailure,
+  type Welcome,
+} from './worker-messages.ts';
+
+export class SupervisorLink implements ChargeChannel {
+  readonly #stop = new AbortController();
+  readonly #welcome: Promise<Welcome>;
+  /** Resolves when the service's own feed has failed. */
+  readonly feedFailure: Promise<FeedFailure>;
+  #absorb: ((charges: readonly Charge[]) => void) | undefined;
+
+  constructor() {
+    let tellFailure: (failure: FeedFailure) => void = () => undefined;
+    this.feedFailure = new Promise((resolve) => {
+      tellFailure = resolve;
+    });
+    this.#welcome = new Promise((resolve) => {
+      process.on('message', (message: FromSupervisor) => {
+        if (message === 'stop') this.#stop.abort();
+        else if ('welcome' in message) resolve(message.welcome);
+        else if ('charges' in message) this.#absorb?.(message.charges);
+        else if ('feedFailure' in message) tellFailure(message.feedFailure);
+      });
+    });
+    void this.#welcome.then(({ feedFailure }) => {
+      if (feedFailure !== undefined) tellFailure(feedFailure);
+    });
+  }
+
+  /** Aborted when the supervisor stops this worker. */
+  get stop(): AbortSignal {
+    return this.#stop.signal;
+  }
+
+  /** Tells the supervisor that this worker listens: charges are sent from here on. */
+  greet(): Promise<Welcome> {
+    this.#send('hello');
+    return this.#welcome;
+  }
+
+  tellAnswering(): void {
+    this.#send('answering');
+  }
+
+  send(charges: readonly Charge[]): void {
+    this.#send({ charges });
+  }
+
+  onCharges(absorb: (charges: readonly Charge[]) => void): void {
+    this.#absorb = absorb;
+  }
+
+  #send(message: FromWorker): void {
+    process.send?.(message, undefined, undefined, ignoreFailure);
+  }
+}
