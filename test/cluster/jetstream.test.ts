@@ -286,12 +286,13 @@ test('a command whose server does not answer says so, and ends', async () => {
   const silent = await startNats();
   try {
     silent.servers[0].signal('SIGSTOP');
-    for (const command of [['verify'], ['keys', 'list'], ['append']]) {
-      const ledger = ['--ledger', silent.address('silent')];
+    const ledger = ['--ledger', silent.address('silent')];
+    const askInVain = async (command: string[]) => {
       const { code, stderr } = await run([...command, ...ledger], { input: '' });
       assert.deepEqual([command, code], [command, 1]);
       assert.match(stderr, /^perpinfo: cannot reach NATS JetStream .*\n$/);
-    }
+    };
+    await Promise.all([['verify'], ['keys', 'list'], ['append']].map(askInVain));
   } finally {
     silent.servers[0].signal('SIGCONT');
     await silent.stop();

@@ -1,7 +1,7 @@
 /** Three NATS servers behind links that are cut: whoever sits on the wrong side finds the right one. */
 
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openJetStreamLedger } from '../../src/ledger/jetstream/jetstream-ledger.ts';
 import { connectNats, type NatsOptions } from '../../src/ledger/jetstream/nats.ts';
@@ -22,7 +22,7 @@ const ELECTION_MS_MAX = 15_000;
 const METADATA_LOSS_MS_MAX = 30_000;
 const RUN_MS_MAX = 60_000;
 
-/** Servers with a ledger of ten blocks; each fault gets its own, since mending one takes elections. */
+/** Servers with a ledger of ten blocks, one set for each fault. */
 async function startLedger(): Promise<{ nats: NatsServers; links: Links }> {
   const nats = await startNats(3, { hasLinks: true });
   if (nats.links === undefined) throw new Error('there are no links');
@@ -45,44 +45,7 @@ const FAULTS: [about: string, ofLeader: boolean, fault: Fault][] = [
   ['their server has lost its routes', false, (of, server) => of.isolate(server, 'closed')],
   ['their server falls silent', false, (of, server) => of.clients[server].cut('silent')],
 ];
-for (const [about, ofLeader, fault] of FAULTS) {
-  test(`writer and replica go on by themselves when ${about}`, async (context) => {
-    const { nats, links } = await startLedger();
-    context.after(() => nats.stop());
-    const leader = await findLeader(nats);
-    let height = 10;
-    const server = ofLeader ? leader : (leader + 1) % 3;
-    // Both begin with the server that is about to fail, and learn of the others from it.
-    const address = nats.address(NAME, server);
-    const flags = ['--max-age', '0', ...REPLICAS];
-    const [replica] = await startReplicas(context, [{ address, data: place(), flags }]);
-    const writer = start(['append', '--ledger', address, ...REPLICAS], {}, RUN_MS_MAX);
-    context.after(() => void writer.child.kill('SIGKILL'));
-    const feed = async (count: number) => {
-      writer.child.stdin.write(joinLines(lines.slice(height, height + count)));
-      height += count;
-      await until(`block ${height}`, () => writer.acknowledged >= height);
-    };
-    await feed(5);
-    await untilHeight(replica, height);
-    await sleep(1000);
-
-    const cutMs = performance.now();
-    fault(links, server);
-    await feed(5);
-    const acknowledgedMs = Math.round(performance.now() - cutMs);
-    await untilHeight(replica, height);
-    const visibleMs = Math.round(performance.now() - cutMs);
-    context.diagnostic(`acknowledged after ${acknowledgedMs} ms, visible after ${visibleMs} ms`);
-    assert.ok(visibleMs < (ofLeader ? ELECTION_MS_MAX : RECOVERY_MS_MAX), `${visibleMs} ms`);
-    const { status } = await replica.once({ path: '/health' });
-    assert.equal(status, 200);
-    writer.child.stdin.end();
-    assert.equal((await writer.ended).code, 0, writer.stderr);
-  });
-}
-
-/** A server that was itself the metadata leader looks every ten seconds whether it still has a majority. */
+/** A metadata leader checks every ten seconds whether it still has a majority. */
 async function untilMessagesAreRefused(options: NatsOptions): Promise<void> {
   const link = await connectNats(options);
   const deadlineMs = performance.now() + METADATA_LOSS_MS_MAX;
@@ -95,42 +58,82 @@ async function untilMessagesAreRefused(options: NatsOptions): Promise<void> {
   await link.close();
 }
 
-test('blocks are read while the servers have a leader of the stream, but no metadata leader', async (context) => {
-  const nats = await startNats(3, { hasLinks: true });
-  context.after(() => nats.stop());
-  // Kept by one server, which leads its stream alone but needs another one for a metadata leader.
-  const address = nats.address(NAME);
-  const first = start(['append', '--ledger', address, '--nats-replicas', '1']);
-  first.child.stdin.end(joinLines(lines.slice(0, 10)));
-  assert.equal((await first.ended).code, 0, first.stderr);
-  const server = await findLeader(nats);
-  nats.links?.isolate(server, 'closed');
-  const options = natsOptions(nats.address(NAME, server));
-  await untilMessagesAreRefused(options);
+// Each test spends most of its time waiting for elections among servers of its own.
+describe('servers behind links that are cut', { concurrency: true }, () => {
+  for (const [about, ofLeader, fault] of FAULTS) {
+    test(`writer and replica go on by themselves when ${about}`, async (context) => {
+      const { nats, links } = await startLedger();
+      context.after(() => nats.stop());
+      const leader = await findLeader(nats);
+      let height = 10;
+      const server = ofLeader ? leader : (leader + 1) % 3;
+      // Both begin with the server that is about to fail, and learn of the others from it.
+      const address = nats.address(NAME, server);
+      const flags = ['--max-age', '0', ...REPLICAS];
+      const [replica] = await startReplicas(context, [{ address, data: place(), flags }]);
+      const writer = start(['append', '--ledger', address, ...REPLICAS], {}, RUN_MS_MAX);
+      context.after(() => void writer.child.kill('SIGKILL'));
+      const feed = async (count: number) => {
+        writer.child.stdin.write(joinLines(lines.slice(height, height + count)));
+        height += count;
+        await until(`block ${height}`, () => writer.acknowledged >= height);
+      };
+      await feed(5);
+      await untilHeight(replica, height);
+      await sleep(1000);
 
-  const ledger = await openJetStreamLedger(options);
-  context.after(() => ledger.close());
-  const heights: number[] = [];
-  for await (const batch of ledger.follow(0, AbortSignal.timeout(RECOVERY_MS_MAX))) {
-    heights.push(...batch.map(({ height }) => height));
-    if (heights.length >= 10) break;
+      const cutMs = performance.now();
+      fault(links, server);
+      await feed(5);
+      const acknowledgedMs = Math.round(performance.now() - cutMs);
+      await untilHeight(replica, height);
+      const visibleMs = Math.round(performance.now() - cutMs);
+      context.diagnostic(`acknowledged after ${acknowledgedMs} ms, visible after ${visibleMs} ms`);
+      assert.ok(visibleMs < (ofLeader ? ELECTION_MS_MAX : RECOVERY_MS_MAX), `${visibleMs} ms`);
+      const { status } = await replica.once({ path: '/health' });
+      assert.equal(status, 200);
+      writer.child.stdin.end();
+      assert.equal((await writer.ended).code, 0, writer.stderr);
+    });
   }
-  assert.deepEqual(heights, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
-});
 
-test('a connection whose other side takes nothing any more is given up, whatever waits on it', async (context) => {
-  const single = await startNats(1, { hasLinks: true });
-  context.after(() => single.stop());
-  const link = await single.connect('stuck');
-  context.after(() => link.close());
-  const [way] = single.links?.clients ?? [];
-  way.cut('silent');
-  // More than the buffers between the two ends hold: the last of it cannot be sent.
-  const payload = Buffer.alloc(1 << 19);
-  for (let count = 0; count < 64; count++) link.connection.publish('some.subject', payload);
-  const { begun } = way;
-  await until('another connection to be tried', () => way.begun > begun);
-  way.mend();
-  await until('the connection', () => link.isConnected);
-  await link.manager.getAccountInfo();
+  test('blocks are read while the servers have a leader of the stream, but no metadata leader', async (context) => {
+    const nats = await startNats(3, { hasLinks: true });
+    context.after(() => nats.stop());
+    // Kept by one server, which leads its stream alone but needs another one for a metadata leader.
+    const address = nats.address(NAME);
+    const first = start(['append', '--ledger', address, '--nats-replicas', '1']);
+    first.child.stdin.end(joinLines(lines.slice(0, 10)));
+    assert.equal((await first.ended).code, 0, first.stderr);
+    const server = await findLeader(nats);
+    nats.links?.isolate(server, 'closed');
+    const options = natsOptions(nats.address(NAME, server));
+    await untilMessagesAreRefused(options);
+
+    const ledger = await openJetStreamLedger(options);
+    context.after(() => ledger.close());
+    const heights: number[] = [];
+    for await (const batch of ledger.follow(0, AbortSignal.timeout(RECOVERY_MS_MAX))) {
+      heights.push(...batch.map(({ height }) => height));
+      if (heights.length >= 10) break;
+    }
+    assert.deepEqual(heights, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+  });
+
+  test('a connection whose other side takes nothing any more is given up, whatever waits on it', async (context) => {
+    const single = await startNats(1, { hasLinks: true });
+    context.after(() => single.stop());
+    const link = await single.connect('stuck');
+    context.after(() => link.close());
+    const [way] = single.links?.clients ?? [];
+    way.cut('silent');
+    // More than the buffers between the two ends hold: the last of it cannot be sent.
+    const payload = Buffer.alloc(1 << 19);
+    for (let count = 0; count < 64; count++) link.connection.publish('some.subject', payload);
+    const { begun } = way;
+    await until('another connection to be tried', () => way.begun > begun);
+    way.mend();
+    await until('the connection', () => link.isConnected);
+    await link.manager.getAccountInfo();
+  });
 });

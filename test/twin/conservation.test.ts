@@ -12,13 +12,16 @@ import { BlockError } from '../../src/events/refusal.ts';
 import { answerQuestion } from '../../src/info/registry.ts';
 import { applyBlock } from '../../src/state/fold.ts';
 import { createState, type State } from '../../src/state/state.ts';
-import { runs, SEED_NOTE } from '../seed.ts';
+import { scale } from '../scale.ts';
+import { SEED_NOTE } from '../seed.ts';
+import { assertCovered } from './coverage.ts';
 import type { WireBlock, WireEvent, WireEventOf } from './naive-block.ts';
 import { readDecimal, writeDecimal } from './naive-decimal.ts';
 import { type BlockSteps, blockAfter, FIRST_BLOCK, randomBlock, USERS } from './random-events.ts';
 import { Tally } from './tally.ts';
 
-const SEQUENCES = 400;
+const SEQUENCES_MAX = 400;
+const SEQUENCES = scale(100, SEQUENCES_MAX);
 const BLOCKS_MAX = 150;
 
 interface BookMarket {
@@ -164,13 +167,14 @@ function checkSequence(tally: Tally, sequence: readonly BlockSteps[]): void {
   }
 }
 
+const TYPES = ['fill', 'funding', 'isolatedMargin', 'leverage', 'market', 'marks', 'transfer'];
+
 test(`an account's value changes by nothing but what the law allows ${SEED_NOTE}`, (context) => {
   const tally = new Tally();
   const sequences = fc.array(randomBlock, { maxLength: BLOCKS_MAX, size: 'max' });
-  fc.assert(
+  assertCovered(
     fc.property(sequences, (sequence) => checkSequence(tally, sequence)),
-    runs(SEQUENCES),
+    { tally, branches: TYPES, cases: SEQUENCES, casesMax: SEQUENCES_MAX },
   );
   context.diagnostic(tally.describe());
-  tally.assertAll(['fill', 'funding', 'isolatedMargin', 'leverage', 'market', 'marks', 'transfer']);
 });

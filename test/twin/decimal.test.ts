@@ -13,12 +13,13 @@ import {
   parseUnits,
   subtract,
 } from '../../src/exact/decimal.ts';
+import { scale } from '../scale.ts';
 import { runs, SEED_NOTE } from '../seed.ts';
 import { SAFE_MAX, STAKE_MAX } from './naive-block.ts';
 import { readDecimal, writeDecimal } from './naive-decimal.ts';
 import { floor, halfUp, rational } from './rational.ts';
 
-const RUNS = 50_000;
+const RUNS = scale(20_000, 50_000);
 
 /** Text, decimals of the field, and the units it stands for; undefined where it is refused. */
 const EXAMPLES: [text: string, decimals: number, units: number | undefined][] = [

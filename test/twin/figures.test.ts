@@ -10,7 +10,9 @@ import { findAccount } from '../../src/state/accounts.ts';
 import { applyBlock } from '../../src/state/fold.ts';
 import { QuickFigures } from '../../src/state/quick-figures.ts';
 import { createState, type State } from '../../src/state/state.ts';
-import { runs, SEED_NOTE } from '../seed.ts';
+import { scale } from '../scale.ts';
+import { SEED_NOTE } from '../seed.ts';
+import { assertCovered } from './coverage.ts';
 import { SAFE_MAX, type WireEvent } from './naive-block.ts';
 import { type AccountFigures, figureAccount, writeFigures } from './naive-figures.ts';
 import { foldBlock } from './naive-fold.ts';
@@ -26,10 +28,11 @@ import {
 import { isEqual, isLess, rational, ZERO } from './rational.ts';
 import { Tally } from './tally.ts';
 
-const BATCHES = 850;
+const BATCHES_MAX = 850;
+const BATCHES = scale(150, BATCHES_MAX);
 const MARKETS_MAX = 8;
 const ACCOUNTS_MAX = 300;
-const COMPARED_MIN = 100_000;
+const COMPARED_MIN = scale(15_000, 100_000);
 const SAFE_USD = rational(SAFE_MAX, 1_000_000n);
 
 function userAt(index: number): string {
@@ -128,13 +131,12 @@ test(`the figures of random accounts are those of the twin ${SEED_NOTE}`, (conte
   const tally = new Tally();
   const markets = fc.array(randomMarket, { minLength: 1, maxLength: MARKETS_MAX, size: 'max' });
   const accounts = fc.array(randomAccount, { minLength: 1, maxLength: ACCOUNTS_MAX, size: 'max' });
-  fc.assert(
+  assertCovered(
     fc.property(markets, accounts, (drawnMarkets, drawnAccounts) =>
       compareBatch(tally, drawnMarkets, drawnAccounts),
     ),
-    runs(BATCHES),
+    { tally, branches: BRANCHES, cases: BATCHES, casesMax: BATCHES_MAX },
   );
   context.diagnostic(tally.describe());
-  tally.assertAll(BRANCHES);
   assert.ok(tally.countOf('account') >= COMPARED_MIN);
 });

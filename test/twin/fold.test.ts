@@ -10,7 +10,9 @@ import { answerQuestion } from '../../src/info/registry.ts';
 import { digestBytes } from '../../src/state/digest.ts';
 import { applyBlock } from '../../src/state/fold.ts';
 import { createState, type State } from '../../src/state/state.ts';
+import { scale } from '../scale.ts';
 import { runs, SEED_NOTE } from '../seed.ts';
+import { assertCovered } from './coverage.ts';
 import { answerNaively, type Question } from './naive-answers.ts';
 import { WIRE_TYPES, type WireBlock } from './naive-block.ts';
 import { type Folded, foldBlock } from './naive-fold.ts';
@@ -18,8 +20,9 @@ import { createNaiveState, type NaiveState } from './naive-state.ts';
 import { type BlockSteps, blockAfter, FIRST_BLOCK, randomBlock, USERS } from './random-events.ts';
 import { Tally } from './tally.ts';
 
-const SEQUENCES = 400;
-const SEQUENCES_DIGESTED = 100;
+const SEQUENCES_MAX = 400;
+const SEQUENCES = scale(100, SEQUENCES_MAX);
+const SEQUENCES_DIGESTED = scale(50, 100);
 const BLOCKS_MAX = 150;
 /** A user that no event names. */
 const STRANGER = `0x${'f'.repeat(40)}`;
@@ -114,12 +117,11 @@ const BRANCHES = [
 test(`random blocks are taken and answered as the twin does ${SEED_NOTE}`, (context) => {
   const tally = new Tally();
   const sequences = fc.array(randomBlock, { maxLength: BLOCKS_MAX, size: 'max' });
-  fc.assert(
+  assertCovered(
     fc.property(sequences, (sequence) => compareSequence(tally, sequence)),
-    runs(SEQUENCES),
+    { tally, branches: BRANCHES, cases: SEQUENCES, casesMax: SEQUENCES_MAX },
   );
   context.diagnostic(tally.describe());
-  tally.assertAll(BRANCHES);
 });
 
 function digest(state: State): string {

@@ -1,4 +1,4 @@
-/** Counts what random tests came across, so that a branch that is never taken fails the test. */
+/** Counts the branches that random tests take: one that is never taken fails the test. */
 
 import assert from 'node:assert/strict';
 
@@ -16,6 +16,10 @@ export class Tally {
   describe(): string {
     const entries = [...this.#counts].sort(([a], [b]) => (a < b ? -1 : 1));
     return entries.map(([name, count]) => `${name}: ${count}`).join(', ');
+  }
+
+  hasAll(names: readonly string[]): boolean {
+    return names.every((name) => this.countOf(name) > 0);
   }
 
   assertAll(names: readonly string[]): void {
