@@ -11,6 +11,7 @@ import { type Ledger, LedgerError, type StoredBlock } from '../../src/ledger/led
 import { stateDigest } from '../../src/replica/replica.ts';
 import { SnapshotFolder } from '../../src/replica/snapshot-folder.ts';
 import { chainLines, collectBlocks } from '../ledger/chains.ts';
+import { scale } from '../scale.ts';
 import { makeTemporaryFolder } from '../temporary-folder.ts';
 import {
   describePosition,
@@ -104,7 +105,7 @@ describe('a flipped bit in a stored block', () => {
     const raw = openRawBlocks(folder);
     t.after(() => raw.close());
     const value = raw.get(DAMAGED);
-    for (const position of spread(15, value.length)) {
+    for (const position of spread(scale(5, 15), value.length)) {
       raw.put(DAMAGED, flipBit(value, position));
       const about = describePosition(position);
       assertRefused(await runVerify(folder), /^perpinfo: block 4 is damaged: /, about);
@@ -218,7 +219,7 @@ describe('a damaged snapshot', () => {
     const open = await openDirectory(t, TWO_SNAPSHOTS);
     const file = snapshotPath(open.folder, HEIGHT);
     const bytes = await readFile(file);
-    for (const position of spread(600, bytes.length)) {
+    for (const position of spread(scale(100, 600), bytes.length)) {
       await writeFile(file, flipBit(bytes, position));
       await assertCostsOnlyTime(open, `byte ${position}`);
     }
@@ -253,7 +254,7 @@ describe('a damaged snapshot', () => {
     assert.equal(sound.code, 0);
     const file = snapshotPath(folder, DAMAGED);
     const bytes = await readFile(file);
-    for (const position of spread(10, bytes.length)) {
+    for (const position of spread(scale(3, 10), bytes.length)) {
       await writeFile(file, flipBit(bytes, position));
       const { code, output, complaint } = await runVerify(folder);
       assert.equal(code, 1);
@@ -282,7 +283,7 @@ describe('a damaged snapshot', () => {
 });
 
 describe('a flipped bit anywhere in the file of the database', () => {
-  const FLIPS = 40;
+  const FLIPS = scale(10, 40);
   const BLOCKS = 150;
 
   function randomBits(count: number, byteCount: number): number[] {
