@@ -7,6 +7,7 @@ import { after } from 'node:test';
 import type { AxeResults } from 'axe-core';
 import type { Page } from 'playwright-core';
 import { createPlaces } from '../cli/program.ts';
+import { scale } from '../scale.ts';
 import { createKey, makeLedger, startService } from '../service/running.ts';
 import { browserTest, openPage, untilConnected, useBrowser } from './browser.ts';
 import { startDemo } from './running-demo.ts';
@@ -28,8 +29,12 @@ async function checkPage(page: Page): Promise<void> {
   assert.deepEqual(found, []);
 }
 
-for (const colorScheme of ['light', 'dark'] as const) {
-  for (const width of [390, 1440]) {
+const SCHEMES = ['light', 'dark'] as const;
+/** Each scheme and each width once; in the long run, all combinations. */
+const WIDTHS = scale({ light: [1440], dark: [390] }, { light: [390, 1440], dark: [390, 1440] });
+
+for (const colorScheme of SCHEMES) {
+  for (const width of WIDTHS[colorScheme]) {
     browserTest(`no violations: ${colorScheme}, ${width} pixels wide`, async () => {
       const viewport = { width, height: 900 };
       const page = await openPage(demo.url, { colorScheme, viewport });

@@ -3,6 +3,7 @@ import { closeSync, mkdirSync, openSync, readdirSync, writeFileSync, writeSync }
 import path from 'node:path';
 import { test } from 'node:test';
 import { MAIN } from '../paths.ts';
+import { scale } from '../scale.ts';
 import {
   askedWrongly,
   createPlaces,
@@ -18,6 +19,8 @@ import {
 
 const place = createPlaces();
 const lines = simulateLines(60);
+/** Appended in many batches, so that a signal finds the writer at work. */
+const many = simulateLines(scale(500, 1500));
 const expected = await appendAll();
 
 function writeInput(text: string | Buffer): string {
@@ -252,7 +255,6 @@ for (const [signal, code] of [
 
   test(`${signal} in the middle of a file keeps what was acknowledged`, async () => {
     const data = place();
-    const many = simulateLines(1500);
     const everySecond = ['--snapshot-every', '2'];
     const program = start(['append', '--data', data, ...everySecond, writeInput(joinLines(many))]);
     await program.untilWritten('durable ');

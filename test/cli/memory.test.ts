@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { closeSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
 import { test } from 'node:test';
+import { LONG_ONLY } from '../scale.ts';
 import { createPlaces, start } from './program.ts';
 
 const place = createPlaces();
@@ -66,7 +67,7 @@ async function measurePeak(file: string): Promise<number> {
   return peak;
 }
 
-const options = { skip: process.platform === 'linux' ? false : 'there is no /proc' };
+const options = { skip: process.platform === 'linux' ? LONG_ONLY.skip : 'there is no /proc' };
 
 test('append keeps a steady memory, however large the file', options, async (context) => {
   const small = await measurePeak(writeBlocks(SMALL_BYTES));
