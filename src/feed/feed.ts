@@ -8,7 +8,7 @@ export interface FeedBlock {
 }
 
 /** Where the ledger stands when a feed starts; height 0 and time 0 where it is empty. */
-export interface FeedStart {
+interface FeedStart {
   readonly height: number;
   /** The time of the last block, in milliseconds. */
   readonly time: number;
