@@ -1,4 +1,4 @@
-/** The example of several machines, checked without a container: what its files name exists. */
+/** The example deployment on several machines, checked without a container. */
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -33,7 +33,7 @@ function namesLike(pattern: RegExp): string[] {
   return [...SERVICES.keys()].filter((name) => pattern.test(name));
 }
 
-/** The settings of one of our services, as the program reads them. */
+/** The settings of one of our services, parsed as the program does. */
 function readServiceSettings(text: string) {
   const line = /^ +command: (.*)$/m.exec(text)?.[1] ?? '';
   const command = COMMANDS.find(({ name }) => line === name || line.startsWith(`${name} `));
@@ -62,14 +62,14 @@ test("the example's commands and settings exist, and all have the same ledger", 
   }
 });
 
-test('the NATS servers know each other, and wait for the disk', () => {
+test('the NATS servers have routes to each other, and sync every write to disk', () => {
   const config = readFile('nats.conf');
   const routes = [...config.matchAll(/nats:\/\/(\w+):6222/g)].map(([, name]) => name);
   assert.deepEqual(routes, namesLike(/^nats/));
   assert.match(config, /^ {2}sync_interval: always$/m);
 });
 
-test('nginx asks the replicas that there are, waits for them, and passes over one that cannot answer', () => {
+test('nginx proxies to every replica once it is healthy, and retries elsewhere on a 503', () => {
   const config = readFile('nginx.conf');
   const servers = [...config.matchAll(/^ +server (\w+):(\d+) max_fails/gm)];
   assert.deepEqual(

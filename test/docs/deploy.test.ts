@@ -1,4 +1,4 @@
-/** The files for containers and dashboards, checked without a container: what they name exists. */
+/** Dockerfile, compose.yaml and the Grafana dashboard, checked without a container. */
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -22,7 +22,7 @@ function readLines(name: string): string[] {
   return readFileSync(path.join(PROJECT, name), 'utf8').split('\n');
 }
 
-/** An instruction of the Dockerfile and what follows it, continued lines joined. */
+/** An instruction of the Dockerfile with its arguments; continuation lines are joined. */
 interface Instruction {
   readonly name: string;
   readonly words: readonly string[];
@@ -38,14 +38,14 @@ function readInstructions(): Instruction[] {
 }
 
 const INSTRUCTIONS = readInstructions();
-/** Those of the image that is run: what was built before is left behind. */
+/** The instructions of the final stage. */
 const FINAL = INSTRUCTIONS.slice(INSTRUCTIONS.findLastIndex(({ name }) => name === 'FROM'));
 
 function instructionsNamed(name: string, from = FINAL): (readonly string[])[] {
   return from.filter((instruction) => instruction.name === name).map(({ words }) => words);
 }
 
-/** The words of an instruction in its JSON form: CMD ["serve"]. */
+/** The arguments of an instruction in exec form: CMD ["serve"]. */
 function readArray(words: readonly string[]): string[] {
   return JSON.parse(words.join(' '));
 }
@@ -55,7 +55,7 @@ function imageEnvironment(): Record<string, string> {
   return Object.fromEntries(pairs.map((pair) => pair.split('=')));
 }
 
-test('what the Dockerfile copies is in the project, and not kept from it', () => {
+test('what the Dockerfile copies exists and is not in .dockerignore', () => {
   const ignored = readLines('.dockerignore');
   const copies = instructionsNamed('COPY', INSTRUCTIONS);
   const copied = copies
@@ -68,7 +68,7 @@ test('what the Dockerfile copies is in the project, and not kept from it', () =>
   }
 });
 
-test('the image runs the program as a user that is not root, on a small Node 24', () => {
+test('the image runs the program on node:24-slim, not as root', () => {
   const { bin } = JSON.parse(readFileSync(path.join(PROJECT, 'package.json'), 'utf8'));
   assert.deepEqual(instructionsNamed('FROM'), [['node:24-slim']]);
   assert.deepEqual(instructionsNamed('USER'), [['node']]);
@@ -115,7 +115,7 @@ test("the image's health check passes while the service is healthy, and fails wh
 const COMPOSE = readLines('compose.yaml');
 const COMMANDS: readonly Command[] = [serve, demo, append, keysCreate];
 
-/** Reads a command line as the program does in the image; throws on what does not exist. */
+/** Parses a command line with the image's environment; throws for unknown commands and settings. */
 function readCommandLine(line: string) {
   const command = COMMANDS.find(({ name }) => line === name || line.startsWith(`${name} `));
   assert.ok(command, line);
@@ -123,7 +123,7 @@ function readCommandLine(line: string) {
   return readSettings(command.settings, splitArguments(words).flags, imageEnvironment());
 }
 
-/** The block of lines below a key, which is given with its indentation. */
+/** The lines nested below a key, which is given with its indentation. */
 function linesBelow(key: string): string[] {
   const start = COMPOSE.indexOf(`${key}:`);
   assert.notEqual(start, -1, key);
@@ -137,7 +137,7 @@ function namesBelow(key: string): string[] {
   return linesBelow(key).flatMap((line) => /^ {2}(\w+):$/.exec(line)?.[1] ?? []);
 }
 
-test('compose.yaml is made of keys and items, each at most one step deeper than the last', () => {
+test('compose.yaml consists of keys and items, each nested at most one level deeper than the last', () => {
   let depth = 0;
   for (const line of COMPOSE.filter((text) => !/^ *(#|$)/.test(text))) {
     assert.match(line, /^(?: {2})*(?:- \S.*|\w+:(?: \S.*)?)$/);
@@ -178,7 +178,7 @@ test('the demo in a container is published on the port that it prints', () => {
   assert.deepEqual(publishedPorts('  demo'), [`127.0.0.1:${port}:${port}`]);
 });
 
-test('compose.yaml keeps the ledger in a volume that it declares, and waits for the stop', () => {
+test('compose.yaml keeps the ledger in a declared volume, and its grace period exceeds the stop timeout', () => {
   const { data, stopTimeout } = readSettings(serve.settings, new Map(), imageEnvironment());
   const service = linesBelow('  perpinfo').map((line) => line.trim());
   assert.ok(service.includes(`- data:${data}`));
@@ -187,7 +187,7 @@ test('compose.yaml keeps the ledger in a volume that it declares, and waits for 
   assert.ok(Number(grace) * 1000 > stopTimeout);
 });
 
-/** The names of all samples, as they are when several workers' metrics have been put together. */
+/** The names of all samples after the aggregation over workers. */
 async function exportedNames(): Promise<Set<string>> {
   const registry = new Registry();
   const metrics = new Metrics(registry);
@@ -205,7 +205,7 @@ interface Panel {
   readonly gridPos: { readonly x: number; readonly w: number };
 }
 
-test('the dashboard asks only for metrics that the service exports', async () => {
+test('the Grafana dashboard queries only metrics that the service exports', async () => {
   const text = readFileSync(path.join(PROJECT, 'deploy/grafana.json'), 'utf8');
   const { panels } = JSON.parse(text) as { panels: Panel[] };
   const exported = await exportedNames();

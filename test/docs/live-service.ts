@@ -1,4 +1,4 @@
-/** The service in this process, on a small simulated exchange that grows when it is told to. */
+/** The service, in this process, on a small simulated exchange that grows on demand. */
 
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -21,7 +21,7 @@ import { runWorker, WORKER_SETTINGS } from '../../src/service/worker.ts';
 import { createState, type StateView } from '../../src/state/state.ts';
 
 const ACCOUNTS = 25;
-/** Short, so that a few hundred blocks see one start and end. */
+/** Short, so that an auction starts and ends within a few hundred blocks. */
 const AUCTION_DURATION_SECONDS = 900;
 const BLOCKS_MAX = 2000;
 
@@ -52,11 +52,11 @@ export class LiveService {
     });
   }
 
-  /** A service on a ledger without a block, in a folder of its own. */
+  /** Starts a service on an empty ledger in a folder of its own. */
   static async start(): Promise<LiveService> {
     const folder = mkdtempSync(path.join(tmpdir(), 'perpinfo-docs-'));
     const ledger = await openEmbeddedLedgerWriter(folder);
-    // Before the service opens them for reading: LMDB has one environment in a process.
+    // Opened before the service opens them for reading: LMDB allows one environment per process.
     const service = new LiveService(folder, ledger, await openKeyStore(folder));
     await service.#serve();
     return service;
@@ -68,7 +68,7 @@ export class LiveService {
       port: '0',
       'max-age': '0',
       'min-height-wait': '2000',
-      // The test works in the same process, and keeps the service waiting meanwhile.
+      // The test's own work in this process must not count as overload.
       'overload-delay': '60000',
     };
     this.#port = await new Promise((resolve, reject) => {
@@ -88,12 +88,12 @@ export class LiveService {
     return this.#port;
   }
 
-  /** What the service will answer from once it has followed. */
+  /** The state that the service has once it has caught up. */
   get state(): StateView {
     return this.#replica.state;
   }
 
-  /** Adds blocks until the state is as wanted. */
+  /** Appends blocks until the condition holds. */
   async growUntil(isReached: (state: StateView) => boolean): Promise<void> {
     const committer = new Committer(this.#ledger, () => undefined);
     for (let count = 0; !isReached(this.state); count++) {
@@ -113,7 +113,7 @@ export class LiveService {
     return { status: response.status, headers: response.headers, text: await response.text() };
   }
 
-  /** Asks with a key, from the height that the ledger has by now. */
+  /** Asks with a key, at the ledger's current height or later. */
   ask(key: string, question: unknown, headers: Record<string, string> = {}): Promise<Reply> {
     return this.fetch(`/${key}/info`, {
       method: 'POST',
@@ -126,7 +126,7 @@ export class LiveService {
     });
   }
 
-  /** Sends bytes that no HTTP client would send, and reads until the service closes. */
+  /** Sends raw bytes and reads until the service closes the connection. */
   async sendRaw(bytes: string): Promise<Reply> {
     const socket = connect(this.#port, '127.0.0.1').setEncoding('latin1');
     let received = '';

@@ -1,4 +1,4 @@
-/** What `npm ci` would warn of, read from the lockfile: without the registry, and for every Node at once. */
+/** What `npm ci` would warn of, read from the lockfile, for every supported Node and without the registry. */
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -15,14 +15,14 @@ interface LockedPackage {
 
 const MANIFEST = readJson('package.json');
 const PACKAGES = Object.entries<LockedPackage>(readJson('package-lock.json').packages);
-/** Of each Node that we name an early one; the build's own tools want 22.13. */
+/** An early release of each supported Node; build tools need 22.13 of Node 22. */
 const NODES = ['20.19.0', '22.13.0', '24.0.0', '26.0.0'];
 
 function readJson(name: string) {
   return JSON.parse(readFileSync(path.join(PROJECT, name), 'utf8'));
 }
 
-/** Three numbers; what is left out, or an x, is 0. */
+/** Major, minor and patch; a missing part or an x is 0. */
 function parseVersion(text: string): number[] {
   const parts = text.split('.').map((part) => (part === 'x' ? 0 : Number(part)));
   assert.ok(parts.every(Number.isInteger), text);
@@ -34,7 +34,7 @@ function isAtLeast(version: readonly number[], least: readonly number[]): boolea
   return place === -1 || version[place] > least[place];
 }
 
-/** Ranges as packages write them for Node: ">=20", "^20.19.0 || >=22.12.0". */
+/** Only the forms that our packages use: ">=20", "^20.19.0 || >=22.12.0". */
 function satisfies(node: string, range: string): boolean {
   const version = parseVersion(node);
   return range.split('||').some((part) => {
@@ -45,7 +45,7 @@ function satisfies(node: string, range: string): boolean {
   });
 }
 
-test('every package runs on every Node that we name', () => {
+test('every package runs on every supported Node', () => {
   for (const [name, { engines }] of PACKAGES) {
     for (const node of NODES) {
       const range = engines?.node;
@@ -54,14 +54,14 @@ test('every package runs on every Node that we name', () => {
   }
 });
 
-test('each script that a package would run when it is installed is allowed or denied', () => {
+test('every install script of a package is allowed or denied explicitly', () => {
   const scripted = PACKAGES.filter(([, { hasInstallScript }]) => hasInstallScript).map(([place]) =>
     place.slice(place.lastIndexOf('node_modules/') + 'node_modules/'.length),
   );
   assert.deepEqual(Object.keys(MANIFEST.allowScripts ?? {}), [...new Set(scripted)].sort());
 });
 
-test('no package is deprecated, and none names the registry that it came from', () => {
+test('no package is deprecated, and none names its registry', () => {
   for (const [name, { deprecated, resolved }] of PACKAGES) {
     assert.deepEqual([deprecated, resolved], [undefined, undefined], name);
   }

@@ -50,7 +50,7 @@ const DESCRIPTION: Description = JSON.parse(formatOpenApi());
 const INFO = DESCRIPTION.paths['/{key}/info']['post'];
 const HEALTH = DESCRIPTION.paths['/health']['get'];
 
-/** References are to "#/components", so every schema is compiled with the components inside. */
+/** References point to "#/components", so every schema is compiled together with the components. */
 const ajv = new Ajv2020({ allErrors: true, strict: true, allowUnionTypes: true });
 ajv.addVocabulary(['components']);
 
@@ -104,7 +104,7 @@ test('the description has an example of every question and its answer', () => {
   }
 });
 
-test('every example has the form that stands beside it', () => {
+test('every example matches its schema', () => {
   const operations = Object.values(DESCRIPTION.paths).flatMap((methods) => Object.values(methods));
   const bodies = operations.flatMap(({ requestBody, responses }) => [
     ...(requestBody === undefined ? [] : [requestBody]),
@@ -141,7 +141,7 @@ function propertyNames(schema: unknown): string[] {
   return [...own, ...Object.values(schema).flatMap(propertyNames)];
 }
 
-/** What the value of a number is counted in, as its place in the help says. */
+/** The placeholders of numeric settings, which name the unit. */
 const UNITS = ['MS', 'BYTES', 'N', 'PORT'];
 
 test('every setting of serve is in its help: name, default, unit, meaning', () => {
@@ -161,7 +161,7 @@ test('every setting of serve is in its help: name, default, unit, meaning', () =
 
 let service: LiveService;
 let key: string;
-/** A key that has a budget: its responses have more headers. */
+/** A key with a budget, whose responses have rate-limit headers. */
 let budgetedKey: string;
 
 const UNKNOWN_USER = '0x00000000000000000000000000000000000000Ff';
@@ -174,7 +174,7 @@ before(async () => {
 
 after(() => service.close());
 
-/** The headers of ours that a response has are those that the description declares for it. */
+/** Every header of ours in a response is declared for its status. */
 function assertHeaders({ status, headers }: Reply, { responses }: Operation): void {
   const ours = /^(ledger-|ratelimit-|retry-after$|allow$)/;
   const entries = Object.entries(responses[status].headers ?? {});
@@ -202,7 +202,7 @@ function questionsAbout({ addresses, markets }: StateView): { type: string }[] {
   ];
 }
 
-/** Asks everything that can be asked, and returns the answer about the auction. */
+/** Asks every question about every user, and returns the answer about the auction. */
 async function checkAllAnswers(): Promise<unknown> {
   const forms = new Map(
     REQUEST_TYPES.map(({ type }) => [type, compileComponent(`${type}Answer`)] as const),
@@ -219,7 +219,7 @@ async function checkAllAnswers(): Promise<unknown> {
   return answer;
 }
 
-test('answers have the form that the description gives them, before, in and after an auction', async () => {
+test('answers match their schemas before, during and after an auction', async () => {
   assert.equal(await checkAllAnswers(), null);
   await service.growUntil(({ accounts }) => accounts.rowCount > 1);
   assert.equal(await checkAllAnswers(), null);
@@ -231,7 +231,7 @@ test('answers have the form that the description gives them, before, in and afte
   assert.equal(typeof ended.endGas, 'string');
 });
 
-/** Errors that no question alone can bring about; the tests of the service do. */
+/** Errors that no single request provokes; other suites cover them. */
 const OUT_OF_REACH = ['request_timeout', 'upstream_failed', 'not_ready', 'overloaded'];
 
 async function provokeErrors(): Promise<Reply[]> {
@@ -263,7 +263,7 @@ async function provokeErrors(): Promise<Reply[]> {
   ];
 }
 
-test('errors have the form that the description gives them, and the status', async () => {
+test('errors match their schema and have their status', async () => {
   const { schemas } = DESCRIPTION.components;
   const validate = compileSchema({ ...schemas['Error'], additionalProperties: false });
   const seen = new Set<string>();
@@ -279,7 +279,7 @@ test('errors have the form that the description gives them, and the status', asy
   assert.deepEqual([...seen].sort(), expected.sort());
 });
 
-test('the service hands out these documents, and its health has the declared form', async () => {
+test('the service serves these documents, and its health matches its schema', async () => {
   const [openapi, llms, health] = await Promise.all(
     ['/openapi.json', '/llms.txt', '/health'].map((page) => service.fetch(page)),
   );

@@ -1,4 +1,4 @@
-/** A checkout that nothing was done in yet, and the package that is made of it. */
+/** A fresh checkout, and the package made from it. */
 
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
@@ -17,7 +17,7 @@ cpSync(PROJECT, checkout, {
   recursive: true,
   filter: (source) => !MADE.includes(path.relative(PROJECT, source)),
 });
-// What `npm ci` brings is there already; it would take the registry, and most of a minute.
+// Linked instead of `npm ci`, which needs the registry and most of a minute.
 const modules = path.join(PROJECT, 'node_modules');
 symlinkSync(modules, path.join(checkout, 'node_modules'));
 
@@ -33,7 +33,7 @@ function perpinfo(cwd: string, ...args: string[]): Ran {
     encoding: 'utf8',
     env: { ...process.env, npm_config_cache: path.join(folder, 'cache'), npm_config_yes: 'true' },
   });
-  // What npm itself says of a machine's settings is none of ours.
+  // npm's warnings about the machine's own settings do not count.
   return { code: status, stdout, stderr: stderr.replaceAll(/^npm warn .*\n/gm, '') };
 }
 
@@ -43,12 +43,12 @@ function git(...args: string[]): string {
 
 const { version } = JSON.parse(readFileSync(path.join(PROJECT, 'package.json'), 'utf8'));
 
-test('in a checkout without a build the program says how it is built', () => {
+test('without a build the program says how to build it', () => {
   const stderr = `perpinfo: not built yet; run "npm ci && npm run build" in ${checkout}/\n`;
   assert.deepEqual(perpinfo(checkout, '--version'), { code: 1, stdout: '', stderr });
 });
 
-/** Packs the checkout, and unpacks that as an installation would. */
+/** Packs the checkout, and unpacks the package as an installation would. */
 function installPackage(): { files: string[]; place: string } {
   const packed = execFileSync('npm', ['pack', '--json'], {
     cwd: checkout,
@@ -63,7 +63,7 @@ function installPackage(): { files: string[]; place: string } {
   return { files: files.map((file: { path: string }) => file.path), place: `${place}/package` };
 }
 
-test('a package that is made of it runs, and holds what its documents and maps point to', () => {
+test('the package runs, and contains what its documents and source maps point to', () => {
   const { files, place } = installPackage();
   const bin = path.join(place, 'bin/perpinfo.js');
   assert.equal(execFileSync(bin, ['--version'], { encoding: 'utf8' }), `${version}\n`);
@@ -78,11 +78,11 @@ test('a package that is made of it runs, and holds what its documents and maps p
       assert.ok(isThere, `${file} points to ${target}`);
     }
   }
-  // The package was built in the checkout: it runs there by now.
+  // Packing has built the checkout.
   assert.deepEqual(perpinfo(checkout, '-v'), { code: 0, stdout: `${version}\n`, stderr: '' });
 });
 
-/** The files that a document links to, or a map of sources names. */
+/** The files that a document links to, or that a source map names. */
 function targetsIn(file: string): string[] {
   if (file.endsWith('.md')) {
     const links = readFileSync(file, 'utf8').matchAll(/\]\(([^)#:]+)(?:#[^)]*)?\)/g);
@@ -91,7 +91,7 @@ function targetsIn(file: string): string[] {
   return file.endsWith('.map') ? JSON.parse(readFileSync(file, 'utf8')).sources : [];
 }
 
-test("the README's folder for data and what is built are no part of the repository", () => {
+test("the README's data folder and build output are ignored by git", () => {
   const ignored = ['data/ledger', 'dist/main.js', 'build/test', 'node_modules/x'];
   assert.equal(git('check-ignore', ...ignored), ignored.map((name) => `${name}\n`).join(''));
   assert.match(git('ls-files', '--stage', 'bin/perpinfo.js'), /^100755 /);
