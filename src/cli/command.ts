@@ -1,4 +1,4 @@
-/** What a command is, and how its help is written. */
+/** What a command is, and its help. */
 
 import { SETTINGS, type Setting, type SettingName, type Settings } from '../config/settings.ts';
 import type { Terminal } from './terminal.ts';
@@ -7,15 +7,16 @@ export interface Call<N extends SettingName> {
   readonly settings: Settings<N>;
   readonly positionals: readonly string[];
   readonly terminal: Terminal;
-  /** Aborted when the user asks the program to stop. */
+  /** Aborted by SIGINT or SIGTERM. */
   readonly signal: AbortSignal;
 }
 
 export interface Command<N extends SettingName = SettingName> {
   readonly name: string;
   readonly summary: string;
-  /** What follows the flags, as the help shows it: "[FILE]". */
+  /** The argument after the flags. */
   readonly positional?: {
+    /** As the help shows it: "[FILE]". */
     readonly usage: string;
     readonly help: string;
     readonly required: boolean;
@@ -23,7 +24,7 @@ export interface Command<N extends SettingName = SettingName> {
   readonly settings: readonly N[];
   readonly details: string;
   readonly example: string;
-  /** True where being asked to stop is how it ends: its exit code is then 0. */
+  /** True where a signal is the normal end: the exit code is then 0. */
   readonly isService?: boolean;
   run(call: Call<N>): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** `perpinfo copy`: carries a ledger from a folder to NATS JetStream, or back. */
+/** `perpinfo copy`: copies a ledger between a folder and NATS JetStream. */
 
 import {
   CHAIN_START,
@@ -30,15 +30,15 @@ export const copy: Command<(typeof settings)[number]> = {
   summary: 'Copies a ledger between a folder and NATS JetStream, either way.',
   settings,
   details:
-    'Goes on where an earlier copy ended. At the end all that was copied is read back: every hash is\n' +
-    'checked, and the state that the copy gives is compared with that of the original. Prints height,\n' +
-    'chain head and state digest. Keys are not copied. Whoever wrote the original must have stopped.\n' +
-    'With --until, what comes after that height is left out, be it damaged or not.',
+    'Continues where an earlier copy ended. At the end the copy is read back: every hash is checked,\n' +
+    'and the replayed state is compared with that of the original. Prints height, chain head and state\n' +
+    'digest. Keys are not copied. The writer of the original must have stopped. With --until, blocks\n' +
+    'after that height are not read, so they may be damaged.',
   example: 'perpinfo copy --from ./data --to nats://127.0.0.1:4222/exchange',
   async run(call) {
     const { from, to, until: _, ...nats } = call.settings;
-    // Before the target, which opening for writing would make; closed again, since LMDB wants the
-    // writer first where both are one folder.
+    // Checked first, since opening the target creates it. Closed again, since LMDB needs the writer
+    // to be opened first where both are one folder.
     await (await openStorage({ ...nats, ...from })).close();
     const target = await openStorageWriter({ ...nats, ...to });
     try {
@@ -83,7 +83,7 @@ class LedgerCopy {
     return restoreReplica({ ...this.#source, height, ...reportRestore(this.#call) });
   }
 
-  /** Where the copy goes on: its head, which must be a point of the original. */
+  /** The head of the copy, which must be a block of the original. */
   async #findStart(end: ChainPoint): Promise<ChainPoint> {
     const [source, target] = [this.#source.ledger, this.#target.ledger];
     const base = await source.base();
@@ -112,7 +112,7 @@ class LedgerCopy {
     throw new LedgerError('corrupt', `block ${previous.height + 1} is not in the ledger`);
   }
 
-  /** Reads the copy back, whole, and compares what it gives. */
+  /** Reads the whole copy back, and compares the replayed state. */
   async #compare(end: ChainPoint, digest: string): Promise<void> {
     const { ledger } = this.#target;
     const base = await ledger.base();
@@ -130,7 +130,7 @@ class LedgerCopy {
     throw new LedgerError('corrupt', `the copy differs from the original at height ${end.height}`);
   }
 
-  /** The state to replay the copy from: that of the original's earliest snapshot where it was pruned. */
+  /** The state at the base: of a pruned ledger, that of the original's earliest usable snapshot. */
   async #replicaFrom(base: ChainPoint): Promise<Replica> {
     if (base.height === 0) return new Replica(createState(), CHAIN_START);
     const { snapshots } = this.#source;
@@ -144,7 +144,7 @@ class LedgerCopy {
     );
   }
 
-  /** So that whoever starts on the copy need not replay it, which a pruned one would not allow. */
+  /** A pruned copy cannot be replayed from its start, and another one need not be. */
   async #saveSnapshot({ state, point }: Replica): Promise<void> {
     const { snapshots, shared } = this.#target;
     await snapshots.save(state, point.hash);

@@ -25,7 +25,7 @@ type DemoCall = Call<(typeof settings)[number]>;
 
 /** About ten blocks a second. */
 const INTERVAL_MS = 100;
-/** Short enough to be watched from start to end. */
+/** Short enough to watch from start to end. */
 const AUCTION_DURATION_SECONDS = 600;
 const STOP_TIMEOUT_MS = 2_000;
 const KEY_LABEL = 'demo';

@@ -1,4 +1,4 @@
-/** `perpinfo keys ...`: making, listing and revoking access keys. */
+/** `perpinfo keys ...`: creates, lists and revokes access keys. */
 
 import type { KeyReader, ListedKey } from '../access/key-store.ts';
 import { KeyError } from '../access/keys.ts';
@@ -24,12 +24,12 @@ const createSettings = [...STORAGE_SETTINGS, 'label', 'budget', 'expires', 'key'
 
 export const keysCreate: Command<(typeof createSettings)[number]> = {
   name: 'keys create',
-  summary: 'Makes an access key, or gives one a second secret.',
+  summary: 'Creates an access key, or adds a second secret to one.',
   settings: createSettings,
   details:
-    'Prints the secret, alone, on standard output. It is shown this once: only its hash is stored.\n' +
-    'A running server knows it within 100 ms, with --ledger all of them within a second. To change a secret without a gap: create --key ID,\n' +
-    'hand the new one out, then revoke the old one as ID.1.',
+    'Prints the secret, alone, on standard output. It is shown only once: only its hash is stored.\n' +
+    'A running service accepts it within 100 ms, with --ledger all services within a second.\n' +
+    'To rotate a secret: create --key ID, hand the new secret out, then revoke the old one as ID.1.',
   example: 'perpinfo keys create --data ./data --label dashboard --budget 1200/min',
   async run({ settings, terminal }) {
     const { label, budget, expires, key } = settings;
@@ -43,7 +43,7 @@ export const keysCreate: Command<(typeof createSettings)[number]> = {
       try {
         await terminal.write(`${secret}\n`);
       } catch (error) {
-        // A secret that nobody has seen must open nothing.
+        // Nobody has seen the secret: it must not stay valid.
         await store.revoke(name);
         throw error;
       }
@@ -51,7 +51,7 @@ export const keysCreate: Command<(typeof createSettings)[number]> = {
   },
 };
 
-/** A further secret has the terms of its key: terms that would be ignored are refused. */
+/** A second secret has the label, budget and expiry of its key: flags for them are refused. */
 function checkAlone(terms: { label: string; budget: unknown; expires: unknown }): void {
   const given = Object.entries(terms).filter(([, value]) => value !== undefined && value !== '');
   if (given.length === 0) return;
@@ -66,7 +66,7 @@ export const keysList: Command<(typeof listSettings)[number]> = {
   summary: 'Lists the keys: id, label, created, last used, budget, expiry, secrets.',
   settings: listSettings,
   details:
-    'Never shows a secret; there is none to show. When a key was last used is noted every few\nseconds.',
+    'Never shows a secret: none is stored. The time of last use is updated every few seconds.',
   example: 'perpinfo keys list --data ./data',
   async run({ settings, terminal }) {
     const { keys, faults } = await withKeys(openKeysForReading(settings), async (store) => ({
@@ -85,7 +85,8 @@ export const keysRevoke: Command<(typeof revokeSettings)[number]> = {
   summary: 'Revokes a key, or one of its secrets.',
   positional: { usage: 'ID', help: 'the key, or one of its secrets such as ID.1', required: true },
   settings: revokeSettings,
-  details: 'A running server refuses it within 100 ms, with --ledger all of them within a second.',
+  details:
+    'A running service refuses it within 100 ms, with --ledger all services within a second.',
   example: 'perpinfo keys revoke --data ./data 4f1d22a0c9',
   async run({ settings, positionals: [name], terminal }) {
     await withKeys(openKeys(settings, { create: false }), (store) => store.revoke(name));

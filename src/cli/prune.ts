@@ -1,4 +1,4 @@
-/** `perpinfo prune`: drops the old blocks of a ledger in a folder. */
+/** `perpinfo prune`: deletes old blocks of a ledger in a folder. */
 
 import { UsageError } from '../config/usage-error.ts';
 import { openEmbeddedLedger } from '../ledger/embedded/embedded-ledger.ts';
@@ -11,14 +11,14 @@ const settings = ['data', ...RETENTION_SETTINGS] as const;
 
 export const prune: Command<(typeof settings)[number]> = {
   name: 'prune',
-  summary: 'Drops old blocks of the ledger in a folder.',
+  summary: 'Deletes old blocks of the ledger in a folder.',
   settings,
   details:
-    'Never past the oldest snapshot that is kept, which gives the state that later blocks go on from.\n' +
-    'Answers stay the same, but heights before that are gone for --at. The file does not shrink: new\n' +
-    'blocks take the place of the old ones. The writer must have stopped; "append" and "serve --feed"\n' +
-    'prune as they go, with the same settings. With both --keep-blocks and --keep-days, a block is kept\n' +
-    'for as long as either wants it. Where there is nothing to drop, it says why, with exit code 0.',
+    'Never deletes past the oldest snapshot, which later blocks are replayed from. Answers stay the\n' +
+    'same, but --at no longer reaches earlier heights. The file does not shrink: new blocks reuse the\n' +
+    'space. The writer must have stopped; "append" and "serve --feed" prune while they run, with the\n' +
+    'same settings. With both --keep-blocks and --keep-days, a block is kept for as long as either\n' +
+    'says. Where there is nothing to delete, it says why, with exit code 0.',
   example: 'perpinfo prune --data ./data --keep-days 30',
   async run({ settings: chosen, terminal }) {
     const { data } = chosen;
@@ -30,7 +30,7 @@ export const prune: Command<(typeof settings)[number]> = {
         '--data DIR is required: a stream on NATS drops blocks by its own limits',
       ]);
     }
-    // Before it is opened for writing, which would make one where there is none.
+    // Checked first, since opening for writing creates a ledger.
     await (await openEmbeddedLedger(data)).close();
     const ledger = await openEmbeddedLedgerWriter(data);
     try {
@@ -50,7 +50,7 @@ function formatPruned({ count, firstHeight }: Pruned): string {
   return `pruned ${blocks}; the first that is kept is block ${firstHeight}`;
 }
 
-/** Why nothing was dropped, or less than was asked for: neither is a failure of a job that runs daily. */
+/** Why less was deleted than asked for; not a failure, since prune may be a daily job. */
 function explain({ count, firstHeight, reason }: Pruned): string | undefined {
   if (count === 0) {
     return `nothing was pruned: ${reason ?? `every block from ${firstHeight} on is to be kept`}`;

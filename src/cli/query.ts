@@ -43,7 +43,7 @@ function parseArgument(text: string): unknown {
   }
 }
 
-/** A question that is wrong is a wrong argument of the command. */
+/** A bad question is a bad argument of the command. */
 function answer(state: StateView, question: unknown): string {
   try {
     return answerQuestion(state, question);

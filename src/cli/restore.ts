@@ -1,4 +1,4 @@
-/** How a command shows that a replica is being restored, and gives up when it is told to stop. */
+/** Progress and warnings of a command that restores a replica. */
 
 import type { ReplicaOptions } from '../replica/replica.ts';
 import type { Terminal } from './terminal.ts';
@@ -8,6 +8,7 @@ interface Restorer {
   readonly signal: AbortSignal;
 }
 
+/** Its `progress` throws at the signal, which ends the restore. */
 export function reportRestore({
   terminal,
   signal,

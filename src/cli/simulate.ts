@@ -5,7 +5,7 @@ import type { Command } from './command.ts';
 
 const settings = ['blocks', 'accounts', 'seed', 'interval'] as const;
 
-/** Lines are written together up to this length. */
+/** Lines are gathered up to this length before they are written. */
 const WRITE_CHARACTERS = 1 << 18;
 
 export const simulate: Command<(typeof settings)[number]> = {

@@ -1,4 +1,4 @@
-/** `perpinfo verify`: reads the whole ledger and checks everything that can be checked. */
+/** `perpinfo verify`: checks every block and snapshot of a ledger. */
 
 import {
   type ChainPoint,
@@ -23,15 +23,15 @@ export const verify: Command<(typeof settings)[number]> = {
   settings,
   details:
     'Reads the whole ledger, checks each hash, replays every block and compares the state with\n' +
-    'each snapshot on the way. Prints height, chain head and state digest. Exit code 1 where\n' +
-    'anything is wrong. Of a ledger that was pruned, what is kept is checked.',
+    'each snapshot. Prints height, chain head and state digest. Exit code 1 where anything is wrong.\n' +
+    'Of a pruned ledger the blocks that are kept are checked.',
   example: 'perpinfo verify --data ./data',
   async run({ settings: chosen, terminal, signal }) {
     const storage = await openStorage(chosen);
     const { ledger, snapshots, shared } = storage;
     try {
       const base = await ledger.base();
-      // The blocks before the base are gone: only a snapshot knows the state to go on from.
+      // The blocks up to the base are gone: the replay needs a snapshot to start from.
       if (base.height > 0) {
         terminal.say(describePruning(base));
         const { height } = await ledger.head();
@@ -49,7 +49,7 @@ class Verification {
   readonly #ledger: Ledger;
   readonly #snapshots: SnapshotFolder;
   readonly #call: Pick<Call<'data'>, 'terminal' | 'signal'>;
-  /** Undefined in a pruned ledger until a snapshot gives the state to go on from. */
+  /** Undefined in a pruned ledger up to its first snapshot, from which the replay starts. */
   #replica: Replica | undefined;
   readonly #unchecked: Set<number>;
   readonly #damaged: number[] = [];

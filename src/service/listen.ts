@@ -1,15 +1,15 @@
-/** Taking a port. */
+/** Listening on a port. */
 
 import { once } from 'node:events';
 import type { AddressInfo, Server } from 'node:net';
 
 /**
- * How many connections may wait to be accepted. Where they are more, the system drops them, and clients
- * try again after a second, or after three: the usual 511 come in during one long turn.
+ * Maximum number of connections that wait to be accepted. The system drops further ones, and clients
+ * retry after one to three seconds: Node's default of 511 can arrive in one long turn of the loop.
  */
 const BACKLOG = 4096;
 
-/** Resolves to the port that is listened on, which the system chooses where 0 is asked for. */
+/** Resolves to the port, which the system chooses where 0 is given. */
 export async function listen(server: Server, port: number, host: string): Promise<number> {
   server.listen({ port, host, backlog: BACKLOG });
   try {

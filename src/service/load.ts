@@ -1,10 +1,10 @@
 /**
- * How late this process is: the delay with which a timer fires is the time that a request has waited
- * before anyone looks at it. When it grows too long, requests are turned away until it is short again.
+ * The load of this process, as the delay of its event loop: about as long as a request waits before
+ * it is read. Above a limit, requests are refused.
  */
 
 const SAMPLE_MS = 20;
-/** How much of the delay seen before is kept in the next estimate. */
+/** Weight of the earlier samples in the moving average. */
 const MEMORY = 0.5;
 
 export class LoadGauge {

@@ -1,14 +1,14 @@
-/** The addresses under which a server that listens is reached. */
+/** The URL of a server. */
 
 import { isIPv6 } from 'node:net';
 
-/** Hosts that stand for all of a machine's addresses, and one of them that opens in a browser there. */
+/** Wildcard hosts, and the address that a browser on this machine can open instead. */
 const OPENABLE: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '[::]': '[::1]' };
 
-/** An address that opens on this machine, for the host and port that are listened on. */
+/** The URL to open on this machine, from the host and port of the server. */
 export function formatOrigin(host: string, port: number): string {
   const authority = isIPv6(host) ? `[${host}]` : host;
-  // A scoped address such as fe80::1%eth0 is one that listens but that URLs do not have.
+  // A scoped address such as fe80::1%eth0 can be listened on, but is not valid in a URL.
   const text = `http://${authority}:${port}`;
   if (!URL.canParse(text)) return text;
   const { hostname, origin } = new URL(text);

@@ -1,12 +1,11 @@
 /**
- * What is counted of every request, in plain numbers that Prometheus' library asks for when somebody
- * looks: given each request, it would spell out and hash the labels anew, which takes longer than
- * some answers.
+ * Counts requests in plain numbers, which prom-client reads when metrics are collected. Its own
+ * counters hash the labels on every call, which takes longer than some answers.
  */
 
 import { Counter, type Metric, type Registry } from 'prom-client';
 
-/** Seconds. An answer takes tens of microseconds; what is slower waited for something. */
+/** Seconds. An answer takes tens of microseconds; a slower one has waited for something. */
 const LATENCY_BUCKETS = [
   0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1,
 ];
@@ -14,7 +13,7 @@ const LATENCY_NAME = 'perpinfo_request_seconds';
 
 class TypeTally {
   readonly requestsByStatus = new Map<number, number>();
-  /** By the first bucket that holds them; the last is for those beyond all. */
+  /** By the first bucket that holds them; the last one is +Inf. */
   readonly requestsByBucket = new Float64Array(LATENCY_BUCKETS.length + 1);
   seconds = 0;
   requests = 0;
@@ -49,7 +48,7 @@ export class RequestTally {
     registry.registerMetric(this.#latency() as unknown as Metric);
   }
 
-  /** Counts requests that got the same kind of response after so long. */
+  /** Counts requests of one type that got the same status after the same time. */
   count(type: string, status: number, seconds: number, requests: number): void {
     let tally = this.#byType.get(type);
     if (tally === undefined) {
@@ -59,7 +58,7 @@ export class RequestTally {
     tally.count(status, seconds, requests);
   }
 
-  /** A histogram, as far as the registry asks one: it has no other that takes many at a time. */
+  /** What the registry needs of a histogram; prom-client's own counts one request per call. */
   #latency() {
     const description = {
       name: LATENCY_NAME,

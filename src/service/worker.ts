@@ -1,4 +1,4 @@
-/** One process that answers: a replica of its own, and a server on it. */
+/** A worker: a process that answers, with a replica and a server of its own. */
 
 import { once } from 'node:events';
 import type { Logger } from 'pino';
@@ -21,7 +21,7 @@ import { LoadGauge } from './load.ts';
 import { Metrics } from './metrics.ts';
 import { formatOrigin } from './origin.ts';
 
-/** Those of how requests are answered, which the demo has too. */
+/** Of answering, in the demo too. */
 export const ANSWERING_SETTINGS = [...SERVICE_SETTINGS, ...PUSH_SETTINGS] as const;
 
 export const WORKER_SETTINGS = [
@@ -40,17 +40,17 @@ export interface WorkerOptions {
   readonly signal: AbortSignal;
   readonly budgets: Budgets;
   readonly registry?: Registry;
-  /** True where others answer on the port already: it is not listened on before there is a state. */
+  /** True where other workers answer already: this one listens only once it has a state. */
   readonly restoresFirst?: boolean;
   /** Resolves when the service's own feed has failed. */
   readonly feedFailure?: Promise<FeedFailure>;
-  /** Called once with the port that is listened on. */
+  /** Called once with the port. */
   listening?(port: number): void;
   /** Called once when there is a state to answer from. */
   restored?(): void;
 }
 
-/** Serves until the signal, then lets requests under way finish. */
+/** Serves until the signal, then drains the requests in flight. */
 export async function runWorker(options: WorkerOptions): Promise<void> {
   const storage = await openStorage(options.settings);
   try {
@@ -125,7 +125,7 @@ function assemble(storage: Storage, store: KeyReader, options: WorkerOptions): P
   return { live, push, keys, load, keeper, server };
 }
 
-/** The state that follows the ledger, from when it is started. */
+/** Follows the ledger once it is started. */
 class Following {
   readonly #parts: Parts;
   readonly #options: WorkerOptions;
@@ -151,7 +151,7 @@ class Following {
     });
   }
 
-  /** Throws where the ledger cannot be restored: whoever looks after the process tries again. */
+  /** Throws where the state cannot be restored: the supervisor then restarts the worker. */
   async restoreFirst(): Promise<void> {
     const { live } = this.#parts;
     this.start();
@@ -177,7 +177,7 @@ async function answer(parts: Parts, following: Following, options: WorkerOptions
   await closed;
 }
 
-/** In a folder, whoever appends keeps the snapshots; on NATS every replica keeps its own. */
+/** In a folder the writer saves the snapshots; on NATS every replica saves its own. */
 function createKeeper(
   { snapshotEvery: every, snapshotKeep: keep }: WorkerOptions['settings'],
   { snapshots, shared }: Storage,
