@@ -31,6 +31,24 @@ const { values, positionals: wanted } = parseArgs({
 /** Every suite gets the same seed, also when it runs again: a random case that failed fails again. */
 const environment = { ...process.env, PERPINFO_TEST_SEED: String(SEED) };
 
+/** Process groups of the suites that run, so that nothing that a test started is left behind. */
+const groups = new Set<number>();
+
+function killGroup(pid: number): void {
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch {
+    // It has ended by itself.
+  }
+}
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => {
+    for (const pid of groups) killGroup(pid);
+    process.exit(1);
+  });
+}
+
 /** Resolves when the suite has ended or its budget is spent. */
 function runSuite(suite: Suite): Promise<Result> {
   const startedMs = Date.now();
@@ -39,16 +57,17 @@ function runSuite(suite: Suite): Promise<Result> {
   return new Promise((resolve) => {
     const env = { ...environment, ...suite.environment };
     const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'], detached: true, env });
+    if (child.pid !== undefined) groups.add(child.pid);
     for (const stream of [child.stdout, child.stderr]) {
       stream.on('data', (bytes: Buffer) => output.push(bytes));
     }
     const timer = setTimeout(() => {
       output.push(Buffer.from(`stopped: over its budget of ${suite.budgetSeconds} s\n`));
-      // The process group, so that nothing that a test started is left behind.
-      if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
+      if (child.pid !== undefined) killGroup(child.pid);
     }, suite.budgetSeconds * 1000);
     child.on('close', (code) => {
       clearTimeout(timer);
+      if (child.pid !== undefined) groups.delete(child.pid);
       const seconds = (Date.now() - startedMs) / 1000;
       resolve({ suite, hasPassed: code === 0, seconds, output: String(Buffer.concat(output)) });
     });
