@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { answerQuestion } from '../../src/info/registry.ts';
 import { openEmbeddedLedger } from '../../src/ledger/embedded/embedded-ledger.ts';
 import { type Program, start } from '../cli/program.ts';
-import { restoreFrom } from '../replay/data-directory.ts';
+import { restoreFrom } from '../replica/data-directory.ts';
 import type { Cleanup } from '../service/running.ts';
 
 /** Long enough for all tests of a file. */

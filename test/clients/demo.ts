@@ -12,7 +12,7 @@ import type { Ledger } from '../../src/ledger/ledger.ts';
 import type { Replica } from '../../src/replica/replica.ts';
 import type { StateView } from '../../src/state/state.ts';
 import { start } from '../cli/program.ts';
-import { restoreFrom } from '../replay/data-directory.ts';
+import { restoreFrom } from '../replica/data-directory.ts';
 import { type Cleanup, Client, until } from '../service/running.ts';
 
 /** A demo runs for as long as its tests take. */

@@ -5,7 +5,7 @@ import { after, before, test } from 'node:test';
 import { openEmbeddedLedgerWriter } from '../../src/ledger/embedded/embedded-writer.ts';
 import { openJetStreamLedgerWriter } from '../../src/ledger/jetstream/jetstream-writer.ts';
 import { createPlaces, joinLines, readVerification, run, simulateLines } from '../cli/program.ts';
-import { appendAll, NO_SNAPSHOTS } from '../replay/data-directory.ts';
+import { appendAll, NO_SNAPSHOTS } from '../replica/data-directory.ts';
 import { type NatsServers, natsOptions, startNats } from './nats-servers.ts';
 
 const place = createPlaces();

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { openKeyStore } from '../../src/access/embedded-keys.ts';
 import type { Budget } from '../../src/config/budget.ts';
 import { type Outcome, type Program, simulateLines, start } from '../cli/program.ts';
-import { appendAll, NO_SNAPSHOTS } from '../replay/data-directory.ts';
+import { appendAll, NO_SNAPSHOTS } from '../replica/data-directory.ts';
 import { makeTemporaryFolder } from '../temporary-folder.ts';
 import { exchange, type RawResponse } from './raw-client.ts';
 

@@ -7,10 +7,10 @@ import { answerQuestion } from '../../src/info/registry.ts';
 import { openEmbeddedLedgerWriter } from '../../src/ledger/embedded/embedded-writer.ts';
 import { nextBlock } from '../../src/ledger/ledger.ts';
 import { createPlaces, type Program, run, simulateLines, start } from '../cli/program.ts';
-import { openRawBlocks } from '../replay/damage.ts';
-import { restoreDirectory } from '../replay/data-directory.ts';
-import { longLine } from '../replay/long-line.ts';
-import { SMALL_LINES } from '../replay/small-ledger.ts';
+import { openRawBlocks } from '../replica/damage.ts';
+import { restoreDirectory } from '../replica/data-directory.ts';
+import { longLine } from '../replica/long-line.ts';
+import { SMALL_LINES } from '../replica/small-ledger.ts';
 import {
   type Answer,
   type Cleanup,

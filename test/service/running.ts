@@ -10,7 +10,7 @@ import { openKeyStore } from '../../src/access/embedded-keys.ts';
 import type { Key } from '../../src/access/keys.ts';
 import { parseBudget } from '../../src/config/budget.ts';
 import { type Outcome, type Program, start } from '../cli/program.ts';
-import { appendAll, NO_SNAPSHOTS } from '../replay/data-directory.ts';
+import { appendAll, NO_SNAPSHOTS } from '../replica/data-directory.ts';
 
 /** What a test is handed, as far as it is needed here. */
 export interface Cleanup {

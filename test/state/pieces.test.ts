@@ -9,7 +9,7 @@ import { answerQuestion } from '../../src/info/registry.ts';
 import { stateDigest } from '../../src/replica/replica.ts';
 import { applyBlock, applyInPieces } from '../../src/state/fold.ts';
 import { createState, type State, type StateView } from '../../src/state/state.ts';
-import { simulateLines } from '../replay/exchange.ts';
+import { simulateLines } from '../replica/exchange.ts';
 import { SEED, SEED_NOTE } from '../seed.ts';
 import { hashSnapshot } from './snapshot-hash.ts';
 

@@ -1,3 +1,5 @@
+/** Exact arithmetic beside a naive twin in rationals, on random amounts of any size. */
+
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
@@ -15,9 +17,9 @@ import {
 } from '../../src/exact/decimal.ts';
 import { scale } from '../scale.ts';
 import { runs, SEED_NOTE } from '../seed.ts';
-import { SAFE_MAX, STAKE_MAX } from './naive-block.ts';
-import { readDecimal, writeDecimal } from './naive-decimal.ts';
-import { floor, halfUp, rational } from './rational.ts';
+import { SAFE_MAX, STAKE_MAX } from '../twin/naive-block.ts';
+import { readDecimal, writeDecimal } from '../twin/naive-decimal.ts';
+import { floor, halfUp, rational } from '../twin/rational.ts';
 
 const RUNS = scale(20_000, 50_000);
 
