@@ -55,8 +55,8 @@ function runSuite(suite: Suite): Promise<Result> {
   const [program, ...args] = suite.command;
   const output: Buffer[] = [];
   return new Promise((resolve) => {
-    const env = { ...environment, ...suite.environment };
-    const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'], detached: true, env });
+    const stdio = ['ignore', 'pipe', 'pipe'] as const;
+    const child = spawn(program, args, { stdio: [...stdio], detached: true, env: environment });
     if (child.pid !== undefined) groups.add(child.pid);
     for (const stream of [child.stdout, child.stderr]) {
       stream.on('data', (bytes: Buffer) => output.push(bytes));

@@ -11,8 +11,6 @@ export interface Suite {
   name: string;
   budgetSeconds: number;
   command: string[];
-  /** Added to the environment of the suite's processes. */
-  environment?: Record<string, string>;
   /** The suite is left out where this is missing, unless the variable CI is set. */
   needs?: Need;
 }
@@ -63,12 +61,6 @@ function program(name: string): Need {
   };
 }
 
-/** The same tests again, with every request going through Node's own HTTP server. */
-function plainSuite(suite: Suite): Suite {
-  const environment = { PERPINFO_NO_FAST_LANE: 'true' };
-  return { ...suite, name: `${suite.name}-plain`, environment };
-}
-
 /** A mount namespace of its own, which users other than root may have where the system allows it. */
 const OWN_MOUNTS = ['unshare', '--map-root-user', '--mount'];
 
@@ -87,11 +79,6 @@ const LINT: Suite = {
   command: isLongRun ? [] : ['npm', 'run', '--silent', 'lint'],
 };
 
-const HTTP = testSuite('http', { seconds: 360 });
-const SERVICE = testSuite('service', { seconds: 420 });
-const PUSH = testSuite('push', { seconds: 360 });
-const CLIENTS = testSuite('clients', { seconds: 300 });
-
 /** Longest first, so that the last one running is a short one. */
 const ALL: Suite[] = [
   LINT,
@@ -101,16 +88,13 @@ const ALL: Suite[] = [
   },
   testSuite('browser', { seconds: 240, longSeconds: 300, filesAtATime: 2 }),
   testSuite('lane', { seconds: 480, filesAtATime: 2 }),
-  SERVICE,
-  plainSuite(SERVICE),
-  HTTP,
-  plainSuite(HTTP),
-  PUSH,
-  plainSuite(PUSH),
+  testSuite('service', { seconds: 300, filesAtATime: 2 }),
+  testSuite('http', { seconds: 240, longSeconds: 360 }),
+  testSuite('conformance', { seconds: 120 }),
+  testSuite('push', { seconds: 240, longSeconds: 360 }),
   testSuite('hostile', { seconds: 360 }),
   testSuite('cli', { seconds: 240, filesAtATime: 2 }),
-  CLIENTS,
-  plainSuite(CLIENTS),
+  testSuite('clients', { seconds: 240 }),
   mountingSuite(testSuite('disk', { seconds: 180, filesAtATime: 2 })),
   testSuite('crash', { seconds: 180, longSeconds: 300 }),
   testSuite('replica', { seconds: 180, longSeconds: 300, filesAtATime: 2 }),

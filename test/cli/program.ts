@@ -86,13 +86,8 @@ export class Program {
   }
 }
 
-/** Which lane is tested (run.ts) is the one setting that a test does not choose. */
-const LANE_VARIABLE = 'PERPINFO_NO_FAST_LANE';
-
 function foreignVariables(): NodeJS.ProcessEnv {
-  const entries = Object.entries(process.env).filter(
-    ([name]) => !name.startsWith('PERPINFO_') || name === LANE_VARIABLE,
-  );
+  const entries = Object.entries(process.env).filter(([name]) => !name.startsWith('PERPINFO_'));
   return Object.fromEntries(entries);
 }
 

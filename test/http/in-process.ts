@@ -29,12 +29,16 @@ export type ChangedSettings = Partial<Settings<(typeof ANSWERING_SETTINGS)[numbe
 interface GroundChanges {
   /** Stands in for the ledger, or stands before it. */
   wrapLedger?(ledger: Ledger): Ledger;
+  /** 0 for a ledger of any age. */
+  readonly maxAgeMs?: number;
 }
 
 interface ServiceChanges {
   readonly settings?: ChangedSettings;
   readonly budgets?: Budgets;
 }
+
+export type InProcessChanges = GroundChanges & ServiceChanges;
 
 /** What services answer from: several of them may share it. */
 export interface Ground {
@@ -65,13 +69,10 @@ export interface ServiceInProcess extends PreparedData {
   readonly registry: Registry;
 }
 
-/** Of the environment only which lane is tested: the rest is as by default. */
-const LANE = { PERPINFO_NO_FAST_LANE: process.env['PERPINFO_NO_FAST_LANE'] };
-
 /** Begins to follow the ledger of a folder. */
 export async function openGround(
   folder: string,
-  { wrapLedger = (ledger) => ledger }: GroundChanges = {},
+  { wrapLedger = (ledger) => ledger, maxAgeMs = 0 }: GroundChanges = {},
 ): Promise<Ground> {
   const store = await openKeyStore(folder);
   const ledger = await openEmbeddedLedger(folder);
@@ -80,7 +81,7 @@ export async function openGround(
   const live = new LiveState({
     ledger: wrapLedger(ledger),
     snapshots: new SnapshotFolder(folder),
-    maxAgeMs: 0,
+    maxAgeMs,
     warn: () => undefined,
     failed: assert.ifError,
     advanced: () => {
@@ -108,7 +109,7 @@ export function createInProcess(
   { settings: changed = {}, budgets = new Budgets() }: ServiceChanges = {},
 ): Standing {
   const registry = new Registry();
-  const settings = { ...readSettings(ANSWERING_SETTINGS, new Map(), LANE), maxAge: 0, ...changed };
+  const settings = { ...readSettings(ANSWERING_SETTINGS, new Map(), {}), maxAge: 0, ...changed };
   const load = new LoadGauge(settings.overloadDelay);
   const metrics = new Metrics(registry);
   const logged: LogLine[] = [];
@@ -141,7 +142,7 @@ export async function listenLocally(server: Server): Promise<number> {
 
 export async function startInProcess(
   context: Cleanup,
-  changes: GroundChanges & ServiceChanges = {},
+  changes: InProcessChanges = {},
 ): Promise<ServiceInProcess> {
   const data = await prepareData(context);
   const ground = await openGround(data.folder, changes);

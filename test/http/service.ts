@@ -15,8 +15,7 @@ export interface Cleanup {
 }
 
 export const HEIGHT = 40;
-/** One more than the service starts with, for those that wait for more. */
-const LINES = simulateLines(HEIGHT + 1, 'http');
+const LINES = simulateLines(HEIGHT, 'http');
 
 export interface PreparedData {
   readonly folder: string;
@@ -34,13 +33,8 @@ export interface Service extends PreparedData {
 /** A small ledger and a key to it. */
 export async function prepareData(context: Cleanup): Promise<PreparedData> {
   const folder = await makeTemporaryFolder(context);
-  await appendAll(folder, LINES.slice(0, HEIGHT), NO_SNAPSHOTS);
+  await appendAll(folder, LINES, NO_SNAPSHOTS);
   return { folder, key: await createKey(folder) };
-}
-
-/** Appends the block after those that the data began with. */
-export async function appendNextBlock(folder: string): Promise<void> {
-  await appendAll(folder, LINES.slice(HEIGHT), NO_SNAPSHOTS);
 }
 
 export async function createKey(folder: string, budget?: Budget): Promise<string> {

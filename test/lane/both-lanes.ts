@@ -172,22 +172,6 @@ class HeldWaits {
   }
 }
 
-/** A clock that stands still until it is moved, so that both sides see the same time. */
-export class StandingClock {
-  #nowMs = 1_800_000_000_000;
-
-  constructor() {
-    // Not by means of the test runner's mocks: they keep a record of every call.
-    const now = () => this.#nowMs;
-    Object.defineProperty(Date, 'now', { value: now });
-    Object.defineProperty(performance, 'now', { value: now });
-  }
-
-  advance(ms: number): void {
-    this.#nowMs += ms;
-  }
-}
-
 /** Bytes that arrive as one read. */
 export interface Read {
   readonly bytes: Buffer;

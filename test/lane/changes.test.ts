@@ -7,7 +7,8 @@ import { Budgets } from '../../src/access/budgets.ts';
 import { openKeyStore } from '../../src/access/embedded-keys.ts';
 import { run, simulateLines } from '../cli/program.ts';
 import { formatQuestion, HEIGHT } from '../http/service.ts';
-import { type BothLanes, openBothLanes, openConversation, StandingClock } from './both-lanes.ts';
+import { StandingClock } from '../standing-clock.ts';
+import { type BothLanes, openBothLanes, openConversation } from './both-lanes.ts';
 import { metricsOf } from './metrics.ts';
 
 const clock = new StandingClock();

@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { formatQuestion, formatRequest } from '../http/service.ts';
-import { compare, openBothLanes, PLACES, type Read, StandingClock } from './both-lanes.ts';
+import { StandingClock } from '../standing-clock.ts';
+import { compare, openBothLanes, PLACES, type Read } from './both-lanes.ts';
 import { byteByByte, cutAt } from './random-conversations.ts';
 
 // The answers say how long ago things were.

@@ -4,7 +4,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Random } from '../../src/feed/simulator/random.ts';
 import { SEED, SEED_NOTE } from '../seed.ts';
-import { compare, openBothLanes, PLACES, StandingClock } from './both-lanes.ts';
+import { StandingClock } from '../standing-clock.ts';
+import { compare, openBothLanes, PLACES } from './both-lanes.ts';
 import { metricsOf } from './metrics.ts';
 import { randomConversation } from './random-conversations.ts';
 

@@ -9,12 +9,12 @@ import { listenLocally } from '../http/in-process.ts';
 import { connect } from '../http/raw-client.ts';
 import { formatQuestion } from '../http/service.ts';
 import { SEED, SEED_NOTE } from '../seed.ts';
+import { StandingClock } from '../standing-clock.ts';
 import {
   type Conversation,
   describeConversation,
   openBothLanes,
   PLACES,
-  StandingClock,
   withoutDates,
 } from './both-lanes.ts';
 import { metricsOf } from './metrics.ts';

@@ -131,15 +131,20 @@ async function askEverything(
   for (const bytes of raw) sightings.add('a raw request', await sendRaw(port, bytes));
 }
 
-for (const workers of [1, 2]) {
-  test(`no key is in anything that ${workers} shows, whatever is asked of it`, async (context) => {
+for (const { workers, lane } of [
+  { workers: 1, lane: [] },
+  { workers: 2, lane: [] },
+  { workers: 1, lane: ['--no-fast-lane'] },
+]) {
+  const about = [workers, ...lane].join(' ');
+  test(`no key is in anything that ${about} shows, whatever is asked of it`, async (context) => {
     const data = await makeLedger(place(), lines);
     const live = await createKey(data);
     const budgeted = await createKey(data, { budget: '20/h' });
     const gone = await createKey(data);
     assert.equal((await run(['keys', 'revoke', '--data', data, gone.id])).code, 0);
     const secrets = [live.secret, budgeted.secret, gone.secret];
-    const flags = ['--max-age', '0', '--log-level', 'debug', '--min-height-wait', '10'];
+    const flags = ['--max-age', '0', '--log-level', 'debug', '--min-height-wait', '10', ...lane];
     const service = await startService(context, { data, workers, flags });
     await service.untilCaughtUp(lines.length);
 

@@ -1,0 +1,263 @@
+/**
+ * One table of questions for all transports. Each gives the status, the headers and the body that the
+ * table says, however the bytes of a request arrive; over push, the answer or the refusal in a frame.
+ */
+
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
+import { formatAddress } from '../../src/exact/address.ts';
+import { answerTag } from '../../src/http/answer-tag.ts';
+import { answerQuestion } from '../../src/info/registry.ts';
+import { REQUEST_ERRORS, type RequestErrorCode } from '../../src/info/request-error.ts';
+import { connect, type RawClient, type RawResponse } from '../http/raw-client.ts';
+import { formatQuestion, HEIGHT } from '../http/service.ts';
+import { scale } from '../scale.ts';
+import { StandingClock } from '../standing-clock.ts';
+import {
+  BODY_BYTES_MAX,
+  BUDGET,
+  type Case,
+  type Expected,
+  formatAsked,
+  HEADER_BYTES_MAX,
+} from './case.ts';
+import { listHttpCases } from './http-cases.ts';
+import { listQuestionCases } from './question-cases.ts';
+import { connectPushAsker, httpTransports, openTransports, type Transport } from './transports.ts';
+
+// A budget fills up with time, and that is told.
+new StandingClock();
+const transports = await openTransports(
+  { after },
+  {
+    settings: {
+      ...{ bodyBytesMax: BODY_BYTES_MAX, headerBytesMax: HEADER_BYTES_MAX, minHeightWait: 1 },
+    },
+    budgets: { budget: BUDGET, count: 100 },
+  },
+);
+const { state } = transports;
+const AUCTION_TAG = answerTag(answerQuestion(state, { type: 'perpDeployAuctionStatus' }));
+const QUESTION_CASES = listQuestionCases(
+  {
+    user: formatAddress(state.addresses.addressOf(1)),
+    dex: state.markets.dexes[1].name,
+    table: Number(/"marginTableId":(\d+)/.exec(answerQuestion(state, { type: 'meta' }))?.[1]),
+  },
+  AUCTION_TAG,
+);
+const CASES = [...QUESTION_CASES, ...listHttpCases()];
+
+/** The length of small pieces; longer requests are not sent in them. */
+const PIECE_BYTES = scale(24, 1);
+const IN_PIECES_MAX = 600;
+
+/** The ways in which the bytes of a request arrive. */
+const ARRIVALS: Readonly<Record<string, (bytes: Buffer) => Buffer[]>> = {
+  whole: (bytes) => [bytes],
+  'headers and body apart': (bytes) => {
+    const end = bytes.indexOf('\r\n\r\n') + 4;
+    return [bytes.subarray(0, end), bytes.subarray(end)];
+  },
+  'in small pieces': (bytes) => {
+    if (bytes.length > IN_PIECES_MAX) return [bytes];
+    const count = Math.ceil(bytes.length / PIECE_BYTES);
+    return Array.from({ length: count }, (_, index) =>
+      bytes.subarray(index * PIECE_BYTES, (index + 1) * PIECE_BYTES),
+    );
+  },
+};
+
+/** Enough for what was written to be read before the next bytes are. */
+const TURNS = 2;
+
+async function sendParts(client: RawClient, parts: readonly Buffer[]): Promise<void> {
+  for (const part of parts) {
+    client.send(part);
+    for (let turn = 0; turn < TURNS; turn++) await new Promise(setImmediate);
+  }
+}
+
+const freeBudgeted = transports.budgeted.values();
+
+function secretFor({ hasBudget, asked }: Case): string {
+  if (asked.key === 'unknown') return 'A'.repeat(43);
+  if (asked.key === 'expired') return transports.expired;
+  if (hasBudget === undefined) return transports.key;
+  const { value } = freeBudgeted.next();
+  assert.ok(value, 'there are enough keys with a budget');
+  return value;
+}
+
+interface Seen {
+  readonly status: number;
+  readonly reason: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly names: readonly string[];
+  readonly body: string;
+}
+
+/** All of a response but the second in which it was given. */
+function readSeen({ status, reason, headers, body }: RawResponse): Seen {
+  const { date, ...others } = Object.fromEntries(headers);
+  if (date !== undefined) assert.ok(Number.isFinite(Date.parse(date)), date);
+  return { status, reason, headers: others, names: [...headers.keys()], body };
+}
+
+async function askHttp(
+  { port }: Transport,
+  { before = [], asked, expected }: Case,
+  secret: string,
+  cut: (bytes: Buffer) => Buffer[],
+): Promise<Seen> {
+  const client = await connect(port);
+  try {
+    for (const earlier of before) {
+      client.send(formatAsked(earlier, secret));
+      await client.response();
+    }
+    await sendParts(client, cut(formatAsked(asked, secret)));
+    const seen = readSeen(await client.response({ hasBody: asked.method !== 'HEAD' }));
+    if (expected.closes) assert.equal(await client.next(), undefined);
+    else await checkKept(client);
+    assert.equal(client.left, '');
+    return seen;
+  } finally {
+    client.close();
+  }
+}
+
+/** The next question on the connection has its answer. */
+async function checkKept(client: RawClient): Promise<void> {
+  client.send(formatQuestion(transports.key));
+  const { status, body } = await client.response();
+  const answer = answerQuestion(state, { type: 'perpDeployAuctionStatus' });
+  assert.deepEqual([status, body], [200, answer]);
+}
+
+const EXPOSED =
+  'ETag, Ledger-Height, Ledger-Time, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After';
+
+function expectedHeaders(expected: Expected, body: string): Record<string, string> {
+  const { status, answerTo, error, isTagged = false, closes = false, headers = {} } = expected;
+  const hasPlace = answerTo !== undefined || error === 'behind';
+  return {
+    ...(status !== 204 && { 'content-type': 'application/json' }),
+    'access-control-allow-origin': '*',
+    'access-control-expose-headers': EXPOSED,
+    ...(status !== 204 && status !== 304 && { 'content-length': `${Buffer.byteLength(body)}` }),
+    ...(hasPlace && { 'ledger-height': `${HEIGHT}`, 'ledger-time': `${state.time}` }),
+    ...(isTagged && { 'cache-control': 'private, no-cache', etag: answerTag(body) }),
+    connection: closes ? 'close' : 'keep-alive',
+    ...(!closes && { 'keep-alive': 'timeout=65' }),
+    ...headers,
+  };
+}
+
+function checkHttp(seen: Seen, { asked, expected }: Case): void {
+  const { status, answerTo, error } = expected;
+  const isEmpty = asked.method === 'HEAD' || status === 304 || status === 204;
+  const body = answerTo === undefined ? seen.body : answerQuestion(state, answerTo);
+  assert.deepEqual(
+    { status: seen.status, headers: seen.headers, body: seen.body },
+    { status, headers: expectedHeaders(expected, body), body: isEmpty ? '' : body },
+  );
+  if (error !== undefined) checkError(seen.body, expected, error);
+}
+
+function checkError(body: string, { message, field }: Expected, error: RequestErrorCode): void {
+  const told = JSON.parse(body);
+  const expectedMessage = message ?? told.message;
+  assert.deepEqual(told, {
+    error,
+    message: expectedMessage,
+    ...(told.field !== undefined && { field: field ?? told.field }),
+    ...{ code: error, msg: expectedMessage },
+  });
+  if (field !== undefined) assert.equal(told.field, field);
+  assert.ok(!body.includes(transports.key));
+}
+
+const HTTP = httpTransports(transports);
+
+/** Asks over each transport of HTTP, and says what is wrong with what came back. */
+async function findFault(one: Case, cut: (bytes: Buffer) => Buffer[]): Promise<string | undefined> {
+  const secret = secretFor(one);
+  const seen: Seen[] = [];
+  for (const transport of HTTP) {
+    try {
+      const response = await askHttp(transport, one, secret, cut);
+      checkHttp(response, one);
+      seen.push(response);
+    } catch (error) {
+      return `${one.name}, over ${transport.name}: ${(error as Error).message}`;
+    }
+  }
+  // Also in the order of the headers.
+  return isDeepStrictEqual(seen[0], seen[1]) ? undefined : `${one.name}: not the same`;
+}
+
+/** How many cases are asked at the same time. */
+const CONCURRENCY = 12;
+
+for (const [about, cut] of Object.entries(ARRIVALS)) {
+  test(`over HTTP every response is the one of the table, with requests that come ${about}`, async () => {
+    const queue = CASES.values();
+    const faults: string[] = [];
+    const work = async () => {
+      for (const one of queue) {
+        const fault = await findFault(one, cut);
+        if (fault !== undefined) faults.push(fault);
+      }
+    };
+    await Promise.all(Array.from({ length: CONCURRENCY }, work));
+    assert.equal(faults.join('\n'), '');
+  });
+}
+
+/** A post has a question and a key; it has no path, no headers and no syntax of its own. */
+function canBePosted({ asked }: Case): boolean {
+  const { question, key, method, path, headers, bytes } = asked;
+  const others = [key, method, path, headers, bytes];
+  return question !== undefined && others.every((other) => other === undefined);
+}
+
+test('over push every post has the answer of the table, or its refusal', async () => {
+  const posted = CASES.filter(canBePosted);
+  assert.ok(posted.length > 30, `${posted.length}`);
+  for (const one of posted) {
+    const asker = await connectPushAsker(transports.push, secretFor(one));
+    for (const { question } of one.before ?? []) await asker.post(question);
+    const id = (one.before ?? []).length + 1;
+    const frame = await asker.post(one.asked.question);
+    assert.equal(frame, expectedFrame(one, id, frame), one.name);
+    asker.close();
+  }
+});
+
+function expectedFrame({ expected }: Case, id: number, frame: string): string {
+  const { answerTo, error } = expected;
+  if (answerTo !== undefined) {
+    const { type } = answerTo as { type: string };
+    const payload = `{"type":"${type}","data":${answerQuestion(state, answerTo)},"height":${HEIGHT},"time":${state.time}}`;
+    return `{"channel":"post","data":{"id":${id},"response":{"type":"info","payload":${payload}}}}`;
+  }
+  const told: string = JSON.parse(frame).data.response.payload;
+  const message = expected.message ?? told.slice(told.indexOf(' ') + 1);
+  const response = { type: 'error', payload: `${error}: ${message}` };
+  return JSON.stringify({ channel: 'post', data: { id, response } });
+}
+
+/** Given for what the service is short of, not for what a client asks: see the other tests here. */
+const OF_THE_SERVICE: readonly RequestErrorCode[] = [
+  ...(['request_timeout', 'upstream_failed', 'not_ready', 'overloaded'] as const),
+];
+
+test('the table has every error that a client can cause', () => {
+  const given = new Set(CASES.map(({ expected }) => expected.error));
+  const missing = Object.keys(REQUEST_ERRORS).filter(
+    (code) => !given.has(code as RequestErrorCode),
+  );
+  assert.deepEqual(missing, OF_THE_SERVICE);
+});

@@ -1,0 +1,295 @@
+/** Questions, right and wrong ones, asked and polled, with and without a budget. */
+
+import { REQUEST_TYPES } from '../../src/info/registry.ts';
+import type { RequestErrorCode } from '../../src/info/request-error.ts';
+import { HEIGHT, QUESTION } from '../http/service.ts';
+import { TYPES } from '../info/types.ts';
+import {
+  type Asked,
+  AUCTION,
+  answered,
+  BODY_BYTES_MAX,
+  type Case,
+  type Expected,
+  KEY,
+  minHeight,
+  type Subjects,
+} from './case.ts';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** A question of each type, with all of its fields. */
+function everyQuestion({ user, dex, table }: Subjects): Fields[] {
+  const values: Fields = { user, dex, id: table, users: [user, 'nobody', user] };
+  return REQUEST_TYPES.map(({ type, fields }) => {
+    const given = Object.keys(fields).map((name) => [name, values[name]]);
+    return { type, ...Object.fromEntries(given) };
+  });
+}
+
+function queryOf(question: Fields): string {
+  const pairs = Object.entries(question).map(([name, value]) => [name, String(value)]);
+  return new URLSearchParams(pairs).toString();
+}
+
+const POLLED = { status: 200, isTagged: true } as const;
+
+function questionCases(subjects: Subjects): Case[] {
+  return everyQuestion(subjects).flatMap((question): Case[] => {
+    const get = { method: 'GET', path: `/${KEY}/info?${queryOf(question)}` };
+    return [
+      answered(`POST ${question['type']}`, { question }, question),
+      { name: `GET ${question['type']}`, asked: get, expected: { ...POLLED, answerTo: question } },
+    ];
+  });
+}
+
+const POLL = { method: 'GET', path: `/${KEY}/info?type=perpDeployAuctionStatus` };
+const UNCHANGED = { status: 304, answerTo: AUCTION, isTagged: true } as const;
+
+function pollingCases(tag: string): Case[] {
+  const matching = [tag, tag.slice(2), `"other", ${tag}`, `${tag},W/"x"`, '*'];
+  const others = ['"other"', tag.slice(3, -1), '', 'W/"'];
+  const withTag = (header: string) => ({ ...POLL, headers: { 'If-None-Match': header } });
+  return [
+    ...matching.map((header) => ({
+      ...{ name: `GET with If-None-Match: ${header}`, asked: withTag(header) },
+      expected: UNCHANGED,
+    })),
+    ...others.map((header) => ({
+      ...{ name: `GET with If-None-Match: ${header}`, asked: withTag(header) },
+      expected: { ...POLLED, answerTo: AUCTION },
+    })),
+    {
+      name: 'HEAD',
+      asked: { ...POLL, method: 'HEAD' },
+      expected: { ...POLLED, answerTo: AUCTION },
+    },
+    answered('POST with If-None-Match', { question: AUCTION, headers: { 'If-None-Match': '*' } }),
+    {
+      name: 'GET with a body, which is passed over',
+      asked: { ...POLL, body: '{}' },
+      expected: { ...POLLED, answerTo: AUCTION },
+    },
+  ];
+}
+
+function wrongQuestion(
+  question: unknown,
+  error: RequestErrorCode,
+  field: string,
+  message: string,
+): Case {
+  const name = `the question ${JSON.stringify(question)?.slice(0, 60)}`;
+  return { name, asked: { question }, expected: { status: 422, error, field, message } };
+}
+
+/** What is wrong with a query, by the part after the question mark. */
+const WRONG_QUERIES: readonly [query: string, error: RequestErrorCode, field: string][] = [
+  ['', 'missing_field', 'type'],
+  ['user=0x12', 'missing_field', 'type'],
+  ['type=openOrders', 'unknown_type', 'type'],
+  ['type=meta&type=meta', 'invalid_field', 'type'],
+  ['type=delegations', 'missing_field', 'user'],
+  ['type=delegations&user=', 'invalid_address', 'user'],
+  ['type=delegations&user=%zz', 'invalid_address', 'user'],
+  ['type=delegations&user=0x1&user=0x1', 'invalid_field', 'user'],
+  ['type=meta&dex=nowhere', 'unknown_dex', 'dex'],
+  ['type=marginTable&id=one', 'invalid_field', 'id'],
+  ['type=marginTable&id=1&id=2', 'invalid_field', 'id'],
+];
+
+function wrongQuestionCases({ user }: Subjects): Case[] {
+  const short = '0x and 40 hexadecimal digits';
+  const body = (name: string, sent: string | Buffer): Case => ({
+    ...{ name, asked: { body: sent } },
+    expected: { status: 400, error: 'malformed_json', field: 'body' },
+  });
+  return [
+    wrongQuestion({}, 'missing_field', 'type', `type: got nothing, expected one of ${TYPES}`),
+    wrongQuestion(
+      [],
+      'invalid_field',
+      'body',
+      'body: got an array of 0, expected an object with a type',
+    ),
+    wrongQuestion(null, 'invalid_field', 'body', 'body: got null, expected an object with a type'),
+    wrongQuestion({ type: 7 }, 'invalid_field', 'type', `type: got 7, expected one of ${TYPES}`),
+    wrongQuestion(
+      ...([{ type: 'constructor' }, 'unknown_type', 'type'] as const),
+      `type: got "constructor", expected one of ${TYPES}`,
+    ),
+    wrongQuestion(
+      ...([{ type: 'delegations', user: '0x12' }, 'invalid_address', 'user'] as const),
+      `user: got "0x12", expected ${short}`,
+    ),
+    wrongQuestion(
+      ...([{ type: 'delegations' }, 'missing_field', 'user'] as const),
+      `user: got nothing, expected an address: ${short}, either case`,
+    ),
+    wrongQuestion(
+      ...([{ type: 'clearinghouseState', user, dex: 'nowhere' }, 'unknown_dex', 'dex'] as const),
+      'dex: got "nowhere", expected one of "", "abc", "idx"',
+    ),
+    wrongQuestion(
+      ...([{ type: 'y'.repeat(900) }, 'unknown_type', 'type'] as const),
+      `type: got "${'y'.repeat(60)}"… (900 characters), expected one of ${TYPES}`,
+    ),
+    {
+      ...{ name: 'a body that is cut', asked: { body: '{"type":' } },
+      expected: {
+        ...{ status: 400, error: 'malformed_json', field: 'body' },
+        message: 'body: got "{\\"type\\":", expected a JSON object',
+      },
+    },
+    body('an empty body', ''),
+    body('a body that is not UTF-8', Buffer.from([0x22, 0xff, 0x22])),
+    {
+      ...{ name: 'no body', asked: { body: '', headers: { 'Content-Length': undefined } } },
+      expected: { status: 400, error: 'malformed_json', field: 'body' },
+    },
+    {
+      ...{ name: 'a body over the limit', asked: { body: QUESTION.padEnd(70_000) } },
+      expected: {
+        ...{ status: 413, error: 'body_too_large', field: 'body', closes: true },
+        message: `body: longer than ${BODY_BYTES_MAX} bytes, the limit for a question`,
+      },
+    },
+    answered('a body at the limit', { body: QUESTION.padEnd(BODY_BYTES_MAX) }),
+    ...WRONG_QUERIES.map(([query, error, field]) => ({
+      name: `GET with the query ${query}`,
+      asked: { method: 'GET', path: `/${KEY}/info?${query}` },
+      expected: { status: 422, error, field },
+    })),
+    {
+      ...{ name: 'GET without a query', asked: { method: 'GET', path: `/${KEY}/info` } },
+      expected: { status: 422, error: 'missing_field', field: 'type' },
+    },
+    {
+      name: 'GET of a minimum height that the ledger is not at',
+      asked: { ...POLL, headers: { 'Ledger-Min-Height': `${HEIGHT + 1}` } },
+      expected: {
+        ...{ status: 503, error: 'behind', field: 'Ledger-Min-Height' },
+        headers: { 'retry-after': '1' },
+      },
+    },
+  ];
+}
+
+/** What is told of the budget while the clock stands still. */
+function left(remaining: number): Record<string, string> {
+  return {
+    'ratelimit-limit': '40',
+    'ratelimit-remaining': `${remaining}`,
+    'ratelimit-reset': `${(40 - remaining) * 90}`,
+  };
+}
+
+function budgetCases({ user }: Subjects): Case[] {
+  const hasBudget = true;
+  const light = { type: 'clearinghouseState', user };
+  const polled = { method: 'GET', path: `/${KEY}/info?${queryOf(light)}` };
+  const refused = (name: string, asked: Asked, expected: Expected): Case => ({
+    ...{ name, hasBudget, asked, expected: { ...expected, headers: left(39) } },
+  });
+  return [
+    {
+      ...{ name: 'a budget, for a light question', hasBudget, asked: { question: light } },
+      expected: { status: 200, answerTo: light, headers: left(38) },
+    },
+    {
+      ...{ name: 'a budget, for a heavy question', hasBudget, asked: { question: AUCTION } },
+      expected: { status: 200, answerTo: AUCTION, headers: left(20) },
+    },
+    {
+      ...{ name: 'a budget, for an answer that is not sent again', hasBudget },
+      asked: { ...polled, headers: { 'If-None-Match': '*' } },
+      expected: { status: 304, answerTo: light, isTagged: true, headers: left(38) },
+    },
+    refused(
+      'a budget, for a body that is not JSON',
+      { body: '{' },
+      {
+        ...{ status: 400, error: 'malformed_json', field: 'body' },
+      },
+    ),
+    refused(
+      'a budget, for a wrong question',
+      { question: {} },
+      {
+        ...{ status: 422, error: 'missing_field', field: 'type' },
+      },
+    ),
+    refused(
+      'a budget, for a wrong query',
+      { method: 'GET', path: `/${KEY}/info` },
+      {
+        ...{ status: 422, error: 'missing_field', field: 'type' },
+      },
+    ),
+    refused(
+      'a budget, for another media type',
+      { body: QUESTION, headers: { 'Content-Type': 'text/plain' } },
+      { status: 415, error: 'unsupported_media_type', field: 'Content-Type' },
+    ),
+    refused(
+      'a budget, for a body over the limit',
+      { body: QUESTION.padEnd(70_000) },
+      {
+        ...{ status: 413, error: 'body_too_large', field: 'body', closes: true },
+      },
+    ),
+    refused('a budget, for a minimum height that is none', minHeight('x'), {
+      ...{ status: 422, error: 'invalid_field', field: 'Ledger-Min-Height' },
+    }),
+    {
+      ...{ name: 'a budget, for a height that does not come', hasBudget },
+      asked: minHeight(`${HEIGHT + 1}`),
+      expected: {
+        ...{ status: 503, error: 'behind', field: 'Ledger-Min-Height' },
+        headers: { 'retry-after': '1', ...left(39) },
+      },
+    },
+    {
+      ...{ name: 'a budget that is spent', hasBudget, asked: { question: AUCTION } },
+      before: [{ question: AUCTION }, { question: light }, { question: {} }],
+      expected: {
+        ...{ status: 429, error: 'rate_limited' },
+        message: 'budget: this question weighs 20, 17 of 40 are left; try again in 270 s',
+        headers: { 'retry-after': '270', ...left(17) },
+      },
+    },
+    {
+      ...{ name: 'a budget that is spent, for a light question', hasBudget },
+      ...{ before: [{ question: AUCTION }, { question: AUCTION }], asked: { question: light } },
+      expected: {
+        ...{ status: 429, error: 'rate_limited' },
+        message: 'budget: this question weighs 2, 0 of 40 are left; try again in 180 s',
+        headers: { 'retry-after': '180', ...left(0) },
+      },
+    },
+    {
+      ...{ name: 'a question that is heavier than the whole budget', hasBudget },
+      asked: {
+        question: {
+          type: 'batchClearinghouseStates',
+          users: Array.from({ length: 21 }, () => user),
+        },
+      },
+      expected: {
+        ...{ status: 422, error: 'invalid_field', field: 'users', headers: left(39) },
+        message:
+          "users: the question weighs 42, the key's whole budget is 40; expected fewer users",
+      },
+    },
+  ];
+}
+
+export function listQuestionCases(subjects: Subjects, tag: string): Case[] {
+  return [
+    ...questionCases(subjects),
+    ...pollingCases(tag),
+    ...wrongQuestionCases(subjects),
+    ...budgetCases(subjects),
+  ];
+}
