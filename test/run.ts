@@ -9,7 +9,7 @@
 import { spawn } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
-import { isLongRun } from './scale.ts';
+import { isLongRun, ONLY_LONG } from './scale.ts';
 import { SEED } from './seed.ts';
 import { SUITES, type Suite } from './suites.ts';
 
@@ -79,15 +79,18 @@ function countOf(what: 'tests' | 'skipped', output: string): number {
   return Number(new RegExp(`^ℹ ${what} (\\d+)$`, 'm').exec(output)?.[1] ?? 0);
 }
 
+/** Why tests were skipped, other than for the long run. */
+function skipReasons(output: string): string[] {
+  const reasons = [...output.matchAll(/^\s*﹣ .* # (.+)$/gm)].map(([, reason]) => reason);
+  return [...new Set(reasons)].filter((reason) => reason !== ONLY_LONG && reason !== 'SKIP');
+}
+
 function formatRow({ suite, hasPassed, seconds, output }: Result): string {
-  const skipped = countOf('skipped', output);
-  return [
-    suite.name.padEnd(14),
-    hasPassed ? 'passed' : 'FAILED',
-    `${seconds.toFixed(1)} s`.padStart(8),
-    `${countOf('tests', output)} tests`.padStart(10),
-    skipped > 0 ? `, ${skipped} skipped` : '',
-  ].join(' ');
+  const [tests, skipped] = [countOf('tests', output), countOf('skipped', output)];
+  const verdict = hasPassed ? 'passed' : 'FAILED';
+  const row = `${suite.name.padEnd(10)} ${verdict} ${seconds.toFixed(1).padStart(6)} s`;
+  if (tests === 0) return row;
+  return `${row} ${String(tests).padStart(5)} tests${skipped > 0 ? `, ${skipped} skipped` : ''}`;
 }
 
 function report(result: Result): void {
@@ -96,11 +99,12 @@ function report(result: Result): void {
     console.log(`\n== ${suite.name} (at most ${suite.budgetSeconds} s)\n${output}`);
   }
   console.log(formatRow(result));
+  for (const reason of skipReasons(output)) console.log(`  skipped: ${reason}`);
 }
 
 function isLeftOut({ name, needs }: Suite): boolean {
   if (needs === undefined || process.env['CI'] !== undefined || needs.isThere()) return false;
-  console.log(`${name.padEnd(14)} left out: it needs ${needs.what}`);
+  console.log(`${name.padEnd(10)} left out: it needs ${needs.what}`);
   return true;
 }
 

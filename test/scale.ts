@@ -11,5 +11,7 @@ export function scale<T>(short: T, long: T): T {
   return isLongRun ? long : short;
 }
 
+export const ONLY_LONG = 'runs in npm run test:long';
+
 /** Options of a test that is too long for `npm test`. */
-export const LONG_ONLY = { skip: isLongRun ? false : 'runs in npm run test:long' } as const;
+export const LONG_ONLY = { skip: isLongRun ? false : ONLY_LONG } as const;
