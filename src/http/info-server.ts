@@ -35,7 +35,9 @@ export class InfoServer extends Server {
     this.off('connection', takeStream);
     this.#takeStream = takeStream;
     this.#connections = new OpenConnections(connections);
-    if (lane !== undefined) this.#lane = new FastLane(lane, this);
+    if (lane !== undefined) {
+      this.#lane = new FastLane(lane, (client, sent) => this.passToNode(client, sent));
+    }
     this.on('connection', (socket: Socket) => this.#accept(socket));
     this.on('close', () => this.#lane?.stop());
   }
@@ -43,7 +45,7 @@ export class InfoServer extends Server {
   #accept(socket: Socket): void {
     const client = this.#connections.accept(socket);
     if (client === undefined) return;
-    if (this.#lane === undefined || this.isDraining) this.passToNode(client);
+    if (this.#lane === undefined) this.passToNode(client);
     else this.#lane.accept(client);
   }
 
@@ -53,10 +55,6 @@ export class InfoServer extends Server {
     this.#takeStream.call(this, stream);
     client.handleWith(stream);
     stream.start(head, rest);
-  }
-
-  get isDraining(): boolean {
-    return this.#connections.isDraining;
   }
 
   /**

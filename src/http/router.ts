@@ -1,21 +1,47 @@
-/** What a request's target names. */
+/** Which route a request takes, and which methods it may use there. */
+
+import { describeValue } from '../events/refusal.ts';
+import { RequestError } from '../info/request-error.ts';
 
 export type Route =
   | { readonly name: KeyedRoute; readonly secret: string }
   | { readonly name: 'asset'; readonly file: string }
-  | { readonly name: 'home' | 'health' | 'openapi' | 'llms' };
+  | { readonly name: PublicRoute };
 
 /** What follows the key. */
 type KeyedRoute = 'info' | 'ws';
+type PublicRoute = 'home' | 'health' | 'openapi' | 'llms';
+
+/** A route without a key: a page, or the health of the service. */
+export type PageRoute = Exclude<Route, { name: KeyedRoute }>;
 
 const KEYED_ROUTES: readonly string[] = ['info', 'ws'] satisfies KeyedRoute[];
 
-const PUBLIC_ROUTES: Readonly<Record<string, 'home' | 'health' | 'openapi' | 'llms'>> = {
+const PUBLIC_ROUTES: Readonly<Record<string, PublicRoute>> = {
   '': 'home',
   health: 'health',
   'openapi.json': 'openapi',
   'llms.txt': 'llms',
 };
+
+export const INFO_METHODS = 'GET, HEAD, POST, OPTIONS';
+const PUSH_METHODS = 'GET, OPTIONS';
+const PAGE_METHODS = 'GET, HEAD, OPTIONS';
+
+export const NOT_FOUND = new RequestError(
+  'not_found',
+  'there is no such path; expected /{key}/info or /{key}/ws',
+);
+
+export function refuseMethod(method: string, allow: string): RequestError {
+  const message = `method: got ${describeValue(method)}, expected ${allow}`;
+  return new RequestError('method_not_allowed', message, 'method');
+}
+
+export function methodsOf({ name }: Route): string {
+  if (name === 'ws') return PUSH_METHODS;
+  return name === 'info' ? INFO_METHODS : PAGE_METHODS;
+}
 
 function decodeSegment(segment: string): string | undefined {
   try {

@@ -4,7 +4,7 @@
  * with and without the first dex. Any other spelling is for the registry to understand.
  */
 
-import { type Address, parseAddressDigits } from '../exact/address.ts';
+import { type Address, parseAddress, parseAddressDigits } from '../exact/address.ts';
 
 const ADDRESS_DIGITS = 40;
 
@@ -48,4 +48,12 @@ function holds(bytes: Buffer, start: number, expected: Buffer): boolean {
     if (bytes[start + index] !== expected[index]) return false;
   }
   return true;
+}
+
+const ACCOUNT_QUERY = /^type=clearinghouseState&user=(0x[0-9a-fA-F]{40})(?:&dex=)?$/;
+
+/** The same of a query, in the order in which the fields are documented. */
+export function readAccountQuery(query: string): Address | undefined {
+  const user = ACCOUNT_QUERY.exec(query)?.[1];
+  return user === undefined ? undefined : parseAddress(user);
 }

@@ -24,17 +24,21 @@ export const REQUEST_ERRORS = {
 
 export type RequestErrorCode = keyof typeof REQUEST_ERRORS;
 
-/** A bad question: what was wrong, which value, what was expected, and the field to blame. */
-export class RequestError extends Error {
+/**
+ * A bad question: what was wrong, which value, what was expected, and the field to blame. It is no
+ * Error: nobody needs its stack trace, and taking one costs as much as an answer.
+ */
+export class RequestError {
   readonly code: RequestErrorCode;
+  readonly message: string;
   readonly field: string | undefined;
   /** Whole seconds after which the same question may be taken; undefined where that is not known. */
   readonly retryAfterSeconds: number | undefined;
+  #json: string | undefined;
 
   constructor(code: RequestErrorCode, message: string, field?: string, retryAfterSeconds?: number) {
-    super(message);
-    this.name = 'RequestError';
     this.code = code;
+    this.message = message;
     this.field = field;
     this.retryAfterSeconds = retryAfterSeconds;
   }
@@ -49,6 +53,7 @@ export class RequestError extends Error {
    */
   toJson(): string {
     const { code, message, field } = this;
-    return JSON.stringify({ error: code, message, field, code, msg: message });
+    this.#json ??= JSON.stringify({ error: code, message, field, code, msg: message });
+    return this.#json;
   }
 }

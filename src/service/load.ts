@@ -3,11 +3,13 @@
  * it is read. Above a limit, requests are refused.
  */
 
+import type { Load } from '../http/counters.ts';
+
 const SAMPLE_MS = 20;
 /** Weight of the earlier samples in the moving average. */
 const MEMORY = 0.5;
 
-export class LoadGauge {
+export class LoadGauge implements Load {
   readonly #delayMsMax: number;
   readonly #timer: NodeJS.Timeout;
   #delayMs = 0;

@@ -7,16 +7,8 @@ import {
   type GaugeConfiguration,
   type Registry,
 } from 'prom-client';
+import type { Counters, LaneExit } from '../http/counters.ts';
 import { RequestTally } from './request-tally.ts';
-
-/** The type of requests that were refused before their type was known. */
-export const NO_TYPE = 'none';
-
-/**
- * Why a connection leaves the fast lane: its head is not of the ordinary shape; a request came in
- * parts; the question is refused; the service stops.
- */
-export type LaneExit = 'unusual' | 'partial' | 'refused' | 'draining';
 
 const COUNTERS = {
   budgetRefusals: {
@@ -88,7 +80,7 @@ function createMetrics<T extends MetricTable, M>(
   return Object.fromEntries(entries) as Record<keyof T, M>;
 }
 
-export class Metrics {
+export class Metrics implements Counters {
   readonly #requests: RequestTally;
   readonly #counters: Record<keyof typeof COUNTERS, Counter>;
   readonly #gauges: Record<keyof typeof GAUGES, Gauge>;
@@ -117,14 +109,9 @@ export class Metrics {
     });
   }
 
-  countRequest(type: string, status: number, seconds: number): void {
-    this.#requests.count(type, status, seconds, 1);
-    if (status === 429) this.#counters.budgetRefusals.inc();
-  }
-
-  /** Counts answers that were sent together. */
-  countAnswers(type: string, seconds: number, answers: number): void {
-    this.#requests.count(type, 200, seconds, answers);
+  countRequests(type: string, status: number, seconds: number, count: number): void {
+    this.#requests.count(type, status, seconds, count);
+    if (status === 429) this.#counters.budgetRefusals.inc(count);
   }
 
   countFailure(): void {

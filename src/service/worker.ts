@@ -3,12 +3,13 @@
 import { once } from 'node:events';
 import type { Logger } from 'pino';
 import { type Registry, register } from 'prom-client';
+import { Admission } from '../access/admission.ts';
 import type { Budgets } from '../access/budgets.ts';
 import { KeyRing } from '../access/key-ring.ts';
 import type { KeyReader } from '../access/key-store.ts';
 import { openKeysForReading } from '../access/open-keys.ts';
 import type { Settings } from '../config/settings.ts';
-import { Admission } from '../http/admission.ts';
+import { Answers } from '../http/answers.ts';
 import type { InfoServer } from '../http/info-server.ts';
 import { PUSH_SETTINGS, Push } from '../http/push/push.ts';
 import { createService, SERVICE_SETTINGS } from '../http/server.ts';
@@ -119,9 +120,11 @@ function assemble(storage: Storage, store: KeyReader, options: WorkerOptions): P
       log.error({ err: error }, 'an error of our own after a block; answers are not affected');
     },
   });
-  const admission = new Admission({ live, keys, budgets, load, settings });
-  const push = new Push({ live, keys, admission, metrics, log, settings });
-  const server = createService({ live, admission, push, metrics, log, settings });
+  const admission = new Admission(keys, budgets);
+  const shared = { live, admission, counters: metrics, log, settings };
+  const answers = new Answers({ ...shared, load });
+  const push = new Push({ ...shared, answers });
+  const server = createService({ ...shared, answers, push });
   return { live, push, keys, load, keeper, server };
 }
 

@@ -14,7 +14,8 @@ import { keysCreate } from '../../src/cli/keys.ts';
 import { serve } from '../../src/cli/serve.ts';
 import { readSettings, splitArguments } from '../../src/config/read-settings.ts';
 import { SETTINGS } from '../../src/config/settings.ts';
-import { Metrics, NO_TYPE } from '../../src/service/metrics.ts';
+import { NO_TYPE } from '../../src/http/counters.ts';
+import { Metrics } from '../../src/service/metrics.ts';
 import { PROJECT } from '../paths.ts';
 import { LiveService } from './live-service.ts';
 
@@ -191,7 +192,7 @@ test('compose.yaml keeps the ledger in a declared volume, and its grace period e
 async function exportedNames(): Promise<Set<string>> {
   const registry = new Registry();
   const metrics = new Metrics(registry);
-  metrics.countRequest(NO_TYPE, 200, 0.001);
+  metrics.countRequests(NO_TYPE, 200, 0.001, 1);
   metrics.setLedger(1, 1);
   const ofWorkers = [await registry.getMetricsAsJSON(), await registry.getMetricsAsJSON()];
   const text = await AggregatorRegistry.aggregate(ofWorkers).metrics();

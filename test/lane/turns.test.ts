@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { formatQuestion, formatRequest } from '../http/service.ts';
-import { type BothLanes, openBothLanes } from './both-lanes.ts';
+import { type BothLanes, LIMITS, openBothLanes } from './both-lanes.ts';
 import { MemorySocket } from './memory-socket.ts';
 
 const PIPELINED = 300;
@@ -68,6 +68,11 @@ test('it is counted who leaves the fast lane, and why', async (t) => {
     question.subarray(0, -1),
     question.subarray(0, 10),
     formatQuestion(expired),
+    formatRequest({ method: 'GET', path: `/${free}/info?type=meta` }),
+    formatQuestion(free, { headers: { 'Ledger-Min-Height': '1' } }),
+    formatQuestion(free, { headers: { Expect: '100-continue' } }),
+    formatQuestion(free, { version: '1.0' }),
+    formatQuestion(free, { body: ' '.repeat(LIMITS.bodyBytesMax + 1) }),
   ]) {
     const socket = new MemorySocket();
     lanes.fast.server.emit('connection', socket);
@@ -78,8 +83,9 @@ test('it is counted who leaves the fast lane, and why', async (t) => {
   }
   const exits = (await lanes.fast.registry.metrics()).match(/^perpinfo_fast_lane_exits.*$/gm);
   assert.deepEqual(exits?.sort(), [
-    'perpinfo_fast_lane_exits_total{reason="partial"} 2',
-    'perpinfo_fast_lane_exits_total{reason="refused"} 1',
-    'perpinfo_fast_lane_exits_total{reason="unusual"} 1',
+    'perpinfo_fast_lane_exits_total{reason="expect"} 1',
+    'perpinfo_fast_lane_exits_total{reason="page"} 1',
+    'perpinfo_fast_lane_exits_total{reason="syntax"} 1',
+    'perpinfo_fast_lane_exits_total{reason="too_large"} 1',
   ]);
 });

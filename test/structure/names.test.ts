@@ -10,7 +10,7 @@ const EXPORTED =
   /^export (?:default )?(?:abstract )?(?:async )?(?:class|const|function\*?|interface|let|type) (\w+)/gm;
 
 /** Names that are still shared by several files. */
-const EXCEPTIONS: readonly string[] = ['Exchange'];
+const EXCEPTIONS: readonly string[] = [];
 
 function namesIn(text: string, pattern: RegExp): string[] {
   return [...text.matchAll(pattern)].map(([, name]) => name);

@@ -42,7 +42,7 @@ test('the checks find what they look for', () => {
     "import { readFileSync } from 'node:fs';",
     "import '../http/server.ts';",
     "export { open } from 'lmdb';",
-    "import {\n  config,\n} from '../config/config.ts';",
+    "import {\n  config,\n} from '../config/settings.ts';",
     "async () => await import('../../test/paths.ts'); // FIXME",
     'Math.random();',
   ].join('\n');
@@ -51,7 +51,7 @@ test('the checks find what they look for', () => {
     'node:fs',
     'lmdb',
     'http/server.ts',
-    'config/config.ts',
+    'config/settings.ts',
     '../test/paths.ts',
   ]);
 });

@@ -6,12 +6,12 @@
 
 import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
-import type { Metrics } from '../../service/metrics.ts';
+import type { ConnectionCounters } from '../counters.ts';
 import { ClientConnection } from './client-connection.ts';
 
 export interface OpenConnectionsParts {
   readonly countMax: number;
-  readonly metrics: Metrics;
+  readonly counters: ConnectionCounters;
   readonly log: Logger;
 }
 
@@ -58,17 +58,17 @@ export class OpenConnections {
     connection.isDraining = this.isDraining;
     this.#open.add(connection);
     this.acceptedCount++;
-    this.#parts.metrics.countOpenConnections(1);
+    this.#parts.counters.countOpenConnections(1);
     return connection;
   }
 
   readonly #forget = (connection: ClientConnection): void => {
-    if (this.#open.delete(connection)) this.#parts.metrics.countOpenConnections(-1);
+    if (this.#open.delete(connection)) this.#parts.counters.countOpenConnections(-1);
   };
 
   #noteRefused(): void {
-    const { metrics, log, countMax } = this.#parts;
-    metrics.countRefusedConnection();
+    const { counters, log, countMax } = this.#parts;
+    counters.countRefusedConnection();
     this.#refusedCount++;
     const nowMs = performance.now();
     if (nowMs - this.#refusalLoggedMs < REFUSAL_LOG_MS) return;

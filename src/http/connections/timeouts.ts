@@ -1,15 +1,33 @@
-/** When a client that does not read its responses is given up. */
+/** How long a client may take. */
 
 import type { Settings } from '../../config/settings.ts';
+import { RequestError } from '../../info/request-error.ts';
 
-/** How often connections are looked through for those that take too long. */
+/** How often connections are checked against their deadlines. */
 export const TIMEOUT_CHECK_MS = 500;
 
-/** Longer than any pause that is allowed. */
+/** How long a client may leave a response unread: longer than any pause that is allowed. */
 export function stalledMsMax({
   idleTimeout,
   requestTimeout,
   minHeightWait,
 }: Settings<'idleTimeout' | 'requestTimeout' | 'minHeightWait'>): number {
   return Math.max(idleTimeout, requestTimeout) + minHeightWait + 2 * TIMEOUT_CHECK_MS;
+}
+
+/** The headers of a request cannot take longer than the request that they belong to. */
+export function headerMsMax({
+  headerTimeout,
+  requestTimeout,
+}: Settings<'headerTimeout' | 'requestTimeout'>): number {
+  return Math.min(headerTimeout, requestTimeout);
+}
+
+/** A request that was begun and did not come to its end in time. */
+export function refuseLateness({
+  headerTimeout,
+  requestTimeout,
+}: Settings<'headerTimeout' | 'requestTimeout'>): RequestError {
+  const message = `request: not complete in time (headers ${headerTimeout} ms, all ${requestTimeout} ms)`;
+  return new RequestError('request_timeout', message);
 }

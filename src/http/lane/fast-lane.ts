@@ -1,10 +1,7 @@
 /**
- * The fast lane: requests of the ordinary shape (ordinary-request.ts) that come whole in one read are
- * answered straight on the socket, past Node's HTTP server, which takes several times as long for a
- * request as its answer does. Only answers are given here, status 200, with the bytes that Node would
- * have sent. At the first sign of anything else (a part of a request, an unusual header, a question
- * that is refused) the connection goes to Node's server with the rest of its bytes, for good: its
- * behaviour is the reference, and this file has none of its own.
+ * The fast lane: requests of the ordinary form (ordinary-request.ts) are answered straight on the
+ * socket, past Node's HTTP server, which takes several times as long for a request as its answer does.
+ * A connection that sends anything else goes to Node's server with the rest of its bytes, for good.
  *
  * What is read in one turn of the event loop is first gathered, then answered, then sent, all of it
  * together. Each of the three runs its own code many times in a row, which is then in the processor's
@@ -14,111 +11,68 @@
  * from, until the next turn and until it has taken the responses before.
  */
 
-import type { Logger } from 'pino';
-import { hashSecret } from '../../access/keys.ts';
 import type { Settings } from '../../config/settings.ts';
-import { RequestError } from '../../info/request-error.ts';
-import type { LaneExit, Metrics } from '../../service/metrics.ts';
-import type { Admission } from '../admission.ts';
-import type { ClientConnection, ConnectionHandler } from '../connections/client-connection.ts';
-import { stalledMsMax, TIMEOUT_CHECK_MS } from '../connections/timeouts.ts';
-import { parseOrdinaryHead } from './ordinary-request.ts';
-import { Responder } from './responder.ts';
+import { type Answers, refuseBytes } from '../answers.ts';
+import { BodySource } from '../asked-question.ts';
+import type { ClientConnection } from '../connections/client-connection.ts';
+import {
+  headerMsMax,
+  refuseLateness,
+  stalledMsMax,
+  TIMEOUT_CHECK_MS,
+} from '../connections/timeouts.ts';
+import type { LaneCounters, LaneExit } from '../counters.ts';
+import type { Reply } from '../reply.ts';
+import { ReplyText } from '../reply-text.ts';
+import { LaneConnection, type LaneHead, type LaneReader } from './lane-connection.ts';
+import { LaneHeads } from './lane-heads.ts';
+import { TurnTally } from './turn-tally.ts';
 
 export interface LaneParts {
-  readonly admission: Admission;
-  readonly metrics: Metrics;
-  readonly log: Logger;
-  readonly settings: Settings<LaneSettingName>;
+  readonly answers: Answers;
+  readonly counters: LaneCounters;
+  readonly settings: Settings<
+    | 'bodyBytesMax'
+    | 'headerBytesMax'
+    | 'headerTimeout'
+    | 'requestTimeout'
+    | 'idleTimeout'
+    | 'minHeightWait'
+  >;
 }
 
-type LaneSettingName =
-  | 'bodyBytesMax'
-  | 'headerBytesMax'
-  | 'headerTimeout'
-  | 'requestTimeout'
-  | 'idleTimeout'
-  | 'minHeightWait';
+/** Takes a connection that has left the fast lane, with the bytes that it has sent. */
+type PassToNode = (client: ClientConnection, sent: { readonly rest: Buffer }) => void;
 
-/** Takes a connection that is no longer for the fast lane, with the bytes that it has sent. */
-export interface NodeTransport {
-  readonly isDraining: boolean;
-  passToNode(client: ClientConnection, sent: { readonly rest: Buffer }): void;
-}
-
-const HEAD_END = '\r\n\r\n';
-const NOTHING = Buffer.alloc(0);
-/** What one turn gathers at most; nobody waits for more than so many others. */
+/** Maximum number of bytes and of reads that are gathered in one turn. */
 const TURN_BYTES = 1 << 18;
 const TURN_READS_MAX = 128;
-/** A connection's share of a turn: it gets so many answers, and none beyond so many bytes. */
+/** A connection's share of a turn: so many responses, and none beyond so many bytes. */
 const SHARE_REQUESTS_MAX = 16;
 const SHARE_BYTES_MAX = 1 << 16;
-/** How much longer than it says Node keeps a connection, lest a request meets its end. */
-const KEPT_LONGER_MS = 1000;
+/** Grace added to the keep-alive timeout that clients are told, as Node's server adds it. */
+const KEEP_ALIVE_GRACE_MS = 1000;
 
-/** A connection of the lane, and what is remembered of it. */
-class LaneConnection implements ConnectionHandler {
-  readonly client: ClientConnection;
-  readonly #lane: FastLane;
-  activeMs: number;
-  hasAsked = false;
-  /** Still sending, longer than it took to write. */
-  isSending = false;
-  hasLeft = false;
-  /** What was read in this turn, among the turn's bytes; nothing where both are the same. */
-  readStart = 0;
-  readEnd = 0;
-  /** What was read and is beyond this turn. */
-  held: Buffer = NOTHING;
-  /** The responses to it. */
-  text = '';
-  /** The head of the last request: as long as the next is the same, it means the same. */
-  head: Buffer = NOTHING;
-  secretHash = '';
-  bodyLength = 0;
+/** Replies are rendered before anything else is answered. */
+const AT_ONCE = { isRenderedAtOnce: true };
 
-  constructor(client: ClientConnection, lane: FastLane, nowMs: number) {
-    this.client = client;
-    this.#lane = lane;
-    this.activeMs = nowMs;
-  }
+/** What became of the request that comes next among a connection's bytes. */
+type Outcome = 'answered' | 'partial' | 'waiting' | 'last' | 'failed' | LaneExit;
 
-  get isBusy(): boolean {
-    return this.readEnd > this.readStart || this.held.length > 0;
-  }
-
-  takeRead(bytes: Buffer, length: number): void {
-    this.#lane.read(this, bytes, length);
-  }
-
-  takeEnd(): void {
-    this.#lane.readEnd(this);
-  }
-
-  close(): void {
-    this.#lane.forget(this);
-  }
-
-  holdLast(bytes: Buffer): void {
-    this.held = Buffer.concat([this.held, bytes]);
-    this.client.pause();
-  }
-
-  holdFirst(bytes: Buffer): void {
-    this.held = Buffer.concat([bytes, this.held]);
-    this.client.pause();
-  }
+/** Where a connection's bytes are, and how far they go. */
+interface Input {
+  readonly bytes: Buffer;
+  /** The start of the next request. */
+  start: number;
+  readonly end: number;
 }
 
-/** Why a request is not answered now: its turn is later, an error of ours, or it is not for the lane. */
-type NotAnswered = 'held' | 'failed' | LaneExit;
-type Outcome = 'answered' | Exclude<NotAnswered, 'held'>;
-
-export class FastLane {
+export class FastLane implements LaneReader {
   readonly #parts: LaneParts;
-  readonly #node: NodeTransport;
-  readonly #responder: Responder;
+  readonly #passToNode: PassToNode;
+  readonly #heads: LaneHeads;
+  readonly #text: ReplyText;
+  readonly #tally: TurnTally;
   readonly #connections = new Set<LaneConnection>();
   readonly #timer: NodeJS.Timeout;
   /** What this turn has read so far: the bytes of each connection that has sent any. */
@@ -126,13 +80,13 @@ export class FastLane {
   #bytesUsed = 0;
   readonly #turn: LaneConnection[] = [];
   #turnStartedMs = 0;
-  /** How many of each type the turn has answered. */
-  readonly #answered = new Map<string, number>();
 
-  constructor(parts: LaneParts, node: NodeTransport) {
+  constructor(parts: LaneParts, passToNode: PassToNode) {
     this.#parts = parts;
-    this.#node = node;
-    this.#responder = new Responder(parts);
+    this.#passToNode = passToNode;
+    this.#heads = new LaneHeads(parts);
+    this.#text = new ReplyText(parts.settings.idleTimeout);
+    this.#tally = new TurnTally(parts.counters);
     this.#timer = setInterval(() => this.#closeExpired(performance.now()), TIMEOUT_CHECK_MS);
     this.#timer.unref();
   }
@@ -151,36 +105,52 @@ export class FastLane {
     clearInterval(this.#timer);
   }
 
-  #closeExpired(nowMs: number): void {
-    const { idleTimeout, headerTimeout, requestTimeout } = this.#parts.settings;
-    const firstMs = Math.min(headerTimeout, requestTimeout);
-    for (const { client, activeMs, hasAsked, isSending } of this.#connections) {
-      const allowedMs = hasAsked ? idleTimeout + KEPT_LONGER_MS : firstMs;
-      if (!isSending && nowMs - activeMs > allowedMs) client.socket.destroy();
-    }
-  }
-
   /** Puts what was read aside until the turn is over. */
-  read(connection: LaneConnection, bytes: Buffer, length: number): void {
-    if (connection.isBusy) {
-      connection.holdLast(bytes.subarray(0, length));
+  takeRead(connection: LaneConnection, bytes: Buffer, length: number): void {
+    if (connection.isQueued || connection.isHeld || connection.isWaiting) {
+      this.#keepRead(connection);
+      connection.keep(bytes.subarray(0, length));
+      connection.client.pause();
       return;
     }
-    if (this.#bytesUsed + length > TURN_BYTES || this.#turn.length === TURN_READS_MAX) {
-      this.#finishTurn();
+    if (this.#bytesUsed + length > TURN_BYTES) this.#finishTurn();
+    this.#queue(connection);
+    connection.activeMs = this.#turnStartedMs;
+    if (connection.keptLength > 0) {
+      connection.keep(bytes.subarray(0, length));
+      return;
     }
-    if (this.#turn.length === 0) this.#startTurn();
     connection.readStart = this.#bytesUsed;
     connection.readEnd = this.#bytesUsed + length;
     bytes.copy(this.#bytes, this.#bytesUsed, 0, length);
-    connection.activeMs = this.#turnStartedMs;
     this.#bytesUsed += length;
-    this.#turn.push(connection);
+  }
+
+  /** Keeps what the connection has in this turn's bytes. */
+  #keepRead(connection: LaneConnection): void {
+    const { readStart, readEnd } = connection;
+    if (readEnd > readStart) connection.keep(this.#bytes.subarray(readStart, readEnd));
+    connection.readEnd = readStart;
   }
 
   /** The client has ended its side: ours ends when all that it asked is answered. */
-  readEnd(connection: LaneConnection): void {
-    if (!connection.isBusy) connection.client.socket.end();
+  takeEnd(connection: LaneConnection): void {
+    const { isQueued, isHeld, isWaiting } = connection;
+    if (!isQueued && !isHeld && !isWaiting) this.#finishEnd(connection);
+  }
+
+  #finishEnd(connection: LaneConnection): void {
+    const { client, keptLength, skipLength } = connection;
+    if (keptLength > 0) this.#leave(connection, 'truncated');
+    else if (skipLength > 0) client.endSoon();
+    else client.socket.end();
+  }
+
+  #queue(connection: LaneConnection): void {
+    if (this.#turn.length === TURN_READS_MAX) this.#finishTurn();
+    if (this.#turn.length === 0) this.#startTurn();
+    connection.isQueued = true;
+    this.#turn.push(connection);
   }
 
   #startTurn(): void {
@@ -188,103 +158,156 @@ export class FastLane {
     setImmediate(() => this.#finishTurn());
   }
 
-  /** Answers all that was read, then sends all answers. */
+  /** Answers all that was read, then sends all responses. */
   #finishTurn(): void {
     if (this.#turn.length === 0) return;
     const connections = this.#turn.splice(0);
     this.#bytesUsed = 0;
     for (const connection of connections) this.#answerRead(connection);
     for (const connection of connections) this.#send(connection);
-    const seconds = (performance.now() - this.#turnStartedMs) / 1000;
-    for (const [type, count] of this.#answered) {
-      this.#parts.metrics.countAnswers(type, seconds, count);
-    }
-    this.#answered.clear();
+    this.#tally.flush((performance.now() - this.#turnStartedMs) / 1000);
   }
 
-  /** Answers what a connection has sent, as far as its share goes; what the lane does not take leaves. */
+  /** Answers what a connection has sent, as far as its share goes; the rest is kept. */
   #answerRead(connection: LaneConnection): void {
-    const { readEnd } = connection;
-    let start = connection.readStart;
-    connection.readStart = readEnd;
-    const isWaiting = connection.client.socket.writableLength > 0;
-    for (let count = 0; start < readEnd; count++) {
-      const isShareOver = count === SHARE_REQUESTS_MAX || connection.text.length > SHARE_BYTES_MAX;
-      const outcome =
-        isWaiting || isShareOver ? 'held' : this.#answerNext(connection, start, readEnd);
-      if (outcome !== 'answered') {
-        this.#putAway(connection, this.#bytes.subarray(start, readEnd), outcome);
-        return;
-      }
-      start += connection.head.length + connection.bodyLength;
-    }
+    const { keptLength, readStart, readEnd } = connection;
+    const isKept = keptLength > 0;
+    const input = isKept
+      ? { bytes: connection.kept, start: 0, end: keptLength }
+      : { bytes: this.#bytes, start: readStart, end: readEnd };
+    connection.isQueued = false;
+    connection.readEnd = readStart;
+    if (connection.hasLeft) return;
+    const outcome = this.#answerAll(connection, input);
+    if (isKept) connection.drop(input.start);
+    else if (input.start < input.end) connection.keep(input.bytes.subarray(input.start, input.end));
+    this.#note(connection, outcome);
   }
 
-  /** What is not answered now: it is held, it goes with the connection, or the connection ends. */
-  #putAway(connection: LaneConnection, bytes: Buffer, outcome: NotAnswered): void {
-    if (outcome === 'held') connection.holdFirst(bytes);
-    else if (outcome === 'failed') this.#cutOff(connection);
-    else this.#leave(connection, bytes, outcome);
+  /** Answers one request after the other, until there is none, or one that is not answered now. */
+  #answerAll(connection: LaneConnection, input: Input): Outcome | 'held' {
+    let outcome: Outcome = 'answered';
+    for (let count = 0; outcome === 'answered'; count++) {
+      skipBody(connection, input);
+      if (input.start === input.end) return connection.skipLength > 0 ? 'partial' : 'answered';
+      const isShareOver = count === SHARE_REQUESTS_MAX || connection.text.length > SHARE_BYTES_MAX;
+      if (isShareOver || connection.client.socket.writableLength > 0) return 'held';
+      outcome = this.#answerNext(connection, input);
+    }
+    return outcome;
+  }
+
+  #note(connection: LaneConnection, outcome: Outcome | 'held'): void {
+    const { client, keptLength } = connection;
+    if (outcome === 'answered') return;
+    if (outcome === 'partial') {
+      if (connection.begunMs === 0) connection.begunMs = this.#turnStartedMs;
+    } else if (outcome === 'held' || outcome === 'waiting') {
+      connection.isHeld = keptLength > 0;
+      client.pause();
+    } else if (outcome === 'failed') {
+      this.#cutOff(connection);
+    } else if (outcome === 'last') {
+      connection.isOver = true;
+    } else {
+      this.#leave(connection, outcome);
+    }
   }
 
   /** Answers the request that starts there. */
-  #answerNext(connection: LaneConnection, start: number, readEnd: number): Outcome {
-    if (this.#node.isDraining) return 'draining';
-    const unreadable = this.#readHead(connection, start, readEnd);
-    if (unreadable !== undefined) return unreadable;
-    const bodyStart = start + connection.head.length;
-    const end = bodyStart + connection.bodyLength;
-    if (end > readEnd) return 'partial';
-    return this.#answer(connection, bodyStart, end);
-  }
-
-  /** Understands the head that starts there; otherwise says why it cannot. */
-  #readHead(
-    connection: LaneConnection,
-    start: number,
-    readEnd: number,
-  ): 'partial' | 'unusual' | undefined {
-    const { head } = connection;
-    const sameEnd = start + head.length;
-    const isLong = head.length > 0 && sameEnd <= readEnd;
-    if (isLong && this.#bytes.compare(head, 0, head.length, start, sameEnd) === 0) return undefined;
-    const end = this.#bytes.indexOf(HEAD_END, start, 'latin1');
-    const bodyStart = end + HEAD_END.length;
-    const { headerBytesMax, bodyBytesMax } = this.#parts.settings;
-    if (end === -1 || bodyStart > readEnd) return 'partial';
-    if (end - start >= headerBytesMax) return 'unusual';
-    const ordinary = parseOrdinaryHead(this.#bytes.toString('latin1', start, end));
-    if (ordinary === undefined || ordinary.bodyLength > bodyBytesMax) return 'unusual';
-    connection.head = Buffer.from(this.#bytes.subarray(start, bodyStart));
-    connection.secretHash = hashSecret(ordinary.secret);
-    connection.bodyLength = ordinary.bodyLength;
-    return undefined;
-  }
-
-  /** Keeps the answer to a request to be sent. A refusal is for Node's server to tell. */
-  #answer(connection: LaneConnection, bodyStart: number, end: number): Outcome {
-    const responder = this.#responder;
+  #answerNext(connection: LaneConnection, input: Input): Outcome {
+    const head = this.#heads.read(connection, input.bytes, input.start, input.end);
+    if (typeof head === 'string') return head;
+    const bodyStart = input.start + head.bytes.length;
+    const bodyEnd = bodyStart + head.bodyLength;
+    const isInBody = head.asked.method === 'POST';
     try {
-      connection.text += responder.respond(connection.secretHash, this.#bytes, bodyStart, end);
+      const reply = isInBody
+        ? this.#answerBody(connection, head, input, bodyStart)
+        : this.#parts.answers.answer(head.asked, connection.client, undefined, AT_ONCE);
+      if (reply === undefined) return 'partial';
+      connection.expectNext();
+      input.start = bodyStart;
+      connection.skipLength = head.bodyLength;
+      if (reply instanceof Promise) return this.#await(connection, reply);
+      return this.#put(connection, reply, bodyEnd >= input.end);
     } catch (error) {
-      if (error instanceof RequestError) return 'refused';
-      this.#parts.metrics.countFailure();
-      this.#parts.log.error({ err: error }, 'the fast lane failed to answer a request');
+      this.#parts.answers.reportFailure(error);
       return 'failed';
     }
+  }
+
+  /** Undefined where the body is not all there, and nothing is wrong with the head. */
+  #answerBody(
+    connection: LaneConnection,
+    { asked, bodyLength }: LaneHead,
+    { bytes, end }: Input,
+    bodyStart: number,
+  ): Reply | Promise<Reply> | undefined {
+    const { answers } = this.#parts;
+    const bodyEnd = bodyStart + bodyLength;
+    if (bodyEnd <= end) {
+      const body = new BodySource(bytes, bodyStart, bodyEnd);
+      return answers.answer(asked, connection.client, body, AT_ONCE);
+    }
+    if (connection.isHeadAdmitted) return undefined;
+    const reply = answers.answerHead(asked, connection.client);
+    connection.isHeadAdmitted = reply === undefined;
+    return reply;
+  }
+
+  /** Puts a response to those that are to be sent; nothing follows it where the service is stopping. */
+  #put(connection: LaneConnection, reply: Reply, isNothingLeft: boolean): 'answered' | 'last' {
+    const { client, head } = connection;
+    const isLast = reply.isLast || head?.isLast === true || (client.isDraining && isNothingLeft);
+    const isHead = head?.asked.method === 'HEAD';
+    connection.text += this.#text.format(reply, { isHead, isLast });
     connection.hasAsked = true;
-    this.#answered.set(responder.type, (this.#answered.get(responder.type) ?? 0) + 1);
-    return 'answered';
+    this.#tally.count(reply.type, reply.status);
+    return isLast ? 'last' : 'answered';
+  }
+
+  /** Requests after this one wait with it. */
+  #await(connection: LaneConnection, promise: Promise<Reply>): 'waiting' {
+    const startedMs = this.#turnStartedMs;
+    connection.isWaiting = true;
+    promise
+      .then((reply) => this.#finishWait(connection, reply, startedMs))
+      .catch((error: unknown) => {
+        this.#parts.answers.reportFailure(error);
+        this.#cutOff(connection);
+      });
+    return 'waiting';
+  }
+
+  #finishWait(connection: LaneConnection, reply: Reply, startedMs: number): void {
+    connection.isWaiting = false;
+    connection.activeMs = performance.now();
+    if (connection.client.socket.destroyed) return;
+    const outcome = this.#put(connection, reply, connection.keptLength <= connection.skipLength);
+    this.#tally.flush((performance.now() - startedMs) / 1000);
+    this.#note(connection, outcome);
+    this.#send(connection);
   }
 
   #send(connection: LaneConnection): void {
-    const { text } = connection;
-    const { socket } = connection.client;
+    const { text, isOver, client } = connection;
+    const { socket } = client;
     connection.text = '';
     if (socket.destroyed) return;
     if (text !== '') socket.write(text, 'latin1');
-    if (socket.writableLength > 0) this.#awaitReader(connection);
+    if (isOver) this.#end(connection);
+    else if (socket.writableLength > 0) this.#awaitReader(connection);
     else this.#goOn(connection);
+  }
+
+  /** Connection: close has been sent, or is in what is being sent. */
+  #end(connection: LaneConnection): void {
+    const { client } = connection;
+    this.#connections.delete(connection);
+    client.socket.setTimeout(stalledMsMax(this.#parts.settings));
+    connection.drop(connection.keptLength);
+    client.linger();
   }
 
   /** As long as the client takes what it is sent it is not idle; Node's server waits as long for one. */
@@ -296,30 +319,25 @@ export class FastLane {
     socket.write('', () => {
       connection.isSending = false;
       connection.activeMs = performance.now();
-      if (connection.hasLeft) return;
+      if (connection.hasLeft || connection.isOver) return;
       socket.setTimeout(0);
       this.#goOn(connection);
     });
   }
 
-  /** Reads what is held, in a turn of its own; once there is nothing, the client is read from again. */
+  /** Queues what is held for the next turn; once there is nothing, the client is read from again. */
   #goOn(connection: LaneConnection): void {
-    const { client, held } = connection;
-    if (connection.hasLeft || client.socket.destroyed) return;
-    if (held.length > 0) {
-      setImmediate(() => this.#readHeld(connection));
-    } else if (client.hasEnded) {
-      client.socket.end();
-    } else {
-      client.resume();
-    }
+    const { client, hasLeft, isWaiting, isQueued, isHeld } = connection;
+    if (hasLeft || isWaiting || isQueued || client.socket.destroyed) return;
+    if (isHeld) setImmediate(() => this.#queueHeld(connection));
+    else if (client.hasEnded) this.#finishEnd(connection);
+    else client.resume();
   }
 
-  #readHeld(connection: LaneConnection): void {
-    const { held } = connection;
-    if (connection.hasLeft || held.length === 0) return;
-    connection.held = NOTHING;
-    this.read(connection, held, held.length);
+  #queueHeld(connection: LaneConnection): void {
+    if (connection.hasLeft || !connection.isHeld) return;
+    connection.isHeld = false;
+    this.#queue(connection);
   }
 
   /** One connection pays for an error of ours. */
@@ -330,13 +348,48 @@ export class FastLane {
   }
 
   /** From here on Node's server handles the client, after what was answered here. */
-  #leave(connection: LaneConnection, bytes: Buffer, reason: LaneExit): void {
-    const { client, held } = connection;
-    this.#parts.metrics.countLaneExit(reason);
+  #leave(connection: LaneConnection, reason: LaneExit): void {
+    const { client, kept, keptLength } = connection;
+    this.#parts.counters.countLaneExit(reason);
     connection.hasLeft = true;
-    connection.held = NOTHING;
     this.#send(connection);
     this.#connections.delete(connection);
-    this.#node.passToNode(client, { rest: Buffer.concat([bytes, held]) });
+    const rest = Buffer.from(kept.subarray(0, keptLength));
+    connection.drop(keptLength);
+    this.#passToNode(client, { rest });
   }
+
+  #closeExpired(nowMs: number): void {
+    const { idleTimeout, requestTimeout } = this.#parts.settings;
+    const headerMs = headerMsMax(this.#parts.settings);
+    for (const connection of this.#connections) {
+      const { activeMs, begunMs, hasAsked, isHeadAdmitted, skipLength } = connection;
+      if (connection.isSending || connection.isWaiting) continue;
+      if (begunMs > 0) {
+        const isHeadWhole = isHeadAdmitted || skipLength > 0;
+        if (nowMs - begunMs > (isHeadWhole ? requestTimeout : headerMs)) this.#expire(connection);
+      } else if (nowMs - activeMs > (hasAsked ? idleTimeout + KEEP_ALIVE_GRACE_MS : headerMs)) {
+        connection.client.socket.destroy();
+      }
+    }
+  }
+
+  /** A request that was begun is not whole in time; nobody waits for the rest of one that is answered. */
+  #expire(connection: LaneConnection): void {
+    connection.isOver = true;
+    if (connection.skipLength === 0) {
+      const reply = refuseBytes(refuseLateness(this.#parts.settings));
+      connection.text = this.#text.format(reply);
+      this.#parts.counters.countRequests(reply.type, reply.status, 0, 1);
+    }
+    this.#send(connection);
+  }
+}
+
+/** Passes over what is there of a body that nobody needs. */
+function skipBody(connection: LaneConnection, input: Input): void {
+  const length = Math.min(connection.skipLength, input.end - input.start);
+  connection.skipLength -= length;
+  input.start += length;
+  if (connection.skipLength === 0 && length > 0) connection.begunMs = 0;
 }

@@ -7,19 +7,25 @@
 import type { IncomingMessage } from 'node:http';
 import type { Settings } from '../../config/settings.ts';
 import { RequestError } from '../../info/request-error.ts';
-import { type Metrics, NO_TYPE } from '../../service/metrics.ts';
+import { refuseBytes } from '../answers.ts';
 import type { ClientConnection } from '../connections/client-connection.ts';
+import { refuseLateness } from '../connections/timeouts.ts';
+import { NO_TYPE, type RequestCounters } from '../counters.ts';
 import type { Push } from '../push/push.ts';
-import { formatRawError, type Headers, sendError } from '../respond.ts';
-import { findRoute } from '../router.ts';
-import { checkHead, INFO_METHODS, malformedRequest } from './request-head.ts';
+import type { Reply } from '../reply.ts';
+import { ReplyText } from '../reply-text.ts';
+import { findRoute, INFO_METHODS, refuseMethod } from '../router.ts';
+import { MALFORMED_REQUEST, refuseHead } from './request-head.ts';
 import type { RequestStream, SentBytes } from './request-stream.ts';
+import { sendReply } from './send.ts';
 import { formatWithoutOffer, offersPush } from './upgrade-offer.ts';
 
 export interface InterruptionParts {
   readonly push: Push;
-  readonly metrics: Metrics;
-  readonly settings: Settings<'headerBytesMax' | 'headerTimeout' | 'requestTimeout'>;
+  readonly counters: RequestCounters;
+  readonly settings: Settings<
+    'headerBytesMax' | 'headerTimeout' | 'requestTimeout' | 'idleTimeout'
+  >;
 }
 
 /** Gives a client to Node's server again, beginning with these bytes. */
@@ -28,10 +34,12 @@ type PassToNode = (client: ClientConnection, sent: SentBytes) => void;
 export class Interruptions {
   readonly #parts: InterruptionParts;
   readonly #passToNode: PassToNode;
+  readonly #text: ReplyText;
 
   constructor(parts: InterruptionParts, passToNode: PassToNode) {
     this.#parts = parts;
     this.#passToNode = passToNode;
+    this.#text = new ReplyText(parts.settings.idleTimeout);
   }
 
   /** Bytes that are not a request, or come too slowly, or are too many for headers. */
@@ -39,13 +47,11 @@ export class Interruptions {
     const refusal = describeClientError(error, this.#parts.settings);
     // To a client that never sent anything there is nothing to respond.
     if (refusal === undefined || stream.client.socket.bytesRead === 0) stream.destroy();
-    else this.#refuse(stream, refusal);
+    else this.#refuse(stream, refuseBytes(refusal));
   }
 
   refuseTunnel(stream: RequestStream): void {
-    const message = `method: got "CONNECT", expected ${INFO_METHODS}`;
-    const refusal = new RequestError('method_not_allowed', message, 'method');
-    this.#refuse(stream, refusal, { Allow: INFO_METHODS });
+    this.#refuse(stream, refuseBytes(refuseMethod('CONNECT', INFO_METHODS), INFO_METHODS));
   }
 
   /** An offer to change the protocol: a WebSocket is opened, others are passed over. */
@@ -57,33 +63,28 @@ export class Interruptions {
     }
     // One of several offers is as good as the only one.
     request.headers.upgrade = 'websocket';
-    try {
-      checkHead(request);
+    const refusal =
+      refuseHead(request) ??
+      refuseVersion(request) ??
       this.#open(request, stream, { head, secret: route.secret });
-    } catch (error) {
-      if (!(error instanceof RequestError)) throw error;
-      this.#refuse(stream, error);
-    }
+    if (refusal !== undefined) this.#refuse(stream, refuseBytes(refusal));
   }
 
   #open(
     request: IncomingMessage,
     stream: RequestStream,
     { head, secret }: { head: Buffer; secret: string },
-  ): void {
+  ): RequestError | undefined {
     const { client } = stream;
-    if (request.httpVersion !== '1.1') {
-      const message = `handshake: got HTTP/${request.httpVersion}, expected HTTP/1.1`;
-      throw new RequestError('malformed_request', message);
-    }
     if (client.hasEnded) {
       // Nobody is there to push to.
       client.endSoon();
-      return;
+      return undefined;
     }
-    this.#parts.push.accept(request, client.socket, head, secret);
+    const refusal = this.#parts.push.accept(request, client.socket, head, secret);
     // Only now: whoever is refused is told so by the stream.
-    client.release(stream.stop());
+    if (refusal === undefined) client.release(stream.stop());
+    return refusal;
   }
 
   /** The same request again, without its offer, on a stream of its own: Node has let go of this one. */
@@ -95,28 +96,34 @@ export class Interruptions {
     });
   }
 
-  #refuse(stream: RequestStream, refusal: RequestError, headers: Headers = {}): void {
+  #refuse(stream: RequestStream, reply: Reply): void {
     const { exchange } = stream;
     // What else comes is refused with what came first.
     if (stream.isStopped) return;
     if (exchange !== undefined && !exchange.request.complete) {
-      refuseBody(stream, refusal, headers);
+      refuseBody(stream, reply);
       return;
     }
-    const end = () => stream.endWith(formatRawError(refusal, headers));
+    const end = () => stream.endWith(this.#text.format(reply));
     if (exchange === undefined) end();
     else exchange.response.once('close', end);
-    this.#parts.metrics.countRequest(NO_TYPE, refusal.status, 0);
+    this.#parts.counters.countRequests(NO_TYPE, reply.status, 0, 1);
   }
 }
 
 /** What is wrong came as a request's body. Where that was refused already, nobody waits for it. */
-function refuseBody(stream: RequestStream, refusal: RequestError, headers: Headers): void {
+function refuseBody(stream: RequestStream, reply: Reply): void {
   const response = stream.exchange?.response;
   stream.stop();
   if (response === undefined || response.closed) stream.destroySoon();
   else if (response.headersSent) response.once('close', () => stream.destroySoon());
-  else sendError(response, refusal, { ...headers, Connection: 'close' });
+  else sendReply(response, reply);
+}
+
+function refuseVersion({ httpVersion }: IncomingMessage): RequestError | undefined {
+  if (httpVersion === '1.1') return undefined;
+  const message = `handshake: got HTTP/${httpVersion}, expected HTTP/1.1`;
+  return new RequestError('malformed_request', message);
 }
 
 /** Undefined where it is not the bytes that are wrong: the connection itself is gone. */
@@ -128,15 +135,10 @@ function describeClientError(
     const message = `headers: longer than ${settings.headerBytesMax} bytes, the limit`;
     return new RequestError('headers_too_large', message, 'headers');
   }
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
-    const { headerTimeout, requestTimeout } = settings;
-    const message = `request: not complete in time (headers ${headerTimeout} ms, all ${requestTimeout} ms)`;
-    return new RequestError('request_timeout', message);
-  }
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return refuseLateness(settings);
   if (code === 'HPE_CHUNK_EXTENSIONS_OVERFLOW') {
     const message = 'body: too much beside the data of its chunks, expected none';
     return new RequestError('body_too_large', message, 'body');
   }
-  if (!code.startsWith('HPE_')) return undefined;
-  return malformedRequest();
+  return code.startsWith('HPE_') ? MALFORMED_REQUEST : undefined;
 }

@@ -13,7 +13,8 @@ import type { Feeding, FeedQueue } from './feed-queue.ts';
 
 type Done = (error?: Error | null) => void;
 
-interface Exchange {
+/** A request on Node's server, and what it is answered with. */
+export interface HttpExchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
 }
@@ -42,6 +43,11 @@ function findSectionEnd(bytes: Buffer, before: string): number {
   return start === -1 ? -1 : start + SECTION_END.length;
 }
 
+/** Node's server has no sockets here (info-server.ts). */
+export function asRequestStream(stream: Duplex): RequestStream {
+  return stream as RequestStream;
+}
+
 export class RequestStream extends Duplex implements ConnectionHandler, Feeding {
   readonly client: ClientConnection;
   readonly #queue: FeedQueue;
@@ -52,7 +58,7 @@ export class RequestStream extends Duplex implements ConnectionHandler, Feeding 
   #isRead = false;
   /** The last bytes that Node was given: a section may end across two reads. */
   #lastBytes = '';
-  #exchange: Exchange | undefined;
+  #exchange: HttpExchange | undefined;
   /** What is missing of the body under way; infinite where it comes in chunks. */
   #bodyBytesLeft = 0;
   #isFeeding = false;
@@ -104,7 +110,7 @@ export class RequestStream extends Duplex implements ConnectionHandler, Feeding 
   }
 
   /** Called with each request as it begins. */
-  begin(exchange: Exchange): void {
+  begin(exchange: HttpExchange): void {
     const { request, response } = exchange;
     const { 'content-length': length, 'transfer-encoding': coding } = request.headers;
     this.#exchange = exchange;
@@ -113,7 +119,7 @@ export class RequestStream extends Duplex implements ConnectionHandler, Feeding 
   }
 
   /** The request under way; undefined where none is. */
-  get exchange(): Exchange | undefined {
+  get exchange(): HttpExchange | undefined {
     return this.#exchange?.request.complete && this.#exchange.response.closed
       ? undefined
       : this.#exchange;

@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import path from 'node:path';
-import { writeHead } from '../respond.ts';
+import { writeHead } from '../node/send.ts';
 
 /** Vite's output folder, beside the compiled service. */
 const BUILT = path.resolve(import.meta.dirname, '../../web');

@@ -6,13 +6,15 @@
 
 import type { Socket } from 'node:net';
 import type { WebSocket } from 'ws';
+import { type Admission, UNKNOWN_KEY } from '../../access/admission.ts';
 import type { Key } from '../../access/keys.ts';
-import { parseQuestion, parseSubscription } from '../../info/registry.ts';
-import type { Question } from '../../info/request.ts';
+import { parseSubscription } from '../../info/registry.ts';
 import { RequestError } from '../../info/request-error.ts';
-import { type Metrics, NO_TYPE } from '../../service/metrics.ts';
 import type { StateView } from '../../state/state.ts';
-import type { Admission } from '../admission.ts';
+import type { Answers, Peer } from '../answers.ts';
+import { type AskedHead, headOfPost } from '../asked-head.ts';
+import { JsonSource } from '../asked-question.ts';
+import type { PushCounters } from '../counters.ts';
 import {
   describeRefusal,
   echo,
@@ -30,7 +32,7 @@ import {
 import { Incoming } from './incoming.ts';
 import { Outbox } from './outbox.ts';
 import type { PushSchedule, Scheduled } from './schedule.ts';
-import type { Look, Topic, Topics } from './topics.ts';
+import type { RenderedState, Topic, Topics } from './topics.ts';
 
 /** Close codes of the WebSocket protocol. */
 export const GOING_AWAY = 1001;
@@ -41,13 +43,14 @@ export const INTERNAL_ERROR = 1011;
 const FRAME_WEIGHT = 1;
 
 /** What all connections share. */
-export interface PushDesk {
+export interface PushContext {
+  readonly answers: Answers;
   readonly admission: Admission;
   readonly topics: Topics;
   readonly schedule: PushSchedule;
-  readonly metrics: Metrics;
-  /** Refuses one more subscription of a key that has enough. */
-  checkSubscriptions(keyId: string): void;
+  readonly counters: PushCounters;
+  /** Why a key may not have one more subscription; undefined where it may. */
+  refuseSubscription(keyId: string): RequestError | undefined;
   countSubscriptions(keyId: string, change: 1 | -1): void;
   readState(): StateView | undefined;
   /** Called with a connection that has left more unread than it may. */
@@ -77,24 +80,28 @@ export class PushConnection {
   readonly secretHash: string;
   readonly outbox: Outbox;
   readonly incoming: Incoming;
-  readonly #desk: PushDesk;
+  readonly #context: PushContext;
+  /** The head that every post of this connection would have. */
+  readonly #head: AskedHead;
+  readonly #peer: Peer = { strangeRequests: 0 };
   readonly #subscriptions = new Map<string, Subscription>();
   /** Those with a state that could not be sent yet. */
   readonly #missed = new Set<Subscription>();
   /** When the client last showed that it is there. */
   heardMs = performance.now();
 
-  constructor({ socket, stream, key, secretHash }: PushClient, desk: PushDesk) {
+  constructor({ socket, stream, key, secretHash }: PushClient, context: PushContext) {
     this.socket = socket;
     this.keyId = key.id;
     this.secretHash = secretHash;
-    this.#desk = desk;
+    this.#head = headOfPost(secretHash);
+    this.#context = context;
     this.incoming = new Incoming(stream);
-    const bytesMax = desk.backlogBytesMax;
+    const bytesMax = context.backlogBytesMax;
     this.outbox = new Outbox({
       ...{ socket, stream, bytesMax },
       drained: () => this.#sendMissed(),
-      overflowed: () => desk.cutOff(this, `more than ${bytesMax} bytes were left unread`),
+      overflowed: () => context.cutOff(this, `more than ${bytesMax} bytes were left unread`),
     });
   }
 
@@ -112,17 +119,15 @@ export class PushConnection {
 
   #admitControlFrame(): boolean {
     if (this.incoming.admitControlFrame()) return true;
-    this.#desk.turnAway(this, 'too many control frames');
+    this.#context.turnAway(this, 'too many control frames');
     return false;
   }
 
   receive(text: string): void {
     this.heardMs = performance.now();
-    let key: Key;
-    try {
-      key = this.#desk.admission.requireKey(this.secretHash);
-    } catch (error) {
-      this.socket.close(POLICY_VIOLATION, (error as Error).message);
+    const key = this.#context.admission.findKey(this.secretHash);
+    if (key === undefined) {
+      this.socket.close(POLICY_VIOLATION, UNKNOWN_KEY.message);
       return;
     }
     try {
@@ -134,92 +139,87 @@ export class PushConnection {
 
   #handle(frame: Frame, key: Key): void {
     if (frame.method === 'ping') this.#answerPing(key);
-    else if (frame.method === 'post') this.#answer(frame, key);
+    else if (frame.method === 'post') this.#answer(frame);
     else this.#change(frame, key);
   }
 
   /** Also where the budget is spent: a client without its pong would connect anew. */
   #answerPing(key: Key): void {
-    this.#desk.admission.charge(key, FRAME_WEIGHT);
+    this.#context.admission.charge(key, FRAME_WEIGHT);
     this.outbox.send(PONG);
   }
 
   #refuse(error: unknown, key: Key): void {
     if (!(error instanceof FrameError)) throw error;
-    this.#desk.admission.charge(key, FRAME_WEIGHT);
+    this.#context.admission.charge(key, FRAME_WEIGHT);
     if (error instanceof PostError) this.outbox.send(formatPostError(error.id, error.message));
     else this.outbox.send(formatError(error.message));
   }
 
-  #answer({ id, question: body }: PostFrame, key: Key): void {
-    const { admission, metrics } = this.#desk;
+  #answer({ id, question }: PostFrame): void {
+    const { answers, counters } = this.#context;
     const startedMs = performance.now();
-    let type = NO_TYPE;
-    let status = 200;
-    try {
-      const question = parseQuestion(body);
-      type = question.type;
-      const state = this.#admit(question, key);
-      admission.checkLoad();
-      this.outbox.send(formatAnswer(id, question, question.answer(state), state));
-      admission.charge(key, question.weight);
-    } catch (error) {
-      if (!(error instanceof RequestError)) throw error;
-      status = error.status;
-      admission.chargeRefusal(key, error);
-      this.outbox.send(formatPostError(id, describeRefusal(error)));
-    }
-    metrics.countRequest(type, status, (performance.now() - startedMs) / 1000);
-  }
-
-  /** The state to answer from; where several things are wrong, the first that HTTP would tell. */
-  #admit(question: Question, key: Key): StateView {
-    const { admission } = this.#desk;
-    const state = this.#desk.readState();
-    if (state !== undefined) question.validate(state);
-    admission.checkBudget(key, question.weight);
-    return admission.requireState();
+    const reply = answers.answer(this.#head, this.#peer, new JsonSource(question));
+    if (reply instanceof Promise) throw new Error('a post waits for a height that it cannot name');
+    const { type, status, refusal } = reply;
+    if (refusal === undefined) this.outbox.send(formatAnswer(id, reply));
+    else this.outbox.send(formatPostError(id, describeRefusal(refusal)));
+    counters.countRequests(type, status, (performance.now() - startedMs) / 1000, 1);
   }
 
   #change({ method, subscription }: SubscriptionFrame, key: Key): void {
+    const refusal = this.#tryChange(method, subscription, key);
+    if (refusal === undefined) return;
+    this.#context.answers.chargeRefusal(key, refusal);
+    const isWrong = refusal.status === 422;
+    const what = isWrong ? 'Invalid subscription' : 'Subscription refused';
+    const about = isWrong ? subscription : { method, subscription };
+    this.outbox.send(formatError(`${what}: ${describeRefusal(refusal)}`, echo(about)));
+  }
+
+  #tryChange(
+    method: SubscriptionFrame['method'],
+    subscription: unknown,
+    key: Key,
+  ): RequestError | undefined {
     try {
-      if (method === 'subscribe') this.#subscribe(subscription, key);
-      else this.#unsubscribe(subscription, key);
+      if (method === 'subscribe') return this.#subscribe(subscription, key);
+      this.#unsubscribe(subscription, key);
+      return undefined;
     } catch (error) {
-      if (!(error instanceof RequestError)) throw error;
-      this.#desk.admission.chargeRefusal(key, error);
-      const isWrong = error.status === 422;
-      const what = isWrong ? 'Invalid subscription' : 'Subscription refused';
-      const about = isWrong ? subscription : { method, subscription };
-      this.outbox.send(formatError(`${what}: ${describeRefusal(error)}`, echo(about)));
+      if (error instanceof RequestError) return error;
+      throw error;
     }
   }
 
-  #subscribe(asked: unknown, key: Key): void {
-    const { admission, topics, schedule } = this.#desk;
+  /** Why it is refused; undefined where it is not. */
+  #subscribe(asked: unknown, key: Key): RequestError | undefined {
+    const { answers, admission, topics, schedule } = this.#context;
     const question = parseSubscription(asked);
     const name = formatSubscription(question);
     if (this.#subscriptions.has(name)) {
       admission.charge(key, FRAME_WEIGHT);
       this.outbox.send(formatError('Already subscribed:', name));
-      return;
+      return undefined;
     }
-    // Not refused under load: when many reconnect at once they only wait, and the load passes.
-    const state = this.#admit(question, key);
-    this.#desk.checkSubscriptions(this.keyId);
+    const state = answers.admitSubscription(question, key);
+    if (state instanceof RequestError) return state;
+    const refusal = this.#context.refuseSubscription(this.keyId);
+    if (refusal !== undefined) return refusal;
     admission.charge(key, question.weight);
     const subscription = new Subscription(topics.join(name, question), this);
     this.#subscriptions.set(name, subscription);
-    this.#desk.countSubscriptions(this.keyId, 1);
+    this.#context.countSubscriptions(this.keyId, 1);
     this.outbox.send(formatAck('subscribe', name));
     subscription.deliver(state);
     schedule.add(subscription);
+    return undefined;
   }
 
   /** Done also where the budget is spent: it makes less work, not more. */
   #unsubscribe(asked: unknown, key: Key): void {
     const name = formatSubscription(parseSubscription(asked));
-    this.#desk.admission.charge(key, FRAME_WEIGHT);
+    this.#context.admission.charge(key, FRAME_WEIGHT);
     const subscription = this.#subscriptions.get(name);
     if (subscription === undefined) {
       this.outbox.send(formatError('Already unsubscribed:', name));
@@ -232,9 +232,9 @@ export class PushConnection {
 
   #forget(subscription: Subscription): void {
     this.#missed.delete(subscription);
-    this.#desk.schedule.delete(subscription);
-    this.#desk.topics.leave(subscription.topic);
-    this.#desk.countSubscriptions(this.keyId, -1);
+    this.#context.schedule.delete(subscription);
+    this.#context.topics.leave(subscription.topic);
+    this.#context.countSubscriptions(this.keyId, -1);
   }
 
   /** Called once, when the connection is closed. */
@@ -249,21 +249,21 @@ export class PushConnection {
   }
 
   sendState(frame: Buffer): void {
-    this.#desk.metrics.countState();
+    this.#context.counters.countState();
     this.outbox.send(frame);
   }
 
   fail(error: unknown): void {
-    this.#desk.fail(this, error);
+    this.#context.fail(this, error);
   }
 
   #sendMissed(): void {
-    const state = this.#desk.readState();
+    const state = this.#context.readState();
     if (state === undefined) return;
     for (const subscription of this.#missed) {
       if (this.outbox.hasUnread) return;
       this.#missed.delete(subscription);
-      if (subscription.deliver(state)) this.#desk.schedule.add(subscription);
+      if (subscription.deliver(state)) this.#context.schedule.add(subscription);
     }
   }
 }
@@ -287,16 +287,16 @@ export class Subscription implements Scheduled {
       this.#connection.noteMissed(this);
       return true;
     }
-    const look = this.#look(state);
-    if (look === undefined || look.content === this.#content) return false;
-    this.#content = look.content;
-    this.#connection.sendState(look.frame);
+    const rendered = this.#render(state);
+    if (rendered === undefined || rendered.content === this.#content) return false;
+    this.#content = rendered.content;
+    this.#connection.sendState(rendered.frame);
     return true;
   }
 
-  #look(state: StateView): Look | undefined {
+  #render(state: StateView): RenderedState | undefined {
     try {
-      return this.topic.look(state);
+      return this.topic.render(state);
     } catch (error) {
       this.#connection.fail(error);
       return undefined;

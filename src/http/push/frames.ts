@@ -10,12 +10,12 @@
  * subscriptionResponse, post, pong, error.
  */
 
+import { isJsonObject, type JsonObject } from '../../events/fields.ts';
 import { describeValue } from '../../events/refusal.ts';
 import { AS_DATA, type Question } from '../../info/request.ts';
 import type { RequestError } from '../../info/request-error.ts';
 import type { StateView } from '../../state/state.ts';
-
-type Source = Readonly<Record<string, unknown>>;
+import type { Reply } from '../reply.ts';
 
 export type Frame =
   | { readonly method: 'ping' }
@@ -42,13 +42,9 @@ export class PostError extends FrameError {
 
 export const PONG = '{"channel":"pong"}';
 
-function isObject(value: unknown): value is Source {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 export function parseFrame(text: string): Frame {
   const source = parseJson(text);
-  if (!isObject(source)) {
+  if (!isJsonObject(source)) {
     throw new FrameError(`frame: got ${describeValue(source)}, expected an object with a method`);
   }
   const { method, subscription } = source;
@@ -67,12 +63,12 @@ function parseJson(text: string): unknown {
   }
 }
 
-function parsePost({ id, request }: Source): Frame {
+function parsePost({ id, request }: JsonObject): Frame {
   if (!Number.isSafeInteger(id) || (id as number) < 0) {
     throw new FrameError(`id: got ${describeValue(id)}, expected a whole number, 0 or more`);
   }
   const postId = id as number;
-  if (!isObject(request)) {
+  if (!isJsonObject(request)) {
     const expected = 'an object with type and payload';
     throw new PostError(postId, `request: got ${describeValue(request)}, expected ${expected}`);
   }
@@ -117,15 +113,11 @@ function formatPlace({ height, time }: StateView): string {
   return `,"height":${height},"time":${time}}}`;
 }
 
-export function formatAnswer(
-  id: number,
-  question: Question,
-  answer: string,
-  { height, time }: StateView,
-): string {
+/** The frame that answers a post. */
+export function formatAnswer(id: number, { type, body, height, time }: Reply): string {
   return (
     `{"channel":"post","data":{"id":${id},"response":{"type":"info","payload":` +
-    `{"type":"${question.type}","data":${answer},"height":${height},"time":${time}}}}}`
+    `{"type":"${type}","data":${body},"height":${height},"time":${time}}}}}`
   );
 }
 
@@ -150,7 +142,7 @@ const ECHO_LENGTH_MAX = 1000;
 
 /** What was refused, as it came, for the error's text; undefined if too long. */
 export function echo(refused: unknown): string | undefined {
-  if (!isObject(refused)) return undefined;
+  if (!isJsonObject(refused)) return undefined;
   try {
     const text = JSON.stringify(refused);
     return text.length <= ECHO_LENGTH_MAX ? text : undefined;

@@ -7,20 +7,20 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
 import { type RawData, type ServerOptions, WebSocketServer } from 'ws';
-import type { KeyRing } from '../../access/key-ring.ts';
+import { type Admission, NO_KEY, UNKNOWN_KEY } from '../../access/admission.ts';
 import { hashSecret } from '../../access/keys.ts';
 import type { Settings } from '../../config/settings.ts';
 import { RequestError } from '../../info/request-error.ts';
 import type { LiveState } from '../../replica/live-state.ts';
-import type { Metrics } from '../../service/metrics.ts';
-import { type Admission, noKeyGiven } from '../admission.ts';
+import type { Answers } from '../answers.ts';
+import type { PushCounters } from '../counters.ts';
 import {
   GOING_AWAY,
   INTERNAL_ERROR,
   POLICY_VIOLATION,
   type PushClient,
   PushConnection,
-  type PushDesk,
+  type PushContext,
 } from './connection.ts';
 import { PushSchedule } from './schedule.ts';
 import { Topics } from './topics.ts';
@@ -41,9 +41,9 @@ type PushSettingName =
 
 export interface PushParts {
   readonly live: LiveState;
-  readonly keys: KeyRing;
+  readonly answers: Answers;
   readonly admission: Admission;
-  readonly metrics: Metrics;
+  readonly counters: PushCounters;
   readonly log: Logger;
   readonly settings: Settings<PushSettingName>;
 }
@@ -69,14 +69,11 @@ interface Usage {
 }
 
 /** What follows a handshake are frames: a body would be taken for them. */
-function checkNoBody({ headers }: IncomingMessage): void {
+function refuseBody({ headers }: IncomingMessage): RequestError | undefined {
   const length = Number(headers['content-length'] ?? 0);
-  if (length === 0 && headers['transfer-encoding'] === undefined) return;
-  throw new RequestError(
-    'malformed_request',
-    'body: got one, expected none with a handshake',
-    'body',
-  );
+  if (length === 0 && headers['transfer-encoding'] === undefined) return undefined;
+  const message = 'body: got one, expected none with a handshake';
+  return new RequestError('malformed_request', message, 'body');
 }
 
 /** The types of ws do not have its `closeTimeout` yet. */
@@ -101,40 +98,42 @@ export class Push {
   readonly #parts: PushParts;
   readonly #server: WebSocketServer;
   readonly #schedule: PushSchedule;
-  readonly #desk: PushDesk;
+  readonly #context: PushContext;
   readonly #connections = new Set<PushConnection>();
   readonly #usageByKey = new Map<string, Usage>();
   readonly #sweeper: NodeJS.Timeout;
   #pingedMs = 0;
+  /** Why `ws` refused the handshake that it was given last. */
+  #handshakeRefusal: RequestError | undefined;
 
   constructor(parts: PushParts) {
     this.#parts = parts;
     this.#server = new WebSocketServer(createOptions(parts.settings));
-    // Thrown to whoever called `accept`, who knows how to refuse.
     this.#server.on('wsClientError', ({ message }) => {
-      throw new RequestError(
+      this.#handshakeRefusal = new RequestError(
         'malformed_request',
         `handshake: expected that of a WebSocket (${message})`,
       );
     });
     this.#schedule = new PushSchedule(parts.settings.pushInterval, () => parts.live.state);
-    this.#desk = this.#createDesk();
+    this.#context = this.#createContext();
     this.#sweeper = setInterval(() => this.#sweep(), SWEEP_MS);
   }
 
-  #createDesk(): PushDesk {
-    const { admission, metrics, live, settings } = this.#parts;
+  #createContext(): PushContext {
+    const { answers, admission, counters, live, settings } = this.#parts;
     return {
+      answers,
       admission,
-      metrics,
+      counters,
       topics: new Topics(),
       schedule: this.#schedule,
       backlogBytesMax: settings.pushBacklogMax,
       readState: () => live.state,
-      checkSubscriptions: (keyId) => this.#checkSubscriptions(keyId),
+      refuseSubscription: (keyId) => this.#refuseSubscription(keyId),
       countSubscriptions: (keyId, change) => {
         this.#usageOf(keyId).subscriptions += change;
-        metrics.countSubscriptions(change);
+        counters.countSubscriptions(change);
       },
       cutOff: (connection, reason) => this.#cutOff(connection, reason),
       turnAway: (connection, reason) => this.#turnAway(connection, reason),
@@ -142,30 +141,41 @@ export class Push {
     };
   }
 
-  /** Takes a connection over from HTTP, or refuses it with a RequestError. */
-  accept(request: IncomingMessage, socket: Socket, head: Buffer, secret: string): void {
-    const { admission, settings } = this.#parts;
-    if (secret === '') throw noKeyGiven();
+  /** Takes a connection over from HTTP, or says why it is refused. */
+  accept(
+    request: IncomingMessage,
+    socket: Socket,
+    head: Buffer,
+    secret: string,
+  ): RequestError | undefined {
+    if (secret === '') return NO_KEY;
     const secretHash = hashSecret(secret);
-    const key = admission.requireKey(secretHash);
-    checkNoBody(request);
-    const connections = this.#usageByKey.get(key.id)?.connections ?? 0;
-    if (connections >= settings.pushConnectionsMax) {
-      const message = `connections: this key has ${connections} open, the limit`;
-      throw new RequestError('rate_limited', message, undefined, RETRY_AFTER_SECONDS);
-    }
-    admission.requireState();
+    const key = this.#parts.admission.findKey(secretHash);
+    if (key === undefined) return UNKNOWN_KEY;
+    const refusal = refuseBody(request) ?? this.#refuseConnection(key.id);
+    if (refusal !== undefined) return refusal;
+    const state = this.#parts.answers.findState();
+    if (state instanceof RequestError) return state;
+    this.#handshakeRefusal = undefined;
     this.#server.handleUpgrade(request, socket, head, (webSocket) => {
       this.#open({ socket: webSocket, stream: socket, key, secretHash });
     });
+    return this.#handshakeRefusal;
+  }
+
+  #refuseConnection(keyId: string): RequestError | undefined {
+    const connections = this.#usageByKey.get(keyId)?.connections ?? 0;
+    if (connections < this.#parts.settings.pushConnectionsMax) return undefined;
+    const message = `connections: this key has ${connections} open, the limit`;
+    return new RequestError('rate_limited', message, undefined, RETRY_AFTER_SECONDS);
   }
 
   #open(client: PushClient): void {
     const { socket: webSocket, key } = client;
-    const connection = new PushConnection(client, this.#desk);
+    const connection = new PushConnection(client, this.#context);
     this.#connections.add(connection);
     this.#usageOf(key.id).connections++;
-    this.#parts.metrics.countConnections(1);
+    this.#parts.counters.countConnections(1);
     webSocket.on('message', (data) => this.#receive(connection, data));
     webSocket.on('ping', (payload) => connection.receivePing(payload));
     webSocket.on('pong', (payload) => connection.receivePong(payload));
@@ -184,7 +194,7 @@ export class Push {
 
   /** An error of ours: one connection pays for it. */
   #fail({ socket, keyId }: PushConnection, error: unknown): void {
-    this.#parts.metrics.countFailure();
+    this.#parts.counters.countFailure();
     this.#parts.log.error({ err: error, keyId }, 'a push connection failed');
     socket.close(INTERNAL_ERROR, 'an error of the service');
   }
@@ -195,7 +205,7 @@ export class Push {
     const usage = this.#usageOf(connection.keyId);
     usage.connections--;
     if (usage.connections === 0) this.#usageByKey.delete(connection.keyId);
-    this.#parts.metrics.countConnections(-1);
+    this.#parts.counters.countConnections(-1);
   }
 
   #usageOf(keyId: string): Usage {
@@ -207,11 +217,11 @@ export class Push {
     return usage;
   }
 
-  #checkSubscriptions(keyId: string): void {
+  #refuseSubscription(keyId: string): RequestError | undefined {
     const { subscriptions } = this.#usageOf(keyId);
-    if (subscriptions < this.#parts.settings.pushSubscriptionsMax) return;
+    if (subscriptions < this.#parts.settings.pushSubscriptionsMax) return undefined;
     const message = `subscriptions: this key has ${subscriptions}, the limit`;
-    throw new RequestError('rate_limited', message);
+    return new RequestError('rate_limited', message);
   }
 
   /** Ends a connection whose client does not read, so that it could not be told why. */
@@ -229,7 +239,7 @@ export class Push {
   }
 
   #noteCutOff({ keyId }: PushConnection, reason: string): void {
-    this.#parts.metrics.countCutOff();
+    this.#parts.counters.countCutOff();
     this.#parts.log.info({ keyId, reason }, 'a push connection was cut off');
   }
 
@@ -242,12 +252,12 @@ export class Push {
   }
 
   #inspect(connection: PushConnection, nowMs: number, isPingDue: boolean): void {
-    const { keys, settings } = this.#parts;
+    const { admission, settings } = this.#parts;
     const { socket, secretHash, heardMs, outbox, incoming } = connection;
     // What is being closed has a deadline of its own.
     if (socket.readyState !== socket.OPEN) return;
     const unreadMs = nowMs - (outbox.unreadSinceMs ?? nowMs);
-    if (!keys.isLive(secretHash, Date.now())) {
+    if (!admission.isLive(secretHash)) {
       socket.close(POLICY_VIOLATION, 'the key was revoked, or has expired');
     } else if (unreadMs > settings.pushStallTimeout) {
       this.#cutOff(connection, `nothing was read for ${settings.pushStallTimeout} ms`);

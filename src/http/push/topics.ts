@@ -1,6 +1,6 @@
 /**
- * What is subscribed to. However many connections subscribe to the same, it is computed and written
- * out once a height.
+ * What is subscribed to. However many connections subscribe to the same topic, its state is computed
+ * and rendered once per height.
  */
 
 import type { Question } from '../../info/request.ts';
@@ -8,8 +8,8 @@ import type { StateView } from '../../state/state.ts';
 import { withoutTime } from '../answer-tag.ts';
 import { createStateFormat, type FormatState } from './frames.ts';
 
-/** How a question is answered at one height. */
-export interface Look {
+/** The answer to a question at one height, ready to be sent. */
+export interface RenderedState {
   /** The answer, apart from its time. */
   readonly content: string;
   readonly frame: Buffer;
@@ -20,7 +20,7 @@ export class Topic {
   readonly #question: Question;
   readonly #format: FormatState;
   subscriberCount = 0;
-  #look: Look | undefined;
+  #rendered: RenderedState | undefined;
   #height = -1;
 
   constructor(name: string, question: Question) {
@@ -29,15 +29,15 @@ export class Topic {
     this.#format = createStateFormat(question);
   }
 
-  look(state: StateView): Look {
-    if (this.#look !== undefined && this.#height === state.height) return this.#look;
+  render(state: StateView): RenderedState {
+    if (this.#rendered !== undefined && this.#height === state.height) return this.#rendered;
     const answer = this.#question.answer(state);
     const frame = Buffer.from(this.#format(answer, state));
-    const look = { content: withoutTime(answer), frame };
-    // Kept for others only.
-    this.#look = this.subscriberCount > 1 ? look : undefined;
+    const rendered = { content: withoutTime(answer), frame };
+    // Only other subscribers would ask for it again.
+    this.#rendered = this.subscriberCount > 1 ? rendered : undefined;
     this.#height = state.height;
-    return look;
+    return rendered;
   }
 }
 

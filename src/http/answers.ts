@@ -1,0 +1,278 @@
+/**
+ * The one way from what was asked to what is answered, refusals included. Transports read bytes, call
+ * this, and render the reply; none of them has rules of its own. Where several things are wrong, the
+ * first in this order is told: path, method, key, media type, size, JSON, question, budget, and then
+ * whether there is a state to answer from, and time to do so.
+ */
+
+import type { Logger } from 'pino';
+import { type Admission, NO_KEY, UNKNOWN_KEY } from '../access/admission.ts';
+import type { Allowance } from '../access/budgets.ts';
+import type { Key } from '../access/keys.ts';
+import type { Settings } from '../config/settings.ts';
+import { RequestError } from '../info/request-error.ts';
+import type { LiveState } from '../replica/live-state.ts';
+import type { StateView } from '../state/state.ts';
+import { AccountAnswers } from './account-answers.ts';
+import { answerTag, namesTag } from './answer-tag.ts';
+import { type AskedHead, type HeadSource, MIN_HEIGHT_HEADER, readHead } from './asked-head.ts';
+import type { AskedQuestion, QuestionSource } from './asked-question.ts';
+import type { Load, RequestCounters } from './counters.ts';
+import { Reply, type ReplyParts } from './reply.ts';
+
+export interface AnswersParts {
+  readonly live: LiveState;
+  readonly admission: Admission;
+  readonly load: Load;
+  readonly counters: RequestCounters;
+  readonly log: Logger;
+  readonly settings: Settings<'refuseStale' | 'minHeightWait' | 'overloadDelay' | 'bodyBytesMax'>;
+}
+
+/** Whoever asks, as far as a reply depends on it. */
+export interface Peer {
+  /** Requests without a known key, path or method. */
+  strangeRequests: number;
+}
+
+/** What a question that was refused takes from its key's budget. */
+const REFUSED_WEIGHT = 1;
+/** Only someone who does not know this service is refused with these again and again. */
+const STRANGE: ReadonlySet<string> = new Set(['unknown_key', 'not_found', 'method_not_allowed']);
+/** After so many of them the connection is closed. */
+const STRANGE_REQUESTS_MAX = 32;
+
+/** A request whose key and question are known. */
+interface Asked {
+  readonly head: AskedHead;
+  readonly peer: Peer;
+  readonly key: Key;
+  readonly question: AskedQuestion;
+  readonly minHeight: number;
+  readonly isRenderedAtOnce: boolean;
+}
+
+export class Answers {
+  readonly #parts: AnswersParts;
+  readonly #accounts = new AccountAnswers();
+
+  constructor(parts: AnswersParts) {
+    this.#parts = parts;
+  }
+
+  readHead(source: HeadSource): AskedHead {
+    return readHead(source, this.#parts.settings.bodyBytesMax);
+  }
+
+  /** What is answered to the head alone, before its body has come; undefined where that decides. */
+  answerHead(head: AskedHead, peer: Peer): Reply | undefined {
+    const admitted = this.#admitHead(head, peer);
+    return admitted instanceof Reply ? admitted : undefined;
+  }
+
+  /**
+   * What is answered to a whole request. A promise only where the ledger has yet to reach the height
+   * that was asked for. The source is where the question is, unless it was in the head. A transport
+   * that renders the reply at once may be given an answer that is not copied out of the ring.
+   */
+  answer(
+    head: AskedHead,
+    peer: Peer,
+    source?: QuestionSource,
+    { isRenderedAtOnce = false } = {},
+  ): Reply | Promise<Reply> {
+    const key = this.#admitHead(head, peer);
+    if (key instanceof Reply) return key;
+    let type: string | undefined;
+    try {
+      const question = head.question ?? source?.parse();
+      if (question === undefined) throw new Error('a request without a question');
+      if (question instanceof RequestError) return this.#refuse(question, { peer, key });
+      type = question.type;
+      const { minHeight } = head;
+      if (typeof minHeight !== 'number') return this.#refuse(minHeight, { peer, key, type });
+      return this.#answerAsked({ head, peer, key, question, minHeight, isRenderedAtOnce });
+    } catch (error) {
+      if (error instanceof RequestError) return this.#refuse(error, { peer, key, type });
+      throw error;
+    }
+  }
+
+  /** Refuses a request for what is wrong with it whoever sends it. */
+  refuseAnyone(refusal: RequestError, peer: Peer): Reply {
+    return this.#refuse(refusal, { peer });
+  }
+
+  /** Refuses a request for what its transport found wrong with it, unless its key is. */
+  refuse(refusal: RequestError, head: AskedHead, peer: Peer): Reply {
+    const key = this.#admitHead(head, peer);
+    return key instanceof Reply ? key : this.#refuse(refusal, { peer, key });
+  }
+
+  /** An error of our own: the transport ends the connection. */
+  reportFailure(error: unknown, about: Readonly<Record<string, unknown>> = {}): void {
+    this.#parts.counters.countFailure();
+    this.#parts.log.error({ err: error, ...about }, 'a request failed');
+  }
+
+  #admitHead(head: AskedHead, peer: Peer): Key | Reply {
+    if (head.routeRefusal !== undefined)
+      return this.#refuse(head.routeRefusal, { peer, allow: head.allow });
+    if (head.method === 'OPTIONS') return new Reply({ status: 204, allow: head.allow });
+    if (head.secretHash === '') return this.#refuse(NO_KEY, { peer });
+    const key = this.#parts.admission.findKey(head.secretHash);
+    if (key === undefined) return this.#refuse(UNKNOWN_KEY, { peer });
+    if (head.headRefusal === undefined) return key;
+    return this.#refuse(head.headRefusal, { peer, key });
+  }
+
+  #answerAsked(asked: Asked): Reply | Promise<Reply> {
+    const { live, settings } = this.#parts;
+    const { key, question, minHeight } = asked;
+    const { state } = live;
+    if (state !== undefined) question.validate(state);
+    const shortage = this.#parts.admission.findShortage(key, question.weight);
+    if (shortage !== undefined) return this.#refuseAsked(shortage, asked);
+    if (state === undefined || state.height >= minHeight) return this.#finish(asked);
+    return live.waitFor(minHeight, settings.minHeightWait).then(() => this.#finishLater(asked));
+  }
+
+  /** Meanwhile the key may have been revoked, or spent on other questions. */
+  #finishLater(asked: Asked): Reply {
+    const { head, peer, question } = asked;
+    const key = this.#admitHead(head, peer);
+    if (key instanceof Reply) return key;
+    const shortage = this.#parts.admission.findShortage(key, question.weight);
+    if (shortage !== undefined) return this.#refuseAsked(shortage, { ...asked, key });
+    try {
+      return this.#finish({ ...asked, key, isRenderedAtOnce: false });
+    } catch (error) {
+      if (error instanceof RequestError) return this.#refuseAsked(error, { ...asked, key });
+      throw error;
+    }
+  }
+
+  #finish(asked: Asked): Reply {
+    const { minHeight } = asked;
+    const state = this.findState(minHeight);
+    if (state instanceof RequestError) return this.#refuseAsked(state, asked);
+    const overload = this.#findOverload();
+    if (overload !== undefined) return this.#refuseAsked(overload, asked);
+    return asked.head.question === undefined
+      ? this.#reply(asked, state)
+      : this.#replyToPoll(asked, state);
+  }
+
+  #reply({ key, question, isRenderedAtOnce }: Asked, state: StateView): Reply {
+    const answer = question.answer(state, this.#accounts);
+    return new Reply({
+      status: 200,
+      type: question.type,
+      body: isRenderedAtOnce ? answer : answer.toString(),
+      position: state,
+      allowance: this.#parts.admission.charge(key, question.weight),
+    });
+  }
+
+  /** The answer, or only that it is still the one that the client has. */
+  #replyToPoll(asked: Asked, state: StateView): Reply {
+    const { head, question, key } = asked;
+    const { type } = question;
+    if (head.polled.height === state.height && namesTag(head.ifNoneMatch, head.polled.tag)) {
+      return this.#replyUnchanged(asked, state);
+    }
+    const answer = question.answer(state, this.#accounts);
+    const tag = typeof answer === 'string' ? answerTag(answer) : answer.tag;
+    head.polled.height = state.height;
+    head.polled.tag = tag;
+    if (namesTag(head.ifNoneMatch, tag)) return this.#replyUnchanged(asked, state);
+    const body = asked.isRenderedAtOnce ? answer : answer.toString();
+    const allowance = this.#parts.admission.charge(key, question.weight);
+    return new Reply({ status: 200, type, body, position: state, allowance, tag });
+  }
+
+  #replyUnchanged({ head, question, key }: Asked, state: StateView): Reply {
+    const { type, weight } = question;
+    const allowance = this.#parts.admission.charge(key, weight);
+    return new Reply({ status: 304, type, position: state, allowance, tag: head.polled.tag });
+  }
+
+  /** The state to answer from, if it is there, as far as asked and fresh enough; or why not. */
+  findState(minHeight = 0): StateView | RequestError {
+    const { live, settings } = this.#parts;
+    const { state } = live;
+    if (state === undefined) return new RequestError('not_ready', live.unavailableReason);
+    if (state.height < minHeight) {
+      const message = `${MIN_HEIGHT_HEADER}: got ${minHeight}, the ledger is at height ${state.height}`;
+      return new RequestError('behind', message, MIN_HEIGHT_HEADER);
+    }
+    const stale = settings.refuseStale ? live.findStaleness(Date.now()) : undefined;
+    return stale === undefined ? state : new RequestError('behind', stale.message);
+  }
+
+  #findOverload(): RequestError | undefined {
+    const { settings, load } = this.#parts;
+    if (!load.isOverloaded) return undefined;
+    const delay = Math.round(load.delayMs);
+    const message = `requests wait ${delay} ms here, more than ${settings.overloadDelay} ms`;
+    return new RequestError('overloaded', message);
+  }
+
+  /**
+   * The state that a subscription starts from, or why there is none. Load does not count: when many
+   * clients reconnect at once they only wait, and the load passes.
+   */
+  admitSubscription(question: AskedQuestion, key: Key): StateView | RequestError {
+    const { live, admission } = this.#parts;
+    if (live.state !== undefined) question.validate(live.state);
+    return admission.findShortage(key, question.weight) ?? this.findState();
+  }
+
+  /**
+   * Takes from the budget what a refusal costs. What is our own limit or failure costs nothing; to wait
+   * for a height that does not come is the client's choice, and takes up a place meanwhile.
+   */
+  chargeRefusal(key: Key, { status, field }: RequestError): Allowance | undefined {
+    const isOurs = (status === 429 || status >= 500) && field !== MIN_HEIGHT_HEADER;
+    return this.#parts.admission.charge(key, isOurs ? 0 : REFUSED_WEIGHT);
+  }
+
+  #refuseAsked(refusal: RequestError, { peer, key, question }: Asked): Reply {
+    return this.#refuse(refusal, { peer, key, type: question.type });
+  }
+
+  #refuse(refusal: RequestError, { peer, key, type, allow }: Refused): Reply {
+    const { code } = refusal;
+    const parts: ReplyParts = {
+      allow: code === 'method_not_allowed' ? allow : undefined,
+      allowance: key === undefined ? undefined : this.chargeRefusal(key, refusal),
+      position: code === 'behind' ? this.#parts.live.state : undefined,
+      // What is left of a body that is too large is not read.
+      isLast: code === 'body_too_large' || (STRANGE.has(code) && isOneTooMany(peer)),
+      ...refusalParts(refusal),
+    };
+    return new Reply(type === undefined ? parts : { ...parts, type });
+  }
+}
+
+/** A request that is refused, as far as it was understood. */
+interface Refused {
+  readonly peer: Peer;
+  readonly allow?: string;
+  readonly key?: Key;
+  readonly type?: string | undefined;
+}
+
+function isOneTooMany(peer: Peer): boolean {
+  peer.strangeRequests++;
+  return peer.strangeRequests === STRANGE_REQUESTS_MAX;
+}
+
+function refusalParts(refusal: RequestError): ReplyParts {
+  return { status: refusal.status, body: refusal.toJson(), refusal };
+}
+
+/** The last reply on a connection whose bytes were no request, or not one that is taken. */
+export function refuseBytes(refusal: RequestError, allow?: string): Reply {
+  return new Reply({ ...refusalParts(refusal), allow, isLast: true });
+}

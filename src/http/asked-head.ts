@@ -1,0 +1,172 @@
+/**
+ * What the head of a request asks for. Nothing in it depends on the time: a client that sends the same
+ * head again asks for the same, so a transport may keep it.
+ */
+
+import { hashSecret } from '../access/keys.ts';
+import { describeValue } from '../events/refusal.ts';
+import { RequestError } from '../info/request-error.ts';
+import { type AskedQuestion, readQuery } from './asked-question.ts';
+import {
+  findRoute,
+  methodsOf,
+  NOT_FOUND,
+  type PageRoute,
+  queryOf,
+  type Route,
+  refuseMethod,
+} from './router.ts';
+
+/** Values by name in lower case; those of a name that comes several times are joined, or a list. */
+type HeaderTable = Readonly<Record<string, string | string[] | undefined>>;
+
+export interface HeadSource {
+  readonly method: string;
+  readonly target: string;
+  readonly headers: HeaderTable;
+  /** The client waits for consent before it sends its body. */
+  readonly awaitsConsent?: boolean;
+}
+
+export interface AskedHead {
+  readonly method: string;
+  /** Undefined where the path leads nowhere. */
+  readonly route: Route | undefined;
+  /** The methods that the route takes. */
+  readonly allow: string;
+  /** "" where the route has no key, or none was given. */
+  readonly secretHash: string;
+  /** Wrong with the path or the method, which is told before anyone looks at the key. */
+  readonly routeRefusal: RequestError | undefined;
+  /** Wrong with the rest of the head, which is told to a known key only. */
+  readonly headRefusal: RequestError | undefined;
+  readonly minHeight: number | RequestError;
+  readonly ifNoneMatch: string | undefined;
+  /** Undefined where the question is in the body. */
+  readonly question: AskedQuestion | RequestError | undefined;
+  /** The tag of the answer to `question` at the height at which it was last computed. */
+  readonly polled: { height: number; tag: string };
+}
+
+export const MIN_HEIGHT_HEADER = 'Ledger-Min-Height';
+
+/**
+ * A body over the limit is still read up to here before it is refused, so that a client that sends
+ * first and reads afterwards gets to see why.
+ */
+export const DISCARDED_BYTES_MAX = 1 << 20;
+
+export function readHead(source: HeadSource, bodyBytesMax: number): AskedHead {
+  const { method, target, headers } = source;
+  const route = findRoute(target);
+  const allow = route === undefined ? '' : methodsOf(route);
+  const secret = route !== undefined && 'secret' in route ? route.secret : '';
+  const isQuery = route?.name === 'info' && (method === 'GET' || method === 'HEAD');
+  return {
+    method,
+    route,
+    allow,
+    secretHash: secret === '' ? '' : hashSecret(secret),
+    routeRefusal: refuseRoute(route, method, allow),
+    headRefusal: route?.name === 'ws' ? NOT_A_HANDSHAKE : refuseBodyHead(source, bodyBytesMax),
+    minHeight: readMinHeight(headers),
+    ifNoneMatch: textOf(headers, 'if-none-match'),
+    question: isQuery ? readQuery(queryOf(target)) : undefined,
+    polled: { height: -1, tag: '' },
+  };
+}
+
+/** The head of a question that comes without one: a post on a push connection. */
+export function headOfPost(secretHash: string): AskedHead {
+  return {
+    method: 'POST',
+    route: { name: 'info', secret: '' },
+    allow: '',
+    secretHash,
+    routeRefusal: undefined,
+    headRefusal: undefined,
+    minHeight: 0,
+    ifNoneMatch: undefined,
+    question: undefined,
+    polled: { height: -1, tag: '' },
+  };
+}
+
+/** An ordinary request where only a WebSocket is answered. */
+const NOT_A_HANDSHAKE = new RequestError(
+  'malformed_request',
+  'handshake: got an ordinary request, expected Connection: Upgrade and Upgrade: websocket',
+  'Upgrade',
+);
+
+function refuseRoute(
+  route: Route | undefined,
+  method: string,
+  allow: string,
+): RequestError | undefined {
+  if (route === undefined) return NOT_FOUND;
+  return allow.split(', ').includes(method) ? undefined : refuseMethod(method, allow);
+}
+
+function textOf(headers: HeaderTable, name: string): string | undefined {
+  const value = headers[name];
+  return Array.isArray(value) ? value.join(', ') : value;
+}
+
+/** What the head says of a POST's body: it has to be plain JSON in UTF-8, and not far too large. */
+function refuseBodyHead(
+  { method, headers, awaitsConsent = false }: HeadSource,
+  bytesMax: number,
+): RequestError | undefined {
+  if (method !== 'POST') return undefined;
+  const type = textOf(headers, 'content-type');
+  if (type === undefined || !isJsonType(type)) {
+    return refuseMedia('Content-Type', type, 'application/json in UTF-8');
+  }
+  const encoding = textOf(headers, 'content-encoding');
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
+    return refuseMedia('Content-Encoding', encoding, 'none');
+  }
+  const transfer = textOf(headers, 'transfer-encoding');
+  if (transfer !== undefined && transfer.toLowerCase() !== 'chunked') {
+    return refuseMedia('Transfer-Encoding', transfer, 'chunked or none');
+  }
+  const declared = Number(textOf(headers, 'content-length') ?? 0);
+  const isFarTooLarge = declared > bytesMax + (awaitsConsent ? 0 : DISCARDED_BYTES_MAX);
+  return isFarTooLarge ? refuseLength(bytesMax) : undefined;
+}
+
+function refuseMedia(header: string, got: string | undefined, expected: string): RequestError {
+  const message = `${header}: got ${describeValue(got)}, expected ${expected}`;
+  return new RequestError('unsupported_media_type', message, header);
+}
+
+export function refuseLength(bytesMax: number): RequestError {
+  const message = `body: longer than ${bytesMax} bytes, the limit for a question`;
+  return new RequestError('body_too_large', message, 'body');
+}
+
+const UTF8 = ['charset=utf-8', 'charset="utf-8"', 'charset=utf8', 'charset=us-ascii'];
+
+/** Whether a media type is JSON, in UTF-8 where it says so. */
+function isJsonType(text: string): boolean {
+  const [type, ...parameters] = text.split(';').map((part) => part.trim().toLowerCase());
+  return (
+    type === 'application/json' &&
+    parameters.every((parameter) => !parameter.startsWith('charset') || UTF8.includes(parameter))
+  );
+}
+
+function readMinHeight(headers: HeaderTable): number | RequestError {
+  const given = headers[MIN_HEIGHT_HEADER.toLowerCase()];
+  if (given === undefined) return 0;
+  if (typeof given === 'string' && /^\d{1,15}$/.test(given)) return Number(given);
+  const message = `${MIN_HEIGHT_HEADER}: got ${describeValue(given)}, expected a whole number`;
+  return new RequestError('invalid_field', message, MIN_HEIGHT_HEADER);
+}
+
+/** The page that a request asks for; undefined where it asks for none, or in a way that is refused. */
+export function pageOf({ route, routeRefusal, method }: AskedHead): PageRoute | undefined {
+  if (route === undefined || routeRefusal !== undefined || method === 'OPTIONS') return undefined;
+  return 'secret' in route ? undefined : route;
+}

@@ -1,0 +1,109 @@
+/** From what a transport has read to a question: the body of a POST, a query, or parsed JSON. */
+
+import { isUtf8 } from 'node:buffer';
+import { describeValue } from '../events/refusal.ts';
+import type { Address } from '../exact/address.ts';
+import { readAccountQuery, readAccountQuestion } from '../info/account-question.ts';
+import { clearinghouseState } from '../info/clearinghouse.ts';
+import { parseQuery, parseQuestion } from '../info/registry.ts';
+import { RequestError } from '../info/request-error.ts';
+import { findAccount } from '../state/accounts.ts';
+import type { StateView } from '../state/state.ts';
+import type { AccountAnswers } from './account-answers.ts';
+
+/** A question that is understood; those of the registry are such. */
+export interface AskedQuestion {
+  readonly type: string;
+  readonly weight: number;
+  /** Throws a RequestError where the state cannot answer it. */
+  validate(state: StateView): void;
+  /** As text, or found among the account answers. */
+  answer(state: StateView, accounts: AccountAnswers): string | AccountAnswers;
+}
+
+/** Where a question is read from; `parse` throws a RequestError where it is none. */
+export interface QuestionSource {
+  parse(): AskedQuestion;
+}
+
+const FIRST_DEX = 0;
+
+/** The question that is asked most: it needs no object of its fields, and its answers are kept. */
+class AccountQuestion implements AskedQuestion {
+  readonly #user: Address;
+
+  constructor(user: Address) {
+    this.#user = user;
+  }
+
+  get type(): string {
+    return clearinghouseState.type;
+  }
+
+  get weight(): number {
+    return clearinghouseState.weight;
+  }
+
+  /** The first dex is always there. */
+  validate(): void {}
+
+  answer(state: StateView, accounts: AccountAnswers): AccountAnswers {
+    const row = state.addresses.find(this.#user);
+    return accounts.find(state, findAccount(state, row, FIRST_DEX));
+  }
+}
+
+/** The body of a POST: bytes in somebody's buffer. */
+export class BodySource implements QuestionSource {
+  readonly #bytes: Buffer;
+  readonly #start: number;
+  readonly #end: number;
+
+  constructor(bytes: Buffer, start = 0, end = bytes.length) {
+    this.#bytes = bytes;
+    this.#start = start;
+    this.#end = end;
+  }
+
+  parse(): AskedQuestion {
+    const user = readAccountQuestion(this.#bytes, this.#start, this.#end);
+    if (user !== undefined) return new AccountQuestion(user);
+    return parseQuestion(parseBody(this.#bytes.subarray(this.#start, this.#end)));
+  }
+}
+
+/** JSON that is parsed already. */
+export class JsonSource implements QuestionSource {
+  readonly #value: unknown;
+
+  constructor(value: unknown) {
+    this.#value = value;
+  }
+
+  parse(): AskedQuestion {
+    return parseQuestion(this.#value);
+  }
+}
+
+/** The question that a query asks, or why it is none. */
+export function readQuery(query: string): AskedQuestion | RequestError {
+  const user = readAccountQuery(query);
+  if (user !== undefined) return new AccountQuestion(user);
+  try {
+    return parseQuery(new URLSearchParams(query));
+  } catch (error) {
+    if (error instanceof RequestError) return error;
+    throw error;
+  }
+}
+
+function parseBody(bytes: Buffer): unknown {
+  const text = isUtf8(bytes) ? bytes.toString('utf8') : undefined;
+  try {
+    if (text !== undefined) return JSON.parse(text);
+  } catch {
+    // What JSON.parse says of it is left out: it quotes the body at any length.
+  }
+  const got = text === undefined ? 'bytes that are not UTF-8' : describeValue(text);
+  throw new RequestError('malformed_json', `body: got ${got}, expected a JSON object`, 'body');
+}

@@ -1,0 +1,55 @@
+/** What the transports count and what they ask of the process; service/ implements both. */
+
+/** The type of requests that were refused before their type was known. */
+export const NO_TYPE = 'none';
+
+/**
+ * Why a connection leaves the fast lane for Node's HTTP server:
+ *
+ *   syntax     the head is HTTP that the lane does not read, or none at all
+ *   chunked    the body comes in chunks, or the client speaks of trailers
+ *   expect     the client waits for consent before it sends the body
+ *   upgrade    the client offers another protocol, such as a WebSocket
+ *   page       a page, the dashboard or /health
+ *   too_large  the head or the body is over its limit
+ *   truncated  the client ended its side in the middle of a request
+ */
+export type LaneExit =
+  | 'syntax'
+  | 'chunked'
+  | 'expect'
+  | 'upgrade'
+  | 'page'
+  | 'too_large'
+  | 'truncated';
+
+export interface RequestCounters {
+  /** Counts requests of one type that got the same status after the same time. */
+  countRequests(type: string, status: number, seconds: number, count: number): void;
+  /** Counts an error of our own. */
+  countFailure(): void;
+}
+
+export interface ConnectionCounters {
+  countOpenConnections(change: 1 | -1): void;
+  countRefusedConnection(): void;
+}
+
+export interface LaneCounters extends RequestCounters {
+  countLaneExit(reason: LaneExit): void;
+}
+
+export interface PushCounters extends RequestCounters {
+  countConnections(change: 1 | -1): void;
+  countSubscriptions(change: 1 | -1): void;
+  countState(): void;
+  countCutOff(): void;
+}
+
+export interface Counters extends ConnectionCounters, LaneCounters, PushCounters {}
+
+/** How late the process is with its work. */
+export interface Load {
+  readonly isOverloaded: boolean;
+  readonly delayMs: number;
+}

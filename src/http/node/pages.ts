@@ -1,0 +1,50 @@
+/** Pages, the dashboard and the health of the service: what is answered without a key. */
+
+import type { RequestError } from '../../info/request-error.ts';
+import type { LiveState } from '../../replica/live-state.ts';
+import { loadDashboard, sendAsset } from '../pages/dashboard.ts';
+import { formatHome } from '../pages/home.ts';
+import { formatLlms } from '../pages/llms.ts';
+import { formatOpenApi } from '../pages/openapi.ts';
+import { NOT_FOUND, type PageRoute } from '../router.ts';
+import type { HttpExchange } from './request-stream.ts';
+import { sendPage } from './send.ts';
+
+const TEXT = { 'Content-Type': 'text/plain; charset=utf-8' };
+const HTML = { 'Content-Type': 'text/html; charset=utf-8' };
+
+export class Pages {
+  readonly #live: LiveState;
+  readonly #dashboard = loadDashboard();
+
+  constructor(live: LiveState) {
+    this.#live = live;
+  }
+
+  /** Sends a page; where there is none of that name, returns the refusal. */
+  send(route: PageRoute, exchange: HttpExchange): Promise<void> | RequestError | undefined {
+    const { response } = exchange;
+    if (route.name === 'asset') {
+      const name = `assets/${route.file}`;
+      return sendAsset(this.#dashboard, { name, ...exchange }) ? undefined : NOT_FOUND;
+    }
+    if (route.name === 'health') return this.#sendHealth(exchange);
+    if (route.name === 'openapi') sendPage(response, formatOpenApi());
+    else if (route.name === 'llms') sendPage(response, formatLlms(), { headers: TEXT });
+    else if (!sendAsset(this.#dashboard, exchange)) {
+      sendPage(response, formatHome(), { headers: HTML });
+    }
+    return undefined;
+  }
+
+  async #sendHealth({ response }: HttpExchange): Promise<void> {
+    const health = await this.#live.health(Date.now());
+    const position = { 'Ledger-Height': health.height, 'Ledger-Time': health.time };
+    if (health.status === 'ok') {
+      sendPage(response, JSON.stringify(health), { headers: position });
+    } else {
+      const headers = { ...position, 'Retry-After': 1 };
+      sendPage(response, JSON.stringify(health), { status: 503, headers });
+    }
+  }
+}

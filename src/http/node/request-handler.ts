@@ -1,0 +1,126 @@
+/** The transport on Node's HTTP server: reads a request, asks for the reply, and sends it. */
+
+import type { IncomingMessage } from 'node:http';
+import type { Settings } from '../../config/settings.ts';
+import { RequestError } from '../../info/request-error.ts';
+import type { LiveState } from '../../replica/live-state.ts';
+import type { Answers } from '../answers.ts';
+import { type AskedHead, pageOf, refuseLength } from '../asked-head.ts';
+import { BodySource } from '../asked-question.ts';
+import type { ClientConnection } from '../connections/client-connection.ts';
+import { NO_TYPE, type RequestCounters } from '../counters.ts';
+import type { Reply } from '../reply.ts';
+import { readBody } from './body.ts';
+import { Pages } from './pages.ts';
+import { awaitsConsent, refuseExpectation, refuseHead } from './request-head.ts';
+import { asRequestStream, type HttpExchange } from './request-stream.ts';
+import { isLastResponse, sendReply } from './send.ts';
+
+export interface RequestHandlerParts {
+  readonly answers: Answers;
+  readonly live: LiveState;
+  readonly counters: RequestCounters;
+  readonly settings: Settings<'bodyBytesMax'>;
+}
+
+/** Undefined where the response was sent already: it was a page. */
+type Outcome = Reply | undefined;
+
+export class RequestHandler {
+  readonly #parts: RequestHandlerParts;
+  readonly #pages: Pages;
+
+  constructor(parts: RequestHandlerParts) {
+    this.#parts = parts;
+    this.#pages = new Pages(parts.live);
+  }
+
+  handle(exchange: HttpExchange): void {
+    const startedMs = performance.now();
+    asRequestStream(exchange.request.socket).begin(exchange);
+    const finish = (outcome: Outcome) => {
+      this.#send(exchange, outcome);
+      this.#count(exchange, outcome?.type ?? NO_TYPE, startedMs);
+    };
+    const fail = (error: unknown) => {
+      this.#fail(exchange, error);
+      this.#count(exchange, NO_TYPE, startedMs);
+    };
+    try {
+      const outcome = this.#answer(exchange);
+      if (outcome instanceof Promise) outcome.then(finish).catch(fail);
+      else finish(outcome);
+    } catch (error) {
+      fail(error);
+    }
+  }
+
+  #answer(exchange: HttpExchange): Outcome | Promise<Outcome> {
+    const { request } = exchange;
+    const client = clientOf(request);
+    const malformed = refuseHead(request);
+    if (malformed !== undefined) return this.#parts.answers.refuseAnyone(malformed, client);
+    const head = this.#parts.answers.readHead({
+      method: request.method ?? '',
+      target: request.url ?? '',
+      headers: request.headers,
+      awaitsConsent: awaitsConsent(request),
+    });
+    const page = pageOf(head);
+    if (page !== undefined) return this.#sendPage(page, exchange);
+    if (head.method !== 'POST') return this.#parts.answers.answer(head, client);
+    return this.#parts.answers.answerHead(head, client) ?? this.#answerBody(exchange, head, client);
+  }
+
+  #sendPage(
+    page: Parameters<Pages['send']>[0],
+    exchange: HttpExchange,
+  ): Outcome | Promise<Outcome> {
+    const sending = this.#pages.send(page, exchange);
+    if (sending instanceof RequestError)
+      return this.#parts.answers.refuseAnyone(sending, clientOf(exchange.request));
+    return sending?.then(() => undefined);
+  }
+
+  #answerBody(
+    { request, response }: HttpExchange,
+    head: AskedHead,
+    client: ClientConnection,
+  ): Outcome | Promise<Outcome> {
+    const { answers, settings } = this.#parts;
+    const unexpected = refuseExpectation(request);
+    if (unexpected !== undefined) return answers.refuse(unexpected, head, client);
+    if (awaitsConsent(request)) response.writeContinue();
+    return readBody(request, settings.bodyBytesMax).then((body) =>
+      body === undefined
+        ? answers.refuse(refuseLength(settings.bodyBytesMax), head, client)
+        : answers.answer(head, client, new BodySource(body)),
+    );
+  }
+
+  #send({ request, response }: HttpExchange, reply: Outcome): void {
+    // Bytes that came as its body were refused first: that was its response.
+    if (reply === undefined || response.headersSent) return;
+    // A client that waits for consent may or may not send its body now: the connection cannot go on.
+    const isUnclear = reply.refusal !== undefined && awaitsConsent(request) && !request.complete;
+    sendReply(response, reply, { isLast: reply.isLast || isUnclear || isLastResponse(response) });
+  }
+
+  #count({ response }: HttpExchange, type: string, startedMs: number): void {
+    // A client that went away got no response.
+    if (!response.headersSent) return;
+    const seconds = (performance.now() - startedMs) / 1000;
+    this.#parts.counters.countRequests(type, response.statusCode, seconds, 1);
+  }
+
+  #fail({ request, response }: HttpExchange, error: unknown): void {
+    if (response.headersSent || request.socket.destroyed) return;
+    // Not the client that went away, but an error of ours: one connection pays for it.
+    this.#parts.answers.reportFailure(error);
+    response.destroy();
+  }
+}
+
+function clientOf({ socket }: IncomingMessage): ClientConnection {
+  return asRequestStream(socket).client;
+}

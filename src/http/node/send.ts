@@ -1,0 +1,68 @@
+/** How responses are written on Node's server. */
+
+import type { ServerResponse } from 'node:http';
+import {
+  COMMON_HEADERS,
+  firstHeaders,
+  type HeaderName,
+  type HeaderSink,
+  hasBody,
+  putClose,
+  putHeaders,
+  type Reply,
+} from '../reply.ts';
+import { asRequestStream } from './request-stream.ts';
+
+type Headers = Record<string, string | number>;
+
+class HeaderObject implements HeaderSink {
+  readonly headers: Headers;
+
+  constructor(first: Readonly<Headers>) {
+    this.headers = { ...first };
+  }
+
+  putNumber({ name }: HeaderName, value: number): void {
+    this.headers[name] = value;
+  }
+
+  putText({ name }: HeaderName, value: string): void {
+    this.headers[name] = value;
+  }
+}
+
+/** While the service drains, the last response on a connection closes it. */
+export function isLastResponse(response: ServerResponse): boolean {
+  return !response.shouldKeepAlive || asRequestStream(response.req.socket).isLastRequest;
+}
+
+export function sendReply(
+  response: ServerResponse,
+  reply: Reply,
+  { isLast = reply.isLast || isLastResponse(response) } = {},
+): void {
+  const body = hasBody(reply) ? reply.body.toString() : '';
+  const sink = new HeaderObject(firstHeaders(reply));
+  putHeaders(reply, Buffer.byteLength(body), sink);
+  if (isLast) putClose(sink);
+  response.writeHead(reply.status, sink.headers);
+  response.end(body);
+}
+
+/** The head of a response that is no reply to a question: a page, a file. */
+export function writeHead(response: ServerResponse, status: number, headers: Headers): void {
+  const sink = new HeaderObject(headers);
+  if (isLastResponse(response)) putClose(sink);
+  response.writeHead(status, sink.headers);
+}
+
+/** A page as text; it is JSON where the headers do not say otherwise. */
+export function sendPage(
+  response: ServerResponse,
+  body: string,
+  { status = 200, headers = {} }: { readonly status?: number; readonly headers?: Headers } = {},
+): void {
+  const length = Buffer.byteLength(body);
+  writeHead(response, status, { ...COMMON_HEADERS, 'Content-Length': length, ...headers });
+  response.end(body);
+}

@@ -1,0 +1,160 @@
+/**
+ * What is answered to a request, as data: transports render it. Which headers a reply has, and their
+ * order, is decided here once.
+ */
+
+import type { Allowance } from '../access/budgets.ts';
+import { type FixedText, fixedText } from '../info/answer-writer.ts';
+import type { RequestError } from '../info/request-error.ts';
+import type { AccountAnswers } from './account-answers.ts';
+import { NO_TYPE } from './counters.ts';
+
+/** The position in the ledger that a reply speaks of. */
+interface Position {
+  readonly height: number;
+  readonly time: number;
+}
+
+export interface ReplyParts {
+  readonly status: number;
+  /** The type of the question, for the metrics. */
+  readonly type?: string;
+  /** Text, or an account's answer in the ring, which is only there until the next one is found. */
+  readonly body?: string | AccountAnswers;
+  readonly refusal?: RequestError | undefined;
+  readonly position?: Position | undefined;
+  readonly allowance?: Allowance | undefined;
+  readonly tag?: string | undefined;
+  readonly allow?: string | undefined;
+  /** The connection is closed after it. */
+  readonly isLast?: boolean;
+}
+
+export class Reply {
+  readonly status: number;
+  readonly type: string;
+  readonly body: string | AccountAnswers;
+  /** Why the request was refused; undefined where it was not. */
+  readonly refusal: RequestError | undefined;
+  readonly height: number;
+  readonly time: number;
+  readonly allowance: Allowance | undefined;
+  readonly tag: string | undefined;
+  readonly allow: string | undefined;
+  readonly isLast: boolean;
+
+  constructor(parts: ReplyParts) {
+    this.status = parts.status;
+    this.type = parts.type ?? NO_TYPE;
+    this.body = parts.body ?? '';
+    this.refusal = parts.refusal;
+    this.height = parts.position?.height ?? -1;
+    this.time = parts.position?.time ?? -1;
+    this.allowance = parts.allowance;
+    this.tag = parts.tag;
+    this.allow = parts.allow;
+    this.isLast = parts.isLast ?? false;
+  }
+}
+
+/** 204 and 304 have neither a body nor a length. */
+export function hasBody({ status }: Reply): boolean {
+  return status !== 204 && status !== 304;
+}
+
+/** The name of a header, and how a line with it begins after the line before. */
+export interface HeaderName {
+  readonly name: string;
+  readonly line: FixedText;
+}
+
+function headerName(name: string): HeaderName {
+  return { name, line: fixedText(`\r\n${name}: `) };
+}
+
+/** Takes the headers of a reply in their order. */
+export interface HeaderSink {
+  putNumber(header: HeaderName, value: number): void;
+  putText(header: HeaderName, value: string): void;
+}
+
+const CONTENT_LENGTH = headerName('Content-Length');
+const ALLOW = headerName('Allow');
+const ALLOW_METHODS = headerName('Access-Control-Allow-Methods');
+const ALLOW_HEADERS = headerName('Access-Control-Allow-Headers');
+const PREFLIGHT_AGE = headerName('Access-Control-Max-Age');
+const RETRY_AFTER = headerName('Retry-After');
+const LEDGER_HEIGHT = headerName('Ledger-Height');
+const LEDGER_TIME = headerName('Ledger-Time');
+const LIMIT = headerName('RateLimit-Limit');
+const REMAINING = headerName('RateLimit-Remaining');
+const RESET = headerName('RateLimit-Reset');
+const CACHE_CONTROL = headerName('Cache-Control');
+const TAG = headerName('ETag');
+const CONNECTION = headerName('Connection');
+
+const EXPOSED_HEADERS = [TAG, LEDGER_HEIGHT, LEDGER_TIME, LIMIT, REMAINING, RESET, RETRY_AFTER].map(
+  ({ name }) => name,
+);
+
+const CORS_HEADERS = {
+  'Access-Control-Allow-Origin': '*',
+  'Access-Control-Expose-Headers': EXPOSED_HEADERS.join(', '),
+};
+
+/** The headers that every response begins with. */
+export const COMMON_HEADERS: Readonly<Record<string, string>> = {
+  'Content-Type': 'application/json',
+  ...CORS_HEADERS,
+};
+
+/** A preflight has no content, so it has no type of content. */
+export function firstHeaders({ status }: Reply): Readonly<Record<string, string>> {
+  return status === 204 ? CORS_HEADERS : COMMON_HEADERS;
+}
+
+/** Seconds after which a request that got a 503 may be worth another try. */
+const RETRY_AFTER_SECONDS = 1;
+const PREFLIGHT_SECONDS = 86_400;
+
+/** All headers after the common ones, but for the date and what HTTP says of the connection. */
+export function putHeaders(reply: Reply, length: number, sink: HeaderSink): void {
+  if (hasBody(reply)) sink.putNumber(CONTENT_LENGTH, length);
+  if (reply.allow !== undefined) putAllow(reply, reply.allow, sink);
+  if (reply.refusal !== undefined) putRetry(reply.refusal, sink);
+  if (reply.height >= 0) {
+    sink.putNumber(LEDGER_HEIGHT, reply.height);
+    sink.putNumber(LEDGER_TIME, reply.time);
+  }
+  if (reply.allowance !== undefined) putAllowance(reply.allowance, sink);
+  if (reply.tag !== undefined) {
+    // The address of a question holds a key, and its answer is soon out of date: nobody keeps it.
+    sink.putText(CACHE_CONTROL, 'private, no-cache');
+    sink.putText(TAG, reply.tag);
+  }
+}
+
+/** The header of a response after which the connection is closed. */
+export function putClose(sink: HeaderSink): void {
+  sink.putText(CONNECTION, 'close');
+}
+
+function putAllow({ status }: Reply, allow: string, sink: HeaderSink): void {
+  sink.putText(ALLOW, allow);
+  if (status !== 204) return;
+  sink.putText(ALLOW_METHODS, allow);
+  sink.putText(ALLOW_HEADERS, 'Content-Type, If-None-Match, Ledger-Min-Height');
+  sink.putNumber(PREFLIGHT_AGE, PREFLIGHT_SECONDS);
+}
+
+function putRetry({ status, retryAfterSeconds }: RequestError, sink: HeaderSink): void {
+  const seconds = retryAfterSeconds ?? (status === 503 ? RETRY_AFTER_SECONDS : undefined);
+  if (seconds !== undefined) sink.putNumber(RETRY_AFTER, seconds);
+}
+
+/** What is left of a key's budget. */
+function putAllowance({ limit, remaining, resetSeconds }: Allowance, sink: HeaderSink): void {
+  sink.putNumber(LIMIT, limit);
+  sink.putNumber(REMAINING, remaining);
+  sink.putNumber(RESET, resetSeconds);
+}
