@@ -1,0 +1,37 @@
+/** How arguments are split into flags and positionals. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { splitArguments } from '../../src/config/read-settings.ts';
+
+const CASES: [argv: string[], flags: [string, string | undefined][], positionals: string[]][] = [
+  [[], [], []],
+  [['--data', 'd', 'file'], [['data', 'd']], ['file']],
+  [['--data=d', 'file'], [['data', 'd']], ['file']],
+  [['--data=', 'file'], [['data', '']], ['file']],
+  [['--data=--d'], [['data', '--d']], []],
+  [['--data', 'a', '--data', 'b'], [['data', 'b']], []],
+  [['--at', '-1'], [['at', '-1']], []],
+  [['--data'], [['data', undefined]], []],
+  [
+    ['--data', '--nope', '5', 'x'],
+    [
+      ['data', undefined],
+      ['nope', undefined],
+    ],
+    ['5', 'x'],
+  ],
+  [['--data', '--', '--file'], [['data', undefined]], ['--file']],
+  [['--refuse-stale', 'x'], [['refuse-stale', 'true']], ['x']],
+  [['--refuse-stale=false'], [['refuse-stale', 'false']], []],
+  [['--no-fast-lane'], [['no-fast-lane', 'true']], []],
+  [['--feed', '-'], [['feed', '-']], []],
+  [['-', '-xy', '-xy', ''], [], ['-', '-xy', '-xy', '']],
+  [['--', '--data', 'd', '--'], [], ['--data', 'd', '--']],
+];
+
+for (const [argv, flags, positionals] of CASES) {
+  test(`the arguments ${JSON.stringify(argv)}`, () => {
+    assert.deepEqual(splitArguments(argv), { flags: new Map(flags), positionals });
+  });
+}
