@@ -1,4 +1,4 @@
-/** Where things are, seen from the compiled tests in build/test. */
+/** Paths of the project, relative to the compiled tests in build/test. */
 
 import path from 'node:path';
 

@@ -1,10 +1,10 @@
-/** A folder of its own for a test, gone when the test is over. */
+/** Temporary folders for tests, removed after them. */
 
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
-/** What a test is handed, as far as it is needed here. */
+/** The part of a test's context that is used here. */
 interface Cleanup {
   after(clean: () => Promise<void>): void;
 }
@@ -23,7 +23,7 @@ export async function makeTemporaryFolder(context: Cleanup): Promise<string> {
   return folder;
 }
 
-/** For work that is done many times in one test. */
+/** For work that is repeated within one test. */
 export async function inTemporaryFolder(work: (folder: string) => Promise<void>): Promise<void> {
   const folder = await makeFolder();
   try {

@@ -1,4 +1,4 @@
-/** The page in all its states, looked at by axe-core. */
+/** The page in all its states, checked by axe-core. */
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -19,7 +19,7 @@ const demo = await startDemo({ after }, place());
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 async function checkPage(page: Page): Promise<void> {
-  // Evaluated, not added: the page's policy would not let it in.
+  // Evaluated instead of added as a script, which the content security policy forbids.
   await page.evaluate(axe);
   const { violations } = await page.evaluate(() => {
     const { axe: run } = globalThis as unknown as { axe: { run(): Promise<AxeResults> } };

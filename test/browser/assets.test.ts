@@ -23,13 +23,13 @@ const assetPaths = [...home.body.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)].
   ([, name]) => name,
 );
 
-test('the page loads a script and a style, both from here', () => {
+test('the page loads one script and one style, both from its own origin', () => {
   assert.equal(home.status, 200);
   assert.equal(home.headers['content-type'], 'text/html; charset=utf-8');
   assert.deepEqual(assetPaths.map((name) => path.extname(name)).sort(), ['.css', '.js']);
 });
 
-test('all of it is at most 150 KB compressed, either way', () => {
+test('the page is at most 150 KB compressed, in both encodings', () => {
   const folder = path.join(PROJECT, 'dist/web');
   const names = readdirSync(folder, { recursive: true, encoding: 'utf8' });
   for (const suffix of ['.br', '.gz']) {
@@ -40,7 +40,7 @@ test('all of it is at most 150 KB compressed, either way', () => {
   }
 });
 
-test('the policy allows nothing from elsewhere and nothing inline', async () => {
+test('the content security policy allows nothing inline and no other origin', async () => {
   for (const target of ['/', ...assetPaths]) {
     const { headers } = await ask({ path: target });
     assert.equal(
@@ -52,7 +52,7 @@ test('the policy allows nothing from elsewhere and nothing inline', async () => 
   }
 });
 
-test('files are kept for good, the page is asked for again', async () => {
+test('assets are cached forever, the page is revalidated', async () => {
   assert.equal(home.headers['cache-control'], 'no-cache');
   const { headers } = await ask({ path: assetPaths[0] });
   assert.equal(headers['cache-control'], 'public, max-age=31536000, immutable');
@@ -62,7 +62,7 @@ test('files are kept for good, the page is asked for again', async () => {
   assert.equal(weak.status, 304);
 });
 
-test('an encoding that is taken is sent, one that is refused is not', async () => {
+test('the encoding follows Accept-Encoding', async () => {
   const encodingFor = async (accepted: string) => {
     const { headers } = await ask({ path: '/', headers: { 'Accept-Encoding': accepted } });
     assert.equal(headers.vary, 'Accept-Encoding');
@@ -74,7 +74,7 @@ test('an encoding that is taken is sent, one that is refused is not', async () =
   assert.equal(home.headers['content-encoding'], undefined);
 });
 
-test('what is encoded is what is not', () => {
+test('the encoded variants decode to the plain file', () => {
   for (const { variants } of loadDashboard(path.join(PROJECT, 'dist/web')).values()) {
     const [brotli, gzip, plain] = variants.map(({ body }) => body);
     assert.deepEqual(brotliDecompressSync(brotli), plain);
@@ -82,7 +82,7 @@ test('what is encoded is what is not', () => {
   }
 });
 
-test('there is nothing else below, and only reading', async () => {
+test('other paths are not found, and other methods are refused', async () => {
   for (const target of [
     '/assets/none.js',
     '/assets/',

@@ -58,7 +58,7 @@ browserTest('the key is taken out of the address, kept, and forgotten', async ()
   await page.getByRole('button', { name: 'Connect' }).click();
   await panel(page, 'account').locator('[data-field="accountValue"]').waitFor();
 
-  // The address once more, into the page that is open: only its fragment is new.
+  // The same address again: only its fragment changes, so the page is not reloaded.
   await page.getByRole('button', { name: 'Forget key' }).click();
   await page.goto(demo.url);
   await panel(page, 'account').locator('[data-field="accountValue"]').waitFor();
@@ -72,7 +72,7 @@ async function columnOf(page: Page, field: string): Promise<number[]> {
 
 const ascending = (values: readonly number[]) => values.toSorted((a, b) => a - b);
 
-browserTest('a column sorts downwards, upwards, and back', async (context) => {
+browserTest('a column sorts descending, ascending, and back', async (context) => {
   const { url } = await serve(context);
   const page = await openPage(url);
   const heading = page.getByRole('columnheader', { name: 'Value' });
@@ -104,7 +104,7 @@ browserTest('rows keep their place and their elements while figures move', async
     return positions.height > before.height + 20 && positions;
   });
   const kept = later.order.filter((coin) => before.order.includes(coin));
-  // A position that was opened or closed meanwhile sorts anew.
+  // A position that was opened or closed meanwhile may change the order.
   if (kept.length === before.order.length && kept.length === later.order.length) {
     assert.deepEqual(later.order, before.order);
   }
@@ -194,7 +194,7 @@ browserTest('a revoked key greys the figures and asks for another one', async (c
   assert.doesNotMatch((await panel(page, 'account').getAttribute('class')) ?? '', /is-old/);
 });
 
-browserTest('a service that stops and starts again is noticed both times', async (context) => {
+browserTest('the page notices that the service stops, and that it is back', async (context) => {
   const { url, data, service } = await serve(context);
   const page = await openPage(url, { expected: /ERR_|status of 422|\/ws' failed/ });
   await page.locator('tr[data-coin="BTC"]').waitFor();
@@ -213,7 +213,7 @@ browserTest('a service that stops and starts again is noticed both times', async
   assert.doesNotMatch((await panel(page, 'account').getAttribute('class')) ?? '', /is-old/);
 });
 
-browserTest('a ledger that does not go on is told, and greyed out', async (context) => {
+browserTest('a stale ledger is reported, and its figures are greyed out', async (context) => {
   const data = await makeLedger(place(), [firstBlock({ time: Date.now() - 60_000 })]);
   const service = await startService(context, { data });
   const { secret } = await createKey(data);
@@ -226,7 +226,7 @@ browserTest('a ledger that does not go on is told, and greyed out', async (conte
   assert.match(await fieldText(page, 'age'), /^1 min \d\d s$/);
 });
 
-browserTest('a spent budget is told, and the page asks less often', async (context) => {
+browserTest('a spent budget is reported, and the page asks less often', async (context) => {
   const { url } = await serve(context, [], '20/min');
   const page = await openPage(url, { expected: /status of 4(22|29)|\/ws' failed/ });
   await page
@@ -282,43 +282,46 @@ browserTest('a countdown turns into "unlocked"', async (context) => {
   ]);
   assert.equal(await unlocks.first().innerText(), '✓ unlocked');
   assert.match(await unlocks.last().innerText(), /^in \d s$/);
-  // It is the ledger's time that unlocks.
+  // The ledger's time decides, not the browser's clock.
   await makeLedger(data, [formatBlock(2, unlock, [])]);
   await unlocks.last().getByText('✓ unlocked').waitFor();
 });
 
-browserTest('every panel shows its question and answer, and a line that works', async (context) => {
-  const { url, service, secret } = await serve(context);
-  const permissions = ['clipboard-read', 'clipboard-write'];
-  const page = await openPage(url, { permissions });
-  await page.locator('tr[data-coin="BTC"]').waitFor();
-  const types: string[] = [];
-  for (const title of ['Account', 'Positions', 'Stakes', 'Deployment auction']) {
-    await page.getByRole('button', { name: `curl for ${title}` }).click();
-    const dialog = page.getByRole('dialog');
-    const shown = await dialog.innerText();
-    assert.equal(shown.includes(secret), false, 'the key is not on the screen');
-    await dialog.getByRole('button', { name: 'Copy as curl' }).click();
-    await dialog.getByText('copied', { exact: true }).waitFor();
-    const line = await page.evaluate(() => navigator.clipboard.readText());
-    const [, address, body] = /^curl -s '([^']+)' -H '[^']+' -d '([^']+)'$/.exec(line) ?? [];
-    assert.equal(address, `http://127.0.0.1:${service.port}/${secret}/info`);
-    const { body: answer } = await service.connect().ask(secret, body);
-    const answerShown = await dialog.locator('pre[data-answer]').innerText();
-    assert.deepEqual(JSON.parse(answerShown), JSON.parse(answer));
-    types.push(JSON.parse(body).type);
-    await dialog.getByRole('button', { name: 'Copy the base address' }).click();
-    const base = `http://127.0.0.1:${service.port}/${secret}/`;
-    await until(
-      'the base address',
-      async () => base === (await page.evaluate(() => navigator.clipboard.readText())),
-    );
-    await page.keyboard.press('Escape');
-    await dialog.waitFor({ state: 'detached' });
-  }
-  const [account, stakes] = ['clearinghouseState', 'delegations'];
-  assert.deepEqual(types, [account, account, stakes, 'perpDeployAuctionStatus']);
-});
+browserTest(
+  'every panel shows its question and answer, and a curl line that works',
+  async (context) => {
+    const { url, service, secret } = await serve(context);
+    const permissions = ['clipboard-read', 'clipboard-write'];
+    const page = await openPage(url, { permissions });
+    await page.locator('tr[data-coin="BTC"]').waitFor();
+    const types: string[] = [];
+    for (const title of ['Account', 'Positions', 'Stakes', 'Deployment auction']) {
+      await page.getByRole('button', { name: `curl for ${title}` }).click();
+      const dialog = page.getByRole('dialog');
+      const shown = await dialog.innerText();
+      assert.equal(shown.includes(secret), false, 'the key is not on the screen');
+      await dialog.getByRole('button', { name: 'Copy as curl' }).click();
+      await dialog.getByText('copied', { exact: true }).waitFor();
+      const line = await page.evaluate(() => navigator.clipboard.readText());
+      const [, address, body] = /^curl -s '([^']+)' -H '[^']+' -d '([^']+)'$/.exec(line) ?? [];
+      assert.equal(address, `http://127.0.0.1:${service.port}/${secret}/info`);
+      const { body: answer } = await service.connect().ask(secret, body);
+      const answerShown = await dialog.locator('pre[data-answer]').innerText();
+      assert.deepEqual(JSON.parse(answerShown), JSON.parse(answer));
+      types.push(JSON.parse(body).type);
+      await dialog.getByRole('button', { name: 'Copy the base address' }).click();
+      const base = `http://127.0.0.1:${service.port}/${secret}/`;
+      await until(
+        'the base address',
+        async () => base === (await page.evaluate(() => navigator.clipboard.readText())),
+      );
+      await page.keyboard.press('Escape');
+      await dialog.waitFor({ state: 'detached' });
+    }
+    const [account, stakes] = ['clearinghouseState', 'delegations'];
+    assert.deepEqual(types, [account, account, stakes, 'perpDeployAuctionStatus']);
+  },
+);
 
 for (const width of [360, 390, 768, 1920]) {
   browserTest(`nothing is wider than a screen of ${width} pixels`, async () => {
@@ -330,7 +333,7 @@ for (const width of [360, 390, 768, 1920]) {
       screen: innerWidth,
     }));
     assert.ok(scroll <= screen, `${scroll} > ${screen}`);
-    // What is wider scrolls in its own box, with the coin in sight.
+    // Wider content scrolls in its own box, with the coin still visible.
     const region = page.getByRole('region', { name: 'Table of positions' });
     await region.evaluate((element) => element.scrollTo(10_000, 0));
     assert.ok(await page.locator('tbody th').first().isVisible());

@@ -1,4 +1,4 @@
-/** Debian's Chromium, or another one that is here, and pages in it that are watched. */
+/** Chromium, and pages in it that fail their test on an error. */
 
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
@@ -26,7 +26,7 @@ const ARGUMENTS = [
   '--disable-background-networking',
   '--disable-component-update',
   '--disable-sync',
-  // Memory in bytes, and a collector that can be called: for the test that measures it.
+  // For the test that measures memory.
   '--enable-precise-memory-info',
   '--js-flags=--expose-gc',
 ];
@@ -61,7 +61,7 @@ export function browserTest(
     try {
       await run(context);
     } finally {
-      // Before the services that they look at are stopped.
+      // Pages are closed before the services behind them stop.
       await Promise.all(opened.splice(0).map((pages) => pages.close()));
     }
     assert.deepEqual(wrong.splice(0), []);
@@ -72,13 +72,13 @@ const opened: BrowserContext[] = [];
 /** Errors in consoles and requests to other origins. */
 const wrong: string[] = [];
 
-/** What the browser says by itself of responses that are not 200; a test names those it provokes. */
+/** Errors that the browser logs for failed requests; a test lists those it provokes. */
 const REPORT = /Failed to load resource|WebSocket connection to/;
 
 export interface PageOptions extends BrowserContextOptions {
-  /** Reports of the browser that the test provokes. */
+  /** Logged errors that the test provokes. */
   readonly expected?: RegExp | undefined;
-  /** What is done to the page before it is loaded. */
+  /** Runs before the page is loaded. */
   prepare?(page: Page): Promise<void>;
 }
 
@@ -111,7 +111,7 @@ export async function openPage(
   return page;
 }
 
-/** The text of a field of the page, without what surrounds it. */
+/** The text of a field of the page. */
 export function fieldText(page: Page, name: string): Promise<string> {
   return page.locator(`[data-field="${name}"]`).first().innerText();
 }

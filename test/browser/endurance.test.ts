@@ -1,4 +1,4 @@
-/** The page for a long time, and with much on it: memory that does not grow, frames that do not drop. */
+/** The page over hours and with many rows: its memory does not grow, and it does not stutter. */
 
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
@@ -19,11 +19,11 @@ useBrowser();
 
 const RUN_MS_MAX = 150_000;
 
-/** A service on these blocks that is fed while it runs; the page's address, and how to append. */
+/** Starts a service on these blocks, and returns the page's address and a function that appends more. */
 async function serveFeed(context: TestContext, lines: readonly string[], user: string) {
   const data = await makeLedger(place(), lines);
   const flags = ['--port', '0', '--admin-port', '0', '--max-age', '0', '--overload-delay', '60000'];
-  // The page is to see every batch.
+  // The page has to see every batch.
   const push = ['--push-interval', '0'];
   const service = new RunningService(
     start(['serve', '--data', data, ...flags, ...push], {}, RUN_MS_MAX),
@@ -49,10 +49,10 @@ async function serveFeed(context: TestContext, lines: readonly string[], user: s
 const BLOCKS = 3_600;
 const FIRST_BLOCKS = 100;
 const INTERVAL_MS = 10_000;
-/** Blocks come this many together, with this pause: ten hours in about a minute. */
+/** Blocks per batch and the pause after it: ten hours take about a minute. */
 const BATCH = 4;
 const PAUSE_MS = 30;
-/** So much faster the page's own timers go, to see every batch. */
+/** Speeds up the page's timers, so that it sees every batch. */
 const HASTE = 50;
 const LOOK_EVERY = 70;
 /** Far less than the answers of one of those hours. */
@@ -67,7 +67,7 @@ async function hasten(page: Page): Promise<void> {
   }, HASTE);
 }
 
-/** What is left after everything that can be thrown away is. */
+/** Used heap after a garbage collection. */
 async function heapBytes(page: Page): Promise<number> {
   const session = await page.context().newCDPSession(page);
   await session.send('HeapProfiler.collectGarbage');
@@ -105,7 +105,7 @@ browserTest(
     context.diagnostic(`heap in KB: ${looks.map((bytes) => Math.round(bytes / 1024)).join(' ')}`);
     context.diagnostic(`${answers} answers`);
     assert.ok(answers > 1_000, `${answers} answers`);
-    // By the middle the line of the account value is full; from there on nothing is added.
+    // By the middle the value chart has all its points, so nothing may grow after it.
     const settled = looks.slice(looks.length / 2);
     const growth = Math.min(...settled.slice(-3)) - Math.min(...settled.slice(0, 3));
     assert.ok(growth < GROWTH_BYTES_MAX, `${growth} bytes more`);
@@ -129,10 +129,10 @@ function formatMarks(height: number): string {
   return formatBlock(height, Date.now(), [marks]);
 }
 
-/** Longer than this a person sees a page hang. */
+/** A person notices a longer pause. */
 const LONG_TASK_MS_MAX = 200;
 const WINDOW_MS = 4_000;
-/** Whatever else runs on a machine makes tasks longer, never shorter: the best of these counts. */
+/** Other load only makes tasks longer, so the best window counts. */
 const WINDOWS_MAX = 8;
 
 function watchLongTasks(page: Page): Promise<{ tasks: number[]; updates: number }> {

@@ -1,4 +1,4 @@
-/** Decimal text, handled naively: the page has its own arithmetic, and this is held against it. */
+/** Naive decimal arithmetic, to check the page's own against. */
 
 /** The figure in units of ten to the minus 20. */
 export function toUnits(text: string): bigint {
@@ -10,7 +10,7 @@ export function toUnits(text: string): bigint {
 export const sumUnits = (texts: readonly string[]): bigint =>
   texts.reduce((total, text) => total + toUnits(text), 0n);
 
-/** With so many decimals, rounded half away from zero, grouped by commas, with a true minus. */
+/** Fixed decimals, rounded half away from zero, grouped by commas, with a typographic minus. */
 export function writeRounded(units: bigint, decimals: number): string {
   const step = 10n ** BigInt(20 - decimals);
   const size = units < 0n ? -units : units;

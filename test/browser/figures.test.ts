@@ -24,7 +24,7 @@ const signed = (text: string): Shown => {
   return toUnits(text) > 0n ? { ...shown, text: `+${shown.text}` } : shown;
 };
 
-/** Text without a hover of its own. */
+/** A field without a tooltip. */
 const plain = (text: string): Shown => ({ complete: text, text });
 
 interface Position {

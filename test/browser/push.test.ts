@@ -1,4 +1,4 @@
-/** Answers that are pushed: shown as they come, instead of being asked for. */
+/** Pushed answers are shown as they arrive, and not polled for. */
 
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
@@ -18,7 +18,7 @@ interface Subscription {
   dex?: string;
 }
 
-/** The service's end of a socket, told by the test what to push. */
+/** A scripted server side of the socket. */
 class ScriptedSocket {
   readonly subscriptions = new Map<string, Subscription>();
   route: WebSocketRoute | undefined;
@@ -64,7 +64,7 @@ async function openPushed(context: TestContext) {
   return { page, socket, ask };
 }
 
-browserTest('what is pushed is shown, at its height', async (context) => {
+browserTest('pushed answers are shown with their height', async (context) => {
   const { page, socket, ask } = await openPushed(context);
   const state = await ask('clearinghouseState');
   const position = state.assetPositions[0].position;
@@ -95,7 +95,7 @@ browserTest('what is pushed is shown, at its height', async (context) => {
   assert.equal(panels['auction'].fields['currentGas'].complete, '4.5');
 });
 
-browserTest('what is pushed is not asked for; when pushes end it is again', async (context) => {
+browserTest('pushed answers are not polled for, until pushes end', async (context) => {
   const { page, socket } = await openPushed(context);
   const asked: string[] = [];
   page.on('request', (request) => {
@@ -103,7 +103,7 @@ browserTest('what is pushed is not asked for; when pushes end it is again', asyn
   });
   const countAccounts = () => asked.filter((type) => type === 'clearinghouseState').length;
   await page.waitForTimeout(3_000);
-  // The marks of the dex picker may be asked for once meanwhile.
+  // The dex picker may ask once for its marks.
   assert.ok(countAccounts() <= 1, asked.join());
   await socket.route?.close({ code: 1001 });
   await page.locator('[data-field="connection"]', { hasText: 'live, polled' }).waitFor();
@@ -114,7 +114,7 @@ browserTest('what is pushed is not asked for; when pushes end it is again', asyn
   await page.locator('[data-field="connection"]', { hasText: 'live, pushed' }).waitFor();
 });
 
-browserTest('another account is subscribed to in place of the first', async (context) => {
+browserTest('another account replaces the subscriptions of the first', async (context) => {
   const { page, socket } = await openPushed(context);
   const other = `0x${'cd'.repeat(20)}`;
   await page.getByLabel('Address').fill(other);
@@ -123,7 +123,7 @@ browserTest('another account is subscribed to in place of the first', async (con
     const users = [...socket.subscriptions.values()].map(({ user }) => user);
     return users.filter((user) => user === other).length === 2;
   });
-  // A push for the first one that comes late changes nothing.
+  // A late push for the first account changes nothing.
   socket.push('delegations', {
     user: USER,
     delegations: [{ validator: VALIDATORS[0], amount: '9.0', lockedUntilTimestamp: 1 }],

@@ -1,4 +1,4 @@
-/** A live demo on a ledger that can be asked offline what was at any height. */
+/** A live demo whose ledger can be queried offline at any height. */
 
 import assert from 'node:assert/strict';
 import { answerQuestion } from '../../src/info/registry.ts';
@@ -20,7 +20,7 @@ export class RunningDemo {
   constructor(data: string, flags: readonly string[]) {
     this.data = data;
     const args = ['demo', '--port', '0', '--data', data, ...flags];
-    // How a busy machine slows the service down is not what is tested.
+    // A busy machine must not make the service refuse requests.
     this.program = start(args, { PERPINFO_OVERLOAD_DELAY: '60000' }, RUN_MS_MAX);
   }
 
@@ -32,7 +32,7 @@ export class RunningDemo {
     assert.ok(this.users.length >= 2, this.program.stdout);
   }
 
-  /** What the endpoint answers at a height, from the ledger itself. */
+  /** The answer at a height, computed from the ledger. */
   async answerAt(height: number, question: object) {
     const ledger = await openEmbeddedLedger(this.data);
     try {

@@ -35,7 +35,7 @@ async function verify(data: string) {
   return readVerification(outcome);
 }
 
-/** What the ledger of all lines is, appended undisturbed. */
+/** Height, head and digest of all lines, appended undisturbed. */
 async function appendAll() {
   const data = place();
   await run(['append', '--data', data, writeInput(joinLines(lines))]);
@@ -95,7 +95,7 @@ test('lines that end in carriage return and newline give the same state', async 
   assert.deepEqual({ height, digest }, { height: 60, digest: expected.digest });
 });
 
-test('a ledger goes on where it ended, also in many short runs', async () => {
+test('an append continues where the last one ended', async () => {
   const data = place();
   for (let height = 0; height < 60; height += 20) {
     const input = joinLines(lines.slice(height, height + 20));
@@ -107,7 +107,7 @@ test('a ledger goes on where it ended, also in many short runs', async () => {
 
 const TIME = 1_758_556_800_000;
 
-/** Blocks that cannot come fourth, each with what is said of it. */
+/** Blocks that are invalid at height 4, each with its error message. */
 const BAD_BLOCKS: [what: string, line: string | Buffer, reason: string][] = [
   ['not JSON', '{"height":4', 'block: line: got "{\\"height\\":4", expected one JSON object'],
   [
@@ -128,7 +128,7 @@ const BAD_BLOCKS: [what: string, line: string | Buffer, reason: string][] = [
 ];
 
 for (const [what, line, reason] of BAD_BLOCKS) {
-  test(`a block that is ${what} is refused by its line, and those before it are kept`, async () => {
+  test(`a block that is ${what} is refused with its line number, and the blocks before it are kept`, async () => {
     const data = place();
     const input = Buffer.concat([
       Buffer.from(`${joinLines(lines.slice(0, 2))}\n${lines[2]}\n`),
@@ -190,7 +190,7 @@ test('a line may be as long as --block-bytes-max says, and not longer', async ()
   }
 });
 
-test('a line that never ends is refused at the limit, not gathered', async () => {
+test('a line that never ends is refused at the limit, not buffered', async () => {
   const program = start(['append', '--data', place()]);
   const piece = Buffer.alloc(1 << 16, 'x');
   let pieces = 0;
@@ -221,7 +221,7 @@ test('a file that is not there, or is a folder, is refused', async () => {
   );
 });
 
-test('a second writer is refused while the first one runs, and let in after it', async () => {
+test('a second writer is refused while the first one runs, and accepted after it', async () => {
   const data = place();
   const first = start(['append', '--data', data]);
   first.child.stdin.write(`${lines[0]}\n`);
@@ -279,7 +279,7 @@ test('snapshots are written at every Nth height, and the newest are kept', async
   assert.deepEqual(await verify(data), expected);
 });
 
-test('a snapshot that is damaged costs a warning and time, and the append goes on', async () => {
+test('a damaged snapshot costs a warning and time, and the append succeeds', async () => {
   const data = place();
   const settings = ['append', '--data', data, '--snapshot-every', '10'];
   await run(settings, { input: joinLines(lines.slice(0, 30)) });
@@ -299,7 +299,7 @@ test('a data folder that cannot be made is named', async () => {
   assert.ok(stderr.includes(file));
 });
 
-test('an append goes on where nobody reads what it acknowledges', async () => {
+test('an append continues when nobody reads its acknowledgements', async () => {
   const data = place();
   const file = writeInput(joinLines(lines));
   const command = `"${process.execPath}" "${MAIN}" append --data "${data}" --snapshot-every 1`;
@@ -314,7 +314,7 @@ test('a folder that cannot be made is refused in one line', async () => {
   assert.match(stderr, /^perpinfo: cannot make the folder \/proc\/nowhere \(ENOENT\)\n$/);
 });
 
-test('an append that is asked to stop ends, also where its output is full and nobody reads it', async () => {
+test('SIGTERM ends an append that is blocked on its output', async () => {
   const file = writeInput(joinLines(lines));
   const program = `"${process.execPath}" "${MAIN}" append --data "${place()}"`;
   const full = place('full.fifo');

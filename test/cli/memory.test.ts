@@ -8,7 +8,7 @@ const place = createPlaces();
 const MEBIBYTE = 2 ** 20;
 const SMALL_BYTES = 36 * MEBIBYTE;
 const LARGE_BYTES = 6 * SMALL_BYTES;
-/** What the garbage collector may let gather before it looks: far less than the large file. */
+/** Garbage that may accumulate between collections: far less than the large file. */
 const SPARE_BYTES = 64 * MEBIBYTE;
 const SAMPLE_MS = 5;
 const COINS = Array.from({ length: 400 }, (_, index) => `COIN${index}`);
@@ -27,7 +27,7 @@ function firstBlock(): string {
   return JSON.stringify({ height: 1, time: TIME, events });
 }
 
-/** Blocks of new marks: quickly made, quickly applied, and the state does not grow with them. */
+/** Blocks of new marks: cheap to make and to apply, and they do not grow the state. */
 function writeBlocks(bytes: number): string {
   const file = place('blocks.ndjson');
   const target = openSync(file, 'w');
@@ -41,7 +41,7 @@ function writeBlocks(bytes: number): string {
   return file;
 }
 
-/** Memory of its own, without the pages of files that the system lends it. */
+/** Anonymous memory, without mapped files. */
 function readAnonymousBytes(pid: number): number {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
   return Number(/^RssAnon:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0) * 1024;
@@ -69,10 +69,14 @@ async function measurePeak(file: string): Promise<number> {
 
 const options = { skip: process.platform === 'linux' ? LONG_ONLY.skip : 'there is no /proc' };
 
-test('append keeps a steady memory, however large the file', options, async (context) => {
-  const small = await measurePeak(writeBlocks(SMALL_BYTES));
-  const large = await measurePeak(writeBlocks(LARGE_BYTES));
-  const [a, b] = [small, large].map((bytes) => Math.round(bytes / MEBIBYTE));
-  context.diagnostic(`at most ${a} MiB, and ${b} MiB for a file of six times the size`);
-  assert.ok(large < 1.5 * small + SPARE_BYTES, `${b} MiB after ${a} MiB`);
-});
+test(
+  'the memory of an append does not grow with the size of the file',
+  options,
+  async (context) => {
+    const small = await measurePeak(writeBlocks(SMALL_BYTES));
+    const large = await measurePeak(writeBlocks(LARGE_BYTES));
+    const [a, b] = [small, large].map((bytes) => Math.round(bytes / MEBIBYTE));
+    context.diagnostic(`at most ${a} MiB, and ${b} MiB for a file of six times the size`);
+    assert.ok(large < 1.5 * small + SPARE_BYTES, `${b} MiB after ${a} MiB`);
+  },
+);

@@ -1,4 +1,4 @@
-/** Runs the built program as a user would, and looks at what it wrote and how it ended. */
+/** Runs the built program as a user would, and collects its output and exit code. */
 
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -27,7 +27,7 @@ export interface RunOptions {
 
 export class Program {
   readonly child: ChildProcessWithoutNullStreams;
-  /** When it has ended and all that it wrote has been read. */
+  /** Resolves when it has exited and its output has been read. */
   readonly ended: Promise<Outcome>;
   stdout = '';
   stderr = '';
@@ -45,7 +45,7 @@ export class Program {
     this.child.stderr.setEncoding('utf8').on('data', (text: string) => {
       this.stderr += text;
     });
-    // A program that stops reading early is judged by what it says, not by our broken pipe.
+    // A program may stop reading early: its output counts, not our broken pipe.
     this.child.stdin.on('error', () => undefined);
     this.ended = this.#waitForEnd(runMsMax);
   }
@@ -113,22 +113,22 @@ export function runShell(line: string): Promise<Outcome> {
   return command.ended;
 }
 
-/** What a run that went well writes. */
+/** The outcome of a successful run. */
 export function done(stdout: string, stderr = ''): Outcome {
   return { code: 0, signal: null, stdout, stderr };
 }
 
-/** What a run that was asked wrongly writes: one line, and nothing on standard output. */
+/** The outcome of wrong arguments: one line on standard error. */
 export function askedWrongly(message: string): Outcome {
   return { code: 2, signal: null, stdout: '', stderr: `perpinfo: ${message}\n` };
 }
 
-/** What a run that failed writes. */
+/** The outcome of a failed run. */
 export function failed(stderr: string, stdout = ''): Outcome {
   return { code: 1, signal: null, stdout, stderr };
 }
 
-/** A folder for a file of tests, removed after them; each call names a new place in it. */
+/** A folder for the tests of a file, removed after them; each call returns a new path in it. */
 export function createPlaces(): (name?: string) => string {
   const folder = mkdtempSync(path.join(tmpdir(), 'perpinfo-test-'));
   after(() => rmSync(folder, { recursive: true, force: true }));

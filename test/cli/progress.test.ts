@@ -13,10 +13,10 @@ writeFileSync(file, joinLines(simulateLines(1000)));
 const hasScript = spawnSync('script', ['--version']).status === 0;
 const options = { skip: hasScript ? false : 'script of util-linux is not installed' };
 
-/** What a terminal is sent to take its line away before the next one. */
+/** The escape sequence that clears a line of progress. */
 const CLEAR = '\r\x1b[K';
 
-/** Runs the program with a terminal for its output; `redirection` takes a part elsewhere. */
+/** Runs the program on a terminal; `redirection` sends part of its output elsewhere. */
 function runOnTerminal(args: string[], redirection = ''): Promise<Outcome> {
   const command = [process.execPath, MAIN, ...args].map((word) => `'${word}'`).join(' ');
   const program = new Program(['script', '-qec', `${command} ${redirection}`, '/dev/null']);
@@ -24,12 +24,12 @@ function runOnTerminal(args: string[], redirection = ''): Promise<Outcome> {
   return program.ended;
 }
 
-/** What each line of progress said, in order. */
+/** The lines of progress, in order. */
 function linesOfProgress(text: string): string[] {
   return text.split(CLEAR).slice(1);
 }
 
-test('append shows how far it is, then only the result', options, async () => {
+test('append shows its progress, then only the result', options, async () => {
   const { code, stdout } = await runOnTerminal(['append', '--data', place(), file]);
   assert.equal(code, 0);
   const shown = linesOfProgress(stdout);
@@ -37,7 +37,7 @@ test('append shows how far it is, then only the result', options, async () => {
   assert.match(shown.at(-1) ?? '', /^perpinfo: appended 1000 blocks; durable, .* height 1000\r\n$/);
 });
 
-test('simulate shows how far it is while its blocks go to a file', options, async () => {
+test('simulate shows its progress while its output goes to a file', options, async () => {
   const target = place('simulated.ndjson');
   const { code, stdout } = await runOnTerminal(['simulate', '--blocks', '2000'], `> '${target}'`);
   assert.equal(code, 0);
@@ -46,7 +46,7 @@ test('simulate shows how far it is while its blocks go to a file', options, asyn
   assert.equal(shown.at(-1), '');
 });
 
-test('query and verify show how far the replay is', options, async () => {
+test('query and verify show the progress of the replay', options, async () => {
   const data = place();
   await run(['append', '--data', data, file]);
   for (const args of [['query', '{"type":"perpDeployAuctionStatus"}'], ['verify']]) {
@@ -59,7 +59,7 @@ test('query and verify show how far the replay is', options, async () => {
   }
 });
 
-test('nothing of it is shown without a terminal', async () => {
+test('without a terminal no progress is shown', async () => {
   const appended = await run(['append', '--data', place(), file]);
   assert.match(appended.stdout, /^(durable \d+\n)*$/);
   assert.equal(

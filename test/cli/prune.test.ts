@@ -52,7 +52,7 @@ async function appendDays(count: number): Promise<string> {
   return data;
 }
 
-test('the newest blocks are kept, what is verified and answered stays, and the rest is said to be gone', async () => {
+test('a prune keeps the newest blocks and the state, and older heights are reported as pruned', async () => {
   const data = await appendAll();
   const before = readVerification(await run(['verify', '--data', data]));
   const answers = await Promise.all([ask(data), ask(data, '--at', '55')]);
@@ -100,7 +100,7 @@ test('days are counted back from the newest block', async () => {
   assert.equal(both.stdout, 'pruned 3 blocks; the first that is kept is block 26\n');
 });
 
-test('a prune that has nothing to drop is done, and says why', async () => {
+test('a prune with nothing to drop succeeds, and says why', async () => {
   const data = await appendAll([...EVERY_TENTH, '--snapshot-keep', '3']);
   await prune(data, '--keep-blocks', '1');
   const reason = 'perpinfo: nothing was pruned: the oldest snapshot that is kept is of height 40\n';
@@ -135,7 +135,7 @@ test('an append prunes as it goes, and its ledger stays the same', async () => {
   assert.deepEqual(readVerification(await run(['verify', '--data', data])), whole);
 });
 
-test('what is to be kept must be said, of a ledger in a folder that is there', async () => {
+test('a prune needs an existing folder, and what to keep', async () => {
   const data = place();
   const missing = await prune(data, '--keep-blocks', '5');
   assert.deepEqual(missing, failed(`perpinfo: there is no ledger in ${data}\n`));
@@ -146,7 +146,7 @@ test('what is to be kept must be said, of a ledger in a folder that is there', a
   assert.match(stderr, /^perpinfo: --keep-blocks and --keep-days are for a ledger in a folder: /);
 });
 
-test('while someone writes, nothing is pruned', async () => {
+test('a prune is refused while a writer has the ledger open', async () => {
   const data = place();
   const writer = start(['append', '--data', data]);
   writer.child.stdin.write(joinLines(lines.slice(0, 5)));

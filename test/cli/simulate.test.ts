@@ -20,7 +20,7 @@ test('the same seed gives the same bytes, those of the simulator', async () => {
   assert.notEqual(other.stdout, outcome.stdout);
 });
 
-test('as many lines are written as --blocks says', async () => {
+test('--blocks sets the number of lines', async () => {
   for (const blocks of [1, 2, 500]) {
     const args = ['simulate', '--accounts', '10', '--blocks', String(blocks)];
     const { code, stdout, stderr } = await run(args);
@@ -41,7 +41,7 @@ test('--interval sets the time from block to block, once the exchange is set up'
   );
 });
 
-test('whoever reads only the beginning ends it quietly', async () => {
+test('a closed pipe ends it without an error', async () => {
   const command = 'perpinfo simulate --blocks 1000000000 --accounts 10 | head -1 | wc -l';
   const outcome = await runShell(`set -o pipefail; ${command}`);
   assert.deepEqual(outcome, { code: 0, signal: null, stdout: '1\n', stderr: '' });

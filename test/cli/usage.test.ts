@@ -23,7 +23,7 @@ const STORAGE: [flag: string, rest: string][] = [
   ...NATS,
 ];
 
-/** What the help of each command says of its settings: flag, variable, default. */
+/** The settings in the help of each command: flag, variable, default. */
 const SETTINGS: Record<string, [flag: string, rest: string][]> = {
   append: [
     ...STORAGE,
@@ -67,7 +67,7 @@ test('without arguments, or when asked for help, every command is named', async 
   assert.deepEqual(named, COMMANDS);
 });
 
-test('help and the name of a command is its --help, of several for what they have in common', async () => {
+test('help COMMAND prints the --help of the command, or of all its subcommands', async () => {
   assert.deepEqual(await run(['help', 'query']), await run(['query', '--help']));
   const keys = await run(['keys']);
   const helps = await Promise.all(
@@ -104,7 +104,7 @@ for (const command of Object.keys(SETTINGS)) {
   });
 }
 
-test('--help is answered also where other arguments are wrong', async () => {
+test('--help works even if other arguments are wrong', async () => {
   const help = await run(['append', '--help']);
   assert.deepEqual(await run(['append', '--nope', '--help', 'a', 'b']), help);
 });
@@ -215,7 +215,7 @@ test('a flag of any length or with line breaks is shown short and in one line', 
   assert.match(stderr, /^perpinfo: --a.{1,100}: there is no such flag\n$/);
 });
 
-test('a wrong setting makes no folder', async () => {
+test('a wrong setting creates no folder', async () => {
   const data = place();
   await run(['append', '--data', data, '--snapshot-every', 'x']);
   await run(['append', '--data', data, place('missing.ndjson')]);
@@ -235,14 +235,14 @@ test('a file for NATS that cannot be read is named', async () => {
   }
 });
 
-test('a copy of a ledger that is not there makes no folder', async () => {
+test('a copy of a missing ledger creates no folder', async () => {
   const [from, to] = [place('typo'), place()];
   const missing = failed(`perpinfo: there is no ledger in ${from}\n`);
   assert.deepEqual(await run(['copy', '--from', from, '--to', to]), missing);
   assert.equal(existsSync(to), false);
 });
 
-test('a variable of the environment sets what no flag sets', async () => {
+test('an environment variable applies where no flag is given', async () => {
   const short = ['simulate', '--blocks', '2', '--accounts', '10'];
   const variables = { PERPINFO_BLOCKS: '2', PERPINFO_ACCOUNTS: '10' };
   assert.deepEqual(await run(['simulate'], { variables }), await run(short));
@@ -250,7 +250,7 @@ test('a variable of the environment sets what no flag sets', async () => {
   assert.deepEqual(flagWins, await run(short));
 });
 
-test('a wrong variable of the environment is named', async () => {
+test('a wrong environment variable is named', async () => {
   assert.deepEqual(
     await run(['simulate'], { variables: { PERPINFO_BLOCKS: 'many', PERPINFO_SEED: '' } }),
     askedWrongly(
@@ -260,7 +260,7 @@ test('a wrong variable of the environment is named', async () => {
   );
 });
 
-test('what follows -- is no flag', async () => {
+test('arguments after -- are not flags', async () => {
   const file = place('--missing');
   assert.deepEqual(
     await run(['append', '--data', place(), '--', file]),

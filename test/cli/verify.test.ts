@@ -12,7 +12,7 @@ import { createPlaces, done, failed, joinLines, run, simulateLines } from './pro
 const place = createPlaces();
 const lines = simulateLines(30);
 
-/** What is to be printed of the first lines, computed without a ledger. */
+/** The expected output for the first lines, computed without a ledger. */
 function expectedReport(count: number): string {
   const state = createState();
   let point = CHAIN_START;

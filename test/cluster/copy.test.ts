@@ -1,4 +1,4 @@
-/** Ledgers carried between a folder and NATS, either way. */
+/** Copies of ledgers from a folder to NATS and back. */
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -29,7 +29,7 @@ async function verify(...flags: string[]) {
   return readVerification(outcome);
 }
 
-test('a ledger goes from a folder to NATS and back, and is the same each time', async () => {
+test('a copy from a folder to NATS and back equals the original each time', async () => {
   const [data, back] = [place(), place()];
   const address = nats.address('there-and-back');
   await appendAll(data, lines.slice(0, 200), NO_SNAPSHOTS);
@@ -42,7 +42,7 @@ test('a ledger goes from a folder to NATS and back, and is the same each time', 
   assert.deepEqual(await verify('--data', back), original);
 });
 
-test('a copy goes on where an earlier one ended', async () => {
+test('a copy resumes where an earlier one ended', async () => {
   const data = place();
   const address = nats.address('resumed');
   await appendAll(data, lines.slice(0, 150), NO_SNAPSHOTS);
@@ -53,7 +53,7 @@ test('a copy goes on where an earlier one ended', async () => {
   assert.deepEqual(await verify('--ledger', address), await verify('--data', data));
 });
 
-test('the heights of a pruned ledger go on where they were, either way', async () => {
+test('a copy of a pruned ledger keeps its heights, in both directions', async () => {
   const [data, back] = [place(), place()];
   const address = nats.address('pruned');
   await appendAll(data, lines.slice(0, 200), { snapshotEvery: 70 });
@@ -74,7 +74,7 @@ test('the heights of a pruned ledger go on where they were, either way', async (
   assert.equal(asked.code, 0, asked.stderr);
 });
 
-test('a ledger is not copied over another one', async () => {
+test('a copy onto another ledger is refused', async () => {
   const data = place();
   const address = nats.address('another');
   await appendAll(data, lines.slice(0, 5), NO_SNAPSHOTS);

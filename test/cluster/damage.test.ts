@@ -1,4 +1,4 @@
-/** Streams that were meddled with by hand, how that is told, and how they are repaired. */
+/** Streams that were changed by hand: how that is detected, and how they are repaired. */
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -49,7 +49,7 @@ async function meddle<T>(address: string, work: (link: Connected, name: string) 
 }
 type Connected = Awaited<ReturnType<NatsServers['connect']>>;
 
-/** A message that is no block, put behind the last one and deleted again. */
+/** Publishes a message that is not a block, and deletes it again. */
 function putAndDeleteStray(address: string): Promise<boolean> {
   return meddle(address, async ({ streams, manager }, name) => {
     const { seq } = await streams.publish(`perpinfo.${name}.blocks`, 'stray');
@@ -63,7 +63,7 @@ async function expectRefusal(args: string[], expected: RegExp, input?: string): 
   assert.match(stderr, expected);
 }
 
-test('a ledger whose last message was deleted is not taken for an empty one', async (context) => {
+test('a ledger whose last message was deleted is reported as damaged, not as empty', async (context) => {
   const address = await newLedger(20);
   const [follower] = await startReplicas(context, [{ address, data: place(), flags: ANY_AGE }]);
   await untilHeight(follower, 20);
@@ -84,7 +84,7 @@ test('a ledger whose last message was deleted is not taken for an empty one', as
   }
 });
 
-test('a ledger with a block missing in the middle is served by nobody who has to read it', async () => {
+test('a ledger with a missing block is refused by every command that reads it', async () => {
   const address = await newLedger(20);
   await meddle(address, ({ manager }, name) => manager.streams.deleteMessage(name, 3));
   const expected = /block 3 is not in the ledger|block 4 found where block 3 was expected/;
@@ -124,7 +124,7 @@ const GONE: [about: string, expected: RegExp, work: (link: Connected) => Promise
   ],
 ];
 for (const [about, expected, work] of GONE) {
-  test(`a writer whose stream was ${about} makes no new one unless it is told to`, async () => {
+  test(`a writer whose stream was ${about} creates a new one only with --accept-loss`, async () => {
     const address = await newLedger(20);
     await meddle(address, work);
     const input = joinLines(lines.slice(0, 5));

@@ -1,7 +1,7 @@
 /**
  * Three NATS servers, one writer and three replicas under load, while servers and processes are killed
- * or paused at random. Every answer is checked for the height that it names, while it happens; at the
- * end nothing that was acknowledged is missing, and all are where an undisturbed replay is.
+ * or paused at random. Every answer must be right for the height that it names. In the end no
+ * acknowledged block is missing, and every replica has the state of an undisturbed replay.
  */
 
 import assert from 'node:assert/strict';
@@ -28,18 +28,18 @@ const KINDS = ['leader', 'follower', 'writer', 'replica'] as const;
 type Kind = (typeof KINDS)[number] | 'pause';
 const NAME = 'faults';
 const REPLICAS_FLAG = ['--nats-replicas', '3'];
-/** How many blocks are handed to the writer at a time, and how often. */
+/** Blocks per write to the writer's standard input, and the pause between writes. */
 const FEED_BLOCKS = 3;
 const FEED_MS = 150;
 const RUN_MS_MAX = 400_000;
-/** A server that was away has to fetch what it missed, on a machine that has other work too. */
+/** Time for a restarted server to catch up, on a busy machine. */
 const WHOLE_MS_MAX = 60_000;
 const LOOK_MS = 100;
 
 const place = createPlaces();
 const lines = simulateLines(3000, 'faults');
 
-/** Hands blocks to a writer, and goes on with another one where it was killed. */
+/** Feeds a writer, and starts another one after a kill. */
 class Feeder {
   readonly #address: string;
   readonly #data = place();
@@ -72,7 +72,7 @@ class Feeder {
     this.#isDone = true;
   }
 
-  /** Until it is told to stop and all that was given is acknowledged. */
+  /** Resolves after stop(), once every block that was fed is acknowledged. */
   async run(): Promise<void> {
     while (!this.#isDone || this.acknowledged < this.#given) await this.#runWriter();
   }
@@ -107,13 +107,13 @@ class Feeder {
       if (signal === 'SIGKILL') this.restarts++;
       return;
     }
-    // The servers may be away for longer than it waits; nothing else may end it.
+    // The only other reason to end: NATS was unreachable for longer than the retry limit.
     this.failures.push(stderr);
     assert.match(stderr, /NATS/);
   }
 }
 
-/** One replica that is asked all the time, and started again where it was killed. */
+/** A replica that is queried continuously, and restarted after a kill. */
 class Watched {
   readonly data = place();
   readonly #address: string;
@@ -130,7 +130,7 @@ class Watched {
     const flags = ['--max-age', '0', '--snapshot-every', '200', ...REPLICAS_FLAG];
     this.service = await until('a replica', () =>
       startReplica({ address: this.#address, data: this.data, flags }).catch((error: Error) => {
-        // It may have been started just when no server could tell it anything.
+        // The cluster may have had no leader at that moment.
         assert.match(error.message, /NATS/);
         return undefined;
       }),
@@ -162,7 +162,7 @@ class Watched {
           oracle.check(index, Number(headers['ledger-height']), body);
           this.checked++;
         } else {
-          // Started just now; nothing else keeps it from answering.
+          // Still restoring: the only acceptable reason for not answering.
           assert.deepEqual([status, JSON.parse(body).error], [503, 'not_ready'], body);
           this.unanswered++;
         }
@@ -182,7 +182,7 @@ class Watched {
   }
 }
 
-/** Kills and pauses, one after the other, each mended before the next. */
+/** Injects faults one after the other, and waits for recovery after each. */
 class Saboteur {
   readonly #nats: NatsServers;
   readonly #random: Random;
@@ -255,7 +255,7 @@ class Saboteur {
     return chosen;
   }
 
-  /** Two servers away at once would only mean waiting: the third cannot decide alone. */
+  /** Waits for all three servers: with two down, the third has no quorum and nothing is tested. */
   async #untilWhole(kind: Kind): Promise<void> {
     const deadlineMs = performance.now() + WHOLE_MS_MAX;
     for (;;) {
@@ -282,7 +282,7 @@ class Saboteur {
   }
 }
 
-test(`${FAULTS} faults at random lose nothing and make no answer wrong ${SEED_NOTE}`, async (context) => {
+test(`${FAULTS} random faults lose no acknowledged block and cause no wrong answer ${SEED_NOTE}`, async (context) => {
   const random = new Random(`faults ${SEED}`);
   const oracle = new Oracle(lines);
   const nats = await startNats(3);

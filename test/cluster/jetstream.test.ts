@@ -1,4 +1,4 @@
-/** The ledger on JetStream: the suite that every ledger passes, on a real server. */
+/** The ledger on JetStream: the conformance suite on a real server, and what only JetStream does. */
 
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
@@ -58,7 +58,7 @@ async function makeHarness(): Promise<LedgerHarness> {
 
 describeLedger('the ledger on JetStream', makeHarness);
 
-test('a ledger that is not there cannot be read', async () => {
+test('a missing ledger cannot be read', async () => {
   const { name, openReader } = newLedger();
   await assert.rejects(openReader(), {
     fault: 'missing',
@@ -66,7 +66,7 @@ test('a ledger that is not there cannot be read', async () => {
   });
 });
 
-test('a stream that could not keep a ledger is refused, with what is wrong with it', async () => {
+test('a stream with unsuitable settings is refused, and the setting is named', async () => {
   const { name, openWriter } = newLedger();
   const link = await nats.connect(name);
   const { RetentionPolicy, StorageType } = link.modules.stream;
@@ -85,7 +85,7 @@ test('a stream that could not keep a ledger is refused, with what is wrong with 
   await link.close();
 });
 
-test('a server that is not there is named, and the password is not', async () => {
+test('an unreachable server is named in the error, without the password', async () => {
   const options = natsOptions('nats://user:secret@127.0.0.1:1/nowhere');
   await assert.rejects(openJetStreamLedger(options), (error: Error) => {
     assert.match(error.message, /^cannot reach NATS JetStream at 127\.0\.0\.1:1: /);
@@ -94,12 +94,12 @@ test('a server that is not there is named, and the password is not', async () =>
   });
 });
 
-test('an append that was stored although its answer was lost is neither doubled nor skipped', async () => {
+test('an append whose acknowledgement was lost is idempotent', async () => {
   const { openWriter, name } = newLedger();
   const blocks = chainOfLength(6);
   const first = await openWriter();
   await first.append(blocks.slice(0, 2));
-  // What a writer has sent that never heard of it: the same bytes, by another connection.
+  // The retry of a publish whose acknowledgement was lost: the same bytes on another connection.
   await first.close();
   const second = await openWriter();
   const link = await nats.connect(name);
@@ -116,7 +116,7 @@ test('an append that was stored although its answer was lost is neither doubled 
   await second.close();
 });
 
-test('a writer that lost its place to another is told so, and stores nothing', async () => {
+test('a writer that lost its lease fails with a conflict, and stores nothing', async () => {
   const { openWriter, name } = newLedger();
   const mine = chainOfLength(2);
   const theirs = chainLines(['line 1', 'another line 2', 'line 3']);
@@ -138,7 +138,7 @@ test('a writer that lost its place to another is told so, and stores nothing', a
   await writer.close();
 });
 
-/** Two writers that both believe to be alone: the first one's note is taken away. */
+/** Two writers that both believe to hold the lease: the first one's lease is deleted. */
 async function openTwoWriters() {
   const { openWriter, name } = newLedger();
   const first = await openWriter();
@@ -148,7 +148,7 @@ async function openTwoWriters() {
   return { first, second, close: () => Promise.all([first, second, link].map((it) => it.close())) };
 }
 
-test('a writer that goes on after another took over stores nothing, however long its batch', async () => {
+test('a writer that continues after another took over stores nothing, however long its batch', async () => {
   const { first, second, close } = await openTwoWriters();
   const theirs = chainOfLength(10);
   await second.append(theirs);
@@ -158,7 +158,7 @@ test('a writer that goes on after another took over stores nothing, however long
   await close();
 });
 
-test('of two that write at once all the same there is one order, and the other is told why', async () => {
+test('of two concurrent writers one succeeds, and the other fails with a conflict', async () => {
   for (let round = 0; round < 10; round++) {
     const { first, second, close } = await openTwoWriters();
     const chains = ['first', 'second'].map((name) =>
@@ -175,7 +175,7 @@ test('of two that write at once all the same there is one order, and the other i
   }
 });
 
-test('a block that no message can hold is refused, and the limit is named', async () => {
+test('a block larger than a NATS message is refused, and the limit is named', async () => {
   const { openWriter } = newLedger();
   const noise = randomBytes(1 << 20);
   const writer = await openWriter();
@@ -188,10 +188,10 @@ test('a block that no message can hold is refused, and the limit is named', asyn
   await writer.close();
 });
 
-/** Who has the ledger open, as a writer on another machine notes it. */
+/** The lease as a writer on another machine writes it. */
 const ELSEWHERE = JSON.stringify({ pid: 7, startedAt: '1', host: 'elsewhere', token: 'x' });
 
-test('a writer on another machine is waited for only while it is silent', async () => {
+test('the lease of a writer on another machine is respected until it expires', async () => {
   const { openWriter, name } = newLedger();
   await (await openWriter()).close();
   const link = await nats.connect(name);
@@ -205,9 +205,9 @@ test('a writer on another machine is waited for only while it is silent', async 
   clearInterval(renewing);
   const startedMs = performance.now();
   const writer = await openWriter();
-  assert.ok(performance.now() - startedMs > 5_000, 'it was given time to be heard of');
+  assert.ok(performance.now() - startedMs > 5_000, 'the lease was taken before it expired');
   await writer.append(chainOfLength(1));
-  // The one elsewhere was only slow: it takes its place back, and the other one is told.
+  // The other writer was only slow: it renews its lease, and this writer must notice.
   await bucket.put('writer', ELSEWHERE);
   await new Promise((resolve) => setTimeout(resolve, 2_500));
   await assert.rejects(writer.append(chainOfLength(2).slice(1)), {
@@ -218,7 +218,7 @@ test('a writer on another machine is waited for only while it is silent', async 
   await link.close();
 });
 
-test('a writer of the same host name in another process namespace keeps its place while it lives', async (context) => {
+test('a writer in another process namespace with the same host name keeps its lease while it renews it', async (context) => {
   const { openWriter, name } = newLedger();
   await (await openWriter()).close();
   const link = await nats.connect(name);
@@ -237,7 +237,7 @@ test('a writer of the same host name in another process namespace keeps its plac
   });
 });
 
-test('of two that publish one snapshot at once, one is told that the other was faster', async (context) => {
+test('of two replicas that publish a snapshot at once, one is told that it lost', async (context) => {
   const { name } = newLedger();
   const options = natsOptions(nats.address(name));
   const folder = new SnapshotFolder(await makeTemporaryFolder(context));
@@ -250,13 +250,13 @@ test('of two that publish one snapshot at once, one is told that the other was f
     applyBlock(state, parseBlock(JSON.stringify({ height, time: 1, events: [] })));
     return folder.save(state, chainOfLength(height)[height - 1].hash);
   };
-  // Both believe to be the one that publishes: the first one's note is taken away.
+  // Both believe to hold the publisher's lease: it is deleted after each publish.
   await save(1);
   for (const publisher of publishers) {
     assert.equal(await publisher.publish(folder, 1), true);
     await bucket.delete('snapshots');
   }
-  // Where one is done before the other begins, both are content: they are let loose until they meet.
+  // Publishes only collide if they overlap, so repeat until they do.
   const outcomes: boolean[] = [];
   for (let height = 2; height < 50 && !outcomes.includes(false); height++) {
     await save(height);
@@ -264,10 +264,10 @@ test('of two that publish one snapshot at once, one is told that the other was f
     assert.ok(outcomes.slice(-2).includes(true), 'neither has published');
     assert.equal((await publishers[0].heights()).at(-1), height);
   }
-  assert.ok(outcomes.includes(false), 'the slower one was never told');
+  assert.ok(outcomes.includes(false), 'the slower publisher was never told');
 });
 
-test('a server that wants a password gets the one in the address', async (context) => {
+test('the password in the address is sent to the server', async (context) => {
   const config = 'authorization { user: "some one", password: "p@ss/word" }';
   const guarded = await startNats(1, { config, login: 'some%20one:p%40ss%2Fword@' });
   context.after(() => guarded.stop());
@@ -282,7 +282,7 @@ test('a server that wants a password gets the one in the address', async (contex
   });
 });
 
-test('a command whose server does not answer says so, and ends', async () => {
+test('a command whose server does not respond fails with that reason', async () => {
   const silent = await startNats();
   try {
     silent.servers[0].signal('SIGSTOP');

@@ -1,4 +1,4 @@
-/** Three NATS servers behind links that are cut: whoever sits on the wrong side finds the right one. */
+/** NATS servers behind links that are cut: writers and replicas reconnect to a healthy server. */
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -15,9 +15,9 @@ const NAME = 'links';
 const REPLICAS = ['--nats-replicas', '3'];
 const lines = simulateLines(200, 'links');
 const place = createPlaces();
-/** How long writer and replica may take. */
+/** Time for writer and replica to recover. */
 const RECOVERY_MS_MAX = 10_000;
-/** Servers take four to nine seconds until they elect another leader, on a busy machine longer. */
+/** An election takes four to nine seconds, longer on a busy machine. */
 const ELECTION_MS_MAX = 15_000;
 const METADATA_LOSS_MS_MAX = 30_000;
 const RUN_MS_MAX = 60_000;
@@ -61,13 +61,13 @@ async function untilMessagesAreRefused(options: NatsOptions): Promise<void> {
 // Each test spends most of its time waiting for elections among servers of its own.
 describe('servers behind links that are cut', { concurrency: true }, () => {
   for (const [about, ofLeader, fault] of FAULTS) {
-    test(`writer and replica go on by themselves when ${about}`, async (context) => {
+    test(`writer and replica recover by themselves when ${about}`, async (context) => {
       const { nats, links } = await startLedger();
       context.after(() => nats.stop());
       const leader = await findLeader(nats);
       let height = 10;
       const server = ofLeader ? leader : (leader + 1) % 3;
-      // Both begin with the server that is about to fail, and learn of the others from it.
+      // Both connect to the server that is about to fail, which tells them about the others.
       const address = nats.address(NAME, server);
       const flags = ['--max-age', '0', ...REPLICAS];
       const [replica] = await startReplicas(context, [{ address, data: place(), flags }]);
@@ -97,10 +97,10 @@ describe('servers behind links that are cut', { concurrency: true }, () => {
     });
   }
 
-  test('blocks are read while the servers have a leader of the stream, but no metadata leader', async (context) => {
+  test('blocks can be read without a metadata leader, while the stream has a leader', async (context) => {
     const nats = await startNats(3, { hasLinks: true });
     context.after(() => nats.stop());
-    // Kept by one server, which leads its stream alone but needs another one for a metadata leader.
+    // With one replica the stream keeps its leader, but the metadata group loses its quorum.
     const address = nats.address(NAME);
     const first = start(['append', '--ledger', address, '--nats-replicas', '1']);
     first.child.stdin.end(joinLines(lines.slice(0, 10)));
@@ -120,14 +120,14 @@ describe('servers behind links that are cut', { concurrency: true }, () => {
     assert.deepEqual(heights, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
   });
 
-  test('a connection whose other side takes nothing any more is given up, whatever waits on it', async (context) => {
+  test('a connection with stalled writes is dropped and replaced', async (context) => {
     const single = await startNats(1, { hasLinks: true });
     context.after(() => single.stop());
     const link = await single.connect('stuck');
     context.after(() => link.close());
     const [way] = single.links?.clients ?? [];
     way.cut('silent');
-    // More than the buffers between the two ends hold: the last of it cannot be sent.
+    // More than the socket buffers hold, so that writes stall.
     const payload = Buffer.alloc(1 << 19);
     for (let count = 0; count < 64; count++) link.connection.publish('some.subject', payload);
     const { begun } = way;

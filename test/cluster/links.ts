@@ -3,10 +3,10 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 
-/** closed: both ends are told. silent: packets are lost, and nobody is told anything. */
+/** closed: connections are reset. silent: packets are lost without notice. */
 export type Cut = 'closed' | 'silent';
 
-/** A connection through a link; what lies between its two ends may be gone. */
+/** A proxied connection, whose two ends can be disconnected from each other. */
 class Passage {
   readonly #near: Socket;
   #far: Socket | undefined;
@@ -31,7 +31,7 @@ class Passage {
 
   readonly #closeBoth = () => this.close();
 
-  /** From here on neither end hears of the other, nor that it has gone. */
+  /** Stops forwarding; neither end notices, not even a close. */
   part(): void {
     for (const socket of [this.#near, this.#far]) {
       socket?.unpipe();
@@ -54,7 +54,7 @@ export class Link {
   readonly #server: Server;
   readonly #passages = new Set<Passage>();
   #cut: Cut | undefined;
-  /** How many connections were begun. */
+  /** Number of connections accepted so far. */
   begun = 0;
 
   private constructor(server: Server, targetPort: number) {
@@ -96,10 +96,10 @@ export class Link {
   }
 }
 
-/** The links of some servers: one to the clients of each, and one each way between any two. */
+/** One link to the clients of each server, and one for each direction between two servers. */
 export class Links {
   readonly clients: readonly Link[];
-  /** By the server that connects, then by the one that it connects to. */
+  /** Indexed by the connecting server, then by its target. */
   readonly #routes: readonly (readonly (Link | undefined)[])[];
 
   private constructor(

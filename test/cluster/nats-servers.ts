@@ -28,7 +28,7 @@ function requireProgram(): void {
   throw new Error('these tests need nats-server: on Debian, apt-get install nats-server');
 }
 
-/** Ports that nobody listens on: all are held together, so that none comes twice. */
+/** Free ports: all are bound before any is released, so that they differ. */
 async function findPorts(count: number): Promise<number[]> {
   const servers = Array.from({ length: count }, () => createServer());
   for (const server of servers) {
@@ -97,7 +97,7 @@ export class NatsServer {
     this.#child?.kill(signal);
   }
 
-  /** Ends it at once, as a power cut would, except that what it has written stays written. */
+  /** Kills it at once; unlike a power cut, this keeps what is in the page cache. */
   async kill(): Promise<void> {
     const child = this.#child;
     if (child === undefined) return;
@@ -112,11 +112,11 @@ export interface ServerTerms {
   /** Further lines of the servers' configuration. */
   readonly config?: string;
   readonly login?: string;
-  /** True where servers and clients are to reach each other through links that can be cut. */
+  /** Puts links that can be cut between servers, and between servers and clients. */
   readonly hasLinks?: boolean;
 }
 
-/** Nobody listens there: servers that learn of each other by it cannot go around the links. */
+/** An advertised address where nobody listens, so that servers cannot bypass the links. */
 const NOWHERE = '127.0.0.1:1';
 
 /** One server, or three in a cluster, and a folder for all of them. */
@@ -133,19 +133,19 @@ export class NatsServers {
     this.#login = login;
   }
 
-  /** What --ledger takes; with only one of the servers, where a client is to begin with that one. */
+  /** The value of --ledger, with all servers or with only one of them. */
   address(name: string, only?: number): string {
     const ports = (this.links?.clients ?? this.servers).map(({ port }) => port);
     const hosts = (only === undefined ? ports : [ports[only]]).map((port) => `127.0.0.1:${port}`);
     return `nats://${this.#login}${hosts.join(',')}/${name}`;
   }
 
-  /** A connection of the test's own. */
+  /** A connection for the test itself. */
   connect(name: string): Promise<NatsLink> {
     return connectNats(natsOptions(this.address(name), this.servers.length));
   }
 
-  /** Until streams can be made. */
+  /** Resolves once streams can be created. */
   async untilReady(): Promise<void> {
     const deadlineMs = performance.now() + START_MS_MAX;
     while (!(await this.#canMakeStreams())) {

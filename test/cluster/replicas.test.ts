@@ -1,4 +1,4 @@
-/** Replicas on a ledger that one NATS server keeps: snapshots, keys, faults, and what is put in by hand. */
+/** Replicas of a ledger on one NATS server: snapshots, keys, outages and forged messages. */
 
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
@@ -24,7 +24,7 @@ const place = createPlaces();
 const lines = simulateLines(300, 'cluster');
 const oracle = new Oracle(lines);
 const ANY_AGE = ['--max-age', '0'];
-/** Replicas tell each other 40 times a second what they charge. */
+/** More than enough for replicas to exchange charges, which they do 40 times a second. */
 const TOLD_MS = 1_000;
 let nats: NatsServers;
 let count = 0;
@@ -45,7 +45,7 @@ async function append(address: string, from: number, to: number): Promise<void> 
   assert.equal(code, 0, stderr);
 }
 
-test('a new replica takes the newest snapshot, also when the blocks before it were dropped', async (context) => {
+test('a new replica starts from the newest snapshot, even if the blocks before it were dropped', async (context) => {
   const address = newAddress();
   await append(address, 0, 200);
   const { secret } = await createSharedKey(address);
@@ -70,7 +70,7 @@ test('a new replica takes the newest snapshot, also when the blocks before it we
   assert.match(verified.stdout, new RegExp(`^height 220\\n.*\\ndigest ${oracle.digest(220)}\\n$`));
 });
 
-test('a replica whose snapshots are all too old for the stream says so', async () => {
+test('a replica without a snapshot as new as the stream says so', async () => {
   const address = newAddress();
   await append(address, 0, 50);
   const link = await nats.connect(natsOptions(address).address.name);
@@ -84,7 +84,7 @@ test('a replica whose snapshots are all too old for the stream says so', async (
   );
 });
 
-test('a key works on all replicas, and is refused by all, within a second', async (context) => {
+test('creating and revoking a key takes effect on all replicas within a second', async (context) => {
   const address = newAddress();
   await append(address, 0, 5);
   const replicas = await startReplicas(
@@ -116,7 +116,7 @@ test('a key works on all replicas, and is refused by all, within a second', asyn
   assert.ok(slowestMs < 1000, `${slowestMs} ms`);
 });
 
-test('keys that were deleted and made anew are noticed, also at the same sequence', async (context) => {
+test('a recreated bucket of keys is noticed, even at the same sequence', async (context) => {
   const address = newAddress();
   await append(address, 0, 5);
   const before = await createSharedKey(address);
@@ -132,7 +132,7 @@ test('keys that were deleted and made anew are noticed, also at the same sequenc
   assert.equal((await client.ask(before.secret, LIGHT)).status, 401);
 });
 
-test('a key has one budget on all machines, however many workers they run', async (context) => {
+test('a key has one budget across machines and workers', async (context) => {
   const address = newAddress();
   await append(address, 0, 5);
   const store = await openJetStreamKeys(natsOptions(address));
@@ -149,7 +149,7 @@ test('a key has one budget on all machines, however many workers they run', asyn
     const { headers } = await replica.once({ path: `/${secret}/info?type=allMids` });
     return Number(headers['ratelimit-remaining']);
   };
-  // Each question weighs 20, those that look included.
+  // Each question weighs 20, including those that read the remaining budget.
   for (let asked = 0; asked < 5; asked++) await remaining(alone);
   await sleep(TOLD_MS);
   assert.equal(await remaining(together), 280);
@@ -158,7 +158,7 @@ test('a key has one budget on all machines, however many workers they run', asyn
   assert.equal(await remaining(alone), 160);
 });
 
-test('a health check asks NATS for no block, and however many ask, a few times a second', async (context) => {
+test('health checks read no block from NATS, and ask it at most a few times a second', async (context) => {
   const address = newAddress();
   await append(address, 0, 5);
   const [replica] = await startReplicas(context, [{ address, data: place(), flags: ANY_AGE }]);
@@ -184,7 +184,7 @@ test('a health check asks NATS for no block, and however many ask, a few times a
   assert.ok(countOf('INFO') <= 10 * (seconds + 1), `${countOf('INFO')} in ${seconds} s`);
 });
 
-test('a replica whose stream is away for a moment is not called broken, and follows on', async (context) => {
+test('a replica whose stream disappears for a moment is not reported as broken, and resumes', async (context) => {
   const address = newAddress();
   const sound = place();
   await append(address, 0, 10);
@@ -204,7 +204,7 @@ test('a replica whose stream is away for a moment is not called broken, and foll
   assert.equal(await status(), 'ok');
 });
 
-test('while NATS is gone a replica goes on answering, says how old it is, and catches up by itself', async (context) => {
+test('during a NATS outage a replica keeps answering, reports stale data, and catches up afterwards', async (context) => {
   const own = await startNats();
   context.after(() => own.stop());
   const address = own.address('gone');
@@ -244,7 +244,7 @@ test('while NATS is gone a replica goes on answering, says how old it is, and ca
   assert.equal((await client.send({ path: '/health' })).status, 200);
 });
 
-test('an append waits for NATS to come back, and gives up after a bound', async (context) => {
+test('an append retries while NATS is down, and gives up after --ledger-retry', async (context) => {
   const own = await startNats();
   context.after(() => own.stop());
   const address = own.address('bound');
@@ -277,7 +277,7 @@ const BY_HAND: [about: string, expected: RegExp, headers: 'none' | 'forged'][] =
   ['a corrupted message', /block 11 is damaged: its stored hash is/, 'forged'],
 ];
 for (const [about, expected, kind] of BY_HAND) {
-  test(`${about} is refused and named by height, and nothing is served beyond it`, async (context) => {
+  test(`${about} is refused by its height, and nothing after it is served`, async (context) => {
     const address = newAddress();
     await append(address, 0, 10);
     const { secret } = await createSharedKey(address);
@@ -307,7 +307,7 @@ for (const [about, expected, kind] of BY_HAND) {
     const verified = await run(['verify', '--ledger', address]);
     assert.equal(verified.code, 1);
     assert.match(verified.stderr, expected);
-    // One that starts now does not get past it either.
+    // A replica that starts now stops at the same block.
     const late = await startReplica({ address, data: place(), flags: ANY_AGE });
     context.after(async () => void (await late.stop()));
     const { status, body } = await until('its health', async () => {
@@ -319,7 +319,7 @@ for (const [about, expected, kind] of BY_HAND) {
   });
 }
 
-test('of two writers at once one is told why not, and there is one order', async () => {
+test('a second writer is refused with the process id of the first', async () => {
   const address = newAddress();
   const first = start(['append', '--ledger', address]);
   first.child.stdin.write(joinLines(lines.slice(0, 10)));

@@ -1,4 +1,4 @@
-/** Replicas as an operator runs them, on a ledger that NATS keeps, and what they must answer. */
+/** Replicas of a ledger on NATS, run as an operator runs them, and the answers expected of them. */
 
 import assert from 'node:assert/strict';
 import { openJetStreamKeys } from '../../src/access/jetstream-keys.ts';
@@ -54,7 +54,7 @@ export async function createSharedKey(address: string): Promise<{ id: string; se
   }
 }
 
-/** Asks until the replica is at the height; whatever it answers before that is not looked at. */
+/** Polls the health check until the replica has reached the height. */
 export async function untilHeight(service: RunningService, height: number): Promise<void> {
   await until(`height ${height}`, async () => {
     const answer = await service.once({ path: '/health' }).catch(() => undefined);
@@ -62,7 +62,7 @@ export async function untilHeight(service: RunningService, height: number): Prom
   });
 }
 
-/** What an undisturbed replay answers at each height. */
+/** The answers of an undisturbed replay at each height. */
 export class Oracle {
   readonly questions: readonly object[];
   readonly #answers: string[][];
@@ -85,7 +85,7 @@ export class Oracle {
     return this.#digests[height];
   }
 
-  /** Throws where an answer is wrong for the height that it names. */
+  /** Throws if the answer is wrong for its height. */
   check(question: number, height: number, body: string): void {
     assert.equal(body, this.#answers[height]?.[question], `question ${question} at ${height}`);
   }
@@ -107,7 +107,7 @@ function chooseQuestions(lines: readonly string[]): object[] {
   ];
 }
 
-/** Asks everything that the oracle knows. */
+/** Asks every question of the oracle. */
 export async function checkAllAnswers(
   service: RunningService,
   secret: string,

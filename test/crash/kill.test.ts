@@ -1,6 +1,6 @@
 /**
- * A writer that is killed at any moment: what it acknowledged is there, the ledger is sound, and
- * going on from its next block gives the ledger of an undisturbed run.
+ * A writer that is killed at any moment: every acknowledged block is there, the ledger is sound, and
+ * continuing from its next block gives the ledger of an undisturbed run.
  */
 
 import assert from 'node:assert/strict';
@@ -23,15 +23,15 @@ import { SEED, SEED_NOTE } from '../seed.ts';
 
 const KILLS_MAX = 50;
 const KILLS = scale(6, KILLS_MAX);
-/** So many of the kills must come while blocks are being appended, whatever else the machine does. */
+/** Kills that must have come between the first and the last block. */
 const MIDDLE_MIN = KILLS / 10;
-/** So often that many kills come while a snapshot is being written, or old blocks are pruned. */
+/** Frequent, so that many kills come during a snapshot or a prune. */
 const SETTINGS = ['--snapshot-every', '3', '--snapshot-keep', '4', '--keep-blocks', '5'];
 
 const place = createPlaces();
 const lines = simulateLines(200, 'kill');
 
-/** Starts to append all that comes after a height. */
+/** Starts to append the lines after a height. */
 function startAppend(data: string, height: number): Program {
   const program = start(['append', '--data', data, ...SETTINGS]);
   program.child.stdin.end(joinLines(lines.slice(height)));
@@ -53,7 +53,7 @@ async function measureUndisturbed() {
   return { lengthMs, expected: await verify(data) };
 }
 
-/** The ledger's height, verified; 0 where the writer was killed before it had made a ledger. */
+/** The verified height; 0 if the writer was killed before it had created the ledger. */
 async function readHeight(data: string): Promise<number> {
   const outcome = await run(['verify', '--data', data]);
   if (outcome.stderr.startsWith(`perpinfo: there is no ledger in ${data}`)) return 0;
@@ -66,7 +66,7 @@ function hasDraft(data: string): boolean {
   return existsSync(folder) && readdirSync(folder).some((name) => name.endsWith('.draft'));
 }
 
-/** One ledger, killed again and again until it is whole, or until the kills are used up. */
+/** One ledger whose writer is killed until the ledger is complete or the kills are used up. */
 class Ordeal {
   readonly #data = place();
   readonly #random: Random;

@@ -29,7 +29,7 @@ function assertFailed({ code, signal, stderr }: Outcome, message: RegExp): void 
   assert.match(stderr, message);
 }
 
-test('a feed that keeps its pipe open is ended at once when its disk is full', async (t) => {
+test('a full disk ends an append at once, even if its input stays open', async (t) => {
   const disk = makeDisk(t, 1024);
   const data = path.join(disk.folder, 'data');
   const program = start(['append', '--data', data, ...NO_SNAPSHOTS]);
@@ -46,7 +46,7 @@ test('a feed that keeps its pipe open is ended at once when its disk is full', a
   assert.equal((await verify(data)).height, program.acknowledged);
 });
 
-test('what a full disk refused is appended once there is room, and nothing is lost', async (t) => {
+test('blocks that a full disk refused can be appended once there is room', async (t) => {
   const disk = makeDisk(t, 1536);
   const data = path.join(disk.folder, 'data');
   let height = 0;
@@ -72,7 +72,7 @@ test('what a full disk refused is appended once there is room, and nothing is lo
   assert.equal((await verify(data)).height, height + 20);
 });
 
-test('a ledger is not begun on a disk that is full, and the reason is said', async (t) => {
+test('a ledger is not created on a full disk, and the error says why', async (t) => {
   const disk = makeDisk(t, 256);
   const data = path.join(disk.folder, 'data');
   for (const leave of [0, 8, 16, 32]) {
@@ -85,7 +85,7 @@ test('a ledger is not begun on a disk that is full, and the reason is said', asy
   assert.equal(code, 0, stderr);
 });
 
-test('a ledger whose disk is full is verified and answers questions', async (t) => {
+test('a ledger on a full disk can be verified and queried', async (t) => {
   const disk = makeDisk(t, 1024);
   const data = path.join(disk.folder, 'data');
   await run(['append', '--data', data], { input: joinLines(lines.slice(0, 5)) });
@@ -100,7 +100,7 @@ test('a ledger whose disk is full is verified and answers questions', async (t) 
   assert.deepEqual(await verify(data), before);
 });
 
-test('a read-only folder is named by whoever wants to write to it', async (t) => {
+test('commands that write name the read-only folder', async (t) => {
   const disk = makeDisk(t, 1024);
   const data = path.join(disk.folder, 'data');
   await run(['append', '--data', data], { input: joinLines(lines.slice(0, 5)) });
@@ -114,7 +114,7 @@ test('a read-only folder is named by whoever wants to write to it', async (t) =>
   assertFailed(fresh, /cannot make the folder .*new \(EROFS\)$/m);
 });
 
-test('a process without file descriptors goes on appending, and says what it left out', async (t) => {
+test('an append out of file descriptors continues, and warns about the snapshot it skipped', async (t) => {
   const disk = makeDisk(t, 4096);
   const data = path.join(disk.folder, 'data');
   const program = start(['append', '--data', data, '--snapshot-every', '10']);
@@ -134,7 +134,7 @@ test('a process without file descriptors goes on appending, and says what it lef
   assert.equal((await verify(data)).height, 35);
 });
 
-test('a ledger on a full disk can be pruned, and takes blocks again in the place of the old ones', async (t) => {
+test('a ledger on a full disk can be pruned, and then takes blocks again', async (t) => {
   const disk = makeDisk(t, 3072);
   const data = path.join(disk.folder, 'data');
   const flags = ['--snapshot-every', '200', '--snapshot-keep', '1'];

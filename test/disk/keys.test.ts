@@ -16,7 +16,7 @@ async function listIds(data: string): Promise<string[]> {
   return [...stdout.matchAll(/^[0-9a-f]{10}/gm)].map(([id]) => id).sort();
 }
 
-test('a key is made whole or not at all, however little room there is', async (t) => {
+test('a key is created completely or not at all, however little room there is', async (t) => {
   const disk = makeDisk(t, 2048);
   const data = await makeLedger(path.join(disk.folder, 'data'), lines);
   let ids: string[] = [];
@@ -49,7 +49,7 @@ test('on a full disk keys work, are listed, and can be revoked', async (t) => {
   assert.deepEqual(await listIds(data), []);
 });
 
-test('keys that are made until the disk is full all work, and the one that did not fit is said', async (t) => {
+test('keys created until the disk is full are all kept, and the first that does not fit is refused', async (t) => {
   const disk = makeDisk(t, 2048);
   const data = await makeLedger(path.join(disk.folder, 'data'), lines);
   const store = await openKeyStore(data);

@@ -26,7 +26,7 @@ async function append(address: string, from: number, to: number): Promise<void> 
   assert.equal(code, 0, stderr);
 }
 
-test('a replica without room for the snapshot that it needs comes up once there is room', {
+test('a replica without room for its snapshot starts once there is room', {
   skip,
 }, async (t) => {
   const address = nats.address('room');
@@ -59,7 +59,7 @@ const BREAKING: [what: string, breakDisk: (disk: SmallDisk) => void][] = [
 ];
 
 for (const [what, breakDisk] of BREAKING) {
-  test(`a replica with a ${what} folder follows and answers, and counts what it could not save`, {
+  test(`a replica with a ${what} folder follows and answers, and counts failed snapshots`, {
     skip,
   }, async (t) => {
     const disk = makeDisk(t, 2048);

@@ -19,13 +19,13 @@ const lines = simulateLines(30);
 const anyAge = ['--max-age', '0'];
 const DISK_KIBIBYTES = 8192;
 
-/** The message of each line of the log that begins so. */
+/** Log messages with this beginning. */
 function saidBy(stdout: string, beginning: string): string[] {
   const messages = stdout.split('\n').filter(Boolean);
   return messages.map((line) => JSON.parse(line).msg).filter((msg) => msg.startsWith(beginning));
 }
 
-test('a full disk ends no worker: uses of keys are not noted, and answers go on', async (context) => {
+test('on a full disk workers keep answering, without recording when keys were used', async (context) => {
   const disk = makeDisk(context, DISK_KIBIBYTES);
   const data = await makeLedger(path.join(disk.folder, 'data'), lines);
   const { secret } = await createKey(data);
@@ -47,7 +47,7 @@ test('a full disk ends no worker: uses of keys are not noted, and answers go on'
   assert.equal((await again.connect().ask(secret, LIGHT)).status, 200);
 });
 
-test('on a read-only disk the service answers, and all that only reads works', async (context) => {
+test('on a read-only disk the service and all reading commands work', async (context) => {
   const disk = makeDisk(context, DISK_KIBIBYTES);
   const data = await makeLedger(path.join(disk.folder, 'data'), lines);
   const { id, secret } = await createKey(data);
@@ -67,7 +67,7 @@ test('on a read-only disk the service answers, and all that only reads works', a
   assert.deepEqual(appended, failed(refused('the ledger', 'ledger')));
 });
 
-test('a feed whose disk is full fails, and the service goes on answering', async (context) => {
+test('a full disk fails the feed, and the service keeps answering', async (context) => {
   const disk = makeDisk(context, DISK_KIBIBYTES);
   const data = path.join(disk.folder, 'data');
   const { secret } = await createKey(data);
@@ -99,7 +99,7 @@ test('a feed whose disk is full fails, and the service goes on answering', async
   assert.doesNotMatch(stderr, /^ +at /m);
 });
 
-test('a service without file descriptors goes on answering, and takes connections again later', async (context) => {
+test('a service out of file descriptors keeps answering, and accepts connections again later', async (context) => {
   const disk = makeDisk(context, DISK_KIBIBYTES);
   const data = await makeLedger(path.join(disk.folder, 'data'), lines.slice(0, 20));
   const { secret } = await createKey(data);
@@ -114,7 +114,7 @@ test('a service without file descriptors goes on answering, and takes connection
     assert.equal(status, 200);
     return headers['ledger-height'] === String(lines.length);
   });
-  // Nobody can be let in now; whoever waits is once there is room.
+  // New connections wait in the backlog until a descriptor is free.
   const waiting = service.once({ path: '/health' });
   assert.equal((await client.ask(secret, LIGHT)).status, 200);
   limitFiles(service.program.child.pid, 1024);

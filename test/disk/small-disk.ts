@@ -1,6 +1,6 @@
 /**
  * Disks that are full or cannot be written to: a small tmpfs for each test. The suite runs in a mount
- * namespace of its own (test/run.ts), so that nothing stays mounted whatever happens to it.
+ * namespace of its own (test/suites.ts), so that nothing stays mounted.
  */
 
 import assert from 'node:assert/strict';
@@ -33,7 +33,7 @@ export class SmallDisk {
     this.folder = folder;
   }
 
-  /** Leaves no room but for so many bytes, rounded down to whole pages. */
+  /** Fills the disk up to this many free bytes, rounded down to whole pages. */
   fill({ leave = 0 } = {}): void {
     const file = openSync(path.join(this.folder, 'filler'), 'a');
     const page = Buffer.alloc(PAGE_BYTES);
@@ -59,18 +59,18 @@ export class SmallDisk {
     runCommand('mount', '-o', `remount,${isReadOnly ? 'ro' : 'rw'}`, this.folder);
   }
 
-  /** The names below a folder of it, without the filler. */
+  /** Names in a folder of the disk, without the filler. */
   names(folder = '.'): string[] {
     const names = readdirSync(path.join(this.folder, folder));
     return names.filter((name) => name !== 'filler').sort();
   }
 }
 
-/** Mounts a disk of so many KiB at a folder, which is made where it is not there. */
+/** Mounts a disk of this size at a folder, which is created if missing. */
 export function mountDisk(context: Cleanup, folder: string, kibibytes: number): SmallDisk {
   mkdirSync(folder, { recursive: true });
   runCommand('mount', '-t', 'tmpfs', '-o', `size=${kibibytes}k`, 'perpinfo-test', folder);
-  // Lazily: whatever still has it open must not keep the test from ending.
+  // Lazily, since a process may still have files open on it.
   context.after(() => runCommand('umount', '--lazy', folder));
   return new SmallDisk(folder);
 }
@@ -79,12 +79,12 @@ export function mountDisk(context: Cleanup, folder: string, kibibytes: number): 
 export function makeDisk(context: Cleanup, kibibytes: number): SmallDisk {
   const folder = mkdtempSync(path.join(tmpdir(), 'perpinfo-disk-'));
   const disk = mountDisk(context, folder, kibibytes);
-  // After it was unmounted: hooks run in order.
+  // Hooks run in order, so this is after the unmount.
   context.after(() => rmSync(folder, { recursive: true }));
   return disk;
 }
 
-/** Every line is the program's own sentence: no stack, no driver's shout. */
+/** Every line is a message of the program: no stack trace, no output of a driver. */
 export function assertSentences(stderr: string): void {
   for (const line of stderr.split('\n').slice(0, -1)) {
     assert.match(line, /^perpinfo: (warning: )?\S.*$/, stderr);
@@ -92,7 +92,7 @@ export function assertSentences(stderr: string): void {
   assert.doesNotMatch(stderr, /^\s+at /m);
 }
 
-/** From now on the process may have so many files open; what it has open stays so. */
+/** Limits the open files of a running process; those that are open stay open. */
 export function limitFiles(pid: number | undefined, count: number): void {
   runCommand('prlimit', `--pid=${pid}`, `--nofile=${count}:`);
 }

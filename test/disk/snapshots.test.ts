@@ -1,4 +1,4 @@
-/** Snapshots on a disk that is full or read-only: they are a cache, and blocks and answers go on. */
+/** Snapshots on a full or read-only disk: they are a cache, so appending and answering continue. */
 
 import assert from 'node:assert/strict';
 import path from 'node:path';
@@ -42,7 +42,7 @@ const BREAKING: [what: string, breakDisk: (disk: SmallDisk) => void, reason: str
 ];
 
 for (const [what, breakDisk, reason] of BREAKING) {
-  test(`an append goes on where the disk of its snapshots is ${what}, and leaves no draft`, async (t) => {
+  test(`an append continues if the disk of its snapshots is ${what}, and leaves no draft`, async (t) => {
     const { data, disk } = placeOnTwoDisks(t, 1024);
     const input = joinLines(lines.slice(0, 25));
     await run(['append', '--data', data, ...EVERY_TENTH], { input });
@@ -66,7 +66,7 @@ for (const [what, breakDisk, reason] of BREAKING) {
   });
 }
 
-test('a snapshot that does not fit to the last byte is not taken for one', async (t) => {
+test('a snapshot that lacks room for its last byte is not used', async (t) => {
   const disk = makeDisk(t, 1024);
   const state = createState();
   for (const line of lines) applyBlock(state, parseBlock(line));
@@ -90,7 +90,7 @@ test('a snapshot that does not fit to the last byte is not taken for one', async
   assert.ok(refusals > 5 && snapshots.heights().length === 1, `${refusals} refusals`);
 });
 
-test('a replica whose snapshots cannot be saved follows on, and saves again once it can', async (t) => {
+test('a replica that cannot save snapshots keeps following, and saves again once it can', async (t) => {
   const { data, disk } = placeOnTwoDisks(t, 1024);
   const writer = await openEmbeddedLedgerWriter(data);
   t.after(() => writer.close());

@@ -1,4 +1,4 @@
-/** What is read of a line in pieces is what is read of it whole, or it is left to be read whole. */
+/** A line read in pieces gives the events of the line read whole, or is left to be read whole. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -125,7 +125,7 @@ const spacing = fc.constantFrom(
 );
 const line = fc.tuple(block, spacing).map(([source, space]) => space(JSON.stringify(source)));
 
-test(`lines that writers write are read in pieces ${SEED_NOTE}`, () => {
+test(`lines in the form that writers use are read in pieces ${SEED_NOTE}`, () => {
   fc.assert(
     fc.property(line, (text) => {
       assert.ok(assertSame(text), 'it was not read in pieces');
@@ -175,7 +175,7 @@ const damage = fc.oneof(
   }),
 );
 
-test(`lines that are damaged anywhere never come to say something else ${SEED_NOTE}`, () => {
+test(`a damaged line is never read as something else ${SEED_NOTE}`, () => {
   let readable = 0;
   fc.assert(
     fc.property(line, fc.array(damage, { minLength: 1, maxLength: 3 }), (text, damages) => {

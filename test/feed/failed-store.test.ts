@@ -1,4 +1,4 @@
-/** A ledger that takes no more: the feed ends with its reason, whatever else it waits for. */
+/** A ledger that fails ends the feed with its reason, whatever the feed waits for. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -15,7 +15,7 @@ import { makeTemporaryFolder } from '../temporary-folder.ts';
 const TAKEN_BATCHES = 2;
 const PAUSE_MS = 50;
 
-test('the first batch that cannot be stored ends an append, also while it waits for input', async (t) => {
+test('the first batch that cannot be stored ends an append, even while it waits for input', async (t) => {
   const folder = await makeTemporaryFolder(t);
   const ledger = await openEmbeddedLedgerWriter(folder);
   t.after(() => ledger.close());
@@ -29,7 +29,7 @@ test('the first batch that cannot be stored ends an append, also while it waits 
   };
   const simulator = createSimulator({ seed: 'failed', accounts: 20 });
   let read = 0;
-  /** A block every now and then; after ten of them, for ever nothing. */
+  /** Blocks at intervals; after ten of them, nothing more. */
   async function* trickle() {
     for (; read < 10; read++) {
       yield Buffer.from(`${simulator.next()}\n`);

@@ -55,7 +55,7 @@ test('the same seed gives the same bytes', () => {
   assert.deepEqual(makeLines(createSimulator(DEMO), 200), demoLines.slice(0, 200));
 });
 
-test('the first 600 lines of a seed are the ones they have always been', () => {
+test('the first 600 lines of a seed never change', () => {
   const digest = createHash('sha256').update(demoLines.join('\n')).digest('hex');
   assert.equal(digest, '1b7375ea257611facab9f722ffb10a193766ccc28743c398ed59dd4fd2c0c5b2');
 });

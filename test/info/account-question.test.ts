@@ -1,4 +1,4 @@
-/** The question that is read from its bytes, beside what the registry makes of the same bytes. */
+/** The question parsed from its bytes, compared with the registry on the same bytes. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-/** The bytes that amounts are written as, beside their text. */
+/** Amounts written as bytes, compared with their text. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

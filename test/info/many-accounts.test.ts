@@ -1,4 +1,4 @@
-/** Many accounts in one answer: the same as one by one, in order, and every way to ask wrongly. */
+/** Many accounts in one answer: the single answers in order, and every invalid question. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

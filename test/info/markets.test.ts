@@ -1,4 +1,4 @@
-/** Whole answers about dexes and markets, and every way in which these questions can be wrong. */
+/** Complete answers about dexes and markets, and every invalid question about them. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-/** Every way in which a question can be wrong, and whole answers as text. */
+/** Every invalid question, and complete answers as text. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -15,7 +15,7 @@ interface Vector {
   expected: unknown;
 }
 
-/** Recorded as doubles with their noise: these two are compared to 1e-9 of their size. */
+/** Recorded as noisy doubles, so these two are compared to 1e-9 relative. */
 const RATIOS = new Set(['returnOnEquity', 'liquidationPx']);
 const RATIO_TOLERANCE = 1e-9;
 

@@ -1,4 +1,4 @@
-/** `webData2`: one answer with what several others say, and nothing else. */
+/** `webData2`: one answer composed of several others. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-/** Blocks for a ledger to store, which does not ask what their lines say. */
+/** Chained blocks for a ledger, which does not parse their lines. */
 
 import {
   CHAIN_START,
@@ -7,7 +7,7 @@ import {
   type StoredBlock,
 } from '../../src/ledger/ledger.ts';
 
-/** The blocks that these lines make after a point. */
+/** Chains the lines to a point. */
 export function chainLines(
   lines: readonly (string | Buffer)[],
   start: ChainPoint = CHAIN_START,
@@ -20,13 +20,13 @@ export function chainLines(
   });
 }
 
-/** Short blocks that tell their height. */
+/** Short blocks with their height as text. */
 export function chainOfLength(count: number, start: ChainPoint = CHAIN_START): StoredBlock[] {
   const lines = Array.from({ length: count }, (_, index) => `line ${start.height + 1 + index}`);
   return chainLines(lines, start);
 }
 
-/** Every block of a read, whatever its batches. */
+/** Every block of a read, in one list. */
 export async function collectBlocks(
   batches: AsyncIterable<readonly StoredBlock[]>,
 ): Promise<StoredBlock[]> {

@@ -21,13 +21,13 @@ import { chainLines, chainOfLength, collectBlocks, describeBlocks, heightsOf } f
 export interface LedgerHarness {
   openWriter(): Promise<LedgerWriter>;
   openReader(): Promise<Ledger>;
-  /** Takes the ledger away, once all that was opened is closed. */
+  /** Deletes the ledger, after everything is closed. */
   remove(): Promise<void>;
 }
 
 type Openers = Omit<LedgerHarness, 'remove'>;
 
-/** Longer than any batch that a ledger reads at a time, and no multiple of one. */
+/** More than a batch of any ledger, and not a multiple of one. */
 const MANY_BLOCKS = 700;
 
 /** Runs a test on an empty ledger, and closes whatever it opened. */
@@ -85,7 +85,7 @@ async function assertRefused(work: Promise<unknown>, fault: LedgerFault, message
   });
 }
 
-/** Follows until so many blocks have come. */
+/** Follows until this many blocks have arrived. */
 async function followUntil(ledger: Ledger, after: number, count: number): Promise<StoredBlock[]> {
   const controller = new AbortController();
   const blocks: StoredBlock[] = [];
@@ -193,7 +193,7 @@ function describeReading(it: It): void {
     const writer = await openWith(openers, blocks);
     const reader = await openers.openReader();
     const read = reader.read(0)[Symbol.asyncIterator]();
-    // It has started once its first blocks are here: before that, a ledger elsewhere may not know.
+    // Its first blocks show that it has started: a remote ledger may take a while.
     const first = await read.next();
     await writer.append(chainOfLength(1, blocks[MANY_BLOCKS - 1]));
     const rest = await collectBlocks({ [Symbol.asyncIterator]: () => read });

@@ -1,4 +1,4 @@
-/** The embedded ledger: the suite that every ledger passes, and what other processes see of it. */
+/** The embedded ledger: the conformance suite, and several processes on one ledger. */
 
 import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
@@ -36,7 +36,7 @@ test('a folder without a ledger cannot be read, and is left as it is', async (t)
   await assert.rejects(rm(missing), { code: 'ENOENT' });
 });
 
-test('a ledger that was never finished being made cannot be read, but can be written', async (t) => {
+test('a ledger whose creation was interrupted cannot be read, but can be written', async (t) => {
   const folder = await makeTemporaryFolder(t);
   mkdirSync(path.join(folder, 'ledger'));
   await open({ path: path.join(folder, 'ledger'), maxDbs: 8 }).close();
@@ -49,7 +49,7 @@ test('a ledger that was never finished being made cannot be read, but can be wri
   await writer.close();
 });
 
-test('a writer in another process is refused by name, and not kept out once it may', async (t) => {
+test('a writer is refused while another process has the ledger open, and accepted after it', async (t) => {
   const folder = await makeTemporaryFolder(t);
   const other = await startOther(t, 'write', folder);
   assert.equal(await other.nextLine(), 'open');
@@ -63,7 +63,7 @@ test('a writer in another process is refused by name, and not kept out once it m
   await writer.close();
 });
 
-test('a writer that was killed keeps nobody out, and what it acknowledged is there', async (t) => {
+test('a killed writer leaves no lock, and its acknowledged blocks are there', async (t) => {
   const folder = await makeTemporaryFolder(t);
   const other = await startOther(t, 'append', folder);
   assert.equal(await other.nextLine(), 'open');
@@ -78,7 +78,7 @@ test('a writer that was killed keeps nobody out, and what it acknowledged is the
   await writer.close();
 });
 
-test('a prune that is killed on its way has pruned, and the next one clears what it left', async (t) => {
+test('a prune that is killed halfway has taken effect, and the next one clears the rest', async (t) => {
   const blocks = chainOfLength(9000);
   let leftovers = 0;
   for (const turns of [1, 2, 3]) {
@@ -102,7 +102,7 @@ test('a prune that is killed on its way has pruned, and the next one clears what
   assert.ok(leftovers > 0, 'no prune was killed on its way');
 });
 
-/** How many blocks are in the file, whether they count or not. */
+/** Number of blocks in the file, including pruned ones that were not cleared. */
 async function countStored(folder: string): Promise<number> {
   const environment = open({ path: path.join(folder, 'ledger'), maxDbs: 8 });
   const count = environment.openDB({ name: 'blocks', encoding: 'binary' }).getKeysCount();
@@ -122,7 +122,7 @@ test('a follower in another process sees what is appended here', async (t) => {
   await writer.close();
 });
 
-test('of processes that open a writer at once, exactly one gets it', async (t) => {
+test('of processes that open a writer at once, exactly one succeeds', async (t) => {
   for (let round = 0; round < 3; round++) {
     const folder = await makeTemporaryFolder(t);
     const start = Date.now() + 500;

@@ -3,7 +3,7 @@
  *
  *   write FOLDER [TIME]   opens a writer (at that time, in milliseconds) and holds it until SIGTERM
  *   append FOLDER         opens a writer and appends block after block until it is killed
- *   prune FOLDER HEIGHT TURNS   begins to prune, and kills itself after so many turns of its loop
+ *   prune FOLDER HEIGHT TURNS   begins to prune, and kills itself after TURNS turns of the event loop
  *   follow FOLDER         opens a reader and prints each block as it comes
  *
  * Prints "open" once the ledger is open, or the fault and why not.

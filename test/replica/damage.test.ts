@@ -1,4 +1,4 @@
-/** Whatever is damaged is found and named; a wrong answer is never given. */
+/** Damage is detected and named, and never leads to a wrong answer. */
 
 import assert from 'node:assert/strict';
 import { cp, readFile, truncate, writeFile } from 'node:fs/promises';
@@ -38,7 +38,7 @@ const OUTLOOK = foldOutlooks(SMALL_LINES)[HEIGHT];
 const DAMAGED = 4;
 const TWO_SNAPSHOTS: SnapshotPolicy = { snapshotEvery: 2 };
 
-/** So many whole numbers from 0 up to the limit, evenly spread. */
+/** Whole numbers evenly spread from 0 to the limit. */
 function spread(count: number, limit: number): number[] {
   return Array.from({ length: count }, (_, index) => Math.floor((index * limit) / count));
 }
@@ -130,7 +130,7 @@ describe('a flipped bit in a stored block', () => {
 });
 
 describe('a ledger that does not fit together', () => {
-  test('a block that is gone is named', async (t) => {
+  test('a missing block is named', async (t) => {
     const open = await openDirectory(t);
     open.raw.remove(3);
     await assertStops(open, /^block 4 found where block 3 was expected$/);
@@ -139,7 +139,7 @@ describe('a ledger that does not fit together', () => {
     assertRefused(await runVerify(open.folder), /block 5 found where block 3 was expected/);
   });
 
-  test('the last block that is gone is missed', async (t) => {
+  test('a missing last block is noticed', async (t) => {
     const open = await openDirectory(t);
     open.raw.remove(HEIGHT);
     const reason = /the ledger ends at block 5, but was written up to block 6/;
@@ -154,7 +154,7 @@ describe('a ledger that does not fit together', () => {
     await assertStops(open, /^the ledger ends at block 7, but was written up to block 6$/);
   });
 
-  test('blocks in the place of each other are named', async (t) => {
+  test('swapped blocks are named', async (t) => {
     const open = await openDirectory(t);
     const [third, fourth] = [open.raw.get(3), open.raw.get(4)];
     open.raw.put(3, fourth);
@@ -194,7 +194,7 @@ describe('a ledger that does not fit together', () => {
 });
 
 describe('a damaged snapshot', () => {
-  /** Loading fails; restoring warns of it, starts from the one before and is right. */
+  /** Loading fails; restoring warns, and starts from the snapshot before it. */
   async function assertCostsOnlyTime({ ledger, folder }: OpenDirectory, about: string) {
     await assert.rejects(new SnapshotFolder(folder).load(HEIGHT), about);
     const { replica, warnings, startHeight } = await restoreFrom(ledger, folder);
@@ -301,7 +301,7 @@ describe('a flipped bit anywhere in the file of the database', () => {
     return runVerify(folder);
   }
 
-  test('is refused by verify, or changes nothing that it says', async (t) => {
+  test('is refused by verify, or does not change its output', async (t) => {
     const folder = await makeTemporaryFolder(t);
     await appendAll(folder, simulateLines('flips', BLOCKS), NO_SNAPSHOTS);
     const sound = await runVerify(folder);
@@ -320,14 +320,14 @@ describe('a flipped bit anywhere in the file of the database', () => {
 });
 
 describe('a database that LMDB must not be given', () => {
-  /** Replaces the ledger's file and tries to open it, which must neither work nor end the process. */
+  /** Replaces the ledger's file; opening it must fail without crashing the process. */
   async function refuse(folder: string, bytes: Buffer, expected: RegExp): Promise<void> {
     await writeFile(path.join(folder, 'ledger', 'data.mdb'), bytes);
     await assert.rejects(openEmbeddedLedger(folder), expected);
     await assert.rejects(openEmbeddedLedgerWriter(folder), expected);
   }
 
-  test('is refused in words, whether it is another kind of file or cut short', async (t) => {
+  test('is refused with a message, whether it is another kind of file or truncated', async (t) => {
     const folder = await makeTemporaryFolder(t);
     await appendAll(folder, simulateLines('short', 30), NO_SNAPSHOTS);
     const sound = await readFile(path.join(folder, 'ledger', 'data.mdb'));

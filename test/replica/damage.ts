@@ -1,4 +1,4 @@
-/** Ways to damage a data directory behind the ledger's back, and to see what `verify` makes of it. */
+/** Damages a data directory behind the ledger's back, and runs `verify` on it. */
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -17,7 +17,7 @@ export interface RawBlocks {
   close(): Promise<void>;
 }
 
-/** Opened before any ledger on it: a process has one environment for a folder. */
+/** Opened before any ledger on the folder, since LMDB has one environment per process and folder. */
 export function openRawBlocks(folder: string): RawBlocks {
   const environment = open({ path: path.join(folder, 'ledger'), encoding: 'binary', maxDbs: 8 });
   const blocks: Database<Buffer, number> = environment.openDB({
@@ -34,7 +34,7 @@ export function openRawBlocks(folder: string): RawBlocks {
   };
 }
 
-/** The bytes with one bit flipped: another bit of each byte than of the one before it. */
+/** Flips one bit of a byte; which one depends on its position. */
 export function flipBit(bytes: Buffer, position: number): Buffer {
   const flipped = Buffer.from(bytes);
   flipped[position] ^= 1 << (position % 8);

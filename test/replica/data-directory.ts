@@ -17,15 +17,15 @@ export interface SnapshotPolicy {
 
 export const NO_SNAPSHOTS: SnapshotPolicy = { snapshotEvery: Number.MAX_SAFE_INTEGER };
 
-/** What a start from a ledger gave, and what it warned of. */
+/** A restored replica, and the warnings of the restore. */
 export interface Restored {
   readonly replica: Replica;
   readonly warnings: string[];
-  /** The height of the snapshot that was used; 0 where the ledger was replayed whole. */
+  /** Height of the snapshot that was used; 0 after a full replay. */
   readonly startHeight: number;
 }
 
-/** Where the snapshot of a height is. */
+/** Path of the snapshot of a height. */
 export function snapshotPath(folder: string, height: number): string {
   return path.join(folder, 'snapshots', `${String(height).padStart(16, '0')}.snapshot`);
 }
@@ -86,7 +86,7 @@ export async function restoreFrom(
   return { replica, warnings, startHeight: reads[0] };
 }
 
-/** The same ledger, noting after which height each read begins. */
+/** The same ledger, recording the height after which each read begins. */
 function recordReads(ledger: Ledger, reads: number[]): Ledger {
   return {
     base: () => ledger.base(),
@@ -102,7 +102,7 @@ function recordReads(ledger: Ledger, reads: number[]): Ledger {
   };
 }
 
-/** Restores from the data directory, as a reader that has just started. */
+/** Restores from the data directory, as a reader does when it starts. */
 export async function restoreDirectory(folder: string, height?: number): Promise<Restored> {
   const ledger = await openEmbeddedLedger(folder);
   try {

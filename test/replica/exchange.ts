@@ -1,4 +1,4 @@
-/** A small simulated exchange as lines, and all that can be asked about it, from a plain fold. */
+/** A small simulated exchange, and the answers of a plain fold of its lines. */
 
 import { createHash } from 'node:crypto';
 import { parseBlock } from '../../src/events/event.ts';
@@ -46,7 +46,7 @@ function questionsAbout({ addresses, markets }: StateView): unknown[] {
   ];
 }
 
-/** What a state looks like from outside. */
+/** Everything that can be observed of a state. */
 export interface Outlook {
   readonly height: number;
   readonly digest: string;

@@ -1,4 +1,4 @@
-/** Snapshots that are written while blocks go on: of the height that they were begun at, to the byte. */
+/** Snapshots written while blocks are applied: to the byte those of the height at which they began. */
 
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
@@ -19,11 +19,11 @@ import { hashEncoded, hashSnapshot } from '../state/snapshot-hash.ts';
 import { makeTemporaryFolder } from '../temporary-folder.ts';
 import { longLine } from './long-line.ts';
 
-/** Enough for several pieces of a table. */
+/** Enough to write a table in several pieces. */
 const ACCOUNTS = 3000;
 const LATER_BLOCKS = 60;
 
-/** An exchange that is ready to trade, and what comes then. */
+/** An exchange that is set up, and the blocks that follow. */
 function simulate(): { state: State; later: string[] } {
   const simulator = createSimulator({ seed: `held ${SEED}`, accounts: ACCOUNTS });
   const state = createState();
@@ -35,7 +35,7 @@ function copyOf(lines: readonly string[], state: State): void {
   for (const line of lines) applyBlock(state, parseBlock(line));
 }
 
-test(`whatever is applied between its pieces, a snapshot is the one of its height ${SEED_NOTE}`, () => {
+test(`blocks that are applied between its pieces do not change a snapshot ${SEED_NOTE}`, () => {
   const { state, later } = simulate();
   const standing = simulate().state;
   const expected = hashSnapshot(standing);
@@ -57,7 +57,7 @@ test(`whatever is applied between its pieces, a snapshot is the one of its heigh
   assert.equal(hashSnapshot(state), hashSnapshot(standing));
 });
 
-test(`a piece may also be copied in the middle of a block, and one that is undone ${SEED_NOTE}`, () => {
+test(`a piece may be copied in the middle of a block, even one that is rolled back ${SEED_NOTE}`, () => {
   const { state, later } = simulate();
   const expected = hashSnapshot(state);
   const long = parseBlock(longLine(state, 3000));
@@ -93,7 +93,7 @@ test('one snapshot at a time, and none in the middle of a block', () => {
   encodeSnapshot(state).release();
 });
 
-test('a replica goes on following while its snapshot is written, and the file is that of a standing one', async (t) => {
+test('a replica keeps following while it writes a snapshot, and the file is the same as without', async (t) => {
   const [folder, standingFolder] = [await makeTemporaryFolder(t), await makeTemporaryFolder(t)];
   const { later } = simulate();
   const [replica, standing] = [restore(), restore()];
@@ -145,7 +145,7 @@ function chain(lines: readonly string[], { point }: Replica): StoredBlock[] {
   });
 }
 
-/** A ledger whose follower gets a block at every turn. */
+/** A ledger whose follower gets a block in every turn of the event loop. */
 function oneByOne(blocks: readonly StoredBlock[]): Ledger {
   async function* follow(): AsyncGenerator<readonly StoredBlock[]> {
     for (const block of blocks) {

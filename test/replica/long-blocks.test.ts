@@ -1,4 +1,4 @@
-/** Blocks so long that a follower takes them in pieces, while others ask. */
+/** Long blocks, which a follower applies in pieces between answers. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -26,7 +26,7 @@ function restoreLines(): Replica {
   return replica;
 }
 
-/** A ledger that hands these blocks to a follower, and nothing else. */
+/** A ledger that only supports following these blocks. */
 function ledgerOf(blocks: readonly StoredBlock[]): Ledger {
   async function* follow(): AsyncGenerator<readonly StoredBlock[]> {
     yield blocks;
@@ -46,7 +46,7 @@ function questionsAbout({ addresses, markets }: StateView): object[] {
   ];
 }
 
-test('while a long block is taken in, every answer is of the height before it or of its own', async (t) => {
+test('while a long block is applied, every answer is of the height before it or after it', async (t) => {
   const folder = await makeTemporaryFolder(t);
   await appendAll(folder, LINES, NO_SNAPSHOTS);
   const writer = await openEmbeddedLedgerWriter(folder);
@@ -93,7 +93,7 @@ test('while a long block is taken in, every answer is of the height before it or
   assert.deepEqual(outlookOf(live.state as StateView), outlookOf(replica.state));
 });
 
-test('in between, others have many turns, and see nothing of the block', async () => {
+test('between pieces other work runs, and sees nothing of the block', async () => {
   const replica = restoreLines();
   const block = nextBlock(replica.point, Buffer.from(longLine(replica.state, 5000)));
   const [before, pointBefore] = [outlookOf(replica.state), replica.point];
@@ -116,7 +116,7 @@ test('in between, others have many turns, and see nothing of the block', async (
   assert.deepEqual(replica.point, whole.point);
 });
 
-/** Ways in which a long line may be wrong, or only unusual. */
+/** Long lines that are wrong or unusual. */
 const CHANGES: Record<string, (line: string) => string> = {
   'an event in the middle that does not apply': (line) =>
     line.replace(/"dex":""(?!.*"dex":"")/, '"dex":"nowhere"'),
@@ -140,7 +140,7 @@ const CHANGES: Record<string, (line: string) => string> = {
 };
 
 for (const [about, change] of Object.entries(CHANGES)) {
-  test(`in pieces, ${about} ends as it does in one go`, async () => {
+  test(`in pieces, ${about} has the same result as in one go`, async () => {
     const [whole, inPieces] = [restoreLines(), restoreLines()];
     const line = longLine(whole.state, 2000);
     assert.ok(change(line) !== line);

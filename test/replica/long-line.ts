@@ -1,4 +1,4 @@
-/** The next block of a simulated exchange, as long as blocks get: events of everybody, and newcomers. */
+/** A very long next block of a simulated exchange: events of every user, and new users. */
 
 import { formatAddress } from '../../src/exact/address.ts';
 import type { StateView } from '../../src/state/state.ts';

@@ -1,4 +1,4 @@
-/** Whoever reads a ledger while its old blocks are pruned goes on, from a snapshot where it must. */
+/** Readers of a ledger survive a prune, from a snapshot if necessary. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -15,14 +15,14 @@ const lines = simulateLines('pruned', 40);
 const outlooks = foldOutlooks(lines);
 const SNAPSHOTS = ['--snapshot-every', '5', '--snapshot-keep', '2'];
 
-/** In another process, as a writer is. */
+/** In another process, like a real writer. */
 async function append(data: string, some: readonly string[], flags: readonly string[] = []) {
   const args = ['append', '--data', data, ...SNAPSHOTS, ...flags];
   const { code, stderr } = await run(args, { input: joinLines(some) });
   assert.equal(code, 0, stderr);
 }
 
-/** The same ledger, with something done before it is first read from or followed after a height. */
+/** The same ledger, with a hook before its first read or follow after a height. */
 function interrupted(ledger: Ledger, interrupt: () => Promise<void>): Ledger {
   let isDone = false;
   async function* first<T>(batches: () => AsyncIterable<T>): AsyncIterable<T> {
@@ -43,7 +43,7 @@ function interrupted(ledger: Ledger, interrupt: () => Promise<void>): Ledger {
   };
 }
 
-test('a restore whose blocks are pruned on the way begins anew from a later snapshot', async (t) => {
+test('a restore whose blocks are pruned meanwhile starts again from a later snapshot', async (t) => {
   const folder = await makeTemporaryFolder(t);
   await append(folder, lines.slice(0, 8));
   const ledger = await openEmbeddedLedger(folder);
@@ -55,7 +55,7 @@ test('a restore whose blocks are pruned on the way begins anew from a later snap
   assert.equal(stateDigest(replica.state), outlooks[40].digest);
 });
 
-test('a replica whose next blocks were pruned before it came to them goes on from a snapshot', async (t) => {
+test('a replica whose next blocks were pruned continues from a snapshot', async (t) => {
   const folder = await makeTemporaryFolder(t);
   await append(folder, lines.slice(0, 5));
   const ledger = await openEmbeddedLedger(folder);

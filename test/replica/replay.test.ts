@@ -1,4 +1,4 @@
-/** Equal ledgers give equal states and equal answers, however the blocks came and were replayed. */
+/** Equal ledgers give equal states and answers, however their blocks were appended and replayed. */
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -28,7 +28,7 @@ const BLOCKS = 800;
 const SNAPSHOT_EVERY = 50;
 const FOLLOW_MS_MAX = 20_000;
 
-/** Hands the bytes out in chunks of these lengths, round and round. */
+/** Cuts the bytes into chunks, cycling through the lengths. */
 function* cutBytes(bytes: Buffer, lengths: readonly number[]): Generator<Buffer> {
   for (let start = 0, turn = 0; start < bytes.length; turn++) {
     const end = start + lengths[turn % lengths.length];
@@ -52,7 +52,7 @@ for (const seed of scale(['one'], ['one', 'two', 'three'])) {
       final = outlooks[BLOCKS];
     });
 
-    test('replayed whole, it is what the fold alone gives', async (t) => {
+    test('a full replay gives the state of the fold alone', async (t) => {
       const folder = await makeTemporaryFolder(t);
       const { replica: written } = await appendAll(folder, lines, NO_SNAPSHOTS);
       const { replica, startHeight } = await restoreDirectory(folder);
@@ -62,7 +62,7 @@ for (const seed of scale(['one'], ['one', 'two', 'three'])) {
       assert.deepEqual(replica.point, written.point);
     });
 
-    test('from each snapshot alone, it is the same', async (t) => {
+    test('a replay from each snapshot alone gives the same state', async (t) => {
       const folder = await makeTemporaryFolder(t);
       await appendAll(folder, lines, { snapshotEvery: SNAPSHOT_EVERY });
       const heights = new SnapshotFolder(folder).heights();
@@ -77,7 +77,7 @@ for (const seed of scale(['one'], ['one', 'two', 'three'])) {
       }
     });
 
-    test('at any height, it is what it was when that height was reached', async (t) => {
+    test('a restore at any height gives the state of that height', async (t) => {
       const folder = await makeTemporaryFolder(t);
       await appendAll(folder, lines, { snapshotEvery: SNAPSHOT_EVERY });
       for (const height of [0, 1, 29, 30, 49, 50, 51, 99, 100, 437, 799, 800]) {
@@ -91,7 +91,7 @@ for (const seed of scale(['one'], ['one', 'two', 'three'])) {
       });
     });
 
-    test('followed while another process appends, it is the same', async (t) => {
+    test('following while another process appends gives the same state', async (t) => {
       const folder = await makeTemporaryFolder(t);
       const { replica } = await appendAll(folder, lines.slice(0, 10), NO_SNAPSHOTS);
       const ledger = await openEmbeddedLedger(folder);
@@ -129,11 +129,11 @@ async function appendFromOtherProcess(folder: string, lines: readonly string[]):
   assert.deepEqual(await exited, [0, null]);
 }
 
-/** A way of bringing the same lines into a ledger. */
+/** One way to append the same lines. */
 interface Batching {
-  /** How many lines go in before the writer is closed and opened again, round and round. */
+  /** Lines before the writer is closed and opened again, cycled through. */
   readonly pieceLines: readonly number[];
-  /** The lengths of a stream's chunks, round and round. */
+  /** Lengths of the stream's chunks, cycled through. */
   readonly chunkBytes: readonly number[];
   readonly snapshotEvery: number;
   readonly newline: string;
@@ -172,7 +172,7 @@ describe('the same lines in any batching', () => {
   const lines = simulateLines('batching', 250);
   const outlooks = foldOutlooks(lines);
 
-  test(`in random pieces and chunks, it is the same ${SEED_NOTE}`, async (t) => {
+  test(`appending in random pieces and chunks gives the same state ${SEED_NOTE}`, async (t) => {
     const whole = await appendAll(await makeTemporaryFolder(t), lines, NO_SNAPSHOTS);
     const compare = (batching: Batching) =>
       inTemporaryFolder(async (folder) => {
@@ -184,9 +184,9 @@ describe('the same lines in any batching', () => {
     await fc.assert(fc.asyncProperty(batchings, compare), runs(scale(5, 15)));
   });
 
-  test('cut at every byte, it is the same', async (t) => {
+  test('input cut at every byte gives the same state', async (t) => {
     const folder = await makeTemporaryFolder(t);
-    // Up to and with the line that has characters of two, three and four bytes.
+    // Includes the line with characters of two, three and four bytes.
     const bytes = joinLines(lines.slice(0, 33));
     const { replica } = await appendChunks(folder, cutBytes(bytes, [1]), NO_SNAPSHOTS);
     assert.deepEqual(outlookOf(replica.state), outlooks[33]);

@@ -1,4 +1,4 @@
-/** A ledger written by hand: six short blocks with something of everything that a state holds. */
+/** A handwritten ledger: six short blocks that fill every part of a state. */
 
 const ALICE = '0xa11ce00000000000000000000000000000000001';
 const BOB = '0xb0b0000000000000000000000000000000000002';

@@ -1,4 +1,4 @@
-/** Snapshots are a cache: written whole or not at all, used only where they fit, never missed. */
+/** Snapshots are a cache: complete or absent, used only where they fit, and never required. */
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -32,8 +32,8 @@ function lineOfUsers(height: number, users: { from: number; to: number }): strin
   return JSON.stringify({ height, time: TIME + height, events });
 }
 
-/** The meaning of the digest: its layout (state/digest.ts) was hashed by hand for these blocks. */
-test('the digest of a ledger written by hand is the one it has always been', () => {
+/** Pins the layout of the digest (state/digest.ts), which was hashed by hand for these blocks. */
+test('the digest of a handwritten ledger never changes', () => {
   const { digest } = foldOutlooks(SMALL_LINES)[SMALL_LINES.length];
   assert.equal(digest, '47d14a05fa2c4b1947aa948e8bd786fa924048b75a9f9e1e201b6a7cc9af0fbf');
   assert.equal(
@@ -48,8 +48,8 @@ async function loadSnapshot(folder: string, height: number): Promise<LoadedSnaps
   return loaded;
 }
 
-/** Larger than what is read at once, so that reading one piece and hashing another overlap. */
-test('a snapshot of many pieces is read whole, and with a flipped bit in any of them not at all', async (t) => {
+/** Larger than one read, so that reading and hashing overlap. */
+test('a large snapshot is loaded, and refused with a flipped bit in any of its pieces', async (t) => {
   const folder = await makeTemporaryFolder(t);
   const state = createState();
   for (let row = 1; row <= 300_000; row++) state.positions.set(state.positions.addRow(), 3, row);
@@ -73,7 +73,7 @@ test('a snapshot of many pieces is read whole, and with a flipped bit in any of 
   await assert.rejects(snapshots.load(0), /its size is not what its description says/);
 });
 
-test('a snapshot that is deleted before it is read is no fault', async (t) => {
+test('a snapshot that is deleted before it is read is not an error', async (t) => {
   const folder = await makeTemporaryFolder(t);
   const { replica } = await appendAll(folder, SMALL_LINES, { snapshotEvery: 3 });
   assert.equal(await new SnapshotFolder(folder).load(4), undefined);
@@ -91,7 +91,7 @@ test('a snapshot holds the state and its place in the chain', async (t) => {
   assert.deepEqual(point, replica.point);
 });
 
-test('a snapshot that is being written is not there until it is whole', async (t) => {
+test('a snapshot is not visible until it is complete', async (t) => {
   const folder = await makeTemporaryFolder(t);
   const line = lineOfUsers(1, { from: 1, to: 3000 });
   const { replica } = await appendAll(folder, [line], NO_SNAPSHOTS);
@@ -114,7 +114,7 @@ test('a snapshot that is being written is not there until it is whole', async (t
 test('a snapshot that cannot be written leaves the one before it', async (t) => {
   const folder = await makeTemporaryFolder(t);
   const { replica } = await appendAll(folder, SMALL_LINES, { snapshotEvery: 6 });
-  // A file cannot take the place of a folder.
+  // A folder in its place makes the rename fail.
   await mkdir(snapshotPath(folder, 0));
   const snapshots = new SnapshotFolder(folder);
   await assert.rejects(
@@ -125,7 +125,7 @@ test('a snapshot that cannot be written leaves the one before it', async (t) => 
   assert.deepEqual((await readdir(path.join(folder, 'snapshots'))).length, 2);
 });
 
-test('whenever a writer is killed, every snapshot that is there is whole', async (t) => {
+test('after a kill of the writer every visible snapshot is complete', async (t) => {
   const folder = await makeTemporaryFolder(t);
   const lines = simulateLines('killed', 400);
   const outlooks = foldOutlooks(lines);
@@ -170,7 +170,7 @@ test('a draft that another process is writing is left alone', async (t) => {
   );
 });
 
-test('drafts that a crash has left are not snapshots, and are cleaned up', async (t) => {
+test('drafts left by a crash are not used, and are cleaned up', async (t) => {
   const folder = await makeTemporaryFolder(t);
   await appendAll(folder, SMALL_LINES.slice(0, 3), { snapshotEvery: 2 });
   const draft = `${snapshotPath(folder, 3)}.another.draft`;
@@ -238,7 +238,7 @@ test('a snapshot ahead of the ledger is ignored, and does not crowd out new ones
   assert.deepEqual(new SnapshotFolder(folder).heights(), [2]);
 });
 
-test('a state that was loaded goes on growing', async (t) => {
+test('a loaded state can grow', async (t) => {
   const folder = await makeTemporaryFolder(t);
   const lines = [
     lineOfUsers(1, { from: 1, to: 3 }),

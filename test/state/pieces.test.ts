@@ -1,4 +1,4 @@
-/** A block that is applied in pieces: until all of it is there, the state is the one before it. */
+/** A block that is applied in pieces: readers see the state before it until it is complete. */
 
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
@@ -55,7 +55,7 @@ const LATE_EVENTS = [
 ];
 
 let blocks: Block[];
-/** Everybody that the blocks will ever name. */
+/** Every user that the blocks name. */
 let users: string[];
 
 before(() => {
@@ -83,7 +83,7 @@ function ask(state: StateView, question: object): string {
   }
 }
 
-/** All that readers can find out, of those too that are not there yet. */
+/** Everything that readers can ask, also about users that do not exist yet. */
 function look(state: StateView): string {
   const questions = [
     ...users.flatMap((user) => [

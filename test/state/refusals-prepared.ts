@@ -17,14 +17,14 @@ export interface WireEvent extends Fields {
 
 export const ALICE = '0xa11ce00000000000000000000000000000000001';
 export const BOB = '0xb0b0000000000000000000000000000000000002';
-/** Her amounts are as large as they can be. */
+/** Her amounts are the largest possible. */
 export const CAROL = '0xca40100000000000000000000000000000000003';
-/** His size and funding are as large as they can be, the rest is small. */
+/** His size and funding are the largest possible, the rest is small. */
 export const FRANK = '0xf4a2c00000000000000000000000000000000004';
 /** Only the good events of the next block name these two. */
 export const DAVE = '0xda5e000000000000000000000000000000000005';
 const ERIN = '0xe419000000000000000000000000000000000006';
-/** Nobody has ever seen this one. */
+/** No event names this user. */
 export const STRANGER = '0x5742a00000000000000000000000000000000007';
 
 /** Alice's delegation here is locked, the next one is not. */

@@ -124,7 +124,7 @@ function prepareState(): State {
   return state;
 }
 
-/** A hash of all that the state is: its digest, and with it the rows that the digest leaves out. */
+/** A hash of the digest and of the rows that the digest leaves out. */
 function hashState(state: State): string {
   const hash = createHash('sha256');
   for (const bytes of digestBytes(state)) hash.update(bytes);
@@ -147,7 +147,7 @@ function assertRefused(line: string, message: string): void {
   assertRefusedInPieces(line);
 }
 
-/** In pieces there is no message, but the same end. */
+/** In pieces the block is refused too, without a message. */
 function assertRefusedInPieces(line: string): void {
   const cut = cutBlock(Buffer.from(line));
   if (cut === undefined) return;

@@ -1,4 +1,4 @@
-/** The state's own bytes, also those of rows that nothing leads to and that its digest leaves out. */
+/** Hashes the bytes of a snapshot, including unreachable rows, which the digest leaves out. */
 
 import { createHash } from 'node:crypto';
 import { type EncodedSnapshot, encodeSnapshot } from '../../src/state/snapshot.ts';
@@ -13,7 +13,7 @@ export function hashSnapshot(state: StateView): string {
   }
 }
 
-/** Calls `between` after each piece, while the next one is still to come. */
+/** Calls `between` after each piece. */
 export function hashEncoded(
   { description, tables }: EncodedSnapshot,
   between: () => void = () => undefined,

@@ -41,7 +41,7 @@ function usdOf(text: string): bigint {
   return unitsOf(text, 6);
 }
 
-/** What every account is worth, from the events that were accepted. */
+/** The value of every account, computed from the accepted events. */
 class Book {
   readonly dexes = new Set(['']);
   readonly #markets = new Map<string, BookMarket>();
@@ -169,7 +169,7 @@ function checkSequence(tally: Tally, sequence: readonly BlockSteps[]): void {
 
 const TYPES = ['fill', 'funding', 'isolatedMargin', 'leverage', 'market', 'marks', 'transfer'];
 
-test(`an account's value changes by nothing but what the law allows ${SEED_NOTE}`, (context) => {
+test(`an account's value changes only as the conservation law allows ${SEED_NOTE}`, (context) => {
   const tally = new Tally();
   const sequences = fc.array(randomBlock, { maxLength: BLOCKS_MAX, size: 'max' });
   assertCovered(

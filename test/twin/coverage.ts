@@ -1,4 +1,4 @@
-/** Random cases until every branch was taken, so that a short run is neither too long nor too thin. */
+/** Tries random cases until every branch was taken, so that a short run still covers all of them. */
 
 import fc from 'fast-check';
 import { SEED } from '../seed.ts';
@@ -7,7 +7,7 @@ import type { Tally } from './tally.ts';
 interface Coverage {
   tally: Tally;
   branches: readonly string[];
-  /** Tried at least; more follow, in steps of as many, while a branch is missing. */
+  /** Minimum number of cases, and the step in which more are added while a branch is missing. */
   cases: number;
   casesMax: number;
 }

@@ -1,4 +1,4 @@
-/** Random accounts, built through the ledger's events; their answers and the twin's, byte for byte. */
+/** Random accounts, built from events: their answers equal the twin's, byte for byte. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

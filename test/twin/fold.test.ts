@@ -1,4 +1,4 @@
-/** Random blocks into the fold and its twin: the same are accepted, and the answers stay the same. */
+/** Random blocks into the fold and its twin: both accept the same blocks and give the same answers. */
 
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
@@ -27,7 +27,7 @@ const BLOCKS_MAX = 150;
 /** A user that no event names. */
 const STRANGER = `0x${'f'.repeat(40)}`;
 
-/** Whether the state took the block; anything but a refusal is a fault of ours. */
+/** Whether the state accepted the block; any error but a refusal is a bug. */
 function tryApply(state: State, line: string): boolean {
   try {
     applyBlock(state, parseBlock(line));
@@ -114,7 +114,7 @@ const BRANCHES = [
   ),
 ];
 
-test(`random blocks are taken and answered as the twin does ${SEED_NOTE}`, (context) => {
+test(`random blocks are accepted and answered as by the twin ${SEED_NOTE}`, (context) => {
   const tally = new Tally();
   const sequences = fc.array(randomBlock, { maxLength: BLOCKS_MAX, size: 'max' });
   assertCovered(

@@ -1,4 +1,4 @@
-/** The page's own arithmetic and text, away from the page. */
+/** The page's arithmetic and text, without a browser. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-/** When a question is asked again: at its pace, later after a failure, never while it is pushed. */
+/** When a question is polled: at its interval, with backoff after a failure, not while it is pushed. */
 
 import assert from 'node:assert/strict';
 import { beforeEach, mock, test } from 'node:test';
@@ -32,7 +32,7 @@ beforeEach(() => {
   });
 });
 
-/** Lets time pass, and everything that follows from it happen. */
+/** Advances the clock and runs everything that is due. */
 async function pass(ms: number): Promise<void> {
   for (let left = ms; left > 0; left -= 50) {
     mock.timers.tick(Math.min(left, 50));
