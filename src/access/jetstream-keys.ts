@@ -10,7 +10,8 @@
  */
 
 import type { KV, KvEntry } from '@nats-io/kv';
-import { connectNats, type NatsLink, type NatsOptions } from '../ledger/jetstream/nats.ts';
+import { connectNats, type NatsLink } from '../ledger/jetstream/nats.ts';
+import type { NatsOptions } from '../ledger/jetstream/nats-client.ts';
 import { addSecretTo, makeKey, type NewSecret, takeSecretFrom } from './key-changes.ts';
 import { type KeyStore, type ListedKey, sortKeys } from './key-store.ts';
 import { type Key, KeyError, type KeyTerms, missingKey, parseName } from './keys.ts';
@@ -150,7 +151,7 @@ export async function openJetStreamKeys(options: NatsOptions): Promise<KeyStore>
   try {
     const keys = await link.openBucket(`${link.name}-keys`);
     const store = new JetStreamKeyStore(link, keys, await link.openBucket(link.name));
-    await link.tryPatiently(() => link.ask('reading the keys', () => store.refresh()));
+    await link.retryWhileUnavailable(() => link.ask('reading the keys', () => store.refresh()));
     return store;
   } catch (error) {
     await link.close();

@@ -6,7 +6,8 @@
  */
 
 import { randomUUID } from 'node:crypto';
-import { connectNats, type NatsLink, type NatsOptions } from '../ledger/jetstream/nats.ts';
+import { connectNats, type NatsLink } from '../ledger/jetstream/nats.ts';
+import type { NatsOptions } from '../ledger/jetstream/nats-client.ts';
 import type { Charge } from './budgets.ts';
 import type { ChargeChannel } from './charge-sharing.ts';
 

@@ -1,7 +1,7 @@
 /** The settings that say where a ledger is, and with it the keys: in a folder, or on NATS. */
 
 import type { Settings } from '../config/settings.ts';
-import type { NatsOptions } from './jetstream/nats.ts';
+import type { NatsOptions } from './jetstream/nats-client.ts';
 
 export const STORAGE_SETTINGS = ['data', 'ledger', 'natsReplicas', 'natsCreds', 'natsCa'] as const;
 export type StorageSettings = Settings<(typeof STORAGE_SETTINGS)[number]>;

@@ -8,7 +8,8 @@ import { openAsBlob } from 'node:fs';
 import type { KV } from '@nats-io/kv';
 import type { ObjectStore } from '@nats-io/obj';
 import { Lease, takeLease } from '../ledger/jetstream/lease.ts';
-import { connectNats, type NatsLink, type NatsOptions } from '../ledger/jetstream/nats.ts';
+import { connectNats, type NatsLink } from '../ledger/jetstream/nats.ts';
+import type { NatsOptions } from '../ledger/jetstream/nats-client.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { SnapshotFolder } from './snapshot-folder.ts';
 

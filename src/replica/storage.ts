@@ -11,7 +11,7 @@ import { openEmbeddedLedger } from '../ledger/embedded/embedded-ledger.ts';
 import { openEmbeddedLedgerWriter } from '../ledger/embedded/embedded-writer.ts';
 import { openJetStreamLedger } from '../ledger/jetstream/jetstream-ledger.ts';
 import { openJetStreamLedgerWriter } from '../ledger/jetstream/jetstream-writer.ts';
-import type { NatsOptions } from '../ledger/jetstream/nats.ts';
+import type { NatsOptions } from '../ledger/jetstream/nats-client.ts';
 import type { Ledger, LedgerWriter } from '../ledger/ledger.ts';
 import { natsOptionsOf, STORAGE_SETTINGS, type StorageSettings } from '../ledger/location.ts';
 import { openSharedSnapshots, type SharedSnapshots } from './shared-snapshots.ts';

@@ -2,12 +2,11 @@
  * A block as a message of a JetStream stream. Its height is the message's sequence, its payload the
  * line, and these are its headers:
  *
- *   Nats-Msg-Id           HEIGHT:HASH, so that a block that is sent again is not stored again
+ *   Nats-Msg-Id           HEIGHT:HASH, so that a retried publish is not stored twice
  *   Perpinfo-Hash         the block's hash, in hexadecimal
- *   Perpinfo-Previous     the hash before it: of the first block that a stream still has, it is all
- *                         that is known of the blocks that were dropped
- *   Perpinfo-Encoding     "deflate" where the line is stored deflated, as only a line is that would
- *                         not fit otherwise
+ *   Perpinfo-Previous     the previous block's hash: all that is left of the blocks that retention
+ *                         dropped before the first one
+ *   Perpinfo-Encoding     "deflate" where the line is stored deflated, since it would not fit otherwise
  */
 
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
@@ -18,9 +17,9 @@ const HASH = 'Perpinfo-Hash';
 const PREVIOUS = 'Perpinfo-Previous';
 const ENCODING = 'Perpinfo-Encoding';
 const DEFLATE = 'deflate';
-/** What the headers take at most of the longest message that a server takes. */
+/** Room for the headers in the largest message that a server takes. */
 const HEADERS_BYTES_MAX = 1024;
-/** No line is longer than the largest --block-bytes-max, whatever a message claims. */
+/** The largest possible --block-bytes-max: a bound on what a damaged message inflates to. */
 const LINE_BYTES_MAX = 1 << 30;
 
 export interface BlockPayload {
@@ -28,7 +27,7 @@ export interface BlockPayload {
   readonly headers: MsgHdrs;
 }
 
-/** Fills the headers of a block that follows `previous`, and returns what to send with them. */
+/** Fills the headers of the block after `previous`, and returns them with the payload. */
 export function encodeMessage(
   previous: ChainPoint,
   { height, hash, line }: StoredBlock,
@@ -57,7 +56,7 @@ function readHash(height: number, headers: MsgHdrs | undefined, name: string): B
   throw new LedgerError('corrupt', message);
 }
 
-/** The hash before a block, as the block says. */
+/** The point before a block, from its headers. */
 export function readPrevious(height: number, headers: MsgHdrs | undefined): ChainPoint {
   return { height: height - 1, hash: readHash(height, headers, PREVIOUS) };
 }

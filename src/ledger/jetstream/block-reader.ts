@@ -1,7 +1,7 @@
 /**
- * Reads the blocks of a stream in order, from any height on, over whatever happens to servers and
- * connections meanwhile. Each time something is not as expected it begins again after the last block
- * that it has handed out; only what is still wrong then is wrong with the stream.
+ * Reads the blocks of a stream in order, from any height on, across failures of servers and
+ * connections. Whenever something unexpected happens, it starts over after the last block that it has
+ * returned; only what is still wrong then is wrong with the stream.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -11,33 +11,33 @@ import { isUnavailable, LedgerError, type StoredBlock } from '../ledger.ts';
 import { decodeMessage } from './block-message.ts';
 import type { NatsLink } from './nats.ts';
 
-/** So many blocks are on their way at a time. */
+/** Maximum number of blocks in flight. */
 const FETCH_BLOCKS = 128;
-/** A portion that stays empty for so long is held against what the stream's leader says. */
+/** A fetch that stays empty for this long is checked against the stream's leader. */
 const FETCH_MS = 2_500;
-/** The same where each is asked for by its height. */
+/** Maximum number of blocks in flight where each is read by its height. */
 const SINGLE_BLOCKS = 32;
-/** How often a server says that it is there while no block comes; two missing ones, and it is not. */
+/** Interval of the server's heartbeats while no block comes; the client gives up after two missed. */
 const HEARTBEAT_MS = 1_000;
-/** The server forgets a reader that it has not heard of for so long. */
-const FORGET_MS = 30_000;
+/** Servers remove a consumer that is idle for this long. */
+const CONSUMER_IDLE_MS = 30_000;
 const RETRY_MS = 100;
-/** A reader's place may fall to a server that is cut off; the next try may find another. */
+/** A consumer may be assigned to a server that is cut off; the next try may get another one. */
 const CREATE_MS = 1_500;
-/** A server that hands out no block for so long, although the stream has more, lags: another one may not. */
+/** How long a server may lag behind the stream before the connection moves to another one. */
 const LAG_MS_MAX = 2_000;
-/** Servers that have just come back may not know everything for a while. */
+/** How long a restarted server may take to catch up before blocks count as lost. */
 const GRACE_MS = 15_000;
 
 export interface ReadTerms {
-  /** The last height that is wanted; infinite for whoever follows. */
+  /** The last height to read; infinite to follow. */
   readonly to: number;
   readonly signal: AbortSignal;
-  /** How long nobody may be there to ask. */
-  readonly patienceMs: number;
+  /** How long reading is retried while NATS is unavailable. */
+  readonly retryMs: number;
 }
 
-/** A block that was deleted from its stream: those after it cannot be checked, and none can be added. */
+/** A block was deleted from the stream: the chain of those after it cannot be checked. */
 export function missingBlock(height: number, last: number): LedgerError {
   const message =
     `block ${height} is not in the ledger, which goes up to ${last}: it was deleted. ` +
@@ -53,11 +53,11 @@ async function failAfter(delayMs: number, message: string): Promise<never> {
 export class BlockReader {
   readonly #link: NatsLink;
   readonly #terms: ReadTerms;
-  /** The height of the last block that was handed out, or where the reading began. */
+  /** The height of the last block returned, or where reading began. */
   #height: number;
   #hash: Buffer | undefined;
   #progressMs = performance.now();
-  /** Since when the stream has had more than this server hands out. */
+  /** Since when this server has lagged behind the stream. */
   #lagSinceMs: number | undefined;
 
   constructor(link: NatsLink, after: number, terms: ReadTerms) {
@@ -72,18 +72,18 @@ export class BlockReader {
       try {
         yield* this.#readOnce();
       } catch (error) {
-        this.#judge(this.#link.describe('reading blocks', error));
+        this.#throwIfFinal(this.#link.describe('reading blocks', error));
         this.#leaveLaggingServer();
         await sleep(RETRY_MS, undefined, { signal }).catch(() => undefined);
       }
     }
   }
 
-  /** Throws what waiting will not mend. */
-  #judge(error: unknown): void {
+  /** Rethrows what a retry will not fix. */
+  #throwIfFinal(error: unknown): void {
     if (this.#terms.signal.aborted) return;
     const silentMs = performance.now() - this.#progressMs;
-    if (isUnavailable(error) && silentMs < this.#terms.patienceMs) return;
+    if (isUnavailable(error) && silentMs < this.#terms.retryMs) return;
     const isMissing = error instanceof LedgerError && error.fault === 'missing';
     if (isMissing && silentMs < GRACE_MS) return;
     throw error;
@@ -96,14 +96,14 @@ export class BlockReader {
     this.#link.leaveServer();
   }
 
-  /** Reads until the end, or until something is not as expected. */
+  /** Reads until the end, or until something unexpected happens. */
   async *#readOnce(): AsyncGenerator<readonly StoredBlock[]> {
     await this.#checkNothingIsLost();
     let consumer: Consumer;
     try {
       consumer = await this.#createConsumer();
     } catch (error) {
-      // Making one takes the metadata leader, who may yet have to be elected; reading a block does not.
+      // Creating a consumer needs the metadata leader, which may not be elected yet; reading does not.
       yield* this.#readWithoutConsumer();
       throw error;
     }
@@ -114,7 +114,7 @@ export class BlockReader {
         const isComplete = yield* this.#fetch(consumer, isFirst);
         if (!isComplete) return;
         if (this.#height > heightBefore || !(await this.#isOverdue())) continue;
-        // The server that keeps the consumer is behind: the next one may be kept by another.
+        // The consumer's server lags; the next consumer may be on another one.
         yield* this.#readWithoutConsumer();
         return;
       }
@@ -123,7 +123,7 @@ export class BlockReader {
     }
   }
 
-  /** What the stream holds at this moment, each block asked for by its height. */
+  /** Reads what the stream holds now, each block by its height. */
   async *#readWithoutConsumer(): AsyncGenerator<readonly StoredBlock[]> {
     const { state } = await this.#readInfo();
     const last = Math.min(state.last_seq, this.#terms.to);
@@ -139,7 +139,7 @@ export class BlockReader {
         batch.push(this.#accept(seq, header, data));
       }
       if (batch.length > 0) yield batch;
-      // What came before one that could not be read is sound; the rest is asked for again.
+      // Blocks before a failed read are sound; the rest is retried.
       const failed = reads[batch.length];
       if (failed?.status === 'rejected') throw failed.reason;
       if (failed !== undefined) return;
@@ -150,7 +150,7 @@ export class BlockReader {
     return !this.#terms.signal.aborted && this.#height < this.#terms.to;
   }
 
-  /** No block came. Where the stream's leader says that it has more, one must be there, or it is damaged. */
+  /** No block came: true if the stream has more, which this server has not delivered. */
   async #isOverdue(): Promise<boolean> {
     if (this.#terms.signal.aborted) return false;
     const { state } = await this.#readInfo();
@@ -164,7 +164,7 @@ export class BlockReader {
     return false;
   }
 
-  /** Whether the stream has the block; that it has not is for its leader to say: others may not know yet. */
+  /** Whether the stream has the block, by its leader: other servers may lag. */
   async #isThere(height: number): Promise<boolean> {
     return (await this.#link.readMessage(height)) !== undefined;
   }
@@ -174,7 +174,7 @@ export class BlockReader {
     return this.#link.untilInterrupted(manager.streams.info(name));
   }
 
-  /** A stream that ends before a block that it has handed out has lost blocks. */
+  /** A stream that ends before a block that was read from it has lost blocks. */
   async #checkNothingIsLost(): Promise<void> {
     if (this.#hash === undefined) return;
     const sinceMs = performance.now();
@@ -197,17 +197,17 @@ export class BlockReader {
       ack_policy: AckPolicy.None,
       deliver_policy: DeliverPolicy.StartSequence,
       opt_start_seq: Math.max(1, this.#height + 1),
-      inactive_threshold: nanos(FORGET_MS),
+      inactive_threshold: nanos(CONSUMER_IDLE_MS),
       mem_storage: true,
       num_replicas: 1,
     });
     const info = await this.#link.untilInterrupted(
-      Promise.race([creating, failAfter(CREATE_MS, 'no server keeps a place for this reader')]),
+      Promise.race([creating, failAfter(CREATE_MS, 'no server created a consumer in time')]),
     );
     return streams.consumers.getConsumerFromInfo(info);
   }
 
-  /** One portion; false where the blocks after it are not the ones that should be. */
+  /** One fetch; false where reading has to start over. */
   async *#fetch(
     consumer: Consumer,
     isFirst: boolean,
@@ -243,7 +243,7 @@ export class BlockReader {
         this.#compare(message);
         continue;
       }
-      // One that was lost on its way here is asked for again; one that is not there stays away.
+      // A gap: a message lost in delivery is read again by starting over; only a dropped one is skipped.
       const isNext = message.seq === this.#height + 1;
       if (!isNext && (!mayJump || (await this.#isThere(Math.max(1, this.#height + 1))))) {
         if (batch.length > 0) yield batch;
@@ -255,10 +255,10 @@ export class BlockReader {
         break;
       }
       try {
-        // The bytes belong to the connection's buffer, which others go on using.
+        // A copy: the bytes belong to the connection's buffer, which is reused.
         batch.push(this.#accept(message.seq, message.headers, Buffer.from(message.data)));
       } catch (error) {
-        if (batch.length > 0) yield batch; // What came before it is sound.
+        if (batch.length > 0) yield batch; // Blocks before a damaged one are sound.
         throw error;
       }
       if (messages.getPending() > 0 && this.#isWanted()) continue;
@@ -279,7 +279,7 @@ export class BlockReader {
     return block;
   }
 
-  /** A block that was handed out comes again: it must be the same one. */
+  /** A block that is delivered again must be the same one. */
   #compare(message: JsMsg): void {
     if (message.seq !== this.#height || this.#hash === undefined) return;
     const { hash } = decodeMessage(message.seq, message.headers, message.data);

@@ -1,14 +1,11 @@
 /**
  * The ledger on NATS JetStream: a stream that any number of processes on any number of machines read.
- * JetStream orders, replicates and stores; what it hands out is checked by whoever reads it.
+ * JetStream orders, replicates and stores; a replica checks the chain of every block that it reads.
  *
  *   stream NAME          the blocks, on the subject perpinfo.NAME.blocks; the height is the sequence
  *   bucket NAME          "base"    the point before the first block, where the stream holds none
- *                        "writer"  who has the ledger open for writing (lease.ts)
- *                        "written" a block that was written, about the newest
- *
- * That writers cannot interleave is not the lease's doing but the stream's: every append names the
- * sequence that it follows, and one that comes second is refused.
+ *                        "writer"  the lease of the writer (lease.ts)
+ *                        "written" a recent block that was written, to notice a stream that lost some
  */
 
 import type { StreamInfo } from '@nats-io/jetstream';
@@ -21,20 +18,21 @@ import {
 } from '../ledger.ts';
 import { decodeMessage, readPrevious } from './block-message.ts';
 import { BlockReader, missingBlock } from './block-reader.ts';
-import { connectNats, type NatsLink, type NatsOptions, type StoredMessage } from './nats.ts';
+import { connectNats, type NatsLink, type StoredMessage } from './nats.ts';
+import type { NatsOptions } from './nats-client.ts';
 
 /** The key of the base in the ledger's bucket. */
 export const BASE_KEY = 'base';
-/** How long reading what is there goes on trying when nobody answers. */
-const READ_PATIENCE_MS = 15_000;
-/** Between looking what is first and reading it, it may have been dropped. */
-const BASE_LOOKS_MAX = 20;
-/** Between looking what is last and reading it, all may have been dropped. */
-const HEAD_LOOKS_MAX = 3;
-/** For how long the height that was told last is good enough. */
-const HEIGHT_MS = 250;
+/** How long a read is retried while NATS is unavailable. */
+const READ_RETRY_MS = 15_000;
+/** Attempts at reading the first block, which retention may drop at any moment. */
+const BASE_TRIES_MAX = 20;
+/** Attempts at reading the last block, which a prune may drop at any moment. */
+const HEAD_TRIES_MAX = 3;
+/** How long a height is cached. */
+const HEIGHT_TTL_MS = 250;
 
-/** A point as the bucket has it. */
+/** A point as the bucket stores it. */
 export interface StoredPoint {
   readonly height: number;
   readonly hash: string;
@@ -43,15 +41,15 @@ export interface StoredPoint {
 export class JetStreamLedger implements Ledger {
   protected readonly link: NatsLink;
   readonly #closed = new AbortController();
-  #heightAsked: { readonly atMs: number; readonly answer: Promise<number> } | undefined;
+  #heightCached: { readonly atMs: number; readonly answer: Promise<number> } | undefined;
 
   constructor(link: NatsLink) {
     this.link = link;
   }
 
   async base(): Promise<ChainPoint> {
-    for (let looks = 0; looks < BASE_LOOKS_MAX; looks++) {
-      const { state } = await this.info();
+    for (let tries = 0; tries < BASE_TRIES_MAX; tries++) {
+      const { state } = await this.streamInfo();
       if (state.messages === 0) return this.#emptyBase(state.last_seq);
       const first = await this.#message(state.first_seq);
       if (first !== undefined) return readPrevious(first.seq, first.header);
@@ -62,7 +60,7 @@ export class JetStreamLedger implements Ledger {
     );
   }
 
-  /** Where the stream holds no block, only the bucket knows the hash of the last one. */
+  /** Only the bucket knows the hash of the last block of a stream that holds none. */
   async #emptyBase(height: number): Promise<ChainPoint> {
     if (height === 0) return CHAIN_START;
     const bucket = await this.link.openBucket(this.link.name);
@@ -73,27 +71,27 @@ export class JetStreamLedger implements Ledger {
     throw new LedgerError('missing', message);
   }
 
-  /** That there is no message does not mean that there is no block: the stream's state says which. */
+  /** A missing message is not an empty ledger: the stream's state says where the ledger ends. */
   async head(): Promise<ChainPoint> {
     this.#requireConnection();
-    for (let looks = 1; ; looks++) {
-      const { state } = await this.info();
+    for (let tries = 1; ; tries++) {
+      const { state } = await this.streamInfo();
       if (state.messages === 0) return this.#emptyBase(state.last_seq);
       const last = await this.#message(state.last_seq);
       if (last !== undefined) return decodeMessage(last.seq, last.header, last.data);
-      if (looks === HEAD_LOOKS_MAX) throw missingBlock(state.last_seq, state.last_seq);
+      if (tries === HEAD_TRIES_MAX) throw missingBlock(state.last_seq, state.last_seq);
     }
   }
 
-  /** Asked for at most a few times a second, however many want to know. */
+  /** Cached, so that NATS is asked a few times a second at most. */
   async height(): Promise<number> {
     this.#requireConnection();
     const nowMs = performance.now();
-    if (this.#heightAsked === undefined || nowMs - this.#heightAsked.atMs > HEIGHT_MS) {
-      const answer = this.info().then(({ state }) => state.last_seq);
-      this.#heightAsked = { atMs: nowMs, answer };
+    if (this.#heightCached === undefined || nowMs - this.#heightCached.atMs > HEIGHT_TTL_MS) {
+      const answer = this.streamInfo().then(({ state }) => state.last_seq);
+      this.#heightCached = { atMs: nowMs, answer };
     }
-    return this.#heightAsked.answer;
+    return this.#heightCached.answer;
   }
 
   #requireConnection(): void {
@@ -112,16 +110,16 @@ export class JetStreamLedger implements Ledger {
     return this.link.ask(`reading block ${height}`, () => this.link.readMessage(height));
   }
 
-  protected info(): Promise<StreamInfo> {
+  streamInfo(): Promise<StreamInfo> {
     const { name, manager } = this.link;
     return this.link.ask('reading the state of the ledger', () => manager.streams.info(name));
   }
 
   async *read(after: number, to = Number.POSITIVE_INFINITY): AsyncIterable<readonly StoredBlock[]> {
-    const { state } = await this.info();
+    const { state } = await this.streamInfo();
     const end = Math.min(to, state.last_seq);
     if (state.messages === 0 || end < state.first_seq) return;
-    const terms = { to: end, signal: this.#closed.signal, patienceMs: READ_PATIENCE_MS };
+    const terms = { to: end, signal: this.#closed.signal, retryMs: READ_RETRY_MS };
     yield* new BlockReader(this.link, after, terms).read();
   }
 
@@ -129,7 +127,7 @@ export class JetStreamLedger implements Ledger {
     const terms = {
       to: Number.POSITIVE_INFINITY,
       signal: AbortSignal.any([signal, this.#closed.signal]),
-      patienceMs: Number.POSITIVE_INFINITY,
+      retryMs: Number.POSITIVE_INFINITY,
     };
     yield* new BlockReader(this.link, after, terms).read();
   }
@@ -140,17 +138,12 @@ export class JetStreamLedger implements Ledger {
   }
 }
 
-/** What blocks are published on. */
-export function subjectOf(name: string): string {
-  return `perpinfo.${name}.blocks`;
-}
-
 /** Opens a ledger on JetStream for reading. */
 export async function openJetStreamLedger(options: NatsOptions): Promise<Ledger> {
   const link = await connectNats(options);
   try {
     const ledger = new JetStreamLedger(link);
-    await link.tryPatiently(() => ledger.base());
+    await link.retryWhileUnavailable(() => ledger.base());
     return ledger;
   } catch (error) {
     await link.close();

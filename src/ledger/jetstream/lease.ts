@@ -1,8 +1,7 @@
 /**
- * A place that one process at a time holds, kept in a key-value bucket. Its holder renews it; one that
- * is not renewed for a while is free. No clocks are compared: whoever wants it watches whether it
- * still changes. It keeps two from doing the same work; that nothing goes wrong when two do
- * all the same is seen to elsewhere.
+ * A lease in a key-value bucket: one process at a time holds it and renews it, and it expires when it
+ * is not renewed. No clocks are compared: whoever wants it watches whether it still changes.
+ * Advisory: the expected sequence is what keeps two writers apart.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -18,9 +17,9 @@ import {
 import type { NatsLink } from './nats.ts';
 
 const RENEW_MS = 1_000;
-/** A holder that was not heard of for so long is taken for gone. */
-const SILENCE_MS_MAX = 8_000;
-const LOOK_MS = 250;
+/** Lease TTL. */
+const TTL_MS = 8_000;
+const POLL_MS = 250;
 
 export interface LeaseHolder extends ProcessIdentity {
   readonly host: string;
@@ -32,7 +31,7 @@ export function describeHolder(holder: LeaseHolder): string {
   return statusOf(holder) === 'unknown' ? `process ${pid} on ${host}` : `process ${pid}`;
 }
 
-/** On systems that tell neither boot nor namespace, the host's name says whose number it is. */
+/** Process ids mean nothing on another host; not every system tells boots and namespaces apart. */
 function statusOf(holder: LeaseHolder): ProcessStatus {
   return holder.host === hostname() ? processStatus(holder) : 'unknown';
 }
@@ -57,7 +56,7 @@ export class Lease {
     this.#timer.unref();
   }
 
-  /** True once somebody else has taken the place. */
+  /** True once somebody else holds the lease. */
   get isLost(): boolean {
     return this.#isLost;
   }
@@ -69,15 +68,15 @@ export class Lease {
       const text = JSON.stringify(this.#holder);
       this.#revision = await this.#bucket.update(this.#key, text, this.#revision);
     } catch (error) {
-      if (this.#link.isWrongSequence(error)) await this.#lookWhoHasIt();
-      // Otherwise nobody could be asked: the next turn tries again.
+      if (this.#link.isWrongSequence(error)) await this.#checkHolder();
+      // Otherwise NATS is unavailable: the next renewal tries again.
     } finally {
       this.#isRenewing = false;
     }
   }
 
-  /** It has changed: by ourselves, where an answer was lost, or by somebody else. */
-  async #lookWhoHasIt(): Promise<void> {
+  /** The entry has changed: by ourselves, if an acknowledgement was lost, or by somebody else. */
+  async #checkHolder(): Promise<void> {
     const entry = await this.#bucket.get(this.#key).catch(() => undefined);
     if (entry === undefined) return;
     if (entry !== null && readHolder(entry)?.token === this.#holder.token) {
@@ -90,38 +89,38 @@ export class Lease {
   async release(): Promise<void> {
     clearInterval(this.#timer);
     if (this.#isLost || !this.#link.isConnected) return;
-    // A failure costs the next one some waiting, nothing else.
+    // If this fails, the next holder waits for the TTL.
     await this.#bucket.delete(this.#key, { previousSeq: this.#revision }).catch(() => undefined);
   }
 }
 
+/** Where a lease is kept. */
 interface LeasePlace {
   readonly link: NatsLink;
   readonly bucket: KV;
   readonly key: string;
 }
 
-/** Undefined where nobody holds it. */
+/** Undefined where the lease is free. */
 function readHolder(entry: KvEntry | null): LeaseHolder | undefined {
   return entry === null || entry.operation !== 'PUT' ? undefined : entry.json<LeaseHolder>();
 }
 
 /**
- * Takes the place, or returns who has it. A holder whose process cannot be looked up, because it is
- * on another machine or in another process namespace, is watched until it is heard of again, or taken
- * for gone.
+ * Takes the lease, or returns its holder. A holder whose process cannot be checked, because it is on
+ * another machine or in another process namespace, is watched until it renews or the lease expires.
  */
 export async function takeLease(place: LeasePlace): Promise<Lease | LeaseHolder> {
   const holder = { ...describeProcess(), host: hostname(), token: randomUUID() };
-  const deadlineMs = performance.now() + SILENCE_MS_MAX;
-  for (let seen: number | undefined; ; await sleep(LOOK_MS)) {
-    const entry = await place.link.ask('looking who writes', () => place.bucket.get(place.key));
+  const deadlineMs = performance.now() + TTL_MS;
+  for (let seen: number | undefined; ; await sleep(POLL_MS)) {
+    const entry = await place.link.ask('reading the lease', () => place.bucket.get(place.key));
     const current = readHolder(entry);
-    const hasMoved = seen !== undefined && entry?.revision !== seen;
+    const wasRenewed = seen !== undefined && entry?.revision !== seen;
     const status = current === undefined ? 'ended' : statusOf(current);
-    if (current !== undefined && (status === 'running' || hasMoved)) return current;
-    const isSilent = performance.now() > deadlineMs;
-    if (status === 'ended' || isSilent) {
+    if (current !== undefined && (status === 'running' || wasRenewed)) return current;
+    const isExpired = performance.now() > deadlineMs;
+    if (status === 'ended' || isExpired) {
       const revision = await tryTake(place, holder, entry);
       if (revision !== undefined) return new Lease(place, holder, revision);
     }
@@ -129,7 +128,7 @@ export async function takeLease(place: LeasePlace): Promise<Lease | LeaseHolder>
   }
 }
 
-/** Undefined where somebody else was faster. */
+/** The new revision; undefined where somebody else was faster. */
 async function tryTake(
   { link, bucket, key }: LeasePlace,
   holder: LeaseHolder,
@@ -142,6 +141,6 @@ async function tryTake(
       : await bucket.update(key, text, entry.revision);
   } catch (error) {
     if (link.isWrongSequence(error)) return undefined;
-    throw link.describe('taking the place', error);
+    throw link.describe('taking the lease', error);
   }
 }

@@ -1,28 +1,28 @@
 /**
- * Leaves a server that makes no progress. One that is cut off from its peers still answers the pings of
- * its clients, but acknowledges nothing and gets no blocks. The stream's state gives it away: only the
- * stream's leader tells it, and it says when the leader last heard of the other servers. A leader
- * without a majority of them leads nothing, although it takes seconds to notice.
+ * Leaves a server that makes no progress. One that is cut off from its peers still answers pings, but
+ * acknowledges nothing and receives no blocks. The stream's state shows it: only the stream's leader
+ * reports it, with the time since it last heard from each peer. A leader without a majority cannot
+ * commit anything, although it takes seconds to notice.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { StreamInfo } from '@nats-io/jetstream';
 
-const LOOK_MS = 1_000;
+const CHECK_MS = 1_000;
 const ANSWER_MS = 1_500;
-/** One missing answer may be this process's own fault: it was busy. */
+/** One missed answer may be due to this process being busy. */
 const FAILURES_MAX = 2;
-/** A server is given this long before it is left: its peers may just be electing a leader. */
+/** Minimum time on a server: its peers may be electing a leader. */
 const STAY_MS = 3_000;
-/** Servers of a stream hear of each other every second. */
+/** Servers of a stream exchange heartbeats every second. */
 const PEER_SILENCE_MS_MAX = 3_500;
 
 export interface WatchedServer {
-  /** Asks for the state of the ledger's stream. */
+  /** Reads the state of the ledger's stream. */
   readInfo(): Promise<StreamInfo>;
-  /** True for an error that is a sound server's answer: that there is no such stream, for one. */
+  /** True for an error that a healthy server answers, such as that there is no such stream. */
   isAnswer(error: unknown): boolean;
-  /** Goes to another server. */
+  /** Reconnects to another server. */
   leave(): void;
 }
 
@@ -35,7 +35,7 @@ export class ServerWatch {
 
   constructor(server: WatchedServer) {
     this.#server = server;
-    this.#lookLater(LOOK_MS);
+    this.#scheduleCheck(CHECK_MS);
   }
 
   connected(): void {
@@ -48,26 +48,26 @@ export class ServerWatch {
     this.#isConnected = false;
   }
 
-  #lookLater(delayMs: number): void {
-    this.#timer = setTimeout(() => void this.#look(), delayMs);
+  #scheduleCheck(delayMs: number): void {
+    this.#timer = setTimeout(() => void this.#check(), delayMs);
     this.#timer.unref();
   }
 
-  async #look(): Promise<void> {
+  async #check(): Promise<void> {
     const sinceMs = this.#sinceMs;
-    const isSound = await this.#isSound();
+    const isHealthy = await this.#isHealthy();
     if (this.#timer === undefined) return;
-    if (isSound || sinceMs !== this.#sinceMs) this.#failures = 0;
+    if (isHealthy || sinceMs !== this.#sinceMs) this.#failures = 0;
     else if (this.#isConnected) this.#failures++;
     const stayedMs = performance.now() - this.#sinceMs;
     if (this.#failures >= FAILURES_MAX && stayedMs >= STAY_MS) {
       this.#failures = 0;
       this.#server.leave();
     }
-    this.#lookLater(isSound ? LOOK_MS : LOOK_MS / 4);
+    this.#scheduleCheck(isHealthy ? CHECK_MS : CHECK_MS / 4);
   }
 
-  async #isSound(): Promise<boolean> {
+  async #isHealthy(): Promise<boolean> {
     try {
       const late = sleep(ANSWER_MS, undefined, { ref: false });
       const info = await Promise.race([this.#server.readInfo(), late]);
@@ -83,7 +83,7 @@ export class ServerWatch {
   }
 }
 
-/** Whether the stream's leader is in touch with so many servers that it can store anything. */
+/** Whether the stream's leader hears from a majority, without which it cannot store anything. */
 function hasMajority({ cluster }: StreamInfo): boolean {
   const peers = cluster?.replicas ?? [];
   if (peers.length === 0) return true;

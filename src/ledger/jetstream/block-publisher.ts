@@ -1,0 +1,202 @@
+/**
+ * Publishes blocks to the stream of a ledger. Every publish names the sequence that it follows, and
+ * carries a message id, so that a retry is idempotent. When an acknowledgement is lost, the contents
+ * of the stream decide: our own blocks are stored, anything else in their place is a conflict.
+ *
+ * A sequence says how many blocks come before, not which. That is enough for the first block in
+ * flight: the one before it is known to be ours. Every further block in flight also names the id of
+ * the one before it, or it could follow another writer's. Servers compare that id with the last one
+ * in their memory, which those of a cluster need not agree on: there, one block is in flight at a time.
+ */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { StreamExpectations } from '@nats-io/jetstream';
+import {
+  CHAIN_START,
+  type ChainPoint,
+  isUnavailable,
+  LedgerError,
+  type StoredBlock,
+} from '../ledger.ts';
+import { encodeMessage } from './block-message.ts';
+import type { JetStreamLedger } from './jetstream-ledger.ts';
+import { subjectOf } from './ledger-stream.ts';
+import type { NatsLink } from './nats.ts';
+
+/** Maximum number of unacknowledged publishes, and of their bytes. */
+const IN_FLIGHT_BLOCKS_MAX = 256;
+const IN_FLIGHT_BYTES_MAX = 4 << 20;
+/** How long to wait for an acknowledgement before looking at what the stream holds. */
+const ACKNOWLEDGE_MS = 1_500;
+const RETRY_MS = 200;
+
+export class BlockPublisher {
+  readonly #link: NatsLink;
+  readonly #ledger: JetStreamLedger;
+  readonly #retryMs: number;
+  #head = CHAIN_START;
+  /** The head's height while the stream holds no block. */
+  #emptyHeight: number | undefined;
+  /**
+   * A single server of version 2.9 whose stream was moved ahead counts sequences wrongly until it is
+   * restarted, but knows the last message of a subject. A cluster is the other way round: it counts
+   * correctly, and compares with a subject's last message before those in flight are stored.
+   */
+  #countsBySubject = false;
+  #isReplicated = false;
+  /** Whether the stream last ended before the head: a server may still have to catch up. */
+  #isShort = false;
+
+  constructor(link: NatsLink, ledger: JetStreamLedger, retryMs: number) {
+    this.#link = link;
+    this.#ledger = ledger;
+    this.#retryMs = retryMs;
+  }
+
+  /** The last block that is known to be stored. */
+  get head(): ChainPoint {
+    return this.#head;
+  }
+
+  /** Reads the head; before the first append. */
+  async start(): Promise<void> {
+    this.#head = await this.#ledger.head();
+    const { state, config } = await this.#ledger.streamInfo();
+    this.#emptyHeight = state.messages === 0 ? state.last_seq : undefined;
+    this.#isReplicated = config.num_replicas > 1;
+  }
+
+  /** The stream now holds no block, and goes on after this point. */
+  restartAt(point: ChainPoint): void {
+    this.#head = point;
+    if (point.height > 0) this.#emptyHeight = point.height;
+  }
+
+  /** Resolves when all blocks are stored; `checkLease` runs before each portion. */
+  async append(blocks: readonly StoredBlock[], checkLease: () => void): Promise<void> {
+    const next = this.#head.height + 1;
+    if (blocks.some(({ height }, index) => height !== next + index)) {
+      throw new LedgerError('conflict', `the next block of this ledger is block ${next}`);
+    }
+    let rest = blocks;
+    let deadlineMs = performance.now() + this.#retryMs;
+    while (rest.length > 0) {
+      checkLease();
+      const before = this.#head.height;
+      await this.#publishPortion(rest, deadlineMs);
+      rest = blocks.slice(this.#head.height + 1 - next);
+      if (this.#head.height > before) deadlineMs = performance.now() + this.#retryMs;
+    }
+  }
+
+  /** Publishes as many blocks as may be in flight, and moves the head to the last one stored. */
+  async #publishPortion(blocks: readonly StoredBlock[], deadlineMs: number): Promise<void> {
+    const portion = takePortion(blocks, this.#isReplicated ? 1 : IN_FLIGHT_BLOCKS_MAX);
+    const outcomes = await Promise.allSettled(
+      portion.map((block, index) =>
+        index === 0
+          ? this.#publish(block, this.#head)
+          : this.#publish(block, portion[index - 1], idOf(portion[index - 1])),
+      ),
+    );
+    const failed = outcomes.find((outcome) => outcome.status === 'rejected');
+    const storedCount = failed === undefined ? portion.length : outcomes.indexOf(failed);
+    if (storedCount > 0) this.#head = portion[storedCount - 1];
+    if (failed === undefined) return;
+    const before = this.#head.height;
+    await this.#recover(blocks, failed.reason, deadlineMs);
+    const isMiscounted = this.#link.isWrongSequence(failed.reason) && this.#head.height === before;
+    if (isMiscounted && (storedCount === 0 || this.#countsBySubject)) {
+      this.#countsBySubject = !this.#countsBySubject;
+    }
+  }
+
+  /** With the id of the block before, where that one is in flight too. */
+  async #publish(block: StoredBlock, previous: ChainPoint, lastMsgID?: string): Promise<void> {
+    const link = this.#link;
+    const { height } = block;
+    const empty = link.modules.transport.headers();
+    const { payload, headers } = encodeMessage(previous, block, empty, link.messageBytesMax);
+    const publishing = link.streams.publish(subjectOf(link.name), payload, {
+      headers,
+      msgID: idOf(block),
+      expect: {
+        streamName: link.name,
+        ...this.#expectBefore(previous),
+        ...(lastMsgID === undefined ? {} : { lastMsgID }),
+      },
+      timeout: ACKNOWLEDGE_MS,
+    });
+    const { seq } = await link.untilInterrupted(publishing);
+    if (seq === height) return;
+    throw new LedgerError('corrupt', `block ${height} was stored in the place of block ${seq}`);
+  }
+
+  /** The condition on which a block is stored: that the one before it is the last. */
+  #expectBefore(previous: ChainPoint): Partial<StreamExpectations> {
+    if (previous.height === this.#emptyHeight) return { lastSubjectSequence: 0 };
+    return this.#countsBySubject
+      ? { lastSubjectSequence: previous.height }
+      : { lastSequence: previous.height };
+  }
+
+  /** A publish failed, or its acknowledgement was lost: the contents of the stream decide. */
+  async #recover(
+    blocks: readonly StoredBlock[],
+    reason: unknown,
+    deadlineMs: number,
+  ): Promise<void> {
+    const link = this.#link;
+    const error = link.isWrongSequence(reason) ? reason : link.describe('appending', reason);
+    if (error instanceof LedgerError && !isUnavailable(error)) throw error;
+    try {
+      await this.#catchUp(blocks);
+    } catch (failure) {
+      if (!isUnavailable(failure)) throw failure;
+    }
+    const isStored = this.#head.height >= (blocks.at(-1)?.height ?? 0);
+    if (isStored) return;
+    if (performance.now() > deadlineMs) {
+      if (this.#isShort) throw lostBlocks(this.#head.height);
+      throw isUnavailable(error) ? error : link.describe('appending', error);
+    }
+    await sleep(RETRY_MS);
+  }
+
+  /** Moves the head to the last of our blocks in the stream; a foreign block there is a conflict. */
+  async #catchUp(blocks: readonly StoredBlock[]): Promise<void> {
+    const { state } = await this.#ledger.streamInfo();
+    const lastHeight = blocks.at(-1)?.height ?? 0;
+    const height = Math.min(state.last_seq, lastHeight);
+    this.#isShort = state.last_seq < this.#head.height;
+    if (height <= this.#head.height) return;
+    const stored = await this.#ledger.point(height);
+    const ours = blocks[height - blocks[0].height];
+    if (stored !== undefined && !stored.hash.equals(ours.hash)) {
+      const message = `someone else has written block ${this.#head.height + 1} of this ledger`;
+      throw new LedgerError('conflict', message);
+    }
+    if (stored !== undefined) this.#head = ours;
+  }
+}
+
+function lostBlocks(height: number): LedgerError {
+  return new LedgerError('corrupt', `the ledger has lost blocks: block ${height} was stored in it`);
+}
+
+/** The message id by which the servers deduplicate a block. */
+function idOf({ height, hash }: StoredBlock): string {
+  return `${height}:${hash.toString('hex')}`;
+}
+
+/** The first of the blocks that may be in flight together; at least one. */
+function takePortion(blocks: readonly StoredBlock[], countMax: number): readonly StoredBlock[] {
+  let bytes = 0;
+  let count = 0;
+  while (count < Math.min(blocks.length, countMax)) {
+    bytes += blocks[count].line.length;
+    if (count > 0 && bytes > IN_FLIGHT_BYTES_MAX) break;
+    count++;
+  }
+  return blocks.slice(0, count);
+}

@@ -1,0 +1,55 @@
+/** The stream that holds a ledger: its subject, how it is created, and what it must be like. */
+
+import type { StreamConfig } from '@nats-io/jetstream';
+import { LedgerError } from '../ledger.ts';
+import type { NatsLink } from './nats.ts';
+
+/** How long the servers deduplicate message ids, so that a retried publish is idempotent. */
+const DUPLICATE_WINDOW_MS = 120_000;
+
+/** The subject that blocks are published on. */
+export function subjectOf(name: string): string {
+  return `perpinfo.${name}.blocks`;
+}
+
+/** Creates the stream where there is none. An existing one keeps its operator's configuration. */
+export async function ensureStream(link: NatsLink): Promise<void> {
+  const { manager, name, modules, options } = link;
+  const { RetentionPolicy, StorageType } = modules.stream;
+  try {
+    const { config } = await link.ask('looking for the stream', () => manager.streams.info(name));
+    checkStream(link, config);
+  } catch (error) {
+    if (!(error instanceof LedgerError) || error.fault !== 'missing') throw error;
+    await link.ask('creating the stream', () =>
+      manager.streams.add({
+        name,
+        subjects: [subjectOf(name)],
+        retention: RetentionPolicy.Limits,
+        storage: StorageType.File,
+        num_replicas: options.replicas,
+        // Blocks can then be read while the servers have no metadata leader.
+        allow_direct: true,
+        duplicate_window: modules.transport.nanos(DUPLICATE_WINDOW_MS),
+      }),
+    );
+  }
+}
+
+/** Refuses a stream whose acknowledgements do not mean that a block is stored for good. */
+function checkStream({ name, modules }: NatsLink, config: StreamConfig): void {
+  const { RetentionPolicy, StorageType } = modules.stream;
+  const { subjects = [], retention, storage, no_ack } = config;
+  const faults = [
+    subjects.join() === subjectOf(name) ? '' : `its subjects are ${subjects.join(', ')}`,
+    retention === RetentionPolicy.Limits ? '' : `its retention is ${retention}`,
+    storage === StorageType.File ? '' : `its storage is ${storage}`,
+    no_ack === true ? 'it does not acknowledge' : '',
+  ].filter((fault) => fault !== '');
+  if (faults.length === 0) return;
+  const expected = `expected the subject ${subjectOf(name)}, retention limits, storage file, acknowledged`;
+  throw new LedgerError(
+    'limit',
+    `the stream ${name} cannot keep a ledger: ${faults.join('; ')}; ${expected}`,
+  );
+}

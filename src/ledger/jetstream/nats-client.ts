@@ -1,0 +1,93 @@
+/** The NATS client: what it is told about the servers, and how it chooses among them. */
+
+import { readFileSync } from 'node:fs';
+import type { NatsConnection, NodeConnectionOptions, Server } from '@nats-io/transport-node';
+import type { NatsAddress } from '../../config/nats-address.ts';
+import { LedgerError } from '../ledger.ts';
+
+/** Deadline for connecting to one server; then the next one is tried. */
+const CONNECT_MS = 2_000;
+const RECONNECT_MS = 250;
+/** A paused server keeps its connections open: only unanswered pings reveal it. */
+const PING_MS = 1_000;
+const PINGS_UNANSWERED_MAX = 2;
+
+export interface NatsOptions {
+  readonly address: NatsAddress;
+  /** The replication factor of streams that are created: 1 or 3. */
+  readonly replicas: number;
+  /** A credentials file, as `nsc` writes it: the user's token and key. */
+  readonly credsFile?: string | undefined;
+  /** A file with the certificate authority of the servers. */
+  readonly caFile?: string | undefined;
+}
+
+export type NatsModules = Awaited<ReturnType<typeof loadModules>>;
+
+/** Loaded with the first connection: whoever keeps the ledger in a folder never loads them. */
+export async function loadModules() {
+  const [transport, stream, kv, objects] = await Promise.all([
+    import('@nats-io/transport-node'),
+    import('@nats-io/jetstream'),
+    import('@nats-io/kv'),
+    import('@nats-io/obj'),
+  ]);
+  return { transport, stream, kv, objects };
+}
+
+/**
+ * Destroys the socket of a stale connection. The client would first flush what it has buffered, and to
+ * a peer that reads nothing that lasts until TCP gives up, after a quarter of an hour.
+ */
+export function dropSocket(connection: NatsConnection): void {
+  const { protocol } = connection as {
+    protocol?: { transport?: { socket?: { destroy(): void } } };
+  };
+  protocol?.transport?.socket?.destroy();
+}
+
+/** The server that was tried longest ago, so that the one just left is not tried first. */
+function chooseServer(pool: readonly Server[]): Server {
+  return pool.reduce((oldest, server) =>
+    server.lastConnect < oldest.lastConnect ? server : oldest,
+  );
+}
+
+/** A file that a setting names. */
+function readSettingFile(flag: string, file: string): Buffer {
+  try {
+    return readFileSync(file);
+  } catch (error) {
+    const message = `cannot read the file of ${flag}: ${(error as Error).message}`;
+    throw new LedgerError('missing', message, { cause: error });
+  }
+}
+
+export function connectionOptions(
+  options: NatsOptions,
+  { transport }: NatsModules,
+): NodeConnectionOptions {
+  const { address, credsFile, caFile } = options;
+  const isEncrypted = address.isEncrypted || caFile !== undefined;
+  // Read here as well: the client's own error would not name the file.
+  if (caFile !== undefined) readSettingFile('--nats-ca', caFile);
+  return {
+    name: 'perpinfo',
+    servers: [...address.servers],
+    ...address.credentials,
+    ...(credsFile === undefined
+      ? {}
+      : {
+          authenticator: transport.credsAuthenticator(readSettingFile('--nats-creds', credsFile)),
+        }),
+    ...(isEncrypted ? { tls: caFile === undefined ? {} : { caFile } } : {}),
+    timeout: CONNECT_MS,
+    maxReconnectAttempts: -1,
+    reconnectTimeWait: RECONNECT_MS,
+    pingInterval: PING_MS,
+    maxPingOut: PINGS_UNANSWERED_MAX,
+    reconnectToServer: chooseServer,
+    // Stack traces for each request cost more than the request.
+    noAsyncTraces: true,
+  };
+}
