@@ -4,27 +4,27 @@ import { STAKE_DECIMALS } from '../events/fields.ts';
 import { formatUnits } from '../exact/decimal.ts';
 import { currentGas } from '../state/auction.ts';
 import type { RequestType } from './request.ts';
-import { amount, object, wholeNumber } from './schema.ts';
+import { amount, object, orNull, wholeNumber } from './schema.ts';
 
 const fields = {};
+
+/** @internal Exported for the test that compares it with the page's types. */
+export const auctionSchema = orNull(
+  object({
+    startTimeSeconds: wholeNumber,
+    durationSeconds: wholeNumber,
+    startGas: amount,
+    currentGas: amount,
+    endGas: orNull(amount),
+  }),
+);
 
 export const perpDeployAuctionStatus: RequestType<typeof fields> = {
   type: 'perpDeployAuctionStatus',
   summary: 'Timing and gas of the deployment auction; null before the first one.',
   weight: 20,
   fields,
-  answerSchema: {
-    anyOf: [
-      object({
-        startTimeSeconds: wholeNumber,
-        durationSeconds: wholeNumber,
-        startGas: amount,
-        currentGas: amount,
-        endGas: { anyOf: [amount, { type: 'null' }] },
-      }),
-      { type: 'null' },
-    ],
-  },
+  answerSchema: auctionSchema,
   example: {
     question: { type: 'perpDeployAuctionStatus' },
     answer: {

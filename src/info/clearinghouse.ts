@@ -16,7 +16,7 @@ import { QuickFigures } from '../state/quick-figures.ts';
 import type { StateView } from '../state/state.ts';
 import { AnswerWriter, fixedText } from './answer-writer.ts';
 import { addressField, dexField, type RequestType, requireDex } from './request.ts';
-import { amount, object, wholeNumber } from './schema.ts';
+import { amount, anyText, choiceOf, listOf, object, orNull, wholeNumber } from './schema.ts';
 
 const fields = { user: addressField, dex: dexField };
 
@@ -28,10 +28,10 @@ const summarySchema = object({
 });
 
 const positionSchema = object({
-  coin: { type: 'string' },
+  coin: anyText,
   szi: amount,
   leverage: object({
-    type: { enum: ['cross', 'isolated'] },
+    type: choiceOf('cross', 'isolated'),
     value: wholeNumber,
     rawUsd: amount,
   }),
@@ -39,7 +39,7 @@ const positionSchema = object({
   positionValue: amount,
   unrealizedPnl: amount,
   returnOnEquity: amount,
-  liquidationPx: { anyOf: [amount, { type: 'null' }] },
+  liquidationPx: orNull(amount),
   marginUsed: amount,
   maxLeverage: wholeNumber,
   cumFunding: object({ allTime: amount, sinceOpen: amount, sinceChange: amount }),
@@ -50,10 +50,7 @@ export const accountSchema = object({
   crossMarginSummary: summarySchema,
   crossMaintenanceMarginUsed: amount,
   withdrawable: amount,
-  assetPositions: {
-    type: 'array',
-    items: object({ type: { const: 'oneWay' }, position: positionSchema }),
-  },
+  assetPositions: listOf(object({ type: choiceOf('oneWay'), position: positionSchema })),
   time: wholeNumber,
 });
 

@@ -7,19 +7,21 @@ import { FIRST_DELEGATION } from '../state/addresses.ts';
 import { delegatedAmount, LOCKED_UNTIL, NEXT_DELEGATION, VALIDATOR } from '../state/staking.ts';
 import type { StateView } from '../state/state.ts';
 import { ADDRESS_SCHEMA, addressField, type RequestType } from './request.ts';
-import { amount, object, wholeNumber } from './schema.ts';
+import { amount, listOf, object, wholeNumber } from './schema.ts';
 
 const fields = { user: addressField };
+
+/** @internal Exported for the test that compares it with the page's types. */
+export const delegationsSchema = listOf(
+  object({ validator: ADDRESS_SCHEMA, amount, lockedUntilTimestamp: wholeNumber }),
+);
 
 export const delegations: RequestType<typeof fields> = {
   type: 'delegations',
   summary: "A user's active delegations to validators, in order of creation.",
   weight: 20,
   fields,
-  answerSchema: {
-    type: 'array',
-    items: object({ validator: ADDRESS_SCHEMA, amount, lockedUntilTimestamp: wholeNumber }),
-  },
+  answerSchema: delegationsSchema,
   example: {
     question: { type: 'delegations', user: '0xa1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1' },
     answer: [

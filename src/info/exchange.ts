@@ -1,7 +1,7 @@
 /** The exchange's own clock and status, and the mode in which it keeps an account. */
 
 import { addressField, type RequestType } from './request.ts';
-import { object, wholeNumber } from './schema.ts';
+import { none, object, wholeNumber } from './schema.ts';
 
 const WEIGHT = 20;
 
@@ -10,7 +10,7 @@ export const exchangeStatus: RequestType<Record<string, never>> = {
   summary: "The ledger's time in milliseconds; special statuses are not recorded, and null.",
   weight: WEIGHT,
   fields: {},
-  answerSchema: object({ time: wholeNumber, specialStatuses: { type: 'null' } }),
+  answerSchema: object({ time: wholeNumber, specialStatuses: none }),
   example: {
     question: { type: 'exchangeStatus' },
     answer: { time: 1758561760000, specialStatuses: null },

@@ -15,7 +15,7 @@ import {
   requireDex,
 } from './request.ts';
 import { RequestError } from './request-error.ts';
-import { listOf, object, tuple } from './schema.ts';
+import { anyText, listOf, object, tuple } from './schema.ts';
 
 /** In place of a dex: all of them. No dex can have this name. */
 const ALL_DEXES = 'ALL_DEXES';
@@ -24,7 +24,7 @@ const USERS_ON_ALL_DEXES_MAX = 100;
 const ACCOUNT_WEIGHT = 2;
 const ALL_DEXES_WEIGHT = 20;
 
-const dexStatesSchema = listOf(tuple({ type: 'string' }, accountSchema));
+const dexStatesSchema = listOf(tuple(anyText, accountSchema));
 
 const allDexsFields = { user: addressField };
 
@@ -90,7 +90,7 @@ function listUser(given: unknown): ListedUser {
 const usersField: Field<readonly ListedUser[]> = {
   description: `up to ${USERS_MAX} addresses (up to ${USERS_ON_ALL_DEXES_MAX} with dex "${ALL_DEXES}")`,
   // What is not an address does not spoil the call: it is named in the answer.
-  schema: { type: 'array', items: { type: 'string' }, maxItems: USERS_MAX },
+  schema: { type: 'array', items: anyText, maxItems: USERS_MAX },
   parse(name, value) {
     if (Array.isArray(value) && value.length <= USERS_MAX) return value.map(listUser);
     throw tooMany(name, value, `a list of at most ${USERS_MAX} addresses`);
@@ -120,7 +120,7 @@ export const batchClearinghouseStates: RequestType<typeof batchFields> = {
   fields: batchFields,
   answerSchema: object({
     successful_states: listOf(tuple(ADDRESS_SCHEMA, { anyOf: [accountSchema, dexStatesSchema] })),
-    failed_wallets: listOf(tuple({ type: 'string' }, { type: 'string' })),
+    failed_wallets: listOf(tuple(anyText, anyText)),
   }),
   example: {
     question: {

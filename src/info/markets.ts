@@ -1,38 +1,22 @@
 /**
- * The exchange's dexes and markets, in the forms in which clients ask for them before they ask for
- * accounts. The ledger holds terms and mark prices; what else such an answer has, order books,
- * volumes, funding rates, oracles, is null where the interface allows it, and zero or empty elsewhere.
+ * The markets of a dex and their prices, which clients ask for before they ask for accounts. The ledger
+ * holds terms and mark prices only: other figures (volumes, funding rates, oracle prices) are null
+ * where the interface allows it, and zero elsewhere.
  */
 
-import { USD_DECIMALS } from '../events/fields.ts';
-import { describeValue } from '../events/refusal.ts';
 import { formatUnits } from '../exact/decimal.ts';
-import type { Dex, Market } from '../state/markets.ts';
+import type { Market } from '../state/markets.ts';
 import type { StateView } from '../state/state.ts';
-import { ADDRESS_SCHEMA, dexField, type Field, type RequestType, requireDex } from './request.ts';
-import { RequestError } from './request-error.ts';
-import { amount, listOf, nothing, object, tuple, wholeNumber } from './schema.ts';
+import {
+  formatMarginTable,
+  marginTableExample,
+  marginTableId,
+  marginTableSchema,
+} from './margin-tables.ts';
+import { dexField, type RequestType, requireDex } from './request.ts';
+import { amount, anyText, listOf, none, object, tuple, wholeNumber, zero } from './schema.ts';
 
 const WEIGHT = 20;
-
-/**
- * The number of a market's margin table. A table with one tier has that tier's maximum leverage for
- * its number, as clients expect; one with several is its market's own, and numbered after it, so
- * that a number never comes to mean another market's table.
- */
-const TIERED_TABLES_FROM = 1001;
-
-function marginTableId(market: Market, marketIndex: number): number {
-  return market.tiers.length === 1 ? market.tiers[0].maxLeverage : TIERED_TABLES_FROM + marketIndex;
-}
-
-function formatMarginTable({ tiers }: Market): string {
-  const texts = tiers.map(
-    ({ lowerBound, maxLeverage }) =>
-      `{"lowerBound":"${formatUnits(lowerBound, USD_DECIMALS)}","maxLeverage":${maxLeverage}}`,
-  );
-  return `{"description":"","marginTiers":[${texts.join(',')}]}`;
-}
 
 /** The markets of a dex with their places in the list of all, in their order. */
 function marketsOf(state: StateView, dexIndex: number): (readonly [number, Market])[] {
@@ -75,17 +59,12 @@ function formatContext(state: StateView, marketIndex: number): string {
   );
 }
 
-const marginTableSchema = object({
-  description: { type: 'string' },
-  marginTiers: listOf(object({ lowerBound: amount, maxLeverage: wholeNumber })),
-});
-
 export const metaSchema = object({
   universe: listOf(
     object(
       {
         szDecimals: wholeNumber,
-        name: { type: 'string' },
+        name: anyText,
         maxLeverage: wholeNumber,
         marginTableId: wholeNumber,
       },
@@ -95,9 +74,6 @@ export const metaSchema = object({
   marginTables: listOf(tuple(wholeNumber, marginTableSchema)),
   collateralToken: { const: 0 },
 });
-
-const zero = { const: '0.0' };
-const none = { type: 'null' };
 
 export const contextSchema = object({
   funding: zero,
@@ -111,14 +87,6 @@ export const contextSchema = object({
   impactPxs: none,
   dayBaseVlm: zero,
 });
-
-const marginTableExample = {
-  description: '',
-  marginTiers: [
-    { lowerBound: '0.0', maxLeverage: 40 },
-    { lowerBound: '150000000.0', maxLeverage: 20 },
-  ],
-};
 
 export const metaExample = {
   universe: [
@@ -216,95 +184,4 @@ export const allMids: RequestType<typeof midsFields> = {
     );
     return `{${prices.join(',')}}`;
   },
-};
-
-/** ISO 8601, without a zone, as clients of this field expect it. */
-const NEVER = '1970-01-01T00:00:00';
-
-/** What the interface has of a dex that the ledger does not hold. */
-const DEX_DETAILS = {
-  oracleUpdater: null,
-  feeRecipient: null,
-  assetToStreamingOiCap: [],
-  subDeployers: [],
-  deployerFeeScale: '0.0',
-  lastDeployerFeeScaleChangeTime: NEVER,
-  assetToFundingMultiplier: [],
-  assetToFundingInterestRate: [],
-};
-
-function formatDex({ name, fullName, deployer }: Dex): string {
-  return JSON.stringify({ name, fullName, deployer, ...DEX_DETAILS });
-}
-
-const dexSchema = object({
-  name: { type: 'string' },
-  fullName: { type: 'string' },
-  deployer: ADDRESS_SCHEMA,
-  oracleUpdater: none,
-  feeRecipient: none,
-  assetToStreamingOiCap: nothing,
-  subDeployers: nothing,
-  deployerFeeScale: zero,
-  lastDeployerFeeScaleChangeTime: { const: NEVER },
-  assetToFundingMultiplier: nothing,
-  assetToFundingInterestRate: nothing,
-});
-
-export const perpDexs: RequestType<Record<string, never>> = {
-  type: 'perpDexs',
-  summary: 'The perp dexes, in their order; the first one is null.',
-  weight: WEIGHT,
-  fields: {},
-  answerSchema: listOf({ anyOf: [none, dexSchema] }),
-  example: {
-    question: { type: 'perpDexs' },
-    answer: [
-      null,
-      {
-        name: 'abc',
-        fullName: 'Alphabet Commodities',
-        deployer: '0x3898092b3dfd038e1e3e47bc3165ad77181d6b9e',
-        ...DEX_DETAILS,
-      },
-    ],
-  },
-  answer({ markets }) {
-    const [, ...deployed] = markets.dexes;
-    return `[${['null', ...deployed.map(formatDex)].join(',')}]`;
-  },
-};
-
-const tableIdField: Field<number> = {
-  description: 'the number of a margin table, as meta gives it',
-  schema: { type: 'integer', minimum: 1 },
-  parse(name, value) {
-    if (Number.isSafeInteger(value) && (value as number) > 0) return value as number;
-    const message = `${name}: got ${describeValue(value)}, expected a whole number above 0`;
-    throw new RequestError('invalid_field', message, name);
-  },
-  readTexts: ([text, ...others]) =>
-    others.length === 0 && /^\d{1,15}$/.test(text) ? Number(text) : undefined,
-};
-
-const tableFields = { id: tableIdField };
-
-function requireTable({ markets }: StateView, id: number): Market {
-  const index = markets.markets.findIndex((market, place) => marginTableId(market, place) === id);
-  if (index !== -1) return markets.markets[index];
-  const message = `id: got ${id}, expected the marginTableId of a market, as meta gives it`;
-  throw new RequestError('invalid_field', message, 'id');
-}
-
-export const marginTable: RequestType<typeof tableFields> = {
-  type: 'marginTable',
-  summary: "One margin table: the tiers of a market's leverage.",
-  weight: WEIGHT,
-  fields: tableFields,
-  answerSchema: marginTableSchema,
-  example: { question: { type: 'marginTable', id: 1001 }, answer: marginTableExample },
-  validate(state, { id }) {
-    requireTable(state, id);
-  },
-  answer: (state, { id }) => formatMarginTable(requireTable(state, id)),
 };

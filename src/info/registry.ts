@@ -12,9 +12,11 @@ import {
 import { perpDeployAuctionStatus } from './auction.ts';
 import { clearinghouseState } from './clearinghouse.ts';
 import { delegations, delegatorSummary } from './delegations.ts';
+import { perpDexs } from './dexes.ts';
 import { exchangeStatus, userAbstraction } from './exchange.ts';
 import { allDexsClearinghouseState, batchClearinghouseStates } from './many-accounts.ts';
-import { allMids, allPerpMetas, marginTable, meta, metaAndAssetCtxs, perpDexs } from './markets.ts';
+import { marginTable } from './margin-tables.ts';
+import { allMids, allPerpMetas, meta, metaAndAssetCtxs } from './markets.ts';
 import {
   parseFields,
   type Question,

@@ -8,11 +8,12 @@ import { describeValue } from '../events/refusal.ts';
 import { ADDRESS_EXPECTED, type Address, formatAddress, parseAddress } from '../exact/address.ts';
 import type { StateView } from '../state/state.ts';
 import { RequestError } from './request-error.ts';
+import type { Schema } from './schema.ts';
 
 export interface Field<T> {
   readonly description: string;
   /** The form of the value, as a JSON Schema. */
-  readonly schema: Readonly<Record<string, unknown>>;
+  readonly schema: Schema;
   /** What an absent field stands for; where undefined, the field is required. */
   readonly fallback?: T;
   parse(name: string, value: unknown): T;
@@ -37,7 +38,7 @@ export interface RequestType<F extends FieldTable = FieldTable> {
   readonly weight: number;
   readonly fields: F;
   /** The form of the answer, as a JSON Schema. */
-  readonly answerSchema: Readonly<Record<string, unknown>>;
+  readonly answerSchema: Schema;
   readonly example: { readonly question: Record<string, unknown>; readonly answer: unknown };
   /** What the answer is called in a pushed frame's data; only types that have it can be subscribed to. */
   readonly pushedAs?: string | typeof AS_DATA;
@@ -63,7 +64,7 @@ export interface Question {
   formatFields(): string;
 }
 
-export const ADDRESS_SCHEMA = { type: 'string', pattern: '^0x[0-9a-fA-F]{40}$' };
+export const ADDRESS_SCHEMA: Schema<string> = { type: 'string', pattern: '^0x[0-9a-fA-F]{40}$' };
 
 export const addressField: Field<Address> = {
   description: `an address: ${ADDRESS_EXPECTED}, either case`,

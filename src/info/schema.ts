@@ -1,30 +1,65 @@
-/** The forms that answers are made of, as JSON Schema. */
+/**
+ * The forms that answers are made of, as JSON Schema. A schema carries the TypeScript type of what it
+ * describes, so that an answer is declared once.
+ */
 
-type Schema = Readonly<Record<string, unknown>>;
+declare const DESCRIBED: unique symbol;
+
+/** A JSON Schema of values of type T; the symbol exists for the compiler only. */
+export type Schema<T = unknown> = Readonly<Record<string, unknown>> & {
+  readonly [DESCRIBED]?: T;
+};
+
+/**
+ * The type of the values that a schema describes.
+ *
+ * @internal Exported for the test that compares the page's types with the schemas.
+ */
+export type Described<S> = S extends Schema<infer T> ? T : never;
+
+type DescribedFields<P extends Record<string, Schema>> = {
+  readonly [Name in keyof P]: Described<P[Name]>;
+};
+
+export const anyText: Schema<string> = { type: 'string' };
 
 /** An amount, price or size: plain decimal text with a point and at least one digit after it. */
-export const amount: Schema = { type: 'string', pattern: '^-?[0-9]+\\.[0-9]+$' };
+export const amount: Schema<string> = { type: 'string', pattern: '^-?[0-9]+\\.[0-9]+$' };
 
-export const wholeNumber: Schema = { type: 'integer' };
+export const wholeNumber: Schema<number> = { type: 'integer' };
+
+/** An amount that the ledger does not hold, where the interface requires one. */
+export const zero: Schema<string> = { const: '0.0' };
+
+/** A figure that the ledger does not hold, where the interface allows null. */
+export const none: Schema<null> = { type: 'null' };
+
+export function orNull<T>(schema: Schema<T>): Schema<T | null> {
+  return { anyOf: [schema, none] };
+}
+
+export function choiceOf<T extends string>(...values: readonly T[]): Schema<T> {
+  return { enum: values };
+}
 
 /** An object with these fields, the optional ones where they apply, and no others. */
-export function object(
-  properties: Record<string, Schema>,
-  optional: Record<string, Schema> = {},
-): Schema {
+export function object<
+  P extends Record<string, Schema>,
+  O extends Record<string, Schema> = Record<never, never>,
+>(properties: P, optional: O = {} as O): Schema<DescribedFields<P> & Partial<DescribedFields<O>>> {
   const required = Object.keys(properties);
   const all = { ...properties, ...optional };
   return { type: 'object', properties: all, required, additionalProperties: false };
 }
 
-export function listOf(items: Schema): Schema {
+export function listOf<T>(items: Schema<T>): Schema<readonly T[]> {
   return { type: 'array', items };
 }
 
 /** A list of exactly these. */
-export function tuple(...items: Schema[]): Schema {
+export function tuple(...items: Schema[]): Schema<readonly unknown[]> {
   return { type: 'array', prefixItems: items, minItems: items.length, maxItems: items.length };
 }
 
 /** A list that is always empty: of what the exchange does not have. */
-export const nothing: Schema = { type: 'array', maxItems: 0 };
+export const nothing: Schema<readonly never[]> = { type: 'array', maxItems: 0 };

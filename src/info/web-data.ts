@@ -16,7 +16,7 @@ import {
   metaSchema,
 } from './markets.ts';
 import { ADDRESS_SCHEMA, AS_DATA, addressField, type RequestType } from './request.ts';
-import { listOf, nothing, object, wholeNumber } from './schema.ts';
+import { listOf, none, nothing, object, wholeNumber } from './schema.ts';
 
 const fields = { user: addressField };
 
@@ -48,8 +48,8 @@ export const webData2: RequestType<typeof fields> = {
     leadingVaults: nothing,
     totalVaultEquity: { const: '0.0' },
     openOrders: nothing,
-    agentAddress: { type: 'null' },
-    agentValidUntil: { type: 'null' },
+    agentAddress: none,
+    agentValidUntil: none,
     cumLedger: { const: '0.0' },
     meta: metaSchema,
     assetCtxs: listOf(contextSchema),

@@ -10,7 +10,11 @@ interface MarginSummary {
 export interface Position {
   readonly coin: string;
   readonly szi: string;
-  readonly leverage: { readonly type: string; readonly value: number; readonly rawUsd: string };
+  readonly leverage: {
+    readonly type: 'cross' | 'isolated';
+    readonly value: number;
+    readonly rawUsd: string;
+  };
   readonly entryPx: string;
   readonly positionValue: string;
   readonly unrealizedPnl: string;
@@ -30,7 +34,7 @@ export interface AccountState {
   readonly crossMarginSummary: MarginSummary;
   readonly crossMaintenanceMarginUsed: string;
   readonly withdrawable: string;
-  readonly assetPositions: readonly { readonly type: string; readonly position: Position }[];
+  readonly assetPositions: readonly { readonly type: 'oneWay'; readonly position: Position }[];
   readonly time: number;
 }
 

@@ -1,0 +1,76 @@
+/** `marginTable`: the margin tiers of a market, under a number that `meta` refers to. */
+
+import { USD_DECIMALS } from '../events/fields.ts';
+import { describeValue } from '../events/refusal.ts';
+import { formatUnits } from '../exact/decimal.ts';
+import type { Market } from '../state/markets.ts';
+import type { StateView } from '../state/state.ts';
+import type { Field, RequestType } from './request.ts';
+import { RequestError } from './request-error.ts';
+import { amount, anyText, listOf, object, wholeNumber } from './schema.ts';
+
+/** The id of the first market's table with several tiers; below it, ids are maximum leverages. */
+const TIERED_TABLES_FROM = 1001;
+
+/**
+ * A table with one tier has that tier's maximum leverage for its id, as clients expect. One with
+ * several is numbered after its market, so that an id never comes to mean another market's table.
+ */
+export function marginTableId(market: Market, marketIndex: number): number {
+  return market.tiers.length === 1 ? market.tiers[0].maxLeverage : TIERED_TABLES_FROM + marketIndex;
+}
+
+export function formatMarginTable({ tiers }: Market): string {
+  const texts = tiers.map(
+    ({ lowerBound, maxLeverage }) =>
+      `{"lowerBound":"${formatUnits(lowerBound, USD_DECIMALS)}","maxLeverage":${maxLeverage}}`,
+  );
+  return `{"description":"","marginTiers":[${texts.join(',')}]}`;
+}
+
+export const marginTableSchema = object({
+  description: anyText,
+  marginTiers: listOf(object({ lowerBound: amount, maxLeverage: wholeNumber })),
+});
+
+export const marginTableExample = {
+  description: '',
+  marginTiers: [
+    { lowerBound: '0.0', maxLeverage: 40 },
+    { lowerBound: '150000000.0', maxLeverage: 20 },
+  ],
+};
+
+const tableIdField: Field<number> = {
+  description: 'the number of a margin table, as meta gives it',
+  schema: { type: 'integer', minimum: 1 },
+  parse(name, value) {
+    if (Number.isSafeInteger(value) && (value as number) > 0) return value as number;
+    const message = `${name}: got ${describeValue(value)}, expected a whole number above 0`;
+    throw new RequestError('invalid_field', message, name);
+  },
+  readTexts: ([text, ...others]) =>
+    others.length === 0 && /^\d{1,15}$/.test(text) ? Number(text) : undefined,
+};
+
+const tableFields = { id: tableIdField };
+
+function requireTable({ markets }: StateView, id: number): Market {
+  const index = markets.markets.findIndex((market, place) => marginTableId(market, place) === id);
+  if (index !== -1) return markets.markets[index];
+  const message = `id: got ${id}, expected the marginTableId of a market, as meta gives it`;
+  throw new RequestError('invalid_field', message, 'id');
+}
+
+export const marginTable: RequestType<typeof tableFields> = {
+  type: 'marginTable',
+  summary: "One margin table: the tiers of a market's leverage.",
+  weight: 20,
+  fields: tableFields,
+  answerSchema: marginTableSchema,
+  example: { question: { type: 'marginTable', id: 1001 }, answer: marginTableExample },
+  validate(state, { id }) {
+    requireTable(state, id);
+  },
+  answer: (state, { id }) => formatMarginTable(requireTable(state, id)),
+};
