@@ -11,7 +11,11 @@ export function readDocument(name: string): string {
 /** Every document of the project, by its path. */
 export function listDocuments(): string[] {
   const pages = readdirSync(path.join(PROJECT, 'docs'), { recursive: true, encoding: 'utf8' });
-  const names = [...readdirSync(PROJECT), ...pages.map((page) => path.join('docs', page))];
+  const names = [
+    ...readdirSync(PROJECT),
+    'test/README.md',
+    ...pages.map((page) => path.join('docs', page)),
+  ];
   return names.filter((name) => name.endsWith('.md')).sort();
 }
 

@@ -34,12 +34,13 @@ function isAtLeast(version: readonly number[], least: readonly number[]): boolea
   return place === -1 || version[place] > least[place];
 }
 
-/** Only the forms that our packages use: ">=20", "^20.19.0 || >=22.12.0". */
+/** Only the forms that our packages use: ">=20", "^20.19.0 || >=22.12.0", "20 || >=22". */
 function satisfies(node: string, range: string): boolean {
   const version = parseVersion(node);
   return range.split('||').some((part) => {
-    const [, operator, text] = /^(>=|\^)\s*(\S+)$/.exec(part.trim()) ?? [];
-    assert.ok(operator, `a range that this test does not know: ${range}`);
+    // A bare version, such as "20", stands for its major line.
+    const [, operator = '^', text] = /^(>=|\^)?\s*(\d\S*)$/.exec(part.trim()) ?? [];
+    assert.ok(text, `a range that this test does not know: ${range}`);
     const least = parseVersion(text);
     return isAtLeast(version, least) && (operator === '>=' || version[0] === least[0]);
   });
