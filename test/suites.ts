@@ -3,9 +3,11 @@
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
+import { PROJECT } from './paths.ts';
 import { isLongRun } from './scale.ts';
 
-const TESTS = import.meta.dirname;
+const COMPILED = import.meta.dirname;
+const SOURCES = path.join(PROJECT, 'test');
 
 export interface Suite {
   name: string;
@@ -29,16 +31,10 @@ interface SuiteOptions {
   filesAtATime?: number;
 }
 
-/** Every *.test.js below a folder of build/test; in the long run, those with a long size. */
+/** Every *.test.ts below a folder of test/; in the long run, those with a long size. */
 function testSuite(name: string, options: SuiteOptions): Suite {
   const { seconds, longSeconds = seconds, filesAtATime = 1 } = options;
-  const root = path.join(TESTS, name);
-  const all = readdirSync(root, { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith('.test.js'))
-    .map((file) => path.join(root, file))
-    .sort();
-  if (all.length === 0) throw new Error(`the suite ${name} has no tests`);
-  const files = isLongRun ? all.filter(hasLongSize) : all;
+  const files = listTests(name);
   const runner = ['--enable-source-maps', '--test', '--test-reporter=spec'];
   return {
     name,
@@ -50,8 +46,19 @@ function testSuite(name: string, options: SuiteOptions): Suite {
   };
 }
 
+/** Compiled files, by their sources: the build may still hold tests that were renamed or deleted. */
+function listTests(suite: string): string[] {
+  const sources = readdirSync(path.join(SOURCES, suite), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.test.ts'))
+    .sort();
+  if (sources.length === 0) throw new Error(`the suite ${suite} has no tests`);
+  return sources
+    .filter((file) => !isLongRun || hasLongSize(path.join(SOURCES, suite, file)))
+    .map((file) => path.join(COMPILED, suite, file.replace(/ts$/, 'js')));
+}
+
 function hasLongSize(file: string): boolean {
-  return /from '(\.\.?\/)+scale\.js'/.test(readFileSync(file, 'utf8'));
+  return /from '(\.\.?\/)+scale\.ts'/.test(readFileSync(file, 'utf8'));
 }
 
 function program(name: string): Need {

@@ -5,10 +5,13 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { openKeyStore } from '../../src/access/embedded-keys.ts';
 import { run, simulateLines } from '../cli/program.ts';
+import { scale } from '../scale.ts';
 import { createKey, LIGHT, makeLedger, startService, until } from '../service/running.ts';
 import { assertSentences, makeDisk } from './small-disk.ts';
 
 const lines = simulateLines(5);
+/** Each step is tried until there is enough room. */
+const STEP_KIBIBYTES = scale(60, 20);
 
 async function listIds(data: string): Promise<string[]> {
   const { code, stdout, stderr } = await run(['keys', 'list', '--data', data]);
@@ -20,7 +23,7 @@ test('a key is created completely or not at all, however little room there is', 
   const disk = makeDisk(t, 2048);
   const data = await makeLedger(path.join(disk.folder, 'data'), lines);
   let ids: string[] = [];
-  for (let leave = 0; ids.length === 0; leave += 20) {
+  for (let leave = 0; ids.length === 0; leave += STEP_KIBIBYTES) {
     disk.fill({ leave: leave * 1024 });
     const { code, stderr } = await run(['keys', 'create', '--data', data]);
     assertSentences(stderr);

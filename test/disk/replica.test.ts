@@ -6,6 +6,7 @@ import { after, before, test } from 'node:test';
 import { createPlaces, joinLines, run, simulateLines } from '../cli/program.ts';
 import { type NatsServers, natsOptions, startNats } from '../cluster/nats-servers.ts';
 import { createSharedKey, startReplicas, untilHeight } from '../cluster/replicas.ts';
+import { scale } from '../scale.ts';
 import { LIGHT, readSamples, until } from '../service/running.ts';
 import { makeDisk, type SmallDisk } from './small-disk.ts';
 
@@ -13,6 +14,8 @@ const hasNats = spawnSync('nats-server', ['--version']).error === undefined;
 const skip = !hasNats && process.env['CI'] === undefined ? 'there is no nats-server' : false;
 const place = createPlaces();
 const lines = simulateLines(60, 'disk');
+/** Blocks per append, each followed by failed snapshots. */
+const STEP = scale(25, 10);
 let nats: NatsServers;
 
 before(async () => {
@@ -70,9 +73,9 @@ for (const [what, breakDisk] of BREAKING) {
     const flags = ['--max-age', '0', '--snapshot-every', '5'];
     const [replica] = await startReplicas(t, [{ address, data: disk.folder, flags }]);
     await untilHeight(replica, 10);
-    for (let height = 10; height < 60; height += 10) {
-      await append(address, height, height + 10);
-      await untilHeight(replica, height + 10);
+    for (let height = 10; height < 60; height += STEP) {
+      await append(address, height, height + STEP);
+      await untilHeight(replica, height + STEP);
     }
     const { status, body } = await replica.connect().ask(secret, LIGHT);
     assert.equal(status, 200, body);
