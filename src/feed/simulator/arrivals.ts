@@ -1,4 +1,4 @@
-/** New money: users who arrive, users who turn to a further dex, makers who are running low. */
+/** New money: users who arrive or join another dex, and makers who run low. */
 
 import { findAccount } from '../../state/accounts.ts';
 import { accountFigures } from '../../state/figures.ts';
@@ -8,7 +8,7 @@ import { formatUsd, pickUser, type Scene, USD, userAt } from './scene.ts';
 const ARRIVAL_CHANCE = 0.25;
 const FURTHER_DEX_CHANCE = 0.05;
 
-/** A maker's equity is kept above this, and above a part of what the maker holds. */
+/** A maker's equity is kept above this, and above a share of the maker's positions. */
 const MAKER_EQUITY_MIN = 250_000 * USD;
 const MAKER_EXPOSURE_MAX = 6;
 
@@ -25,7 +25,7 @@ export class Arrivals {
     restockMaker(scene);
   }
 
-  /** The next user whom the ledger does not know makes a first deposit. */
+  /** The next user that the ledger does not know makes a first deposit. */
   #welcomeNext({ state, random, roster, draft }: Scene): void {
     while (this.#nextIndex < roster.userCount) {
       const index = this.#nextIndex++;
@@ -47,7 +47,7 @@ function joinDex(scene: Scene): void {
   draft.append({ type: 'transfer', user: userAt(scene, row), dex, amount });
 }
 
-/** Looks at one maker on one dex, in turn, and brings the equity that is missing. */
+/** Tops up one maker on one dex, in turn. */
 function restockMaker({ state, roster, draft }: Scene): void {
   const { dexes } = state.markets;
   const turn = state.height % (roster.makers.length * dexes.length);

@@ -1,6 +1,6 @@
 /**
- * The deployment auction: one after the other, each from a multiple of its duration on. Whether and
- * when one finds its buyer follows from the seed and its start, so it needs no memory.
+ * Deployment auctions, one after the other, each starting at a multiple of the duration. Whether and
+ * when one sells is derived from the seed and its start, so a resumed ledger continues it.
  */
 
 import { STAKE_DECIMALS } from '../../events/fields.ts';
@@ -10,13 +10,13 @@ import { Random } from './random.ts';
 import type { Scene } from './scene.ts';
 
 const FLOOR_GAS = 500n * 10n ** BigInt(STAKE_DECIMALS);
-/** Where the first one starts, and each that follows one nobody bought from. */
+/** The start price of the first auction, and of one after an auction without a sale. */
 const LOWEST_START_GAS = 2n * FLOOR_GAS;
 
-/** The buyer comes within the auction, or, beyond 1, would have come after it. */
+/** When the buyer comes, as a share of the duration; above 1 the auction ends without a sale. */
 const SOLD_AFTER_MIN = 0.05;
 const SOLD_AFTER_MAX = 1.4;
-/** The cheapest always sell, the very first among them, so that a short run shows a sale. */
+/** An auction at the lowest start price always sells, so that a short run shows a sale. */
 const CHEAPEST_SOLD_AFTER_MAX = 0.9;
 
 export interface AuctionTerms {
@@ -38,7 +38,7 @@ function endMsOf({ startTimeSeconds, durationSeconds }: Auction): number {
   return (startTimeSeconds + durationSeconds) * 1000;
 }
 
-/** From twice the price of the last sale; an auction that nobody bought from ended at its floor. */
+/** Starts at twice the last price, which is the floor where nobody bought. */
 function startNext({ state, time, draft }: Scene, { durationSeconds }: AuctionTerms): void {
   const { auction } = state;
   const startGas =

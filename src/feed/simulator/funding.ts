@@ -26,10 +26,10 @@ export class FundingRounds {
   #hour: number | undefined;
   /** By market, for the hour that is being paid. */
   #rates: number[] = [];
-  /** Where the round goes on; 0 where none is under way. */
+  /** The next user of the round; 0 where no round is running. */
   #nextRow = 0;
 
-  /** A round that is not through when the next hour begins is finished first; an hour may be left out. */
+  /** A round that takes longer than an hour is finished first; the hours meanwhile are skipped. */
   step(scene: Scene): void {
     const hour = Math.floor(scene.time / HOUR_MS);
     this.#hour ??= hour;
@@ -59,7 +59,7 @@ export class FundingRounds {
     }
   }
 
-  /** Adds the user's payments and returns how many. Who pays or is paid does nothing else now. */
+  /** Adds the user's payments, returns their number, and claims the user for this block. */
   #payUser(scene: Scene, addressRow: number, payments: readonly Payment[][]): number {
     const { state } = scene;
     let count = 0;

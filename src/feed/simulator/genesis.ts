@@ -1,9 +1,9 @@
 /**
- * How the ledger starts: dexes and markets, then the users who are there from the beginning, then the
- * market makers, who hold the other side of everything.
+ * The first blocks of a ledger: dexes and markets, then the founding users, then the market makers,
+ * who hold the other side of every position.
  *
- * Each phase adds only what the state does not know yet. So a ledger that is continued passes through
- * without a trace, and one that was interrupted in its first blocks is completed.
+ * Each phase adds only what the state does not have yet, so it is idempotent: a ledger that is resumed
+ * gets nothing, and one that was interrupted in its first blocks is completed.
  */
 
 import { USD_DECIMALS } from '../../events/fields.ts';
@@ -40,7 +40,7 @@ const OPENING_PRICE_GAP = 0.02;
 const MAKER_EXPOSURE = 3;
 const MAKER_LEVERAGE = 10;
 
-/** What the founding of the exchange sees; its events go wherever the block has room. */
+/** The scene of the first blocks: a phase yields events, and whoever runs it fills the draft. */
 interface Founding extends Omit<Scene, 'draft'> {
   readonly positionsPerAccount: number | undefined;
 }
@@ -51,19 +51,19 @@ export class Genesis {
   readonly #positionsPerAccount: number | undefined;
   /** A block holds events of one phase, so each phase sees in the state all that came before. */
   readonly #phases: Phase[] = [foundDexes, foundMarkets, foundUsers, foundMakers];
-  /** What is left of the phase under way. */
+  /** The remaining events of the current phase. */
   #events: Generator<WireEvent> | undefined;
 
   constructor(positionsPerAccount: number | undefined) {
     this.#positionsPerAccount = positionsPerAccount;
   }
 
-  /** Whether every phase is through. */
+  /** Whether every phase is complete. */
   get isOver(): boolean {
     return this.#phases.length === 0 && this.#events === undefined;
   }
 
-  /** Fills the block from the next phase that has events; it stays empty where none has any left. */
+  /** Fills the block from the next phase that has events; leaves it empty where none has. */
   fill(scene: Scene): void {
     const founding = { ...scene, positionsPerAccount: this.#positionsPerAccount };
     while (scene.draft.isEmpty) {
@@ -190,7 +190,7 @@ function* foundMakers(founding: Founding): Generator<WireEvent> {
   }
 }
 
-/** A whole share of a whole amount; the first ones are one larger where it does not divide evenly. */
+/** One of `count` whole shares of an amount; the remainder goes to the first ones. */
 function shareOf(amount: number, place: number, count: number): number {
   const magnitude = Math.abs(amount);
   const share = Math.floor(magnitude / count) + (place < magnitude % count ? 1 : 0);

@@ -1,6 +1,6 @@
 /**
- * Liquidations: accounts are looked through in turn, a bounded number in each block, and what has
- * fallen below its maintenance margin is closed against the market makers.
+ * Liquidations: each block checks a bounded number of users in turn. Positions below their maintenance
+ * margin are closed against the market makers.
  */
 
 import { add } from '../../exact/decimal.ts';
@@ -63,7 +63,7 @@ function closePositions(scene: Scene, actor: Actor, lost: readonly PositionFigur
   }
 }
 
-/** What a liquidation left below zero is made good by the exchange's insurance fund. */
+/** The exchange's insurance fund covers the negative cash that a liquidation leaves. */
 function coverShortfall({ draft }: Scene, { user, dex }: Actor, shortfall: number): void {
   draft.append({ type: 'transfer', user, dex, amount: formatUsd(shortfall) });
 }

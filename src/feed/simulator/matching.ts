@@ -71,7 +71,7 @@ function formatFee(size: number, price: number, rate: number): string {
   return formatUnits(fee, USD_DECIMALS);
 }
 
-/** Of two makers, the one to whom the trade is more welcome: it takes off what that one holds. */
+/** Of two random makers, the one whose inventory the trade reduces more. */
 function chooseMaker(scene: Scene, order: Order, makers: readonly Participant[]): Participant {
   const one = scene.random.pick(makers);
   const other = scene.random.pick(makers);

@@ -1,4 +1,4 @@
-/** The account that a user brings along when the ledger starts: cash and positions that fit it. */
+/** The accounts that a ledger starts with: cash, and positions that the equity can carry. */
 
 import { formatUnits } from '../../exact/decimal.ts';
 import type { Market } from '../../state/markets.ts';
@@ -12,9 +12,9 @@ import { formatUsd, USD, type WireEvent } from './scene.ts';
 const SIZE_FIGURES = 3;
 const LEVERAGES = [2, 3, 5, 5, 10, 10, 20, 20, 25, 40];
 const ISOLATED_CHANCE = 0.25;
-/** At most this share of the equity is taken by margin. */
+/** Maximum share of the equity that is used as margin. */
 const MARGIN_SHARE = 0.6;
-/** An entry is at most this far from today's price; closer where leverage would not survive it. */
+/** Maximum distance of the entry price from the mark; less where the leverage is high. */
 const ENTRY_GAP_MAX = 0.08;
 const ENTRY_GAP_MARGIN_SHARE = 0.4;
 const FUNDING_SHARE = 0.002;
@@ -101,7 +101,7 @@ function isolatedRawUsd({ size, entryPrice, leverage }: Holding): number {
   return Math.floor((Math.abs(size) * entryPrice) / leverage) - size * entryPrice;
 }
 
-/** What the account's cash is less than its equity by. */
+/** The part of the equity that is not cash. */
 function tiedUp(holding: Holding): number {
   const signedValue = holding.size * holding.markPrice;
   return holding.mode === 'isolated' ? signedValue + isolatedRawUsd(holding) : signedValue;

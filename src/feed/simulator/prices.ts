@@ -54,7 +54,7 @@ function movePrice(random: Random, { listing, market, price, steps, common }: Pr
   return roundPrice(bounded, market.priceDecimals);
 }
 
-/** Moves every price; a coin that this exchange does not list keeps its own. */
+/** Moves every mark price, except of coins that the simulator does not list. */
 export function moveMarks({ state, time, random, draft }: Scene): void {
   const steps = Math.min((time - state.time) / STEP_MS, STEPS_MAX);
   const common = random.normal();

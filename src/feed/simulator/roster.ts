@@ -1,6 +1,6 @@
 /**
- * Who takes part: every user and validator follows from the seed and a number, so a million of them
- * need no memory. The first few users are market makers, the next few whales, the rest retail.
+ * The participants. Every user and validator is derived from the seed and an index, so a million of
+ * them need no memory. The first few users are market makers, the next few whales, the rest retail.
  */
 
 import { type Address, formatAddress } from '../../exact/address.ts';
@@ -14,7 +14,7 @@ const USERS_PER_MAKER = 25;
 const USERS_PER_WHALE = 40;
 const VALIDATOR_COUNT = 12;
 
-/** The share of users that a ledger starts with; the others arrive while it runs. */
+/** The share of users that a ledger starts with; the others arrive later. */
 const FOUNDER_SHARE = 0.8;
 
 export interface Participant {
@@ -25,13 +25,13 @@ export interface Participant {
 export interface RosterOptions {
   readonly seed: string;
   readonly userCount: number;
-  /** Where every user is there from the start, nobody arrives later. */
+  /** True where nobody arrives later. */
   readonly allAreFounders: boolean;
 }
 
 export class Roster {
   readonly userCount: number;
-  /** Users below this number are there from the start. */
+  /** Users below this index are in the first blocks. */
   readonly founderCount: number;
   readonly makers: readonly Participant[];
   readonly validators: readonly Participant[];

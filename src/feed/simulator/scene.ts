@@ -1,8 +1,8 @@
 /**
- * What each part of the exchange works with while a block is made, and the block as it grows.
+ * The scene of a block: what the parts of the exchange read, and the draft that they append to.
  *
- * Everything in a block is decided from the state before it. That is sound because a user acts once
- * in a block: market makers alone take part in many trades, and a trade is always valid.
+ * Every event of a block is decided from the state before the block. That is sound because a user acts
+ * at most once in it; only market makers trade more often, and their fills are always valid.
  */
 
 import type { EventType } from '../../events/event.ts';
@@ -15,10 +15,10 @@ import type { StateView } from '../../state/state.ts';
 import type { Random } from './random.ts';
 import type { Roster } from './roster.ts';
 
-/** A block is closed at this size: well below what any ledger takes, whatever its last event adds. */
+/** A block of this size is full: well below the limit of any ledger, even with one more event. */
 const BLOCK_BYTES_FULL = 200 * 1024;
 
-/** An event as the line spells it; the parser checks it, as it checks everybody's. */
+/** An event as it is written in a block; the parser checks it like any other. */
 export interface WireEvent {
   readonly type: EventType;
   readonly [field: string]: unknown;
@@ -30,7 +30,7 @@ export class BlockDraft {
   #byteCount = 0;
 
   append(event: WireEvent): void {
-    const text = JSON.stringify(event); // All of it ASCII: a character is a byte.
+    const text = JSON.stringify(event); // ASCII only, so its length is its size in bytes.
     this.#texts.push(text);
     this.#byteCount += text.length + 1;
   }
@@ -43,7 +43,7 @@ export class BlockDraft {
     return this.#byteCount >= BLOCK_BYTES_FULL;
   }
 
-  /** True for the first who asks on behalf of a user: that one decides what the user does. */
+  /** True once per user: the caller that gets it may make the user act. */
   claim(addressRow: number): boolean {
     if (this.#acted.has(addressRow)) return false;
     this.#acted.add(addressRow);
@@ -56,9 +56,9 @@ export class BlockDraft {
 }
 
 export interface Scene {
-  /** As the block before left it. */
+  /** After the previous block. */
   readonly state: StateView;
-  /** The time of the block that is being made. */
+  /** The time of this block. */
   readonly time: number;
   readonly random: Random;
   readonly roster: Roster;
@@ -74,14 +74,14 @@ export interface Actor {
 }
 
 const PICK_ATTEMPTS = 8;
-/** How often a user with accounts on further dexes turns to the next one. */
+/** The chance that a user with accounts on several dexes uses the next one. */
 const NEXT_DEX_CHANCE = 0.35;
 
 export function userAt({ state }: Scene, addressRow: number): string {
   return formatAddress(state.addresses.addressOf(addressRow));
 }
 
-/** The row of a user who is not a market maker and has not acted yet, claimed; 0 for none found. */
+/** Claims a random user who is no market maker and has not acted yet; 0 where none is found. */
 export function pickUser(scene: Scene): number {
   const { state, random, roster, draft } = scene;
   const { table } = state.addresses;

@@ -1,10 +1,9 @@
 /**
- * A believable perpetuals exchange from a seed, as blocks of NDJSON. The same options give the same
+ * A realistic perpetuals exchange from a seed, as blocks of NDJSON. The same options give the same
  * bytes on every machine.
  *
- * The simulator folds every line that it makes into a state of its own, through the same parser and
- * the same fold as everybody else. So it knows what its users hold, and a block that would not apply
- * cannot leave it.
+ * The simulator applies every block to a state of its own, with the parser and the fold that replicas
+ * use. So it knows what its users hold, and never yields a block that does not apply.
  */
 
 import { parseBlock } from '../../events/event.ts';
@@ -31,19 +30,19 @@ export interface SimulatorOptions {
   readonly startTimeMs?: number;
   /** Simulated milliseconds between blocks. */
   readonly intervalMs?: number;
-  /** Where given, every account begins with exactly so many open positions on the first dex. */
+  /** Where given, every account starts with exactly this number of positions on the first dex. */
   readonly positionsPerAccount?: number;
   /** Where false, the auction never becomes live. */
   readonly auctions?: boolean;
   readonly auctionDurationSeconds?: number;
-  /** A ledger to continue; the simulator owns this state from then on. */
+  /** The state of a ledger to continue; the simulator owns it from then on. */
   readonly resume?: State;
 }
 
 export interface Simulator {
-  /** After the last block that was made. */
+  /** After the last block. */
   readonly state: StateView;
-  /** Whether the exchange has all its markets and founders, and trades from here on. */
+  /** Whether all markets and founding users are there: from here on, users trade. */
   readonly isSetUp: boolean;
   /** The next block's line, without a newline. A time given takes the place of the simulated one. */
   next(timeMs?: number): string;
@@ -91,7 +90,7 @@ class SimulatedExchange implements Simulator {
     const { seed, resume, auctionDurationSeconds = AUCTION_DURATION_SECONDS } = options;
     this.#options = options;
     this.#state = resume ?? createState();
-    // A ledger that is continued must not see its first days again.
+    // A ledger that is continued must not repeat the events of its start.
     this.#random = new Random(`${seed}/from/${this.#state.height}`);
     this.#roster = new Roster({
       seed: String(seed),
@@ -129,7 +128,7 @@ class SimulatedExchange implements Simulator {
     };
   }
 
-  /** A block of the start, while there is one. It takes no simulated time, however long it gets. */
+  /** A block of the set-up, while there is one. The set-up takes no simulated time. */
   #found(timeMs: number | undefined): Scene | undefined {
     const { startTimeMs = START_TIME_MS } = this.#options;
     const timeNow = this.#state.height === 0 ? startTimeMs : this.#state.time;
@@ -138,7 +137,7 @@ class SimulatedExchange implements Simulator {
     return scene.draft.isEmpty ? undefined : scene;
   }
 
-  /** The order matters twice: funding is paid before anyone trades, and marks move last. */
+  /** The order matters: funding is paid before anyone trades, and marks move last. */
   #trade(timeMs: number | undefined): Scene {
     const { intervalMs = INTERVAL_MS, auctions = true } = this.#options;
     const scene = this.#createScene(timeMs ?? this.#state.time + intervalMs);

@@ -1,4 +1,4 @@
-/** Staking: what users delegate to validators, take back, and are rewarded with. */
+/** Staking: delegations, undelegations and rewards. */
 
 import { STAKE_DECIMALS } from '../../events/fields.ts';
 import { formatAddress } from '../../exact/address.ts';
@@ -14,7 +14,7 @@ const EXPIRED_CHANCE = 0.75;
 const DAY_MS = 86_400_000;
 const COIN_UNITS = 10 ** STAKE_DECIMALS;
 
-/** Fewer than the changes: a stake is locked for a day, and only then may it go. */
+/** Rarer than changes, since a new stake stays for at least a day. */
 const DELEGATE_CHANCE = 0.1;
 const CHANGE_CHANCE = 0.5;
 const REWARD_CHANCE = 0.6;
@@ -31,7 +31,7 @@ function drawStake(random: Random): string {
   return formatStake(hundredths * (COIN_UNITS / 100));
 }
 
-/** Delegations from before the ledger; the locks of most have run out. */
+/** The delegations that a ledger starts with; the locks of most have expired. */
 export function* foundingDelegations(
   { time, random, roster }: Omit<Scene, 'draft'>,
   user: string,
@@ -69,7 +69,7 @@ function delegate(scene: Scene): void {
   });
 }
 
-/** A reward, or an undelegation where the lock has run out. */
+/** A reward, or an undelegation where the lock has expired. */
 function changeDelegation(scene: Scene): void {
   const { state, time, random, draft } = scene;
   const userRow = pickUser(scene);

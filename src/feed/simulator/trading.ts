@@ -1,7 +1,4 @@
-/**
- * What users trade: they open, grow, shrink, close and turn round positions, within what their
- * account can carry.
- */
+/** Trading: users open, grow, shrink, close and flip positions, within their free margin. */
 
 import { findPosition } from '../../state/accounts.ts';
 import { leverageOfTerms, SIZE, TERMS } from '../../state/columns.ts';
@@ -16,14 +13,14 @@ const TRADES_SPREAD = 9;
 const POSITIONS_MAX = 10;
 const ADJUST_CHANCE = 0.6;
 const GROW_CHANCE = 0.3;
-/** Of what is not grown: a part of it goes, otherwise all. */
+/** Of positions that do not grow: the chance that only a part is closed. */
 const SHRINK_CHANCE = 0.4;
-const TURN_CHANCE = 0.3;
-/** How often someone changes the leverage in a coin that was traded before; a new one is always set. */
+const FLIP_CHANCE = 0.3;
+/** The chance to set the leverage of a coin that was traded before; of a new one it is always set. */
 const CHOOSE_LEVERAGE_CHANCE = 0.5;
-/** How often an opening takes a part of the makers' inventory, rather than adding to it. */
+/** The chance that an opening reduces the makers' inventory instead of growing it. */
 const WELCOME_CHANCE = 0.6;
-/** The share of the free money that a gambler stakes at once: where cross liquidations come from. */
+/** The share of free margin that a gambler uses at once, which leads to cross liquidations. */
 const GAMBLED_SHARE = 0.9;
 const GAMBLE_CHANCE = 0.12;
 const NOTIONAL_MIN = 10 * USD;
@@ -67,11 +64,11 @@ function adjustPosition(scene: Scene, { user, figures, position }: Adjustment): 
   if (size > 0) fillOrder(scene, { user, marketIndex, isBuy: isLong === isGrowing, size });
 }
 
-/** A part of the position, all of it, or, of one that has won, more than that: it turns round. */
+/** A part of the position, or all of it; of a winning one sometimes more, which flips it. */
 function drawReduction(random: Random, { size, unrealizedPnl }: PositionFigures): number {
   const held = Math.abs(size);
   if (random.chance(SHRINK_CHANCE)) return Math.ceil(held * random.between(0.1, 0.9));
-  return unrealizedPnl > 0 && random.chance(TURN_CHANCE) ? held + Math.ceil(held / 2) : held;
+  return unrealizedPnl > 0 && random.chance(FLIP_CHANCE) ? held + Math.ceil(held / 2) : held;
 }
 
 interface Purchase {
@@ -80,7 +77,7 @@ interface Purchase {
   readonly leverage: number;
 }
 
-/** A size that takes a part of what is free in the account; 0 where that would be dust. */
+/** A size that uses a share of the free margin; 0 where that would be dust. */
 function affordableSize(scene: Scene, purchase: Purchase): number {
   const { state, random } = scene;
   const { marketIndex, figures, leverage } = purchase;
@@ -105,7 +102,7 @@ function openPosition(scene: Scene, actor: Actor, figures: AccountFigures): void
   fillOrder(scene, { user: actor.user, marketIndex, isBuy, size });
 }
 
-/** The leverage that the position will have: a new one, set with a mode, or what it had before. */
+/** The leverage of the next position: sets a new one with its mode, or keeps the present one. */
 function chooseLeverage(
   { state, random, draft }: Scene,
   { user }: Actor,

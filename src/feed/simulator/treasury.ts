@@ -4,9 +4,9 @@ import { type AccountFigures, accountFigures } from '../../state/figures.ts';
 import { drawEquity, drawLeverage } from './portfolio.ts';
 import { type Actor, formatUsd, pickActor, type Scene, USD, wholeCents } from './scene.ts';
 
-/** Below this a deposit is a fresh start, now and then a whale's; above, a part of what is there. */
+/** Below this a deposit is a new equity, sometimes a whale's; above, a share of the account. */
 const SMALL_ACCOUNT = 1000 * USD;
-/** From here on money only leaves. */
+/** Above this nobody deposits. */
 const LARGE_ACCOUNT = 5_000_000 * USD;
 const WHALE_CHANCE = 0.04;
 const WITHDRAWAL_MIN = 10 * USD;
@@ -17,7 +17,7 @@ interface Client extends Actor {
   readonly figures: AccountFigures;
 }
 
-/** What an account does now and then, each with its chance in a block. */
+/** Each act with its chance in a block. */
 const ACTS: readonly { chance: number; act: (scene: Scene, client: Client) => void }[] = [
   { chance: 0.25, act: deposit },
   { chance: 0.25, act: withdraw },
@@ -51,7 +51,7 @@ function withdraw({ random, draft }: Scene, { user, dex, figures }: Client): voi
   draft.append({ type: 'transfer', user, dex, amount: formatUsd(-amount) });
 }
 
-/** New resting orders, or none any more. */
+/** As if the user had placed resting orders, or cancelled all of them. */
 function setOrderMargin({ random, draft }: Scene, { user, dex, figures }: Client): void {
   const share = random.chance(NO_ORDERS_CHANCE) ? 0 : random.between(0.05, 0.5);
   const amount = wholeCents(Number(figures.withdrawable) * share);
@@ -77,7 +77,7 @@ function moveIsolatedMargin({ random, draft }: Scene, { user, figures }: Client)
   draft.append({ type: 'isolatedMargin', user, coin: market.coin, amount: signedAmount });
 }
 
-/** Of an open position, so its mode stays; a lower leverage has to be affordable. */
+/** Of an open position, whose mode cannot change. A lower leverage has to be affordable. */
 function changeLeverage({ random, draft }: Scene, { user, figures }: Client): void {
   if (figures.positions.length === 0) return;
   const { market, isIsolated, leverage, value } = random.pick(figures.positions);
