@@ -1,0 +1,93 @@
+/** The check of a whole ledger: every hash, every block by replay, every snapshot against the blocks. */
+
+import {
+  type ChainPoint,
+  checkLink,
+  type Ledger,
+  LedgerError,
+  type StoredBlock,
+} from '../ledger/ledger.ts';
+import { createState } from '../state/state.ts';
+import { Replica, stateDigest } from './replica.ts';
+import type { SnapshotFolder } from './snapshot-folder.ts';
+
+export interface VerificationOptions {
+  readonly ledger: Ledger;
+  readonly snapshots: SnapshotFolder;
+  /** A snapshot is damaged. */
+  warn(message: string): void;
+  /** Called now and then; may throw to give up. */
+  progress(height: number, target: number): void;
+}
+
+export interface VerifiedLedger {
+  readonly head: ChainPoint;
+  /** Undefined where the ledger was pruned and no snapshot gives a state to replay from. */
+  readonly digest: string | undefined;
+  /** The heights of snapshots that are damaged, or that are not of this ledger, ascending. */
+  readonly badSnapshots: readonly number[];
+}
+
+/** Throws a LedgerError where a block is missing, damaged or does not apply. */
+export function verifyLedger(options: VerificationOptions): Promise<VerifiedLedger> {
+  return new Verification(options).run();
+}
+
+class Verification {
+  readonly #options: VerificationOptions;
+  /** Undefined in a pruned ledger up to its first snapshot, from which the replay starts. */
+  #replica: Replica | undefined;
+  readonly #unchecked: Set<number>;
+  readonly #damaged: number[] = [];
+
+  constructor(options: VerificationOptions) {
+    this.#options = options;
+    this.#unchecked = new Set(options.snapshots.heights());
+  }
+
+  async run(): Promise<VerifiedLedger> {
+    const { ledger, progress } = this.#options;
+    const base = await ledger.base();
+    const head = await ledger.head();
+    if (base.height === 0) this.#replica = new Replica(createState(), base);
+    await this.#checkSnapshot(base);
+    let previous: ChainPoint = base;
+    for await (const batch of ledger.read(base.height, head.height)) {
+      for (const block of batch) {
+        this.#checkBlock(previous, block);
+        previous = block;
+        await this.#checkSnapshot(block);
+      }
+      progress(previous.height, head.height);
+    }
+    if (previous.height !== head.height) {
+      throw new LedgerError('corrupt', `block ${previous.height + 1} is not in the ledger`);
+    }
+    const digest = this.#replica === undefined ? undefined : stateDigest(this.#replica.state);
+    const badSnapshots = [...this.#damaged, ...this.#unchecked].sort((a, b) => a - b);
+    return { head, digest, badSnapshots };
+  }
+
+  #checkBlock(previous: ChainPoint, block: StoredBlock): void {
+    if (this.#replica === undefined) checkLink(previous, block);
+    else this.#replica.apply(block);
+  }
+
+  async #checkSnapshot({ height, hash }: ChainPoint): Promise<void> {
+    if (!this.#unchecked.delete(height)) return;
+    try {
+      const loaded = await this.#options.snapshots.load(height);
+      if (loaded === undefined) return;
+      const { state, point } = loaded;
+      if (!point.hash.equals(hash)) throw new Error('it belongs to another ledger');
+      this.#replica ??= new Replica(state, point);
+      if (stateDigest(state) !== stateDigest(this.#replica.state)) {
+        throw new Error('its state is not what the blocks give');
+      }
+    } catch (error) {
+      this.#damaged.push(height);
+      const reason = (error as Error).message;
+      this.#options.warn(`the snapshot of height ${height} is damaged: ${reason}`);
+    }
+  }
+}
