@@ -4,7 +4,7 @@ import { halfUp, type Rational, rational, times } from './rational.ts';
 
 const GRAMMAR = /^(?<minus>-?)(?<whole>[0-9]+)(?:\.(?<fraction>[0-9]+))?$/;
 
-/** The text in units of 10^-decimals, or undefined where it is no such amount. */
+/** The amount in units of 10^-decimals, or undefined if the text is not an amount. */
 export function readDecimal(text: string, decimals: number): bigint | undefined {
   const groups = GRAMMAR.exec(text)?.groups;
   if (groups === undefined) return undefined;

@@ -80,7 +80,7 @@ function maintenanceIn({ l, deduction }: Tier, value: Rational): Rational {
   return minus(times(value, l), deduction);
 }
 
-/** What is known of a position without the rest of its account. */
+/** The figures of a position that do not depend on the rest of the account. */
 interface PositionFigures {
   coin: string;
   isCross: boolean;
@@ -191,7 +191,7 @@ function summarizeAll(cross: Summary, isolated: readonly PositionFigures[]): Sum
   };
 }
 
-/** Tries every tier: the price of exactly one lies in its own tier, or of none and it is below 0. */
+/** Tries every tier: exactly one price lies in its own tier, or none does and there is no price. */
 function liquidate(figures: PositionFigures, equity: Rational): Liquidation | undefined {
   const { side, size, pv } = figures;
   const attempts = figures.tiers.map(({ l, deduction }, tierIndex) => {

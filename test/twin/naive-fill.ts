@@ -31,7 +31,7 @@ function settle(
   }
 }
 
-/** Opens a position of this size or grows the one there is. */
+/** Opens a position or grows the existing one. */
 function enlarge(
   market: NaiveMarket,
   account: NaiveAccount,
@@ -53,7 +53,7 @@ function entryAfterShrinking(entryNtl: bigint, rest: bigint, size: bigint): bigi
   return BigInt(Math.trunc(Number(entryNtl) * (Number(rest) / Number(size))));
 }
 
-/** Takes a part off a position, and says whether its equity was below zero. */
+/** Shrinks a position, and returns whether its equity was negative. */
 function shrink(
   account: NaiveAccount,
   holding: NaiveHolding,
@@ -70,7 +70,7 @@ function shrink(
   return holding.mode === 'isolated' && equity < 0n;
 }
 
-/** Ends a position; whatever is left of it, also a debt, goes to cash. */
+/** Closes a position, and moves what is left of it, also a debt, to cash. */
 function close(
   account: NaiveAccount,
   holding: NaiveHolding,

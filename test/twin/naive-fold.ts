@@ -79,7 +79,7 @@ function accountOf(state: NaiveState, user: string, dex: string): NaiveAccount {
   return account;
 }
 
-/** The setting a user has for a coin, fixed here where nothing has fixed it before. */
+/** A user's leverage for a coin; the first use fixes the default. */
 function holdingOf(state: NaiveState, user: string, coin: string): NaiveHolding {
   const market = present(state.markets.get(coin));
   const key = keyOf(user, coin);
@@ -93,7 +93,7 @@ function holdingOf(state: NaiveState, user: string, coin: string): NaiveHolding 
   return holding;
 }
 
-/** Only what an event leaves behind has to fit; what it passed through on the way does not. */
+/** Only the results of an event must fit; intermediate values may be larger. */
 function requireStorable(account: NaiveAccount, holding?: NaiveHolding): void {
   require(isSafe(account.cash), 'not storable');
   if (holding === undefined) return;
@@ -291,7 +291,7 @@ function applyDeployAuctionEnd(state: NaiveState, event: WireEventOf<'deployAuct
   auction.endGas = amountOf(event.endGas, 8);
 }
 
-/** What each event does; a fill notes which of its branches it took. */
+/** The effect of each event; a fill records which branch it took. */
 type Appliers = {
   [T in WireType]: (state: NaiveState, event: WireEventOf<T>, fillBranches: string[]) => void;
 };
@@ -336,7 +336,7 @@ export type Folded =
   | { isAccepted: true; state: NaiveState; fillBranches: string[] }
   | { isAccepted: false; refusedEvent: unknown; reason: Reason };
 
-/** The state after the block, or which of its events is to blame (none: the block itself). */
+/** The state after the block, or the refused event (undefined: the block itself). */
 export function foldBlock(before: NaiveState, block: unknown): Folded {
   if (!isWireEnvelope(block) || block.height !== before.height + 1 || block.time < before.time) {
     return { isAccepted: false, refusedEvent: undefined, reason: 'invalid' };

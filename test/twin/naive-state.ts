@@ -24,7 +24,7 @@ export interface NaivePosition {
   sinceChange: bigint;
 }
 
-/** What a user has in a coin: the setting and allTime outlive the position. */
+/** A user's holding of a coin; its setting and allTime outlive the position. */
 export interface NaiveHolding {
   mode: Mode;
   leverage: number;
@@ -32,7 +32,7 @@ export interface NaiveHolding {
   position: NaivePosition | undefined;
 }
 
-/** What a user has on a dex, beside positions. */
+/** A user's account on a dex, without positions. */
 export interface NaiveAccount {
   cash: bigint;
   orderMargin: bigint;

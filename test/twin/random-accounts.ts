@@ -74,7 +74,7 @@ export const randomMarket: fc.Arbitrary<RandomMarket> = fc
     };
   });
 
-/** What a position of the value of a tier's lower bound has to maintain: the tiers below, summed. */
+/** The maintenance of a position on a tier's lower bound: the sum over the tiers below. */
 function maintenanceAtBound(tiers: readonly NaiveTier[], tierIndex: number): Rational {
   let maintenance = ZERO;
   for (let index = 1; index <= tierIndex; index++) {
@@ -181,7 +181,7 @@ function wirePosition(
   };
 }
 
-/** Each market at most once, as the first position that chose it would have it. */
+/** At most one position per market: the first one drawn. */
 function positionByMarket(choices: AccountChoices, marketCount: number) {
   const positions = new Map<number, PositionChoices>();
   for (const drawn of choices.positions.toReversed()) {
@@ -203,7 +203,7 @@ function cashOf(
   return clamp(choices.cash(markets[marketIndex].tiers, side) - collateral, -SAFE_MAX);
 }
 
-/** The events that make the account; a transfer leaves it with the same cash as without. */
+/** The events that build the account; a part of the cash may come by a transfer. */
 export function accountEvents(
   choices: AccountChoices,
   markets: readonly RandomMarket[],
@@ -224,7 +224,7 @@ export function accountEvents(
   ];
   const { orderMargin, collateral } = choices;
   if (before !== cash) {
-    // Past the safe range the difference would be too, so it is moved in two parts.
+    // The difference may exceed the safe range, so it is moved in two parts.
     const half = (cash - before) / 2n;
     for (const part of [half, cash - before - half]) {
       events.push({ type: 'transfer', user, dex, amount: usdText(part) });

@@ -36,7 +36,7 @@ const COINS: readonly Coin[] = [
   { dex: 'xyz', coin: 'xyz:BTC', szDecimals: 6, onlyIsolated: false },
 ];
 
-/** Now and then another value than the usual ones. */
+/** Occasionally an unusual value. */
 function mostly<T>(usual: fc.Arbitrary<T>, other: fc.Arbitrary<T>, weight = 20): fc.Arbitrary<T> {
   return fc.oneof({ weight, arbitrary: usual }, { weight: 1, arbitrary: other });
 }
@@ -66,7 +66,7 @@ const usd = mostly(
   12,
 );
 const usdZeroOrMore = mostly(units(0n, 2_000_000_000n, 6), nearLimit(SAFE_MAX, 6));
-/** Often so little that shrinking a position leaves none of it. */
+/** Often so small that shrinking a position truncates it to zero. */
 const entryNotional = mostly(
   fc.oneof(units(1n, 3n, 6), units(1n, 2_000_000_000n, 6)),
   nearLimit(SAFE_MAX, 6),

@@ -1,4 +1,4 @@
-/** Plain fractions of bigints, never reduced: slow, and with nothing in them that could be wrong. */
+/** Fractions of bigints, never reduced: slow, and too simple to be wrong. */
 
 export interface Rational {
   readonly numerator: bigint;
