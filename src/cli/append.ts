@@ -4,6 +4,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { addAbortSignal, type Readable } from 'node:stream';
 import { UsageError } from '../config/usage-error.ts';
 import { BlockWriter } from '../feed/block-writer.ts';
+import type { Feed } from '../feed/feed.ts';
 import { checkFeedSettings, FEED_SETTINGS, writerOptionsOf } from '../feed/feed-settings.ts';
 import { createNdjsonFeed } from '../feed/ndjson.ts';
 import { type Ledger, LedgerError, type LedgerWriter } from '../ledger/ledger.ts';
@@ -74,11 +75,18 @@ async function openFile(file: string): Promise<FileHandle> {
   }
 }
 
-async function* countBytes(chunks: AsyncIterable<Buffer>, count: (bytes: number) => void) {
-  for await (const chunk of chunks) {
-    count(chunk.length);
-    yield chunk;
+function createInputFeed(
+  { name, stream }: Input,
+  lineBytesMax: number,
+  count: (bytes: number) => void,
+): Feed {
+  async function* read(stop: AbortSignal) {
+    for await (const chunk of addAbortSignal(stop, stream) as AsyncIterable<Buffer>) {
+      count(chunk.length);
+      yield chunk;
+    }
   }
+  return createNdjsonFeed({ name, lineBytesMax, read });
 }
 
 async function appendTo(
@@ -92,14 +100,9 @@ async function appendTo(
   let bytesRead = 0;
   let durableHeight = replica.point.height;
   let storedHeight = 0;
-  const count = (bytes: number) => {
+  const feed = createInputFeed(input, chosen.blockBytesMax, (bytes) => {
     bytesRead += bytes;
     terminal.progress(() => describeProgress({ ...input, bytesRead, durableHeight }));
-  };
-  const feed = createNdjsonFeed({
-    name: input.name,
-    lineBytesMax: chosen.blockBytesMax,
-    read: (stop) => countBytes(addAbortSignal(stop, input.stream), count),
   });
   const durable = (height: number) => {
     durableHeight = height;

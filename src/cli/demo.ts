@@ -9,9 +9,10 @@ import { readSettings } from '../config/read-settings.ts';
 import { UsageError } from '../config/usage-error.ts';
 import { BlockWriter } from '../feed/block-writer.ts';
 import { createSetUpFeed, createTradingFeed, SimulatedState } from '../feed/live-simulator.ts';
-import { createSimulator } from '../feed/simulator/simulator.ts';
+import { createSimulator, type Simulator } from '../feed/simulator/simulator.ts';
 import { openEmbeddedLedgerWriter } from '../ledger/embedded/embedded-writer.ts';
 import { makeFolder } from '../ledger/embedded/folder.ts';
+import type { LedgerWriter } from '../ledger/ledger.ts';
 import { restoreReplica } from '../replica/replica.ts';
 import { SnapshotFolder } from '../replica/snapshot-folder.ts';
 import { createLog, STANDARD_ERROR } from '../service/log.ts';
@@ -43,7 +44,7 @@ export const demo: Command<(typeof settings)[number]> = {
   summary: 'Runs a simulated exchange, live, and answers questions about it.',
   settings,
   details:
-    'Prints an endpoint with its key, example users and lines for the shell that work. Ctrl-C ends it.',
+    'Prints an endpoint with its key, example users and shell commands to try. Ctrl-C ends it.',
   example: 'perpinfo demo --port 8080 --seed 7',
   isService: true,
   async run(call) {
@@ -72,28 +73,7 @@ function claimFolder(directory: string): void {
 async function runDemo(directory: string, call: DemoCall): Promise<void> {
   const ledger = await openEmbeddedLedgerWriter(directory);
   try {
-    const snapshots = new SnapshotFolder(directory);
-    const replica = await restoreReplica({ ledger, snapshots, ...reportRestore(call) });
-    const head = replica.point;
-    const { seed, demoAccounts, noAuction } = call.settings;
-    const simulator = createSimulator({
-      seed,
-      accounts: demoAccounts,
-      auctions: !noAuction,
-      auctionDurationSeconds: AUCTION_DURATION_SECONDS,
-      resume: replica.release(),
-    });
-    const policy = readSettings(['snapshotEvery', 'snapshotKeep']);
-    const { warn } = reportRestore(call);
-    const writer = new BlockWriter({
-      ...policy,
-      ledger,
-      replica: new SimulatedState(simulator, head),
-      snapshots,
-      aheadMsMax: 0,
-      savesInBackground: true,
-      warn,
-    });
+    const { simulator, writer } = await resumeExchange(directory, ledger, call);
     await writer.run(createSetUpFeed(simulator), call.signal);
     const secret = await createDemoKey(directory);
     const listening = (port: number) => {
@@ -107,6 +87,35 @@ async function runDemo(directory: string, call: DemoCall): Promise<void> {
   } finally {
     await ledger.close();
   }
+}
+
+/** The simulator, from the state of the ledger, and the writer of its blocks. */
+async function resumeExchange(
+  directory: string,
+  ledger: LedgerWriter,
+  call: DemoCall,
+): Promise<{ simulator: Simulator; writer: BlockWriter }> {
+  const { seed, demoAccounts, noAuction } = call.settings;
+  const snapshots = new SnapshotFolder(directory);
+  const report = reportRestore(call);
+  const replica = await restoreReplica({ ledger, snapshots, ...report });
+  const simulator = createSimulator({
+    seed,
+    accounts: demoAccounts,
+    auctions: !noAuction,
+    auctionDurationSeconds: AUCTION_DURATION_SECONDS,
+    resume: replica.release(),
+  });
+  const writer = new BlockWriter({
+    ...readSettings(['snapshotEvery', 'snapshotKeep']),
+    ledger,
+    replica: new SimulatedState(simulator, replica.point),
+    snapshots,
+    aheadMsMax: 0,
+    savesInBackground: true,
+    warn: report.warn,
+  });
+  return { simulator, writer };
 }
 
 /** Runs the parts until the signal. When one ends, the others are stopped too. */

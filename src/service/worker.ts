@@ -117,7 +117,7 @@ function assemble(storage: Storage, store: KeyReader, options: WorkerOptions): P
     keep: (replica) => keeper?.keep(replica),
     failed: (error) => {
       metrics.countFailure();
-      log.error({ err: error }, 'an error of our own after a block; answers are not affected');
+      log.error({ err: error }, 'a bug after a block was applied; answers are not affected');
     },
   });
   const admission = new Admission(keys, budgets);

@@ -40,7 +40,7 @@ const OPENING_PRICE_GAP = 0.02;
 const MAKER_EXPOSURE = 3;
 const MAKER_LEVERAGE = 10;
 
-/** The scene of the first blocks: a phase yields events, and whoever runs it fills the draft. */
+/** The scene of the first blocks, without a draft: phases yield their events. */
 interface Founding extends Omit<Scene, 'draft'> {
   readonly positionsPerAccount: number | undefined;
 }
