@@ -11,6 +11,7 @@ interface LockedPackage {
   readonly deprecated?: string;
   readonly hasInstallScript?: boolean;
   readonly resolved?: string;
+  readonly optionalDependencies?: Readonly<Record<string, string>>;
 }
 
 const MANIFEST = readJson('package.json');
@@ -65,5 +66,13 @@ test('every install script of a package is allowed or denied explicitly', () => 
 test('no package is deprecated, and none names its registry', () => {
   for (const [name, { deprecated, resolved }] of PACKAGES) {
     assert.deepEqual([deprecated, resolved], [undefined, undefined], name);
+  }
+});
+
+test('every optional dependency is locked, also for other platforms: npm ci refuses the rest', () => {
+  const locked = new Set(PACKAGES.map(([place]) => place.split('node_modules/').at(-1)));
+  for (const [name, { optionalDependencies = {} }] of PACKAGES) {
+    const missing = Object.keys(optionalDependencies).filter((optional) => !locked.has(optional));
+    assert.deepEqual(missing, [], name);
   }
 });
