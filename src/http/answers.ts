@@ -18,7 +18,7 @@ import { answerTag, namesTag } from './answer-tag.ts';
 import { type AskedHead, type HeadSource, MIN_HEIGHT_HEADER, readHead } from './asked-head.ts';
 import type { AskedQuestion, QuestionSource } from './asked-question.ts';
 import type { Load, RequestCounters } from './counters.ts';
-import { Reply, type ReplyParts } from './reply.ts';
+import { Reply } from './reply.ts';
 
 export interface AnswersParts {
   readonly live: LiveState;
@@ -118,7 +118,7 @@ export class Answers {
   #admitHead(head: AskedHead, peer: Peer): Key | Reply {
     if (head.routeRefusal !== undefined)
       return this.#refuse(head.routeRefusal, { peer, allow: head.allow });
-    if (head.method === 'OPTIONS') return new Reply({ status: 204, allow: head.allow });
+    if (head.method === 'OPTIONS') return replyToPreflight(head);
     if (head.secretHash === '') return this.#refuse(NO_KEY, { peer });
     const key = this.#parts.admission.findKey(head.secretHash);
     if (key === undefined) return this.#refuse(UNKNOWN_KEY, { peer });
@@ -163,38 +163,41 @@ export class Answers {
       : this.#replyToPoll(asked, state);
   }
 
-  #reply({ key, question, isRenderedAtOnce }: Asked, state: StateView): Reply {
-    const answer = question.answer(state, this.#accounts);
-    return new Reply({
-      status: 200,
-      type: question.type,
-      body: isRenderedAtOnce ? answer : answer.toString(),
-      position: state,
-      allowance: this.#parts.admission.charge(key, question.weight),
-    });
+  #reply(asked: Asked, state: StateView): Reply {
+    const answer = asked.question.answer(state, this.#accounts);
+    const reply = this.#chargedReply(200, asked, state);
+    reply.body = asked.isRenderedAtOnce ? answer : answer.toString();
+    return reply;
   }
 
   /** The answer, or only that it is still the one that the client has. */
   #replyToPoll(asked: Asked, state: StateView): Reply {
-    const { head, question, key } = asked;
-    const { type } = question;
-    if (head.polled.height === state.height && namesTag(head.ifNoneMatch, head.polled.tag)) {
+    const { polled, ifNoneMatch } = asked.head;
+    if (polled.height === state.height && namesTag(ifNoneMatch, polled.tag)) {
       return this.#replyUnchanged(asked, state);
     }
-    const answer = question.answer(state, this.#accounts);
-    const tag = typeof answer === 'string' ? answerTag(answer) : answer.tag;
-    head.polled.height = state.height;
-    head.polled.tag = tag;
-    if (namesTag(head.ifNoneMatch, tag)) return this.#replyUnchanged(asked, state);
-    const body = asked.isRenderedAtOnce ? answer : answer.toString();
-    const allowance = this.#parts.admission.charge(key, question.weight);
-    return new Reply({ status: 200, type, body, position: state, allowance, tag });
+    const answer = asked.question.answer(state, this.#accounts);
+    polled.tag = typeof answer === 'string' ? answerTag(answer) : answer.tag;
+    polled.height = state.height;
+    if (namesTag(ifNoneMatch, polled.tag)) return this.#replyUnchanged(asked, state);
+    const reply = this.#chargedReply(200, asked, state);
+    reply.body = asked.isRenderedAtOnce ? answer : answer.toString();
+    reply.tag = polled.tag;
+    return reply;
   }
 
-  #replyUnchanged({ head, question, key }: Asked, state: StateView): Reply {
-    const { type, weight } = question;
-    const allowance = this.#parts.admission.charge(key, weight);
-    return new Reply({ status: 304, type, position: state, allowance, tag: head.polled.tag });
+  #replyUnchanged(asked: Asked, state: StateView): Reply {
+    const reply = this.#chargedReply(304, asked, state);
+    reply.tag = asked.head.polled.tag;
+    return reply;
+  }
+
+  #chargedReply(status: number, { key, question }: Asked, { height, time }: StateView): Reply {
+    const reply = new Reply(status, question.type);
+    reply.allowance = this.#parts.admission.charge(key, question.weight);
+    reply.height = height;
+    reply.time = time;
+    return reply;
   }
 
   /** The state to answer from, if it is there, as far as asked and fresh enough; or why not. */
@@ -243,15 +246,17 @@ export class Answers {
 
   #refuse(refusal: RequestError, { peer, key, type, allow }: Refused): Reply {
     const { code } = refusal;
-    const parts: ReplyParts = {
-      allow: code === 'method_not_allowed' ? allow : undefined,
-      allowance: key === undefined ? undefined : this.chargeRefusal(key, refusal),
-      position: code === 'behind' ? this.#parts.live.state : undefined,
-      // What is left of a body that is too large is not read.
-      isLast: code === 'body_too_large' || (STRANGE.has(code) && isOneTooMany(peer)),
-      ...refusalParts(refusal),
-    };
-    return new Reply(type === undefined ? parts : { ...parts, type });
+    const reply = refusalReply(refusal, type);
+    if (code === 'method_not_allowed') reply.allow = allow;
+    if (key !== undefined) reply.allowance = this.chargeRefusal(key, refusal);
+    // What is left of a body that is too large is not read.
+    reply.isLast = code === 'body_too_large' || (STRANGE.has(code) && isOneTooMany(peer));
+    const state = code === 'behind' ? this.#parts.live.state : undefined;
+    if (state !== undefined) {
+      reply.height = state.height;
+      reply.time = state.time;
+    }
+    return reply;
   }
 }
 
@@ -268,11 +273,23 @@ function isOneTooMany(peer: Peer): boolean {
   return peer.strangeRequests === STRANGE_REQUESTS_MAX;
 }
 
-function refusalParts(refusal: RequestError): ReplyParts {
-  return { status: refusal.status, body: refusal.toJson(), refusal };
+function replyToPreflight({ allow }: AskedHead): Reply {
+  const reply = new Reply(204);
+  reply.allow = allow;
+  return reply;
+}
+
+function refusalReply(refusal: RequestError, type?: string): Reply {
+  const reply = new Reply(refusal.status, type);
+  reply.refusal = refusal;
+  reply.body = refusal.toJson();
+  return reply;
 }
 
 /** The last reply on a connection whose bytes were no request, or not one that is taken. */
 export function refuseBytes(refusal: RequestError, allow?: string): Reply {
-  return new Reply({ ...refusalParts(refusal), allow, isLast: true });
+  const reply = refusalReply(refusal);
+  reply.allow = allow;
+  reply.isLast = true;
+  return reply;
 }

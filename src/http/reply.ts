@@ -9,51 +9,32 @@ import type { RequestError } from '../info/request-error.ts';
 import type { AccountAnswers } from './account-answers.ts';
 import { NO_TYPE } from './counters.ts';
 
-/** The position in the ledger that a reply speaks of. */
-interface Position {
-  readonly height: number;
-  readonly time: number;
-}
-
-export interface ReplyParts {
-  readonly status: number;
-  /** The type of the question, for the metrics. */
-  readonly type?: string;
-  /** Text, or an account's answer in the ring, which is only there until the next one is found. */
-  readonly body?: string | AccountAnswers;
-  readonly refusal?: RequestError | undefined;
-  readonly position?: Position | undefined;
-  readonly allowance?: Allowance | undefined;
-  readonly tag?: string | undefined;
-  readonly allow?: string | undefined;
-  /** The connection is closed after it. */
-  readonly isLast?: boolean;
-}
-
+/**
+ * Every reply has the same fields, set one by one: built from objects of different shapes, a refusal
+ * took longer than an answer.
+ */
 export class Reply {
   readonly status: number;
+  /** The type of the question, for the metrics. */
   readonly type: string;
-  readonly body: string | AccountAnswers;
+  /** Text, or an account's answer in the ring, which is only there until the next one is found. */
+  body: string | AccountAnswers = '';
   /** Why the request was refused; undefined where it was not. */
-  readonly refusal: RequestError | undefined;
-  readonly height: number;
-  readonly time: number;
-  readonly allowance: Allowance | undefined;
-  readonly tag: string | undefined;
-  readonly allow: string | undefined;
-  readonly isLast: boolean;
+  refusal: RequestError | undefined = undefined;
+  /** The position in the ledger that the reply speaks of; -1 where it speaks of none. */
+  height = -1;
+  time = -1;
+  /** What is left of the key's budget. */
+  allowance: Allowance | undefined = undefined;
+  tag: string | undefined = undefined;
+  /** The methods that the route takes, where that is told. */
+  allow: string | undefined = undefined;
+  /** The connection is closed after it. */
+  isLast = false;
 
-  constructor(parts: ReplyParts) {
-    this.status = parts.status;
-    this.type = parts.type ?? NO_TYPE;
-    this.body = parts.body ?? '';
-    this.refusal = parts.refusal;
-    this.height = parts.position?.height ?? -1;
-    this.time = parts.position?.time ?? -1;
-    this.allowance = parts.allowance;
-    this.tag = parts.tag;
-    this.allow = parts.allow;
-    this.isLast = parts.isLast ?? false;
+  constructor(status: number, type = NO_TYPE) {
+    this.status = status;
+    this.type = type;
   }
 }
 

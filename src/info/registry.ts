@@ -50,11 +50,18 @@ export const REQUEST_TYPES: readonly RequestType[] = [
   webData2,
 ];
 
-type TypeTable = ReadonlyMap<unknown, RequestType>;
+interface TypeTable {
+  /** A Map, so that a type such as "constructor" finds nothing. */
+  readonly byType: ReadonlyMap<unknown, RequestType>;
+  /** For those who ask for another type. */
+  readonly expected: string;
+}
 
-/** A Map, so that a type such as "constructor" finds nothing. */
 function tableOf(types: readonly RequestType[]): TypeTable {
-  return new Map<unknown, RequestType>(types.map((request) => [request.type, request]));
+  return {
+    byType: new Map<unknown, RequestType>(types.map((request) => [request.type, request])),
+    expected: `expected one of ${types.map(({ type }) => type).join(', ')}`,
+  };
 }
 
 const REQUEST_TABLE = tableOf(REQUEST_TYPES);
@@ -87,10 +94,10 @@ export function parseQuery(parameters: URLSearchParams): Question {
   return parseFields(request, readParameters(request, parameters));
 }
 
-function requireType(table: TypeTable, type: unknown): RequestType {
-  const request = table.get(type);
+function requireType({ byType, expected }: TypeTable, type: unknown): RequestType {
+  const request = byType.get(type);
   if (request !== undefined) return request;
-  const message = `type: got ${describeValue(type)}, expected one of ${[...table.keys()].join(', ')}`;
+  const message = `type: got ${describeValue(type)}, ${expected}`;
   if (type === undefined) throw new RequestError('missing_field', message, 'type');
   throw new RequestError(
     typeof type === 'string' ? 'unknown_type' : 'invalid_field',

@@ -52,8 +52,15 @@ export class RequestError {
    * fails with a KeyError where they are absent.
    */
   toJson(): string {
-    const { code, message, field } = this;
-    this.#json ??= JSON.stringify({ error: code, message, field, code, msg: message });
+    this.#json ??= this.#formatJson();
     return this.#json;
+  }
+
+  /** The message is quoted once, although it is there twice. */
+  #formatJson(): string {
+    const { code, field } = this;
+    const message = JSON.stringify(this.message);
+    const named = field === undefined ? '' : `,"field":${JSON.stringify(field)}`;
+    return `{"error":"${code}","message":${message}${named},"code":"${code}","msg":${message}}`;
   }
 }

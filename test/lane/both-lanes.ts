@@ -34,6 +34,9 @@ const LIMIT_SETTINGS: ChangedSettings = {
   // How long anything takes is not looked at here, and the clock may jump: nobody is pinged.
   overloadDelay: 3_600_000,
   idleTimeout: 86_400_000,
+  // Node's clock does not stand still.
+  headerTimeout: 3_600_000,
+  requestTimeout: 3_600_000,
 };
 
 const HOUR_MS = 3_600_000;

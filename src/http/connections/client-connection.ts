@@ -1,18 +1,18 @@
 /**
- * One client's connection, from accept to close. It is the one owner of the socket: nobody else reads
+ * One client's connection, from accept to close, and the one owner of its socket: nobody else reads
  * from it, and it has one error listener and one deadline (`socket.setTimeout`) for as long as it
- * lives. What is read goes to its handler: the fast lane at first, then Node's HTTP server, and none
- * once the socket was released to push.
+ * lives. What is read goes to its handler: the fast lane at first, then Node's HTTP server. Push is
+ * given the socket itself.
  */
 
 import type { Socket } from 'node:net';
 import { readConnection } from './shared-reads.ts';
 
-/** Whoever takes what a client sends, and answers. */
+/** A transport's end of a connection. */
 export interface ConnectionHandler {
-  /** Something is under way: a request was begun, or is held, or its response is not out yet. */
+  /** A request was begun, or is held, or its response is not written yet. */
   readonly isBusy: boolean;
-  /** What one read brought; the bytes are only there until it returns. */
+  /** Takes the bytes of one read, which are only valid until it returns. */
   takeRead(bytes: Buffer, length: number): void;
   /** The client has ended its side. */
   takeEnd(): void;
@@ -20,7 +20,7 @@ export interface ConnectionHandler {
   close(): void;
 }
 
-/** How long a client that has been refused may go on sending until it has read why. */
+/** How long a client may go on sending after our last response before the connection is destroyed. */
 const LINGER_MS = 1_000;
 
 export class ClientConnection {
@@ -29,9 +29,9 @@ export class ClientConnection {
   #stopReading: (() => void) | undefined;
   #hasEnded = false;
   #isReleased = false;
-  /** What still comes is dropped. */
+  /** Further bytes of the client are dropped. */
   #isEnding = false;
-  /** The service is stopping: the connection ends once nothing is under way on it. */
+  /** The service is stopping: the connection is closed once it is not busy. */
   isDraining = false;
   /** Requests on it without a known key, path or method. */
   strangeRequests = 0;
@@ -50,7 +50,7 @@ export class ClientConnection {
     return this.#hasEnded;
   }
 
-  /** Whether push has it: then it is for push to end it in time. */
+  /** Whether push has the socket, and with it the duty to close it. */
   get isReleased(): boolean {
     return this.#isReleased;
   }
@@ -63,7 +63,7 @@ export class ClientConnection {
     return this.socket.writableLength > 0 || (this.#handler?.isBusy ?? false);
   }
 
-  /** From now on, what the client sends goes there. */
+  /** Gives all further reads to this handler. */
   handleWith(handler: ConnectionHandler): void {
     this.#handler = handler;
     if (this.#stopReading !== undefined) return;
@@ -88,7 +88,7 @@ export class ClientConnection {
     this.socket.resume();
   }
 
-  /** Leaves the socket to push, for good, with what was read of it and not used. */
+  /** Gives the socket to push for good, with the bytes that were read and not used. */
   release(unused: Buffer): void {
     this.#isReleased = true;
     this.#handler = undefined;
@@ -98,15 +98,16 @@ export class ClientConnection {
     this.socket.resume();
   }
 
-  /** Closes the connection once all that was written is out. */
+  /** Closes the connection once everything is written. */
   endSoon(): void {
     this.#isEnding = true;
     this.socket.destroySoon();
   }
 
   /**
-   * Ends our side, and closes when the client has ended its own, or after a while. What it sends until
-   * then is read and dropped: were it left unread, the system would discard our last words with it.
+   * Ends our side, and closes when the client has ended its own, or a while after it has all that was
+   * written. What it sends until then is read and dropped: were it left unread, the system would
+   * discard our last response with it.
    */
   linger(): void {
     const { socket } = this;
@@ -116,9 +117,13 @@ export class ClientConnection {
     }
     if (this.#isEnding) return;
     this.#isEnding = true;
-    socket.end();
+    socket.end(() => this.#destroyLater());
+    socket.resume();
+  }
+
+  #destroyLater(): void {
+    const { socket } = this;
     const timer = setTimeout(() => socket.destroy(), LINGER_MS);
     socket.once('close', () => clearTimeout(timer));
-    socket.resume();
   }
 }
