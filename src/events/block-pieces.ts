@@ -1,20 +1,20 @@
 /**
- * A block's line, read a few events at a time, so that nobody has to wait for the whole of a long one.
+ * Reads a block's line a few events at a time, so that a long block does not delay answers.
  *
- * A line is cut at commas between its events, and what is between two cuts is parsed as a list. If every
- * piece is a list of its own, then so is their sequence: a comma that was taken wrongly can make a piece
- * unreadable, never give it another meaning. What is read here is therefore what `parseBlock` reads.
- * Whatever is not readable in this way, or refused, is left to `parseBlock`, which finds the words for it.
+ * The line is cut at commas between its events, and each piece is parsed as a list. A cut at a wrong
+ * comma makes a piece unreadable; it cannot change its meaning. What is read here is therefore what
+ * `parseBlock` reads. A line that cannot be read in this way, or is refused, is left to `parseBlock`,
+ * which says what is wrong with it.
  */
 
 import { type BlockHead, type Event, parseBlock, readEvent } from './event.ts';
 import { BlockError } from './refusal.ts';
 
-/** A piece has at least so many bytes: about thirty events, which take a tenth of a millisecond. */
+/** Minimum size of a piece: about thirty events, which take a tenth of a millisecond. */
 const PIECE_BYTES = 4096;
-/** An event of more than this is not read together with the ones before it. */
+/** An event longer than this starts a piece of its own. */
 const LONG_BYTES = 2 * PIECE_BYTES;
-/** What is looked at of the line's beginning and end, and of an event's beginning. */
+/** How much of the start and the end of a line, or of the start of an event, is matched. */
 const EDGE_BYTES = 128;
 
 const HEAD = /^\s*\{\s*"height"\s*:\s*\d+\s*,\s*"time"\s*:\s*\d+\s*,\s*"events"\s*:\s*\[/;
@@ -32,13 +32,13 @@ const BRACES = { open: 123, close: 125 };
 
 export interface CutBlock extends BlockHead {
   /**
-   * The events, in order; one of many payments comes as several of fewer. Throws a SyntaxError or a
-   * Refusal where the line is to be left to `parseBlock`.
+   * The events, in order; a long funding event is split into several. Throws a SyntaxError or a
+   * Refusal where the line has to be left to `parseBlock`.
    */
   readonly pieces: Iterable<readonly Event[]>;
 }
 
-/** Undefined where the line has not the form that is cut: height, time, then the events. */
+/** Undefined where the line is not height, time and events, in this order. */
 export function cutBlock(line: Buffer): CutBlock | undefined {
   const [head] = HEAD.exec(line.toString('latin1', 0, EDGE_BYTES)) ?? [];
   const [tail] = TAIL.exec(line.toString('latin1', Math.max(0, line.length - EDGE_BYTES))) ?? [];
@@ -79,14 +79,14 @@ function* readPiece(events: Buffer, from: number): Generator<Event[], number> {
   return to;
 }
 
-/** The text before its payments, where such an event begins here and is not over soon. */
+/** The text before the payments, if a long funding event starts here. */
 function findLongFunding(events: Buffer, from: number): string | undefined {
   const [funding] = FUNDING.exec(events.toString('latin1', from, from + EDGE_BYTES)) ?? [];
   if (funding === undefined) return undefined;
   return findCut(events, from + funding.length) - from > PIECE_BYTES ? funding : undefined;
 }
 
-/** The event as several, each with some of its payments; returns where it ends. */
+/** Splits the event into several, each with some of its payments; returns where it ends. */
 function* cutPayments(events: Buffer, start: number, funding: string): Generator<Event[], number> {
   for (let from = start; ; ) {
     const to = findCut(events, from);
@@ -105,8 +105,8 @@ function endOfFunding(events: Buffer, from: number): number {
 }
 
 /**
- * The place of a comma of the list that goes on here, far enough away for a piece; or where the list
- * ends. What is long comes alone: the piece before it ends early.
+ * The index of the comma that ends the next piece of the list, or of the list's end. A long item gets
+ * a piece of its own: the piece before it ends early.
  */
 function findCut(list: Buffer, from: number): number {
   let depth = 0;

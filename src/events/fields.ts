@@ -10,7 +10,7 @@ import { Refusal, refusalBelow } from './refusal.ts';
 export const USD_DECIMALS = 6;
 export const STAKE_DECIMALS = 8;
 
-/** Runs a reader of something nested; the path is only put together when it refuses. */
+/** Runs a reader of something nested; the path is only built when it refuses. */
 function readNested<T>(path: string, read: () => T): T {
   try {
     return read();
@@ -56,7 +56,7 @@ function readBigUnits(field: string, value: unknown, decimals: number): bigint {
   }
 }
 
-/** Reads the fields of one object, each once, and refuses what is left over. */
+/** Reads the fields of one object, each once, and refuses unknown ones. */
 export class FieldReader {
   readonly #source: JsonObject;
   readonly #taken: string[] = [];
@@ -145,7 +145,7 @@ export class FieldReader {
     return readNested(name, () => readObject(value, read));
   }
 
-  /** Every required field has been taken: what else the object has is one too many. */
+  /** Refuses fields that were not taken. */
   end(): void {
     let count = 0;
     for (const _ in this.#source) count++;

@@ -1,8 +1,8 @@
-/** How what comes from outside is refused: where, which field, what it held, what was expected. */
+/** How input is refused: where, which field, what it held, what was expected. */
 
 const SHOWN_LENGTH_MAX = 60;
 
-/** Why an event cannot be taken: which field, what it held, what was expected of it. */
+/** Why an event is refused: which field, what it held, what was expected. */
 export class Refusal extends Error {
   readonly field: string;
   readonly value: unknown;

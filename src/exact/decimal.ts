@@ -56,7 +56,7 @@ function expectedDecimal(decimals: number): string {
   return `a decimal with at most ${decimals} decimal${decimals === 1 ? '' : 's'}`;
 }
 
-/** Digits that are not zero beyond the field's decimals make the text unfit: nothing is rounded. */
+/** Throws on a digit too many, other than a zero: nothing is rounded. */
 function assertNoFurtherDigits(text: string, from: number, decimals: number): void {
   for (let index = from; index < text.length; index++) {
     if (text.charCodeAt(index) !== CODE_ZERO) throw new DecimalError(expectedDecimal(decimals));
@@ -90,7 +90,7 @@ export function parseUnits(text: string, decimals: number): number {
 /** The largest amount that a bigint field holds: a signed 64-bit number of its smallest unit. */
 export const BIG_UNITS_MAX = 2n ** 63n - 1n;
 
-/** Longer runs of digits are out of range whatever they say; bigint parsing is not linear in them. */
+/** More digits are out of range in any case, and parsing them as bigint is not linear. */
 const BIG_DIGITS_MAX = 40;
 
 /** The text as a bigint of its smallest unit, for staking and gas amounts. */

@@ -1,7 +1,7 @@
 /**
- * What clients ask on their way that this exchange does not have: spot and outcome markets. They
- * look up the token that margin is held in, so that one is listed: number 0, called USDC, which is
- * what clients of this field take number 0 for. Its decimals are those of the ledger's USD amounts.
+ * Spot and outcome markets, which clients ask for and this exchange does not have. Clients look up the
+ * token that margin is held in, so that one is listed: number 0, USDC, as they expect. Its decimals are
+ * those of the ledger's USD amounts.
  */
 
 import { USD_DECIMALS } from '../events/fields.ts';
@@ -52,7 +52,7 @@ export const spotMetaAndAssetCtxs: RequestType<NoFields> = {
   answer: () => `[${SPOT_META_TEXT},[]]`,
 };
 
-/** What everybody holds in spot. */
+/** Everybody's spot balances. */
 export const NO_SPOT_BALANCES = { balances: [] };
 export const NO_SPOT_BALANCES_TEXT = JSON.stringify(NO_SPOT_BALANCES);
 export const noSpotBalancesSchema = object({ balances: nothing });

@@ -1,7 +1,9 @@
 /**
- * The ordinary spellings of the question that is asked most, read without making an object of it:
- * `{"type":"clearinghouseState","user":"0x..."}`, as JSON libraries write it with and without spaces,
- * with and without the first dex. Any other spelling is for the registry to understand.
+ * Recognizes the most frequent question, `{"type":"clearinghouseState","user":"0x..."}`, in its bytes,
+ * without parsing JSON: as JSON libraries write it, with and without spaces, with and without the first
+ * dex. Any other spelling is left to the registry.
+ *
+ * The address is read from bytes, not text, for speed (`parseAddressDigits` in address.ts).
  */
 
 import { type Address, parseAddress, parseAddressDigits } from '../exact/address.ts';
@@ -28,7 +30,7 @@ const SPELLINGS: readonly Spelling[] = [
   spell(SPACED, '", "dex": ""}'),
 ];
 
-/** The user whose account on the first dex is asked for; undefined where it is spelt otherwise. */
+/** The user whose account on the first dex is asked for; undefined for any other spelling. */
 export function readAccountQuestion(
   bytes: Buffer,
   start: number,

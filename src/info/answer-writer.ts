@@ -1,21 +1,22 @@
 /**
- * Where an answer's text is put together: bytes in one buffer that is used again and again. An answer
- * is some hundred short pieces, most of them amounts; joined as strings each would be an object of
- * its own, and together they would take longer than the figures.
+ * Writes an answer's text into one reused buffer. An answer is about a hundred short pieces, most of
+ * them amounts; joining strings would allocate an object for each, and take longer than the figures.
  *
- * Fixed pieces are written eight bytes at a time, digits three at a time, from tables; what reaches
- * beyond a piece is written over by the next one. Everything in an answer is ASCII: what the ledger's
- * vocabulary and our own formats allow.
+ * Fixed pieces are written eight bytes at a time, digits three at a time, from tables; the excess is
+ * overwritten by the next piece. Answers are ASCII: the vocabulary and our own formats allow no other.
+ *
+ * `units` and `address` repeat `formatUnits` (decimal.ts) and `formatAddress` (address.ts) for speed;
+ * test/info/answer-writer.test.ts holds them together.
  */
 
 import type { Address } from '../exact/address.ts';
 import { type Exact, formatUnits, powerOfTen } from '../exact/decimal.ts';
 
 const BYTES_INITIAL = 1 << 16;
-/** A buffer that one large answer has made grow is given back after it. */
+/** A buffer that grew beyond this is released after the answer. */
 const BYTES_KEPT_MAX = 1 << 22;
 const WORD_BYTES = 8;
-/** Texts up to this long are written faster in a loop than by a call that leaves the engine. */
+/** Texts up to this length are written faster in a loop than by a native call. */
 const LOOPED_MAX = 64;
 
 const MINUS = 45;
@@ -25,10 +26,10 @@ const THOUSAND = 1000;
 const MILLION = 1_000_000;
 const BILLION = 1_000_000_000;
 
-/** A piece of text that never changes, as the words that are written for it. */
+/** A constant piece of text, as 8-byte words. */
 export interface FixedText {
   readonly length: number;
-  /** Doubles, for their bytes alone: those of ASCII text are never the bytes of a NaN. */
+  /** Doubles, as carriers of bytes: ASCII bytes never form a NaN, which could change in transit. */
   readonly words: Float64Array;
 }
 
@@ -86,7 +87,7 @@ export class AnswerWriter {
     return this.#buffer.toString('latin1', 0, this.#length);
   }
 
-  /** Makes room for pieces of so many bytes; writing more than there is room for is an error. */
+  /** Makes room for this many bytes; writing more than was reserved is an error. */
   reserve(bytes: number): void {
     const needed = this.#length + bytes + WORD_BYTES;
     if (needed <= this.#buffer.length) return;
@@ -115,12 +116,12 @@ export class AnswerWriter {
     this.#length += text.length;
   }
 
-  /** A whole number, 0 or more, as far as it is safe. */
+  /** A safe integer of 0 or more. */
   whole(value: number): void {
     this.#length = putWhole(this.#view, this.#length, value);
   }
 
-  /** An amount, as `formatUnits` has it. */
+  /** An amount, as `formatUnits` formats it. */
   units(units: Exact, decimals: number): void {
     if (typeof units === 'number') this.#units(units, decimals);
     else this.text(formatUnits(units, decimals));
@@ -138,7 +139,7 @@ export class AnswerWriter {
     this.#length = putFraction(view, end, magnitude - whole * scale, decimals);
   }
 
-  /** Goes on writing from that place. */
+  /** Continues writing at this offset. */
   moveTo(place: number): void {
     this.#length = place;
   }
@@ -147,7 +148,7 @@ export class AnswerWriter {
     return this.#buffer.toString('latin1', start, end);
   }
 
-  /** Copies what another holds to right before a place, and returns where it then starts. */
+  /** Copies another writer's contents so that they end at `place`; returns where they start. */
   putBefore(place: number, other: AnswerWriter): number {
     const start = place - other.#length;
     const last = other.#length - WORD_BYTES;
@@ -158,7 +159,7 @@ export class AnswerWriter {
     return start;
   }
 
-  /** An address, as `formatAddress` has it. */
+  /** An address, as `formatAddress` formats it. */
   address({ word0, word1, word2, word3 }: Address): void {
     const view = this.#view;
     let end = this.#length;
@@ -178,7 +179,7 @@ export class AnswerWriter {
   }
 }
 
-/** Each of these writes from a place on, and returns the place after what it has written. */
+// Each of these writes from an offset on, and returns the offset after what it wrote.
 
 function putText(view: DataView, start: number, text: string): number {
   for (let index = 0; index < text.length; index++) {

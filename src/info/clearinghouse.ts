@@ -113,12 +113,12 @@ export const clearinghouseState: RequestType<typeof fields> = {
   },
 };
 
-/** More than an account without its positions takes, and more than a position does. */
+/** An upper bound for an account without its positions, and for one position. */
 const ACCOUNT_BYTES_MAX = 2048;
 
 const writer = new AnswerWriter();
 
-// Names of coins and dexes hold no character that JSON would escape: the vocabulary sees to that.
+// Coins and dexes need no JSON escapes: the vocabulary allows letters, digits and colons only.
 
 const SUMMARY_TEXT = fixedText('{"marginSummary":{"accountValue":"');
 const CROSS_SUMMARY_TEXT = fixedText('"},"crossMarginSummary":{"accountValue":"');
@@ -149,7 +149,7 @@ const FUNDING_SINCE_OPEN_TEXT = fixedText('","sinceOpen":"');
 const FUNDING_SINCE_CHANGE_TEXT = fixedText('","sinceChange":"');
 const POSITION_END_TEXT = fixedText('"}}}');
 
-/** What is written of a position. */
+/** The figures of a position as they are written. */
 interface PositionLine extends Omit<PositionFigures, 'entryNotional' | 'maintenanceMargin'> {
   readonly entryPrice: Exact;
   readonly returnOnEquity: Exact;
@@ -160,7 +160,7 @@ interface PositionLine extends Omit<PositionFigures, 'entryNotional' | 'maintena
 
 interface AccountLines extends Omit<AccountFigures, 'positions' | 'collateral'> {
   readonly positions: readonly PositionLine[];
-  /** How many of them are the account's. */
+  /** How many of `positions` are in use; the rest are left from earlier accounts. */
   readonly positionCount: number;
 }
 
@@ -222,7 +222,7 @@ function writeSummary(out: AnswerWriter, summary: MarginSummary): void {
   out.units(summary.totalMarginUsed, USD_DECIMALS);
 }
 
-/** From the name of its coin on. */
+/** From the value of `coin` on. */
 function writePosition(out: AnswerWriter, position: PositionLine): void {
   const { market } = position;
   out.text(market.coin);
@@ -253,7 +253,7 @@ function writePosition(out: AnswerWriter, position: PositionLine): void {
   out.fixed(POSITION_END_TEXT);
 }
 
-/** The price, or null, and the name of what comes after it. */
+/** The price, or null, and the key that follows it. */
 function writeLiquidation(out: AnswerWriter, position: PositionLine): void {
   const { liquidationWhole, liquidationFraction } = position;
   if (liquidationWhole < 0) {

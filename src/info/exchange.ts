@@ -20,7 +20,7 @@ export const exchangeStatus: RequestType<Record<string, never>> = {
 
 const userFields = { user: addressField };
 
-/** The mode of an account that was never told otherwise; the ledger records no other. */
+/** The mode of an account that was never changed; the ledger records no other. */
 const DEFAULT_MODE = 'default';
 
 export const userAbstraction: RequestType<typeof userFields> = {

@@ -1,4 +1,4 @@
-/** More than one account at a time: a user's on all dexes, and those of many users. */
+/** Several accounts in one answer: a user's on all dexes, and those of many users. */
 
 import { describeValue } from '../events/refusal.ts';
 import { ADDRESS_EXPECTED, type Address, parseAddress } from '../exact/address.ts';
@@ -17,7 +17,7 @@ import {
 import { RequestError } from './request-error.ts';
 import { anyText, listOf, object, tuple } from './schema.ts';
 
-/** In place of a dex: all of them. No dex can have this name. */
+/** Stands for all dexes; no dex can have this name. */
 const ALL_DEXES = 'ALL_DEXES';
 const USERS_MAX = 1000;
 const USERS_ON_ALL_DEXES_MAX = 100;
@@ -51,7 +51,7 @@ export const allDexsClearinghouseState: RequestType<typeof allDexsFields> = {
 
 const writer = new AnswerWriter();
 
-/** More than the name of an account takes: its dex, or its user. */
+/** An upper bound for the dex or the user that precedes an account. */
 const NAME_BYTES_MAX = 64;
 
 const LIST = fixedText('[');
@@ -77,7 +77,7 @@ function writeAllDexes(out: AnswerWriter, state: StateView, user: Address): void
   out.fixed(LIST_END);
 }
 
-/** One of the users that a question lists: an address, or what was given in its place. */
+/** One of the users in a question: an address, or what was given instead. */
 interface ListedUser {
   readonly address: Address | undefined;
   readonly given: unknown;
@@ -89,7 +89,7 @@ function listUser(given: unknown): ListedUser {
 
 const usersField: Field<readonly ListedUser[]> = {
   description: `up to ${USERS_MAX} addresses (up to ${USERS_ON_ALL_DEXES_MAX} with dex "${ALL_DEXES}")`,
-  // What is not an address does not spoil the call: it is named in the answer.
+  // An invalid address does not fail the whole call: the answer lists it.
   schema: { type: 'array', items: anyText, maxItems: USERS_MAX },
   parse(name, value) {
     if (Array.isArray(value) && value.length <= USERS_MAX) return value.map(listUser);
@@ -175,7 +175,7 @@ function writeSuccess(
   out.fixed(LIST_END);
 }
 
-/** What was given comes back as it was, if it is text, or by its place, for its sender to find it. */
+/** Text is returned as it was given, anything else by its index. */
 function formatFailure(given: unknown, index: number): string {
   const wallet = typeof given === 'string' ? given : `users[${index}]`;
   return JSON.stringify([wallet, `got ${describeValue(given)}, expected ${ADDRESS_EXPECTED}`]);

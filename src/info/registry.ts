@@ -1,4 +1,4 @@
-/** Every type of question there is, and the one way in. */
+/** Every type of question, and how a question is parsed. */
 
 import { isJsonObject } from '../events/fields.ts';
 import { describeValue } from '../events/refusal.ts';
@@ -27,7 +27,7 @@ import {
 import { RequestError } from './request-error.ts';
 import { webData2 } from './web-data.ts';
 
-/** In the order in which they are described to others. */
+/** In the order of the documentation. */
 export const REQUEST_TYPES: readonly RequestType[] = [
   clearinghouseState,
   delegations,

@@ -1,7 +1,7 @@
 /**
- * How a type of question is declared: its fields once, each with its meaning and its parser, what it
- * weighs, and the function that answers it. The type of a parsed question follows from the
- * declaration, and so does the description of the interface that others read.
+ * How a type of question is declared, once: its fields, each with description and parser, its weight,
+ * and the function that answers it. The type of a parsed question and the OpenAPI description follow
+ * from the declaration.
  */
 
 import { describeValue } from '../events/refusal.ts';
@@ -17,15 +17,15 @@ export interface Field<T> {
   /** What an absent field stands for; where undefined, the field is required. */
   readonly fallback?: T;
   parse(name: string, value: unknown): T;
-  /** The value as JSON text, for fields of which a subscription is made. */
+  /** The value as JSON text, for fields of types that can be subscribed to. */
   format?(value: T): string;
-  /** True where frames leave the field out while it has its fallback: clients then expect none. */
+  /** True where pushed frames omit the field while it has its fallback, as clients expect. */
   readonly omitsFallback?: boolean;
-  /** What `parse` takes, from the texts that a query string gives; for fields that are not one text. */
+  /** Converts the texts of a query string to what `parse` takes, for fields that are not one text. */
   readTexts?(texts: readonly string[]): unknown;
 }
 
-/** In place of a name: the members of the answer, an object, are those of the frame's data. */
+/** Instead of a name: the members of the answer become those of the frame's data. */
 export const AS_DATA = Symbol('as data');
 
 type FieldTable = Record<string, Field<unknown>>;
@@ -34,17 +34,17 @@ type ParsedFields<F extends FieldTable> = { [Name in keyof F]: ReturnType<F[Name
 export interface RequestType<F extends FieldTable = FieldTable> {
   readonly type: string;
   readonly summary: string;
-  /** What one question takes from a key's budget. */
+  /** What one question costs of a key's budget. */
   readonly weight: number;
   readonly fields: F;
   /** The form of the answer, as a JSON Schema. */
   readonly answerSchema: Schema;
   readonly example: { readonly question: Record<string, unknown>; readonly answer: unknown };
-  /** What the answer is called in a pushed frame's data; only types that have it can be subscribed to. */
+  /** The answer's name in a pushed frame's data; only types with one can be subscribed to. */
   readonly pushedAs?: string | typeof AS_DATA;
-  /** How often the weight counts, where that depends on the question. */
+  /** How many times the weight is charged, where that depends on the question. */
   countWeights?(fields: ParsedFields<F>): number;
-  /** Refuses fields that do not go together. */
+  /** Refuses combinations of fields. */
   check?(fields: ParsedFields<F>): void;
   /** Refuses what only the state can judge; `answer` refuses it as well. */
   validate?(state: StateView, fields: ParsedFields<F>): void;
@@ -57,7 +57,7 @@ export interface Question {
   readonly request: RequestType;
   readonly type: string;
   readonly weight: number;
-  /** Throws what `answer` would throw, at less cost. */
+  /** Throws what `answer` would throw, without answering. */
   validate(state: StateView): void;
   answer(state: StateView): string;
   /** The fields in one spelling, as members of a JSON object: `"user":"0x...","dex":""`. */
@@ -158,7 +158,7 @@ export function readParameters(
   return source;
 }
 
-/** The one text that a parameter has. */
+/** The text of a parameter that may be given once. */
 export function requireOne(name: string, texts: readonly string[]): string {
   if (texts.length === 1) return texts[0];
   const message = `${name}: got ${texts.length} of it in the query, expected one`;

@@ -1,7 +1,7 @@
 /**
- * `webData2`: a user's account and the markets of the first dex in one answer, for clients that know no
- * other way to be pushed an account. What the ledger does not hold is null where the interface allows
- * it, and zero or empty elsewhere.
+ * `webData2`: a user's account and the markets of the first dex in one answer, for clients that have no
+ * other subscription for accounts. What the ledger does not hold is null where the interface allows it,
+ * and zero or empty elsewhere.
  */
 
 import { formatAddress } from '../exact/address.ts';
@@ -20,7 +20,7 @@ import { listOf, none, nothing, object, wholeNumber } from './schema.ts';
 
 const fields = { user: addressField };
 
-/** The interface has one account here: that on the first dex. */
+/** The interface has room for one account: the one on the first dex. */
 const FIRST_DEX = '';
 const FIRST_DEX_INDEX = 0;
 

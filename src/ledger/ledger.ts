@@ -26,7 +26,7 @@ export interface Ledger {
   base(): Promise<ChainPoint>;
   /** The newest block, or the base where there is none. */
   head(): Promise<ChainPoint>;
-  /** The head's height, without reading the block; on several machines it may be a moment old. */
+  /** The head's height, without reading the block; may be cached for a moment. */
   height(): Promise<number>;
   /** The point at a height between base and head; undefined outside. */
   point(height: number): Promise<ChainPoint | undefined>;
@@ -42,26 +42,25 @@ export interface Ledger {
   close(): Promise<void>;
 }
 
-/** The one that may write. Opening a second one is refused while the first is open. */
+/** The writer of a ledger. Opening a second one is refused while the first is open. */
 export interface LedgerWriter extends Ledger {
   /**
    * Appends the next blocks; resolves once they are durable. One call at a time. Blocks that are not
-   * the next ones are refused, and none is stored. Where it fails on the way, a ledger on one machine
-   * has stored none; one on several machines may have stored the first few, never others: whoever
-   * goes on reads the head again.
+   * the next ones are refused, and none is stored. If it fails, an embedded ledger has stored none; one
+   * on JetStream may have stored the first few, never others: read the head before going on.
    */
   append(blocks: readonly StoredBlock[]): Promise<void>;
   /** Drops the blocks up to a height, which becomes the base. */
   prune(height: number): Promise<void>;
-  /** Makes a point the base of a ledger that has held nothing yet: its blocks come after it. */
+  /** Sets the base of an empty ledger: its first block comes after this point. */
   startAt(base: ChainPoint): Promise<void>;
 }
 
 /**
  * missing: there is no ledger here. busy: another writer has it. conflict: someone else wrote to it.
- * corrupt: what is stored is not what was written, or does not fit together. unavailable: nobody
- * can be asked just now. limit: more than it can take. unwritable: its disk takes no more; what is
- * stored can still be read.
+ * corrupt: what is stored is not what was written, or does not chain. unavailable: its servers cannot
+ * be reached; a retry may help. limit: a block or a setting exceeds what it supports. unwritable: its
+ * disk is full or read-only; what is stored can still be read.
  */
 export type LedgerFault =
   | 'missing'
@@ -102,10 +101,10 @@ export function checkLink(previous: ChainPoint, block: StoredBlock): void {
   checkHash(block, chainHash(previous.hash, block.line));
 }
 
-/** Lines are hashed in pieces of this length where others have their turn in between. */
+/** Piece size for hashing a long line with pauses in between. */
 const HASHED_BYTES = 1 << 17;
 
-/** The same, a piece of the line at a time: whoever drives it decides when to go on. */
+/** The same, in pieces: the caller decides when to go on. */
 export function* checkLinkInPieces(
   previous: ChainPoint,
   block: StoredBlock,

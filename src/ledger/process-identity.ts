@@ -1,14 +1,14 @@
 /**
- * Which process is which, so that a writer that was killed is told from one that still runs. A
- * process number means something only within its process namespace (a container has one of its own)
- * and until the machine is booted again, so both are part of the identity.
+ * Identifies a process, so that a writer that was killed is told from one that still runs. A process id
+ * is unique only within its process namespace (each container has one) and until the next boot, so both
+ * are part of the identity.
  */
 
 import { readFileSync, readlinkSync } from 'node:fs';
 
 export interface ProcessIdentity {
   readonly pid: number;
-  /** When the process started, as the system counts it: a number that was used again differs. */
+  /** The process's start time, which tells a reused process id apart. */
   readonly startedAt: string;
   /** The kernel's id of this boot; "" where the system has none. */
   readonly boot: string;
@@ -16,7 +16,7 @@ export interface ProcessIdentity {
   readonly namespace: string;
 }
 
-/** unknown: of another namespace, boot or machine, where this process cannot look. */
+/** unknown: of another namespace, boot or machine, which this process cannot check. */
 export type ProcessStatus = 'running' | 'ended' | 'unknown';
 
 /** The 22nd field of /proc/PID/stat; "" where the system has no such file or no such process. */
@@ -58,10 +58,10 @@ export function processStatus(identity: ProcessIdentity): ProcessStatus {
   return isProcess(pid) && readStartTime(pid) === startedAt ? 'running' : 'ended';
 }
 
-/** Whether there is a process of this number in our namespace. */
+/** Whether a process with this id exists in our namespace. */
 export function isProcess(pid: number): boolean {
   try {
-    return process.kill(pid, 0); // Signal 0 only asks.
+    return process.kill(pid, 0); // Signal 0 only checks.
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'EPERM';
   }

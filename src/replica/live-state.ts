@@ -1,6 +1,6 @@
 /**
- * The state that a server answers from: restored at the start, then following the ledger. Until it
- * has caught up for the first time, and for good once the chain is found broken, there is none.
+ * The state that a server answers from: restored at the start, then following the ledger. There is
+ * none until it has caught up for the first time, and never again once the chain is broken.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -12,14 +12,14 @@ import type { SnapshotFolder } from './snapshot-folder.ts';
 
 /** How long a health check lets the replica catch up with a head that has just moved. */
 const CATCH_UP_MS = 200;
-/** How long a health check waits to be told the head, before it goes by what is known. */
+/** How long a health check waits for the head before it uses the last one known. */
 const HEAD_MS = 500;
 const RETRY_MS = 500;
 const RETRY_MS_MAX = 4_000;
 
 type LiveStatus = 'ok' | 'replaying' | 'behind' | 'feed_failed' | 'stale' | 'ahead' | 'broken';
 
-/** Why the service's own feed has failed, and the last height that it has made durable. */
+/** Why the service's own feed failed, and the last height that it made durable. */
 export interface FeedFailure {
   readonly height: number;
   readonly reason: string;
@@ -46,14 +46,14 @@ export interface LiveStateOptions {
   readonly ledger: Ledger;
   readonly snapshots: SnapshotFolder;
   readonly shared?: SharedSnapshots | undefined;
-  /** Ledger time further from the clock than this is not fresh; 0 for any age. */
+  /** Ledger time further from the clock than this is stale; 0 for any age. */
   readonly maxAgeMs: number;
   warn(message: string): void;
   /** Called after each batch of blocks, and when the state is first there. */
   advanced(state: StateView): void;
   /** Called after that, between two blocks. */
   keep?(replica: Replica): void;
-  /** One of the two above threw, which is a bug: the ledger and the state are as sound as before. */
+  /** One of the two callbacks above threw: a bug, but ledger and state are unharmed. */
   failed(error: Error): void;
 }
 
@@ -61,7 +61,7 @@ export class LiveState {
   readonly #options: LiveStateOptions;
   #replica: Replica | undefined;
   #replayed = { height: 0, target: 0 };
-  /** Why the last attempt to restore is made again; "" where there was none. */
+  /** Why the last attempt to restore failed and is retried; "" where none did. */
   #retryReason = '';
   #failure: Error | undefined;
   #headSeen = 0;
@@ -94,8 +94,8 @@ export class LiveState {
   }
 
   /**
-   * Why the ledger's time is not fresh, undefined where it is. A time ahead of the clock is as wrong as
-   * an old one: clocks may differ by as much as an age is allowed.
+   * Why the ledger's time is stale, undefined where it is fresh. A time too far ahead of the clock
+   * counts as well: clocks may differ by no more than the maximum age.
    */
   findStaleness(nowMs: number): Pick<Health, 'status' | 'message'> | undefined {
     const { maxAgeMs } = this.#options;
@@ -111,12 +111,12 @@ export class LiveState {
     return { status: 'ahead', message };
   }
 
-  /** From here on the service is not healthy, until somebody appends further blocks. */
+  /** The service is unhealthy from now on, until another process appends blocks. */
   noteFeedFailure(failure: FeedFailure): void {
     this.#feedFailure = failure;
   }
 
-  /** Restores and follows until the signal; a broken ledger rejects, and is remembered. */
+  /** Restores and follows until the signal; rejects, for good, when the ledger is broken. */
   async run(signal: AbortSignal): Promise<void> {
     try {
       while (await this.#restoreAndFollow(signal));
@@ -128,7 +128,7 @@ export class LiveState {
     }
   }
 
-  /** True where it is to begin anew, since the next blocks were pruned before it came to them. */
+  /** True where it has to restore again: the next blocks were pruned before they were read. */
   async #restoreAndFollow(signal: AbortSignal): Promise<boolean> {
     const { ledger, warn } = this.#options;
     const replica = await this.#restore(signal);
@@ -146,7 +146,7 @@ export class LiveState {
     }
   }
 
-  /** Tries again for as long as nobody can be asked; undefined where the signal came first. */
+  /** Retries while the ledger is unavailable; undefined where the signal came first. */
   async #restore(signal: AbortSignal): Promise<Replica | undefined> {
     const { ledger, snapshots, shared, warn } = this.#options;
     const progress = (height: number, target: number) => {
@@ -176,7 +176,7 @@ export class LiveState {
     }
   }
 
-  /** Resolves once the state is at the height, or after the time, whichever comes first. */
+  /** Resolves when the state reaches the height, or at the deadline. */
   async waitFor(height: number, timeoutMs: number): Promise<void> {
     if ((this.state?.height ?? 0) >= height) return;
     await new Promise<void>((resolve) => {
@@ -206,8 +206,8 @@ export class LiveState {
   }
 
   /**
-   * The height of the newest block, or what was seen of it last where nobody tells in time. Whether the
-   * ledger is broken is not judged here but by whoever follows it, who knows what mends itself.
+   * The height of the newest block, or the last one known where the ledger does not answer in time.
+   * Whether the ledger is broken is decided by the follower, which knows which failures are temporary.
    */
   async #readHead(): Promise<number> {
     try {
@@ -215,7 +215,7 @@ export class LiveState {
       const height = await Promise.race([this.#options.ledger.height(), late]);
       this.#headSeen = height ?? this.#headSeen;
     } catch {
-      // The follower meets the same failure, and gives it the time that it may take.
+      // The follower sees the same failure, and retries it.
     }
     return this.#headSeen;
   }

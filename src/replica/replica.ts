@@ -26,21 +26,21 @@ import { createState, type State, type StateView } from '../state/state.ts';
 import type { SharedSnapshots } from './shared-snapshots.ts';
 import type { SnapshotFolder } from './snapshot-folder.ts';
 
-/** How long a follower works on end, in milliseconds, before it lets others have their turn. */
+/** How long a follower works, in milliseconds, before it yields to the event loop. */
 const SLICE_MS = 0.3;
-/** A line from this length on is taken in pieces; a shorter one is quicker than that. */
+/** Lines from this length on are applied in pieces; shorter ones take less than a slice. */
 const LONG_LINE_BYTES = 1 << 14;
 
 export interface ReplicaOptions {
   readonly ledger: Ledger;
   readonly snapshots: SnapshotFolder;
-  /** Where snapshots can be fetched that are not in the folder. */
+  /** Where to fetch snapshots that are not in the folder. */
   readonly shared?: SharedSnapshots | undefined;
   /** Replay up to this height; the ledger's head where undefined. */
   readonly height?: number | undefined;
-  /** Something is wrong that costs time, not correctness. */
+  /** Reports what costs time, not correctness. */
   warn(message: string): void;
-  /** Called now and then while blocks are replayed; may throw to give up. */
+  /** Called now and then while blocks are replayed; may throw to abort. */
   progress?(height: number, target: number): void;
 }
 
@@ -64,12 +64,12 @@ export class Replica {
     return this.#state;
   }
 
-  /** Where in the chain the state is. */
+  /** The state's place in the chain. */
   get point(): ChainPoint {
     return this.#point;
   }
 
-  /** Hands the state over to another fold; the replica is not to be used after that. */
+  /** Hands the state over to another owner; the replica must not be used after that. */
   release(): State {
     return this.#state;
   }
@@ -91,7 +91,7 @@ export class Replica {
     }
   }
 
-  /** The same in pieces. At each yield the state is one that was committed, this block's or the last. */
+  /** The same in pieces. At each yield, readers see a committed state: this block's or the last. */
   *#applyInPieces(block: StoredBlock): Generator<void, void, void> {
     yield* checkLinkInPieces(this.#point, block);
     const isApplied = yield* this.#tryPieces(block.line);
@@ -99,7 +99,7 @@ export class Replica {
     this.#point = { height: block.height, hash: block.hash };
   }
 
-  /** False where the block is to be read whole, be it only to say what is wrong with it. */
+  /** False where the block has to be applied whole, if only for the error message. */
   *#tryPieces(line: Buffer): Generator<void, boolean, void> {
     const cut = isUtf8(line) ? cutBlock(line) : undefined;
     if (cut === undefined) return false;
@@ -122,8 +122,8 @@ export class Replica {
   }
 
   /**
-   * Applies a line that is to be stored next, or refuses it with a BlockError; so does `check`, which
-   * sees the block before it is applied.
+   * Applies the line that is to be stored next, or throws a BlockError; so may `check`, which sees the
+   * block before it is applied.
    */
   extend(line: Buffer, check?: (block: Block) => void): StoredBlock {
     const parsed = parseLine(line);
@@ -135,8 +135,8 @@ export class Replica {
   }
 
   /**
-   * Applies each new block of the ledger as it comes, until the signal. Others have their turn in
-   * between, also in the middle of a block: they see the state before it until all of it is there.
+   * Applies each new block of the ledger as it comes, until the signal. It yields to the event loop,
+   * also in the middle of a block: until the block is complete, readers see the state before it.
    */
   async follow(ledger: Ledger, signal: AbortSignal, advanced?: () => void): Promise<void> {
     for await (const batch of ledger.follow(this.#point.height, signal)) {
@@ -146,7 +146,7 @@ export class Replica {
   }
 }
 
-/** Does work step by step, and turns the event loop whenever that has gone on for long enough. */
+/** Runs work step by step, and yields to the event loop after each slice of time. */
 async function takeTurns(steps: Iterator<void>): Promise<void> {
   let startedMs = performance.now();
   while (steps.next().done !== true) {
@@ -156,13 +156,12 @@ async function takeTurns(steps: Iterator<void>): Promise<void> {
   }
 }
 
-/** Bytes that are not UTF-8 would be changed by decoding them, and are refused instead. */
+/** Refuses invalid UTF-8, which decoding would silently replace. */
 function parseLine(line: Buffer): Block {
   if (isUtf8(line)) return parseBlock(line.toString('utf8'));
   throw new BlockError({}, new Refusal('line', line.toString('latin1'), 'valid UTF-8'));
 }
 
-/** What is no longer there. */
 export function describePruning(base: ChainPoint): string {
   return `the blocks up to ${base.height} were pruned: block ${base.height + 1} is the first that is kept`;
 }
@@ -187,7 +186,7 @@ async function loadStart(options: ReplicaOptions, height: number): Promise<Repli
   }
   if (base.height === 0) return new Replica(createState(), CHAIN_START);
   const later = heights.find((at) => at > height);
-  // What could not be fetched just now, for want of room say, may be there when it is tried again.
+  // A snapshot that could not be fetched, on a full disk for instance, may be fetched by a retry.
   throw new LedgerError(
     isFetched ? 'missing' : 'unavailable',
     `the blocks up to ${base.height} were pruned, and no snapshot from there to ${height} is usable` +
@@ -195,7 +194,7 @@ async function loadStart(options: ReplicaOptions, height: number): Promise<Repli
   );
 }
 
-/** Snapshots only save time: a folder that cannot be read has none. */
+/** Snapshots are a cache: a folder that cannot be read counts as empty. */
 function listSnapshots(snapshots: SnapshotFolder, warn: ReplicaOptions['warn']): number[] {
   try {
     return snapshots.heights();
@@ -206,8 +205,8 @@ function listSnapshots(snapshots: SnapshotFolder, warn: ReplicaOptions['warn']):
 }
 
 /**
- * False where a snapshot could not be fetched or kept. That is done without where it can be; a ledger
- * that cannot be asked is not.
+ * False where a snapshot could not be fetched or saved: a restore may do without. A ledger that is
+ * unavailable throws: a restore cannot do without that.
  */
 async function fetchShared(options: ReplicaOptions, height: number): Promise<boolean> {
   const { ledger, shared, snapshots } = options;
@@ -225,12 +224,12 @@ async function fetchShared(options: ReplicaOptions, height: number): Promise<boo
   return isFetched;
 }
 
-/** The height to replay to, which must be one that the ledger can still give. */
+/** The height to replay to; throws where the ledger does not have it. */
 async function findTarget({ ledger, snapshots, height, warn }: ReplicaOptions): Promise<number> {
-  // Looked for before the head: one that is still ahead of it then has lost its blocks.
+  // Listed before the head is read: a snapshot ahead of that head means that blocks were lost.
   const newest = listSnapshots(snapshots, warn).at(-1) ?? 0;
   const base = await ledger.base();
-  // Whoever wants an earlier height may have it, whatever is wrong with the head.
+  // An earlier height can be restored whatever is wrong with the head.
   const end = height === undefined ? (await ledger.head()).height : await ledger.height();
   if (newest > end) {
     warn(`there is a snapshot of height ${newest}, but the ledger ends at ${end}`);
@@ -256,7 +255,7 @@ export async function isOvertaken(replica: Replica, ledger: Ledger): Promise<boo
   return base.height > replica.point.height;
 }
 
-/** How often a restore begins anew because its blocks were pruned meanwhile. */
+/** Attempts at a restore whose blocks are pruned meanwhile. */
 const RESTORES_MAX = 5;
 
 /** Restores the state at a height from the nearest earlier snapshot and the blocks after it. */

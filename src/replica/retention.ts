@@ -1,6 +1,6 @@
 /**
- * Which blocks a ledger keeps. Old ones are dropped, but never past the oldest snapshot that is kept:
- * without the blocks before it, only a snapshot gives the state that the others go on from.
+ * Which blocks a ledger keeps. Old ones are dropped, but never past the oldest snapshot kept: replay
+ * starts from a snapshot once the blocks before it are gone.
  */
 
 import type { Settings } from '../config/settings.ts';
@@ -10,11 +10,11 @@ import type { SnapshotFolder } from './snapshot-folder.ts';
 
 const DAY_MS = 86_400_000;
 
-/** Where both are given, a block is kept for as long as either wants it. */
+/** With both, a block is kept as long as either one keeps it. */
 export interface Retention {
-  /** The newest so many blocks. */
+  /** The number of newest blocks to keep. */
   readonly keepBlocks: number | undefined;
-  /** The blocks of so many days before the newest one, by the ledger's own time. */
+  /** The age of blocks to keep, in days before the newest one, by ledger time. */
   readonly keepDays: number | undefined;
 }
 
@@ -33,8 +33,8 @@ export interface PruneOptions {
   readonly snapshots: SnapshotFolder;
   readonly retention: Retention;
   /**
-   * The height of a snapshot that the caller has just saved, which need not be read back. Where it is
-   * undefined, the snapshots are read until one is found that is sound.
+   * The height of a snapshot that the caller has just saved, and that need not be verified. Without
+   * it, snapshots are read until one is found intact.
    */
   readonly savedHeight?: number | undefined;
 }
@@ -42,20 +42,20 @@ export interface PruneOptions {
 export interface Pruned {
   /** How many blocks were dropped. */
   readonly count: number;
-  /** The first block that is kept, or would be the next one. */
+  /** The first block kept, or the next one to come. */
   readonly firstHeight: number;
   /** Why fewer blocks were dropped than the retention allows; undefined where it was followed. */
   readonly reason: string | undefined;
 }
 
-/** Drops what need not be kept, and finishes what was killed in the middle of that. */
+/** Drops the blocks that retention does not keep, and completes a prune that was interrupted. */
 export async function pruneLedger(options: PruneOptions): Promise<Pruned> {
   const { ledger, retention } = options;
   const base = await ledger.base();
   const head = await ledger.head();
   const wanted = Math.max(base.height, await findLastToDrop(ledger, retention, head));
   const { height, reason } = await limitToSnapshots(options, wanted);
-  // Also where there is nothing to drop: an earlier one may not have come to its end.
+  // Also where there is nothing new to drop: an earlier prune may have been interrupted.
   await ledger.prune(height);
   return { count: height - base.height, firstHeight: height + 1, reason };
 }
@@ -70,7 +70,7 @@ async function findLastToDrop(
   return Math.min(byBlocks, byDays);
 }
 
-/** The last block that is more than so many days older than the newest. Times never go back. */
+/** The last block older than the given days. A binary search: times never go back. */
 async function findOlder(ledger: Ledger, head: ChainPoint, days: number): Promise<number> {
   let older = (await ledger.base()).height;
   let younger = head.height;
@@ -88,7 +88,7 @@ async function readTime(ledger: Ledger, height: number): Promise<number> {
   for await (const [block] of ledger.read(height - 1, height)) {
     return parseBlock(block.line.toString('utf8')).time;
   }
-  return 0; // Just gone: as old as can be.
+  return 0; // Dropped meanwhile: older than any.
 }
 
 interface Limited {
@@ -120,7 +120,7 @@ async function limitToSnapshots(options: PruneOptions, wanted: number): Promise<
   return { height: oldest, reason };
 }
 
-/** Whether the state can be had from one of the snapshots; the newest is looked at first. */
+/** Whether one of the snapshots is intact, the newest first. */
 async function isAnySound(options: PruneOptions, heights: readonly number[]): Promise<boolean> {
   const { ledger, snapshots, savedHeight } = options;
   if (savedHeight !== undefined && heights.includes(savedHeight)) return true;

@@ -1,7 +1,7 @@
 /**
  * Snapshots in the JetStream object store, for replicas that have none of their own. One replica at a
- * time publishes them. Like those in files they are a cache: what is fetched is checked by its
- * checksum and against the chain before it is used.
+ * time publishes them. Like those in files they are a cache: checksum and chain are checked before one
+ * is used.
  */
 
 import { openAsBlob } from 'node:fs';
@@ -13,17 +13,17 @@ import type { NatsOptions } from '../ledger/jetstream/nats-client.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { SnapshotFolder } from './snapshot-folder.ts';
 
-/** The newest so many are kept: one that is being fetched must not go when the next one comes. */
+/** Snapshots kept: one that is being fetched must not be deleted when the next one is published. */
 const KEPT_COUNT = 3;
 const PUBLISHER = 'snapshots';
-/** Fewer blocks than this are replayed sooner than a snapshot is fetched. */
+/** Replaying fewer blocks than this is faster than fetching a snapshot. */
 const WORTH_BLOCKS = 1_000;
 const NAME = /^(\d{16})\.snapshot$/;
 
 export interface FetchOptions {
   readonly ledger: Ledger;
   readonly snapshots: SnapshotFolder;
-  /** A snapshot of a later height is of no use. */
+  /** Later snapshots cannot be used. */
   readonly height: number;
   warn(message: string): void;
 }
@@ -40,7 +40,7 @@ export class SharedSnapshots {
     this.#bucket = bucket;
   }
 
-  /** The heights that there are snapshots of, ascending. */
+  /** The heights of the snapshots, ascending. */
   async heights(): Promise<number[]> {
     const objects = await this.#link.ask('listing snapshots', () => this.#objects.list());
     return objects
@@ -55,7 +55,7 @@ export class SharedSnapshots {
     const isUsable = (at: number) => at >= base.height && at <= height;
     const own = snapshots.heights().filter(isUsable).at(-1);
     const worthFrom = own === undefined ? base.height : own + WORTH_BLOCKS;
-    // They only save time: where they cannot be listed just now, there are none.
+    // A cache: where snapshots cannot be listed, there are none.
     const listed = await this.heights().catch((error: Error) => {
       warn(`no snapshot is fetched: ${error.message}`);
       return [];
@@ -86,8 +86,8 @@ export class SharedSnapshots {
   }
 
   /**
-   * Publishes one of a folder's snapshots and deletes old ones; does nothing where another replica
-   * sees to it. Returns whether this one does.
+   * Publishes one of a folder's snapshots and deletes old ones, if this replica holds the lease.
+   * Returns whether it does.
    */
   async publish(snapshots: SnapshotFolder, height: number): Promise<boolean> {
     if (!(await this.#isPublisher())) return false;
@@ -100,7 +100,7 @@ export class SharedSnapshots {
     return true;
   }
 
-  /** False where another replica was faster: its copy stays, since somebody may be fetching it. */
+  /** False where another replica was faster: its copy stays, since others may be fetching it. */
   async #put(path: string, name: string): Promise<boolean> {
     const before = await this.#link.ask('looking for a snapshot', () => this.#objects.info(name));
     const file = await openAsBlob(path);

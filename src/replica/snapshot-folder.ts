@@ -1,6 +1,6 @@
 /**
- * Snapshots in files: a cache of the state at some heights, so that a start does not replay the
- * whole ledger. Any of them may be deleted at any time, and a damaged one is never used.
+ * Snapshots in files: a cache of the state at some heights, so that a start need not replay the whole
+ * ledger. They may be deleted at any time, and a damaged one is never used.
  *
  *   8 bytes    "perpsnap"
  *   32 bytes   SHA-256 over everything after it
@@ -31,12 +31,12 @@ const MAGIC = Buffer.from('perpsnap');
 const CHECKSUM_OFFSET = MAGIC.length;
 const BODY_OFFSET = CHECKSUM_OFFSET + HASH_BYTES;
 const HEAD_BYTES = BODY_OFFSET + HASH_BYTES + 4;
-/** Read in large pieces: another thread reads the next while one is hashed, and waking it costs. */
+/** Large, since the next piece is read by another thread while one is hashed, and waking it costs. */
 const READ_BYTES = 4 << 20;
 const HEIGHT_DIGITS = 16;
 const FILE_NAME = /^(\d{16})\.snapshot$/;
 const DRAFT_NAME = /\.(draft|fetched)$/;
-/** A draft that nobody has written to for this long was left by a process that ended. */
+/** A draft that was not written to for this long was left by a process that has ended. */
 const DRAFT_IDLE_MS = 60_000;
 
 export interface LoadedSnapshot {
@@ -51,7 +51,7 @@ export class SnapshotFolder {
     this.#folder = path.join(dataDirectory, 'snapshots');
   }
 
-  /** The heights that there are snapshots of, ascending. */
+  /** The heights of the snapshots, ascending. */
   heights(): number[] {
     if (!existsSync(this.#folder)) return [];
     const names = readdirSync(this.#folder).map((name) => FILE_NAME.exec(name)?.[1]);
@@ -67,8 +67,8 @@ export class SnapshotFolder {
   }
 
   /**
-   * Writes the state as it is when this is called; it may be given further blocks meanwhile. One at a
-   * time of the same state. The file appears whole, under its name, or not at all.
+   * Saves the state as of this call; blocks may be applied meanwhile. One save at a time per state.
+   * The file appears complete or not at all.
    */
   async save(state: StateView, chainHash: Buffer): Promise<void> {
     const target = this.pathOf(state.height);
@@ -80,12 +80,12 @@ export class SnapshotFolder {
     }
   }
 
-  /** Takes the bytes of a snapshot that was saved elsewhere; `load` tells whether it is one. */
+  /** Saves the bytes of a snapshot from elsewhere, unchecked: `load` checks them. */
   async receive(height: number, chunks: AsyncIterable<Uint8Array>): Promise<void> {
     await this.#write(this.pathOf(height), 'fetched', (draft) => writeFile(draft, chunks));
   }
 
-  /** Under a name that no other process uses; what does not fit is not left behind. */
+  /** Written to a draft of its own and renamed; a failed draft is removed. */
   async #write(
     target: string,
     ending: 'draft' | 'fetched',
@@ -104,15 +104,15 @@ export class SnapshotFolder {
     }
   }
 
-  /** Makes this process one of those that may save here; the one that came first does. */
+  /** Registers this process among those that may save here; the earliest one does. */
   async enter(): Promise<Presence> {
     makeFolder(this.#folder);
     return Presence.enter(this.#folder);
   }
 
   /**
-   * The snapshot of a height; throws where the file is not exactly what was saved. Undefined where
-   * it has just been deleted, which anyone may do at any time.
+   * The snapshot of a height; throws where the file is damaged. Undefined where it was deleted
+   * meanwhile, which may happen at any time.
    */
   async load(height: number): Promise<LoadedSnapshot | undefined> {
     const file = await openIfThere(this.pathOf(height));
@@ -126,7 +126,7 @@ export class SnapshotFolder {
     }
   }
 
-  /** Deletes those ahead of the ledger: they are of another one, and would pass for the newest. */
+  /** Deletes those ahead of the ledger: they belong to another one, and would count as the newest. */
   async dropAhead(headHeight: number): Promise<void> {
     await this.remove(this.heights().filter((height) => height > headHeight));
   }
@@ -135,14 +135,14 @@ export class SnapshotFolder {
     for (const height of heights) await rm(this.pathOf(height), { force: true });
   }
 
-  /** Deletes all but the newest `count`, and what unfinished writes have left. */
+  /** Deletes all but the newest `count`, and abandoned drafts. */
   async keepNewest(count: number): Promise<void> {
     const heights = this.heights();
     await this.remove(heights.slice(0, Math.max(0, heights.length - count)));
     await this.#removeDrafts();
   }
 
-  /** Only those that are left over: several processes may be writing here. */
+  /** Only stale ones: other processes may be writing here. */
   async #removeDrafts(): Promise<void> {
     for (const name of existsSync(this.#folder) ? readdirSync(this.#folder) : []) {
       if (!DRAFT_NAME.test(name)) continue;
@@ -206,7 +206,7 @@ async function writeSnapshot(
   await writeAll(file, checksum.digest(), CHECKSUM_OFFSET);
 }
 
-/** A disk that is nearly full takes a part of the bytes, and only the next write fails. */
+/** A nearly full disk takes part of the bytes, and only the next write fails. */
 async function writeAll(file: FileHandle, bytes: Uint8Array, offset: number): Promise<void> {
   for (let written = 0; written < bytes.length; ) {
     const rest = bytes.length - written;
@@ -230,7 +230,7 @@ async function fill(file: FileHandle, bytes: Uint8Array): Promise<void> {
   }
 }
 
-/** Fills the parts one after another; while a piece is hashed, the next one is being read. */
+/** Fills the parts in order; the next piece is read while one is hashed. */
 async function readInto(
   file: FileHandle,
   parts: readonly Uint8Array[],
@@ -259,7 +259,7 @@ async function readSnapshot(file: FileHandle): Promise<LoadedSnapshot> {
   const descriptionText = Buffer.alloc(descriptionBytes);
   await readInto(file, [descriptionText], checksum);
   const description = decodeDescription(descriptionText);
-  // Before the checksum is known, a damaged description must not decide how much is allocated.
+  // The checksum comes last, so a damaged description must not decide how much is allocated.
   if (HEAD_BYTES + descriptionBytes + tableBytes(description) !== size) {
     throw new Error('its size is not what its description says');
   }

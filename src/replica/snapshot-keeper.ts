@@ -15,11 +15,11 @@ export interface KeeperOptions {
   readonly shared: SharedSnapshots;
   readonly every: number;
   readonly keep: number;
-  /** A snapshot was not saved or published. It is only a cache: the replica follows on. */
+  /** A snapshot was not saved or published. It is a cache: the replica goes on. */
   warn(message: string): void;
 }
 
-/** How often a process that does not save looks whether it is its turn. */
+/** How often a process that does not save checks whether it has become the earliest. */
 const LOOK_MS = 500;
 
 export class SnapshotKeeper {
@@ -27,7 +27,7 @@ export class SnapshotKeeper {
   readonly #schedule: SnapshotSchedule;
   #saving: Promise<void> | undefined;
   #publishing: Promise<void> | undefined;
-  /** Once true for good: nobody comes before whoever came first. */
+  /** Once true, true for good: nobody can come earlier. */
   #isFirst = false;
   #looking: Promise<void> | undefined;
   #presence: Presence | undefined;
@@ -45,11 +45,11 @@ export class SnapshotKeeper {
     try {
       return this.#options.snapshots.heights().at(-1) ?? 0;
     } catch {
-      return 0; // Whoever saves next is told why the folder cannot be read.
+      return 0; // The next save reports why the folder cannot be read.
     }
   }
 
-  /** Called between two blocks: what is saved is the state of this moment, while blocks go on. */
+  /** Called between two blocks; saves the state of this moment while blocks go on. */
   keep(replica: Replica): void {
     const { height } = replica.point;
     if (!this.#schedule.isDue(height) || this.#saving !== undefined || !this.#isFirst) return;
@@ -67,13 +67,13 @@ export class SnapshotKeeper {
     else this.#looking ??= this.#look();
   }
 
-  /** A folder where nobody can be seen is saved to by all: they do it twice, but not wrongly. */
+  /** Where processes cannot see each other, all of them save: twice the work, no harm. */
   async #look(): Promise<void> {
     try {
       this.#presence ??= await this.#options.snapshots.enter();
       this.#isFirst = !(this.#presence.isAnnounced && (await this.#presence.hasEarlier()));
     } catch {
-      this.#isFirst = true; // Whoever saves is told why the folder cannot be used.
+      this.#isFirst = true; // The save reports why the folder cannot be used.
     } finally {
       this.#looking = undefined;
     }
@@ -96,7 +96,7 @@ export class SnapshotKeeper {
     }
   }
 
-  /** In the background: the file does not change any more. */
+  /** In the background: the file is immutable by now. */
   async #publish(height: number): Promise<void> {
     const { snapshots, shared, warn } = this.#options;
     try {
@@ -108,7 +108,7 @@ export class SnapshotKeeper {
     }
   }
 
-  /** Waits for what is being saved and published. */
+  /** Waits for the save and the publication in progress. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
     await this.#looking;

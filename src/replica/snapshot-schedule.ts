@@ -1,6 +1,6 @@
 /** When a snapshot is due: the one place that decides it, for writers and replicas. */
 
-/** Snapshots of replicas are up to this share of the interval apart, lest all save at once. */
+/** Jitter, as a share of the interval, so that replicas do not all save at once. */
 const SPREAD_SHARE = 0.25;
 
 export class SnapshotSchedule {

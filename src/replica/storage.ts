@@ -1,6 +1,6 @@
 /**
- * Where a command keeps its ledger and its snapshots: both in a folder, or the ledger on NATS and the
- * snapshots in a folder of this machine, with copies on NATS for machines that have none.
+ * Opens the ledger and the snapshots of a command: both in a folder, or the ledger on NATS and the
+ * snapshots in a local folder, with copies on NATS for machines that have none.
  */
 
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -58,7 +58,7 @@ async function assemble<L extends Ledger>(
   nats?: NatsOptions,
 ): Promise<Storage<L>> {
   const ledger = await open();
-  // Without a folder of its own, a machine begins anew each time, from a snapshot on NATS.
+  // Without a data folder, each start begins from a snapshot on NATS.
   const temporary = data === '' ? mkdtempSync(path.join(tmpdir(), 'perpinfo-')) : undefined;
   const forget = () => {
     if (temporary !== undefined) rmSync(temporary, { recursive: true, force: true });

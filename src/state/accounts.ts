@@ -85,7 +85,7 @@ function defaultTerms(state: State, marketIndex: number): number {
   return packTerms(marketIndex, leverage, onlyIsolated ? 'isolated' : 'cross');
 }
 
-/** The field of an event that changes an amount, and what it gave: USD in its smallest unit, or text. */
+/** The event's field that changes an amount, and its value: USD in its smallest unit, or text. */
 export interface Cause {
   readonly field: string;
   readonly given: number | string;

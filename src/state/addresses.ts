@@ -32,7 +32,7 @@ export class AddressBook {
   /** The address's row, or 0 where the ledger has never named it. */
   find(address: Address): number {
     const row = this.#slots[this.#slotOf(address)];
-    return row < this.table.rowCount ? row : 0; // while a block is hidden, so are its addresses
+    return row < this.table.rowCount ? row : 0; // a hidden block's addresses are hidden too
   }
 
   /** The address's row, added where it is new. */
@@ -103,8 +103,8 @@ export class AddressBook {
   }
 
   /**
-   * In batches, first where each address belongs and then putting it there: the slots are all over
-   * memory, and the processor waits for many of them at once where nothing else is in between.
+   * In batches: first hash all addresses of a batch, then fill their slots. The slots are scattered over
+   * memory, and back-to-back accesses let the processor overlap the cache misses.
    */
   #buildIndex(): Int32Array {
     const slots = new Int32Array(slotCountFor(this.table.rowCount));
@@ -117,7 +117,7 @@ export class AddressBook {
     return slots;
   }
 
-  /** The slot of each of `count` rows from `start` on, as far as no other row has it. */
+  /** The preferred slot of each of `count` rows from `start` on. */
   #wantSlots(wanted: Int32Array, start: number, count: number, mask: number): void {
     for (let index = 0; index < count; index++) {
       wanted[index] = hashAddress(this.addressOf(start + index)) & mask;
@@ -125,7 +125,7 @@ export class AddressBook {
   }
 }
 
-/** Puts the rows from `start` on into their slots, or the next ones that are empty. */
+/** Puts the rows from `start` on into their slots, or the next empty ones. */
 function fillSlots(slots: Int32Array, wanted: Int32Array, start: number, count: number): void {
   const mask = slots.length - 1;
   for (let index = 0; index < count; index++) {

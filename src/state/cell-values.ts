@@ -1,6 +1,6 @@
 /**
- * Values by cell, remembered while others read or save what a block changes. A Map of a hundred thousand
- * entries takes milliseconds whenever it grows, and everybody waits for them; each of these is small.
+ * A map from cells to their old values, sharded: a single Map of a hundred thousand entries blocks for
+ * milliseconds whenever it grows.
  */
 
 const SHARDS = 256;
@@ -24,7 +24,7 @@ export class CellValues {
   }
 }
 
-/** The cells of a row are together: they are read together. */
+/** The cells of a row share a shard: they are read together. */
 function shardOf(cell: number): number {
   return (cell >>> 3) % SHARDS;
 }

@@ -28,7 +28,7 @@ const MARK_DELEGATION = 3;
 
 const CHUNK_BYTES = 65_536;
 
-/** Collects doubles and hands them out in chunks; a chunk is valid until the next one is asked for. */
+/** Collects doubles into chunks of bytes. */
 class ByteSink {
   readonly #view = new DataView(new ArrayBuffer(CHUNK_BYTES));
   #length = 0;

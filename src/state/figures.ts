@@ -24,7 +24,7 @@ import type { StateView } from './state.ts';
 /** Decimals of the two figures that are ratios. */
 export const RATIO_DECIMALS = 10;
 
-/** At least a tenth of each cross position's value stays behind, whatever its leverage. */
+/** At least a tenth of each cross position's value cannot be withdrawn, whatever its leverage. */
 export const WITHDRAWAL_DIVISOR = 10;
 
 export interface PositionFigures {
@@ -162,7 +162,7 @@ export function returnOnEquity(position: PositionFigures): Exact {
   return divideHalfUp(gain, position.entryNotional, RATIO_DECIMALS);
 }
 
-/** What stands between the position and its liquidation, before its own maintenance margin. */
+/** The equity that backs the position, before its own maintenance margin. */
 function equityBehind(account: AccountFigures, position: PositionFigures): Exact {
   if (position.isIsolated) return position.marginUsed;
   const otherMaintenance = subtract(account.crossMaintenanceMargin, position.maintenanceMargin);

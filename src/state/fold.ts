@@ -47,8 +47,8 @@ export function applyBlock(state: State, block: Block): void {
 }
 
 /**
- * Applies the next block a piece at a time: whoever drives it decides when to go on. At each yield the
- * state is what it was before the block. A refusal undoes all of it, and so does whoever gives up.
+ * Applies the next block in pieces: the caller decides when to go on. At each yield, readers see the
+ * state before the block. A refusal rolls it back, and so does a caller that stops early.
  */
 export function* applyInPieces(
   state: State,
@@ -127,7 +127,7 @@ function applyEvent<T extends EventType>(state: State, event: EventRecord<T>, ti
   APPLIERS[event.type](state, event.fields, time);
 }
 
-/** All that a block writes to, but for the auction, which is one value. */
+/** All that a block writes to, except the auction, which is one value. */
 function partsOf(state: State): readonly (AddressBook | MarketBook | Table)[] {
   return [state.addresses, state.markets, state.accounts, state.positions, state.delegations];
 }

@@ -76,7 +76,7 @@ function addDeduction(previous: MarginTier, terms: TierTerms): MarginTier {
   return createTier(terms, divideFloor(numerator, divisor), divideFloor(denominator, divisor));
 }
 
-/** Tiers, as markets, are made in one place: answers read many, and objects made alike read faster. */
+/** The only place that creates tiers, so that all share one hidden class and reads stay monomorphic. */
 function createTier(
   { lowerBound, maxLeverage }: TierTerms,
   deductionNumerator: Exact,
@@ -127,7 +127,7 @@ export class MarketBook {
   #markets: Market[];
   /** The same lists until the current block changes something. */
   #committed: Listings;
-  /** What the current block has made of it, while that is hidden. */
+  /** The current block's lists, while it is hidden. */
   #hidden: Listings;
   readonly #marks: Table;
   readonly #indexByDex = new Map<string, number>();
@@ -163,7 +163,7 @@ export class MarketBook {
 
   findDex(name: string): number | undefined {
     const index = this.#indexByDex.get(name);
-    // The index knows the dexes of a block that is hidden already.
+    // The index already has the dexes of a hidden block.
     return index !== undefined && index < this.dexes.length ? index : undefined;
   }
 
@@ -250,7 +250,7 @@ export class MarketBook {
     this.#marks.set(marketIndex + 1, MARK_PRICE, price);
   }
 
-  /** Until `reveal`, everything reads as it was committed. */
+  /** Until `reveal`, reads return what was committed. */
   hide(): void {
     this.#hidden = { dexes: this.#dexes, markets: this.#markets };
     this.#show(this.#committed);

@@ -1,9 +1,9 @@
 /**
- * The figures of an account in plain numbers, without a test for bigint at every step: what figures.ts
- * computes, several times faster, for every account whose amounts are far enough below 2^53 that no
- * sum of them can reach it. Others, with billions of dollars, are left to figures.ts.
+ * The fast path of figures.ts, which defines the figures: plain numbers without a bigint check at every
+ * step, several times faster, for accounts whose amounts are so far below 2^53 that no sum can reach it.
+ * Accounts with billions of dollars are left to figures.ts. test/twin holds both to a naive version.
  *
- * The objects are used again for the next account: whoever is handed them writes them down at once.
+ * The objects are reused for the next account, so callers must copy what they keep.
  */
 
 import { longDivideHalfUp, powerOfTen } from '../exact/decimal.ts';
@@ -14,7 +14,7 @@ import type { Market } from './markets.ts';
 import type { StateView, TableView } from './state.ts';
 
 const SAFE_MAX = Number.MAX_SAFE_INTEGER;
-/** No figure adds an account's amounts up more than this often. */
+/** No figure contains an account's amounts more than this many times. */
 const AMOUNTS_ADDED_MAX = 8;
 
 class QuickPosition {
@@ -61,7 +61,7 @@ export class QuickFigures {
   withdrawable = 0;
   #equity = 0;
 
-  /** False where an amount is too large for plain numbers; what is here then means nothing. */
+  /** False where an amount is too large for plain numbers; the fields are then undefined. */
   compute(state: StateView, account: number): boolean {
     const { accounts, positions } = state;
     const cash = accounts.get(account, column.CASH);
@@ -124,7 +124,7 @@ export class QuickFigures {
   }
 }
 
-/** Each of these gives up, with false, where a step would leave the safe integers. */
+// Each of these returns false where a step would leave the safe integers.
 
 function computePosition(position: QuickPosition, state: StateView, row: number): boolean {
   const { positions, markets } = state;
@@ -210,14 +210,14 @@ function computeLiquidation(position: QuickPosition, equity: number): boolean {
     const dividend = (scaled - side * deductionNumerator) * 2 * maxLeverage;
     if (!(dividend <= SAFE_MAX && scaled + Math.abs(deductionNumerator) <= SAFE_MAX)) return false;
     const divisor = deductionDenominator * (2 * maxLeverage - side);
-    // A bound that is no longer exact is above the dividend, whatever its last digits are.
+    // A product beyond 2^53 is inexact, but still above the dividend.
     if (index > 0 && dividend < lowerBound * divisor) continue;
     const divisorOfPrice = divisor * Math.abs(size);
     return divisorOfPrice <= SAFE_MAX && setLiquidation(position, dividend, divisorOfPrice);
   }
 }
 
-/** A price with ten decimals may be beyond 2^53 of them: its whole dollars are kept apart. */
+/** A price with ten decimals may exceed 2^53 units, so its whole dollars are kept apart. */
 function setLiquidation(position: QuickPosition, dividend: number, divisor: number): boolean {
   const { priceDecimals } = position.market;
   const furtherDecimals = RATIO_DECIMALS - priceDecimals;

@@ -1,10 +1,10 @@
 /**
  * A snapshot of the state: a short description in JSON, and the tables' own bytes (doubles,
- * little-endian). Whoever loads one reads the description, asks it for the tables' cells, and reads
- * each table straight into them.
+ * little-endian). To load one, decode the description, allocate the tables, and read each table's bytes
+ * straight into its cells.
  *
- * The shell adds a checksum around it all and refuses bytes that do not match: what is decoded here
- * is what was encoded.
+ * The caller adds a checksum and refuses bytes that do not match: what is decoded here is what was
+ * encoded.
  */
 
 import { AddressBook } from './addresses.ts';
@@ -14,7 +14,7 @@ import type { State, StateView, TableView } from './state.ts';
 import { ROW_BYTES, Table } from './table.ts';
 import type { TableSnapshot } from './table-snapshot.ts';
 
-/** Goes up whenever the bytes change their meaning: an older snapshot is then rebuilt, not read. */
+/** Raised whenever the bytes change their meaning: older snapshots are then ignored. */
 const FORMAT = 1;
 
 const TABLE_NAMES = ['addresses', 'marks', 'accounts', 'positions', 'delegations'] as const;
@@ -77,13 +77,13 @@ function describe(state: StateView): SnapshotDescription {
 
 export interface EncodedSnapshot {
   readonly description: Uint8Array;
-  /** The tables' bytes, in pieces; each is valid until the next one is asked for. */
+  /** The tables' bytes, in pieces; each is valid until the next one is taken. */
   readonly tables: Iterable<Uint8Array>;
-  /** Called at the end, however it ends: until then the tables remember what blocks change. */
+  /** Must be called at the end, also after a failure: until then the tables keep old values. */
   release(): void;
 }
 
-/** The state as it is now, between two blocks, whatever blocks it is given until it is written. */
+/** The state as of now, between two blocks; later blocks do not change the snapshot. */
 export function encodeSnapshot(state: StateView): EncodedSnapshot {
   const named = tablesOf(state);
   const tables = TABLE_NAMES.map((name) => named[name]);

@@ -5,7 +5,7 @@ import type { Auction } from './auction.ts';
 import { MarketBook } from './markets.ts';
 import { Table } from './table.ts';
 
-/** Only the fold writes to it; everyone else is handed a `StateView`. */
+/** Only the fold writes to it; everyone else gets a `StateView`. */
 export interface State {
   height: number;
   /** Milliseconds; the time of the block at `height`. */

@@ -30,7 +30,7 @@ export class TableSnapshot {
     if (!oldValues.has(cell)) oldValues.set(cell, value);
   }
 
-  /** The cells in order; each piece is valid until the next one is asked for. */
+  /** The cells in order; each piece is valid until the next one is taken. */
   *pieces(): Generator<Float64Array, void, void> {
     const copy = new Float64Array(Math.min(PIECE_CELLS, this.#endCell));
     while (this.#nextCell < this.#endCell) yield this.#copyNext(copy);

@@ -7,8 +7,8 @@
  *
  * Row 0 is never used for data, so 0 as a link means "none".
  *
- * Writes of a block are kept in a journal until `commit`; `rollback` undoes them, newest first. In the
- * middle of a block they can be hidden: the table then reads as it was committed.
+ * The old values of cells that a block overwrites are journaled until `commit`; `rollback` restores
+ * them, newest first. While a block is hidden, reads return the committed values.
  */
 
 import { CellValues } from './cell-values.ts';
@@ -19,7 +19,7 @@ export const ROW_BYTES = ROW_CELLS * Float64Array.BYTES_PER_ELEMENT;
 
 const ROWS_MIN = 64;
 
-/** Room for half as many rows again: memory that nothing has written to yet costs nothing. */
+/** Room for half as many rows again: untouched memory costs nothing. */
 function capacityFor(rowCount: number): number {
   return Math.max(ROWS_MIN, Math.ceil(rowCount * 1.5));
 }
@@ -31,8 +31,9 @@ export class Table {
   readonly #journalCells: number[] = [];
   readonly #journalValues: number[] = [];
   #isHidden = false;
-  /** What the journal's first so many entries replaced: the committed values, while any are hidden. */
+  /** The committed values of cells in the journal, indexed for reads while the block is hidden. */
   #replaced: CellValues | undefined;
+  /** How many entries of the journal `#replaced` covers. */
   #replacedEntries = 0;
   /** The snapshot that is being copied out, if any. */
   #snapshot: TableSnapshot | undefined;
@@ -92,7 +93,7 @@ export class Table {
     this.#cells = cells;
   }
 
-  /** Until `reveal`, reads give what was committed; nothing is to be written meanwhile. */
+  /** Until `reveal`, reads return committed values; nothing may be written meanwhile. */
   hide(): void {
     this.#isHidden = true;
     if (this.#replacedEntries === this.#journalCells.length) return;

@@ -1,9 +1,9 @@
-/** What is said of a disk that takes no more, and what LMDB's driver hides or shouts when it fails. */
+/** Errors of full and read-only disks in plain words, from what Node and LMDB's driver report. */
 
 import { statfsSync } from 'node:fs';
 import { constants } from 'node:os';
 
-/** An error of the driver: its number is LMDB's or the system's. Those of Node have a text. */
+/** An error of the driver: its code is a number of LMDB or the system; Node's codes are text. */
 interface DriverError extends Error {
   readonly code?: number;
   /** The reason of a commit that failed: a promise that is only ever rejected. */
@@ -13,8 +13,8 @@ interface DriverError extends Error {
 let isDriverMuted = false;
 
 /**
- * The driver prints a commit that failed, with its stack, before it rejects with it. Whoever is
- * rejected says what happened, so the print is left out; anything else that is printed is not.
+ * The driver prints a failed commit, with its stack, before it rejects. The rejection is reported by
+ * us, so that one print is suppressed; everything else is printed.
  */
 export function muteDriver(): void {
   if (isDriverMuted) return;
@@ -28,36 +28,36 @@ export function muteDriver(): void {
   };
 }
 
-/** The reason behind an error of the driver, which rejects with a note that there is one. */
+/** The reason of a driver's error, which hides it in a promise. */
 export async function findReason(error: unknown): Promise<Error> {
   const { commitError } = error as DriverError;
   return commitError === undefined ? (error as Error) : commitError.catch((reason) => reason);
 }
 
-/** A read-only disk, or rights that are missing, as Node and as the driver number them. */
+/** Codes for a read-only disk or missing permissions, of Node and of the driver. */
 const REFUSALS: readonly unknown[] = [
   ...['EROFS', 'EACCES', 'EPERM'],
   ...[constants.errno.EROFS, constants.errno.EACCES, constants.errno.EPERM],
 ];
 
-/** "No space left on device; 0 bytes are free in ./data": the second half where it can be told. */
+/** "No space left on device; 0 bytes are free in ./data": the second half where it is known. */
 export function describeDiskFailure(
   reason: Error,
   folder: string,
   { readOnly = false } = {},
 ): string {
   if (REFUSALS.includes((reason as DriverError).code)) {
-    // How much is free would mislead here.
+    // Free space is not the problem here.
     const what = reason.message.replace(/: Attempting to setup locks$/, '');
     return `${folder} cannot be ${readOnly ? 'read' : 'written to'}: ${what}`;
   }
-  // LMDB calls a write that the disk took only a part of an input/output error: the free space tells.
+  // LMDB reports a partial write as an input/output error: the free space shows what it was.
   const what = reason.message.replace(/\.$/, '');
   const free = readFreeBytes(folder);
   return free === undefined ? what : `${what}; ${free} bytes are free in ${folder}`;
 }
 
-/** What its disk has free for a folder; undefined where the system does not tell. */
+/** Free bytes on the folder's disk; undefined where the system does not report them. */
 export function readFreeBytes(folder: string): number | undefined {
   try {
     const { bavail, bsize } = statfsSync(folder);

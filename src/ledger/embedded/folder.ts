@@ -1,11 +1,11 @@
-/** Making folders, and telling them from files. */
+/** Creating folders, and telling them from files. */
 
 import { existsSync, mkdirSync, type Stats, statSync } from 'node:fs';
 import path from 'node:path';
 
 /**
- * Makes a folder and those above it, one by one: Node's own recursive way never returns where a
- * folder cannot be made for want of the one above, as below /proc.
+ * Creates a folder and its parents, one by one: Node's recursive mkdir never returns where a parent
+ * cannot be created, as below /proc.
  */
 export function makeFolder(folder: string): void {
   const parent = path.dirname(folder);
@@ -20,7 +20,7 @@ export function makeFolder(folder: string): void {
   }
 }
 
-/** Undefined where nothing has the path; a file in the place of one of its folders is refused. */
+/** Undefined where the path does not exist; throws where a part of it is a file. */
 export function readStat(file: string): Stats | undefined {
   try {
     return statSync(file, { throwIfNoEntry: false });

@@ -1,4 +1,4 @@
-/** Opening an LMDB environment in a folder, and knowing whether it is still the one that is there. */
+/** Opens an LMDB environment in a folder, and notices when its file is replaced. */
 
 import path from 'node:path';
 import type { RootDatabase, RootDatabaseOptions } from 'lmdb';
@@ -22,7 +22,7 @@ export function dataFile(folder: string): string {
   return path.join(folder, 'data.mdb');
 }
 
-/** The identity of the folder's database file: another one has another. "" where there is none. */
+/** Device and inode of the folder's database file; "" where there is none. */
 export function readFileId(folder: string): string {
   const stat = readStat(dataFile(folder));
   return stat === undefined || stat.size === 0 ? '' : `${stat.dev}:${stat.ino}`;
@@ -42,7 +42,7 @@ export class LmdbFolder<V> {
     this.#presence = presence;
   }
 
-  /** For writing the folder is made. The driver is loaded here and nowhere else, when it is needed. */
+  /** For writing, the folder is created. The driver is loaded here, lazily, and nowhere else. */
   static async open<V>(
     opening: Opening,
     { encoding }: Pick<RootDatabaseOptions, 'encoding'> = {},
@@ -62,7 +62,7 @@ export class LmdbFolder<V> {
         readOnly,
         ...(encoding && { encoding }),
         maxDbs: 8,
-        // Its default wraps every batch in another, whose failure would be an unhandled rejection.
+        // The default wraps each batch in a second one, whose failure would be an unhandled rejection.
         eventTurnBatching: false,
       });
       return new LmdbFolder(folder, environment, presence);
@@ -73,7 +73,7 @@ export class LmdbFolder<V> {
     }
   }
 
-  /** Throws where the file is gone, or another one is in its place: this one is read by nobody else. */
+  /** Throws where the file was removed or replaced: nobody else would read what is written here. */
   checkInPlace(): void {
     if (readFileId(this.#folder) === this.#fileId) return;
     const message = `${dataFile(this.#folder)} was removed or replaced while it was open: start again`;
@@ -101,9 +101,9 @@ export function describeOpening(cause: Error, { what, folder, readOnly }: Openin
 }
 
 /**
- * LMDB knows its readers by process number. Two containers number their processes each for itself, so
- * one's process 1 would free the pages that the other's still reads, and neither would see that the
- * other one writes.
+ * LMDB knows its readers by process id. Containers number their processes independently, so process 1
+ * of one would free pages that process 1 of the other still reads, and neither would see the other's
+ * writes.
  */
 async function checkNamespace(folder: string, presence: Presence): Promise<void> {
   if (!(await presence.hasEarlier({ elsewhere: true }))) return;

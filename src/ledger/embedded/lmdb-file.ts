@@ -1,6 +1,6 @@
 /**
- * A look at a database file before LMDB maps it. LMDB's C code trusts its first two pages: a file
- * that is something else, or that was cut short, would end the process without a word.
+ * Checks a database file before LMDB maps it. LMDB's C code trusts the first two pages: another kind of
+ * file, or a truncated one, would crash the process without a message.
  *
  * Each of the two is a page header (24 bytes), then, at these offsets from the page's start:
  *
@@ -34,20 +34,20 @@ function readMetaPage(file: number, offset: number): MetaPage | undefined {
   };
 }
 
-/** What is wrong with the file, or undefined where LMDB can be trusted with it. */
+/** What is wrong with the file, or undefined where LMDB can open it safely. */
 function findFault(file: number): string | undefined {
-  if (fstatSync(file).size === 0) return undefined; // Just made, by someone who is about to fill it.
+  if (fstatSync(file).size === 0) return undefined; // Just created by a process that is about to fill it.
   const first = readMetaPage(file, 0);
   const second = first === undefined ? undefined : readMetaPage(file, first.pageBytes);
   if (first === undefined || second === undefined) return 'it is not a database of this version';
   const current = second.transaction > first.transaction ? second : first;
   const expected = (current.lastPage + 1) * current.pageBytes;
-  // Only now: while someone writes, the file grows before these pages say so.
+  // Read last: while another process writes, the file grows before these pages are updated.
   const { size } = fstatSync(file);
   return size < expected ? `it has ${size} bytes where ${expected} are in use` : undefined;
 }
 
-/** Refuses a file that LMDB must not be given; one that is not there is fine. */
+/** Throws where LMDB must not open the file; a missing one is fine. */
 export function checkDatabaseFile(path: string): void {
   if (!existsSync(path)) return;
   const file = openSync(path, 'r');

@@ -1,6 +1,6 @@
 /**
- * LMDB's lock file, made before LMDB maps it. LMDB itself makes a file of holes and writes to it
- * through memory: where the disk is full, the system can only end the process with SIGBUS.
+ * Creates LMDB's lock file before LMDB maps it. LMDB would create a sparse file and write to it through
+ * memory: on a full disk that ends the process with SIGBUS.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -10,17 +10,17 @@ import path from 'node:path';
 /** Whole pages, and more than the table of 126 readers takes. */
 const LOCK_BYTES = 16_384;
 
-/** Makes the lock file in a folder with all its bytes on the disk; fails where they do not fit. */
+/** Allocates all bytes of the lock file on the disk; throws where they do not fit. */
 export function makeLockFile(folder: string): void {
   const file = path.join(folder, 'lock.mdb');
   if (existsSync(file)) return;
   const draft = `${file}.${randomUUID()}`;
   try {
     writeFileSync(draft, Buffer.alloc(LOCK_BYTES), { flag: 'wx' });
-    // Never written under its own name: another process may have made and mapped it by now.
+    // Linked into place: another process may have created and mapped it meanwhile.
     linkSync(draft, file);
   } catch (error) {
-    // Anything else is for LMDB to judge: it reads from a read-only folder without a lock file.
+    // LMDB decides about anything else: it reads a read-only folder without a lock file.
     if (isFull(error)) throw error;
   } finally {
     if (existsSync(draft)) rmSync(draft);

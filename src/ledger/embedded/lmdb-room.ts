@@ -1,6 +1,6 @@
 /**
- * Whether a write fits, asked before LMDB is given it. LMDB notices a full disk in the middle of a
- * write, prints that from its C code, and in some places ends the process with a signal.
+ * Checks that a write fits before LMDB makes it. LMDB notices a full disk in the middle of a write,
+ * prints that from its C code, and in some places ends the process with a signal.
  */
 
 import { appendFileSync, statSync } from 'node:fs';
@@ -8,9 +8,9 @@ import path from 'node:path';
 import type { Database } from 'lmdb';
 import { readFreeBytes } from './disk-failure.ts';
 
-/** What a new database takes with its lock file and its first change. */
+/** Bytes of a new database with its lock file and its first change. */
 const NEW_DATABASE_BYTES = 131_072;
-/** Pages that the last transactions have freed may not be used again yet. */
+/** Pages freed by recent transactions cannot be reused yet. */
 const UNRIPE_PAGES = 16;
 
 interface DatabaseStats {
@@ -32,13 +32,13 @@ function countPages(counts: PageCounts): number {
 }
 
 interface RoomInFile {
-  /** Pages that hold nothing any more, in bytes. */
+  /** Free pages, in bytes. */
   readonly emptyBytes: number;
-  /** What the file has beyond its last page. */
+  /** Bytes of the file beyond its last page. */
   readonly tailBytes: number;
 }
 
-/** What can be written without the file growing. */
+/** Bytes that can be written without growing the file. */
 function readRoomInFile(folder: string, databases: readonly Database[]): RoomInFile {
   const stats = databases.map((database) => database.getStats() as DatabaseStats);
   const { root, free, lastPageNumber, pageSize } = stats[0];
@@ -50,7 +50,7 @@ function readRoomInFile(folder: string, databases: readonly Database[]): RoomInF
   };
 }
 
-/** Throws where so many bytes fit neither on the disk nor into the file's empty pages. */
+/** Throws where the bytes fit neither on the disk nor into the file's free pages. */
 export function checkRoom(folder: string, databases: readonly Database[], bytes: number): void {
   const free = readFreeBytes(folder);
   if (free === undefined || free >= bytes) return;
@@ -60,8 +60,8 @@ export function checkRoom(folder: string, databases: readonly Database[], bytes:
 }
 
 /**
- * Gives the file so many bytes beyond its last page, where the disk has them: what is changed later
- * then fits also on a disk that is full. Appended, and so never over a page of another process.
+ * Reserves bytes beyond the file's last page, where the disk has them, so that a later change fits on a
+ * full disk. Appended, and so never over a page of another process.
  */
 export function reserveRoom(folder: string, databases: readonly Database[], bytes: number): void {
   const missing = bytes - readRoomInFile(folder, databases).tailBytes;
@@ -69,7 +69,7 @@ export function reserveRoom(folder: string, databases: readonly Database[], byte
   appendFileSync(path.join(folder, 'data.mdb'), Buffer.alloc(missing));
 }
 
-/** Throws where there is no room to begin a database in a folder. */
+/** Throws where there is no room to create a database in a folder. */
 export function checkRoomForNew(folder: string): void {
   const file = statSync(path.join(folder, 'data.mdb'), { throwIfNoEntry: false });
   if (file !== undefined && file.size > 0) return;

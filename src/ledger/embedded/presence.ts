@@ -2,9 +2,9 @@
  * Which processes are at work in a folder, across process namespaces, in the order in which they came.
  *
  * Each process listens on a socket in it, users/NAMESPACE-PID. The kernel refuses connections to it
- * once the process has ended, however it did: no heartbeat, no clock to compare. Whoever comes adds
- * its own socket first and looks for others afterwards, so that of two that come at once the later
- * one sees the other.
+ * once the process has ended, however it did: no heartbeats, no clocks to compare. A process adds its
+ * own socket before it looks for others, so that of two concurrent ones at least the later sees the
+ * other.
  */
 
 import {
@@ -23,7 +23,7 @@ import { makeFolder } from './folder.ts';
 
 const USERS = 'users';
 const NAME = /^(\d+)-(\d+)$/;
-/** Of systems without process namespaces. */
+/** For systems without process namespaces. */
 const NO_NAMESPACE = '0';
 
 /** The number in "pid:[4026531836]". */
@@ -32,8 +32,8 @@ function namespaceNumber(): string {
 }
 
 /**
- * A path to a folder that is short enough for sockets in it, 108 bytes at most, whatever its own path
- * is. Only Linux has one.
+ * Calls back with a short path to the folder, through a file descriptor: a socket's path may have 108
+ * bytes at most. Only Linux has such paths.
  */
 async function throughHandle<T>(folder: string, use: (short: string) => Promise<T>): Promise<T> {
   if (process.platform !== 'linux') return use(folder);
@@ -49,13 +49,13 @@ function listenOnSocket(socketPath: string): Promise<Server> {
   return new Promise((resolve, reject) => {
     const server = createServer((socket) => socket.destroy());
     server.once('error', reject);
-    // Exclusive: by this process itself, also where it is a worker.
+    // Exclusive: a worker of a cluster would otherwise listen through its primary.
     server.listen({ path: socketPath, exclusive: true }, () => resolve(server));
     server.unref();
   });
 }
 
-/** Whether somebody listens on the socket. */
+/** Whether a process listens on the socket. */
 function isAlive(socketPath: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(socketPath, () => {
@@ -68,7 +68,7 @@ function isAlive(socketPath: string): Promise<boolean> {
   });
 }
 
-/** When a socket was made, in nanoseconds; undefined where it is gone. */
+/** When a socket was created, in nanoseconds; undefined where it is gone. */
 function madeAt(file: string): bigint | undefined {
   return statSync(file, { bigint: true, throwIfNoEntry: false })?.mtimeNs;
 }
@@ -81,7 +81,7 @@ function listSockets(folder: string): Dirent[] {
   }
 }
 
-/** What is left behind is found dead by whoever comes next. */
+/** A socket that is left behind is found dead by the next process. */
 function removeQuietly(file: string): void {
   try {
     rmSync(file, { force: true });
@@ -95,7 +95,7 @@ export class Presence {
   readonly #users: string;
   readonly #namespace = namespaceNumber();
   readonly #name = `${this.#namespace}-${process.pid}`;
-  /** Undefined where the folder takes no socket, as one that is read-only. */
+  /** Undefined where no socket can be created, as in a read-only folder. */
   #server: Server | undefined;
   #entries = 1;
 
@@ -104,10 +104,10 @@ export class Presence {
     this.#users = path.join(folder, USERS);
   }
 
-  /** By folder: a process that enters one several times is there once. */
+  /** By folder: a process that enters one several times is present once. */
   static readonly #entered = new Map<string, Presence>();
 
-  /** Never fails: in a folder that cannot be written to, others can be seen, but not this process. */
+  /** Never fails: in a read-only folder this process sees others, but they do not see it. */
   static async enter(folder: string): Promise<Presence> {
     const resolved = path.resolve(folder);
     const entered = Presence.#entered.get(resolved);
@@ -139,7 +139,7 @@ export class Presence {
       this.#server = await throughHandle(this.#users, (short) =>
         listenOnSocket(`${short}/${draft}`),
       );
-      // It appears under its name when it can be connected to, not before.
+      // Renamed last, so that the name appears only when it accepts connections.
       renameSync(path.join(this.#users, draft), this.#socket);
     } catch {
       this.#server?.close();
@@ -147,7 +147,7 @@ export class Presence {
     }
   }
 
-  /** Whether a process that lives came before this one; `elsewhere`: only of other namespaces. */
+  /** Whether an earlier process is still running; `elsewhere`: in another namespace. */
   async hasEarlier({ elsewhere = false } = {}): Promise<boolean> {
     for (const { name } of listSockets(this.#users)) {
       const [, namespace] = NAME.exec(name) ?? [];
@@ -159,7 +159,7 @@ export class Presence {
     return false;
   }
 
-  /** Where this process cannot be seen, everybody else was there before. */
+  /** A process that others cannot see is later than all of them. */
   #isEarlier(name: string): boolean {
     const own = this.isAnnounced ? madeAt(this.#socket) : undefined;
     const other = madeAt(path.join(this.#users, name));
@@ -167,7 +167,7 @@ export class Presence {
     return other < own || (other === own && name < this.#name);
   }
 
-  /** What processes of this namespace have left behind. */
+  /** Removes the sockets of ended processes of this namespace. */
   #removeEnded(): void {
     for (const { name } of listSockets(this.#users)) {
       const [, namespace, pid] = NAME.exec(name) ?? [];
