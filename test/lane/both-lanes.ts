@@ -16,10 +16,12 @@ import {
   type ChangedSettings,
   createInProcess,
   type Ground,
+  listenLocally,
   openGround,
   type Standing as Side,
 } from '../http/in-process.ts';
 import { type Cleanup, HEIGHT, prepareData } from '../http/service.ts';
+import { LoopbackSocket, noteAccepted } from './loopback-socket.ts';
 import { MemorySocket, type Standing } from './memory-socket.ts';
 
 /** How many conversations are held at a time. Each has keys of its own: budgets depend on order. */
@@ -187,12 +189,22 @@ export interface Conversation {
   readonly ending: 'stays' | 'hangs up' | 'resets';
   /** Whether the client takes its time to read. */
   readonly isSlow: boolean;
+  /** Whether it is held over real sockets, or in memory. */
+  readonly isOverSockets?: boolean;
 }
 
 /** What a client knows at a moment at which nothing more will happen by itself. */
 interface Sight {
   readonly text: string;
   readonly standing: Standing;
+}
+
+/** Lets both be reached over real sockets too. */
+export async function listenBoth({ fast, plain }: Lanes): Promise<void> {
+  for (const { server } of [fast, plain]) {
+    noteAccepted(server);
+    await listenLocally(server);
+  }
 }
 
 /** A turn of the event loop, as a read has one of its own. */
@@ -218,53 +230,69 @@ export interface OpenConversation {
   close(): void;
 }
 
-export function openConversation(
-  lanes: Pick<BothLanes, 'fast' | 'plain' | 'waits'>,
-  { isSlow = false } = {},
-): OpenConversation {
-  const sockets = [lanes.fast, lanes.plain].map(({ server }) => {
+/** A connection as the client sees it: in memory, or a real one. */
+type Line = MemorySocket | LoopbackSocket;
+type Lanes = Pick<BothLanes, 'fast' | 'plain' | 'waits'>;
+
+/** A conversation in memory. */
+export function openConversation(lanes: Lanes, { isSlow = false } = {}): OpenConversation {
+  const lines = [lanes.fast, lanes.plain].map(({ server }) => {
     const socket = new MemorySocket({ isSlow });
     server.emit('connection', socket);
     return socket;
   });
-  const each = async (act: (socket: MemorySocket) => void) => {
-    for (const socket of sockets) await inTurn(() => act(socket));
-  };
-  const quiet = async () => {
-    let known = -1;
-    for (let turns = 0; turns < QUIET_TURNS; turns++) {
+  return holdConversation(lanes, lines);
+}
+
+/** A conversation over real sockets, which are read into the shared buffer as in production. */
+async function connectConversation(lanes: Lanes): Promise<OpenConversation> {
+  const servers = [lanes.fast.server, lanes.plain.server];
+  const lines = await Promise.all(servers.map((server) => LoopbackSocket.open(server)));
+  return holdConversation(lanes, lines);
+}
+
+function holdConversation({ waits }: Lanes, lines: readonly Line[]): OpenConversation {
+  const each = async (act: (line: Line) => void | Promise<void>) => {
+    for (const line of lines) {
       await inTurn(() => undefined);
-      const written = sockets.reduce((sum, socket) => sum + socket.bytesWritten, 0);
-      if (written !== known) turns = -1;
-      known = written;
+      await act(line);
     }
   };
-  lanes.waits.begin();
+  waits.begin();
   return {
-    deliver: (bytes) => each((socket) => socket.deliver(bytes)),
-    end: (how) => each((socket) => (how === 'hangs up' ? socket.hangUp() : socket.reset())),
+    deliver: (bytes) => each((line) => line.deliver(bytes)),
+    end: (how) => each((line) => (how === 'hangs up' ? line.hangUp() : line.reset())),
     async settle() {
-      await quiet();
-      while (lanes.waits.isHolding) {
-        await lanes.waits.released();
-        await quiet();
+      await untilQuiet(lines);
+      while (waits.isHolding) {
+        await waits.released();
+        await untilQuiet(lines);
       }
-      return checkSame(sockets);
+      return checkSame(lines);
     },
     close() {
-      for (const socket of sockets) socket.destroy();
-      lanes.waits.end();
+      for (const line of lines) line.destroy();
+      waits.end();
     },
   };
 }
 
+async function untilQuiet(lines: readonly Line[]): Promise<void> {
+  let known = -1;
+  for (let turns = 0; turns < QUIET_TURNS; turns++) {
+    await inTurn(() => undefined);
+    const progress = lines.reduce((sum, line) => sum + line.progress, 0);
+    if (progress !== known || lines.some((line) => line.isInFlight)) turns = -1;
+    known = progress;
+  }
+}
+
 /** Holds the conversation with both; returns what was said, after checking that it is the same. */
-export async function compare(
-  lanes: Pick<BothLanes, 'fast' | 'plain' | 'waits'>,
-  conversation: Conversation,
-): Promise<Sight> {
-  const { reads, ending } = conversation;
-  const open = openConversation(lanes, conversation);
+export async function compare(lanes: Lanes, conversation: Conversation): Promise<Sight> {
+  const { reads, ending, isOverSockets = false } = conversation;
+  const open = isOverSockets
+    ? await connectConversation(lanes)
+    : openConversation(lanes, conversation);
   try {
     // The server begins to read in a turn of its own, as with a socket.
     await inTurn(() => undefined);
@@ -292,8 +320,8 @@ export function withoutDates(text: string): string {
   return text.replaceAll(DATE, 'Date: *\r');
 }
 
-function checkSame(sockets: readonly MemorySocket[]): Sight {
-  const [fast, plain] = sockets.map(({ text, standing }) => ({
+function checkSame(lines: readonly Line[]): Sight {
+  const [fast, plain] = lines.map(({ text, standing }) => ({
     text: withoutDates(text),
     standing,
   }));
@@ -316,7 +344,8 @@ function findDifference(one: string, other: string): number {
 
 const SHOWN_READS_MAX = 40;
 
-export function describeConversation({ reads, ending, isSlow }: Conversation): string {
+export function describeConversation(conversation: Conversation): string {
+  const { reads, ending, isSlow, isOverSockets = false } = conversation;
   const lines = reads
     .slice(0, SHOWN_READS_MAX)
     .map(
@@ -325,5 +354,6 @@ export function describeConversation({ reads, ending, isSlow }: Conversation): s
     );
   const more =
     reads.length > SHOWN_READS_MAX ? `\n  and ${reads.length - SHOWN_READS_MAX} more` : '';
-  return `a ${isSlow ? 'slow' : 'quick'} client that sends\n${lines.join('\n')}${more}\n  and ${ending}`;
+  const where = isOverSockets ? 'over sockets' : 'in memory';
+  return `a ${isSlow ? 'slow' : 'quick'} client ${where} that sends\n${lines.join('\n')}${more}\n  and ${ending}`;
 }

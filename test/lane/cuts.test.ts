@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { formatQuestion, formatRequest } from '../http/service.ts';
+import { scale } from '../scale.ts';
 import { StandingClock } from '../standing-clock.ts';
 import { compare, openBothLanes, PLACES, type Read } from './both-lanes.ts';
 import { byteByByte, cutAt } from './random-conversations.ts';
@@ -84,8 +85,11 @@ function* everyCut(bytes: Buffer): Iterable<Read[]> {
   for (let place = 1; place < bytes.length; place++) yield cutAt(bytes, [place]);
 }
 
+/** In the short run every seventh first place, each with every second one. */
+const PAIR_STEP = scale(7, 1);
+
 function* everyPair(bytes: Buffer): Iterable<Read[]> {
-  for (let first = 1; first < bytes.length - 1; first++) {
+  for (let first = 1; first < bytes.length - 1; first += PAIR_STEP) {
     for (let second = first + 1; second < bytes.length; second++) {
       yield cutAt(bytes, [first, second]);
     }
@@ -98,7 +102,9 @@ for (const [name, bytes] of Object.entries(REQUESTS)) {
   });
 }
 
-test('cut at every pair of bytes: a short question', async () => {
-  const { length } = SHORT;
-  assert.equal(await compareCuts(everyPair(SHORT)), ((length - 1) * (length - 2)) / 2);
+test('cut at pairs of bytes: a short question', async () => {
+  const places = Array.from(SHORT.keys()).slice(1, -1);
+  const firsts = places.filter((_, index) => index % PAIR_STEP === 0);
+  const count = firsts.reduce((sum, first) => sum + SHORT.length - 1 - first, 0);
+  assert.equal(await compareCuts(everyPair(SHORT)), count);
 });

@@ -85,12 +85,14 @@ export function randomConversation(source: Source): Conversation & { readonly co
   const isDeep = random.chance(0.01);
   const requests = isDeep ? deepPipeline(source) : fewRequests(source);
   const kind = random.fraction();
+  const isOverSockets = random.chance(0.4);
   return {
     reads: cutRequests(random, requests),
     ending: kind < 0.6 ? 'stays' : kind < 0.9 ? 'hangs up' : 'resets',
     // How many responses are under way at a time depends on how fast they are read; and so does
     // whether a WebSocket that is sent what it does not understand can still say so.
-    isSlow: !isDeep && !requests.some(offersWebSocket) && random.chance(0.1),
+    isSlow: !isOverSockets && !isDeep && !requests.some(offersWebSocket) && random.chance(0.1),
+    isOverSockets,
     count: requests.length,
   };
 }

@@ -157,11 +157,21 @@ const CONNECTIONS = [
 ];
 
 const MIN_HEIGHTS = [
-  ...['0', '1', String(HEIGHT), `0${HEIGHT}`, String(HEIGHT + 1), '999999999999999', '-1', '+1'],
+  ...[
+    '0',
+    '1',
+    String(HEIGHT),
+    `0${HEIGHT}`,
+    String(HEIGHT + 1),
+    String(HEIGHT + 2),
+    '999999999999999',
+    '-1',
+    '+1',
+  ],
   ...['1e3', '', 'x', '9999999999999999', '1, 1', ' 5 ', '0x10'],
 ];
 
-const IF_NONE_MATCH = ['*', '"abc"', 'W/"abc"', '"a", "b"', ''];
+const IF_NONE_MATCH = ['*', '*', '*', '"abc"', 'W/"abc"', '"a", "b"', ''];
 
 const TRANSFER_ENCODINGS = [
   ...[

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { ADDRESS_EXPECTED } from '../../src/exact/address.ts';
 import { createPlaces } from '../cli/program.ts';
+import { scale } from '../scale.ts';
 import { type Answer, createKey, startService } from '../service/running.ts';
 import { createLiveLedger } from './live-ledger.ts';
 
@@ -9,7 +10,7 @@ const place = createPlaces();
 
 /** As many as a call may name. */
 const USERS_MAX = 1000;
-const ROUNDS = 5;
+const ROUNDS = scale(2, 5);
 
 /** A service on a ledger at rest, with keys for all tests. */
 const data = place();

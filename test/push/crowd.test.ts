@@ -5,6 +5,7 @@ import { answerQuestion } from '../../src/info/registry.ts';
 import type { StateView } from '../../src/state/state.ts';
 import { createPlaces } from '../cli/program.ts';
 import { readRssMib } from '../http/service.ts';
+import { scale } from '../scale.ts';
 import { SEED, SEED_NOTE } from '../seed.ts';
 import {
   type Cleanup,
@@ -19,11 +20,11 @@ import { createLiveLedger, type LiveLedger } from './live-ledger.ts';
 
 const place = createPlaces();
 
-const ACCOUNTS = 2000;
-const SIZES = { connections: 1000, each: 10 };
+const ACCOUNTS = scale(500, 2000);
+const SIZES = { connections: scale(200, 1000), each: 10 };
 /** In this time the engine's heap takes the size that the load asks for. */
-const WARM_UP_MS = 3000;
-const RUN_MS = 15_000;
+const WARM_UP_MS = scale(1000, 3000);
+const RUN_MS = scale(4000, 15_000);
 /** A busy machine may make a crowd wait; the test's suite has a budget of its own. */
 const SERVICE_MS_MAX = 200_000;
 /**
@@ -97,7 +98,7 @@ function isCurrent({ wish, content }: Subscriber, state: StateView): boolean {
   return content === contentOf(answerQuestion(state, { type: 'clearinghouseState', ...wish }));
 }
 
-test(`a thousand connections with ten subscriptions each end on the last state ${SEED_NOTE}`, async (context) => {
+test(`a crowd of connections with ten subscriptions each ends on the last state ${SEED_NOTE}`, async (context) => {
   requireOpenFiles(SIZES.connections);
   const { live, service, crowd, asker } = await gather(context);
   await sleep(WARM_UP_MS);

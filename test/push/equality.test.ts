@@ -12,17 +12,18 @@ import { createSimulator } from '../../src/feed/simulator/simulator.ts';
 import { withoutTime } from '../../src/http/answer-tag.ts';
 import { answerQuestion } from '../../src/info/registry.ts';
 import { createPlaces, run } from '../cli/program.ts';
+import { scale } from '../scale.ts';
 import { SEED, SEED_NOTE } from '../seed.ts';
 import { type Client, createKey, type RunningService, startService } from '../service/running.ts';
 import { connectPush, type PushClient, type PushedState } from './push-client.ts';
 import { openSteppedLedger, type SteppedLedger } from './stepped-ledger.ts';
 
-/** A simulated hour: a block every ten seconds. */
-const BLOCKS = 360;
+/** In the long run a simulated hour: a block every ten seconds. */
+const BLOCKS = scale(90, 360);
 const ACCOUNTS = 60;
 const SUBSCRIPTIONS = 40;
 /** Of the pushed states, so many are asked for again with the program itself. */
-const QUERIES = 8;
+const QUERIES = scale(3, 8);
 
 const place = createPlaces();
 

@@ -7,7 +7,7 @@ import { type Budget, formatBudget, parseBudget } from '../../src/config/budget.
 import { createPlaces, simulateLines } from '../cli/program.ts';
 import { runs, SEED_NOTE } from '../seed.ts';
 import { NaiveBucket } from './naive-bucket.ts';
-import { type Answer, createKey, HEAVY, LIGHT, makeLedger, startService } from './running.ts';
+import { createKey, HEAVY, makeLedger, startService } from './running.ts';
 
 const place = createPlaces();
 const lines = simulateLines(30);
@@ -145,76 +145,6 @@ test('four workers overdraw a budget by what they answer in 25 ms, once and not 
   overrun({ weight: 60, periodMs: 1000 }, 2, 3, 10_000);
 });
 
-/** What an answer says of the budget. */
-function readAllowance({ status, headers }: Answer) {
-  const { 'ratelimit-limit': limit, 'ratelimit-remaining': remaining } = headers;
-  return { status, limit, remaining };
-}
-
-test('every answer to a key with a budget tells what is left, by the weights', async (context) => {
-  const data = await makeLedger(place(), lines);
-  // A unit comes back in 90 s: none does while the test runs.
-  const { secret } = await createKey(data, { budget: '40/h' });
-  const service = await startService(context, { data, flags: ['--max-age', '0'] });
-  await service.untilCaughtUp(lines.length);
-  const client = service.connect();
-  const ask = async (question: unknown, headers = {}) =>
-    readAllowance(await client.ask(secret, question, headers));
-  const told = (status: number, remaining: number) => ({
-    status,
-    limit: '40',
-    remaining: `${remaining}`,
-  });
-
-  assert.deepEqual(await ask(LIGHT), told(200, 38));
-  assert.deepEqual(await ask({ type: 'delegations', user: LIGHT.user }), told(200, 18));
-  assert.deepEqual(await ask('{'), told(400, 17));
-  assert.deepEqual(await ask({ type: 'delegations' }), told(422, 16));
-  assert.deepEqual(await ask(LIGHT, { 'Content-Type': 'text/plain' }), told(415, 15));
-  assert.deepEqual(await ask(LIGHT, { 'Ledger-Min-Height': 'x' }), told(422, 14));
-  assert.deepEqual(await ask(HEAVY), told(429, 14));
-  assert.deepEqual(await ask(HEAVY), told(429, 14));
-  assert.deepEqual(await ask(LIGHT, { 'Ledger-Min-Height': '999' }), told(503, 13));
-  assert.deepEqual(await ask(LIGHT), told(200, 11));
-  const tooLarge = await ask(`"${'x'.repeat(70_000)}"`);
-  assert.deepEqual(tooLarge, told(413, 10));
-
-  const refused = await client.ask(secret, HEAVY);
-  const { error, message } = JSON.parse(refused.body);
-  const retryAfter = Number(refused.headers['retry-after']);
-  assert.equal(error, 'rate_limited');
-  assert.equal(
-    message,
-    `budget: this question weighs 20, 10 of 40 are left; try again in ${retryAfter} s`,
-  );
-  assert.ok(
-    retryAfter > 700 && retryAfter <= 10 * 90,
-    `${retryAfter} s for the 10 that are missing`,
-  );
-  const reset = Number(refused.headers['ratelimit-reset']);
-  assert.ok(reset > 2500 && reset <= 30 * 90, `${reset} s for the 30 that were spent`);
-});
-
-test('without a budget nothing is told of one', async (context) => {
-  const data = await makeLedger(place(), lines);
-  const { secret } = await createKey(data);
-  const service = await startService(context, { data, flags: ['--max-age', '0'] });
-  await service.untilCaughtUp(lines.length);
-  const client = service.connect();
-  const answers = [
-    await client.ask(secret, LIGHT),
-    await client.ask(secret, '{'),
-    await client.ask('nobody', LIGHT),
-    await client.send({ path: '/health' }),
-  ];
-  assert.deepEqual(
-    answers.map(({ status }) => status),
-    [200, 400, 401, 200],
-  );
-  const told = answers.flatMap(({ headers }) => Object.keys(headers));
-  assert.ok(!told.some((name) => name.startsWith('ratelimit')), told.join());
-});
-
 test('a question is answered after exactly the seconds that its refusal tells', async (context) => {
   const data = await makeLedger(place(), lines);
   const { secret } = await createKey(data, { budget: '20/s' });
@@ -228,21 +158,6 @@ test('a question is answered after exactly the seconds that its refusal tells', 
     await sleep(1000);
     assert.equal((await client.ask(secret, HEAVY)).status, 200);
   }
-});
-
-test('questions that wait for a height together do not all pass on one allowance', async (context) => {
-  const data = await makeLedger(place(), lines);
-  const { secret } = await createKey(data, { budget: '40/h' });
-  const flags = ['--max-age', '0', '--min-height-wait', '10000'];
-  const service = await startService(context, { data, flags });
-  await service.untilCaughtUp(lines.length);
-  const nextHeight = { 'Ledger-Min-Height': lines.length + 1 };
-  const waiting = Array.from({ length: 8 }, () => service.connect().ask(secret, HEAVY, nextHeight));
-  // Long enough for all of them to have been let through to the wait.
-  await sleep(500);
-  await makeLedger(data, simulateLines(lines.length + 1).slice(-1));
-  const statuses = (await Promise.all(waiting)).map(({ status }) => status).sort();
-  assert.deepEqual(statuses, [200, 200, 429, 429, 429, 429, 429, 429]);
 });
 
 test('four workers hold a budget together', async (context) => {

@@ -11,6 +11,7 @@ import { openRawBlocks } from '../replica/damage.ts';
 import { restoreDirectory } from '../replica/data-directory.ts';
 import { longLine } from '../replica/long-line.ts';
 import { SMALL_LINES } from '../replica/small-ledger.ts';
+import { scale } from '../scale.ts';
 import {
   type Answer,
   type Cleanup,
@@ -72,6 +73,9 @@ async function startFeed(context: Cleanup, data: string): Promise<LiveFeed> {
   return feed;
 }
 
+/** How often each client asks. */
+const ASKED_COUNT = scale(160, 400);
+
 interface Sample {
   question: object;
   height: number;
@@ -82,7 +86,7 @@ interface Sample {
 async function askOn(client: Client, secret: string, questions: object[]): Promise<Sample[]> {
   const samples: Sample[] = [];
   let height = 0;
-  for (let asked = 0; asked < 400; asked++) {
+  for (let asked = 0; asked < ASKED_COUNT; asked++) {
     const question = questions[asked % questions.length];
     const answer = await client.ask(secret, question);
     assert.equal(answer.status, 200, answer.body);

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { request } from 'node:http';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createPlaces, run, simulateLines } from '../cli/program.ts';
@@ -59,10 +58,9 @@ async function measureOwnDelay(isOver: () => boolean): Promise<number> {
 async function serve(
   context: Cleanup,
   workers: number,
-  further: readonly string[] = [],
 ): Promise<{ data: string; service: RunningService }> {
   const data = await makeLedger(place(), lines);
-  const flags = ['--max-age', '0', ...further];
+  const flags = ['--max-age', '0'];
   const service = await startService(context, { data, workers, flags });
   await service.untilCaughtUp(lines.length);
   return { data, service };
@@ -90,42 +88,4 @@ test('under load on four workers, a revoked key gets no answer 100 ms later', as
   const lateMs = load.lastAnsweredMs - revokedMs;
   const allowedMs = REACH_MS + (await ownDelay);
   assert.ok(lateMs <= allowedMs, `a 200 came ${lateMs} ms later, ${allowedMs} ms are allowed`);
-});
-
-test('a request that was under way when its key was revoked is refused', async (context) => {
-  const { data, service } = await serve(context, 1);
-  const { id, secret } = await createKey(data);
-  await sleep(REACH_MS);
-  const revoke = async () => {
-    await run(['keys', 'revoke', '--data', data, id]);
-    await sleep(REACH_MS);
-  };
-  const body = JSON.stringify(LIGHT);
-  const slow = new Promise((resolve, reject) => {
-    const sent = request(
-      {
-        port: service.port,
-        path: `/${secret}/info`,
-        method: 'POST',
-        headers: { 'Content-Type': 'application/json', 'Content-Length': body.length },
-      },
-      (response) => resolve(response.resume().statusCode),
-    );
-    sent.on('error', reject);
-    sent.write(body.slice(0, 10), () => {
-      revoke().then(() => sent.end(body.slice(10)), reject);
-    });
-  });
-  assert.equal(await slow, 401);
-});
-
-test('a request that waits for a height is refused when its key is revoked', async (context) => {
-  // Long enough for the revocation, however slowly its process starts.
-  const { data, service } = await serve(context, 1, ['--min-height-wait', '5000']);
-  const { id, secret } = await createKey(data);
-  await sleep(REACH_MS);
-  const waiting = service.connect().ask(secret, LIGHT, { 'Ledger-Min-Height': lines.length + 1 });
-  await sleep(REACH_MS);
-  await run(['keys', 'revoke', '--data', data, id]);
-  assert.equal((await waiting).status, 401);
 });
