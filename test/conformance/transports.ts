@@ -4,6 +4,7 @@
  */
 
 import { once } from 'node:events';
+import type { Server } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Registry } from 'prom-client';
 import { WebSocket } from 'ws';
@@ -22,6 +23,7 @@ import { type Cleanup, HEIGHT, prepareData } from '../http/service.ts';
 export interface Transport {
   readonly name: string;
   readonly port: number;
+  readonly server: Server;
   readonly registry: Registry;
 }
 
@@ -64,7 +66,7 @@ export async function openTransports(
     const patient = { overloadDelay: 3_600_000, ...settings, noFastLane };
     const { server, registry, close } = createInProcess(ground, { settings: patient });
     context.after(async () => close());
-    return { name, registry, port: await listenLocally(server) };
+    return { name, server, registry, port: await listenLocally(server) };
   };
   return {
     ...{ folder, ground, key, expired, budgeted },
