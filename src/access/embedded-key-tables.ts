@@ -1,6 +1,6 @@
 /**
- * Access keys in an LMDB environment of their own beside the ledger: whoever manages keys is not the
- * ledger's writer.
+ * Access keys in an LMDB environment of their own beside the ledger: managing keys does
+ * not need the ledger's writer.
  *
  *   keys   ID         -> checksum of the ID and the JSON, a space, the JSON of the key
  *   meta   "contents" -> JSON of { version, ids }: the version goes up with every change, and ids is

@@ -33,7 +33,7 @@ export interface Ledger {
   /**
    * The blocks after a height, in order and in batches, up to `to` or what is there at the start.
    * Blocks that are not there are left out, never waited for: after a height below the base come
-   * the blocks from the base on, and whoever checks the chain sees the gap.
+   * the blocks from the base on, and the check of the chain finds the gap.
    */
   read(after: number, to?: number): AsyncIterable<readonly StoredBlock[]>;
   /** The blocks after a height, then each new one as it comes, until the signal. */

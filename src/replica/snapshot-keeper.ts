@@ -1,7 +1,6 @@
 /**
- * Keeps a replica's snapshots while it follows: every so many blocks the state is saved in its folder,
- * and published where this replica is the one that does. Several processes may share a folder; the one
- * that came first of those that live saves.
+ * Saves snapshots of a replica while it follows the ledger, and publishes them where this replica holds
+ * the lease. Several processes may share a folder: the earliest one still running saves.
  */
 
 import type { Presence } from '../ledger/embedded/presence.ts';

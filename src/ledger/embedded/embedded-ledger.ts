@@ -1,20 +1,13 @@
 /** Reads the embedded ledger. Any number of processes read it at a time. */
 
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import { type ChainPoint, type Ledger, LedgerError, type StoredBlock } from '../ledger.ts';
 import {
-  CHAIN_START,
-  type ChainPoint,
-  type Ledger,
-  LedgerError,
-  type StoredBlock,
-} from '../ledger.ts';
-import {
-  decodePoint,
   decodeRecord,
   ledgerFolder,
-  META_BASE,
   META_GUARD,
   openStores,
+  readBase,
   type Stores,
 } from './ledger-stores.ts';
 import { readFileId } from './lmdb-environment.ts';
@@ -108,8 +101,7 @@ export class EmbeddedLedger implements Ledger {
   }
 
   protected basePoint(): ChainPoint {
-    const base = this.stores.meta.get(META_BASE);
-    return base === undefined ? CHAIN_START : decodePoint(base);
+    return readBase(this.stores);
   }
 
   protected headPoint(): ChainPoint {

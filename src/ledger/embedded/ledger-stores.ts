@@ -11,7 +11,13 @@
 import path from 'node:path';
 import type { Database, RootDatabase } from 'lmdb';
 import { describeValue } from '../../events/refusal.ts';
-import { type ChainPoint, HASH_BYTES, LedgerError, type StoredBlock } from '../ledger.ts';
+import {
+  CHAIN_START,
+  type ChainPoint,
+  HASH_BYTES,
+  LedgerError,
+  type StoredBlock,
+} from '../ledger.ts';
 import { LmdbFolder } from './lmdb-environment.ts';
 
 /** As messages call it. */
@@ -53,8 +59,14 @@ export function encodePoint({ height, hash }: ChainPoint): Buffer {
   return bytes;
 }
 
-export function decodePoint(bytes: Buffer): ChainPoint {
+function decodePoint(bytes: Buffer): ChainPoint {
   return { height: Number(bytes.readBigUInt64BE()), hash: Buffer.from(bytes.subarray(8)) };
+}
+
+/** The point before the first block. */
+export function readBase({ meta }: Stores): ChainPoint {
+  const base = meta.get(META_BASE);
+  return base === undefined ? CHAIN_START : decodePoint(base);
 }
 
 /** The block that a record of `blocks` holds. */

@@ -24,7 +24,7 @@ export interface NatsOptions {
 
 export type NatsModules = Awaited<ReturnType<typeof loadModules>>;
 
-/** Loaded with the first connection: whoever keeps the ledger in a folder never loads them. */
+/** Loaded with the first connection: an embedded ledger never needs them. */
 export async function loadModules() {
   const [transport, stream, kv, objects] = await Promise.all([
     import('@nats-io/transport-node'),
