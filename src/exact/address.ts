@@ -12,9 +12,12 @@ export interface Address {
   readonly word3: number;
 }
 
+export const ADDRESS_DIGITS = 40;
 export const ADDRESS_EXPECTED = '0x and 40 hexadecimal digits';
+/** For descriptions; `parseAddress` is what reads one. */
+export const ADDRESS_PATTERN = '^0x[0-9a-fA-F]{40}$';
 
-const TEXT_LENGTH = 42;
+const TEXT_LENGTH = 2 + ADDRESS_DIGITS;
 const WORD_DIGITS = 10;
 const HALF_WORD = 2 ** 20;
 const NOT_HEX = 255;
@@ -57,7 +60,10 @@ export function parseAddress(text: string): Address | undefined {
   return { word0, word1, word2, word3 };
 }
 
-/** The 40 digits from `start` as an address, or undefined where one is not hexadecimal. */
+/**
+ * The 40 digits from `start` as an address, or undefined where one is not hexadecimal. It repeats
+ * `parseAddress` on bytes, since making text of them would cost more than reading the address.
+ */
 export function parseAddressDigits(bytes: Uint8Array, start: number): Address | undefined {
   const word0 = parseWordBytes(bytes, start);
   const word1 = parseWordBytes(bytes, start + 10);

@@ -6,9 +6,12 @@
  * The address is read from bytes, not text, for speed (`parseAddressDigits` in address.ts).
  */
 
-import { type Address, parseAddress, parseAddressDigits } from '../exact/address.ts';
-
-const ADDRESS_DIGITS = 40;
+import {
+  ADDRESS_DIGITS,
+  type Address,
+  parseAddress,
+  parseAddressDigits,
+} from '../exact/address.ts';
 
 interface Spelling {
   readonly before: Buffer;
@@ -52,9 +55,9 @@ function holds(bytes: Buffer, start: number, expected: Buffer): boolean {
   return true;
 }
 
-const ACCOUNT_QUERY = /^type=clearinghouseState&user=(0x[0-9a-fA-F]{40})(?:&dex=)?$/;
+const ACCOUNT_QUERY = /^type=clearinghouseState&user=(\w+)(?:&dex=)?$/;
 
-/** The same of a query, in the order in which the fields are documented. */
+/** The same for a query string, with the fields in the documented order. */
 export function readAccountQuery(query: string): Address | undefined {
   const user = ACCOUNT_QUERY.exec(query)?.[1];
   return user === undefined ? undefined : parseAddress(user);

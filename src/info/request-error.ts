@@ -1,5 +1,7 @@
 /** The closed table of request errors: every way in which a question can fail, and its status. */
 
+import { ADDRESS_EXPECTED } from '../exact/address.ts';
+
 export const REQUEST_ERRORS = {
   malformed_request: { status: 400, meaning: 'the bytes are not HTTP that can be understood' },
   malformed_json: { status: 400, meaning: 'the body is not JSON' },
@@ -11,7 +13,7 @@ export const REQUEST_ERRORS = {
   unsupported_media_type: { status: 415, meaning: 'the body is not declared as application/json' },
   missing_field: { status: 422, meaning: 'a required field is not there' },
   invalid_field: { status: 422, meaning: 'a field or header does not have the form it must have' },
-  invalid_address: { status: 422, meaning: 'an address is not 0x and 40 hexadecimal digits' },
+  invalid_address: { status: 422, meaning: `an address is not ${ADDRESS_EXPECTED}` },
   unknown_type: { status: 422, meaning: 'there is no such type of question' },
   unknown_dex: { status: 422, meaning: 'there is no such perp dex' },
   rate_limited: { status: 429, meaning: "the key's budget is spent" },

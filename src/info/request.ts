@@ -5,7 +5,13 @@
  */
 
 import { describeValue } from '../events/refusal.ts';
-import { ADDRESS_EXPECTED, type Address, formatAddress, parseAddress } from '../exact/address.ts';
+import {
+  ADDRESS_EXPECTED,
+  ADDRESS_PATTERN,
+  type Address,
+  formatAddress,
+  parseAddress,
+} from '../exact/address.ts';
 import type { StateView } from '../state/state.ts';
 import { RequestError } from './request-error.ts';
 import type { Schema } from './schema.ts';
@@ -64,7 +70,7 @@ export interface Question {
   formatFields(): string;
 }
 
-export const ADDRESS_SCHEMA: Schema<string> = { type: 'string', pattern: '^0x[0-9a-fA-F]{40}$' };
+export const ADDRESS_SCHEMA: Schema<string> = { type: 'string', pattern: ADDRESS_PATTERN };
 
 export const addressField: Field<Address> = {
   description: `an address: ${ADDRESS_EXPECTED}, either case`,
