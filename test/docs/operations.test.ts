@@ -42,3 +42,9 @@ test('the page explains every status of health', () => {
   const { status } = JSON.parse(formatOpenApi()).components.schemas.Health.properties;
   assert.deepEqual(firstCells(SECTIONS.get('Health') ?? ''), status.enum);
 });
+
+test('the page explains every reason to leave the fast lane', () => {
+  const [, union] = /type LaneExit =([^;]*);/.exec(readDocument('src/http/counters.ts')) ?? [];
+  const reasons = Array.from(union.matchAll(/'(\w+)'/g), ([, reason]) => reason);
+  assert.deepEqual(firstCells(SECTIONS.get('Serve') ?? ''), reasons);
+});

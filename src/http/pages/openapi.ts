@@ -3,6 +3,7 @@
 import { REQUEST_TYPES } from '../../info/registry.ts';
 import type { RequestType } from '../../info/request.ts';
 import { REQUEST_ERRORS, RequestError, type RequestErrorCode } from '../../info/request-error.ts';
+import type { Health } from '../../replica/live-state.ts';
 
 type Json = Record<string, unknown>;
 
@@ -176,10 +177,21 @@ function pollOperation(): Json {
   };
 }
 
+/** A record, so that a status that is missing here does not compile. */
+const HEALTH_STATUSES: Readonly<Record<Health['status'], true>> = {
+  ok: true,
+  replaying: true,
+  behind: true,
+  feed_failed: true,
+  stale: true,
+  ahead: true,
+  broken: true,
+};
+
 const HEALTH_SCHEMA: Json = {
   type: 'object',
   properties: {
-    status: { enum: ['ok', 'replaying', 'behind', 'feed_failed', 'stale', 'ahead', 'broken'] },
+    status: { enum: Object.keys(HEALTH_STATUSES) },
     message: { type: 'string' },
     height: { type: 'integer' },
     time: { type: 'integer', description: "the ledger's time, in milliseconds" },
