@@ -10,9 +10,6 @@ import { importedFiles, readSources } from './sources.ts';
 const HEADING = '## Which folder may import which\n';
 const ROW = /^\| (`[^|]*`) \| ([^|]*) \|$/gm;
 
-/** Imports that the table forbids and that are still there, as `folder -> folder`. */
-const EXCEPTIONS: readonly string[] = [];
-
 /** By folder (`state/`) or file (`main.ts`) of src/: what it may import beside itself. */
 type ImportTable = ReadonlyMap<string, readonly string[]>;
 
@@ -95,16 +92,7 @@ const table = readTable(readFileSync(path.join(PROJECT, 'ARCHITECTURE.md'), 'utf
 const graph = readGraph();
 
 test('imports between folders are those that ARCHITECTURE.md allows', () => {
-  const forbidden = findForbidden(graph, table).filter(({ pair }) => !EXCEPTIONS.includes(pair));
-  assert.deepEqual(forbidden, []);
-});
-
-test('every exception is still needed', () => {
-  const pairs = findForbidden(graph, table).map(({ pair }) => pair);
-  assert.deepEqual(
-    EXCEPTIONS.filter((pair) => !pairs.includes(pair)),
-    [],
-  );
+  assert.deepEqual(findForbidden(graph, table), []);
 });
 
 test('every folder of the table has files, and lists only folders of the table', () => {
