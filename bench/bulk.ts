@@ -26,19 +26,21 @@ function askForMany(users: readonly string[], call: number): string {
   return JSON.stringify({ type: 'batchClearinghouseStates', users: chosen });
 }
 
+export function createBulkLoad({ folder, users, requestPath }: Exchange): Wrk {
+  return new Wrk({
+    ...{ folder, name: 'bulk', requestPath, connections: BULK_CONNECTIONS },
+    bodies: Array.from({ length: CALLS }, (_, call) => askForMany(users, call)),
+  });
+}
+
 export async function benchBulk(
-  { folder, users, requestPath }: Exchange,
+  exchange: Exchange,
   { port }: RunningServer,
   { rounds, roundSeconds, warmUpSeconds }: RoundsScale,
 ): Promise<Goal[]> {
+  const { folder, users, requestPath } = exchange;
   const one = new Wrk({ folder, name: 'single', bodies: users.map(askForAccount), requestPath });
-  const many = new Wrk({
-    folder,
-    name: 'bulk',
-    bodies: Array.from({ length: CALLS }, (_, call) => askForMany(users, call)),
-    requestPath,
-    connections: BULK_CONNECTIONS,
-  });
+  const many = createBulkLoad(exchange);
   const single: number[] = [];
   const bulk: number[] = [];
   for (const wrk of [one, many]) await wrk.load(port, warmUpSeconds);

@@ -15,7 +15,7 @@ const SEED = 'bench';
 const GATHERED_BYTES_MAX = 8 << 20;
 const TYPICAL_SAMPLE = 1001;
 
-/** The lines that set up an exchange of so many accounts, each with so many open positions. */
+/** The lines that set up an exchange with this number of accounts and of positions in each. */
 export function* setUpLines(accounts: number, positionsPerAccount: number): Generator<string> {
   const simulator = createSimulator({ seed: SEED, accounts, positionsPerAccount });
   while (!simulator.isSetUp) yield simulator.next();

@@ -3,11 +3,12 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { openKeyStore } from '../src/access/embedded-keys.ts';
+import type { Budget } from '../src/config/budget.ts';
 import { buildLedger, findTypicalAnswer, usersOf } from './dataset.ts';
 
 export const POSITIONS_PER_ACCOUNT = 4;
 /** Is charged and never spent. */
-const BUDGET = { weight: 1_000_000_000, periodMs: 1000 };
+const BUDGET: Budget = { weight: 1_000_000_000, periodMs: 1000 };
 /** How a busy machine turns requests away is not what is measured. */
 export const PATIENCE = ['--overload-delay', '60000'];
 
@@ -23,9 +24,9 @@ export interface Exchange {
   readonly bodyFile: string;
 }
 
-export async function createKey(directory: string): Promise<string> {
+export async function createKey(directory: string, budget: Budget = BUDGET): Promise<string> {
   const store = await openKeyStore(directory);
-  const { secret } = store.create({ label: 'bench', budget: BUDGET, expiresMs: undefined });
+  const { secret } = store.create({ label: 'bench', budget, expiresMs: undefined });
   await store.close();
   return secret;
 }

@@ -4,7 +4,7 @@
  *
  *   node build/bench/fixed-push.js FILE SUBSCRIPTIONS
  *
- * It begins when it has so many subscriptions. Who has not taken the last frame is passed over.
+ * It begins once it has SUBSCRIPTIONS. A client with unread frames is skipped.
  */
 
 import { readFileSync } from 'node:fs';

@@ -3,6 +3,7 @@
  *
  *   npm run bench              100,000 accounts, and a million for memory and start: ten minutes
  *   npm run bench -- --quick   with fewer, in short rounds: to see that it works
+ *   npm run bench -- --beside DIR   also beside the build of another checkout (DIR/dist/main.js)
  *
  * The service is one worker with metrics on and a key with a budget, while another process appends ten
  * blocks a second in which all marks move. Everything shares the machine's cores.
@@ -11,11 +12,14 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { cpus, loadavg, tmpdir } from 'node:os';
 import path from 'node:path';
+import { parseArgs } from 'node:util';
 import { type AppendScale, benchAppend } from './append.ts';
+import { benchBeside } from './beside.ts';
 import { benchBulk } from './bulk.ts';
 import { buildExchange, PATIENCE, POSITIONS_PER_ACCOUNT } from './exchange.ts';
 import { benchLatency, type LatencyScale } from './latency.ts';
 import { type Goal, printGoals } from './report.ts';
+import { benchRequests } from './requests.ts';
 import { requireTools } from './required-tools.ts';
 import { startNginx, startPerpinfo } from './servers.ts';
 import { benchStart, type StartScale } from './start.ts';
@@ -23,10 +27,15 @@ import { benchThroughput, type RoundsScale } from './throughput.ts';
 import { benchWorkers } from './workers.ts';
 import { startWriter } from './writer.ts';
 
+const { values } = parseArgs({
+  options: { quick: { type: 'boolean', default: false }, beside: { type: 'string' } },
+});
+
 interface Scale {
   readonly accounts: number;
   readonly throughput: RoundsScale;
   readonly latency: LatencyScale;
+  readonly requests: RoundsScale;
   readonly bulk: RoundsScale;
   readonly workers: RoundsScale;
   readonly start: StartScale;
@@ -37,6 +46,7 @@ const FULL: Scale = {
   accounts: 100_000,
   throughput: { rounds: 5, roundSeconds: 3, warmUpSeconds: 2 },
   latency: { rounds: 5, roundSeconds: 5, disturbedSeconds: 7, warmUpSeconds: 1 },
+  requests: { rounds: 5, roundSeconds: 3, warmUpSeconds: 2 },
   bulk: { rounds: 3, roundSeconds: 3, warmUpSeconds: 2 },
   workers: { rounds: 5, roundSeconds: 3, warmUpSeconds: 5 },
   start: { accounts: 1_000_000, rounds: 3, loadSeconds: 3 },
@@ -47,6 +57,7 @@ const QUICK: Scale = {
   accounts: 2000,
   throughput: { rounds: 2, roundSeconds: 1, warmUpSeconds: 1 },
   latency: { rounds: 1, roundSeconds: 2, disturbedSeconds: 5, warmUpSeconds: 1 },
+  requests: { rounds: 2, roundSeconds: 1, warmUpSeconds: 1 },
   bulk: { rounds: 2, roundSeconds: 1, warmUpSeconds: 1 },
   workers: { rounds: 2, roundSeconds: 1, warmUpSeconds: 1 },
   start: { accounts: 10_000, rounds: 1, loadSeconds: 1 },
@@ -80,11 +91,16 @@ async function benchService(folder: string, scale: Scale, running: Running[]): P
   const requestsPerSecond = throughput.requestsPerSecond / 2;
   const options = { exchange, perpinfo, nginx, writer, requestsPerSecond, scale: scale.latency };
   const latency = await benchLatency(options);
+  announce('Requests of other kinds');
+  const requests = await benchRequests(exchange, perpinfo, scale.requests);
   announce('Many accounts in one call');
   const bulk = await benchBulk(exchange, perpinfo, scale.bulk);
   announce('Two workers');
   const workers = await benchWorkers(exchange, perpinfo, scale.workers);
-  return [...throughput.goals, ...latency, ...bulk, ...workers];
+  const goals = [...throughput.goals, ...requests, ...latency, ...bulk, ...workers];
+  if (values.beside === undefined) return goals;
+  announce(`Beside ${values.beside}`);
+  return [...goals, ...(await benchBeside(exchange, perpinfo, values.beside, scale.requests))];
 }
 
 /** What was started is stopped, also where a measurement fails. */
@@ -115,7 +131,7 @@ console.log(`node ${process.version}, ${cpus().length} x ${cpus()[0].model}, sha
 console.log('rounds take turns; figures are medians, with the smallest and the largest');
 const folder = mkdtempSync(path.join(tmpdir(), 'perpinfo-bench-'));
 try {
-  await run(folder, process.argv.includes('--quick') ? QUICK : FULL);
+  await run(folder, values.quick ? QUICK : FULL);
 } finally {
   rmSync(folder, { recursive: true });
 }

@@ -36,7 +36,7 @@ import { rssAnonMegabytes } from './process-usage.ts';
 const POSITIONS_PER_ACCOUNT = 3;
 const SMALL_ACCOUNTS = 1000;
 const QUESTIONS = 50_000;
-/** Of so many users the names are kept, for those who load a service with questions. */
+/** Number of users whose addresses are kept for load generators. */
 const USERS_KEPT = 100_000;
 /** As a snapshot is read. */
 const PIECE_BYTES = 1 << 20;

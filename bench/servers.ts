@@ -39,6 +39,8 @@ export interface PerpinfoOptions {
   readonly workers: number;
   /** Further flags of `serve`. */
   readonly flags?: readonly string[];
+  /** The program of another build than this one. */
+  readonly main?: string;
   /** Flags of node. */
   readonly nodeFlags?: readonly string[];
   /** Where false, it is handed over as soon as it listens; it may have nothing to answer from yet. */
@@ -48,11 +50,11 @@ export interface PerpinfoOptions {
 /** `perpinfo serve`, as an operator runs it; any age of the ledger will do, since it may be at rest. */
 export async function startPerpinfo(
   directory: string,
-  { workers, flags = [], nodeFlags = [], isAwaited = true }: PerpinfoOptions,
+  { workers, flags = [], main = MAIN, nodeFlags = [], isAwaited = true }: PerpinfoOptions,
 ): Promise<RunningServer> {
   const ports = ['--port', '0', '--admin-port', '0'];
   const choice = ['--data', directory, '--workers', String(workers), '--max-age', '0', ...flags];
-  const command = [...nodeFlags, MAIN, 'serve', '--host', HOST, ...ports, ...choice];
+  const command = [...nodeFlags, main, 'serve', '--host', HOST, ...ports, ...choice];
   const server = await startNode(command);
   // New connections go to the workers in turn: as many good answers in a row are from all of them.
   return isAwaited ? whenHealthy(server, workers) : server;
@@ -65,7 +67,7 @@ export function startFixedAnswer(
   return startNode([path.join(import.meta.dirname, 'fixed-answer.js'), kind, bodyFile]);
 }
 
-/** A bare WebSocket server that sends fixed frames once so many are subscribed to. */
+/** A bare WebSocket server that sends fixed frames once it has this number of subscriptions. */
 export function startFixedPush(frameFile: string, subscriptions: number): Promise<RunningServer> {
   const script = path.join(import.meta.dirname, 'fixed-push.js');
   return startNode([script, frameFile, String(subscriptions)]);

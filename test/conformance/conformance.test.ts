@@ -13,6 +13,7 @@ import { REQUEST_ERRORS, type RequestErrorCode } from '../../src/info/request-er
 import { connect, type RawClient, type RawResponse } from '../http/raw-client.ts';
 import { formatQuestion, HEIGHT } from '../http/service.ts';
 import { scale } from '../scale.ts';
+import { readSamples } from '../service/running.ts';
 import { StandingClock } from '../standing-clock.ts';
 import {
   BODY_BYTES_MAX,
@@ -215,6 +216,24 @@ for (const [about, cut] of Object.entries(ARRIVALS)) {
     assert.equal(faults.join('\n'), '');
   });
 }
+
+/** How many connections have left the fast lane so far. */
+async function countExits(): Promise<number> {
+  const samples = [...readSamples(await transports.lane.registry.metrics())];
+  const exits = samples.filter(([name]) => name.startsWith('perpinfo_fast_lane_exits_total'));
+  return exits.reduce((sum, [, count]) => sum + count, 0);
+}
+
+/** A body over the limit is left to Node, which ends the connection. */
+test('no answer and no refusal of a question makes a connection leave the fast lane', async () => {
+  const left: string[] = [];
+  for (const one of QUESTION_CASES.filter(({ expected }) => !expected.closes)) {
+    const before = await countExits();
+    await askHttp(transports.lane, one, secretFor(one), ARRIVALS['headers and body apart']);
+    if ((await countExits()) > before) left.push(one.name);
+  }
+  assert.deepEqual(left, []);
+});
 
 /** A post has a question and a key; it has no path, no headers and no syntax of its own. */
 function canBePosted({ asked }: Case): boolean {

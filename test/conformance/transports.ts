@@ -51,6 +51,11 @@ export async function openTransports(
   context: Cleanup,
   { settings = {}, budgets }: Options = {},
 ): Promise<Transports> {
+  const closers: (() => Promise<void> | void)[] = [];
+  // Registered first, so that all is closed before the folder is removed.
+  context.after(async () => {
+    for (const close of closers.reverse()) await close();
+  });
   const { folder, key } = await prepareData(context);
   const store = await openKeyStore(folder);
   const create = (budget?: Budget, expiresMs?: number) =>
@@ -59,13 +64,13 @@ export async function openTransports(
   const budgeted = Array.from({ length: budgets?.count ?? 0 }, () => create(budgets?.budget));
   await store.close();
   const ground = await openGround(folder);
-  context.after(() => ground.close());
+  closers.push(() => ground.close());
   while (ground.live.state?.height !== HEIGHT) await sleep(5);
   const open = async (name: string, noFastLane: boolean): Promise<Transport> => {
     // How busy the machine is with other tests is no matter of these.
     const patient = { overloadDelay: 3_600_000, ...settings, noFastLane };
     const { server, registry, close } = createInProcess(ground, { settings: patient });
-    context.after(async () => close());
+    closers.push(close);
     return { name, server, registry, port: await listenLocally(server) };
   };
   return {

@@ -74,7 +74,7 @@ interface Attack {
   meanwhile?(): Promise<void>;
 }
 
-/** In rounds, lest connections are opened faster than a small machine accepts them. */
+/** In rounds, so that connections are not opened faster than a small machine accepts them. */
 async function attack({ service, subjects, count, seed, meanwhile }: Attack): Promise<void> {
   const random = new Random(seed);
   for (let done = 0; done < count; done += ROUND) {

@@ -70,7 +70,7 @@ async function untilCut(service: Pick<Service, 'port' | 'key'>): Promise<void> {
   while ((await ask(service)).status === 401);
 }
 
-/** A request on its way to be spoiled. */
+/** A request before a fault is put into it. */
 type Draft = Required<Pick<RequestParts, 'method' | 'path' | 'headers'>> & { body: string };
 type Spoil = (draft: Draft, spentKey: string) => Partial<Draft>;
 

@@ -10,7 +10,7 @@ import { badRequest } from './bad-requests.ts';
 import { connect, type RawResponse } from './raw-client.ts';
 import { ask, readRssMib, type Service, startService } from './service.ts';
 
-/** Enough for the heap to have grown to what such requests need at a time. */
+/** Enough for the heap to reach its working size. */
 const WARM_UP_COUNT = scale(500, 2500);
 const REQUEST_COUNT = scale(1000, 5000);
 const CONCURRENCY = 16;

@@ -147,12 +147,15 @@ export async function startInProcess(
   context: Cleanup,
   changes: InProcessChanges = {},
 ): Promise<ServiceInProcess> {
+  let close: () => Promise<void> = async () => undefined;
+  // Registered first, so that all is closed before the folder is removed.
+  context.after(() => close());
   const data = await prepareData(context);
   const ground = await openGround(data.folder, changes);
   const standing = createInProcess(ground, changes);
-  context.after(async () => {
+  close = async () => {
     standing.close();
     await ground.close();
-  });
+  };
   return { ...data, registry: standing.registry, port: await listenLocally(standing.server) };
 }

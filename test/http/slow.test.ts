@@ -190,7 +190,7 @@ for (const workers of [1, 2]) {
   });
 }
 
-/** A worker holds so many and no more; there is room again once the silent ones are cut off. */
+/** The limit holds per worker, and there is room again once the silent connections are cut off. */
 async function checkConnectionsMax(service: Service, workers: number): Promise<void> {
   const question = formatQuestion(service.key);
   const ordinary = await connect(service.port);

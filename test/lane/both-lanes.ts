@@ -24,7 +24,7 @@ import { type Cleanup, HEIGHT, prepareData } from '../http/service.ts';
 import { LoopbackSocket, noteAccepted } from './loopback-socket.ts';
 import { MemorySocket, type Standing } from './memory-socket.ts';
 
-/** How many conversations are held at a time. Each has keys of its own: budgets depend on order. */
+/** Conversations in parallel. Each has its own keys, since budgets depend on the order of requests. */
 export const PLACES = 24;
 
 /** So small that what is over them is short. */

@@ -11,7 +11,7 @@ import { metricsOf } from './metrics.ts';
 import { randomConversation } from './random-conversations.ts';
 
 const REQUEST_COUNT = scale(8000, 100_000);
-/** What a run is bound to meet, lest it compares nothing but refusals. */
+/** Every run must meet these: otherwise it may compare nothing but refusals. */
 const STATUSES = [
   ...['100', '101', '200', '204', '304', '400', '401', '404', '405', '413', '415', '422', '429'],
   ...['431', '503'],

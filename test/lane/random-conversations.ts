@@ -89,8 +89,8 @@ export function randomConversation(source: Source): Conversation & { readonly co
   return {
     reads: cutRequests(random, requests),
     ending: kind < 0.6 ? 'stays' : kind < 0.9 ? 'hangs up' : 'resets',
-    // How many responses are under way at a time depends on how fast they are read; and so does
-    // whether a WebSocket that is sent what it does not understand can still say so.
+    // The number of responses in flight depends on how fast they are read, and so does whether a
+    // WebSocket can still refuse a frame before the connection ends.
     isSlow: !isOverSockets && !isDeep && !requests.some(offersWebSocket) && random.chance(0.1),
     isOverSockets,
     count: requests.length,

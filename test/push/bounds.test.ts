@@ -118,7 +118,7 @@ test('pongs that answer no ping of ours are no sign of reading', async (context)
   assert.equal(await countCutOff(), before + 1);
 });
 
-/** Sends a JSON ping in so many fragments. */
+/** Sends a JSON ping in this number of fragments. */
 function sendFragments({ socket }: PushClient, count: number): void {
   const text = '{"method":"ping"}'.padEnd(count, ' ');
   for (let index = 0; index < count; index++) {

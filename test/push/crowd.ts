@@ -16,7 +16,7 @@ const HEIGHT = ',"height":';
 const TIME = '"time":';
 const ACK = '{"channel":"subscriptionResponse"';
 
-/** So many connections are being opened at a time; a service restarts with more, but rarely. */
+/** Maximum number of handshakes in flight. */
 const OPENING_MAX = 50;
 /** More would only repeat what the first ones say. */
 const FAULTS_MAX = 20;
@@ -62,7 +62,7 @@ function readUpdate(text: string): Update | undefined {
   };
 }
 
-/** Fails where this process, or one that it starts, may not have so many connections open. */
+/** Fails if the limit of open files is too low for this number of connections. */
 export function requireOpenFiles(connections: number): void {
   const limits = readFileSync('/proc/self/limits', 'utf8');
   const allowed = Number(/^Max open files +(\d+)/m.exec(limits)?.[1] ?? Number.POSITIVE_INFINITY);
@@ -73,7 +73,7 @@ export function requireOpenFiles(connections: number): void {
   );
 }
 
-/** What each connection subscribes to: so many different wishes, the same ones for a seed. */
+/** Distinct random subscriptions for each connection; the same seed gives the same ones. */
 export function drawWishes(
   seed: string,
   { users, dexes }: { users: readonly string[]; dexes: readonly string[] },

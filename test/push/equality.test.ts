@@ -22,7 +22,7 @@ import { openSteppedLedger, type SteppedLedger } from './stepped-ledger.ts';
 const BLOCKS = scale(90, 360);
 const ACCOUNTS = 60;
 const SUBSCRIPTIONS = 40;
-/** Of the pushed states, so many are asked for again with the program itself. */
+/** Number of pushed states that are checked again with `perpinfo query`. */
 const QUERIES = scale(3, 8);
 
 const place = createPlaces();

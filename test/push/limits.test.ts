@@ -72,7 +72,7 @@ test('without a live key there is no connection', async () => {
   assert.deepEqual([none.status, none.error], [401, 'unknown_key']);
 });
 
-test('a key has so many connections, and gets one back when it closes one', async (context) => {
+test('connections per key are limited, and closing one makes room for another', async (context) => {
   const { secret: key } = await createLiveKey();
   const at = { port: service.port, key };
   const first = await connectPush(context, at);
@@ -97,7 +97,7 @@ test('a key has so many connections, and gets one back when it closes one', asyn
   });
 });
 
-test('a key has so many subscriptions, over all its connections', async (context) => {
+test('subscriptions per key are limited, over all its connections', async (context) => {
   const { secret: key } = await createLiveKey();
   const [first, second] = [
     await connectPush(context, { port: service.port, key }),

@@ -1,0 +1,159 @@
+/** Requests of other kinds than whole ones that are answered, each beside those, from one load program. */
+
+import type { Budget } from '../src/config/budget.ts';
+import { Client } from '../test/service/running.ts';
+import { askForAccount, createKey, type Exchange } from './exchange.ts';
+import { spreadOf } from './measure.ts';
+import { cpuSecondsOfAll } from './process-usage.ts';
+import { atLeast, formatSpread, type Goal, printTable } from './report.ts';
+import { RequestLoad, type RequestTask, type Sent } from './request-load.ts';
+import type { RunningServer } from './servers.ts';
+import type { RoundsScale } from './throughput.ts';
+
+/** More would take long to hand over, and change nothing. */
+const REQUESTS_MAX = 1000;
+/** Spent with one question; nothing comes back while the bench runs. */
+const SMALL_BUDGET: Budget = { weight: 20, periodMs: 3_600_000 };
+
+export interface Kind {
+  readonly name: string;
+  readonly task: Omit<RequestTask, 'port' | 'seconds'>;
+  /** Requests/s as a ratio to the first kind; the first has none. */
+  readonly ratioMin?: number;
+}
+
+function post(path: string, body: string): Sent {
+  const type = 'Content-Type: application/json';
+  const head = `POST ${path} HTTP/1.1\r\nHost: bench\r\n${type}\r\nContent-Length: ${body.length}\r\n\r\n`;
+  return { head, body };
+}
+
+function poll(path: string, user: string): Sent {
+  const target = `${path}?type=clearinghouseState&user=${user}`;
+  return { head: `GET ${target} HTTP/1.1\r\nHost: bench\r\nIf-None-Match: *\r\n\r\n`, body: '' };
+}
+
+/** The kinds of requests; `spentPath` is that of a key whose budget is spent. */
+function listKinds({ users, requestPath }: Exchange, spentPath: string): Kind[] {
+  const some = users.slice(0, REQUESTS_MAX);
+  const questions = (path: string) => some.map((user) => post(path, askForAccount(user)));
+  const wrong = some.map((user) => post(requestPath, `{"type":"openOrders","user":"${user}"}`));
+  const whole = { isApart: false };
+  return [
+    { name: 'answered', task: { ...whole, requests: questions(requestPath), status: 200 } },
+    {
+      name: 'body apart from headers',
+      task: { isApart: true, requests: questions(requestPath), status: 200 },
+      ratioMin: 0.8,
+    },
+    { name: 'refused, 422', task: { ...whole, requests: wrong, status: 422 }, ratioMin: 1 },
+    {
+      name: 'refused, 429',
+      task: { ...whole, requests: questions(spentPath), status: 429 },
+      ratioMin: 1,
+    },
+    {
+      name: 'refused, 401',
+      task: { ...whole, requests: questions(`/${'A'.repeat(43)}/info`), status: 401 },
+      ratioMin: 1,
+    },
+    {
+      name: 'unchanged, 304',
+      task: { ...whole, requests: some.map((user) => poll(requestPath, user)), status: 304 },
+      ratioMin: 1,
+    },
+  ];
+}
+
+/** Makes a key, and lets each of the servers spend its budget. */
+async function spendBudget(folder: string, servers: readonly RunningServer[]): Promise<string> {
+  const secret = await createKey(folder, SMALL_BUDGET);
+  for (const { port } of servers) {
+    const client = new Client(port);
+    while ((await client.ask(secret, { type: 'perpDeployAuctionStatus' })).status !== 429);
+    client.close();
+  }
+  return `/${secret}/info`;
+}
+
+interface Round {
+  readonly requestsPerSecond: number;
+  readonly serverMicroseconds: number;
+}
+
+/** The rounds of one kind of requests at one server. */
+export interface Row {
+  readonly kind: Kind;
+  readonly server: RunningServer;
+  readonly rounds: Round[];
+}
+
+async function measureRow(
+  load: RequestLoad,
+  { kind, server }: Row,
+  seconds: number,
+): Promise<Round> {
+  const cpuBefore = cpuSecondsOfAll(server.pid);
+  const run = await load.run({ ...kind.task, port: server.port, seconds });
+  const serverCpu = cpuSecondsOfAll(server.pid) - cpuBefore;
+  return {
+    requestsPerSecond: run.answered / run.seconds,
+    serverMicroseconds: (serverCpu / run.answered) * 1e6,
+  };
+}
+
+/** Every kind at every server, in turns; the rows of a kind are beside each other. */
+export async function measureKinds(
+  exchange: Exchange,
+  servers: readonly RunningServer[],
+  scale: RoundsScale,
+): Promise<Row[]> {
+  const kinds = listKinds(exchange, await spendBudget(exchange.folder, servers));
+  const rows = kinds.flatMap((kind) =>
+    servers.map((server): Row => ({ kind, server, rounds: [] })),
+  );
+  const load = new RequestLoad();
+  try {
+    for (const row of rows) await measureRow(load, row, scale.warmUpSeconds);
+    for (let round = 0; round < scale.rounds; round++) {
+      for (const row of rows) row.rounds.push(await measureRow(load, row, scale.roundSeconds));
+    }
+  } finally {
+    await load.stop();
+  }
+  return rows;
+}
+
+export function rowRatios({ rounds }: Row, reference: Row): number[] {
+  return rounds.map(
+    ({ requestsPerSecond }, index) => requestsPerSecond / reference.rounds[index].requestsPerSecond,
+  );
+}
+
+function printRows(rows: readonly Row[]): void {
+  const [reference] = rows;
+  const cells = rows.map((row) => {
+    const spread = (figure: keyof Round, digits: number) =>
+      formatSpread(spreadOf(row.rounds.map((round) => round[figure])), digits);
+    const ratio = formatSpread(spreadOf(rowRatios(row, reference)), 2);
+    return [row.kind.name, spread('requestsPerSecond', 0), ratio, spread('serverMicroseconds', 1)];
+  });
+  printTable(['', 'requests/s', 'beside answered', 'server, µs of cpu a response'], cells);
+}
+
+export async function benchRequests(
+  exchange: Exchange,
+  perpinfo: RunningServer,
+  scale: RoundsScale,
+): Promise<Goal[]> {
+  const rows = await measureKinds(exchange, [perpinfo], scale);
+  printRows(rows);
+  const [reference, ...others] = rows;
+  return others.map((row) =>
+    atLeast(
+      `requests/s, ${row.kind.name} / answered`,
+      row.kind.ratioMin ?? 0,
+      rowRatios(row, reference),
+    ),
+  );
+}
