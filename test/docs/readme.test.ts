@@ -104,3 +104,11 @@ test('what the README changes in a client is in the page about clients', () => {
   for (const [, change] of rows)
     assert.ok(readDocument('docs/clients.md').includes(change), change);
 });
+
+test("the README's figures are those of the page about performance", () => {
+  const section = readSections(README, 2).get('Figures') ?? '';
+  const figures = Array.from(section.matchAll(/^\| .* \| (\d[\d,.]*)/gm), ([, figure]) => figure);
+  assert.ok(figures.length > 3);
+  const page = readDocument('docs/performance.md');
+  for (const figure of figures) assert.ok(page.includes(`| ${figure}`), figure);
+});
