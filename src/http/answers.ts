@@ -1,8 +1,8 @@
 /**
  * The one way from what was asked to what is answered, refusals included. Transports read bytes, call
  * this, and render the reply; none of them has rules of its own. Where several things are wrong, the
- * first in this order is told: path, method, key, media type, size, JSON, question, budget, and then
- * whether there is a state to answer from, and time to do so.
+ * reply names the first in this order: path, method, key, media type, size, JSON, question, budget,
+ * and then whether there is a state to answer from, and time to do so.
  */
 
 import type { Logger } from 'pino';
@@ -37,9 +37,9 @@ export interface Peer {
 
 /** What a question that was refused takes from its key's budget. */
 const REFUSED_WEIGHT = 1;
-/** Only someone who does not know this service is refused with these again and again. */
+/** A client of ours is refused with these now and then, a scanner again and again. */
 const STRANGE: ReadonlySet<string> = new Set(['unknown_key', 'not_found', 'method_not_allowed']);
-/** After so many of them the connection is closed. */
+/** Number of such refusals after which the connection is closed. */
 const STRANGE_REQUESTS_MAX = 32;
 
 /** A request whose key and question are known. */

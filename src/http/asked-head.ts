@@ -36,9 +36,9 @@ export interface AskedHead {
   readonly allow: string;
   /** "" where the route has no key, or none was given. */
   readonly secretHash: string;
-  /** Wrong with the path or the method, which is told before anyone looks at the key. */
+  /** What is wrong with the path or the method: it comes before an unknown key. */
   readonly routeRefusal: RequestError | undefined;
-  /** Wrong with the rest of the head, which is told to a known key only. */
+  /** What is wrong with the rest of the head: it comes after an unknown key. */
   readonly headRefusal: RequestError | undefined;
   readonly minHeight: number | RequestError;
   readonly ifNoneMatch: string | undefined;

@@ -1,6 +1,6 @@
 /**
- * Node's HTTP server, given streams in the place of sockets: each connection is first with the fast
- * lane, if that is on, and then, once it has sent what the lane does not take, with Node.
+ * Node's HTTP server, given streams in place of sockets: a connection starts on the fast lane, if that
+ * is on, and moves to Node once it has sent what the lane does not read.
  */
 
 import { type RequestListener, Server, type ServerOptions } from 'node:http';
@@ -20,7 +20,7 @@ export interface InfoServerParts {
 }
 
 const NOTHING = Buffer.alloc(0);
-/** New clients may go on coming while those that wait are accepted. */
+/** Bounds the accepting while new clients keep coming. */
 const ACCEPT_MS_MAX = 1000;
 
 export class InfoServer extends Server {
@@ -49,7 +49,7 @@ export class InfoServer extends Server {
     else this.#lane.accept(client);
   }
 
-  /** From here on Node handles the client, beginning with what it has sent already. */
+  /** Gives a client to Node, with the bytes that it has sent already. */
   passToNode(client: ClientConnection, { head = NOTHING, rest = NOTHING }: SentBytes = {}): void {
     const stream = new RequestStream(client, this.#feedQueue);
     this.#takeStream.call(this, stream);
@@ -58,31 +58,31 @@ export class InfoServer extends Server {
   }
 
   /**
-   * Takes no more connections than wait to be accepted already, and closes all once nothing is under way
-   * on them: their last responses say `Connection: close`. What is left after this time is destroyed.
+   * Accepts the connections that wait in the backlog and no others, and closes each once it is idle;
+   * the last responses say `Connection: close`. What is left after this time is destroyed.
    */
   drain(timeoutMs: number): void {
     this.#connections.drain();
     const deadlineMs = performance.now() + Math.min(ACCEPT_MS_MAX, timeoutMs / 2);
-    setTimeout(() => this.#closeOnceAccepted(deadlineMs), 1);
+    setImmediate(() => this.#closeOnceAccepted(deadlineMs));
     const late = setTimeout(() => this.closeAllConnections(), timeoutMs);
     this.once('close', () => clearTimeout(late));
   }
 
   /**
-   * One connection is accepted a turn: after a turn without any, none waits. Called by a timer, and
-   * looks again by one: sockets are looked at between two of them.
+   * One connection is accepted per turn of the event loop, so after a turn without any the backlog is
+   * empty. Immediates run after sockets were polled; timers may run twice without that.
    */
   #closeOnceAccepted(deadlineMs: number): void {
     const { acceptedCount } = this.#connections;
-    setTimeout(() => {
+    setImmediate(() => {
       const isNew = this.#connections.acceptedCount > acceptedCount;
       if (isNew && performance.now() < deadlineMs) this.#closeOnceAccepted(deadlineMs);
       else this.close();
-    }, 1);
+    });
   }
 
-  /** Node would close those whose last response is still being sent; `drain` does it when it is out. */
+  /** Node would close connections whose last response is still being sent; `drain` waits for it. */
   override closeIdleConnections(): void {}
 
   override closeAllConnections(): void {

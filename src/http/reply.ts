@@ -27,7 +27,7 @@ export class Reply {
   /** What is left of the key's budget. */
   allowance: Allowance | undefined = undefined;
   tag: string | undefined = undefined;
-  /** The methods that the route takes, where that is told. */
+  /** The methods that the route takes; undefined where the reply does not say so. */
   allow: string | undefined = undefined;
   /** The connection is closed after it. */
   isLast = false;

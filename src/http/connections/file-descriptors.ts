@@ -1,13 +1,13 @@
 /**
- * How many connections there can be. Every one takes a file descriptor, and where the process has none
- * left the system accepts connections and drops them without a word, and files cannot be opened. So
- * some are kept free, and connections beyond are refused by us: counted, and in the log.
+ * The maximum number of connections. Each takes a file descriptor, and a process without a free one
+ * drops connections silently and cannot open files. So some descriptors are kept in reserve, and
+ * connections beyond are refused, counted and logged.
  */
 
 import { readdirSync, readFileSync } from 'node:fs';
 import type { Logger } from 'pino';
 
-/** Kept free for the ledger's files, snapshots and connections that are on their way out. */
+/** Kept in reserve for the ledger's files, snapshots and connections that are closing. */
 const SPARE = 64;
 
 /** The process's limit; undefined where the system does not tell. */

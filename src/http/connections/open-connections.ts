@@ -1,7 +1,7 @@
 /**
- * All connections of a server, in one place: how many there may be, and how they end when the service
- * stops. Draining means: what was begun is finished, a connection is closed once nothing is under way
- * on it, and at the deadline all that are left are destroyed.
+ * All open connections of a server: their maximum number, and how they drain when the service stops.
+ * A draining connection finishes the requests in flight and is closed once it is idle; at the deadline
+ * those that are left are destroyed.
  */
 
 import type { Socket } from 'node:net';
@@ -15,26 +15,27 @@ export interface OpenConnectionsParts {
   readonly log: Logger;
 }
 
-/** How often connections are looked through while they drain. */
+/** How often connections are checked while they drain. */
 const DRAIN_CHECK_MS = 20;
 /**
- * A client that asks again and again may just be sending the next request: it is given this long to do
- * so, and is then told in the response that it was the last one.
+ * Number of checks after which an idle connection is closed: a client's next request may be in flight,
+ * and its response then says Connection: close. Checks are counted, not time: in a turn that takes
+ * long nothing is read, and a request that has arrived would be taken for none.
  */
-const QUIET_MS = 300;
-/** Connections that are refused are counted; the log says so once in a while. */
+const IDLE_CHECKS = 15;
+/** Connections over the limit are counted, and logged at most this often. */
 const REFUSAL_LOG_MS = 10_000;
 
-interface Quiet {
+interface Idleness {
   readonly bytesRead: number;
-  readonly sinceMs: number;
+  readonly checks: number;
 }
 
 export class OpenConnections {
   readonly #parts: OpenConnectionsParts;
   readonly #open = new Set<ClientConnection>();
-  readonly #quiet = new WeakMap<ClientConnection, Quiet>();
-  /** All that there ever were. */
+  readonly #idleness = new WeakMap<ClientConnection, Idleness>();
+  /** The number of all connections since the start. */
   acceptedCount = 0;
   #refusedCount = 0;
   #refusalLoggedMs = Number.NEGATIVE_INFINITY;
@@ -45,7 +46,7 @@ export class OpenConnections {
     this.#parts = parts;
   }
 
-  /** The socket as a connection; undefined where there are enough, and it is closed. */
+  /** The connection of a socket; undefined where that is over the limit, and closed. */
   accept(socket: Socket): ClientConnection | undefined {
     const isFull = this.#open.size >= this.#parts.countMax;
     if (isFull || this.#isOver) {
@@ -84,34 +85,33 @@ export class OpenConnections {
     return this.#draining !== undefined;
   }
 
-  /** Closes each connection once it is quiet, until the last one is gone. */
+  /** Closes each connection once it is idle, until none is left. */
   drain(): void {
     if (this.#draining !== undefined) return;
     for (const connection of this.#open) connection.isDraining = true;
-    this.#draining = setInterval(() => this.#closeQuiet(performance.now()), DRAIN_CHECK_MS);
-    this.#closeQuiet(performance.now());
+    this.#draining = setInterval(() => this.#closeIdle(), DRAIN_CHECK_MS);
+    this.#closeIdle();
   }
 
-  #closeQuiet(nowMs: number): void {
+  #closeIdle(): void {
     for (const connection of this.#open) {
-      if (this.#isQuiet(connection, nowMs)) connection.endSoon();
+      if (this.#isIdle(connection)) connection.endSoon();
     }
     if (this.#open.size === 0) clearInterval(this.#draining);
   }
 
-  /** Push says goodbye to its own connections. */
-  #isQuiet(connection: ClientConnection, nowMs: number): boolean {
+  /** Push closes its own connections. */
+  #isIdle(connection: ClientConnection): boolean {
     const { bytesRead } = connection.socket;
     if (connection.isReleased) return false;
-    const quiet = this.#quiet.get(connection);
-    if (quiet?.bytesRead === bytesRead && !connection.isBusy) {
-      return nowMs - quiet.sinceMs >= QUIET_MS;
-    }
-    this.#quiet.set(connection, { bytesRead, sinceMs: nowMs });
-    return false;
+    const last = this.#idleness.get(connection);
+    const isIdle = last?.bytesRead === bytesRead && !connection.isBusy;
+    const checks = isIdle ? last.checks + 1 : 0;
+    this.#idleness.set(connection, { bytesRead, checks });
+    return checks >= IDLE_CHECKS;
   }
 
-  /** The deadline: these end now, and whatever is still accepted ends at once. */
+  /** Destroys all connections, and those that are accepted from here on. */
   destroyAll(): void {
     this.#isOver = true;
     for (const { socket } of this.#open) socket.destroy();

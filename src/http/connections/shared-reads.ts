@@ -1,16 +1,16 @@
 /**
- * Reads of many connections into one buffer. For every read Node allocates 64 KiB, cuts them to what
- * came, and pushes that through a stream: more work than answering. Its sockets can read into a
- * buffer of the program's instead (the option `onread` of net.Socket), but a server's sockets cannot
- * be given that option, so it is set here where Node itself keeps it. Where Node has it elsewhere, or
- * the connection is no socket of its own, connections are read as usual: nothing else depends on it.
+ * Reads of many connections into one buffer. For every read Node allocates 64 KiB, trims them, and
+ * pushes them through a stream: more work than answering. A socket can read into a buffer of the
+ * program's instead (the option `onread` of net.Socket), but a server cannot give that option to the
+ * sockets that it accepts, so it is set in the private slots where Node keeps it. Where this version
+ * of Node has other slots, connections are read by their events; nothing else depends on it.
  */
 
 import type { Duplex } from 'node:stream';
 
 const READ_BYTES = 1 << 16;
 
-/** Called with what one read brought: so many bytes of the buffer, only there until it returns. */
+/** Called with a buffer and the length of a read, which are only valid until it returns. */
 export type TakeBytes = (buffer: Buffer, length: number) => void;
 
 interface Slots {
@@ -26,7 +26,7 @@ interface OpenSocket extends Duplex {
 const sharedBuffer = Buffer.allocUnsafeSlow(READ_BYTES);
 let slots: Slots | null | undefined;
 
-/** Where a socket of this version of Node keeps its buffer; null where that cannot be told. */
+/** The private slots of a socket in this version of Node; null where they are not found. */
 function findSlots(socket: OpenSocket): Slots | null {
   const symbols = Object.getOwnPropertySymbols(socket);
   const find = (name: string) => symbols.find(({ description }) => description === name);
@@ -35,7 +35,7 @@ function findSlots(socket: OpenSocket): Slots | null {
   return buffer === undefined || callback === undefined ? null : { buffer, callback };
 }
 
-/** Reads a connection until the function that is returned is called; from then on it reads as ever. */
+/** Reads a connection until the returned function is called; then it emits its events again. */
 export function readConnection(connection: Duplex, take: TakeBytes): () => void {
   const socket = connection as OpenSocket;
   if (typeof socket._handle?.useUserBuffer === 'function') {
@@ -52,7 +52,7 @@ function readShared(socket: OpenSocket, { buffer, callback }: Slots, take: TakeB
   socket[buffer] = sharedBuffer;
   socket[callback] = (length: number) => take(sharedBuffer, length);
   return () => {
-    // The buffer cannot be taken back: what it brings goes where Node would have put it.
+    // The buffer cannot be taken back, so what it brings is pushed into the stream.
     socket[callback] = (length: number) => {
       return socket.push(Buffer.from(sharedBuffer.subarray(0, length)));
     };

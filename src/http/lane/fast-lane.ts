@@ -47,10 +47,10 @@ type PassToNode = (client: ClientConnection, sent: { readonly rest: Buffer }) =>
 /** Maximum number of bytes and of reads that are gathered in one turn. */
 const TURN_BYTES = 1 << 18;
 const TURN_READS_MAX = 128;
-/** A connection's share of a turn: so many responses, and none beyond so many bytes. */
+/** A connection's share of a turn: maximum number of responses, and bytes after which none follows. */
 const SHARE_REQUESTS_MAX = 16;
 const SHARE_BYTES_MAX = 1 << 16;
-/** Grace added to the keep-alive timeout that clients are told, as Node's server adds it. */
+/** Grace added to the keep-alive timeout, as Node's server adds it. */
 const KEEP_ALIVE_GRACE_MS = 1000;
 
 /** Replies are rendered before anything else is answered. */

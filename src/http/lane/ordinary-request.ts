@@ -85,10 +85,10 @@ const LENGTH_START = /^(?:0|[1-9][0-9]{0,8})?$/;
 
 /**
  * A head that has come in part. As soon as it can no longer become an ordinary one it is left to Node,
- * who may have something to say before the rest has come. Each line is looked at once.
+ * which may refuse it before the rest has come. Each line is checked once.
  */
 export class PartialHead {
-  /** Characters of whole lines that were looked at. */
+  /** Characters of whole lines that were checked. */
   checkedLength = 0;
   #hasLength = false;
 
@@ -97,7 +97,7 @@ export class PartialHead {
     this.#hasLength = false;
   }
 
-  /** Looks at what has come after the lines that were checked; returns why it is left to Node. */
+  /** Checks what has come after that; returns why the request is left to Node. */
   check(text: string): LaneExit | undefined {
     const lines = text.split(END_OF_LINE);
     const last = lines.pop() ?? '';

@@ -1,8 +1,7 @@
 /**
- * Whose request is next. Streams get their turns one after the other, and all of them together a
- * millisecond of each turn of the event loop. In between, connections are accepted, of which there is
- * only one a turn, and the fast lane answers: however many requests wait here, a client that asks one
- * ordinary question does not wait for them.
+ * The order in which streams are fed to Node's server: round robin, for at most a millisecond of each
+ * turn of the event loop. In between, connections are accepted and the fast lane answers, so an
+ * ordinary question never waits for the requests that are queued here.
  */
 
 const TURN_MS = 1;

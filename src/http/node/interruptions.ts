@@ -1,7 +1,7 @@
 /**
  * What Node reports outside of the ordinary course of requests: bytes that are not HTTP, that come too
  * slowly or are too many, tunnels, and offers to change the protocol. Since a client's requests are
- * read one at a time, nothing else is under way on the connection.
+ * read one at a time, no other request is in flight on the connection.
  */
 
 import type { IncomingMessage } from 'node:http';
@@ -82,7 +82,7 @@ export class Interruptions {
       return undefined;
     }
     const refusal = this.#parts.push.accept(request, client.socket, head, secret);
-    // Only now: whoever is refused is told so by the stream.
+    // Released last: a refusal is still written through the stream.
     if (refusal === undefined) client.release(stream.stop());
     return refusal;
   }

@@ -1,9 +1,9 @@
 /**
- * What Node's HTTP server gets in the place of a client's socket. It is given one request at a time:
- * the next one's bytes are held back, and the client is not read from, until the response before is
- * out. So a client that sends thousands of requests ahead, or reads none of its responses, takes one
- * request's share of time and memory; and whatever a request turns out to be, a tunnel, an offer to
- * change the protocol or no HTTP at all, nothing else is under way on its connection.
+ * The stream that Node's HTTP server gets in place of a client's socket. It passes one request at a
+ * time: the next one is held back, and the client is not read from, until the response before it is
+ * written. So a client that pipelines thousands of requests, or reads none of its responses, takes one
+ * request's share of time and memory; and a tunnel, an upgrade or bytes that are not HTTP never meet
+ * another request in flight.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -29,7 +29,7 @@ export interface SentBytes {
 const NOTHING = Buffer.alloc(0);
 /** Ends the headers of a request, and a chunked body. */
 const SECTION_END = '\r\n\r\n';
-/** Node parses so many pieces before others get their turn. */
+/** Maximum number of pieces that Node parses in one turn. */
 const PIECES_PER_TURN = 16;
 
 /** Where a section ends, counted from the start of `bytes`; -1 where it does not. `before` came last. */
@@ -59,11 +59,11 @@ export class RequestStream extends Duplex implements ConnectionHandler, Feeding 
   /** The last bytes that Node was given: a section may end across two reads. */
   #lastBytes = '';
   #exchange: HttpExchange | undefined;
-  /** What is missing of the body under way; infinite where it comes in chunks. */
+  /** Missing bytes of the body in flight; infinite where it comes in chunks. */
   #bodyBytesLeft = 0;
   #isFeeding = false;
   #isEndTold = false;
-  /** Node gets nothing more: the last response is on its way, or it has another handler. */
+  /** Node gets no more bytes: the last response is being sent, or the client has another handler. */
   #isOver = false;
 
   constructor(client: ClientConnection, queue: FeedQueue) {
@@ -80,7 +80,7 @@ export class RequestStream extends Duplex implements ConnectionHandler, Feeding 
     return this.#hasBytes || this.exchange !== undefined || this.writableLength > 0;
   }
 
-  /** Whether the connection ends with the request under way: the service stops, and none follows it. */
+  /** Whether the response is the last one: the connection drains, and no request follows. */
   get isLastRequest(): boolean {
     return this.client.isDraining && this.#held.length <= this.#bodyBytesLeft;
   }
@@ -118,14 +118,14 @@ export class RequestStream extends Duplex implements ConnectionHandler, Feeding 
     response.once('close', () => this.#queue.add(this));
   }
 
-  /** The request under way; undefined where none is. */
+  /** The request in flight; undefined where none is. */
   get exchange(): HttpExchange | undefined {
     return this.#exchange?.request.complete && this.#exchange.response.closed
       ? undefined
       : this.#exchange;
   }
 
-  /** Gives Node nothing more; returns what it has not got. */
+  /** Gives Node no more bytes, and returns those that it has not got. */
   stop(): Buffer {
     this.#isOver = true;
     const held = this.#held;
@@ -137,13 +137,13 @@ export class RequestStream extends Duplex implements ConnectionHandler, Feeding 
     return this.#isOver;
   }
 
-  /** As a socket's: Node calls it when the last response is out. */
+  /** Called by Node when the last response is written, as on a socket. */
   destroySoon(): void {
     this.stop();
     this.client.linger();
   }
 
-  /** Says this as the last thing. */
+  /** Writes the last response. */
   endWith(text: string): void {
     this.stop();
     this.client.socket.write(text, 'latin1');
@@ -219,7 +219,7 @@ export class RequestStream extends Duplex implements ConnectionHandler, Feeding 
     return this.#firstPiece.length > 0 || this.#held.length > 0;
   }
 
-  /** Whether what comes next may be looked at: nothing is under way, or it is a body. */
+  /** Whether Node may have the next bytes: no response is due, or they are a body. */
   #isNext(): boolean {
     if (this.#isOver || this.destroyed) return false;
     if (this.#exchange === undefined || !this.#exchange.request.complete) return true;
@@ -255,7 +255,7 @@ export class RequestStream extends Duplex implements ConnectionHandler, Feeding 
     return end === -1 ? this.#held.length : end;
   }
 
-  /** The client's end is told after all responses; of a request that is cut short, at once. */
+  /** The client's end follows all responses; in the middle of a request it is passed on at once. */
   #feedEnd(): void {
     if (this.#isEndTold || this.readableLength > 0 || !this.#isNext()) return;
     this.#isEndTold = true;

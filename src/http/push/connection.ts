@@ -1,7 +1,7 @@
 /**
- * One push connection: what comes on it, what it is subscribed to, and how fast it reads. While the
- * client has not taken what it was sent, it is sent no further states; once it has, the newest one
- * of each subscription. So a slow client costs no memory, and none sees a state that is long past.
+ * One push connection: its frames, its subscriptions and its backpressure. While the client has unread
+ * bytes it is sent no further states; afterwards it gets the newest state of each subscription. So a
+ * slow client costs no memory, and never sees a stale state.
  */
 
 import type { Socket } from 'node:net';
@@ -39,7 +39,7 @@ export const GOING_AWAY = 1001;
 export const POLICY_VIOLATION = 1008;
 export const INTERNAL_ERROR = 1011;
 
-/** What a frame takes from the budget that asks nothing: a ping, an end of a subscription, a mistake. */
+/** The weight of a frame that asks no question: a ping, an unsubscribe, a malformed frame. */
 const FRAME_WEIGHT = 1;
 
 /** What all connections share. */
@@ -53,11 +53,11 @@ export interface PushContext {
   refuseSubscription(keyId: string): RequestError | undefined;
   countSubscriptions(keyId: string, change: 1 | -1): void;
   readState(): StateView | undefined;
-  /** Called with a connection that has left more unread than it may. */
+  /** Called with a connection that has too many unread bytes. */
   cutOff(connection: PushConnection, reason: string): void;
-  /** Called with a connection whose client oversteps a bound of the protocol. */
+  /** Called with a connection whose client violates a limit of the protocol. */
   turnAway(connection: PushConnection, reason: string): void;
-  /** Called with a connection on which an error of our own came up. */
+  /** Called with a connection on which we met a bug. */
   fail(connection: PushConnection, error: unknown): void;
   readonly backlogBytesMax: number;
 }
@@ -85,9 +85,9 @@ export class PushConnection {
   readonly #head: AskedHead;
   readonly #peer: Peer = { strangeRequests: 0 };
   readonly #subscriptions = new Map<string, Subscription>();
-  /** Those with a state that could not be sent yet. */
+  /** Those whose newest state could not be sent yet. */
   readonly #missed = new Set<Subscription>();
-  /** When the client last showed that it is there. */
+  /** When the client last sent anything. */
   heardMs = performance.now();
 
   constructor({ socket, stream, key, secretHash }: PushClient, context: PushContext) {

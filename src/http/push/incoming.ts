@@ -18,9 +18,9 @@ const MASK_BYTES = 4;
 /** The longest header apart from the mask. */
 const HEADER_BYTES_MAX = 10;
 
-/** So many control frames may come at once, pongs that answer our pings aside. */
+/** Maximum burst of control frames, not counting pongs that answer our pings. */
 const CONTROL_FRAMES_MAX = 100;
-/** How fast that allowance comes back. */
+/** How fast that allowance is refilled. */
 const CONTROL_FRAMES_PER_MS = 10 / 1000;
 
 function headerBytes(secondByte: number): number {

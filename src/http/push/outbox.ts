@@ -1,22 +1,22 @@
 /**
- * What goes out on a push connection, control frames included, and how much of it the client has read.
+ * The frames that are sent on a push connection, and how far the client has read.
  *
- * What a socket has taken may still lie in buffers on the way, megabytes of it. So the client is sent a
- * ping of the protocol after each so many bytes, and at least every second: the pong that answers it
- * says that everything before was read. Without one there is a limit to what is unacknowledged.
+ * Megabytes that a socket has taken may still lie in buffers between us and the client. So a ping of
+ * the protocol follows every WINDOW_BYTES, and at least every second: its pong acknowledges everything
+ * before it. Unacknowledged bytes are bounded.
  */
 
 import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:net';
 import type { WebSocket } from 'ws';
 
-/** So much may be unacknowledged beyond the last ping. */
+/** Maximum number of unacknowledged bytes after a ping. */
 const WINDOW_BYTES = 32 << 10;
 /** How often the client is pinged while it is sent little. */
 const PING_MS = 1000;
 /** Enough that a client cannot guess the pong to a ping that it has not read. */
 const PING_PAYLOAD_BYTES = 8;
-/** So much is written at once at most: beyond this there is nothing to save. */
+/** Maximum number of bytes that are gathered into one write: a larger one saves nothing. */
 const GATHERED_BYTES_MAX = 64 << 10;
 /** What a queued frame takes beside its bytes: measured, 270 bytes of heap. */
 const FRAME_OVERHEAD_BYTES = 256;
@@ -25,7 +25,7 @@ export interface OutboxOptions {
   readonly socket: WebSocket;
   /** What the socket writes to. */
   readonly stream: Socket;
-  /** How much may wait to be taken by the socket. */
+  /** Maximum number of bytes that wait to be taken by the socket. */
   readonly bytesMax: number;
   /** Called when there is room for more. */
   drained(): void;

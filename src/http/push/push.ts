@@ -48,21 +48,21 @@ export interface PushParts {
   readonly settings: Settings<PushSettingName>;
 }
 
-/** How often connections are looked through for keys that are gone and clients that are. */
+/** How often connections are checked for revoked keys and missed deadlines. */
 const SWEEP_MS = 50;
-/** A client is asked for a sign of life so often before it is taken for gone. */
+/** Pings per idle timeout. */
 const PINGS_PER_TIMEOUT = 3;
 const RETRY_AFTER_SECONDS = 1;
-/** How long a client may take to answer a goodbye: nothing else is under way with it. */
+/** How long a client may take to answer the close frame when the service stops. */
 const GOODBYE_MS = 500;
-/** The same while the service goes on. */
+/** The same while the service is running. */
 const CLOSE_MS = 2000;
-/** So many fragments a message may have: clients send whole messages, a proxy may cut them up. */
+/** Maximum number of fragments of a message: clients send whole ones, a proxy may split them. */
 const FRAGMENTS_MAX = 64;
-/** A frame that comes in smaller reads than this on average is cut off: each one costs memory. */
+/** Average size below which the reads of one frame are too many: each costs memory. */
 const READ_BYTES_MIN = 64;
 
-/** What a key has open. */
+/** What a key has in use. */
 interface Usage {
   connections: number;
   subscriptions: number;
@@ -89,7 +89,7 @@ function createOptions({
     closeTimeout: CLOSE_MS,
     // Pings are answered through the outbox, so that all that is sent counts against one backlog.
     autoPong: false,
-    // One frame of a connection at a time, then others' turn: else a flood of them holds up all.
+    // One frame per connection and turn: otherwise a flood of them holds up all others.
     allowSynchronousEvents: false,
   };
 }
@@ -179,7 +179,7 @@ export class Push {
     webSocket.on('message', (data) => this.#receive(connection, data));
     webSocket.on('ping', (payload) => connection.receivePing(payload));
     webSocket.on('pong', (payload) => connection.receivePong(payload));
-    // What is wrong with the client's frames has been told to it by the protocol's own close code.
+    // ws has sent the close code for what is wrong with the frames.
     webSocket.on('error', () => webSocket.terminate());
     webSocket.on('close', () => this.#release(connection));
   }
@@ -224,7 +224,7 @@ export class Push {
     return new RequestError('rate_limited', message);
   }
 
-  /** Ends a connection whose client does not read, so that it could not be told why. */
+  /** Ends a connection whose client does not read, and so would not read a close frame. */
   #cutOff(connection: PushConnection, reason: string): void {
     this.#noteCutOff(connection, reason);
     connection.socket.terminate();
@@ -280,7 +280,7 @@ export class Push {
     this.#closeAll(INTERNAL_ERROR, 'the ledger is broken');
   }
 
-  /** Says goodbye to all; the ones that do not answer are not waited for. */
+  /** Closes all connections; those that do not answer in time are terminated. */
   close(): void {
     clearInterval(this.#sweeper);
     this.#schedule.close();

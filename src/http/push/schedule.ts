@@ -1,7 +1,7 @@
 /**
- * When subscriptions are looked at: after each block, each at most once, and after one was sent not
- * before the interval is over. The work is done in slices, so that requests are answered in between
- * however many subscriptions there are, and in turn, so that none is left behind.
+ * When subscriptions are checked for a new state: once after each batch of blocks, and never within
+ * the interval after their last one was sent. The work is done in slices, so that requests are
+ * answered in between, and in turn, so that no subscription starves.
  */
 
 import type { StateView } from '../../state/state.ts';
@@ -15,15 +15,15 @@ export interface Scheduled {
 
 /** How long subscriptions are worked on before requests get their turn. */
 const SLICE_MS = 4;
-/** Those that become due within this time are looked at together. */
+/** Those that become due within this time are checked together. */
 const PAUSE_MS_MIN = 5;
 
 export class PushSchedule {
   readonly #intervalMs: number;
   readonly #readState: () => StateView | undefined;
-  /** To be looked at, in turn. */
+  /** To be checked, in turn. */
   #stale = new Set<Scheduled>();
-  /** Looked at, and nothing new for them since. */
+  /** Checked, and no new state since. */
   #fresh = new Set<Scheduled>();
   /** Sent, in the order in which they become due again. */
   readonly #cooling = new Set<Scheduled>();
