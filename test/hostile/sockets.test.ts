@@ -4,7 +4,7 @@
  */
 
 import assert from 'node:assert/strict';
-import { describe, type TestContext, test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Program } from '../cli/program.ts';
 import { connect, exchange, type RawClient } from '../http/raw-client.ts';
@@ -52,80 +52,74 @@ async function isAnswered(service: Service): Promise<void> {
   assert.equal((await ask(service)).status, 200);
 }
 
-/** Each has a service of its own, and mostly waits. */
-describe('connections', { concurrency: 3 }, () => {
-  for (const [lane, flags] of LANES) {
-    test(`a tunnel behind unread responses, then a reset, harms nobody (${lane})`, async (t) => {
-      const service = await startService(t, flags);
-      for (let count = 0; count < 5; count++) {
-        const client = await connectUnread(service, CONNECT);
-        client.socket.resetAndDestroy();
-        await isAnswered(service);
-      }
-      assert.equal((await service.stop()).code, 0);
-    });
-
-    test(`offers of another protocol, without end, keep nobody waiting (${lane})`, async (t) => {
-      await checkManyOffers(await startService(t, flags));
-    });
-
-    for (const [about, last] of [
-      ['a tunnel', CONNECT],
-      ['an offer', formatRequest({ method: 'GET', path: '/health', headers: H2C })],
-    ] as const) {
-      test(`unread responses before ${about} do not keep a connection (${lane})`, async (t) => {
-        const service = await startService(t, [...flags, ...SHORT]);
-        const client = await connectUnread(service, last);
-        // Only a write shows who is still there, while nothing is read.
-        const deadlineMs = performance.now() + 15_000;
-        while (!client.socket.destroyed && performance.now() < deadlineMs) {
-          client.send('\r\n');
-          await sleep(200);
-        }
-        assert.ok(client.socket.destroyed, 'the connection is still open');
-        await isAnswered(service);
-      });
-
-      test(`unread responses before ${about} do not hold up a stop (${lane})`, async (t) => {
-        const service = await startService(t, [...flags, '--stop-timeout', '500']);
-        const client = await connectUnread(service, last);
-        const ended = await Promise.race([
-          service.stop(),
-          sleep(15_000, undefined, { ref: false }),
-        ]);
-        assert.equal(ended?.code, 0);
-        client.close();
-      });
+for (const [lane, flags] of LANES) {
+  test(`a tunnel behind unread responses, then a reset, harms nobody (${lane})`, async (t) => {
+    const service = await startService(t, flags);
+    for (let count = 0; count < 5; count++) {
+      const client = await connectUnread(service, CONNECT);
+      client.socket.resetAndDestroy();
+      await isAnswered(service);
     }
+    assert.equal((await service.stop()).code, 0);
+  });
 
-    test(`responses that wait for a reader take little memory (${lane})`, async (t) => {
-      await checkUnreadMemory(await startService(t, flags));
+  test(`offers of another protocol, without end, keep nobody waiting (${lane})`, async (t) => {
+    await checkManyOffers(await startService(t, flags));
+  });
+
+  for (const [about, last] of [
+    ['a tunnel', CONNECT],
+    ['an offer', formatRequest({ method: 'GET', path: '/health', headers: H2C })],
+  ] as const) {
+    test(`unread responses before ${about} do not keep a connection (${lane})`, async (t) => {
+      const service = await startService(t, [...flags, ...SHORT]);
+      const client = await connectUnread(service, last);
+      // Only a write shows who is still there, while nothing is read.
+      const deadlineMs = performance.now() + 15_000;
+      while (!client.socket.destroyed && performance.now() < deadlineMs) {
+        client.send('\r\n');
+        await sleep(200);
+      }
+      assert.ok(client.socket.destroyed, 'the connection is still open');
+      await isAnswered(service);
     });
 
-    test(`a stop cuts no response that was begun, and says which is the last (${lane})`, async (t) => {
-      await checkDrain(t, [...flags]);
-    });
-
-    test(`questions that nobody has read yet are answered when the service stops (${lane})`, async (t) => {
-      await checkUnreadQuestions(await startService(t, flags));
-    });
-
-    test(`a wait for a height does not hold up a stop (${lane})`, async (t) => {
-      const wait = ['--min-height-wait', '30000', '--stop-timeout', '500'];
-      const service = await startService(t, [...flags, ...wait]);
-      const client = await connect(service.port);
-      client.send(formatQuestion(service.key, { headers: { 'Ledger-Min-Height': '999' } }));
-      await sleep(300);
+    test(`unread responses before ${about} do not hold up a stop (${lane})`, async (t) => {
+      const service = await startService(t, [...flags, '--stop-timeout', '500']);
+      const client = await connectUnread(service, last);
       const ended = await Promise.race([service.stop(), sleep(15_000, undefined, { ref: false })]);
       assert.equal(ended?.code, 0);
       client.close();
     });
-
-    test(`clients that ask without a pause lose nothing when the service stops (${lane})`, async (t) => {
-      await checkBusyStop(await startService(t, flags));
-    });
   }
-});
+
+  test(`responses that wait for a reader take little memory (${lane})`, async (t) => {
+    await checkUnreadMemory(await startService(t, flags));
+  });
+
+  test(`a stop cuts no response that was begun, and says which is the last (${lane})`, async (t) => {
+    await checkDrain(t, [...flags]);
+  });
+
+  test(`questions that nobody has read yet are answered when the service stops (${lane})`, async (t) => {
+    await checkUnreadQuestions(await startService(t, flags));
+  });
+
+  test(`a wait for a height does not hold up a stop (${lane})`, async (t) => {
+    const wait = ['--min-height-wait', '30000', '--stop-timeout', '500'];
+    const service = await startService(t, [...flags, ...wait]);
+    const client = await connect(service.port);
+    client.send(formatQuestion(service.key, { headers: { 'Ledger-Min-Height': '999' } }));
+    await sleep(300);
+    const ended = await Promise.race([service.stop(), sleep(15_000, undefined, { ref: false })]);
+    assert.equal(ended?.code, 0);
+    client.close();
+  });
+
+  test(`clients that ask without a pause lose nothing when the service stops (${lane})`, async (t) => {
+    await checkBusyStop(await startService(t, flags));
+  });
+}
 
 const OFFERS = scale(5000, 20_000);
 const HONEST_MS_MAX = 5_000;

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
-import { describe, type TestContext, test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WebSocket } from 'ws';
 import { listenLocally } from '../http/in-process.ts';
@@ -47,106 +47,100 @@ const TIMEOUTS = { idleTimeout: 1000, headerTimeout: 1000, requestTimeout: 2000 
 /** Node looks for what is late now and then, and allows a second more than it says. */
 const LATE_SECONDS_MAX = 6;
 
-/** They wait for limits, not for the processor. */
-describe('connections', { concurrency: 4 }, () => {
-  for (const name of LANES) {
-    test(`idle and slow connections are closed (${name} lane)`, async (t) => {
-      const { port, key } = await open(t, name, TIMEOUTS);
-      const question = formatQuestion(key);
-      const [silent, idle, late, later, busy] = await Promise.all(
-        Array.from({ length: 5 }, () => connect(port)),
-      );
-      await askOn(idle, key);
-      late.send(question.subarray(0, -1));
-      await askOn(later, key);
-      later.send(question.subarray(0, 20));
-      const waits = [silent, idle, late, later].map((client) => secondsUntilClosed(client));
-      for (let count = 0; count < 12; count++) {
-        await askOn(busy, key);
-        await sleep(250);
-      }
-      busy.close();
-      const seconds = await Promise.all(waits);
-      const told = seconds.map((one) => one.toFixed(1)).join(', ');
-      for (const one of seconds) assert.ok(one > 0.9 && one < LATE_SECONDS_MAX, told);
-      for (const client of [late, later]) assert.equal((await client.response()).status, 408);
-      assert.deepEqual([silent.left, idle.left], ['', '']);
-    });
+for (const name of LANES) {
+  test(`idle and slow connections are closed (${name} lane)`, async (t) => {
+    const { port, key } = await open(t, name, TIMEOUTS);
+    const question = formatQuestion(key);
+    const [silent, idle, late, later, busy] = await Promise.all(
+      Array.from({ length: 5 }, () => connect(port)),
+    );
+    await askOn(idle, key);
+    late.send(question.subarray(0, -1));
+    await askOn(later, key);
+    later.send(question.subarray(0, 20));
+    const waits = [silent, idle, late, later].map((client) => secondsUntilClosed(client));
+    for (let count = 0; count < 12; count++) {
+      await askOn(busy, key);
+      await sleep(250);
+    }
+    busy.close();
+    const seconds = await Promise.all(waits);
+    const told = seconds.map((one) => one.toFixed(1)).join(', ');
+    for (const one of seconds) assert.ok(one > 0.9 && one < LATE_SECONDS_MAX, told);
+    for (const client of [late, later]) assert.equal((await client.response()).status, 408);
+    assert.deepEqual([silent.left, idle.left], ['', '']);
+  });
 
-    test(`connections over the limit are closed at once (${name} lane)`, async (t) => {
-      const { port, key, lanes } = await open(t, name, { connectionsMax: 5 });
-      const clients: RawClient[] = [];
-      for (let count = 0; count < 5; count++) clients.push(await connect(port));
-      for (const client of clients) await askOn(client, key);
-      for (let count = 0; count < 3; count++) {
-        const refused = await connect(port);
-        await refused.closed;
-        assert.equal(refused.left, '');
-      }
-      assert.match(
-        await lanes[name].registry.metrics(),
-        /^perpinfo_connections 5$[\s\S]*^perpinfo_connections_refused_total 3$/m,
-      );
-      assert.deepEqual(
-        lanes[name].logged.map(({ msg, refused, limit }) => ({ msg, refused, limit })),
-        [{ msg: 'connections over the limit were closed', refused: 1, limit: 5 }],
-      );
-      for (const client of clients) await askOn(client, key);
-      clients[0].close();
-      await clients[0].closed;
-      await sleep(50);
-      const next = await connect(port);
-      await askOn(next, key);
-      for (const client of [...clients, next]) client.close();
-    });
+  test(`connections over the limit are closed at once (${name} lane)`, async (t) => {
+    const { port, key, lanes } = await open(t, name, { connectionsMax: 5 });
+    const clients: RawClient[] = [];
+    for (let count = 0; count < 5; count++) clients.push(await connect(port));
+    for (const client of clients) await askOn(client, key);
+    for (let count = 0; count < 3; count++) {
+      const refused = await connect(port);
+      await refused.closed;
+      assert.equal(refused.left, '');
+    }
+    const metrics = await lanes[name].registry.metrics();
+    assert.match(metrics, /^perpinfo_connections 5$/m);
+    assert.match(metrics, /^perpinfo_connections_refused_total 3$/m);
+    assert.deepEqual(
+      lanes[name].logged.map(({ msg, refused, limit }) => ({ msg, refused, limit })),
+      [{ msg: 'connections over the limit were closed', refused: 1, limit: 5 }],
+    );
+    for (const client of clients) await askOn(client, key);
+    clients[0].close();
+    await clients[0].closed;
+    await sleep(50);
+    const next = await connect(port);
+    await askOn(next, key);
+    for (const client of [...clients, next]) client.close();
+  });
 
-    test(`who sends ahead and does not read is held back or cut off (${name} lane)`, async (t) => {
-      const place = await open(t, name);
-      await checkUnreadBounded(place);
-    });
+  test(`who sends ahead and does not read is held back or cut off (${name} lane)`, async (t) => {
+    const place = await open(t, name);
+    await checkUnreadBounded(place);
+  });
 
-    test(`as many ordinary requests as one read brings are answered (${name} lane)`, async (t) => {
-      const { port, key } = await open(t, name);
-      const client = await connect(port);
-      client.send(Buffer.concat(Array.from({ length: 150 }, () => formatQuestion(key))));
-      for (let count = 0; count < 150; count++) {
-        assert.equal((await client.response()).status, 200);
-      }
-      await askOn(client, key);
-      client.close();
-    });
+  test(`as many ordinary requests as one read brings are answered (${name} lane)`, async (t) => {
+    const { port, key } = await open(t, name);
+    const client = await connect(port);
+    client.send(Buffer.concat(Array.from({ length: 150 }, () => formatQuestion(key))));
+    for (let count = 0; count < 150; count++) {
+      assert.equal((await client.response()).status, 200);
+    }
+    await askOn(client, key);
+    client.close();
+  });
 
-    test(`who takes long to read an answer is not idle (${name} lane)`, async (t) => {
-      const settings = { ...TIMEOUTS, requestTimeout: 6000, bodyBytesMax: 65_536 };
-      const place = await open(t, name, settings);
-      await checkSlowReader(place);
-    });
+  test(`who takes long to read an answer is not idle (${name} lane)`, async (t) => {
+    const settings = { ...TIMEOUTS, requestTimeout: 6000, bodyBytesMax: 65_536 };
+    const place = await open(t, name, settings);
+    await checkSlowReader(place);
+  });
 
-    test(`push works on a connection that has asked before (${name} lane)`, async (t) => {
-      const place = await open(t, name);
-      await checkPush(t, place);
-    });
+  test(`push works on a connection that has asked before (${name} lane)`, async (t) => {
+    const place = await open(t, name);
+    await checkPush(t, place);
+  });
 
-    test(`a service that stops finishes what it has begun (${name} lane)`, async (t) => {
-      const service = await startService(t, name === 'plain' ? ['--no-fast-lane'] : []);
-      const { port, key } = service;
-      const [silent, idle, begun] = await Promise.all(
-        Array.from({ length: 3 }, () => connect(port)),
-      );
-      await askOn(idle, key);
-      await askOn(begun, key);
-      const question = formatQuestion(key);
-      begun.send(question.subarray(0, -5));
-      await sleep(200);
-      const stopped = service.stop();
-      await Promise.all([silent.closed, idle.closed]);
-      begun.send(question.subarray(-5));
-      assert.equal((await begun.response()).status, 200);
-      await begun.closed;
-      assert.equal((await stopped).code, 0);
-    });
-  }
-});
+  test(`a service that stops finishes what it has begun (${name} lane)`, async (t) => {
+    const service = await startService(t, name === 'plain' ? ['--no-fast-lane'] : []);
+    const { port, key } = service;
+    const [silent, idle, begun] = await Promise.all(Array.from({ length: 3 }, () => connect(port)));
+    await askOn(idle, key);
+    await askOn(begun, key);
+    const question = formatQuestion(key);
+    begun.send(question.subarray(0, -5));
+    await sleep(200);
+    const stopped = service.stop();
+    await Promise.all([silent.closed, idle.closed]);
+    begun.send(question.subarray(-5));
+    assert.equal((await begun.response()).status, 200);
+    await begun.closed;
+    assert.equal((await stopped).code, 0);
+  });
+}
 
 /** What a server may keep for a client that does not read, beside what the system keeps. */
 const UNREAD_BYTES_MAX = 8 << 20;
