@@ -12,7 +12,7 @@ import { UsageError } from './config/usage-error.ts';
 
 const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
-/** What a shell reports for a program that a signal ended. */
+/** Shells report 128 plus the signal's number. */
 const EXIT_SIGNAL_BASE = 128;
 
 async function formatOverview(): Promise<string> {
@@ -21,7 +21,7 @@ async function formatOverview(): Promise<string> {
   return (
     'perpinfo answers questions about perpetuals accounts, staking delegations and the\n' +
     `deployment auction, exactly, from a ledger of blocks.\n\n${commands.join('\n')}\n\n` +
-    'perpinfo COMMAND --help tells more of a command; perpinfo --version tells the version.\n'
+    'perpinfo COMMAND --help describes a command; perpinfo --version prints the version.\n'
   );
 }
 
@@ -35,7 +35,10 @@ function checkPositionals(command: Command, positionals: readonly string[]): voi
   const most = positional === undefined ? 0 : 1;
   if (positionals.length > most) {
     const extra = JSON.stringify(positionals[most].slice(0, 60));
-    throw new UsageError([`got the argument ${extra}, expected at most ${most} besides flags`]);
+    const allowed = most === 0 ? 'no argument' : 'only one argument';
+    throw new UsageError([
+      `unexpected argument ${extra}: ${command.name} takes ${allowed} besides flags`,
+    ]);
   }
   if (positional?.required && positionals.length === 0) {
     throw new UsageError([`${positional.usage} is required: ${positional.help}`]);
@@ -44,11 +47,11 @@ function checkPositionals(command: Command, positionals: readonly string[]): voi
 
 const stop = new AbortController();
 
-/** Signals closer together than this are one: a shell signals the process and its group. */
+/** Signals within this time count as one: a shell signals the process and its group. */
 const SAME_SIGNAL_MS = 1000;
 
 /** The first SIGINT or SIGTERM stops the command; a later one ends the process at once. */
-function listenToSignals({ isService = false }: Command): void {
+function handleSignals({ isService = false }: Command): void {
   let stoppedMs: number | undefined;
   for (const name of ['SIGINT', 'SIGTERM'] as const) {
     process.on(name, () => {
@@ -64,7 +67,7 @@ function listenToSignals({ isService = false }: Command): void {
   }
 }
 
-/** Runs what the arguments ask for: a help text, the version or a command. */
+/** Prints a help text or the version, or runs a command. */
 async function run(argv: readonly string[], terminal: Terminal): Promise<void> {
   const [first, second] = argv;
   if (first === 'help') return run([...argv.slice(1), '--help'], terminal);
@@ -90,7 +93,7 @@ async function runCommand(
   const { flags, positionals } = splitArguments(rest);
   const settings = readSettings(command.settings, flags);
   checkPositionals(command, positionals);
-  listenToSignals(command);
+  handleSignals(command);
   await command.run({ settings, positionals, terminal, signal: stop.signal });
 }
 
@@ -105,10 +108,10 @@ function report(error: unknown, terminal: Terminal): number {
   return error instanceof UsageError ? EXIT_USAGE : EXIT_FAILED;
 }
 
-/** How long the output may take to flush once the command is stopped. */
+/** Maximum time to flush the output after a stop signal. */
 const FLUSH_MS_MAX = 1000;
 
-/** Resolves that long after the signal; never without one. */
+/** Resolves FLUSH_MS_MAX after the stop signal; never without one. */
 async function flushDeadline(): Promise<void> {
   if (!stop.signal.aborted) await once(stop.signal, 'abort');
   await sleep(FLUSH_MS_MAX);
@@ -118,7 +121,7 @@ const terminal = new Terminal();
 try {
   await run(process.argv.slice(2), terminal);
 } catch (error) {
-  // A command that was stopped has not failed: the signal has set the exit code.
+  // A stopped command has not failed: the signal handler has set the exit code.
   if (error !== stop.signal.reason) process.exitCode = report(error, terminal);
 } finally {
   terminal.close();

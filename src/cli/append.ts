@@ -20,19 +20,19 @@ const FILE_CHUNK_BYTES = 1 << 20;
 
 export const append: Command<(typeof settings)[number]> = {
   name: 'append',
-  summary: 'Appends NDJSON blocks to the ledger, and creates the ledger where there is none.',
+  summary: 'Appends NDJSON blocks to the ledger; creates the ledger if there is none.',
   positional: {
     usage: '[FILE]',
-    help: 'the blocks, one JSON object a line (default: standard input)',
+    help: 'the blocks, one JSON object per line (default: standard input)',
     required: false,
   },
   settings,
   details:
     'Prints "durable HEIGHT" on standard output each time all blocks up to HEIGHT are on the disk,\n' +
     'or acknowledged by NATS JetStream.\n' +
-    'Stops at the first bad block with its line and the reason, and exit code 1; the blocks before\n' +
-    'it are kept. Only one process at a time may write to a ledger. Blocks with times in the future,\n' +
-    'of a simulation say, are appended with --ahead-max 0.',
+    'Stops at the first bad block, prints its line and the reason, and exits with code 1; the blocks\n' +
+    'before it are kept. A ledger has one writer at a time. To append blocks with future times, from a\n' +
+    'simulation for example, pass --ahead-max 0.',
   example: 'perpinfo simulate --blocks 1000 | perpinfo append --data ./data',
   async run(call) {
     checkFeedSettings(call.settings);
@@ -106,7 +106,7 @@ async function appendTo(
   });
   const durable = (height: number) => {
     durableHeight = height;
-    terminal.noteDurable(height);
+    terminal.printDurable(height);
   };
   const { warn } = report;
   const options = { ...writerOptionsOf(chosen), ledger, replica, snapshots, warn, durable };
@@ -120,7 +120,7 @@ async function appendTo(
   }
 }
 
-/** A batch that failed may be stored in part: the next append has to start after that. */
+/** A failed batch may be stored in part: the next append starts after that part. */
 async function readHeight(ledger: Ledger): Promise<number> {
   const head = await ledger.head().catch(() => undefined);
   return head?.height ?? 0;
@@ -135,10 +135,10 @@ function describeProgress(now: Input & { bytesRead: number; durableHeight: numbe
 
 function describeResult(first: number, last: number, stored: number): string {
   if (stored > last) {
-    return `acknowledged up to height ${last}; the ledger is at height ${stored}: go on after that`;
+    return `acknowledged up to height ${last}; the ledger is at height ${stored}: continue after that`;
   }
   const count = last - first + 1;
   if (count === 0) return `appended nothing; the ledger is at height ${last}`;
   const blocks = count === 1 ? 'block' : 'blocks';
-  return `appended ${count} ${blocks}; durable, the ledger is at height ${last}`;
+  return `appended ${count} durable ${blocks}; the ledger is at height ${last}`;
 }

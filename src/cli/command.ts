@@ -1,4 +1,4 @@
-/** What a command is, and its help. */
+/** The interface of a command, and its help text. */
 
 import { SETTINGS, type Setting, type SettingName, type Settings } from '../config/settings.ts';
 import type { Terminal } from './terminal.ts';
@@ -14,7 +14,7 @@ export interface Call<N extends SettingName> {
 export interface Command<N extends SettingName = SettingName> {
   readonly name: string;
   readonly summary: string;
-  /** The argument after the flags. */
+  /** The argument besides flags. */
   readonly positional?: {
     /** As the help shows it: "[FILE]". */
     readonly usage: string;
@@ -24,18 +24,18 @@ export interface Command<N extends SettingName = SettingName> {
   readonly settings: readonly N[];
   readonly details: string;
   readonly example: string;
-  /** True where a signal is the normal end: the exit code is then 0. */
+  /** True if a signal is the normal way to end it: the exit code is then 0. */
   readonly isService?: boolean;
   run(call: Call<N>): Promise<void>;
 }
 
-function formatLeft(text: string): string {
+function formatLeftColumn(text: string): string {
   return `  ${text}`.padEnd(30);
 }
 
 function formatSetting(setting: Setting): string {
   const { flag, variable, type, help } = setting;
-  const left = formatLeft(`--${flag} ${type.placeholder}`.trimEnd());
+  const left = formatLeftColumn(`--${flag} ${type.placeholder}`.trimEnd());
   const suffix = !('default' in setting)
     ? '; required'
     : setting.default === undefined
@@ -47,14 +47,15 @@ function formatSetting(setting: Setting): string {
 export function formatHelp(command: Command): string {
   const { name, summary, positional, settings, details, example } = command;
   const usage = ['perpinfo', name, '[flags]', positional?.usage].filter(Boolean).join(' ');
-  const argument = positional === undefined ? [] : [formatLeft(positional.usage) + positional.help];
+  const argument =
+    positional === undefined ? [] : [formatLeftColumn(positional.usage) + positional.help];
   return [
     `${usage}\n`,
     `${summary}\n`,
     `${details}\n`,
     ...argument,
     ...settings.map((setting) => formatSetting(SETTINGS[setting])),
-    `${formatLeft('--help')}this text`,
+    `${formatLeftColumn('--help')}this text`,
     `\nExample: ${example}\n`,
   ].join('\n');
 }

@@ -3,7 +3,7 @@
 import { UsageError } from '../config/usage-error.ts';
 import type { Command } from './command.ts';
 
-/** Each is loaded when it is called, so that a command starts without the modules of the others. */
+/** Loaded lazily: a command starts without the modules of the others. */
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   demo: async () => (await import('./demo.ts')).demo,
   serve: async () => (await import('./serve.ts')).serve,
@@ -32,7 +32,7 @@ export function loadAllCommands(): Promise<Command[]> {
   return Promise.all(NAMES.map((name) => COMMANDS[name]()));
 }
 
-/** The commands of a group such as "keys"; empty where there is no such group. */
+/** The commands of a group such as "keys"; empty if there is no such group. */
 export function loadCommandGroup(group: string): Promise<Command[]> {
   const names = NAMES.filter((name) => name.startsWith(`${group} `));
   return Promise.all(names.map((name) => COMMANDS[name]()));

@@ -20,18 +20,18 @@ type CopyCall = Call<(typeof settings)[number]>;
 
 export const copy: Command<(typeof settings)[number]> = {
   name: 'copy',
-  summary: 'Copies a ledger between a folder and NATS JetStream, either way.',
+  summary: 'Copies a ledger between a folder and NATS JetStream, in either direction.',
   settings,
   details:
     'Continues where an earlier copy ended. At the end the copy is read back: every hash is checked,\n' +
-    'and the replayed state is compared with that of the original. Prints height, chain head and state\n' +
+    'and the replayed state is compared with the original. Prints height, chain head and state\n' +
     'digest. Keys are not copied. The writer of the original must have stopped. With --until, blocks\n' +
     'after that height are not read, so they may be damaged.',
   example: 'perpinfo copy --from ./data --to nats://127.0.0.1:4222/exchange',
   async run(call) {
     const { from, to, until: _, ...nats } = call.settings;
-    // Checked first, since opening the target creates it. Closed again, since LMDB needs the writer
-    // to be opened first where both are one folder.
+    // Checks that the source exists, since opening the target creates it. Closed again, since LMDB
+    // needs the writer to be opened first if both are the same folder.
     await (await openStorage({ ...nats, ...from })).close();
     const target = await openStorageWriter({ ...nats, ...to });
     try {

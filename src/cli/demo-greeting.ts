@@ -1,4 +1,4 @@
-/** What the demo prints once it listens: addresses, example users, and a request to try. */
+/** The demo's greeting: addresses, example users, and a request to try. */
 
 import { formatAddress } from '../exact/address.ts';
 import { answerQuestion } from '../info/registry.ts';
@@ -13,17 +13,17 @@ export interface DemoDescription {
   readonly state: StateView;
 }
 
-/** Maximum number of users that are searched for examples. */
+/** Maximum number of users to search for examples. */
 const USERS_SEARCHED_MAX = 2_000;
 
 interface Examples {
-  /** Has several positions, and stakes too where there is such a user. */
+  /** Has several positions and, if possible, a stake. */
   readonly trader: string;
   readonly staker: string;
-  /** Has positions on a second dex too. */
-  readonly spreader: string;
+  /** Has positions on several dexes. */
+  readonly multiDexTrader: string;
   /** Has the most positions on the first dex. */
-  readonly collector: string;
+  readonly topHolder: string;
 }
 
 function findExamples(state: StateView): Examples {
@@ -43,29 +43,32 @@ function findExamples(state: StateView): Examples {
   return {
     trader: traders.find(isStaker) ?? traders[0] ?? users[0],
     staker: users.findLast(isStaker) ?? users[0],
-    spreader: pick(users.findIndex((_, i) => onFirst[i] > 0 && onOthers.some((on) => on[i] > 1))),
-    collector: pick(onFirst.indexOf(Math.max(...onFirst))),
+    multiDexTrader: pick(
+      users.findIndex((_, i) => onFirst[i] > 0 && onOthers.some((on) => on[i] > 1)),
+    ),
+    topHolder: pick(onFirst.indexOf(Math.max(...onFirst))),
   };
 }
 
 export function describeDemo(demo: DemoDescription): string {
   const { host, port, secret, keptData, state } = demo;
   const address = formatOrigin(host, port);
-  const { trader, staker, spreader, collector } = findExamples(state);
-  const users = new Set([trader, collector, spreader, staker]);
+  const { trader, staker, multiDexTrader, topHolder } = findExamples(state);
+  const users = new Set([trader, topHolder, multiDexTrader, staker]);
   const question = JSON.stringify({ type: 'clearinghouseState', user: trader });
-  const kept = keptData === undefined ? 'everything is deleted then' : `all is kept in ${keptData}`;
+  const kept =
+    keptData === undefined ? 'its data is then deleted' : `its data stays in ${keptData}`;
   return `perpinfo demo: a simulated exchange, about ten blocks a second
 
   dashboard ${address}/#key=${secret}&users=${[...users]}
   endpoint  ${address}/${secret}/info
-  clients   ${address}/${secret}/ (their base address; keep the slash at its end)
+  clients   ${address}/${secret}/ (base address; keep the trailing slash)
   users     ${trader} (trades)
             ${staker} (stakes)
 
   export BASE=${address}/${secret}/
   curl -s "\${BASE}info" -H 'Content-Type: application/json' -d '${question}'
 
-Ctrl-C ends it; ${kept}.
+Ctrl-C stops it; ${kept}.
 `;
 }

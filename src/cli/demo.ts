@@ -1,4 +1,4 @@
-/** `perpinfo demo`: a simulated exchange, live, with the service on it. */
+/** `perpinfo demo`: a live simulated exchange, and a service that answers from it. */
 
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -30,7 +30,7 @@ const INTERVAL_MS = 100;
 const AUCTION_DURATION_SECONDS = 600;
 const STOP_TIMEOUT_MS = 2_000;
 const KEY_LABEL = 'demo';
-/** Settings of a worker that the demo does not have. */
+/** Worker settings that the demo does not expose. */
 const FIXED_SETTINGS = {
   ledger: undefined,
   natsReplicas: 1,
@@ -41,10 +41,10 @@ const FIXED_SETTINGS = {
 
 export const demo: Command<(typeof settings)[number]> = {
   name: 'demo',
-  summary: 'Runs a simulated exchange, live, and answers questions about it.',
+  summary: 'Runs a live simulated exchange, and answers questions about it.',
   settings,
   details:
-    'Prints an endpoint with its key, example users and shell commands to try. Ctrl-C ends it.',
+    'Prints an endpoint with its key, example users and shell commands to try. Ctrl-C stops it.',
   example: 'perpinfo demo --port 8080 --seed 7',
   isService: true,
   async run(call) {
@@ -59,15 +59,17 @@ export const demo: Command<(typeof settings)[number]> = {
   },
 };
 
-/** The demo writes to the ledger: it never opens one that a demo did not create. */
+/** The demo writes to its ledger, so it refuses one that no demo created. */
 function claimFolder(directory: string): void {
   const mark = path.join(directory, 'demo');
   if (existsSync(mark)) return;
   if (existsSync(path.join(directory, 'ledger'))) {
-    throw new UsageError([`--data: ${directory} holds a ledger that is not a demo's`]);
+    throw new UsageError([
+      `--data: ${directory} holds a ledger that no demo created; choose another folder`,
+    ]);
   }
   makeFolder(directory);
-  writeFileSync(mark, 'This folder was made by perpinfo demo.\n');
+  writeFileSync(mark, 'This folder was created by perpinfo demo.\n');
 }
 
 async function runDemo(directory: string, call: DemoCall): Promise<void> {
@@ -89,7 +91,7 @@ async function runDemo(directory: string, call: DemoCall): Promise<void> {
   }
 }
 
-/** The simulator, from the state of the ledger, and the writer of its blocks. */
+/** Resumes the simulator from the ledger's state; also returns the writer of its blocks. */
 async function resumeExchange(
   directory: string,
   ledger: LedgerWriter,
@@ -118,7 +120,7 @@ async function resumeExchange(
   return { simulator, writer };
 }
 
-/** Runs the parts until the signal. When one ends, the others are stopped too. */
+/** Runs the parts until the signal; when one ends, stops the others. */
 async function runAll(
   signal: AbortSignal,
   parts: readonly ((signal: AbortSignal) => Promise<void>)[],

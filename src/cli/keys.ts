@@ -27,23 +27,23 @@ export const keysCreate: Command<(typeof createSettings)[number]> = {
   summary: 'Creates an access key, or adds a second secret to one.',
   settings: createSettings,
   details:
-    'Prints the secret, alone, on standard output. It is shown only once: only its hash is stored.\n' +
-    'A running service accepts it within 100 ms, with --ledger all services within a second.\n' +
-    'To rotate a secret: create --key ID, hand the new secret out, then revoke the old one as ID.1.',
+    'Prints only the secret on standard output. It is shown once: only its hash is stored.\n' +
+    'Running services accept it within 100 ms, or within a second with --ledger.\n' +
+    'To rotate a secret: create --key ID, deploy the new secret, then revoke the old one (ID.1).',
   example: 'perpinfo keys create --data ./data --label dashboard --budget 1200/min',
   async run({ settings, terminal }) {
     const { label, budget, expires, key } = settings;
-    if (key !== undefined) checkAlone({ label, budget, expires });
+    if (key !== undefined) refuseTerms({ label, budget, expires });
     await withKeys(openKeys(settings, { create: key === undefined }), async (store) => {
       const { id, secret, name } =
         key === undefined
           ? await store.create({ label, budget, expiresMs: expires })
           : await store.addSecret(key);
-      terminal.say(`key ${id}: its secret follows on standard output, and is not shown again`);
+      terminal.say(`key ${id}: its secret follows on standard output and is not shown again`);
       try {
         await terminal.write(`${secret}\n`);
       } catch (error) {
-        // Nobody has seen the secret: it must not stay valid.
+        // The secret was never shown, so it must not stay valid.
         await store.revoke(name);
         throw error;
       }
@@ -51,12 +51,14 @@ export const keysCreate: Command<(typeof createSettings)[number]> = {
   },
 };
 
-/** A second secret has the label, budget and expiry of its key: flags for them are refused. */
-function checkAlone(terms: { label: string; budget: unknown; expires: unknown }): void {
+/** A second secret inherits the label, budget and expiry of its key. */
+function refuseTerms(terms: { label: string; budget: unknown; expires: unknown }): void {
   const given = Object.entries(terms).filter(([, value]) => value !== undefined && value !== '');
   if (given.length === 0) return;
   const names = given.map(([name]) => `--${name}`).join(' and ');
-  throw new UsageError([`${names}: with --key the new secret has the terms of its key`]);
+  throw new UsageError([
+    `${names}: not allowed with --key, the new secret inherits the terms of its key`,
+  ]);
 }
 
 const listSettings = STORAGE_SETTINGS;
@@ -85,8 +87,7 @@ export const keysRevoke: Command<(typeof revokeSettings)[number]> = {
   summary: 'Revokes a key, or one of its secrets.',
   positional: { usage: 'ID', help: 'the key, or one of its secrets such as ID.1', required: true },
   settings: revokeSettings,
-  details:
-    'A running service refuses it within 100 ms, with --ledger all services within a second.',
+  details: 'Running services refuse it within 100 ms, or within a second with --ledger.',
   example: 'perpinfo keys revoke --data ./data 4f1d22a0c9',
   async run({ settings, positionals: [name], terminal }) {
     await withKeys(openKeys(settings, { create: false }), (store) => store.revoke(name));

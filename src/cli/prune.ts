@@ -14,11 +14,11 @@ export const prune: Command<(typeof settings)[number]> = {
   summary: 'Deletes old blocks of the ledger in a folder.',
   settings,
   details:
-    'Never deletes past the oldest snapshot, which later blocks are replayed from. Answers stay the\n' +
-    'same, but --at no longer reaches earlier heights. The file does not shrink: new blocks reuse the\n' +
-    'space. The writer must have stopped; "append" and "serve --feed" prune while they run, with the\n' +
-    'same settings. With both --keep-blocks and --keep-days, a block is kept for as long as either\n' +
-    'says. Where there is nothing to delete, it says why, with exit code 0.',
+    'Keeps every block after the oldest snapshot, so that all can be replayed. Answers stay the same,\n' +
+    'but --at no longer reaches earlier heights. The file does not shrink: new blocks reuse the space.\n' +
+    'Stop the writer first; "append" and "serve --feed" prune while they run, with the same settings.\n' +
+    'With both --keep-blocks and --keep-days, a block is kept if either keeps it. If there is nothing\n' +
+    'to delete, prints the reason and exits with code 0.',
   example: 'perpinfo prune --data ./data --keep-days 30',
   async run({ settings: chosen, terminal }) {
     const { data } = chosen;
@@ -27,10 +27,10 @@ export const prune: Command<(typeof settings)[number]> = {
       throw new UsageError(['--keep-blocks N or --keep-days N is required']);
     if (data === '') {
       throw new UsageError([
-        '--data DIR is required: a stream on NATS drops blocks by its own limits',
+        '--data DIR is required: a ledger on NATS is pruned by its stream (max_msgs, max_age)',
       ]);
     }
-    // Checked first, since opening for writing creates a ledger.
+    // Checks that the ledger exists, since opening it for writing creates it.
     await (await openEmbeddedLedger(data)).close();
     const ledger = await openEmbeddedLedgerWriter(data);
     try {
@@ -47,13 +47,13 @@ export const prune: Command<(typeof settings)[number]> = {
 
 function formatPruned({ count, firstHeight }: Pruned): string {
   const blocks = count === 1 ? '1 block' : `${count} blocks`;
-  return `pruned ${blocks}; the first that is kept is block ${firstHeight}`;
+  return `pruned ${blocks}; the ledger starts at block ${firstHeight}`;
 }
 
 /** Why less was deleted than asked for; not a failure, since prune may be a daily job. */
 function explain({ count, firstHeight, reason }: Pruned): string | undefined {
   if (count === 0) {
-    return `nothing was pruned: ${reason ?? `every block from ${firstHeight} on is to be kept`}`;
+    return `nothing was pruned: ${reason ?? `the settings keep all blocks from ${firstHeight}`}`;
   }
-  return reason === undefined ? undefined : `more is kept than was asked for: ${reason}`;
+  return reason === undefined ? undefined : `kept more blocks than asked for: ${reason}`;
 }

@@ -18,8 +18,8 @@ export const query: Command<(typeof settings)[number]> = {
   positional: { usage: 'JSON', help: 'the question, an object with a type', required: true },
   settings,
   details:
-    'Prints the answer on standard output. With --at it is the answer as it was at that height,\n' +
-    'computed from the nearest earlier snapshot and the blocks after it.',
+    'Prints the answer on standard output. With --at, answers as of that height, from the nearest\n' +
+    'earlier snapshot and the blocks after it.',
   example: `perpinfo query --data ./data '{"type":"perpDeployAuctionStatus"}'`,
   async run({ settings: chosen, positionals, terminal, signal }) {
     const question = parseArgument(positionals[0]);
@@ -43,7 +43,7 @@ function parseArgument(text: string): unknown {
   }
 }
 
-/** A bad question is a bad argument of the command. */
+/** A bad question is a usage error. */
 function answer(state: StateView, question: unknown): string {
   try {
     return answerQuestion(state, question);

@@ -3,16 +3,16 @@
 import type { ReplicaOptions } from '../replica/replica.ts';
 import type { Terminal } from './terminal.ts';
 
-interface Restorer {
+interface ReportOptions {
   readonly terminal: Terminal;
   readonly signal: AbortSignal;
 }
 
-/** Its `progress` throws at the signal, which ends the restore. */
+/** `progress` throws when the signal aborts, which ends the restore. */
 export function reportRestore({
   terminal,
   signal,
-}: Restorer): Required<Pick<ReplicaOptions, 'warn' | 'progress'>> {
+}: ReportOptions): Required<Pick<ReplicaOptions, 'warn' | 'progress'>> {
   return {
     warn: (message) => terminal.say(`warning: ${message}`),
     progress: (height, target) => {

@@ -17,13 +17,13 @@ export const serve: Command<(typeof settings)[number]> = {
   settings,
   details:
     'POST /{key}/info answers, and so does GET with the question in its query; a WebSocket at\n' +
-    '/{key}/ws pushes. GET /health tells how fresh the answers are; metrics for Prometheus are on\n' +
+    '/{key}/ws pushes. GET /health reports how fresh the answers are; metrics for Prometheus are on\n' +
     'the admin port. Keys are created with "perpinfo keys create". SIGTERM and SIGINT stop the\n' +
     'service once requests in flight are answered; the exit code is then 0.\n' +
-    'With --feed - blocks from standard input are appended, as "append" does it, by a process beside\n' +
-    'the workers; the log is then on standard error, and "durable HEIGHT" on standard output. When\n' +
-    'the input ends, answering goes on. When a block is refused or cannot be stored, answering goes\n' +
-    'on too: /health is 503 (feed_failed) until further blocks come, and the exit code is 1 in the end.',
+    'With --feed -, a process beside the workers appends blocks from standard input, as "append"\n' +
+    'does; the log is then on standard error, and "durable HEIGHT" on standard output. The service\n' +
+    'keeps answering when the input ends, and when a block is refused or cannot be stored: /health\n' +
+    'is then 503 (feed_failed) until more blocks arrive, and the final exit code is 1.',
   example: 'your-feed | perpinfo serve --data ./data --feed - --port 8080 --workers 2',
   isService: true,
   async run({ settings: chosen, signal, terminal }) {
@@ -40,7 +40,7 @@ export const serve: Command<(typeof settings)[number]> = {
         lineBytesMax: chosen.blockBytesMax,
         read: readStandardInput,
       }),
-      durable: (height) => terminal.noteDurable(height),
+      durable: (height) => terminal.printDurable(height),
       closed: closeStandardInput,
     });
   },

@@ -5,8 +5,8 @@ import type { Command } from './command.ts';
 
 const settings = ['blocks', 'accounts', 'seed', 'interval'] as const;
 
-/** Lines are gathered up to this length before they are written. */
-const WRITE_CHARACTERS = 1 << 18;
+/** Lines are buffered up to this length. */
+const BUFFER_CHARACTERS = 1 << 18;
 
 export const simulate: Command<(typeof settings)[number]> = {
   name: 'simulate',
@@ -22,7 +22,7 @@ export const simulate: Command<(typeof settings)[number]> = {
     let text = '';
     for (let count = 1; count <= blocks && !signal.aborted; count++) {
       text += `${simulator.next()}\n`;
-      if (text.length < WRITE_CHARACTERS && count < blocks) continue;
+      if (text.length < BUFFER_CHARACTERS && count < blocks) continue;
       await terminal.write(text);
       text = '';
       terminal.progress(() => `simulating: block ${count} of ${blocks}`);

@@ -6,15 +6,14 @@ import { addAbortSignal } from 'node:stream';
 
 const STANDARD_INPUT = 0;
 
-/** Throws an AbortError at the signal. */
+/** Throws an AbortError when the signal aborts. */
 export function readStandardInput(signal: AbortSignal): AsyncIterable<Buffer> {
   return addAbortSignal(signal, process.stdin);
 }
 
 /**
- * Tells the program that writes to the pipe that nobody reads it any more. Node never closes this
- * descriptor itself. /dev/null takes its number, since a socket with that number would never be
- * closed.
+ * Closes the pipe, so that the program that writes to it gets EPIPE: Node never closes descriptor 0
+ * itself. /dev/null takes the number, since Node would not close a socket with it either.
  */
 export function closeStandardInput(): void {
   process.stdin.destroy();

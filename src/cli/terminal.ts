@@ -5,7 +5,7 @@ const PROGRESS_MS_MIN = 100;
 
 /** Standard output cannot be written. */
 export class OutputError extends Error {
-  /** True where the reader has closed the pipe: `perpinfo simulate | head` is no failure. */
+  /** True if the reader closed the pipe: `perpinfo simulate | head` is not a failure. */
   readonly isReaderGone: boolean;
 
   constructor(cause: NodeJS.ErrnoException) {
@@ -20,7 +20,7 @@ export class Terminal {
   #hasProgress = false;
 
   constructor() {
-    // `write` reports the failure to its caller.
+    // `write` rejects with the error.
     process.stdout.on('error', () => undefined);
   }
 
@@ -31,13 +31,13 @@ export class Terminal {
     });
   }
 
-  /** Tells a program on standard output that all blocks up to the height are durable. */
-  noteDurable(height: number): void {
-    // Not awaited: appending does not depend on who reads this.
+  /** Prints that all blocks up to the height are durable, unless on a terminal. */
+  printDurable(height: number): void {
+    // Not awaited: a slow reader must not delay appending.
     if (process.stdout.isTTY !== true) process.stdout.write(`durable ${height}\n`);
   }
 
-  /** Resolves when all output is flushed, or cannot be. */
+  /** Resolves when all output is flushed or has failed. */
   async flush(): Promise<void> {
     const flushes = [process.stdout, process.stderr].map(
       (stream) => new Promise<void>((resolve) => stream.write('', () => resolve())),
@@ -50,14 +50,14 @@ export class Terminal {
     process.stderr.write(`perpinfo: ${message}\n`);
   }
 
-  /** Updates the progress line; only on a terminal. `text` is called only when it is drawn. */
+  /** Updates the progress line, on a terminal only; `text` is called only if it is drawn. */
   progress(text: () => string): void {
     if (process.stderr.isTTY !== true) return;
     const now = Date.now();
     if (now - this.#progressShownMs < PROGRESS_MS_MIN) return;
     this.#progressShownMs = now;
     this.#hasProgress = true;
-    // 0 where the terminal does not know its width.
+    // 0 if the width is unknown.
     const columns = process.stderr.columns || 80;
     process.stderr.write(`\r\x1b[K${text().slice(0, columns - 1)}`);
   }
@@ -67,7 +67,7 @@ export class Terminal {
     this.#hasProgress = false;
   }
 
-  /** Removes the progress line: the command is done. */
+  /** Removes the progress line. */
   close(): void {
     this.#clearProgress();
   }

@@ -17,8 +17,8 @@ export const verify: Command<(typeof settings)[number]> = {
   settings,
   details:
     'Reads the whole ledger, checks each hash, replays every block and compares the state with\n' +
-    'each snapshot. Prints height, chain head and state digest. Exit code 1 where anything is wrong.\n' +
-    'Of a pruned ledger the blocks that are kept are checked.',
+    'each snapshot. Prints height, chain head and state digest. Exits with code 1 if anything is wrong.\n' +
+    'On a pruned ledger, checks the remaining blocks.',
   example: 'perpinfo verify --data ./data',
   async run(call) {
     const storage = await openStorage(call.settings);
@@ -54,6 +54,6 @@ async function verifyStorage(
   );
   if (badSnapshots.length === 0) return;
   const heights = badSnapshots.join(', ');
-  const message = `the blocks are sound, but not the snapshots of height ${heights}: delete them`;
+  const message = `the blocks are valid, but the snapshots of height ${heights} are not: delete them`;
   throw new LedgerError('corrupt', message);
 }

@@ -13,7 +13,7 @@ const BUDGET_WEIGHT_MAX = 1_000_000_000;
 
 export const BUDGET_EXPECTED = `WEIGHT/s, WEIGHT/min or WEIGHT/h with a weight of ${BUDGET_WEIGHT_MIN} or more`;
 
-/** Undefined where the text is not a budget. */
+/** Undefined if the text is not a budget. */
 export function parseBudget(text: string): Budget | undefined {
   const match = /^(\d{1,10})\/(s|min|h)$/.exec(text);
   if (match === null) return undefined;

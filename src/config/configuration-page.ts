@@ -1,7 +1,4 @@
-/**
- * docs/configuration.md, from the table of settings. Run as a program, it writes the page to
- * standard output.
- */
+/** Generates docs/configuration.md from the table of settings; as a program, prints it. */
 
 import { fileURLToPath } from 'node:url';
 import { SETTING_GROUPS, type Setting, type SettingGroup } from './settings.ts';
@@ -31,7 +28,7 @@ function formatRow(setting: Setting): string {
     `\`${shownFlag}\``,
     `\`${variable}\``,
     formatDefault(setting),
-    // What an absent value means is in the column of defaults.
+    // The default has a column of its own.
     help.replace(/ \(default: .*\)$/, ''),
   ];
   return `| ${cells.join(' | ')} |`;

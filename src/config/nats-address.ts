@@ -1,4 +1,4 @@
-/** The address of a ledger on NATS, and its text. */
+/** Parses the address of a ledger on NATS. */
 
 /** nats://[user:password@ or token@]host:port[,host:port...]/NAME, or tls:// */
 const SCHEME = /^(nats|tls):\/\//;
@@ -16,11 +16,11 @@ export interface NatsAddress {
     readonly token?: string;
   };
   readonly isEncrypted: boolean;
-  /** The ledger's name, which is the stream's. */
+  /** The name of the ledger, and of its stream. */
   readonly name: string;
 }
 
-/** Undefined where the text is not an address. */
+/** Undefined if the text is not an address. */
 export function parseNatsAddress(text: string): NatsAddress | undefined {
   const parts = splitAddress(text);
   if (findFault(text, parts) !== undefined) return undefined;
@@ -29,7 +29,7 @@ export function parseNatsAddress(text: string): NatsAddress | undefined {
   return { servers: hosts.split(','), credentials, isEncrypted: text.startsWith('tls:'), name };
 }
 
-/** What keeps a text from being an address. Never quotes the text, which may hold a password. */
+/** Why the text is not an address. Never quotes the text, which may hold a password. */
 export function describeAddressFault(text: string): string {
   return findFault(text, splitAddress(text)) ?? 'it is an address';
 }
@@ -57,8 +57,8 @@ function findFault(text: string, { login, hosts, name }: AddressParts): string |
   }
   const fault = hosts.split(',').map(findHostFault).find(Boolean);
   if (fault !== undefined) return fault;
-  if (name === '') return "it has no ledger's name after the hosts";
-  return NAME.test(name) ? undefined : "its ledger's name is not 1 to 64 letters, digits, _ or -";
+  if (name === '') return 'it has no ledger name after the hosts';
+  return NAME.test(name) ? undefined : 'its ledger name is not 1 to 64 letters, digits, _ or -';
 }
 
 function findHostFault(text: string): string | undefined {

@@ -5,7 +5,7 @@ import { SETTINGS, type Setting, type SettingName, type Settings } from './setti
 import { UsageError } from './usage-error.ts';
 
 export interface CommandLine {
-  /** Flag to value; undefined where the value is missing. */
+  /** Flag to value; undefined if the value is missing. */
   readonly flags: ReadonlyMap<string, string | undefined>;
   readonly positionals: readonly string[];
 }
@@ -17,7 +17,7 @@ const FLAG_TYPES = Object.fromEntries(
   ]),
 );
 
-/** Arguments as flags and positionals. Unknown flags are kept: `readSettings` refuses them. */
+/** Splits arguments into flags and positionals. Keeps unknown flags: `readSettings` refuses them. */
 export function splitArguments(argv: readonly string[]): CommandLine {
   const flags = new Map<string, string | undefined>();
   const positionals: string[] = [];
@@ -33,11 +33,11 @@ export function splitArguments(argv: readonly string[]): CommandLine {
     if (token.kind !== 'option') continue;
     const { name, value, inlineValue } = token;
     if (!token.rawName.startsWith('--')) {
-      // There are no short flags: "-xy", which comes as two tokens, is a positional.
+      // There are no short flags: "-xy", which parseArgs splits into two tokens, is a positional.
       if (token.index !== shortIndex) positionals.push(argv[token.index]);
       shortIndex = token.index;
     } else if (value?.startsWith('--') && !inlineValue) {
-      // A flag in the place of a value: the value is missing, and the flag is read as one.
+      // The value is missing: what follows is the next flag.
       const rest = splitArguments(argv.slice(token.index + 1));
       return {
         flags: new Map([...flags, [name, undefined], ...rest.flags]),
@@ -80,10 +80,10 @@ function findUnknownFlags(names: readonly SettingName[], flags: Flags): string[]
   const known = new Set(names.map((name) => SETTINGS[name].flag));
   return [...flags.keys()]
     .filter((flag) => !known.has(flag))
-    .map((flag) => `--${quote(flag).slice(1, -1)}: there is no such flag`);
+    .map((flag) => `--${quote(flag).slice(1, -1)}: unknown flag`);
 }
 
-/** Short and in one line, whatever was typed. */
+/** Shortened, and on one line. */
 function quote(given: string): string {
   return JSON.stringify(given.slice(0, 60));
 }
@@ -122,5 +122,5 @@ function describeProblem({ flag, type }: Setting, given: Given | undefined): str
 function describeGiven(type: Setting['type'], text: string | undefined): string {
   if (text === undefined) return 'nothing';
   if (type.describeFault === undefined) return quote(text);
-  return `a text that is not shown (${type.describeFault(text)})`;
+  return `a hidden value (${type.describeFault(text)})`;
 }

@@ -1,4 +1,4 @@
-/** The table of settings: name, type, default and help of each, once. */
+/** The table of settings: name, type, default and help of each. */
 
 import { NATS_ADDRESS_EXPECTED } from './nats-address.ts';
 import {
@@ -7,7 +7,7 @@ import {
   count,
   expiry,
   height,
-  ledgerPlace,
+  ledgerLocation,
   milliseconds,
   natsAddress,
   oneOf,
@@ -21,14 +21,14 @@ import {
 } from './value-types.ts';
 
 interface Declaration {
-  /** Where it is not the setting's name in kebab case. Without the dashes. */
+  /** Without the dashes; by default the setting's name in kebab case. */
   readonly flag?: string;
-  /** The environment variable, where it is not PERPINFO_ and the flag in capitals. */
+  /** The environment variable; by default PERPINFO_ and the flag in capitals. */
   readonly variable?: string;
   readonly type: ValueType;
-  /** Absent where the setting is required, undefined where it is optional. */
+  /** Absent if the setting is required, undefined if it is optional. */
   readonly default?: unknown;
-  /** A setting that makes this one optional; this one is then ''. */
+  /** The setting that may be given instead; this one is then ''. */
   readonly replacedBy?: string;
   readonly help: string;
 }
@@ -65,12 +65,12 @@ const LEDGER = {
   ledgerRetry: {
     type: milliseconds({ from: 0, to: HOUR_MS }),
     default: 30_000,
-    help: 'how long an append that NATS does not acknowledge is retried',
+    help: 'how long to retry an append that NATS does not acknowledge',
   },
   acceptLoss: {
     type: switchType,
     default: false,
-    help: 'continue although the ledger on NATS has lost acknowledged blocks',
+    help: 'continue even if the ledger on NATS has lost acknowledged blocks',
   },
 } as const satisfies Declarations;
 
@@ -81,11 +81,11 @@ const COPY = {
     help: 'last height to copy (default: all blocks)',
   },
   from: {
-    type: ledgerPlace,
+    type: ledgerLocation,
     help: 'ledger to copy: a folder, or the URL of a ledger on NATS',
   },
   to: {
-    type: ledgerPlace,
+    type: ledgerLocation,
     help: 'ledger to copy to: a folder, or the URL of a ledger on NATS',
   },
 } as const satisfies Declarations;
@@ -117,7 +117,7 @@ const FEED = {
   blockBytesMax: {
     type: bytes({ from: 1024, to: 1 << 30 }),
     default: 1_048_576,
-    help: 'maximum length of a block, which is one line',
+    help: 'maximum size of a block, which is one line',
   },
   aheadMax: {
     type: milliseconds({ from: 0 }),
@@ -127,7 +127,7 @@ const FEED = {
   feed: {
     type: standardInput,
     default: undefined,
-    help: 'append the blocks that arrive on standard input, the only choice: -',
+    help: 'source of blocks to append: - for standard input',
   },
 } as const satisfies Declarations;
 
@@ -145,12 +145,12 @@ const SERVING = {
   adminHost: {
     type: text('HOST'),
     default: '127.0.0.1',
-    help: 'address of the metrics',
+    help: 'address to serve metrics on',
   },
   adminPort: {
     type: port,
     default: 9464,
-    help: 'port of the metrics; 0 lets the system choose',
+    help: 'port to serve metrics on; 0 lets the system choose',
   },
   workers: {
     type: count({ from: 1, to: 256 }),
@@ -160,7 +160,7 @@ const SERVING = {
   maxAge: {
     type: milliseconds({ from: 0 }),
     default: 10_000,
-    help: 'ledger time older than this, or as far ahead, is stale: /health is 503; 0 for any age',
+    help: 'ledger time further than this from the clock is stale: /health is 503; 0 for no limit',
   },
   refuseStale: {
     type: switchType,
@@ -208,7 +208,7 @@ const REQUESTS = {
   overloadDelay: {
     type: milliseconds({ from: 1, to: HOUR_MS }),
     default: 250,
-    help: 'refuse requests while they wait longer than this (503 overloaded)',
+    help: 'refuse requests while the event loop is delayed by more than this (503 overloaded)',
   },
   noFastLane: {
     type: switchType,
@@ -221,7 +221,7 @@ const PUSH = {
   pushInterval: {
     type: milliseconds({ from: 0, to: HOUR_MS }),
     default: 250,
-    help: 'minimum time between two states of a subscription; 0 for one per batch of blocks',
+    help: 'minimum time between two pushes to a subscription; 0 to push after every batch of blocks',
   },
   pushConnectionsMax: {
     type: count({ from: 0, to: 1_000_000 }),
@@ -289,7 +289,7 @@ const KEYS = {
 const DEMO = {
   keptData: {
     flag: 'data',
-    // Never the variable of the real ledger: the demo writes to this one.
+    // Not PERPINFO_DATA: the demo must never write to a real ledger.
     variable: 'PERPINFO_DEMO_DATA',
     type: text('DIR'),
     default: undefined,
@@ -305,7 +305,7 @@ const DEMO = {
   noAuction: {
     type: switchType,
     default: false,
-    help: 'no auction: its status is null',
+    help: 'run without an auction: its status is null',
   },
 } as const satisfies Declarations;
 
@@ -360,7 +360,7 @@ type SettingValue<N extends SettingName> =
   | Exclude<ReturnType<(typeof DECLARATIONS)[N]['type']['parse']>, undefined>
   | ((typeof DECLARATIONS)[N] extends { default: undefined } ? undefined : never);
 
-/** The values of some settings. */
+/** The values of the named settings. */
 export type Settings<N extends SettingName> = { readonly [Name in N]: SettingValue<Name> };
 
 export interface Setting extends Declaration {
@@ -394,7 +394,7 @@ function group(title: string, declarations: Declarations): SettingGroup {
   };
 }
 
-/** As the documentation shows them. */
+/** In the order of docs/configuration.md. */
 export const SETTING_GROUPS: readonly SettingGroup[] = [
   group('Ledger', LEDGER),
   group('Feed: append, serve --feed', FEED),

@@ -1,4 +1,4 @@
-/** The types of settings: how a value is written, and what is expected of it. */
+/** The types of settings: how each is parsed and described. */
 
 import { BUDGET_EXPECTED, type Budget, parseBudget } from './budget.ts';
 import {
@@ -9,15 +9,15 @@ import {
 } from './nats-address.ts';
 
 export interface ValueType<T = unknown> {
-  /** What the help shows in the place of the value: DIR, N, MS. Empty for a switch. */
+  /** Shown for the value in the help: DIR, N, MS. Empty for a switch. */
   readonly placeholder: string;
-  /** As error messages say it. */
+  /** Follows "expected" in error messages. */
   readonly expected: string;
-  /** True where the flag alone means "true". */
+  /** True if the flag alone means "true". */
   readonly isSwitch?: boolean;
-  /** Undefined where the text is not a value of this type. */
+  /** Undefined if the text is not a value of this type. */
   parse(text: string): T | undefined;
-  /** Present where a value may hold a password: errors show this description, never the value. */
+  /** Present if a value may hold a password: errors then show this instead of the value. */
   describeFault?(text: string): string;
 }
 
@@ -47,7 +47,7 @@ export const port = wholeNumberType('PORT', { from: 0, to: 65_535 });
 export function text(placeholder: string): ValueType<string> {
   return {
     placeholder,
-    expected: 'some text',
+    expected: 'a text that is not empty',
     parse: (value) => (value === '' ? undefined : value),
   };
 }
@@ -94,14 +94,14 @@ export const natsAddress: ValueType<NatsAddress> = {
   describeFault: describeAddressFault,
 };
 
-/** Where a ledger is, as the settings `data` and `ledger` would say it. */
-interface LedgerPlace {
+/** The location of a ledger, as the settings `data` and `ledger`. */
+interface LedgerLocation {
   readonly data: string;
   readonly ledger: NatsAddress | undefined;
 }
 
-export const ledgerPlace: ValueType<LedgerPlace> = {
-  placeholder: 'PLACE',
+export const ledgerLocation: ValueType<LedgerLocation> = {
+  placeholder: 'LEDGER',
   expected: `a folder, or ${NATS_ADDRESS_EXPECTED}`,
   parse(value) {
     if (value === '') return undefined;
@@ -121,7 +121,7 @@ export const budgetType: ValueType<Budget> = {
 /** Milliseconds since 1970, always in the future: "2027-01-31T00:00:00Z", or "30d" from now. */
 export const expiry: ValueType<number> = {
   placeholder: 'WHEN',
-  expected: 'a time to come such as 2027-01-31T00:00:00Z, or 30d, 12h, 45min',
+  expected: 'a future time such as 2027-01-31T00:00:00Z, or 30d, 12h, 45min',
   parse(value) {
     const nowMs = Date.now();
     const span = /^(\d{1,6})(min|h|d)$/.exec(value);
@@ -132,10 +132,10 @@ export const expiry: ValueType<number> = {
 
 const UNITS_MS: Readonly<Record<string, number>> = { min: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** NaN where the text is not a time, or not a day of the calendar, such as 2027-02-30. */
+/** NaN if the text is not a time, or has a day that does not exist, such as 2027-02-30. */
 function parseTime(value: string): number {
   const isTime = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?Z)?$/.test(value);
   const time = isTime ? Date.parse(value) : Number.NaN;
-  const isOfCalendar = new Date(time).toJSON()?.startsWith(value.slice(0, 10));
-  return isOfCalendar ? time : Number.NaN;
+  const isRealDate = new Date(time).toJSON()?.startsWith(value.slice(0, 10));
+  return isRealDate ? time : Number.NaN;
 }

@@ -44,7 +44,7 @@ async function appendAll() {
 
 test('a file is appended, acknowledged and counted', async () => {
   const outcome = await run(['append', '--data', place(), writeInput(joinLines(lines))]);
-  const summary = 'perpinfo: appended 60 blocks; durable, the ledger is at height 60\n';
+  const summary = 'perpinfo: appended 60 durable blocks; the ledger is at height 60\n';
   assert.deepEqual(outcome, done('durable 60\n', summary));
 });
 
@@ -136,7 +136,7 @@ for (const [what, line, reason] of BAD_BLOCKS) {
       Buffer.from(`\n${joinLines(lines.slice(3))}`),
     ]);
     const { code, stdout, stderr } = await run(['append', '--data', data], { input });
-    const summary = 'perpinfo: appended 3 blocks; durable, the ledger is at height 3\n';
+    const summary = 'perpinfo: appended 3 durable blocks; the ledger is at height 3\n';
     assert.equal(code, 1);
     assert.match(stdout, /^(durable [12]\n)*durable 3\n$/);
     assert.equal(stderr, `${summary}perpinfo: line 5: ${reason}\n`);
@@ -247,7 +247,7 @@ for (const [signal, code] of [
     await program.untilWritten('durable 5\n');
     program.child.kill(signal);
     const outcome = await program.ended;
-    const summary = 'perpinfo: appended 5 blocks; durable, the ledger is at height 5\n';
+    const summary = 'perpinfo: appended 5 durable blocks; the ledger is at height 5\n';
     assert.deepEqual([outcome.code, outcome.stderr], [code, summary]);
     await run(['append', '--data', data], { input: joinLines(lines.slice(5)) });
     assert.deepEqual(await verify(data), expected);

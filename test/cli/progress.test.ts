@@ -34,7 +34,7 @@ test('append shows its progress, then only the result', options, async () => {
   assert.equal(code, 0);
   const shown = linesOfProgress(stdout);
   assert.match(shown[0], /^appending: \d+\.\d MiB read \(\d+ %\), durable up to height \d+$/);
-  assert.match(shown.at(-1) ?? '', /^perpinfo: appended 1000 blocks; durable, .* height 1000\r\n$/);
+  assert.match(shown.at(-1) ?? '', /^perpinfo: appended 1000 durable blocks; .* height 1000\r\n$/);
 });
 
 test('simulate shows its progress while its output goes to a file', options, async () => {
@@ -64,7 +64,7 @@ test('without a terminal no progress is shown', async () => {
   assert.match(appended.stdout, /^(durable \d+\n)*$/);
   assert.equal(
     appended.stderr,
-    'perpinfo: appended 1000 blocks; durable, the ledger is at height 1000\n',
+    'perpinfo: appended 1000 durable blocks; the ledger is at height 1000\n',
   );
   const simulated = await run(['simulate', '--blocks', '300', '--accounts', '20']);
   assert.equal(simulated.stderr, '');

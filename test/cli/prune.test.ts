@@ -57,7 +57,7 @@ test('a prune keeps the newest blocks and the state, and older heights are repor
   const before = readVerification(await run(['verify', '--data', data]));
   const answers = await Promise.all([ask(data), ask(data, '--at', '55')]);
   for (const height of [10, 20, 30, 40]) rmSync(snapshotFile(data, height));
-  const pruned = 'pruned 40 blocks; the first that is kept is block 41\n';
+  const pruned = 'pruned 40 blocks; the ledger starts at block 41\n';
   assert.deepEqual(await prune(data, '--keep-blocks', '20'), done(pruned));
   const gone = 'the blocks up to 40 were pruned: block 41 is the first that is kept';
   const verified = await run(['verify', '--data', data]);
@@ -73,8 +73,8 @@ test('a prune keeps the newest blocks and the state, and older heights are repor
     await ask(data, '--at', '45'),
     failed(`perpinfo: ${between}; the first height with a snapshot is 50\n`),
   );
-  const again = 'pruned 0 blocks; the first that is kept is block 41\n';
-  const why = 'perpinfo: nothing was pruned: every block from 41 on is to be kept\n';
+  const again = 'pruned 0 blocks; the ledger starts at block 41\n';
+  const why = 'perpinfo: nothing was pruned: the settings keep all blocks from 41\n';
   assert.deepEqual(await prune(data, '--keep-blocks', '20'), done(again, why));
 });
 
@@ -84,31 +84,31 @@ function snapshotFile(data: string, height: number): string {
 
 test('blocks are never pruned past the oldest snapshot that is kept', async () => {
   const data = await appendAll([...EVERY_TENTH, '--snapshot-keep', '3']);
-  const pruned = 'pruned 40 blocks; the first that is kept is block 41\n';
+  const pruned = 'pruned 40 blocks; the ledger starts at block 41\n';
   const reason =
-    'more is kept than was asked for: the oldest snapshot that is kept is of height 40';
+    'kept more blocks than asked for: the oldest snapshot that is kept is of height 40';
   assert.deepEqual(await prune(data, '--keep-blocks', '1'), done(pruned, `perpinfo: ${reason}\n`));
   assert.equal((await ask(data, '--at', '40')).code, 0);
 });
 
 test('days are counted back from the newest block', async () => {
   const data = await appendDays(30);
-  const pruned = 'pruned 22 blocks; the first that is kept is block 23\n';
+  const pruned = 'pruned 22 blocks; the ledger starts at block 23\n';
   assert.deepEqual(await prune(data, '--keep-days', '7'), done(pruned));
   assert.equal((await prune(data, '--keep-days', '365')).stdout.slice(0, 15), 'pruned 0 blocks');
   const both = await prune(data, '--keep-days', '3', '--keep-blocks', '5');
-  assert.equal(both.stdout, 'pruned 3 blocks; the first that is kept is block 26\n');
+  assert.equal(both.stdout, 'pruned 3 blocks; the ledger starts at block 26\n');
 });
 
 test('a prune with nothing to drop succeeds, and says why', async () => {
   const data = await appendAll([...EVERY_TENTH, '--snapshot-keep', '3']);
   await prune(data, '--keep-blocks', '1');
   const reason = 'perpinfo: nothing was pruned: the oldest snapshot that is kept is of height 40\n';
-  const again = 'pruned 0 blocks; the first that is kept is block 41\n';
+  const again = 'pruned 0 blocks; the ledger starts at block 41\n';
   assert.deepEqual(await prune(data, '--keep-blocks', '1'), done(again, reason));
   const young = await appendAll(['--snapshot-every', '1000']);
   const { code, stdout, stderr } = await prune(young, '--keep-blocks', '10');
-  assert.deepEqual([code, stdout], [0, 'pruned 0 blocks; the first that is kept is block 1\n']);
+  assert.deepEqual([code, stdout], [0, 'pruned 0 blocks; the ledger starts at block 1\n']);
   assert.match(stderr, /^perpinfo: nothing was pruned: no snapshot has been written yet, and /);
 });
 

@@ -41,8 +41,8 @@ const SETTINGS: Record<string, [flag: string, rest: string][]> = {
   'keys revoke': STORAGE,
   verify: STORAGE,
   copy: [
-    ['--from PLACE', '(PERPINFO_FROM; required)'],
-    ['--to PLACE', '(PERPINFO_TO; required)'],
+    ['--from LEDGER', '(PERPINFO_FROM; required)'],
+    ['--to LEDGER', '(PERPINFO_TO; required)'],
     ['--until HEIGHT', '(default: all blocks) (PERPINFO_UNTIL)'],
     ...NATS,
     ['--ledger-retry MS', '(PERPINFO_LEDGER_RETRY; default 30000)'],
@@ -115,9 +115,9 @@ const ADDRESS_FAULTS: [address: string, fault: string][] = [
   ['', 'its scheme is neither nats:// nor tls://'],
   ['host:4222/a', 'its scheme is neither nats:// nor tls://'],
   [' nats://host/a', 'it begins or ends with white space'],
-  ['nats://user:secret@host:4222', "it has no ledger's name after the hosts"],
-  ['nats://host/a.b', "its ledger's name is not 1 to 64 letters, digits, _ or -"],
-  ['nats://host/a/b', "its ledger's name is not 1 to 64 letters, digits, _ or -"],
+  ['nats://user:secret@host:4222', 'it has no ledger name after the hosts'],
+  ['nats://host/a.b', 'its ledger name is not 1 to 64 letters, digits, _ or -'],
+  ['nats://host/a/b', 'its ledger name is not 1 to 64 letters, digits, _ or -'],
   ['nats://ho st:4222/a', 'it has white space in or beside a host'],
   ['nats:// /a', 'it has white space in or beside a host'],
   ['nats://host:4222, b:4222/a', 'it has white space in or beside a host'],
@@ -145,28 +145,34 @@ const WRONG: [args: string[], message: string][] = [
   [['append'], '--data DIR is required'],
   ...ADDRESS_FAULTS.map(([address, fault]): [string[], string] => [
     ['append', '--ledger', address],
-    `--ledger: got a text that is not shown (${fault}), expected nats://[user:password@]host:port[,host:port...]/NAME`,
+    `--ledger: got a hidden value (${fault}), expected nats://[user:password@]host:port[,host:port...]/NAME`,
   ]),
   [
     ['copy', '--from', 'a', '--to', 'http://user:secret@host/a'],
-    '--to: got a text that is not shown (its scheme is neither nats:// nor tls://), expected a folder, or nats://[user:password@]host:port[,host:port...]/NAME',
+    '--to: got a hidden value (its scheme is neither nats:// nor tls://), expected a folder, or nats://[user:password@]host:port[,host:port...]/NAME',
   ],
   [
     ['append', '--ledger', 'nats://host/a', '--nats-replicas', '2'],
     '--nats-replicas: got "2", expected 1 or 3',
   ],
-  [['copy', '--from', 'a'], '--to PLACE is required'],
+  [['copy', '--from', 'a'], '--to LEDGER is required'],
   [['query'], '--data DIR is required'],
   [['verify'], '--data DIR is required'],
-  [['append', '--data'], '--data: got nothing, expected some text'],
-  [['append', '--data='], '--data: got "", expected some text'],
-  [['append', '--data', '--snapshot-every', '5'], '--data: got nothing, expected some text'],
-  [['verify', '--data', 'd', '--at', '3'], '--at: there is no such flag'],
+  [['append', '--data'], '--data: got nothing, expected a text that is not empty'],
+  [['append', '--data='], '--data: got "", expected a text that is not empty'],
+  [
+    ['append', '--data', '--snapshot-every', '5'],
+    '--data: got nothing, expected a text that is not empty',
+  ],
+  [['verify', '--data', 'd', '--at', '3'], '--at: unknown flag'],
   [
     ['verify', '--data', 'd', 'extra'],
-    'got the argument "extra", expected at most 0 besides flags',
+    'unexpected argument "extra": verify takes no argument besides flags',
   ],
-  [['append', '--data', 'd', 'a', 'b'], 'got the argument "b", expected at most 1 besides flags'],
+  [
+    ['append', '--data', 'd', 'a', 'b'],
+    'unexpected argument "b": append takes only one argument besides flags',
+  ],
   [['query', '--data', 'd'], 'JSON is required: the question, an object with a type'],
   [
     ['query', '--data', 'd', '--at', '-1', '{}'],
@@ -182,7 +188,7 @@ const WRONG: [args: string[], message: string][] = [
   ],
   [
     ['append', '--nope', '1', '--snapshot-every', '1e3', '--snapshot-keep=0'],
-    '--nope: there is no such flag; --data DIR is required; ' +
+    '--nope: unknown flag; --data DIR is required; ' +
       '--snapshot-every: got "1e3", expected a whole number, 1 or more; ' +
       '--snapshot-keep: got "0", expected a whole number, 1 or more',
   ],
@@ -190,7 +196,7 @@ const WRONG: [args: string[], message: string][] = [
     ['simulate', '--blocks', '0', '--accounts', '9', '--seed', '', '--interval', '0.5'],
     '--blocks: got "0", expected a whole number, 1 or more; ' +
       '--accounts: got "9", expected a whole number from 10 to 10000000; ' +
-      '--seed: got "", expected some text; ' +
+      '--seed: got "", expected a text that is not empty; ' +
       '--interval: got "0.5", expected a whole number from 1 to 86400000',
   ],
 ];
@@ -212,7 +218,7 @@ test('a value of any length or with line breaks is shown short and in one line',
 test('a flag of any length or with line breaks is shown short and in one line', async () => {
   const { code, stderr } = await run(['simulate', `--a\n${'x'.repeat(100_000)}`, '1']);
   assert.equal(code, 2);
-  assert.match(stderr, /^perpinfo: --a.{1,100}: there is no such flag\n$/);
+  assert.match(stderr, /^perpinfo: --a.{1,100}: unknown flag\n$/);
 });
 
 test('a wrong setting creates no folder', async () => {
@@ -255,7 +261,7 @@ test('a wrong environment variable is named', async () => {
     await run(['simulate'], { variables: { PERPINFO_BLOCKS: 'many', PERPINFO_SEED: '' } }),
     askedWrongly(
       'PERPINFO_BLOCKS: got "many", expected a whole number, 1 or more; ' +
-        'PERPINFO_SEED: got "", expected some text',
+        'PERPINFO_SEED: got "", expected a text that is not empty',
     ),
   );
 });

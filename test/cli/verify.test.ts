@@ -56,7 +56,7 @@ test('a damaged snapshot is named, and the blocks are still reported', async () 
   assert.deepEqual([code, stdout], [1, expectedReport(30)]);
   assert.deepEqual(stderr.split('\n'), [
     'perpinfo: the snapshot of height 20 is damaged: its bytes do not match its checksum',
-    'perpinfo: the blocks are sound, but not the snapshots of height 20: delete them',
+    'perpinfo: the blocks are valid, but the snapshots of height 20 are not: delete them',
     '',
   ]);
 });

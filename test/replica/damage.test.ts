@@ -262,7 +262,7 @@ describe('a damaged snapshot', () => {
       assert.match(complaint, /^perpinfo: the snapshot of height 4 is damaged: /);
       assert.match(
         complaint,
-        /the blocks are sound, but not the snapshots of height 4: delete them/,
+        /the blocks are valid, but the snapshots of height 4 are not: delete them/,
       );
     }
   });

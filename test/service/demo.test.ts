@@ -19,7 +19,7 @@ const noCurl = hasCurl ? false : 'curl is not installed here';
 
 /** What the demo prints, for a person to use. */
 const PRINTED =
-  /^perpinfo demo: a simulated exchange, about ten blocks a second\n\n {2}dashboard (?<address>http:\/\/(?:127\.0\.0\.1|\[::1\]):(?<port>\d+))\/#key=(?<secret>[\w-]{43})&users=(?<users>0x[0-9a-fx,]+)\n {2}endpoint {2}(?<endpoint>\S+)\n {2}clients {3}(?<base>\S+) \(their base address; keep the slash at its end\)\n {2}users {5}(?<trader>0x[0-9a-f]{40}) \(trades\)\n {12}(?<staker>0x[0-9a-f]{40}) \(stakes\)\n\n {2}(?<lines>export BASE=.+\n {2}curl .+)\n\nCtrl-C ends it; (?<kept>.+)\.\n$/;
+  /^perpinfo demo: a simulated exchange, about ten blocks a second\n\n {2}dashboard (?<address>http:\/\/(?:127\.0\.0\.1|\[::1\]):(?<port>\d+))\/#key=(?<secret>[\w-]{43})&users=(?<users>0x[0-9a-fx,]+)\n {2}endpoint {2}(?<endpoint>\S+)\n {2}clients {3}(?<base>\S+) \(base address; keep the trailing slash\)\n {2}users {5}(?<trader>0x[0-9a-f]{40}) \(trades\)\n {12}(?<staker>0x[0-9a-f]{40}) \(stakes\)\n\n {2}(?<lines>export BASE=.+\n {2}curl .+)\n\nCtrl-C stops it; (?<kept>.+)\.\n$/;
 
 class RunningDemo {
   readonly program: Program;
@@ -84,7 +84,7 @@ test('the demo prints what a person needs, answers, and leaves nothing behind', 
   assert.equal(auction.answer.durationSeconds, 600);
   await until('the height to advance', async () => (await demo.ask()).height > auction.height + 2);
   assert.equal((await demo.client.send({ path: '/health' })).status, 200);
-  assert.equal(demo.kept, 'everything is deleted then');
+  assert.equal(demo.kept, 'its data is then deleted');
   const { code, stderr } = await demo.stop('SIGINT');
   assert.deepEqual({ code, stderr }, { code: 0, stderr: '' });
   assert.deepEqual(readdirSync(demo.temporary), []);
@@ -126,7 +126,7 @@ test('a demo that is kept goes on where it was, with a new key', async (context)
   const data = place();
   const first = await startDemo(context, '--data', data);
   const before = await first.ask();
-  assert.equal(first.kept, `all is kept in ${data}`);
+  assert.equal(first.kept, `its data stays in ${data}`);
   assert.deepEqual(readdirSync(first.temporary), []);
   const busy = await run(['demo', '--port', '0', '--data', data]);
   assert.deepEqual([busy.code, busy.stdout], [1, '']);
@@ -142,9 +142,9 @@ test('a demo that is kept goes on where it was, with a new key', async (context)
   assert.equal((await run(['verify', '--data', data])).code, 0);
 });
 
-test("a ledger that is not a demo's is left alone", async () => {
+test('a ledger that no demo created is left alone', async () => {
   const data = await makeLedger(place(), simulateLines(3));
-  const expected = `--data: ${data} holds a ledger that is not a demo's`;
+  const expected = `--data: ${data} holds a ledger that no demo created; choose another folder`;
   assert.deepEqual(await run(['demo', '--port', '0', '--data', data]), askedWrongly(expected));
   // The variable of the real ledger is not the demo's.
   const variables = { PERPINFO_DEMO_DATA: data };
@@ -163,9 +163,9 @@ test('bad settings are told all at once', async () => {
     '2',
   ]);
   const problems = [
-    '--workers: there is no such flag',
+    '--workers: unknown flag',
     '--port: got "70000", expected a whole number from 0 to 65535',
-    '--seed: got "", expected some text',
+    '--seed: got "", expected a text that is not empty',
     '--accounts: got "3", expected a whole number from 10 to 1000000',
   ];
   assert.deepEqual(outcome, askedWrongly(problems.join('; ')));

@@ -122,7 +122,7 @@ test('bad terms are refused in one line, all at once', async () => {
   const problems = [
     `--label: got "${'x'.repeat(60)}", expected up to 100 characters`,
     `--budget: got "19/s", ${BUDGET_EXPECTED}`,
-    '--expires: got "soon", expected a time to come such as 2027-01-31T00:00:00Z, or 30d, 12h, 45min',
+    '--expires: got "soon", expected a future time such as 2027-01-31T00:00:00Z, or 30d, 12h, 45min',
   ];
   const outcome = await run(['keys', 'create', '--data', data, ...terms]);
   assert.deepEqual(outcome, askedWrongly(problems.join('; ')));

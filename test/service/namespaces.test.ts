@@ -91,7 +91,7 @@ test('a second writer is refused across containers, and a server beside a writer
   const { code, stderr } = await writer.ended;
   assert.deepEqual(
     [code, stderr],
-    [0, 'perpinfo: appended 40 blocks; durable, the ledger is at height 40\n'],
+    [0, 'perpinfo: appended 40 durable blocks; the ledger is at height 40\n'],
   );
 });
 
