@@ -14,7 +14,7 @@ export interface Address {
 
 export const ADDRESS_DIGITS = 40;
 export const ADDRESS_EXPECTED = '0x and 40 hexadecimal digits';
-/** For descriptions; `parseAddress` is what reads one. */
+/** For the OpenAPI description only; `parseAddress` does the parsing. */
 export const ADDRESS_PATTERN = '^0x[0-9a-fA-F]{40}$';
 
 const TEXT_LENGTH = 2 + ADDRESS_DIGITS;
@@ -30,7 +30,7 @@ for (let digit = 0; digit < 16; digit++) {
   HEX_VALUES[text.toUpperCase().charCodeAt(0)] = digit;
 }
 
-/** Five digits from `start`, or -1 where one is not hexadecimal. */
+/** Five digits from `start`, or -1 if one is not hexadecimal. */
 function parseHalfWord(text: string, start: number): number {
   let value = 0;
   for (let index = start; index < start + WORD_DIGITS / 2; index++) {
@@ -42,14 +42,14 @@ function parseHalfWord(text: string, start: number): number {
   return value;
 }
 
-/** Ten digits from `start` as a number; negative where one is not hexadecimal. */
+/** Ten digits from `start`, or -1 if one is not hexadecimal. */
 function parseWord(text: string, start: number): number {
   const high = parseHalfWord(text, start);
   const low = parseHalfWord(text, start + WORD_DIGITS / 2);
   return high < 0 || low < 0 ? -1 : high * HALF_WORD + low;
 }
 
-/** The address that the text spells, or undefined where it spells none. */
+/** Undefined if the text is not an address. */
 export function parseAddress(text: string): Address | undefined {
   if (text.length !== TEXT_LENGTH || !text.startsWith('0x')) return undefined;
   const word0 = parseWord(text, 2);
@@ -61,8 +61,8 @@ export function parseAddress(text: string): Address | undefined {
 }
 
 /**
- * The 40 digits from `start` as an address, or undefined where one is not hexadecimal. It repeats
- * `parseAddress` on bytes, since making text of them would cost more than reading the address.
+ * Parses 40 digits from `start`; undefined if one is not hexadecimal. Duplicates `parseAddress` for
+ * bytes, because decoding them to a string would cost more than the parsing.
  */
 export function parseAddressDigits(bytes: Uint8Array, start: number): Address | undefined {
   const word0 = parseWordBytes(bytes, start);
@@ -98,7 +98,7 @@ export function formatAddress(address: Address): string {
   return `0x${formatWord(word0)}${formatWord(word1)}${formatWord(word2)}${formatWord(word3)}`;
 }
 
-/** A well-mixed 32-bit hash of the address, for the index of addresses. */
+/** A 32-bit hash for the address index, mixed as in MurmurHash3. */
 export function hashAddress(address: Address): number {
   let hash = mix(0, address.word0);
   hash = mix(hash, address.word1);

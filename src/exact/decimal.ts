@@ -19,7 +19,7 @@ export function powerOfTen(exponent: number): number {
   return POWERS_OF_TEN[exponent];
 }
 
-/** The text is not an amount, or not one that its field can hold. `expected` completes "expected ...". */
+/** The text is not a decimal, has too many decimals, or is out of range. */
 export class DecimalError extends Error {
   readonly expected: string;
 
@@ -38,7 +38,7 @@ function isDigitCode(code: number): boolean {
   return code >= CODE_ZERO && code <= CODE_ZERO + 9;
 }
 
-/** True for an optional minus, digits, and optionally a point and digits; nothing else. */
+/** Matches -?[0-9]+(\.[0-9]+)? */
 function isDecimalText(text: string): boolean {
   let index = text.charCodeAt(0) === CODE_MINUS ? 1 : 0;
   const wholeStart = index;
@@ -56,14 +56,14 @@ function expectedDecimal(decimals: number): string {
   return `a decimal with at most ${decimals} decimal${decimals === 1 ? '' : 's'}`;
 }
 
-/** Throws on a digit too many, other than a zero: nothing is rounded. */
+/** Throws if a digit beyond `decimals` is not 0: amounts are never rounded. */
 function assertNoFurtherDigits(text: string, from: number, decimals: number): void {
   for (let index = from; index < text.length; index++) {
     if (text.charCodeAt(index) !== CODE_ZERO) throw new DecimalError(expectedDecimal(decimals));
   }
 }
 
-/** The text as a safe integer of its smallest unit (10^-decimals). */
+/** Parses decimal text to a safe integer of its smallest unit (10^-decimals). */
 export function parseUnits(text: string, decimals: number): number {
   if (!isDecimalText(text)) throw new DecimalError(expectedDecimal(decimals));
   const isNegative = text.charCodeAt(0) === CODE_MINUS;
@@ -80,7 +80,7 @@ export function parseUnits(text: string, decimals: number): number {
   }
   assertNoFurtherDigits(text, index, decimals);
   units *= powerOfTen(missing);
-  // Past the safe range the sum may be inexact, but it stays past it: rounding is monotonic.
+  // Above SAFE_MAX the sum may be inexact, but rounding is monotonic: it cannot fall back below.
   if (units > SAFE_MAX) {
     throw new DecimalError(`an amount within ±${formatUnits(SAFE_MAX, decimals)}`);
   }
@@ -90,10 +90,10 @@ export function parseUnits(text: string, decimals: number): number {
 /** The largest amount that a bigint field holds: a signed 64-bit number of its smallest unit. */
 export const BIG_UNITS_MAX = 2n ** 63n - 1n;
 
-/** More digits are out of range in any case, and parsing them as bigint is not linear. */
+/** Longer values are out of range anyway, and the cost of BigInt() grows faster than their length. */
 const BIG_DIGITS_MAX = 40;
 
-/** The text as a bigint of its smallest unit, for staking and gas amounts. */
+/** Parses decimal text to a bigint of its smallest unit, for staking and gas amounts. */
 export function parseBigUnits(text: string, decimals: number): bigint {
   if (!isDecimalText(text)) throw new DecimalError(expectedDecimal(decimals));
   const isNegative = text.charCodeAt(0) === CODE_MINUS;
@@ -111,11 +111,11 @@ export function parseBigUnits(text: string, decimals: number): bigint {
   return isNegative ? -magnitude : magnitude;
 }
 
-/** "000" to "999", and the same without their trailing zeros ("0" for none left). */
+/** "000" to "999", and the same without trailing zeros ("0" for "000"). */
 const GROUP_PADDED = Array.from({ length: 1000 }, (_, value) => String(value).padStart(3, '0'));
 const GROUP_TRIMMED = GROUP_PADDED.map((text) => text.replace(/0+$/, '') || '0');
 
-/** The digits after the point of a fraction of `decimals` digits, trimmed: three digits a step. */
+/** The digits after the point without trailing zeros, formatted three at a step. */
 function formatFraction(fraction: number, decimals: number): string {
   const groupCount = Math.ceil(decimals / 3);
   let rest = fraction * powerOfTen(groupCount * 3 - decimals);
@@ -142,7 +142,7 @@ function formatBigMagnitude(units: bigint, decimals: number): string {
   return `${digits.slice(0, digits.length - decimals)}.${fraction === '' ? '0' : fraction}`;
 }
 
-/** Plain decimal text, trailing zeros trimmed, always a point and a digit; never "-0.0". */
+/** Plain decimal text with at least one digit after the point and no other trailing zeros; never "-0.0". */
 export function formatUnits(units: Exact, decimals: number): string {
   if (typeof units === 'number') {
     return units < 0 ? `-${formatMagnitude(-units, decimals)}` : formatMagnitude(units, decimals);
@@ -191,12 +191,11 @@ export function magnitude(value: Exact): Exact {
   return value < 0 ? -value : value;
 }
 
-/** The larger of the two. */
 export function maximum(a: Exact, b: Exact): Exact {
   return a >= b ? a : b;
 }
 
-/** The largest whole number that is not above dividend / divisor; the divisor is above 0. */
+/** Rounds toward negative infinity; the divisor must be above 0. */
 export function divideFloor(dividend: Exact, divisor: Exact): Exact {
   if (typeof dividend === 'number' && typeof divisor === 'number') {
     return divideFloorNumber(dividend, divisor);
@@ -205,8 +204,8 @@ export function divideFloor(dividend: Exact, divisor: Exact): Exact {
 }
 
 /**
- * Exact, although it divides doubles: a quotient of safe integers that is not whole is at least
- * 1 / divisor away from the next whole number, which is more than its rounding error.
+ * Exact although it divides doubles: a fractional quotient of safe integers is at least 1 / divisor
+ * away from any integer, which is more than the rounding error.
  */
 function divideFloorNumber(dividend: number, divisor: number): number {
   return Math.floor(dividend / divisor);
@@ -219,8 +218,8 @@ function divideFloorBig(dividend: bigint, divisor: bigint): Exact {
 }
 
 /**
- * dividend / divisor with `decimals` decimals, as a whole number of 10^-decimals, rounded to the
- * nearest with ties away from zero; the divisor is above 0.
+ * The quotient as a whole number of 10^-decimals, rounded to nearest, ties away from zero; the divisor
+ * must be above 0.
  */
 export function divideHalfUp(dividend: Exact, divisor: Exact, decimals: number): Exact {
   const magnitude =
@@ -232,8 +231,8 @@ export function divideHalfUp(dividend: Exact, divisor: Exact, decimals: number):
 }
 
 /**
- * Long division, several digits a step, while every intermediate is a safe integer; undefined where
- * one would not be. Several times cheaper than bigint, and an answer does two for each position.
+ * Long division, several digits per step; undefined if an intermediate would exceed the safe integers.
+ * Several times cheaper than bigint, and an answer needs two per position.
  */
 export function longDivideHalfUp(
   dividend: number,
