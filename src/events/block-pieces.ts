@@ -1,10 +1,9 @@
 /**
  * Reads a block's line a few events at a time, so that a long block does not delay answers.
  *
- * The line is cut at commas between its events, and each piece is parsed as a list. A cut at a wrong
- * comma makes a piece unreadable; it cannot change its meaning. What is read here is therefore what
- * `parseBlock` reads. A line that cannot be read in this way, or is refused, is left to `parseBlock`,
- * which says what is wrong with it.
+ * The line is cut at commas between its events, and each piece is parsed as a JSON array. A cut at a
+ * wrong comma is a syntax error and cannot change the meaning, so the events are those of `parseBlock`.
+ * On any error the caller passes the whole line to `parseBlock`, which reports what is wrong.
  */
 
 import { type BlockHead, type Event, parseBlock, readEvent } from './event.ts';
@@ -12,14 +11,14 @@ import { BlockError } from './refusal.ts';
 
 /** Minimum size of a piece: about thirty events, which take a tenth of a millisecond. */
 const PIECE_BYTES = 4096;
-/** An event longer than this starts a piece of its own. */
+/** An event longer than this gets its own piece. */
 const LONG_BYTES = 2 * PIECE_BYTES;
-/** How much of the start and the end of a line, or of the start of an event, is matched. */
+/** Bytes that the patterns below are matched against: either end of a line, or an event's start. */
 const EDGE_BYTES = 128;
 
 const HEAD = /^\s*\{\s*"height"\s*:\s*\d+\s*,\s*"time"\s*:\s*\d+\s*,\s*"events"\s*:\s*\[/;
 const TAIL = /\]\s*\}\s*$/;
-/** The one kind of event that grows with the number of users. */
+/** Funding is the only event that grows with the number of users, so it is split too. */
 const FUNDING =
   /^\s*\{\s*"type"\s*:\s*"funding"\s*,\s*"coin"\s*:\s*"[\w:]*"\s*,\s*"payments"\s*:\s*\[/;
 const FUNDING_END = /^[ \t\r\n]*\}[ \t\r\n]*/;
@@ -32,13 +31,13 @@ const BRACES = { open: 123, close: 125 };
 
 export interface CutBlock extends BlockHead {
   /**
-   * The events, in order; a long funding event is split into several. Throws a SyntaxError or a
-   * Refusal where the line has to be left to `parseBlock`.
+   * The events, in order; a long funding event is split into several. Iterating throws a SyntaxError
+   * or a Refusal if the line must be passed to `parseBlock`.
    */
   readonly pieces: Iterable<readonly Event[]>;
 }
 
-/** Undefined where the line is not height, time and events, in this order. */
+/** Undefined unless the line holds height, time and events, in this order. */
 export function cutBlock(line: Buffer): CutBlock | undefined {
   const [head] = HEAD.exec(line.toString('latin1', 0, EDGE_BYTES)) ?? [];
   const [tail] = TAIL.exec(line.toString('latin1', Math.max(0, line.length - EDGE_BYTES))) ?? [];
@@ -67,14 +66,15 @@ function* cutEvents(events: Buffer): Generator<Event[]> {
 
 function afterComma(list: Buffer, at: number): number {
   if (list[at] === COMMA) return at + 1;
-  throw new SyntaxError('a list that ends where it should go on');
+  throw new SyntaxError('expected a comma between two items');
 }
 
 function* readPiece(events: Buffer, from: number): Generator<Event[], number> {
   const to = findCut(events, from);
   const sources = JSON.parse(`[${events.toString('utf8', from, to)}]`) as unknown[];
   const isEmptyBlock = from === 0 && to === events.length;
-  if (sources.length === 0 && !isEmptyBlock) throw new SyntaxError('a comma without an event');
+  if (sources.length === 0 && !isEmptyBlock)
+    throw new SyntaxError('expected an event after the comma');
   yield sources.map(readEvent);
   return to;
 }
@@ -91,7 +91,7 @@ function* cutPayments(events: Buffer, start: number, funding: string): Generator
   for (let from = start; ; ) {
     const to = findCut(events, from);
     const source = JSON.parse(`${funding}${events.toString('utf8', from, to)}]}`);
-    if (source.payments.length === 0) throw new SyntaxError('a comma without a payment');
+    if (source.payments.length === 0) throw new SyntaxError('expected a payment after the comma');
     yield [readEvent(source)];
     if (events[to] === BRACKETS.close) return endOfFunding(events, to + 1);
     from = afterComma(events, to);
@@ -100,13 +100,13 @@ function* cutPayments(events: Buffer, start: number, funding: string): Generator
 
 function endOfFunding(events: Buffer, from: number): number {
   const [end] = FUNDING_END.exec(events.toString('latin1', from, from + EDGE_BYTES)) ?? [];
-  if (end === undefined) throw new SyntaxError('more than the payments');
+  if (end === undefined) throw new SyntaxError('expected the end of the funding event');
   return from + end.length;
 }
 
 /**
- * The index of the comma that ends the next piece of the list, or of the list's end. A long item gets
- * a piece of its own: the piece before it ends early.
+ * The index of the comma that ends the next piece, or of the list's end. The piece before a long item
+ * ends early, so that the long item gets its own.
  */
 function findCut(list: Buffer, from: number): number {
   let depth = 0;

@@ -1,9 +1,9 @@
 /**
- * The ledger's vocabulary: a block is one line of JSON, and this is its strict parser.
+ * The types of events, and the strict parser of blocks: a block is one line of JSON.
  *
- * Each kind of event is declared once, as the function that reads its fields; the event's type is
- * what that function returns. What only the state can judge (an unknown coin, a market's decimals) is
- * left to the fold, which refuses in the same way.
+ * Each event type is declared once, as the function that reads its fields; its TypeScript type is
+ * inferred from that function. Checks that need the state (is the coin known, how many decimals has
+ * the market) are left to the fold, which throws the same errors.
  */
 
 import {
@@ -14,7 +14,7 @@ import {
   readUnits,
   USD_DECIMALS,
 } from './fields.ts';
-import { BlockError, Refusal, refusalBelow } from './refusal.ts';
+import { BlockError, prefixRefusal, Refusal } from './refusal.ts';
 
 const SIZE_DECIMALS_MAX = 6;
 const LEVERAGE_MAX = 1000;
@@ -198,7 +198,8 @@ export function readEvent(source: unknown): Event {
   return readObject(source, (fields) => {
     const type = fields.take('type');
     const read = READER_BY_TYPE.get(type);
-    if (read === undefined) throw new Refusal('type', type, 'a known type of event');
+    if (read === undefined)
+      throw new Refusal('type', type, 'a type of event listed in docs/events.md');
     return { type, fields: read(fields) } as Event;
   });
 }
@@ -220,9 +221,9 @@ function eventTypeOf(source: unknown): string | undefined {
   return READER_BY_TYPE.has(type) ? (type as string) : undefined;
 }
 
-/** An event that is not even an object has no field to blame but itself. */
+/** If the event is not an object at all, the refusal has no field: it names the event instead. */
 function nameEvent(refusal: Refusal): Refusal {
-  return refusal.field === '' ? refusalBelow('event', refusal) : refusal;
+  return refusal.field === '' ? prefixRefusal('event', refusal) : refusal;
 }
 
 function parseLine(line: string): unknown {
@@ -233,7 +234,7 @@ function parseLine(line: string): unknown {
   }
 }
 
-/** The block that a line of NDJSON holds. Whether it is the next one is for the fold to say. */
+/** Parses a line of NDJSON. That the height is the next one is checked by the fold. */
 export function parseBlock(line: string): Block {
   const source = parseLine(line);
   let height: number | undefined;
@@ -247,6 +248,6 @@ export function parseBlock(line: string): Block {
     });
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
-    throw new BlockError({ height }, error.field === '' ? refusalBelow('line', error) : error);
+    throw new BlockError({ height }, error.field === '' ? prefixRefusal('line', error) : error);
   }
 }

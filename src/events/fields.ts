@@ -1,21 +1,21 @@
 /**
- * Reading the fields of untrusted JSON, strictly: each is required and has one form, and no others
- * are allowed.
+ * Strict reading of fields from untrusted JSON: every field is required and has one form; unknown
+ * fields are refused.
  */
 
 import { ADDRESS_EXPECTED, type Address, parseAddress } from '../exact/address.ts';
 import { DecimalError, parseBigUnits, parseUnits } from '../exact/decimal.ts';
-import { Refusal, refusalBelow } from './refusal.ts';
+import { prefixRefusal, Refusal } from './refusal.ts';
 
 export const USD_DECIMALS = 6;
 export const STAKE_DECIMALS = 8;
 
-/** Runs a reader of something nested; the path is only built when it refuses. */
+/** Runs a nested reader; a refusal gets the path as its prefix. */
 function readNested<T>(path: string, read: () => T): T {
   try {
     return read();
   } catch (error) {
-    throw error instanceof Refusal ? refusalBelow(path, error) : error;
+    throw error instanceof Refusal ? prefixRefusal(path, error) : error;
   }
 }
 
@@ -37,7 +37,7 @@ export function readAddress(field: string, value: unknown): Address {
   return address;
 }
 
-/** Text to units at a scale; the fold uses it too, once it knows a market's decimals. */
+/** Exported for the fold, which knows the decimals of each market. */
 export function readUnits(field: string, value: unknown, decimals: number): number {
   if (typeof value !== 'string') throw new Refusal(field, value, 'a decimal as text');
   try {
@@ -97,7 +97,7 @@ export class FieldReader {
   whole(name: string, { from, to }: { from: number; to: number }): number {
     const value = this.take(name);
     if (typeof value === 'number' && Number.isInteger(value) && value >= from && value <= to) {
-      return value + 0; // JSON can say -0
+      return value + 0; // -0, which JSON allows, becomes 0
     }
     throw new Refusal(name, value, `a whole number from ${from} to ${to}`);
   }
@@ -106,7 +106,7 @@ export class FieldReader {
     return readAddress(name, this.take(name));
   }
 
-  /** A decimal whose scale only its market knows. */
+  /** A decimal, kept as text: its number of decimals depends on the market. */
   decimal(name: string): string {
     const value = this.take(name);
     if (typeof value !== 'string') throw new Refusal(name, value, 'a decimal as text');
@@ -135,7 +135,7 @@ export class FieldReader {
     try {
       for (; index < value.length; index++) items.push(read(value[index]));
     } catch (error) {
-      throw error instanceof Refusal ? refusalBelow(`${name}[${index}]`, error) : error;
+      throw error instanceof Refusal ? prefixRefusal(`${name}[${index}]`, error) : error;
     }
     return items;
   }
@@ -153,8 +153,8 @@ export class FieldReader {
     for (const name in this.#source) {
       if (this.#taken.includes(name)) continue;
       const fields = this.#taken.join(', ');
-      const shown = name === '' ? '(empty)' : name; // an empty field would stand for the object itself
-      throw new Refusal(shown, this.#source[name], `no such field, only ${fields}`);
+      const shown = name === '' ? '(empty)' : name; // an empty path means the object itself
+      throw new Refusal(shown, this.#source[name], `only the fields ${fields}`);
     }
   }
 }

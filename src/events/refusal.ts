@@ -1,4 +1,4 @@
-/** How input is refused: where, which field, what it held, what was expected. */
+/** The errors for refused input. */
 
 const SHOWN_LENGTH_MAX = 60;
 
@@ -24,7 +24,7 @@ export interface BlockPlace {
   type?: string | undefined;
 }
 
-/** A block that was refused, whole; the message names the place and the field. */
+/** A refused block; the message names the block, the event and the field. */
 export class BlockError extends Error {
   readonly height: number | undefined;
   readonly index: number | undefined;
@@ -45,7 +45,7 @@ function describePlace({ height, index, type }: BlockPlace): string {
   return type === undefined ? `${block}, event ${index}` : `${block}, event ${index} (${type})`;
 }
 
-/** A value as an error shows it: short, and never deeper than its outermost level. */
+/** A value for an error message: shortened, and without nested values. */
 export function describeValue(value: unknown): string {
   if (value === undefined) return 'nothing';
   if (Array.isArray(value)) return `an array of ${value.length}`;
@@ -56,14 +56,14 @@ export function describeValue(value: unknown): string {
   return `${shown}… (${value.length} characters)`;
 }
 
-/** Field names come from the line too: an unknown one may be huge or hold control characters. */
+/** Field names are untrusted too: one may be huge or contain control characters. */
 function describeField(field: string): string {
   const shown = JSON.stringify(field.slice(0, SHOWN_LENGTH_MAX)).slice(1, -1);
   return field.length > SHOWN_LENGTH_MAX ? `${shown}…` : shown;
 }
 
-/** The refusal of something nested, its field named from one level further out. */
-export function refusalBelow(path: string, { field, value, expected }: Refusal): Refusal {
+/** Adds the path of the enclosing object or array to a refusal's field. */
+export function prefixRefusal(path: string, { field, value, expected }: Refusal): Refusal {
   const isIndex = field === '' || field.startsWith('[');
   return new Refusal(isIndex ? path + field : `${path}.${field}`, value, expected);
 }

@@ -1,5 +1,5 @@
 /**
- * Accounts and positions: the money of a user on a dex, and what the user holds in its markets.
+ * Accounts and positions: a user's cash and margin on a dex, and the user's holdings in its markets.
  *
  * An account is a user on one dex. Its positions form a list in the order of the dex's markets; a
  * position that was closed stays in it with size 0, since its leverage and all-time funding outlive it.
@@ -7,7 +7,7 @@
 
 import type { EventOf } from '../events/event.ts';
 import { readUnits, USD_DECIMALS } from '../events/fields.ts';
-import { describeValue, Refusal, refusalBelow } from '../events/refusal.ts';
+import { describeValue, prefixRefusal, Refusal } from '../events/refusal.ts';
 import { type Address, formatAddress } from '../exact/address.ts';
 import { add, type Exact, formatUnits, subtract } from '../exact/decimal.ts';
 import { FIRST_ACCOUNT } from './addresses.ts';
@@ -47,7 +47,7 @@ export function findOrAddAccount(state: State, user: Address, dexIndex: number):
   return added;
 }
 
-/** The account's position in a market, open or closed, or 0 where it never had one. */
+/** The account's position in a market, open or closed, or 0 if it never had one. */
 export function findPosition(state: StateView, account: number, marketIndex: number): number {
   const { positions } = state;
   let position = state.accounts.get(account, column.FIRST_POSITION);
@@ -59,7 +59,7 @@ export function findPosition(state: StateView, account: number, marketIndex: num
   return 0;
 }
 
-/** The account's position in a market; a new one gets the default leverage, fixed from then on. */
+/** A new position gets the default leverage; later changes of the market do not affect it. */
 export function findOrAddPosition(state: State, account: number, marketIndex: number): number {
   const { positions } = state;
   let before = 0;
@@ -85,13 +85,13 @@ function defaultTerms(state: State, marketIndex: number): number {
   return packTerms(marketIndex, leverage, onlyIsolated ? 'isolated' : 'cross');
 }
 
-/** The event's field that changes an amount, and its value: USD in its smallest unit, or text. */
+/** The field to name if an amount gets too large, and its value: USD in its smallest unit, or text. */
 export interface Cause {
   readonly field: string;
   readonly given: number | string;
 }
 
-/** An amount is only stored as a safe integer; one that would not be refuses the block. */
+/** Amounts are stored as safe integers; refuses the block if this one is too large. */
 export function requireStorable(amount: Exact, name: string, { field, given }: Cause): number {
   if (typeof amount === 'number') return amount;
   const shown = typeof given === 'number' ? formatUnits(given, USD_DECIMALS) : given;
@@ -139,7 +139,7 @@ export function applyLeverage(state: State, event: EventOf<'leverage'>): void {
   state.positions.set(position, column.TERMS, packTerms(marketIndex, value, mode));
 }
 
-/** The row of an open position that the user has in a market; refuses where there is none. */
+/** The user's open position in a market; refuses the event if there is none. */
 function requireOpenPosition(state: State, user: Address, marketIndex: number, field: string) {
   const { dexIndex, coin } = state.markets.markets[marketIndex];
   const account = findAccount(state, state.addresses.find(user), dexIndex);
@@ -170,7 +170,7 @@ export function applyFunding(state: State, { coin, payments }: EventOf<'funding'
   try {
     for (; index < payments.length; index++) pay(state, marketIndex, payments[index]);
   } catch (error) {
-    throw error instanceof Refusal ? refusalBelow(`payments[${index}]`, error) : error;
+    throw error instanceof Refusal ? prefixRefusal(`payments[${index}]`, error) : error;
   }
 }
 
@@ -222,7 +222,7 @@ export function applyAccount(state: State, event: EventOf<'account'>): void {
       setPosition(state, { account, dexIndex, given: event.positions[index] });
     }
   } catch (error) {
-    throw error instanceof Refusal ? refusalBelow(`positions[${index}]`, error) : error;
+    throw error instanceof Refusal ? prefixRefusal(`positions[${index}]`, error) : error;
   }
 }
 

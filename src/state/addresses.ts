@@ -1,6 +1,6 @@
 /**
- * Every address that the ledger has named, user or validator, in order of first appearance, with an
- * index that finds its row. The index is derived: it is rebuilt from the rows, never stored.
+ * Every user and validator address in the ledger, in order of first appearance, with a hash index from
+ * address to row. The index is rebuilt from the rows and never stored.
  */
 
 import { type Address, hashAddress } from '../exact/address.ts';
@@ -29,13 +29,12 @@ export class AddressBook {
     this.#slots = this.#buildIndex();
   }
 
-  /** The address's row, or 0 where the ledger has never named it. */
+  /** The address's row, or 0 if the ledger does not contain it. */
   find(address: Address): number {
     const row = this.#slots[this.#slotOf(address)];
     return row < this.table.rowCount ? row : 0; // a hidden block's addresses are hidden too
   }
 
-  /** The address's row, added where it is new. */
   findOrAdd(address: Address): number {
     const slot = this.#slotOf(address);
     const known = this.#slots[slot];
@@ -63,7 +62,7 @@ export class AddressBook {
     this.table.commit();
   }
 
-  /** Emptying slots in the opposite order of their filling leaves every probe sequence whole. */
+  /** Slots are emptied in reverse order of insertion, which keeps all probe sequences intact. */
   rollback(): void {
     for (let row = this.table.rowCount - 1; row >= this.table.rowCountCommitted; row--) {
       this.#slots[this.#slotOf(this.addressOf(row))] = 0;
@@ -82,7 +81,7 @@ export class AddressBook {
     return row;
   }
 
-  /** The slot that holds the address's row, or the empty one where it belongs. */
+  /** The slot of the address, or the empty slot to insert it at. */
   #slotOf(address: Address): number {
     const mask = this.#slots.length - 1;
     let slot = hashAddress(address) & mask;
@@ -103,39 +102,39 @@ export class AddressBook {
   }
 
   /**
-   * In batches: first hash all addresses of a batch, then fill their slots. The slots are scattered over
-   * memory, and back-to-back accesses let the processor overlap the cache misses.
+   * Hashes a batch of addresses, then fills their slots: back-to-back accesses to scattered slots let
+   * the processor overlap the cache misses.
    */
   #buildIndex(): Int32Array {
     const slots = new Int32Array(slotCountFor(this.table.rowCount));
-    const wanted = new Int32Array(INDEX_BATCH);
+    const homeSlots = new Int32Array(INDEX_BATCH);
     for (let start = 1; start < this.table.rowCount; start += INDEX_BATCH) {
       const count = Math.min(INDEX_BATCH, this.table.rowCount - start);
-      this.#wantSlots(wanted, start, count, slots.length - 1);
-      fillSlots(slots, wanted, start, count);
+      this.#findHomeSlots(homeSlots, start, count, slots.length - 1);
+      fillSlots(slots, homeSlots, start, count);
     }
     return slots;
   }
 
-  /** The preferred slot of each of `count` rows from `start` on. */
-  #wantSlots(wanted: Int32Array, start: number, count: number, mask: number): void {
+  /** The home slot of each of `count` rows from `start` on. */
+  #findHomeSlots(homeSlots: Int32Array, start: number, count: number, mask: number): void {
     for (let index = 0; index < count; index++) {
-      wanted[index] = hashAddress(this.addressOf(start + index)) & mask;
+      homeSlots[index] = hashAddress(this.addressOf(start + index)) & mask;
     }
   }
 }
 
-/** Puts the rows from `start` on into their slots, or the next empty ones. */
-function fillSlots(slots: Int32Array, wanted: Int32Array, start: number, count: number): void {
+/** Puts each row into its home slot, or the next empty one. */
+function fillSlots(slots: Int32Array, homeSlots: Int32Array, start: number, count: number): void {
   const mask = slots.length - 1;
   for (let index = 0; index < count; index++) {
-    let slot = wanted[index];
+    let slot = homeSlots[index];
     while (slots[slot] !== 0) slot = (slot + 1) & mask;
     slots[slot] = start + index;
   }
 }
 
-/** The power of two that the rows fill at most half: the same whether they were added or loaded. */
+/** The smallest power of two, from SLOTS_INITIAL on, that the rows fill at most half. */
 function slotCountFor(rowCount: number): number {
   let count = SLOTS_INITIAL;
   while (count < rowCount * 2) count *= 2;

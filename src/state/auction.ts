@@ -30,12 +30,12 @@ export function endAuction(
 ): Auction {
   if (auction === undefined || auction.endGas !== undefined) {
     const given = formatUnits(endGas, STAKE_DECIMALS);
-    throw new Refusal('endGas', given, 'a running auction, and none runs');
+    throw new Refusal('endGas', given, 'a running auction; start one with deployAuction');
   }
   return { ...auction, endGas };
 }
 
-/** Falls in a straight line from start to floor, rounded down; once sold, the price it was sold at. */
+/** Falls linearly from start to floor, rounded down; after the end, it is the final price. */
 export function currentGas(auction: Auction, time: number): bigint {
   if (auction.endGas !== undefined) return auction.endGas;
   const durationMs = auction.durationSeconds * 1000;

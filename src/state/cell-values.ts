@@ -1,5 +1,5 @@
 /**
- * A map from cells to their old values, sharded: a single Map of a hundred thousand entries blocks for
+ * A sharded map from cells to their old values: a single Map of 100,000 entries would block for
  * milliseconds whenever it grows.
  */
 
@@ -12,8 +12,7 @@ export class CellValues {
     return this.#shards[shardOf(cell)]?.get(cell);
   }
 
-  /** Keeps the first value that a cell is given. */
-  setFirst(cell: number, value: number): void {
+  setIfAbsent(cell: number, value: number): void {
     const index = shardOf(cell);
     let shard = this.#shards[index];
     if (shard === undefined) {

@@ -22,9 +22,9 @@ import * as column from './columns.ts';
 import { delegatedAmount, LOCKED_UNTIL, NEXT_DELEGATION, VALIDATOR } from './staking.ts';
 import type { StateView } from './state.ts';
 
-const MARK_ACCOUNT = 1;
-const MARK_POSITION = 2;
-const MARK_DELEGATION = 3;
+const TAG_ACCOUNT = 1;
+const TAG_POSITION = 2;
+const TAG_DELEGATION = 3;
 
 const CHUNK_BYTES = 65_536;
 
@@ -50,7 +50,7 @@ class ByteSink {
     this.#length = 0;
   }
 
-  /** The chunks that are full, and with `isLast` what is left. */
+  /** Removes and returns the full chunks; with `isLast`, the partial one too. */
   take(isLast = false): Uint8Array[] {
     if (isLast && this.#length > 0) this.#cut();
     return this.#full.splice(0);
@@ -106,7 +106,7 @@ function putAddress(sink: ByteSink, state: StateView, row: number): void {
   }
   let delegation = state.addresses.table.get(row, FIRST_DELEGATION);
   for (; delegation !== 0; delegation = state.delegations.get(delegation, NEXT_DELEGATION)) {
-    sink.number(MARK_DELEGATION);
+    sink.number(TAG_DELEGATION);
     sink.number(state.delegations.get(delegation, VALIDATOR));
     sink.text(delegatedAmount(state, delegation).toString());
     sink.number(state.delegations.get(delegation, LOCKED_UNTIL));
@@ -125,11 +125,11 @@ const POSITION_COLUMNS = [
 ];
 
 function putAccount(sink: ByteSink, state: StateView, account: number): void {
-  sink.number(MARK_ACCOUNT);
+  sink.number(TAG_ACCOUNT);
   for (const column of ACCOUNT_COLUMNS) sink.number(state.accounts.get(account, column));
   let position = state.accounts.get(account, column.FIRST_POSITION);
   for (; position !== 0; position = state.positions.get(position, column.NEXT_POSITION)) {
-    sink.number(MARK_POSITION);
+    sink.number(TAG_POSITION);
     for (const column of POSITION_COLUMNS) sink.number(state.positions.get(position, column));
   }
 }

@@ -1,5 +1,5 @@
 /**
- * The figures of an account, computed from what is stored. Exact at any size; amounts are in their
+ * The figures of an account, computed from the stored amounts. Exact at any size; amounts are in their
  * smallest unit: USD in millionths, sizes and prices in the market's own.
  *
  * Throughout, `side` is +1 for a long and -1 for a short, and the value of a position is its size
@@ -125,7 +125,7 @@ function createSummary(cash: number): MarginSummary {
   return { accountValue: cash, totalNtlPos: 0, totalRawUsd: cash, totalMarginUsed: 0 };
 }
 
-/** The figures of an account; account 0, one the ledger has never seen, has nothing. */
+/** Account 0 means an unknown user: all its figures are 0. */
 export function accountFigures(state: StateView, account: number): AccountFigures {
   const cash = state.accounts.get(account, column.CASH);
   const summary = createSummary(cash);
@@ -171,11 +171,11 @@ function equityBehind(account: AccountFigures, position: PositionFigures): Exact
 }
 
 /**
- * The price at which equity equals maintenance margin, in units of 10^-10; undefined where no price
- * above 0 does it.
+ * The price at which equity equals maintenance margin, in units of 10^-10; undefined if there is no
+ * such price above 0.
  *
  * With T = value - side * equity, the value X at that price solves X - side * maintenance(X) = T.
- * The left side grows with X and has no steps, so X lies in the last tier where the solution,
+ * The left side is continuous and increasing in X, so X lies in the last tier where the solution,
  * (T - side * deduction) / (1 - side / (2 * maxLeverage)), is not below the tier's lower bound.
  */
 export function liquidationPrice(

@@ -1,9 +1,9 @@
 /**
- * A trade moves a position: it opens or grows one, shrinks one, closes one, or crosses zero, which
- * is a close and then an opening of the rest. What an isolated position gains or loses stays in its
- * own USD leg; a cross position's goes to the account's cash.
+ * A fill opens, increases, reduces, closes or flips a position; a flip is a close, then an open with
+ * the rest. Gains and losses of an isolated position stay in its raw USD; those of a cross position go
+ * to the account's cash.
  *
- * The steps work on exact copies of the stored amounts; only the result has to fit its cells.
+ * The steps compute with exact amounts of any size; only the results must fit their cells.
  */
 
 import type { EventOf } from '../events/event.ts';
@@ -24,7 +24,7 @@ import * as column from './columns.ts';
 import { isIsolatedTerms, leverageOfTerms } from './columns.ts';
 import type { State } from './state.ts';
 
-/** The amounts that a trade changes, and what it needs to know of its market. */
+/** The amounts that a fill changes, and the terms that it depends on. */
 interface Balances {
   cash: Exact;
   rawUsd: Exact;
@@ -62,7 +62,7 @@ export function applyFill(state: State, event: EventOf<'fill'>): void {
   };
   executeTrade(balances, event.side === 'B' ? size : -size, price);
   const sizeCause = { field: 'sz', given: event.sz };
-  // Where the trade alone would fit, it is the fee that does not.
+  // If the amounts fit before the fee is paid, the fee is to blame.
   const isFeeToBlame = typeof balances.cash === 'number' && typeof balances.rawUsd === 'number';
   const usdCause = isFeeToBlame ? { field: 'fee', given: event.fee } : sizeCause;
   payFrom(balances, event.fee);
@@ -77,21 +77,20 @@ export function applyFill(state: State, event: EventOf<'fill'>): void {
     positions.set(position, column.FUNDING_SINCE_OPEN, 0);
 }
 
-/** Splits the trade into what closes and what opens. */
 function executeTrade(balances: Balances, delta: Exact, price: number): void {
   const { size } = balances;
   if (size === 0 || size > 0 === delta > 0) {
-    grow(balances, delta, price);
+    increase(balances, delta, price);
   } else if (magnitude(delta) < magnitude(size)) {
-    shrink(balances, delta, price);
+    reduce(balances, delta, price);
   } else {
     close(balances, price);
     const rest = add(delta, size);
-    if (rest !== 0) grow(balances, rest, price);
+    if (rest !== 0) increase(balances, rest, price);
   }
 }
 
-/** Takes USD from the isolated position that is open, otherwise from the cash. */
+/** Pays from the raw USD of an open isolated position, otherwise from the cash. */
 function payFrom(balances: Balances, amount: Exact): void {
   if (balances.isIsolated && balances.size !== 0) {
     balances.rawUsd = subtract(balances.rawUsd, amount);
@@ -105,8 +104,8 @@ function moveToIsolated(balances: Balances, amount: Exact): void {
   balances.rawUsd = add(balances.rawUsd, amount);
 }
 
-/** Opens the position or adds to it. The new part of an isolated one brings its initial margin. */
-function grow(balances: Balances, delta: Exact, price: number): void {
+/** Opens or increases the position; an isolated one receives initial margin for the added size. */
+function increase(balances: Balances, delta: Exact, price: number): void {
   if (balances.size === 0) balances.wasOpened = true;
   if (balances.isIsolated) {
     const marginValue = multiply(magnitude(delta), Math.max(price, balances.markPrice));
@@ -117,8 +116,8 @@ function grow(balances: Balances, delta: Exact, price: number): void {
   balances.entryNotional = add(balances.entryNotional, multiply(magnitude(delta), price));
 }
 
-/** Takes part of the position away. An isolated one gives back that part of its equity. */
-function shrink(balances: Balances, delta: Exact, price: number): void {
+/** Reduces the position; an isolated one returns the same share of its equity to the cash. */
+function reduce(balances: Balances, delta: Exact, price: number): void {
   const before = magnitude(balances.size);
   const rest = subtract(before, magnitude(delta));
   if (balances.isIsolated) {
@@ -127,14 +126,14 @@ function shrink(balances: Balances, delta: Exact, price: number): void {
     moveToIsolated(balances, negate(divideFloor(share, before)));
   }
   payFrom(balances, multiply(delta, price));
-  // In doubles, the division first: the exchange's own arithmetic, as its recorded closes show.
+  // Doubles, dividing first: the exchange computes it this way, as its recorded closes show.
   balances.entryNotional = Math.trunc(
     Number(balances.entryNotional) * (Number(rest) / Number(before)),
   );
   balances.size = add(balances.size, delta);
 }
 
-/** Closes the position; all that an isolated one is left with, negative too, goes to the cash. */
+/** Closes the position; an isolated one's remaining USD, even if negative, goes to the cash. */
 function close(balances: Balances, price: number): void {
   payFrom(balances, negate(multiply(balances.size, price)));
   moveToIsolated(balances, negate(balances.rawUsd));

@@ -1,7 +1,7 @@
 /**
- * The fold: blocks in, state out. A block applies whole or not at all: everything that its events
- * write is journaled, and a refusal rolls it back. Readers never see part of a block: where one is applied
- * in pieces, its writes are hidden in between.
+ * The fold applies blocks to the state. A block is atomic: everything that its events write is
+ * journaled, and a refusal rolls it back. Readers never see part of a block: while one is applied in
+ * pieces, its writes are hidden between the pieces.
  */
 
 import type { Block, BlockHead, Event, EventOf, EventRecord, EventType } from '../events/event.ts';
@@ -47,8 +47,8 @@ export function applyBlock(state: State, block: Block): void {
 }
 
 /**
- * Applies the next block in pieces: the caller decides when to go on. At each yield, readers see the
- * state before the block. A refusal rolls it back, and so does a caller that stops early.
+ * Applies the next block in pieces and yields after each, with the state before the block visible to
+ * readers. A refusal rolls the block back, and so does a caller that stops early.
  */
 export function* applyInPieces(
   state: State,
@@ -98,7 +98,7 @@ function checkIsNext(state: State, { height, time }: BlockHead): void {
   }
 }
 
-/** What each kind of event does. `time` is the block's: the state's is still the one before. */
+/** `time` is the time of the current block; `state.time` is still that of the previous one. */
 const APPLIERS: { [T in EventType]: (state: State, fields: EventOf<T>, time: number) => void } = {
   perpDex: (state, fields) => state.markets.applyPerpDex(fields),
   market: (state, fields) => state.markets.applyMarket(fields),
@@ -127,7 +127,7 @@ function applyEvent<T extends EventType>(state: State, event: EventRecord<T>, ti
   APPLIERS[event.type](state, event.fields, time);
 }
 
-/** All that a block writes to, except the auction, which is one value. */
+/** Everything that a block writes to, except the auction, which is replaced whole. */
 function partsOf(state: State): readonly (AddressBook | MarketBook | Table)[] {
   return [state.addresses, state.markets, state.accounts, state.positions, state.delegations];
 }

@@ -1,13 +1,13 @@
 /**
  * Perp dexes and their markets: names, margin tiers, mark prices.
  *
- * Definitions are few and rarely change, so they are objects that an event replaces whole, in lists
- * that a block copies before its first change; mark prices change all the time and live in a table.
+ * Definitions are few and rarely change: they are immutable objects in lists that are copied on write,
+ * once per block. Mark prices change constantly and live in a table.
  */
 
 import type { EventOf } from '../events/event.ts';
 import { readUnits, USD_DECIMALS } from '../events/fields.ts';
-import { Refusal, refusalBelow } from '../events/refusal.ts';
+import { prefixRefusal, Refusal } from '../events/refusal.ts';
 import { formatAddress } from '../exact/address.ts';
 import {
   add,
@@ -22,7 +22,7 @@ import { Table } from './table.ts';
 export interface Dex {
   readonly name: string;
   readonly fullName: string;
-  /** In lower case; undefined for the first dex, which nobody deployed. */
+  /** In lower case; undefined for the first dex, which has no deployer. */
   readonly deployer: string | undefined;
 }
 
@@ -34,7 +34,7 @@ export interface TierTerms {
 
 /**
  * The maintenance margin of a position value x in this tier is x / (2 * maxLeverage) - deduction.
- * The deduction joins the tiers without a step: a fraction in lowest terms, never rounded.
+ * The deduction makes the margin continuous across tiers. It is an exact fraction in lowest terms.
  */
 export interface MarginTier extends TierTerms {
   readonly deductionNumerator: Exact;
@@ -43,7 +43,7 @@ export interface MarginTier extends TierTerms {
 
 export interface MarketTerms {
   readonly coin: string;
-  /** The place of its dex in the list of dexes. */
+  /** Index into the list of dexes. */
   readonly dexIndex: number;
   readonly sizeDecimals: number;
   readonly tiers: readonly TierTerms[];
@@ -76,7 +76,7 @@ function addDeduction(previous: MarginTier, terms: TierTerms): MarginTier {
   return createTier(terms, divideFloor(numerator, divisor), divideFloor(denominator, divisor));
 }
 
-/** The only place that creates tiers, so that all share one hidden class and reads stay monomorphic. */
+/** All tiers are created here, so that they share one hidden class and reads stay monomorphic. */
 function createTier(
   { lowerBound, maxLeverage }: TierTerms,
   deductionNumerator: Exact,
@@ -109,7 +109,7 @@ function checkTiers(tiers: readonly TierTerms[]): void {
   });
 }
 
-/** On dex "xyz" a coin is "xyz:NAME", on the first dex it has no colon. */
+/** A coin on dex "xyz" is named "xyz:NAME"; on the first dex its name has no colon. */
 function checkCoinOfDex(coin: string, dex: string): void {
   const colon = coin.indexOf(':');
   const prefix = colon === -1 ? '' : coin.slice(0, colon);
@@ -125,9 +125,9 @@ interface Listings {
 export class MarketBook {
   #dexes: Dex[];
   #markets: Market[];
-  /** The same lists until the current block changes something. */
+  /** The lists before the current block; shared with the current ones until their first change. */
   #committed: Listings;
-  /** The current block's lists, while it is hidden. */
+  /** The current block's lists, while they are hidden. */
   #hidden: Listings;
   readonly #marks: Table;
   readonly #indexByDex = new Map<string, number>();
@@ -179,8 +179,8 @@ export class MarketBook {
     return index;
   }
 
-  /** The lists that the current block may change. */
-  #changeable(): Listings {
+  /** The lists for writing: copied at the first change of a block. */
+  #writableLists(): Listings {
     const { dexes, markets } = this.#committed;
     if (this.#dexes === dexes) this.#show({ dexes: [...dexes], markets: [...markets] });
     return { dexes: this.#dexes, markets: this.#markets };
@@ -193,7 +193,7 @@ export class MarketBook {
 
   applyPerpDex({ dex, fullName, deployer }: EventOf<'perpDex'>): void {
     if (this.#indexByDex.has(dex)) throw new Refusal('dex', dex, 'a new dex');
-    const { dexes } = this.#changeable();
+    const { dexes } = this.#writableLists();
     this.#indexByDex.set(dex, dexes.length);
     dexes.push({ name: dex, fullName, deployer: formatAddress(deployer) });
   }
@@ -212,14 +212,14 @@ export class MarketBook {
     this.#setMark('markPx', index, event.markPx);
   }
 
-  /** Adds the market, or replaces the terms of one that is there; returns its index. */
+  /** Adds the market, or replaces the terms of an existing one; returns its index. */
   #putMarket(terms: MarketTerms): number {
     const index = this.#indexByCoin.get(terms.coin);
-    const { markets } = this.#changeable();
+    const { markets } = this.#writableLists();
     if (index !== undefined) {
       const { sizeDecimals } = markets[index];
       if (terms.sizeDecimals !== sizeDecimals) {
-        throw new Refusal('szDecimals', terms.sizeDecimals, `${sizeDecimals}, as at first`);
+        throw new Refusal('szDecimals', terms.sizeDecimals, `${sizeDecimals}, which cannot change`);
       }
       markets[index] = createMarket(terms);
       return index;
@@ -239,7 +239,7 @@ export class MarketBook {
       try {
         this.#setMark(coin, index, price);
       } catch (error) {
-        throw error instanceof Refusal ? refusalBelow('prices', error) : error;
+        throw error instanceof Refusal ? prefixRefusal('prices', error) : error;
       }
     }
   }

@@ -1,9 +1,9 @@
 /**
  * The fast path of figures.ts, which defines the figures: plain numbers without a bigint check at every
- * step, several times faster, for accounts whose amounts are so far below 2^53 that no sum can reach it.
- * Accounts with billions of dollars are left to figures.ts. test/twin holds both to a naive version.
+ * step, several times faster, for accounts whose amounts are so small that no sum can reach 2^53.
+ * Accounts with billions of dollars are left to figures.ts. test/twin compares both with a naive version.
  *
- * The objects are reused for the next account, so callers must copy what they keep.
+ * The objects are reused for the next account, so callers must copy values that they keep.
  */
 
 import { longDivideHalfUp, powerOfTen } from '../exact/decimal.ts';
@@ -14,7 +14,7 @@ import type { Market } from './markets.ts';
 import type { StateView, TableView } from './state.ts';
 
 const SAFE_MAX = Number.MAX_SAFE_INTEGER;
-/** No figure contains an account's amounts more than this many times. */
+/** No figure adds the same amount more often than this. */
 const AMOUNTS_ADDED_MAX = 8;
 
 class QuickPosition {
@@ -61,7 +61,7 @@ export class QuickFigures {
   withdrawable = 0;
   #equity = 0;
 
-  /** False where an amount is too large for plain numbers; the fields are then undefined. */
+  /** False if an amount is too large for plain numbers; the fields are then meaningless. */
   compute(state: StateView, account: number): boolean {
     const { accounts, positions } = state;
     const cash = accounts.get(account, column.CASH);
@@ -92,7 +92,7 @@ export class QuickFigures {
     return this.positions[this.positionCount++];
   }
 
-  /** Adds a position to the account's sums; returns what of its value cannot be withdrawn. */
+  /** Adds a position to the account's sums; returns the amount that it keeps from being withdrawn. */
   #include(position: QuickPosition): number {
     const { summary, crossSummary } = this;
     const { value, marginUsed } = position;
@@ -124,7 +124,7 @@ export class QuickFigures {
   }
 }
 
-// Each of these returns false where a step would leave the safe integers.
+// Each of these returns false if a step would exceed the safe integers.
 
 function computePosition(position: QuickPosition, state: StateView, row: number): boolean {
   const { positions, markets } = state;
@@ -193,7 +193,7 @@ function computeReturn(position: QuickPosition): boolean {
   return true;
 }
 
-/** As `liquidationPrice` in figures.ts, which says why; negative where there is none. */
+/** See `liquidationPrice` in figures.ts for the formula; liquidationWhole is -1 if there is none. */
 function computeLiquidation(position: QuickPosition, equity: number): boolean {
   const { market, size, value } = position;
   const { tiers } = market;
@@ -217,7 +217,7 @@ function computeLiquidation(position: QuickPosition, equity: number): boolean {
   }
 }
 
-/** A price with ten decimals may exceed 2^53 units, so its whole dollars are kept apart. */
+/** A price with ten decimals may exceed 2^53 units, so whole dollars and fraction are separate. */
 function setLiquidation(position: QuickPosition, dividend: number, divisor: number): boolean {
   const { priceDecimals } = position.market;
   const furtherDecimals = RATIO_DECIMALS - priceDecimals;

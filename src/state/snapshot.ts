@@ -1,10 +1,9 @@
 /**
- * A snapshot of the state: a short description in JSON, and the tables' own bytes (doubles,
+ * A snapshot of the state: a short description in JSON, and the raw bytes of the tables (doubles,
  * little-endian). To load one, decode the description, allocate the tables, and read each table's bytes
- * straight into its cells.
+ * directly into its cells.
  *
- * The caller adds a checksum and refuses bytes that do not match: what is decoded here is what was
- * encoded.
+ * Decoding trusts the bytes: the caller stores a checksum and verifies it first.
  */
 
 import { AddressBook } from './addresses.ts';
@@ -14,7 +13,7 @@ import type { State, StateView, TableView } from './state.ts';
 import { ROW_BYTES, Table } from './table.ts';
 import type { TableSnapshot } from './table-snapshot.ts';
 
-/** Raised whenever the bytes change their meaning: older snapshots are then ignored. */
+/** Increment when the format changes; snapshots of other formats are ignored. */
 const FORMAT = 1;
 
 const TABLE_NAMES = ['addresses', 'marks', 'accounts', 'positions', 'delegations'] as const;
@@ -79,7 +78,7 @@ export interface EncodedSnapshot {
   readonly description: Uint8Array;
   /** The tables' bytes, in pieces; each is valid until the next one is taken. */
   readonly tables: Iterable<Uint8Array>;
-  /** Must be called at the end, also after a failure: until then the tables keep old values. */
+  /** Must be called at the end, also after a failure: until then writes to the tables cost more. */
   release(): void;
 }
 
@@ -97,7 +96,7 @@ export function encodeSnapshot(state: StateView): EncodedSnapshot {
   };
 }
 
-/** All of them, or none. */
+/** Opens a snapshot of every table, or of none if one fails. */
 function openAll(tables: readonly TableView[]): TableSnapshot[] {
   const snapshots: TableSnapshot[] = [];
   try {
@@ -129,11 +128,11 @@ export function decodeDescription(bytes: Uint8Array): SnapshotDescription {
 export function tableBytes({ rowCounts }: SnapshotDescription): number {
   const rows = TABLE_NAMES.map((name) => rowCounts[name]);
   const isSound = rows.every((count) => Number.isSafeInteger(count) && count >= 1);
-  if (!isSound) throw new Error('the snapshot has tables without rows');
+  if (!isSound) throw new Error('the snapshot has an invalid row count, expected 1 or more');
   return rows.reduce((sum, count) => sum + count, 0) * ROW_BYTES;
 }
 
-/** An empty table for each in the snapshot, and the bytes that its cells are to be read into. */
+/** Tables of the right sizes, and views of their cells to read the snapshot's bytes into. */
 export function allocateTables(description: SnapshotDescription) {
   const tables = {} as Record<TableName, Table>;
   for (const name of TABLE_NAMES) tables[name] = new Table(description.rowCounts[name]);
@@ -151,7 +150,7 @@ function decodeAuction(auction: SnapshotDescription['auction']): Auction | undef
   };
 }
 
-/** The state, once the tables' cells have been read. */
+/** Call it after the tables' cells have been read. */
 export function decodeState(
   description: SnapshotDescription,
   tables: Record<TableName, Table>,

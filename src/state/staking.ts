@@ -1,6 +1,6 @@
 /**
- * Delegations: what users have staked with validators. Each user's form a list in order of creation;
- * one that is emptied leaves it, and its row is used again.
+ * Delegations: the amounts that users have staked with validators, one list per user in order of
+ * creation. An emptied delegation is removed, and its row reused.
  */
 
 import type { EventOf } from '../events/event.ts';
@@ -19,7 +19,7 @@ export const LOCKED_UNTIL = 3;
 export const NEXT_DELEGATION = 4;
 const PREVIOUS_DELEGATION = 5;
 
-/** Row 0 holds no delegation; its link starts the list of rows that are free. */
+/** Row 0 holds no delegation; its NEXT_DELEGATION is the head of the list of free rows. */
 const FREE_ROWS = 0;
 
 const LOCK_MS = 86_400_000;
@@ -85,7 +85,7 @@ function removeDelegation(state: State, user: Address, row: number): void {
   delegations.set(FREE_ROWS, NEXT_DELEGATION, row);
 }
 
-/** Adds to the amount; a sum that no longer fits 64 bits refuses the block. */
+/** Refuses the event if the sum does not fit 64 bits. */
 function addAmount(state: State, row: number, amount: bigint): void {
   const sum = delegatedAmount(state, row) + amount;
   if (sum > BIG_UNITS_MAX) {
@@ -116,14 +116,14 @@ export function applyUndelegate(state: State, event: EventOf<'undelegate'>, time
   const row = requireDelegation(state, event);
   const lockedUntil = state.delegations.get(row, LOCKED_UNTIL);
   if (time < lockedUntil) {
-    const expected = `a delegation unlocked at ${time}, not one locked until ${lockedUntil}`;
+    const expected = `an unlocked delegation: this one is locked until ${lockedUntil}, and the block's time is ${time}`;
     throw new Refusal('validator', formatAddress(event.validator), expected);
   }
   const rest = delegatedAmount(state, row) - event.amount;
   if (rest < 0n) {
     const delegated = formatUnits(delegatedAmount(state, row), STAKE_DECIMALS);
     const given = formatUnits(event.amount, STAKE_DECIMALS);
-    throw new Refusal('amount', given, `at most ${delegated}, what is delegated`);
+    throw new Refusal('amount', given, `at most ${delegated}, the delegated amount`);
   }
   if (rest === 0n) removeDelegation(state, event.user, row);
   else setAmount(state, row, rest);

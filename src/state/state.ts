@@ -1,4 +1,4 @@
-/** What the state is: tables, books and the auction, all at one height. */
+/** The state: tables, books and the auction, all at one height. */
 
 import { AddressBook } from './addresses.ts';
 import type { Auction } from './auction.ts';
@@ -37,7 +37,7 @@ export interface StateView {
   readonly auction: Auction | undefined;
 }
 
-/** An empty ledger: height 0, time 0, and the first dex. */
+/** The state of an empty ledger: height 0, time 0, and the first dex. */
 export function createState(): State {
   return {
     height: 0,

@@ -1,6 +1,6 @@
 /**
- * A table as it was at one moment, copied out piece by piece while blocks go on changing it: copy on
- * write. The old value of a cell that is overwritten ahead of the copy is kept and put into its piece.
+ * A copy-on-write snapshot of a table, copied out piece by piece while blocks keep changing the table.
+ * If a cell is overwritten before it was copied, its old value is kept for its piece.
  */
 
 /** 128 KiB: small enough that copying and hashing a piece does not delay answers. */
@@ -10,7 +10,7 @@ export class TableSnapshot {
   readonly #readCells: () => Float64Array;
   readonly #endCell: number;
   #nextCell = 0;
-  /** By piece: the old values of its cells that have changed since. */
+  /** By piece: the old values of cells that were overwritten before they were copied. */
   readonly #oldValues = new Map<number, Map<number, number>>();
 
   constructor(readCells: () => Float64Array, cellCount: number) {

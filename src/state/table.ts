@@ -1,9 +1,9 @@
 /**
  * A table of numbers that grows: rows of eight cells in one Float64Array.
  *
- * An answer reads one account whole, so the columns of a row lie side by side: a row is 64 bytes, one
+ * An answer reads all of an account, so the columns of a row lie side by side: a row is 64 bytes, one
  * cache line, and a random account out of a million costs a few cache misses instead of one for each
- * column. Nothing in it is seen by the garbage collector, and its bytes are its snapshot.
+ * column. The garbage collector does not scan it, and its bytes are its snapshot.
  *
  * Row 0 is never used for data, so 0 as a link means "none".
  *
@@ -19,7 +19,7 @@ export const ROW_BYTES = ROW_CELLS * Float64Array.BYTES_PER_ELEMENT;
 
 const ROWS_MIN = 64;
 
-/** Room for half as many rows again: untouched memory costs nothing. */
+/** Room for 50 % more rows: the system allocates no memory that is never touched. */
 function capacityFor(rowCount: number): number {
   return Math.max(ROWS_MIN, Math.ceil(rowCount * 1.5));
 }
@@ -35,7 +35,7 @@ export class Table {
   #replaced: CellValues | undefined;
   /** How many entries of the journal `#replaced` covers. */
   #replacedEntries = 0;
-  /** The snapshot that is being copied out, if any. */
+  /** The open snapshot, if any. */
   #snapshot: TableSnapshot | undefined;
 
   /** A table of `rowCount` rows of zeros, the unused row 0 included, with room for more. */
@@ -100,7 +100,7 @@ export class Table {
     this.#replaced ??= new CellValues();
     for (; this.#replacedEntries < this.#journalCells.length; this.#replacedEntries++) {
       const cell = this.#journalCells[this.#replacedEntries];
-      this.#replaced.setFirst(cell, this.#journalValues[this.#replacedEntries]);
+      this.#replaced.setIfAbsent(cell, this.#journalValues[this.#replacedEntries]);
     }
   }
 
@@ -111,7 +111,7 @@ export class Table {
   /** The table as it is now, between two blocks; writes cost more until `closeSnapshot`. */
   openSnapshot(): TableSnapshot {
     const isMidBlock = this.#journalCells.length > 0 || this.#rowCount > this.#rowCountCommitted;
-    if (isMidBlock) throw new Error('no snapshot in the middle of a block');
+    if (isMidBlock) throw new Error('cannot open a snapshot in the middle of a block');
     if (this.#snapshot !== undefined) throw new Error('a snapshot is open already');
     this.#snapshot = new TableSnapshot(() => this.#cells, this.#rowCount * ROW_CELLS);
     return this.#snapshot;

@@ -74,7 +74,7 @@ export const ACCOUNT_REFUSED: readonly Refused[] = [
   ],
   [
     leverageWith({ type: 'cross' }),
-    'positions[0].leverage.rawUsd: got "100.0", expected no such field, only type, value',
+    'positions[0].leverage.rawUsd: got "100.0", expected only the fields type, value',
   ],
   [
     leverageWith({ rawUsd: undefined }),
@@ -127,15 +127,15 @@ export const ACCOUNT_REFUSED: readonly Refused[] = [
   ],
   [
     fundingWith({ sinceNoon: '0.0' }),
-    'positions[0].cumFunding.sinceNoon: got "0.0", expected no such field, only allTime, sinceOpen, sinceChange',
+    'positions[0].cumFunding.sinceNoon: got "0.0", expected only the fields allTime, sinceOpen, sinceChange',
   ],
   [
     positionWith({ entryPx: '60000.0' }),
-    'positions[0].entryPx: got "60000.0", expected no such field, only coin, szi, entryNtl, leverage, cumFunding',
+    'positions[0].entryPx: got "60000.0", expected only the fields coin, szi, entryNtl, leverage, cumFunding',
   ],
   [
     { orderMargin: '0.0' },
-    'orderMargin: got "0.0", expected no such field, only type, user, dex, rawUsd, positions',
+    'orderMargin: got "0.0", expected only the fields type, user, dex, rawUsd, positions',
   ],
 ];
 
@@ -204,23 +204,23 @@ export const TRANSFER_REFUSED: readonly Refused[] = [
   ],
   [
     { ['f'.repeat(1_000_000)]: true },
-    'ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff…: got true, expected no such field, only type, user, dex, amount',
+    'ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff…: got true, expected only the fields type, user, dex, amount',
   ],
   [
     { nonce: '\u0000\u001b[31m' },
-    'nonce: got "\\u0000\\u001b[31m", expected no such field, only type, user, dex, amount',
+    'nonce: got "\\u0000\\u001b[31m", expected only the fields type, user, dex, amount',
   ],
   [
     JSON.parse('{"__proto__":{"amount":"1.0"}}'),
-    '__proto__: got an object, expected no such field, only type, user, dex, amount',
+    '__proto__: got an object, expected only the fields type, user, dex, amount',
   ],
   [
     { constructor: null },
-    'constructor: got null, expected no such field, only type, user, dex, amount',
+    'constructor: got null, expected only the fields type, user, dex, amount',
   ],
   [
     { hasOwnProperty: '' },
-    'hasOwnProperty: got "", expected no such field, only type, user, dex, amount',
+    'hasOwnProperty: got "", expected only the fields type, user, dex, amount',
   ],
 ];
 
@@ -232,7 +232,7 @@ export const ORDER_MARGIN_REFUSED: readonly Refused[] = [
     { amount: '9007199254.740992' },
     'amount: got "9007199254.740992", expected an amount within ±9007199254.740991',
   ],
-  [{ coin: 'BTC' }, 'coin: got "BTC", expected no such field, only type, user, dex, amount'],
+  [{ coin: 'BTC' }, 'coin: got "BTC", expected only the fields type, user, dex, amount'],
 ];
 
 export const COLLATERAL_REFUSED: readonly Refused[] = [
@@ -243,5 +243,5 @@ export const COLLATERAL_REFUSED: readonly Refused[] = [
     { amount: '9007199254.740992' },
     'amount: got "9007199254.740992", expected an amount within ±9007199254.740991',
   ],
-  [{ token: 'USDC' }, 'token: got "USDC", expected no such field, only type, user, dex, amount'],
+  [{ token: 'USDC' }, 'token: got "USDC", expected only the fields type, user, dex, amount'],
 ];

@@ -83,17 +83,17 @@ const LINES: readonly RefusedLine[] = [
   [
     'a field too many',
     lineWith({ hash: '00' }),
-    'block 4: hash: got "00", expected no such field, only height, time, events',
+    'block 4: hash: got "00", expected only the fields height, time, events',
   ],
   [
     'a field __proto__',
     '{"height":4,"time":1758556803000,"events":[],"__proto__":[]}',
-    'block 4: __proto__: got an array of 0, expected no such field, only height, time, events',
+    'block 4: __proto__: got an array of 0, expected only the fields height, time, events',
   ],
   [
     'a field without a name',
     lineWith({ '': [] }),
-    'block 4: (empty): got an array of 0, expected no such field, only height, time, events',
+    'block 4: (empty): got an array of 0, expected only the fields height, time, events',
   ],
 ];
 
@@ -234,7 +234,7 @@ const FRAMES: readonly RefusedLine[] = [
   [
     'an event 100,000 objects deep',
     lineEndingIn(DEEP_OBJECT),
-    'block 4, event 17: type: got nothing, expected a known type of event',
+    'block 4, event 17: type: got nothing, expected a type of event listed in docs/events.md',
   ],
   [
     'an amount 100,000 arrays deep',
@@ -244,72 +244,72 @@ const FRAMES: readonly RefusedLine[] = [
   [
     'an event without a type',
     nextLine({}),
-    'block 4, event 17: type: got nothing, expected a known type of event',
+    'block 4, event 17: type: got nothing, expected a type of event listed in docs/events.md',
   ],
   [
     'a type of null',
     nextLine({ type: null }),
-    'block 4, event 17: type: got null, expected a known type of event',
+    'block 4, event 17: type: got null, expected a type of event listed in docs/events.md',
   ],
   [
     'a type that is a number',
     nextLine({ type: 1 }),
-    'block 4, event 17: type: got 1, expected a known type of event',
+    'block 4, event 17: type: got 1, expected a type of event listed in docs/events.md',
   ],
   [
     'a type that is an array of one',
     nextLine({ type: ['transfer'] }),
-    'block 4, event 17: type: got an array of 1, expected a known type of event',
+    'block 4, event 17: type: got an array of 1, expected a type of event listed in docs/events.md',
   ],
   [
     'an unknown type',
     nextLine({ type: 'order' }),
-    'block 4, event 17: type: got "order", expected a known type of event',
+    'block 4, event 17: type: got "order", expected a type of event listed in docs/events.md',
   ],
   [
     'a type in another case',
     nextLine({ type: 'Transfer' }),
-    'block 4, event 17: type: got "Transfer", expected a known type of event',
+    'block 4, event 17: type: got "Transfer", expected a type of event listed in docs/events.md',
   ],
   [
     'the type __proto__',
     nextLine({ type: '__proto__' }),
-    'block 4, event 17: type: got "__proto__", expected a known type of event',
+    'block 4, event 17: type: got "__proto__", expected a type of event listed in docs/events.md',
   ],
   [
     'the type constructor',
     nextLine({ type: 'constructor' }),
-    'block 4, event 17: type: got "constructor", expected a known type of event',
+    'block 4, event 17: type: got "constructor", expected a type of event listed in docs/events.md',
   ],
   [
     'the type toString',
     nextLine({ type: 'toString' }),
-    'block 4, event 17: type: got "toString", expected a known type of event',
+    'block 4, event 17: type: got "toString", expected a type of event listed in docs/events.md',
   ],
   [
     'the type hasOwnProperty',
     nextLine({ type: 'hasOwnProperty' }),
-    'block 4, event 17: type: got "hasOwnProperty", expected a known type of event',
+    'block 4, event 17: type: got "hasOwnProperty", expected a type of event listed in docs/events.md',
   ],
   [
     'a type of a megabyte',
     nextLine({ type: 't'.repeat(1_000_000) }),
-    'block 4, event 17: type: got "tttttttttttttttttttttttttttttttttttttttttttttttttttttttttttt"… (1000000 characters), expected a known type of event',
+    'block 4, event 17: type: got "tttttttttttttttttttttttttttttttttttttttttttttttttttttttttttt"… (1000000 characters), expected a type of event listed in docs/events.md',
   ],
   [
     'a key twice, the last one wrong',
     lineEndingIn('{"type":"transfer","type":"order"}'),
-    'block 4, event 17: type: got "order", expected a known type of event',
+    'block 4, event 17: type: got "order", expected a type of event listed in docs/events.md',
   ],
   [
     'a bad event between good ones',
     nextLine(END, { type: 'order' }, AGAIN),
-    'block 4, event 18: type: got "order", expected a known type of event',
+    'block 4, event 18: type: got "order", expected a type of event listed in docs/events.md',
   ],
   [
     'a second end of an auction',
     nextLine(END, END),
-    'block 4, event 18 (deployAuctionEnd): endGas: got "450.0", expected a running auction, and none runs',
+    'block 4, event 18 (deployAuctionEnd): endGas: got "450.0", expected a running auction; start one with deployAuction',
   ],
   [
     'a new dex twice in a block',
@@ -322,7 +322,7 @@ const FRAMES: readonly RefusedLine[] = [
       { type: 'delegate', ...SAMPLES.delegate },
       { type: 'undelegate', ...SAMPLES.undelegate, user: STRANGER },
     ),
-    'block 4, event 18 (undelegate): validator: got "0x0a11da7040000000000000000000000000000009", expected a delegation unlocked at 1758556803000, not one locked until 1758643203000',
+    'block 4, event 18 (undelegate): validator: got "0x0a11da7040000000000000000000000000000009", expected an unlocked delegation: this one is locked until 1758643203000, and the block\'s time is 1758556803000',
   ],
 ];
 

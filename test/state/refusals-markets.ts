@@ -38,11 +38,11 @@ export const PERP_DEX_REFUSED: readonly Refused[] = [
   ],
   [
     { owner: BOB },
-    'owner: got "0xb0b0000000000000000000000000000000000002", expected no such field, only type, dex, fullName, deployer',
+    'owner: got "0xb0b0000000000000000000000000000000000002", expected only the fields type, dex, fullName, deployer',
   ],
   [
     { '': 'nameless' },
-    '(empty): got "nameless", expected no such field, only type, dex, fullName, deployer',
+    '(empty): got "nameless", expected only the fields type, dex, fullName, deployer',
   ],
 ];
 
@@ -84,7 +84,7 @@ export const MARKET_REFUSED: readonly Refused[] = [
     { dex: '', coin: '__proto__' },
     'coin: got "__proto__", expected NAME or dex:NAME, NAME 1 to 20 of A-Z, a-z and 0-9',
   ],
-  [{ coin: 'xyz:GOLD' }, 'szDecimals: got 2, expected 3, as at first'],
+  [{ coin: 'xyz:GOLD' }, 'szDecimals: got 2, expected 3, which cannot change'],
   [{ szDecimals: -1 }, 'szDecimals: got -1, expected a whole number from 0 to 6'],
   [{ szDecimals: 7 }, 'szDecimals: got 7, expected a whole number from 0 to 6'],
   [{ szDecimals: '2' }, 'szDecimals: got "2", expected a whole number from 0 to 6'],
@@ -145,7 +145,7 @@ export const MARKET_REFUSED: readonly Refused[] = [
   ],
   [
     { marginTiers: [FIRST_TIER, { ...FIRST_TIER, constructor: 1 }] },
-    'marginTiers[1].constructor: got 1, expected no such field, only lowerBound, maxLeverage',
+    'marginTiers[1].constructor: got 1, expected only the fields lowerBound, maxLeverage',
   ],
   [{ marginTiers: [[]] }, 'marginTiers[0]: got an array of 0, expected an object'],
   [{ marginTiers: [null] }, 'marginTiers[0]: got null, expected an object'],
@@ -162,7 +162,7 @@ export const MARKET_REFUSED: readonly Refused[] = [
   [{ markPx: '' }, 'markPx: got "", expected a decimal with at most 4 decimals'],
   [
     { maxLeverage: 20 },
-    'maxLeverage: got 20, expected no such field, only type, dex, coin, szDecimals, marginTiers, onlyIsolated, markPx',
+    'maxLeverage: got 20, expected only the fields type, dex, coin, szDecimals, marginTiers, onlyIsolated, markPx',
   ],
 ];
 
@@ -196,5 +196,5 @@ export const MARKS_REFUSED: readonly Refused[] = [
     { prices: { ['C'.repeat(1_000_000)]: '2502.5' } },
     'prices: got "CCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCC"… (1000000 characters), expected a known coin',
   ],
-  [{ time: 5 }, 'time: got 5, expected no such field, only type, prices'],
+  [{ time: 5 }, 'time: got 5, expected only the fields type, prices'],
 ];

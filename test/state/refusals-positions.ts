@@ -23,7 +23,7 @@ export const LEVERAGE_REFUSED: readonly Refused[] = [
     { coin: 'MEME', mode: 'isolated', value: 4 },
     'value: got 4, expected a whole number from 1 to 3',
   ],
-  [{ dex: '' }, 'dex: got "", expected no such field, only type, user, coin, mode, value'],
+  [{ dex: '' }, 'dex: got "", expected only the fields type, user, coin, mode, value'],
 ];
 
 export const FILL_REFUSED: readonly Refused[] = [
@@ -93,7 +93,7 @@ export const FILL_REFUSED: readonly Refused[] = [
     { user: STRANGER, coin: 'MEME', sz: '9007199254740991', px: '0.000001' },
     'sz: got "9007199254740991", expected a value that keeps the cash within ±2^53 units',
   ],
-  [{ time: 0 }, 'time: got 0, expected no such field, only type, user, coin, side, sz, px, fee'],
+  [{ time: 0 }, 'time: got 0, expected only the fields type, user, coin, side, sz, px, fee'],
 ];
 
 export const ISOLATED_MARGIN_REFUSED: readonly Refused[] = [
@@ -124,10 +124,7 @@ export const ISOLATED_MARGIN_REFUSED: readonly Refused[] = [
     { user: CAROL, amount: '-0.000001' },
     'amount: got "-0.000001", expected a value that keeps the cash within ±2^53 units',
   ],
-  [
-    { mode: 'isolated' },
-    'mode: got "isolated", expected no such field, only type, user, coin, amount',
-  ],
+  [{ mode: 'isolated' }, 'mode: got "isolated", expected only the fields type, user, coin, amount'],
 ];
 
 export const FUNDING_REFUSED: readonly Refused[] = [
@@ -203,5 +200,5 @@ export const FUNDING_REFUSED: readonly Refused[] = [
     { payments: [[FRANK, '0.000001']] },
     'payments[0][1]: got "0.000001", expected a value that keeps the cumFunding within ±2^53 units',
   ],
-  [{ rate: '0.0001' }, 'rate: got "0.0001", expected no such field, only type, coin, payments'],
+  [{ rate: '0.0001' }, 'rate: got "0.0001", expected only the fields type, coin, payments'],
 ];

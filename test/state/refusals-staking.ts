@@ -46,14 +46,14 @@ export const DELEGATE_REFUSED: readonly Refused[] = [
   ],
   [
     { lockedUntilTimestamp: 0 },
-    'lockedUntilTimestamp: got 0, expected no such field, only type, user, validator, amount',
+    'lockedUntilTimestamp: got 0, expected only the fields type, user, validator, amount',
   ],
 ];
 
 export const UNDELEGATE_REFUSED: readonly Refused[] = [
   [
     { validator: LOCKED_VALIDATOR },
-    'validator: got "0x10cced0000000000000000000000000000000008", expected a delegation unlocked at 1758556803000, not one locked until 1758643202000',
+    'validator: got "0x10cced0000000000000000000000000000000008", expected an unlocked delegation: this one is locked until 1758643202000, and the block\'s time is 1758556803000',
   ],
   [
     { validator: STRANGER },
@@ -65,7 +65,7 @@ export const UNDELEGATE_REFUSED: readonly Refused[] = [
   ],
   [
     { amount: '200.00000001' },
-    'amount: got "200.00000001", expected at most 200.0, what is delegated',
+    'amount: got "200.00000001", expected at most 200.0, the delegated amount',
   ],
   [{ amount: '0' }, 'amount: got "0", expected an amount above 0'],
   [{ amount: '-1.0' }, 'amount: got "-1.0", expected an amount above 0'],
@@ -75,7 +75,7 @@ export const UNDELEGATE_REFUSED: readonly Refused[] = [
   ],
   [
     { isUndelegate: true },
-    'isUndelegate: got true, expected no such field, only type, user, validator, amount',
+    'isUndelegate: got true, expected only the fields type, user, validator, amount',
   ],
 ];
 
@@ -104,7 +104,7 @@ export const DELEGATION_REWARD_REFUSED: readonly Refused[] = [
   ],
   [
     { source: 'commission' },
-    'source: got "commission", expected no such field, only type, user, validator, amount',
+    'source: got "commission", expected only the fields type, user, validator, amount',
   ],
 ];
 
@@ -136,7 +136,7 @@ export const DELEGATION_REFUSED: readonly Refused[] = [
   ],
   [
     { locked: true },
-    'locked: got true, expected no such field, only type, user, validator, amount, lockedUntilTimestamp',
+    'locked: got true, expected only the fields type, user, validator, amount, lockedUntilTimestamp',
   ],
 ];
 
@@ -183,7 +183,7 @@ export const DEPLOY_AUCTION_REFUSED: readonly Refused[] = [
   [{ floorGas: '1e2' }, 'floorGas: got "1e2", expected a decimal with at most 8 decimals'],
   [
     { endGas: '100.0' },
-    'endGas: got "100.0", expected no such field, only type, startTimeSeconds, durationSeconds, startGas, floorGas',
+    'endGas: got "100.0", expected only the fields type, startTimeSeconds, durationSeconds, startGas, floorGas',
   ],
 ];
 
@@ -200,6 +200,6 @@ export const DEPLOY_AUCTION_END_REFUSED: readonly Refused[] = [
   ],
   [
     { winner: ALICE },
-    'winner: got "0xa11ce00000000000000000000000000000000001", expected no such field, only type, endGas',
+    'winner: got "0xa11ce00000000000000000000000000000000001", expected only the fields type, endGas',
   ],
 ];

@@ -199,7 +199,7 @@ test('an auction that never began cannot end', () => {
   assert.throws(() => applyBlock(createState(), parseBlock(line)), {
     name: 'BlockError',
     message:
-      'block 1, event 0 (deployAuctionEnd): endGas: got "1.0", expected a running auction, and none runs',
+      'block 1, event 0 (deployAuctionEnd): endGas: got "1.0", expected a running auction; start one with deployAuction',
   });
 });
 
@@ -221,7 +221,7 @@ test('a block that makes every table grow is undone too', () => {
   const index = GOOD_EVENTS.length + events.length;
   assertRefused(
     nextLine(...events, { type: 'order' }),
-    `block 4, event ${index}: type: got "order", expected a known type of event`,
+    `block 4, event ${index}: type: got "order", expected a type of event listed in docs/events.md`,
   );
 });
 
