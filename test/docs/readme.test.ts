@@ -106,7 +106,7 @@ test('what the README changes in a client is in the page about clients', () => {
 });
 
 test("the README's figures are those of the page about performance", () => {
-  const section = readSections(README, 2).get('Figures') ?? '';
+  const section = readSections(README, 2).get('Performance') ?? '';
   const figures = Array.from(section.matchAll(/^\| .* \| (\d[\d,.]*)/gm), ([, figure]) => figure);
   assert.ok(figures.length > 3);
   const page = readDocument('docs/performance.md');
