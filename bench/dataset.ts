@@ -12,7 +12,7 @@ import { FIRST_ACCOUNT } from '../src/state/addresses.ts';
 import { createState, type StateView } from '../src/state/state.ts';
 
 const SEED = 'bench';
-const GATHERED_BYTES_MAX = 8 << 20;
+const PENDING_BYTES_MAX = 8 << 20;
 const TYPICAL_SAMPLE = 1001;
 
 /** The lines that set up an exchange with this number of accounts and of positions in each. */
@@ -39,10 +39,10 @@ export async function buildLedger(
   let bytes = 0;
   for (const line of setUpLines(accounts, positionsPerAccount)) {
     bytes += line.length;
-    committer.gather(replica.extend(Buffer.from(line)));
-    if (committer.gatheredBytes > GATHERED_BYTES_MAX) await committer.settle();
+    committer.add(replica.extend(Buffer.from(line)));
+    if (committer.pendingBytes > PENDING_BYTES_MAX) await committer.flush();
   }
-  await committer.settle();
+  await committer.flush();
   await new SnapshotFolder(directory).save(replica.state, replica.point.hash);
   await ledger.close();
   return { state: replica.state, bytes };

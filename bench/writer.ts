@@ -78,9 +78,9 @@ class Feed {
     const next = this.#replica.point.height + 1;
     const isLarge = this.pace === 'large' && next % LARGE_EVERY === 0;
     const line = this.#market.nextLine(isLarge ? LARGE_EVENTS : ORDINARY_EVENTS);
-    this.#committer.gather(this.#replica.extend(Buffer.from(line)));
+    this.#committer.add(this.#replica.extend(Buffer.from(line)));
     // From here on a reader may see the block: a commit is visible before it is durable.
-    await this.#note(isLarge, () => this.#committer.settle());
+    await this.#note(isLarge, () => this.#committer.flush());
     const isKept = this.pace === 'snapshots' && next % SNAPSHOT_EVERY === 0;
     await this.#note(isKept, () => (isKept ? this.#saveSnapshot() : Promise.resolve()));
   }

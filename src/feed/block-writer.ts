@@ -1,6 +1,6 @@
 /**
  * Writes the blocks of any feed to a ledger. Every block is applied to the writer's state first, and
- * only blocks that apply are stored. While a batch is made durable, the next blocks are applied.
+ * only blocks that apply are stored. While one batch is being stored, the next blocks are applied.
  */
 
 import type { Block } from '../events/event.ts';
@@ -12,10 +12,10 @@ import { checkClock } from './clock-check.ts';
 import { Committer } from './committer.ts';
 import { type Feed, type FeedBlock, FeedError } from './feed.ts';
 
-/** Backpressure: with more bytes than this not yet durable, the feed waits. */
-const GATHERED_BYTES_MAX = 8 << 20;
+/** Backpressure: the feed waits while more bytes than this are pending. */
+const PENDING_BYTES_MAX = 8 << 20;
 
-/** The state at the ledger's head. A Replica is one. */
+/** The state at the ledger's head; Replica implements it. */
 export interface WriterState {
   readonly state: StateView;
   readonly point: ChainPoint;
@@ -28,8 +28,8 @@ export interface BlockWriterOptions extends CheckpointOptions {
   /** Maximum time of a block ahead of this machine's clock; 0 for no limit. */
   readonly aheadMsMax: number;
   /**
-   * True where blocks must not wait for a snapshot. The state that is saved is then held in memory
-   * beside the one that goes on. Has no effect with a retention, since pruning stops the writer.
+   * True if blocks must not wait for a snapshot: the saved state then stays in memory beside the
+   * current one. Ignored with a retention, since pruning pauses the writer.
    */
   readonly savesInBackground?: boolean;
   /** Called with the last height of each batch once it is durable. */
@@ -49,9 +49,9 @@ export class BlockWriter {
   }
 
   /**
-   * Writes until the feed ends or the signal stops it; all that was applied is durable then. At a
-   * block that is refused it stops with a FeedError, the blocks before it being durable. At a batch
-   * that cannot be stored it stops with the ledger's error, even while the feed has nothing to give.
+   * Writes until the feed ends or the signal aborts; every applied block is then durable. Throws a
+   * FeedError at a refused block, when the blocks before it are durable. Throws the ledger's error as
+   * soon as a batch cannot be stored, even while it waits for the feed.
    */
   async run(feed: Feed, signal: AbortSignal): Promise<void> {
     const { state } = this.#options.replica;
@@ -65,9 +65,9 @@ export class BlockWriter {
       if (!signal.aborted || !isAbort(error, feedSignal)) throw error;
     } finally {
       end.abort();
-      // Not awaited: a feed that is waiting for its source may take its time.
+      // Not awaited: the feed may be blocked on its source.
       batches.return?.().catch(() => undefined);
-      await this.#committer.settle();
+      await this.#committer.flush();
       await this.#checkpoint;
     }
   }
@@ -77,11 +77,11 @@ export class BlockWriter {
       const { done, value } = await this.#committer.unlessFailed(batches.next());
       if (done) return;
       for (const block of value) {
-        this.#committer.gather(this.#extend(block));
+        this.#committer.add(this.#extend(block));
         if (this.#checkpoints.isDue(this.#options.replica.point.height))
           await this.#startCheckpoint();
       }
-      if (this.#committer.gatheredBytes > GATHERED_BYTES_MAX) await this.#committer.settle();
+      if (this.#committer.pendingBytes > PENDING_BYTES_MAX) await this.#committer.flush();
       else this.#committer.start();
     }
   }
@@ -98,7 +98,7 @@ export class BlockWriter {
 
   async #startCheckpoint(): Promise<void> {
     const { replica, retention, savesInBackground = false } = this.#options;
-    await this.#committer.settle();
+    await this.#committer.flush();
     await this.#checkpoint;
     this.#checkpoint = this.#checkpoints.run(replica.state, replica.point);
     if (!savesInBackground || retention !== undefined) await this.#checkpoint;

@@ -1,6 +1,6 @@
 /**
- * A writer's checkpoints: a snapshot of its state, then the snapshots and blocks that need not be
- * kept are deleted. The next block does not depend on any of it: failures are warnings.
+ * A writer's checkpoints: save a snapshot, then delete the snapshots and blocks past retention. No
+ * block depends on a checkpoint, so failures are only warnings.
  */
 
 import type { ChainPoint, LedgerWriter } from '../ledger/ledger.ts';
@@ -16,9 +16,9 @@ export interface CheckpointOptions {
   readonly snapshotEvery: number;
   /** Number of snapshots to keep. */
   readonly snapshotKeep: number;
-  /** Which blocks to keep; all of them where it is undefined. */
+  /** Which blocks to keep; all of them if undefined. */
   readonly retention?: Retention | undefined;
-  /** Something failed that no block depends on. */
+  /** Called when a snapshot or pruning fails. */
   warn(message: string): void;
 }
 
@@ -36,7 +36,7 @@ export class Checkpoints {
   }
 
   /**
-   * To be called when all blocks up to the point are durable: a snapshot is never ahead of its
+   * Call only when all blocks up to the point are durable: a snapshot must never be ahead of its
    * ledger. With a retention, no block may be stored before it resolves. Never rejects.
    */
   async run(state: StateView, point: ChainPoint): Promise<void> {

@@ -1,6 +1,6 @@
 /**
- * Group commit: the blocks that are gathered while one batch is stored are the next batch. A slow
- * disk therefore means larger batches, not a longer queue of small ones.
+ * Group commit: blocks that arrive while one batch is being stored form the next batch, so a slow
+ * disk means larger batches, not a longer queue of small ones.
  */
 
 import type { LedgerWriter, StoredBlock } from '../ledger/ledger.ts';
@@ -8,8 +8,8 @@ import type { LedgerWriter, StoredBlock } from '../ledger/ledger.ts';
 export class Committer {
   readonly #ledger: LedgerWriter;
   readonly #durable: (height: number) => void;
-  #gathered: StoredBlock[] = [];
-  #gatheredBytes = 0;
+  #pending: StoredBlock[] = [];
+  #pendingBytes = 0;
   #storing: Promise<void> | undefined;
   #failure: Error | undefined;
   /** Rejects the promise of `unlessFailed`. */
@@ -21,30 +21,27 @@ export class Committer {
     this.#durable = durable;
   }
 
-  get gatheredBytes(): number {
-    return this.#gatheredBytes;
+  get pendingBytes(): number {
+    return this.#pendingBytes;
   }
 
-  gather(block: StoredBlock): void {
-    this.#gathered.push(block);
-    this.#gatheredBytes += block.line.length;
+  add(block: StoredBlock): void {
+    this.#pending.push(block);
+    this.#pendingBytes += block.line.length;
   }
 
-  /** Stores the gathered blocks in the background, after the batch in flight. */
+  /** Stores the pending blocks in the background, after the batch in flight. */
   start(): void {
-    if (this.#storing !== undefined || this.#gathered.length === 0) return;
+    if (this.#storing !== undefined || this.#pending.length === 0) return;
     this.#storing = this.#storeAll();
-    // Handled here too, since `settle` may not be called before it rejects.
+    // Handled here too: it may reject before `flush` is called.
     this.#storing.catch((failure: Error) => {
       this.#failure = failure;
       this.#interrupt(failure);
     });
   }
 
-  /**
-   * Waits for `work`, one call at a time. Rejects as soon as a batch fails, since nothing that
-   * `work` gives could be stored after it.
-   */
+  /** Waits for `work`, but rejects as soon as a batch fails. One call at a time. */
   unlessFailed<T>(work: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       this.#interrupt = reject;
@@ -53,8 +50,8 @@ export class Committer {
     });
   }
 
-  /** Resolves when all gathered blocks are durable. */
-  async settle(): Promise<void> {
+  /** Resolves when all pending blocks are durable. */
+  async flush(): Promise<void> {
     this.start();
     await this.#storing;
   }
@@ -68,9 +65,9 @@ export class Committer {
   }
 
   #take(): StoredBlock[] {
-    const batch = this.#gathered;
-    this.#gathered = [];
-    this.#gatheredBytes = 0;
+    const batch = this.#pending;
+    this.#pending = [];
+    this.#pendingBytes = 0;
     return batch;
   }
 }

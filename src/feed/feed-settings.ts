@@ -16,11 +16,11 @@ export const FEED_SETTINGS = [
 ] as const;
 export type FeedSettings = Settings<(typeof FEED_SETTINGS)[number]>;
 
-/** Refuses settings that would have no effect together. */
+/** Refuses retention settings for a ledger on NATS, where they have no effect. */
 export function checkFeedSettings({ ledger, ...chosen }: FeedSettings): void {
   if (ledger === undefined || retentionOf(chosen) === undefined) return;
-  const reason = 'a stream on NATS drops blocks by its own limits (max_msgs, max_age)';
-  throw new UsageError([`--keep-blocks and --keep-days are for a ledger in a folder: ${reason}`]);
+  const advice = 'on NATS, set max_msgs or max_age of the stream';
+  throw new UsageError([`--keep-blocks and --keep-days are for a ledger in a folder: ${advice}`]);
 }
 
 export function writerOptionsOf(

@@ -1,4 +1,4 @@
-/** The simulated exchange as a feed of live blocks, with the time of this machine's clock. */
+/** The simulated exchange as a feed of live blocks, timed by this machine's clock. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ChainPoint, nextBlock, type StoredBlock } from '../ledger/ledger.ts';
@@ -11,7 +11,7 @@ function makeBlock(simulator: Simulator): [FeedBlock] {
   return [{ line: Buffer.from(simulator.next(Date.now())) }];
 }
 
-/** The blocks that make the exchange ready to trade, as fast as they are written. */
+/** The blocks that set the exchange up, as fast as they are written. */
 export function createSetUpFeed(simulator: Simulator): Feed {
   return {
     name: 'simulator',
@@ -38,8 +38,8 @@ export function createTradingFeed(simulator: Simulator, intervalMs: number): Fee
 }
 
 /**
- * The simulator's own state, for a writer of its feeds: the simulator has applied each block already.
- * It is in step with the writer because the next block is made only when the last one is written.
+ * The simulator's state for the writer of its feeds: the simulator has already applied each block.
+ * The two stay in step because the simulator makes a block only when the previous one is applied.
  */
 export class SimulatedState implements WriterState {
   readonly #simulator: Simulator;

@@ -1,4 +1,4 @@
-/** Blocks as NDJSON: one JSON object a line. */
+/** Blocks as NDJSON: one JSON object per line. */
 
 import { type Feed, type FeedBlock, FeedError } from './feed.ts';
 
@@ -7,7 +7,7 @@ const NEWLINE = 10;
 export interface NdjsonOptions {
   readonly name: string;
   readonly lineBytesMax: number;
-  /** The bytes; throws an AbortError at the signal, so that half a line is not taken for a whole. */
+  /** Throws an AbortError when the signal aborts, so that a partial line is not yielded. */
   read(signal: AbortSignal): AsyncIterable<Buffer>;
 }
 
@@ -21,7 +21,7 @@ export function createNdjsonFeed({ name, lineBytesMax, read }: NdjsonOptions): F
 }
 
 /**
- * The lines that each chunk completes. Blank ones are skipped, but counted.
+ * The lines that each chunk completes. Blank lines are skipped, but counted.
  *
  * @internal Exported for the benchmark of appending, which times it alone.
  */
@@ -56,7 +56,7 @@ export async function* splitLines(
 }
 
 function tooLong(lineNumber: number, lineBytesMax: number): FeedError {
-  const reason = `longer than ${lineBytesMax} bytes, the limit for a block`;
+  const reason = `longer than ${lineBytesMax} bytes, the maximum size of a block (--block-bytes-max)`;
   return new FeedError(`line ${lineNumber}`, reason);
 }
 

@@ -186,7 +186,10 @@ test('a line may be as long as --block-bytes-max says, and not longer', async ()
   for (const input of [`${fits} \n`, `${fits} `]) {
     const { code, stderr } = await run(['append', '--data', place(), ...limit], { input });
     assert.equal(code, 1);
-    assert.match(stderr, /^perpinfo: line 1: longer than 1024 bytes, the limit for a block$/m);
+    assert.match(
+      stderr,
+      /^perpinfo: line 1: longer than 1024 bytes, the maximum size of a block \(--block-bytes-max\)$/m,
+    );
   }
 });
 
@@ -203,7 +206,10 @@ test('a line that never ends is refused at the limit, not buffered', async () =>
   const { code, stderr } = await program.ended;
   hasEnded = true;
   assert.equal(code, 1);
-  assert.match(stderr, /^perpinfo: line 1: longer than 1048576 bytes, the limit for a block$/m);
+  assert.match(
+    stderr,
+    /^perpinfo: line 1: longer than 1048576 bytes, the maximum size of a block \(--block-bytes-max\)$/m,
+  );
   assert.ok(pieces < 200, `${pieces} pieces were taken`);
 });
 

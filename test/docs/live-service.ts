@@ -98,9 +98,9 @@ export class LiveService {
     const committer = new Committer(this.#ledger, () => undefined);
     for (let count = 0; !isReached(this.state); count++) {
       if (count === BLOCKS_MAX) throw new Error(`not reached in ${BLOCKS_MAX} blocks`);
-      committer.gather(this.#replica.extend(Buffer.from(this.#simulator.next())));
+      committer.add(this.#replica.extend(Buffer.from(this.#simulator.next())));
     }
-    await committer.settle();
+    await committer.flush();
   }
 
   async createKey(budget?: Budget): Promise<string> {

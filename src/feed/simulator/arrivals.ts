@@ -15,18 +15,18 @@ const MAKER_EXPOSURE_MAX = 6;
 export class Arrivals {
   #nextIndex: number;
 
-  constructor(founderCount: number) {
-    this.#nextIndex = founderCount;
+  constructor(initialUserCount: number) {
+    this.#nextIndex = initialUserCount;
   }
 
   step(scene: Scene): void {
-    if (scene.random.chance(ARRIVAL_CHANCE)) this.#welcomeNext(scene);
+    if (scene.random.chance(ARRIVAL_CHANCE)) this.#addUser(scene);
     if (scene.random.chance(FURTHER_DEX_CHANCE)) joinDex(scene);
-    restockMaker(scene);
+    topUpMaker(scene);
   }
 
-  /** The next user that the ledger does not know makes a first deposit. */
-  #welcomeNext({ state, random, roster, draft }: Scene): void {
+  /** Adds the next user that is not in the ledger yet, with a first deposit. */
+  #addUser({ state, random, roster, draft }: Scene): void {
     while (this.#nextIndex < roster.userCount) {
       const index = this.#nextIndex++;
       const { address, text: user } = roster.user(index);
@@ -48,7 +48,7 @@ function joinDex(scene: Scene): void {
 }
 
 /** Tops up one maker on one dex, in turn. */
-function restockMaker({ state, roster, draft }: Scene): void {
+function topUpMaker({ state, roster, draft }: Scene): void {
   const { dexes } = state.markets;
   const turn = state.height % (roster.makers.length * dexes.length);
   const { address, text: user } = roster.makers[Math.floor(turn / dexes.length)];

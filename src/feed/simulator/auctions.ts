@@ -13,7 +13,7 @@ const FLOOR_GAS = 500n * 10n ** BigInt(STAKE_DECIMALS);
 /** The start price of the first auction, and of one after an auction without a sale. */
 const LOWEST_START_GAS = 2n * FLOOR_GAS;
 
-/** When the buyer comes, as a share of the duration; above 1 the auction ends without a sale. */
+/** When the auction sells, as a share of its duration; above 1 it ends without a sale. */
 const SOLD_AFTER_MIN = 0.05;
 const SOLD_AFTER_MAX = 1.4;
 /** An auction at the lowest start price always sells, so that a short run shows a sale. */
@@ -38,7 +38,7 @@ function endMsOf({ startTimeSeconds, durationSeconds }: Auction): number {
   return (startTimeSeconds + durationSeconds) * 1000;
 }
 
-/** Starts at twice the last price, which is the floor where nobody bought. */
+/** Starts at twice the last price, or twice the floor if the last auction did not sell. */
 function startNext({ state, time, draft }: Scene, { durationSeconds }: AuctionTerms): void {
   const { auction } = state;
   const startGas =

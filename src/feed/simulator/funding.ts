@@ -1,6 +1,6 @@
 /**
- * Funding: once an hour, everyone with a position pays or receives by the market's rate. With many
- * users an hour's round goes over many blocks, a bounded number of users in each.
+ * Funding: once an hour, every position pays or receives at the market's rate. A round is spread over
+ * blocks, with a bounded number of users in each.
  */
 
 import { FIRST_ACCOUNT } from '../../state/addresses.ts';
@@ -26,10 +26,10 @@ export class FundingRounds {
   #hour: number | undefined;
   /** By market, for the hour that is being paid. */
   #rates: number[] = [];
-  /** The next user of the round; 0 where no round is running. */
+  /** The next user of the round; 0 if no round is running. */
   #nextRow = 0;
 
-  /** A round that takes longer than an hour is finished first; the hours meanwhile are skipped. */
+  /** A round that takes longer than an hour is finished first; the hours in between are skipped. */
   step(scene: Scene): void {
     const hour = Math.floor(scene.time / HOUR_MS);
     this.#hour ??= hour;

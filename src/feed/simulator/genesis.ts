@@ -1,9 +1,9 @@
 /**
- * The first blocks of a ledger: dexes and markets, then the founding users, then the market makers,
- * who hold the other side of every position.
+ * The first blocks of a ledger: dexes and markets, then the initial users, then the market makers, who
+ * hold the other side of every position.
  *
- * Each phase adds only what the state does not have yet, so it is idempotent: a ledger that is resumed
- * gets nothing, and one that was interrupted in its first blocks is completed.
+ * Each phase is idempotent, since it adds only what the state does not have yet: a resumed ledger gets
+ * nothing, and one that was interrupted in its first blocks is completed.
  */
 
 import { USD_DECIMALS } from '../../events/fields.ts';
@@ -31,7 +31,7 @@ import {
   type WireEvent,
   wholeCents,
 } from './scene.ts';
-import { foundingDelegations } from './staking.ts';
+import { drawDelegations } from './staking.ts';
 
 const ORDER_MARGIN_CHANCE = 0.2;
 const COLLATERAL_CHANCE = 0.1;
@@ -40,17 +40,17 @@ const OPENING_PRICE_GAP = 0.02;
 const MAKER_EXPOSURE = 3;
 const MAKER_LEVERAGE = 10;
 
-/** The scene of the first blocks, without a draft: phases yield their events. */
-interface Founding extends Omit<Scene, 'draft'> {
+/** The scene of the first blocks; without a draft, since phases yield their events. */
+interface GenesisScene extends Omit<Scene, 'draft'> {
   readonly positionsPerAccount: number | undefined;
 }
 
-type Phase = (founding: Founding) => Generator<WireEvent>;
+type Phase = (scene: GenesisScene) => Generator<WireEvent>;
 
 export class Genesis {
   readonly #positionsPerAccount: number | undefined;
-  /** A block holds events of one phase, so each phase sees in the state all that came before. */
-  readonly #phases: Phase[] = [foundDexes, foundMarkets, foundUsers, foundMakers];
+  /** A block holds events of one phase only: each phase reads the earlier ones from the state. */
+  readonly #phases: Phase[] = [listDexes, listMarkets, addUsers, addMakers];
   /** The remaining events of the current phase. */
   #events: Generator<WireEvent> | undefined;
 
@@ -63,11 +63,11 @@ export class Genesis {
     return this.#phases.length === 0 && this.#events === undefined;
   }
 
-  /** Fills the block from the next phase that has events; leaves it empty where none has. */
+  /** Fills the block from the next phase that has events; leaves it empty if none has. */
   fill(scene: Scene): void {
-    const founding = { ...scene, positionsPerAccount: this.#positionsPerAccount };
+    const genesisScene = { ...scene, positionsPerAccount: this.#positionsPerAccount };
     while (scene.draft.isEmpty) {
-      this.#events ??= this.#phases.shift()?.(founding);
+      this.#events ??= this.#phases.shift()?.(genesisScene);
       if (this.#events === undefined) return;
       if (!appendWhileRoom(scene.draft, this.#events)) this.#events = undefined;
     }
@@ -84,14 +84,14 @@ function appendWhileRoom(draft: BlockDraft, events: Generator<WireEvent>): boole
   return true;
 }
 
-function* foundDexes({ state, roster }: Founding): Generator<WireEvent> {
+function* listDexes({ state, roster }: GenesisScene): Generator<WireEvent> {
   for (const { dex, fullName } of LISTED_DEXES) {
     if (state.markets.findDex(dex) !== undefined) continue;
     yield { type: 'perpDex', dex, fullName, deployer: roster.deployer(dex).text };
   }
 }
 
-function* foundMarkets({ state, random }: Founding): Generator<WireEvent> {
+function* listMarkets({ state, random }: GenesisScene): Generator<WireEvent> {
   const known = new Set(state.markets.markets.map(({ coin }) => coin));
   for (const listing of LISTINGS) {
     if (!known.has(listing.coin)) yield describeListing(random, listing);
@@ -106,33 +106,33 @@ function describeListing(random: Random, listing: Listing): WireEvent {
   return describeMarket({ ...listing, onlyIsolated, markPrice });
 }
 
-function isKnown({ state }: Founding, { address }: Participant): boolean {
+function isKnown({ state }: GenesisScene, { address }: Participant): boolean {
   return state.addresses.find(address) !== 0;
 }
 
-function* foundUsers(founding: Founding): Generator<WireEvent> {
-  const { random, roster, positionsPerAccount } = founding;
-  for (let index = roster.makers.length; index < roster.founderCount; index++) {
+function* addUsers(scene: GenesisScene): Generator<WireEvent> {
+  const { random, roster, positionsPerAccount } = scene;
+  for (let index = roster.makers.length; index < roster.initialUserCount; index++) {
     const participant = roster.user(index);
-    if (isKnown(founding, participant)) continue;
+    if (isKnown(scene, participant)) continue;
     const role = roster.roleOf(index);
-    const founder = { user: participant.text, role, equity: drawEquity(random, role) };
-    yield foundAccount(founding, founder, 0);
-    yield* foundReserves(founding, founder);
-    yield* foundingDelegations(founding, founder.user);
-    if (positionsPerAccount === undefined) yield* foundFurtherAccounts(founding, founder);
+    const initialUser = { user: participant.text, role, equity: drawEquity(random, role) };
+    yield drawAccount(scene, initialUser, 0);
+    yield* drawReserves(scene, initialUser);
+    yield* drawDelegations(scene, initialUser.user);
+    if (positionsPerAccount === undefined) yield* drawFurtherAccounts(scene, initialUser);
   }
 }
 
-interface Founder {
+interface InitialUser {
   readonly user: string;
   readonly role: Role;
   readonly equity: number;
 }
 
-function foundAccount(founding: Founding, founder: Founder, dexIndex: number): WireEvent {
-  const { state, random, positionsPerAccount } = founding;
-  const { user, role, equity } = founder;
+function drawAccount(scene: GenesisScene, initialUser: InitialUser, dexIndex: number): WireEvent {
+  const { state, random, positionsPerAccount } = scene;
+  const { user, role, equity } = initialUser;
   const markets = marketsOfDex(state, dexIndex);
   const countWanted = positionsPerAccount ?? drawPositionCount(random, role);
   const count = Math.min(countWanted, markets.length);
@@ -143,8 +143,11 @@ function foundAccount(founding: Founding, founder: Founder, dexIndex: number): W
   return describeAccount(random, { user, dex, equity, holdings });
 }
 
-/** Resting orders of some, and what some hold outside the perp account (unified accounts). */
-function* foundReserves({ random }: Founding, { user, equity }: Founder): Generator<WireEvent> {
+/** Some users have resting orders, or collateral outside the perp account (unified accounts). */
+function* drawReserves(
+  { random }: GenesisScene,
+  { user, equity }: InitialUser,
+): Generator<WireEvent> {
   if (random.chance(ORDER_MARGIN_CHANCE)) {
     const amount = formatUsd(wholeCents(equity * random.between(0.01, 0.2)));
     yield { type: 'orderMargin', user, dex: '', amount };
@@ -155,16 +158,16 @@ function* foundReserves({ random }: Founding, { user, equity }: Founder): Genera
   }
 }
 
-function* foundFurtherAccounts(founding: Founding, founder: Founder): Generator<WireEvent> {
-  const { state, random } = founding;
+function* drawFurtherAccounts(scene: GenesisScene, initialUser: InitialUser): Generator<WireEvent> {
+  const { state, random } = scene;
   for (let dexIndex = 1; dexIndex < state.markets.dexes.length; dexIndex++) {
     if (!random.chance(FURTHER_DEX_CHANCE)) continue;
-    const equity = wholeCents(founder.equity * random.between(0.1, 1));
-    yield foundAccount(founding, { ...founder, equity }, dexIndex);
+    const equity = wholeCents(initialUser.equity * random.between(0.1, 1));
+    yield drawAccount(scene, { ...initialUser, equity }, dexIndex);
   }
 }
 
-/** Longs less shorts of every market, in its smallest unit. */
+/** Longs minus shorts of every market, in its smallest unit. */
 function netSizes({ markets, positions }: StateView): number[] {
   const net = new Array<number>(markets.markets.length).fill(0);
   for (let row = 1; row < positions.rowCount; row++) {
@@ -173,42 +176,42 @@ function netSizes({ markets, positions }: StateView): number[] {
   return net;
 }
 
-/** Makers share the other side of what the users hold, so that longs equal shorts everywhere. */
-function* foundMakers(founding: Founding): Generator<WireEvent> {
-  const { state, random, roster, positionsPerAccount } = founding;
-  const missing = roster.makers.filter((maker) => !isKnown(founding, maker));
+/** Makers share the other side of the users' positions, so that longs equal shorts everywhere. */
+function* addMakers(scene: GenesisScene): Generator<WireEvent> {
+  const { state, random, roster, positionsPerAccount } = scene;
+  const missing = roster.makers.filter((maker) => !isKnown(scene, maker));
   const net = positionsPerAccount === undefined ? netSizes(state) : [];
-  for (const [place, { text: user }] of missing.entries()) {
+  for (const [index, { text: user }] of missing.entries()) {
     if (positionsPerAccount !== undefined) {
-      yield foundAccount(founding, { user, role: 'maker', equity: drawEquity(random, 'maker') }, 0);
+      yield drawAccount(scene, { user, role: 'maker', equity: drawEquity(random, 'maker') }, 0);
       continue;
     }
-    const shares = net.map((size) => shareOf(-size, place, missing.length));
+    const shares = net.map((size) => shareOf(-size, index, missing.length));
     for (const [dexIndex] of state.markets.dexes.entries()) {
-      yield foundMaker(founding, { user, dexIndex, sizes: shares });
+      yield drawMaker(scene, { user, dexIndex, sizes: shares });
     }
   }
 }
 
-/** One of `count` whole shares of an amount; the remainder goes to the first ones. */
-function shareOf(amount: number, place: number, count: number): number {
+/** Splits an amount into `count` whole shares and returns one; the first get the remainder. */
+function shareOf(amount: number, index: number, count: number): number {
   const magnitude = Math.abs(amount);
-  const share = Math.floor(magnitude / count) + (place < magnitude % count ? 1 : 0);
+  const share = Math.floor(magnitude / count) + (index < magnitude % count ? 1 : 0);
   return amount < 0 ? -share : share;
 }
 
-interface FoundedMaker {
+interface MakerSizes {
   readonly user: string;
   readonly dexIndex: number;
   /** By market. */
   readonly sizes: readonly number[];
 }
 
-function foundMaker(founding: Founding, { user, dexIndex, sizes }: FoundedMaker): WireEvent {
-  const { state, random } = founding;
+function drawMaker(scene: GenesisScene, { user, dexIndex, sizes }: MakerSizes): WireEvent {
+  const { state, random } = scene;
   const holdings = marketsOfDex(state, dexIndex)
     .filter((marketIndex) => sizes[marketIndex] !== 0)
-    .map((marketIndex) => makerHolding(founding, marketIndex, sizes[marketIndex]));
+    .map((marketIndex) => makerHolding(scene, marketIndex, sizes[marketIndex]));
   const exposure = holdings.reduce(
     (sum, { size, markPrice }) => sum + Math.abs(size) * markPrice,
     0,
@@ -218,8 +221,8 @@ function foundMaker(founding: Founding, { user, dexIndex, sizes }: FoundedMaker)
   return describeAccount(random, { user, dex, equity, holdings });
 }
 
-/** Makers are cross wherever they may be. */
-function makerHolding({ state, random }: Founding, marketIndex: number, size: number): Holding {
+/** Makers use cross margin wherever the market allows it. */
+function makerHolding({ state, random }: GenesisScene, marketIndex: number, size: number): Holding {
   const market = state.markets.markets[marketIndex];
   const markPrice = state.markets.markPrice(marketIndex);
   const leverage = Math.min(MAKER_LEVERAGE, market.tiers[0].maxLeverage);

@@ -12,7 +12,7 @@ import { type Actor, actorOf, formatUsd, type Scene } from './scene.ts';
 
 const USERS_PER_BLOCK = 64;
 
-export class LiquidationPatrol {
+export class Liquidations {
   #nextRow = 1;
 
   step(scene: Scene): void {
@@ -38,26 +38,26 @@ function inspectAccount(scene: Scene, addressRow: number, account: number): void
   const { state, roster, draft } = scene;
   const figures = accountFigures(state, account);
   const { crossSummary, crossMaintenanceMargin, collateral } = figures;
-  const isCrossLost = add(crossSummary.accountValue, collateral) < crossMaintenanceMargin;
-  const lost = figures.positions.filter((position) =>
-    position.isIsolated ? position.marginUsed < position.maintenanceMargin : isCrossLost,
+  const isCrossLiquidated = add(crossSummary.accountValue, collateral) < crossMaintenanceMargin;
+  const liquidated = figures.positions.filter((position) =>
+    position.isIsolated ? position.marginUsed < position.maintenanceMargin : isCrossLiquidated,
   );
   const hasCross = figures.positions.some(({ isIsolated }) => !isIsolated);
   const shortfall = hasCross ? 0 : -state.accounts.get(account, CASH);
-  if (lost.length === 0 && shortfall <= 0) return;
+  if (liquidated.length === 0 && shortfall <= 0) return;
   const actor = actorOf(scene, addressRow, account);
   if (!roster.isMaker(actor.user) && !draft.claim(addressRow)) return;
-  if (lost.length > 0) closePositions(scene, actor, lost);
+  if (liquidated.length > 0) closePositions(scene, actor, liquidated);
   else coverShortfall(scene, actor, shortfall);
 }
 
-function closePositions(scene: Scene, actor: Actor, lost: readonly PositionFigures[]): void {
+function closePositions(scene: Scene, actor: Actor, liquidated: readonly PositionFigures[]): void {
   const { state, draft } = scene;
   const { user, dex, account } = actor;
   if (state.accounts.get(account, ORDER_MARGIN) !== 0) {
     draft.append({ type: 'orderMargin', user, dex, amount: formatUsd(0) });
   }
-  for (const { market, size } of lost) {
+  for (const { market, size } of liquidated) {
     const marketIndex = state.markets.markets.indexOf(market);
     fillOrder(scene, { user, marketIndex, isBuy: size < 0, size: Math.abs(size) });
   }

@@ -1,4 +1,4 @@
-/** What the exchange lists: its further dexes, and its markets in the order of their listing. */
+/** The further dexes of the simulated exchange, and all markets in the order of their listing. */
 
 import { USD_DECIMALS } from '../../events/fields.ts';
 import { formatUnits } from '../../exact/decimal.ts';
@@ -8,9 +8,9 @@ import { formatUsd, type WireEvent } from './scene.ts';
 export interface Listing {
   readonly coin: string;
   readonly sizeDecimals: number;
-  /** What the price returns to in the long run. */
+  /** The long-run mean of the price. */
   readonly price: string;
-  /** The deviation of the price's relative change in ten seconds. */
+  /** Standard deviation of the relative price change in ten seconds. */
   readonly volatility: number;
   readonly tiers: readonly TierTerms[];
   readonly onlyIsolated?: true;
@@ -102,7 +102,7 @@ function isolatedOnly(listing: Listing): Listing {
 
 const LISTING_BY_COIN = new Map(LISTINGS.map((listing) => [listing.coin, listing]));
 
-/** The listing of a coin; none for a coin that another exchange's ledger brought in. */
+/** Undefined for a coin of a resumed ledger that is not listed here. */
 export function findListing(coin: string): Listing | undefined {
   return LISTING_BY_COIN.get(coin);
 }
@@ -121,7 +121,7 @@ export interface MarketDefinition {
   readonly markPrice: number;
 }
 
-/** The `market` event of a new market, or of new terms for one that is there. */
+/** The `market` event of a new market, or of new terms for an existing one. */
 export function describeMarket(definition: MarketDefinition): WireEvent {
   const { coin, sizeDecimals, tiers, onlyIsolated, markPrice } = definition;
   return {

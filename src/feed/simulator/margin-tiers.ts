@@ -1,4 +1,4 @@
-/** Once in a while the exchange gives a market new margin tiers. */
+/** Occasional changes to the margin tiers of a market. */
 
 import type { TierTerms } from '../../state/markets.ts';
 import { describeMarket } from './listings.ts';
@@ -15,7 +15,7 @@ export function changeTiers({ state, random, draft }: Scene): void {
   draft.append(describeMarket({ ...market, tiers: reviseTiers(market.tiers), markPrice }));
 }
 
-/** The highest tier goes; a market with only one gets a second. */
+/** Removes the highest tier, or adds a second one where there is only one. */
 function reviseTiers(tiers: readonly TierTerms[]): readonly TierTerms[] {
   if (tiers.length > 1) return tiers.slice(0, -1);
   const maxLeverage = Math.ceil(tiers[0].maxLeverage / 2);

@@ -1,6 +1,6 @@
 /**
- * Matching: an order meets market makers at a price near the mark. Every trade is two fills, of the
- * taker and of the maker: same coin, size and price, opposite sides.
+ * Matching: orders are filled by market makers at a price near the mark. Every trade is two fills, of
+ * the taker and of the maker: same coin, size and price, opposite sides.
  */
 
 import { USD_DECIMALS } from '../../events/fields.ts';
@@ -11,13 +11,13 @@ import { roundPrice } from './prices.ts';
 import type { Participant } from './roster.ts';
 import { type Scene, USD } from './scene.ts';
 
-/** A taker gets a price up to this far on the wrong side of the mark. */
+/** Maximum slippage of a taker from the mark. */
 const SLIPPAGE_MAX = 0.0006;
-/** A larger order meets several makers. */
+/** A larger order is split among several makers. */
 const SLICE_NOTIONAL = 100_000 * USD;
 const SLICES_MAX = 4;
 
-/** Fees in millionths of the traded value. Of the makers some pay a little and some are paid. */
+/** Fees in millionths of the traded value. Some makers pay a fee, others get a rebate. */
 const TAKER_FEE = 450;
 const MAKER_FEES = [150, 80, -20];
 const FEE_SCALE = 1_000_000;
@@ -30,7 +30,7 @@ export interface Order {
   readonly size: number;
 }
 
-/** Fills the order, all of it, against makers other than the user. */
+/** Fills the whole order against makers other than the user. */
 export function fillOrder(scene: Scene, order: Order): void {
   const makers = scene.roster.makers.filter(({ text }) => text !== order.user);
   if (makers.length === 0) return;
@@ -88,7 +88,7 @@ function inventoryOf({ state }: Scene, { address }: Participant, marketIndex: nu
   return position === 0 ? 0 : state.positions.get(position, SIZE);
 }
 
-/** What all makers together hold in a market. */
+/** The net size of all makers in a market. */
 export function makersInventory(scene: Scene, marketIndex: number): number {
   return scene.roster.makers.reduce(
     (sum, maker) => sum + inventoryOf(scene, maker, marketIndex),

@@ -1,4 +1,4 @@
-/** The accounts that a ledger starts with: cash, and positions that the equity can carry. */
+/** The accounts that a ledger starts with: cash, and positions that the equity can support. */
 
 import { formatUnits } from '../../exact/decimal.ts';
 import type { Market } from '../../state/markets.ts';
@@ -8,7 +8,7 @@ import type { Random } from './random.ts';
 import type { Role } from './roster.ts';
 import { formatUsd, USD, type WireEvent } from './scene.ts';
 
-/** People trade round sizes. */
+/** Significant figures of a size: people trade round sizes. */
 const SIZE_FIGURES = 3;
 const LEVERAGES = [2, 3, 5, 5, 10, 10, 20, 20, 25, 40];
 const ISOLATED_CHANCE = 0.25;
@@ -38,21 +38,21 @@ export function drawMode(random: Random, market: Market): 'cross' | 'isolated' {
   return market.onlyIsolated || random.chance(ISOLATED_CHANCE) ? 'isolated' : 'cross';
 }
 
-/** A round size that is worth at most `notional`; 0 where not even the smallest is. */
+/** A round size that is worth at most `notional`; 0 if even the smallest is worth more. */
 export function sizeWorth(notional: number, price: number): number {
   const size = Math.floor(notional / price);
   const step = stepOfFigures(size, SIZE_FIGURES);
   return Math.floor(size / step) * step;
 }
 
-/** Different markets out of those given; the ones that were listed first are the popular ones. */
+/** Distinct markets out of those given; the first ones are drawn more often. */
 export function drawMarkets(random: Random, markets: readonly number[], count: number): number[] {
   const drawn = new Set<number>();
   while (drawn.size < count) {
     const fraction = random.fraction();
-    let place = Math.floor(fraction * fraction * markets.length);
-    while (drawn.has(markets[place])) place = (place + 1) % markets.length;
-    drawn.add(markets[place]);
+    let index = Math.floor(fraction * fraction * markets.length);
+    while (drawn.has(markets[index])) index = (index + 1) % markets.length;
+    drawn.add(markets[index]);
   }
   return [...drawn];
 }
@@ -67,7 +67,7 @@ export interface Holding {
   readonly mode: 'cross' | 'isolated';
 }
 
-/** The signed size at an entry price near the mark, with a mode and a leverage that suit it. */
+/** A random position that the equity can support, with an entry price near the mark. */
 export function drawHolding(
   random: Random,
   state: StateView,
@@ -102,7 +102,7 @@ function isolatedRawUsd({ size, entryPrice, leverage }: Holding): number {
 }
 
 /** The part of the equity that is not cash. */
-function tiedUp(holding: Holding): number {
+function equityTiedUp(holding: Holding): number {
   const signedValue = holding.size * holding.markPrice;
   return holding.mode === 'isolated' ? signedValue + isolatedRawUsd(holding) : signedValue;
 }
@@ -140,7 +140,7 @@ interface Portfolio {
 /** The `account` event of a user whose account value is exactly `equity`. */
 export function describeAccount(random: Random, portfolio: Portfolio): WireEvent {
   const { user, dex, equity, holdings } = portfolio;
-  const cash = holdings.reduce((rest, holding) => rest - tiedUp(holding), equity);
+  const cash = holdings.reduce((rest, holding) => rest - equityTiedUp(holding), equity);
   const positions = holdings.map((holding) => describeHolding(random, holding));
   return { type: 'account', user, dex, rawUsd: formatUsd(cash), positions };
 }

@@ -10,7 +10,7 @@ import type { Random } from './random.ts';
 import type { Scene } from './scene.ts';
 
 const SIGNIFICANT_FIGURES = 5;
-/** The share of the distance to the long-run price that ten seconds take back. */
+/** Mean reversion: the share of the distance to the long-run price that is closed in ten seconds. */
 const REVERSION = 0.00005;
 const BAND_LOW = 0.5;
 const BAND_HIGH = 2;
@@ -20,17 +20,17 @@ const OWN_WEIGHT = 0.8;
 
 /** The unit of time that volatilities are given for. */
 const STEP_MS = 10_000;
-/** After a long pause prices move as after five minutes, not as after weeks. */
+/** Maximum time of one move: after a longer pause, prices move as after five minutes. */
 const STEPS_MAX = 30;
 
-/** The power of ten of whose multiples those near `units` have at most `figures` digits. */
+/** The smallest power of ten to round `units` to for at most `figures` significant figures. */
 export function stepOfFigures(units: number, figures: number): number {
   let step = 1;
   while (units >= step * powerOfTen(figures)) step *= 10;
   return step;
 }
 
-/** At most five significant figures, but whole dollars are always allowed; never 0. */
+/** Rounds to five significant figures, or to whole dollars if that is finer; never 0. */
 export function roundPrice(units: number, priceDecimals: number): number {
   const figuresStep = stepOfFigures(units, SIGNIFICANT_FIGURES);
   const step = Math.min(figuresStep, powerOfTen(priceDecimals));
@@ -54,7 +54,7 @@ function movePrice(random: Random, { listing, market, price, steps, common }: Pr
   return roundPrice(bounded, market.priceDecimals);
 }
 
-/** Moves every mark price, except of coins that the simulator does not list. */
+/** Moves every mark price, except those of coins that the simulator does not list. */
 export function moveMarks({ state, time, random, draft }: Scene): void {
   const steps = Math.min((time - state.time) / STEP_MS, STEPS_MAX);
   const common = random.normal();

@@ -1,9 +1,8 @@
 /**
  * Random numbers from a seed: sfc32, a small fast generator, started from a hash of text.
  *
- * Only integer operations and the four exact ones on doubles (and square roots) are used, here and in
- * all of the simulator: logarithms and sines may differ in their last bit from engine to engine, and
- * the same seed has to give the same bytes on every machine.
+ * The simulator uses only + - * /, square roots and integer operations: logarithms and sines may differ
+ * in the last bit between engines, and a seed must give the same bytes on every machine.
  */
 
 const WORD_RANGE = 2 ** 32;
@@ -71,7 +70,7 @@ export class Random {
     return (sum - 2) * Math.sqrt(3);
   }
 
-  /** From `least` to `least * spread`, small ones far more often: as wealth is distributed. */
+  /** From `least` to `least * spread`, small values far more often, as wealth is distributed. */
   heavyTailed(least: number, spread: number): number {
     return least / this.between(1 / spread, 1);
   }

@@ -15,7 +15,7 @@ const USERS_PER_WHALE = 40;
 const VALIDATOR_COUNT = 12;
 
 /** The share of users that a ledger starts with; the others arrive later. */
-const FOUNDER_SHARE = 0.8;
+const INITIAL_USER_SHARE = 0.8;
 
 export interface Participant {
   readonly address: Address;
@@ -25,29 +25,29 @@ export interface Participant {
 export interface RosterOptions {
   readonly seed: string;
   readonly userCount: number;
-  /** True where nobody arrives later. */
-  readonly allAreFounders: boolean;
+  /** True if no user arrives later. */
+  readonly startsWithAllUsers: boolean;
 }
 
 export class Roster {
   readonly userCount: number;
   /** Users below this index are in the first blocks. */
-  readonly founderCount: number;
+  readonly initialUserCount: number;
   readonly makers: readonly Participant[];
   readonly validators: readonly Participant[];
   readonly #seed: string;
   readonly #whaleCount: number;
   readonly #makerTexts: ReadonlySet<string>;
 
-  constructor({ seed, userCount, allAreFounders }: RosterOptions) {
+  constructor({ seed, userCount, startsWithAllUsers }: RosterOptions) {
     this.#seed = seed;
     this.userCount = userCount;
     const makersWanted = Math.ceil(userCount / USERS_PER_MAKER);
     const makerCount = Math.min(userCount, MAKERS_MAX, Math.max(MAKERS_MIN, makersWanted));
     this.#whaleCount = Math.ceil(userCount / USERS_PER_WHALE);
-    this.founderCount = allAreFounders
+    this.initialUserCount = startsWithAllUsers
       ? userCount
-      : Math.max(makerCount, Math.ceil(userCount * FOUNDER_SHARE));
+      : Math.max(makerCount, Math.ceil(userCount * INITIAL_USER_SHARE));
     this.makers = Array.from({ length: makerCount }, (_, index) => this.user(index));
     this.#makerTexts = new Set(this.makers.map(({ text }) => text));
     this.validators = Array.from({ length: VALIDATOR_COUNT }, (_, index) =>

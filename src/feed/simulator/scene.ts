@@ -1,5 +1,5 @@
 /**
- * The scene of a block: what the parts of the exchange read, and the draft that they append to.
+ * The scene of a block: what the parts of the simulator read, and the draft that they append to.
  *
  * Every event of a block is decided from the state before the block. That is sound because a user acts
  * at most once in it; only market makers trade more often, and their fills are always valid.
@@ -43,7 +43,7 @@ export class BlockDraft {
     return this.#byteCount >= BLOCK_BYTES_FULL;
   }
 
-  /** True once per user: the caller that gets it may make the user act. */
+  /** Reserves the user's one act in this block; false if it is taken. */
   claim(addressRow: number): boolean {
     if (this.#acted.has(addressRow)) return false;
     this.#acted.add(addressRow);
@@ -81,7 +81,7 @@ export function userAt({ state }: Scene, addressRow: number): string {
   return formatAddress(state.addresses.addressOf(addressRow));
 }
 
-/** Claims a random user who is no market maker and has not acted yet; 0 where none is found. */
+/** Claims a random user who is not a market maker and has not acted yet; 0 if none is found. */
 export function pickUser(scene: Scene): number {
   const { state, random, roster, draft } = scene;
   const { table } = state.addresses;
@@ -128,7 +128,7 @@ export function formatUsd(micros: number): string {
 export const USD = 1_000_000;
 const CENT = 10_000;
 
-/** People move whole cents. */
+/** Rounds down: people transfer whole cents. */
 export function wholeCents(micros: number): number {
   return Math.floor(micros / CENT) * CENT;
 }

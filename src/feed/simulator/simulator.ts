@@ -13,16 +13,16 @@ import { Arrivals } from './arrivals.ts';
 import { type AuctionTerms, runAuctions } from './auctions.ts';
 import { FundingRounds } from './funding.ts';
 import { Genesis } from './genesis.ts';
-import { LiquidationPatrol } from './liquidations.ts';
+import { Liquidations } from './liquidations.ts';
 import { dexOfCoin, LISTINGS } from './listings.ts';
 import { changeTiers } from './margin-tiers.ts';
+import { moveMoney } from './money.ts';
 import { moveMarks } from './prices.ts';
 import { Random } from './random.ts';
 import { Roster } from './roster.ts';
 import { BlockDraft, type Scene } from './scene.ts';
 import { changeStakes } from './staking.ts';
 import { trade } from './trading.ts';
-import { moveMoney } from './treasury.ts';
 
 export interface SimulatorOptions {
   readonly seed: number | string;
@@ -30,9 +30,9 @@ export interface SimulatorOptions {
   readonly startTimeMs?: number;
   /** Simulated milliseconds between blocks. */
   readonly intervalMs?: number;
-  /** Where given, every account starts with exactly this number of positions on the first dex. */
+  /** If given, every account starts with exactly this number of positions on the first dex. */
   readonly positionsPerAccount?: number;
-  /** Where false, the auction never becomes live. */
+  /** If false, no auction ever starts. */
   readonly auctions?: boolean;
   readonly auctionDurationSeconds?: number;
   /** The state of a ledger to continue; the simulator owns it from then on. */
@@ -42,9 +42,9 @@ export interface SimulatorOptions {
 export interface Simulator {
   /** After the last block. */
   readonly state: StateView;
-  /** Whether all markets and founding users are there: from here on, users trade. */
+  /** Whether all markets and initial users exist: from here on, users trade. */
   readonly isSetUp: boolean;
-  /** The next block's line, without a newline. A time given takes the place of the simulated one. */
+  /** The next block's line, without a newline. `timeMs` replaces the simulated time. */
   next(timeMs?: number): string;
 }
 
@@ -84,21 +84,21 @@ class SimulatedExchange implements Simulator {
   readonly #arrivals: Arrivals;
   readonly #auctionTerms: AuctionTerms;
   readonly #funding = new FundingRounds();
-  readonly #patrol = new LiquidationPatrol();
+  readonly #liquidations = new Liquidations();
 
   constructor(options: SimulatorOptions) {
     const { seed, resume, auctionDurationSeconds = AUCTION_DURATION_SECONDS } = options;
     this.#options = options;
     this.#state = resume ?? createState();
-    // A ledger that is continued must not repeat the events of its start.
+    // A resumed ledger must not repeat the events of its start.
     this.#random = new Random(`${seed}/from/${this.#state.height}`);
     this.#roster = new Roster({
       seed: String(seed),
       userCount: options.accounts,
-      allAreFounders: options.positionsPerAccount !== undefined,
+      startsWithAllUsers: options.positionsPerAccount !== undefined,
     });
     this.#genesis = new Genesis(options.positionsPerAccount);
-    this.#arrivals = new Arrivals(this.#roster.founderCount);
+    this.#arrivals = new Arrivals(this.#roster.initialUserCount);
     this.#auctionTerms = { seed: String(seed), durationSeconds: auctionDurationSeconds };
   }
 
@@ -111,13 +111,13 @@ class SimulatedExchange implements Simulator {
   }
 
   next(timeMs?: number): string {
-    const scene = this.#found(timeMs) ?? this.#trade(timeMs);
+    const scene = this.#setUp(timeMs) ?? this.#trade(timeMs);
     const line = scene.draft.formatLine(this.#state.height + 1, scene.time);
     applyBlock(this.#state, parseBlock(line));
     return line;
   }
 
-  /** A clock that was set back does not set the ledger back. */
+  /** The ledger's time never goes back, even if the clock does. */
   #createScene(timeMs: number): Scene {
     return {
       state: this.#state,
@@ -128,8 +128,8 @@ class SimulatedExchange implements Simulator {
     };
   }
 
-  /** A block of the set-up, while there is one. The set-up takes no simulated time. */
-  #found(timeMs: number | undefined): Scene | undefined {
+  /** The next block of the set-up, which takes no simulated time; undefined when it is over. */
+  #setUp(timeMs: number | undefined): Scene | undefined {
     const { startTimeMs = START_TIME_MS } = this.#options;
     const timeNow = this.#state.height === 0 ? startTimeMs : this.#state.time;
     const scene = this.#createScene(timeMs ?? timeNow);
@@ -143,7 +143,7 @@ class SimulatedExchange implements Simulator {
     const scene = this.#createScene(timeMs ?? this.#state.time + intervalMs);
     if (auctions) runAuctions(scene, this.#auctionTerms);
     this.#funding.step(scene);
-    this.#patrol.step(scene);
+    this.#liquidations.step(scene);
     this.#arrivals.step(scene);
     moveMoney(scene);
     changeStakes(scene);

@@ -31,21 +31,21 @@ function drawStake(random: Random): string {
   return formatStake(hundredths * (COIN_UNITS / 100));
 }
 
-/** The delegations that a ledger starts with; the locks of most have expired. */
-export function* foundingDelegations(
+/** The delegations that a ledger starts with; most of their locks have expired. */
+export function* drawDelegations(
   { time, random, roster }: Omit<Scene, 'draft'>,
   user: string,
 ): Generator<WireEvent> {
   if (!random.chance(DELEGATOR_CHANCE)) return;
   const first = random.below(roster.validators.length);
   const count = 1 + random.below(DELEGATIONS_MAX);
-  for (let place = first; place < first + count; place++) {
+  for (let index = first; index < first + count; index++) {
     const age = Math.floor(random.between(0, DAY_MS));
     const lockedUntil = random.chance(EXPIRED_CHANCE) ? time - 20 * age : time + age;
     yield {
       type: 'delegation',
       user,
-      validator: roster.validators[place % roster.validators.length].text,
+      validator: roster.validators[index % roster.validators.length].text,
       amount: drawStake(random),
       lockedUntilTimestamp: Math.max(0, lockedUntil),
     };
@@ -69,7 +69,7 @@ function delegate(scene: Scene): void {
   });
 }
 
-/** A reward, or an undelegation where the lock has expired. */
+/** A reward, or an undelegation if the lock has expired. */
 function changeDelegation(scene: Scene): void {
   const { state, time, random, draft } = scene;
   const userRow = pickUser(scene);

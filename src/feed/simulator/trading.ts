@@ -19,7 +19,7 @@ const FLIP_CHANCE = 0.3;
 /** The chance to set the leverage of a coin that was traded before; of a new one it is always set. */
 const CHOOSE_LEVERAGE_CHANCE = 0.5;
 /** The chance that an opening reduces the makers' inventory instead of growing it. */
-const WELCOME_CHANCE = 0.6;
+const REDUCE_INVENTORY_CHANCE = 0.6;
 /** The share of free margin that a gambler uses at once, which leads to cross liquidations. */
 const GAMBLED_SHARE = 0.9;
 const GAMBLE_CHANCE = 0.12;
@@ -28,7 +28,7 @@ const NOTIONAL_MAX = 2_000_000 * USD;
 
 export function trade(scene: Scene): void {
   const count = TRADES_MIN + scene.random.below(TRADES_SPREAD);
-  for (let place = 0; place < count; place++) {
+  for (let index = 0; index < count; index++) {
     const actor = pickActor(scene);
     if (actor !== undefined) tradeAs(scene, actor);
   }
@@ -38,8 +38,8 @@ function tradeAs(scene: Scene, actor: Actor): void {
   const { random } = scene;
   const figures = accountFigures(scene.state, actor.account);
   const { positions } = figures;
-  const isInvested = positions.length >= POSITIONS_MAX;
-  if (positions.length > 0 && (isInvested || random.chance(ADJUST_CHANCE))) {
+  const hasPositionsMax = positions.length >= POSITIONS_MAX;
+  if (positions.length > 0 && (hasPositionsMax || random.chance(ADJUST_CHANCE))) {
     adjustPosition(scene, { user: actor.user, figures, position: random.pick(positions) });
   } else {
     openPosition(scene, actor, figures);
@@ -77,7 +77,7 @@ interface Purchase {
   readonly leverage: number;
 }
 
-/** A size that uses a share of the free margin; 0 where that would be dust. */
+/** A size that uses a share of the free margin; 0 if that would be dust. */
 function affordableSize(scene: Scene, purchase: Purchase): number {
   const { state, random } = scene;
   const { marketIndex, figures, leverage } = purchase;
@@ -97,8 +97,8 @@ function openPosition(scene: Scene, actor: Actor, figures: AccountFigures): void
   const leverage = chooseLeverage(scene, actor, { marketIndex, position });
   const size = affordableSize(scene, { marketIndex, figures, leverage });
   if (size === 0) return;
-  const isWelcome = random.chance(WELCOME_CHANCE);
-  const isBuy = makersInventory(scene, marketIndex) > 0 === isWelcome;
+  const reducesInventory = random.chance(REDUCE_INVENTORY_CHANCE);
+  const isBuy = makersInventory(scene, marketIndex) > 0 === reducesInventory;
   fillOrder(scene, { user: actor.user, marketIndex, isBuy, size });
 }
 

@@ -4,21 +4,21 @@ import { type AccountFigures, accountFigures } from '../../state/figures.ts';
 import { drawEquity, drawLeverage } from './portfolio.ts';
 import { type Actor, formatUsd, pickActor, type Scene, USD, wholeCents } from './scene.ts';
 
-/** Below this a deposit is a new equity, sometimes a whale's; above, a share of the account. */
+/** Smaller accounts deposit a new equity, sometimes a whale's; larger ones a share of the account. */
 const SMALL_ACCOUNT = 1000 * USD;
-/** Above this nobody deposits. */
+/** Larger accounts make no deposits. */
 const LARGE_ACCOUNT = 5_000_000 * USD;
 const WHALE_CHANCE = 0.04;
 const WITHDRAWAL_MIN = 10 * USD;
 const NO_ORDERS_CHANCE = 0.3;
 const ADD_MARGIN_CHANCE = 0.6;
 
-interface Client extends Actor {
+interface AccountActor extends Actor {
   readonly figures: AccountFigures;
 }
 
 /** Each act with its chance in a block. */
-const ACTS: readonly { chance: number; act: (scene: Scene, client: Client) => void }[] = [
+const ACTS: readonly { chance: number; act: (scene: Scene, actor: AccountActor) => void }[] = [
   { chance: 0.25, act: deposit },
   { chance: 0.25, act: withdraw },
   { chance: 0.6, act: setOrderMargin },
@@ -35,7 +35,7 @@ export function moveMoney(scene: Scene): void {
   }
 }
 
-function deposit({ random, draft }: Scene, { user, dex, figures }: Client): void {
+function deposit({ random, draft }: Scene, { user, dex, figures }: AccountActor): void {
   const value = Number(figures.summary.accountValue);
   if (value > LARGE_ACCOUNT) return;
   const amount =
@@ -45,27 +45,27 @@ function deposit({ random, draft }: Scene, { user, dex, figures }: Client): void
   draft.append({ type: 'transfer', user, dex, amount: formatUsd(wholeCents(amount)) });
 }
 
-function withdraw({ random, draft }: Scene, { user, dex, figures }: Client): void {
+function withdraw({ random, draft }: Scene, { user, dex, figures }: AccountActor): void {
   const amount = wholeCents(Number(figures.withdrawable) * random.between(0.1, 0.6));
   if (amount < WITHDRAWAL_MIN) return;
   draft.append({ type: 'transfer', user, dex, amount: formatUsd(-amount) });
 }
 
 /** As if the user had placed resting orders, or cancelled all of them. */
-function setOrderMargin({ random, draft }: Scene, { user, dex, figures }: Client): void {
+function setOrderMargin({ random, draft }: Scene, { user, dex, figures }: AccountActor): void {
   const share = random.chance(NO_ORDERS_CHANCE) ? 0 : random.between(0.05, 0.5);
   const amount = wholeCents(Number(figures.withdrawable) * share);
   draft.append({ type: 'orderMargin', user, dex, amount: formatUsd(amount) });
 }
 
-function setCollateral({ random, draft }: Scene, { user, dex, figures }: Client): void {
+function setCollateral({ random, draft }: Scene, { user, dex, figures }: AccountActor): void {
   const value = Math.max(0, Number(figures.summary.accountValue));
   const amount = wholeCents(value * random.between(0, 1.5));
   draft.append({ type: 'collateral', user, dex, amount: formatUsd(amount) });
 }
 
-/** Adds to an isolated position's margin, or takes out a part of what it has won. */
-function moveIsolatedMargin({ random, draft }: Scene, { user, figures }: Client): void {
+/** Adds to an isolated position's margin, or withdraws a part of its unrealized profit. */
+function moveIsolatedMargin({ random, draft }: Scene, { user, figures }: AccountActor): void {
   const isolated = figures.positions.filter(({ isIsolated }) => isIsolated);
   if (isolated.length === 0) return;
   const { market, unrealizedPnl } = random.pick(isolated);
@@ -77,8 +77,8 @@ function moveIsolatedMargin({ random, draft }: Scene, { user, figures }: Client)
   draft.append({ type: 'isolatedMargin', user, coin: market.coin, amount: signedAmount });
 }
 
-/** Of an open position, whose mode cannot change. A lower leverage has to be affordable. */
-function changeLeverage({ random, draft }: Scene, { user, figures }: Client): void {
+/** Of an open position, whose mode cannot change; a lower leverage needs free margin. */
+function changeLeverage({ random, draft }: Scene, { user, figures }: AccountActor): void {
   if (figures.positions.length === 0) return;
   const { market, isIsolated, leverage, value } = random.pick(figures.positions);
   const leverageNew = drawLeverage(random, market);
