@@ -1,4 +1,4 @@
-/** The admin port: metrics, apart from the public port. */
+/** The admin port, which serves metrics apart from the public port. */
 
 import { createServer, type Server } from 'node:http';
 import { listen } from './listen.ts';
@@ -24,7 +24,7 @@ export async function startAdmin({ host, port, metrics }: AdminOptions): Promise
       const text = isMetrics ? await metrics() : 'GET /metrics\n';
       response.writeHead(isMetrics ? 200 : 404, { 'Content-Type': TEXT_TYPE }).end(text);
     } catch {
-      // A worker that is being restarted may not answer in time.
+      // A restarting worker may not answer in time.
       response.writeHead(503, { 'Content-Type': TEXT_TYPE }).end('try again\n');
     }
   });

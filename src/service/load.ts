@@ -1,13 +1,13 @@
 /**
- * The load of this process, as the delay of its event loop: about as long as a request waits before
- * it is read. Above a limit, requests are refused.
+ * The load of this process, measured as event-loop delay: about as long as a request waits before it
+ * is read. Above a limit, requests are refused.
  */
 
 import type { Load } from '../http/counters.ts';
 
 const SAMPLE_MS = 20;
 /** Weight of the earlier samples in the moving average. */
-const MEMORY = 0.5;
+const SMOOTHING = 0.5;
 
 export class LoadGauge implements Load {
   readonly #delayMsMax: number;
@@ -36,7 +36,7 @@ export class LoadGauge implements Load {
   #sample(): void {
     const nowMs = performance.now();
     const lateMs = Math.max(0, nowMs - this.#dueMs);
-    this.#delayMs = this.#delayMs * MEMORY + lateMs * (1 - MEMORY);
+    this.#delayMs = this.#delayMs * SMOOTHING + lateMs * (1 - SMOOTHING);
     this.#dueMs = nowMs + SAMPLE_MS;
   }
 }

@@ -1,4 +1,4 @@
-/** The log: JSON lines, or lines for people on a terminal. */
+/** The log: JSON lines, or readable lines on a terminal. */
 
 import { isatty } from 'node:tty';
 import { type Logger, pino } from 'pino';
@@ -10,7 +10,6 @@ export const STANDARD_ERROR = 2;
 
 type LogOptions = Settings<(typeof LOG_SETTINGS)[number]>;
 
-/** Writes to a file descriptor, standard output unless told otherwise. */
 export function createLog({ logLevel, logFormat }: LogOptions, fd = STANDARD_OUTPUT): Logger {
   const isText = logFormat === 'auto' ? isatty(fd) : logFormat === 'text';
   if (!isText) return pino({ level: logLevel }, pino.destination({ fd, sync: true }));
@@ -26,7 +25,7 @@ interface LoggedError {
 /**
  * "12:00:01 info  listening address=http://127.0.0.1:8080 port=8080", from pino's line of JSON.
  *
- * @internal Exported for the test of its forms.
+ * @internal Exported for its test.
  */
 export function formatEntry(line: string): string {
   const { level, time, pid, hostname, msg, err, ...fields } = JSON.parse(line);

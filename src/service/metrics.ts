@@ -17,15 +17,15 @@ const COUNTERS = {
   },
   failures: {
     name: 'perpinfo_internal_failures_total',
-    help: 'Requests that met a bug; each is in the log.',
+    help: 'Requests that failed because of a bug; each is in the log.',
   },
   cacheFailures: {
     name: 'perpinfo_cache_failures_total',
-    help: 'Snapshots and notes that could not be written; answers do not depend on them.',
+    help: 'Snapshots and last uses of keys that could not be saved; answers do not depend on them.',
   },
   refusedConnections: {
     name: 'perpinfo_connections_refused_total',
-    help: 'Connections over the limit, which were closed at once.',
+    help: 'Connections over the limit, closed at once.',
   },
   laneExits: {
     name: 'perpinfo_fast_lane_exits_total',
@@ -34,11 +34,11 @@ const COUNTERS = {
   },
   states: {
     name: 'perpinfo_push_states_total',
-    help: 'States that were pushed.',
+    help: 'Pushed states.',
   },
   cutOffs: {
     name: 'perpinfo_push_cut_off_total',
-    help: 'Push connections that were closed for unread data or a violated limit.',
+    help: 'Push connections closed for unread data or a violated limit.',
   },
 } satisfies MetricTable;
 
@@ -94,7 +94,7 @@ export class Metrics implements Counters {
     this.#addLag(registry);
   }
 
-  /** Computed when it is read: it grows while no block comes. */
+  /** Computed on collection, since it grows while no block arrives. */
   #addLag(registry: Registry): void {
     const { time } = this.#gauges;
     new Gauge({

@@ -1,11 +1,11 @@
 /**
- * Counts requests in plain numbers, which prom-client reads when metrics are collected. Its own
- * counters hash the labels on every call, which takes longer than some answers.
+ * Counts requests in plain numbers, which prom-client reads on collection. Its own counters hash the
+ * labels on every call, which takes longer than some answers.
  */
 
 import { Counter, type Metric, type Registry } from 'prom-client';
 
-/** Seconds. An answer takes tens of microseconds; a slower one has waited for something. */
+/** Upper bounds in seconds. An answer takes tens of microseconds; a slower one had to wait. */
 const LATENCY_BUCKETS = [
   0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1,
 ];
@@ -58,7 +58,7 @@ export class RequestTally {
     tally.count(status, seconds, requests);
   }
 
-  /** What the registry needs of a histogram; prom-client's own counts one request per call. */
+  /** A histogram for the registry; prom-client's own counts one request per call. */
   #latency() {
     const description = {
       name: LATENCY_NAME,

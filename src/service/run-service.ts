@@ -1,6 +1,6 @@
 /**
- * The processes of a service: one that answers alone, or a supervisor with workers, which may have a
- * feed of its own.
+ * The processes of a service: a single one, or a supervisor with workers, and possibly a feed in the
+ * supervisor's process.
  */
 
 import cluster from 'node:cluster';
@@ -32,7 +32,7 @@ export interface ServiceOptions {
 export async function runService(options: ServiceOptions): Promise<void> {
   if (cluster.isWorker) return runWorkerProcess(options);
   logStop(options);
-  // Before anything is started: a place without a ledger is the user's mistake.
+  // Fails before anything is started if there is no ledger.
   await (await openStorage(options.settings)).close();
   if (options.settings.workers === 1) await runAlone(options);
   else await runWorkers(options);
@@ -44,8 +44,8 @@ function logStop({ log, signal }: ServiceOptions): void {
 }
 
 /**
- * The same with a feed, which this process writes while workers answer, be it only one: no answer
- * waits for a block to be applied. The feed stops first, so that workers see its last block.
+ * As `runService`, with a feed that this process writes while one or more workers answer: no answer
+ * waits for the writer. The feed stops first, so that workers see its last block.
  */
 export async function runFedService(
   options: ServiceOptions & Omit<ServiceFeedOptions, 'log'>,
@@ -75,7 +75,7 @@ export async function runFedService(
 
 async function runWorkerProcess({ settings, log, signal }: ServiceOptions): Promise<void> {
   const budgets = new Budgets();
-  new AggregatorRegistry(); // Makes this process answer when the supervisor collects metrics.
+  new AggregatorRegistry(); // Answers the supervisor when it collects metrics.
   const supervisor = new SupervisorLink();
   shareBudgets(budgets, [supervisor]);
   const { spent, othersAnswer } = await supervisor.greet();
@@ -87,7 +87,7 @@ async function runWorkerProcess({ settings, log, signal }: ServiceOptions): Prom
       signal: AbortSignal.any([signal, supervisor.stop]),
       budgets,
       restoresFirst: othersAnswer,
-      restored: () => supervisor.tellAnswering(),
+      restored: () => supervisor.reportAnswering(),
       feedFailure: supervisor.feedFailure,
     });
   } finally {
@@ -97,8 +97,8 @@ async function runWorkerProcess({ settings, log, signal }: ServiceOptions): Prom
 }
 
 function runAlone({ settings, log, signal }: ServiceOptions): Promise<void> {
-  return withOtherMachines(settings, async (others) => {
-    const admin = await offerMetrics(settings, log, () => register.metrics());
+  return withChargeChannel(settings, async (others) => {
+    const admin = await serveMetrics(settings, log, () => register.metrics());
     const budgets = new Budgets();
     const stopSharing = shareBudgets(budgets, others === undefined ? [] : [others]);
     try {
@@ -115,9 +115,9 @@ function runWorkers({
   log,
   ...options
 }: ServiceOptions & Pick<SupervisorOptions, 'feedFailure'>): Promise<void> {
-  return withOtherMachines(settings, async (others) => {
+  return withChargeChannel(settings, async (others) => {
     const registry = new AggregatorRegistry();
-    const admin = await offerMetrics(settings, log, () => registry.clusterMetrics());
+    const admin = await serveMetrics(settings, log, () => registry.clusterMetrics());
     try {
       await superviseWorkers({ ...options, count: settings.workers, log, others });
     } finally {
@@ -126,8 +126,8 @@ function runWorkers({
   });
 }
 
-/** Where the ledger is on NATS, charges are shared with the services on other machines. */
-async function withOtherMachines(
+/** With a ledger on NATS, charges are shared with the services on other machines. */
+async function withChargeChannel(
   settings: ServiceOptions['settings'],
   work: (others: ChargeChannel | undefined) => Promise<void>,
 ): Promise<void> {
@@ -139,7 +139,7 @@ async function withOtherMachines(
   }
 }
 
-async function offerMetrics(
+async function serveMetrics(
   { adminHost: host, adminPort }: ServiceOptions['settings'],
   log: Logger,
   metrics: () => Promise<string>,

@@ -15,13 +15,13 @@ export interface ServiceFeedOptions {
   readonly log: Logger;
   /** Called with the last height of each batch once it is durable. */
   durable(height: number): void;
-  /** Called when the feed is read no further, whatever the reason. */
+  /** Called when the feed is no longer read, for whatever reason. */
   closed(): void;
 }
 
 /**
- * The service outlives its feed: workers answer from what there is, and another process may take the
- * writer's lock. A feed that fails turns /health to 503, and the exit code to 1 in the end.
+ * The service outlives its feed: workers keep answering, and another process may become the writer. A
+ * failed feed turns /health to 503, and the final exit code to 1.
  */
 export class ServiceFeed {
   readonly #storage: Storage<LedgerWriter>;
@@ -29,24 +29,24 @@ export class ServiceFeed {
   readonly #stop = new AbortController();
   #durableHeight = 0;
   #error: Error | undefined;
-  #tellFailure: (failure: FeedFailure) => void = () => undefined;
-  /** Resolves when the feed has failed; stays pending where it has just ended. */
+  #reportFailure: (failure: FeedFailure) => void = () => undefined;
+  /** Resolves when the feed fails; never if it ends normally. */
   readonly failure: Promise<FeedFailure>;
 
   private constructor(storage: Storage<LedgerWriter>, options: ServiceFeedOptions) {
     this.#storage = storage;
     this.#options = options;
     this.failure = new Promise((resolve) => {
-      this.#tellFailure = resolve;
+      this.#reportFailure = resolve;
     });
   }
 
-  /** Creates the ledger where there is none, so that workers find it when they start. */
+  /** Creates the ledger if there is none, so that workers find it when they start. */
   static async open(options: ServiceFeedOptions): Promise<ServiceFeed> {
     return new ServiceFeed(await openStorageWriter(options.settings), options);
   }
 
-  /** The error that the feed has failed with. */
+  /** The error that the feed failed with. */
   get error(): Error | undefined {
     return this.#error;
   }
@@ -58,7 +58,7 @@ export class ServiceFeed {
       await this.#append();
       if (this.#stop.signal.aborted) return;
       const height = this.#durableHeight;
-      log.info({ feed: feed.name, height }, 'the feed has ended; answering goes on');
+      log.info({ feed: feed.name, height }, 'the feed has ended; the service keeps answering');
     } catch (error) {
       if (error !== this.#stop.signal.reason) this.#fail(error as Error);
     } finally {
@@ -72,8 +72,11 @@ export class ServiceFeed {
     const height = this.#durableHeight;
     const reason = error.message;
     this.#error = error;
-    log.fatal({ feed: feed.name, height }, `the feed has failed, answering goes on: ${reason}`);
-    this.#tellFailure({ height, reason });
+    log.fatal(
+      { feed: feed.name, height },
+      `the feed has failed, the service keeps answering: ${reason}`,
+    );
+    this.#reportFailure({ height, reason });
   }
 
   async #append(): Promise<void> {
@@ -98,7 +101,7 @@ export class ServiceFeed {
     await writer.run(feed, signal);
   }
 
-  /** Reads no further; `run` resolves once all that was read is durable. */
+  /** Stops reading; `run` resolves when everything read is durable. */
   stop(): void {
     this.#stop.abort();
   }

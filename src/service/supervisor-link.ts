@@ -13,25 +13,25 @@ import {
 export class SupervisorLink implements ChargeChannel {
   readonly #stop = new AbortController();
   readonly #welcome: Promise<Welcome>;
-  /** Resolves when the service's own feed has failed. */
+  /** Resolves when the service's feed fails. */
   readonly feedFailure: Promise<FeedFailure>;
   #absorb: ((charges: readonly Charge[]) => void) | undefined;
 
   constructor() {
-    let tellFailure: (failure: FeedFailure) => void = () => undefined;
+    let reportFailure: (failure: FeedFailure) => void = () => undefined;
     this.feedFailure = new Promise((resolve) => {
-      tellFailure = resolve;
+      reportFailure = resolve;
     });
     this.#welcome = new Promise((resolve) => {
       process.on('message', (message: FromSupervisor) => {
         if (message === 'stop') this.#stop.abort();
         else if ('welcome' in message) resolve(message.welcome);
         else if ('charges' in message) this.#absorb?.(message.charges);
-        else if ('feedFailure' in message) tellFailure(message.feedFailure);
+        else if ('feedFailure' in message) reportFailure(message.feedFailure);
       });
     });
     void this.#welcome.then(({ feedFailure }) => {
-      if (feedFailure !== undefined) tellFailure(feedFailure);
+      if (feedFailure !== undefined) reportFailure(feedFailure);
     });
   }
 
@@ -40,13 +40,13 @@ export class SupervisorLink implements ChargeChannel {
     return this.#stop.signal;
   }
 
-  /** Tells the supervisor that this worker listens: charges are sent from here on. */
+  /** Tells the supervisor that this worker is ready for messages. */
   greet(): Promise<Welcome> {
     this.#send('hello');
     return this.#welcome;
   }
 
-  tellAnswering(): void {
+  reportAnswering(): void {
     this.#send('answering');
   }
 

@@ -1,6 +1,6 @@
 /**
- * The supervisor: runs the workers on one port, restarts one that dies, passes on what each charges
- * to budgets, and stops them together.
+ * The supervisor: runs the workers on one port, restarts one that dies, forwards charges between them,
+ * and stops them together.
  */
 
 import cluster, { type Worker } from 'node:cluster';
@@ -17,8 +17,8 @@ const RESTART_MS_MAX = 5_000;
 /** A worker that lived this long resets the restart delay. */
 const HEALTHY_MS = 10_000;
 
-/** A worker that is exiting need not be told anything. */
-function tell(worker: Worker, message: FromSupervisor): void {
+/** Skips a worker that is exiting. */
+function sendTo(worker: Worker, message: FromSupervisor): void {
   if (worker.isConnected()) worker.send(message, ignoreFailure);
 }
 
@@ -26,7 +26,7 @@ export interface SupervisorOptions {
   readonly count: number;
   readonly log: Logger;
   readonly signal: AbortSignal;
-  /** Resolves when the service's own feed has failed: every worker is told. */
+  /** Resolves when the service's feed fails; forwarded to every worker. */
   readonly feedFailure?: Promise<FeedFailure>;
   /** The channel to services on other machines. */
   readonly others?: ChargeChannel | undefined;
@@ -41,7 +41,7 @@ export async function superviseWorkers(options: SupervisorOptions): Promise<void
 class Supervisor {
   readonly #options: SupervisorOptions;
   readonly #workers = new Set<Worker>();
-  /** Those that have said hello: a message sent earlier would be lost. */
+  /** Workers that have sent "hello": earlier messages to them would be lost. */
   readonly #greeted = new Set<Worker>();
   readonly #answering = new Set<Worker>();
   readonly #budgets = new Budgets();
@@ -60,13 +60,13 @@ class Supervisor {
     const failure = new Promise<never>((_, reject) => {
       this.#failed = reject;
     });
-    // Standard input is for the feed: a worker that held it open would hide its end.
+    // Standard input is for the feed: a worker that held it open would keep the pipe from closing.
     cluster.setupPrimary({ stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
     void this.#options.feedFailure?.then((feedFailure) => {
       this.#feedFailure = feedFailure;
-      for (const worker of this.#greeted) tell(worker, { feedFailure });
+      for (const worker of this.#greeted) sendTo(worker, { feedFailure });
     });
-    this.#options.others?.onCharges((charges) => this.#tellWorkers(charges));
+    this.#options.others?.onCharges((charges) => this.#broadcast(charges));
     for (let started = 0; started < count; started++) this.#start();
     try {
       if (!signal.aborted) await Promise.race([once(signal, 'abort'), failure]);
@@ -86,13 +86,13 @@ class Supervisor {
     worker.on('message', (message: FromWorker) => {
       if (message === 'hello') this.#welcome(worker);
       else if (message === 'answering') this.#answering.add(worker);
-      else if ('charges' in message) this.#passOn(worker, message.charges);
+      else if ('charges' in message) this.#forward(worker, message.charges);
     });
     worker.on('exit', (code, signalName) => {
       for (const group of [this.#workers, this.#greeted, this.#answering]) group.delete(worker);
       if (this.#isStopping) return;
       if (!this.#hasListened) {
-        this.#failed?.(new Error('a worker could not start; the reason is above'));
+        this.#failed?.(new Error('a worker could not start; see the error above'));
         return;
       }
       log.error({ worker: worker.process.pid, code, signal: signalName }, 'a worker died');
@@ -113,28 +113,28 @@ class Supervisor {
   #welcome(worker: Worker): void {
     const spent = this.#budgets.spent(performance.now());
     const othersAnswer = this.#answering.size > 0;
-    tell(worker, { welcome: { spent, othersAnswer, feedFailure: this.#feedFailure } });
+    sendTo(worker, { welcome: { spent, othersAnswer, feedFailure: this.#feedFailure } });
     this.#greeted.add(worker);
-    // The first "stop" may have come before this worker listened.
-    if (this.#isStopping) tell(worker, 'stop');
+    // An earlier "stop" may have been sent before this worker listened.
+    if (this.#isStopping) sendTo(worker, 'stop');
   }
 
-  #passOn(from: Worker, charges: readonly Charge[]): void {
-    this.#tellWorkers(charges, from);
+  #forward(from: Worker, charges: readonly Charge[]): void {
+    this.#broadcast(charges, from);
     this.#options.others?.send(charges);
   }
 
-  #tellWorkers(charges: readonly Charge[], from?: Worker): void {
+  #broadcast(charges: readonly Charge[], from?: Worker): void {
     this.#budgets.absorb(charges, performance.now());
     for (const worker of this.#greeted) {
-      if (worker !== from) tell(worker, { charges });
+      if (worker !== from) sendTo(worker, { charges });
     }
   }
 
   async #stopAll(): Promise<void> {
     this.#isStopping = true;
     const exits = [...this.#workers].map((worker) => once(worker, 'exit'));
-    for (const worker of this.#workers) tell(worker, 'stop');
+    for (const worker of this.#workers) sendTo(worker, 'stop');
     await Promise.all(exits);
   }
 }

@@ -1,10 +1,10 @@
 /**
  * The messages between the supervisor and its workers:
  *
- *   worker -> supervisor   "hello"               it listens to messages from here on
+ *   worker -> supervisor   "hello"               it is ready for messages
  *   supervisor -> worker   { welcome }           its initial state
  *   worker -> supervisor   "answering"           it has a state to answer from
- *   both ways              { charges }           what was charged, to every other worker
+ *   both ways              { charges }           what was charged, for every other worker
  *   supervisor -> worker   { feedFailure }       the feed has failed; also part of a later welcome
  *   supervisor -> worker   "stop"
  */
@@ -15,14 +15,14 @@ import type { FeedFailure } from '../replica/live-state.ts';
 export interface Welcome {
   /** What each key has spent: a worker that replaces another must not refill the budgets. */
   readonly spent: readonly Charge[];
-  /** True where others answer already: this one accepts no connection before it can answer too. */
+  /** True if others answer already: this one then listens only when it can answer too. */
   readonly othersAnswer: boolean;
   readonly feedFailure?: FeedFailure | undefined;
 }
 
 export type FromWorker = 'hello' | 'answering' | { readonly charges: readonly Charge[] };
 
-/** "stop" is a message, since a signal to the process group has reached the workers already. */
+/** "stop" is a message, since a second signal would end a worker at once. */
 export type FromSupervisor =
   | 'stop'
   | { readonly welcome: Welcome }
@@ -30,7 +30,7 @@ export type FromSupervisor =
   | { readonly charges: readonly Charge[] };
 
 /**
- * The callback of a send. A process that has just exited may still look connected; without a callback
- * the failed send would be an error event, and end the sender too.
+ * The callback of a send to a process that may just have exited: without a callback, a failed send is
+ * an error event, which ends the sender too.
  */
 export function ignoreFailure(): void {}

@@ -22,7 +22,7 @@ import { LoadGauge } from './load.ts';
 import { Metrics } from './metrics.ts';
 import { formatOrigin } from './origin.ts';
 
-/** Of answering, in the demo too. */
+/** Shared with the demo. */
 export const ANSWERING_SETTINGS = [...SERVICE_SETTINGS, ...PUSH_SETTINGS] as const;
 
 export const WORKER_SETTINGS = [
@@ -41,9 +41,9 @@ export interface WorkerOptions {
   readonly signal: AbortSignal;
   readonly budgets: Budgets;
   readonly registry?: Registry;
-  /** True where other workers answer already: this one listens only once it has a state. */
+  /** True if other workers answer already: this one then listens only when it has a state. */
   readonly restoresFirst?: boolean;
-  /** Resolves when the service's own feed has failed. */
+  /** Resolves when the service's feed fails. */
   readonly feedFailure?: Promise<FeedFailure>;
   /** Called once with the port. */
   listening?(port: number): void;
@@ -73,12 +73,16 @@ async function serveFrom(
 ): Promise<void> {
   const parts = assemble(storage, store, options);
   const end = new AbortController();
-  const following = new Following(parts, options, AbortSignal.any([options.signal, end.signal]));
+  const follower = new LedgerFollower(
+    parts,
+    options,
+    AbortSignal.any([options.signal, end.signal]),
+  );
   try {
-    await answer(parts, following, options);
+    await answer(parts, follower, options);
   } finally {
     end.abort();
-    await following.ended;
+    await follower.ended;
     parts.push.close();
     parts.load.close();
     await parts.keys.close();
@@ -128,8 +132,8 @@ function assemble(storage: Storage, store: KeyReader, options: WorkerOptions): P
   return { live, push, keys, load, keeper, server };
 }
 
-/** Follows the ledger once it is started. */
-class Following {
+/** Follows the ledger from `start` on. */
+class LedgerFollower {
   readonly #parts: Parts;
   readonly #options: WorkerOptions;
   readonly #signal: AbortSignal;
@@ -148,13 +152,13 @@ class Following {
     this.ended = live.run(this.#signal).catch((error: Error) => {
       this.#options.log.fatal(
         { err: error },
-        'the ledger is broken: nothing is answered from here on',
+        'the ledger is broken: this worker no longer answers',
       );
       push.fail();
     });
   }
 
-  /** Throws where the state cannot be restored: the supervisor then restarts the worker. */
+  /** Throws if the state cannot be restored: the supervisor then restarts the worker. */
   async restoreFirst(): Promise<void> {
     const { live } = this.#parts;
     this.start();
@@ -163,16 +167,20 @@ class Following {
   }
 }
 
-async function answer(parts: Parts, following: Following, options: WorkerOptions): Promise<void> {
+async function answer(
+  parts: Parts,
+  follower: LedgerFollower,
+  options: WorkerOptions,
+): Promise<void> {
   const { settings, log, signal } = options;
   const { server, push } = parts;
-  if (options.restoresFirst) await following.restoreFirst();
+  if (options.restoresFirst) await follower.restoreFirst();
   if (signal.aborted) return;
   const port = await listen(server, settings.port, settings.host);
   const address = formatOrigin(settings.host, port);
   log.info({ address, host: settings.host, port }, 'listening');
   options.listening?.(port);
-  if (!options.restoresFirst) following.start();
+  if (!options.restoresFirst) follower.start();
   if (!signal.aborted) await once(signal, 'abort');
   push.close();
   const closed = once(server, 'close');

@@ -317,8 +317,7 @@ for (const [name, damage] of Object.entries(DAMAGES)) {
     assert.deepEqual(readVerdict(await client.ask(secret, LIGHT)), [503, 'not_ready']);
     const fromHeight = { 'Ledger-Min-Height': '1' };
     assert.deepEqual(readVerdict(await client.ask(secret, LIGHT, fromHeight)), [503, 'not_ready']);
-    const logged = () =>
-      service.log('the ledger is broken: nothing is answered from here on').length;
+    const logged = () => service.log('the ledger is broken: this worker no longer answers').length;
     await until('the break to be logged', async () => logged() > 0);
     assert.equal(logged(), 1);
     assert.equal((await service.stop()).code, 0);

@@ -68,7 +68,7 @@ test('a service that is fed answers from the blocks, acknowledges them, and goes
   assert.match(beside.stderr, /another writer, process \d+, has this ledger open/);
 
   program.child.stdin.end();
-  const ended = 'the feed has ended; answering goes on';
+  const ended = 'the feed has ended; the service keeps answering';
   await until('its end', () => readLog(program).some(({ msg }) => msg === ended));
   // The writer's place is free for whoever brings the next blocks.
   const after = await run(['append', '--data', data], { input: joinLines(lines.slice(40)) });
