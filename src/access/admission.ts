@@ -1,4 +1,4 @@
-/** Who may ask what: a live key opens the service, and its budget pays for the questions. */
+/** Admission: finds the key of a request, and charges questions to its budget. */
 
 import { RequestError } from '../info/request-error.ts';
 import type { Allowance, Budgets } from './budgets.ts';
@@ -7,18 +7,18 @@ import type { Key } from './keys.ts';
 
 const KEY_EXPECTED = 'expected a live key in the path, /{key}/info or /{key}/ws';
 
-/** A key that opens nothing; the secret itself is never told. */
+/** The message never shows the secret. */
 export const UNKNOWN_KEY = new RequestError(
   'unknown_key',
-  `key: got one that is not known, or no longer, ${KEY_EXPECTED}`,
+  `key: got an unknown, revoked or expired one, ${KEY_EXPECTED}`,
   'key',
 );
 
-/** No key at all: mostly a client that resolved "info" against an address without a slash at its end. */
+/** Mostly a client that resolved "info" against a base address without a trailing slash. */
 export const NO_KEY = new RequestError(
   'unknown_key',
-  `key: got none, ${KEY_EXPECTED}; a client that drops the key of its base address keeps it where ` +
-    'the address ends with a slash: http://host:port/{key}/',
+  `key: got none, ${KEY_EXPECTED}; if the client drops the key from its base address, end the address ` +
+    'with a slash: http://host:port/{key}/',
   'key',
 );
 
@@ -31,17 +31,17 @@ export class Admission {
     this.#budgets = budgets;
   }
 
-  /** The key that a secret of this hash opens; undefined where there is none, or no longer. */
+  /** The live key of a secret with this hash; undefined if it is unknown, revoked or expired. */
   findKey(secretHash: string): Key | undefined {
     return this.#keys.find(secretHash, Date.now());
   }
 
-  /** Whether a secret of this hash still opens a key, without counting as a use of it. */
+  /** Whether a secret with this hash has a live key; does not count as a use. */
   isLive(secretHash: string): boolean {
     return this.#keys.isLive(secretHash, Date.now());
   }
 
-  /** Why the key cannot pay for a question now, or not at all; undefined where it can. */
+  /** The error if the key cannot afford the weight, now or ever; undefined if it can. */
   findShortage({ id, budget }: Key, weight: number): RequestError | undefined {
     if (budget === undefined) return undefined;
     if (weight > budget.weight) {
@@ -57,7 +57,7 @@ export class Admission {
     return new RequestError('rate_limited', message, undefined, retryAfterSeconds);
   }
 
-  /** Takes the weight from the key's budget and says what is left; undefined where it has none. */
+  /** Charges the weight and returns what is left; undefined if the key has no budget. */
   charge({ id, budget }: Key, weight: number): Allowance | undefined {
     if (budget === undefined) return undefined;
     return this.#budgets.charge(id, budget, weight, performance.now());

@@ -1,6 +1,6 @@
 /**
- * Budgets: a token bucket for each key. It holds the whole budget, and fills up again evenly over
- * the budget's period.
+ * Budgets: a token bucket per key. It holds the whole budget, and refills evenly over the budget's
+ * period.
  *
  * Each worker has buckets of its own and sends its charges to the others many times a second
  * (charge-sharing.ts). A key may overdraw by what the others charge in between; the debt is kept, and
@@ -9,15 +9,15 @@
 
 import type { Budget } from '../config/budget.ts';
 
-/** What a key has left after a question, as the response says it. */
+/** What a key has left after a question, as the response reports it. */
 export interface Allowance {
   readonly isAllowed: boolean;
   readonly limit: number;
-  /** Whole units of weight that are left. */
+  /** Weight that is left, rounded down. */
   readonly remaining: number;
   /** Whole seconds until the bucket is full again. */
   readonly resetSeconds: number;
-  /** Whole seconds after which the same question is allowed; 0 where it is now. */
+  /** Whole seconds after which the same question is allowed; 0 if it is allowed now. */
   readonly retryAfterSeconds: number;
 }
 
@@ -30,7 +30,7 @@ export interface Charge {
 
 /** What a key has spent and not yet regained. */
 interface Bucket {
-  /** More than the budget where workers overdrew it together. */
+  /** May exceed the budget, since workers can overdraw it together. */
   spent: number;
   atMs: number;
   budget: Budget;
@@ -49,7 +49,7 @@ export class Budgets {
     return describeAllowance(this.#refill(id, budget, nowMs).spent, budget, weight);
   }
 
-  /** Charges the weight, at most what is left, and says what is left then. */
+  /** Charges the weight, but at most what is left, and returns the rest. */
   charge(id: string, budget: Budget, weight: number, nowMs: number): Allowance {
     const bucket = this.#refill(id, budget, nowMs);
     const taken = Math.min(weight, Math.max(0, budget.weight - bucket.spent));
@@ -101,7 +101,7 @@ export class Budgets {
   }
 }
 
-/** How long it takes to regain an amount. */
+/** Whole seconds until an amount is regained. */
 function secondsFor(amount: number, { weight, periodMs }: Budget): number {
   return Math.max(0, Math.ceil(((amount - TOLERANCE) * periodMs) / weight / 1000));
 }

@@ -1,5 +1,5 @@
 /**
- * Keeps the budgets of several processes in step: each charges its own buckets at once, and sends its
+ * Synchronizes the budgets of several processes: each charges its own buckets at once, and sends its
  * charges to the others many times a second.
  */
 

@@ -8,7 +8,7 @@ import {
   CONTENTS,
   type Contents,
   checksum,
-  damaged,
+  damageError,
   decodeKey,
   keysFolder,
   openTables,
@@ -35,12 +35,12 @@ export class EmbeddedKeyReader implements KeyReader {
   /** Added to versions, which start again from 0 in a file that replaced another. */
   #versionBase = 0;
   #version = 0;
-  /** What happened to the file that was open before; reported once. */
+  /** What happened to the previously open file; reported once. */
   #fileChange: string | undefined;
   #faults: string[] = [];
   #ids: ReadonlySet<string> = new Set();
 
-  /** With `canReopen`, a file that replaces the opened one is opened in its place. */
+  /** With `canReopen`, a file that replaces the open one is opened instead. */
   constructor(folder: string, tables: Tables | undefined, { canReopen = false } = {}) {
     this.folder = folder;
     this.#use = new KeyUseFile(path.join(folder, 'last-used.json'));
@@ -62,7 +62,7 @@ export class EmbeddedKeyReader implements KeyReader {
 
   #checkFile(): void {
     if (!this.#canReopen || this.#reopening !== undefined) return;
-    // Without a file, every call checks: the first key must work as soon as any other.
+    // Without a file, every call checks, so that the first key works at once.
     if (this.#tables !== undefined && performance.now() - this.#checkedMs < FILE_CHECK_MS) return;
     this.#checkedMs = performance.now();
     const found = readFileId(this.folder);
@@ -85,9 +85,9 @@ export class EmbeddedKeyReader implements KeyReader {
     const file = dataFile(this.folder);
     this.#fileChange =
       found === ''
-        ? `${file} was removed or moved away while it was open: no key opens anything until it is back`
-        : `${file} was replaced while it was open: its keys are those that count now`;
-    // Last, so that no read ever hits a closed file.
+        ? `${file} was removed or moved away while it was open: every key is refused until it is back`
+        : `${file} was replaced while it was open: the keys of the new file are valid now`;
+    // Last, so that no read hits a closed file.
     await previous.folder.close();
   }
 
@@ -104,10 +104,10 @@ export class EmbeddedKeyReader implements KeyReader {
     const ids = records.map(({ key }) => key);
     const damagedRecords = records.filter(({ key, value }) => decodeKey(key, value) === undefined);
     for (const { key } of damagedRecords) {
-      this.#faults.push(damaged(this.folder, `the record of key ${key} is damaged`).message);
+      this.#faults.push(damageError(this.folder, `the record of key ${key} is damaged`).message);
     }
     if (this.contents()?.ids !== checksum(...ids)) {
-      this.#faults.push(damaged(this.folder, 'keys are missing').message);
+      this.#faults.push(damageError(this.folder, 'keys are missing').message);
     }
     this.#ids = new Set(ids);
     return records.flatMap(({ key, value }) => decodeKey(key, value) ?? []);
@@ -119,8 +119,8 @@ export class EmbeddedKeyReader implements KeyReader {
     return sortKeys(this.all().map((key) => ({ ...key, lastUsedMs: usedMsById.get(key.id) })));
   }
 
-  noteUse(usedMsById: ReadonlyMap<string, number>): Promise<void> {
-    return this.#use.note(usedMsById, this.#ids);
+  saveUse(usedMsById: ReadonlyMap<string, number>): Promise<void> {
+    return this.#use.save(usedMsById, this.#ids);
   }
 
   async close(): Promise<void> {
@@ -128,17 +128,17 @@ export class EmbeddedKeyReader implements KeyReader {
     await this.#tables?.folder.close();
   }
 
-  /** LMDB's own errors name neither the file nor what to do. */
+  /** Adds to LMDB's errors the file and what to do. */
   protected reading<T>(read: () => T): T {
     try {
       return read();
     } catch (error) {
-      throw damaged(this.folder, `keys cannot be read (${(error as Error).message})`, error);
+      throw damageError(this.folder, `keys cannot be read (${(error as Error).message})`, error);
     }
   }
 }
 
-/** For reading; nothing is created, and a folder without keys reads as empty. */
+/** Opens keys for reading; creates nothing, and a folder without keys reads as empty. */
 export async function openKeyReader(dataDirectory: string): Promise<KeyReader> {
   if (readStat(dataDirectory) === undefined) {
     throw new KeyError(`there is no folder ${dataDirectory}`);
@@ -151,6 +151,6 @@ export async function openKeyReader(dataDirectory: string): Promise<KeyReader> {
     if (!isThere || tables !== undefined) {
       return new EmbeddedKeyReader(folder, tables, { canReopen: true });
     }
-    if (performance.now() > deadlineMs) throw damaged(folder, 'there are no keys');
+    if (performance.now() > deadlineMs) throw damageError(folder, 'there are no keys');
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Access keys in an LMDB environment of their own beside the ledger: managing keys does
- * not need the ledger's writer.
+ * Access keys in an LMDB environment of their own beside the ledger, so that managing keys does not
+ * need the ledger's writer.
  *
  *   keys   ID         -> checksum of the ID and the JSON, a space, the JSON of the key
  *   meta   "contents" -> JSON of { version, ids }: the version goes up with every change, and ids is
@@ -35,7 +35,7 @@ export function encodeKey(key: Key): string {
   return `${checksum(key.id, json)} ${json}`;
 }
 
-/** Undefined where the record is not what was written. */
+/** Undefined if the record is damaged. */
 export function decodeKey(id: string, record: unknown): Key | undefined {
   if (typeof record !== 'string') return undefined;
   const space = record.indexOf(' ');
@@ -47,13 +47,13 @@ export function keysFolder(dataDirectory: string): string {
   return path.join(dataDirectory, 'keys');
 }
 
-/** Says which file is damaged, and what to do. */
-export function damaged(folder: string, what: string, cause?: unknown): KeyError {
-  const message = `${what} in ${dataFile(folder)}: restore it from a backup, or revoke and make keys anew`;
+/** Names the damaged file, and what to do. */
+export function damageError(folder: string, what: string, cause?: unknown): KeyError {
+  const message = `${what} in ${dataFile(folder)}: restore it from a backup, or revoke the keys and create new ones`;
   return new KeyError(message, { cause });
 }
 
-/** Undefined where the tables do not exist: opening read-only does not create them. */
+/** Undefined if the tables do not exist: opening read-only does not create them. */
 export async function openTables(path: string, readOnly: boolean): Promise<Tables | undefined> {
   const folder = await LmdbFolder.open<unknown>({ what: 'the keys', folder: path, readOnly });
   const { environment } = folder;

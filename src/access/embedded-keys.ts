@@ -7,18 +7,18 @@ import { EmbeddedKeyReader } from './embedded-key-reader.ts';
 import {
   CONTENTS,
   checksum,
-  damaged,
+  damageError,
   decodeKey,
   encodeKey,
   keysFolder,
   openTables,
   type Tables,
 } from './embedded-key-tables.ts';
-import { addSecretTo, makeKey, type NewSecret, takeSecretFrom } from './key-changes.ts';
+import { addSecretTo, makeKey, type NewSecret, removeSecretFrom } from './key-changes.ts';
 import type { KeyStore } from './key-store.ts';
 import { type Key, KeyError, type KeyTerms, missingKey, parseName } from './keys.ts';
 
-/** What a change takes at most, and what is reserved for it: a key can be revoked on a full disk. */
+/** Maximum size of a change. Room is reserved, so that a key can be revoked on a full disk. */
 const CHANGE_BYTES = 32_768;
 const RESERVED_BYTES = 2 * CHANGE_BYTES;
 
@@ -33,26 +33,26 @@ class EmbeddedKeyStore extends EmbeddedKeyReader implements KeyStore {
   }
 
   create(terms: KeyTerms): NewSecret {
-    const { key, made } = makeKey(terms);
+    const { key, newSecret } = makeKey(terms);
     this.#change(() => this.#put(key));
-    return made;
+    return newSecret;
   }
 
   addSecret(keyName: string): NewSecret {
     const { id } = parseName(keyName);
     return this.#change(() => {
-      const { key, made } = addSecretTo(this.#require(id));
+      const { key, newSecret } = addSecretTo(this.#require(id));
       this.#put(key);
-      return made;
+      return newSecret;
     });
   }
 
-  /** A key whose record is damaged can be revoked, as a whole. */
+  /** A key with a damaged record is revoked as a whole. */
   revoke(name: string): void {
     const { id, number } = parseName(name);
     this.#change(() => {
       const isDamaged = this.#tables.keys.get(id) !== undefined && this.#find(id) === undefined;
-      const left = isDamaged ? undefined : takeSecretFrom(this.#require(id), number);
+      const left = isDamaged ? undefined : removeSecretFrom(this.#require(id), number);
       if (left === undefined) this.#tables.keys.remove(id);
       else this.#put(left);
     });
@@ -66,7 +66,7 @@ class EmbeddedKeyStore extends EmbeddedKeyReader implements KeyStore {
     const key = this.#find(id);
     if (key !== undefined) return key;
     if (this.#tables.keys.get(id) === undefined) throw missingKey(id);
-    throw damaged(this.folder, `the record of key ${id} is damaged`);
+    throw damageError(this.folder, `the record of key ${id} is damaged`);
   }
 
   #put(key: Key): void {
@@ -75,7 +75,7 @@ class EmbeddedKeyStore extends EmbeddedKeyReader implements KeyStore {
 
   /**
    * Makes the change and raises the version in one durable transaction. The change must not return a
-   * promise, such as that of a put: LMDB would wait for it.
+   * promise, such as a put's: LMDB would wait for it.
    */
   #change<T>(change: () => T): T {
     const { folder, keys, meta } = this.#tables;
@@ -96,7 +96,7 @@ class EmbeddedKeyStore extends EmbeddedKeyReader implements KeyStore {
   }
 }
 
-/** For changing keys; `create` makes their folder where there is none. */
+/** Opens keys for changes; with `create`, creates their folder if there is none. */
 export async function openKeyStore(
   dataDirectory: string,
   { create = true } = {},
@@ -106,6 +106,6 @@ export async function openKeyStore(
     throw new KeyError(`there are no keys in ${dataDirectory}`);
   }
   const tables = await openTables(folder, false);
-  if (tables === undefined) throw new Error(`no tables were made in ${folder}`);
+  if (tables === undefined) throw new Error(`LMDB created no tables in ${folder}`);
   return new EmbeddedKeyStore(folder, tables);
 }

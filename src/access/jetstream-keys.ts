@@ -6,27 +6,27 @@
  *
  * Every change raises the sequence of the first bucket's stream. Each serving process polls that
  * sequence and the stream's creation time several times a second: unlike a watch, a poll has no state
- * to restore after servers were away. While NATS is unavailable the keys stay as they were.
+ * to restore after an outage. While NATS is unavailable, the cached keys stay in use.
  */
 
 import type { KV, KvEntry } from '@nats-io/kv';
 import { connectNats, type NatsLink } from '../ledger/jetstream/nats.ts';
 import type { NatsOptions } from '../ledger/jetstream/nats-client.ts';
-import { addSecretTo, makeKey, type NewSecret, takeSecretFrom } from './key-changes.ts';
+import { addSecretTo, makeKey, type NewSecret, removeSecretFrom } from './key-changes.ts';
 import { type KeyStore, type ListedKey, sortKeys } from './key-store.ts';
 import { type Key, KeyError, type KeyTerms, missingKey, parseName } from './keys.ts';
 
 /** How often each process polls for changes: a revoked key must stop working within a second. */
 const POLL_MS = 200;
-/** Attempts at a change that loses against concurrent changes of the same key. */
-const TRIES_MAX = 10;
+/** Maximum attempts at a change while others change the same key. */
+const ATTEMPTS_MAX = 10;
 
 class JetStreamKeyStore implements KeyStore {
   readonly #link: NatsLink;
   readonly #keys: KV;
   readonly #used: KV;
   readonly #timer: NodeJS.Timeout;
-  /** NATS checks what it stores. */
+  /** Always empty: NATS checks what it stores. */
   readonly faults: readonly string[] = [];
   #known: Key[] = [];
   /** The bucket that `#known` was read from, and its sequence: a new bucket counts from 1 again. */
@@ -85,50 +85,50 @@ class JetStreamKeyStore implements KeyStore {
   }
 
   async create(terms: KeyTerms): Promise<NewSecret> {
-    const { key, made } = makeKey(terms);
-    await this.#link.ask('making a key', () => this.#keys.create(key.id, JSON.stringify(key)));
-    return made;
+    const { key, newSecret } = makeKey(terms);
+    await this.#link.ask('creating a key', () => this.#keys.create(key.id, JSON.stringify(key)));
+    return newSecret;
   }
 
   async addSecret(keyName: string): Promise<NewSecret> {
     const { id } = parseName(keyName);
     return this.#change(id, async ({ revision }, current) => {
-      const { key, made } = addSecretTo(current);
+      const { key, newSecret } = addSecretTo(current);
       await this.#keys.update(id, JSON.stringify(key), revision);
-      return made;
+      return newSecret;
     });
   }
 
   async revoke(name: string): Promise<void> {
     const { id, number } = parseName(name);
     await this.#change(id, async ({ revision }, current) => {
-      const left = takeSecretFrom(current, number);
+      const left = removeSecretFrom(current, number);
       if (left === undefined) await this.#keys.delete(id, { previousSeq: revision });
       else await this.#keys.update(id, JSON.stringify(left), revision);
     });
   }
 
-  /** Compare and set: reads a key and changes it, again if somebody else changed it in between. */
+  /** Compare and set: reads a key and changes it; retries if it was changed in between. */
   async #change<T>(id: string, change: (entry: KvEntry, key: Key) => Promise<T>): Promise<T> {
-    for (let tries = 1; ; tries++) {
+    for (let attempt = 1; ; attempt++) {
       const entry = await this.#link.ask('reading a key', () => this.#keys.get(id));
       if (entry === null || entry.operation !== 'PUT') throw missingKey(id);
       try {
         return await change(entry, entry.json<Key>());
       } catch (error) {
-        if (!this.#link.isWrongSequence(error) || tries === TRIES_MAX) {
+        if (!this.#link.isWrongSequence(error) || attempt === ATTEMPTS_MAX) {
           throw error instanceof KeyError ? error : this.#link.describe('changing a key', error);
         }
       }
     }
   }
 
-  async noteUse(usedMsById: ReadonlyMap<string, number>): Promise<void> {
+  async saveUse(usedMsById: ReadonlyMap<string, number>): Promise<void> {
     if (!this.#link.isConnected) throw new Error('NATS cannot be reached');
-    const noted = Array.from(usedMsById, ([id, usedMs]) =>
+    const saved = Array.from(usedMsById, ([id, usedMs]) =>
       this.#used.put(`used.${id}`, String(usedMs)),
     );
-    await Promise.all(noted);
+    await Promise.all(saved);
   }
 
   async close(): Promise<void> {
@@ -137,7 +137,7 @@ class JetStreamKeyStore implements KeyStore {
   }
 }
 
-/** The newest entry of each key that is there. */
+/** The newest entry of each existing key. */
 async function readEntries(bucket: KV, key = '>'): Promise<KvEntry[]> {
   const entries: KvEntry[] = [];
   for await (const entry of await bucket.history({ key })) {

@@ -4,14 +4,14 @@ import type { KeyReader } from './key-store.ts';
 import type { Key } from './keys.ts';
 
 const REFRESH_MS = 20;
-const NOTE_USE_MS = 5_000;
-/** After a failure, how long until last uses are saved again; it is logged once in that time. */
-const PAUSE_MS = 60_000;
+const SAVE_USE_MS = 5_000;
+/** Delay before saving last uses again after a failure, which is logged each time. */
+const RETRY_USE_MS = 60_000;
 
 export interface RingOptions {
-  /** Keys cannot be read; answering goes on with the cached ones. */
+  /** Called when keys cannot be read; the cached ones stay in use. */
   warn(message: string): void;
-  /** Last uses could not be saved; nothing depends on them. */
+  /** Called when last uses cannot be saved; nothing depends on them. */
   warnOfUse(message: string): void;
 }
 
@@ -21,21 +21,21 @@ export class KeyRing {
   #version = -1;
   #keyByHash = new Map<string, Key>();
   #usedMsById = new Map<string, number>();
-  #noting: Promise<void> | undefined;
+  #saving: Promise<void> | undefined;
   #pausedUntilMs = 0;
   #readFailure = '';
   readonly #timers: NodeJS.Timeout[] = [];
 
-  /** Throws where keys cannot be read: a start must not hide it. */
+  /** Throws if keys cannot be read: a service must not start without them. */
   constructor(reader: KeyReader, options: RingOptions) {
     this.#reader = reader;
     this.#options = options;
     this.#read();
     this.#timers.push(setInterval(() => this.#refresh(), REFRESH_MS));
-    this.#timers.push(setInterval(() => void this.#noteUse(), NOTE_USE_MS));
+    this.#timers.push(setInterval(() => void this.#saveUse(), SAVE_USE_MS));
   }
 
-  /** The key of a secret, and counts as a use; undefined if unknown, revoked or expired. */
+  /** The live key of a secret; counts as a use. Undefined if unknown, revoked or expired. */
   find(secretHash: string, nowMs: number): Key | undefined {
     if (!this.isLive(secretHash, nowMs)) return undefined;
     const key = this.#keyByHash.get(secretHash);
@@ -43,7 +43,7 @@ export class KeyRing {
     return key;
   }
 
-  /** Whether the secret's key is valid; does not count as a use. */
+  /** Whether the secret has a live key; does not count as a use. */
   isLive(secretHash: string, nowMs: number): boolean {
     const key = this.#keyByHash.get(secretHash);
     return key !== undefined && (key.expiresMs === undefined || nowMs < key.expiresMs);
@@ -51,8 +51,8 @@ export class KeyRing {
 
   async close(): Promise<void> {
     for (const timer of this.#timers) clearInterval(timer);
-    await this.#noting;
-    await this.#noteUse();
+    await this.#saving;
+    await this.#saveUse();
   }
 
   /** On failure the cached keys stay. Each failure is logged once, not fifty times a second. */
@@ -62,7 +62,8 @@ export class KeyRing {
       this.#readFailure = '';
     } catch (error) {
       const { message } = error as Error;
-      if (message !== this.#readFailure) this.#options.warn(`keys stay as they were: ${message}`);
+      if (message !== this.#readFailure)
+        this.#options.warn(`keys could not be read, the cached ones stay in use: ${message}`);
       this.#readFailure = message;
     }
   }
@@ -78,20 +79,20 @@ export class KeyRing {
     this.#version = version;
   }
 
-  async #noteUse(): Promise<void> {
-    if (this.#noting !== undefined || this.#usedMsById.size === 0) return;
+  async #saveUse(): Promise<void> {
+    if (this.#saving !== undefined || this.#usedMsById.size === 0) return;
     if (performance.now() < this.#pausedUntilMs) return;
     const used = this.#usedMsById;
     this.#usedMsById = new Map();
-    this.#noting = this.#reader.noteUse(used).catch((error: Error) => this.#postpone(used, error));
-    await this.#noting;
-    this.#noting = undefined;
+    this.#saving = this.#reader.saveUse(used).catch((error: Error) => this.#postpone(used, error));
+    await this.#saving;
+    this.#saving = undefined;
   }
 
   /** Keeps the uses for the next attempt. */
   #postpone(used: ReadonlyMap<string, number>, { message }: Error): void {
-    this.#pausedUntilMs = performance.now() + PAUSE_MS;
+    this.#pausedUntilMs = performance.now() + RETRY_USE_MS;
     this.#usedMsById = new Map([...used, ...this.#usedMsById]);
-    this.#options.warnOfUse(`when keys were last used could not be noted: ${message}`);
+    this.#options.warnOfUse(`could not save when keys were last used: ${message}`);
   }
 }

@@ -4,21 +4,21 @@ import type { NewSecret } from './key-changes.ts';
 import type { Key, KeyTerms } from './keys.ts';
 
 export interface ListedKey extends Key {
-  /** Undefined where it was never used. */
+  /** Undefined if it was never used. */
   readonly lastUsedMs: number | undefined;
 }
 
 /** Where keys are read from. */
 export interface KeyReader {
-  /** Goes up with every change that this process has seen. */
+  /** Increases with every change that this process has seen. */
   version(): number;
-  /** Those that can be read; `faults` says what is wrong with the others. */
+  /** The readable keys; `faults` describes the others. */
   all(): Key[];
-  /** What was damaged when keys were last read, one sentence each. */
+  /** The damage found when keys were last read, one sentence each. */
   readonly faults: readonly string[];
   list(): ListedKey[] | Promise<ListedKey[]>;
-  /** Saves when keys were last used, best effort; rejects where it cannot. */
-  noteUse(usedMsById: ReadonlyMap<string, number>): Promise<void>;
+  /** Saves when keys were last used; rejects if it cannot. */
+  saveUse(usedMsById: ReadonlyMap<string, number>): Promise<void>;
   close(): Promise<void>;
 }
 

@@ -1,7 +1,7 @@
 /**
  * When keys were last used: a file of its own, so that serving processes never write to the keys.
- * Several processes write it, each merging what is there with what it knows. Of two concurrent writes
- * one is lost; the next write of that process repairs it.
+ * Several processes write it, and each merges the file with its own uses. Of two concurrent writes one
+ * is lost; the next write of that process repairs it.
  *
  *   {"4f1d22a0c9":1758556800000}
  */
@@ -17,7 +17,7 @@ export class KeyUseFile {
     this.#file = file;
   }
 
-  /** Empty where the file is missing or unreadable. */
+  /** Empty if the file is missing or unreadable. */
   async read(): Promise<Map<string, number>> {
     const text = await readFile(this.#file, 'utf8').catch(() => '{}');
     try {
@@ -28,8 +28,8 @@ export class KeyUseFile {
     }
   }
 
-  /** Keys that are not among `ids` are dropped: they were removed. */
-  async note(usedMsById: ReadonlyMap<string, number>, ids: ReadonlySet<string>): Promise<void> {
+  /** Drops keys that are not among `ids`: they were removed. */
+  async save(usedMsById: ReadonlyMap<string, number>, ids: ReadonlySet<string>): Promise<void> {
     for (const [id, usedMs] of usedMsById) this.#known.set(id, usedMs);
     const merged = await this.read();
     for (const [id, usedMs] of this.#known) {

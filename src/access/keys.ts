@@ -1,6 +1,6 @@
 /**
- * Access keys. A secret is 256 random bits, shown once when it is made; only its SHA-256 is stored.
- * A key may have two live secrets at a time, so that it can be changed without a gap.
+ * Access keys. A secret is 256 random bits, shown once at creation; only its SHA-256 is stored. A key
+ * may have two live secrets, so that they can be rotated without downtime.
  */
 
 import { createHash } from 'node:crypto';
@@ -10,7 +10,7 @@ import type { Budget } from '../config/budget.ts';
 const NAME = /^([0-9a-f]{10})(?:\.(\d+))?$/;
 
 interface StoredSecret {
-  /** Counted from 1 over the key's life, so that "ID.2" stays what it was. */
+  /** Counted from 1 and never reused, so that "ID.2" always names the same secret. */
   readonly number: number;
   readonly hash: string;
   readonly createdMs: number;
@@ -24,7 +24,7 @@ export interface Key {
   readonly expiresMs: number | undefined;
   /** The live ones. */
   readonly secrets: readonly StoredSecret[];
-  /** How many it has had, live or revoked. */
+  /** Number of secrets ever created, live or revoked. */
   readonly secretCount: number;
 }
 
@@ -36,7 +36,7 @@ export class KeyError extends Error {
   }
 }
 
-/** Only this is stored of a secret; it is also what a secret is looked up by. */
+/** Secrets are stored and looked up only by this hash. */
 export function hashSecret(secret: string): string {
   return createHash('sha256').update(secret).digest('base64');
 }
@@ -50,7 +50,7 @@ export function parseName(name: string): { id: string; number: number | undefine
   );
 }
 
-/** What a key is made with. */
+/** What a key is created with. */
 export type KeyTerms = Pick<Key, 'label' | 'budget' | 'expiresMs'>;
 
 export function missingKey(id: string): KeyError {

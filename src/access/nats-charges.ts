@@ -1,6 +1,6 @@
 /**
- * Shares charges between the replicas of a ledger on NATS, so that a key has one budget however many
- * machines answer it. Core NATS messages, at most once: losing a charge is better than waiting for it.
+ * Shares charges between the replicas of a ledger on NATS, so that a key has one budget on all machines.
+ * Core NATS messages, at most once: losing a charge is better than waiting for it.
  *
  *   subject perpinfo.NAME.charges   { from, charges }; a sender ignores messages `from` itself
  */
@@ -61,7 +61,7 @@ function isAmount(value: number | undefined): boolean {
   return typeof value === 'number' && Number.isFinite(value) && value > 0;
 }
 
-/** A channel to the other replicas; undefined where the ledger is in a folder. */
+/** A channel to the other replicas; undefined if the ledger is in a folder. */
 export async function openNatsCharges(
   options: NatsOptions | undefined,
 ): Promise<NatsCharges | undefined> {

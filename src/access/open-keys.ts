@@ -1,4 +1,4 @@
-/** Where the keys are: with the ledger, in its folder or on NATS. */
+/** Opens the keys, which are stored with the ledger: in its folder or on NATS. */
 
 import { natsOptionsOf, type StorageSettings } from '../ledger/location.ts';
 import { openKeyReader } from './embedded-key-reader.ts';
@@ -15,7 +15,7 @@ export function openKeys(
   return nats === undefined ? openKeyStore(settings.data, options) : openJetStreamKeys(nats);
 }
 
-/** For reading keys: in a folder nothing is written but when keys were last used. */
+/** For reading keys; in a folder, writes only when keys were last used. */
 export function openKeysForReading(settings: StorageSettings): Promise<KeyReader> {
   const nats = natsOptionsOf(settings);
   return nats === undefined ? openKeyReader(settings.data) : openJetStreamKeys(nats);

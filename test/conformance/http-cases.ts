@@ -29,10 +29,10 @@ const NO_PATHS = [
 ];
 
 const NO_KEY =
-  'key: got none, expected a live key in the path, /{key}/info or /{key}/ws; a client that drops the ' +
-  'key of its base address keeps it where the address ends with a slash: http://host:port/{key}/';
+  'key: got none, expected a live key in the path, /{key}/info or /{key}/ws; if the client drops ' +
+  'the key from its base address, end the address with a slash: http://host:port/{key}/';
 const UNKNOWN_KEY =
-  'key: got one that is not known, or no longer, expected a live key in the path, /{key}/info or /{key}/ws';
+  'key: got an unknown, revoked or expired one, expected a live key in the path, /{key}/info or /{key}/ws';
 
 function refusedKey(message: string): Expected {
   return { status: 401, error: 'unknown_key', message, field: 'key' };

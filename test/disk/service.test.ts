@@ -35,7 +35,7 @@ test('on a full disk workers keep answering, without recording when keys were us
   const clients = Array.from({ length: 4 }, () => service.connect());
   const ask = () => Promise.all(clients.map((client) => client.ask(secret, LIGHT)));
   await ask();
-  const complaint = 'when keys were last used could not be noted: cannot write ';
+  const complaint = 'could not save when keys were last used: cannot write ';
   await until('both to notice', () => saidBy(service.program.stdout, complaint).length === 2);
   assert.deepEqual(new Set((await ask()).map(({ status }) => status)), new Set([200]));
   const samples = readSamples(await service.metrics());

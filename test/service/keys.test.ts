@@ -202,7 +202,7 @@ test('a damaged record opens nothing and is named; the other keys are listed and
   const bad = await create(data, '--label', 'damaged', '--budget', '20/h');
   const file = path.join(data, 'keys', 'data.mdb');
   damage(file, 'damaged', (byte) => byte ^ 1);
-  const advice = `in ${file}: restore it from a backup, or revoke and make keys anew`;
+  const advice = `in ${file}: restore it from a backup, or revoke the keys and create new ones`;
   const complaint = `the record of key ${bad.id} is damaged ${advice}`;
   const listed = await run(['keys', 'list', '--data', data]);
   assert.deepEqual([listed.code, listed.stderr], [1, `perpinfo: ${complaint}\n`]);
@@ -252,7 +252,7 @@ test('a folder of keys that is put in the place of another is noticed by a runni
   await until('the new keys', async () => (await client.ask(fresh.secret, LIGHT)).status === 200);
   assert.equal((await client.ask(old.secret, LIGHT)).status, 401);
   const file = path.join(data, 'keys', 'data.mdb');
-  const replaced = `${file} was replaced while it was open: its keys are those that count now`;
+  const replaced = `${file} was replaced while it was open: the keys of the new file are valid now`;
   await until('the warning', () => service.log(replaced).length === 1);
 });
 
@@ -264,7 +264,7 @@ test('a folder of keys that is moved away under a running server is said to be g
   const client = service.connect();
   renameSync(path.join(data, 'keys'), path.join(data, 'old-keys'));
   await until('the refusal', async () => (await client.ask(secret, LIGHT)).status === 401);
-  const gone = `${path.join(data, 'keys', 'data.mdb')} was removed or moved away while it was open: no key opens anything until it is back`;
+  const gone = `${path.join(data, 'keys', 'data.mdb')} was removed or moved away while it was open: every key is refused until it is back`;
   await until('the warning', () => service.log(gone).length === 1);
   assert.doesNotMatch(service.program.stdout, /closed database|restore it from a backup/);
   renameSync(path.join(data, 'old-keys'), path.join(data, 'keys'));
