@@ -39,7 +39,7 @@ export const keysCreate: Command<(typeof createSettings)[number]> = {
         key === undefined
           ? await store.create({ label, budget, expiresMs: expires })
           : await store.addSecret(key);
-      terminal.say(`key ${id}: its secret follows on standard output and is not shown again`);
+      terminal.say(`key ${id}: its secret follows on standard output, and is not shown again`);
       try {
         await terminal.write(`${secret}\n`);
       } catch (error) {
