@@ -72,7 +72,7 @@ export class EmbeddedKeyReader implements KeyReader {
     });
   }
 
-  /** A failure is retried by the next check; until then the keys stay as they were. */
+  /** A failure is retried by the next check; until then the previous file stays in use. */
   async #reopen(found: string): Promise<void> {
     const tables =
       found === '' ? undefined : await openTables(this.folder, true).catch(() => undefined);
@@ -128,7 +128,7 @@ export class EmbeddedKeyReader implements KeyReader {
     await this.#tables?.folder.close();
   }
 
-  /** Adds to LMDB's errors the file and what to do. */
+  /** LMDB's errors do not name the file, nor what to do. */
   protected reading<T>(read: () => T): T {
     try {
       return read();

@@ -40,7 +40,7 @@ export interface LaneCounters extends RequestCounters {
 }
 
 export interface PushCounters extends RequestCounters {
-  countConnections(change: 1 | -1): void;
+  countPushConnections(change: 1 | -1): void;
   countSubscriptions(change: 1 | -1): void;
   countState(): void;
   countCutOff(): void;

@@ -47,7 +47,7 @@ const GAUGES = {
     name: 'perpinfo_connections',
     help: 'Open connections of every kind.',
   },
-  connections: {
+  pushConnections: {
     name: 'perpinfo_push_connections',
     help: 'Open push connections.',
   },
@@ -134,8 +134,8 @@ export class Metrics implements Counters {
     this.#counters.laneExits.inc({ reason });
   }
 
-  countConnections(change: 1 | -1): void {
-    this.#gauges.connections.inc(change);
+  countPushConnections(change: 1 | -1): void {
+    this.#gauges.pushConnections.inc(change);
   }
 
   countSubscriptions(change: 1 | -1): void {

@@ -14,7 +14,7 @@ const LEVERAGES = [2, 3, 5, 5, 10, 10, 20, 20, 25, 40];
 const ISOLATED_CHANCE = 0.25;
 /** Maximum share of the equity that is used as margin. */
 const MARGIN_SHARE = 0.6;
-/** Maximum distance of the entry price from the mark; less where the leverage is high. */
+/** Maximum distance of the entry price from the mark; less if the leverage is high. */
 const ENTRY_GAP_MAX = 0.08;
 const ENTRY_GAP_MARGIN_SHARE = 0.4;
 const FUNDING_SHARE = 0.002;

@@ -175,7 +175,7 @@ export class Push {
     const connection = new PushConnection(client, this.#context);
     this.#connections.add(connection);
     this.#usageOf(key.id).connections++;
-    this.#parts.counters.countConnections(1);
+    this.#parts.counters.countPushConnections(1);
     webSocket.on('message', (data) => this.#receive(connection, data));
     webSocket.on('ping', (payload) => connection.receivePing(payload));
     webSocket.on('pong', (payload) => connection.receivePong(payload));
@@ -205,7 +205,7 @@ export class Push {
     const usage = this.#usageOf(connection.keyId);
     usage.connections--;
     if (usage.connections === 0) this.#usageByKey.delete(connection.keyId);
-    this.#parts.counters.countConnections(-1);
+    this.#parts.counters.countPushConnections(-1);
   }
 
   #usageOf(keyId: string): Usage {
