@@ -1,8 +1,8 @@
 /**
- * The one way from what was asked to what is answered, refusals included. Transports read bytes, call
- * this, and render the reply; none of them has rules of its own. Where several things are wrong, the
- * reply names the first in this order: path, method, key, media type, size, JSON, question, budget,
- * and then whether there is a state to answer from, and time to do so.
+ * The one way to answer: from a request to its reply, refusals included. Transports read bytes, call
+ * this, and render the reply; they have no rules of their own. Of several faults, the reply names the
+ * first in this order: path, method, key, media type, size, JSON, question, budget, missing or stale
+ * state, overload.
  */
 
 import type { Logger } from 'pino';
@@ -15,10 +15,10 @@ import type { LiveState } from '../replica/live-state.ts';
 import type { StateView } from '../state/state.ts';
 import { AccountAnswers } from './account-answers.ts';
 import { answerTag, namesTag } from './answer-tag.ts';
-import { type AskedHead, type HeadSource, MIN_HEIGHT_HEADER, readHead } from './asked-head.ts';
-import type { AskedQuestion, QuestionSource } from './asked-question.ts';
 import type { Load, RequestCounters } from './counters.ts';
+import type { ParsedQuestion, QuestionSource } from './question-source.ts';
 import { Reply } from './reply.ts';
+import { MIN_HEIGHT_HEADER, type RawHead, type RequestHead, readHead } from './request-head.ts';
 
 export interface AnswersParts {
   readonly live: LiveState;
@@ -44,10 +44,10 @@ const STRANGE_REQUESTS_MAX = 32;
 
 /** A request whose key and question are known. */
 interface Asked {
-  readonly head: AskedHead;
+  readonly head: RequestHead;
   readonly peer: Peer;
   readonly key: Key;
-  readonly question: AskedQuestion;
+  readonly question: ParsedQuestion;
   readonly minHeight: number;
   readonly isRenderedAtOnce: boolean;
 }
@@ -60,12 +60,12 @@ export class Answers {
     this.#parts = parts;
   }
 
-  readHead(source: HeadSource): AskedHead {
+  readHead(source: RawHead): RequestHead {
     return readHead(source, this.#parts.settings.bodyBytesMax);
   }
 
   /** What is answered to the head alone, before its body has come; undefined where that decides. */
-  answerHead(head: AskedHead, peer: Peer): Reply | undefined {
+  answerHead(head: RequestHead, peer: Peer): Reply | undefined {
     const admitted = this.#admitHead(head, peer);
     return admitted instanceof Reply ? admitted : undefined;
   }
@@ -76,7 +76,7 @@ export class Answers {
    * that renders the reply at once may be given an answer that is not copied out of the ring.
    */
   answer(
-    head: AskedHead,
+    head: RequestHead,
     peer: Peer,
     source?: QuestionSource,
     { isRenderedAtOnce = false } = {},
@@ -104,7 +104,7 @@ export class Answers {
   }
 
   /** Refuses a request for what its transport found wrong with it, unless its key is. */
-  refuse(refusal: RequestError, head: AskedHead, peer: Peer): Reply {
+  refuse(refusal: RequestError, head: RequestHead, peer: Peer): Reply {
     const key = this.#admitHead(head, peer);
     return key instanceof Reply ? key : this.#refuse(refusal, { peer, key });
   }
@@ -115,7 +115,7 @@ export class Answers {
     this.#parts.log.error({ err: error, ...about }, 'a request failed');
   }
 
-  #admitHead(head: AskedHead, peer: Peer): Key | Reply {
+  #admitHead(head: RequestHead, peer: Peer): Key | Reply {
     if (head.routeRefusal !== undefined)
       return this.#refuse(head.routeRefusal, { peer, allow: head.allow });
     if (head.method === 'OPTIONS') return replyToPreflight(head);
@@ -225,7 +225,7 @@ export class Answers {
    * The state that a subscription starts from, or why there is none. Load does not count: when many
    * clients reconnect at once they only wait, and the load passes.
    */
-  admitSubscription(question: AskedQuestion, key: Key): StateView | RequestError {
+  admitSubscription(question: ParsedQuestion, key: Key): StateView | RequestError {
     const { live, admission } = this.#parts;
     if (live.state !== undefined) question.validate(live.state);
     return admission.findShortage(key, question.weight) ?? this.findState();
@@ -273,7 +273,7 @@ function isOneTooMany(peer: Peer): boolean {
   return peer.strangeRequests === STRANGE_REQUESTS_MAX;
 }
 
-function replyToPreflight({ allow }: AskedHead): Reply {
+function replyToPreflight({ allow }: RequestHead): Reply {
   const reply = new Reply(204);
   reply.allow = allow;
   return reply;

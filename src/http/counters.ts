@@ -8,7 +8,7 @@ export const NO_TYPE = 'none';
  *
  *   syntax     the head is HTTP that the lane does not read, or none at all
  *   chunked    the body comes in chunks, or the client speaks of trailers
- *   expect     the client waits for consent before it sends the body
+ *   expect     the client waits for a 100 Continue before it sends the body
  *   upgrade    the client offers another protocol, such as a WebSocket
  *   page       a page, the dashboard or /health
  *   too_large  the head or the body is over its limit

@@ -8,8 +8,8 @@ import type { Socket } from 'node:net';
 import type { ClientConnection } from './connections/client-connection.ts';
 import { OpenConnections, type OpenConnectionsParts } from './connections/open-connections.ts';
 import { FastLane, type LaneParts } from './lane/fast-lane.ts';
-import { FeedQueue } from './node/feed-queue.ts';
 import { RequestStream, type SentBytes } from './node/request-stream.ts';
+import { TurnQueue } from './node/turn-queue.ts';
 
 export interface InfoServerParts {
   readonly options: ServerOptions;
@@ -26,7 +26,7 @@ const ACCEPT_MS_MAX = 1000;
 export class InfoServer extends Server {
   readonly #connections: OpenConnections;
   readonly #lane: FastLane | undefined;
-  readonly #feedQueue = new FeedQueue();
+  readonly #turnQueue = new TurnQueue();
   readonly #takeStream: (stream: RequestStream) => void;
 
   constructor({ options, listener, connections, lane }: InfoServerParts) {
@@ -51,7 +51,7 @@ export class InfoServer extends Server {
 
   /** Gives a client to Node, with the bytes that it has sent already. */
   passToNode(client: ClientConnection, { head = NOTHING, rest = NOTHING }: SentBytes = {}): void {
-    const stream = new RequestStream(client, this.#feedQueue);
+    const stream = new RequestStream(client, this.#turnQueue);
     this.#takeStream.call(this, stream);
     client.handleWith(stream);
     stream.start(head, rest);

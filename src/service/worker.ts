@@ -10,9 +10,9 @@ import type { KeyReader } from '../access/key-store.ts';
 import { openKeysForReading } from '../access/open-keys.ts';
 import type { Settings } from '../config/settings.ts';
 import { Answers } from '../http/answers.ts';
+import { createInfoServer, SERVER_SETTINGS } from '../http/create-server.ts';
 import type { InfoServer } from '../http/info-server.ts';
 import { PUSH_SETTINGS, Push } from '../http/push/push.ts';
-import { createService, SERVICE_SETTINGS } from '../http/server.ts';
 import { STORAGE_SETTINGS } from '../ledger/location.ts';
 import { type FeedFailure, LiveState } from '../replica/live-state.ts';
 import { SnapshotKeeper } from '../replica/snapshot-keeper.ts';
@@ -23,7 +23,7 @@ import { Metrics } from './metrics.ts';
 import { formatOrigin } from './origin.ts';
 
 /** Shared with the demo. */
-export const ANSWERING_SETTINGS = [...SERVICE_SETTINGS, ...PUSH_SETTINGS] as const;
+export const ANSWERING_SETTINGS = [...SERVER_SETTINGS, ...PUSH_SETTINGS] as const;
 
 export const WORKER_SETTINGS = [
   ...STORAGE_SETTINGS,
@@ -128,7 +128,7 @@ function assemble(storage: Storage, store: KeyReader, options: WorkerOptions): P
   const shared = { live, admission, counters: metrics, log, settings };
   const answers = new Answers({ ...shared, load });
   const push = new Push({ ...shared, answers });
-  const server = createService({ ...shared, answers, push });
+  const server = createInfoServer({ ...shared, answers, push });
   return { live, push, keys, load, keeper, server };
 }
 

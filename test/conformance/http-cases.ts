@@ -207,7 +207,7 @@ function chunked(body: string): Asked {
 const MALFORMED: Expected = { status: 400, error: 'malformed_request', closes: true };
 const UNREADABLE: Expected = {
   ...MALFORMED,
-  message: 'request: expected HTTP/1.1 that can be understood',
+  message: 'request: expected a well-formed HTTP/1.1 request',
 };
 
 /** What is unusual in its syntax. */

@@ -13,9 +13,9 @@ import { KeyRing } from '../../src/access/key-ring.ts';
 import { readSettings } from '../../src/config/read-settings.ts';
 import type { Settings } from '../../src/config/settings.ts';
 import { Answers } from '../../src/http/answers.ts';
+import { createInfoServer } from '../../src/http/create-server.ts';
 import type { InfoServer } from '../../src/http/info-server.ts';
 import { Push } from '../../src/http/push/push.ts';
-import { createService } from '../../src/http/server.ts';
 import { openEmbeddedLedger } from '../../src/ledger/embedded/embedded-ledger.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import { LiveState } from '../../src/replica/live-state.ts';
@@ -119,7 +119,7 @@ export function createInProcess(
   const shared = { live, admission, counters: metrics, log, settings };
   const answers = new Answers({ ...shared, load });
   const push = new Push({ ...shared, answers });
-  const server = createService({ ...shared, answers, push });
+  const server = createInfoServer({ ...shared, answers, push });
   const advance = () => push.advance();
   advanced.add(advance);
   return {

@@ -40,7 +40,7 @@ test('the checks find what they look for', () => {
     "import { add } from '../exact/decimal.ts';",
     "import type { Table } from './table.ts';",
     "import { readFileSync } from 'node:fs';",
-    "import '../http/server.ts';",
+    "import '../http/create-server.ts';",
     "export { open } from 'lmdb';",
     "import {\n  config,\n} from '../config/settings.ts';",
     "async () => await import('../../test/paths.ts'); // FIXME",
@@ -50,7 +50,7 @@ test('the checks find what they look for', () => {
   assert.deepEqual(findForeignImports('state/state.ts', text), [
     'node:fs',
     'lmdb',
-    'http/server.ts',
+    'http/create-server.ts',
     'config/settings.ts',
     '../test/paths.ts',
   ]);

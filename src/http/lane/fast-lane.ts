@@ -13,7 +13,6 @@
 
 import type { Settings } from '../../config/settings.ts';
 import { type Answers, refuseBytes } from '../answers.ts';
-import { BodySource } from '../asked-question.ts';
 import type { ClientConnection } from '../connections/client-connection.ts';
 import {
   headerMsMax,
@@ -22,10 +21,11 @@ import {
   TIMEOUT_CHECK_MS,
 } from '../connections/timeouts.ts';
 import type { LaneCounters, LaneExit } from '../counters.ts';
+import { BodySource } from '../question-source.ts';
 import type { Reply } from '../reply.ts';
 import { ReplyText } from '../reply-text.ts';
+import { HeadReader } from './head-reader.ts';
 import { LaneConnection, type LaneHead, type LaneReader } from './lane-connection.ts';
-import { LaneHeads } from './lane-heads.ts';
 import { TurnTally } from './turn-tally.ts';
 
 export interface LaneParts {
@@ -70,7 +70,7 @@ interface Input {
 export class FastLane implements LaneReader {
   readonly #parts: LaneParts;
   readonly #passToNode: PassToNode;
-  readonly #heads: LaneHeads;
+  readonly #heads: HeadReader;
   readonly #text: ReplyText;
   readonly #tally: TurnTally;
   readonly #connections = new Set<LaneConnection>();
@@ -84,7 +84,7 @@ export class FastLane implements LaneReader {
   constructor(parts: LaneParts, passToNode: PassToNode) {
     this.#parts = parts;
     this.#passToNode = passToNode;
-    this.#heads = new LaneHeads(parts);
+    this.#heads = new HeadReader(parts);
     this.#text = new ReplyText(parts.settings.idleTimeout);
     this.#tally = new TurnTally(parts.counters);
     this.#timer = setInterval(() => this.#closeExpired(performance.now()), TIMEOUT_CHECK_MS);
@@ -220,11 +220,11 @@ export class FastLane implements LaneReader {
     if (typeof head === 'string') return head;
     const bodyStart = input.start + head.bytes.length;
     const bodyEnd = bodyStart + head.bodyLength;
-    const isInBody = head.asked.method === 'POST';
+    const isInBody = head.parsed.method === 'POST';
     try {
       const reply = isInBody
         ? this.#answerBody(connection, head, input, bodyStart)
-        : this.#parts.answers.answer(head.asked, connection.client, undefined, AT_ONCE);
+        : this.#parts.answers.answer(head.parsed, connection.client, undefined, AT_ONCE);
       if (reply === undefined) return 'partial';
       connection.expectNext();
       input.start = bodyStart;
@@ -240,7 +240,7 @@ export class FastLane implements LaneReader {
   /** Undefined where the body is not all there, and nothing is wrong with the head. */
   #answerBody(
     connection: LaneConnection,
-    { asked, bodyLength }: LaneHead,
+    { parsed, bodyLength }: LaneHead,
     { bytes, end }: Input,
     bodyStart: number,
   ): Reply | Promise<Reply> | undefined {
@@ -248,10 +248,10 @@ export class FastLane implements LaneReader {
     const bodyEnd = bodyStart + bodyLength;
     if (bodyEnd <= end) {
       const body = new BodySource(bytes, bodyStart, bodyEnd);
-      return answers.answer(asked, connection.client, body, AT_ONCE);
+      return answers.answer(parsed, connection.client, body, AT_ONCE);
     }
     if (connection.isHeadAdmitted) return undefined;
-    const reply = answers.answerHead(asked, connection.client);
+    const reply = answers.answerHead(parsed, connection.client);
     connection.isHeadAdmitted = reply === undefined;
     return reply;
   }
@@ -260,7 +260,7 @@ export class FastLane implements LaneReader {
   #put(connection: LaneConnection, reply: Reply, isNothingLeft: boolean): 'answered' | 'last' {
     const { client, head } = connection;
     const isLast = reply.isLast || head?.isLast === true || (client.isDraining && isNothingLeft);
-    const isHead = head?.asked.method === 'HEAD';
+    const isHead = head?.parsed.method === 'HEAD';
     connection.text += this.#text.format(reply, { isHead, isLast });
     connection.hasAsked = true;
     this.#tally.count(reply.type, reply.status);

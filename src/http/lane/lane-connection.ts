@@ -1,7 +1,7 @@
 /** A connection on the fast lane: the bytes that are not answered yet, and what is known of them. */
 
-import type { AskedHead } from '../asked-head.ts';
 import type { ClientConnection, ConnectionHandler } from '../connections/client-connection.ts';
+import type { RequestHead } from '../request-head.ts';
 import { PartialHead } from './ordinary-request.ts';
 
 /** Whoever answers what a connection brings. */
@@ -14,7 +14,7 @@ export interface LaneReader {
 /** The head of a request, and what follows from it as long as the next one is the same. */
 export interface LaneHead {
   readonly bytes: Buffer;
-  readonly asked: AskedHead;
+  readonly parsed: RequestHead;
   readonly bodyLength: number;
   /** The client wants the connection to be closed after the response. */
   readonly isLast: boolean;

@@ -3,11 +3,11 @@
  * there is no second way to read it. What is not surely ordinary is left to Node: nothing is guessed.
  */
 
-import type { HeadSource } from '../asked-head.ts';
 import type { LaneExit } from '../counters.ts';
+import type { RawHead } from '../request-head.ts';
 
 /** What the head of an ordinary request says. */
-export interface OrdinaryHead extends HeadSource {
+export interface OrdinaryHead extends RawHead {
   readonly bodyLength: number;
   /** The client wants the connection to be closed after the response. */
   readonly isLast: boolean;

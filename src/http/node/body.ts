@@ -1,7 +1,7 @@
 /** Reading the body of a request on Node's server. */
 
 import type { IncomingMessage } from 'node:http';
-import { DISCARDED_BYTES_MAX } from '../asked-head.ts';
+import { DISCARDED_BYTES_MAX } from '../request-head.ts';
 
 /** The body's bytes; undefined where it is over the limit, once all of it, or enough, was read. */
 export function readBody(request: IncomingMessage, bytesMax: number): Promise<Buffer | undefined> {

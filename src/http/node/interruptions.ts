@@ -15,7 +15,7 @@ import type { Push } from '../push/push.ts';
 import type { Reply } from '../reply.ts';
 import { ReplyText } from '../reply-text.ts';
 import { findRoute, INFO_METHODS, refuseMethod } from '../router.ts';
-import { MALFORMED_REQUEST, refuseHead } from './request-head.ts';
+import { MALFORMED_REQUEST, refuseHead } from './head-checks.ts';
 import type { RequestStream, SentBytes } from './request-stream.ts';
 import { sendReply } from './send.ts';
 import { formatWithoutOffer, offersPush } from './upgrade-offer.ts';

@@ -5,14 +5,14 @@ import type { Settings } from '../../config/settings.ts';
 import { RequestError } from '../../info/request-error.ts';
 import type { LiveState } from '../../replica/live-state.ts';
 import type { Answers } from '../answers.ts';
-import { type AskedHead, pageOf, refuseLength } from '../asked-head.ts';
-import { BodySource } from '../asked-question.ts';
 import type { ClientConnection } from '../connections/client-connection.ts';
 import { NO_TYPE, type RequestCounters } from '../counters.ts';
+import { BodySource } from '../question-source.ts';
 import type { Reply } from '../reply.ts';
+import { pageOf, type RequestHead, refuseLength } from '../request-head.ts';
 import { readBody } from './body.ts';
-import { Pages } from './pages.ts';
-import { awaitsConsent, refuseExpectation, refuseHead } from './request-head.ts';
+import { expectsContinue, refuseExpectation, refuseHead } from './head-checks.ts';
+import { PageResponses } from './page-responses.ts';
 import { asRequestStream, type HttpExchange } from './request-stream.ts';
 import { isLastResponse, sendReply } from './send.ts';
 
@@ -28,11 +28,11 @@ type Outcome = Reply | undefined;
 
 export class RequestHandler {
   readonly #parts: RequestHandlerParts;
-  readonly #pages: Pages;
+  readonly #pages: PageResponses;
 
   constructor(parts: RequestHandlerParts) {
     this.#parts = parts;
-    this.#pages = new Pages(parts.live);
+    this.#pages = new PageResponses(parts.live);
   }
 
   handle(exchange: HttpExchange): void {
@@ -64,7 +64,7 @@ export class RequestHandler {
       method: request.method ?? '',
       target: request.url ?? '',
       headers: request.headers,
-      awaitsConsent: awaitsConsent(request),
+      expectsContinue: expectsContinue(request),
     });
     const page = pageOf(head);
     if (page !== undefined) return this.#sendPage(page, exchange);
@@ -73,7 +73,7 @@ export class RequestHandler {
   }
 
   #sendPage(
-    page: Parameters<Pages['send']>[0],
+    page: Parameters<PageResponses['send']>[0],
     exchange: HttpExchange,
   ): Outcome | Promise<Outcome> {
     const sending = this.#pages.send(page, exchange);
@@ -84,13 +84,13 @@ export class RequestHandler {
 
   #answerBody(
     { request, response }: HttpExchange,
-    head: AskedHead,
+    head: RequestHead,
     client: ClientConnection,
   ): Outcome | Promise<Outcome> {
     const { answers, settings } = this.#parts;
     const unexpected = refuseExpectation(request);
     if (unexpected !== undefined) return answers.refuse(unexpected, head, client);
-    if (awaitsConsent(request)) response.writeContinue();
+    if (expectsContinue(request)) response.writeContinue();
     return readBody(request, settings.bodyBytesMax).then((body) =>
       body === undefined
         ? answers.refuse(refuseLength(settings.bodyBytesMax), head, client)
@@ -101,8 +101,8 @@ export class RequestHandler {
   #send({ request, response }: HttpExchange, reply: Outcome): void {
     // Bytes that came as its body were refused first: that was its response.
     if (reply === undefined || response.headersSent) return;
-    // A client that waits for consent may or may not send its body now: the connection cannot go on.
-    const isUnclear = reply.refusal !== undefined && awaitsConsent(request) && !request.complete;
+    // After a refusal in place of 100 Continue the body may or may not follow, so the connection ends.
+    const isUnclear = reply.refusal !== undefined && expectsContinue(request) && !request.complete;
     sendReply(response, reply, { isLast: reply.isLast || isUnclear || isLastResponse(response) });
   }
 

@@ -9,7 +9,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Duplex } from 'node:stream';
 import type { ClientConnection, ConnectionHandler } from '../connections/client-connection.ts';
-import type { Feeding, FeedQueue } from './feed-queue.ts';
+import type { Pumpable, TurnQueue } from './turn-queue.ts';
 
 type Done = (error?: Error | null) => void;
 
@@ -48,9 +48,9 @@ export function asRequestStream(stream: Duplex): RequestStream {
   return stream as RequestStream;
 }
 
-export class RequestStream extends Duplex implements ConnectionHandler, Feeding {
+export class RequestStream extends Duplex implements ConnectionHandler, Pumpable {
   readonly client: ClientConnection;
-  readonly #queue: FeedQueue;
+  readonly #queue: TurnQueue;
   #held: Buffer = NOTHING;
   /** Comes before what is held. */
   #firstPiece: Buffer = NOTHING;
@@ -61,12 +61,12 @@ export class RequestStream extends Duplex implements ConnectionHandler, Feeding 
   #exchange: HttpExchange | undefined;
   /** Missing bytes of the body in flight; infinite where it comes in chunks. */
   #bodyBytesLeft = 0;
-  #isFeeding = false;
+  #isPumping = false;
   #isEndTold = false;
   /** Node gets no more bytes: the last response is being sent, or the client has another handler. */
   #isOver = false;
 
-  constructor(client: ClientConnection, queue: FeedQueue) {
+  constructor(client: ClientConnection, queue: TurnQueue) {
     // Half open: a client may end its side and still wait for the response.
     super({ allowHalfOpen: true, decodeStrings: false });
     this.client = client;
@@ -161,7 +161,7 @@ export class RequestStream extends Duplex implements ConnectionHandler, Feeding 
     process.nextTick(() => {
       // The next request waits for a turn of its own; the rest of one does not.
       if (this.#exchange === undefined || this.#exchange.request.complete) this.#queue.add(this);
-      else if (!this.#queue.has(this)) this.feed();
+      else if (!this.#queue.has(this)) this.pump();
     });
   }
 
@@ -193,24 +193,24 @@ export class RequestStream extends Duplex implements ConnectionHandler, Feeding 
   }
 
   /** Gives Node what it may have now: the rest of a request, or the next one. */
-  feed(): void {
-    if (this.#isFeeding || this.#isOver || this.destroyed) return;
-    this.#isFeeding = true;
-    for (let pieces = 0; pieces < PIECES_PER_TURN && this.#canFeed(); pieces++) {
+  pump(): void {
+    if (this.#isPumping || this.#isOver || this.destroyed) return;
+    this.#isPumping = true;
+    for (let pieces = 0; pieces < PIECES_PER_TURN && this.#canPump(); pieces++) {
       this.push(this.#takePiece());
     }
-    this.#isFeeding = false;
+    this.#isPumping = false;
     if (this.#isOver || this.destroyed) return;
     if (this.#hasBytes) {
-      if (this.#canFeed()) this.#queue.add(this);
+      if (this.#canPump()) this.#queue.add(this);
     } else if (this.client.hasEnded) {
-      this.#feedEnd();
+      this.#pumpEnd();
     } else {
       this.client.resume();
     }
   }
 
-  #canFeed(): boolean {
+  #canPump(): boolean {
     const isTaking = this.#isRead && this.readableLength === 0 && !this.isPaused();
     return this.#hasBytes && isTaking && this.#isNext();
   }
@@ -256,7 +256,7 @@ export class RequestStream extends Duplex implements ConnectionHandler, Feeding 
   }
 
   /** The client's end follows all responses; in the middle of a request it is passed on at once. */
-  #feedEnd(): void {
+  #pumpEnd(): void {
     if (this.#isEndTold || this.readableLength > 0 || !this.#isNext()) return;
     this.#isEndTold = true;
     this.push(null);

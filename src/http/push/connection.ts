@@ -12,9 +12,9 @@ import { parseSubscription } from '../../info/registry.ts';
 import { RequestError } from '../../info/request-error.ts';
 import type { StateView } from '../../state/state.ts';
 import type { Answers, Peer } from '../answers.ts';
-import { type AskedHead, headOfPost } from '../asked-head.ts';
-import { JsonSource } from '../asked-question.ts';
 import type { PushCounters } from '../counters.ts';
+import { JsonSource } from '../question-source.ts';
+import { headOfPost, type RequestHead } from '../request-head.ts';
 import {
   describeRefusal,
   echo,
@@ -82,7 +82,7 @@ export class PushConnection {
   readonly incoming: Incoming;
   readonly #context: PushContext;
   /** The head that every post of this connection would have. */
-  readonly #head: AskedHead;
+  readonly #head: RequestHead;
   readonly #peer: Peer = { strangeRequests: 0 };
   readonly #subscriptions = new Map<string, Subscription>();
   /** Those whose newest state could not be sent yet. */

@@ -6,7 +6,7 @@
 import { hashSecret } from '../access/keys.ts';
 import { describeValue } from '../events/refusal.ts';
 import { RequestError } from '../info/request-error.ts';
-import { type AskedQuestion, readQuery } from './asked-question.ts';
+import { type ParsedQuestion, readQuery } from './question-source.ts';
 import {
   findRoute,
   methodsOf,
@@ -20,15 +20,15 @@ import {
 /** Values by name in lower case; those of a name that comes several times are joined, or a list. */
 type HeaderTable = Readonly<Record<string, string | string[] | undefined>>;
 
-export interface HeadSource {
+export interface RawHead {
   readonly method: string;
   readonly target: string;
   readonly headers: HeaderTable;
-  /** The client waits for consent before it sends its body. */
-  readonly awaitsConsent?: boolean;
+  /** The client sends its body only after a 100 Continue. */
+  readonly expectsContinue?: boolean;
 }
 
-export interface AskedHead {
+export interface RequestHead {
   readonly method: string;
   /** Undefined where the path leads nowhere. */
   readonly route: Route | undefined;
@@ -43,7 +43,7 @@ export interface AskedHead {
   readonly minHeight: number | RequestError;
   readonly ifNoneMatch: string | undefined;
   /** Undefined where the question is in the body. */
-  readonly question: AskedQuestion | RequestError | undefined;
+  readonly question: ParsedQuestion | RequestError | undefined;
   /** The tag of the answer to `question` at the height at which it was last computed. */
   readonly polled: { height: number; tag: string };
 }
@@ -56,7 +56,7 @@ export const MIN_HEIGHT_HEADER = 'Ledger-Min-Height';
  */
 export const DISCARDED_BYTES_MAX = 1 << 20;
 
-export function readHead(source: HeadSource, bodyBytesMax: number): AskedHead {
+export function readHead(source: RawHead, bodyBytesMax: number): RequestHead {
   const { method, target, headers } = source;
   const route = findRoute(target);
   const allow = route === undefined ? '' : methodsOf(route);
@@ -77,7 +77,7 @@ export function readHead(source: HeadSource, bodyBytesMax: number): AskedHead {
 }
 
 /** The head of a question that comes without one: a post on a push connection. */
-export function headOfPost(secretHash: string): AskedHead {
+export function headOfPost(secretHash: string): RequestHead {
   return {
     method: 'POST',
     route: { name: 'info', secret: '' },
@@ -115,7 +115,7 @@ function textOf(headers: HeaderTable, name: string): string | undefined {
 
 /** What the head says of a POST's body: it has to be plain JSON in UTF-8, and not far too large. */
 function refuseBodyHead(
-  { method, headers, awaitsConsent = false }: HeadSource,
+  { method, headers, expectsContinue = false }: RawHead,
   bytesMax: number,
 ): RequestError | undefined {
   if (method !== 'POST') return undefined;
@@ -132,7 +132,7 @@ function refuseBodyHead(
     return refuseMedia('Transfer-Encoding', transfer, 'chunked or none');
   }
   const declared = Number(textOf(headers, 'content-length') ?? 0);
-  const isFarTooLarge = declared > bytesMax + (awaitsConsent ? 0 : DISCARDED_BYTES_MAX);
+  const isFarTooLarge = declared > bytesMax + (expectsContinue ? 0 : DISCARDED_BYTES_MAX);
   return isFarTooLarge ? refuseLength(bytesMax) : undefined;
 }
 
@@ -166,7 +166,7 @@ function readMinHeight(headers: HeaderTable): number | RequestError {
 }
 
 /** The page that a request asks for; undefined where it asks for none, or in a way that is refused. */
-export function pageOf({ route, routeRefusal, method }: AskedHead): PageRoute | undefined {
+export function pageOf({ route, routeRefusal, method }: RequestHead): PageRoute | undefined {
   if (route === undefined || routeRefusal !== undefined || method === 'OPTIONS') return undefined;
   return 'secret' in route ? undefined : route;
 }

@@ -2,12 +2,12 @@
 
 import type { Settings } from '../../config/settings.ts';
 import type { Answers } from '../answers.ts';
-import { pageOf } from '../asked-head.ts';
 import type { LaneExit } from '../counters.ts';
+import { pageOf } from '../request-head.ts';
 import type { LaneConnection, LaneHead } from './lane-connection.ts';
 import { type PartialHead, parseOrdinaryHead } from './ordinary-request.ts';
 
-export interface LaneHeadsParts {
+export interface HeadReaderParts {
   readonly answers: Answers;
   readonly settings: Settings<'headerBytesMax' | 'bodyBytesMax'>;
 }
@@ -15,10 +15,10 @@ export interface LaneHeadsParts {
 const HEAD_END = '\r\n\r\n';
 const LINE_END_LENGTH = 2;
 
-export class LaneHeads {
-  readonly #parts: LaneHeadsParts;
+export class HeadReader {
+  readonly #parts: HeadReaderParts;
 
-  constructor(parts: LaneHeadsParts) {
+  constructor(parts: HeadReaderParts) {
     this.#parts = parts;
   }
 
@@ -50,9 +50,9 @@ export class LaneHeads {
     if (typeof ordinary === 'string') return ordinary;
     const { method, bodyLength, isLast } = ordinary;
     if (method === 'POST' && bodyLength > settings.bodyBytesMax) return 'too_large';
-    const asked = answers.readHead(ordinary);
-    if (pageOf(asked) !== undefined) return 'page';
-    return { bytes: Buffer.from(bytes), asked, bodyLength, isLast };
+    const parsed = answers.readHead(ordinary);
+    if (pageOf(parsed) !== undefined) return 'page';
+    return { bytes: Buffer.from(bytes), parsed, bodyLength, isLast };
   }
 }
 

@@ -15,17 +15,17 @@ import { asRequestStream } from './node/request-stream.ts';
 import { offersPush } from './node/upgrade-offer.ts';
 import type { Push } from './push/push.ts';
 
-export interface ServiceParts {
+export interface ServerParts {
   readonly live: LiveState;
   readonly answers: Answers;
   readonly push: Push;
   readonly counters: Counters;
   readonly log: Logger;
-  readonly settings: Settings<ServiceSettingName>;
+  readonly settings: Settings<ServerSettingName>;
 }
 
 /** The settings that decide how requests are taken and answered. */
-export const SERVICE_SETTINGS = [
+export const SERVER_SETTINGS = [
   'maxAge',
   'refuseStale',
   'minHeightWait',
@@ -38,7 +38,7 @@ export const SERVICE_SETTINGS = [
   'overloadDelay',
   'noFastLane',
 ] as const;
-type ServiceSettingName = (typeof SERVICE_SETTINGS)[number];
+type ServerSettingName = (typeof SERVER_SETTINGS)[number];
 
 /**
  * From Node 24.9 on a server is asked which offers to change the protocol it takes; the others are
@@ -48,7 +48,7 @@ interface UpgradeOptions {
   readonly shouldUpgradeCallback: (request: IncomingMessage) => boolean;
 }
 
-function serverOptions(settings: ServiceParts['settings']): ServerOptions & UpgradeOptions {
+function serverOptions(settings: ServerParts['settings']): ServerOptions & UpgradeOptions {
   return {
     maxHeaderSize: settings.headerBytesMax,
     headersTimeout: headerMsMax(settings),
@@ -63,7 +63,7 @@ function serverOptions(settings: ServiceParts['settings']): ServerOptions & Upgr
 }
 
 /** The server, not yet listening. */
-export function createService(parts: ServiceParts): InfoServer {
+export function createInfoServer(parts: ServerParts): InfoServer {
   const { settings, counters, log } = parts;
   const handler = new RequestHandler(parts);
   const listener: RequestListener = (request, response) => handler.handle({ request, response });
@@ -83,7 +83,7 @@ export function createService(parts: ServiceParts): InfoServer {
   return server;
 }
 
-function handleInterruptions(server: InfoServer, parts: ServiceParts): void {
+function handleInterruptions(server: InfoServer, parts: ServerParts): void {
   const interruptions = new Interruptions(parts, (client, bytes) =>
     server.passToNode(client, bytes),
   );

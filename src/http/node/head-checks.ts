@@ -1,4 +1,4 @@
-/** What every request on Node's server has to be: HTTP/1.1 or 1.0, with one Host. */
+/** Checks of a request's head that Node leaves to us: the HTTP version, Host and Expect. */
 
 import type { IncomingMessage } from 'node:http';
 import { describeValue } from '../../events/refusal.ts';
@@ -6,20 +6,20 @@ import { RequestError } from '../../info/request-error.ts';
 
 export const MALFORMED_REQUEST = new RequestError(
   'malformed_request',
-  'request: expected HTTP/1.1 that can be understood',
+  'request: expected a well-formed HTTP/1.1 request',
 );
 
-/** Refuses other versions, which are HTTP too but not what we speak, and a Host that is unclear. */
+/** Refuses versions other than 1.0 and 1.1, and a missing or repeated Host. */
 export function refuseHead({ httpVersion, rawHeaders }: IncomingMessage): RequestError | undefined {
   if (httpVersion !== '1.1' && httpVersion !== '1.0') return MALFORMED_REQUEST;
   const hosts = countHosts(rawHeaders);
   if (hosts === 1 || (hosts === 0 && httpVersion === '1.0')) return undefined;
-  const got = hosts === 0 ? 'nothing' : `${hosts} of it`;
-  const message = `Host: got ${got}, expected the one header that HTTP/1.1 requires`;
+  const got = hosts === 0 ? 'none' : `${hosts} of them`;
+  const message = `Host: got ${got}, expected exactly one, as HTTP/1.1 requires`;
   return new RequestError('malformed_request', message, 'Host');
 }
 
-/** Names and values take turns; Node keeps the first of several, and others might take the last. */
+/** Counted in `rawHeaders` (name, value, name, ...): `headers` keeps only the first Host. */
 function countHosts(rawHeaders: readonly string[]): number {
   let count = 0;
   for (let index = 0; index < rawHeaders.length; index += 2) {
@@ -28,8 +28,8 @@ function countHosts(rawHeaders: readonly string[]): number {
   return count;
 }
 
-/** Whether the client asks before it sends the body; HTTP/1.0 has no consent. */
-export function awaitsConsent({ httpVersion, headers }: IncomingMessage): boolean {
+/** Whether the client waits for a 100 Continue, which HTTP/1.0 does not have. */
+export function expectsContinue({ httpVersion, headers }: IncomingMessage): boolean {
   return headers.expect !== undefined && httpVersion === '1.1';
 }
 

@@ -1,4 +1,4 @@
-/** Pages, the dashboard and the health of the service: what is answered without a key. */
+/** PageResponses, the dashboard and the health of the service: what is answered without a key. */
 
 import type { RequestError } from '../../info/request-error.ts';
 import type { LiveState } from '../../replica/live-state.ts';
@@ -13,7 +13,7 @@ import { sendPage } from './send.ts';
 const TEXT = { 'Content-Type': 'text/plain; charset=utf-8' };
 const HTML = { 'Content-Type': 'text/html; charset=utf-8' };
 
-export class Pages {
+export class PageResponses {
   readonly #live: LiveState;
   readonly #dashboard = loadDashboard();
 
@@ -21,7 +21,7 @@ export class Pages {
     this.#live = live;
   }
 
-  /** Sends a page; where there is none of that name, returns the refusal. */
+  /** Sends a page; returns a refusal if there is none of that name. */
   send(route: PageRoute, exchange: HttpExchange): Promise<void> | RequestError | undefined {
     const { response } = exchange;
     if (route.name === 'asset') {

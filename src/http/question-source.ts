@@ -12,7 +12,7 @@ import type { StateView } from '../state/state.ts';
 import type { AccountAnswers } from './account-answers.ts';
 
 /** A question that is understood; those of the registry are such. */
-export interface AskedQuestion {
+export interface ParsedQuestion {
   readonly type: string;
   readonly weight: number;
   /** Throws a RequestError where the state cannot answer it. */
@@ -23,13 +23,13 @@ export interface AskedQuestion {
 
 /** Where a question is read from; `parse` throws a RequestError where it is none. */
 export interface QuestionSource {
-  parse(): AskedQuestion;
+  parse(): ParsedQuestion;
 }
 
 const FIRST_DEX = 0;
 
 /** The question that is asked most: it needs no object of its fields, and its answers are kept. */
-class AccountQuestion implements AskedQuestion {
+class AccountQuestion implements ParsedQuestion {
   readonly #user: Address;
 
   constructor(user: Address) {
@@ -65,7 +65,7 @@ export class BodySource implements QuestionSource {
     this.#end = end;
   }
 
-  parse(): AskedQuestion {
+  parse(): ParsedQuestion {
     const user = readAccountQuestion(this.#bytes, this.#start, this.#end);
     if (user !== undefined) return new AccountQuestion(user);
     return parseQuestion(parseBody(this.#bytes.subarray(this.#start, this.#end)));
@@ -80,13 +80,13 @@ export class JsonSource implements QuestionSource {
     this.#value = value;
   }
 
-  parse(): AskedQuestion {
+  parse(): ParsedQuestion {
     return parseQuestion(this.#value);
   }
 }
 
 /** The question that a query asks, or why it is none. */
-export function readQuery(query: string): AskedQuestion | RequestError {
+export function readQuery(query: string): ParsedQuestion | RequestError {
   const user = readAccountQuery(query);
   if (user !== undefined) return new AccountQuestion(user);
   try {
