@@ -1,12 +1,11 @@
 /**
- * Spot and outcome markets, which clients ask for and this exchange does not have. Clients look up the
- * token that margin is held in, so that one is listed: number 0, USDC, as they expect. Its decimals are
- * those of the ledger's USD amounts.
+ * Spot and outcome markets: clients ask for them, and this exchange has none. Clients also look up the
+ * margin token, so it is listed as they expect it: index 0, USDC, with the decimals of USD amounts.
  */
 
 import { USD_DECIMALS } from '../events/fields.ts';
 import { addressField, type RequestType } from './request.ts';
-import { listOf, nothing, object, tuple } from './schema.ts';
+import { emptyList, listOf, object, tuple } from './schema.ts';
 
 type NoFields = Record<string, never>;
 
@@ -28,13 +27,13 @@ const SPOT_META = { universe: [], tokens: [COLLATERAL_TOKEN] };
 const SPOT_META_TEXT = JSON.stringify(SPOT_META);
 
 const spotMetaSchema = object({
-  universe: nothing,
+  universe: emptyList,
   tokens: listOf({ const: COLLATERAL_TOKEN }),
 });
 
 export const spotMeta: RequestType<NoFields> = {
   type: 'spotMeta',
-  summary: 'The spot markets: none; and the token that margin is held in.',
+  summary: 'The spot markets, always none, and the margin token.',
   weight: WEIGHT,
   fields: {},
   answerSchema: spotMetaSchema,
@@ -44,24 +43,24 @@ export const spotMeta: RequestType<NoFields> = {
 
 export const spotMetaAndAssetCtxs: RequestType<NoFields> = {
   type: 'spotMetaAndAssetCtxs',
-  summary: 'As spotMeta, with the prices of the spot markets: none.',
+  summary: 'spotMeta with the prices of the spot markets, always none.',
   weight: WEIGHT,
   fields: {},
-  answerSchema: tuple(spotMetaSchema, nothing),
+  answerSchema: tuple(spotMetaSchema, emptyList),
   example: { question: { type: 'spotMetaAndAssetCtxs' }, answer: [SPOT_META, []] },
   answer: () => `[${SPOT_META_TEXT},[]]`,
 };
 
-/** Everybody's spot balances. */
+/** The spot balances of every user. */
 export const NO_SPOT_BALANCES = { balances: [] };
 export const NO_SPOT_BALANCES_TEXT = JSON.stringify(NO_SPOT_BALANCES);
-export const noSpotBalancesSchema = object({ balances: nothing });
+export const noSpotBalancesSchema = object({ balances: emptyList });
 
 const userFields = { user: addressField };
 
 export const spotClearinghouseState: RequestType<typeof userFields> = {
   type: 'spotClearinghouseState',
-  summary: "A user's spot balances: none.",
+  summary: "A user's spot balances, always none.",
   weight: WEIGHT,
   fields: userFields,
   answerSchema: noSpotBalancesSchema,
@@ -77,10 +76,10 @@ export const spotClearinghouseState: RequestType<typeof userFields> = {
 
 export const outcomeMeta: RequestType<NoFields> = {
   type: 'outcomeMeta',
-  summary: 'The outcome markets: none.',
+  summary: 'The outcome markets, always none.',
   weight: WEIGHT,
   fields: {},
-  answerSchema: object({ outcomes: nothing, questions: nothing }),
+  answerSchema: object({ outcomes: emptyList, questions: emptyList }),
   example: { question: { type: 'outcomeMeta' }, answer: { outcomes: [], questions: [] } },
   answer: () => '{"outcomes":[],"questions":[]}',
 };

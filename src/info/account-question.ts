@@ -1,6 +1,6 @@
 /**
- * Recognizes the most frequent question, `{"type":"clearinghouseState","user":"0x..."}`, in its bytes,
- * without parsing JSON: as JSON libraries write it, with and without spaces, with and without the first
+ * Recognizes the most frequent question, `{"type":"clearinghouseState","user":"0x..."}`, without parsing
+ * JSON: in the spellings of common JSON libraries, with and without spaces, with and without the first
  * dex. Any other spelling is left to the registry.
  *
  * The address is read from bytes, not text, for speed (`parseAddressDigits` in address.ts).
@@ -42,13 +42,13 @@ export function readAccountQuestion(
   for (const { before, after, length } of SPELLINGS) {
     if (length !== end - start) continue;
     const digits = start + before.length;
-    const isSpelt = holds(bytes, start, before) && holds(bytes, digits + ADDRESS_DIGITS, after);
-    return isSpelt ? parseAddressDigits(bytes, digits) : undefined;
+    const isMatch = hasAt(bytes, start, before) && hasAt(bytes, digits + ADDRESS_DIGITS, after);
+    return isMatch ? parseAddressDigits(bytes, digits) : undefined;
   }
   return undefined;
 }
 
-function holds(bytes: Buffer, start: number, expected: Buffer): boolean {
+function hasAt(bytes: Buffer, start: number, expected: Buffer): boolean {
   for (let index = 0; index < expected.length; index++) {
     if (bytes[start + index] !== expected[index]) return false;
   }

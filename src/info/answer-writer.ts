@@ -1,12 +1,12 @@
 /**
  * Writes an answer's text into one reused buffer. An answer is about a hundred short pieces, most of
- * them amounts; joining strings would allocate an object for each, and take longer than the figures.
+ * them amounts; joining strings would allocate each one, and take longer than computing the figures.
  *
- * Fixed pieces are written eight bytes at a time, digits three at a time, from tables; the excess is
- * overwritten by the next piece. Answers are ASCII: the vocabulary and our own formats allow no other.
+ * Fixed pieces are written eight bytes per step, digits three per step, from tables; the next piece
+ * overwrites the excess. Answers are ASCII: the parser of events lets nothing else into them.
  *
- * `units` and `address` repeat `formatUnits` (decimal.ts) and `formatAddress` (address.ts) for speed;
- * test/info/answer-writer.test.ts holds them together.
+ * `units` and `address` duplicate `formatUnits` (decimal.ts) and `formatAddress` (address.ts) for
+ * speed; test/info/answer-writer.test.ts compares them.
  */
 
 import type { Address } from '../exact/address.ts';
@@ -29,7 +29,7 @@ const BILLION = 1_000_000_000;
 /** A constant piece of text, as 8-byte words. */
 export interface FixedText {
   readonly length: number;
-  /** Doubles, as carriers of bytes: ASCII bytes never form a NaN, which could change in transit. */
+  /** Raw bytes as doubles: ASCII never forms a NaN, whose bits a copy might change. */
   readonly words: Float64Array;
 }
 
@@ -39,12 +39,12 @@ export function fixedText(text: string): FixedText {
   return { length: text.length, words: new Float64Array(bytes.buffer) };
 }
 
-/** The text's first four bytes as a number, little-endian. */
+/** Texts of up to four bytes as 32-bit numbers, little-endian. */
 function wordsOf(texts: readonly string[]): Uint32Array {
   return Uint32Array.from(texts, (text) => Buffer.from(text.padEnd(4, '0')).readUInt32LE());
 }
 
-/** Texts of two bytes each as numbers, little-endian. */
+/** Texts of two bytes as 16-bit numbers, little-endian. */
 function pairsOf(texts: readonly string[]): Uint16Array {
   return Uint16Array.from(texts, (text) => Buffer.from(text).readUInt16LE());
 }
@@ -60,7 +60,7 @@ const PADDED_GROUPS = GROUPS.map((text) => text.padStart(3, '0'));
 /** "0" to "999", and the same as "000" to "999". */
 const LEADING = wordsOf(GROUPS);
 const PADDED = wordsOf(PADDED_GROUPS);
-/** How many of a group's three digits are left without its leading, and its trailing, zeros. */
+/** The number of digits of a group without leading zeros, and without trailing zeros. */
 const LEADING_LENGTH = Uint8Array.from(GROUPS, (text) => text.length);
 const TRIMMED_LENGTH = Uint8Array.from(PADDED_GROUPS, (text) => text.replace(/0+$/, '').length);
 
@@ -170,7 +170,7 @@ export class AnswerWriter {
     this.#length = putHexWord(view, end, word3);
   }
 
-  /** A whole number, a point, and decimals that are a number of their own. */
+  /** A decimal given in two parts: the whole number, and the fraction in units of 10^-decimals. */
   parts(whole: Exact, fraction: number, decimals: number): void {
     if (typeof whole === 'number') this.whole(whole);
     else this.text(whole.toString());
@@ -179,7 +179,7 @@ export class AnswerWriter {
   }
 }
 
-// Each of these writes from an offset on, and returns the offset after what it wrote.
+// Each of these writes at `start`, and returns the offset after the last byte.
 
 function putText(view: DataView, start: number, text: string): number {
   for (let index = 0; index < text.length; index++) {
@@ -244,7 +244,7 @@ function putSixDigits(view: DataView, start: number, value: number): number {
   return start + 6;
 }
 
-/** The decimals without trailing zeros; "0" where there is nothing else. */
+/** The decimals without trailing zeros; "0" if all are zeros. */
 function putFraction(view: DataView, start: number, fraction: number, decimals: number): number {
   if (fraction === 0) {
     view.setUint8(start, ZERO);

@@ -118,7 +118,7 @@ const ACCOUNT_BYTES_MAX = 2048;
 
 const writer = new AnswerWriter();
 
-// Coins and dexes need no JSON escapes: the vocabulary allows letters, digits and colons only.
+// Coins and dexes need no JSON escapes: events allow only letters, digits and colons in them.
 
 const SUMMARY_TEXT = fixedText('{"marginSummary":{"accountValue":"');
 const CROSS_SUMMARY_TEXT = fixedText('"},"crossMarginSummary":{"accountValue":"');
@@ -153,20 +153,20 @@ const POSITION_END_TEXT = fixedText('"}}}');
 interface PositionLine extends Omit<PositionFigures, 'entryNotional' | 'maintenanceMargin'> {
   readonly entryPrice: Exact;
   readonly returnOnEquity: Exact;
-  /** The whole dollars of the price, negative where there is none, and its ten decimals. */
+  /** The whole dollars of the price (negative if there is none), and its ten decimals. */
   readonly liquidationWhole: Exact;
   readonly liquidationFraction: number;
 }
 
 interface AccountLines extends Omit<AccountFigures, 'positions' | 'collateral'> {
   readonly positions: readonly PositionLine[];
-  /** How many of `positions` are in use; the rest are left from earlier accounts. */
+  /** How many of `positions` are in use; the others are leftovers of earlier accounts. */
   readonly positionCount: number;
 }
 
 const quick = new QuickFigures();
 
-/** An account of the state, as JSON text. */
+/** Writes the account in a row, as JSON text. */
 export function writeAccount(out: AnswerWriter, state: StateView, row: number): void {
   const isQuick = quick.compute(state, row);
   writeLines(out, isQuick ? quick : exactLines(accountFigures(state, row)), state.time);
@@ -222,7 +222,7 @@ function writeSummary(out: AnswerWriter, summary: MarginSummary): void {
   out.units(summary.totalMarginUsed, USD_DECIMALS);
 }
 
-/** From the value of `coin` on. */
+/** Starts with the value of `coin`; its key is already written. */
 function writePosition(out: AnswerWriter, position: PositionLine): void {
   const { market } = position;
   out.text(market.coin);

@@ -1,13 +1,13 @@
-/** `perpDexs`: the perp dexes. What the ledger does not hold of a dex is null, zero or empty. */
+/** `perpDexs`: the perp dexes. Details that the ledger does not hold are null, zero or empty. */
 
 import type { Dex } from '../state/markets.ts';
 import { ADDRESS_SCHEMA, type RequestType } from './request.ts';
-import { anyText, listOf, none, nothing, object, zero } from './schema.ts';
+import { alwaysNull, anyText, emptyList, listOf, object, zero } from './schema.ts';
 
 /** ISO 8601, without a zone, as clients of this field expect it. */
 const NEVER = '1970-01-01T00:00:00';
 
-/** What the interface has of a dex that the ledger does not hold. */
+/** Fields that clients expect, and that the ledger does not hold. */
 const DEX_DETAILS = {
   oracleUpdater: null,
   feeRecipient: null,
@@ -27,14 +27,14 @@ const dexSchema = object({
   name: anyText,
   fullName: anyText,
   deployer: ADDRESS_SCHEMA,
-  oracleUpdater: none,
-  feeRecipient: none,
-  assetToStreamingOiCap: nothing,
-  subDeployers: nothing,
+  oracleUpdater: alwaysNull,
+  feeRecipient: alwaysNull,
+  assetToStreamingOiCap: emptyList,
+  subDeployers: emptyList,
   deployerFeeScale: zero,
   lastDeployerFeeScaleChangeTime: { const: NEVER },
-  assetToFundingMultiplier: nothing,
-  assetToFundingInterestRate: nothing,
+  assetToFundingMultiplier: emptyList,
+  assetToFundingInterestRate: emptyList,
 });
 
 export const perpDexs: RequestType<Record<string, never>> = {
@@ -42,7 +42,7 @@ export const perpDexs: RequestType<Record<string, never>> = {
   summary: 'The perp dexes, in their order; the first one is null.',
   weight: 20,
   fields: {},
-  answerSchema: listOf({ anyOf: [none, dexSchema] }),
+  answerSchema: listOf({ anyOf: [alwaysNull, dexSchema] }),
   example: {
     question: { type: 'perpDexs' },
     answer: [

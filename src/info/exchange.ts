@@ -1,16 +1,16 @@
-/** The exchange's own clock and status, and the mode in which it keeps an account. */
+/** The exchange's clock and status, and the mode of an account. */
 
 import { addressField, type RequestType } from './request.ts';
-import { none, object, wholeNumber } from './schema.ts';
+import { alwaysNull, object, wholeNumber } from './schema.ts';
 
 const WEIGHT = 20;
 
 export const exchangeStatus: RequestType<Record<string, never>> = {
   type: 'exchangeStatus',
-  summary: "The ledger's time in milliseconds; special statuses are not recorded, and null.",
+  summary: "The ledger's time in milliseconds; special statuses are not recorded, so always null.",
   weight: WEIGHT,
   fields: {},
-  answerSchema: object({ time: wholeNumber, specialStatuses: none }),
+  answerSchema: object({ time: wholeNumber, specialStatuses: alwaysNull }),
   example: {
     question: { type: 'exchangeStatus' },
     answer: { time: 1758561760000, specialStatuses: null },

@@ -17,7 +17,7 @@ import {
 import { RequestError } from './request-error.ts';
 import { anyText, listOf, object, tuple } from './schema.ts';
 
-/** Stands for all dexes; no dex can have this name. */
+/** Selects all dexes; names of dexes are lower case, so none can be equal. */
 const ALL_DEXES = 'ALL_DEXES';
 const USERS_MAX = 1000;
 const USERS_ON_ALL_DEXES_MAX = 100;
@@ -77,7 +77,7 @@ function writeAllDexes(out: AnswerWriter, state: StateView, user: Address): void
   out.fixed(LIST_END);
 }
 
-/** One of the users in a question: an address, or what was given instead. */
+/** One of the users in a question; the address is undefined if the given value is not one. */
 interface ListedUser {
   readonly address: Address | undefined;
   readonly given: unknown;
@@ -93,7 +93,7 @@ const usersField: Field<readonly ListedUser[]> = {
   schema: { type: 'array', items: anyText, maxItems: USERS_MAX },
   parse(name, value) {
     if (Array.isArray(value) && value.length <= USERS_MAX) return value.map(listUser);
-    throw tooMany(name, value, `a list of at most ${USERS_MAX} addresses`);
+    throw invalidField(name, value, `a list of at most ${USERS_MAX} addresses`);
   },
   // users=A&users=B, or users=A,B
   readTexts: (texts) => texts.flatMap((text) => text.split(',')),
@@ -104,7 +104,7 @@ const batchDexField: Field<string> = {
   description: `the name of a perp dex; "", the default, is the first one, "${ALL_DEXES}" all`,
 };
 
-function tooMany(name: string, got: unknown, expected: string): RequestError {
+function invalidField(name: string, got: unknown, expected: string): RequestError {
   const message = `${name}: got ${describeValue(got)}, expected ${expected}`;
   return new RequestError('invalid_field', message, name);
 }
@@ -140,7 +140,7 @@ export const batchClearinghouseStates: RequestType<typeof batchFields> = {
   check({ users, dex }) {
     if (dex !== ALL_DEXES || users.length <= USERS_ON_ALL_DEXES_MAX) return;
     const expected = `at most ${USERS_ON_ALL_DEXES_MAX} addresses with dex "${ALL_DEXES}"`;
-    throw tooMany('users', users, expected);
+    throw invalidField('users', users, expected);
   },
   validate(state, { dex }) {
     if (dex !== ALL_DEXES) requireDex(state, dex);
@@ -175,7 +175,7 @@ function writeSuccess(
   out.fixed(LIST_END);
 }
 
-/** Text is returned as it was given, anything else by its index. */
+/** Names the wallet by its text, or by its index if it is not text. */
 function formatFailure(given: unknown, index: number): string {
   const wallet = typeof given === 'string' ? given : `users[${index}]`;
   return JSON.stringify([wallet, `got ${describeValue(given)}, expected ${ADDRESS_EXPECTED}`]);

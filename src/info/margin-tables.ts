@@ -1,4 +1,4 @@
-/** `marginTable`: the margin tiers of a market, under a number that `meta` refers to. */
+/** `marginTable`: the margin tiers of a market, by an id that `meta` lists. */
 
 import { USD_DECIMALS } from '../events/fields.ts';
 import { describeValue } from '../events/refusal.ts';
@@ -9,12 +9,12 @@ import type { Field, RequestType } from './request.ts';
 import { RequestError } from './request-error.ts';
 import { amount, anyText, listOf, object, wholeNumber } from './schema.ts';
 
-/** The id of the first market's table with several tiers; below it, ids are maximum leverages. */
+/** First id of tables with several tiers; lower ids are maximum leverages. */
 const TIERED_TABLES_FROM = 1001;
 
 /**
- * A table with one tier has that tier's maximum leverage for its id, as clients expect. One with
- * several is numbered after its market, so that an id never comes to mean another market's table.
+ * The id of a table with one tier is that tier's maximum leverage, as clients expect. The id of one
+ * with several depends on the market's index only, so that it never changes its meaning.
  */
 export function marginTableId(market: Market, marketIndex: number): number {
   return market.tiers.length === 1 ? market.tiers[0].maxLeverage : TIERED_TABLES_FROM + marketIndex;
@@ -42,7 +42,7 @@ export const marginTableExample = {
 };
 
 const tableIdField: Field<number> = {
-  description: 'the number of a margin table, as meta gives it',
+  description: 'the id of a margin table, as listed by meta',
   schema: { type: 'integer', minimum: 1 },
   parse(name, value) {
     if (Number.isSafeInteger(value) && (value as number) > 0) return value as number;
@@ -58,7 +58,7 @@ const tableFields = { id: tableIdField };
 function requireTable({ markets }: StateView, id: number): Market {
   const index = markets.markets.findIndex((market, place) => marginTableId(market, place) === id);
   if (index !== -1) return markets.markets[index];
-  const message = `id: got ${id}, expected the marginTableId of a market, as meta gives it`;
+  const message = `id: got ${id}, expected the marginTableId of a market, as listed by meta`;
   throw new RequestError('invalid_field', message, 'id');
 }
 

@@ -14,11 +14,11 @@ import {
   marginTableSchema,
 } from './margin-tables.ts';
 import { dexField, type RequestType, requireDex } from './request.ts';
-import { amount, anyText, listOf, none, object, tuple, wholeNumber, zero } from './schema.ts';
+import { alwaysNull, amount, anyText, listOf, object, tuple, wholeNumber, zero } from './schema.ts';
 
 const WEIGHT = 20;
 
-/** The markets of a dex with their places in the list of all, in their order. */
+/** The markets of a dex, in order, each with its index in the list of all markets. */
 function marketsOf(state: StateView, dexIndex: number): (readonly [number, Market])[] {
   return [...state.markets.markets.entries()].filter(([, market]) => market.dexIndex === dexIndex);
 }
@@ -45,7 +45,7 @@ export function formatMeta(state: StateView, dexIndex: number): string {
   );
 }
 
-/** The list of the contexts of a dex's markets, in the order of its meta. */
+/** The contexts of a dex's markets, in the order of its meta. */
 export function formatContexts(state: StateView, dexIndex: number): string {
   const contexts = marketsOf(state, dexIndex).map(([index]) => formatContext(state, index));
   return `[${contexts.join(',')}]`;
@@ -80,11 +80,11 @@ export const contextSchema = object({
   openInterest: zero,
   prevDayPx: zero,
   dayNtlVlm: zero,
-  premium: none,
+  premium: alwaysNull,
   oraclePx: zero,
   markPx: amount,
-  midPx: none,
-  impactPxs: none,
+  midPx: alwaysNull,
+  impactPxs: alwaysNull,
   dayBaseVlm: zero,
 });
 
@@ -163,7 +163,7 @@ export const allPerpMetas: RequestType<Record<string, never>> = {
   },
 };
 
-/** Clients of this type take prices without a dex for those of the first one. */
+/** Clients expect pushed prices of the first dex without the field. */
 const midsFields = { dex: { ...dexField, omitsFallback: true } };
 
 export const allMids: RequestType<typeof midsFields> = {

@@ -53,7 +53,7 @@ export const REQUEST_TYPES: readonly RequestType[] = [
 interface TypeTable {
   /** A Map, so that a type such as "constructor" finds nothing. */
   readonly byType: ReadonlyMap<unknown, RequestType>;
-  /** For those who ask for another type. */
+  /** The end of the error message for any other type. */
   readonly expected: string;
 }
 

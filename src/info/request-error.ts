@@ -3,16 +3,16 @@
 import { ADDRESS_EXPECTED } from '../exact/address.ts';
 
 export const REQUEST_ERRORS = {
-  malformed_request: { status: 400, meaning: 'the bytes are not HTTP that can be understood' },
+  malformed_request: { status: 400, meaning: 'the request is not valid HTTP' },
   malformed_json: { status: 400, meaning: 'the body is not JSON' },
-  unknown_key: { status: 401, meaning: 'no such key, a revoked or expired one, or none given' },
+  unknown_key: { status: 401, meaning: 'the key is missing, unknown, revoked or expired' },
   not_found: { status: 404, meaning: 'there is no such path' },
   method_not_allowed: { status: 405, meaning: 'the path does not take this method' },
-  request_timeout: { status: 408, meaning: 'the headers or the body came too slowly' },
+  request_timeout: { status: 408, meaning: 'the headers or the body arrived too slowly' },
   body_too_large: { status: 413, meaning: 'the body is over the limit' },
   unsupported_media_type: { status: 415, meaning: 'the body is not declared as application/json' },
-  missing_field: { status: 422, meaning: 'a required field is not there' },
-  invalid_field: { status: 422, meaning: 'a field or header does not have the form it must have' },
+  missing_field: { status: 422, meaning: 'a required field is missing' },
+  invalid_field: { status: 422, meaning: 'a field or header has an invalid value' },
   invalid_address: { status: 422, meaning: `an address is not ${ADDRESS_EXPECTED}` },
   unknown_type: { status: 422, meaning: 'there is no such type of question' },
   unknown_dex: { status: 422, meaning: 'there is no such perp dex' },
@@ -20,21 +20,21 @@ export const REQUEST_ERRORS = {
   headers_too_large: { status: 431, meaning: 'the headers are over the limit' },
   upstream_failed: { status: 502, meaning: 'the exchange behind this service failed' },
   not_ready: { status: 503, meaning: 'the ledger is being replayed, or its chain is broken' },
-  behind: { status: 503, meaning: 'the ledger is not as far, or not as fresh, as asked' },
-  overloaded: { status: 503, meaning: 'more requests come than can be answered in time' },
+  behind: { status: 503, meaning: 'the state is stale, or has not reached the requested height' },
+  overloaded: { status: 503, meaning: 'more requests arrive than can be answered in time' },
 } as const;
 
 export type RequestErrorCode = keyof typeof REQUEST_ERRORS;
 
 /**
- * A bad question: what was wrong, which value, what was expected, and the field to blame. It is no
- * Error: nobody needs its stack trace, and taking one costs as much as an answer.
+ * A bad question: what was wrong, which value, what was expected, and the field to blame. Not an Error:
+ * its stack trace would be useless, and capturing one costs as much as an answer.
  */
 export class RequestError {
   readonly code: RequestErrorCode;
   readonly message: string;
   readonly field: string | undefined;
-  /** Whole seconds after which the same question may be taken; undefined where that is not known. */
+  /** Whole seconds after which to retry; undefined if unknown. */
   readonly retryAfterSeconds: number | undefined;
   #json: string | undefined;
 
@@ -58,7 +58,7 @@ export class RequestError {
     return this.#json;
   }
 
-  /** The message is quoted once, although it is there twice. */
+  /** Escapes the message once, although the body has it twice. */
   #formatJson(): string {
     const { code, field } = this;
     const message = JSON.stringify(this.message);

@@ -20,18 +20,18 @@ export interface Field<T> {
   readonly description: string;
   /** The form of the value, as a JSON Schema. */
   readonly schema: Schema;
-  /** What an absent field stands for; where undefined, the field is required. */
+  /** The value of an absent field; if undefined, the field is required. */
   readonly fallback?: T;
   parse(name: string, value: unknown): T;
   /** The value as JSON text, for fields of types that can be subscribed to. */
   format?(value: T): string;
-  /** True where pushed frames omit the field while it has its fallback, as clients expect. */
+  /** True if pushed frames omit the field when it has its fallback, as clients expect. */
   readonly omitsFallback?: boolean;
-  /** Converts the texts of a query string to what `parse` takes, for fields that are not one text. */
+  /** Converts query parameters to the input of `parse`, for fields that are not a single text. */
   readTexts?(texts: readonly string[]): unknown;
 }
 
-/** Instead of a name: the members of the answer become those of the frame's data. */
+/** For `pushedAs`: the frame's data has the answer's members, instead of the answer under a name. */
 export const AS_DATA = Symbol('as data');
 
 type FieldTable = Record<string, Field<unknown>>;
@@ -40,7 +40,7 @@ type ParsedFields<F extends FieldTable> = { [Name in keyof F]: ReturnType<F[Name
 export interface RequestType<F extends FieldTable = FieldTable> {
   readonly type: string;
   readonly summary: string;
-  /** What one question costs of a key's budget. */
+  /** The cost of one question, charged to the key's budget. */
   readonly weight: number;
   readonly fields: F;
   /** The form of the answer, as a JSON Schema. */
@@ -48,11 +48,11 @@ export interface RequestType<F extends FieldTable = FieldTable> {
   readonly example: { readonly question: Record<string, unknown>; readonly answer: unknown };
   /** The answer's name in a pushed frame's data; only types with one can be subscribed to. */
   readonly pushedAs?: string | typeof AS_DATA;
-  /** How many times the weight is charged, where that depends on the question. */
+  /** How many times the weight is charged, if that depends on the question. */
   countWeights?(fields: ParsedFields<F>): number;
   /** Refuses combinations of fields. */
   check?(fields: ParsedFields<F>): void;
-  /** Refuses what only the state can judge; `answer` refuses it as well. */
+  /** Checks that need the state; `answer` makes them as well. */
   validate?(state: StateView, fields: ParsedFields<F>): void;
   /** The answer as JSON text. */
   answer(state: StateView, fields: ParsedFields<F>): string;
@@ -66,7 +66,7 @@ export interface Question {
   /** Throws what `answer` would throw, without answering. */
   validate(state: StateView): void;
   answer(state: StateView): string;
-  /** The fields in one spelling, as members of a JSON object: `"user":"0x...","dex":""`. */
+  /** The fields in canonical form, as members of a JSON object: `"user":"0x...","dex":""`. */
   formatFields(): string;
 }
 
@@ -112,7 +112,7 @@ function describeDexes({ markets }: StateView): string {
   return `one of ${shown.join(', ')}${hidden > 0 ? ` and ${hidden} more` : ''}`;
 }
 
-/** Parses the fields that the type has; others are ignored. */
+/** Parses the declared fields; others are ignored. */
 export function parseFields<F extends FieldTable>(
   request: RequestType<F>,
   source: Readonly<Record<string, unknown>>,
@@ -150,7 +150,7 @@ function formatFields<F extends FieldTable>(
   return members.join(',');
 }
 
-/** The fields of a question as a body would give them, from a query string. */
+/** Converts a query string to the object that a JSON body would hold. */
 export function readParameters(
   request: RequestType,
   parameters: URLSearchParams,
@@ -167,6 +167,6 @@ export function readParameters(
 /** The text of a parameter that may be given once. */
 export function requireOne(name: string, texts: readonly string[]): string {
   if (texts.length === 1) return texts[0];
-  const message = `${name}: got ${texts.length} of it in the query, expected one`;
+  const message = `${name}: got ${texts.length} values in the query, expected one`;
   throw new RequestError('invalid_field', message, name);
 }

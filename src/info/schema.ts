@@ -1,6 +1,6 @@
 /**
- * The forms that answers are made of, as JSON Schema. A schema carries the TypeScript type of what it
- * describes, so that an answer is declared once.
+ * Building blocks of the JSON Schemas of answers. A schema carries the TypeScript type of the values
+ * that it describes, so that an answer is declared once.
  */
 
 declare const DESCRIBED: unique symbol;
@@ -32,17 +32,17 @@ export const wholeNumber: Schema<number> = { type: 'integer' };
 export const zero: Schema<string> = { const: '0.0' };
 
 /** A figure that the ledger does not hold, where the interface allows null. */
-export const none: Schema<null> = { type: 'null' };
+export const alwaysNull: Schema<null> = { type: 'null' };
 
 export function orNull<T>(schema: Schema<T>): Schema<T | null> {
-  return { anyOf: [schema, none] };
+  return { anyOf: [schema, alwaysNull] };
 }
 
 export function choiceOf<T extends string>(...values: readonly T[]): Schema<T> {
   return { enum: values };
 }
 
-/** An object with these fields, the optional ones where they apply, and no others. */
+/** An object with these fields, optional ones, and no others. */
 export function object<
   P extends Record<string, Schema>,
   O extends Record<string, Schema> = Record<never, never>,
@@ -56,10 +56,9 @@ export function listOf<T>(items: Schema<T>): Schema<readonly T[]> {
   return { type: 'array', items };
 }
 
-/** A list of exactly these. */
 export function tuple(...items: Schema[]): Schema<readonly unknown[]> {
   return { type: 'array', prefixItems: items, minItems: items.length, maxItems: items.length };
 }
 
-/** A list that is always empty: of what the exchange does not have. */
-export const nothing: Schema<readonly never[]> = { type: 'array', maxItems: 0 };
+/** A list of things that the exchange does not have. */
+export const emptyList: Schema<readonly never[]> = { type: 'array', maxItems: 0 };

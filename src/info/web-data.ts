@@ -1,7 +1,7 @@
 /**
  * `webData2`: a user's account and the markets of the first dex in one answer, for clients that have no
- * other subscription for accounts. What the ledger does not hold is null where the interface allows it,
- * and zero or empty elsewhere.
+ * other subscription for accounts. Values that the ledger does not hold are null where clients allow
+ * it, and zero or empty elsewhere.
  */
 
 import { formatAddress } from '../exact/address.ts';
@@ -16,7 +16,7 @@ import {
   metaSchema,
 } from './markets.ts';
 import { ADDRESS_SCHEMA, AS_DATA, addressField, type RequestType } from './request.ts';
-import { listOf, none, nothing, object, wholeNumber } from './schema.ts';
+import { alwaysNull, emptyList, listOf, object, wholeNumber } from './schema.ts';
 
 const fields = { user: addressField };
 
@@ -24,7 +24,7 @@ const fields = { user: addressField };
 const FIRST_DEX = '';
 const FIRST_DEX_INDEX = 0;
 
-/** What the ledger does not hold: vaults, orders, agents, deposits. */
+/** Vaults, orders, agents and deposits, none of which the ledger holds. */
 const ABSENT = {
   leadingVaults: [],
   totalVaultEquity: '0.0',
@@ -45,20 +45,20 @@ export const webData2: RequestType<typeof fields> = {
   fields,
   answerSchema: object({
     clearinghouseState: accountSchema,
-    leadingVaults: nothing,
+    leadingVaults: emptyList,
     totalVaultEquity: { const: '0.0' },
-    openOrders: nothing,
-    agentAddress: none,
-    agentValidUntil: none,
+    openOrders: emptyList,
+    agentAddress: alwaysNull,
+    agentValidUntil: alwaysNull,
     cumLedger: { const: '0.0' },
     meta: metaSchema,
     assetCtxs: listOf(contextSchema),
     serverTime: wholeNumber,
     isVault: { const: false },
     user: ADDRESS_SCHEMA,
-    twapStates: nothing,
+    twapStates: emptyList,
     spotState: noSpotBalancesSchema,
-    spotAssetCtxs: nothing,
+    spotAssetCtxs: emptyList,
   }),
   example: {
     question: { type: 'webData2', user: EXAMPLE_USER },

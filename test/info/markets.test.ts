@@ -243,7 +243,7 @@ test('all of them weigh the same', () => {
 });
 
 function unknownTable(id: number): Refused {
-  const message = `id: got ${id}, expected the marginTableId of a market, as meta gives it`;
+  const message = `id: got ${id}, expected the marginTableId of a market, as listed by meta`;
   return { code: 'invalid_field', field: 'id', message };
 }
 
@@ -278,7 +278,7 @@ test('the number of a margin table must be a whole number above 0', () => {
   assertRefused(() => ask('marginTable'), {
     code: 'missing_field',
     field: 'id',
-    message: 'id: got nothing, expected the number of a margin table, as meta gives it',
+    message: 'id: got nothing, expected the id of a margin table, as listed by meta',
   });
 });
 
@@ -348,7 +348,7 @@ function wrongId(shown: string): Refused {
 }
 
 function twice(field: string, count = 2): Refused {
-  const message = `${field}: got ${count} of it in the query, expected one`;
+  const message = `${field}: got ${count} values in the query, expected one`;
   return { code: 'invalid_field', field, message };
 }
 
