@@ -2,7 +2,7 @@
 
 import { describeDiskFailure } from '../ledger/embedded/disk-failure.ts';
 import { readFileId } from '../ledger/embedded/lmdb-environment.ts';
-import { checkRoom, reserveRoom } from '../ledger/embedded/lmdb-room.ts';
+import { checkSpace, reserveSpace } from '../ledger/embedded/lmdb-space.ts';
 import { EmbeddedKeyReader } from './embedded-key-reader.ts';
 import {
   CONTENTS,
@@ -29,7 +29,7 @@ class EmbeddedKeyStore extends EmbeddedKeyReader implements KeyStore {
     super(folder, tables);
     this.#tables = tables;
     if (this.contents() === undefined) this.#change(() => undefined);
-    reserveRoom(folder, [tables.keys, tables.meta], RESERVED_BYTES);
+    reserveSpace(folder, [tables.keys, tables.meta], RESERVED_BYTES);
   }
 
   create(terms: KeyTerms): NewSecret {
@@ -80,7 +80,7 @@ class EmbeddedKeyStore extends EmbeddedKeyReader implements KeyStore {
   #change<T>(change: () => T): T {
     const { folder, keys, meta } = this.#tables;
     try {
-      checkRoom(this.folder, [keys, meta], CHANGE_BYTES);
+      checkSpace(this.folder, [keys, meta], CHANGE_BYTES);
       return folder.environment.transactionSync(() => {
         const version = (this.contents()?.version ?? 0) + 1;
         const result = change();

@@ -1,6 +1,6 @@
 /**
- * The port that every ledger implements: blocks in order, each with its place in a chain of hashes.
- * A ledger stores and orders lines; what they say is for the fold to judge.
+ * The port that every ledger implements: blocks in order, each linked to the previous one by a hash.
+ * A ledger does not interpret the lines that it stores; the fold does.
  */
 
 import { createHash } from 'node:crypto';
@@ -22,32 +22,32 @@ export const HASH_BYTES = 32;
 export const CHAIN_START: ChainPoint = { height: 0, hash: Buffer.alloc(HASH_BYTES) };
 
 export interface Ledger {
-  /** The point before the first block that is kept: the chain's start unless it was pruned. */
+  /** The point before the oldest block kept: the chain's start unless blocks were pruned. */
   base(): Promise<ChainPoint>;
-  /** The newest block, or the base where there is none. */
+  /** The newest block, or the base if there is none. */
   head(): Promise<ChainPoint>;
   /** The head's height, without reading the block; may be cached for a moment. */
   height(): Promise<number>;
   /** The point at a height between base and head; undefined outside. */
   point(height: number): Promise<ChainPoint | undefined>;
   /**
-   * The blocks after a height, in order and in batches, up to `to` or what is there at the start.
-   * Blocks that are not there are left out, never waited for: after a height below the base come
-   * the blocks from the base on, and the check of the chain finds the gap.
+   * The blocks after a height, in order and in batches, up to `to` or the head at the time of the call.
+   * Missing blocks are skipped, never awaited: reading from below the base starts at the base, and the
+   * caller finds the gap when it checks the chain.
    */
   read(after: number, to?: number): AsyncIterable<readonly StoredBlock[]>;
   /** The blocks after a height, then each new one as it comes, until the signal. */
   follow(after: number, signal: AbortSignal): AsyncIterable<readonly StoredBlock[]>;
-  /** Closing what is closed does nothing. */
+  /** Idempotent. */
   close(): Promise<void>;
 }
 
 /** The writer of a ledger. Opening a second one is refused while the first is open. */
 export interface LedgerWriter extends Ledger {
   /**
-   * Appends the next blocks; resolves once they are durable. One call at a time. Blocks that are not
-   * the next ones are refused, and none is stored. If it fails, an embedded ledger has stored none; one
-   * on JetStream may have stored the first few, never others: read the head before going on.
+   * Appends the next blocks; resolves when they are durable. Calls must not overlap. Blocks with wrong
+   * heights are refused as a whole. If it fails, an embedded ledger has stored none of the blocks, and
+   * one on JetStream possibly the first few: read the head before the next append.
    */
   append(blocks: readonly StoredBlock[]): Promise<void>;
   /** Drops the blocks up to a height, which becomes the base. */
@@ -57,10 +57,10 @@ export interface LedgerWriter extends Ledger {
 }
 
 /**
- * missing: there is no ledger here. busy: another writer has it. conflict: someone else wrote to it.
- * corrupt: what is stored is not what was written, or does not chain. unavailable: its servers cannot
- * be reached; a retry may help. limit: a block or a setting exceeds what it supports. unwritable: its
- * disk is full or read-only; what is stored can still be read.
+ * missing: the ledger, or a part of it, does not exist. busy: another writer has it open. conflict:
+ * another writer wrote to it. corrupt: stored bytes were changed, or do not chain. unavailable: its
+ * servers cannot be reached; a retry may help. limit: a block or a setting exceeds what it supports.
+ * unwritable: its disk is full or read-only; stored blocks can still be read.
  */
 export type LedgerFault =
   | 'missing'
@@ -90,21 +90,20 @@ function chainHash(previous: Buffer, line: Buffer): Buffer {
   return createHash('sha256').update(previous).update(line).digest();
 }
 
-/** The block that a line makes when it comes after `previous`. */
 export function nextBlock(previous: ChainPoint, line: Buffer): StoredBlock {
   return { height: previous.height + 1, hash: chainHash(previous.hash, line), line };
 }
 
-/** Checks that a block is the one after `previous`; a replica does so with every block it reads. */
+/** Checks height and hash of the block after `previous`. */
 export function checkLink(previous: ChainPoint, block: StoredBlock): void {
   checkHeight(previous, block);
   checkHash(block, chainHash(previous.hash, block.line));
 }
 
-/** Piece size for hashing a long line with pauses in between. */
+/** Bytes hashed between two yields. */
 const HASHED_BYTES = 1 << 17;
 
-/** The same, in pieces: the caller decides when to go on. */
+/** `checkLink` in pieces, so that the caller can pause. */
 export function* checkLinkInPieces(
   previous: ChainPoint,
   block: StoredBlock,

@@ -1,25 +1,25 @@
 /**
- * Identifies a process, so that a writer that was killed is told from one that still runs. A process id
- * is unique only within its process namespace (each container has one) and until the next boot, so both
- * are part of the identity.
+ * Identifies a process, to distinguish a killed writer from a running one. A process id is unique only
+ * within its process namespace (each container has one) and until the next boot, so both are part of
+ * the identity.
  */
 
 import { readFileSync, readlinkSync } from 'node:fs';
 
 export interface ProcessIdentity {
   readonly pid: number;
-  /** The process's start time, which tells a reused process id apart. */
+  /** The process's start time: process ids are reused. */
   readonly startedAt: string;
-  /** The kernel's id of this boot; "" where the system has none. */
+  /** The kernel's id of this boot; "" if the system has none. */
   readonly boot: string;
-  /** The process namespace, such as "pid:[4026531836]"; "" where the system has none. */
+  /** The process namespace, such as "pid:[4026531836]"; "" if the system has none. */
   readonly namespace: string;
 }
 
-/** unknown: of another namespace, boot or machine, which this process cannot check. */
+/** unknown: in another namespace, boot or machine, so this process cannot check it. */
 export type ProcessStatus = 'running' | 'ended' | 'unknown';
 
-/** The 22nd field of /proc/PID/stat; "" where the system has no such file or no such process. */
+/** The 22nd field of /proc/PID/stat; "" if there is no such file. */
 function readStartTime(pid: number): string {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');

@@ -317,7 +317,7 @@ test('an append continues when nobody reads its acknowledgements', async () => {
 test('a folder that cannot be made is refused in one line', async () => {
   const { code, stderr } = await run(['append', '--data', '/proc/nowhere/data']);
   assert.equal(code, 1);
-  assert.match(stderr, /^perpinfo: cannot make the folder \/proc\/nowhere \(ENOENT\)\n$/);
+  assert.match(stderr, /^perpinfo: cannot create the folder \/proc\/nowhere \(ENOENT\)\n$/);
 });
 
 test('SIGTERM ends an append that is blocked on its output', async () => {

@@ -68,7 +68,7 @@ test('a ledger whose last message was deleted is reported as damaged, not as emp
   const [follower] = await startReplicas(context, [{ address, data: place(), flags: ANY_AGE }]);
   await untilHeight(follower, 20);
   await putAndDeleteStray(address);
-  const expected = /block 21 is not in the ledger, which goes up to 21: it was deleted/;
+  const expected = /block 21 is not in the ledger, which ends at 21: it was deleted/;
   await expectRefusal(['verify', '--ledger', address], expected);
   await expectRefusal(['copy', '--from', address, '--to', place()], expected);
   await expectRefusal(['append', '--ledger', address], expected, joinLines(lines.slice(20, 21)));
@@ -114,12 +114,12 @@ test('a damaged ledger is repaired as docs/operations.md says, and its keys stay
 const GONE: [about: string, expected: RegExp, work: (link: Connected) => Promise<unknown>][] = [
   [
     'deleted',
-    /the stream \S+ ends at block 0, but block 20 was written to it: put it back/,
+    /the stream \S+ ends at block 0, but block 20 was written to it: restore it/,
     ({ manager, name }) => manager.streams.delete(name),
   ],
   [
     'purged',
-    /the stream \S+ was emptied, but block 20 was written to it: put it back/,
+    /the stream \S+ was emptied, but block 20 was written to it: restore it/,
     ({ manager, name }) => manager.streams.purge(name),
   ],
 ];

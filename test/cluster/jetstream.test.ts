@@ -75,7 +75,7 @@ test('a stream with unsuitable settings is refused, and the setting is named', a
     [{ subjects: [`other.${name}`] }, `its subjects are other.${name};`],
     [{ subjects, storage: StorageType.Memory }, 'its storage is memory;'],
     [{ subjects, retention: RetentionPolicy.Workqueue }, 'its retention is workqueue;'],
-    [{ subjects, no_ack: true }, 'it does not acknowledge;'],
+    [{ subjects, no_ack: true }, 'its no_ack is true;'],
   ] as const;
   for (const [config, fault] of rows) {
     await link.manager.streams.add({ name, ...config, subjects: [...config.subjects] });
@@ -131,7 +131,7 @@ test('a writer that lost its lease fails with a conflict, and stores nothing', a
   }
   await assert.rejects(writer.append(mine.slice(1)), {
     fault: 'conflict',
-    message: 'someone else has written block 2 of this ledger',
+    message: 'another writer has written block 2 of this ledger',
   });
   assert.deepEqual(describeBlocks(await collectBlocks(writer.read(0, 3))), describeBlocks(theirs));
   await link.close();
@@ -181,7 +181,8 @@ test('a block larger than a NATS message is refused, and the limit is named', as
   const writer = await openWriter();
   await assert.rejects(writer.append(chainLines([noise])), {
     fault: 'limit',
-    message: /^block 1 has 1048576 bytes, deflated \d+: more than the 1047552 that the NATS server/,
+    message:
+      /^block 1 has 1048576 bytes, deflated \d+: expected at most 1047552, the max_payload of the NATS server/,
   });
   await writer.append(chainOfLength(1));
   assert.deepEqual(heightsOf(await collectBlocks(writer.read(0))), [1]);

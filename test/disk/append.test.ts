@@ -111,7 +111,7 @@ test('commands that write name the read-only folder', async (t) => {
   const pruned = await run(['prune', '--data', data, '--keep-blocks', '1']);
   assertFailed(pruned, /: \S+\/data\/ledger cannot be written to: Read-only file system$/m);
   const fresh = await run(['append', '--data', path.join(disk.folder, 'new')], { input });
-  assertFailed(fresh, /cannot make the folder .*new \(EROFS\)$/m);
+  assertFailed(fresh, /cannot create the folder .*new \(EROFS\)$/m);
 });
 
 test('an append out of file descriptors continues, and warns about the snapshot it skipped', async (t) => {

@@ -42,7 +42,7 @@ test('a ledger whose creation was interrupted cannot be read, but can be written
   await open({ path: path.join(folder, 'ledger'), maxDbs: 8 }).close();
   await assert.rejects(openEmbeddedLedger(folder), {
     fault: 'missing',
-    message: `there is no ledger in ${folder}: one was begun and never finished`,
+    message: `there is no ledger in ${folder}: its creation was interrupted`,
   });
   const writer = await openEmbeddedLedgerWriter(folder);
   await writer.append(chainOfLength(1));

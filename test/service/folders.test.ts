@@ -54,7 +54,7 @@ test('a ledger that is put in the place of another ends answering, and says what
   const file = path.join(data, 'ledger', 'data.mdb');
   assert.equal(
     JSON.parse(refused.body).message,
-    `the ledger is broken: ${file} was removed or replaced while it was open: start again`,
+    `the ledger is broken: ${file} was removed or replaced while it was open: restart this process`,
   );
   assert.equal(JSON.parse((await client.send({ path: '/health' })).body).status, 'broken');
 });

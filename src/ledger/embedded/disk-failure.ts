@@ -1,25 +1,25 @@
-/** Errors of full and read-only disks in plain words, from what Node and LMDB's driver report. */
+/** Describes errors of full and read-only disks, as reported by Node and LMDB's driver. */
 
 import { statfsSync } from 'node:fs';
 import { constants } from 'node:os';
 
-/** An error of the driver: its code is a number of LMDB or the system; Node's codes are text. */
+/** An error of the driver, recognizable by its numeric code: Node's codes are text. */
 interface DriverError extends Error {
   readonly code?: number;
-  /** The reason of a commit that failed: a promise that is only ever rejected. */
+  /** A promise that rejects with the reason of a failed commit. */
   readonly commitError?: Promise<never>;
 }
 
 let isDriverMuted = false;
 
 /**
- * The driver prints a failed commit, with its stack, before it rejects. The rejection is reported by
- * us, so that one print is suppressed; everything else is printed.
+ * The driver prints a failed commit, with its stack, and then rejects. We report the rejection, so the
+ * print is suppressed; other output passes.
  */
 export function muteDriver(): void {
   if (isDriverMuted) return;
   isDriverMuted = true;
-  // biome-ignore lint/suspicious/noConsole: it is the driver that prints there, nobody here does.
+  // biome-ignore lint/suspicious/noConsole: intercepts the driver's output; this code prints nothing.
   const print = console.error;
   console.error = (...values: unknown[]) => {
     const [first] = values;
@@ -28,7 +28,7 @@ export function muteDriver(): void {
   };
 }
 
-/** The reason of a driver's error, which hides it in a promise. */
+/** Unwraps the reason of a driver's error from its promise. */
 export async function findReason(error: unknown): Promise<Error> {
   const { commitError } = error as DriverError;
   return commitError === undefined ? (error as Error) : commitError.catch((reason) => reason);
@@ -40,7 +40,7 @@ const REFUSALS: readonly unknown[] = [
   ...[constants.errno.EROFS, constants.errno.EACCES, constants.errno.EPERM],
 ];
 
-/** "No space left on device; 0 bytes are free in ./data": the second half where it is known. */
+/** "No space left on device; 0 bytes are free in ./data"; the second half only if it is known. */
 export function describeDiskFailure(
   reason: Error,
   folder: string,
@@ -51,13 +51,13 @@ export function describeDiskFailure(
     const what = reason.message.replace(/: Attempting to setup locks$/, '');
     return `${folder} cannot be ${readOnly ? 'read' : 'written to'}: ${what}`;
   }
-  // LMDB reports a partial write as an input/output error: the free space shows what it was.
+  // LMDB reports a partial write as an input/output error: the free space shows the actual cause.
   const what = reason.message.replace(/\.$/, '');
   const free = readFreeBytes(folder);
   return free === undefined ? what : `${what}; ${free} bytes are free in ${folder}`;
 }
 
-/** Free bytes on the folder's disk; undefined where the system does not report them. */
+/** Free bytes on the folder's disk; undefined if the system does not report them. */
 export function readFreeBytes(folder: string): number | undefined {
   try {
     const { bavail, bsize } = statfsSync(folder);

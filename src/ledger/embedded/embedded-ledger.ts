@@ -1,4 +1,4 @@
-/** Reads the embedded ledger. Any number of processes read it at a time. */
+/** Reads the embedded ledger. Any number of processes may read it concurrently. */
 
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { type ChainPoint, type Ledger, LedgerError, type StoredBlock } from '../ledger.ts';
@@ -42,7 +42,7 @@ export class EmbeddedLedger implements Ledger {
   async point(height: number): Promise<ChainPoint | undefined> {
     const base = this.basePoint();
     if (height === base.height) return base;
-    if (height < base.height) return undefined; // A prune that was killed may have left the block.
+    if (height < base.height) return undefined; // An interrupted prune may have left the block.
     const value = this.stores.blocks.get(height);
     return value === undefined ? undefined : decodeRecord(height, value);
   }
@@ -54,7 +54,7 @@ export class EmbeddedLedger implements Ledger {
       if (last === undefined) return;
       yield batch;
       start = last.height + 1;
-      // Lets signals and sockets have their turn during a long read.
+      // Yields to signals and sockets during a long read.
       await nextTurn();
     }
   }
@@ -105,7 +105,7 @@ export class EmbeddedLedger implements Ledger {
   }
 
   protected headPoint(): ChainPoint {
-    // Without this the read transaction of this turn of the event loop would hide newer blocks.
+    // The driver keeps a read transaction per turn of the event loop, which would hide newer blocks.
     this.stores.environment.resetReadTxn();
     const [last] = this.stores.blocks.getRange({ reverse: true, limit: 1 });
     const head = last === undefined ? this.basePoint() : decodeRecord(last.key, last.value);
@@ -113,7 +113,7 @@ export class EmbeddedLedger implements Ledger {
     return head;
   }
 
-  /** Nothing links to the newest block, so only the guard shows that the last blocks are missing. */
+  /** No later block links to the newest one, so only the guard reveals that the last are missing. */
   #checkIsWhole(headHeight: number): void {
     const written = (this.stores.meta.getEntry(META_GUARD)?.version ?? 1) - 1;
     if (headHeight === written) return;
@@ -129,11 +129,11 @@ export async function openEmbeddedLedger(dataDirectory: string): Promise<Ledger>
     throw new LedgerError('missing', `there is no ledger in ${dataDirectory}`);
   }
   const stores = await openStores(folder, { readOnly: true });
-  // Opening read-only creates no tables: they are undefined until a writer has made them.
+  // Opening read-only creates no tables: they are undefined until a writer has created them.
   if (stores.blocks !== undefined && stores.meta !== undefined) return new EmbeddedLedger(stores);
   await stores.folder.close();
   throw new LedgerError(
     'missing',
-    `there is no ledger in ${dataDirectory}: one was begun and never finished`,
+    `there is no ledger in ${dataDirectory}: its creation was interrupted`,
   );
 }

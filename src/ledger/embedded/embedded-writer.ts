@@ -1,4 +1,4 @@
-/** Writes the embedded ledger. One process at a time has it open for writing. */
+/** Writes the embedded ledger. Only one process may have it open for writing. */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import {
@@ -21,16 +21,16 @@ import {
   openStores,
   type Stores,
 } from './ledger-stores.ts';
-import { describeOpening } from './lmdb-environment.ts';
-import { checkRoom } from './lmdb-room.ts';
+import { createOpeningError } from './lmdb-environment.ts';
+import { checkSpace } from './lmdb-space.ts';
 
-/** Blocks are dropped this many in a transaction, so that others have their turn in between. */
+/** Blocks dropped per transaction: a prune yields to the event loop after each. */
 const PRUNE_BATCH_BLOCKS = 2048;
-/** Pages of the B+ tree that a batch rewrites, beside its blocks. */
+/** Upper bound for the B+ tree pages that a batch rewrites, in addition to its blocks. */
 const TREE_BYTES = 65_536;
 const PAGE_BYTES = 4096;
 
-/** The most that a batch takes on the disk: LMDB gives each long value pages of its own. */
+/** Upper bound for a batch on the disk: LMDB stores each long value in its own pages. */
 function estimateBytes(blocks: readonly StoredBlock[]): number {
   return blocks.reduce((sum, { line }) => {
     const pages = Math.ceil((line.length + HASH_BYTES + PAGE_BYTES / 2) / PAGE_BYTES);
@@ -42,7 +42,7 @@ class EmbeddedLedgerWriter extends EmbeddedLedger implements LedgerWriter {
   readonly #folder: string;
   #headHeight: number;
   #isClosed = false;
-  /** False while a batch is being written, and for good after one failed. */
+  /** False while a batch is being written, and forever after a failed one. */
   #isFlushed = true;
   readonly #identity = JSON.stringify(describeProcess());
 
@@ -75,7 +75,7 @@ class EmbeddedLedgerWriter extends EmbeddedLedger implements LedgerWriter {
       throw new LedgerError('conflict', `the next block of this ledger is block ${next}`);
     }
     try {
-      checkRoom(this.#folder, [stored, meta], estimateBytes(blocks));
+      checkSpace(this.#folder, [stored, meta], estimateBytes(blocks));
       this.#isFlushed = false;
       const isCommitted = await meta.ifVersion(META_GUARD, next, () => {
         for (const { height, hash, line } of blocks) {
@@ -87,12 +87,15 @@ class EmbeddedLedgerWriter extends EmbeddedLedger implements LedgerWriter {
       await environment.flushed;
       this.#isFlushed = true;
       if (!isCommitted) {
-        throw new LedgerError('conflict', `someone else has written block ${next} of this ledger`);
+        throw new LedgerError(
+          'conflict',
+          `another writer has written block ${next} of this ledger`,
+        );
       }
     } catch (error) {
       throw error instanceof LedgerError ? error : await this.#fail(error, blocks.length);
     }
-    // A file that was moved out of its folder meanwhile is not this ledger any more.
+    // If the file was moved away meanwhile, the blocks are not in this ledger.
     this.stores.folder.checkInPlace();
     this.#headHeight += blocks.length;
   }
@@ -112,7 +115,7 @@ class EmbeddedLedgerWriter extends EmbeddedLedger implements LedgerWriter {
       throw new LedgerError('missing', `there is no block ${height} to prune up to`);
     }
     try {
-      // The base first: blocks below it count as dropped, so a crash after this does no harm.
+      // The base first: blocks below it count as dropped, so a crash after this is harmless.
       if (height > this.basePoint().height) {
         environment.transactionSync(() => meta.put(META_BASE, encodePoint(point)));
       }
@@ -148,28 +151,28 @@ class EmbeddedLedgerWriter extends EmbeddedLedger implements LedgerWriter {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#unregisterWriter();
-    // After a failed commit the driver would wait for a flush that never comes.
+    // After a failed commit the driver would wait forever for a flush.
     if (this.#isFlushed) await super.close();
   }
 
-  /** Best effort: the next writer sees by itself that this process has ended. */
+  /** Best effort: the next writer also checks whether this process has ended. */
   #unregisterWriter(): void {
     const { environment, blocks, meta } = this.stores;
     try {
-      checkRoom(this.#folder, [blocks, meta], TREE_BYTES / 2);
+      checkSpace(this.#folder, [blocks, meta], TREE_BYTES / 2);
       environment.transactionSync(() => {
         if (meta.get(META_WRITER)?.toString() === this.#identity) meta.remove(META_WRITER);
       });
     } catch {
-      // A full disk takes no removal either.
+      // On a full disk the removal fails too.
     }
   }
 }
 
 /**
- * Opens the ledger in a data directory for writing, and creates it where there is none. A process that
- * also reads it opens the writer first: LMDB has one environment per process, and keeps the mode that
- * it was first opened in.
+ * Opens the ledger in a data directory for writing, and creates it if there is none. A process that
+ * also reads it must open the writer first: LMDB has one environment per process, which keeps the mode
+ * that it was first opened in.
  */
 export async function openEmbeddedLedgerWriter(dataDirectory: string): Promise<LedgerWriter> {
   const folder = ledgerFolder(dataDirectory);
@@ -179,6 +182,6 @@ export async function openEmbeddedLedgerWriter(dataDirectory: string): Promise<L
   } catch (error) {
     await stores.folder.close();
     if (error instanceof LedgerError) throw error;
-    throw describeOpening(error as Error, { what: LEDGER_LABEL, folder, readOnly: false });
+    throw createOpeningError(error as Error, { what: LEDGER_LABEL, folder, readOnly: false });
   }
 }

@@ -1,10 +1,10 @@
-/** Creating folders, and telling them from files. */
+/** Creates folders, and reports files in their place. */
 
 import { existsSync, mkdirSync, type Stats, statSync } from 'node:fs';
 import path from 'node:path';
 
 /**
- * Creates a folder and its parents, one by one: Node's recursive mkdir never returns where a parent
+ * Creates a folder and its parents, one by one: Node's recursive mkdir never returns if a parent
  * cannot be created, as below /proc.
  */
 export function makeFolder(folder: string): void {
@@ -16,11 +16,11 @@ export function makeFolder(folder: string): void {
     const { code } = error as NodeJS.ErrnoException;
     checkNoFile(folder, error);
     if (code === 'EEXIST') return;
-    throw new Error(`cannot make the folder ${folder} (${code})`, { cause: error });
+    throw new Error(`cannot create the folder ${folder} (${code})`, { cause: error });
   }
 }
 
-/** Undefined where the path does not exist; throws where a part of it is a file. */
+/** Undefined if the path does not exist; throws if one of its parents is a file. */
 export function readStat(file: string): Stats | undefined {
   try {
     return statSync(file, { throwIfNoEntry: false });
@@ -30,7 +30,7 @@ export function readStat(file: string): Stats | undefined {
   }
 }
 
-/** Throws where the lowest part of a path that exists is not a folder. */
+/** Throws if the deepest existing part of a path is not a folder. */
 function checkNoFile(folder: string, cause: unknown): void {
   const stat = tryStat(folder);
   if (stat?.isDirectory()) return;

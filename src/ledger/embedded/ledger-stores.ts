@@ -1,5 +1,5 @@
 /**
- * The embedded ledger's place on the disk: an LMDB environment in a folder.
+ * The embedded ledger's layout on the disk: an LMDB environment in a folder.
  *
  *   blocks  height -> 32 bytes of hash, then the line
  *   meta    "base"   -> the height (8 bytes, big-endian) and hash before the first block
@@ -20,7 +20,7 @@ import {
 } from '../ledger.ts';
 import { LmdbFolder } from './lmdb-environment.ts';
 
-/** As messages call it. */
+/** Its name in error messages. */
 export const LEDGER_LABEL = 'the ledger';
 export const META_BASE = 'base';
 export const META_GUARD = 'guard';
@@ -69,10 +69,9 @@ export function readBase({ meta }: Stores): ChainPoint {
   return base === undefined ? CHAIN_START : decodePoint(base);
 }
 
-/** The block that a record of `blocks` holds. */
 export function decodeRecord(height: number, value: Buffer): StoredBlock {
   if (!Number.isSafeInteger(height)) {
-    const message = `the ledger is damaged: it holds ${describeValue(height)} in the place of a height`;
+    const message = `the ledger is damaged: got the key ${describeValue(height)}, expected a height`;
     throw new LedgerError('corrupt', message);
   }
   if (value.length < HASH_BYTES) {

@@ -1,4 +1,4 @@
-/** Opens an LMDB environment in a folder, and notices when its file is replaced. */
+/** Opens an LMDB environment in a folder, and detects when its file is replaced. */
 
 import path from 'node:path';
 import type { RootDatabase, RootDatabaseOptions } from 'lmdb';
@@ -7,12 +7,11 @@ import { describeDiskFailure, muteDriver } from './disk-failure.ts';
 import { makeFolder, readStat } from './folder.ts';
 import { checkDatabaseFile } from './lmdb-file.ts';
 import { makeLockFile } from './lmdb-lock.ts';
-import { checkRoomForNew } from './lmdb-room.ts';
+import { checkSpaceForNew } from './lmdb-space.ts';
 import { Presence } from './presence.ts';
 
-/** What is opened, and how. */
 export interface Opening {
-  /** As messages call it: "the ledger". */
+  /** Its name in error messages: "the ledger". */
   readonly what: string;
   readonly folder: string;
   readonly readOnly: boolean;
@@ -22,7 +21,7 @@ export function dataFile(folder: string): string {
   return path.join(folder, 'data.mdb');
 }
 
-/** Device and inode of the folder's database file; "" where there is none. */
+/** Device and inode of the folder's database file; "" if there is none. */
 export function readFileId(folder: string): string {
   const stat = readStat(dataFile(folder));
   return stat === undefined || stat.size === 0 ? '' : `${stat.dev}:${stat.ino}`;
@@ -42,7 +41,7 @@ export class LmdbFolder<V> {
     this.#presence = presence;
   }
 
-  /** For writing, the folder is created. The driver is loaded here, lazily, and nowhere else. */
+  /** For writing, the folder is created. The driver is loaded only here, lazily. */
   static async open<V>(
     opening: Opening,
     { encoding }: Pick<RootDatabaseOptions, 'encoding'> = {},
@@ -53,7 +52,7 @@ export class LmdbFolder<V> {
     const presence = await Presence.enter(folder);
     try {
       await checkNamespace(folder, presence);
-      if (!readOnly) checkRoomForNew(folder);
+      if (!readOnly) checkSpaceForNew(folder);
       makeLockFile(folder);
       muteDriver();
       const { open } = await import('lmdb');
@@ -62,25 +61,25 @@ export class LmdbFolder<V> {
         readOnly,
         ...(encoding && { encoding }),
         maxDbs: 8,
-        // The default wraps each batch in a second one, whose failure would be an unhandled rejection.
+        // The default wraps each batch in another, whose failure would be an unhandled rejection.
         eventTurnBatching: false,
       });
       return new LmdbFolder(folder, environment, presence);
     } catch (error) {
       presence.leave();
       if (error instanceof LedgerError) throw error;
-      throw describeOpening(error as Error, opening);
+      throw createOpeningError(error as Error, opening);
     }
   }
 
-  /** Throws where the file was removed or replaced: nobody else would read what is written here. */
+  /** Throws if the file was removed or replaced: no other process would see further writes. */
   checkInPlace(): void {
     if (readFileId(this.#folder) === this.#fileId) return;
-    const message = `${dataFile(this.#folder)} was removed or replaced while it was open: start again`;
+    const message = `${dataFile(this.#folder)} was removed or replaced while it was open: restart this process`;
     throw new LedgerError('conflict', message);
   }
 
-  /** The same, and throws where a process of another namespace has it open. */
+  /** `checkInPlace`, and throws if a process of another namespace has the folder open. */
   async check(): Promise<void> {
     this.checkInPlace();
     await checkNamespace(this.#folder, this.#presence);
@@ -94,16 +93,16 @@ export class LmdbFolder<V> {
   }
 }
 
-export function describeOpening(cause: Error, { what, folder, readOnly }: Opening): LedgerError {
+export function createOpeningError(cause: Error, { what, folder, readOnly }: Opening): LedgerError {
   const reason = describeDiskFailure(cause, folder, { readOnly });
   const message = `cannot open ${what} for ${readOnly ? 'reading' : 'writing'}: ${reason}`;
   return new LedgerError(readOnly ? 'unavailable' : 'unwritable', message, { cause });
 }
 
 /**
- * LMDB knows its readers by process id. Containers number their processes independently, so process 1
- * of one would free pages that process 1 of the other still reads, and neither would see the other's
- * writes.
+ * LMDB identifies its readers by process id. Containers number their processes independently, so
+ * process 1 of one would free pages that process 1 of the other still reads, and neither would see the
+ * other's writes.
  */
 async function checkNamespace(folder: string, presence: Presence): Promise<void> {
   if (!(await presence.hasEarlier({ elsewhere: true }))) return;

@@ -2,7 +2,7 @@
  * Checks a database file before LMDB maps it. LMDB's C code trusts the first two pages: another kind of
  * file, or a truncated one, would crash the process without a message.
  *
- * Each of the two is a page header (24 bytes), then, at these offsets from the page's start:
+ * Each of the two starts with a page header (24 bytes), then has, at these offsets from its start:
  *
  *   24  u32  magic          28  u32  version of the format
  *   48  u32  size of a page
@@ -34,9 +34,9 @@ function readMetaPage(file: number, offset: number): MetaPage | undefined {
   };
 }
 
-/** What is wrong with the file, or undefined where LMDB can open it safely. */
+/** Describes what is wrong with the file; undefined if LMDB can open it safely. */
 function findFault(file: number): string | undefined {
-  if (fstatSync(file).size === 0) return undefined; // Just created by a process that is about to fill it.
+  if (fstatSync(file).size === 0) return undefined; // Just created by another process.
   const first = readMetaPage(file, 0);
   const second = first === undefined ? undefined : readMetaPage(file, first.pageBytes);
   if (first === undefined || second === undefined) return 'it is not a database of this version';
@@ -44,10 +44,10 @@ function findFault(file: number): string | undefined {
   const expected = (current.lastPage + 1) * current.pageBytes;
   // Read last: while another process writes, the file grows before these pages are updated.
   const { size } = fstatSync(file);
-  return size < expected ? `it has ${size} bytes where ${expected} are in use` : undefined;
+  return size < expected ? `it has ${size} bytes, expected at least ${expected}` : undefined;
 }
 
-/** Throws where LMDB must not open the file; a missing one is fine. */
+/** Throws if LMDB must not open the file; a missing one is fine. */
 export function checkDatabaseFile(path: string): void {
   if (!existsSync(path)) return;
   const file = openSync(path, 'r');

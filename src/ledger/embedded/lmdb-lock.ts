@@ -1,6 +1,6 @@
 /**
- * Creates LMDB's lock file before LMDB maps it. LMDB would create a sparse file and write to it through
- * memory: on a full disk that ends the process with SIGBUS.
+ * Creates LMDB's lock file before LMDB maps it. LMDB would create a sparse file and write to its
+ * mapping: on a full disk that kills the process with SIGBUS.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -10,7 +10,7 @@ import path from 'node:path';
 /** Whole pages, and more than the table of 126 readers takes. */
 const LOCK_BYTES = 16_384;
 
-/** Allocates all bytes of the lock file on the disk; throws where they do not fit. */
+/** Allocates all bytes of the lock file on the disk; throws if they do not fit. */
 export function makeLockFile(folder: string): void {
   const file = path.join(folder, 'lock.mdb');
   if (existsSync(file)) return;
@@ -20,7 +20,7 @@ export function makeLockFile(folder: string): void {
     // Linked into place: another process may have created and mapped it meanwhile.
     linkSync(draft, file);
   } catch (error) {
-    // LMDB decides about anything else: it reads a read-only folder without a lock file.
+    // LMDB handles anything else: it can read a read-only folder without a lock file.
     if (isFull(error)) throw error;
   } finally {
     if (existsSync(draft)) rmSync(draft);

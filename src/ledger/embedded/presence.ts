@@ -1,10 +1,10 @@
 /**
- * Which processes are at work in a folder, across process namespaces, in the order in which they came.
+ * Detects which processes use a folder, across process namespaces, in order of arrival.
  *
- * Each process listens on a socket in it, users/NAMESPACE-PID. The kernel refuses connections to it
- * once the process has ended, however it did: no heartbeats, no clocks to compare. A process adds its
- * own socket before it looks for others, so that of two concurrent ones at least the later sees the
- * other.
+ * Each process listens on a socket in the folder, users/NAMESPACE-PID. The kernel refuses connections
+ * to it after the process has ended, for whatever reason: this needs no heartbeats and no clocks. A
+ * process creates its own socket before it looks for others, so that of two concurrent processes at
+ * least the later one sees the other.
  */
 
 import {
@@ -32,10 +32,10 @@ function namespaceNumber(): string {
 }
 
 /**
- * Calls back with a short path to the folder, through a file descriptor: a socket's path may have 108
- * bytes at most. Only Linux has such paths.
+ * Calls back with a short path to the folder, through a file descriptor, because a socket's path is
+ * limited to 108 bytes. Only Linux has such paths.
  */
-async function throughHandle<T>(folder: string, use: (short: string) => Promise<T>): Promise<T> {
+async function withShortPath<T>(folder: string, use: (short: string) => Promise<T>): Promise<T> {
   if (process.platform !== 'linux') return use(folder);
   const handle = openSync(folder, 'r');
   try {
@@ -68,8 +68,8 @@ function isAlive(socketPath: string): Promise<boolean> {
   });
 }
 
-/** When a socket was created, in nanoseconds; undefined where it is gone. */
-function madeAt(file: string): bigint | undefined {
+/** When a socket was created, in nanoseconds; undefined if it is gone. */
+function readCreationTime(file: string): bigint | undefined {
   return statSync(file, { bigint: true, throwIfNoEntry: false })?.mtimeNs;
 }
 
@@ -81,12 +81,12 @@ function listSockets(folder: string): Dirent[] {
   }
 }
 
-/** A socket that is left behind is found dead by the next process. */
+/** A socket left behind is harmless: the next process finds that it refuses connections. */
 function removeQuietly(file: string): void {
   try {
     rmSync(file, { force: true });
   } catch {
-    // On a read-only disk it stays.
+    // The disk is read-only.
   }
 }
 
@@ -95,7 +95,7 @@ export class Presence {
   readonly #users: string;
   readonly #namespace = namespaceNumber();
   readonly #name = `${this.#namespace}-${process.pid}`;
-  /** Undefined where no socket can be created, as in a read-only folder. */
+  /** Undefined if no socket can be created, as in a read-only folder. */
   #server: Server | undefined;
   #entries = 1;
 
@@ -104,7 +104,7 @@ export class Presence {
     this.#users = path.join(folder, USERS);
   }
 
-  /** By folder: a process that enters one several times is present once. */
+  /** By folder: a process that enters one several times has one socket. */
   static readonly #entered = new Map<string, Presence>();
 
   /** Never fails: in a read-only folder this process sees others, but they do not see it. */
@@ -136,10 +136,10 @@ export class Presence {
       makeFolder(this.#users);
       const draft = `${this.#name}.draft`;
       rmSync(path.join(this.#users, draft), { force: true });
-      this.#server = await throughHandle(this.#users, (short) =>
+      this.#server = await withShortPath(this.#users, (short) =>
         listenOnSocket(`${short}/${draft}`),
       );
-      // Renamed last, so that the name appears only when it accepts connections.
+      // Renamed last, so that the name appears only when the socket accepts connections.
       renameSync(path.join(this.#users, draft), this.#socket);
     } catch {
       this.#server?.close();
@@ -153,7 +153,7 @@ export class Presence {
       const [, namespace] = NAME.exec(name) ?? [];
       if (namespace === undefined || name === this.#name || !this.#isEarlier(name)) continue;
       if (elsewhere && namespace === this.#namespace) continue;
-      if (await throughHandle(this.#users, (short) => isAlive(`${short}/${name}`))) return true;
+      if (await withShortPath(this.#users, (short) => isAlive(`${short}/${name}`))) return true;
       removeQuietly(path.join(this.#users, name));
     }
     return false;
@@ -161,8 +161,8 @@ export class Presence {
 
   /** A process that others cannot see is later than all of them. */
   #isEarlier(name: string): boolean {
-    const own = this.isAnnounced ? madeAt(this.#socket) : undefined;
-    const other = madeAt(path.join(this.#users, name));
+    const own = this.isAnnounced ? readCreationTime(this.#socket) : undefined;
+    const other = readCreationTime(path.join(this.#users, name));
     if (own === undefined || other === undefined) return other !== undefined;
     return other < own || (other === own && name < this.#name);
   }

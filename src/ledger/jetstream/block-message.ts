@@ -4,9 +4,8 @@
  *
  *   Nats-Msg-Id           HEIGHT:HASH, so that a retried publish is not stored twice
  *   Perpinfo-Hash         the block's hash, in hexadecimal
- *   Perpinfo-Previous     the previous block's hash: all that is left of the blocks that retention
- *                         dropped before the first one
- *   Perpinfo-Encoding     "deflate" where the line is stored deflated, since it would not fit otherwise
+ *   Perpinfo-Previous     the previous block's hash: of the first block kept, it is the base's hash
+ *   Perpinfo-Encoding     "deflate" if the line is deflated because it would not fit otherwise
  */
 
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
@@ -17,9 +16,9 @@ const HASH = 'Perpinfo-Hash';
 const PREVIOUS = 'Perpinfo-Previous';
 const ENCODING = 'Perpinfo-Encoding';
 const DEFLATE = 'deflate';
-/** Room for the headers in the largest message that a server takes. */
+/** Reserved for the headers in a message of maximum size. */
 const HEADERS_BYTES_MAX = 1024;
-/** The largest possible --block-bytes-max: a bound on what a damaged message inflates to. */
+/** The largest possible --block-bytes-max: limits the size that a damaged message inflates to. */
 const LINE_BYTES_MAX = 1 << 30;
 
 export interface BlockPayload {
@@ -42,7 +41,7 @@ export function encodeMessage(
   if (deflated.length > room) {
     const message =
       `block ${height} has ${line.length} bytes, deflated ${deflated.length}: ` +
-      `more than the ${room} that the NATS server takes (its max_payload, less the headers)`;
+      `expected at most ${room}, the max_payload of the NATS server less the headers`;
     throw new LedgerError('limit', message);
   }
   headers.set(ENCODING, DEFLATE);

@@ -1,12 +1,12 @@
 /**
- * Publishes blocks to the stream of a ledger. Every publish names the sequence that it follows, and
- * carries a message id, so that a retry is idempotent. When an acknowledgement is lost, the contents
- * of the stream decide: our own blocks are stored, anything else in their place is a conflict.
+ * Publishes blocks to the stream of a ledger. Every publish names the expected last sequence, and
+ * carries a message id, so that a retry is idempotent. When an acknowledgement is lost, the stream is
+ * read: if it holds our blocks, they are stored; any other block at their heights is a conflict.
  *
  * A sequence says how many blocks come before, not which. That is enough for the first block in
- * flight: the one before it is known to be ours. Every further block in flight also names the id of
- * the one before it, or it could follow another writer's. Servers compare that id with the last one
- * in their memory, which those of a cluster need not agree on: there, one block is in flight at a time.
+ * flight, whose predecessor is known to be ours. Every further block in flight also names the id of
+ * its predecessor, or it could follow another writer's. Servers compare that id with the last one in
+ * their memory, which can differ between the servers of a cluster: there, only one block is in flight.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -26,7 +26,7 @@ import type { NatsLink } from './nats.ts';
 /** Maximum number of unacknowledged publishes, and of their bytes. */
 const IN_FLIGHT_BLOCKS_MAX = 256;
 const IN_FLIGHT_BYTES_MAX = 4 << 20;
-/** How long to wait for an acknowledgement before looking at what the stream holds. */
+/** How long to wait for an acknowledgement before reading the stream. */
 const ACKNOWLEDGE_MS = 1_500;
 const RETRY_MS = 200;
 
@@ -35,16 +35,16 @@ export class BlockPublisher {
   readonly #ledger: JetStreamLedger;
   readonly #retryMs: number;
   #head = CHAIN_START;
-  /** The head's height while the stream holds no block. */
+  /** The head's height if the stream holds no block. */
   #emptyHeight: number | undefined;
   /**
-   * A single server of version 2.9 whose stream was moved ahead counts sequences wrongly until it is
-   * restarted, but knows the last message of a subject. A cluster is the other way round: it counts
-   * correctly, and compares with a subject's last message before those in flight are stored.
+   * A single server of version 2.9 whose stream was moved ahead compares the last sequence wrongly until
+   * it is restarted, but a subject's last sequence correctly. A cluster is the opposite: it compares a
+   * subject's last sequence without the messages in flight.
    */
   #countsBySubject = false;
   #isReplicated = false;
-  /** Whether the stream last ended before the head: a server may still have to catch up. */
+  /** Whether the stream, when last read, ended before the head: a server may still be catching up. */
   #isShort = false;
 
   constructor(link: NatsLink, ledger: JetStreamLedger, retryMs: number) {
@@ -58,7 +58,7 @@ export class BlockPublisher {
     return this.#head;
   }
 
-  /** Reads the head; before the first append. */
+  /** Reads the head; must be called before the first append. */
   async start(): Promise<void> {
     this.#head = await this.#ledger.head();
     const { state, config } = await this.#ledger.streamInfo();
@@ -66,7 +66,7 @@ export class BlockPublisher {
     this.#isReplicated = config.num_replicas > 1;
   }
 
-  /** The stream now holds no block, and goes on after this point. */
+  /** The stream now holds no block; the next one follows this point. */
   restartAt(point: ChainPoint): void {
     this.#head = point;
     if (point.height > 0) this.#emptyHeight = point.height;
@@ -111,7 +111,7 @@ export class BlockPublisher {
     }
   }
 
-  /** With the id of the block before, where that one is in flight too. */
+  /** `lastMsgID` is the id of the previous block, if that one is in flight too. */
   async #publish(block: StoredBlock, previous: ChainPoint, lastMsgID?: string): Promise<void> {
     const link = this.#link;
     const { height } = block;
@@ -129,10 +129,10 @@ export class BlockPublisher {
     });
     const { seq } = await link.untilInterrupted(publishing);
     if (seq === height) return;
-    throw new LedgerError('corrupt', `block ${height} was stored in the place of block ${seq}`);
+    throw new LedgerError('corrupt', `block ${height} was stored at sequence ${seq}`);
   }
 
-  /** The condition on which a block is stored: that the one before it is the last. */
+  /** The server stores a block only if `previous` is the last one. */
   #expectBefore(previous: ChainPoint): Partial<StreamExpectations> {
     if (previous.height === this.#emptyHeight) return { lastSubjectSequence: 0 };
     return this.#countsBySubject
@@ -140,7 +140,7 @@ export class BlockPublisher {
       : { lastSequence: previous.height };
   }
 
-  /** A publish failed, or its acknowledgement was lost: the contents of the stream decide. */
+  /** After a failed publish or a lost acknowledgement, finds out which blocks were stored. */
   async #recover(
     blocks: readonly StoredBlock[],
     reason: unknown,
@@ -173,7 +173,7 @@ export class BlockPublisher {
     const stored = await this.#ledger.point(height);
     const ours = blocks[height - blocks[0].height];
     if (stored !== undefined && !stored.hash.equals(ours.hash)) {
-      const message = `someone else has written block ${this.#head.height + 1} of this ledger`;
+      const message = `another writer has written block ${this.#head.height + 1} of this ledger`;
       throw new LedgerError('conflict', message);
     }
     if (stored !== undefined) this.#head = ours;
@@ -181,7 +181,10 @@ export class BlockPublisher {
 }
 
 function lostBlocks(height: number): LedgerError {
-  return new LedgerError('corrupt', `the ledger has lost blocks: block ${height} was stored in it`);
+  return new LedgerError(
+    'corrupt',
+    `the ledger has lost blocks: it ends before block ${height}, which was stored`,
+  );
 }
 
 /** The message id by which the servers deduplicate a block. */
@@ -189,7 +192,7 @@ function idOf({ height, hash }: StoredBlock): string {
   return `${height}:${hash.toString('hex')}`;
 }
 
-/** The first of the blocks that may be in flight together; at least one. */
+/** The first blocks, at least one, that may be in flight together. */
 function takePortion(blocks: readonly StoredBlock[], countMax: number): readonly StoredBlock[] {
   let bytes = 0;
   let count = 0;

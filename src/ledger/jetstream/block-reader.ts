@@ -1,7 +1,7 @@
 /**
  * Reads the blocks of a stream in order, from any height on, across failures of servers and
- * connections. Whenever something unexpected happens, it starts over after the last block that it has
- * returned; only what is still wrong then is wrong with the stream.
+ * connections. On anything unexpected it starts over after the last block that it returned; only if
+ * the problem persists is the stream at fault.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -15,18 +15,18 @@ import type { NatsLink } from './nats.ts';
 const FETCH_BLOCKS = 128;
 /** A fetch that stays empty for this long is checked against the stream's leader. */
 const FETCH_MS = 2_500;
-/** Maximum number of blocks in flight where each is read by its height. */
+/** Maximum number of blocks in flight when each is read by its height. */
 const SINGLE_BLOCKS = 32;
-/** Interval of the server's heartbeats while no block comes; the client gives up after two missed. */
+/** Heartbeat interval of the server while no block arrives; the client gives up after two missed. */
 const HEARTBEAT_MS = 1_000;
 /** Servers remove a consumer that is idle for this long. */
 const CONSUMER_IDLE_MS = 30_000;
 const RETRY_MS = 100;
-/** A consumer may be assigned to a server that is cut off; the next try may get another one. */
+/** Deadline for creating a consumer: it may be assigned to an isolated server, a retry to another. */
 const CREATE_MS = 1_500;
 /** How long a server may lag behind the stream before the connection moves to another one. */
 const LAG_MS_MAX = 2_000;
-/** How long a restarted server may take to catch up before blocks count as lost. */
+/** How long a restarted server may take to catch up before blocks are considered lost. */
 const GRACE_MS = 15_000;
 
 export interface ReadTerms {
@@ -40,8 +40,8 @@ export interface ReadTerms {
 /** A block was deleted from the stream: the chain of those after it cannot be checked. */
 export function missingBlock(height: number, last: number): LedgerError {
   const message =
-    `block ${height} is not in the ledger, which goes up to ${last}: it was deleted. ` +
-    'docs/operations.md says how such a ledger is repaired';
+    `block ${height} is not in the ledger, which ends at ${last}: it was deleted. ` +
+    'See docs/operations.md for how to repair the ledger';
   return new LedgerError('corrupt', message);
 }
 
@@ -53,11 +53,11 @@ async function failAfter(delayMs: number, message: string): Promise<never> {
 export class BlockReader {
   readonly #link: NatsLink;
   readonly #terms: ReadTerms;
-  /** The height of the last block returned, or where reading began. */
+  /** The height of the last block returned, initially the height to read after. */
   #height: number;
   #hash: Buffer | undefined;
   #progressMs = performance.now();
-  /** Since when this server has lagged behind the stream. */
+  /** When this server began to lag behind the stream; undefined if it does not. */
   #lagSinceMs: number | undefined;
 
   constructor(link: NatsLink, after: number, terms: ReadTerms) {
@@ -79,7 +79,7 @@ export class BlockReader {
     }
   }
 
-  /** Rethrows what a retry will not fix. */
+  /** Throws the error if a retry will not fix it. */
   #throwIfFinal(error: unknown): void {
     if (this.#terms.signal.aborted) return;
     const silentMs = performance.now() - this.#progressMs;
@@ -123,7 +123,7 @@ export class BlockReader {
     }
   }
 
-  /** Reads what the stream holds now, each block by its height. */
+  /** Reads the blocks that the stream holds now, each by its height. */
   async *#readWithoutConsumer(): AsyncGenerator<readonly StoredBlock[]> {
     const { state } = await this.#readInfo();
     const last = Math.min(state.last_seq, this.#terms.to);
@@ -139,7 +139,7 @@ export class BlockReader {
         batch.push(this.#accept(seq, header, data));
       }
       if (batch.length > 0) yield batch;
-      // Blocks before a failed read are sound; the rest is retried.
+      // Blocks before a failed read are returned; the rest is retried.
       const failed = reads[batch.length];
       if (failed?.status === 'rejected') throw failed.reason;
       if (failed !== undefined) return;
@@ -150,7 +150,7 @@ export class BlockReader {
     return !this.#terms.signal.aborted && this.#height < this.#terms.to;
   }
 
-  /** No block came: true if the stream has more, which this server has not delivered. */
+  /** Called when no block arrived: true if the stream has more that this server did not deliver. */
   async #isOverdue(): Promise<boolean> {
     if (this.#terms.signal.aborted) return false;
     const { state } = await this.#readInfo();
@@ -164,7 +164,7 @@ export class BlockReader {
     return false;
   }
 
-  /** Whether the stream has the block, by its leader: other servers may lag. */
+  /** Asks the stream's leader: other servers may lag. */
   async #isThere(height: number): Promise<boolean> {
     return (await this.#link.readMessage(height)) !== undefined;
   }
@@ -174,7 +174,7 @@ export class BlockReader {
     return this.#link.untilInterrupted(manager.streams.info(name));
   }
 
-  /** A stream that ends before a block that was read from it has lost blocks. */
+  /** If the stream ends before a block that was already read, it has lost blocks. */
   async #checkNothingIsLost(): Promise<void> {
     if (this.#hash === undefined) return;
     const sinceMs = performance.now();
@@ -207,7 +207,7 @@ export class BlockReader {
     return streams.consumers.getConsumerFromInfo(info);
   }
 
-  /** One fetch; false where reading has to start over. */
+  /** One fetch; false if reading must start over. */
   async *#fetch(
     consumer: Consumer,
     isFirst: boolean,
@@ -243,7 +243,7 @@ export class BlockReader {
         this.#compare(message);
         continue;
       }
-      // A gap: a message lost in delivery is read again by starting over; only a dropped one is skipped.
+      // At a gap: start over if the message was lost in delivery; skip it only if it was dropped.
       const isNext = message.seq === this.#height + 1;
       if (!isNext && (!mayJump || (await this.#isThere(Math.max(1, this.#height + 1))))) {
         if (batch.length > 0) yield batch;
@@ -258,7 +258,7 @@ export class BlockReader {
         // A copy: the bytes belong to the connection's buffer, which is reused.
         batch.push(this.#accept(message.seq, message.headers, Buffer.from(message.data)));
       } catch (error) {
-        if (batch.length > 0) yield batch; // Blocks before a damaged one are sound.
+        if (batch.length > 0) yield batch; // The blocks before a damaged one are good.
         throw error;
       }
       if (messages.getPending() > 0 && this.#isWanted()) continue;
@@ -284,6 +284,6 @@ export class BlockReader {
     if (message.seq !== this.#height || this.#hash === undefined) return;
     const { hash } = decodeMessage(message.seq, message.headers, message.data);
     if (hash.equals(this.#hash)) return;
-    throw new LedgerError('corrupt', `block ${message.seq} is not the one that was read before`);
+    throw new LedgerError('corrupt', `block ${message.seq} has changed since it was read`);
   }
 }

@@ -1,11 +1,11 @@
 /**
  * The ledger on NATS JetStream: a stream that any number of processes on any number of machines read.
- * JetStream orders, replicates and stores; a replica checks the chain of every block that it reads.
+ * JetStream orders, replicates and stores; a replica checks the link of every block that it reads.
  *
  *   stream NAME          the blocks, on the subject perpinfo.NAME.blocks; the height is the sequence
- *   bucket NAME          "base"    the point before the first block, where the stream holds none
+ *   bucket NAME          "base"    the point before the first block, for a stream that holds none
  *                        "writer"  the lease of the writer (lease.ts)
- *                        "written" a recent block that was written, to notice a stream that lost some
+ *                        "written" a recently written point, to detect a stream that has lost blocks
  */
 
 import type { StreamInfo } from '@nats-io/jetstream';
@@ -56,22 +56,24 @@ export class JetStreamLedger implements Ledger {
     }
     throw new LedgerError(
       'unavailable',
-      'the blocks are dropped faster than the first can be read',
+      'retention drops blocks faster than the first one can be read',
     );
   }
 
-  /** Only the bucket knows the hash of the last block of a stream that holds none. */
+  /** An emptied stream no longer holds the hash of its last block; the bucket does. */
   async #emptyBase(height: number): Promise<ChainPoint> {
     if (height === 0) return CHAIN_START;
     const bucket = await this.link.openBucket(this.link.name);
     const entry = await this.link.ask('reading the base', () => bucket.get(BASE_KEY));
     const stored = entry?.json<StoredPoint>();
     if (stored?.height === height) return { height, hash: Buffer.from(stored.hash, 'hex') };
-    const message = `the stream ${this.link.name} has dropped all its blocks, up to ${height}: nothing says what came before the next`;
+    const message =
+      `the stream ${this.link.name} has dropped all its blocks, and the hash of the last one, block ` +
+      `${height}, is lost: restore it from a copy (docs/operations.md)`;
     throw new LedgerError('missing', message);
   }
 
-  /** A missing message is not an empty ledger: the stream's state says where the ledger ends. */
+  /** The end of the ledger comes from the stream's state: a missing message may just be deleted. */
   async head(): Promise<ChainPoint> {
     this.#requireConnection();
     for (let tries = 1; ; tries++) {
@@ -83,7 +85,7 @@ export class JetStreamLedger implements Ledger {
     }
   }
 
-  /** Cached, so that NATS is asked a few times a second at most. */
+  /** Cached, to send NATS only a few requests a second. */
   async height(): Promise<number> {
     this.#requireConnection();
     const nowMs = performance.now();

@@ -1,5 +1,5 @@
 /**
- * Writes a ledger on JetStream: one process at a time, by a lease. The lease is advisory; the expected
+ * Writes a ledger on JetStream. A lease keeps other writers out, but is only advisory: the expected
  * sequence of each publish (block-publisher.ts) is what keeps two writers apart.
  */
 
@@ -39,7 +39,7 @@ class JetStreamLedgerWriter extends JetStreamLedger implements LedgerWriter {
     this.#publisher = new BlockPublisher(parts.link, this, parts.retryMs);
   }
 
-  /** Finds where to go on from; before the first append. */
+  /** Checks that no blocks were lost, and reads the head; must be called before the first append. */
   async open({ acceptsLoss }: { readonly acceptsLoss: boolean }): Promise<void> {
     const loss = await this.#findLoss();
     if (loss !== undefined) {
@@ -61,8 +61,8 @@ class JetStreamLedgerWriter extends JetStreamLedger implements LedgerWriter {
     const { name } = this.link;
     const message =
       `the stream ${name} ${hasBase ? `ends at block ${state.last_seq}` : 'was emptied'}, but block ` +
-      `${Math.max(written, state.last_seq)} was written to it: put it back from a copy ` +
-      '(docs/operations.md), or go on with what is left by --accept-loss';
+      `${Math.max(written, state.last_seq)} was written to it: restore it from a copy ` +
+      '(docs/operations.md), or continue without the lost blocks (--accept-loss)';
     return new LedgerError('missing', message);
   }
 
@@ -75,7 +75,7 @@ class JetStreamLedgerWriter extends JetStreamLedger implements LedgerWriter {
     }
   }
 
-  /** An emptied stream counts on from its last sequence; only a new one counts from 1. */
+  /** An emptied stream continues its sequence; only a new stream starts at 1. */
   async #recreateEmptyStream(): Promise<void> {
     const { state } = await this.streamInfo();
     if (state.messages > 0 || state.last_seq === 0) return;
@@ -84,7 +84,7 @@ class JetStreamLedgerWriter extends JetStreamLedger implements LedgerWriter {
     await ensureStream(this.link);
   }
 
-  /** Tells a stream that was deleted or emptied from a new one. */
+  /** The saved height distinguishes a deleted or emptied stream from a new one. */
   async #saveHeight(): Promise<void> {
     this.#savedMs = performance.now();
     const stored = formatPoint(this.#publisher.head);
@@ -93,7 +93,7 @@ class JetStreamLedgerWriter extends JetStreamLedger implements LedgerWriter {
 
   async append(blocks: readonly StoredBlock[]): Promise<void> {
     await this.#publisher.append(blocks, () => this.#checkLease());
-    // A height that is a little old, or lost, still tells this ledger from an empty one.
+    // In the background: a slightly old height is good enough to detect an emptied stream.
     if (performance.now() - this.#savedMs > SAVE_HEIGHT_MS) {
       this.#saveHeight().catch(() => undefined);
     }
@@ -111,7 +111,7 @@ class JetStreamLedgerWriter extends JetStreamLedger implements LedgerWriter {
     if (point === undefined) {
       throw new LedgerError('missing', `there is no block ${height} to prune up to`);
     }
-    // Servers take a purge up to before the first message for a purge of everything.
+    // Servers treat a purge up to the first message, exclusive, as a purge of everything.
     if ((await this.base()).height === height) return;
     await this.#purge(point);
     if (height === this.#publisher.head.height) this.#publisher.restartAt(point);
@@ -155,13 +155,13 @@ function formatPoint({ height, hash }: ChainPoint): string {
 export interface WriterOptions extends NatsOptions {
   /** How long an append is retried while the servers are unavailable. */
   readonly retryMs: number;
-  /** Go on although the stream has lost blocks that were written to it. */
+  /** Continue although the stream has lost blocks. */
   readonly acceptsLoss?: boolean;
 }
 
 /**
- * Opens a ledger on JetStream for writing, and creates its stream where there is none. Servers that
- * have no leader yet are retried as in an append.
+ * Opens a ledger on JetStream for writing, and creates its stream if there is none. Retries while the
+ * servers are unavailable, as an append does.
  */
 export async function openJetStreamLedgerWriter(options: WriterOptions): Promise<LedgerWriter> {
   const link = await connectNats(options);

@@ -1,6 +1,6 @@
 /**
- * A lease in a key-value bucket: one process at a time holds it and renews it, and it expires when it
- * is not renewed. No clocks are compared: whoever wants it watches whether it still changes.
+ * A lease in a key-value bucket: one process holds and renews it, and it expires if it is not renewed.
+ * No clocks are compared: a contender watches whether the entry still changes.
  * Advisory: the expected sequence is what keeps two writers apart.
  */
 
@@ -31,7 +31,7 @@ export function describeHolder(holder: LeaseHolder): string {
   return statusOf(holder) === 'unknown' ? `process ${pid} on ${host}` : `process ${pid}`;
 }
 
-/** Process ids mean nothing on another host; not every system tells boots and namespaces apart. */
+/** The host is compared as well, because not every system has ids of boots and namespaces. */
 function statusOf(holder: LeaseHolder): ProcessStatus {
   return holder.host === hostname() ? processStatus(holder) : 'unknown';
 }
@@ -56,7 +56,7 @@ export class Lease {
     this.#timer.unref();
   }
 
-  /** True once somebody else holds the lease. */
+  /** True if another process has taken the lease. */
   get isLost(): boolean {
     return this.#isLost;
   }
@@ -69,13 +69,13 @@ export class Lease {
       this.#revision = await this.#bucket.update(this.#key, text, this.#revision);
     } catch (error) {
       if (this.#link.isWrongSequence(error)) await this.#checkHolder();
-      // Otherwise NATS is unavailable: the next renewal tries again.
+      // Otherwise NATS is unavailable: the next renewal is the retry.
     } finally {
       this.#isRenewing = false;
     }
   }
 
-  /** The entry has changed: by ourselves, if an acknowledgement was lost, or by somebody else. */
+  /** The entry has changed: either our own renewal, unacknowledged, or another process. */
   async #checkHolder(): Promise<void> {
     const entry = await this.#bucket.get(this.#key).catch(() => undefined);
     if (entry === undefined) return;
@@ -101,7 +101,7 @@ interface LeasePlace {
   readonly key: string;
 }
 
-/** Undefined where the lease is free. */
+/** Undefined if the lease is free. */
 function readHolder(entry: KvEntry | null): LeaseHolder | undefined {
   return entry === null || entry.operation !== 'PUT' ? undefined : entry.json<LeaseHolder>();
 }
@@ -128,7 +128,7 @@ export async function takeLease(place: LeasePlace): Promise<Lease | LeaseHolder>
   }
 }
 
-/** The new revision; undefined where somebody else was faster. */
+/** The new revision; undefined if another process was faster. */
 async function tryTake(
   { link, bucket, key }: LeasePlace,
   holder: LeaseHolder,

@@ -1,4 +1,4 @@
-/** The stream that holds a ledger: its subject, how it is created, and what it must be like. */
+/** The stream that holds a ledger: its subject, creation, and required configuration. */
 
 import type { StreamConfig } from '@nats-io/jetstream';
 import { LedgerError } from '../ledger.ts';
@@ -12,7 +12,7 @@ export function subjectOf(name: string): string {
   return `perpinfo.${name}.blocks`;
 }
 
-/** Creates the stream where there is none. An existing one keeps its operator's configuration. */
+/** Creates the stream if there is none. An existing one keeps its operator's configuration. */
 export async function ensureStream(link: NatsLink): Promise<void> {
   const { manager, name, modules, options } = link;
   const { RetentionPolicy, StorageType } = modules.stream;
@@ -28,7 +28,7 @@ export async function ensureStream(link: NatsLink): Promise<void> {
         retention: RetentionPolicy.Limits,
         storage: StorageType.File,
         num_replicas: options.replicas,
-        // Blocks can then be read while the servers have no metadata leader.
+        // Allows reading blocks while the servers have no metadata leader.
         allow_direct: true,
         duplicate_window: modules.transport.nanos(DUPLICATE_WINDOW_MS),
       }),
@@ -36,7 +36,7 @@ export async function ensureStream(link: NatsLink): Promise<void> {
   }
 }
 
-/** Refuses a stream whose acknowledgements do not mean that a block is stored for good. */
+/** Refuses a stream whose acknowledgements do not mean that a block is durable. */
 function checkStream({ name, modules }: NatsLink, config: StreamConfig): void {
   const { RetentionPolicy, StorageType } = modules.stream;
   const { subjects = [], retention, storage, no_ack } = config;
@@ -44,12 +44,12 @@ function checkStream({ name, modules }: NatsLink, config: StreamConfig): void {
     subjects.join() === subjectOf(name) ? '' : `its subjects are ${subjects.join(', ')}`,
     retention === RetentionPolicy.Limits ? '' : `its retention is ${retention}`,
     storage === StorageType.File ? '' : `its storage is ${storage}`,
-    no_ack === true ? 'it does not acknowledge' : '',
+    no_ack === true ? 'its no_ack is true' : '',
   ].filter((fault) => fault !== '');
   if (faults.length === 0) return;
-  const expected = `expected the subject ${subjectOf(name)}, retention limits, storage file, acknowledged`;
+  const expected = `expected the subject ${subjectOf(name)}, retention limits, storage file, no_ack false`;
   throw new LedgerError(
     'limit',
-    `the stream ${name} cannot keep a ledger: ${faults.join('; ')}; ${expected}`,
+    `the stream ${name} cannot hold a ledger: ${faults.join('; ')}; ${expected}`,
   );
 }

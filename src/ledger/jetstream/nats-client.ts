@@ -1,4 +1,4 @@
-/** The NATS client: what it is told about the servers, and how it chooses among them. */
+/** The options of the NATS client, and how it chooses a server. */
 
 import { readFileSync } from 'node:fs';
 import type { NatsConnection, NodeConnectionOptions, Server } from '@nats-io/transport-node';
@@ -8,7 +8,7 @@ import { LedgerError } from '../ledger.ts';
 /** Deadline for connecting to one server; then the next one is tried. */
 const CONNECT_MS = 2_000;
 const RECONNECT_MS = 250;
-/** A paused server keeps its connections open: only unanswered pings reveal it. */
+/** A paused server keeps its connections open; only unanswered pings reveal it. */
 const PING_MS = 1_000;
 const PINGS_UNANSWERED_MAX = 2;
 
@@ -24,7 +24,7 @@ export interface NatsOptions {
 
 export type NatsModules = Awaited<ReturnType<typeof loadModules>>;
 
-/** Loaded with the first connection: an embedded ledger never needs them. */
+/** Loaded lazily: an embedded ledger never needs them. */
 export async function loadModules() {
   const [transport, stream, kv, objects] = await Promise.all([
     import('@nats-io/transport-node'),
@@ -36,8 +36,8 @@ export async function loadModules() {
 }
 
 /**
- * Destroys the socket of a stale connection. The client would first flush what it has buffered, and to
- * a peer that reads nothing that lasts until TCP gives up, after a quarter of an hour.
+ * Destroys the socket of a stale connection. The client would first flush its buffer, which to an
+ * unresponsive peer takes until TCP gives up, after a quarter of an hour.
  */
 export function dropSocket(connection: NatsConnection): void {
   const { protocol } = connection as {
@@ -46,14 +46,13 @@ export function dropSocket(connection: NatsConnection): void {
   protocol?.transport?.socket?.destroy();
 }
 
-/** The server that was tried longest ago, so that the one just left is not tried first. */
+/** The least recently tried server, so that the one just left is tried last. */
 function chooseServer(pool: readonly Server[]): Server {
   return pool.reduce((oldest, server) =>
     server.lastConnect < oldest.lastConnect ? server : oldest,
   );
 }
 
-/** A file that a setting names. */
 function readSettingFile(flag: string, file: string): Buffer {
   try {
     return readFileSync(file);
@@ -69,7 +68,7 @@ export function connectionOptions(
 ): NodeConnectionOptions {
   const { address, credsFile, caFile } = options;
   const isEncrypted = address.isEncrypted || caFile !== undefined;
-  // Read here as well: the client's own error would not name the file.
+  // Read here as well, because the client's error does not name the file.
   if (caFile !== undefined) readSettingFile('--nats-ca', caFile);
   return {
     name: 'perpinfo',

@@ -1,4 +1,4 @@
-/** A connection to NATS, and the parts of JetStream that are used through it. */
+/** A connection to NATS, and the JetStream requests made over it. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { JetStreamClient, JetStreamManager, StoredMsg } from '@nats-io/jetstream';
@@ -20,17 +20,17 @@ const REQUEST_MS = 3_000;
 /** How long opening is retried while the servers elect a leader. */
 const OPEN_MS = 15_000;
 const RETRY_MS = 200;
-/** Each get may be answered by another of three servers, of which one may lag. */
+/** Each get may be answered by a different one of three servers, one of which may lag. */
 const DIRECT_GETS_MAX = 3;
-/** More than any cluster has: a bound where servers keep changing their addresses. */
+/** More than any cluster has: a limit in case servers keep changing their addresses. */
 const SERVERS_SEEN_MAX = 16;
-/** The server's error code for a wrong last message id, which the client does not name. */
+/** The server's error code for a wrong last message id; the client has no name for it. */
 const WRONG_LAST_ID = 10070;
 
-/** A message of the ledger's stream, in a buffer of its own. */
+/** A message of the ledger's stream; its data is a copy. */
 export type StoredMessage = Pick<StoredMsg, 'seq' | 'header' | 'data'>;
 
-/** A bug of our own must not be taken for an unavailable server. */
+/** A bug must not be reported as an unavailable server, and retried. */
 function isBug(error: unknown): boolean {
   return (
     error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError
@@ -46,7 +46,7 @@ export class NatsLink {
   #isConnected = true;
   readonly #interrupts = new Set<() => void>();
   readonly #watch: ServerWatch;
-  /** Servers from the settings or from other servers, the latest last. */
+  /** Servers from the settings and those announced by other servers, the latest last. */
   #serversSeen: readonly string[] = [];
 
   constructor(
@@ -75,16 +75,16 @@ export class NatsLink {
     this.#serversSeen = [...seen, ...listed].slice(-SERVERS_SEEN_MAX);
   }
 
-  /** Reconnects to another server, also to ones that the present server no longer lists. */
+  /** Reconnects to another server, possibly one that the current server no longer lists. */
   leaveServer(): void {
     if (this.connection.isClosed()) return;
     this.#noteServers();
     this.connection.setServers([...this.#serversSeen]);
-    // Rejects if the connection is being closed: then there is nothing to leave.
+    // Rejects if the connection is being closed, which is as good.
     this.connection.reconnect().catch(() => undefined);
   }
 
-  /** An error that a healthy server answers; one without its peers answers 503. */
+  /** Whether a healthy server sent the error; a server without its peers sends 503. */
   #isAnswer(error: unknown): boolean {
     return error instanceof this.modules.stream.JetStreamApiError && !this.#isRefused(error);
   }
@@ -106,7 +106,7 @@ export class NatsLink {
     return this.#isConnected;
   }
 
-  /** The largest message that the server takes, headers included. */
+  /** The largest message that the server accepts, headers included. */
   get messageBytesMax(): number {
     return this.connection.info?.max_payload ?? 1 << 20;
   }
@@ -132,7 +132,7 @@ export class NatsLink {
     }
   }
 
-  /** Makes a request; what goes wrong becomes a LedgerError. */
+  /** Makes a request; failures become LedgerErrors. */
   async ask<T>(what: string, work: () => Promise<T>): Promise<T> {
     try {
       return await this.untilInterrupted(work());
@@ -141,7 +141,7 @@ export class NatsLink {
     }
   }
 
-  /** Rejects when the connection is lost: a request in flight is never answered then. */
+  /** Rejects when the connection is lost, because a request in flight is then never answered. */
   async untilInterrupted<T>(work: Promise<T>): Promise<T> {
     let forget = () => {};
     const interrupted = new Promise<never>((_, reject) => {
@@ -182,7 +182,7 @@ export class NatsLink {
     return new LedgerError('unavailable', failed, { cause: error });
   }
 
-  /** True where a publish or an update was refused because another one came first. */
+  /** True if a publish or an update was refused because another one came first. */
   isWrongSequence(error: unknown): boolean {
     const { JetStreamApiCodes } = this.modules.stream;
     const code = this.#codeOf(error);
@@ -193,7 +193,7 @@ export class NatsLink {
     );
   }
 
-  /** The message of this sequence; undefined where the stream's leader says that there is none. */
+  /** The message at a sequence; undefined if the stream's leader has none. */
   async readMessage(seq: number): Promise<StoredMessage | undefined> {
     try {
       const reading = this.manager.streams.getMessage(this.name, { seq });
@@ -208,14 +208,14 @@ export class NatsLink {
   }
 
   /**
-   * Without a metadata leader even the stream's leader refuses to return a message, although it goes on
-   * storing them. A direct get is answered by any server of the stream: it can show that a message is
-   * there, but not that it is missing.
+   * Without a metadata leader the stream's leader refuses to return messages, although it still stores
+   * them. A direct get is answered by any server of the stream: it can prove that a message exists, but
+   * not that it is missing.
    */
   async #readMessageDirectly(seq: number): Promise<StoredMessage | undefined> {
     try {
       const { config } = await this.untilInterrupted(this.manager.streams.info(this.name));
-      // A stream without it does not answer.
+      // Without it, direct gets are never answered.
       if (!config.allow_direct) return undefined;
       for (let asked = 0; asked < DIRECT_GETS_MAX; asked++) {
         const reading = this.manager.direct.getMessage(this.name, { seq });
@@ -231,12 +231,12 @@ export class NatsLink {
     }
   }
 
-  /** The server's error code, where the server answered. */
+  /** The server's error code, if the server answered. */
   #codeOf(error: unknown): number | undefined {
     return error instanceof this.modules.stream.JetStreamApiError ? error.code : undefined;
   }
 
-  /** The key-value bucket of this name, created where there is none. */
+  /** Creates the key-value bucket if there is none. */
   openBucket(bucket: string): Promise<KV> {
     return this.#askWithRetry(`opening the bucket ${bucket}`, async () => {
       const terms = { replicas: await this.#replicas(), history: 1, allow_direct: false };
@@ -251,7 +251,7 @@ export class NatsLink {
     });
   }
 
-  /** The replication factor of the ledger's stream; before there is one, the setting's. */
+  /** The replication factor of the ledger's stream; if there is none yet, that of the settings. */
   async #replicas(): Promise<number> {
     try {
       return (await this.manager.streams.info(this.name)).config.num_replicas;
@@ -272,7 +272,7 @@ export async function connectNats(options: NatsOptions): Promise<NatsLink> {
   let connection: NatsConnection | undefined;
   try {
     connection = await modules.transport.connect(connectionOptions(options, modules));
-    // No check of JetStream here: the first request shows whether it is there.
+    // No check of JetStream here: the first request shows whether it is enabled.
     const terms = { timeout: REQUEST_MS, checkAPI: false };
     const manager = await modules.stream.jetstreamManager(connection, terms);
     return new NatsLink(options, modules, connection, manager);

@@ -1,8 +1,8 @@
 /**
- * Leaves a server that makes no progress. One that is cut off from its peers still answers pings, but
- * acknowledges nothing and receives no blocks. The stream's state shows it: only the stream's leader
- * reports it, with the time since it last heard from each peer. A leader without a majority cannot
- * commit anything, although it takes seconds to notice.
+ * Leaves a server that makes no progress. A server that is isolated from its peers still answers pings,
+ * but acknowledges nothing and receives no blocks. The stream's info reveals it: only the stream's
+ * leader sends it, with the time since it last heard from each peer. A leader without a majority cannot
+ * commit anything, and takes seconds to notice.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -10,7 +10,7 @@ import type { StreamInfo } from '@nats-io/jetstream';
 
 const CHECK_MS = 1_000;
 const ANSWER_MS = 1_500;
-/** One missed answer may be due to this process being busy. */
+/** A single missed answer may mean that this process was busy. */
 const FAILURES_MAX = 2;
 /** Minimum time on a server: its peers may be electing a leader. */
 const STAY_MS = 3_000;
@@ -20,7 +20,7 @@ const PEER_SILENCE_MS_MAX = 3_500;
 export interface WatchedServer {
   /** Reads the state of the ledger's stream. */
   readInfo(): Promise<StreamInfo>;
-  /** True for an error that a healthy server answers, such as that there is no such stream. */
+  /** Whether a healthy server may send the error, as for a stream that does not exist. */
   isAnswer(error: unknown): boolean;
   /** Reconnects to another server. */
   leave(): void;
@@ -83,7 +83,7 @@ export class ServerWatch {
   }
 }
 
-/** Whether the stream's leader hears from a majority, without which it cannot store anything. */
+/** Whether the stream's leader hears from a majority, which it needs for storing anything. */
 function hasMajority({ cluster }: StreamInfo): boolean {
   const peers = cluster?.replicas ?? [];
   if (peers.length === 0) return true;
