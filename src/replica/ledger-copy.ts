@@ -14,20 +14,20 @@ import type { Storage } from './storage.ts';
 export interface CopyOptions extends Required<Pick<ReplicaOptions, 'warn' | 'progress'>> {
   readonly source: Storage;
   readonly target: Storage<LedgerWriter>;
-  /** The last height to copy; all blocks where it is undefined. */
+  /** The last height to copy; undefined for all blocks. */
   readonly until: number | undefined;
-  /** Called now and then with what is being done; may throw to give up. */
+  /** Reports progress; may throw to abort. */
   copying(step: string, height: number, target: number): void;
 }
 
 export interface CopiedLedger {
   readonly head: ChainPoint;
   readonly digest: string;
-  /** Number of blocks that were copied: fewer than there are where an earlier copy is continued. */
+  /** Number of blocks copied by this call; an earlier copy may have been continued. */
   readonly copiedBlocks: number;
 }
 
-/** Throws a LedgerError where the copy is not the same as the original. */
+/** Throws a LedgerError if the copy differs from the original. */
 export async function copyLedger(options: CopyOptions): Promise<CopiedLedger> {
   const original = await restoreOriginal(options);
   const { point: head } = original;
@@ -53,7 +53,7 @@ async function findStart({ source, target }: CopyOptions, end: ChainPoint): Prom
   }
   const counterpart = head.height > end.height ? undefined : await source.ledger.point(head.height);
   if (counterpart?.hash.equals(head.hash)) return head;
-  const message = `the ledger to copy to is at block ${head.height}, which is not a block of this one`;
+  const message = `the target ledger is at block ${head.height}, which is not in the source: expected an empty ledger or an earlier copy`;
   throw new LedgerError('conflict', message);
 }
 
@@ -93,7 +93,7 @@ async function compareCopy(options: CopyOptions, end: ChainPoint, digest: string
   throw new LedgerError('corrupt', `the copy differs from the original at height ${end.height}`);
 }
 
-/** The state at the base: of a pruned ledger, that of the original's earliest usable snapshot. */
+/** An empty state, or for a pruned ledger the original's earliest usable snapshot. */
 async function createReplicaAt(base: ChainPoint, { source }: CopyOptions): Promise<Replica> {
   if (base.height === 0) return new Replica(createState(), CHAIN_START);
   const { snapshots } = source;
@@ -104,7 +104,7 @@ async function createReplicaAt(base: ChainPoint, { source }: CopyOptions): Promi
   throw new LedgerError('missing', `no snapshot of the original from ${base.height} on is usable`);
 }
 
-/** A pruned copy cannot be replayed from its start, and another one need not be. */
+/** A pruned copy needs a snapshot to start from; any other one starts faster with it. */
 async function saveSnapshot(
   { snapshots, shared }: Storage,
   { state, point }: Replica,

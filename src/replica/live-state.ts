@@ -1,6 +1,6 @@
 /**
- * The state that a server answers from: restored at the start, then following the ledger. There is
- * none until it has caught up for the first time, and never again once the chain is broken.
+ * The state that a server answers from: restored at the start, then following the ledger. It is
+ * undefined until the first catch-up, and forever after the chain is found broken.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -10,9 +10,9 @@ import { isOvertaken, type Replica, restoreReplica } from './replica.ts';
 import type { SharedSnapshots } from './shared-snapshots.ts';
 import type { SnapshotFolder } from './snapshot-folder.ts';
 
-/** How long a health check lets the replica catch up with a head that has just moved. */
+/** How long a health check waits for the replica to catch up with a head that has just moved. */
 const CATCH_UP_MS = 200;
-/** How long a health check waits for the head before it uses the last one known. */
+/** How long a health check waits for the head before it uses the last known one. */
 const HEAD_MS = 500;
 const RETRY_MS = 500;
 const RETRY_MS_MAX = 4_000;
@@ -30,7 +30,7 @@ export interface Health {
   readonly height: number;
   /** The ledger's time, in milliseconds. */
   readonly time: number;
-  /** How old that is, in milliseconds. */
+  /** The age of `time`, in milliseconds. */
   readonly lagMs: number;
   /** The newest block in the ledger. */
   readonly head: number;
@@ -46,12 +46,12 @@ export interface LiveStateOptions {
   readonly ledger: Ledger;
   readonly snapshots: SnapshotFolder;
   readonly shared?: SharedSnapshots | undefined;
-  /** Ledger time further from the clock than this is stale; 0 for any age. */
+  /** Ledger time further from the clock than this is stale; 0 disables the check. */
   readonly maxAgeMs: number;
   warn(message: string): void;
-  /** Called after each batch of blocks, and when the state is first there. */
+  /** Called after the restore and after each batch of blocks. */
   advanced(state: StateView): void;
-  /** Called after that, between two blocks. */
+  /** Called after `advanced`, between two blocks. */
   keep?(replica: Replica): void;
   /** One of the two callbacks above threw: a bug, but ledger and state are unharmed. */
   failed(error: Error): void;
@@ -61,29 +61,29 @@ export class LiveState {
   readonly #options: LiveStateOptions;
   #replica: Replica | undefined;
   #replayed = { height: 0, target: 0 };
-  /** Why the last attempt to restore failed and is retried; "" where none did. */
+  /** Why the last attempt to restore failed and is retried; "" if none failed. */
   #retryReason = '';
   #failure: Error | undefined;
   #headSeen = 0;
   readonly #waiters = new Set<Waiter>();
   #feedFailure: FeedFailure | undefined;
-  /** Resolves when there is a state to answer from for the first time. */
+  /** Resolves after the first restore. */
   readonly restored: Promise<void>;
-  #tellRestored: () => void = () => undefined;
+  #resolveRestored: () => void = () => undefined;
 
   constructor(options: LiveStateOptions) {
     this.#options = options;
     this.restored = new Promise((resolve) => {
-      this.#tellRestored = resolve;
+      this.#resolveRestored = resolve;
     });
   }
 
-  /** Undefined while there is nothing to answer from. */
+  /** Undefined while questions cannot be answered. */
   get state(): StateView | undefined {
     return this.#failure === undefined ? this.#replica?.state : undefined;
   }
 
-  /** Why there is nothing to answer from. */
+  /** Why `state` is undefined. */
   get unavailableReason(): string {
     if (this.#failure !== undefined) return `the ledger is broken: ${this.#failure.message}`;
     const { height, target } = this.#replayed;
@@ -94,8 +94,8 @@ export class LiveState {
   }
 
   /**
-   * Why the ledger's time is stale, undefined where it is fresh. A time too far ahead of the clock
-   * counts as well: clocks may differ by no more than the maximum age.
+   * Why the ledger's time is stale; undefined if it is fresh. A time too far ahead of the clock is
+   * reported as well: clocks may differ by no more than the maximum age.
    */
   findStaleness(nowMs: number): Pick<Health, 'status' | 'message'> | undefined {
     const { maxAgeMs } = this.#options;
@@ -111,12 +111,12 @@ export class LiveState {
     return { status: 'ahead', message };
   }
 
-  /** The service is unhealthy from now on, until another process appends blocks. */
+  /** Makes the service unhealthy until another process appends blocks. */
   noteFeedFailure(failure: FeedFailure): void {
     this.#feedFailure = failure;
   }
 
-  /** Restores and follows until the signal; rejects, for good, when the ledger is broken. */
+  /** Restores and follows until the signal; rejects when the ledger is broken. */
   async run(signal: AbortSignal): Promise<void> {
     try {
       while (await this.#restoreAndFollow(signal));
@@ -128,25 +128,25 @@ export class LiveState {
     }
   }
 
-  /** True where it has to restore again: the next blocks were pruned before they were read. */
+  /** True if it must restore again, because the next blocks were pruned before they were read. */
   async #restoreAndFollow(signal: AbortSignal): Promise<boolean> {
     const { ledger, warn } = this.#options;
     const replica = await this.#restore(signal);
     if (replica === undefined) return false;
     this.#replica = replica;
-    this.#tellRestored();
+    this.#resolveRestored();
     this.#advance(replica);
     try {
       await replica.follow(ledger, signal, () => this.#advance(replica));
       return false;
     } catch (error) {
       if (!(await isOvertaken(replica, ledger))) throw error;
-      warn(`the blocks after height ${replica.point.height} were pruned: restoring anew`);
+      warn(`the blocks after height ${replica.point.height} were pruned: restoring again`);
       return true;
     }
   }
 
-  /** Retries while the ledger is unavailable; undefined where the signal came first. */
+  /** Retries while the ledger is unavailable; undefined if the signal came first. */
   async #restore(signal: AbortSignal): Promise<Replica | undefined> {
     const { ledger, snapshots, shared, warn } = this.#options;
     const progress = (height: number, target: number) => {
@@ -206,8 +206,8 @@ export class LiveState {
   }
 
   /**
-   * The height of the newest block, or the last one known where the ledger does not answer in time.
-   * Whether the ledger is broken is decided by the follower, which knows which failures are temporary.
+   * The height of the newest block, or the last known one if the ledger does not answer in time. Only
+   * the follower decides that the ledger is broken: it knows which failures are temporary.
    */
   async #readHead(): Promise<number> {
     try {
@@ -215,7 +215,7 @@ export class LiveState {
       const height = await Promise.race([this.#options.ledger.height(), late]);
       this.#headSeen = height ?? this.#headSeen;
     } catch {
-      // The follower sees the same failure, and retries it.
+      // The follower gets the same failure, and retries.
     }
     return this.#headSeen;
   }

@@ -1,7 +1,7 @@
 /**
- * A replica: the state that a ledger's blocks fold into. It starts from the newest snapshot that
- * fits the ledger, replays the rest and can follow what comes. Every block's place in the chain is
- * checked as it is read: at a gap, a wrong hash or a block that does not apply, it stops for good.
+ * A replica: the state that a ledger's blocks fold into. It starts from the newest snapshot of the
+ * ledger, replays the blocks after it, and can follow new ones. Every block's link is checked: at a
+ * gap, a wrong hash or a block that does not apply, the replica fails permanently.
  */
 
 import { isUtf8 } from 'node:buffer';
@@ -28,19 +28,19 @@ import type { SnapshotFolder } from './snapshot-folder.ts';
 
 /** How long a follower works, in milliseconds, before it yields to the event loop. */
 const SLICE_MS = 0.3;
-/** Lines from this length on are applied in pieces; shorter ones take less than a slice. */
+/** Longer lines are applied in pieces; shorter ones take less than a slice. */
 const LONG_LINE_BYTES = 1 << 14;
 
 export interface ReplicaOptions {
   readonly ledger: Ledger;
   readonly snapshots: SnapshotFolder;
-  /** Where to fetch snapshots that are not in the folder. */
+  /** The source of snapshots that are not in the folder. */
   readonly shared?: SharedSnapshots | undefined;
-  /** Replay up to this height; the ledger's head where undefined. */
+  /** Replay up to this height; undefined for the ledger's head. */
   readonly height?: number | undefined;
-  /** Reports what costs time, not correctness. */
+  /** Reports problems that cost time, not correctness. */
   warn(message: string): void;
-  /** Called now and then while blocks are replayed; may throw to abort. */
+  /** Called after each batch of replayed blocks; may throw to abort. */
   progress?(height: number, target: number): void;
 }
 
@@ -74,7 +74,7 @@ export class Replica {
     return this.#state;
   }
 
-  /** Applies the next stored block, its link checked. */
+  /** Checks the link of the next stored block, and applies it. */
   apply(block: StoredBlock): void {
     checkLink(this.#point, block);
     this.#applyWhole(block);
@@ -91,7 +91,7 @@ export class Replica {
     }
   }
 
-  /** The same in pieces. At each yield, readers see a committed state: this block's or the last. */
+  /** `apply` in pieces. At each yield, readers see the state before or after the block. */
   *#applyInPieces(block: StoredBlock): Generator<void, void, void> {
     yield* checkLinkInPieces(this.#point, block);
     const isApplied = yield* this.#tryPieces(block.line);
@@ -99,7 +99,7 @@ export class Replica {
     this.#point = { height: block.height, hash: block.hash };
   }
 
-  /** False where the block has to be applied whole, if only for the error message. */
+  /** False if the block must be applied whole, possibly just to get the error message. */
   *#tryPieces(line: Buffer): Generator<void, boolean, void> {
     const cut = isUtf8(line) ? cutBlock(line) : undefined;
     if (cut === undefined) return false;
@@ -122,8 +122,8 @@ export class Replica {
   }
 
   /**
-   * Applies the line that is to be stored next, or throws a BlockError; so may `check`, which sees the
-   * block before it is applied.
+   * Applies a line that is not stored yet, or throws a BlockError. `check` is called before the block is
+   * applied, and may throw one too.
    */
   extend(line: Buffer, check?: (block: Block) => void): StoredBlock {
     const parsed = parseLine(line);
@@ -135,19 +135,19 @@ export class Replica {
   }
 
   /**
-   * Applies each new block of the ledger as it comes, until the signal. It yields to the event loop,
-   * also in the middle of a block: until the block is complete, readers see the state before it.
+   * Applies each new block of the ledger, until the signal. It yields to the event loop, also in the
+   * middle of a block: until the block is complete, readers see the state before it.
    */
   async follow(ledger: Ledger, signal: AbortSignal, advanced?: () => void): Promise<void> {
     for await (const batch of ledger.follow(this.#point.height, signal)) {
-      await takeTurns(this.#applyBatch(batch));
+      await runInSlices(this.#applyBatch(batch));
       advanced?.();
     }
   }
 }
 
-/** Runs work step by step, and yields to the event loop after each slice of time. */
-async function takeTurns(steps: Iterator<void>): Promise<void> {
+/** Yields to the event loop after each slice of time. */
+async function runInSlices(steps: Iterator<void>): Promise<void> {
   let startedMs = performance.now();
   while (steps.next().done !== true) {
     if (performance.now() - startedMs < SLICE_MS) continue;
@@ -163,10 +163,10 @@ function parseLine(line: Buffer): Block {
 }
 
 export function describePruning(base: ChainPoint): string {
-  return `the blocks up to ${base.height} were pruned: block ${base.height + 1} is the first that is kept`;
+  return `the blocks up to ${base.height} were pruned, the ledger starts at block ${base.height + 1}`;
 }
 
-/** The newest snapshot at or below the height that the ledger confirms, or the chain's start. */
+/** The newest snapshot of this ledger at or below the height, or the empty state. */
 async function loadStart(options: ReplicaOptions, height: number): Promise<Replica> {
   const { ledger, snapshots, warn } = options;
   const base = await ledger.base();
@@ -186,7 +186,7 @@ async function loadStart(options: ReplicaOptions, height: number): Promise<Repli
   }
   if (base.height === 0) return new Replica(createState(), CHAIN_START);
   const later = heights.find((at) => at > height);
-  // A snapshot that could not be fetched, on a full disk for instance, may be fetched by a retry.
+  // If fetching failed, on a full disk for instance, a retry may succeed.
   throw new LedgerError(
     isFetched ? 'missing' : 'unavailable',
     `the blocks up to ${base.height} were pruned, and no snapshot from there to ${height} is usable` +
@@ -199,14 +199,14 @@ function listSnapshots(snapshots: SnapshotFolder, warn: ReplicaOptions['warn']):
   try {
     return snapshots.heights();
   } catch (error) {
-    warn(`no snapshot is used: ${(error as Error).message}`);
+    warn(`cannot list the snapshots, so none is used: ${(error as Error).message}`);
     return [];
   }
 }
 
 /**
- * False where a snapshot could not be fetched or saved: a restore may do without. A ledger that is
- * unavailable throws: a restore cannot do without that.
+ * False if a snapshot could not be fetched or saved: the restore may succeed without it. Throws if the
+ * ledger is unavailable.
  */
 async function fetchShared(options: ReplicaOptions, height: number): Promise<boolean> {
   const { ledger, shared, snapshots } = options;
@@ -219,17 +219,17 @@ async function fetchShared(options: ReplicaOptions, height: number): Promise<boo
     await shared?.fetch({ ledger, snapshots, height, warn });
   } catch (error) {
     if (error instanceof LedgerError) throw error;
-    warn(`no snapshot is fetched: ${(error as Error).message}`);
+    warn(`cannot fetch a snapshot: ${(error as Error).message}`);
   }
   return isFetched;
 }
 
-/** The height to replay to; throws where the ledger does not have it. */
+/** The height to replay to; throws if the ledger does not have it. */
 async function findTarget({ ledger, snapshots, height, warn }: ReplicaOptions): Promise<number> {
   // Listed before the head is read: a snapshot ahead of that head means that blocks were lost.
   const newest = listSnapshots(snapshots, warn).at(-1) ?? 0;
   const base = await ledger.base();
-  // An earlier height can be restored whatever is wrong with the head.
+  // A given height can be restored even if the head cannot be read.
   const end = height === undefined ? (await ledger.head()).height : await ledger.height();
   if (newest > end) {
     warn(`there is a snapshot of height ${newest}, but the ledger ends at ${end}`);
@@ -237,7 +237,7 @@ async function findTarget({ ledger, snapshots, height, warn }: ReplicaOptions): 
   const target = height ?? end;
   if (target <= end && target >= base.height) return target;
   const reason = target < base.height ? describePruning(base) : `the ledger ends at ${end}`;
-  throw new LedgerError('missing', `height ${target} is not there: ${reason}`);
+  throw new LedgerError('missing', `height ${target} is not in the ledger: ${reason}`);
 }
 
 async function replay(replica: Replica, options: ReplicaOptions, target: number): Promise<void> {
@@ -249,13 +249,13 @@ async function replay(replica: Replica, options: ReplicaOptions, target: number)
   throw new LedgerError('corrupt', `block ${replica.point.height + 1} is not in the ledger`);
 }
 
-/** Whether the blocks that a replica would need next were pruned while it was busy. */
+/** Whether the next blocks that the replica needs were pruned. */
 export async function isOvertaken(replica: Replica, ledger: Ledger): Promise<boolean> {
   const base = await ledger.base().catch(() => CHAIN_START);
   return base.height > replica.point.height;
 }
 
-/** Attempts at a restore whose blocks are pruned meanwhile. */
+/** Attempts at a restore whose blocks are pruned while it runs. */
 const RESTORES_MAX = 5;
 
 /** Restores the state at a height from the nearest earlier snapshot and the blocks after it. */

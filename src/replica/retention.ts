@@ -1,6 +1,6 @@
 /**
- * Which blocks a ledger keeps. Old ones are dropped, but never past the oldest snapshot kept: replay
- * starts from a snapshot once the blocks before it are gone.
+ * Drops old blocks, but none after the oldest snapshot kept: the replay of a pruned ledger starts from
+ * a snapshot.
  */
 
 import type { Settings } from '../config/settings.ts';
@@ -10,7 +10,7 @@ import type { SnapshotFolder } from './snapshot-folder.ts';
 
 const DAY_MS = 86_400_000;
 
-/** With both, a block is kept as long as either one keeps it. */
+/** If both are set, a block is kept as long as either one keeps it. */
 export interface Retention {
   /** The number of newest blocks to keep. */
   readonly keepBlocks: number | undefined;
@@ -20,7 +20,7 @@ export interface Retention {
 
 export const RETENTION_SETTINGS = ['keepBlocks', 'keepDays'] as const;
 
-/** Undefined where every block is kept. */
+/** Undefined if every block is kept. */
 export function retentionOf(
   settings: Settings<(typeof RETENTION_SETTINGS)[number]>,
 ): Retention | undefined {
@@ -33,18 +33,18 @@ export interface PruneOptions {
   readonly snapshots: SnapshotFolder;
   readonly retention: Retention;
   /**
-   * The height of a snapshot that the caller has just saved, and that need not be verified. Without
-   * it, snapshots are read until one is found intact.
+   * A snapshot that the caller has just saved, which is not verified again. Without it, snapshots are
+   * read until an intact one is found.
    */
   readonly savedHeight?: number | undefined;
 }
 
 export interface Pruned {
-  /** How many blocks were dropped. */
+  /** The number of dropped blocks. */
   readonly count: number;
-  /** The first block kept, or the next one to come. */
+  /** The height of the oldest block kept, or of the next one if none is. */
   readonly firstHeight: number;
-  /** Why fewer blocks were dropped than the retention allows; undefined where it was followed. */
+  /** Why fewer blocks were dropped than the retention allows; undefined if all of them were. */
   readonly reason: string | undefined;
 }
 
@@ -55,7 +55,7 @@ export async function pruneLedger(options: PruneOptions): Promise<Pruned> {
   const head = await ledger.head();
   const wanted = Math.max(base.height, await findLastToDrop(ledger, retention, head));
   const { height, reason } = await limitToSnapshots(options, wanted);
-  // Also where there is nothing new to drop: an earlier prune may have been interrupted.
+  // Called even if there is nothing new to drop: an earlier prune may have been interrupted.
   await ledger.prune(height);
   return { count: height - base.height, firstHeight: height + 1, reason };
 }
@@ -70,7 +70,7 @@ async function findLastToDrop(
   return Math.min(byBlocks, byDays);
 }
 
-/** The last block older than the given days. A binary search: times never go back. */
+/** The last block older than the given days, by binary search: block times never decrease. */
 async function findOlder(ledger: Ledger, head: ChainPoint, days: number): Promise<number> {
   let older = (await ledger.base()).height;
   let younger = head.height;
@@ -104,24 +104,24 @@ async function limitToSnapshots(options: PruneOptions, wanted: number): Promise<
   const usable = snapshots.heights().filter((at) => at >= base.height && at <= head.height);
   if (usable.length === 0 && base.height === 0) {
     const reason =
-      'no snapshot has been written yet, and without one the blocks that are kept would have no ' +
-      'state to go on from; append with a lower --snapshot-every for an earlier one';
+      'no snapshot has been written yet, and without one the remaining blocks could not be replayed; ' +
+      'append with a lower --snapshot-every to get one earlier';
     return { height: 0, reason };
   }
-  if (!(await isAnySound(options, usable))) {
+  if (!(await isAnyIntact(options, usable))) {
     const message =
-      `cannot prune: no snapshot from height ${base.height} on is usable, and the blocks that are ` +
-      'kept would have no state to go on from; append with a lower --snapshot-every first';
+      `cannot prune: no snapshot from height ${base.height} on is usable, and without one the ` +
+      'remaining blocks could not be replayed; append with a lower --snapshot-every first';
     throw new LedgerError('missing', message);
   }
   const [oldest] = usable;
   if (oldest >= wanted) return { height: wanted, reason: undefined };
-  const reason = `the oldest snapshot that is kept is of height ${oldest}`;
+  const reason = `the oldest snapshot is of height ${oldest}`;
   return { height: oldest, reason };
 }
 
-/** Whether one of the snapshots is intact, the newest first. */
-async function isAnySound(options: PruneOptions, heights: readonly number[]): Promise<boolean> {
+/** Checks the newest snapshot first. */
+async function isAnyIntact(options: PruneOptions, heights: readonly number[]): Promise<boolean> {
   const { ledger, snapshots, savedHeight } = options;
   if (savedHeight !== undefined && heights.includes(savedHeight)) return true;
   for (const at of heights.toReversed()) {

@@ -1,7 +1,7 @@
 /**
- * Snapshots in the JetStream object store, for replicas that have none of their own. One replica at a
- * time publishes them. Like those in files they are a cache: checksum and chain are checked before one
- * is used.
+ * Snapshots in the JetStream object store, for replicas without local ones. The replica that holds a
+ * lease publishes them. Like those in files they are a cache: checksum and chain hash are checked
+ * before one is used.
  */
 
 import { openAsBlob } from 'node:fs';
@@ -23,7 +23,7 @@ const NAME = /^(\d{16})\.snapshot$/;
 export interface FetchOptions {
   readonly ledger: Ledger;
   readonly snapshots: SnapshotFolder;
-  /** Later snapshots cannot be used. */
+  /** The height to restore: later snapshots are of no use. */
   readonly height: number;
   warn(message: string): void;
 }
@@ -49,15 +49,15 @@ export class SharedSnapshots {
       .sort((a, b) => a - b);
   }
 
-  /** Fetches the newest usable one, unless the folder has one that is as good. */
+  /** Fetches the newest usable snapshot, unless the folder has one that is about as new. */
   async fetch({ ledger, snapshots, height, warn }: FetchOptions): Promise<void> {
     const base = await ledger.base();
     const isUsable = (at: number) => at >= base.height && at <= height;
     const own = snapshots.heights().filter(isUsable).at(-1);
     const worthFrom = own === undefined ? base.height : own + WORTH_BLOCKS;
-    // A cache: where snapshots cannot be listed, there are none.
+    // Snapshots are a cache: if they cannot be listed, none is used.
     const listed = await this.heights().catch((error: Error) => {
-      warn(`no snapshot is fetched: ${error.message}`);
+      warn(`cannot list the snapshots on NATS: ${error.message}`);
       return [];
     });
     const offered = listed.filter((at) => isUsable(at) && at >= worthFrom);
@@ -86,8 +86,8 @@ export class SharedSnapshots {
   }
 
   /**
-   * Publishes one of a folder's snapshots and deletes old ones, if this replica holds the lease.
-   * Returns whether it does.
+   * Publishes one of a folder's snapshots and deletes old ones. False if another replica publishes
+   * instead.
    */
   async publish(snapshots: SnapshotFolder, height: number): Promise<boolean> {
     if (!(await this.#isPublisher())) return false;
@@ -100,7 +100,7 @@ export class SharedSnapshots {
     return true;
   }
 
-  /** False where another replica was faster: its copy stays, since others may be fetching it. */
+  /** False if another replica was faster: its copy stays, because others may be fetching it. */
   async #put(path: string, name: string): Promise<boolean> {
     const before = await this.#link.ask('looking for a snapshot', () => this.#objects.info(name));
     const file = await openAsBlob(path);

@@ -1,5 +1,5 @@
 /**
- * Snapshots in files: a cache of the state at some heights, so that a start need not replay the whole
+ * Snapshots in files: a cache of the state at some heights, so that a start does not replay the whole
  * ledger. They may be deleted at any time, and a damaged one is never used.
  *
  *   8 bytes    "perpsnap"
@@ -31,12 +31,12 @@ const MAGIC = Buffer.from('perpsnap');
 const CHECKSUM_OFFSET = MAGIC.length;
 const BODY_OFFSET = CHECKSUM_OFFSET + HASH_BYTES;
 const HEAD_BYTES = BODY_OFFSET + HASH_BYTES + 4;
-/** Large, since the next piece is read by another thread while one is hashed, and waking it costs. */
+/** Large, because each piece is read by another thread, and waking it is expensive. */
 const READ_BYTES = 4 << 20;
 const HEIGHT_DIGITS = 16;
 const FILE_NAME = /^(\d{16})\.snapshot$/;
 const DRAFT_NAME = /\.(draft|fetched)$/;
-/** A draft that was not written to for this long was left by a process that has ended. */
+/** A draft that was not written to for this long is abandoned. */
 const DRAFT_IDLE_MS = 60_000;
 
 export interface LoadedSnapshot {
@@ -67,7 +67,7 @@ export class SnapshotFolder {
   }
 
   /**
-   * Saves the state as of this call; blocks may be applied meanwhile. One save at a time per state.
+   * Saves the state as of this call; blocks may be applied meanwhile. Saves of a state must not overlap.
    * The file appears complete or not at all.
    */
   async save(state: StateView, chainHash: Buffer): Promise<void> {
@@ -80,12 +80,12 @@ export class SnapshotFolder {
     }
   }
 
-  /** Saves the bytes of a snapshot from elsewhere, unchecked: `load` checks them. */
+  /** Saves the bytes of a fetched snapshot, unchecked: `load` checks them. */
   async receive(height: number, chunks: AsyncIterable<Uint8Array>): Promise<void> {
     await this.#write(this.pathOf(height), 'fetched', (draft) => writeFile(draft, chunks));
   }
 
-  /** Written to a draft of its own and renamed; a failed draft is removed. */
+  /** Writes a draft and renames it; a failed draft is removed. */
   async #write(
     target: string,
     ending: 'draft' | 'fetched',
@@ -104,18 +104,18 @@ export class SnapshotFolder {
     }
   }
 
-  /** Registers this process among those that may save here; the earliest one does. */
+  /** Registers this process as a user of the folder; the earliest one saves the snapshots. */
   async enter(): Promise<Presence> {
     makeFolder(this.#folder);
     return Presence.enter(this.#folder);
   }
 
   /**
-   * The snapshot of a height; throws where the file is damaged. Undefined where it was deleted
-   * meanwhile, which may happen at any time.
+   * The snapshot of a height; throws if the file is damaged. Undefined if it does not exist, since
+   * snapshots may be deleted at any time.
    */
   async load(height: number): Promise<LoadedSnapshot | undefined> {
-    const file = await openIfThere(this.pathOf(height));
+    const file = await openIfExists(this.pathOf(height));
     if (file === undefined) return undefined;
     try {
       const snapshot = await readSnapshot(file);
@@ -126,7 +126,7 @@ export class SnapshotFolder {
     }
   }
 
-  /** Deletes those ahead of the ledger: they belong to another one, and would count as the newest. */
+  /** Deletes snapshots ahead of the ledger's head, which belong to another ledger. */
   async dropAhead(headHeight: number): Promise<void> {
     await this.remove(this.heights().filter((height) => height > headHeight));
   }
@@ -142,7 +142,7 @@ export class SnapshotFolder {
     await this.#removeDrafts();
   }
 
-  /** Only stale ones: other processes may be writing here. */
+  /** Only abandoned ones: other processes may be writing theirs. */
   async #removeDrafts(): Promise<void> {
     for (const name of existsSync(this.#folder) ? readdirSync(this.#folder) : []) {
       if (!DRAFT_NAME.test(name)) continue;
@@ -154,7 +154,7 @@ export class SnapshotFolder {
   }
 }
 
-async function openIfThere(file: string): Promise<FileHandle | undefined> {
+async function openIfExists(file: string): Promise<FileHandle | undefined> {
   try {
     return await open(file, 'r');
   } catch (error) {
@@ -206,7 +206,7 @@ async function writeSnapshot(
   await writeAll(file, checksum.digest(), CHECKSUM_OFFSET);
 }
 
-/** A nearly full disk takes part of the bytes, and only the next write fails. */
+/** On a nearly full disk a write is partial, and only the next one fails. */
 async function writeAll(file: FileHandle, bytes: Uint8Array, offset: number): Promise<void> {
   for (let written = 0; written < bytes.length; ) {
     const rest = bytes.length - written;
@@ -221,16 +221,16 @@ function* piecesOf(bytes: Uint8Array): Generator<Uint8Array> {
   }
 }
 
-/** Fills the bytes from the file; throws where the file ends. */
+/** Fills the bytes from the file; throws at the end of the file. */
 async function fill(file: FileHandle, bytes: Uint8Array): Promise<void> {
   for (let filled = 0; filled < bytes.length; ) {
     const { bytesRead } = await file.read(bytes, filled, bytes.length - filled, null);
-    if (bytesRead === 0) throw new Error('it ends too early');
+    if (bytesRead === 0) throw new Error('it is truncated');
     filled += bytesRead;
   }
 }
 
-/** Fills the parts in order; the next piece is read while one is hashed. */
+/** Fills the parts in order; while one piece is hashed, the next is read. */
 async function readInto(
   file: FileHandle,
   parts: readonly Uint8Array[],
@@ -255,13 +255,13 @@ async function readSnapshot(file: FileHandle): Promise<LoadedSnapshot> {
   if (!head.subarray(0, CHECKSUM_OFFSET).equals(MAGIC)) throw new Error('it is not a snapshot');
   const checksum = createHash('sha256').update(head.subarray(BODY_OFFSET));
   const descriptionBytes = head.readUInt32LE(HEAD_BYTES - 4);
-  if (descriptionBytes > size) throw new Error('its description does not fit the file');
+  if (descriptionBytes > size) throw new Error('its description is longer than the file');
   const descriptionText = Buffer.alloc(descriptionBytes);
   await readInto(file, [descriptionText], checksum);
   const description = decodeDescription(descriptionText);
-  // The checksum comes last, so a damaged description must not decide how much is allocated.
+  // The checksum is verified last, so check the sizes before a damaged description allocates too much.
   if (HEAD_BYTES + descriptionBytes + tableBytes(description) !== size) {
-    throw new Error('its size is not what its description says');
+    throw new Error('its size does not match its description');
   }
   const { tables, targets } = allocateTables(description);
   await readInto(file, targets, checksum);

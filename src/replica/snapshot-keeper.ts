@@ -1,5 +1,5 @@
 /**
- * Saves snapshots of a replica while it follows the ledger, and publishes them where this replica holds
+ * Saves snapshots of a replica while it follows the ledger, and publishes them if this replica holds
  * the lease. Several processes may share a folder: the earliest one still running saves.
  */
 
@@ -14,29 +14,29 @@ export interface KeeperOptions {
   readonly shared: SharedSnapshots;
   readonly every: number;
   readonly keep: number;
-  /** A snapshot was not saved or published. It is a cache: the replica goes on. */
+  /** Called when a snapshot was not saved or published, which the replica can do without. */
   warn(message: string): void;
 }
 
 /** How often a process that does not save checks whether it has become the earliest. */
-const LOOK_MS = 500;
+const CHECK_MS = 500;
 
 export class SnapshotKeeper {
   readonly #options: KeeperOptions;
   readonly #schedule: SnapshotSchedule;
   #saving: Promise<void> | undefined;
   #publishing: Promise<void> | undefined;
-  /** Once true, true for good: nobody can come earlier. */
-  #isFirst = false;
-  #looking: Promise<void> | undefined;
+  /** Never changes back: later processes cannot become earlier. */
+  #isEarliest = false;
+  #checking: Promise<void> | undefined;
   #presence: Presence | undefined;
   readonly #timer: NodeJS.Timeout;
 
   constructor(options: KeeperOptions) {
     this.#options = options;
-    this.#timer = setInterval(() => this.#startLook(), LOOK_MS);
+    this.#timer = setInterval(() => this.#startCheck(), CHECK_MS);
     this.#timer.unref();
-    this.#startLook();
+    this.#startCheck();
     this.#schedule = SnapshotSchedule.spread(options.every, this.#newestHeight());
   }
 
@@ -48,33 +48,33 @@ export class SnapshotKeeper {
     }
   }
 
-  /** Called between two blocks; saves the state of this moment while blocks go on. */
+  /** Called between two blocks; saves this state in the background. */
   keep(replica: Replica): void {
     const { height } = replica.point;
-    if (!this.#schedule.isDue(height) || this.#saving !== undefined || !this.#isFirst) return;
+    if (!this.#schedule.isDue(height) || this.#saving !== undefined || !this.#isEarliest) return;
     this.#schedule.started(height);
     this.#saving = this.#save(replica);
   }
 
-  /** Resolves when it is known whether this process saves. */
+  /** Resolves when the check whether this process saves has finished. */
   async ready(): Promise<void> {
-    await this.#looking;
+    await this.#checking;
   }
 
-  #startLook(): void {
-    if (this.#isFirst) clearInterval(this.#timer);
-    else this.#looking ??= this.#look();
+  #startCheck(): void {
+    if (this.#isEarliest) clearInterval(this.#timer);
+    else this.#checking ??= this.#checkIsEarliest();
   }
 
-  /** Where processes cannot see each other, all of them save: twice the work, no harm. */
-  async #look(): Promise<void> {
+  /** If processes cannot detect each other, all of them save, which is wasteful but harmless. */
+  async #checkIsEarliest(): Promise<void> {
     try {
       this.#presence ??= await this.#options.snapshots.enter();
-      this.#isFirst = !(this.#presence.isAnnounced && (await this.#presence.hasEarlier()));
+      this.#isEarliest = !(this.#presence.isAnnounced && (await this.#presence.hasEarlier()));
     } catch {
-      this.#isFirst = true; // The save reports why the folder cannot be used.
+      this.#isEarliest = true; // The save reports why the folder cannot be used.
     } finally {
-      this.#looking = undefined;
+      this.#checking = undefined;
     }
   }
 
@@ -95,7 +95,7 @@ export class SnapshotKeeper {
     }
   }
 
-  /** In the background: the file is immutable by now. */
+  /** Runs in the background, because the file no longer changes. */
   async #publish(height: number): Promise<void> {
     const { snapshots, shared, warn } = this.#options;
     try {
@@ -110,7 +110,7 @@ export class SnapshotKeeper {
   /** Waits for the save and the publication in progress. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
-    await this.#looking;
+    await this.#checking;
     await this.#saving;
     await this.#publishing;
     this.#presence?.leave();

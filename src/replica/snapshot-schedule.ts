@@ -1,4 +1,4 @@
-/** When a snapshot is due: the one place that decides it, for writers and replicas. */
+/** Decides when a snapshot is due, for writers and replicas. */
 
 /** Jitter, as a share of the interval, so that replicas do not all save at once. */
 const SPREAD_SHARE = 0.25;
@@ -12,7 +12,7 @@ export class SnapshotSchedule {
     this.#dueHeight = nextAfter(height);
   }
 
-  /** For the writer of a ledger: at the multiples of `every`, whenever it was started. */
+  /** For the writer of a ledger: at multiples of `every`, independent of the height at its start. */
   static atMultiples(every: number, height: number): SnapshotSchedule {
     return new SnapshotSchedule((from) => (Math.floor(from / every) + 1) * every, height);
   }
@@ -28,7 +28,7 @@ export class SnapshotSchedule {
     return height >= this.#dueHeight;
   }
 
-  /** Called when a snapshot is being saved: the next one is due an interval later. */
+  /** Called when a save starts: the next one is due an interval later. */
   started(height: number): void {
     this.#dueHeight = this.#nextAfter(height);
   }

@@ -1,6 +1,6 @@
 /**
- * Opens the ledger and the snapshots of a command: both in a folder, or the ledger on NATS and the
- * snapshots in a local folder, with copies on NATS for machines that have none.
+ * Opens a ledger and its snapshots: both in a folder, or the ledger on NATS and the snapshots in a
+ * local folder, with copies on NATS for machines that have none.
  */
 
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -23,12 +23,12 @@ export type WriterSettings = Settings<(typeof WRITER_SETTINGS)[number]>;
 export interface Storage<L extends Ledger = Ledger> {
   readonly ledger: L;
   readonly snapshots: SnapshotFolder;
-  /** Undefined where the ledger is in the folder. */
+  /** Undefined if the ledger is in the folder. */
   readonly shared: SharedSnapshots | undefined;
   close(): Promise<void>;
 }
 
-/** For reading. */
+/** Opens it for reading. */
 export function openStorage(settings: StorageSettings): Promise<Storage> {
   const nats = natsOptionsOf(settings);
   return nats === undefined
@@ -58,7 +58,7 @@ async function assemble<L extends Ledger>(
   nats?: NatsOptions,
 ): Promise<Storage<L>> {
   const ledger = await open();
-  // Without a data folder, each start begins from a snapshot on NATS.
+  // Without a data folder, snapshots are fetched from NATS at each start.
   const temporary = data === '' ? mkdtempSync(path.join(tmpdir(), 'perpinfo-')) : undefined;
   const forget = () => {
     if (temporary !== undefined) rmSync(temporary, { recursive: true, force: true });

@@ -1,4 +1,4 @@
-/** The check of a whole ledger: every hash, every block by replay, every snapshot against the blocks. */
+/** Checks a whole ledger: every hash, every block by replay, every snapshot against the replay. */
 
 import {
   type ChainPoint,
@@ -14,28 +14,28 @@ import type { SnapshotFolder } from './snapshot-folder.ts';
 export interface VerificationOptions {
   readonly ledger: Ledger;
   readonly snapshots: SnapshotFolder;
-  /** A snapshot is damaged. */
+  /** Called for each damaged snapshot. */
   warn(message: string): void;
-  /** Called now and then; may throw to give up. */
+  /** Called after each batch of blocks; may throw to abort. */
   progress(height: number, target: number): void;
 }
 
 export interface VerifiedLedger {
   readonly head: ChainPoint;
-  /** Undefined where the ledger was pruned and no snapshot gives a state to replay from. */
+  /** Undefined if the ledger was pruned and there is no snapshot to replay from. */
   readonly digest: string | undefined;
-  /** The heights of snapshots that are damaged, or that are not of this ledger, ascending. */
+  /** The heights of snapshots that are damaged or belong to another ledger, ascending. */
   readonly badSnapshots: readonly number[];
 }
 
-/** Throws a LedgerError where a block is missing, damaged or does not apply. */
+/** Throws a LedgerError if a block is missing, damaged or does not apply. */
 export function verifyLedger(options: VerificationOptions): Promise<VerifiedLedger> {
   return new Verification(options).run();
 }
 
 class Verification {
   readonly #options: VerificationOptions;
-  /** Undefined in a pruned ledger up to its first snapshot, from which the replay starts. */
+  /** In a pruned ledger, undefined up to the first snapshot, from which the replay starts. */
   #replica: Replica | undefined;
   readonly #unchecked: Set<number>;
   readonly #damaged: number[] = [];
@@ -82,7 +82,7 @@ class Verification {
       if (!point.hash.equals(hash)) throw new Error('it belongs to another ledger');
       this.#replica ??= new Replica(state, point);
       if (stateDigest(state) !== stateDigest(this.#replica.state)) {
-        throw new Error('its state is not what the blocks give');
+        throw new Error('its state differs from the replayed one');
       }
     } catch (error) {
       this.#damaged.push(height);

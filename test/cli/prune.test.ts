@@ -59,14 +59,14 @@ test('a prune keeps the newest blocks and the state, and older heights are repor
   for (const height of [10, 20, 30, 40]) rmSync(snapshotFile(data, height));
   const pruned = 'pruned 40 blocks; the ledger starts at block 41\n';
   assert.deepEqual(await prune(data, '--keep-blocks', '20'), done(pruned));
-  const gone = 'the blocks up to 40 were pruned: block 41 is the first that is kept';
+  const gone = 'the blocks up to 40 were pruned, the ledger starts at block 41';
   const verified = await run(['verify', '--data', data]);
   assert.equal(verified.stderr, `perpinfo: ${gone}\n`);
   assert.deepEqual(readVerification(verified), before);
   assert.deepEqual(await Promise.all([ask(data), ask(data, '--at', '55')]), answers);
   assert.deepEqual(
     await ask(data, '--at', '39'),
-    failed(`perpinfo: height 39 is not there: ${gone}\n`),
+    failed(`perpinfo: height 39 is not in the ledger: ${gone}\n`),
   );
   const between = 'the blocks up to 40 were pruned, and no snapshot from there to 45 is usable';
   assert.deepEqual(
@@ -85,8 +85,7 @@ function snapshotFile(data: string, height: number): string {
 test('blocks are never pruned past the oldest snapshot that is kept', async () => {
   const data = await appendAll([...EVERY_TENTH, '--snapshot-keep', '3']);
   const pruned = 'pruned 40 blocks; the ledger starts at block 41\n';
-  const reason =
-    'kept more blocks than asked for: the oldest snapshot that is kept is of height 40';
+  const reason = 'kept more blocks than asked for: the oldest snapshot is of height 40';
   assert.deepEqual(await prune(data, '--keep-blocks', '1'), done(pruned, `perpinfo: ${reason}\n`));
   assert.equal((await ask(data, '--at', '40')).code, 0);
 });
@@ -103,7 +102,7 @@ test('days are counted back from the newest block', async () => {
 test('a prune with nothing to drop succeeds, and says why', async () => {
   const data = await appendAll([...EVERY_TENTH, '--snapshot-keep', '3']);
   await prune(data, '--keep-blocks', '1');
-  const reason = 'perpinfo: nothing was pruned: the oldest snapshot that is kept is of height 40\n';
+  const reason = 'perpinfo: nothing was pruned: the oldest snapshot is of height 40\n';
   const again = 'pruned 0 blocks; the ledger starts at block 41\n';
   assert.deepEqual(await prune(data, '--keep-blocks', '1'), done(again, reason));
   const young = await appendAll(['--snapshot-every', '1000']);

@@ -73,7 +73,7 @@ for (const height of scale([0, 25, 26, 120], [0, 1, 24, 25, 26, 60, 119, 120])) 
 test('--at a height that is not there is refused', async () => {
   assert.deepEqual(
     await run(['query', '--data', data, '--at', '121', JSON.stringify(AUCTION)]),
-    failed('perpinfo: height 121 is not there: the ledger ends at 120\n'),
+    failed('perpinfo: height 121 is not in the ledger: the ledger ends at 120\n'),
   );
 });
 

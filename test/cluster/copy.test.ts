@@ -84,5 +84,5 @@ test('a copy onto another ledger is refused', async () => {
   await writer.close();
   const { code, stderr } = await run(['copy', '--from', data, '--to', address]);
   assert.equal(code, 1);
-  assert.match(stderr, /the ledger to copy to is at block 1, which is not a block of this one/);
+  assert.match(stderr, /the target ledger is at block 1, which is not in the source/);
 });

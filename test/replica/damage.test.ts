@@ -277,7 +277,7 @@ describe('a damaged snapshot', () => {
     assert.equal(code, 1);
     assert.match(
       complaint,
-      /the snapshot of height 4 is damaged: its state is not what the blocks/,
+      /the snapshot of height 4 is damaged: its state differs from the replayed one/,
     );
   });
 });

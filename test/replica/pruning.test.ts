@@ -75,7 +75,7 @@ test('a replica whose next blocks were pruned continues from a snapshot', async 
   await live.waitFor(40, 20_000);
   assert.ok(live.state, live.unavailableReason);
   assert.equal(stateDigest(live.state), outlooks[40].digest);
-  assert.deepEqual(warnings, ['the blocks after height 5 were pruned: restoring anew']);
+  assert.deepEqual(warnings, ['the blocks after height 5 were pruned: restoring again']);
   stop.abort();
   await following;
 });

@@ -87,7 +87,7 @@ for (const seed of scale(['one'], ['one', 'two', 'three'])) {
       }
       await assert.rejects(restoreDirectory(folder, BLOCKS + 1), {
         fault: 'missing',
-        message: 'height 801 is not there: the ledger ends at 800',
+        message: 'height 801 is not in the ledger: the ledger ends at 800',
       });
     });
 

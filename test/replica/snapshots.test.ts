@@ -70,7 +70,7 @@ test('a large snapshot is loaded, and refused with a flipped bit in any of its p
   }
   await loadSnapshot(folder, 0);
   await file.truncate(size - 5_000_000);
-  await assert.rejects(snapshots.load(0), /its size is not what its description says/);
+  await assert.rejects(snapshots.load(0), /its size does not match its description/);
 });
 
 test('a snapshot that is deleted before it is read is not an error', async (t) => {
