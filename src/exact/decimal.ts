@@ -6,7 +6,7 @@
  * narrowed, so a value has one representation. Every division names its rounding.
  */
 
-/** A whole number: a safe integer where it fits one, otherwise a bigint. */
+/** A whole number: a safe integer if it fits one, otherwise a bigint. */
 export type Exact = number | bigint;
 
 const SAFE_MAX = Number.MAX_SAFE_INTEGER;
@@ -142,7 +142,7 @@ function formatBigMagnitude(units: bigint, decimals: number): string {
   return `${digits.slice(0, digits.length - decimals)}.${fraction === '' ? '0' : fraction}`;
 }
 
-/** Plain decimal text with at least one digit after the point and no other trailing zeros; never "-0.0". */
+/** Plain decimal text without trailing zeros, but with a digit after the point; never "-0.0". */
 export function formatUnits(units: Exact, decimals: number): string {
   if (typeof units === 'number') {
     return units < 0 ? `-${formatMagnitude(-units, decimals)}` : formatMagnitude(units, decimals);

@@ -51,7 +51,7 @@ export class RequestError {
 
   /**
    * The body of the answer. The exchange's own Python client reads `code` and `msg` of every 4xx, and
-   * fails with a KeyError where they are absent.
+   * fails with a KeyError if they are absent.
    */
   toJson(): string {
     this.#json ??= this.#formatJson();

@@ -53,7 +53,9 @@ async function findStart({ source, target }: CopyOptions, end: ChainPoint): Prom
   }
   const counterpart = head.height > end.height ? undefined : await source.ledger.point(head.height);
   if (counterpart?.hash.equals(head.hash)) return head;
-  const message = `the target ledger is at block ${head.height}, which is not in the source: expected an empty ledger or an earlier copy`;
+  const message =
+    `the target ledger is at block ${head.height}, which is not in the source: ` +
+    'expected an empty ledger or an earlier copy';
   throw new LedgerError('conflict', message);
 }
 

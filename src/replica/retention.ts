@@ -88,7 +88,7 @@ async function readTime(ledger: Ledger, height: number): Promise<number> {
   for await (const [block] of ledger.read(height - 1, height)) {
     return parseBlock(block.line.toString('utf8')).time;
   }
-  return 0; // Dropped meanwhile: older than any.
+  return 0; // Dropped meanwhile, so it counts as older.
 }
 
 interface Limited {

@@ -67,8 +67,8 @@ export class SnapshotFolder {
   }
 
   /**
-   * Saves the state as of this call; blocks may be applied meanwhile. Saves of a state must not overlap.
-   * The file appears complete or not at all.
+   * Saves the state as of this call; blocks may be applied meanwhile. Saves must not overlap. The file
+   * appears complete or not at all.
    */
   async save(state: StateView, chainHash: Buffer): Promise<void> {
     const target = this.pathOf(state.height);

@@ -1,7 +1,7 @@
 /**
  * The fast path of figures.ts, which defines the figures: plain numbers without a bigint check at every
  * step, several times faster, for accounts whose amounts are so small that no sum can reach 2^53.
- * Accounts with billions of dollars are left to figures.ts. test/twin compares both with a naive version.
+ * Accounts with billions of dollars are left to figures.ts. test/twin compares both with a naive one.
  *
  * The objects are reused for the next account, so callers must copy values that they keep.
  */

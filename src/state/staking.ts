@@ -116,7 +116,9 @@ export function applyUndelegate(state: State, event: EventOf<'undelegate'>, time
   const row = requireDelegation(state, event);
   const lockedUntil = state.delegations.get(row, LOCKED_UNTIL);
   if (time < lockedUntil) {
-    const expected = `an unlocked delegation: this one is locked until ${lockedUntil}, and the block's time is ${time}`;
+    const expected =
+      `an unlocked delegation: this one is locked until ${lockedUntil}, ` +
+      `and the block's time is ${time}`;
     throw new Refusal('validator', formatAddress(event.validator), expected);
   }
   const rest = delegatedAmount(state, row) - event.amount;
