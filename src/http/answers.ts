@@ -94,7 +94,7 @@ export class Answers {
       return this.#answerAsked({ head, peer, key, question, minHeight, isRenderedAtOnce });
     } catch (error) {
       if (error instanceof RequestError) return this.#refuse(error, { peer, key, type });
-      throw error;
+      throw new AnswerFailure(error, { type, keyId: key.id });
     }
   }
 
@@ -109,10 +109,10 @@ export class Answers {
     return key instanceof Reply ? key : this.#refuse(refusal, { peer, key });
   }
 
-  /** An error of our own: the transport ends the connection. */
-  reportFailure(error: unknown, about: Readonly<Record<string, unknown>> = {}): void {
+  /** Counts and logs a bug of ours; the transport then ends the connection. */
+  reportFailure(error: unknown): void {
     this.#parts.counters.countFailure();
-    this.#parts.log.error({ err: error, ...about }, 'a request failed');
+    this.#parts.log.error(describeFailure(error), 'a request failed');
   }
 
   #admitHead(head: RequestHead, peer: Peer): Key | Reply {
@@ -148,7 +148,7 @@ export class Answers {
       return this.#finish({ ...asked, key, isRenderedAtOnce: false });
     } catch (error) {
       if (error instanceof RequestError) return this.#refuseAsked(error, { ...asked, key });
-      throw error;
+      throw new AnswerFailure(error, { type: question.type, keyId: key.id });
     }
   }
 
@@ -260,7 +260,23 @@ export class Answers {
   }
 }
 
-/** A request that is refused, as far as it was understood. */
+/** A bug of ours that came up while a question was answered, and which question that was. */
+class AnswerFailure extends Error {
+  readonly about: { readonly type: string | undefined; readonly keyId: string };
+
+  constructor(cause: unknown, about: AnswerFailure['about']) {
+    super('a question could not be answered', { cause });
+    this.name = 'AnswerFailure';
+    this.about = about;
+  }
+}
+
+/** A failure for the log: the error, with the type and the key's id where they are known. */
+export function describeFailure(error: unknown): Readonly<Record<string, unknown>> {
+  return error instanceof AnswerFailure ? { err: error.cause, ...error.about } : { err: error };
+}
+
+/** What is known of a request that is refused. */
 interface Refused {
   readonly peer: Peer;
   readonly allow?: string;

@@ -162,6 +162,9 @@ const CHECKS: Readonly<Record<string, (start: Start) => Promise<void>>> = {
     await assert.rejects(untilCut({ ...failing, key }), /ended without a response/);
     const metrics = await failing.registry.metrics();
     assert.match(metrics, /^perpinfo_internal_failures_total 1$/m);
+    const [{ msg, type, keyId }] = failing.logged;
+    assert.deepEqual([msg, type], ['a request failed', 'clearinghouseState']);
+    assert.ok(typeof keyId === 'string' && keyId !== '' && !keyId.includes(key));
     assert.equal((await ask(failing)).status, 200);
   },
   async 'a request that is wrong, and whose body is too, is refused once, and others go on'(start) {

@@ -68,6 +68,7 @@ export interface Standing {
 export interface ServiceInProcess extends PreparedData {
   readonly port: number;
   readonly registry: Registry;
+  readonly logged: readonly LogLine[];
 }
 
 /** Begins to follow the ledger of a folder. */
@@ -157,5 +158,6 @@ export async function startInProcess(
     standing.close();
     await ground.close();
   };
-  return { ...data, registry: standing.registry, port: await listenLocally(standing.server) };
+  const { server, registry, logged } = standing;
+  return { ...data, registry, logged, port: await listenLocally(server) };
 }

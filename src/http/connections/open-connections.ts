@@ -1,8 +1,4 @@
-/**
- * All open connections of a server: their maximum number, and how they drain when the service stops.
- * A draining connection finishes the requests in flight and is closed once it is idle; at the deadline
- * those that are left are destroyed.
- */
+/** All open connections of a server, and their maximum number. */
 
 import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
@@ -15,38 +11,24 @@ export interface OpenConnectionsParts {
   readonly log: Logger;
 }
 
-/** How often connections are checked while they drain. */
-const DRAIN_CHECK_MS = 20;
-/**
- * Number of checks after which an idle connection is closed: a client's next request may be in flight,
- * and its response then says Connection: close. Checks are counted, not time: in a turn that takes
- * long nothing is read, and a request that has arrived would be taken for none.
- */
-const IDLE_CHECKS = 15;
 /** Connections over the limit are counted, and logged at most this often. */
 const REFUSAL_LOG_MS = 10_000;
-
-interface Idleness {
-  readonly bytesRead: number;
-  readonly checks: number;
-}
 
 export class OpenConnections {
   readonly #parts: OpenConnectionsParts;
   readonly #open = new Set<ClientConnection>();
-  readonly #idleness = new WeakMap<ClientConnection, Idleness>();
   /** The number of all connections since the start. */
   acceptedCount = 0;
   #refusedCount = 0;
   #refusalLoggedMs = Number.NEGATIVE_INFINITY;
-  #draining: NodeJS.Timeout | undefined;
+  #isDraining = false;
   #isOver = false;
 
   constructor(parts: OpenConnectionsParts) {
     this.#parts = parts;
   }
 
-  /** The connection of a socket; undefined where that is over the limit, and closed. */
+  /** The connection of a socket; over the limit it is closed instead, and undefined. */
   accept(socket: Socket): ClientConnection | undefined {
     const isFull = this.#open.size >= this.#parts.countMax;
     if (isFull || this.#isOver) {
@@ -56,7 +38,7 @@ export class OpenConnections {
       return undefined;
     }
     const connection = new ClientConnection(socket, this.#forget);
-    connection.isDraining = this.isDraining;
+    connection.isDraining = this.#isDraining;
     this.#open.add(connection);
     this.acceptedCount++;
     this.#parts.counters.countOpenConnections(1);
@@ -81,37 +63,21 @@ export class OpenConnections {
     this.#refusedCount = 0;
   }
 
+  get all(): ReadonlySet<ClientConnection> {
+    return this.#open;
+  }
+
   get isDraining(): boolean {
-    return this.#draining !== undefined;
+    return this.#isDraining;
   }
 
-  /** Closes each connection once it is idle, until none is left. */
-  drain(): void {
-    if (this.#draining !== undefined) return;
+  /** From here on, the last response on a connection says `Connection: close`. */
+  startDraining(): void {
+    this.#isDraining = true;
     for (const connection of this.#open) connection.isDraining = true;
-    this.#draining = setInterval(() => this.#closeIdle(), DRAIN_CHECK_MS);
-    this.#closeIdle();
   }
 
-  #closeIdle(): void {
-    for (const connection of this.#open) {
-      if (this.#isIdle(connection)) connection.endSoon();
-    }
-    if (this.#open.size === 0) clearInterval(this.#draining);
-  }
-
-  /** Push closes its own connections. */
-  #isIdle(connection: ClientConnection): boolean {
-    const { bytesRead } = connection.socket;
-    if (connection.isReleased) return false;
-    const last = this.#idleness.get(connection);
-    const isIdle = last?.bytesRead === bytesRead && !connection.isBusy;
-    const checks = isIdle ? last.checks + 1 : 0;
-    this.#idleness.set(connection, { bytesRead, checks });
-    return checks >= IDLE_CHECKS;
-  }
-
-  /** Destroys all connections, and those that are accepted from here on. */
+  /** Destroys all connections, present and future. */
   destroyAll(): void {
     this.#isOver = true;
     for (const { socket } of this.#open) socket.destroy();

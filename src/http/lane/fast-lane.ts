@@ -14,18 +14,13 @@
 import type { Settings } from '../../config/settings.ts';
 import { type Answers, refuseBytes } from '../answers.ts';
 import type { ClientConnection } from '../connections/client-connection.ts';
-import {
-  headerMsMax,
-  refuseLateness,
-  stalledMsMax,
-  TIMEOUT_CHECK_MS,
-} from '../connections/timeouts.ts';
+import { refuseLateness, stalledMsMax, TIMEOUT_CHECK_MS } from '../connections/timeouts.ts';
 import type { LaneCounters, LaneExit } from '../counters.ts';
-import { BodySource } from '../question-source.ts';
 import type { Reply } from '../reply.ts';
 import { ReplyText } from '../reply-text.ts';
-import { HeadReader } from './head-reader.ts';
-import { LaneConnection, type LaneHead, type LaneReader } from './lane-connection.ts';
+import { LaneConnection, type LaneReader } from './lane-connection.ts';
+import { findMissedDeadline } from './lane-deadlines.ts';
+import { type LaneOutcome, LaneResponder } from './lane-responder.ts';
 import { TurnTally } from './turn-tally.ts';
 
 export interface LaneParts {
@@ -47,32 +42,13 @@ type PassToNode = (client: ClientConnection, sent: { readonly rest: Buffer }) =>
 /** Maximum number of bytes and of reads that are gathered in one turn. */
 const TURN_BYTES = 1 << 18;
 const TURN_READS_MAX = 128;
-/** A connection's share of a turn: maximum number of responses, and bytes after which none follows. */
-const SHARE_REQUESTS_MAX = 16;
-const SHARE_BYTES_MAX = 1 << 16;
-/** Grace added to the keep-alive timeout, as Node's server adds it. */
-const KEEP_ALIVE_GRACE_MS = 1000;
-
-/** Replies are rendered before anything else is answered. */
-const AT_ONCE = { isRenderedAtOnce: true };
-
-/** What became of the request that comes next among a connection's bytes. */
-type Outcome = 'answered' | 'partial' | 'waiting' | 'last' | 'failed' | LaneExit;
-
-/** Where a connection's bytes are, and how far they go. */
-interface Input {
-  readonly bytes: Buffer;
-  /** The start of the next request. */
-  start: number;
-  readonly end: number;
-}
 
 export class FastLane implements LaneReader {
   readonly #parts: LaneParts;
   readonly #passToNode: PassToNode;
-  readonly #heads: HeadReader;
   readonly #text: ReplyText;
   readonly #tally: TurnTally;
+  readonly #responder: LaneResponder;
   readonly #connections = new Set<LaneConnection>();
   readonly #timer: NodeJS.Timeout;
   /** What this turn has read so far: the bytes of each connection that has sent any. */
@@ -84,9 +60,12 @@ export class FastLane implements LaneReader {
   constructor(parts: LaneParts, passToNode: PassToNode) {
     this.#parts = parts;
     this.#passToNode = passToNode;
-    this.#heads = new HeadReader(parts);
     this.#text = new ReplyText(parts.settings.idleTimeout);
     this.#tally = new TurnTally(parts.counters);
+    this.#responder = new LaneResponder({
+      ...{ answers: parts.answers, settings: parts.settings, text: this.#text, tally: this.#tally },
+      awaitReply: (connection, reply) => this.#awaitReply(connection, reply),
+    });
     this.#timer = setInterval(() => this.#closeExpired(performance.now()), TIMEOUT_CHECK_MS);
     this.#timer.unref();
   }
@@ -178,26 +157,13 @@ export class FastLane implements LaneReader {
     connection.isQueued = false;
     connection.readEnd = readStart;
     if (connection.hasLeft) return;
-    const outcome = this.#answerAll(connection, input);
+    const outcome = this.#responder.answerAll(connection, input);
     if (isKept) connection.drop(input.start);
     else if (input.start < input.end) connection.keep(input.bytes.subarray(input.start, input.end));
     this.#note(connection, outcome);
   }
 
-  /** Answers one request after the other, until there is none, or one that is not answered now. */
-  #answerAll(connection: LaneConnection, input: Input): Outcome | 'held' {
-    let outcome: Outcome = 'answered';
-    for (let count = 0; outcome === 'answered'; count++) {
-      skipBody(connection, input);
-      if (input.start === input.end) return connection.skipLength > 0 ? 'partial' : 'answered';
-      const isShareOver = count === SHARE_REQUESTS_MAX || connection.text.length > SHARE_BYTES_MAX;
-      if (isShareOver || connection.client.socket.writableLength > 0) return 'held';
-      outcome = this.#answerNext(connection, input);
-    }
-    return outcome;
-  }
-
-  #note(connection: LaneConnection, outcome: Outcome | 'held'): void {
+  #note(connection: LaneConnection, outcome: LaneOutcome | 'held'): void {
     const { client, keptLength } = connection;
     if (outcome === 'answered') return;
     if (outcome === 'partial') {
@@ -214,61 +180,8 @@ export class FastLane implements LaneReader {
     }
   }
 
-  /** Answers the request that starts there. */
-  #answerNext(connection: LaneConnection, input: Input): Outcome {
-    const head = this.#heads.read(connection, input.bytes, input.start, input.end);
-    if (typeof head === 'string') return head;
-    const bodyStart = input.start + head.bytes.length;
-    const bodyEnd = bodyStart + head.bodyLength;
-    const isInBody = head.parsed.method === 'POST';
-    try {
-      const reply = isInBody
-        ? this.#answerBody(connection, head, input, bodyStart)
-        : this.#parts.answers.answer(head.parsed, connection.client, undefined, AT_ONCE);
-      if (reply === undefined) return 'partial';
-      connection.expectNext();
-      input.start = bodyStart;
-      connection.skipLength = head.bodyLength;
-      if (reply instanceof Promise) return this.#await(connection, reply);
-      return this.#put(connection, reply, bodyEnd >= input.end);
-    } catch (error) {
-      this.#parts.answers.reportFailure(error);
-      return 'failed';
-    }
-  }
-
-  /** Undefined where the body is not all there, and nothing is wrong with the head. */
-  #answerBody(
-    connection: LaneConnection,
-    { parsed, bodyLength }: LaneHead,
-    { bytes, end }: Input,
-    bodyStart: number,
-  ): Reply | Promise<Reply> | undefined {
-    const { answers } = this.#parts;
-    const bodyEnd = bodyStart + bodyLength;
-    if (bodyEnd <= end) {
-      const body = new BodySource(bytes, bodyStart, bodyEnd);
-      return answers.answer(parsed, connection.client, body, AT_ONCE);
-    }
-    if (connection.isHeadAdmitted) return undefined;
-    const reply = answers.answerHead(parsed, connection.client);
-    connection.isHeadAdmitted = reply === undefined;
-    return reply;
-  }
-
-  /** Puts a response to those that are to be sent; nothing follows it where the service is stopping. */
-  #put(connection: LaneConnection, reply: Reply, isNothingLeft: boolean): 'answered' | 'last' {
-    const { client, head } = connection;
-    const isLast = reply.isLast || head?.isLast === true || (client.isDraining && isNothingLeft);
-    const isHead = head?.parsed.method === 'HEAD';
-    connection.text += this.#text.format(reply, { isHead, isLast });
-    connection.hasAsked = true;
-    this.#tally.count(reply.type, reply.status);
-    return isLast ? 'last' : 'answered';
-  }
-
   /** Requests after this one wait with it. */
-  #await(connection: LaneConnection, promise: Promise<Reply>): 'waiting' {
+  #awaitReply(connection: LaneConnection, promise: Promise<Reply>): void {
     const startedMs = this.#turnStartedMs;
     connection.isWaiting = true;
     promise
@@ -277,14 +190,17 @@ export class FastLane implements LaneReader {
         this.#parts.answers.reportFailure(error);
         this.#cutOff(connection);
       });
-    return 'waiting';
   }
 
   #finishWait(connection: LaneConnection, reply: Reply, startedMs: number): void {
     connection.isWaiting = false;
     connection.activeMs = performance.now();
     if (connection.client.socket.destroyed) return;
-    const outcome = this.#put(connection, reply, connection.keptLength <= connection.skipLength);
+    const outcome = this.#responder.put(
+      connection,
+      reply,
+      connection.keptLength <= connection.skipLength,
+    );
     this.#tally.flush((performance.now() - startedMs) / 1000);
     this.#note(connection, outcome);
     this.#send(connection);
@@ -360,21 +276,14 @@ export class FastLane implements LaneReader {
   }
 
   #closeExpired(nowMs: number): void {
-    const { idleTimeout, requestTimeout } = this.#parts.settings;
-    const headerMs = headerMsMax(this.#parts.settings);
     for (const connection of this.#connections) {
-      const { activeMs, begunMs, hasAsked, isHeadAdmitted, skipLength } = connection;
-      if (connection.isSending || connection.isWaiting) continue;
-      if (begunMs > 0) {
-        const isHeadWhole = isHeadAdmitted || skipLength > 0;
-        if (nowMs - begunMs > (isHeadWhole ? requestTimeout : headerMs)) this.#expire(connection);
-      } else if (nowMs - activeMs > (hasAsked ? idleTimeout + KEEP_ALIVE_GRACE_MS : headerMs)) {
-        connection.client.socket.destroy();
-      }
+      const missed = findMissedDeadline(connection, this.#parts.settings, nowMs);
+      if (missed === 'request') this.#expire(connection);
+      else if (missed === 'idle') connection.client.socket.destroy();
     }
   }
 
-  /** A request that was begun is not whole in time; nobody waits for the rest of one that is answered. */
+  /** Refuses a request that is not complete in time, unless its head alone has been answered. */
   #expire(connection: LaneConnection): void {
     connection.isOver = true;
     if (connection.skipLength === 0) {
@@ -384,12 +293,4 @@ export class FastLane implements LaneReader {
     }
     this.#send(connection);
   }
-}
-
-/** Passes over what is there of a body that nobody needs. */
-function skipBody(connection: LaneConnection, input: Input): void {
-  const length = Math.min(connection.skipLength, input.end - input.start);
-  connection.skipLength -= length;
-  input.start += length;
-  if (connection.skipLength === 0 && length > 0) connection.begunMs = 0;
 }

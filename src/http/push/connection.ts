@@ -31,8 +31,9 @@ import {
 } from './frames.ts';
 import { Incoming } from './incoming.ts';
 import { Outbox } from './outbox.ts';
-import type { PushSchedule, Scheduled } from './schedule.ts';
-import type { RenderedState, Topic, Topics } from './topics.ts';
+import type { PushSchedule } from './schedule.ts';
+import { type Subscriber, Subscription } from './subscription.ts';
+import type { Topics } from './topics.ts';
 
 /** Close codes of the WebSocket protocol. */
 export const GOING_AWAY = 1001;
@@ -74,7 +75,7 @@ export interface PushClient {
 type SubscriptionFrame = Extract<Frame, { subscription: unknown }>;
 type PostFrame = Extract<Frame, { method: 'post' }>;
 
-export class PushConnection {
+export class PushConnection implements Subscriber {
   readonly socket: WebSocket;
   readonly keyId: string;
   readonly secretHash: string;
@@ -243,7 +244,6 @@ export class PushConnection {
     this.#subscriptions.clear();
   }
 
-  /** Called with a subscription whose state cannot be sent before the client has read more. */
   noteMissed(subscription: Subscription): void {
     this.#missed.add(subscription);
   }
@@ -264,42 +264,6 @@ export class PushConnection {
       if (this.outbox.hasUnread) return;
       this.#missed.delete(subscription);
       if (subscription.deliver(state)) this.#context.schedule.add(subscription);
-    }
-  }
-}
-
-/** One subscription of one connection. */
-export class Subscription implements Scheduled {
-  readonly topic: Topic;
-  readonly #connection: PushConnection;
-  /** What it was sent last, apart from the time. */
-  #content: string | undefined;
-  dueMs = 0;
-
-  constructor(topic: Topic, connection: PushConnection) {
-    this.topic = topic;
-    this.#connection = connection;
-  }
-
-  deliver(state: StateView): boolean {
-    // The first state follows the acknowledgement at once, whatever else is unread.
-    if (this.#content !== undefined && this.#connection.outbox.hasUnread) {
-      this.#connection.noteMissed(this);
-      return true;
-    }
-    const rendered = this.#render(state);
-    if (rendered === undefined || rendered.content === this.#content) return false;
-    this.#content = rendered.content;
-    this.#connection.sendState(rendered.frame);
-    return true;
-  }
-
-  #render(state: StateView): RenderedState | undefined {
-    try {
-      return this.topic.render(state);
-    } catch (error) {
-      this.#connection.fail(error);
-      return undefined;
     }
   }
 }

@@ -12,7 +12,7 @@ import { hashSecret } from '../../access/keys.ts';
 import type { Settings } from '../../config/settings.ts';
 import { RequestError } from '../../info/request-error.ts';
 import type { LiveState } from '../../replica/live-state.ts';
-import type { Answers } from '../answers.ts';
+import { type Answers, describeFailure } from '../answers.ts';
 import type { PushCounters } from '../counters.ts';
 import {
   GOING_AWAY,
@@ -195,7 +195,7 @@ export class Push {
   /** An error of ours: one connection pays for it. */
   #fail({ socket, keyId }: PushConnection, error: unknown): void {
     this.#parts.counters.countFailure();
-    this.#parts.log.error({ err: error, keyId }, 'a push connection failed');
+    this.#parts.log.error({ keyId, ...describeFailure(error) }, 'a push connection failed');
     socket.close(INTERNAL_ERROR, 'an error of the service');
   }
 

@@ -1,0 +1,26 @@
+/** How long a connection on the fast lane may take. */
+
+import type { Settings } from '../../config/settings.ts';
+import { headerMsMax } from '../connections/timeouts.ts';
+import type { LaneConnection } from './lane-connection.ts';
+
+/** Grace added to the keep-alive timeout, as Node's server adds it. */
+const KEEP_ALIVE_GRACE_MS = 1000;
+
+/** Whether a partial request is late, or the connection has been idle for too long. */
+export function findMissedDeadline(
+  connection: LaneConnection,
+  settings: Settings<'headerTimeout' | 'requestTimeout' | 'idleTimeout'>,
+  nowMs: number,
+): 'request' | 'idle' | undefined {
+  const { activeMs, begunMs, hasAsked, isHeadAdmitted, skipLength } = connection;
+  const { idleTimeout, requestTimeout } = settings;
+  const headerMs = headerMsMax(settings);
+  if (connection.isSending || connection.isWaiting) return undefined;
+  if (begunMs > 0) {
+    const isHeadWhole = isHeadAdmitted || skipLength > 0;
+    return nowMs - begunMs > (isHeadWhole ? requestTimeout : headerMs) ? 'request' : undefined;
+  }
+  const idleMs = hasAsked ? idleTimeout + KEEP_ALIVE_GRACE_MS : headerMs;
+  return nowMs - activeMs > idleMs ? 'idle' : undefined;
+}

@@ -1,0 +1,121 @@
+/** Answers the requests among a connection's bytes, and renders the responses; fast-lane.ts sends them. */
+
+import type { LaneExit } from '../counters.ts';
+import { BodySource } from '../question-source.ts';
+import type { Reply } from '../reply.ts';
+import type { ReplyText } from '../reply-text.ts';
+import { HeadReader, type HeadReaderParts } from './head-reader.ts';
+import type { LaneConnection, LaneHead } from './lane-connection.ts';
+import type { TurnTally } from './turn-tally.ts';
+
+export interface LaneResponderParts extends HeadReaderParts {
+  readonly text: ReplyText;
+  readonly tally: TurnTally;
+  /** Called with a connection whose request waits for its height. */
+  awaitReply(connection: LaneConnection, reply: Promise<Reply>): void;
+}
+
+/** A connection's share of a turn: maximum number of responses, and bytes after which none follows. */
+const SHARE_REQUESTS_MAX = 16;
+const SHARE_BYTES_MAX = 1 << 16;
+
+/** Replies are rendered before anything else is answered. */
+const AT_ONCE = { isRenderedAtOnce: true };
+
+/** What became of the request that comes next among a connection's bytes. */
+export type LaneOutcome = 'answered' | 'partial' | 'waiting' | 'last' | 'failed' | LaneExit;
+
+/** Where a connection's bytes are, and how far they go. */
+interface LaneInput {
+  readonly bytes: Buffer;
+  /** The start of the next request. */
+  start: number;
+  readonly end: number;
+}
+
+export class LaneResponder {
+  readonly #parts: LaneResponderParts;
+  readonly #heads: HeadReader;
+
+  constructor(parts: LaneResponderParts) {
+    this.#parts = parts;
+    this.#heads = new HeadReader(parts);
+  }
+
+  /** Answers one request after the other, until there is none, or one that is not answered now. */
+  answerAll(connection: LaneConnection, input: LaneInput): LaneOutcome | 'held' {
+    let outcome: LaneOutcome = 'answered';
+    for (let count = 0; outcome === 'answered'; count++) {
+      skipBody(connection, input);
+      if (input.start === input.end) return connection.skipLength > 0 ? 'partial' : 'answered';
+      const isShareOver = count === SHARE_REQUESTS_MAX || connection.text.length > SHARE_BYTES_MAX;
+      if (isShareOver || connection.client.socket.writableLength > 0) return 'held';
+      outcome = this.#answerNext(connection, input);
+    }
+    return outcome;
+  }
+
+  /** Answers the request that starts there. */
+  #answerNext(connection: LaneConnection, input: LaneInput): LaneOutcome {
+    const head = this.#heads.read(connection, input.bytes, input.start, input.end);
+    if (typeof head === 'string') return head;
+    const bodyStart = input.start + head.bytes.length;
+    const bodyEnd = bodyStart + head.bodyLength;
+    const isInBody = head.parsed.method === 'POST';
+    try {
+      const reply = isInBody
+        ? this.#answerBody(connection, head, input, bodyStart)
+        : this.#parts.answers.answer(head.parsed, connection.client, undefined, AT_ONCE);
+      if (reply === undefined) return 'partial';
+      connection.expectNext();
+      input.start = bodyStart;
+      connection.skipLength = head.bodyLength;
+      if (reply instanceof Promise) {
+        this.#parts.awaitReply(connection, reply);
+        return 'waiting';
+      }
+      return this.put(connection, reply, bodyEnd >= input.end);
+    } catch (error) {
+      this.#parts.answers.reportFailure(error);
+      return 'failed';
+    }
+  }
+
+  /** Undefined where the body is not all there, and nothing is wrong with the head. */
+  #answerBody(
+    connection: LaneConnection,
+    { parsed, bodyLength }: LaneHead,
+    { bytes, end }: LaneInput,
+    bodyStart: number,
+  ): Reply | Promise<Reply> | undefined {
+    const { answers } = this.#parts;
+    const bodyEnd = bodyStart + bodyLength;
+    if (bodyEnd <= end) {
+      const body = new BodySource(bytes, bodyStart, bodyEnd);
+      return answers.answer(parsed, connection.client, body, AT_ONCE);
+    }
+    if (connection.isHeadAdmitted) return undefined;
+    const reply = answers.answerHead(parsed, connection.client);
+    connection.isHeadAdmitted = reply === undefined;
+    return reply;
+  }
+
+  /** Puts a response to those that are to be sent; nothing follows it where the service is stopping. */
+  put(connection: LaneConnection, reply: Reply, isNothingLeft: boolean): 'answered' | 'last' {
+    const { client, head } = connection;
+    const isLast = reply.isLast || head?.isLast === true || (client.isDraining && isNothingLeft);
+    const isHead = head?.parsed.method === 'HEAD';
+    connection.text += this.#parts.text.format(reply, { isHead, isLast });
+    connection.hasAsked = true;
+    this.#parts.tally.count(reply.type, reply.status);
+    return isLast ? 'last' : 'answered';
+  }
+}
+
+/** Passes over what is there of a body that nobody needs. */
+function skipBody(connection: LaneConnection, input: LaneInput): void {
+  const length = Math.min(connection.skipLength, input.end - input.start);
+  connection.skipLength -= length;
+  input.start += length;
+  if (connection.skipLength === 0 && length > 0) connection.begunMs = 0;
+}
