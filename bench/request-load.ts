@@ -27,6 +27,8 @@ export interface RequestTask {
   readonly requests: readonly Sent[];
   /** Whether the body is written in a turn of its own, after the headers have gone. */
   readonly isApart: boolean;
+  /** Whether each connection repeats one request, instead of drawing each at random. */
+  readonly isPolling?: boolean;
   /** Any other status fails the run. */
   readonly status: number;
   readonly seconds: number;
@@ -49,37 +51,86 @@ export class RequestLoad {
   }
 }
 
-const HEAD_END = '\r\n\r\n';
-const LENGTH = /\r\ncontent-length: (\d+)/i;
+const HEAD_END = Buffer.from('\r\n\r\n');
+const LENGTH_NAME = Buffer.from('\r\nContent-Length: ');
+const CLOSE = Buffer.from('\r\nConnection: close');
+/** Where a status line has its status. */
+const STATUS_START = 'HTTP/1.1 '.length;
+const READ_BYTES = 1 << 16;
+const DIGIT_ZERO = 48;
+
+/** Read into by all connections: each response is used before the next one is read. */
+const readBuffer = Buffer.allocUnsafeSlow(READ_BYTES);
+
+/** A request as bytes. */
+interface Laid {
+  readonly whole: Buffer;
+  readonly head: Buffer;
+  readonly body: Buffer;
+}
+
+function layOut({ head, body }: Sent): Laid {
+  return { whole: Buffer.from(head + body), head: Buffer.from(head), body: Buffer.from(body) };
+}
+
+/** The length that a response declares; 0 where it declares none. */
+function readLength(bytes: Buffer, headEnd: number): number {
+  const at = bytes.indexOf(LENGTH_NAME);
+  if (at < 0 || at >= headEnd) return 0;
+  let length = 0;
+  for (let place = at + LENGTH_NAME.length; bytes[place] >= DIGIT_ZERO; place++) {
+    length = length * 10 + bytes[place] - DIGIT_ZERO;
+  }
+  return length;
+}
+
+/** Sends the bodies of all requests whose headers went out in this turn, in the next one. */
+class LateBodies {
+  #waiting: { socket: Socket; body: Buffer }[] = [];
+
+  send(socket: Socket, body: Buffer): void {
+    if (this.#waiting.length === 0) setImmediate(() => this.#flush());
+    this.#waiting.push({ socket, body });
+  }
+
+  #flush(): void {
+    for (const { socket, body } of this.#waiting.splice(0)) socket.write(body);
+  }
+}
 
 /** One connection after the other, each with one request in flight. */
 class Asker {
   readonly #task: RequestTask;
-  readonly #requests: readonly { whole: Buffer; head: Buffer; body: Buffer }[];
+  readonly #requests: readonly Laid[];
+  readonly #lateBodies: LateBodies;
   answered = 0;
   #socket: Socket | undefined;
-  #received = '';
+  /** The beginning of a response that came in several reads. */
+  #partial: Buffer | undefined;
   #random: number;
   #isOver = false;
   #isWaiting = false;
 
-  constructor(task: RequestTask, index: number) {
+  constructor(task: RequestTask, requests: readonly Laid[], late: LateBodies, index: number) {
     this.#task = task;
+    // A client that polls asks for the same again and again.
+    this.#requests = task.isPolling ? [requests[index % requests.length]] : requests;
+    this.#lateBodies = late;
     this.#random = index + 1;
-    this.#requests = task.requests.map(({ head, body }) => ({
-      whole: Buffer.from(head + body),
-      head: Buffer.from(head),
-      body: Buffer.from(body),
-    }));
   }
 
   open(): void {
-    this.#received = '';
-    const socket = connect({ host: HOST, port: this.#task.port, noDelay: true });
+    this.#partial = undefined;
+    const onread = {
+      buffer: readBuffer,
+      callback: (length: number) => {
+        this.#take(readBuffer.subarray(0, length));
+        return true;
+      },
+    };
+    const socket = connect({ host: HOST, port: this.#task.port, noDelay: true, onread });
     this.#socket = socket;
-    socket.setEncoding('latin1');
-    socket.on('data', (text: string) => this.#take(text));
-    socket.once('connect', () => this.#send());
+    socket.once('connect', () => this.#send(socket));
     socket.once('close', () => {
       if (this.#isOver) return;
       if (this.#isWaiting) throw new Error('the server closed a connection instead of answering');
@@ -92,41 +143,49 @@ class Asker {
     this.#socket?.destroy();
   }
 
-  #send(): void {
+  #send(socket: Socket): void {
     const { whole, head, body } = this.#draw();
     this.#isWaiting = true;
     if (!this.#task.isApart) {
-      this.#socket?.write(whole);
+      socket.write(whole);
       return;
     }
-    this.#socket?.write(head);
-    setImmediate(() => this.#socket?.write(body));
+    socket.write(head);
+    this.#lateBodies.send(socket, body);
   }
 
-  #draw() {
+  #draw(): Laid {
     this.#random = (Math.imul(this.#random, 1664525) + 1013904223) >>> 0;
     return this.#requests[Math.floor((this.#random / 2 ** 32) * this.#requests.length)];
   }
 
-  #take(text: string): void {
-    this.#received += text;
-    const end = this.#received.indexOf(HEAD_END);
-    if (end < 0) return;
-    const head = this.#received.slice(0, end);
-    const length = Number(LENGTH.exec(head)?.[1] ?? 0);
-    if (this.#received.length < end + HEAD_END.length + length) return;
-    if (!head.startsWith(`HTTP/1.1 ${this.#task.status} `)) {
-      throw new Error(`expected ${this.#task.status}, got ${head}`);
+  #take(read: Buffer): void {
+    const bytes = this.#partial === undefined ? read : Buffer.concat([this.#partial, read]);
+    const end = bytes.indexOf(HEAD_END);
+    if (end < 0 || bytes.length < end + HEAD_END.length + readLength(bytes, end)) {
+      this.#partial = Buffer.from(bytes);
+      return;
     }
-    this.#received = '';
+    const status = Number(bytes.toString('latin1', STATUS_START, STATUS_START + 3));
+    if (status !== this.#task.status) {
+      throw new Error(`expected ${this.#task.status}, got ${bytes.toString('latin1')}`);
+    }
+    this.#partial = undefined;
     this.#isWaiting = false;
     this.answered += 1;
-    if (!this.#isOver && !/\r\nconnection: close/i.test(head)) this.#send();
+    const closesAt = bytes.indexOf(CLOSE);
+    const isLast = closesAt >= 0 && closesAt < end;
+    if (!this.#isOver && !isLast && this.#socket !== undefined) this.#send(this.#socket);
   }
 }
 
 async function runTask(task: RequestTask): Promise<RequestRun> {
-  const askers = Array.from({ length: CONNECTIONS }, (_, index) => new Asker(task, index));
+  const requests = task.requests.map(layOut);
+  const late = new LateBodies();
+  const askers = Array.from(
+    { length: CONNECTIONS },
+    (_, index) => new Asker(task, requests, late, index),
+  );
   const startedMs = performance.now();
   for (const asker of askers) asker.open();
   await new Promise((resolve) => setTimeout(resolve, task.seconds * 1000));

@@ -59,7 +59,12 @@ function listKinds({ users, requestPath }: Exchange, spentPath: string): Kind[] 
     },
     {
       name: 'unchanged, 304',
-      task: { ...whole, requests: some.map((user) => poll(requestPath, user)), status: 304 },
+      task: {
+        ...whole,
+        requests: some.map((user) => poll(requestPath, user)),
+        isPolling: true,
+        status: 304,
+      },
       ratioMin: 1,
     },
   ];

@@ -39,8 +39,8 @@ export interface Peer {
 const REFUSED_WEIGHT = 1;
 /** A client of ours is refused with these now and then, a scanner again and again. */
 const STRANGE: ReadonlySet<string> = new Set(['unknown_key', 'not_found', 'method_not_allowed']);
-/** Number of such refusals after which the connection is closed. */
-const STRANGE_REQUESTS_MAX = 32;
+/** Number of such refusals after which the connection is closed. A new connection costs more than many of them. */
+const STRANGE_REQUESTS_MAX = 256;
 
 /** A request whose key and question are known. */
 interface Asked {
@@ -85,7 +85,7 @@ export class Answers {
     if (key instanceof Reply) return key;
     let type: string | undefined;
     try {
-      const question = head.question ?? source?.parse();
+      const question = head.question ?? source?.read();
       if (question === undefined) throw new Error('a request without a question');
       if (question instanceof RequestError) return this.#refuse(question, { peer, key });
       type = question.type;

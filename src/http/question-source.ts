@@ -5,7 +5,7 @@ import { describeValue } from '../events/refusal.ts';
 import type { Address } from '../exact/address.ts';
 import { readAccountQuery, readAccountQuestion } from '../info/account-question.ts';
 import { clearinghouseState } from '../info/clearinghouse.ts';
-import { parseQuery, parseQuestion } from '../info/registry.ts';
+import { readQuery, readQuestion } from '../info/registry.ts';
 import { RequestError } from '../info/request-error.ts';
 import { findAccount } from '../state/accounts.ts';
 import type { StateView } from '../state/state.ts';
@@ -21,9 +21,9 @@ export interface ParsedQuestion {
   answer(state: StateView, accounts: AccountAnswers): string | AccountAnswers;
 }
 
-/** Where a question is read from; `parse` throws a RequestError where it is none. */
+/** Where a question is read from. */
 export interface QuestionSource {
-  parse(): ParsedQuestion;
+  read(): ParsedQuestion | RequestError;
 }
 
 const FIRST_DEX = 0;
@@ -65,10 +65,11 @@ export class BodySource implements QuestionSource {
     this.#end = end;
   }
 
-  parse(): ParsedQuestion {
+  read(): ParsedQuestion | RequestError {
     const user = readAccountQuestion(this.#bytes, this.#start, this.#end);
     if (user !== undefined) return new AccountQuestion(user);
-    return parseQuestion(parseBody(this.#bytes.subarray(this.#start, this.#end)));
+    const body = parseBody(this.#bytes.subarray(this.#start, this.#end));
+    return body instanceof RequestError ? body : readQuestion(body);
   }
 }
 
@@ -80,21 +81,15 @@ export class JsonSource implements QuestionSource {
     this.#value = value;
   }
 
-  parse(): ParsedQuestion {
-    return parseQuestion(this.#value);
+  read(): ParsedQuestion | RequestError {
+    return readQuestion(this.#value);
   }
 }
 
 /** The question that a query asks, or why it is none. */
-export function readQuery(query: string): ParsedQuestion | RequestError {
+export function readQueryText(query: string): ParsedQuestion | RequestError {
   const user = readAccountQuery(query);
-  if (user !== undefined) return new AccountQuestion(user);
-  try {
-    return parseQuery(new URLSearchParams(query));
-  } catch (error) {
-    if (error instanceof RequestError) return error;
-    throw error;
-  }
+  return user === undefined ? readQuery(new URLSearchParams(query)) : new AccountQuestion(user);
 }
 
 function parseBody(bytes: Buffer): unknown {
@@ -105,5 +100,5 @@ function parseBody(bytes: Buffer): unknown {
     // What JSON.parse says of it is left out: it quotes the body at any length.
   }
   const got = text === undefined ? 'bytes that are not UTF-8' : describeValue(text);
-  throw new RequestError('malformed_json', `body: got ${got}, expected a JSON object`, 'body');
+  return new RequestError('malformed_json', `body: got ${got}, expected a JSON object`, 'body');
 }

@@ -6,7 +6,7 @@
 import { hashSecret } from '../access/keys.ts';
 import { describeValue } from '../events/refusal.ts';
 import { RequestError } from '../info/request-error.ts';
-import { type ParsedQuestion, readQuery } from './question-source.ts';
+import { type ParsedQuestion, readQueryText } from './question-source.ts';
 import {
   findRoute,
   methodsOf,
@@ -71,7 +71,7 @@ export function readHead(source: RawHead, bodyBytesMax: number): RequestHead {
     headRefusal: route?.name === 'ws' ? NOT_A_HANDSHAKE : refuseBodyHead(source, bodyBytesMax),
     minHeight: readMinHeight(headers),
     ifNoneMatch: textOf(headers, 'if-none-match'),
-    question: isQuery ? readQuery(queryOf(target)) : undefined,
+    question: isQuery ? readQueryText(queryOf(target)) : undefined,
     polled: { height: -1, tag: '' },
   };
 }

@@ -91,9 +91,9 @@ const usersField: Field<readonly ListedUser[]> = {
   description: `up to ${USERS_MAX} addresses (up to ${USERS_ON_ALL_DEXES_MAX} with dex "${ALL_DEXES}")`,
   // An invalid address does not fail the whole call: the answer lists it.
   schema: { type: 'array', items: anyText, maxItems: USERS_MAX },
-  parse(name, value) {
+  read(name, value) {
     if (Array.isArray(value) && value.length <= USERS_MAX) return value.map(listUser);
-    throw invalidField(name, value, `a list of at most ${USERS_MAX} addresses`);
+    return invalidField(name, value, `a list of at most ${USERS_MAX} addresses`);
   },
   // users=A&users=B, or users=A,B
   readTexts: (texts) => texts.flatMap((text) => text.split(',')),
@@ -138,9 +138,9 @@ export const batchClearinghouseStates: RequestType<typeof batchFields> = {
     return Math.max(1, users.length * perUser);
   },
   check({ users, dex }) {
-    if (dex !== ALL_DEXES || users.length <= USERS_ON_ALL_DEXES_MAX) return;
+    if (dex !== ALL_DEXES || users.length <= USERS_ON_ALL_DEXES_MAX) return undefined;
     const expected = `at most ${USERS_ON_ALL_DEXES_MAX} addresses with dex "${ALL_DEXES}"`;
-    throw invalidField('users', users, expected);
+    return invalidField('users', users, expected);
   },
   validate(state, { dex }) {
     if (dex !== ALL_DEXES) requireDex(state, dex);

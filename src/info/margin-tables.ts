@@ -44,10 +44,10 @@ export const marginTableExample = {
 const tableIdField: Field<number> = {
   description: 'the id of a margin table, as listed by meta',
   schema: { type: 'integer', minimum: 1 },
-  parse(name, value) {
+  read(name, value) {
     if (Number.isSafeInteger(value) && (value as number) > 0) return value as number;
     const message = `${name}: got ${describeValue(value)}, expected a whole number above 0`;
-    throw new RequestError('invalid_field', message, name);
+    return new RequestError('invalid_field', message, name);
   },
   readTexts: ([text, ...others]) =>
     others.length === 0 && /^\d{1,15}$/.test(text) ? Number(text) : undefined,

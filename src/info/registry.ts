@@ -17,13 +17,7 @@ import { exchangeStatus, userAbstraction } from './exchange.ts';
 import { allDexsClearinghouseState, batchClearinghouseStates } from './many-accounts.ts';
 import { marginTable } from './margin-tables.ts';
 import { allMids, allPerpMetas, meta, metaAndAssetCtxs } from './markets.ts';
-import {
-  parseFields,
-  type Question,
-  type RequestType,
-  readParameters,
-  requireOne,
-} from './request.ts';
+import { type Question, type RequestType, readFields, readOne, readParameters } from './request.ts';
 import { RequestError } from './request-error.ts';
 import { webData2 } from './web-data.ts';
 
@@ -68,42 +62,57 @@ const REQUEST_TABLE = tableOf(REQUEST_TYPES);
 /** The types whose answers are pushed. */
 const SUBSCRIPTION_TABLE = tableOf(REQUEST_TYPES.filter(({ pushedAs }) => pushedAs !== undefined));
 
-/** The question that a body asks, or a RequestError. */
+/** The question that a body asks, or why it is refused. */
+export function readQuestion(body: unknown): Question | RequestError {
+  return readTyped(REQUEST_TABLE, 'body', body);
+}
+
+/**
+ * As readQuestion, but throws the refusal.
+ *
+ * @internal exported for tests and benchmarks
+ */
 export function parseQuestion(body: unknown): Question {
-  return parseTyped(REQUEST_TABLE, 'body', body);
+  return orThrow(readQuestion(body));
 }
 
-/** The question whose answers a subscription asks for, or a RequestError. */
+/** The question whose answers a subscription asks for, or throws a RequestError. */
 export function parseSubscription(subscription: unknown): Question {
-  return parseTyped(SUBSCRIPTION_TABLE, 'subscription', subscription);
+  return orThrow(readTyped(SUBSCRIPTION_TABLE, 'subscription', subscription));
 }
 
-function parseTyped(table: TypeTable, name: string, value: unknown): Question {
+function orThrow(question: Question | RequestError): Question {
+  if (question instanceof RequestError) throw question;
+  return question;
+}
+
+function readTyped(table: TypeTable, name: string, value: unknown): Question | RequestError {
   if (!isJsonObject(value)) {
     const message = `${name}: got ${describeValue(value)}, expected an object with a type`;
-    throw new RequestError('invalid_field', message, name);
+    return new RequestError('invalid_field', message, name);
   }
-  return parseFields(requireType(table, value['type']), value);
+  const request = readType(table, value['type']);
+  return request instanceof RequestError ? request : readFields(request, value);
 }
 
-/** The question that a query string asks, or a RequestError. */
-export function parseQuery(parameters: URLSearchParams): Question {
+/** The question that a query string asks, or why it is refused. */
+export function readQuery(parameters: URLSearchParams): Question | RequestError {
   const types = parameters.getAll('type');
-  const type = types.length === 0 ? undefined : requireOne('type', types);
-  const request = requireType(REQUEST_TABLE, type);
-  return parseFields(request, readParameters(request, parameters));
+  const type = types.length === 0 ? undefined : readOne('type', types);
+  if (type instanceof RequestError) return type;
+  const request = readType(REQUEST_TABLE, type);
+  if (request instanceof RequestError) return request;
+  const source = readParameters(request, parameters);
+  return source instanceof RequestError ? source : readFields(request, source);
 }
 
-function requireType({ byType, expected }: TypeTable, type: unknown): RequestType {
+function readType({ byType, expected }: TypeTable, type: unknown): RequestType | RequestError {
   const request = byType.get(type);
   if (request !== undefined) return request;
   const message = `type: got ${describeValue(type)}, ${expected}`;
-  if (type === undefined) throw new RequestError('missing_field', message, 'type');
-  throw new RequestError(
-    typeof type === 'string' ? 'unknown_type' : 'invalid_field',
-    message,
-    'type',
-  );
+  if (type === undefined) return new RequestError('missing_field', message, 'type');
+  const code = typeof type === 'string' ? 'unknown_type' : 'invalid_field';
+  return new RequestError(code, message, 'type');
 }
 
 /** Answers a question from one state, as JSON text, or throws a RequestError. */

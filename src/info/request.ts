@@ -22,12 +22,13 @@ export interface Field<T> {
   readonly schema: Schema;
   /** The value of an absent field; if undefined, the field is required. */
   readonly fallback?: T;
-  parse(name: string, value: unknown): T;
+  /** The value, or the refusal; refusals are returned because throwing costs more than an answer. */
+  read(name: string, value: unknown): T | RequestError;
   /** The value as JSON text, for fields of types that can be subscribed to. */
   format?(value: T): string;
   /** True if pushed frames omit the field when it has its fallback, as clients expect. */
   readonly omitsFallback?: boolean;
-  /** Converts query parameters to the input of `parse`, for fields that are not a single text. */
+  /** Converts query parameters to the input of `read`, for fields that are not a single text. */
   readTexts?(texts: readonly string[]): unknown;
 }
 
@@ -35,7 +36,9 @@ export interface Field<T> {
 export const AS_DATA = Symbol('as data');
 
 type FieldTable = Record<string, Field<unknown>>;
-type ParsedFields<F extends FieldTable> = { [Name in keyof F]: ReturnType<F[Name]['parse']> };
+type ParsedFields<F extends FieldTable> = {
+  [Name in keyof F]: Exclude<ReturnType<F[Name]['read']>, RequestError>;
+};
 
 export interface RequestType<F extends FieldTable = FieldTable> {
   readonly type: string;
@@ -51,7 +54,7 @@ export interface RequestType<F extends FieldTable = FieldTable> {
   /** How many times the weight is charged, if that depends on the question. */
   countWeights?(fields: ParsedFields<F>): number;
   /** Refuses combinations of fields. */
-  check?(fields: ParsedFields<F>): void;
+  check?(fields: ParsedFields<F>): RequestError | undefined;
   /** Checks that need the state; `answer` makes them as well. */
   validate?(state: StateView, fields: ParsedFields<F>): void;
   /** The answer as JSON text. */
@@ -75,11 +78,11 @@ export const ADDRESS_SCHEMA: Schema<string> = { type: 'string', pattern: ADDRESS
 export const addressField: Field<Address> = {
   description: `an address: ${ADDRESS_EXPECTED}, either case`,
   schema: ADDRESS_SCHEMA,
-  parse(name, value) {
+  read(name, value) {
     const address = typeof value === 'string' ? parseAddress(value) : undefined;
     if (address !== undefined) return address;
     const message = `${name}: got ${describeValue(value)}, expected ${ADDRESS_EXPECTED}`;
-    throw new RequestError('invalid_address', message, name);
+    return new RequestError('invalid_address', message, name);
   },
   format: (address) => `"${formatAddress(address)}"`,
 };
@@ -88,10 +91,10 @@ export const dexField: Field<string> = {
   description: 'the name of a perp dex; "", the default, is the first one',
   schema: { type: 'string', default: '' },
   fallback: '',
-  parse(name, value) {
+  read(name, value) {
     if (typeof value === 'string') return value;
     const message = `${name}: got ${describeValue(value)}, expected the name of a perp dex as text`;
-    throw new RequestError('invalid_field', message, name);
+    return new RequestError('invalid_field', message, name);
   },
   format: (dex) => JSON.stringify(dex),
 };
@@ -112,17 +115,20 @@ function describeDexes({ markets }: StateView): string {
   return `one of ${shown.join(', ')}${hidden > 0 ? ` and ${hidden} more` : ''}`;
 }
 
-/** Parses the declared fields; others are ignored. */
-export function parseFields<F extends FieldTable>(
+/** Reads the declared fields; others are ignored. */
+export function readFields<F extends FieldTable>(
   request: RequestType<F>,
   source: Readonly<Record<string, unknown>>,
-): Question {
+): Question | RequestError {
   const parsed: Record<string, unknown> = {};
   for (const name of Object.keys(request.fields)) {
-    parsed[name] = parseField(request.fields[name], name, source[name]);
+    const value = readField(request.fields[name], name, source[name]);
+    if (value instanceof RequestError) return value;
+    parsed[name] = value;
   }
   const fields = parsed as ParsedFields<F>;
-  request.check?.(fields);
+  const refusal = request.check?.(fields);
+  if (refusal !== undefined) return refusal;
   return {
     request,
     type: request.type,
@@ -133,11 +139,11 @@ export function parseFields<F extends FieldTable>(
   };
 }
 
-function parseField(field: Field<unknown>, name: string, value: unknown): unknown {
-  if (value !== undefined) return field.parse(name, value);
+function readField(field: Field<unknown>, name: string, value: unknown): unknown {
+  if (value !== undefined) return field.read(name, value);
   if (field.fallback !== undefined) return field.fallback;
   const message = `${name}: got nothing, expected ${field.description}`;
-  throw new RequestError('missing_field', message, name);
+  return new RequestError('missing_field', message, name);
 }
 
 function formatFields<F extends FieldTable>(
@@ -154,19 +160,21 @@ function formatFields<F extends FieldTable>(
 export function readParameters(
   request: RequestType,
   parameters: URLSearchParams,
-): Record<string, unknown> {
+): Record<string, unknown> | RequestError {
   const source: Record<string, unknown> = {};
   for (const [name, field] of Object.entries(request.fields)) {
     const texts = parameters.getAll(name);
     if (texts.length === 0) continue;
-    source[name] = field.readTexts?.(texts) ?? requireOne(name, texts);
+    const value = field.readTexts?.(texts) ?? readOne(name, texts);
+    if (value instanceof RequestError) return value;
+    source[name] = value;
   }
   return source;
 }
 
 /** The text of a parameter that may be given once. */
-export function requireOne(name: string, texts: readonly string[]): string {
+export function readOne(name: string, texts: readonly string[]): string | RequestError {
   if (texts.length === 1) return texts[0];
   const message = `${name}: got ${texts.length} values in the query, expected one`;
-  throw new RequestError('invalid_field', message, name);
+  return new RequestError('invalid_field', message, name);
 }

@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { answerQuestion, parseQuery, parseQuestion } from '../../src/info/registry.ts';
+import { answerQuestion, parseQuestion } from '../../src/info/registry.ts';
 import { createState, type StateView } from '../../src/state/state.ts';
-import { assertRefused, type Refused, stateOf } from './states.ts';
+import { assertRefused, parseQueryText, type Refused, stateOf } from './states.ts';
 
 const DEPLOYER = '0xABCDEF0000000000000000000000000000000001';
 const USER = '0xabcdef0000000000000000000000000000000002';
@@ -327,7 +327,7 @@ for (const type of ['userAbstraction', 'delegatorSummary']) {
 }
 
 function answerQuery(query: string): string {
-  return parseQuery(new URLSearchParams(query)).answer(STATE);
+  return parseQueryText(query).answer(STATE);
 }
 
 test('a query asks the same as a body, and what it has besides is ignored', () => {

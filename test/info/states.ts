@@ -2,6 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { parseBlock } from '../../src/events/event.ts';
+import { readQuery } from '../../src/info/registry.ts';
+import type { Question } from '../../src/info/request.ts';
 import { RequestError, type RequestErrorCode } from '../../src/info/request-error.ts';
 import { applyBlock } from '../../src/state/fold.ts';
 import { createState, type State } from '../../src/state/state.ts';
@@ -31,4 +33,11 @@ export function assertRefused(ask: () => unknown, { code, field, message }: Refu
     assert.deepEqual([error.code, error.field, error.message], [code, field, message]);
     return true;
   });
+}
+
+/** The question of a query string; throws if it is refused. */
+export function parseQueryText(query: string): Question {
+  const question = readQuery(new URLSearchParams(query));
+  if (question instanceof RequestError) throw question;
+  return question;
 }
