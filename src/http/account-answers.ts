@@ -1,9 +1,8 @@
 /**
- * Answers about accounts, written into a ring of bytes one after the other, with room before each for
- * the head of a response. An answer stays until the ring has come around, and while the ledger is at
- * the same height it cannot change: whoever asks again is given the same bytes and the same tag.
- * Dashboards ask more often than blocks come. Keeping an answer costs no copy, and leaves the garbage
- * collector nothing to do.
+ * A cache of answers about accounts: a ring of bytes, with room before each answer for the head of its
+ * response. An answer cannot change while the ledger is at the same height, and dashboards ask more
+ * often than blocks come. Until the ring overwrites it, it is served with the same bytes and tag.
+ * Caching takes no copy and makes no garbage.
  */
 
 import { AnswerWriter } from '../info/answer-writer.ts';
@@ -12,31 +11,31 @@ import type { StateView } from '../state/state.ts';
 import { tagOf } from './answer-tag.ts';
 
 const RING_BYTES = 1 << 22;
-/** More than any head takes, and more than nearly all answers: a lap ends before less is left. */
+/** More than any head and nearly any answer takes; a lap of the ring ends when less is left. */
 const HEAD_ROOM = 1024;
 const ANSWER_ROOM = 1 << 16;
-/** How many answers can be found again; a power of two. */
+/** Maximum number of cached answers; a power of two. */
 const SLOTS = 1 << 13;
 /** The last member of an account is its time. */
 const TIME_MEMBER = '"time":';
 
 export class AccountAnswers {
   readonly #ring = new AnswerWriter(RING_BYTES);
-  /** Bytes of all laps so far. */
+  /** Bytes written in all laps so far. */
   #written = 0;
-  /** By the last bits of an account's row: whose answer it is, of which height, and where it starts. */
+  /** By slot, the low bits of an account's row: the account, the height and the start of its answer. */
   readonly #accounts = new Int32Array(SLOTS);
   readonly #heights = new Float64Array(SLOTS).fill(-1);
   readonly #starts = new Float64Array(SLOTS);
   readonly #lengths = new Int32Array(SLOTS);
-  /** Computed when first asked for; "" until then. */
+  /** Computed on first use; "" until then. */
   readonly #tags: string[] = new Array(SLOTS).fill('');
   /** The answer that was found last, and where it is in the ring. */
   #slot = 0;
   #start = 0;
   #length = 0;
 
-  /** Finds or computes the answer about an account; the other members then speak of it. */
+  /** Looks up or computes an account's answer; the other members then refer to it. */
   find(state: StateView, account: number): this {
     const slot = account & (SLOTS - 1);
     const isThere =

@@ -1,11 +1,11 @@
 /**
- * What an answer says apart from its time. Two answers that say the same are not sent twice: neither
- * to whoever polls with the tag of the last one, nor to whoever is pushed to.
+ * An answer's content apart from its time. The same content is not sent twice: a poll with its tag
+ * gets a 304, and a subscription gets nothing.
  */
 
 import { hash } from 'node:crypto';
 
-/** Nothing else in an answer looks like this: a quote within a text would be escaped. */
+/** Matches nothing else in an answer: quotes within a text are escaped. */
 const TIME = /"(?:time|serverTime)":\d+/g;
 
 /** 132 bits of SHA-256, in base64url. */
@@ -20,7 +20,7 @@ export function answerTag(answer: string): string {
   return tagOf(withoutTime(answer));
 }
 
-/** The entity tag of an answer from which the time was taken already. */
+/** The entity tag of an answer without its time. */
 export function tagOf(content: string): string {
   return `W/"${hash('sha256', content, 'base64url').slice(0, TAG_LENGTH)}"`;
 }

@@ -29,21 +29,21 @@ export interface AnswersParts {
   readonly settings: Settings<'refuseStale' | 'minHeightWait' | 'overloadDelay' | 'bodyBytesMax'>;
 }
 
-/** Whoever asks, as far as a reply depends on it. */
+/** What a reply needs to know of its connection. */
 export interface Peer {
   /** Requests without a known key, path or method. */
   strangeRequests: number;
 }
 
-/** What a question that was refused takes from its key's budget. */
+/** The weight of a refused question. */
 const REFUSED_WEIGHT = 1;
-/** A client of ours is refused with these now and then, a scanner again and again. */
+/** Codes that a scanner gets again and again, an ordinary client only now and then. */
 const STRANGE: ReadonlySet<string> = new Set(['unknown_key', 'not_found', 'method_not_allowed']);
 /** Number of such refusals after which the connection is closed. A new connection costs more than many of them. */
 const STRANGE_REQUESTS_MAX = 256;
 
 /** A request whose key and question are known. */
-interface Asked {
+interface AdmittedRequest {
   readonly head: RequestHead;
   readonly peer: Peer;
   readonly key: Key;
@@ -64,16 +64,16 @@ export class Answers {
     return readHead(source, this.#parts.settings.bodyBytesMax);
   }
 
-  /** What is answered to the head alone, before its body has come; undefined where that decides. */
+  /** The reply to the head alone; undefined if the body decides. */
   answerHead(head: RequestHead, peer: Peer): Reply | undefined {
     const admitted = this.#admitHead(head, peer);
     return admitted instanceof Reply ? admitted : undefined;
   }
 
   /**
-   * What is answered to a whole request. A promise only where the ledger has yet to reach the height
-   * that was asked for. The source is where the question is, unless it was in the head. A transport
-   * that renders the reply at once may be given an answer that is not copied out of the ring.
+   * The reply to a whole request; a promise only while the ledger has yet to reach the minimum height.
+   * `source` holds the question, unless it is in the head. A transport that renders the reply at once
+   * says so, and gets an answer that is not copied out of the ring.
    */
   answer(
     head: RequestHead,
@@ -91,19 +91,19 @@ export class Answers {
       type = question.type;
       const { minHeight } = head;
       if (typeof minHeight !== 'number') return this.#refuse(minHeight, { peer, key, type });
-      return this.#answerAsked({ head, peer, key, question, minHeight, isRenderedAtOnce });
+      return this.#answerAdmitted({ head, peer, key, question, minHeight, isRenderedAtOnce });
     } catch (error) {
       if (error instanceof RequestError) return this.#refuse(error, { peer, key, type });
       throw new AnswerFailure(error, { type, keyId: key.id });
     }
   }
 
-  /** Refuses a request for what is wrong with it whoever sends it. */
+  /** Refuses a request before its key is looked at. */
   refuseAnyone(refusal: RequestError, peer: Peer): Reply {
     return this.#refuse(refusal, { peer });
   }
 
-  /** Refuses a request for what its transport found wrong with it, unless its key is. */
+  /** Refuses a request for a fault that its transport found; an unknown key comes first. */
   refuse(refusal: RequestError, head: RequestHead, peer: Peer): Reply {
     const key = this.#admitHead(head, peer);
     return key instanceof Reply ? key : this.#refuse(refusal, { peer, key });
@@ -126,73 +126,77 @@ export class Answers {
     return this.#refuse(head.headRefusal, { peer, key });
   }
 
-  #answerAsked(asked: Asked): Reply | Promise<Reply> {
+  #answerAdmitted(request: AdmittedRequest): Reply | Promise<Reply> {
     const { live, settings } = this.#parts;
-    const { key, question, minHeight } = asked;
+    const { key, question, minHeight } = request;
     const { state } = live;
     if (state !== undefined) question.validate(state);
     const shortage = this.#parts.admission.findShortage(key, question.weight);
-    if (shortage !== undefined) return this.#refuseAsked(shortage, asked);
-    if (state === undefined || state.height >= minHeight) return this.#finish(asked);
-    return live.waitFor(minHeight, settings.minHeightWait).then(() => this.#finishLater(asked));
+    if (shortage !== undefined) return this.#refuseAdmitted(shortage, request);
+    if (state === undefined || state.height >= minHeight) return this.#finish(request);
+    return live.waitFor(minHeight, settings.minHeightWait).then(() => this.#finishLater(request));
   }
 
-  /** Meanwhile the key may have been revoked, or spent on other questions. */
-  #finishLater(asked: Asked): Reply {
-    const { head, peer, question } = asked;
+  /** During the wait the key may have been revoked, or its budget spent. */
+  #finishLater(request: AdmittedRequest): Reply {
+    const { head, peer, question } = request;
     const key = this.#admitHead(head, peer);
     if (key instanceof Reply) return key;
     const shortage = this.#parts.admission.findShortage(key, question.weight);
-    if (shortage !== undefined) return this.#refuseAsked(shortage, { ...asked, key });
+    if (shortage !== undefined) return this.#refuseAdmitted(shortage, { ...request, key });
     try {
-      return this.#finish({ ...asked, key, isRenderedAtOnce: false });
+      return this.#finish({ ...request, key, isRenderedAtOnce: false });
     } catch (error) {
-      if (error instanceof RequestError) return this.#refuseAsked(error, { ...asked, key });
+      if (error instanceof RequestError) return this.#refuseAdmitted(error, { ...request, key });
       throw new AnswerFailure(error, { type: question.type, keyId: key.id });
     }
   }
 
-  #finish(asked: Asked): Reply {
-    const { minHeight } = asked;
+  #finish(request: AdmittedRequest): Reply {
+    const { minHeight } = request;
     const state = this.findState(minHeight);
-    if (state instanceof RequestError) return this.#refuseAsked(state, asked);
+    if (state instanceof RequestError) return this.#refuseAdmitted(state, request);
     const overload = this.#findOverload();
-    if (overload !== undefined) return this.#refuseAsked(overload, asked);
-    return asked.head.question === undefined
-      ? this.#reply(asked, state)
-      : this.#replyToPoll(asked, state);
+    if (overload !== undefined) return this.#refuseAdmitted(overload, request);
+    return request.head.question === undefined
+      ? this.#reply(request, state)
+      : this.#replyToPoll(request, state);
   }
 
-  #reply(asked: Asked, state: StateView): Reply {
-    const answer = asked.question.answer(state, this.#accounts);
-    const reply = this.#chargedReply(200, asked, state);
-    reply.body = asked.isRenderedAtOnce ? answer : answer.toString();
+  #reply(request: AdmittedRequest, state: StateView): Reply {
+    const answer = request.question.answer(state, this.#accounts);
+    const reply = this.#chargedReply(200, request, state);
+    reply.body = request.isRenderedAtOnce ? answer : answer.toString();
     return reply;
   }
 
-  /** The answer, or only that it is still the one that the client has. */
-  #replyToPoll(asked: Asked, state: StateView): Reply {
-    const { polled, ifNoneMatch } = asked.head;
+  /** The answer, or a 304 if the client has it already. */
+  #replyToPoll(request: AdmittedRequest, state: StateView): Reply {
+    const { polled, ifNoneMatch } = request.head;
     if (polled.height === state.height && namesTag(ifNoneMatch, polled.tag)) {
-      return this.#replyUnchanged(asked, state);
+      return this.#replyUnchanged(request, state);
     }
-    const answer = asked.question.answer(state, this.#accounts);
+    const answer = request.question.answer(state, this.#accounts);
     polled.tag = typeof answer === 'string' ? answerTag(answer) : answer.tag;
     polled.height = state.height;
-    if (namesTag(ifNoneMatch, polled.tag)) return this.#replyUnchanged(asked, state);
-    const reply = this.#chargedReply(200, asked, state);
-    reply.body = asked.isRenderedAtOnce ? answer : answer.toString();
+    if (namesTag(ifNoneMatch, polled.tag)) return this.#replyUnchanged(request, state);
+    const reply = this.#chargedReply(200, request, state);
+    reply.body = request.isRenderedAtOnce ? answer : answer.toString();
     reply.tag = polled.tag;
     return reply;
   }
 
-  #replyUnchanged(asked: Asked, state: StateView): Reply {
-    const reply = this.#chargedReply(304, asked, state);
-    reply.tag = asked.head.polled.tag;
+  #replyUnchanged(request: AdmittedRequest, state: StateView): Reply {
+    const reply = this.#chargedReply(304, request, state);
+    reply.tag = request.head.polled.tag;
     return reply;
   }
 
-  #chargedReply(status: number, { key, question }: Asked, { height, time }: StateView): Reply {
+  #chargedReply(
+    status: number,
+    { key, question }: AdmittedRequest,
+    { height, time }: StateView,
+  ): Reply {
     const reply = new Reply(status, question.type);
     reply.allowance = this.#parts.admission.charge(key, question.weight);
     reply.height = height;
@@ -200,7 +204,7 @@ export class Answers {
     return reply;
   }
 
-  /** The state to answer from, if it is there, as far as asked and fresh enough; or why not. */
+  /** The state to answer from, or why there is none: not ready, below the minimum height, stale. */
   findState(minHeight = 0): StateView | RequestError {
     const { live, settings } = this.#parts;
     const { state } = live;
@@ -222,8 +226,8 @@ export class Answers {
   }
 
   /**
-   * The state that a subscription starts from, or why there is none. Load does not count: when many
-   * clients reconnect at once they only wait, and the load passes.
+   * The state that a subscription starts from, or why it is refused. Overload is no reason: clients
+   * that reconnect all at once just wait until it passes.
    */
   admitSubscription(question: ParsedQuestion, key: Key): StateView | RequestError {
     const { live, admission } = this.#parts;
@@ -232,15 +236,15 @@ export class Answers {
   }
 
   /**
-   * Takes from the budget what a refusal costs. What is our own limit or failure costs nothing; to wait
-   * for a height that does not come is the client's choice, and takes up a place meanwhile.
+   * Charges a refusal to the key's budget. Our own limits and failures are free, but not a wait for a
+   * height that did not come: the client chose it, and it took up a place.
    */
   chargeRefusal(key: Key, { status, field }: RequestError): Allowance | undefined {
     const isOurs = (status === 429 || status >= 500) && field !== MIN_HEIGHT_HEADER;
     return this.#parts.admission.charge(key, isOurs ? 0 : REFUSED_WEIGHT);
   }
 
-  #refuseAsked(refusal: RequestError, { peer, key, question }: Asked): Reply {
+  #refuseAdmitted(refusal: RequestError, { peer, key, question }: AdmittedRequest): Reply {
     return this.#refuse(refusal, { peer, key, type: question.type });
   }
 
@@ -249,8 +253,8 @@ export class Answers {
     const reply = refusalReply(refusal, type);
     if (code === 'method_not_allowed') reply.allow = allow;
     if (key !== undefined) reply.allowance = this.chargeRefusal(key, refusal);
-    // What is left of a body that is too large is not read.
-    reply.isLast = code === 'body_too_large' || (STRANGE.has(code) && isOneTooMany(peer));
+    // The rest of a body that is too large is not read.
+    reply.isLast = code === 'body_too_large' || (STRANGE.has(code) && countStrange(peer));
     const state = code === 'behind' ? this.#parts.live.state : undefined;
     if (state !== undefined) {
       reply.height = state.height;
@@ -284,7 +288,8 @@ interface Refused {
   readonly type?: string | undefined;
 }
 
-function isOneTooMany(peer: Peer): boolean {
+/** Counts a strange request; true if the connection is to be closed. */
+function countStrange(peer: Peer): boolean {
   peer.strangeRequests++;
   return peer.strangeRequests === STRANGE_REQUESTS_MAX;
 }
@@ -302,7 +307,7 @@ function refusalReply(refusal: RequestError, type?: string): Reply {
   return reply;
 }
 
-/** The last reply on a connection whose bytes were no request, or not one that is taken. */
+/** The reply to bytes that are not a valid request; it is the last on its connection. */
 export function refuseBytes(refusal: RequestError, allow?: string): Reply {
   const reply = refusalReply(refusal);
   reply.allow = allow;

@@ -1,4 +1,4 @@
-/** What the transports count and what they ask of the process; service/ implements both. */
+/** What the transports count, and the load that they read; service/ implements both. */
 
 /** The type of requests that were refused before their type was known. */
 export const NO_TYPE = 'none';
@@ -6,8 +6,8 @@ export const NO_TYPE = 'none';
 /**
  * Why a connection leaves the fast lane for Node's HTTP server:
  *
- *   syntax     the head is HTTP that the lane does not read, or none at all
- *   chunked    the body comes in chunks, or the client speaks of trailers
+ *   syntax     the head is HTTP that the lane does not read, or not HTTP at all
+ *   chunked    the body is chunked, or trailers are announced
  *   expect     the client waits for a 100 Continue before it sends the body
  *   upgrade    the client offers another protocol, such as a WebSocket
  *   page       a page, the dashboard or /health
@@ -26,7 +26,7 @@ export type LaneExit =
 export interface RequestCounters {
   /** Counts requests of one type that got the same status after the same time. */
   countRequests(type: string, status: number, seconds: number, count: number): void;
-  /** Counts an error of our own. */
+  /** Counts a bug of ours. */
   countFailure(): void;
 }
 

@@ -1,4 +1,4 @@
-/** The service over HTTP: Node's server with its transports around the one way to answer. */
+/** Creates the HTTP server and connects its transports: the fast lane, Node's server and push. */
 
 import type { IncomingMessage, RequestListener, ServerOptions } from 'node:http';
 import type { Logger } from 'pino';
@@ -24,7 +24,7 @@ export interface ServerParts {
   readonly settings: Settings<ServerSettingName>;
 }
 
-/** The settings that decide how requests are taken and answered. */
+/** The settings that decide how requests are accepted and answered. */
 export const SERVER_SETTINGS = [
   'maxAge',
   'refuseStale',
@@ -41,8 +41,8 @@ export const SERVER_SETTINGS = [
 type ServerSettingName = (typeof SERVER_SETTINGS)[number];
 
 /**
- * From Node 24.9 on a server is asked which offers to change the protocol it takes; the others are
- * ordinary requests. Earlier ones ignore the option, and stop at every offer (interruptions.ts).
+ * From Node 24.9 on, a server chooses which requests are upgraded; the others are ordinary ones.
+ * Earlier versions ignore the option and stop at every Upgrade header (interruptions.ts).
  */
 interface UpgradeOptions {
   readonly shouldUpgradeCallback: (request: IncomingMessage) => boolean;
@@ -56,7 +56,7 @@ function serverOptions(settings: ServerParts['settings']): ServerOptions & Upgra
     keepAliveTimeout: settings.idleTimeout,
     connectionsCheckingInterval: TIMEOUT_CHECK_MS,
     noDelay: true,
-    // A request without a Host gets our own error, not an empty one.
+    // A request without a Host gets our error in place of Node's empty one.
     requireHostHeader: false,
     shouldUpgradeCallback: offersPush,
   };
@@ -74,7 +74,7 @@ export function createInfoServer(parts: ServerParts): InfoServer {
     connections: { countMax, counters, log },
     lane: settings.noFastLane ? undefined : parts,
   });
-  // Their length is limited, and none of them is dropped in silence.
+  // Unlimited, since Node drops further headers silently; their total length has a limit.
   server.maxHeadersCount = 0;
   server.timeout = stalledMsMax(settings);
   server.on('checkContinue', listener);
@@ -90,7 +90,7 @@ function handleInterruptions(server: InfoServer, parts: ServerParts): void {
   server.on('clientError', (error, stream) => {
     interruptions.refuseBytes(error, asRequestStream(stream));
   });
-  // Later Nodes hand over a stream of their own around the request's.
+  // Later versions of Node pass a stream of their own around the request's.
   server.on('upgrade', (request, _stream, head) => {
     interruptions.upgrade(request, asRequestStream(request.socket), head);
   });

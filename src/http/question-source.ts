@@ -1,4 +1,4 @@
-/** From what a transport has read to a question: the body of a POST, a query, or parsed JSON. */
+/** Parses the question that a transport has read: a POST's body, a query string, or parsed JSON. */
 
 import { isUtf8 } from 'node:buffer';
 import { describeValue } from '../events/refusal.ts';
@@ -11,24 +11,24 @@ import { findAccount } from '../state/accounts.ts';
 import type { StateView } from '../state/state.ts';
 import type { AccountAnswers } from './account-answers.ts';
 
-/** A question that is understood; those of the registry are such. */
+/** A question ready to be answered; those of the registry (info/registry.ts) are such. */
 export interface ParsedQuestion {
   readonly type: string;
   readonly weight: number;
-  /** Throws a RequestError where the state cannot answer it. */
+  /** Throws a RequestError if the state cannot answer it. */
   validate(state: StateView): void;
-  /** As text, or found among the account answers. */
+  /** The answer as text, or in the cache of account answers. */
   answer(state: StateView, accounts: AccountAnswers): string | AccountAnswers;
 }
 
-/** Where a question is read from. */
+/** An unparsed question; `read` parses it. */
 export interface QuestionSource {
   read(): ParsedQuestion | RequestError;
 }
 
 const FIRST_DEX = 0;
 
-/** The question that is asked most: it needs no object of its fields, and its answers are kept. */
+/** The most frequent question, made fast: no object for its fields, and cached answers. */
 class AccountQuestion implements ParsedQuestion {
   readonly #user: Address;
 
@@ -44,7 +44,7 @@ class AccountQuestion implements ParsedQuestion {
     return clearinghouseState.weight;
   }
 
-  /** The first dex is always there. */
+  /** The first dex always exists. */
   validate(): void {}
 
   answer(state: StateView, accounts: AccountAnswers): AccountAnswers {
@@ -53,7 +53,7 @@ class AccountQuestion implements ParsedQuestion {
   }
 }
 
-/** The body of a POST: bytes in somebody's buffer. */
+/** The body of a POST, as a range of a buffer. */
 export class BodySource implements QuestionSource {
   readonly #bytes: Buffer;
   readonly #start: number;
@@ -73,7 +73,7 @@ export class BodySource implements QuestionSource {
   }
 }
 
-/** JSON that is parsed already. */
+/** JSON that has been parsed already. */
 export class JsonSource implements QuestionSource {
   readonly #value: unknown;
 
@@ -86,7 +86,7 @@ export class JsonSource implements QuestionSource {
   }
 }
 
-/** The question that a query asks, or why it is none. */
+/** The question in a query string, or why it is invalid. */
 export function readQueryText(query: string): ParsedQuestion | RequestError {
   const user = readAccountQuery(query);
   return user === undefined ? readQuery(new URLSearchParams(query)) : new AccountQuestion(user);
@@ -97,7 +97,7 @@ function parseBody(bytes: Buffer): unknown {
   try {
     if (text !== undefined) return JSON.parse(text);
   } catch {
-    // What JSON.parse says of it is left out: it quotes the body at any length.
+    // The message of JSON.parse is left out: it may quote the whole body.
   }
   const got = text === undefined ? 'bytes that are not UTF-8' : describeValue(text);
   return new RequestError('malformed_json', `body: got ${got}, expected a JSON object`, 'body');

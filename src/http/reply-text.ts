@@ -15,7 +15,7 @@ import {
 export interface RenderOptions {
   /** Only the head is sent, with the length that the body would have. */
   readonly isHead?: boolean;
-  /** The connection is closed after it, whatever the reply itself says. */
+  /** The connection is closed after it; the reply's own `isLast` by default. */
   readonly isLast?: boolean;
 }
 
@@ -24,7 +24,7 @@ export class ReplyText implements HeaderSink {
   readonly #out = new AnswerWriter();
   /** By status: the status line and the headers that all responses begin with. */
   readonly #starts = new Map<number, FixedText>();
-  /** The end of the head within one second, of a connection that is kept and of one that is closed. */
+  /** The end of the head, if the connection is kept and if it is closed; cached for a second. */
   #end = { second: -1, kept: fixedText(''), closed: fixedText('') };
 
   constructor(idleTimeoutMs: number) {
@@ -32,7 +32,7 @@ export class ReplyText implements HeaderSink {
     this.#keepAlive = `\r\nConnection: keep-alive\r\nKeep-Alive: timeout=${seconds}`;
   }
 
-  /** The response, one character for each of its bytes. */
+  /** The response as latin1 text, one character per byte. */
   format(reply: Reply, { isHead = false, isLast = reply.isLast }: RenderOptions = {}): string {
     const { body } = reply;
     if (typeof body !== 'string') {
@@ -88,7 +88,7 @@ export class ReplyText implements HeaderSink {
   }
 }
 
-/** The text's UTF-8 bytes as characters: mostly it is ASCII, and then the text itself. */
+/** The text's UTF-8 bytes as latin1 text: the text itself if it is ASCII, as it usually is. */
 function toByteText(text: string): string {
   if (Buffer.byteLength(text) === text.length) return text;
   return Buffer.from(text).toString('latin1');

@@ -1,6 +1,6 @@
 /**
- * What is answered to a request, as data: transports render it. Which headers a reply has, and their
- * order, is decided here once.
+ * The reply to a request, as data that transports render. Which headers it has, and in which order, is
+ * decided here only.
  */
 
 import type { Allowance } from '../access/budgets.ts';
@@ -10,26 +10,25 @@ import type { AccountAnswers } from './account-answers.ts';
 import { NO_TYPE } from './counters.ts';
 
 /**
- * Every reply has the same fields, set one by one: built from objects of different shapes, a refusal
- * took longer than an answer.
+ * Every reply has the same shape: when shapes differed, a refusal took longer to build than an answer.
  */
 export class Reply {
   readonly status: number;
   /** The type of the question, for the metrics. */
   readonly type: string;
-  /** Text, or an account's answer in the ring, which is only there until the next one is found. */
+  /** Text, or an account's answer in the ring, valid until the next one is looked up. */
   body: string | AccountAnswers = '';
-  /** Why the request was refused; undefined where it was not. */
+  /** Why the request was refused; undefined if it was not. */
   refusal: RequestError | undefined = undefined;
-  /** The position in the ledger that the reply speaks of; -1 where it speaks of none. */
+  /** The ledger position of the reply; -1 if it has none. */
   height = -1;
   time = -1;
   /** What is left of the key's budget. */
   allowance: Allowance | undefined = undefined;
   tag: string | undefined = undefined;
-  /** The methods that the route takes; undefined where the reply does not say so. */
+  /** The methods that the route takes; undefined if the reply does not list them. */
   allow: string | undefined = undefined;
-  /** The connection is closed after it. */
+  /** The connection is closed after this reply. */
   isLast = false;
 
   constructor(status: number, type = NO_TYPE) {
@@ -43,7 +42,7 @@ export function hasBody({ status }: Reply): boolean {
   return status !== 204 && status !== 304;
 }
 
-/** The name of a header, and how a line with it begins after the line before. */
+/** The name of a header, and the bytes between the previous line and its value. */
 export interface HeaderName {
   readonly name: string;
   readonly line: FixedText;
@@ -53,7 +52,7 @@ function headerName(name: string): HeaderName {
   return { name, line: fixedText(`\r\n${name}: `) };
 }
 
-/** Takes the headers of a reply in their order. */
+/** Receives the headers of a reply in order. */
 export interface HeaderSink {
   putNumber(header: HeaderName, value: number): void;
   putText(header: HeaderName, value: string): void;
@@ -89,16 +88,16 @@ export const COMMON_HEADERS: Readonly<Record<string, string>> = {
   ...CORS_HEADERS,
 };
 
-/** A preflight has no content, so it has no type of content. */
+/** A preflight has no body, and so no Content-Type. */
 export function firstHeaders({ status }: Reply): Readonly<Record<string, string>> {
   return status === 204 ? CORS_HEADERS : COMMON_HEADERS;
 }
 
-/** Seconds after which a request that got a 503 may be worth another try. */
+/** Retry-After of a 503. */
 const RETRY_AFTER_SECONDS = 1;
 const PREFLIGHT_SECONDS = 86_400;
 
-/** All headers after the common ones, but for the date and what HTTP says of the connection. */
+/** All headers after the common ones, except Date, Connection and Keep-Alive. */
 export function putHeaders(reply: Reply, length: number, sink: HeaderSink): void {
   if (hasBody(reply)) sink.putNumber(CONTENT_LENGTH, length);
   if (reply.allow !== undefined) putAllow(reply, reply.allow, sink);
@@ -109,7 +108,7 @@ export function putHeaders(reply: Reply, length: number, sink: HeaderSink): void
   }
   if (reply.allowance !== undefined) putAllowance(reply.allowance, sink);
   if (reply.tag !== undefined) {
-    // The address of a question holds a key, and its answer is soon out of date: nobody keeps it.
+    // Not for caches: the URL contains a key, and the answer is soon stale.
     sink.putText(CACHE_CONTROL, 'private, no-cache');
     sink.putText(TAG, reply.tag);
   }

@@ -1,6 +1,6 @@
 /**
- * What the head of a request asks for. Nothing in it depends on the time: a client that sends the same
- * head again asks for the same, so a transport may keep it.
+ * The head of a request, parsed. It depends neither on time nor on state, so a transport may keep it
+ * for a client that sends the same head again.
  */
 
 import { hashSecret } from '../access/keys.ts';
@@ -17,7 +17,7 @@ import {
   refuseMethod,
 } from './router.ts';
 
-/** Values by name in lower case; those of a name that comes several times are joined, or a list. */
+/** By name in lower case; repeated headers are joined, or a list. */
 type HeaderTable = Readonly<Record<string, string | string[] | undefined>>;
 
 export interface RawHead {
@@ -30,19 +30,19 @@ export interface RawHead {
 
 export interface RequestHead {
   readonly method: string;
-  /** Undefined where the path leads nowhere. */
+  /** Undefined if there is no such path. */
   readonly route: Route | undefined;
   /** The methods that the route takes. */
   readonly allow: string;
-  /** "" where the route has no key, or none was given. */
+  /** "" if the route takes no key, or none was given. */
   readonly secretHash: string;
-  /** What is wrong with the path or the method: it comes before an unknown key. */
+  /** A wrong path or method; takes precedence over an unknown key. */
   readonly routeRefusal: RequestError | undefined;
-  /** What is wrong with the rest of the head: it comes after an unknown key. */
+  /** A fault in the rest of the head; an unknown key takes precedence. */
   readonly headRefusal: RequestError | undefined;
   readonly minHeight: number | RequestError;
   readonly ifNoneMatch: string | undefined;
-  /** Undefined where the question is in the body. */
+  /** Undefined if the question is in the body. */
   readonly question: ParsedQuestion | RequestError | undefined;
   /** The tag of the answer to `question` at the height at which it was last computed. */
   readonly polled: { height: number; tag: string };
@@ -51,8 +51,8 @@ export interface RequestHead {
 export const MIN_HEIGHT_HEADER = 'Ledger-Min-Height';
 
 /**
- * A body over the limit is still read up to here before it is refused, so that a client that sends
- * first and reads afterwards gets to see why.
+ * Bytes over the limit that are read and discarded before a body is refused: a client that reads only
+ * after it has sent everything then gets to see why.
  */
 export const DISCARDED_BYTES_MAX = 1 << 20;
 
@@ -76,7 +76,7 @@ export function readHead(source: RawHead, bodyBytesMax: number): RequestHead {
   };
 }
 
-/** The head of a question that comes without one: a post on a push connection. */
+/** The head for a question without one: a post on a push connection. */
 export function headOfPost(secretHash: string): RequestHead {
   return {
     method: 'POST',
@@ -92,7 +92,7 @@ export function headOfPost(secretHash: string): RequestHead {
   };
 }
 
-/** An ordinary request where only a WebSocket is answered. */
+/** An ordinary request to the WebSocket's path. */
 const NOT_A_HANDSHAKE = new RequestError(
   'malformed_request',
   'handshake: got an ordinary request, expected Connection: Upgrade and Upgrade: websocket',
@@ -113,7 +113,7 @@ function textOf(headers: HeaderTable, name: string): string | undefined {
   return Array.isArray(value) ? value.join(', ') : value;
 }
 
-/** What the head says of a POST's body: it has to be plain JSON in UTF-8, and not far too large. */
+/** Refuses a POST whose head declares a body that is not JSON in UTF-8, or is far too large. */
 function refuseBodyHead(
   { method, headers, expectsContinue = false }: RawHead,
   bytesMax: number,
@@ -148,7 +148,7 @@ export function refuseLength(bytesMax: number): RequestError {
 
 const UTF8 = ['charset=utf-8', 'charset="utf-8"', 'charset=utf8', 'charset=us-ascii'];
 
-/** Whether a media type is JSON, in UTF-8 where it says so. */
+/** Whether a media type is JSON, and its charset, if given, UTF-8. */
 function isJsonType(text: string): boolean {
   const [type, ...parameters] = text.split(';').map((part) => part.trim().toLowerCase());
   return (
@@ -165,7 +165,7 @@ function readMinHeight(headers: HeaderTable): number | RequestError {
   return new RequestError('invalid_field', message, MIN_HEIGHT_HEADER);
 }
 
-/** The page that a request asks for; undefined where it asks for none, or in a way that is refused. */
+/** The page that a request asks for; undefined if it asks for none, or is refused. */
 export function pageOf({ route, routeRefusal, method }: RequestHead): PageRoute | undefined {
   if (route === undefined || routeRefusal !== undefined || method === 'OPTIONS') return undefined;
   return 'secret' in route ? undefined : route;

@@ -1,4 +1,4 @@
-/** Which route a request takes, and which methods it may use there. */
+/** Finds the route of a request, and the methods that it takes. */
 
 import { describeValue } from '../events/refusal.ts';
 import { RequestError } from '../info/request-error.ts';
@@ -8,7 +8,7 @@ export type Route =
   | { readonly name: 'asset'; readonly file: string }
   | { readonly name: PublicRoute };
 
-/** What follows the key. */
+/** The segment after the key. */
 type KeyedRoute = 'info' | 'ws';
 type PublicRoute = 'home' | 'health' | 'openapi' | 'llms';
 
@@ -58,7 +58,7 @@ function pathOf(target: string): string {
   return end === -1 ? target : target.slice(0, end);
 }
 
-/** What follows the question mark, as it was sent; empty where nothing does. */
+/** The query string, still encoded; empty if there is none. */
 export function queryOf(target: string): string {
   const [beforeFragment] = target.split('#', 1);
   const start = beforeFragment.indexOf('?');
@@ -70,8 +70,8 @@ function isKeyed(segment: string | undefined): segment is KeyedRoute {
 }
 
 /**
- * What is between the slashes of a path. Some clients append "/info" to an address that ends with a
- * slash, so any number of slashes before "info" and "ws" counts as one.
+ * The decoded segments of a path. Some clients append "/info" to a base URL that ends with a slash, so
+ * any number of slashes before "info" and "ws" counts as one.
  */
 function segmentsOf(target: string): (string | undefined)[] {
   const segments = pathOf(target).split('/').slice(1).map(decodeSegment);
@@ -83,8 +83,8 @@ function segmentsOf(target: string): (string | undefined)[] {
 }
 
 /**
- * The route of a target; undefined where there is none. A trailing slash makes no difference, and
- * percent-encoding none either. "/info" and "//info" are the endpoint with no key given.
+ * The route of a target; undefined if there is none. Neither a trailing slash nor percent-encoding
+ * makes a difference. "/info" and "//info" are the endpoint without a key.
  */
 export function findRoute(target: string): Route | undefined {
   const segments = segmentsOf(target);

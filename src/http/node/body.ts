@@ -3,7 +3,7 @@
 import type { IncomingMessage } from 'node:http';
 import { DISCARDED_BYTES_MAX } from '../request-head.ts';
 
-/** The body's bytes; undefined where it is over the limit, once all of it, or enough, was read. */
+/** The body; undefined if it is over the limit, which is found when all of it, or enough, is read. */
 export function readBody(request: IncomingMessage, bytesMax: number): Promise<Buffer | undefined> {
   return new Promise((resolve, reject) => {
     let body: Buffer = Buffer.alloc(0);
@@ -21,8 +21,8 @@ export function readBody(request: IncomingMessage, bytesMax: number): Promise<Bu
 }
 
 /**
- * Puts a chunk into the body and returns the body, which grows as needed. One piece, so that a body
- * in thousands of tiny chunks holds no more memory than its length accounts for.
+ * Copies a chunk into the body, which grows as needed, and returns it. One buffer, because thousands of
+ * tiny chunks would take far more memory than their bytes.
  */
 function place(chunk: Buffer, body: Buffer, start: number): Buffer {
   if (start === 0) return chunk;

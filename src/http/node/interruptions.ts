@@ -1,7 +1,7 @@
 /**
- * What Node reports outside of the ordinary course of requests: bytes that are not HTTP, that come too
- * slowly or are too many, tunnels, and offers to change the protocol. Since a client's requests are
- * read one at a time, no other request is in flight on the connection.
+ * Events of Node's server beside ordinary requests: bytes that are not HTTP, too slow or too many;
+ * CONNECT; and upgrades. Since a client's requests are read one at a time, no other request is in
+ * flight on the connection.
  */
 
 import type { IncomingMessage } from 'node:http';
@@ -28,7 +28,7 @@ export interface InterruptionParts {
   >;
 }
 
-/** Gives a client to Node's server again, beginning with these bytes. */
+/** Hands a client to Node's server again, beginning with these bytes. */
 type PassToNode = (client: ClientConnection, sent: SentBytes) => void;
 
 export class Interruptions {
@@ -42,10 +42,10 @@ export class Interruptions {
     this.#text = new ReplyText(parts.settings.idleTimeout);
   }
 
-  /** Bytes that are not a request, or come too slowly, or are too many for headers. */
+  /** Refuses bytes that are not a request, come too slowly, or exceed the limit of headers. */
   refuseBytes(error: NodeJS.ErrnoException, stream: RequestStream): void {
     const refusal = describeClientError(error, this.#parts.settings);
-    // To a client that never sent anything there is nothing to respond.
+    // A client that never sent anything gets no response.
     if (refusal === undefined || stream.client.socket.bytesRead === 0) stream.destroy();
     else this.#refuse(stream, refuseBytes(refusal));
   }
@@ -54,14 +54,14 @@ export class Interruptions {
     this.#refuse(stream, refuseBytes(refuseMethod('CONNECT', INFO_METHODS), INFO_METHODS));
   }
 
-  /** An offer to change the protocol: a WebSocket is opened, others are passed over. */
+  /** Opens a WebSocket; a request for another protocol is served as an ordinary one. */
   upgrade(request: IncomingMessage, stream: RequestStream, head: Buffer): void {
     const route = findRoute(request.url ?? '');
     if (route?.name !== 'ws' || !offersPush(request)) {
-      this.#passOver(request, stream, head);
+      this.#ignoreOffer(request, stream, head);
       return;
     }
-    // One of several offers is as good as the only one.
+    // Clients may offer several protocols, but ws accepts only this value.
     request.headers.upgrade = 'websocket';
     const refusal =
       refuseHead(request) ??
@@ -77,7 +77,7 @@ export class Interruptions {
   ): RequestError | undefined {
     const { client } = stream;
     if (client.hasEnded) {
-      // Nobody is there to push to.
+      // The client has ended its side already.
       client.endSoon();
       return undefined;
     }
@@ -87,8 +87,8 @@ export class Interruptions {
     return refusal;
   }
 
-  /** The same request again, without its offer, on a stream of its own: Node has let go of this one. */
-  #passOver(request: IncomingMessage, stream: RequestStream, head: Buffer): void {
+  /** Replays the request without its Upgrade header, on a new stream: Node has detached from this one. */
+  #ignoreOffer(request: IncomingMessage, stream: RequestStream, head: Buffer): void {
     const held = stream.stop();
     this.#passToNode(stream.client, {
       head: Buffer.from(formatWithoutOffer(request), 'latin1'),
@@ -98,7 +98,7 @@ export class Interruptions {
 
   #refuse(stream: RequestStream, reply: Reply): void {
     const { exchange } = stream;
-    // What else comes is refused with what came first.
+    // It was refused already.
     if (stream.isStopped) return;
     if (exchange !== undefined && !exchange.request.complete) {
       refuseBody(stream, reply);
@@ -111,7 +111,7 @@ export class Interruptions {
   }
 }
 
-/** What is wrong came as a request's body. Where that was refused already, nobody waits for it. */
+/** Refuses bytes within a request's body, unless that request has its response already. */
 function refuseBody(stream: RequestStream, reply: Reply): void {
   const response = stream.exchange?.response;
   stream.stop();
@@ -126,7 +126,7 @@ function refuseVersion({ httpVersion }: IncomingMessage): RequestError | undefin
   return new RequestError('malformed_request', message);
 }
 
-/** Undefined where it is not the bytes that are wrong: the connection itself is gone. */
+/** Undefined if the connection failed, not the bytes. */
 function describeClientError(
   { code = '' }: NodeJS.ErrnoException,
   settings: InterruptionParts['settings'],
@@ -137,7 +137,7 @@ function describeClientError(
   }
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return refuseLateness(settings);
   if (code === 'HPE_CHUNK_EXTENSIONS_OVERFLOW') {
-    const message = 'body: too much beside the data of its chunks, expected none';
+    const message = 'body: chunk extensions are too long, expected none';
     return new RequestError('body_too_large', message, 'body');
   }
   return code.startsWith('HPE_') ? MALFORMED_REQUEST : undefined;

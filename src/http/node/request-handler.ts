@@ -23,7 +23,7 @@ export interface RequestHandlerParts {
   readonly settings: Settings<'bodyBytesMax'>;
 }
 
-/** Undefined where the response was sent already: it was a page. */
+/** Undefined if the response, a page, has been sent already. */
 type Outcome = Reply | undefined;
 
 export class RequestHandler {
@@ -99,7 +99,7 @@ export class RequestHandler {
   }
 
   #send({ request, response }: HttpExchange, reply: Outcome): void {
-    // Bytes that came as its body were refused first: that was its response.
+    // Its body was refused already (interruptions.ts).
     if (reply === undefined || response.headersSent) return;
     // After a refusal in place of 100 Continue the body may or may not follow, so the connection ends.
     const isUnclear = reply.refusal !== undefined && expectsContinue(request) && !request.complete;
@@ -107,7 +107,7 @@ export class RequestHandler {
   }
 
   #count({ response }: HttpExchange, type: string, startedMs: number): void {
-    // A client that went away got no response.
+    // The client disconnected before it got a response.
     if (!response.headersSent) return;
     const seconds = (performance.now() - startedMs) / 1000;
     this.#parts.counters.countRequests(type, response.statusCode, seconds, 1);
@@ -115,7 +115,7 @@ export class RequestHandler {
 
   #fail({ request, response }: HttpExchange, error: unknown): void {
     if (response.headersSent || request.socket.destroyed) return;
-    // Not the client that went away, but an error of ours: one connection pays for it.
+    // A bug of ours, not a client that disconnected: only this connection is closed.
     this.#parts.answers.reportFailure(error);
     response.destroy();
   }

@@ -1,9 +1,8 @@
 /**
- * The stream that Node's HTTP server gets in place of a client's socket. It passes one request at a
- * time: the next one is held back, and the client is not read from, until the response before it is
- * written. So a client that pipelines thousands of requests, or reads none of its responses, takes one
- * request's share of time and memory; and a tunnel, an upgrade or bytes that are not HTTP never meet
- * another request in flight.
+ * The stream that Node's HTTP server gets in place of a client's socket. It passes on one request at a
+ * time: until its response is written, the next is held back and the client is not read from. So a
+ * client that pipelines thousands of requests, or reads no responses, takes the time and memory of one
+ * request; and at a CONNECT, an upgrade or bytes that are not HTTP no other request is in flight.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -13,7 +12,7 @@ import type { Pumpable, TurnQueue } from './turn-queue.ts';
 
 type Done = (error?: Error | null) => void;
 
-/** A request on Node's server, and what it is answered with. */
+/** A request on Node's server, and its response. */
 export interface HttpExchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
@@ -32,7 +31,7 @@ const SECTION_END = '\r\n\r\n';
 /** Maximum number of pieces that Node parses in one turn. */
 const PIECES_PER_TURN = 16;
 
-/** Where a section ends, counted from the start of `bytes`; -1 where it does not. `before` came last. */
+/** The end of a section in `bytes`; -1 if it does not end there. `before` precedes them. */
 function findSectionEnd(bytes: Buffer, before: string): number {
   for (let missing = 1; missing < SECTION_END.length; missing++) {
     const isBegun = before.endsWith(SECTION_END.slice(0, -missing));
@@ -43,7 +42,7 @@ function findSectionEnd(bytes: Buffer, before: string): number {
   return start === -1 ? -1 : start + SECTION_END.length;
 }
 
-/** Node's server has no sockets here (info-server.ts). */
+/** Node's server gets no other streams (info-server.ts). */
 export function asRequestStream(stream: Duplex): RequestStream {
   return stream as RequestStream;
 }
@@ -54,15 +53,15 @@ export class RequestStream extends Duplex implements ConnectionHandler, Pumpable
   #held: Buffer = NOTHING;
   /** Comes before what is held. */
   #firstPiece: Buffer = NOTHING;
-  /** Node has begun to read: from here on it parses a piece as soon as it gets it. */
+  /** Node reads the stream, and parses each piece as soon as it is pushed. */
   #isRead = false;
-  /** The last bytes that Node was given: a section may end across two reads. */
+  /** The last bytes that Node got: the end of a section may be split between two reads. */
   #lastBytes = '';
   #exchange: HttpExchange | undefined;
-  /** Missing bytes of the body in flight; infinite where it comes in chunks. */
+  /** Bytes of the current body that have yet to arrive; infinite if it is chunked. */
   #bodyBytesLeft = 0;
   #isPumping = false;
-  #isEndTold = false;
+  #hasPushedEnd = false;
   /** Node gets no more bytes: the last response is being sent, or the client has another handler. */
   #isOver = false;
 
@@ -71,7 +70,7 @@ export class RequestStream extends Duplex implements ConnectionHandler, Pumpable
     super({ allowHalfOpen: true, decodeStrings: false });
     this.client = client;
     this.#queue = queue;
-    // Node takes its listener away when a request is a tunnel or changes the protocol.
+    // Node removes its own listener at a CONNECT or an upgrade.
     this.on('error', () => undefined);
     this.on('resume', () => this.#queue.add(this));
   }
@@ -85,7 +84,7 @@ export class RequestStream extends Duplex implements ConnectionHandler, Pumpable
     return this.client.isDraining && this.#held.length <= this.#bodyBytesLeft;
   }
 
-  /** Begins with what was sent before it was there. */
+  /** Starts with the bytes that the client has sent already. */
   start(head: Buffer, rest: Buffer): void {
     this.#firstPiece = head;
     this.#held = rest;
@@ -96,7 +95,7 @@ export class RequestStream extends Duplex implements ConnectionHandler, Pumpable
   takeRead(bytes: Buffer, length: number): void {
     const read = Buffer.from(bytes.subarray(0, length));
     this.#held = this.#held.length === 0 ? read : Buffer.concat([this.#held, read]);
-    // Nothing more is read before this has had its turn.
+    // Not read again before these bytes have had their turn.
     this.client.pause();
     this.#queue.add(this);
   }
@@ -118,14 +117,14 @@ export class RequestStream extends Duplex implements ConnectionHandler, Pumpable
     response.once('close', () => this.#queue.add(this));
   }
 
-  /** The request in flight; undefined where none is. */
+  /** The request in flight, if any. */
   get exchange(): HttpExchange | undefined {
     return this.#exchange?.request.complete && this.#exchange.response.closed
       ? undefined
       : this.#exchange;
   }
 
-  /** Gives Node no more bytes, and returns those that it has not got. */
+  /** Gives Node no more bytes, and returns those that are held. */
   stop(): Buffer {
     this.#isOver = true;
     const held = this.#held;
@@ -150,7 +149,7 @@ export class RequestStream extends Duplex implements ConnectionHandler, Pumpable
     this.client.linger();
   }
 
-  /** The one deadline of the connection: Node sets it for what it waits for. */
+  /** The connection's only deadline; Node sets it. */
   setTimeout(ms: number): this {
     this.client.socket.setTimeout(ms);
     return this;
@@ -159,7 +158,7 @@ export class RequestStream extends Duplex implements ConnectionHandler, Pumpable
   override _read(): void {
     this.#isRead = true;
     process.nextTick(() => {
-      // The next request waits for a turn of its own; the rest of one does not.
+      // A new request waits for its turn; the rest of the current one does not.
       if (this.#exchange === undefined || this.#exchange.request.complete) this.#queue.add(this);
       else if (!this.#queue.has(this)) this.pump();
     });
@@ -192,7 +191,7 @@ export class RequestStream extends Duplex implements ConnectionHandler, Pumpable
     done();
   }
 
-  /** Gives Node what it may have now: the rest of a request, or the next one. */
+  /** Pushes what Node may have now: the rest of a request, or the next one. */
   pump(): void {
     if (this.#isPumping || this.#isOver || this.destroyed) return;
     this.#isPumping = true;
@@ -219,7 +218,7 @@ export class RequestStream extends Duplex implements ConnectionHandler, Pumpable
     return this.#firstPiece.length > 0 || this.#held.length > 0;
   }
 
-  /** Whether Node may have the next bytes: no response is due, or they are a body. */
+  /** Whether Node may have the next bytes: no response is outstanding, or they are a body. */
   #isNext(): boolean {
     if (this.#isOver || this.destroyed) return false;
     if (this.#exchange === undefined || !this.#exchange.request.complete) return true;
@@ -229,7 +228,7 @@ export class RequestStream extends Duplex implements ConnectionHandler, Pumpable
     return true;
   }
 
-  /** The rest of a body, or headers to their end, as far as they are here. */
+  /** The rest of a body, or of the headers, as much as has arrived. */
   #takePiece(): Buffer {
     if (this.#firstPiece.length > 0) return this.#takeFirstPiece();
     const length = Math.min(this.#pieceLength(), this.#held.length);
@@ -255,10 +254,10 @@ export class RequestStream extends Duplex implements ConnectionHandler, Pumpable
     return end === -1 ? this.#held.length : end;
   }
 
-  /** The client's end follows all responses; in the middle of a request it is passed on at once. */
+  /** Passes on the client's end after all responses; at once if it is in the middle of a request. */
   #pumpEnd(): void {
-    if (this.#isEndTold || this.readableLength > 0 || !this.#isNext()) return;
-    this.#isEndTold = true;
+    if (this.#hasPushedEnd || this.readableLength > 0 || !this.#isNext()) return;
+    this.#hasPushedEnd = true;
     this.push(null);
   }
 }

@@ -49,14 +49,14 @@ export function sendReply(
   response.end(body);
 }
 
-/** The head of a response that is no reply to a question: a page, a file. */
+/** Writes the head of a response that is not a Reply: a page, a file. */
 export function writeHead(response: ServerResponse, status: number, headers: Headers): void {
   const sink = new HeaderObject(headers);
   if (isLastResponse(response)) putClose(sink);
   response.writeHead(status, sink.headers);
 }
 
-/** A page as text; it is JSON where the headers do not say otherwise. */
+/** Sends a page; it is JSON unless the headers say otherwise. */
 export function sendPage(
   response: ServerResponse,
   body: string,

@@ -1,26 +1,25 @@
 /**
- * Offers to change the protocol. Once a server takes upgrades at all, Node stops reading HTTP at every
- * request that offers one, also those that come with an ordinary question: some clients offer HTTP/2
- * with every request. Such an offer may be passed over, and then the request counts as if it had not
- * been made.
+ * The Upgrade header. If a server accepts upgrades at all, Node stops reading HTTP at every request
+ * that offers one, although some clients offer HTTP/2 with every ordinary question. A server may ignore
+ * the offer, and then treats the request as if it had none.
  */
 
 import type { IncomingMessage } from 'node:http';
 import { findRoute } from '../router.ts';
 
-/** Whether a WebSocket is among the protocols that are offered. */
+/** Whether a WebSocket is among the offered protocols. */
 function wantsWebSocket({ headers }: IncomingMessage): boolean {
   const offers = (headers.upgrade ?? '').split(',').map((offer) => offer.trim().toLowerCase());
   return offers.includes('websocket');
 }
 
-/** Whether a request asks for push, with the offer that this takes. */
+/** Whether a request asks for push and offers to become a WebSocket. */
 export function offersPush(request: IncomingMessage): boolean {
   const isPush = findRoute(request.url ?? '')?.name === 'ws' && request.method === 'GET';
   return isPush && wantsWebSocket(request);
 }
 
-/** The head of the request as it would be without its offer. */
+/** The head of the request without its Upgrade header. */
 export function formatWithoutOffer({
   method,
   url,
