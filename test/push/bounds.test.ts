@@ -141,7 +141,7 @@ test('a message that does not come to its end is not waited for', async (context
   client.socket.send('{"method"', { fin: false });
   const pings = setInterval(() => client.socket.ping(), 200);
   context.after(() => clearInterval(pings));
-  const reason = `a message was not whole after ${MESSAGE_MS_MAX} ms`;
+  const reason = `a message was not complete after ${MESSAGE_MS_MAX} ms`;
   assert.deepEqual(await client.untilClosed(), { code: 1008, reason });
   await other.isQuiet();
 });

@@ -274,7 +274,7 @@ const WRONG_POSTS: readonly (readonly [unknown, string])[] = [
   [undefined, 'request: got nothing, expected an object with type and payload'],
   [
     { type: 'action', payload: {} },
-    'request.type: got "action", expected "info": nothing is changed here',
+    'request.type: got "action", expected "info": the service is read-only',
   ],
   [{ type: 'info' }, 'invalid_field: body: got nothing, expected an object with a type'],
   [

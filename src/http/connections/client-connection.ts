@@ -1,8 +1,7 @@
 /**
- * One client's connection, from accept to close, and the one owner of its socket: nobody else reads
- * from it, and it has one error listener and one deadline (`socket.setTimeout`) for as long as it
- * lives. What is read goes to its handler: the fast lane at first, then Node's HTTP server. Push is
- * given the socket itself.
+ * One client's connection, from accept to close, and the only owner of its socket: one reader, one
+ * error listener and one deadline (`socket.setTimeout`) for its whole life. Its handler gets the bytes:
+ * at first the fast lane, then Node's HTTP server. Push gets the socket itself.
  */
 
 import type { Socket } from 'node:net';
@@ -10,7 +9,7 @@ import { readConnection } from './shared-reads.ts';
 
 /** A transport's end of a connection. */
 export interface ConnectionHandler {
-  /** A request was begun, or is held, or its response is not written yet. */
+  /** A request is partial or held, or its response is not written yet. */
   readonly isBusy: boolean;
   /** Takes the bytes of one read, which are only valid until it returns. */
   takeRead(bytes: Buffer, length: number): void;
@@ -20,7 +19,7 @@ export interface ConnectionHandler {
   close(): void;
 }
 
-/** How long a client may go on sending after our last response before the connection is destroyed. */
+/** How long a client may keep sending after our last response. */
 const LINGER_MS = 1_000;
 
 export class ClientConnection {
@@ -50,7 +49,7 @@ export class ClientConnection {
     return this.#hasEnded;
   }
 
-  /** Whether push has the socket, and with it the duty to close it. */
+  /** Whether push owns the socket now, and closes it. */
   get isReleased(): boolean {
     return this.#isReleased;
   }
@@ -88,7 +87,7 @@ export class ClientConnection {
     this.socket.resume();
   }
 
-  /** Gives the socket to push for good, with the bytes that were read and not used. */
+  /** Hands the socket to push for good, with the bytes that were read but not used. */
   release(unused: Buffer): void {
     this.#isReleased = true;
     this.#handler = undefined;
@@ -105,9 +104,9 @@ export class ClientConnection {
   }
 
   /**
-   * Ends our side, and closes when the client has ended its own, or a while after it has all that was
-   * written. What it sends until then is read and dropped: were it left unread, the system would
-   * discard our last response with it.
+   * Ends our side, and closes when the client ends its own, or LINGER_MS after everything is written.
+   * What it sends until then is read and dropped: closing a socket with unread bytes resets the
+   * connection, and the client could lose our last response.
    */
   linger(): void {
     const { socket } = this;

@@ -1,7 +1,7 @@
 /**
  * The maximum number of connections. Each takes a file descriptor, and a process without a free one
- * drops connections silently and cannot open files. So some descriptors are kept in reserve, and
- * connections beyond are refused, counted and logged.
+ * drops connections silently and cannot open files. So some are kept in reserve, and connections over
+ * the limit are refused, counted and logged.
  */
 
 import { readdirSync, readFileSync } from 'node:fs';
@@ -10,7 +10,7 @@ import type { Logger } from 'pino';
 /** Kept in reserve for the ledger's files, snapshots and connections that are closing. */
 const SPARE = 64;
 
-/** The process's limit; undefined where the system does not tell. */
+/** The process's limit of open files; undefined on systems without /proc. */
 function readLimit(): number | undefined {
   try {
     const limits = readFileSync('/proc/self/limits', 'latin1');
@@ -21,7 +21,7 @@ function readLimit(): number | undefined {
   }
 }
 
-/** As many as were asked for, or as the limit of file descriptors leaves room for. */
+/** The configured maximum, or as many as the limit of open files leaves room for. */
 export function connectionsMaxOf(askedMax: number, log: Logger): number {
   const limit = readLimit();
   if (limit === undefined) return askedMax;

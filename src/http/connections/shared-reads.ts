@@ -1,9 +1,9 @@
 /**
  * Reads of many connections into one buffer. For every read Node allocates 64 KiB, trims them, and
- * pushes them through a stream: more work than answering. A socket can read into a buffer of the
- * program's instead (the option `onread` of net.Socket), but a server cannot give that option to the
- * sockets that it accepts, so it is set in the private slots where Node keeps it. Where this version
- * of Node has other slots, connections are read by their events; nothing else depends on it.
+ * pushes them through a stream: more work than answering. A socket can read into the program's own
+ * buffer instead (the option `onread` of net.Socket), but a server cannot give that option to the
+ * sockets that it accepts, so it is set in the private slots where Node keeps it. If a version of Node
+ * has no such slots, connections are read through their 'data' events.
  */
 
 import type { Duplex } from 'node:stream';
@@ -26,7 +26,7 @@ interface OpenSocket extends Duplex {
 const sharedBuffer = Buffer.allocUnsafeSlow(READ_BYTES);
 let slots: Slots | null | undefined;
 
-/** The private slots of a socket in this version of Node; null where they are not found. */
+/** The private slots of a socket in this version of Node; null if they are not found. */
 function findSlots(socket: OpenSocket): Slots | null {
   const symbols = Object.getOwnPropertySymbols(socket);
   const find = (name: string) => symbols.find(({ description }) => description === name);
@@ -35,7 +35,7 @@ function findSlots(socket: OpenSocket): Slots | null {
   return buffer === undefined || callback === undefined ? null : { buffer, callback };
 }
 
-/** Reads a connection until the returned function is called; then it emits its events again. */
+/** Reads a connection until the returned function is called; then it emits 'data' again. */
 export function readConnection(connection: Duplex, take: TakeBytes): () => void {
   const socket = connection as OpenSocket;
   if (typeof socket._handle?.useUserBuffer === 'function') {
@@ -52,7 +52,7 @@ function readShared(socket: OpenSocket, { buffer, callback }: Slots, take: TakeB
   socket[buffer] = sharedBuffer;
   socket[callback] = (length: number) => take(sharedBuffer, length);
   return () => {
-    // The buffer cannot be taken back, so what it brings is pushed into the stream.
+    // Node keeps reading into the buffer, so its bytes are pushed into the stream.
     socket[callback] = (length: number) => {
       return socket.push(Buffer.from(sharedBuffer.subarray(0, length)));
     };

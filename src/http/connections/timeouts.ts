@@ -15,7 +15,7 @@ export function stalledMsMax({
   return Math.max(idleTimeout, requestTimeout) + minHeightWait + 2 * TIMEOUT_CHECK_MS;
 }
 
-/** The headers of a request cannot take longer than the request that they belong to. */
+/** The headers may not take longer than the whole request. */
 export function headerMsMax({
   headerTimeout,
   requestTimeout,
@@ -23,7 +23,7 @@ export function headerMsMax({
   return Math.min(headerTimeout, requestTimeout);
 }
 
-/** A request that was begun and did not come to its end in time. */
+/** Refuses a request that is not complete in time. */
 export function refuseLateness({
   headerTimeout,
   requestTimeout,

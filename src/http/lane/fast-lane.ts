@@ -1,14 +1,14 @@
 /**
  * The fast lane: requests of the ordinary form (ordinary-request.ts) are answered straight on the
- * socket, past Node's HTTP server, which takes several times as long for a request as its answer does.
- * A connection that sends anything else goes to Node's server with the rest of its bytes, for good.
+ * socket, without Node's HTTP server, which takes several times as long as the answer itself. At the
+ * first request of another form, a connection moves to Node's server for good.
  *
- * What is read in one turn of the event loop is first gathered, then answered, then sent, all of it
- * together. Each of the three runs its own code many times in a row, which is then in the processor's
- * cache; and a write wakes the client up, but while it is awake the next one costs much less.
+ * The reads of one turn of the event loop are first gathered, then answered, then sent, all together.
+ * Each step then runs with its code in the processor's cache; and a write that wakes the client up is
+ * expensive, but further writes to a client that is awake are not.
  *
- * A connection's share of a turn is bounded. What it has sent beyond that is held, and it is not read
- * from, until the next turn and until it has taken the responses before.
+ * A connection's share of a turn is bounded. Requests beyond it are held, and the client is not read
+ * from, until the next turn, and until it has taken its earlier responses.
  */
 
 import type { Settings } from '../../config/settings.ts';
@@ -51,7 +51,7 @@ export class FastLane implements LaneReader {
   readonly #responder: LaneResponder;
   readonly #connections = new Set<LaneConnection>();
   readonly #timer: NodeJS.Timeout;
-  /** What this turn has read so far: the bytes of each connection that has sent any. */
+  /** The bytes that this turn has read so far, connection after connection. */
   readonly #bytes = Buffer.allocUnsafeSlow(TURN_BYTES);
   #bytesUsed = 0;
   readonly #turn: LaneConnection[] = [];
@@ -84,7 +84,7 @@ export class FastLane implements LaneReader {
     clearInterval(this.#timer);
   }
 
-  /** Puts what was read aside until the turn is over. */
+  /** Gathers a read, to be answered at the end of the turn. */
   takeRead(connection: LaneConnection, bytes: Buffer, length: number): void {
     if (connection.isQueued || connection.isHeld || connection.isWaiting) {
       this.#keepRead(connection);
@@ -105,14 +105,14 @@ export class FastLane implements LaneReader {
     this.#bytesUsed += length;
   }
 
-  /** Keeps what the connection has in this turn's bytes. */
+  /** Moves what the connection has in this turn's bytes to its own. */
   #keepRead(connection: LaneConnection): void {
     const { readStart, readEnd } = connection;
     if (readEnd > readStart) connection.keep(this.#bytes.subarray(readStart, readEnd));
     connection.readEnd = readStart;
   }
 
-  /** The client has ended its side: ours ends when all that it asked is answered. */
+  /** The client has ended its side: ours ends when all its requests are answered. */
   takeEnd(connection: LaneConnection): void {
     const { isQueued, isHeld, isWaiting } = connection;
     if (!isQueued && !isHeld && !isWaiting) this.#finishEnd(connection);
@@ -147,7 +147,7 @@ export class FastLane implements LaneReader {
     this.#tally.flush((performance.now() - this.#turnStartedMs) / 1000);
   }
 
-  /** Answers what a connection has sent, as far as its share goes; the rest is kept. */
+  /** Answers what a connection has sent, up to its share of the turn; the rest is kept. */
   #answerRead(connection: LaneConnection): void {
     const { keptLength, readStart, readEnd } = connection;
     const isKept = keptLength > 0;
@@ -214,10 +214,10 @@ export class FastLane implements LaneReader {
     if (text !== '') socket.write(text, 'latin1');
     if (isOver) this.#end(connection);
     else if (socket.writableLength > 0) this.#awaitReader(connection);
-    else this.#goOn(connection);
+    else this.#proceed(connection);
   }
 
-  /** Connection: close has been sent, or is in what is being sent. */
+  /** Ends a connection whose last response is written. */
   #end(connection: LaneConnection): void {
     const { client } = connection;
     this.#connections.delete(connection);
@@ -226,7 +226,7 @@ export class FastLane implements LaneReader {
     client.linger();
   }
 
-  /** As long as the client takes what it is sent it is not idle; Node's server waits as long for one. */
+  /** Waits until the client has taken its responses, as long as Node's server would. */
   #awaitReader(connection: LaneConnection): void {
     if (connection.isSending) return;
     const { socket } = connection.client;
@@ -237,12 +237,12 @@ export class FastLane implements LaneReader {
       connection.activeMs = performance.now();
       if (connection.hasLeft || connection.isOver) return;
       socket.setTimeout(0);
-      this.#goOn(connection);
+      this.#proceed(connection);
     });
   }
 
-  /** Queues what is held for the next turn; once there is nothing, the client is read from again. */
-  #goOn(connection: LaneConnection): void {
+  /** Queues what is held for the next turn; if nothing is, reads from the client again. */
+  #proceed(connection: LaneConnection): void {
     const { client, hasLeft, isWaiting, isQueued, isHeld } = connection;
     if (hasLeft || isWaiting || isQueued || client.socket.destroyed) return;
     if (isHeld) setImmediate(() => this.#queueHeld(connection));
@@ -256,14 +256,14 @@ export class FastLane implements LaneReader {
     this.#queue(connection);
   }
 
-  /** One connection pays for an error of ours. */
+  /** After a bug of ours, only this connection is closed. */
   #cutOff(connection: LaneConnection): void {
     connection.hasLeft = true;
     this.#send(connection);
     connection.client.socket.destroy();
   }
 
-  /** From here on Node's server handles the client, after what was answered here. */
+  /** Hands the client to Node's server, after the responses that are due here. */
   #leave(connection: LaneConnection, reason: LaneExit): void {
     const { client, kept, keptLength } = connection;
     this.#parts.counters.countLaneExit(reason);

@@ -1,4 +1,4 @@
-/** Reads the heads of requests on the fast lane; a head that comes again is not read again. */
+/** Parses the heads of requests on the fast lane; a repeated head is not parsed again. */
 
 import type { Settings } from '../../config/settings.ts';
 import type { Answers } from '../answers.ts';
@@ -22,7 +22,7 @@ export class HeadReader {
     this.#parts = parts;
   }
 
-  /** The head that starts there; "partial" where it is not whole, or why it is left to Node. */
+  /** The head that starts there; "partial" if it is incomplete, or why it is left to Node. */
   read(
     connection: LaneConnection,
     bytes: Buffer,

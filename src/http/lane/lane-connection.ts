@@ -1,17 +1,17 @@
-/** A connection on the fast lane: the bytes that are not answered yet, and what is known of them. */
+/** A connection on the fast lane: its unanswered bytes, and the state of its requests. */
 
 import type { ClientConnection, ConnectionHandler } from '../connections/client-connection.ts';
 import type { RequestHead } from '../request-head.ts';
 import { PartialHead } from './ordinary-request.ts';
 
-/** Whoever answers what a connection brings. */
+/** The fast lane, as its connections see it. */
 export interface LaneReader {
   takeRead(connection: LaneConnection, bytes: Buffer, length: number): void;
   takeEnd(connection: LaneConnection): void;
   forget(connection: LaneConnection): void;
 }
 
-/** The head of a request, and what follows from it as long as the next one is the same. */
+/** A parsed head with its bytes: a client that sends the same bytes again gets the same result. */
 export interface LaneHead {
   readonly bytes: Buffer;
   readonly parsed: RequestHead;
@@ -21,18 +21,18 @@ export interface LaneHead {
 }
 
 const NOTHING = Buffer.alloc(0);
-/** A buffer of this size stays with the connection: a client that sends requests in parts goes on so. */
+/** A buffer of this size is kept: a client that sends one request in parts sends all of them so. */
 const KEPT_BYTES_MIN = 1024;
 
 export class LaneConnection implements ConnectionHandler {
   readonly client: ClientConnection;
   readonly #reader: LaneReader;
-  /** When it last sent something, or had read all that it was sent. */
+  /** When the client last sent something, or had taken all its responses. */
   activeMs: number;
   hasAsked = false;
-  /** In the turn that is being gathered. */
+  /** It is part of the turn that is being gathered. */
   isQueued = false;
-  /** What is kept holds requests that wait for their turn; the client is not read from. */
+  /** The kept bytes wait for the next turn; the client is not read from. */
   isHeld = false;
   /** A request waits for its height. */
   isWaiting = false;
@@ -42,21 +42,21 @@ export class LaneConnection implements ConnectionHandler {
   hasLeft = false;
   /** Connection: close has been sent. */
   isOver = false;
-  /** What was read in this turn, among the turn's bytes; nothing where something is kept. */
+  /** The range of its read in the turn's bytes; empty if older bytes are kept. */
   readStart = 0;
   readEnd = 0;
-  /** What was read before, beginning with a request. */
+  /** Bytes of earlier turns; they begin with a request. */
   #kept: Buffer = NOTHING;
   #keptLength = 0;
   /** Responses that are to be sent. */
   text = '';
   head: LaneHead | undefined;
-  /** Since when a request has been under way that is not whole; 0 where none is. */
+  /** When the current partial request began; 0 if there is none. */
   begunMs = 0;
-  /** The head of that request is whole, and nothing is wrong with it. */
+  /** The head of that request is complete, and was admitted. */
   isHeadAdmitted = false;
   readonly partialHead = new PartialHead();
-  /** Bytes of a body that nobody needs: the request was answered by its head. */
+  /** Bytes of a body to be skipped: the head alone was answered. */
   skipLength = 0;
 
   constructor(client: ClientConnection, reader: LaneReader, nowMs: number) {
@@ -89,7 +89,7 @@ export class LaneConnection implements ConnectionHandler {
     return this.#keptLength;
   }
 
-  /** Keeps bytes after those that are kept already. The room doubles, so that each is copied rarely. */
+  /** Appends to the kept bytes. Their buffer doubles, so that each byte is copied rarely. */
   keep(bytes: Buffer): void {
     const length = this.#keptLength + bytes.length;
     if (length > this.#kept.length) {
@@ -101,14 +101,14 @@ export class LaneConnection implements ConnectionHandler {
     this.#keptLength = length;
   }
 
-  /** Forgets the first of the bytes that are kept. */
+  /** Drops the first of the kept bytes. */
   drop(length: number): void {
     this.#kept.copyWithin(0, length, this.#keptLength);
     this.#keptLength -= length;
     if (this.#keptLength === 0 && this.#kept.length > KEPT_BYTES_MIN) this.#kept = NOTHING;
   }
 
-  /** The next request is one of which nothing is known. */
+  /** Clears what is known of the request that was just answered. */
   expectNext(): void {
     this.begunMs = 0;
     this.isHeadAdmitted = false;

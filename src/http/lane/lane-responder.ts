@@ -1,4 +1,4 @@
-/** Answers the requests among a connection's bytes, and renders the responses; fast-lane.ts sends them. */
+/** Answers the requests in a connection's bytes and renders the responses; fast-lane.ts sends them. */
 
 import type { LaneExit } from '../counters.ts';
 import { BodySource } from '../question-source.ts';
@@ -15,17 +15,17 @@ export interface LaneResponderParts extends HeadReaderParts {
   awaitReply(connection: LaneConnection, reply: Promise<Reply>): void;
 }
 
-/** A connection's share of a turn: maximum number of responses, and bytes after which none follows. */
+/** A connection's share of a turn: number of responses, and bytes after which none is added. */
 const SHARE_REQUESTS_MAX = 16;
 const SHARE_BYTES_MAX = 1 << 16;
 
 /** Replies are rendered before anything else is answered. */
 const AT_ONCE = { isRenderedAtOnce: true };
 
-/** What became of the request that comes next among a connection's bytes. */
+/** What became of a connection's next request. */
 export type LaneOutcome = 'answered' | 'partial' | 'waiting' | 'last' | 'failed' | LaneExit;
 
-/** Where a connection's bytes are, and how far they go. */
+/** The range of a connection's unanswered bytes. */
 interface LaneInput {
   readonly bytes: Buffer;
   /** The start of the next request. */
@@ -42,7 +42,7 @@ export class LaneResponder {
     this.#heads = new HeadReader(parts);
   }
 
-  /** Answers one request after the other, until there is none, or one that is not answered now. */
+  /** Answers request after request, until none is left or one cannot be answered now. */
   answerAll(connection: LaneConnection, input: LaneInput): LaneOutcome | 'held' {
     let outcome: LaneOutcome = 'answered';
     for (let count = 0; outcome === 'answered'; count++) {
@@ -55,7 +55,7 @@ export class LaneResponder {
     return outcome;
   }
 
-  /** Answers the request that starts there. */
+  /** Answers the request at the start of the input. */
   #answerNext(connection: LaneConnection, input: LaneInput): LaneOutcome {
     const head = this.#heads.read(connection, input.bytes, input.start, input.end);
     if (typeof head === 'string') return head;
@@ -81,7 +81,7 @@ export class LaneResponder {
     }
   }
 
-  /** Undefined where the body is not all there, and nothing is wrong with the head. */
+  /** Undefined if the body is incomplete and the head is admitted. */
   #answerBody(
     connection: LaneConnection,
     { parsed, bodyLength }: LaneHead,
@@ -100,7 +100,7 @@ export class LaneResponder {
     return reply;
   }
 
-  /** Puts a response to those that are to be sent; nothing follows it where the service is stopping. */
+  /** Appends a response to those to be sent; while draining, the last one closes the connection. */
   put(connection: LaneConnection, reply: Reply, isNothingLeft: boolean): 'answered' | 'last' {
     const { client, head } = connection;
     const isLast = reply.isLast || head?.isLast === true || (client.isDraining && isNothingLeft);
@@ -112,7 +112,7 @@ export class LaneResponder {
   }
 }
 
-/** Passes over what is there of a body that nobody needs. */
+/** Skips the body of a request whose head alone was answered. */
 function skipBody(connection: LaneConnection, input: LaneInput): void {
   const length = Math.min(connection.skipLength, input.end - input.start);
   connection.skipLength -= length;

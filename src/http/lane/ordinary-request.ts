@@ -1,12 +1,12 @@
 /**
- * The one form of request that the fast lane reads: as ordinary clients send it, and so strict that
- * there is no second way to read it. What is not surely ordinary is left to Node: nothing is guessed.
+ * The only form of request that the fast lane reads: what ordinary clients send, in a syntax so strict
+ * that there is no second way to read it. Everything else is left to Node.
  */
 
 import type { LaneExit } from '../counters.ts';
 import type { RawHead } from '../request-head.ts';
 
-/** What the head of an ordinary request says. */
+/** The head of an ordinary request. */
 export interface OrdinaryHead extends RawHead {
   readonly bodyLength: number;
   /** The client wants the connection to be closed after the response. */
@@ -15,11 +15,11 @@ export interface OrdinaryHead extends RawHead {
 
 const METHODS: readonly string[] = ['GET', 'HEAD', 'POST', 'OPTIONS', 'PUT', 'DELETE', 'PATCH'];
 const VERSION = 'HTTP/1.1';
-/** Only the origin form, and only characters that an address may have unquoted. */
+/** The origin form only, and only characters that a URL may contain. */
 const TARGET = /^\/[A-Za-z0-9_.~%!$&'()*+,;=:@/?-]*$/;
 /** A name without white space before its colon; a value of visible ASCII, spaces inside only. */
 const HEADER = /^([A-Za-z0-9-]{1,64}):[ \t]?([\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?)?$/;
-/** What such a line may begin with. */
+/** A prefix of such a line. */
 const HEADER_START =
   /^(?:[A-Za-z0-9-]{0,64}|[A-Za-z0-9-]{1,64}:[ \t]?(?:[\x21-\x7e][\x20-\x7e]*)?\r?|\r)$/;
 /** No sign, no leading zero, and few enough digits to be exact. */
@@ -27,7 +27,7 @@ const LENGTH = /^(?:0|[1-9][0-9]{0,8})$/;
 const END_OF_LINE = '\r\n';
 const LENGTH_HEADER = 'content-length';
 
-/** Headers with which a request is for Node to judge, whatever they say. */
+/** Headers that leave a request to Node, whatever their value. */
 const EXITS: ReadonlyMap<string, LaneExit> = new Map([
   ['transfer-encoding', 'chunked'],
   ['te', 'chunked'],
@@ -64,7 +64,7 @@ function isRequestLine(line: string): boolean {
   );
 }
 
-/** By name in lower case; why they are left to Node where a line is unusual, or a name comes twice. */
+/** By name in lower case; if a line is unusual or a name is repeated, why they are left to Node. */
 function readHeaders(lines: readonly string[]): Record<string, string> | LaneExit {
   const headers: Record<string, string> = Object.create(null);
   for (const line of lines) {
@@ -78,17 +78,17 @@ function readHeaders(lines: readonly string[]): Record<string, string> | LaneExi
   return headers;
 }
 
-/** The name of a line that has come as far as its colon, and what has come of its value. */
+/** The name in a partial line that has its colon, and its value so far. */
 const NAMED = /^([A-Za-z0-9-]{1,64}):[ \t]?([^\r]*)/;
-/** What a length may begin with. */
+/** A prefix of a length. */
 const LENGTH_START = /^(?:0|[1-9][0-9]{0,8})?$/;
 
 /**
- * A head that has come in part. As soon as it can no longer become an ordinary one it is left to Node,
- * which may refuse it before the rest has come. Each line is checked once.
+ * A partial head. As soon as it can no longer become an ordinary one it is left to Node, which may
+ * refuse it before the rest arrives. Each line is checked once.
  */
 export class PartialHead {
-  /** Characters of whole lines that were checked. */
+  /** Length of the lines that were checked. */
   checkedLength = 0;
   #hasLength = false;
 
@@ -97,7 +97,7 @@ export class PartialHead {
     this.#hasLength = false;
   }
 
-  /** Checks what has come after that; returns why the request is left to Node. */
+  /** Checks the text after those lines; returns why the request is left to Node, if it is. */
   check(text: string): LaneExit | undefined {
     const lines = text.split(END_OF_LINE);
     const last = lines.pop() ?? '';

@@ -1,4 +1,4 @@
-/** Counts the responses of a turn together: they all took as long. */
+/** Counts the responses of a turn together, since they all took the same time. */
 
 import type { RequestCounters } from '../counters.ts';
 
@@ -10,7 +10,7 @@ interface Tally {
 
 export class TurnTally {
   readonly #counters: RequestCounters;
-  /** Few: a turn has few types of questions, and few statuses. */
+  /** A list, because a turn has few different types and statuses. */
   readonly #tallies: Tally[] = [];
 
   constructor(counters: RequestCounters) {
@@ -27,7 +27,7 @@ export class TurnTally {
     this.#tallies.push({ type, status, count: 1 });
   }
 
-  /** Counts all of them, and begins anew. */
+  /** Passes the counts on and clears them. */
   flush(seconds: number): void {
     for (const { type, status, count } of this.#tallies) {
       this.#counters.countRequests(type, status, seconds, count);

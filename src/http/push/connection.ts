@@ -50,7 +50,7 @@ export interface PushContext {
   readonly topics: Topics;
   readonly schedule: PushSchedule;
   readonly counters: PushCounters;
-  /** Why a key may not have one more subscription; undefined where it may. */
+  /** Why a key may not have one more subscription; undefined if it may. */
   refuseSubscription(keyId: string): RequestError | undefined;
   countSubscriptions(keyId: string, change: 1 | -1): void;
   readState(): StateView | undefined;
@@ -58,12 +58,12 @@ export interface PushContext {
   cutOff(connection: PushConnection, reason: string): void;
   /** Called with a connection whose client violates a limit of the protocol. */
   turnAway(connection: PushConnection, reason: string): void;
-  /** Called with a connection on which we met a bug. */
+  /** Called with a connection on which a bug of ours came up. */
   fail(connection: PushConnection, error: unknown): void;
   readonly backlogBytesMax: number;
 }
 
-/** Who is connected, and how. */
+/** A client whose handshake was accepted. */
 export interface PushClient {
   readonly socket: WebSocket;
   /** What the socket writes to. */
@@ -82,7 +82,7 @@ export class PushConnection implements Subscriber {
   readonly outbox: Outbox;
   readonly incoming: Incoming;
   readonly #context: PushContext;
-  /** The head that every post of this connection would have. */
+  /** The request head of every post on this connection. */
   readonly #head: RequestHead;
   readonly #peer: Peer = { strangeRequests: 0 };
   readonly #subscriptions = new Map<string, Subscription>();
@@ -112,7 +112,7 @@ export class PushConnection implements Subscriber {
     if (this.#admitControlFrame()) this.outbox.pong(payload);
   }
 
-  /** Called with each pong of the protocol; only one that answers our ping says that the client reads. */
+  /** Called with each pong of the protocol; only one that answers our ping shows that the client reads. */
   receivePong(payload: Buffer): void {
     this.heardMs = performance.now();
     if (!this.outbox.notePong(payload)) this.#admitControlFrame();
@@ -144,7 +144,7 @@ export class PushConnection implements Subscriber {
     else this.#change(frame, key);
   }
 
-  /** Also where the budget is spent: a client without its pong would connect anew. */
+  /** Even if the budget is spent: without a pong the client would reconnect. */
   #answerPing(key: Key): void {
     this.#context.admission.charge(key, FRAME_WEIGHT);
     this.outbox.send(PONG);
@@ -161,7 +161,8 @@ export class PushConnection implements Subscriber {
     const { answers, counters } = this.#context;
     const startedMs = performance.now();
     const reply = answers.answer(this.#head, this.#peer, new JsonSource(question));
-    if (reply instanceof Promise) throw new Error('a post waits for a height that it cannot name');
+    if (reply instanceof Promise)
+      throw new Error('a post has no minimum height, but its answer waits for one');
     const { type, status, refusal } = reply;
     if (refusal === undefined) this.outbox.send(formatAnswer(id, reply));
     else this.outbox.send(formatPostError(id, describeRefusal(refusal)));
@@ -193,7 +194,7 @@ export class PushConnection implements Subscriber {
     }
   }
 
-  /** Why it is refused; undefined where it is not. */
+  /** Returns the refusal, if it is refused. */
   #subscribe(asked: unknown, key: Key): RequestError | undefined {
     const { answers, admission, topics, schedule } = this.#context;
     const question = parseSubscription(asked);
@@ -217,7 +218,7 @@ export class PushConnection implements Subscriber {
     return undefined;
   }
 
-  /** Done also where the budget is spent: it makes less work, not more. */
+  /** Even if the budget is spent: it reduces the work. */
   #unsubscribe(asked: unknown, key: Key): void {
     const name = formatSubscription(parseSubscription(asked));
     this.#context.admission.charge(key, FRAME_WEIGHT);

@@ -22,7 +22,7 @@ export type Frame =
   | { readonly method: 'subscribe' | 'unsubscribe'; readonly subscription: unknown }
   | { readonly method: 'post'; readonly id: number; readonly question: unknown };
 
-/** A frame that is not understood, or asks for what is not there; the text goes to the client. */
+/** An invalid frame; the message is sent to the client. */
 export class FrameError extends Error {
   constructor(message: string) {
     super(message);
@@ -30,7 +30,7 @@ export class FrameError extends Error {
   }
 }
 
-/** What a post cannot do; the client finds it by the post's id. */
+/** An invalid post; the client matches the error by the post's id. */
 export class PostError extends FrameError {
   readonly id: number;
 
@@ -76,13 +76,13 @@ function parsePost({ id, request }: JsonObject): Frame {
     const got = describeValue(request['type']);
     throw new PostError(
       postId,
-      `request.type: got ${got}, expected "info": nothing is changed here`,
+      `request.type: got ${got}, expected "info": the service is read-only`,
     );
   }
   return { method: 'post', id: postId, question: request['payload'] };
 }
 
-/** A subscription in one spelling: what tells it from others. */
+/** A subscription in its canonical form, which identifies it. */
 export function formatSubscription(question: Question): string {
   const fields = question.formatFields();
   return `{"type":"${question.type}"${fields === '' ? '' : `,${fields}`}}`;
@@ -92,24 +92,24 @@ export function formatAck(method: 'subscribe' | 'unsubscribe', subscription: str
   return `{"channel":"subscriptionResponse","data":{"method":"${method}","subscription":${subscription}}}`;
 }
 
-/** Writes an answer as the frame that is pushed. */
+/** Formats an answer as the frame that is pushed. */
 export type FormatState = (answer: string, state: StateView) => string;
 
-/** Frames with the answer, the fields of its question, and where in the ledger it is from. */
+/** The frame has the answer, the fields of its question, and the ledger position. */
 export function createStateFormat(question: Question): FormatState {
   const { type, request } = question;
   const { pushedAs } = request;
   if (pushedAs === AS_DATA) {
     const start = `{"channel":"${type}","data":`;
-    return (answer, state) => `${start}${answer.slice(0, -1)}${formatPlace(state)}`;
+    return (answer, state) => `${start}${answer.slice(0, -1)}${formatPosition(state)}`;
   }
   const fields = question.formatFields();
   const start = `{"channel":"${type}","data":{${fields === '' ? '' : `${fields},`}"${pushedAs}":`;
-  return (answer, state) => `${start}${answer}${formatPlace(state)}`;
+  return (answer, state) => `${start}${answer}${formatPosition(state)}`;
 }
 
 /** The end of a frame with a state. */
-function formatPlace({ height, time }: StateView): string {
+function formatPosition({ height, time }: StateView): string {
   return `,"height":${height},"time":${time}}}`;
 }
 
@@ -127,9 +127,9 @@ export function formatPostError(id: number, message: string): string {
 }
 
 /**
- * Clients look for the first "{" and the last "}" of an error's text, and take what is between for
- * the frame that it is about, or its subscription: other braces are spelled out. They can only be in
- * a quoted value, where that is a way to write them.
+ * Clients parse what is between the first "{" and the last "}" of an error's text as the frame or
+ * subscription that it is about, so other braces are escaped. They only occur in quoted values, where
+ * the escape is valid JSON.
  */
 export function formatError(message: string, about?: string): string {
   const plain = message.replaceAll('{', '\\u007b').replaceAll('}', '\\u007d');
@@ -137,17 +137,17 @@ export function formatError(message: string, about?: string): string {
   return JSON.stringify({ channel: 'error', data });
 }
 
-/** An echo that is longer helps nobody. */
+/** Maximum length of the refused frame in an error's text. */
 const ECHO_LENGTH_MAX = 1000;
 
-/** What was refused, as it came, for the error's text; undefined if too long. */
+/** The refused frame as JSON, for the error's text; undefined if too long. */
 export function echo(refused: unknown): string | undefined {
   if (!isJsonObject(refused)) return undefined;
   try {
     const text = JSON.stringify(refused);
     return text.length <= ECHO_LENGTH_MAX ? text : undefined;
   } catch {
-    // Nested deeper than can be written.
+    // Nested too deeply for JSON.stringify.
     return undefined;
   }
 }

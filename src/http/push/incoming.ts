@@ -1,7 +1,7 @@
 /**
- * Bounds on what comes in on a push connection before it is a message. `ws` itself bounds the bytes
- * and the fragments of a message, but not how long it may take, nor how many control frames there are
- * between its fragments: for this the frames' headers are read here as well.
+ * Limits on partial messages and control frames of a push connection. `ws` limits the bytes and the
+ * fragments of a message, but neither its duration nor the control frames between its fragments, so
+ * the frame headers are parsed here as well.
  *
  *   byte 0:  FIN 0x80, opcode 0x0f (from 8 on: a control frame)
  *   byte 1:  MASK 0x80, length 0x7f (126: it is in the next 2 bytes, 127: in the next 8)
@@ -30,15 +30,15 @@ function headerBytes(secondByte: number): number {
 
 export class Incoming {
   readonly #stream: Readable;
-  /** The header that is being read, and how much of it is there. */
+  /** The header that is being read, and how much of it has arrived. */
   readonly #header = Buffer.alloc(HEADER_BYTES_MAX);
   #headerLength = 0;
-  /** What is left of the current frame behind its header. */
+  /** Bytes of the current frame that are still to come after its header. */
   #restBytes = 0;
   #isInMessage = false;
   #controlFrames = CONTROL_FRAMES_MAX;
   #controlledMs = performance.now();
-  /** Since when a message, or a frame, has been under way; undefined between them. */
+  /** When the current partial message or frame began, if any. */
   #partialSinceMs: number | undefined;
 
   /** The stream brings the client's frames, from the first one on. */
@@ -63,15 +63,15 @@ export class Incoming {
     if (this.#isPartial) this.#partialSinceMs ??= performance.now();
   }
 
-  /** How long the client has kept the rest of a message waiting. */
+  /** How long the current message has been incomplete. */
   partialMs(nowMs: number): number {
     if (this.#partialSinceMs === undefined) return 0;
-    // Backpressure: while ws does not read, the client is not to blame.
+    // Backpressure: time in which ws does not read does not count.
     if (this.#stream.isPaused()) this.#partialSinceMs = nowMs;
     return nowMs - this.#partialSinceMs;
   }
 
-  /** Counts a control frame; false where the client sends more of them than it may. */
+  /** Counts a control frame; false if the client is over the limit. */
   admitControlFrame(): boolean {
     const nowMs = performance.now();
     const regained = (nowMs - this.#controlledMs) * CONTROL_FRAMES_PER_MS;

@@ -1,9 +1,9 @@
 /**
  * The frames that are sent on a push connection, and how far the client has read.
  *
- * Megabytes that a socket has taken may still lie in buffers between us and the client. So a ping of
- * the protocol follows every WINDOW_BYTES, and at least every second: its pong acknowledges everything
- * before it. Unacknowledged bytes are bounded.
+ * Megabytes that the socket has accepted may still be in buffers between us and the client. So a ping
+ * of the protocol follows every WINDOW_BYTES, and at least every second: its pong acknowledges
+ * everything before it. Unacknowledged bytes are bounded.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -18,7 +18,7 @@ const PING_MS = 1000;
 const PING_PAYLOAD_BYTES = 8;
 /** Maximum number of bytes that are gathered into one write: a larger one saves nothing. */
 const GATHERED_BYTES_MAX = 64 << 10;
-/** What a queued frame takes beside its bytes: measured, 270 bytes of heap. */
+/** Overhead of a queued frame; measured, 270 bytes of heap. */
 const FRAME_OVERHEAD_BYTES = 256;
 
 export interface OutboxOptions {
@@ -52,14 +52,14 @@ export class Outbox {
     this.#options = options;
   }
 
-  /** Whether the client has too much yet to read; what is being gathered does not count. */
+  /** Whether the client is behind with reading; frames that are being gathered do not count. */
   get hasUnread(): boolean {
     if (this.#isGathering) return this.#wasUnread;
     const isFull = this.#pingPayload !== undefined && this.#bytesSincePing >= WINDOW_BYTES;
     return isFull || this.#options.socket.bufferedAmount > 0;
   }
 
-  /** Since when the client has left something unread; undefined where that is not known of it. */
+  /** Since when bytes have been waiting or unacknowledged, if any are. */
   get unreadSinceMs(): number | undefined {
     return this.#waitingSinceMs ?? (this.#pingPayload && this.#pingedMs);
   }
@@ -78,7 +78,7 @@ export class Outbox {
     if (socket.bufferedAmount > GATHERED_BYTES_MAX) this.#flush();
   }
 
-  /** Pings the client, unless it owes a pong already. */
+  /** Pings the client, unless a pong is outstanding. */
   ping(): void {
     if (this.#pingPayload !== undefined || !this.#isOpen) return;
     this.#pingPayload = randomBytes(PING_PAYLOAD_BYTES);
@@ -88,20 +88,20 @@ export class Outbox {
     this.#bytesSincePing = 0;
   }
 
-  /** Called with each pong; false where it answers no ping of ours. */
+  /** Called with each pong; false if it answers no ping of ours. */
   notePong(payload: Buffer): boolean {
     if (this.#pingPayload?.equals(payload) !== true) return false;
     this.#pingPayload = undefined;
-    this.#goOn();
+    this.#resume();
     return true;
   }
 
   /**
-   * Answers a ping of the client. As a state does, the pong waits until the client has read on; of
-   * several pings that wait only the newest is answered, as RFC 6455, 5.5.3, allows.
+   * Answers a client's ping. Like a state, the pong waits while the client is behind; of several
+   * waiting pings only the newest is answered, as RFC 6455, 5.5.3, allows.
    */
   pong(payload: Buffer): void {
-    // Copied: what ws hands over is a view that keeps the whole read alive.
+    // Copied: the payload is a view that keeps the whole read alive.
     this.#pongPayload = Buffer.from(payload);
     if (!this.hasUnread) this.#sendPong();
   }
@@ -120,7 +120,7 @@ export class Outbox {
     this.#bytesSincePing += bytes;
   }
 
-  /** A system call costs more than a frame: those that are sent in one go are written together. */
+  /** Frames sent in the same tick are written together: a system call costs more than a frame. */
   #gather(): void {
     if (this.#isGathering) return;
     this.#wasUnread = this.hasUnread;
@@ -146,10 +146,10 @@ export class Outbox {
     this.#queuedFrames--;
     if (this.#options.socket.bufferedAmount > 0) return;
     this.#waitingSinceMs = undefined;
-    this.#goOn();
+    this.#resume();
   };
 
-  #goOn(): void {
+  #resume(): void {
     if (this.hasUnread) return;
     this.#sendPong();
     this.#options.drained();

@@ -1,6 +1,6 @@
 /**
- * Push: WebSocket connections on which states arrive as they change. Whoever may ask may connect; a
- * key has limits on its connections and subscriptions, and its connections end with it.
+ * Push: WebSocket connections on which clients get states as they change. Every valid key may connect,
+ * has limits on its connections and subscriptions, and loses them when it is revoked or expires.
  */
 
 import type { IncomingMessage } from 'node:http';
@@ -25,7 +25,7 @@ import {
 import { PushSchedule } from './schedule.ts';
 import { Topics } from './topics.ts';
 
-/** The settings that decide how connections are taken and how they are pushed to. */
+/** The settings of push alone. */
 export const PUSH_SETTINGS = [
   'pushInterval',
   'pushConnectionsMax',
@@ -59,20 +59,20 @@ const GOODBYE_MS = 500;
 const CLOSE_MS = 2000;
 /** Maximum number of fragments of a message: clients send whole ones, a proxy may split them. */
 const FRAGMENTS_MAX = 64;
-/** Average size below which the reads of one frame are too many: each costs memory. */
+/** Minimum average size of the reads of one message: each buffered read costs memory. */
 const READ_BYTES_MIN = 64;
 
-/** What a key has in use. */
+/** What a key uses now. */
 interface Usage {
   connections: number;
   subscriptions: number;
 }
 
-/** What follows a handshake are frames: a body would be taken for them. */
+/** A handshake has no body: its bytes would be read as frames. */
 function refuseBody({ headers }: IncomingMessage): RequestError | undefined {
   const length = Number(headers['content-length'] ?? 0);
   if (length === 0 && headers['transfer-encoding'] === undefined) return undefined;
-  const message = 'body: got one, expected none with a handshake';
+  const message = 'body: expected none with a WebSocket handshake';
   return new RequestError('malformed_request', message, 'body');
 }
 
@@ -87,9 +87,9 @@ function createOptions({
     maxFragments: FRAGMENTS_MAX,
     maxBufferedChunks: FRAGMENTS_MAX + Math.ceil(bodyBytesMax / READ_BYTES_MIN),
     closeTimeout: CLOSE_MS,
-    // Pings are answered through the outbox, so that all that is sent counts against one backlog.
+    // Pings are answered through the outbox, so that everything sent counts against one backlog.
     autoPong: false,
-    // One frame per connection and turn: otherwise a flood of them holds up all others.
+    // One frame per connection and turn, so that a flood of them does not hold up other connections.
     allowSynchronousEvents: false,
   };
 }
@@ -103,7 +103,7 @@ export class Push {
   readonly #usageByKey = new Map<string, Usage>();
   readonly #sweeper: NodeJS.Timeout;
   #pingedMs = 0;
-  /** Why `ws` refused the handshake that it was given last. */
+  /** Why `ws` refused the last handshake. */
   #handshakeRefusal: RequestError | undefined;
 
   constructor(parts: PushParts) {
@@ -112,7 +112,7 @@ export class Push {
     this.#server.on('wsClientError', ({ message }) => {
       this.#handshakeRefusal = new RequestError(
         'malformed_request',
-        `handshake: expected that of a WebSocket (${message})`,
+        `handshake: expected a valid WebSocket handshake (${message})`,
       );
     });
     this.#schedule = new PushSchedule(parts.settings.pushInterval, () => parts.live.state);
@@ -141,7 +141,7 @@ export class Push {
     };
   }
 
-  /** Takes a connection over from HTTP, or says why it is refused. */
+  /** Takes over a connection from HTTP, or returns why it is refused. */
   accept(
     request: IncomingMessage,
     socket: Socket,
@@ -192,11 +192,11 @@ export class Push {
     }
   }
 
-  /** An error of ours: one connection pays for it. */
+  /** After a bug of ours, only this connection is closed. */
   #fail({ socket, keyId }: PushConnection, error: unknown): void {
     this.#parts.counters.countFailure();
     this.#parts.log.error({ keyId, ...describeFailure(error) }, 'a push connection failed');
-    socket.close(INTERNAL_ERROR, 'an error of the service');
+    socket.close(INTERNAL_ERROR, 'internal error');
   }
 
   #release(connection: PushConnection): void {
@@ -230,7 +230,7 @@ export class Push {
     connection.socket.terminate();
   }
 
-  /** Ends a connection whose client oversteps a bound of the protocol, and tells it why. */
+  /** Closes a connection whose client exceeds a limit of the protocol, and says why. */
   #turnAway(connection: PushConnection, reason: string): void {
     const { socket } = connection;
     if (socket.readyState !== socket.OPEN) return;
@@ -254,7 +254,7 @@ export class Push {
   #inspect(connection: PushConnection, nowMs: number, isPingDue: boolean): void {
     const { admission, settings } = this.#parts;
     const { socket, secretHash, heardMs, outbox, incoming } = connection;
-    // What is being closed has a deadline of its own.
+    // A closing connection has a deadline of its own.
     if (socket.readyState !== socket.OPEN) return;
     const unreadMs = nowMs - (outbox.unreadSinceMs ?? nowMs);
     if (!admission.isLive(secretHash)) {
@@ -262,7 +262,7 @@ export class Push {
     } else if (unreadMs > settings.pushStallTimeout) {
       this.#cutOff(connection, `nothing was read for ${settings.pushStallTimeout} ms`);
     } else if (incoming.partialMs(nowMs) > settings.requestTimeout) {
-      this.#turnAway(connection, `a message was not whole after ${settings.requestTimeout} ms`);
+      this.#turnAway(connection, `a message was not complete after ${settings.requestTimeout} ms`);
     } else if (nowMs - heardMs > settings.idleTimeout) {
       socket.terminate();
     } else if (isPingDue) {
@@ -270,12 +270,12 @@ export class Push {
     }
   }
 
-  /** The state has moved on. */
+  /** Called when the state has advanced. */
   advance(): void {
     if (this.#connections.size > 0) this.#schedule.advance();
   }
 
-  /** The ledger is broken: nothing more will come. */
+  /** The ledger is broken: no more states will come. */
   fail(): void {
     this.#closeAll(INTERNAL_ERROR, 'the ledger is broken');
   }

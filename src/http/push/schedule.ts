@@ -1,15 +1,15 @@
 /**
- * When subscriptions are checked for a new state: once after each batch of blocks, and never within
- * the interval after their last one was sent. The work is done in slices, so that requests are
- * answered in between, and in turn, so that no subscription starves.
+ * Checks subscriptions for a new state: after each batch of blocks, but not within the interval after
+ * the last state was sent. The work is done in slices, so that requests are answered in between, and
+ * round robin, so that no subscription starves.
  */
 
 import type { StateView } from '../../state/state.ts';
 
 export interface Scheduled {
-  /** When it may be sent again. */
+  /** When it may be sent its next state. */
   dueMs: number;
-  /** Sends what the state has new for it; false where there is nothing. */
+  /** Sends what is new in the state; false if nothing is. */
   deliver(state: StateView): boolean;
 }
 
@@ -35,7 +35,7 @@ export class PushSchedule {
     this.#readState = readState;
   }
 
-  /** Takes one that has just been sent a state, for the first time or out of turn. */
+  /** Adds one that has just been sent a state, its first or one out of turn. */
   add(item: Scheduled): void {
     this.delete(item);
     this.#rest(item);
@@ -48,7 +48,7 @@ export class PushSchedule {
     this.#cooling.delete(item);
   }
 
-  /** The state has moved on. */
+  /** Called when the state has advanced. */
   advance(): void {
     // Those that have waited longest stay in front.
     if (this.#stale.size === 0) [this.#stale, this.#fresh] = [this.#fresh, this.#stale];

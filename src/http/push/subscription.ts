@@ -17,7 +17,7 @@ export interface Subscriber {
 export class Subscription implements Scheduled {
   readonly topic: Topic;
   readonly #subscriber: Subscriber;
-  /** What it was sent last, apart from the time. */
+  /** The content that was sent last, apart from its time. */
   #content: string | undefined;
   dueMs = 0;
 
@@ -27,7 +27,7 @@ export class Subscription implements Scheduled {
   }
 
   deliver(state: StateView): boolean {
-    // The first state follows the acknowledgement at once, whatever else is unread.
+    // The first state follows the acknowledgement at once, even if other bytes are unread.
     if (this.#content !== undefined && this.#subscriber.outbox.hasUnread) {
       this.#subscriber.noteMissed(this);
       return true;

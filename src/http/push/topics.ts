@@ -1,6 +1,6 @@
 /**
- * What is subscribed to. However many connections subscribe to the same topic, its state is computed
- * and rendered once per height.
+ * The topics of subscriptions. A topic's state is computed and rendered once per height, however many
+ * connections subscribe to it.
  */
 
 import type { Question } from '../../info/request.ts';
@@ -34,7 +34,7 @@ export class Topic {
     const answer = this.#question.answer(state);
     const frame = Buffer.from(this.#format(answer, state));
     const rendered = { content: withoutTime(answer), frame };
-    // Only other subscribers would ask for it again.
+    // Only other subscribers would need it again.
     this.#rendered = this.subscriberCount > 1 ? rendered : undefined;
     this.#height = state.height;
     return rendered;
@@ -44,7 +44,7 @@ export class Topic {
 export class Topics {
   readonly #topics = new Map<string, Topic>();
 
-  /** The topic of a question, with one subscriber more. */
+  /** Adds a subscriber to the topic of a question. */
   join(name: string, question: Question): Topic {
     const topic = this.#topics.get(name) ?? new Topic(name, question);
     this.#topics.set(name, topic);
