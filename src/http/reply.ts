@@ -23,7 +23,7 @@ export class Reply {
   /** The ledger position of the reply; -1 if it has none. */
   height = -1;
   time = -1;
-  /** What is left of the key's budget. */
+  /** The rest of the key's budget. */
   allowance: Allowance | undefined = undefined;
   tag: string | undefined = undefined;
   /** The methods that the route takes; undefined if the reply does not list them. */
@@ -132,7 +132,6 @@ function putRetry({ status, retryAfterSeconds }: RequestError, sink: HeaderSink)
   if (seconds !== undefined) sink.putNumber(RETRY_AFTER, seconds);
 }
 
-/** What is left of a key's budget. */
 function putAllowance({ limit, remaining, resetSeconds }: Allowance, sink: HeaderSink): void {
   sink.putNumber(LIMIT, limit);
   sink.putNumber(REMAINING, remaining);

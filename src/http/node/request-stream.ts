@@ -18,7 +18,7 @@ export interface HttpExchange {
   readonly response: ServerResponse;
 }
 
-/** What a client has sent already. */
+/** Bytes that a client has sent already. */
 export interface SentBytes {
   /** One whole head of a request. */
   readonly head?: Buffer;

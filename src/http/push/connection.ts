@@ -43,7 +43,7 @@ export const INTERNAL_ERROR = 1011;
 /** The weight of a frame that asks no question: a ping, an unsubscribe, a malformed frame. */
 const FRAME_WEIGHT = 1;
 
-/** What all connections share. */
+/** Shared by all connections. */
 export interface PushContext {
   readonly answers: Answers;
   readonly admission: Admission;
@@ -66,7 +66,7 @@ export interface PushContext {
 /** A client whose handshake was accepted. */
 export interface PushClient {
   readonly socket: WebSocket;
-  /** What the socket writes to. */
+  /** The TCP socket below the WebSocket. */
   readonly stream: Socket;
   readonly key: Key;
   readonly secretHash: string;

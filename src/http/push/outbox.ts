@@ -23,7 +23,7 @@ const FRAME_OVERHEAD_BYTES = 256;
 
 export interface OutboxOptions {
   readonly socket: WebSocket;
-  /** What the socket writes to. */
+  /** The TCP socket below the WebSocket. */
   readonly stream: Socket;
   /** Maximum number of bytes that wait to be taken by the socket. */
   readonly bytesMax: number;

@@ -62,7 +62,6 @@ const FRAGMENTS_MAX = 64;
 /** Minimum average size of the reads of one message: each buffered read costs memory. */
 const READ_BYTES_MIN = 64;
 
-/** What a key uses now. */
 interface Usage {
   connections: number;
   subscriptions: number;
