@@ -18,7 +18,7 @@ import { allDexsClearinghouseState, batchClearinghouseStates } from './many-acco
 import { marginTable } from './margin-tables.ts';
 import { allMids, allPerpMetas, meta, metaAndAssetCtxs } from './markets.ts';
 import { type Question, type RequestType, readFields, readOne, readParameters } from './request.ts';
-import { RequestError } from './request-error.ts';
+import { RequestError, type RequestErrorCode } from './request-error.ts';
 import { webData2 } from './web-data.ts';
 
 /** In the order of the documentation. */
@@ -49,12 +49,19 @@ interface TypeTable {
   readonly byType: ReadonlyMap<unknown, RequestType>;
   /** The end of the error message for any other type. */
   readonly expected: string;
+  /** Cached, because a client that asks for a type we do not have asks for it again and again. */
+  readonly unknownTypes: Map<string, RequestError>;
 }
+
+/** Maximum number of cached refusals, and length of the types in them. */
+const UNKNOWN_TYPES_MAX = 64;
+const UNKNOWN_TYPE_LENGTH_MAX = 64;
 
 function tableOf(types: readonly RequestType[]): TypeTable {
   return {
     byType: new Map<unknown, RequestType>(types.map((request) => [request.type, request])),
     expected: `expected one of ${types.map(({ type }) => type).join(', ')}`,
+    unknownTypes: new Map(),
   };
 }
 
@@ -106,13 +113,26 @@ export function readQuery(parameters: URLSearchParams): Question | RequestError 
   return source instanceof RequestError ? source : readFields(request, source);
 }
 
-function readType({ byType, expected }: TypeTable, type: unknown): RequestType | RequestError {
-  const request = byType.get(type);
+function readType(table: TypeTable, type: unknown): RequestType | RequestError {
+  const request = table.byType.get(type);
   if (request !== undefined) return request;
-  const message = `type: got ${describeValue(type)}, ${expected}`;
-  if (type === undefined) return new RequestError('missing_field', message, 'type');
-  const code = typeof type === 'string' ? 'unknown_type' : 'invalid_field';
-  return new RequestError(code, message, 'type');
+  if (typeof type === 'string') return refuseUnknownType(table, type);
+  const code = type === undefined ? 'missing_field' : 'invalid_field';
+  return refuseType(table, code, type);
+}
+
+function refuseUnknownType(table: TypeTable, type: string): RequestError {
+  const cached = table.unknownTypes.get(type);
+  if (cached !== undefined) return cached;
+  const refusal = refuseType(table, 'unknown_type', type);
+  if (type.length > UNKNOWN_TYPE_LENGTH_MAX) return refusal;
+  if (table.unknownTypes.size === UNKNOWN_TYPES_MAX) table.unknownTypes.clear();
+  table.unknownTypes.set(type, refusal);
+  return refusal;
+}
+
+function refuseType({ expected }: TypeTable, code: RequestErrorCode, type: unknown): RequestError {
+  return new RequestError(code, `type: got ${describeValue(type)}, ${expected}`, 'type');
 }
 
 /** Answers a question from one state, as JSON text, or throws a RequestError. */

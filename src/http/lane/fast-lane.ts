@@ -88,7 +88,7 @@ export class FastLane implements LaneReader {
   takeRead(connection: LaneConnection, bytes: Buffer, length: number): void {
     if (connection.isQueued || connection.isHeld || connection.isWaiting) {
       this.#keepRead(connection);
-      connection.keep(bytes.subarray(0, length));
+      connection.keep(bytes, 0, length);
       connection.client.pause();
       return;
     }
@@ -96,7 +96,7 @@ export class FastLane implements LaneReader {
     this.#queue(connection);
     connection.activeMs = this.#turnStartedMs;
     if (connection.keptLength > 0) {
-      connection.keep(bytes.subarray(0, length));
+      connection.keep(bytes, 0, length);
       return;
     }
     connection.readStart = this.#bytesUsed;
@@ -108,7 +108,7 @@ export class FastLane implements LaneReader {
   /** Moves what the connection has in this turn's bytes to its own. */
   #keepRead(connection: LaneConnection): void {
     const { readStart, readEnd } = connection;
-    if (readEnd > readStart) connection.keep(this.#bytes.subarray(readStart, readEnd));
+    if (readEnd > readStart) connection.keep(this.#bytes, readStart, readEnd);
     connection.readEnd = readStart;
   }
 
@@ -159,7 +159,7 @@ export class FastLane implements LaneReader {
     if (connection.hasLeft) return;
     const outcome = this.#responder.answerAll(connection, input);
     if (isKept) connection.drop(input.start);
-    else if (input.start < input.end) connection.keep(input.bytes.subarray(input.start, input.end));
+    else if (input.start < input.end) connection.keep(input.bytes, input.start, input.end);
     this.#note(connection, outcome);
   }
 

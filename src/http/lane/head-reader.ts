@@ -30,6 +30,8 @@ export class HeadReader {
     end: number,
   ): LaneHead | 'partial' | LaneExit {
     const { head } = connection;
+    // The rest of a body has come, after a head that was read before.
+    if (head !== undefined && connection.isHeadAdmitted) return head;
     if (head !== undefined && startsWith(bytes, start, end, head.bytes)) return head;
     const searchStart = start + Math.max(0, connection.partialHead.checkedLength - LINE_END_LENGTH);
     const found = bytes.indexOf(HEAD_END, searchStart, 'latin1');
@@ -52,7 +54,7 @@ export class HeadReader {
     if (method === 'POST' && bodyLength > settings.bodyBytesMax) return 'too_large';
     const parsed = answers.readHead(ordinary);
     if (pageOf(parsed) !== undefined) return 'page';
-    return { bytes: Buffer.from(bytes), parsed, bodyLength, isLast };
+    return { bytes: Buffer.from(bytes), parsed, bodyLength, isLast, isAdmitted: false };
   }
 }
 

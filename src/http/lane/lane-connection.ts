@@ -18,6 +18,8 @@ export interface LaneHead {
   readonly bodyLength: number;
   /** The client wants the connection to be closed after the response. */
   readonly isLast: boolean;
+  /** Nothing was wrong with it when its body was incomplete; a whole request is checked again. */
+  isAdmitted: boolean;
 }
 
 const NOTHING = Buffer.alloc(0);
@@ -89,21 +91,21 @@ export class LaneConnection implements ConnectionHandler {
     return this.#keptLength;
   }
 
-  /** Appends to the kept bytes. Their buffer doubles, so that each byte is copied rarely. */
-  keep(bytes: Buffer): void {
-    const length = this.#keptLength + bytes.length;
+  /** Appends bytes to those that are kept. The buffer doubles, so that each byte is copied rarely. */
+  keep(bytes: Buffer, start: number, end: number): void {
+    const length = this.#keptLength + end - start;
     if (length > this.#kept.length) {
       const larger = Buffer.allocUnsafeSlow(Math.max(KEPT_BYTES_MIN, 2 * length));
       this.#kept.copy(larger, 0, 0, this.#keptLength);
       this.#kept = larger;
     }
-    bytes.copy(this.#kept, this.#keptLength);
+    bytes.copy(this.#kept, this.#keptLength, start, end);
     this.#keptLength = length;
   }
 
   /** Drops the first of the kept bytes. */
   drop(length: number): void {
-    this.#kept.copyWithin(0, length, this.#keptLength);
+    if (length < this.#keptLength) this.#kept.copyWithin(0, length, this.#keptLength);
     this.#keptLength -= length;
     if (this.#keptLength === 0 && this.#kept.length > KEPT_BYTES_MIN) this.#kept = NOTHING;
   }

@@ -84,19 +84,20 @@ export class LaneResponder {
   /** Undefined if the body is incomplete and the head is admitted. */
   #answerBody(
     connection: LaneConnection,
-    { parsed, bodyLength }: LaneHead,
+    head: LaneHead,
     { bytes, end }: LaneInput,
     bodyStart: number,
   ): Reply | Promise<Reply> | undefined {
     const { answers } = this.#parts;
+    const { parsed, bodyLength } = head;
     const bodyEnd = bodyStart + bodyLength;
     if (bodyEnd <= end) {
       const body = new BodySource(bytes, bodyStart, bodyEnd);
       return answers.answer(parsed, connection.client, body, AT_ONCE);
     }
-    if (connection.isHeadAdmitted) return undefined;
-    const reply = answers.answerHead(parsed, connection.client);
-    connection.isHeadAdmitted = reply === undefined;
+    const reply = head.isAdmitted ? undefined : answers.answerHead(parsed, connection.client);
+    head.isAdmitted = reply === undefined;
+    connection.isHeadAdmitted = head.isAdmitted;
     return reply;
   }
 
