@@ -63,7 +63,10 @@ export class FastLane implements LaneReader {
     this.#text = new ReplyText(parts.settings.idleTimeout);
     this.#tally = new TurnTally(parts.counters);
     this.#responder = new LaneResponder({
-      ...{ answers: parts.answers, settings: parts.settings, text: this.#text, tally: this.#tally },
+      answers: parts.answers,
+      settings: parts.settings,
+      text: this.#text,
+      tally: this.#tally,
       awaitReply: (connection, reply) => this.#awaitReply(connection, reply),
     });
     this.#timer = setInterval(() => this.#closeExpired(performance.now()), TIMEOUT_CHECK_MS);

@@ -100,7 +100,9 @@ export class PushConnection implements Subscriber {
     this.incoming = new Incoming(stream);
     const bytesMax = context.backlogBytesMax;
     this.outbox = new Outbox({
-      ...{ socket, stream, bytesMax },
+      socket,
+      stream,
+      bytesMax,
       drained: () => this.#sendMissed(),
       overflowed: () => context.cutOff(this, `more than ${bytesMax} bytes were left unread`),
     });
