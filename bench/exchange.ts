@@ -2,7 +2,7 @@
 
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { openKeyStore } from '../src/access/embedded-keys.ts';
+import { openKeyStore } from '../src/access/embedded/embedded-keys.ts';
 import type { Budget } from '../src/config/budget.ts';
 import { buildLedger, findTypicalAnswer, usersOf } from './dataset.ts';
 

@@ -7,7 +7,8 @@
  */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { CHAIN_START, type Ledger, nextBlock, type StoredBlock } from '../src/ledger/ledger.ts';
+import { CHAIN_START, nextBlock } from '../src/ledger/hash-chain.ts';
+import type { Ledger, StoredBlock } from '../src/ledger/ledger.ts';
 import { Replica } from '../src/replica/replica.ts';
 import { createState } from '../src/state/state.ts';
 import { setUpLines, usersOf } from './dataset.ts';

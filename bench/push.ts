@@ -13,7 +13,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { cpus, loadavg, tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { openKeyStore } from '../src/access/embedded-keys.ts';
+import { openKeyStore } from '../src/access/embedded/embedded-keys.ts';
 import { createStateFormat } from '../src/http/push/frames.ts';
 import { parseQuestion } from '../src/info/registry.ts';
 import type { StateView } from '../src/state/state.ts';

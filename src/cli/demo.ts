@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Budgets } from '../access/budgets.ts';
-import { openKeyStore } from '../access/embedded-keys.ts';
+import { openKeyStore } from '../access/embedded/embedded-keys.ts';
 import { readSettings } from '../config/read-settings.ts';
 import { UsageError } from '../config/usage-error.ts';
 import { BlockWriter } from '../feed/block-writer.ts';

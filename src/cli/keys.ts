@@ -2,7 +2,7 @@
 
 import type { KeyReader, ListedKey } from '../access/key-store.ts';
 import { KeyError } from '../access/keys.ts';
-import { openKeys, openKeysForReading } from '../access/open-keys.ts';
+import { openKeys, openKeysForReading } from '../access/open-key-store.ts';
 import { formatBudget } from '../config/budget.ts';
 import { UsageError } from '../config/usage-error.ts';
 import { STORAGE_SETTINGS } from '../ledger/location.ts';

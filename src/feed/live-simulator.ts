@@ -1,7 +1,8 @@
 /** The simulated exchange as a feed of live blocks, timed by this machine's clock. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type ChainPoint, nextBlock, type StoredBlock } from '../ledger/ledger.ts';
+import { nextBlock } from '../ledger/hash-chain.ts';
+import type { ChainPoint, StoredBlock } from '../ledger/ledger.ts';
 import type { StateView } from '../state/state.ts';
 import type { WriterState } from './block-writer.ts';
 import type { Feed, FeedBlock } from './feed.ts';

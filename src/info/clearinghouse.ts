@@ -6,12 +6,12 @@ import { findAccount } from '../state/accounts.ts';
 import {
   type AccountFigures,
   accountFigures,
-  liquidationPrice,
   type MarginSummary,
   type PositionFigures,
   RATIO_DECIMALS,
   returnOnEquity,
 } from '../state/figures.ts';
+import { liquidationPrice } from '../state/liquidation.ts';
 import { QuickFigures } from '../state/quick-figures.ts';
 import type { StateView } from '../state/state.ts';
 import { AnswerWriter, fixedText } from './answer-writer.ts';

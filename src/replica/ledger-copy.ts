@@ -1,12 +1,7 @@
 /** Copies a ledger to another one, reads the copy back, and compares it with the original. */
 
-import {
-  CHAIN_START,
-  type ChainPoint,
-  checkLink,
-  LedgerError,
-  type LedgerWriter,
-} from '../ledger/ledger.ts';
+import { CHAIN_START, checkLink } from '../ledger/hash-chain.ts';
+import { type ChainPoint, LedgerError, type LedgerWriter } from '../ledger/ledger.ts';
 import { createState } from '../state/state.ts';
 import { Replica, type ReplicaOptions, restoreReplica, stateDigest } from './replica.ts';
 import type { Storage } from './storage.ts';

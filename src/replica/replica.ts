@@ -10,16 +10,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { cutBlock } from '../events/block-pieces.ts';
 import { type Block, parseBlock } from '../events/event.ts';
 import { BlockError, Refusal } from '../events/refusal.ts';
-import {
-  CHAIN_START,
-  type ChainPoint,
-  checkLink,
-  checkLinkInPieces,
-  type Ledger,
-  LedgerError,
-  nextBlock,
-  type StoredBlock,
-} from '../ledger/ledger.ts';
+import { CHAIN_START, checkLink, checkLinkInPieces, nextBlock } from '../ledger/hash-chain.ts';
+import { type ChainPoint, type Ledger, LedgerError, type StoredBlock } from '../ledger/ledger.ts';
 import { digestBytes } from '../state/digest.ts';
 import { applyBlock, applyInPieces } from '../state/fold.ts';
 import { createState, type State, type StateView } from '../state/state.ts';

@@ -16,7 +16,8 @@ import path from 'node:path';
 import { describeDiskFailure } from '../ledger/embedded/disk-failure.ts';
 import { makeFolder } from '../ledger/embedded/folder.ts';
 import { Presence } from '../ledger/embedded/presence.ts';
-import { type ChainPoint, HASH_BYTES } from '../ledger/ledger.ts';
+import { HASH_BYTES } from '../ledger/hash-chain.ts';
+import type { ChainPoint } from '../ledger/ledger.ts';
 import {
   allocateTables,
   decodeDescription,

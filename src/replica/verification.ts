@@ -1,12 +1,7 @@
 /** Checks a whole ledger: every hash, every block by replay, every snapshot against the replay. */
 
-import {
-  type ChainPoint,
-  checkLink,
-  type Ledger,
-  LedgerError,
-  type StoredBlock,
-} from '../ledger/ledger.ts';
+import { checkLink } from '../ledger/hash-chain.ts';
+import { type ChainPoint, type Ledger, LedgerError, type StoredBlock } from '../ledger/ledger.ts';
 import { createState } from '../state/state.ts';
 import { Replica, stateDigest } from './replica.ts';
 import type { SnapshotFolder } from './snapshot-folder.ts';

@@ -1,7 +1,7 @@
 /** In a worker: the link to the supervisor, and through it to the other workers. */
 
+import type { ChargeChannel } from '../access/budget-sharing.ts';
 import type { Charge } from '../access/budgets.ts';
-import type { ChargeChannel } from '../access/charge-sharing.ts';
 import type { FeedFailure } from '../replica/live-state.ts';
 import {
   type FromSupervisor,

@@ -7,8 +7,8 @@ import cluster, { type Worker } from 'node:cluster';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import type { ChargeChannel } from '../access/budget-sharing.ts';
 import { Budgets, type Charge } from '../access/budgets.ts';
-import type { ChargeChannel } from '../access/charge-sharing.ts';
 import type { FeedFailure } from '../replica/live-state.ts';
 import { type FromSupervisor, type FromWorker, ignoreFailure } from './worker-messages.ts';
 

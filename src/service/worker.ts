@@ -7,7 +7,7 @@ import { Admission } from '../access/admission.ts';
 import type { Budgets } from '../access/budgets.ts';
 import { KeyRing } from '../access/key-ring.ts';
 import type { KeyReader } from '../access/key-store.ts';
-import { openKeysForReading } from '../access/open-keys.ts';
+import { openKeysForReading } from '../access/open-key-store.ts';
 import type { Settings } from '../config/settings.ts';
 import { Answers } from '../http/answers.ts';
 import { createInfoServer, SERVER_SETTINGS } from '../http/create-server.ts';
@@ -18,9 +18,9 @@ import { type FeedFailure, LiveState } from '../replica/live-state.ts';
 import { SnapshotKeeper } from '../replica/snapshot-keeper.ts';
 import { openStorage, type Storage } from '../replica/storage.ts';
 import { listen } from './listen.ts';
-import { LoadGauge } from './load.ts';
+import { formatOrigin } from './listen-address.ts';
+import { LoadGauge } from './load-gauge.ts';
 import { Metrics } from './metrics.ts';
-import { formatOrigin } from './origin.ts';
 
 /** Shared with the demo. */
 export const ANSWERING_SETTINGS = [...SERVER_SETTINGS, ...PUSH_SETTINGS] as const;

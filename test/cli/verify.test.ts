@@ -3,7 +3,7 @@ import { closeSync, openSync, writeSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { parseBlock } from '../../src/events/event.ts';
-import { CHAIN_START, nextBlock } from '../../src/ledger/ledger.ts';
+import { CHAIN_START, nextBlock } from '../../src/ledger/hash-chain.ts';
 import { stateDigest } from '../../src/replica/replica.ts';
 import { applyBlock } from '../../src/state/fold.ts';
 import { createState } from '../../src/state/state.ts';

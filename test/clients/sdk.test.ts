@@ -9,7 +9,7 @@ import {
   WebSocketTransport,
 } from '@nktkas/hyperliquid';
 import { WebSocket } from 'ws';
-import { openKeyStore } from '../../src/access/embedded-keys.ts';
+import { openKeyStore } from '../../src/access/embedded/embedded-keys.ts';
 import { SUBSCRIPTIONS, TYPES } from '../info/types.ts';
 import { createKey, until } from '../service/running.ts';
 import { type Demo, type Question, startDemo, type User } from './demo.ts';

@@ -1,7 +1,7 @@
 /** Replicas of a ledger on NATS, run as an operator runs them, and the answers expected of them. */
 
 import assert from 'node:assert/strict';
-import { openJetStreamKeys } from '../../src/access/jetstream-keys.ts';
+import { openJetStreamKeys } from '../../src/access/jetstream/jetstream-keys.ts';
 import { parseBlock } from '../../src/events/event.ts';
 import { formatAddress } from '../../src/exact/address.ts';
 import { answerQuestion } from '../../src/info/registry.ts';

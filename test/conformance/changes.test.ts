@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { openKeyStore } from '../../src/access/embedded-keys.ts';
+import { openKeyStore } from '../../src/access/embedded/embedded-keys.ts';
 import type { Budget } from '../../src/config/budget.ts';
 import { run, simulateLines } from '../cli/program.ts';
 import { connect, exchange, type RawClient } from '../http/raw-client.ts';

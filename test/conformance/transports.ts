@@ -8,7 +8,7 @@ import type { Server } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Registry } from 'prom-client';
 import { WebSocket } from 'ws';
-import { openKeyStore } from '../../src/access/embedded-keys.ts';
+import { openKeyStore } from '../../src/access/embedded/embedded-keys.ts';
 import type { Budget } from '../../src/config/budget.ts';
 import type { StateView } from '../../src/state/state.ts';
 import {

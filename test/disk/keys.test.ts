@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { test } from 'node:test';
-import { openKeyStore } from '../../src/access/embedded-keys.ts';
+import { openKeyStore } from '../../src/access/embedded/embedded-keys.ts';
 import { run, simulateLines } from '../cli/program.ts';
 import { scale } from '../scale.ts';
 import { createKey, LIGHT, makeLedger, startService, until } from '../service/running.ts';

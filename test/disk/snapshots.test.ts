@@ -5,7 +5,7 @@ import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { parseBlock } from '../../src/events/event.ts';
 import { openEmbeddedLedgerWriter } from '../../src/ledger/embedded/embedded-writer.ts';
-import { CHAIN_START, nextBlock } from '../../src/ledger/ledger.ts';
+import { CHAIN_START, nextBlock } from '../../src/ledger/hash-chain.ts';
 import { LiveState } from '../../src/replica/live-state.ts';
 import type { SharedSnapshots } from '../../src/replica/shared-snapshots.ts';
 import { SnapshotFolder } from '../../src/replica/snapshot-folder.ts';

@@ -9,8 +9,9 @@ import {
 } from '../../src/feed/simulator/simulator.ts';
 import { answerQuestion } from '../../src/info/registry.ts';
 import { CASH, marketOfTerms, SIZE, TERMS } from '../../src/state/columns.ts';
-import { type AccountFigures, accountFigures, liquidationPrice } from '../../src/state/figures.ts';
+import { type AccountFigures, accountFigures } from '../../src/state/figures.ts';
 import { applyBlock } from '../../src/state/fold.ts';
+import { liquidationPrice } from '../../src/state/liquidation.ts';
 import { createState, type State, type StateView } from '../../src/state/state.ts';
 
 const LINE_BYTES_MAX = 256 * 1024;

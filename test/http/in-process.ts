@@ -8,7 +8,7 @@ import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { Admission } from '../../src/access/admission.ts';
 import { Budgets } from '../../src/access/budgets.ts';
-import { openKeyStore } from '../../src/access/embedded-keys.ts';
+import { openKeyStore } from '../../src/access/embedded/embedded-keys.ts';
 import { KeyRing } from '../../src/access/key-ring.ts';
 import { readSettings } from '../../src/config/read-settings.ts';
 import type { Settings } from '../../src/config/settings.ts';
@@ -20,7 +20,7 @@ import { openEmbeddedLedger } from '../../src/ledger/embedded/embedded-ledger.ts
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import { LiveState } from '../../src/replica/live-state.ts';
 import { SnapshotFolder } from '../../src/replica/snapshot-folder.ts';
-import { LoadGauge } from '../../src/service/load.ts';
+import { LoadGauge } from '../../src/service/load-gauge.ts';
 import { Metrics } from '../../src/service/metrics.ts';
 import { ANSWERING_SETTINGS } from '../../src/service/worker.ts';
 import { type Cleanup, type PreparedData, prepareData } from './service.ts';

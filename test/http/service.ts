@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { openKeyStore } from '../../src/access/embedded-keys.ts';
+import { openKeyStore } from '../../src/access/embedded/embedded-keys.ts';
 import type { Budget } from '../../src/config/budget.ts';
 import { type Outcome, type Program, simulateLines, start } from '../cli/program.ts';
 import { appendAll, NO_SNAPSHOTS } from '../replica/data-directory.ts';

@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Budgets } from '../../src/access/budgets.ts';
-import { openKeyStore } from '../../src/access/embedded-keys.ts';
+import { openKeyStore } from '../../src/access/embedded/embedded-keys.ts';
 import { formatAddress } from '../../src/exact/address.ts';
 import { answerQuestion } from '../../src/info/registry.ts';
 import type { LiveState } from '../../src/replica/live-state.ts';

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Budgets } from '../../src/access/budgets.ts';
-import { openKeyStore } from '../../src/access/embedded-keys.ts';
+import { openKeyStore } from '../../src/access/embedded/embedded-keys.ts';
 import { run, simulateLines } from '../cli/program.ts';
 import { formatQuestion, HEIGHT } from '../http/service.ts';
 import { StandingClock } from '../standing-clock.ts';

@@ -1,11 +1,7 @@
 /** Chained blocks for a ledger, which does not parse their lines. */
 
-import {
-  CHAIN_START,
-  type ChainPoint,
-  nextBlock,
-  type StoredBlock,
-} from '../../src/ledger/ledger.ts';
+import { CHAIN_START, nextBlock } from '../../src/ledger/hash-chain.ts';
+import type { ChainPoint, StoredBlock } from '../../src/ledger/ledger.ts';
 
 /** Chains the lines to a point. */
 export function chainLines(

@@ -6,8 +6,8 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { describe, test } from 'node:test';
+import { CHAIN_START } from '../../src/ledger/hash-chain.ts';
 import {
-  CHAIN_START,
   type ChainPoint,
   type Ledger,
   LedgerError,

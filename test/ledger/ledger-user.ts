@@ -12,7 +12,8 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { openEmbeddedLedger } from '../../src/ledger/embedded/embedded-ledger.ts';
 import { openEmbeddedLedgerWriter } from '../../src/ledger/embedded/embedded-writer.ts';
-import { CHAIN_START, type ChainPoint, LedgerError } from '../../src/ledger/ledger.ts';
+import { CHAIN_START } from '../../src/ledger/hash-chain.ts';
+import { type ChainPoint, LedgerError } from '../../src/ledger/ledger.ts';
 import { chainOfLength, describeBlocks } from './chains.ts';
 
 function say(line: string): void {

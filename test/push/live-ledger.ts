@@ -14,7 +14,8 @@ import {
   type SimulatorOptions,
 } from '../../src/feed/simulator/simulator.ts';
 import { openEmbeddedLedgerWriter } from '../../src/ledger/embedded/embedded-writer.ts';
-import { CHAIN_START, type LedgerWriter } from '../../src/ledger/ledger.ts';
+import { CHAIN_START } from '../../src/ledger/hash-chain.ts';
+import type { LedgerWriter } from '../../src/ledger/ledger.ts';
 import { SnapshotFolder } from '../../src/replica/snapshot-folder.ts';
 import type { StateView } from '../../src/state/state.ts';
 

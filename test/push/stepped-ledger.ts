@@ -1,7 +1,8 @@
 /** A ledger that grows a block at a time, with the state after each. */
 
 import { openEmbeddedLedgerWriter } from '../../src/ledger/embedded/embedded-writer.ts';
-import { CHAIN_START, type LedgerWriter } from '../../src/ledger/ledger.ts';
+import { CHAIN_START } from '../../src/ledger/hash-chain.ts';
+import type { LedgerWriter } from '../../src/ledger/ledger.ts';
 import { Replica } from '../../src/replica/replica.ts';
 import { createState, type StateView } from '../../src/state/state.ts';
 

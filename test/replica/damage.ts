@@ -5,7 +5,8 @@ import { once } from 'node:events';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { type Database, open } from 'lmdb';
-import { HASH_BYTES, type StoredBlock } from '../../src/ledger/ledger.ts';
+import { HASH_BYTES } from '../../src/ledger/hash-chain.ts';
+import type { StoredBlock } from '../../src/ledger/ledger.ts';
 import { MAIN } from '../paths.ts';
 
 /** The stored blocks as the database has them: 32 bytes of hash, then the line. */

@@ -8,7 +8,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openEmbeddedLedgerWriter } from '../../src/ledger/embedded/embedded-writer.ts';
-import { CHAIN_START } from '../../src/ledger/ledger.ts';
+import { CHAIN_START } from '../../src/ledger/hash-chain.ts';
 import { stateDigest } from '../../src/replica/replica.ts';
 import { type LoadedSnapshot, SnapshotFolder } from '../../src/replica/snapshot-folder.ts';
 import { createState } from '../../src/state/state.ts';

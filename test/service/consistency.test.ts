@@ -5,7 +5,7 @@ import { formatAddress } from '../../src/exact/address.ts';
 import { createSimulator, type Simulator } from '../../src/feed/simulator/simulator.ts';
 import { answerQuestion } from '../../src/info/registry.ts';
 import { openEmbeddedLedgerWriter } from '../../src/ledger/embedded/embedded-writer.ts';
-import { nextBlock } from '../../src/ledger/ledger.ts';
+import { nextBlock } from '../../src/ledger/hash-chain.ts';
 import { createPlaces, type Program, run, simulateLines, start } from '../cli/program.ts';
 import { openRawBlocks } from '../replica/damage.ts';
 import { restoreDirectory } from '../replica/data-directory.ts';

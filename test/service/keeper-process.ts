@@ -6,7 +6,7 @@
  */
 
 import { createInterface } from 'node:readline';
-import { CHAIN_START } from '../../src/ledger/ledger.ts';
+import { CHAIN_START } from '../../src/ledger/hash-chain.ts';
 import { Replica } from '../../src/replica/replica.ts';
 import type { SharedSnapshots } from '../../src/replica/shared-snapshots.ts';
 import { SnapshotFolder } from '../../src/replica/snapshot-folder.ts';

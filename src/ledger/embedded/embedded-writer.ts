@@ -1,13 +1,8 @@
 /** Writes the embedded ledger. Only one process may have it open for writing. */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import {
-  type ChainPoint,
-  HASH_BYTES,
-  LedgerError,
-  type LedgerWriter,
-  type StoredBlock,
-} from '../ledger.ts';
+import { HASH_BYTES } from '../hash-chain.ts';
+import { type ChainPoint, LedgerError, type LedgerWriter, type StoredBlock } from '../ledger.ts';
 import { describeProcess, type ProcessIdentity, processStatus } from '../process-identity.ts';
 import { describeDiskFailure, findReason } from './disk-failure.ts';
 import { EmbeddedLedger } from './embedded-ledger.ts';

@@ -11,13 +11,8 @@
 import path from 'node:path';
 import type { Database, RootDatabase } from 'lmdb';
 import { describeValue } from '../../events/refusal.ts';
-import {
-  CHAIN_START,
-  type ChainPoint,
-  HASH_BYTES,
-  LedgerError,
-  type StoredBlock,
-} from '../ledger.ts';
+import { CHAIN_START, HASH_BYTES } from '../hash-chain.ts';
+import { type ChainPoint, LedgerError, type StoredBlock } from '../ledger.ts';
 import { LmdbFolder } from './lmdb-environment.ts';
 
 /** Its name in error messages. */

@@ -10,7 +10,8 @@
 
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import type { MsgHdrs } from '@nats-io/transport-node';
-import { type ChainPoint, HASH_BYTES, LedgerError, type StoredBlock } from '../ledger.ts';
+import { HASH_BYTES } from '../hash-chain.ts';
+import { type ChainPoint, LedgerError, type StoredBlock } from '../ledger.ts';
 
 const HASH = 'Perpinfo-Hash';
 const PREVIOUS = 'Perpinfo-Previous';

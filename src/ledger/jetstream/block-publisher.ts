@@ -11,13 +11,8 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { StreamExpectations } from '@nats-io/jetstream';
-import {
-  CHAIN_START,
-  type ChainPoint,
-  isUnavailable,
-  LedgerError,
-  type StoredBlock,
-} from '../ledger.ts';
+import { CHAIN_START } from '../hash-chain.ts';
+import { type ChainPoint, isUnavailable, LedgerError, type StoredBlock } from '../ledger.ts';
 import { encodeMessage } from './block-message.ts';
 import type { JetStreamLedger } from './jetstream-ledger.ts';
 import { subjectOf } from './ledger-stream.ts';

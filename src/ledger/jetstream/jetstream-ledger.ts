@@ -9,13 +9,8 @@
  */
 
 import type { StreamInfo } from '@nats-io/jetstream';
-import {
-  CHAIN_START,
-  type ChainPoint,
-  type Ledger,
-  LedgerError,
-  type StoredBlock,
-} from '../ledger.ts';
+import { CHAIN_START } from '../hash-chain.ts';
+import { type ChainPoint, type Ledger, LedgerError, type StoredBlock } from '../ledger.ts';
 import { decodeMessage, readPrevious } from './block-message.ts';
 import { BlockReader, missingBlock } from './block-reader.ts';
 import { connectNats, type NatsLink, type StoredMessage } from './nats.ts';

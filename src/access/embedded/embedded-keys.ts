@@ -1,9 +1,12 @@
 /** Changes the keys of a data directory; each change is durable when it returns. */
 
-import { describeDiskFailure } from '../ledger/embedded/disk-failure.ts';
-import { readFileId } from '../ledger/embedded/lmdb-environment.ts';
-import { checkSpace, reserveSpace } from '../ledger/embedded/lmdb-space.ts';
-import { EmbeddedKeyReader } from './embedded-key-reader.ts';
+import { describeDiskFailure } from '../../ledger/embedded/disk-failure.ts';
+import { readFileId } from '../../ledger/embedded/lmdb-environment.ts';
+import { checkSpace, reserveSpace } from '../../ledger/embedded/lmdb-space.ts';
+import { addSecretTo, makeKey, type NewSecret, removeSecretFrom } from '../key-changes.ts';
+import type { KeyStore } from '../key-store.ts';
+import { type Key, KeyError, type KeyTerms, missingKey, parseName } from '../keys.ts';
+import { EmbeddedKeyReader } from './key-reader.ts';
 import {
   CONTENTS,
   checksum,
@@ -13,10 +16,7 @@ import {
   keysFolder,
   openTables,
   type Tables,
-} from './embedded-key-tables.ts';
-import { addSecretTo, makeKey, type NewSecret, removeSecretFrom } from './key-changes.ts';
-import type { KeyStore } from './key-store.ts';
-import { type Key, KeyError, type KeyTerms, missingKey, parseName } from './keys.ts';
+} from './key-tables.ts';
 
 /** Maximum size of a change. Room is reserved, so that a key can be revoked on a full disk. */
 const CHANGE_BYTES = 32_768;

@@ -2,8 +2,11 @@
 
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { readStat } from '../ledger/embedded/folder.ts';
-import { dataFile, readFileId } from '../ledger/embedded/lmdb-environment.ts';
+import { readStat } from '../../ledger/embedded/folder.ts';
+import { dataFile, readFileId } from '../../ledger/embedded/lmdb-environment.ts';
+import { type KeyReader, type ListedKey, sortKeys } from '../key-store.ts';
+import { KeyUseFile } from '../key-use.ts';
+import { type Key, KeyError } from '../keys.ts';
 import {
   CONTENTS,
   type Contents,
@@ -13,10 +16,7 @@ import {
   keysFolder,
   openTables,
   type Tables,
-} from './embedded-key-tables.ts';
-import { type KeyReader, type ListedKey, sortKeys } from './key-store.ts';
-import { KeyUseFile } from './key-use.ts';
-import { type Key, KeyError } from './keys.ts';
+} from './key-tables.ts';
 
 /** How long tables may take to appear in a file that another process has just created. */
 const CREATION_MS_MAX = 1_000;

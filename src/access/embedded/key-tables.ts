@@ -10,8 +10,8 @@
 import { createHash } from 'node:crypto';
 import path from 'node:path';
 import type { Database } from 'lmdb';
-import { dataFile, LmdbFolder } from '../ledger/embedded/lmdb-environment.ts';
-import { type Key, KeyError } from './keys.ts';
+import { dataFile, LmdbFolder } from '../../ledger/embedded/lmdb-environment.ts';
+import { type Key, KeyError } from '../keys.ts';
 
 export const CONTENTS = 'contents';
 

@@ -6,10 +6,10 @@
  */
 
 import { randomUUID } from 'node:crypto';
-import { connectNats, type NatsLink } from '../ledger/jetstream/nats.ts';
-import type { NatsOptions } from '../ledger/jetstream/nats-client.ts';
-import type { Charge } from './budgets.ts';
-import type { ChargeChannel } from './charge-sharing.ts';
+import { connectNats, type NatsLink } from '../../ledger/jetstream/nats.ts';
+import type { NatsOptions } from '../../ledger/jetstream/nats-client.ts';
+import type { ChargeChannel } from '../budget-sharing.ts';
+import type { Charge } from '../budgets.ts';
 
 class NatsCharges implements ChargeChannel {
   readonly #link: NatsLink;

@@ -1,9 +1,9 @@
 /** Opens the keys, which are stored with the ledger: in its folder or on NATS. */
 
 import { natsOptionsOf, type StorageSettings } from '../ledger/location.ts';
-import { openKeyReader } from './embedded-key-reader.ts';
-import { openKeyStore } from './embedded-keys.ts';
-import { openJetStreamKeys } from './jetstream-keys.ts';
+import { openKeyStore } from './embedded/embedded-keys.ts';
+import { openKeyReader } from './embedded/key-reader.ts';
+import { openJetStreamKeys } from './jetstream/jetstream-keys.ts';
 import type { KeyReader, KeyStore } from './key-store.ts';
 
 /** For changing keys; without `create` they must exist. */

@@ -10,11 +10,11 @@
  */
 
 import type { KV, KvEntry } from '@nats-io/kv';
-import { connectNats, type NatsLink } from '../ledger/jetstream/nats.ts';
-import type { NatsOptions } from '../ledger/jetstream/nats-client.ts';
-import { addSecretTo, makeKey, type NewSecret, removeSecretFrom } from './key-changes.ts';
-import { type KeyStore, type ListedKey, sortKeys } from './key-store.ts';
-import { type Key, KeyError, type KeyTerms, missingKey, parseName } from './keys.ts';
+import { connectNats, type NatsLink } from '../../ledger/jetstream/nats.ts';
+import type { NatsOptions } from '../../ledger/jetstream/nats-client.ts';
+import { addSecretTo, makeKey, type NewSecret, removeSecretFrom } from '../key-changes.ts';
+import { type KeyStore, type ListedKey, sortKeys } from '../key-store.ts';
+import { type Key, KeyError, type KeyTerms, missingKey, parseName } from '../keys.ts';
 
 /** How often each process polls for changes: a revoked key must stop working within a second. */
 const POLL_MS = 200;
