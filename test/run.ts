@@ -14,7 +14,7 @@ import { SEED } from './seed.ts';
 import { SUITES, type Suite } from './suites.ts';
 
 /** Suites spend much of their time waiting for processes that they have started. */
-const SUITES_AT_A_TIME = Math.min(2, availableParallelism());
+const SUITES_AT_A_TIME = 1 + Math.min(2, availableParallelism());
 
 interface Result {
   suite: Suite;

@@ -94,7 +94,7 @@ for (const { sdk, version, utils } of versions) {
   test(`version ${version} gets answers, or our advice, without the slash`, async () => {
     const asked = connect(sdk, base.slice(0, -1)).meta();
     await asked.catch((error: Error) => {
-      assert.match(error.message, /401.*keeps it where the address ends with a slash/);
+      assert.match(error.message, /401.*end the address with a slash/);
     });
   });
 

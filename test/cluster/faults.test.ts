@@ -14,16 +14,16 @@ import { restoreReplica, stateDigest } from '../../src/replica/replica.ts';
 import { SnapshotFolder } from '../../src/replica/snapshot-folder.ts';
 import { createPlaces, joinLines, type Program, simulateLines, start } from '../cli/program.ts';
 import { collectBlocks } from '../ledger/chains.ts';
-import { scale } from '../scale.ts';
+import { LONG_ONLY } from '../scale.ts';
 import { SEED, SEED_NOTE } from '../seed.ts';
 import { Client, type RunningService, until } from '../service/running.ts';
 import { type NatsServer, type NatsServers, natsOptions, startNats } from './nats-servers.ts';
 import { checkAllAnswers, createSharedKey, Oracle, startReplica, untilHeight } from './replicas.ts';
 
-const FAULTS = scale(8, 30);
-const PAUSES = scale(0, 3);
+const FAULTS = 30;
+const PAUSES = 3;
 const PAUSE_MS = 10_000;
-const CHECKED_MIN = scale(200, 1000);
+const CHECKED_MIN = 1000;
 const KINDS = ['leader', 'follower', 'writer', 'replica'] as const;
 type Kind = (typeof KINDS)[number] | 'pause';
 const NAME = 'faults';
@@ -282,61 +282,69 @@ class Saboteur {
   }
 }
 
-test(`${FAULTS} random faults lose no acknowledged block and cause no wrong answer ${SEED_NOTE}`, async (context) => {
-  const random = new Random(`faults ${SEED}`);
-  const oracle = new Oracle(lines);
-  const nats = await startNats(3);
-  context.after(() => nats.stop());
-  const address = nats.address(NAME);
-  const first = start(['append', '--ledger', address, ...REPLICAS_FLAG]);
-  first.child.stdin.end(joinLines(lines.slice(0, 20)));
-  assert.equal((await first.ended).code, 0, first.stderr);
-  const { secret } = await createSharedKey(address);
-  const ledger = await openJetStreamLedger(natsOptions(address, 3));
-  context.after(() => ledger.close());
-  const feeder = new Feeder(address, ledger);
-  const replicas = [1, 2, 3].map(() => new Watched(address));
-  context.after(async () => {
+test(
+  `${FAULTS} random faults lose no acknowledged block and cause no wrong answer ${SEED_NOTE}`,
+  LONG_ONLY,
+  async (context) => {
+    const random = new Random(`faults ${SEED}`);
+    const oracle = new Oracle(lines);
+    const nats = await startNats(3);
+    context.after(() => nats.stop());
+    const address = nats.address(NAME);
+    const first = start(['append', '--ledger', address, ...REPLICAS_FLAG]);
+    first.child.stdin.end(joinLines(lines.slice(0, 20)));
+    assert.equal((await first.ended).code, 0, first.stderr);
+    const { secret } = await createSharedKey(address);
+    const ledger = await openJetStreamLedger(natsOptions(address, 3));
+    context.after(() => ledger.close());
+    const feeder = new Feeder(address, ledger);
+    const replicas = [1, 2, 3].map(() => new Watched(address));
+    context.after(async () => {
+      feeder.stop();
+      feeder.kill();
+      for (const replica of replicas) {
+        replica.stop();
+        await replica.service?.stop('SIGKILL');
+      }
+    });
+    await Promise.all(replicas.map((replica) => replica.start()));
+    const saboteur = new Saboteur(nats, random, feeder, replicas);
+    const feeding = feeder.run();
+    const asking = replicas.map((replica, index) =>
+      replica.askUntilDone(secret, oracle, new Random(`asking ${index} ${SEED}`)),
+    );
+    await Promise.race([saboteur.run(), feeding, ...asking]);
+    assert.equal(
+      Object.values(saboteur.counts).reduce((sum, count) => sum + count, 0),
+      FAULTS,
+    );
     feeder.stop();
-    feeder.kill();
-    for (const replica of replicas) {
-      replica.stop();
-      await replica.service?.stop('SIGKILL');
-    }
-  });
-  await Promise.all(replicas.map((replica) => replica.start()));
-  const saboteur = new Saboteur(nats, random, feeder, replicas);
-  const feeding = feeder.run();
-  const asking = replicas.map((replica, index) =>
-    replica.askUntilDone(secret, oracle, new Random(`asking ${index} ${SEED}`)),
-  );
-  await Promise.race([saboteur.run(), feeding, ...asking]);
-  assert.equal(
-    Object.values(saboteur.counts).reduce((sum, count) => sum + count, 0),
-    FAULTS,
-  );
-  feeder.stop();
-  await feeding;
-  for (const replica of replicas) replica.stop();
-  await Promise.all(asking);
+    await feeding;
+    for (const replica of replicas) replica.stop();
+    await Promise.all(asking);
 
-  const height = feeder.given;
-  assert.equal(feeder.acknowledged, height);
-  const stored = (await collectBlocks(ledger.read(0))).map(({ line }) => line.toString());
-  assert.deepEqual(stored, lines.slice(0, height));
-  for (const replica of replicas) {
-    assert.ok(replica.service);
-    await untilHeight(replica.service, height);
-    await checkAllAnswers(replica.service, secret, oracle, height);
-    const snapshots = new SnapshotFolder(replica.data);
-    const restored = await restoreReplica({ ledger, snapshots, warn: (text) => assert.fail(text) });
-    assert.equal(stateDigest(restored.state), oracle.digest(height));
-  }
-  const checked = replicas.reduce((sum, replica) => sum + replica.checked, 0);
-  const unanswered = replicas.reduce((sum, replica) => sum + replica.unanswered, 0);
-  context.diagnostic(
-    `${JSON.stringify(saboteur.counts)}; ${height} blocks; ${checked} answers checked, ` +
-      `${unanswered} requests unanswered; the writer gave up ${feeder.failures.length} times${feeder.failures.map((text) => `; ${text.trim()}`)}`,
-  );
-  assert.ok(checked > CHECKED_MIN, `${checked} answers`);
-});
+    const height = feeder.given;
+    assert.equal(feeder.acknowledged, height);
+    const stored = (await collectBlocks(ledger.read(0))).map(({ line }) => line.toString());
+    assert.deepEqual(stored, lines.slice(0, height));
+    for (const replica of replicas) {
+      assert.ok(replica.service);
+      await untilHeight(replica.service, height);
+      await checkAllAnswers(replica.service, secret, oracle, height);
+      const snapshots = new SnapshotFolder(replica.data);
+      const restored = await restoreReplica({
+        ledger,
+        snapshots,
+        warn: (text) => assert.fail(text),
+      });
+      assert.equal(stateDigest(restored.state), oracle.digest(height));
+    }
+    const checked = replicas.reduce((sum, replica) => sum + replica.checked, 0);
+    const unanswered = replicas.reduce((sum, replica) => sum + replica.unanswered, 0);
+    context.diagnostic(
+      `${JSON.stringify(saboteur.counts)}; ${height} blocks; ${checked} answers checked, ` +
+        `${unanswered} requests unanswered; the writer gave up ${feeder.failures.length} times${feeder.failures.map((text) => `; ${text.trim()}`)}`,
+    );
+    assert.ok(checked > CHECKED_MIN, `${checked} answers`);
+  },
+);

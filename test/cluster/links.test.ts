@@ -7,6 +7,7 @@ import { openJetStreamLedger } from '../../src/ledger/jetstream/jetstream-ledger
 import { connectNats } from '../../src/ledger/jetstream/nats.ts';
 import type { NatsOptions } from '../../src/ledger/jetstream/nats-client.ts';
 import { createPlaces, joinLines, simulateLines, start } from '../cli/program.ts';
+import { LONG_ONLY } from '../scale.ts';
 import { until } from '../service/running.ts';
 import type { Links } from './links.ts';
 import { type NatsServers, natsOptions, startNats } from './nats-servers.ts';
@@ -60,7 +61,7 @@ async function untilMessagesAreRefused(options: NatsOptions): Promise<void> {
 }
 
 // Each test spends most of its time waiting for elections among servers of its own.
-describe('servers behind links that are cut', { concurrency: true }, () => {
+describe('servers behind links that are cut', { concurrency: true, ...LONG_ONLY }, () => {
   for (const [about, ofLeader, fault] of FAULTS) {
     test(`writer and replica recover by themselves when ${about}`, async (context) => {
       const { nats, links } = await startLedger();

@@ -121,7 +121,7 @@ for (const [lane, flags] of LANES) {
   });
 }
 
-const OFFERS = scale(5000, 20_000);
+const OFFERS = scale(2000, 20_000);
 const HONEST_MS_MAX = 5_000;
 
 async function checkManyOffers(service: Service): Promise<void> {

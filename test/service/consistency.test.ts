@@ -74,7 +74,7 @@ async function startFeed(context: Cleanup, data: string): Promise<LiveFeed> {
 }
 
 /** How often each client asks. */
-const ASKED_COUNT = scale(160, 400);
+const ASKED_COUNT = scale(100, 400);
 
 interface Sample {
   question: object;

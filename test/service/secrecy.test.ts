@@ -156,7 +156,9 @@ for (const { workers, lane } of [
     sightings.add('the health', (await service.once({ path: '/health' })).body);
 
     // A crash in the middle of requests: the core of a process that falls has a lot to tell.
+    // Node's cluster module never closes a connection whose worker dies before it has accepted it.
     const client = service.connect();
+    await client.ask(live.secret, LIGHT);
     const broken = client.ask(live.secret, LIGHT, { 'Ledger-Min-Height': '9999' });
     process.kill(service.workerPids[0], workers === 1 ? 'SIGABRT' : 'SIGSEGV');
     await broken.catch(() => undefined);
