@@ -13,8 +13,11 @@ import { isLongRun, ONLY_LONG } from './scale.ts';
 import { SEED } from './seed.ts';
 import { SUITES, type Suite } from './suites.ts';
 
-/** Suites spend much of their time waiting for processes that they have started. */
-const SUITES_AT_A_TIME = 1 + Math.min(2, availableParallelism());
+/**
+ * Suites spend much of their time waiting for processes that they have started. Those of the long run
+ * load the machine themselves.
+ */
+const SUITES_AT_A_TIME = Math.min(2, availableParallelism()) + (isLongRun ? 0 : 1);
 
 interface Result {
   suite: Suite;
