@@ -50,6 +50,8 @@ export class InfoServer extends Server {
 
   /** Hands a client to Node's server, with the bytes that it has sent already. */
   passToNode(client: ClientConnection, { head = NOTHING, rest = NOTHING }: SentBytes = {}): void {
+    // Nobody would close its stream: the socket's last event has been.
+    if (client.socket.destroyed) return;
     const stream = new RequestStream(client, this.#turnQueue);
     this.#takeStream.call(this, stream);
     client.handleWith(stream);

@@ -116,8 +116,12 @@ export class ClientConnection {
     }
     if (this.#isEnding) return;
     this.#isEnding = true;
-    socket.end(() => this.#destroyLater());
-    socket.resume();
+    // Reading before that would renew the deadline of a client that sends but does not read.
+    socket.pause();
+    socket.end(() => {
+      socket.resume();
+      this.#destroyLater();
+    });
   }
 
   #destroyLater(): void {

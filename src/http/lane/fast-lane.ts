@@ -159,7 +159,7 @@ export class FastLane implements LaneReader {
       : { bytes: this.#bytes, start: readStart, end: readEnd };
     connection.isQueued = false;
     connection.readEnd = readStart;
-    if (connection.hasLeft) return;
+    if (connection.hasLeft || connection.client.socket.destroyed) return;
     const outcome = this.#responder.answerAll(connection, input);
     if (isKept) connection.drop(input.start);
     else if (input.start < input.end) connection.keep(input.bytes, input.start, input.end);
@@ -254,7 +254,8 @@ export class FastLane implements LaneReader {
   }
 
   #queueHeld(connection: LaneConnection): void {
-    if (connection.hasLeft || !connection.isHeld) return;
+    const { client, hasLeft, isWaiting, isQueued, isHeld } = connection;
+    if (hasLeft || isWaiting || isQueued || !isHeld || client.socket.destroyed) return;
     connection.isHeld = false;
     this.#queue(connection);
   }

@@ -105,6 +105,7 @@ export class LaneConnection implements ConnectionHandler {
 
   /** Drops the first of the kept bytes. */
   drop(length: number): void {
+    if (length === 0) return;
     if (length < this.#keptLength) this.#kept.copyWithin(0, length, this.#keptLength);
     this.#keptLength -= length;
     if (this.#keptLength === 0 && this.#kept.length > KEPT_BYTES_MIN) this.#kept = NOTHING;

@@ -16,7 +16,8 @@ export function findMissedDeadline(
   const { activeMs, begunMs, hasAsked, isHeadAdmitted, skipLength } = connection;
   const { idleTimeout, requestTimeout } = settings;
   const headerMs = headerMsMax(settings);
-  if (connection.isSending || connection.isWaiting) return undefined;
+  const { isSending, isWaiting, isHeld, isQueued } = connection;
+  if (isSending || isWaiting || isHeld || isQueued) return undefined;
   if (begunMs > 0) {
     const isHeadWhole = isHeadAdmitted || skipLength > 0;
     return nowMs - begunMs > (isHeadWhole ? requestTimeout : headerMs) ? 'request' : undefined;

@@ -57,12 +57,12 @@ export class LaneResponder {
 
   /** Answers the request at the start of the input. */
   #answerNext(connection: LaneConnection, input: LaneInput): LaneOutcome {
-    const head = this.#heads.read(connection, input.bytes, input.start, input.end);
-    if (typeof head === 'string') return head;
-    const bodyStart = input.start + head.bytes.length;
-    const bodyEnd = bodyStart + head.bodyLength;
-    const isInBody = head.parsed.method === 'POST';
     try {
+      const head = this.#heads.read(connection, input.bytes, input.start, input.end);
+      if (typeof head === 'string') return head;
+      const bodyStart = input.start + head.bytes.length;
+      const bodyEnd = bodyStart + head.bodyLength;
+      const isInBody = head.parsed.method === 'POST';
       const reply = isInBody
         ? this.#answerBody(connection, head, input, bodyStart)
         : this.#parts.answers.answer(head.parsed, connection.client, undefined, AT_ONCE);
