@@ -21,7 +21,7 @@ import { type Question, type RequestType, readFields, readOne, readParameters } 
 import { RequestError, type RequestErrorCode } from './request-error.ts';
 import { webData2 } from './web-data.ts';
 
-/** In the order of the documentation. */
+/** In the order in which errors list them; a new one goes beside its subject. */
 export const REQUEST_TYPES: readonly RequestType[] = [
   clearinghouseState,
   delegations,
