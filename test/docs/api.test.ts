@@ -76,3 +76,14 @@ test('the example of an error has the form of an error', () => {
     JSON.parse(new RequestError(shown.error, shown.message, shown.field).toJson()),
   );
 });
+
+test('the table of weights has every question that does not weigh 20', () => {
+  const table = readSections(API, 2).get('Weights and budgets') ?? '';
+  const rows = table.split('\n').filter((line) => /^\| `\w+` \| \d+/.test(line));
+  const listed = rows.map((row) => row.match(/\w+/g)?.slice(0, 2));
+  const light = REQUEST_TYPES.filter(({ weight }) => weight !== 20);
+  assert.deepEqual(
+    listed,
+    light.map(({ type, weight }) => [type, String(weight)]),
+  );
+});

@@ -196,10 +196,19 @@ function questionsAbout({ addresses, markets }: StateView): { type: string }[] {
       markets.dexes.map(({ name: dex }) => ({ type: 'clearinghouseState', user, dex })),
     ),
     ...users.map((user) => ({ type: 'delegations', user })),
-    { type: 'webData2', user: users[users.length - 1] },
-    { type: 'spotClearinghouseState', user: UNKNOWN_USER },
+    ...otherQuestions(users[users.length - 1]),
     { type: 'perpDeployAuctionStatus' },
   ];
+}
+
+/** One question of every type, but for marginTable: it needs a market. */
+function otherQuestions(user: string): { type: string }[] {
+  const values: Record<string, unknown> = { user, dex: '', users: [user, 'x'] };
+  const types = REQUEST_TYPES.filter(({ type }) => type !== 'marginTable');
+  return types.map(({ type, fields }) => {
+    const given = Object.keys(fields).map((name) => [name, values[name]]);
+    return { type, ...Object.fromEntries(given) };
+  });
 }
 
 /** Asks every question about every user, and returns the answer about the auction. */

@@ -8,6 +8,7 @@ import {
   type SimulatorOptions,
 } from '../../src/feed/simulator/simulator.ts';
 import { answerQuestion } from '../../src/info/registry.ts';
+import { stateDigest } from '../../src/replica/replica.ts';
 import { CASH, marketOfTerms, SIZE, TERMS } from '../../src/state/columns.ts';
 import { type AccountFigures, accountFigures } from '../../src/state/figures.ts';
 import { applyBlock } from '../../src/state/fold.ts';
@@ -73,6 +74,7 @@ test('every line applies to a fresh state and gives the state that the simulator
   const state = replay(demoLines);
   assert.equal(state.height, 600);
   assert.equal(state.time, demo.state.time);
+  assert.equal(stateDigest(state), stateDigest(demo.state));
   assert.deepEqual(state.accounts.cells, demo.state.accounts.cells);
   assert.deepEqual(state.positions.cells, demo.state.positions.cells);
   assert.deepEqual(state.delegations.cells, demo.state.delegations.cells);

@@ -75,6 +75,9 @@ test('a subscription is acknowledged, and followed by the whole state at once', 
   await client.isQuiet();
 });
 
+/** These have a test of their own below. */
+const OTHER_SUBSCRIPTIONS = ['allMids', 'webData2'];
+
 test('each type that can be subscribed to has its frame', async (context) => {
   const client = await connect(context);
   const user = DELEGATOR;
@@ -95,6 +98,8 @@ test('each type that can be subscribed to has its frame', async (context) => {
     [{ type: 'delegations', user }, 'delegations'],
     [{ type: 'perpDeployAuctionStatus' }, 'perpDeployAuctionStatus'],
   ] as const;
+  const types = expected.map(([{ type }]) => type);
+  assert.deepEqual([...types, ...OTHER_SUBSCRIPTIONS].sort(), SUBSCRIPTIONS.split(', ').sort());
   await answerTo({ type: 'exchangeStatus' });
   for (const [subscription, name] of expected) {
     const { type, ...fields } = subscription;

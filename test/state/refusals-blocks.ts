@@ -2,6 +2,7 @@
 
 import {
   DAVE,
+  GOOD_EVENTS,
   NEXT_HEIGHT,
   NEXT_TIME,
   nextLine,
@@ -30,6 +31,10 @@ function lineEndingIn(json: string): string {
 const LEVELS = 100_000;
 const DEEP_ARRAY = '['.repeat(LEVELS) + ']'.repeat(LEVELS);
 const DEEP_OBJECT = `${'{"a":'.repeat(LEVELS)}null${'}'.repeat(LEVELS)}`;
+
+/** The first event after the good ones, and the one after it. */
+const FIRST = `block ${NEXT_HEIGHT}, event ${GOOD_EVENTS.length}`;
+const SECOND = `block ${NEXT_HEIGHT}, event ${GOOD_EVENTS.length + 1}`;
 
 const LINES: readonly RefusedLine[] = [
   ['an empty line', '', 'block: line: got "", expected one JSON object'],
@@ -215,106 +220,106 @@ const FRAMES: readonly RefusedLine[] = [
     lineWith({ events: '[]' }),
     'block 4: events: got "[]", expected an array of events',
   ],
-  ['an event of null', nextLine(null), 'block 4, event 17: event: got null, expected an object'],
+  ['an event of null', nextLine(null), `${FIRST}: event: got null, expected an object`],
   [
     'an event that is text',
     nextLine('transfer'),
-    'block 4, event 17: event: got "transfer", expected an object',
+    `${FIRST}: event: got "transfer", expected an object`,
   ],
   [
     'an event that is an array',
     nextLine(['transfer']),
-    'block 4, event 17: event: got an array of 1, expected an object',
+    `${FIRST}: event: got an array of 1, expected an object`,
   ],
   [
     'an event 100,000 arrays deep',
     lineEndingIn(DEEP_ARRAY),
-    'block 4, event 17: event: got an array of 1, expected an object',
+    `${FIRST}: event: got an array of 1, expected an object`,
   ],
   [
     'an event 100,000 objects deep',
     lineEndingIn(DEEP_OBJECT),
-    'block 4, event 17: type: got nothing, expected a type of event listed in docs/events.md',
+    `${FIRST}: type: got nothing, expected a type of event listed in docs/events.md`,
   ],
   [
     'an amount 100,000 arrays deep',
     lineEndingIn(`{"type":"transfer","user":"${DAVE}","dex":"","amount":${DEEP_ARRAY}}`),
-    'block 4, event 17 (transfer): amount: got an array of 1, expected a decimal as text',
+    `${FIRST} (transfer): amount: got an array of 1, expected a decimal as text`,
   ],
   [
     'an event without a type',
     nextLine({}),
-    'block 4, event 17: type: got nothing, expected a type of event listed in docs/events.md',
+    `${FIRST}: type: got nothing, expected a type of event listed in docs/events.md`,
   ],
   [
     'a type of null',
     nextLine({ type: null }),
-    'block 4, event 17: type: got null, expected a type of event listed in docs/events.md',
+    `${FIRST}: type: got null, expected a type of event listed in docs/events.md`,
   ],
   [
     'a type that is a number',
     nextLine({ type: 1 }),
-    'block 4, event 17: type: got 1, expected a type of event listed in docs/events.md',
+    `${FIRST}: type: got 1, expected a type of event listed in docs/events.md`,
   ],
   [
     'a type that is an array of one',
     nextLine({ type: ['transfer'] }),
-    'block 4, event 17: type: got an array of 1, expected a type of event listed in docs/events.md',
+    `${FIRST}: type: got an array of 1, expected a type of event listed in docs/events.md`,
   ],
   [
     'an unknown type',
     nextLine({ type: 'order' }),
-    'block 4, event 17: type: got "order", expected a type of event listed in docs/events.md',
+    `${FIRST}: type: got "order", expected a type of event listed in docs/events.md`,
   ],
   [
     'a type in another case',
     nextLine({ type: 'Transfer' }),
-    'block 4, event 17: type: got "Transfer", expected a type of event listed in docs/events.md',
+    `${FIRST}: type: got "Transfer", expected a type of event listed in docs/events.md`,
   ],
   [
     'the type __proto__',
     nextLine({ type: '__proto__' }),
-    'block 4, event 17: type: got "__proto__", expected a type of event listed in docs/events.md',
+    `${FIRST}: type: got "__proto__", expected a type of event listed in docs/events.md`,
   ],
   [
     'the type constructor',
     nextLine({ type: 'constructor' }),
-    'block 4, event 17: type: got "constructor", expected a type of event listed in docs/events.md',
+    `${FIRST}: type: got "constructor", expected a type of event listed in docs/events.md`,
   ],
   [
     'the type toString',
     nextLine({ type: 'toString' }),
-    'block 4, event 17: type: got "toString", expected a type of event listed in docs/events.md',
+    `${FIRST}: type: got "toString", expected a type of event listed in docs/events.md`,
   ],
   [
     'the type hasOwnProperty',
     nextLine({ type: 'hasOwnProperty' }),
-    'block 4, event 17: type: got "hasOwnProperty", expected a type of event listed in docs/events.md',
+    `${FIRST}: type: got "hasOwnProperty", expected a type of event listed in docs/events.md`,
   ],
   [
     'a type of a megabyte',
     nextLine({ type: 't'.repeat(1_000_000) }),
-    'block 4, event 17: type: got "tttttttttttttttttttttttttttttttttttttttttttttttttttttttttttt"… (1000000 characters), expected a type of event listed in docs/events.md',
+    `${FIRST}: type: got "tttttttttttttttttttttttttttttttttttttttttttttttttttttttttttt"… (1000000 characters), expected a type of event listed in docs/events.md`,
   ],
   [
     'a key twice, the last one wrong',
     lineEndingIn('{"type":"transfer","type":"order"}'),
-    'block 4, event 17: type: got "order", expected a type of event listed in docs/events.md',
+    `${FIRST}: type: got "order", expected a type of event listed in docs/events.md`,
   ],
   [
     'a bad event between good ones',
     nextLine(END, { type: 'order' }, AGAIN),
-    'block 4, event 18: type: got "order", expected a type of event listed in docs/events.md',
+    `${SECOND}: type: got "order", expected a type of event listed in docs/events.md`,
   ],
   [
     'a second end of an auction',
     nextLine(END, END),
-    'block 4, event 18 (deployAuctionEnd): endGas: got "450.0", expected a running auction; start one with deployAuction',
+    `${SECOND} (deployAuctionEnd): endGas: got "450.0", expected a running auction; start one with deployAuction`,
   ],
   [
     'a new dex twice in a block',
     nextLine(AGAIN, AGAIN),
-    'block 4, event 18 (perpDex): dex: got "abc", expected a new dex',
+    `${SECOND} (perpDex): dex: got "abc", expected a new dex`,
   ],
   [
     'an undelegation of what the same block locked',
@@ -322,7 +327,7 @@ const FRAMES: readonly RefusedLine[] = [
       { type: 'delegate', ...SAMPLES.delegate },
       { type: 'undelegate', ...SAMPLES.undelegate, user: STRANGER },
     ),
-    'block 4, event 18 (undelegate): validator: got "0x0a11da7040000000000000000000000000000009", expected an unlocked delegation: this one is locked until 1758643203000, and the block\'s time is 1758556803000',
+    `${SECOND} (undelegate): validator: got "0x0a11da7040000000000000000000000000000009", expected an unlocked delegation: this one is locked until 1758643203000, and the block's time is 1758556803000`,
   ],
 ];
 

@@ -1,5 +1,5 @@
 /**
- * The conservation law of DESIGN.md section 5: whatever the blocks, an account's value changes only
+ * The conservation law: whatever the blocks, an account's value changes only
  * by transfers, fees, funding, szi * (change of mark) and, at a fill, d * (mark - px). The book below
  * knows nothing of margin modes, leverage or entry prices, because the law does not.
  */
