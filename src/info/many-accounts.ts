@@ -59,6 +59,8 @@ const LIST_END = fixedText(']');
 const NEXT = fixedText(',');
 const PAIR = fixedText('["');
 const SECOND = fixedText('",');
+const SUCCESSFUL = fixedText('{"successful_states":[');
+const NONE_FAILED = fixedText('],"failed_wallets":[]}');
 
 function writeAllDexes(out: AnswerWriter, state: StateView, user: Address): void {
   const addressRow = state.addresses.find(user);
@@ -149,11 +151,15 @@ export const batchClearinghouseStates: RequestType<typeof batchFields> = {
     const dexIndex = dex === ALL_DEXES ? undefined : requireDex(state, dex);
     const failed: string[] = [];
     writer.clear();
+    writer.fixed(SUCCESSFUL);
     for (const [index, { address, given }] of users.entries()) {
       if (address === undefined) failed.push(formatFailure(given, index));
       else writeSuccess(writer, state, address, dexIndex);
     }
-    return `{"successful_states":[${writer}],"failed_wallets":[${failed.join(',')}]}`;
+    if (failed.length > 0) return `${writer}],"failed_wallets":[${failed.join(',')}]}`;
+    // Written instead of joined: text of megabytes is not copied once more.
+    writer.fixed(NONE_FAILED);
+    return writer.toString();
   },
 };
 
@@ -165,7 +171,7 @@ function writeSuccess(
   dexIndex: number | undefined,
 ): void {
   out.reserve(NAME_BYTES_MAX);
-  if (out.length > 0) out.fixed(NEXT);
+  if (out.length > SUCCESSFUL.length) out.fixed(NEXT);
   out.fixed(PAIR);
   out.address(user);
   out.fixed(SECOND);
