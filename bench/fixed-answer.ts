@@ -26,15 +26,19 @@ function servePlain(body: string): void {
   server.listen(0, HOST, () => tellPort(server.address() as AddressInfo));
 }
 
+const END_OF_BODY = '}'.charCodeAt(0);
+
 /**
- * Sockets alone, the least that Node can do. It reads nothing of what it is sent: load generators wait
- * for each answer and their requests are short, so that each comes whole and by itself.
+ * Sockets alone, the least that Node can do. Of what it is sent it only looks for the end of the body:
+ * load generators wait for each answer, so that no read has the end of one request and more.
  */
 function serveBytes(body: string): void {
   const head = `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}`;
   const response = Buffer.from(`${head}\r\n\r\n${body}`);
   const server = createSocketServer({ noDelay: true }, (socket) => {
-    socket.on('data', () => socket.write(response));
+    socket.on('data', (bytes) => {
+      if (bytes[bytes.length - 1] === END_OF_BODY) socket.write(response);
+    });
     socket.on('error', () => socket.destroy());
   });
   server.listen(0, HOST, () => tellPort(server.address() as AddressInfo));

@@ -21,12 +21,17 @@ export interface Sent {
   readonly body: string;
 }
 
+/**
+ * How a body is written: together with its headers; in a write of its own straight after them, as
+ * Python's HTTP libraries do; or a turn later, so that the server always reads the headers alone.
+ */
+export type BodyWrite = 'whole' | 'apart' | 'late';
+
 export interface RequestTask {
   readonly port: number;
   /** Drawn at random. */
   readonly requests: readonly Sent[];
-  /** Whether the body is written in a turn of its own, after the headers have gone. */
-  readonly isApart: boolean;
+  readonly body: BodyWrite;
   /** Whether each connection repeats one request, instead of drawing each at random. */
   readonly isPolling?: boolean;
   /** Any other status fails the run. */
@@ -146,12 +151,13 @@ class Asker {
   #send(socket: Socket): void {
     const { whole, head, body } = this.#draw();
     this.#isWaiting = true;
-    if (!this.#task.isApart) {
+    if (this.#task.body === 'whole') {
       socket.write(whole);
       return;
     }
     socket.write(head);
-    this.#lateBodies.send(socket, body);
+    if (this.#task.body === 'apart') socket.write(body);
+    else this.#lateBodies.send(socket, body);
   }
 
   #draw(): Laid {

@@ -7,13 +7,17 @@ import { spreadOf } from './measure.ts';
 import { cpuSecondsOfAll } from './process-usage.ts';
 import { atLeast, formatSpread, type Goal, printTable } from './report.ts';
 import { RequestLoad, type RequestTask, type Sent } from './request-load.ts';
-import type { RunningServer } from './servers.ts';
+import { type RunningServer, startFixedAnswer } from './servers.ts';
 import type { RoundsScale } from './throughput.ts';
 
 /** More would take long to hand over, and change nothing. */
 const REQUESTS_MAX = 1000;
 /** Spent with one question; nothing comes back while the bench runs. */
 const SMALL_BUDGET: Budget = { weight: 20, periodMs: 3_600_000 };
+
+const WHOLE = 'answered';
+const APART = 'body apart from headers';
+const BARE_KINDS: readonly string[] = [WHOLE, APART];
 
 export interface Kind {
   readonly name: string;
@@ -38,13 +42,17 @@ function listKinds({ users, requestPath }: Exchange, spentPath: string): Kind[] 
   const some = users.slice(0, REQUESTS_MAX);
   const questions = (path: string) => some.map((user) => post(path, askForAccount(user)));
   const wrong = some.map((user) => post(requestPath, `{"type":"openOrders","user":"${user}"}`));
-  const whole = { isApart: false };
+  const whole = { body: 'whole' } as const;
   return [
-    { name: 'answered', task: { ...whole, requests: questions(requestPath), status: 200 } },
+    { name: WHOLE, task: { ...whole, requests: questions(requestPath), status: 200 } },
     {
-      name: 'body apart from headers',
-      task: { isApart: true, requests: questions(requestPath), status: 200 },
+      name: APART,
+      task: { body: 'apart', requests: questions(requestPath), status: 200 },
       ratioMin: 0.8,
+    },
+    {
+      name: 'body a turn after headers',
+      task: { body: 'late', requests: questions(requestPath), status: 200 },
     },
     { name: 'refused, 422', task: { ...whole, requests: wrong, status: 422 }, ratioMin: 1 },
     {
@@ -107,16 +115,32 @@ async function measureRow(
   };
 }
 
-/** Every kind at every server, in turns; the rows of a kind are beside each other. */
+/** Every kind at every server; the rows of a kind are beside each other. */
+async function listRows(exchange: Exchange, servers: readonly RunningServer[]): Promise<Row[]> {
+  const kinds = listKinds(exchange, await spendBudget(exchange.folder, servers));
+  return kinds.flatMap((kind) => servers.map((server): Row => ({ kind, server, rounds: [] })));
+}
+
+/** What Node itself takes for a body apart: the same requests at sockets with one fixed answer. */
+function listBareRows(rows: readonly Row[], server: RunningServer): Row[] {
+  const kinds = rows.map(({ kind }) => kind).filter(({ name }) => BARE_KINDS.includes(name));
+  return kinds.map(({ name, task }) => {
+    return { kind: { name: `bare socket, ${name}`, task }, server, rounds: [] };
+  });
+}
+
+/** In turns. */
 export async function measureKinds(
   exchange: Exchange,
   servers: readonly RunningServer[],
   scale: RoundsScale,
 ): Promise<Row[]> {
-  const kinds = listKinds(exchange, await spendBudget(exchange.folder, servers));
-  const rows = kinds.flatMap((kind) =>
-    servers.map((server): Row => ({ kind, server, rounds: [] })),
-  );
+  const rows = await listRows(exchange, servers);
+  await measureRows(rows, scale);
+  return rows;
+}
+
+async function measureRows(rows: readonly Row[], scale: RoundsScale): Promise<void> {
   const load = new RequestLoad();
   try {
     for (const row of rows) await measureRow(load, row, scale.warmUpSeconds);
@@ -126,7 +150,6 @@ export async function measureKinds(
   } finally {
     await load.stop();
   }
-  return rows;
 }
 
 export function rowRatios({ rounds }: Row, reference: Row): number[] {
@@ -151,14 +174,28 @@ export async function benchRequests(
   perpinfo: RunningServer,
   scale: RoundsScale,
 ): Promise<Goal[]> {
-  const rows = await measureKinds(exchange, [perpinfo], scale);
-  printRows(rows);
-  const [reference, ...others] = rows;
-  return others.map((row) =>
-    atLeast(
-      `requests/s, ${row.kind.name} / answered`,
-      row.kind.ratioMin ?? 0,
-      rowRatios(row, reference),
-    ),
-  );
+  const bare = await startFixedAnswer('net', exchange.bodyFile);
+  try {
+    const rows = await listRows(exchange, [perpinfo]);
+    const bareRows = listBareRows(rows, bare);
+    await measureRows([...rows, ...bareRows], scale);
+    printRows([...rows, ...bareRows]);
+    return [...goalsOf(rows), bareGoal(rows, bareRows)];
+  } finally {
+    await bare.stop();
+  }
+}
+
+function goalsOf([reference, ...others]: readonly Row[]): Goal[] {
+  return others.flatMap((row) => {
+    const { name, ratioMin } = row.kind;
+    if (ratioMin === undefined) return [];
+    return [atLeast(`requests/s, ${name} / ${WHOLE}`, ratioMin, rowRatios(row, reference))];
+  });
+}
+
+function bareGoal(rows: readonly Row[], bareRows: readonly Row[]): Goal {
+  const apart = rows.find(({ kind }) => kind.name === APART) as Row;
+  const bareApart = bareRows[bareRows.length - 1];
+  return atLeast(`requests/s, ${APART} / at a bare socket`, 1, rowRatios(apart, bareApart));
 }
