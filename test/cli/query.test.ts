@@ -60,7 +60,7 @@ test('every type of question is answered from the newest height', async () => {
   }
 });
 
-for (const height of scale([0, 25, 26, 120], [0, 1, 24, 25, 26, 60, 119, 120])) {
+for (const height of scale([26, 120], [0, 1, 24, 25, 26, 60, 119, 120])) {
   test(`--at ${height} answers as it was at that height`, async () => {
     const state = foldUpTo(height);
     for (const question of [QUESTIONS[0], QUESTIONS[2], AUCTION]) {

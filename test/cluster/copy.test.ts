@@ -6,6 +6,7 @@ import { openEmbeddedLedgerWriter } from '../../src/ledger/embedded/embedded-wri
 import { openJetStreamLedgerWriter } from '../../src/ledger/jetstream/jetstream-writer.ts';
 import { createPlaces, joinLines, readVerification, run, simulateLines } from '../cli/program.ts';
 import { appendAll, NO_SNAPSHOTS } from '../replica/data-directory.ts';
+import { LONG_ONLY } from '../scale.ts';
 import { type NatsServers, natsOptions, startNats } from './nats-servers.ts';
 
 const place = createPlaces();
@@ -42,7 +43,7 @@ test('a copy from a folder to NATS and back equals the original each time', asyn
   assert.deepEqual(await verify('--data', back), original);
 });
 
-test('a copy resumes where an earlier one ended', async () => {
+test('a copy resumes where an earlier one ended', LONG_ONLY, async () => {
   const data = place();
   const address = nats.address('resumed');
   await appendAll(data, lines.slice(0, 150), NO_SNAPSHOTS);
@@ -53,7 +54,7 @@ test('a copy resumes where an earlier one ended', async () => {
   assert.deepEqual(await verify('--ledger', address), await verify('--data', data));
 });
 
-test('a copy of a pruned ledger keeps its heights, in both directions', async () => {
+test('a copy of a pruned ledger keeps its heights, in both directions', LONG_ONLY, async () => {
   const [data, back] = [place(), place()];
   const address = nats.address('pruned');
   await appendAll(data, lines.slice(0, 200), { snapshotEvery: 70 });

@@ -9,6 +9,7 @@ import { openJetStreamKeys } from '../../src/access/jetstream/jetstream-keys.ts'
 import { nextBlock } from '../../src/ledger/hash-chain.ts';
 import { openJetStreamLedger } from '../../src/ledger/jetstream/jetstream-ledger.ts';
 import { createPlaces, joinLines, run, simulateLines, start } from '../cli/program.ts';
+import { LONG_ONLY } from '../scale.ts';
 import { LIGHT, until } from '../service/running.ts';
 import { type NatsServers, natsOptions, startNats } from './nats-servers.ts';
 import {
@@ -116,23 +117,27 @@ test('creating and revoking a key takes effect on all replicas within a second',
   assert.ok(slowestMs < 1000, `${slowestMs} ms`);
 });
 
-test('a recreated bucket of keys is noticed, even at the same sequence', async (context) => {
-  const address = newAddress();
-  await append(address, 0, 5);
-  const before = await createSharedKey(address);
-  const [replica] = await startReplicas(context, [{ address, data: place(), flags: ANY_AGE }]);
-  await untilHeight(replica, 5);
-  const client = replica.connect();
-  assert.equal((await client.ask(before.secret, LIGHT)).status, 200);
-  const link = await nats.connect(natsOptions(address).address.name);
-  await link.manager.streams.delete(`KV_${link.name}-keys`);
-  await link.close();
-  const made = await createSharedKey(address);
-  await until('the new key', async () => (await client.ask(made.secret, LIGHT)).status === 200);
-  assert.equal((await client.ask(before.secret, LIGHT)).status, 401);
-});
+test(
+  'a recreated bucket of keys is noticed, even at the same sequence',
+  LONG_ONLY,
+  async (context) => {
+    const address = newAddress();
+    await append(address, 0, 5);
+    const before = await createSharedKey(address);
+    const [replica] = await startReplicas(context, [{ address, data: place(), flags: ANY_AGE }]);
+    await untilHeight(replica, 5);
+    const client = replica.connect();
+    assert.equal((await client.ask(before.secret, LIGHT)).status, 200);
+    const link = await nats.connect(natsOptions(address).address.name);
+    await link.manager.streams.delete(`KV_${link.name}-keys`);
+    await link.close();
+    const made = await createSharedKey(address);
+    await until('the new key', async () => (await client.ask(made.secret, LIGHT)).status === 200);
+    assert.equal((await client.ask(before.secret, LIGHT)).status, 401);
+  },
+);
 
-test('a key has one budget across machines and workers', async (context) => {
+test('a key has one budget across machines and workers', LONG_ONLY, async (context) => {
   const address = newAddress();
   await append(address, 0, 5);
   const store = await openJetStreamKeys(natsOptions(address));
@@ -184,89 +189,101 @@ test('health checks read no block from NATS, and ask it at most a few times a se
   assert.ok(countOf('INFO') <= 10 * (seconds + 1), `${countOf('INFO')} in ${seconds} s`);
 });
 
-test('a replica whose stream disappears for a moment is not reported as broken, and resumes', async (context) => {
-  const address = newAddress();
-  const sound = place();
-  await append(address, 0, 10);
-  const copied = await run(['copy', '--from', address, '--to', sound]);
-  assert.equal(copied.code, 0, copied.stderr);
-  const [replica] = await startReplicas(context, [{ address, data: place(), flags: ANY_AGE }]);
-  await untilHeight(replica, 10);
-  const link = await nats.connect(natsOptions(address).address.name);
-  await link.manager.streams.delete(link.name);
-  await link.close();
-  const status = async () => JSON.parse((await replica.once({ path: '/health' })).body).status;
-  for (let looks = 0; looks < 15; looks++) assert.notEqual(await status(), 'broken');
-  const back = await run(['copy', '--from', sound, '--to', address, '--accept-loss']);
-  assert.equal(back.code, 0, back.stderr);
-  await append(address, 10, 15);
-  await untilHeight(replica, 15);
-  assert.equal(await status(), 'ok');
-});
+test(
+  'a replica whose stream disappears for a moment is not reported as broken, and resumes',
+  LONG_ONLY,
+  async (context) => {
+    const address = newAddress();
+    const sound = place();
+    await append(address, 0, 10);
+    const copied = await run(['copy', '--from', address, '--to', sound]);
+    assert.equal(copied.code, 0, copied.stderr);
+    const [replica] = await startReplicas(context, [{ address, data: place(), flags: ANY_AGE }]);
+    await untilHeight(replica, 10);
+    const link = await nats.connect(natsOptions(address).address.name);
+    await link.manager.streams.delete(link.name);
+    await link.close();
+    const status = async () => JSON.parse((await replica.once({ path: '/health' })).body).status;
+    for (let looks = 0; looks < 15; looks++) assert.notEqual(await status(), 'broken');
+    const back = await run(['copy', '--from', sound, '--to', address, '--accept-loss']);
+    assert.equal(back.code, 0, back.stderr);
+    await append(address, 10, 15);
+    await untilHeight(replica, 15);
+    assert.equal(await status(), 'ok');
+  },
+);
 
-test('during a NATS outage a replica keeps answering, reports stale data, and catches up afterwards', async (context) => {
-  const own = await startNats();
-  context.after(() => own.stop());
-  const address = own.address('gone');
-  const blocks = (from: number, to: number) =>
-    Array.from({ length: to - from }, (_, index) =>
-      JSON.stringify({ height: from + index + 1, time: Date.now(), events: [] }),
-    );
-  const feed = async (from: number, to: number) => {
-    const { code, stderr } = await run(['append', '--ledger', address], {
-      input: joinLines(blocks(from, to)),
+test(
+  'during a NATS outage a replica keeps answering, reports stale data, and catches up afterwards',
+  LONG_ONLY,
+  async (context) => {
+    const own = await startNats();
+    context.after(() => own.stop());
+    const address = own.address('gone');
+    const blocks = (from: number, to: number) =>
+      Array.from({ length: to - from }, (_, index) =>
+        JSON.stringify({ height: from + index + 1, time: Date.now(), events: [] }),
+      );
+    const feed = async (from: number, to: number) => {
+      const { code, stderr } = await run(['append', '--ledger', address], {
+        input: joinLines(blocks(from, to)),
+      });
+      assert.equal(code, 0, stderr);
+    };
+    await feed(0, 3);
+    const { secret } = await createSharedKey(address);
+    const flags = ['--max-age', '4000', '--min-height-wait', '100'];
+    const [replica] = await startReplicas(context, [{ address, data: place(), flags }]);
+    await untilHeight(replica, 3);
+    await feed(3, 4);
+    await untilHeight(replica, 4);
+    const client = replica.connect();
+    assert.equal((await client.send({ path: '/health' })).status, 200);
+    await own.servers[0].kill();
+    await until('the health check to fail', async () => {
+      const asked = await client.ask(secret, LIGHT);
+      assert.equal(asked.status, 200);
+      return (await client.send({ path: '/health' })).status === 503;
     });
-    assert.equal(code, 0, stderr);
-  };
-  await feed(0, 3);
-  const { secret } = await createSharedKey(address);
-  const flags = ['--max-age', '4000', '--min-height-wait', '100'];
-  const [replica] = await startReplicas(context, [{ address, data: place(), flags }]);
-  await untilHeight(replica, 3);
-  await feed(3, 4);
-  await untilHeight(replica, 4);
-  const client = replica.connect();
-  assert.equal((await client.send({ path: '/health' })).status, 200);
-  await own.servers[0].kill();
-  await until('the health check to fail', async () => {
-    const asked = await client.ask(secret, LIGHT);
-    assert.equal(asked.status, 200);
-    return (await client.send({ path: '/health' })).status === 503;
-  });
-  const health = JSON.parse((await client.send({ path: '/health' })).body);
-  assert.equal(health.status, 'stale');
-  const behind = await client.ask(secret, LIGHT, { 'Ledger-Min-Height': '5' });
-  assert.deepEqual([behind.status, JSON.parse(behind.body).error], [503, 'behind']);
-  await own.servers[0].start();
-  await feed(4, 6);
-  await untilHeight(replica, 6);
-  assert.equal((await client.ask(secret, LIGHT, { 'Ledger-Min-Height': '6' })).status, 200);
-  assert.equal((await client.send({ path: '/health' })).status, 200);
-});
+    const health = JSON.parse((await client.send({ path: '/health' })).body);
+    assert.equal(health.status, 'stale');
+    const behind = await client.ask(secret, LIGHT, { 'Ledger-Min-Height': '5' });
+    assert.deepEqual([behind.status, JSON.parse(behind.body).error], [503, 'behind']);
+    await own.servers[0].start();
+    await feed(4, 6);
+    await untilHeight(replica, 6);
+    assert.equal((await client.ask(secret, LIGHT, { 'Ledger-Min-Height': '6' })).status, 200);
+    assert.equal((await client.send({ path: '/health' })).status, 200);
+  },
+);
 
-test('an append retries while NATS is down, and gives up after --ledger-retry', async (context) => {
-  const own = await startNats();
-  context.after(() => own.stop());
-  const address = own.address('bound');
-  const program = start(['append', '--ledger', address, '--ledger-retry', '20000']);
-  program.child.stdin.write(joinLines(lines.slice(0, 10)));
-  await program.untilWritten('durable 10');
-  await own.servers[0].kill();
-  program.child.stdin.write(joinLines(lines.slice(10, 20)));
-  await new Promise((resolve) => setTimeout(resolve, 1500));
-  await own.servers[0].start();
-  await program.untilWritten('durable 20');
-  program.child.stdin.end();
-  assert.equal((await program.ended).code, 0);
-  const hasty = start(['append', '--ledger', address, '--ledger-retry', '1000']);
-  hasty.child.stdin.write(joinLines(lines.slice(20, 21)));
-  await hasty.untilWritten('durable 21');
-  await own.servers[0].kill();
-  hasty.child.stdin.end(joinLines(lines.slice(21, 22)));
-  const { code, stderr } = await hasty.ended;
-  assert.equal(code, 1);
-  assert.match(stderr, /appending: NATS request failed: /);
-});
+test(
+  'an append retries while NATS is down, and gives up after --ledger-retry',
+  LONG_ONLY,
+  async (context) => {
+    const own = await startNats();
+    context.after(() => own.stop());
+    const address = own.address('bound');
+    const program = start(['append', '--ledger', address, '--ledger-retry', '20000']);
+    program.child.stdin.write(joinLines(lines.slice(0, 10)));
+    await program.untilWritten('durable 10');
+    await own.servers[0].kill();
+    program.child.stdin.write(joinLines(lines.slice(10, 20)));
+    await new Promise((resolve) => setTimeout(resolve, 1500));
+    await own.servers[0].start();
+    await program.untilWritten('durable 20');
+    program.child.stdin.end();
+    assert.equal((await program.ended).code, 0);
+    const hasty = start(['append', '--ledger', address, '--ledger-retry', '1000']);
+    hasty.child.stdin.write(joinLines(lines.slice(20, 21)));
+    await hasty.untilWritten('durable 21');
+    await own.servers[0].kill();
+    hasty.child.stdin.end(joinLines(lines.slice(21, 22)));
+    const { code, stderr } = await hasty.ended;
+    assert.equal(code, 1);
+    assert.match(stderr, /appending: NATS request failed: /);
+  },
+);
 
 const BY_HAND: [about: string, expected: RegExp, headers: 'none' | 'forged'][] = [
   [
@@ -277,46 +294,50 @@ const BY_HAND: [about: string, expected: RegExp, headers: 'none' | 'forged'][] =
   ['a corrupted message', /block 11 is damaged: its stored hash is/, 'forged'],
 ];
 for (const [about, expected, kind] of BY_HAND) {
-  test(`${about} is refused by its height, and nothing after it is served`, async (context) => {
-    const address = newAddress();
-    await append(address, 0, 10);
-    const { secret } = await createSharedKey(address);
-    const [replica] = await startReplicas(context, [{ address, data: place(), flags: ANY_AGE }]);
-    await untilHeight(replica, 10);
-    const ledger = await openJetStreamLedger(natsOptions(address));
-    const head = await ledger.head();
-    await ledger.close();
-    const link = await nats.connect(natsOptions(address).address.name);
-    const headers = link.modules.transport.headers();
-    if (kind === 'forged') {
-      const block = nextBlock(head, Buffer.from(lines[10]));
-      headers.set('Perpinfo-Hash', block.hash.toString('hex'));
-      headers.set('Perpinfo-Previous', head.hash.toString('hex'));
-    }
-    const line = lines[10].replace('"time":1', '"time":2');
-    await link.streams.publish(`perpinfo.${link.name}.blocks`, line, { headers });
-    await link.close();
-    const client = replica.connect();
-    const answer = await until('the replica to stop', async () => {
-      const asked = await client.ask(secret, LIGHT);
-      return asked.status === 503 ? asked : undefined;
-    });
-    const { error, message } = JSON.parse(answer.body);
-    assert.equal(error, 'not_ready');
-    assert.match(message, expected);
-    const verified = await run(['verify', '--ledger', address]);
-    assert.equal(verified.code, 1);
-    assert.match(verified.stderr, expected);
-    // A replica that starts now stops at the same block.
-    const late = await startReplica({ address, data: place(), flags: ANY_AGE });
-    context.after(async () => void (await late.stop()));
-    const { status, body } = await until('its health', async () => {
-      const seen = await late.once({ path: '/health' });
-      return JSON.parse(seen.body).status === 'broken' ? seen : undefined;
-    });
-    assert.equal(status, 503);
-    assert.match(body, expected);
-  });
+  test(
+    `${about} is refused by its height, and nothing after it is served`,
+    LONG_ONLY,
+    async (context) => {
+      const address = newAddress();
+      await append(address, 0, 10);
+      const { secret } = await createSharedKey(address);
+      const [replica] = await startReplicas(context, [{ address, data: place(), flags: ANY_AGE }]);
+      await untilHeight(replica, 10);
+      const ledger = await openJetStreamLedger(natsOptions(address));
+      const head = await ledger.head();
+      await ledger.close();
+      const link = await nats.connect(natsOptions(address).address.name);
+      const headers = link.modules.transport.headers();
+      if (kind === 'forged') {
+        const block = nextBlock(head, Buffer.from(lines[10]));
+        headers.set('Perpinfo-Hash', block.hash.toString('hex'));
+        headers.set('Perpinfo-Previous', head.hash.toString('hex'));
+      }
+      const line = lines[10].replace('"time":1', '"time":2');
+      await link.streams.publish(`perpinfo.${link.name}.blocks`, line, { headers });
+      await link.close();
+      const client = replica.connect();
+      const answer = await until('the replica to stop', async () => {
+        const asked = await client.ask(secret, LIGHT);
+        return asked.status === 503 ? asked : undefined;
+      });
+      const { error, message } = JSON.parse(answer.body);
+      assert.equal(error, 'not_ready');
+      assert.match(message, expected);
+      const verified = await run(['verify', '--ledger', address]);
+      assert.equal(verified.code, 1);
+      assert.match(verified.stderr, expected);
+      // A replica that starts now stops at the same block.
+      const late = await startReplica({ address, data: place(), flags: ANY_AGE });
+      context.after(async () => void (await late.stop()));
+      const { status, body } = await until('its health', async () => {
+        const seen = await late.once({ path: '/health' });
+        return JSON.parse(seen.body).status === 'broken' ? seen : undefined;
+      });
+      assert.equal(status, 503);
+      assert.match(body, expected);
+    },
+  );
 }
 
 test('a second writer is refused with the process id of the first', async () => {

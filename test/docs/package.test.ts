@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, test } from 'node:test';
 import { PROJECT } from '../paths.ts';
+import { LONG_ONLY } from '../scale.ts';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'perpinfo-package-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -63,24 +64,28 @@ function installPackage(): { files: string[]; place: string } {
   return { files: files.map((file: { path: string }) => file.path), place: `${place}/package` };
 }
 
-test('the package runs, and contains what its documents and source maps point to', () => {
-  const { files, place } = installPackage();
-  const bin = path.join(place, 'bin/perpinfo.js');
-  assert.equal(execFileSync(bin, ['--version'], { encoding: 'utf8' }), `${version}\n`);
-  const blocks = execFileSync(bin, ['simulate', '--blocks', '3'], { encoding: 'utf8' });
-  assert.equal(blocks.trimEnd().split('\n').length, 3);
-  assert.ok(files.includes('dist/web/index.html'));
-  for (const name of ['LICENSE', 'README.md', 'CHANGELOG.md']) assert.ok(files.includes(name));
-  for (const file of files) {
-    for (const target of targetsIn(path.join(place, file))) {
-      const pointed = path.join(path.dirname(file), target);
-      const isThere = files.some((other) => other === pointed || other.startsWith(`${pointed}/`));
-      assert.ok(isThere, `${file} points to ${target}`);
+test(
+  'the package runs, and contains what its documents and source maps point to',
+  LONG_ONLY,
+  () => {
+    const { files, place } = installPackage();
+    const bin = path.join(place, 'bin/perpinfo.js');
+    assert.equal(execFileSync(bin, ['--version'], { encoding: 'utf8' }), `${version}\n`);
+    const blocks = execFileSync(bin, ['simulate', '--blocks', '3'], { encoding: 'utf8' });
+    assert.equal(blocks.trimEnd().split('\n').length, 3);
+    assert.ok(files.includes('dist/web/index.html'));
+    for (const name of ['LICENSE', 'README.md', 'CHANGELOG.md']) assert.ok(files.includes(name));
+    for (const file of files) {
+      for (const target of targetsIn(path.join(place, file))) {
+        const pointed = path.join(path.dirname(file), target);
+        const isThere = files.some((other) => other === pointed || other.startsWith(`${pointed}/`));
+        assert.ok(isThere, `${file} points to ${target}`);
+      }
     }
-  }
-  // Packing has built the checkout.
-  assert.deepEqual(perpinfo(checkout, '-v'), { code: 0, stdout: `${version}\n`, stderr: '' });
-});
+    // Packing has built the checkout.
+    assert.deepEqual(perpinfo(checkout, '-v'), { code: 0, stdout: `${version}\n`, stderr: '' });
+  },
+);
 
 /** The files that a document links to, or that a source map names. */
 function targetsIn(file: string): string[] {

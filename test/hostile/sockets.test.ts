@@ -20,10 +20,9 @@ import {
 import { MAIN } from '../paths.ts';
 import { scale } from '../scale.ts';
 
-const LANES: readonly (readonly [string, readonly string[]])[] = [
-  ['fast lane', []],
-  ['plain lane', ['--no-fast-lane']],
-];
+type Lane = readonly [name: string, flags: readonly string[]];
+const FAST_LANE: Lane = ['fast lane', []];
+const LANES = scale<readonly Lane[]>([FAST_LANE], [FAST_LANE, ['plain lane', ['--no-fast-lane']]]);
 /** So that a client that does not read is given up soon. */
 const SHORT = ['--idle-timeout', '1000', '--header-timeout', '1000', '--request-timeout', '1000'];
 const H2C = { Connection: 'Upgrade, HTTP2-Settings', Upgrade: 'h2c', 'HTTP2-Settings': 'AAMAAABk' };

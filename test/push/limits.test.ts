@@ -6,6 +6,7 @@ import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openKeyStore } from '../../src/access/embedded/embedded-keys.ts';
 import { createPlaces, simulateLines } from '../cli/program.ts';
+import { scale } from '../scale.ts';
 import {
   type Cleanup,
   createKey,
@@ -321,7 +322,7 @@ test('a client that has stopped reading finds few old states when it goes on', a
 /** Frames that cost their sender nothing, as many as it can send. */
 const FLOODS = ['{"method":"ping"}', '{"method":"nonsense"}', '{"method":"post","id":1}'];
 
-for (const frame of FLOODS) {
+for (const frame of FLOODS.slice(0, scale(1, FLOODS.length))) {
   test(`whoever sends ${frame} without end does not keep others waiting`, async (context) => {
     const calm = await start(context, ['--overload-delay', '100']);
     const [flooding, other] = [await createLiveKey(calm), await createLiveKey(calm)];

@@ -105,7 +105,7 @@ describe('a flipped bit in a stored block', () => {
     const raw = openRawBlocks(folder);
     t.after(() => raw.close());
     const value = raw.get(DAMAGED);
-    for (const position of spread(scale(5, 15), value.length)) {
+    for (const position of spread(scale(3, 15), value.length)) {
       raw.put(DAMAGED, flipBit(value, position));
       const about = describePosition(position);
       assertRefused(await runVerify(folder), /^perpinfo: block 4 is damaged: /, about);
@@ -219,7 +219,7 @@ describe('a damaged snapshot', () => {
     const open = await openDirectory(t, TWO_SNAPSHOTS);
     const file = snapshotPath(open.folder, HEIGHT);
     const bytes = await readFile(file);
-    for (const position of spread(scale(100, 600), bytes.length)) {
+    for (const position of spread(scale(40, 600), bytes.length)) {
       await writeFile(file, flipBit(bytes, position));
       await assertCostsOnlyTime(open, `byte ${position}`);
     }

@@ -302,7 +302,7 @@ async function appendBlock(data: string, block: ReturnType<typeof nextBlock>): P
   }
 }
 
-for (const [name, damage] of Object.entries(DAMAGES)) {
+for (const [name, damage] of Object.entries(DAMAGES).slice(0, scale(2, 4))) {
   test(`${name} breaks the chain: health says so, and nothing more is answered`, async (context) => {
     const lines = simulateLines(31);
     const data = await makeLedger(place(), lines.slice(0, 30));

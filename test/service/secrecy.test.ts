@@ -4,6 +4,7 @@ import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { createPlaces, run, simulateLines } from '../cli/program.ts';
+import { scale } from '../scale.ts';
 import {
   createKey,
   HEAVY,
@@ -131,11 +132,12 @@ async function askEverything(
   for (const bytes of raw) sightings.add('a raw request', await sendRaw(port, bytes));
 }
 
-for (const { workers, lane } of [
-  { workers: 1, lane: [] },
+const ONE_AND_TWO = [
   { workers: 2, lane: [] },
   { workers: 1, lane: ['--no-fast-lane'] },
-]) {
+];
+
+for (const { workers, lane } of scale(ONE_AND_TWO, [{ workers: 1, lane: [] }, ...ONE_AND_TWO])) {
   const about = [workers, ...lane].join(' ');
   test(`no key is in anything that ${about} shows, whatever is asked of it`, async (context) => {
     const data = await makeLedger(place(), lines);
