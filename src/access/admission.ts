@@ -1,4 +1,7 @@
-/** Admission: finds the key of a request, and charges questions to its budget. */
+/**
+ * Admission: finds the key of a request, and charges questions to its budget. The limits on a key's push
+ * connections and subscriptions are in http/push/push.ts.
+ */
 
 import { RequestError } from '../info/request-error.ts';
 import type { Allowance, Budgets } from './budgets.ts';

@@ -15,7 +15,8 @@ import { liquidationPrice } from '../state/liquidation.ts';
 import { QuickFigures } from '../state/quick-figures.ts';
 import type { StateView } from '../state/state.ts';
 import { AnswerWriter, fixedText } from './answer-writer.ts';
-import { addressField, dexField, type RequestType, requireDex } from './request.ts';
+import { dexField, requireDex } from './dex-field.ts';
+import { addressField, type RequestType } from './request.ts';
 import { amount, anyText, choiceOf, listOf, object, orNull, wholeNumber } from './schema.ts';
 
 const fields = { user: addressField, dex: dexField };

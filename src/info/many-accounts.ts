@@ -6,14 +6,8 @@ import { findAccount } from '../state/accounts.ts';
 import type { StateView } from '../state/state.ts';
 import { AnswerWriter, fixedText } from './answer-writer.ts';
 import { accountExample, accountSchema, writeAccount } from './clearinghouse.ts';
-import {
-  ADDRESS_SCHEMA,
-  addressField,
-  dexField,
-  type Field,
-  type RequestType,
-  requireDex,
-} from './request.ts';
+import { dexField, requireDex } from './dex-field.ts';
+import { ADDRESS_SCHEMA, addressField, type Field, type RequestType } from './request.ts';
 import { RequestError } from './request-error.ts';
 import { anyText, listOf, object, tuple } from './schema.ts';
 

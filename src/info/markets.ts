@@ -7,13 +7,14 @@
 import { formatUnits } from '../exact/decimal.ts';
 import type { Market } from '../state/markets.ts';
 import type { StateView } from '../state/state.ts';
+import { dexField, requireDex } from './dex-field.ts';
 import {
   formatMarginTable,
   marginTableExample,
   marginTableId,
   marginTableSchema,
 } from './margin-tables.ts';
-import { dexField, type RequestType, requireDex } from './request.ts';
+import type { RequestType } from './request.ts';
 import { alwaysNull, amount, anyText, listOf, object, tuple, wholeNumber, zero } from './schema.ts';
 
 const WEIGHT = 20;

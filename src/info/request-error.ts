@@ -16,7 +16,10 @@ export const REQUEST_ERRORS = {
   invalid_address: { status: 422, meaning: `an address is not ${ADDRESS_EXPECTED}` },
   unknown_type: { status: 422, meaning: 'there is no such type of question' },
   unknown_dex: { status: 422, meaning: 'there is no such perp dex' },
-  rate_limited: { status: 429, meaning: "the key's budget is spent" },
+  rate_limited: {
+    status: 429,
+    meaning: "the key's budget is spent, or it has too many push connections or subscriptions",
+  },
   headers_too_large: { status: 431, meaning: 'the headers are over the limit' },
   upstream_failed: { status: 502, meaning: 'the exchange behind this service failed' },
   not_ready: { status: 503, meaning: 'the ledger is being replayed, or its chain is broken' },

@@ -87,34 +87,6 @@ export const addressField: Field<Address> = {
   format: (address) => `"${formatAddress(address)}"`,
 };
 
-export const dexField: Field<string> = {
-  description: 'the name of a perp dex; "", the default, is the first one',
-  schema: { type: 'string', default: '' },
-  fallback: '',
-  read(name, value) {
-    if (typeof value === 'string') return value;
-    const message = `${name}: got ${describeValue(value)}, expected the name of a perp dex as text`;
-    return new RequestError('invalid_field', message, name);
-  },
-  format: (dex) => JSON.stringify(dex),
-};
-
-/** The index of a dex that a question names, or a RequestError. */
-export function requireDex(state: StateView, dex: string): number {
-  const dexIndex = state.markets.findDex(dex);
-  if (dexIndex !== undefined) return dexIndex;
-  const message = `dex: got ${describeValue(dex)}, expected ${describeDexes(state)}`;
-  throw new RequestError('unknown_dex', message, 'dex');
-}
-
-const DEXES_SHOWN_MAX = 20;
-
-function describeDexes({ markets }: StateView): string {
-  const shown = markets.dexes.slice(0, DEXES_SHOWN_MAX).map(({ name }) => `"${name}"`);
-  const hidden = markets.dexes.length - shown.length;
-  return `one of ${shown.join(', ')}${hidden > 0 ? ` and ${hidden} more` : ''}`;
-}
-
 /** Reads the declared fields; others are ignored. */
 export function readFields<F extends FieldTable>(
   request: RequestType<F>,

@@ -82,7 +82,7 @@ Errors arrive on the channel error.
 ## Rate limits
 
 A key may have a budget. The headers RateLimit-Limit, RateLimit-Remaining and RateLimit-Reset give its
-state. A 429 carries Retry-After in seconds; waiting that long is enough. A refused question weighs 1,
+state. A 429 for the budget carries Retry-After in seconds; waiting that long is enough. A refused question weighs 1,
 as do the push frames unsubscribe and ping.
 
 ## Errors

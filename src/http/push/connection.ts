@@ -15,6 +15,7 @@ import type { Answers, Peer } from '../answers.ts';
 import type { PushCounters } from '../counters.ts';
 import { JsonSource } from '../question-source.ts';
 import { headOfPost, type RequestHead } from '../request-head.ts';
+import { Incoming } from './frame-limits.ts';
 import {
   describeRefusal,
   echo,
@@ -29,7 +30,6 @@ import {
   PostError,
   parseFrame,
 } from './frames.ts';
-import { Incoming } from './incoming.ts';
 import { Outbox } from './outbox.ts';
 import type { PushSchedule } from './schedule.ts';
 import { type Subscriber, Subscription } from './subscription.ts';

@@ -1,4 +1,7 @@
-/** One subscription of one push connection: sends a topic's state when it has changed. */
+/**
+ * One subscription of one push connection: sends a topic's state when it has changed. The frames that
+ * subscribe and unsubscribe are handled in connection.ts.
+ */
 
 import type { StateView } from '../../state/state.ts';
 import type { Scheduled } from './schedule.ts';

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';
 import { test } from 'node:test';
 import { Random } from '../../src/feed/simulator/random.ts';
-import { Incoming } from '../../src/http/push/incoming.ts';
+import { Incoming } from '../../src/http/push/frame-limits.ts';
 import { SEED, SEED_NOTE } from '../seed.ts';
 import { formatFrame, OPCODES } from './raw-frames.ts';
 
