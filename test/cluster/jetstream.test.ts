@@ -4,9 +4,12 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { after, before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { KV } from '@nats-io/kv';
 import { parseBlock } from '../../src/events/event.ts';
 import { openJetStreamLedger } from '../../src/ledger/jetstream/jetstream-ledger.ts';
 import { openJetStreamLedgerWriter } from '../../src/ledger/jetstream/jetstream-writer.ts';
+import { Lease, takeLease } from '../../src/ledger/jetstream/lease.ts';
 import { describeProcess } from '../../src/ledger/process-identity.ts';
 import { openSharedSnapshots } from '../../src/replica/shared-snapshots.ts';
 import { SnapshotFolder } from '../../src/replica/snapshot-folder.ts';
@@ -189,6 +192,27 @@ test('a block larger than a NATS message is refused, and the limit is named', as
   await writer.close();
 });
 
+test('a lease that is released while it is being renewed is free at once', async (context) => {
+  const { openWriter, name } = newLedger();
+  await (await openWriter()).close();
+  const link = await nats.connect(name);
+  context.after(() => link.close());
+  const bucket = await link.openBucket(name);
+  const slow: KV = Object.create(bucket);
+  const renewals: Promise<number>[] = [];
+  slow.update = (...change) => {
+    const renewal = bucket.update(...change).then((revision) => sleep(100, revision));
+    renewals.push(renewal);
+    return renewal;
+  };
+  const lease = await takeLease({ link, bucket: slow, key: 'test' });
+  assert.ok(lease instanceof Lease);
+  while (renewals.length === 0) await sleep(10);
+  await sleep(50);
+  await lease.release();
+  assert.equal((await bucket.get('test'))?.operation, 'DEL');
+});
+
 /** The lease as a writer on another machine writes it. */
 const ELSEWHERE = JSON.stringify({ pid: 7, startedAt: '1', host: 'elsewhere', token: 'x' });
 
@@ -210,7 +234,7 @@ test('the lease of a writer on another machine is respected until it expires', a
   await writer.append(chainOfLength(1));
   // The other writer was only slow: it renews its lease, and this writer must notice.
   await bucket.put('writer', ELSEWHERE);
-  await new Promise((resolve) => setTimeout(resolve, 2_500));
+  await sleep(2_500);
   await assert.rejects(writer.append(chainOfLength(2).slice(1)), {
     fault: 'conflict',
     message: 'another writer has taken this ledger over after block 1',

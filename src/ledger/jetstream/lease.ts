@@ -44,7 +44,7 @@ export class Lease {
   readonly #timer: NodeJS.Timeout;
   #revision: number;
   #isLost = false;
-  #isRenewing = false;
+  #renewal: Promise<void> | undefined;
 
   constructor(place: LeasePlace, holder: LeaseHolder, revision: number) {
     this.#link = place.link;
@@ -52,7 +52,7 @@ export class Lease {
     this.#key = place.key;
     this.#holder = holder;
     this.#revision = revision;
-    this.#timer = setInterval(() => void this.#renew(), RENEW_MS);
+    this.#timer = setInterval(() => this.#startRenewal(), RENEW_MS);
     this.#timer.unref();
   }
 
@@ -61,17 +61,20 @@ export class Lease {
     return this.#isLost;
   }
 
+  #startRenewal(): void {
+    if (this.#renewal !== undefined || this.#isLost) return;
+    this.#renewal = this.#renew().finally(() => {
+      this.#renewal = undefined;
+    });
+  }
+
   async #renew(): Promise<void> {
-    if (this.#isRenewing || this.#isLost) return;
-    this.#isRenewing = true;
     try {
       const text = JSON.stringify(this.#holder);
       this.#revision = await this.#bucket.update(this.#key, text, this.#revision);
     } catch (error) {
       if (this.#link.isWrongSequence(error)) await this.#checkHolder();
       // Otherwise NATS is unavailable: the next renewal is the retry.
-    } finally {
-      this.#isRenewing = false;
     }
   }
 
@@ -88,6 +91,8 @@ export class Lease {
 
   async release(): Promise<void> {
     clearInterval(this.#timer);
+    // A renewal in flight changes the revision that the delete expects.
+    await this.#renewal;
     if (this.#isLost || !this.#link.isConnected) return;
     // If this fails, the next holder waits for the TTL.
     await this.#bucket.delete(this.#key, { previousSeq: this.#revision }).catch(() => undefined);
