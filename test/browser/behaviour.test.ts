@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { after, type TestContext } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
 import { createPlaces, run } from '../cli/program.ts';
+import { LONG_ONLY } from '../scale.ts';
 import { createKey, makeLedger, startService, until } from '../service/running.ts';
 import { browserTest, fieldText, openPage, untilConnected, useBrowser } from './browser.ts';
 import { readPanels } from './page-figures.ts';
@@ -72,24 +73,28 @@ async function columnOf(page: Page, field: string): Promise<number[]> {
 
 const ascending = (values: readonly number[]) => values.toSorted((a, b) => a - b);
 
-browserTest('a column sorts descending, ascending, and back', async (context) => {
-  const { url } = await serve(context);
-  const page = await openPage(url);
-  const heading = page.getByRole('columnheader', { name: 'Value' });
-  const asGiven = ['BTC', 'ETH', 'SOL'];
-  await page.locator('tr[data-coin="BTC"]').waitFor();
-  await heading.getByRole('button').click();
-  const values = await columnOf(page, 'positionValue');
-  assert.deepEqual(values, ascending(values).reverse());
-  assert.notDeepEqual((await readPanels(page))['positions'].order, asGiven);
-  assert.equal(await heading.getAttribute('aria-sort'), 'descending');
-  // By the keyboard too.
-  await heading.getByRole('button').press('Enter');
-  assert.deepEqual(await columnOf(page, 'positionValue'), ascending(values));
-  assert.equal(await heading.getAttribute('aria-sort'), 'ascending');
-  await heading.getByRole('button').press('Enter');
-  assert.deepEqual((await readPanels(page))['positions'].order, asGiven);
-});
+browserTest(
+  'a column sorts descending, ascending, and back',
+  async (context) => {
+    const { url } = await serve(context);
+    const page = await openPage(url);
+    const heading = page.getByRole('columnheader', { name: 'Value' });
+    const asGiven = ['BTC', 'ETH', 'SOL'];
+    await page.locator('tr[data-coin="BTC"]').waitFor();
+    await heading.getByRole('button').click();
+    const values = await columnOf(page, 'positionValue');
+    assert.deepEqual(values, ascending(values).reverse());
+    assert.notDeepEqual((await readPanels(page))['positions'].order, asGiven);
+    assert.equal(await heading.getAttribute('aria-sort'), 'descending');
+    // By the keyboard too.
+    await heading.getByRole('button').press('Enter');
+    assert.deepEqual(await columnOf(page, 'positionValue'), ascending(values));
+    assert.equal(await heading.getAttribute('aria-sort'), 'ascending');
+    await heading.getByRole('button').press('Enter');
+    assert.deepEqual((await readPanels(page))['positions'].order, asGiven);
+  },
+  LONG_ONLY,
+);
 
 browserTest('rows keep their place and their elements while figures move', async () => {
   const page = await openPage(demo.url);
@@ -112,17 +117,21 @@ browserTest('rows keep their place and their elements while figures move', async
   assert.equal(seen, kept.length);
 });
 
-browserTest('an address that the ledger has never seen is empty, not an error', async (context) => {
-  const { url } = await serve(context);
-  const page = await openPage(url);
-  await untilConnected(page);
-  await show(page, NOBODY);
-  await panel(page, 'positions').getByText('No positions here').waitFor();
-  await panel(page, 'account').getByText('nothing at risk').waitFor();
-  await panel(page, 'stakes').getByText('Nothing is delegated').waitFor();
-  assert.equal(await fieldText(page, 'accountValue'), '0.00');
-  assert.equal(await page.getByRole('alert').filter({ hasText: /./ }).count(), 0);
-});
+browserTest(
+  'an address that the ledger has never seen is empty, not an error',
+  async (context) => {
+    const { url } = await serve(context);
+    const page = await openPage(url);
+    await untilConnected(page);
+    await show(page, NOBODY);
+    await panel(page, 'positions').getByText('No positions here').waitFor();
+    await panel(page, 'account').getByText('nothing at risk').waitFor();
+    await panel(page, 'stakes').getByText('Nothing is delegated').waitFor();
+    assert.equal(await fieldText(page, 'accountValue'), '0.00');
+    assert.equal(await page.getByRole('alert').filter({ hasText: /./ }).count(), 0);
+  },
+  LONG_ONLY,
+);
 
 browserTest("a malformed address is refused in the service's own words", async (context) => {
   const { url, service, secret } = await serve(context);
@@ -159,19 +168,23 @@ browserTest('an isolated position that has lost its margin is at risk', async (c
   await panel(page, 'account').getByText('at risk', { exact: true }).waitFor();
 });
 
-browserTest('a tab keeps its account, and forgets the key with the others', async (context) => {
-  const { url } = await serve(context);
-  const first = await openPage(url);
-  await untilConnected(first);
-  const second = await first.context().newPage();
-  await second.goto(new URL(url).origin);
-  await show(second, NOBODY);
-  await panel(second, 'positions').getByText('No positions here').waitFor();
-  await first.reload();
-  await first.locator('tr[data-coin="BTC"]').waitFor();
-  await second.getByRole('button', { name: 'Forget key' }).click();
-  await first.getByLabel('Endpoint key').waitFor();
-});
+browserTest(
+  'a tab keeps its account, and forgets the key with the others',
+  async (context) => {
+    const { url } = await serve(context);
+    const first = await openPage(url);
+    await untilConnected(first);
+    const second = await first.context().newPage();
+    await second.goto(new URL(url).origin);
+    await show(second, NOBODY);
+    await panel(second, 'positions').getByText('No positions here').waitFor();
+    await first.reload();
+    await first.locator('tr[data-coin="BTC"]').waitFor();
+    await second.getByRole('button', { name: 'Forget key' }).click();
+    await first.getByLabel('Endpoint key').waitFor();
+  },
+  LONG_ONLY,
+);
 
 browserTest('a revoked key greys the figures and asks for another one', async (context) => {
   const { url, data, id, secret, service } = await serve(context);
@@ -242,11 +255,15 @@ browserTest('a spent budget is reported, and the page asks less often', async (c
   assert.ok(asked <= 8, `${asked} questions in four seconds`);
 });
 
-browserTest('the auction: not live yet', async (context) => {
-  const { url } = await serve(context);
-  const page = await openPage(url);
-  await panel(page, 'auction').getByText('Not live yet').waitFor();
-});
+browserTest(
+  'the auction: not live yet',
+  async (context) => {
+    const { url } = await serve(context);
+    const page = await openPage(url);
+    await panel(page, 'auction').getByText('Not live yet').waitFor();
+  },
+  LONG_ONLY,
+);
 
 browserTest('the auction: running, with its floor worked out', async (context) => {
   const startSeconds = Math.floor(Date.now() / 1000) - 300;
@@ -257,35 +274,43 @@ browserTest('the auction: running, with its floor worked out', async (context) =
   assert.match(await panel(page, 'auction').innerText(), /Time left\s+[45] min/);
 });
 
-browserTest('the auction: ended', async (context) => {
-  const startSeconds = Math.floor(Date.now() / 1000) - 300;
-  const end = { type: 'deployAuctionEnd', endGas: '750.5' };
-  const { url } = await serve(context, [auction(startSeconds, 600), end]);
-  const page = await openPage(url);
-  await panel(page, 'auction').getByText('Ended at').waitFor();
-  assert.equal(await fieldText(page, 'currentGas'), '750.5000 gas');
-  assert.equal(await fieldText(page, 'auctionState'), 'ended');
-});
+browserTest(
+  'the auction: ended',
+  async (context) => {
+    const startSeconds = Math.floor(Date.now() / 1000) - 300;
+    const end = { type: 'deployAuctionEnd', endGas: '750.5' };
+    const { url } = await serve(context, [auction(startSeconds, 600), end]);
+    const page = await openPage(url);
+    await panel(page, 'auction').getByText('Ended at').waitFor();
+    assert.equal(await fieldText(page, 'currentGas'), '750.5000 gas');
+    assert.equal(await fieldText(page, 'auctionState'), 'ended');
+  },
+  LONG_ONLY,
+);
 
-browserTest('a countdown turns into "unlocked"', async (context) => {
-  const unlock = Date.now() + 9_000;
-  const { url, data } = await serve(context, [
-    delegation(VALIDATORS[0], '12.5', Date.now() - 1000),
-    delegation(VALIDATORS[1], '37.5', unlock),
-  ]);
-  const page = await openPage(url);
-  const unlocks = page.locator('[data-field="unlock"]');
-  await unlocks.first().waitFor();
-  assert.deepEqual(await page.locator('[data-field="share"]').allInnerTexts(), [
-    '25.00 %',
-    '75.00 %',
-  ]);
-  assert.equal(await unlocks.first().innerText(), '✓ unlocked');
-  assert.match(await unlocks.last().innerText(), /^in \d s$/);
-  // The ledger's time decides, not the browser's clock.
-  await makeLedger(data, [formatBlock(2, unlock, [])]);
-  await unlocks.last().getByText('✓ unlocked').waitFor();
-});
+browserTest(
+  'a countdown turns into "unlocked"',
+  async (context) => {
+    const unlock = Date.now() + 9_000;
+    const { url, data } = await serve(context, [
+      delegation(VALIDATORS[0], '12.5', Date.now() - 1000),
+      delegation(VALIDATORS[1], '37.5', unlock),
+    ]);
+    const page = await openPage(url);
+    const unlocks = page.locator('[data-field="unlock"]');
+    await unlocks.first().waitFor();
+    assert.deepEqual(await page.locator('[data-field="share"]').allInnerTexts(), [
+      '25.00 %',
+      '75.00 %',
+    ]);
+    assert.equal(await unlocks.first().innerText(), '✓ unlocked');
+    assert.match(await unlocks.last().innerText(), /^in \d s$/);
+    // The ledger's time decides, not the browser's clock.
+    await makeLedger(data, [formatBlock(2, unlock, [])]);
+    await unlocks.last().getByText('✓ unlocked').waitFor();
+  },
+  LONG_ONLY,
+);
 
 browserTest(
   'every panel shows its question and answer, and a curl line that works',

@@ -51,8 +51,9 @@ export async function startDemo(
 ): Promise<RunningDemo> {
   const demo = new RunningDemo(data, ['--accounts', '40', '--seed', '7', ...flags]);
   context.after(async () => {
-    demo.program.child.kill('SIGTERM');
-    await demo.program.ended;
+    const wasRunning = demo.program.child.kill('SIGTERM');
+    const { code, signal, stderr } = await demo.program.ended;
+    assert.ok(wasRunning, `the demo ended by itself: code ${code}, signal ${signal}, ${stderr}`);
   });
   await demo.untilPrinted();
   return demo;

@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { MAIN } from '../paths.ts';
+import { LONG_ONLY } from '../scale.ts';
 import { createPlaces, joinLines, type Outcome, Program, run, simulateLines } from './program.ts';
 
 const place = createPlaces();
@@ -59,7 +60,7 @@ test('query and verify show the progress of the replay', options, async () => {
   }
 });
 
-test('without a terminal no progress is shown', async () => {
+test('without a terminal no progress is shown', LONG_ONLY, async () => {
   const appended = await run(['append', '--data', place(), file]);
   assert.match(appended.stdout, /^(durable \d+\n)*$/);
   assert.equal(

@@ -3,6 +3,7 @@ import { readdirSync, rmSync, statSync, truncateSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { openEmbeddedLedger } from '../../src/ledger/embedded/embedded-ledger.ts';
+import { LONG_ONLY } from '../scale.ts';
 import {
   askedWrongly,
   createPlaces,
@@ -99,7 +100,7 @@ test('days are counted back from the newest block', async () => {
   assert.equal(both.stdout, 'pruned 3 blocks; the ledger starts at block 26\n');
 });
 
-test('a prune with nothing to drop succeeds, and says why', async () => {
+test('a prune with nothing to drop succeeds, and says why', LONG_ONLY, async () => {
   const data = await appendAll([...EVERY_TENTH, '--snapshot-keep', '3']);
   await prune(data, '--keep-blocks', '1');
   const reason = 'perpinfo: nothing was pruned: the oldest snapshot is of height 40\n';

@@ -75,7 +75,7 @@ test('a copy of a pruned ledger keeps its heights, in both directions', LONG_ONL
   assert.equal(asked.code, 0, asked.stderr);
 });
 
-test('a copy onto another ledger is refused', async () => {
+test('a copy onto another ledger is refused', LONG_ONLY, async () => {
   const data = place();
   const address = nats.address('another');
   await appendAll(data, lines.slice(0, 5), NO_SNAPSHOTS);

@@ -24,6 +24,7 @@ import {
   heightsOf,
 } from '../ledger/chains.ts';
 import { describeLedger, type LedgerHarness } from '../ledger/conformance.ts';
+import { LONG_ONLY } from '../scale.ts';
 import { makeTemporaryFolder } from '../temporary-folder.ts';
 import { type NatsServers, natsOptions, startNats } from './nats-servers.ts';
 
@@ -307,7 +308,7 @@ test('the password in the address is sent to the server', async (context) => {
   });
 });
 
-test('a command whose server does not respond fails with that reason', async () => {
+test('a command whose server does not respond fails with that reason', LONG_ONLY, async () => {
   const silent = await startNats();
   try {
     silent.servers[0].signal('SIGSTOP');

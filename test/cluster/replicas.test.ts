@@ -46,30 +46,37 @@ async function append(address: string, from: number, to: number): Promise<void> 
   assert.equal(code, 0, stderr);
 }
 
-test('a new replica starts from the newest snapshot, even if the blocks before it were dropped', async (context) => {
-  const address = newAddress();
-  await append(address, 0, 200);
-  const { secret } = await createSharedKey(address);
-  const flags = [...ANY_AGE, '--snapshot-every', '50'];
-  const [first] = await startReplicas(context, [{ address, data: place(), flags }]);
-  await untilHeight(first, 200);
-  const link = await nats.connect(natsOptions(address).address.name);
-  const objects = await link.openObjects(`${link.name}-snapshots`);
-  await until('a snapshot on NATS', async () => (await objects.list()).length > 0);
-  await link.manager.streams.update(link.name, { max_msgs: 30 });
-  await append(address, 200, 220);
-  const { state } = await link.manager.streams.info(link.name);
-  assert.equal(state.first_seq, 191);
-  await link.close();
-  const data = place();
-  const [second] = await startReplicas(context, [{ address, data, flags: ANY_AGE }]);
-  await untilHeight(second, 220);
-  await untilHeight(first, 220);
-  assert.ok(readdirSync(path.join(data, 'snapshots')).includes('0000000000000200.snapshot'));
-  for (const service of [first, second]) await checkAllAnswers(service, secret, oracle, 220);
-  const verified = await run(['verify', '--ledger', address]);
-  assert.match(verified.stdout, new RegExp(`^height 220\\n.*\\ndigest ${oracle.digest(220)}\\n$`));
-});
+test(
+  'a new replica starts from the newest snapshot, even if the blocks before it were dropped',
+  LONG_ONLY,
+  async (context) => {
+    const address = newAddress();
+    await append(address, 0, 200);
+    const { secret } = await createSharedKey(address);
+    const flags = [...ANY_AGE, '--snapshot-every', '50'];
+    const [first] = await startReplicas(context, [{ address, data: place(), flags }]);
+    await untilHeight(first, 200);
+    const link = await nats.connect(natsOptions(address).address.name);
+    const objects = await link.openObjects(`${link.name}-snapshots`);
+    await until('a snapshot on NATS', async () => (await objects.list()).length > 0);
+    await link.manager.streams.update(link.name, { max_msgs: 30 });
+    await append(address, 200, 220);
+    const { state } = await link.manager.streams.info(link.name);
+    assert.equal(state.first_seq, 191);
+    await link.close();
+    const data = place();
+    const [second] = await startReplicas(context, [{ address, data, flags: ANY_AGE }]);
+    await untilHeight(second, 220);
+    await untilHeight(first, 220);
+    assert.ok(readdirSync(path.join(data, 'snapshots')).includes('0000000000000200.snapshot'));
+    for (const service of [first, second]) await checkAllAnswers(service, secret, oracle, 220);
+    const verified = await run(['verify', '--ledger', address]);
+    assert.match(
+      verified.stdout,
+      new RegExp(`^height 220\\n.*\\ndigest ${oracle.digest(220)}\\n$`),
+    );
+  },
+);
 
 test('a replica without a snapshot as new as the stream says so', async () => {
   const address = newAddress();

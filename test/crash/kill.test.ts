@@ -22,7 +22,7 @@ import { scale } from '../scale.ts';
 import { SEED, SEED_NOTE } from '../seed.ts';
 
 const KILLS_MAX = 50;
-const KILLS = scale(6, KILLS_MAX);
+const KILLS = scale(4, KILLS_MAX);
 /** Kills that must have come between the first and the last block. */
 const MIDDLE_MIN = KILLS / 10;
 /** Frequent, so that many kills come during a snapshot or a prune. */

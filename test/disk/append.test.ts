@@ -11,6 +11,7 @@ import {
   simulateLines,
   start,
 } from '../cli/program.ts';
+import { LONG_ONLY } from '../scale.ts';
 import { until } from '../service/running.ts';
 import { assertSentences, limitFiles, makeDisk } from './small-disk.ts';
 
@@ -85,7 +86,7 @@ test('a ledger is not created on a full disk, and the error says why', async (t)
   assert.equal(code, 0, stderr);
 });
 
-test('a ledger on a full disk can be verified and queried', async (t) => {
+test('a ledger on a full disk can be verified and queried', LONG_ONLY, async (t) => {
   const disk = makeDisk(t, 1024);
   const data = path.join(disk.folder, 'data');
   await run(['append', '--data', data], { input: joinLines(lines.slice(0, 5)) });

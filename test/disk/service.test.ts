@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import path from 'node:path';
 import { test } from 'node:test';
 import { failed, joinLines, run, simulateLines, start } from '../cli/program.ts';
+import { LONG_ONLY } from '../scale.ts';
 import {
   Client,
   createKey,
@@ -25,27 +26,31 @@ function saidBy(stdout: string, beginning: string): string[] {
   return messages.map((line) => JSON.parse(line).msg).filter((msg) => msg.startsWith(beginning));
 }
 
-test('on a full disk workers keep answering, without recording when keys were used', async (context) => {
-  const disk = makeDisk(context, DISK_KIBIBYTES);
-  const data = await makeLedger(path.join(disk.folder, 'data'), lines);
-  const { secret } = await createKey(data);
-  const service = await startService(context, { data, workers: 2, flags: anyAge });
-  await service.untilCaughtUp(lines.length);
-  disk.fill();
-  const clients = Array.from({ length: 4 }, () => service.connect());
-  const ask = () => Promise.all(clients.map((client) => client.ask(secret, LIGHT)));
-  await ask();
-  const complaint = 'could not save when keys were last used: cannot write ';
-  await until('both to notice', () => saidBy(service.program.stdout, complaint).length === 2);
-  assert.deepEqual(new Set((await ask()).map(({ status }) => status)), new Set([200]));
-  const samples = readSamples(await service.metrics());
-  assert.equal(samples.get('perpinfo_cache_failures_total'), 2);
-  assert.equal((await service.stop()).stderr, '');
+test(
+  'on a full disk workers keep answering, without recording when keys were used',
+  LONG_ONLY,
+  async (context) => {
+    const disk = makeDisk(context, DISK_KIBIBYTES);
+    const data = await makeLedger(path.join(disk.folder, 'data'), lines);
+    const { secret } = await createKey(data);
+    const service = await startService(context, { data, workers: 2, flags: anyAge });
+    await service.untilCaughtUp(lines.length);
+    disk.fill();
+    const clients = Array.from({ length: 4 }, () => service.connect());
+    const ask = () => Promise.all(clients.map((client) => client.ask(secret, LIGHT)));
+    await ask();
+    const complaint = 'could not save when keys were last used: cannot write ';
+    await until('both to notice', () => saidBy(service.program.stdout, complaint).length === 2);
+    assert.deepEqual(new Set((await ask()).map(({ status }) => status)), new Set([200]));
+    const samples = readSamples(await service.metrics());
+    assert.equal(samples.get('perpinfo_cache_failures_total'), 2);
+    assert.equal((await service.stop()).stderr, '');
 
-  const again = await startService(context, { data, flags: anyAge });
-  await again.untilCaughtUp(lines.length);
-  assert.equal((await again.connect().ask(secret, LIGHT)).status, 200);
-});
+    const again = await startService(context, { data, flags: anyAge });
+    await again.untilCaughtUp(lines.length);
+    assert.equal((await again.connect().ask(secret, LIGHT)).status, 200);
+  },
+);
 
 test('on a read-only disk the service and all reading commands work', async (context) => {
   const disk = makeDisk(context, DISK_KIBIBYTES);

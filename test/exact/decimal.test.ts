@@ -21,7 +21,7 @@ import { SAFE_MAX, STAKE_MAX } from '../twin/naive-block.ts';
 import { readDecimal, writeDecimal } from '../twin/naive-decimal.ts';
 import { floor, halfUp, rational } from '../twin/rational.ts';
 
-const RUNS = scale(20_000, 50_000);
+const RUNS = scale(10_000, 50_000);
 
 /** Text, decimals of the field, and the units it stands for; undefined where it is refused. */
 const EXAMPLES: [text: string, decimals: number, units: number | undefined][] = [

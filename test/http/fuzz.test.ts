@@ -83,10 +83,12 @@ async function sendAll(service: Service, requests: readonly Buffer[]): Promise<v
   await Promise.all(Array.from({ length: CONCURRENCY }, work));
 }
 
-for (const [lane, flags] of [
+const LANES = [
   ['fast lane', []],
   ["Node's server", ['--no-fast-lane']],
-] as const) {
+] as const;
+
+for (const [lane, flags] of LANES.slice(0, scale(1, LANES.length))) {
   test(`bad requests are refused, and memory comes back (${lane}) ${SEED_NOTE}`, async (t) => {
     await checkBadRequests(t, await startService(t, flags));
   });

@@ -86,7 +86,7 @@ function* everyCut(bytes: Buffer): Iterable<Read[]> {
 }
 
 /** In the short run every seventh first place, each with every second one. */
-const PAIR_STEP = scale(17, 1);
+const PAIR_STEP = scale(31, 1);
 
 function* everyPair(bytes: Buffer): Iterable<Read[]> {
   for (let first = 1; first < bytes.length - 1; first += PAIR_STEP) {

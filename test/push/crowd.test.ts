@@ -20,8 +20,8 @@ import { createLiveLedger, type LiveLedger } from './live-ledger.ts';
 
 const place = createPlaces();
 
-const ACCOUNTS = scale(500, 2000);
-const SIZES = { connections: scale(200, 1000), each: 10 };
+const ACCOUNTS = scale(250, 2000);
+const SIZES = { connections: scale(100, 1000), each: 10 };
 /** In this time the engine's heap takes the size that the load asks for. */
 const WARM_UP_MS = scale(1000, 3000);
 const RUN_MS = scale(2500, 15_000);

@@ -6,7 +6,7 @@ import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openKeyStore } from '../../src/access/embedded/embedded-keys.ts';
 import { createPlaces, simulateLines } from '../cli/program.ts';
-import { scale } from '../scale.ts';
+import { LONG_ONLY, scale } from '../scale.ts';
 import {
   type Cleanup,
   createKey,
@@ -292,32 +292,36 @@ test('a client that does not read at all is cut off, by time or by bytes', async
 });
 
 /** States small enough that buffers on the way would hold all of them. */
-test('a client that has stopped reading finds few old states when it goes on', async (context) => {
-  const folder = place('paused');
-  const ledger = await openSteppedLedger(context, folder);
-  for (const line of lines) await ledger.append(line);
-  const flags = ['--max-age', '0', '--push-interval', '0', '--push-stall-timeout', '60000'];
-  const paused = await startService(context, { data: folder, flags });
-  await paused.untilCaughtUp(lines.length);
-  const { secret: key } = await createLiveKey(paused, { folder });
-  const client = await connectPush(context, { port: paused.port, key });
-  client.subscribe({ type: 'clearinghouseState', user: USER });
-  await client.next('subscriptionResponse');
-  await client.nextState();
-  client.socket.pause();
-  const asking = paused.connect();
-  const { time } = JSON.parse(lines.at(-1) ?? '{}');
-  const head = lines.length + 400;
-  for (let height = lines.length + 1; height <= head; height++) {
-    const events = [{ type: 'transfer', user: USER, dex: '', amount: '1.0' }];
-    await ledger.append(JSON.stringify({ height, time, events }));
-    await asking.ask(key, { type: 'exchangeStatus' }, { 'Ledger-Min-Height': height });
-  }
-  client.socket.resume();
-  let count = 1;
-  while ((await client.nextState()).height < head) count += 1;
-  assert.ok(count < 300, `${count} of 400 states were sent`);
-});
+test(
+  'a client that has stopped reading finds few old states when it goes on',
+  LONG_ONLY,
+  async (context) => {
+    const folder = place('paused');
+    const ledger = await openSteppedLedger(context, folder);
+    for (const line of lines) await ledger.append(line);
+    const flags = ['--max-age', '0', '--push-interval', '0', '--push-stall-timeout', '60000'];
+    const paused = await startService(context, { data: folder, flags });
+    await paused.untilCaughtUp(lines.length);
+    const { secret: key } = await createLiveKey(paused, { folder });
+    const client = await connectPush(context, { port: paused.port, key });
+    client.subscribe({ type: 'clearinghouseState', user: USER });
+    await client.next('subscriptionResponse');
+    await client.nextState();
+    client.socket.pause();
+    const asking = paused.connect();
+    const { time } = JSON.parse(lines.at(-1) ?? '{}');
+    const head = lines.length + 400;
+    for (let height = lines.length + 1; height <= head; height++) {
+      const events = [{ type: 'transfer', user: USER, dex: '', amount: '1.0' }];
+      await ledger.append(JSON.stringify({ height, time, events }));
+      await asking.ask(key, { type: 'exchangeStatus' }, { 'Ledger-Min-Height': height });
+    }
+    client.socket.resume();
+    let count = 1;
+    while ((await client.nextState()).height < head) count += 1;
+    assert.ok(count < 300, `${count} of 400 states were sent`);
+  },
+);
 
 /** Frames that cost their sender nothing, as many as it can send. */
 const FLOODS = ['{"method":"ping"}', '{"method":"nonsense"}', '{"method":"post","id":1}'];

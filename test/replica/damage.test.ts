@@ -219,7 +219,7 @@ describe('a damaged snapshot', () => {
     const open = await openDirectory(t, TWO_SNAPSHOTS);
     const file = snapshotPath(open.folder, HEIGHT);
     const bytes = await readFile(file);
-    for (const position of spread(scale(40, 600), bytes.length)) {
+    for (const position of spread(scale(20, 600), bytes.length)) {
       await writeFile(file, flipBit(bytes, position));
       await assertCostsOnlyTime(open, `byte ${position}`);
     }
@@ -283,7 +283,7 @@ describe('a damaged snapshot', () => {
 });
 
 describe('a flipped bit anywhere in the file of the database', () => {
-  const FLIPS = scale(10, 40);
+  const FLIPS = scale(5, 40);
   const BLOCKS = 150;
 
   function randomBits(count: number, byteCount: number): number[] {

@@ -13,6 +13,7 @@ import { stateDigest } from '../../src/replica/replica.ts';
 import { type LoadedSnapshot, SnapshotFolder } from '../../src/replica/snapshot-folder.ts';
 import { createState } from '../../src/state/state.ts';
 import { MAIN } from '../paths.ts';
+import { LONG_ONLY } from '../scale.ts';
 import { makeTemporaryFolder } from '../temporary-folder.ts';
 import { appendAll, NO_SNAPSHOTS, restoreDirectory, snapshotPath } from './data-directory.ts';
 import { foldOutlooks, outlookOf, simulateLines } from './exchange.ts';
@@ -125,7 +126,7 @@ test('a snapshot that cannot be written leaves the one before it', async (t) => 
   assert.deepEqual((await readdir(path.join(folder, 'snapshots'))).length, 2);
 });
 
-test('after a kill of the writer every visible snapshot is complete', async (t) => {
+test('after a kill of the writer every visible snapshot is complete', LONG_ONLY, async (t) => {
   const folder = await makeTemporaryFolder(t);
   const lines = simulateLines('killed', 400);
   const outlooks = foldOutlooks(lines);

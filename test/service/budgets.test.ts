@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import { Budgets } from '../../src/access/budgets.ts';
 import { type Budget, formatBudget, parseBudget } from '../../src/config/budget.ts';
 import { createPlaces, simulateLines } from '../cli/program.ts';
+import { scale } from '../scale.ts';
 import { runs, SEED_NOTE } from '../seed.ts';
 import { NaiveBucket } from './naive-bucket.ts';
 import { createKey, HEAVY, makeLedger, startService } from './running.ts';
@@ -160,10 +161,14 @@ test('a question is answered after exactly the seconds that its refusal tells', 
   }
 });
 
-test('four workers hold a budget together', async (context) => {
+test('several workers hold a budget together', async (context) => {
   const data = await makeLedger(place(), lines);
   const { secret } = await createKey(data, { budget: '1200/min' });
-  const service = await startService(context, { data, workers: 4, flags: ['--max-age', '0'] });
+  const service = await startService(context, {
+    data,
+    workers: scale(2, 4),
+    flags: ['--max-age', '0'],
+  });
   await service.untilCaughtUp(lines.length);
   const clients = Array.from({ length: 8 }, () => service.connect());
   const startedMs = performance.now();

@@ -11,6 +11,7 @@ import {
   simulateLines,
   start,
 } from '../cli/program.ts';
+import { LONG_ONLY } from '../scale.ts';
 import { type Cleanup, Client, makeLedger, takePort, until } from './running.ts';
 
 const place = createPlaces();
@@ -99,12 +100,16 @@ test('the lines for the shell work when they are pasted', { skip: noCurl }, asyn
   assert.ok(JSON.parse(stdout).assetPositions.length > 0);
 });
 
-test('on all addresses of the machine, the one that is printed opens', async (context) => {
-  for (const host of ['0.0.0.0', '::']) {
-    const { address } = await startDemo(context, '--host', host);
-    assert.equal((await fetch(`${address}/health`)).status, 200, address);
-  }
-});
+test(
+  'on all addresses of the machine, the one that is printed opens',
+  LONG_ONLY,
+  async (context) => {
+    for (const host of ['0.0.0.0', '::']) {
+      const { address } = await startDemo(context, '--host', host);
+      assert.equal((await fetch(`${address}/health`)).status, 200, address);
+    }
+  },
+);
 
 test('without the auction its status is null', async (context) => {
   const demo = await startDemo(context, '--no-auction');

@@ -3,6 +3,7 @@ import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { createPlaces, failed, joinLines, run, simulateLines, start } from '../cli/program.ts';
+import { LONG_ONLY } from '../scale.ts';
 import { createKey, LIGHT, makeLedger, startService, until } from './running.ts';
 
 const place = createPlaces();
@@ -19,7 +20,7 @@ test('a folder that is not there is named, and is not made', async () => {
   assert.deepEqual(await run(['keys', 'list', '--data', data]), nowhere);
 });
 
-test('a file in the place of a folder is named by every command', async () => {
+test('a file in the place of a folder is named by every command', LONG_ONLY, async () => {
   const file = place('file');
   writeFileSync(file, '');
   const expected = failed(

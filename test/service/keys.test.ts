@@ -14,6 +14,7 @@ import {
   run,
   simulateLines,
 } from '../cli/program.ts';
+import { scale } from '../scale.ts';
 import {
   type Cleanup,
   createKey,
@@ -275,7 +276,11 @@ async function serveWithWorkers(
   context: Cleanup,
 ): Promise<{ data: string; service: RunningService }> {
   const data = await makeLedger(place(), lines);
-  const service = await startService(context, { data, workers: 4, flags: ['--max-age', '0'] });
+  const service = await startService(context, {
+    data,
+    workers: scale(2, 4),
+    flags: ['--max-age', '0'],
+  });
   await service.untilCaughtUp(lines.length);
   return { data, service };
 }
@@ -287,7 +292,7 @@ async function askEverywhere(service: RunningService, secret: string): Promise<S
   return new Set(answers.map(({ status }) => status));
 }
 
-test('keys come and go on a running server with four workers', async (context) => {
+test('keys come and go on a running server with several workers', async (context) => {
   const { data, service } = await serveWithWorkers(context);
   assert.deepEqual(await askEverywhere(service, 'x'.repeat(43)), new Set([401]));
   const first = await create(data);

@@ -5,6 +5,7 @@ import { connect } from 'node:net';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createPlaces, run, simulateLines } from '../cli/program.ts';
+import { LONG_ONLY, scale } from '../scale.ts';
 import {
   Client,
   createKey,
@@ -22,6 +23,7 @@ const lines = simulateLines(30);
 const data = await makeLedger(place(), lines);
 const { secret } = await createKey(data);
 const anyAge = ['--max-age', '0'];
+const WORKERS = scale(2, 4);
 
 /** How many processor ticks a process has used: one that answers uses some. */
 function ticksOf(pid: number): number {
@@ -38,11 +40,11 @@ function isAlive(pid: number): boolean {
   }
 }
 
-test('four workers share the port, and all of them answer', async (context) => {
-  const service = await startService(context, { data, workers: 4, flags: anyAge });
+test('workers share the port, and all of them answer', async (context) => {
+  const service = await startService(context, { data, workers: WORKERS, flags: anyAge });
   await service.untilCaughtUp(lines.length);
   const { program, port, workerPids } = service;
-  assert.equal(new Set(workerPids).size, 4);
+  assert.equal(new Set(workerPids).size, WORKERS);
   assert.ok(!workerPids.includes(program.child.pid ?? 0));
   assert.deepEqual(new Set(service.log('listening').map((line) => line.port)), new Set([port]));
 
@@ -109,7 +111,7 @@ test('a worker that is being replaced takes no connection before it can answer',
   assert.deepEqual([...statuses], [200]);
 });
 
-test('workers that are replaced do not give a key its budget again', async (context) => {
+test('workers that are replaced do not give a key its budget again', LONG_ONLY, async (context) => {
   const budgeted = await createKey(data, { budget: '20/h' });
   const service = await startService(context, { data, workers: 2, flags: anyAge });
   await service.untilCaughtUp(lines.length);
@@ -204,7 +206,7 @@ async function giveUp(port: number): Promise<void> {
 
 test('the metrics count every request once, over all workers', async (context) => {
   const budgeted = await createKey(data, { budget: '20/h' });
-  const service = await startService(context, { data, workers: 4, flags: anyAge });
+  const service = await startService(context, { data, workers: WORKERS, flags: anyAge });
   await service.untilCaughtUp(lines.length);
   const clients = Array.from({ length: 8 }, () => service.connect());
   const asked: Promise<unknown>[] = [];

@@ -21,7 +21,7 @@ import { type BlockSteps, blockAfter, FIRST_BLOCK, randomBlock, USERS } from './
 import { Tally } from './tally.ts';
 
 const SEQUENCES_MAX = 400;
-const SEQUENCES = scale(100, SEQUENCES_MAX);
+const SEQUENCES = scale(60, SEQUENCES_MAX);
 const BLOCKS_MAX = 150;
 
 interface BookMarket {

@@ -21,8 +21,8 @@ import { type BlockSteps, blockAfter, FIRST_BLOCK, randomBlock, USERS } from './
 import { Tally } from './tally.ts';
 
 const SEQUENCES_MAX = 400;
-const SEQUENCES = scale(50, SEQUENCES_MAX);
-const SEQUENCES_DIGESTED = scale(25, 100);
+const SEQUENCES = scale(30, SEQUENCES_MAX);
+const SEQUENCES_DIGESTED = scale(15, 100);
 const BLOCKS_MAX = 150;
 /** A user that no event names. */
 const STRANGER = `0x${'f'.repeat(40)}`;
