@@ -4,7 +4,6 @@ import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { after } from 'node:test';
 import { createSimulator } from '../../src/feed/simulator/simulator.ts';
 import { MAIN } from '../paths.ts';
 
@@ -131,7 +130,8 @@ export function failed(stderr: string, stdout = ''): Outcome {
 /** A folder for the tests of a file, removed after them; each call returns a new path in it. */
 export function createPlaces(): (name?: string) => string {
   const folder = mkdtempSync(path.join(tmpdir(), 'perpinfo-test-'));
-  after(() => rmSync(folder, { recursive: true, force: true }));
+  // After every hook that stops what still uses the folder.
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
   let count = 0;
   return (name = 'data') => path.join(folder, `${++count}-${name}`);
 }

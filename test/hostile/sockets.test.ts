@@ -27,6 +27,11 @@ const LANES = scale<readonly Lane[]>([FAST_LANE], [FAST_LANE, ['plain lane', ['-
 const SHORT = ['--idle-timeout', '1000', '--header-timeout', '1000', '--request-timeout', '1000'];
 const H2C = { Connection: 'Upgrade, HTTP2-Settings', Upgrade: 'h2c', 'HTTP2-Settings': 'AAMAAABk' };
 const CONNECT = 'CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\n\r\n';
+/** After which a connection speaks another protocol. */
+const LAST_REQUESTS = [
+  ['a tunnel', CONNECT],
+  ['an offer', formatRequest({ method: 'GET', path: '/health', headers: H2C })],
+] as const;
 
 /** As many as are read in one go, and more bytes of responses than sockets hold. */
 const ASSETS = 60;
@@ -66,10 +71,7 @@ for (const [lane, flags] of LANES) {
     await checkManyOffers(await startService(t, flags));
   });
 
-  for (const [about, last] of [
-    ['a tunnel', CONNECT],
-    ['an offer', formatRequest({ method: 'GET', path: '/health', headers: H2C })],
-  ] as const) {
+  for (const [about, last] of LAST_REQUESTS.slice(0, scale(1, LAST_REQUESTS.length))) {
     test(`unread responses before ${about} do not keep a connection (${lane})`, async (t) => {
       const service = await startService(t, [...flags, ...SHORT]);
       const client = await connectUnread(service, last);
