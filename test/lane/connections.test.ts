@@ -115,7 +115,7 @@ for (const name of LANES) {
   });
 
   test(`who takes long to read an answer is not idle (${name} lane)`, async (t) => {
-    const settings = { ...TIMEOUTS, requestTimeout: 6000, bodyBytesMax: 65_536 };
+    const settings = { ...TIMEOUTS, requestTimeout: 60_000, bodyBytesMax: 65_536 };
     const place = await open(t, name, settings);
     await checkSlowReader(place);
   });

@@ -237,7 +237,7 @@ export class FastLane implements LaneReader {
     socket.setTimeout(stalledMsMax(this.#parts.settings));
     socket.write('', () => {
       connection.isSending = false;
-      connection.activeMs = performance.now();
+      connection.restartDeadlines(performance.now());
       if (connection.hasLeft || connection.isOver) return;
       socket.setTimeout(0);
       this.#proceed(connection);

@@ -111,6 +111,12 @@ export class LaneConnection implements ConnectionHandler {
     if (this.#keptLength === 0 && this.#kept.length > KEPT_BYTES_MIN) this.#kept = NOTHING;
   }
 
+  /** The time in which the client was not read from does not count against it. */
+  restartDeadlines(nowMs: number): void {
+    this.activeMs = nowMs;
+    if (this.begunMs > 0) this.begunMs = nowMs;
+  }
+
   /** Clears what is known of the request that was just answered. */
   expectNext(): void {
     this.begunMs = 0;
