@@ -48,26 +48,30 @@ async function besideByWrk(
   return goals;
 }
 
-/** `directory` is that of the other checkout, built. */
+/**
+ * `directory` is that of the other checkout, built. Both are started anew: a service that has answered
+ * every kind of request is slower than one that has just begun.
+ */
 export async function benchBeside(
   exchange: Exchange,
-  perpinfo: RunningServer,
   directory: string,
   scale: RoundsScale,
 ): Promise<Goal[]> {
+  const choice = { workers: 1, flags: PATIENCE };
   const main = path.join(directory, 'dist/main.js');
-  const other = await startPerpinfo(exchange.folder, { workers: 1, flags: PATIENCE, main });
+  const own = await startPerpinfo(exchange.folder, choice);
+  const other = await startPerpinfo(exchange.folder, { ...choice, main });
   try {
-    const servers = [perpinfo, other];
+    const servers = [own, other];
     const goals = await besideByWrk(exchange, servers, scale);
     const rows = await measureKinds(exchange, servers, scale);
     for (let index = 0; index < rows.length; index += servers.length) {
-      const [own, theirs] = rows.slice(index, index + servers.length);
-      const figure = `beside the other: ${own.kind.name}`;
-      goals.push(atLeast(figure, RATIO_MIN, rowRatios(own, theirs)));
+      const [ours, theirs] = rows.slice(index, index + servers.length);
+      const figure = `beside the other: ${ours.kind.name}`;
+      goals.push(atLeast(figure, RATIO_MIN, rowRatios(ours, theirs)));
     }
     return goals;
   } finally {
-    await other.stop();
+    await Promise.all([own.stop(), other.stop()]);
   }
 }

@@ -3,7 +3,7 @@
  *
  *   npm run bench              100,000 accounts, and a million for memory and start: ten minutes
  *   npm run bench -- --quick   with fewer, in short rounds: to see that it works
- *   npm run bench -- --beside DIR   also beside the build of another checkout (DIR/dist/main.js)
+ *   npm run bench -- --beside DIR   instead, beside the build of another checkout (DIR/dist/main.js)
  *
  * The service is one worker with metrics on and a key with a budget, while another process appends ten
  * blocks a second in which all marks move. Everything shares the machine's cores.
@@ -16,7 +16,7 @@ import { parseArgs } from 'node:util';
 import { type AppendScale, benchAppend } from './append.ts';
 import { benchBeside } from './beside.ts';
 import { benchBulk } from './bulk.ts';
-import { buildExchange, PATIENCE, POSITIONS_PER_ACCOUNT } from './exchange.ts';
+import { buildExchange, type Exchange, PATIENCE, POSITIONS_PER_ACCOUNT } from './exchange.ts';
 import { benchLatency, type LatencyScale } from './latency.ts';
 import { type Goal, printGoals } from './report.ts';
 import { benchRequests } from './requests.ts';
@@ -73,15 +73,20 @@ function announce(what: string): void {
 }
 
 /** All that is measured on one exchange, with its writer at work from beginning to end. */
+async function prepareExchange(folder: string, { accounts }: Scale): Promise<Exchange> {
+  const exchange = await buildExchange(folder, accounts);
+  console.log(`${accounts} accounts of ${POSITIONS_PER_ACCOUNT} positions, random users`);
+  console.log(`a typical answer has ${Buffer.byteLength(exchange.body)} bytes`);
+  return exchange;
+}
+
 async function benchService(folder: string, scale: Scale, running: Running[]): Promise<Goal[]> {
   const keep = async <T extends Running>(starting: Promise<T>): Promise<T> => {
     const started = await starting;
     running.push(started);
     return started;
   };
-  const exchange = await buildExchange(folder, scale.accounts);
-  console.log(`${scale.accounts} accounts of ${POSITIONS_PER_ACCOUNT} positions, random users`);
-  console.log(`a typical answer has ${Buffer.byteLength(exchange.body)} bytes`);
+  const exchange = await prepareExchange(folder, scale);
   const writer = await keep(startWriter(folder));
   const nginx = await keep(startNginx(folder, exchange.body));
   const perpinfo = await keep(startPerpinfo(folder, { workers: 1, flags: PATIENCE }));
@@ -97,10 +102,18 @@ async function benchService(folder: string, scale: Scale, running: Running[]): P
   const bulk = await benchBulk(exchange, perpinfo, scale.bulk);
   announce('Two workers');
   const workers = await benchWorkers(exchange, perpinfo, scale.workers);
-  const goals = [...throughput.goals, ...requests, ...latency, ...bulk, ...workers];
-  if (values.beside === undefined) return goals;
-  announce(`Beside ${values.beside}`);
-  return [...goals, ...(await benchBeside(exchange, perpinfo, values.beside, scale.requests))];
+  return [...throughput.goals, ...requests, ...latency, ...bulk, ...workers];
+}
+
+/** The rows of this build beside those of the build in another directory. */
+async function runBeside(folder: string, directory: string, scale: Scale): Promise<void> {
+  const goals = await stopAfter(async (running) => {
+    const exchange = await prepareExchange(folder, scale);
+    running.push(await startWriter(folder));
+    return benchBeside(exchange, directory, scale.requests);
+  });
+  announce('Goals');
+  printGoals(goals);
 }
 
 /** What was started is stopped, also where a measurement fails. */
@@ -131,7 +144,9 @@ console.log(`node ${process.version}, ${cpus().length} x ${cpus()[0].model}, sha
 console.log('rounds take turns; figures are medians, with the smallest and the largest');
 const folder = mkdtempSync(path.join(tmpdir(), 'perpinfo-bench-'));
 try {
-  await run(folder, values.quick ? QUICK : FULL);
+  const scale = values.quick ? QUICK : FULL;
+  if (values.beside === undefined) await run(folder, scale);
+  else await runBeside(path.join(folder, 'exchange'), values.beside, scale);
 } finally {
   rmSync(folder, { recursive: true });
 }
