@@ -14,12 +14,12 @@
 import type { Settings } from '../../config/settings.ts';
 import { type Answers, refuseBytes } from '../answers.ts';
 import type { ClientConnection } from '../connections/client-connection.ts';
-import { refuseLateness, stalledMsMax, TIMEOUT_CHECK_MS } from '../connections/timeouts.ts';
+import { refuseLateness, stalledMsMax } from '../connections/timeouts.ts';
 import type { LaneCounters, LaneExit } from '../counters.ts';
 import type { Reply } from '../reply.ts';
 import { ReplyText } from '../reply-text.ts';
 import { LaneConnection, type LaneReader } from './lane-connection.ts';
-import { findMissedDeadline } from './lane-deadlines.ts';
+import { DeadlineTimer, findMissedDeadline } from './lane-deadlines.ts';
 import { type LaneOutcome, LaneResponder } from './lane-responder.ts';
 import { TurnTally } from './turn-tally.ts';
 
@@ -50,7 +50,7 @@ export class FastLane implements LaneReader {
   readonly #tally: TurnTally;
   readonly #responder: LaneResponder;
   readonly #connections = new Set<LaneConnection>();
-  readonly #timer: NodeJS.Timeout;
+  readonly #deadlines: DeadlineTimer;
   /** The bytes that this turn has read so far, connection after connection. */
   readonly #bytes = Buffer.allocUnsafeSlow(TURN_BYTES);
   #bytesUsed = 0;
@@ -69,8 +69,7 @@ export class FastLane implements LaneReader {
       tally: this.#tally,
       awaitReply: (connection, reply) => this.#awaitReply(connection, reply),
     });
-    this.#timer = setInterval(() => this.#closeExpired(performance.now()), TIMEOUT_CHECK_MS);
-    this.#timer.unref();
+    this.#deadlines = new DeadlineTimer((nowMs) => this.#closeExpired(nowMs));
   }
 
   accept(client: ClientConnection): void {
@@ -84,7 +83,7 @@ export class FastLane implements LaneReader {
   }
 
   stop(): void {
-    clearInterval(this.#timer);
+    this.#deadlines.stop();
   }
 
   /** Gathers a read, to be answered at the end of the turn. */

@@ -1,11 +1,37 @@
 /** How long a connection on the fast lane may take. */
 
 import type { Settings } from '../../config/settings.ts';
-import { headerMsMax } from '../connections/timeouts.ts';
+import { headerMsMax, TIMEOUT_CHECK_MS } from '../connections/timeouts.ts';
 import type { LaneConnection } from './lane-connection.ts';
 
 /** Grace added to the keep-alive timeout, as Node's server adds it. */
 const KEEP_ALIVE_GRACE_MS = 1000;
+
+/**
+ * Calls `check` again and again, but not right after a stall of this process: requests that came
+ * meanwhile have not been read yet, and their clients would be taken for idle.
+ */
+export class DeadlineTimer {
+  readonly #timer: NodeJS.Timeout;
+  #calledMs = performance.now();
+  #hasSkipped = false;
+
+  constructor(check: (nowMs: number) => void) {
+    this.#timer = setInterval(() => {
+      const nowMs = performance.now();
+      const isLate = nowMs - this.#calledMs > 2 * TIMEOUT_CHECK_MS;
+      this.#calledMs = nowMs;
+      // Only once in a row: a process that is always late has deadlines too.
+      this.#hasSkipped = isLate && !this.#hasSkipped;
+      if (!this.#hasSkipped) check(nowMs);
+    }, TIMEOUT_CHECK_MS);
+    this.#timer.unref();
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+}
 
 /** Whether a partial request is late, or the connection has been idle for too long. */
 export function findMissedDeadline(

@@ -1,0 +1,26 @@
+/** When the deadlines of the fast lane's connections are checked. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { TIMEOUT_CHECK_MS } from '../../src/http/connections/timeouts.ts';
+import { DeadlineTimer } from '../../src/http/lane/lane-deadlines.ts';
+
+/** Keeps this process from doing anything else. */
+function stall(ms: number): void {
+  const endMs = performance.now() + ms;
+  while (performance.now() < endMs);
+}
+
+test('right after a stall nobody is taken for idle, and then deadlines are checked again', async (t) => {
+  const checkedMs: number[] = [];
+  const timer = new DeadlineTimer((nowMs) => checkedMs.push(nowMs));
+  t.after(() => timer.stop());
+  while (checkedMs.length === 0) await sleep(TIMEOUT_CHECK_MS / 5);
+  stall(3 * TIMEOUT_CHECK_MS);
+  const resumedMs = performance.now();
+  const count = checkedMs.length;
+  while (checkedMs.length === count) await sleep(TIMEOUT_CHECK_MS / 5);
+  const waitedMs = checkedMs[count] - resumedMs;
+  assert.ok(waitedMs > TIMEOUT_CHECK_MS / 2, `checked ${waitedMs} ms after the stall`);
+});
