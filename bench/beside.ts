@@ -49,8 +49,8 @@ async function besideByWrk(
 }
 
 /**
- * `directory` is that of the other checkout, built. Both are started anew: a service that has answered
- * every kind of request is slower than one that has just begun.
+ * `directory` is that of the other checkout, built. Both are started anew, so that neither has answered
+ * other kinds of requests before.
  */
 export async function benchBeside(
   exchange: Exchange,

@@ -124,7 +124,7 @@ test('under load, with a writer: never back in height, and always as query --at 
   await running;
 
   const heights = new Set(samples.map(({ height }) => height));
-  assert.ok(heights.size >= scale(5, 10), `${heights.size} heights were seen`);
+  assert.ok(heights.size > scale(4, 10), `${heights.size} heights were seen`);
   for (const height of heights) {
     const { replica } = await restoreDirectory(data, height);
     for (const sample of samples.filter((one) => one.height === height)) {
