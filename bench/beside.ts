@@ -1,11 +1,10 @@
 /** The rows of this build beside those of another one, in turns on the same exchange. */
 
-import path from 'node:path';
 import { createBulkLoad } from './bulk.ts';
-import { askForAccount, type Exchange, PATIENCE } from './exchange.ts';
+import { askForAccount, type Exchange } from './exchange.ts';
 import { atLeast, type Goal } from './report.ts';
 import { measureKinds, rowRatios } from './requests.ts';
-import { type RunningServer, startPerpinfo } from './servers.ts';
+import type { RunningServer } from './servers.ts';
 import {
   type Contestant,
   measureInTurns,
@@ -48,30 +47,18 @@ async function besideByWrk(
   return goals;
 }
 
-/**
- * `directory` is that of the other checkout, built. Both are started anew, so that neither has answered
- * other kinds of requests before.
- */
+/** Of this build's server and the other one's. */
 export async function benchBeside(
   exchange: Exchange,
-  directory: string,
+  servers: readonly [own: RunningServer, other: RunningServer],
   scale: RoundsScale,
 ): Promise<Goal[]> {
-  const choice = { workers: 1, flags: PATIENCE };
-  const main = path.join(directory, 'dist/main.js');
-  const own = await startPerpinfo(exchange.folder, choice);
-  const other = await startPerpinfo(exchange.folder, { ...choice, main });
-  try {
-    const servers = [own, other];
-    const goals = await besideByWrk(exchange, servers, scale);
-    const rows = await measureKinds(exchange, servers, scale);
-    for (let index = 0; index < rows.length; index += servers.length) {
-      const [ours, theirs] = rows.slice(index, index + servers.length);
-      const figure = `beside the other: ${ours.kind.name}`;
-      goals.push(atLeast(figure, RATIO_MIN, rowRatios(ours, theirs)));
-    }
-    return goals;
-  } finally {
-    await Promise.all([own.stop(), other.stop()]);
+  const goals = await besideByWrk(exchange, servers, scale);
+  const rows = await measureKinds(exchange, servers, scale);
+  for (let index = 0; index < rows.length; index += servers.length) {
+    const [own, theirs] = rows.slice(index, index + servers.length);
+    const figure = `beside the other: ${own.kind.name}`;
+    goals.push(atLeast(figure, RATIO_MIN, rowRatios(own, theirs)));
   }
+  return goals;
 }

@@ -72,7 +72,6 @@ function announce(what: string): void {
   console.log(`\n${what} (load average ${loadavg()[0].toFixed(1)})\n`);
 }
 
-/** All that is measured on one exchange, with its writer at work from beginning to end. */
 async function prepareExchange(folder: string, { accounts }: Scale): Promise<Exchange> {
   const exchange = await buildExchange(folder, accounts);
   console.log(`${accounts} accounts of ${POSITIONS_PER_ACCOUNT} positions, random users`);
@@ -80,6 +79,7 @@ async function prepareExchange(folder: string, { accounts }: Scale): Promise<Exc
   return exchange;
 }
 
+/** All that is measured on one exchange, with its writer at work from beginning to end. */
 async function benchService(folder: string, scale: Scale, running: Running[]): Promise<Goal[]> {
   const keep = async <T extends Running>(starting: Promise<T>): Promise<T> => {
     const started = await starting;
@@ -110,7 +110,14 @@ async function runBeside(folder: string, directory: string, scale: Scale): Promi
   const goals = await stopAfter(async (running) => {
     const exchange = await prepareExchange(folder, scale);
     running.push(await startWriter(folder));
-    return benchBeside(exchange, directory, scale.requests);
+    // Both are started anew, so that neither has answered other kinds of requests before.
+    const choice = { workers: 1, flags: PATIENCE };
+    const own = await startPerpinfo(folder, choice);
+    running.push(own);
+    const main = path.join(directory, 'dist/main.js');
+    const other = await startPerpinfo(folder, { ...choice, main });
+    running.push(other);
+    return benchBeside(exchange, [own, other], scale.requests);
   });
   announce('Goals');
   printGoals(goals);

@@ -328,7 +328,7 @@ const FLOODS = ['{"method":"ping"}', '{"method":"nonsense"}', '{"method":"post",
 
 for (const frame of FLOODS.slice(0, scale(1, FLOODS.length))) {
   test(`whoever sends ${frame} without end does not keep others waiting`, async (context) => {
-    // More than a busy machine delays the service by itself, and far less than the flood would.
+    // More than a busy machine delays the service by itself.
     const calm = await start(context, ['--overload-delay', '1000']);
     const [flooding, other] = [await createLiveKey(calm), await createLiveKey(calm)];
     const client = await connectPush(context, { port: calm.port, key: flooding.secret });
