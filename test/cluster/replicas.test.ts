@@ -9,6 +9,7 @@ import { openJetStreamKeys } from '../../src/access/jetstream/jetstream-keys.ts'
 import { nextBlock } from '../../src/ledger/hash-chain.ts';
 import { openJetStreamLedger } from '../../src/ledger/jetstream/jetstream-ledger.ts';
 import { createPlaces, joinLines, run, simulateLines, start } from '../cli/program.ts';
+import { measureOwnDelay } from '../own-delay.ts';
 import { LONG_ONLY } from '../scale.ts';
 import { LIGHT, until } from '../service/running.ts';
 import { type NatsServers, natsOptions, startNats } from './nats-servers.ts';
@@ -112,6 +113,8 @@ test('creating and revoking a key takes effect on all replicas within a second',
     }
     delaysMs.push(performance.now() - startedMs);
   };
+  let isOver = false;
+  const ownDelay = measureOwnDelay(() => isOver);
   for (let round = 0; round < 3; round++) {
     const terms = { label: '', budget: undefined, expiresMs: undefined };
     const { id, secret } = await store.create(terms);
@@ -119,10 +122,11 @@ test('creating and revoking a key takes effect on all replicas within a second',
     await store.revoke(id);
     await measure(secret, 401);
   }
-  // The median: a single slow one may be the machine's.
-  const medianMs = delaysMs.sort((one, other) => one - other)[delaysMs.length >> 1];
-  context.diagnostic(`half of ${delaysMs.length} changes took at most ${medianMs.toFixed()} ms`);
-  assert.ok(medianMs < 1000, `${medianMs} ms`);
+  isOver = true;
+  const slowestMs = Math.round(Math.max(...delaysMs));
+  const allowedMs = 1000 + Math.round(await ownDelay);
+  context.diagnostic(`the slowest of ${delaysMs.length} changes took ${slowestMs} ms`);
+  assert.ok(slowestMs < allowedMs, `${slowestMs} ms, below ${allowedMs} ms are allowed`);
 });
 
 test(

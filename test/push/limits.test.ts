@@ -9,6 +9,7 @@ import { createPlaces, simulateLines } from '../cli/program.ts';
 import { LONG_ONLY, scale } from '../scale.ts';
 import {
   type Cleanup,
+  type Client,
   createKey,
   type KeyTerms,
   makeLedger,
@@ -323,13 +324,15 @@ test(
   },
 );
 
+const ASKED = 100;
+const ATTEMPTS_MAX = 3;
+
 /** Frames that cost their sender nothing, as many as it can send. */
 const FLOODS = ['{"method":"ping"}', '{"method":"nonsense"}', '{"method":"post","id":1}'];
 
 for (const frame of FLOODS.slice(0, scale(1, FLOODS.length))) {
   test(`whoever sends ${frame} without end does not keep others waiting`, async (context) => {
-    // More than a busy machine delays the service by itself.
-    const calm = await start(context, ['--overload-delay', '1000']);
+    const calm = await start(context, ['--overload-delay', '100']);
     const [flooding, other] = [await createLiveKey(calm), await createLiveKey(calm)];
     const client = await connectPush(context, { port: calm.port, key: flooding.secret });
     const flood = setInterval(() => {
@@ -338,13 +341,23 @@ for (const frame of FLOODS.slice(0, scale(1, FLOODS.length))) {
       client.frames.length = 0;
     }, 1);
     context.after(() => clearInterval(flood));
-    const asking = calm.connect();
-    for (let asked = 0; asked < 100; asked++) {
-      const { status } = await asking.ask(other.secret, { type: 'exchangeStatus' });
-      assert.equal(status, 200);
-    }
+    // A busy machine may delay the service as well, now and then; a flood that does does it always.
+    const refused: number[] = [];
+    do refused.push(await countRefused(calm.connect(), other.secret));
+    while (refused.at(-1) !== 0 && refused.length < ATTEMPTS_MAX);
+    assert.equal(refused.at(-1), 0, `refused of ${ASKED} each time: ${refused}`);
     clearInterval(flood);
   });
+}
+
+async function countRefused(client: Client, secret: string): Promise<number> {
+  let refused = 0;
+  for (let asked = 0; asked < ASKED; asked++) {
+    const { status } = await client.ask(secret, { type: 'exchangeStatus' });
+    assert.ok(status === 200 || status === 503, String(status));
+    if (status === 503) refused += 1;
+  }
+  return refused;
 }
 
 test('one that reads nothing does not hold up the end of the service', async (context) => {
