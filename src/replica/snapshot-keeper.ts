@@ -3,6 +3,7 @@
  * the lease. Several processes may share a folder: the earliest one still running saves.
  */
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Presence } from '../ledger/embedded/presence.ts';
 import type { Replica } from './replica.ts';
 import type { SharedSnapshots } from './shared-snapshots.ts';
@@ -20,6 +21,8 @@ export interface KeeperOptions {
 
 /** How often a process that does not save checks whether it has become the earliest. */
 const CHECK_MS = 500;
+/** Longer than a tick of the file system's clock: whoever announces itself later has a later time. */
+const TICK_MS = 20;
 
 export class SnapshotKeeper {
   readonly #options: KeeperOptions;
@@ -70,6 +73,7 @@ export class SnapshotKeeper {
   async #checkIsEarliest(): Promise<void> {
     try {
       this.#presence ??= await this.#options.snapshots.enter();
+      await sleep(TICK_MS);
       this.#isEarliest = !(this.#presence.isAnnounced && (await this.#presence.hasEarlier()));
     } catch {
       this.#isEarliest = true; // The save reports why the folder cannot be used.

@@ -105,7 +105,7 @@ export function createOpeningError(cause: Error, { what, folder, readOnly }: Ope
  * other's writes.
  */
 async function checkNamespace(folder: string, presence: Presence): Promise<void> {
-  if (!(await presence.hasEarlier({ elsewhere: true }))) return;
+  if (!(await presence.hasEarlierElsewhere())) return;
   const message =
     `${folder} is open in another process namespace, that is in another container: ` +
     'run both commands in one container (docker exec), or give them one process namespace ' +

@@ -26,6 +26,11 @@ const NAME = /^(\d+)-(\d+)$/;
 /** For systems without process namespaces. */
 const NO_NAMESPACE = '0';
 
+/** The namespace in a socket's name; undefined if it is not the name of one of ours. */
+function namespaceOf(name: string): string | undefined {
+  return NAME.exec(name)?.[1];
+}
+
 /** The number in "pid:[4026531836]". */
 function namespaceNumber(): string {
   return /\[(\d+)\]/.exec(readNamespace())?.[1] ?? NO_NAMESPACE;
@@ -68,9 +73,12 @@ function isAlive(socketPath: string): Promise<boolean> {
   });
 }
 
-/** When a socket was created, in nanoseconds; undefined if it is gone. */
-function readCreationTime(file: string): bigint | undefined {
-  return statSync(file, { bigint: true, throwIfNoEntry: false })?.mtimeNs;
+/**
+ * When a socket got its final name, in nanoseconds; undefined if it is gone. Not when it was created:
+ * of two concurrent processes, one may create its socket first and become visible last.
+ */
+function readAnnouncementTime(file: string): bigint | undefined {
+  return statSync(file, { bigint: true, throwIfNoEntry: false })?.ctimeNs;
 }
 
 function listSockets(folder: string): Dirent[] {
@@ -147,24 +155,39 @@ export class Presence {
     }
   }
 
-  /** Whether an earlier process is still running; `elsewhere`: in another namespace. */
-  async hasEarlier({ elsewhere = false } = {}): Promise<boolean> {
+  /** Whether an earlier process is still running. */
+  hasEarlier(): Promise<boolean> {
+    return this.#hasAlive((name, order) => order < 0 || (order === 0 && name < this.#name));
+  }
+
+  /**
+   * Whether one in another namespace is still running that is not later. If two announced themselves
+   * within a tick of the clock, one may have looked before the other was visible: both get true.
+   */
+  hasEarlierElsewhere(): Promise<boolean> {
+    return this.#hasAlive((name, order) => order <= 0 && namespaceOf(name) !== this.#namespace);
+  }
+
+  async #hasAlive(isMeant: (name: string, order: number) => boolean): Promise<boolean> {
     for (const { name } of listSockets(this.#users)) {
-      const [, namespace] = NAME.exec(name) ?? [];
-      if (namespace === undefined || name === this.#name || !this.#isEarlier(name)) continue;
-      if (elsewhere && namespace === this.#namespace) continue;
+      if (namespaceOf(name) === undefined || name === this.#name) continue;
+      if (!isMeant(name, this.#orderOf(name))) continue;
       if (await withShortPath(this.#users, (short) => isAlive(`${short}/${name}`))) return true;
       removeQuietly(path.join(this.#users, name));
     }
     return false;
   }
 
-  /** A process that others cannot see is later than all of them. */
-  #isEarlier(name: string): boolean {
-    const own = this.isAnnounced ? readCreationTime(this.#socket) : undefined;
-    const other = readCreationTime(path.join(this.#users, name));
-    if (own === undefined || other === undefined) return other !== undefined;
-    return other < own || (other === own && name < this.#name);
+  /**
+   * Negative if it was announced before this process, positive if after; 0 if at the same time. A
+   * process that others cannot see is later than all of them.
+   */
+  #orderOf(name: string): number {
+    const own = this.isAnnounced ? readAnnouncementTime(this.#socket) : undefined;
+    const other = readAnnouncementTime(path.join(this.#users, name));
+    if (other === undefined) return 1;
+    if (own === undefined) return -1;
+    return Math.sign(Number(other - own));
   }
 
   /** Removes the sockets of ended processes of this namespace. */
