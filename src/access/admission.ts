@@ -51,9 +51,9 @@ export class Admission {
       const message = `users: the question weighs ${weight}, the key's whole budget is ${budget.weight}; expected fewer users`;
       return new RequestError('invalid_field', message, 'users');
     }
-    const allowance = this.#budgets.check(id, budget, weight, performance.now());
-    if (allowance.isAllowed) return undefined;
-    const { limit, remaining, retryAfterSeconds } = allowance;
+    const nowMs = performance.now();
+    if (this.#budgets.canAfford(id, budget, weight, nowMs)) return undefined;
+    const { limit, remaining, retryAfterSeconds } = this.#budgets.check(id, budget, weight, nowMs);
     const message =
       `budget: this question weighs ${weight}, ${remaining} of ${limit} are left; ` +
       `try again in ${retryAfterSeconds} s`;

@@ -45,6 +45,11 @@ export class Budgets {
   readonly #charges = new Map<string, Charge>();
 
   /** Whether the key can afford the weight; charges nothing. */
+  canAfford(id: string, budget: Budget, weight: number, nowMs: number): boolean {
+    return isEnough(this.#refill(id, budget, nowMs).spent, budget, weight);
+  }
+
+  /** The same with all figures, for an error message. */
   check(id: string, budget: Budget, weight: number, nowMs: number): Allowance {
     return describeAllowance(this.#refill(id, budget, nowMs).spent, budget, weight);
   }
@@ -106,9 +111,13 @@ function secondsFor(amount: number, { weight, periodMs }: Budget): number {
   return Math.max(0, Math.ceil(((amount - TOLERANCE) * periodMs) / weight / 1000));
 }
 
+function isEnough(spent: number, budget: Budget, weight: number): boolean {
+  return spent + weight - budget.weight <= TOLERANCE;
+}
+
 function describeAllowance(spent: number, budget: Budget, weight: number): Allowance {
   const missing = spent + weight - budget.weight;
-  const isAllowed = missing <= TOLERANCE;
+  const isAllowed = isEnough(spent, budget, weight);
   return {
     isAllowed,
     limit: budget.weight,

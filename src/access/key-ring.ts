@@ -37,16 +37,16 @@ export class KeyRing {
 
   /** The live key of a secret; counts as a use. Undefined if unknown, revoked or expired. */
   find(secretHash: string, nowMs: number): Key | undefined {
-    if (!this.isLive(secretHash, nowMs)) return undefined;
     const key = this.#keyByHash.get(secretHash);
-    if (key !== undefined) this.#usedMsById.set(key.id, nowMs);
+    if (key === undefined || isExpired(key, nowMs)) return undefined;
+    this.#usedMsById.set(key.id, nowMs);
     return key;
   }
 
   /** Whether the secret has a live key; does not count as a use. */
   isLive(secretHash: string, nowMs: number): boolean {
     const key = this.#keyByHash.get(secretHash);
-    return key !== undefined && (key.expiresMs === undefined || nowMs < key.expiresMs);
+    return key !== undefined && !isExpired(key, nowMs);
   }
 
   async close(): Promise<void> {
@@ -95,4 +95,8 @@ export class KeyRing {
     this.#usedMsById = new Map([...used, ...this.#usedMsById]);
     this.#options.warnOfUse(`could not save when keys were last used: ${message}`);
   }
+}
+
+function isExpired({ expiresMs }: Key, nowMs: number): boolean {
+  return expiresMs !== undefined && nowMs >= expiresMs;
 }

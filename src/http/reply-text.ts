@@ -7,6 +7,8 @@ import {
   type HeaderName,
   type HeaderSink,
   hasBody,
+  LEDGER_HEIGHT,
+  LEDGER_TIME,
   putClose,
   putHeaders,
   type Reply,
@@ -24,6 +26,8 @@ export class ReplyText implements HeaderSink {
   readonly #out = new AnswerWriter();
   /** By status: the status line and the headers that all responses begin with. */
   readonly #starts = new Map<number, FixedText>();
+  /** The lines of the last ledger position: it changes with the blocks, not with the answers. */
+  #position = { height: -1, time: -1, text: fixedText('') };
   /** The end of the head, if the connection is kept and if it is closed; cached for a second. */
   #end = { second: -1, kept: fixedText(''), closed: fixedText('') };
 
@@ -63,6 +67,15 @@ export class ReplyText implements HeaderSink {
   putText({ line }: HeaderName, value: string): void {
     this.#out.fixed(line);
     this.#out.text(value);
+  }
+
+  putPosition(height: number, time: number): void {
+    if (this.#position.height !== height || this.#position.time !== time) {
+      const line = ({ name }: HeaderName, value: number) => `\r\n${name}: ${value}`;
+      const text = fixedText(line(LEDGER_HEIGHT, height) + line(LEDGER_TIME, time));
+      this.#position = { height, time, text };
+    }
+    this.#out.fixed(this.#position.text);
   }
 
   #startOf(reply: Reply): FixedText {

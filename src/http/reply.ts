@@ -56,6 +56,8 @@ function headerName(name: string): HeaderName {
 export interface HeaderSink {
   putNumber(header: HeaderName, value: number): void;
   putText(header: HeaderName, value: string): void;
+  /** The two headers of a ledger position. */
+  putPosition(height: number, time: number): void;
 }
 
 const CONTENT_LENGTH = headerName('Content-Length');
@@ -64,8 +66,8 @@ const ALLOW_METHODS = headerName('Access-Control-Allow-Methods');
 const ALLOW_HEADERS = headerName('Access-Control-Allow-Headers');
 const PREFLIGHT_AGE = headerName('Access-Control-Max-Age');
 const RETRY_AFTER = headerName('Retry-After');
-const LEDGER_HEIGHT = headerName('Ledger-Height');
-const LEDGER_TIME = headerName('Ledger-Time');
+export const LEDGER_HEIGHT = headerName('Ledger-Height');
+export const LEDGER_TIME = headerName('Ledger-Time');
 const LIMIT = headerName('RateLimit-Limit');
 const REMAINING = headerName('RateLimit-Remaining');
 const RESET = headerName('RateLimit-Reset');
@@ -103,8 +105,7 @@ export function putHeaders(reply: Reply, length: number, sink: HeaderSink): void
   if (reply.allow !== undefined) putAllow(reply, reply.allow, sink);
   if (reply.refusal !== undefined) putRetry(reply.refusal, sink);
   if (reply.height >= 0) {
-    sink.putNumber(LEDGER_HEIGHT, reply.height);
-    sink.putNumber(LEDGER_TIME, reply.time);
+    sink.putPosition(reply.height, reply.time);
   }
   if (reply.allowance !== undefined) putAllowance(reply.allowance, sink);
   if (reply.tag !== undefined) {

@@ -1,6 +1,7 @@
 /** A worker: a process that answers, with a replica and a server of its own. */
 
 import { once } from 'node:events';
+import { setFlagsFromString } from 'node:v8';
 import type { Logger } from 'pino';
 import { type Registry, register } from 'prom-client';
 import { Admission } from '../access/admission.ts';
@@ -51,8 +52,15 @@ export interface WorkerOptions {
   restored?(): void;
 }
 
+/**
+ * V8 stops inlining into a function after 920 bytes of bytecode. From a request's bytes to its response
+ * it is three times as much, and the calls in between would take a tenth of the fast lane's time.
+ */
+const INLINED_BYTES_MAX = 3000;
+
 /** Serves until the signal, then drains the requests in flight. */
 export async function runWorker(options: WorkerOptions): Promise<void> {
+  setFlagsFromString(`--max-inlined-bytecode-size-cumulative=${INLINED_BYTES_MAX}`);
   const storage = await openStorage(options.settings);
   try {
     const store = await openKeysForReading(options.settings);

@@ -7,6 +7,8 @@ import {
   type HeaderName,
   type HeaderSink,
   hasBody,
+  LEDGER_HEIGHT,
+  LEDGER_TIME,
   putClose,
   putHeaders,
   type Reply,
@@ -28,6 +30,11 @@ class HeaderObject implements HeaderSink {
 
   putText({ name }: HeaderName, value: string): void {
     this.headers[name] = value;
+  }
+
+  putPosition(height: number, time: number): void {
+    this.putNumber(LEDGER_HEIGHT, height);
+    this.putNumber(LEDGER_TIME, time);
   }
 }
 
