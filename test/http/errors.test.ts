@@ -60,7 +60,7 @@ function blockFor(durationMs: number): void {
 
 /** Budgets with a bug in them. */
 class FailingBudgets extends Budgets {
-  override check(): never {
+  override canAfford(): never {
     throw new Error('out of order');
   }
 }

@@ -37,7 +37,9 @@ class RunningDemo {
     // A folder of its own for temporary files: what is left there was left by this demo.
     this.temporary = place('temporary');
     mkdirSync(this.temporary);
-    this.program = start(['demo', '--port', '0', ...flags], { TMPDIR: this.temporary });
+    // A busy machine must not make the demo refuse requests.
+    const environment = { TMPDIR: this.temporary, PERPINFO_OVERLOAD_DELAY: '60000' };
+    this.program = start(['demo', '--port', '0', ...flags], environment);
   }
 
   async untilPrinted(): Promise<void> {
@@ -97,7 +99,7 @@ test('the lines for the shell work when they are pasted', { skip: noCurl }, asyn
   pasted.child.stdin.end();
   const { code, stdout, stderr } = await pasted.ended;
   assert.deepEqual({ code, stderr }, { code: 0, stderr: '' });
-  assert.ok(JSON.parse(stdout).assetPositions.length > 0);
+  assert.ok(JSON.parse(stdout).assetPositions?.length > 0, stdout);
 });
 
 test(
