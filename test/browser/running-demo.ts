@@ -20,8 +20,10 @@ export class RunningDemo {
   constructor(data: string, flags: readonly string[]) {
     this.data = data;
     const args = ['demo', '--port', '0', '--data', data, ...flags];
-    // A busy machine must not make the service refuse requests.
-    this.program = start(args, { PERPINFO_OVERLOAD_DELAY: '60000' }, RUN_MS_MAX);
+    // A busy machine must not make the service refuse requests, or call itself stale: what a stale
+    // ledger looks like is shown on services without a feed.
+    const patience = { PERPINFO_OVERLOAD_DELAY: '60000', PERPINFO_MAX_AGE: '60000' };
+    this.program = start(args, patience, RUN_MS_MAX);
   }
 
   async untilPrinted(): Promise<void> {
