@@ -42,6 +42,15 @@ function findSectionEnd(bytes: Buffer, before: string): number {
   return start === -1 ? -1 : start + SECTION_END.length;
 }
 
+const LINE_ENDS: readonly number[] = [0x0d, 0x0a];
+
+/** The number of bytes before the first one that is not part of an empty line. */
+function countEmptyLines(bytes: Buffer): number {
+  let length = 0;
+  while (length < bytes.length && LINE_ENDS.includes(bytes[length])) length++;
+  return length;
+}
+
 /** Node's server gets no other streams (info-server.ts). */
 export function asRequestStream(stream: Duplex): RequestStream {
   return stream as RequestStream;
@@ -57,6 +66,8 @@ export class RequestStream extends Duplex implements ConnectionHandler, Pumpable
   #isRead = false;
   /** The last bytes that Node got: the end of a section may be split between two reads. */
   #lastBytes = '';
+  /** No byte of the next request has come, only empty lines before it, which Node skips. */
+  #isBeforeRequest = true;
   #exchange: HttpExchange | undefined;
   /** Bytes of the current body that have yet to arrive; infinite if it is chunked. */
   #bodyBytesLeft = 0;
@@ -225,6 +236,7 @@ export class RequestStream extends Duplex implements ConnectionHandler, Pumpable
     if (!this.#exchange.response.closed) return false;
     this.#exchange = undefined;
     this.#bodyBytesLeft = 0;
+    this.#isBeforeRequest = true;
     return true;
   }
 
@@ -244,10 +256,15 @@ export class RequestStream extends Duplex implements ConnectionHandler, Pumpable
   #takeFirstPiece(): Buffer {
     const piece = this.#firstPiece;
     this.#firstPiece = NOTHING;
+    this.#isBeforeRequest = false;
     return piece;
   }
 
   #pieceLength(): number {
+    // All empty lines at once: one by one, a client could keep the server busy with them.
+    const emptyLength = this.#isBeforeRequest ? countEmptyLines(this.#held) : 0;
+    if (emptyLength > 0) return emptyLength;
+    this.#isBeforeRequest = false;
     const isBody = this.#exchange !== undefined && this.#bodyBytesLeft > 0;
     if (isBody && Number.isFinite(this.#bodyBytesLeft)) return this.#bodyBytesLeft;
     const end = findSectionEnd(this.#held, this.#lastBytes);
