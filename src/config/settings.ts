@@ -183,7 +183,7 @@ const REQUESTS = {
   headerBytesMax: {
     type: bytes({ from: 1024, to: 1 << 20 }),
     default: 16_384,
-    help: 'maximum size of the headers of a request, all together (431)',
+    help: 'maximum size of the names and values of all headers of a request together (431)',
   },
   headerTimeout: {
     type: milliseconds({ from: 100, to: HOUR_MS }),
