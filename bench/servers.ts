@@ -16,8 +16,8 @@ const READY_MS_MAX = 60_000;
 const READY_CHECK_MS = 50;
 /**
  * Servers are started without random addresses. With them the same program answers 26,000 requests a
- * second after one start and 39,000 after another, for as long as it runs: some layouts make the code of
- * a write collide in the processor's caches, and any two programs could be told apart by luck.
+ * second after one start and 39,000 after another, for as long as it runs. The difference is system time
+ * within writes; which layouts are slow is not known. A comparison would depend on luck.
  */
 const START = ['setarch', '--addr-no-randomize'] as const;
 

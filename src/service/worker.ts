@@ -53,8 +53,8 @@ export interface WorkerOptions {
 }
 
 /**
- * V8 stops inlining into a function after 920 bytes of bytecode. From a request's bytes to its response
- * it is three times as much, and the calls in between would take a tenth of the fast lane's time.
+ * V8 stops inlining into a function after 920 bytes of bytecode. The way from a request's bytes to its
+ * response is longer, and the calls in between would take up to a tenth of the fast lane's time.
  */
 const INLINED_BYTES_MAX = 3000;
 
