@@ -1,17 +1,22 @@
 /**
  * The size of a test: what fits into `npm test`, or the full size of `npm run test:long`. The long run
- * takes exactly the test files that import this module, so a file without a long size never runs twice.
+ * takes exactly the tests with one of the options below, so a test without a long size never runs twice.
  */
 
 /** Set by `npm run test:long`. */
 export const isLongRun = process.env['PERPINFO_LONG_TESTS'] === 'true';
+/** Set with it by `npm run test:follow`: sizes for which there is no time on every change. */
+const isFullRun = isLongRun && process.env['PERPINFO_FULL_TESTS'] === 'true';
 
-/** For counts, durations and lists that are larger in the long run. */
-export function scale<T>(short: T, long: T): T {
-  return isLongRun ? long : short;
+/** For counts, durations and lists that are larger in the long run, and possibly in the full one. */
+export function scale<T>(short: T, long: T, full: T = long): T {
+  if (!isLongRun) return short;
+  return isFullRun ? full : long;
 }
 
 export const ONLY_LONG = 'runs in npm run test:long';
 
+/** Options of a test that is larger in the long run. */
+export const ALSO_LONG: { readonly only?: true } = isLongRun ? { only: true } : {};
 /** Options of a test that is too long for `npm test`. */
-export const LONG_ONLY = { skip: isLongRun ? false : ONLY_LONG } as const;
+export const LONG_ONLY = { ...ALSO_LONG, skip: isLongRun ? false : ONLY_LONG } as const;

@@ -288,9 +288,12 @@ function describeFollowing(it: It): void {
   it('following ends at the signal, also while nothing comes', async (openers) => {
     const writer = await openWith(openers, chainOfLength(2));
     const controller = new AbortController();
-    const followed = collectBlocks(writer.follow(0, controller.signal));
-    setTimeout(() => controller.abort(), 60);
-    assert.deepEqual(heightsOf(await followed), [1, 2]);
+    const seen: StoredBlock[] = [];
+    for await (const batch of writer.follow(0, controller.signal)) {
+      seen.push(...batch);
+      if (seen.length === 2) setTimeout(() => controller.abort(), 60);
+    }
+    assert.deepEqual(heightsOf(seen), [1, 2]);
   });
 
   it('following with a signal that was given before yields nothing', async (openers) => {

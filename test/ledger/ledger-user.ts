@@ -5,6 +5,7 @@
  *   append FOLDER         opens a writer and appends block after block until it is killed
  *   prune FOLDER HEIGHT TURNS   begins to prune, and kills itself after TURNS turns of the event loop
  *   follow FOLDER         opens a reader and prints each block as it comes
+ *   reopen FOLDER         opens a reader and closes it again, and prints the height each time
  *
  * Prints "open" once the ledger is open, or the fault and why not.
  */
@@ -58,12 +59,21 @@ async function follow(folder: string): Promise<void> {
   }
 }
 
+async function reopen(folder: string): Promise<void> {
+  for (;;) {
+    const reader = await openEmbeddedLedger(folder);
+    say(String(await reader.height()));
+    await reader.close();
+  }
+}
+
 const [task, folder, time = '0', turns = '0'] = process.argv.slice(2);
 try {
   if (task === 'write') await write(folder, Number(time));
   if (task === 'append') await append(folder);
   if (task === 'prune') await prune(folder, Number(time), Number(turns));
   if (task === 'follow') await follow(folder);
+  if (task === 'reopen') await reopen(folder);
 } catch (error) {
   if (!(error instanceof LedgerError)) throw error;
   say(`${error.fault}: ${error.message}`);

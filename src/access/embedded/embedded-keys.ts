@@ -81,12 +81,14 @@ class EmbeddedKeyStore extends EmbeddedKeyReader implements KeyStore {
     const { folder, keys, meta } = this.#tables;
     try {
       checkSpace(this.folder, [keys, meta], CHANGE_BYTES);
-      return folder.environment.transactionSync(() => {
-        const version = (this.contents()?.version ?? 0) + 1;
-        const result = change();
-        meta.put(CONTENTS, { version, ids: checksum(...keys.getKeys()) });
-        return result;
-      });
+      return folder.writeAtOnce(() =>
+        folder.environment.transactionSync(() => {
+          const version = (this.contents()?.version ?? 0) + 1;
+          const result = change();
+          meta.put(CONTENTS, { version, ids: checksum(...keys.getKeys()) });
+          return result;
+        }),
+      );
     } catch (error) {
       if (error instanceof KeyError) throw error;
       const reason = describeDiskFailure(error as Error, this.folder);

@@ -57,8 +57,10 @@ export function damageError(folder: string, what: string, cause?: unknown): KeyE
 export async function openTables(path: string, readOnly: boolean): Promise<Tables | undefined> {
   const folder = await LmdbFolder.open<unknown>({ what: 'the keys', folder: path, readOnly });
   const { environment } = folder;
-  const keys = environment.openDB<string, string>({ name: 'keys', encoding: 'string' });
-  const meta = environment.openDB<Contents, string>({ name: 'meta', encoding: 'json' });
+  const { keys, meta } = await folder.write(() => ({
+    keys: environment.openDB<string, string>({ name: 'keys', encoding: 'string' }),
+    meta: environment.openDB<Contents, string>({ name: 'meta', encoding: 'json' }),
+  }));
   if (keys !== undefined && meta !== undefined) return { folder, keys, meta };
   await folder.close();
   return undefined;

@@ -40,6 +40,20 @@ const REFUSALS: readonly unknown[] = [
   ...[constants.errno.EROFS, constants.errno.EACCES, constants.errno.EPERM],
 ];
 
+const { ENOSPC, EDQUOT, EINVAL } = constants.errno;
+const NO_SPACE: readonly unknown[] = ['ENOSPC', 'EDQUOT', ENOSPC, EDQUOT];
+
+/** Whether nothing can be written there: for want of permission or of space. */
+export function isUnwritable(error: unknown): boolean {
+  const { code } = error as DriverError;
+  return REFUSALS.includes(code) || NO_SPACE.includes(code);
+}
+
+/** Whether a lock that processes share was invalidated. */
+export function isInvalidLock(error: unknown): boolean {
+  return (error as DriverError).code === EINVAL;
+}
+
 /** "No space left on device; 0 bytes are free in ./data"; the second half only if it is known. */
 export function describeDiskFailure(
   reason: Error,

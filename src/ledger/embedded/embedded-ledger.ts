@@ -16,7 +16,7 @@ import { readFileId } from './lmdb-environment.ts';
 const READ_BATCH_BLOCKS = 256;
 const READ_BATCH_BYTES = 1 << 20;
 /** How often a follower polls for new blocks: LMDB has no notifications, and a poll costs microseconds. */
-const FOLLOW_POLL_MS = 10;
+const FOLLOW_POLL_MS = 5;
 /** How often a follower checks that its file has not been replaced. */
 const FOLLOW_CHECK_MS = 1_000;
 

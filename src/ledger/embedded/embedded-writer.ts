@@ -35,7 +35,7 @@ function estimateBytes(blocks: readonly StoredBlock[]): number {
 
 class EmbeddedLedgerWriter extends EmbeddedLedger implements LedgerWriter {
   readonly #folder: string;
-  #headHeight: number;
+  #headHeight = 0;
   #isClosed = false;
   /** False while a batch is being written, and forever after a failed one. */
   #isFlushed = true;
@@ -44,14 +44,12 @@ class EmbeddedLedgerWriter extends EmbeddedLedger implements LedgerWriter {
   constructor(stores: Stores, folder: string) {
     super(stores);
     this.#folder = folder;
-    this.#registerWriter();
-    this.#headHeight = this.headPoint().height;
   }
 
   /** In one transaction, so that of two concurrent writers exactly one succeeds. */
-  #registerWriter(): void {
-    const { environment, meta } = this.stores;
-    const owner = environment.transactionSync(() => {
+  async register(): Promise<void> {
+    const { meta } = this.stores;
+    const owner = await this.#transact(() => {
       const taken = meta.get(META_WRITER);
       const current = taken && (JSON.parse(taken.toString()) as ProcessIdentity);
       if (current !== undefined && processStatus(current) === 'running') return current;
@@ -59,40 +57,53 @@ class EmbeddedLedgerWriter extends EmbeddedLedger implements LedgerWriter {
       if (meta.get(META_GUARD) === undefined) meta.put(META_GUARD, Buffer.alloc(0), 1);
       return undefined;
     });
-    if (owner === undefined) return;
-    throw new LedgerError('busy', `another writer, process ${owner.pid}, has this ledger open`);
+    if (owner !== undefined) {
+      const message = `another writer, process ${owner.pid}, has this ledger open`;
+      throw new LedgerError('busy', message);
+    }
+    this.#headHeight = this.headPoint().height;
+  }
+
+  #transact<T>(change: () => T): Promise<T> {
+    const { environment, folder } = this.stores;
+    return folder.write(() => environment.transactionSync(change));
   }
 
   async append(blocks: readonly StoredBlock[]): Promise<void> {
-    const { environment, blocks: stored, meta } = this.stores;
+    const { blocks: stored, meta } = this.stores;
     const next = this.#headHeight + 1;
     if (blocks.some(({ height }, index) => height !== next + index)) {
       throw new LedgerError('conflict', `the next block of this ledger is block ${next}`);
     }
     try {
       checkSpace(this.#folder, [stored, meta], estimateBytes(blocks));
-      this.#isFlushed = false;
-      const isCommitted = await meta.ifVersion(META_GUARD, next, () => {
-        for (const { height, hash, line } of blocks) {
-          stored.put(height, Buffer.concat([hash, line]));
-        }
-        meta.put(META_GUARD, Buffer.alloc(0), next + blocks.length);
-      });
-      // A commit is visible before it is durable: only a flushed one survives a power cut.
-      await environment.flushed;
-      this.#isFlushed = true;
-      if (!isCommitted) {
-        throw new LedgerError(
-          'conflict',
-          `another writer has written block ${next} of this ledger`,
-        );
-      }
+      await this.#store(blocks);
     } catch (error) {
       throw error instanceof LedgerError ? error : await this.#fail(error, blocks.length);
     }
     // If the file was moved away meanwhile, the blocks are not in this ledger.
     this.stores.folder.checkInPlace();
     this.#headHeight += blocks.length;
+  }
+
+  async #store(blocks: readonly StoredBlock[]): Promise<void> {
+    const { environment, folder, blocks: stored, meta } = this.stores;
+    const next = this.#headHeight + 1;
+    this.#isFlushed = false;
+    const commit = () =>
+      meta.ifVersion(META_GUARD, next, () => {
+        for (const { height, hash, line } of blocks) {
+          stored.put(height, Buffer.concat([hash, line]));
+        }
+        meta.put(META_GUARD, Buffer.alloc(0), next + blocks.length);
+      });
+    const isCommitted = await folder.write(commit);
+    // A commit is visible before it is durable: only a flushed one survives a power cut.
+    await environment.flushed;
+    this.#isFlushed = true;
+    if (isCommitted) return;
+    const message = `another writer has written block ${next} of this ledger`;
+    throw new LedgerError('conflict', message);
   }
 
   async #fail(error: unknown, count: number): Promise<LedgerError> {
@@ -104,7 +115,7 @@ class EmbeddedLedgerWriter extends EmbeddedLedger implements LedgerWriter {
   }
 
   async prune(height: number): Promise<void> {
-    const { environment, blocks, meta } = this.stores;
+    const { blocks, meta } = this.stores;
     const point = await this.point(height);
     if (point === undefined) {
       throw new LedgerError('missing', `there is no block ${height} to prune up to`);
@@ -112,12 +123,12 @@ class EmbeddedLedgerWriter extends EmbeddedLedger implements LedgerWriter {
     try {
       // The base first: blocks below it count as dropped, so a crash after this is harmless.
       if (height > this.basePoint().height) {
-        environment.transactionSync(() => meta.put(META_BASE, encodePoint(point)));
+        await this.#transact(() => void meta.put(META_BASE, encodePoint(point)));
       }
       for (;;) {
         const keys = [...blocks.getKeys({ end: height + 1, limit: PRUNE_BATCH_BLOCKS })];
         if (keys.length === 0) return;
-        environment.transactionSync(() => {
+        await this.#transact(() => {
           for (const key of keys) blocks.remove(key);
         });
         await nextTurn();
@@ -134,7 +145,7 @@ class EmbeddedLedgerWriter extends EmbeddedLedger implements LedgerWriter {
     if (head.height !== 0) {
       throw new LedgerError('conflict', `this ledger is not empty: it is at block ${head.height}`);
     }
-    environment.transactionSync(() => {
+    await this.#transact(() => {
       meta.put(META_BASE, encodePoint(base));
       meta.put(META_GUARD, Buffer.alloc(0), base.height + 1);
     });
@@ -145,17 +156,17 @@ class EmbeddedLedgerWriter extends EmbeddedLedger implements LedgerWriter {
   override async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    this.#unregisterWriter();
+    await this.#unregister();
     // After a failed commit the driver would wait forever for a flush.
     if (this.#isFlushed) await super.close();
   }
 
   /** Best effort: the next writer also checks whether this process has ended. */
-  #unregisterWriter(): void {
-    const { environment, blocks, meta } = this.stores;
+  async #unregister(): Promise<void> {
+    const { blocks, meta } = this.stores;
     try {
       checkSpace(this.#folder, [blocks, meta], TREE_BYTES / 2);
-      environment.transactionSync(() => {
+      await this.#transact(() => {
         if (meta.get(META_WRITER)?.toString() === this.#identity) meta.remove(META_WRITER);
       });
     } catch {
@@ -173,7 +184,9 @@ export async function openEmbeddedLedgerWriter(dataDirectory: string): Promise<L
   const folder = ledgerFolder(dataDirectory);
   const stores = await openStores(folder, { readOnly: false });
   try {
-    return new EmbeddedLedgerWriter(stores, folder);
+    const writer = new EmbeddedLedgerWriter(stores, folder);
+    await writer.register();
+    return writer;
   } catch (error) {
     await stores.folder.close();
     if (error instanceof LedgerError) throw error;

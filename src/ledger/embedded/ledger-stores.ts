@@ -35,7 +35,8 @@ export async function openStores(
   const options = { what: LEDGER_LABEL, folder: path, readOnly };
   const folder = await LmdbFolder.open<Buffer>(options, { encoding: 'binary' });
   const { environment } = folder;
-  return {
+  // A table that is not there is created.
+  return folder.write(() => ({
     folder,
     environment,
     blocks: environment.openDB<Buffer, number>({ name: 'blocks', encoding: 'binary' }),
@@ -44,7 +45,7 @@ export async function openStores(
       encoding: 'binary',
       useVersions: true,
     }),
-  };
+  }));
 }
 
 export function encodePoint({ height, hash }: ChainPoint): Buffer {

@@ -5,6 +5,7 @@ import type { RootDatabase, RootDatabaseOptions } from 'lmdb';
 import { LedgerError } from '../ledger.ts';
 import { describeDiskFailure, muteDriver } from './disk-failure.ts';
 import { makeFolder, readStat } from './folder.ts';
+import { Gate, openDespiteClosing } from './gate.ts';
 import { checkDatabaseFile } from './lmdb-file.ts';
 import { makeLockFile } from './lmdb-lock.ts';
 import { checkSpaceForNew } from './lmdb-space.ts';
@@ -32,16 +33,22 @@ export class LmdbFolder<V> {
   readonly #folder: string;
   readonly #fileId: string;
   readonly #presence: Presence;
+  readonly #gate: Gate;
   #isClosed = false;
 
-  private constructor(folder: string, environment: RootDatabase<V, string>, presence: Presence) {
+  private constructor(
+    folder: string,
+    environment: RootDatabase<V, string>,
+    { presence, gate }: { presence: Presence; gate: Gate },
+  ) {
     this.environment = environment;
     this.#folder = folder;
     this.#fileId = readFileId(folder);
     this.#presence = presence;
+    this.#gate = gate;
   }
 
-  /** For writing, the folder is created. The driver is loaded only here, lazily. */
+  /** For writing, the folder is created. */
   static async open<V>(
     opening: Opening,
     { encoding }: Pick<RootDatabaseOptions, 'encoding'> = {},
@@ -50,26 +57,32 @@ export class LmdbFolder<V> {
     if (!readOnly) makeFolder(folder);
     checkDatabaseFile(dataFile(folder));
     const presence = await Presence.enter(folder);
+    let gate: Gate | undefined;
     try {
       await checkNamespace(folder, presence);
       if (!readOnly) checkSpaceForNew(folder);
       makeLockFile(folder);
       muteDriver();
-      const { open } = await import('lmdb');
-      const environment = open<V, string>({
-        path: folder,
-        readOnly,
-        ...(encoding && { encoding }),
-        maxDbs: 8,
-        // The default wraps each batch in another, whose failure would be an unhandled rejection.
-        eventTurnBatching: false,
-      });
-      return new LmdbFolder(folder, environment, presence);
+      gate = await Gate.enter(folder);
+      if (!readOnly && gate.fault !== undefined) throw gate.fault;
+      const environment = await gate.pass(() => openEnvironment<V>(opening, encoding));
+      return new LmdbFolder(folder, environment, { presence, gate });
     } catch (error) {
       presence.leave();
+      await gate?.leave();
       if (error instanceof LedgerError) throw error;
       throw createOpeningError(error as Error, opening);
     }
+  }
+
+  /** Does work that writes, while no other process opens the environment or writes to it. */
+  write<T>(work: () => T | Promise<T>): Promise<T> {
+    return this.#gate.pass(work);
+  }
+
+  /** The same, for work that does not wait, in a process that has no other under way. */
+  writeAtOnce<T>(work: () => T): T {
+    return this.#gate.passAtOnce(work);
   }
 
   /** Throws if the file was removed or replaced: no other process would see further writes. */
@@ -90,7 +103,26 @@ export class LmdbFolder<V> {
     this.#isClosed = true;
     await this.environment.close();
     this.#presence.leave();
+    await this.#gate.leave();
   }
+}
+
+/** The driver is loaded lazily, as by the gate: not every command needs it. */
+async function openEnvironment<V>(
+  { folder, readOnly }: Opening,
+  encoding: RootDatabaseOptions['encoding'],
+): Promise<RootDatabase<V, string>> {
+  const { open } = await import('lmdb');
+  return openDespiteClosing(() =>
+    open<V, string>({
+      path: folder,
+      readOnly,
+      ...(encoding && { encoding }),
+      maxDbs: 8,
+      // The default wraps each batch in another, whose failure would be an unhandled rejection.
+      eventTurnBatching: false,
+    }),
+  );
 }
 
 export function createOpeningError(cause: Error, { what, folder, readOnly }: Opening): LedgerError {

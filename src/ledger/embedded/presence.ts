@@ -7,19 +7,12 @@
  * least the later one sees the other.
  */
 
-import {
-  closeSync,
-  type Dirent,
-  openSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  statSync,
-} from 'node:fs';
+import { type Dirent, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { connect, createServer, type Server } from 'node:net';
 import path from 'node:path';
 import { isProcess, readNamespace } from '../process-identity.ts';
 import { makeFolder } from './folder.ts';
+import { withShortPath } from './socket-path.ts';
 
 const USERS = 'users';
 const NAME = /^(\d+)-(\d+)$/;
@@ -34,20 +27,6 @@ function namespaceOf(name: string): string | undefined {
 /** The number in "pid:[4026531836]". */
 function namespaceNumber(): string {
   return /\[(\d+)\]/.exec(readNamespace())?.[1] ?? NO_NAMESPACE;
-}
-
-/**
- * Calls back with a short path to the folder, through a file descriptor, because a socket's path is
- * limited to 108 bytes. Only Linux has such paths.
- */
-async function withShortPath<T>(folder: string, use: (short: string) => Promise<T>): Promise<T> {
-  if (process.platform !== 'linux') return use(folder);
-  const handle = openSync(folder, 'r');
-  try {
-    return await use(`/proc/self/fd/${handle}`);
-  } finally {
-    closeSync(handle);
-  }
 }
 
 function listenOnSocket(socketPath: string): Promise<Server> {
