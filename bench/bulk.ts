@@ -1,12 +1,15 @@
 /**
- * Accounts a second when many are asked for in one call, beside one call for each. Both sides have as
- * many connections as it takes to keep the worker busy: a single client that waits for each answer
- * would mostly measure its own way there and back, and make calls for many look better than they are.
+ * Many accounts in one call: how many a second, beside one call for each; and the processor time of one,
+ * beside its answer computed in memory, without a service. Both loads have as many connections as it
+ * takes to keep the worker busy: a single client that waits for each answer would mostly measure its own
+ * way there and back, and make calls for many look better than they are.
  */
 
+import { answerQuestion } from '../src/info/registry.ts';
 import { askForAccount, type Exchange } from './exchange.ts';
 import { spreadOf } from './measure.ts';
-import { atLeast, formatSpread, type Goal, printTable } from './report.ts';
+import { cpuSecondsOfAll } from './process-usage.ts';
+import { atLeast, atMost, formatSpread, type Goal, printTable } from './report.ts';
 import type { RunningServer } from './servers.ts';
 import type { RoundsScale } from './throughput.ts';
 import { Wrk } from './wrk.ts';
@@ -26,35 +29,94 @@ function askForMany(users: readonly string[], call: number): string {
   return JSON.stringify({ type: 'batchClearinghouseStates', users: chosen });
 }
 
-export function createBulkLoad({ folder, users, requestPath }: Exchange): Wrk {
+export function createBulkLoad(
+  { folder, users, requestPath }: Exchange,
+  connections = BULK_CONNECTIONS,
+): Wrk {
   return new Wrk({
-    ...{ folder, name: 'bulk', requestPath, connections: BULK_CONNECTIONS },
+    ...{ folder, name: 'bulk', requestPath, connections },
     bodies: Array.from({ length: CALLS }, (_, call) => askForMany(users, call)),
   });
 }
 
+/** Seconds to compute the answer about an account, of as many as a call has. */
+function computeSeconds({ state, users }: Exchange, call: number): number {
+  const { users: chosen } = JSON.parse(askForMany(users, call));
+  const questions = chosen.map((user: string) => ({ type: 'clearinghouseState', user }));
+  const startedMs = performance.now();
+  for (const question of questions) Buffer.byteLength(answerQuestion(state, question));
+  return (performance.now() - startedMs) / 1000 / USERS_A_CALL;
+}
+
+/** The median of many calls, since one takes only milliseconds. */
+function medianOfComputing(exchange: Exchange): number {
+  const calls = Array.from({ length: CALLS }, (_, call) => computeSeconds(exchange, call));
+  return spreadOf(calls).median;
+}
+
+class BulkBench {
+  readonly single: number[] = [];
+  readonly bulk: number[] = [];
+  /** Processor time of the service for an account of a call, and of computing one; in seconds. */
+  readonly served: number[] = [];
+  readonly computed: number[] = [];
+  readonly #exchange: Exchange;
+  readonly #server: RunningServer;
+  readonly #one: Wrk;
+  readonly #many: Wrk;
+
+  constructor(exchange: Exchange, server: RunningServer) {
+    const { folder, users, requestPath } = exchange;
+    this.#exchange = exchange;
+    this.#server = server;
+    const bodies = users.map(askForAccount);
+    this.#one = new Wrk({ folder, name: 'single', bodies, requestPath });
+    this.#many = createBulkLoad(exchange);
+  }
+
+  async warmUp(seconds: number): Promise<void> {
+    for (const wrk of [this.#one, this.#many]) await wrk.load(this.#server.port, seconds);
+    medianOfComputing(this.#exchange);
+  }
+
+  async runRound(seconds: number): Promise<void> {
+    const { port, pid } = this.#server;
+    this.single.push((await this.#one.load(port, seconds)).requestsPerSecond);
+    const before = cpuSecondsOfAll(pid);
+    const { requests, requestsPerSecond } = await this.#many.load(port, seconds);
+    this.served.push((cpuSecondsOfAll(pid) - before) / requests / USERS_A_CALL);
+    this.bulk.push(requestsPerSecond * USERS_A_CALL);
+    this.computed.push(medianOfComputing(this.#exchange));
+  }
+}
+
 export async function benchBulk(
   exchange: Exchange,
-  { port }: RunningServer,
+  server: RunningServer,
   { rounds, roundSeconds, warmUpSeconds }: RoundsScale,
 ): Promise<Goal[]> {
-  const { folder, users, requestPath } = exchange;
-  const one = new Wrk({ folder, name: 'single', bodies: users.map(askForAccount), requestPath });
-  const many = createBulkLoad(exchange);
-  const single: number[] = [];
-  const bulk: number[] = [];
-  for (const wrk of [one, many]) await wrk.load(port, warmUpSeconds);
-  for (let round = 0; round < rounds; round++) {
-    single.push((await one.load(port, roundSeconds)).requestsPerSecond);
-    bulk.push((await many.load(port, roundSeconds)).requestsPerSecond * USERS_A_CALL);
-  }
-  const ratios = bulk.map((accounts, index) => accounts / single[index]);
+  const bench = new BulkBench(exchange, server);
+  await bench.warmUp(warmUpSeconds);
+  for (let round = 0; round < rounds; round++) await bench.runRound(roundSeconds);
+  const { single, bulk, served, computed } = bench;
+  const microseconds = (seconds: readonly number[]) =>
+    formatSpread(spreadOf(seconds.map((each) => each * 1e6)), 1);
   printTable(
-    ['', 'accounts/s'],
+    ['', 'accounts/s', 'processor time, µs'],
     [
-      ['one a call', formatSpread(spreadOf(single), 0)],
-      [`${USERS_A_CALL} a call`, formatSpread(spreadOf(bulk), 0)],
+      ['one a call', formatSpread(spreadOf(single), 0), ''],
+      [`${USERS_A_CALL} a call`, formatSpread(spreadOf(bulk), 0), microseconds(served)],
+      ['computed in memory', '', microseconds(computed)],
     ],
   );
-  return [atLeast(`accounts/s, ${USERS_A_CALL} a call / one a call`, 5, ratios)];
+  const perRound = (ours: readonly number[], others: readonly number[]) =>
+    ours.map((each, round) => each / others[round]);
+  return [
+    atLeast(`accounts/s, ${USERS_A_CALL} a call / one a call`, 5, perRound(bulk, single)),
+    atMost(
+      `processor time of an account, ${USERS_A_CALL} a call / computed in memory`,
+      1.3,
+      perRound(served, computed),
+    ),
+  ];
 }

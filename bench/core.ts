@@ -13,7 +13,9 @@ import { answerQuestion } from '../src/info/registry.ts';
 import { applyBlock } from '../src/state/fold.ts';
 import { createState } from '../src/state/state.ts';
 import { randomQuestions, setUpLines, tradingLines } from './dataset.ts';
+import { measureGrowth } from './growth.ts';
 import { type Comparison, compare } from './measure.ts';
+import { formatSpread } from './report.ts';
 import { runMillionStep } from './start.ts';
 
 const MILLION = 1_000_000;
@@ -73,6 +75,16 @@ function benchAnswers(): void {
   report(what, formatRatio(result), 'at most 3', result.ratio <= 3);
 }
 
+/** The longest pause while tables grow, beside growth in one go. */
+function benchGrowth(): void {
+  for (const { what, inSteps, inOneGo, ratio } of measureGrowth()) {
+    const [ours, theirs] = [inSteps, inOneGo].map((spread) => formatSpread(spread, 1));
+    console.log(`       ${what}: at most ${ours} ms in steps, ${theirs} ms in one go`);
+    const figure = `longest time to ${what}, in steps / in one go`;
+    report(figure, formatSpread(ratio, 3), 'at most 0.2', ratio.median <= 0.2);
+  }
+}
+
 /** Memory, start and answers with a million accounts. */
 function benchMillion(accounts: number, directory: string): void {
   const built = runMillionStep('build', directory, String(accounts));
@@ -105,6 +117,7 @@ console.log(`node ${process.version}, ${cpus().length} x ${cpus()[0].model}`);
 console.log('ratios are medians of rounds in turns, with the smallest and largest\n');
 benchFold();
 benchAnswers();
+benchGrowth();
 const directory = mkdtempSync(path.join(tmpdir(), 'perpinfo-bench-'));
 try {
   benchMillion(accounts, directory);

@@ -4,6 +4,7 @@ import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { openKeyStore } from '../src/access/embedded/embedded-keys.ts';
 import type { Budget } from '../src/config/budget.ts';
+import type { StateView } from '../src/state/state.ts';
 import { buildLedger, findTypicalAnswer, usersOf } from './dataset.ts';
 
 export const POSITIONS_PER_ACCOUNT = 4;
@@ -16,6 +17,8 @@ export const PATIENCE = ['--overload-delay', '60000'];
 export interface Exchange {
   /** The data directory; whatever else a run needs is kept beside the ledger. */
   readonly folder: string;
+  /** As it was built, before its writer goes on. */
+  readonly state: StateView;
   readonly users: readonly string[];
   /** Where questions are asked, with a key that has a budget. */
   readonly requestPath: string;
@@ -37,7 +40,7 @@ export async function buildExchange(folder: string, accounts: number): Promise<E
   const bodyFile = path.join(folder, 'body.json');
   writeFileSync(bodyFile, body);
   const requestPath = `/${await createKey(folder)}/info`;
-  return { folder, users: usersOf(state), requestPath, body, bodyFile };
+  return { folder, state, users: usersOf(state), requestPath, body, bodyFile };
 }
 
 export function askForAccount(user: string): string {

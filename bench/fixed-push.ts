@@ -1,8 +1,8 @@
 /**
  * A bare WebSocket server that computes nothing: to whoever subscribes it sends a frame, read from a
- * file and made out to the subscription once, again and again, as fast as it can:
+ * file and made out to the subscription once, again and again, once an interval or as fast as it can:
  *
- *   node build/bench/fixed-push.js FILE SUBSCRIPTIONS
+ *   node build/bench/fixed-push.js FILE SUBSCRIPTIONS INTERVAL_MS
  *
  * It begins once it has SUBSCRIPTIONS. A client with unread frames is skipped.
  */
@@ -16,7 +16,9 @@ interface Subscriber {
   readonly frame: Buffer;
 }
 
-const [file, count] = process.argv.slice(2);
+const [file, count, intervalMs] = process.argv.slice(2);
+/** How often some of them are sent their frame, if there is an interval. */
+const TICK_MS = 10;
 const template = JSON.parse(readFileSync(file, 'utf8'));
 const subscribers: Subscriber[] = [];
 
@@ -26,7 +28,9 @@ function subscribe(socket: WebSocket, request: string): void {
   const frame = Buffer.from(JSON.stringify({ ...template, data }));
   subscribers.push({ socket, frame });
   send({ socket, frame });
-  if (subscribers.length === Number(count)) sendForever();
+  if (subscribers.length < Number(count)) return;
+  if (intervalMs === '0') sendForever();
+  else sendInTurn(Number(intervalMs));
 }
 
 function send({ socket, frame }: Subscriber): void {
@@ -37,6 +41,16 @@ function send({ socket, frame }: Subscriber): void {
 function sendForever(): void {
   for (const subscriber of subscribers) send(subscriber);
   setImmediate(sendForever);
+}
+
+/** Each once an interval, spread evenly over it. */
+function sendInTurn(interval: number): void {
+  const startedMs = performance.now();
+  let sent = 0;
+  setInterval(() => {
+    const due = ((performance.now() - startedMs) / interval) * subscribers.length;
+    for (; sent < due; sent++) send(subscribers[sent % subscribers.length]);
+  }, TICK_MS);
 }
 
 const server = new WebSocketServer({ host: '127.0.0.1', port: 0, clientTracking: false });

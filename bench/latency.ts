@@ -3,17 +3,21 @@
  * at the same rate, and while something disturbs the service.
  */
 
+import { createBulkLoad } from './bulk.ts';
 import { askForAccount, type Exchange } from './exchange.ts';
 import { spreadOf } from './measure.ts';
 import { type RateLoad, type RateRun, startRateLoad } from './rate-load.ts';
 import { atMost, formatSpread, type Goal, printTable } from './report.ts';
 import type { RunningServer } from './servers.ts';
 import type { Disturbance, Pace, RunningWriter } from './writer.ts';
+import type { Wrk } from './wrk.ts';
 
 /** What a disturbance has held up may be answered a little after it is over. */
 const MARGIN_MS = 20;
 /** Of fewer requests, a p99 is one of the two or three slowest. */
 const COUNTED_MIN = 300;
+/** Calls for many accounts take what the others leave: beside them, the others are this share of the rate. */
+const BATCHED_SHARE = 0.25;
 /** Where most requests wait longer than this for a connection, they queue up. */
 const KEPT_MS = 1;
 
@@ -90,14 +94,18 @@ class LatencyBench {
   readonly ordinary: Kind = { name: 'perpinfo', rounds: [] };
   readonly snapshots: Kind = { name: 'perpinfo, snapshot being written', rounds: [] };
   readonly blocks: Kind = { name: 'perpinfo, block of 5,000 events', rounds: [] };
+  readonly quarter: Kind = { name: 'perpinfo, a quarter of the rate', rounds: [] };
+  readonly batches: Kind = { name: 'the same, calls for 1,000 accounts beside it', rounds: [] };
   /** How long requests of ordinary runs waited to be sent: the load generator's own part. */
   readonly waits: Kind = { name: 'of perpinfo: until it was sent', rounds: [] };
   readonly #options: LatencyOptions;
   readonly #load: RateLoad;
+  readonly #batches: Wrk;
 
   constructor(options: LatencyOptions, load: RateLoad) {
     this.#options = options;
     this.#load = load;
+    this.#batches = createBulkLoad(options.exchange, 1);
   }
 
   /**
@@ -118,6 +126,18 @@ class LatencyBench {
     const large = await this.#runDisturbed('large');
     const applied = windowsIn(large.run, untilAnswered(large.run, large.disturbances));
     this.blocks.rounds.push(figuresOf(latenciesDuring(large.run, applied)));
+    await this.#runBatches();
+  }
+
+  /** Somebody else asks for a thousand accounts at a time, one call after the other. */
+  async #runBatches(): Promise<void> {
+    const { perpinfo, scale } = this.#options;
+    const runQuarter = () => this.#run(perpinfo, scale.roundSeconds, BATCHED_SHARE);
+    const alone = await runQuarter();
+    this.quarter.rounds.push(figuresOf(alone.latenciesMs.sort()));
+    const seconds = scale.warmUpSeconds + scale.roundSeconds;
+    const [beside] = await Promise.all([runQuarter(), this.#batches.load(perpinfo.port, seconds)]);
+    this.batches.rounds.push(figuresOf(beside.latenciesMs.sort()));
   }
 
   async #runDisturbed(pace: Pace): Promise<{ run: RateRun; disturbances: Disturbance[] }> {
@@ -127,8 +147,9 @@ class LatencyBench {
     return { run, disturbances: await writer.setPace('ordinary') };
   }
 
-  #run({ port }: RunningServer, seconds: number): Promise<RateRun> {
-    const { exchange, requestsPerSecond, scale } = this.#options;
+  #run({ port }: RunningServer, seconds: number, share = 1): Promise<RateRun> {
+    const { exchange, scale } = this.#options;
+    const requestsPerSecond = this.#options.requestsPerSecond * share;
     const { requestPath } = exchange;
     const { warmUpSeconds } = scale;
     return this.#load.run({ port, requestPath, requestsPerSecond, warmUpSeconds, seconds });
@@ -153,9 +174,9 @@ export async function benchLatency(options: LatencyOptions): Promise<Goal[]> {
   } finally {
     await load.stop();
   }
-  const { nginx, ordinary, waits, snapshots, blocks } = bench;
+  const { nginx, ordinary, waits, snapshots, blocks, quarter, batches } = bench;
   console.log(`${requestsPerSecond.toFixed(0)} requests/s, each counted from when it was due`);
-  print([nginx, ordinary, waits, snapshots, blocks]);
+  print([nginx, ordinary, waits, snapshots, blocks, quarter, batches]);
   const isKept = waits.rounds.map(({ p50Ms }) => p50Ms <= KEPT_MS);
   const keptCount = isKept.filter(Boolean).length;
   console.log(`perpinfo kept up with the rate in ${keptCount} of ${isKept.length} rounds`);
@@ -168,6 +189,7 @@ export async function benchLatency(options: LatencyOptions): Promise<Goal[]> {
     atMost("p99 at half of perpinfo's maximum / nginx's at that rate", 3, ratios(ordinary, nginx)),
     disturbed('p99 while a snapshot is written / ordinary p99', snapshots),
     disturbed('p99 while 5,000 events are applied / ordinary p99', blocks),
+    atMost('p99 while calls for 1,000 accounts are answered / before', 2, ratios(batches, quarter)),
   ];
 }
 

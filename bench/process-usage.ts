@@ -20,13 +20,15 @@ export function cpuSeconds(pid: number): number {
   return readTime(pid, OWN_TIME);
 }
 
-/** The same of a process and those that it has started: a server whose workers are processes. */
-export function cpuSecondsOfAll(pid: number): number {
+/** The process and those that it has started: a server whose workers are processes. */
+function familyOf(pid: number): number[] {
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ');
-  return [pid, ...children.filter(Boolean).map(Number)].reduce(
-    (sum, process) => sum + cpuSeconds(process),
-    0,
-  );
+  return [pid, ...children.filter(Boolean).map(Number)];
+}
+
+/** Processor time so far of a process and those that it has started. */
+export function cpuSecondsOfAll(pid: number): number {
+  return familyOf(pid).reduce((sum, process) => sum + cpuSeconds(process), 0);
 }
 
 /** Processor time of all processes that this one has started and that have ended. */
@@ -38,4 +40,9 @@ export function cpuSecondsOfEnded(): number {
 export function rssAnonMegabytes(pid: number): number {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
   return (Number(/^RssAnon:\s+(\d+) kB$/m.exec(status)?.[1]) * 1024) / 1e6;
+}
+
+/** The same of a process and those that it has started. */
+export function rssAnonMegabytesOfAll(pid: number): number {
+  return familyOf(pid).reduce((sum, process) => sum + rssAnonMegabytes(process), 0);
 }

@@ -12,18 +12,24 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { cpus, loadavg, tmpdir } from 'node:os';
 import path from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { openKeyStore } from '../src/access/embedded/embedded-keys.ts';
 import { createStateFormat } from '../src/http/push/frames.ts';
 import { parseQuestion } from '../src/info/registry.ts';
 import type { StateView } from '../src/state/state.ts';
-import { drawWishes, requireOpenFiles, type Wish } from '../test/push/crowd.ts';
+import { drawWishes, requireOpenFiles } from '../test/push/crowd.ts';
 import { createLiveLedger } from '../test/push/live-ledger.ts';
 import { Client } from '../test/service/running.ts';
 import { findTypicalAnswer, usersOf } from './dataset.ts';
 import { type Spread, spreadOf } from './measure.ts';
-import { cpuSeconds, rssAnonMegabytes } from './process-usage.ts';
-import { type Received, startClients } from './push-clients.ts';
+import { benchFewChanges } from './push-few-changes.ts';
+import { benchKeptRate } from './push-kept-rate.ts';
+import {
+  measureRound,
+  microsecondsPerUpdate,
+  type PushRound,
+  type RoundSetting,
+} from './push-round.ts';
+import { atLeast, atMost, type Goal, printGoals } from './report.ts';
 import { type RunningServer, startFixedPush, startPerpinfo } from './servers.ts';
 
 const POSITIONS_PER_ACCOUNT = 4;
@@ -37,24 +43,10 @@ const FULL = { accounts: 10_000, connections: 1000, rounds: 3, warmUpSeconds: 3,
 const QUICK = { accounts: 1000, connections: 100, rounds: 1, warmUpSeconds: 1, seconds: 2 };
 type Scale = typeof FULL;
 
-interface Round extends Received {
-  /** Shares of one core. */
-  readonly serverCpu: number;
-  readonly clientsCpu: number;
-  readonly serverMegabytes: number;
-}
-
 interface Contestant {
   readonly name: string;
   start(): Promise<RunningServer>;
-  readonly rounds: Round[];
-}
-
-/** What all rounds have in common. */
-interface Setting {
-  readonly scale: Scale;
-  readonly secret: string;
-  readonly wishes: Wish[][];
+  readonly rounds: PushRound[];
 }
 
 async function createKey(directory: string): Promise<string> {
@@ -82,47 +74,20 @@ function createContestants(folder: string, subscriptions: number, profiles?: str
   return [bare, ...ours];
 }
 
-/** One server, started anew, with clients of its own. */
-async function measureRound(contestant: Contestant, setting: Setting): Promise<Round> {
-  const { scale, secret, wishes } = setting;
-  const server = await contestant.start();
-  try {
-    const clients = await startClients({ port: server.port, secret, wishes });
-    try {
-      await sleep(scale.warmUpSeconds * 1000);
-      const cpu = () => ({ server: cpuSeconds(server.pid), clients: cpuSeconds(clients.pid) });
-      const before = cpu();
-      const startedMs = performance.now();
-      const received = await clients.measure(scale.seconds);
-      const seconds = (performance.now() - startedMs) / 1000;
-      const after = cpu();
-      return {
-        ...received,
-        serverCpu: (after.server - before.server) / seconds,
-        clientsCpu: (after.clients - before.clients) / seconds,
-        serverMegabytes: rssAnonMegabytes(server.pid),
-      };
-    } finally {
-      clients.stop();
-    }
-  } finally {
-    await server.stop();
-  }
-}
-
-const COLUMNS: { title: string; digits: number; of(round: Round, bare: Round): number }[] = [
-  { title: 'updates/s', digits: 0, of: (round) => round.updatesPerSecond },
-  {
-    title: 'beside ws',
-    digits: 2,
-    of: (round, bare) => round.updatesPerSecond / bare.updatesPerSecond,
-  },
-  { title: 'delay p50, ms', digits: 0, of: (round) => round.delayP50Ms },
-  { title: 'delay p99, ms', digits: 0, of: (round) => round.delayP99Ms },
-  { title: 'server, cores', digits: 2, of: (round) => round.serverCpu },
-  { title: 'clients, cores', digits: 2, of: (round) => round.clientsCpu },
-  { title: 'RssAnon, MB', digits: 0, of: (round) => round.serverMegabytes },
-];
+const COLUMNS: { title: string; digits: number; of(round: PushRound, bare: PushRound): number }[] =
+  [
+    { title: 'updates/s', digits: 0, of: (round) => round.updatesPerSecond },
+    {
+      title: 'beside ws',
+      digits: 2,
+      of: (round, bare) => round.updatesPerSecond / bare.updatesPerSecond,
+    },
+    { title: 'delay p50, ms', digits: 0, of: (round) => round.delayP50Ms },
+    { title: 'delay p99, ms', digits: 0, of: (round) => round.delayP99Ms },
+    { title: 'server, cores', digits: 2, of: (round) => round.serverCpu },
+    { title: 'clients, cores', digits: 2, of: (round) => round.clientsCpu },
+    { title: 'RssAnon, MB', digits: 0, of: (round) => round.serverMegabytes },
+  ];
 
 function formatSpread({ median, min, max }: Spread, digits: number): string {
   return `${median.toFixed(digits)} [${min.toFixed(digits)} to ${max.toFixed(digits)}]`;
@@ -141,13 +106,37 @@ function report(contestants: readonly Contestant[]): void {
   }
 }
 
-async function benchPush(contestants: readonly Contestant[], setting: Setting): Promise<void> {
-  for (let round = 0; round < setting.scale.rounds; round++) {
+async function benchPush(
+  contestants: readonly Contestant[],
+  setting: RoundSetting,
+  rounds: number,
+): Promise<Goal[]> {
+  for (let round = 0; round < rounds; round++) {
     for (const contestant of contestants) {
-      contestant.rounds.push(await measureRound(contestant, setting));
+      contestant.rounds.push(await measureRound(contestant.start, setting));
     }
   }
   report(contestants);
+  return goalsOf(contestants);
+}
+
+/** Of the one that sends as often as it can. */
+function goalsOf([bare, ours]: readonly Contestant[]): Goal[] {
+  const ratios = (of: (round: PushRound) => number) =>
+    ours.rounds.map((round, index) => of(round) / of(bare.rounds[index]));
+  return [
+    atLeast(
+      'updates/s beside ws',
+      0.6,
+      ratios((round) => round.updatesPerSecond),
+    ),
+    atMost('processor time of an update, saturated, beside ws', 2, ratios(microsecondsPerUpdate)),
+    atMost(
+      'memory beside ws',
+      2,
+      ratios((round) => round.serverMegabytes),
+    ),
+  ];
 }
 
 async function secondsOf(work: () => Promise<void>): Promise<number> {
@@ -189,7 +178,10 @@ async function benchBulk(folder: string, users: readonly string[], secret: strin
 /** A frame of the length of a typical one. */
 function typicalFrame(state: StateView, user: string): string {
   const question = parseQuestion({ type: 'clearinghouseState', user });
-  return createStateFormat(question)(findTypicalAnswer(state), state);
+  const { height, time } = state;
+  const provenance = { height, time, accountTime: -1, isFromUpstream: false };
+  const { before, after } = createStateFormat(question);
+  return `${before}${findTypicalAnswer(state)}${after(provenance)}`;
 }
 
 async function run(scale: Scale, folder: string, profiles?: string): Promise<void> {
@@ -212,13 +204,19 @@ async function run(scale: Scale, folder: string, profiles?: string): Promise<voi
   const sizes = { connections, each: SUBSCRIPTIONS_EACH };
   const wishes = drawWishes('bench', { users, dexes: [''] }, sizes);
   live.run();
+  const goals: Goal[] = [];
+  const few = { folder, users, secret, connections, rounds: scale.rounds, scale };
   try {
     const contestants = createContestants(folder, subscriptions, profiles);
-    await benchPush(contestants, { scale, secret, wishes });
+    goals.push(...(await benchPush(contestants, { scale, secret, wishes }, scale.rounds)));
+    goals.push(...(await benchKeptRate(few)));
     await benchBulk(folder, users.slice(0, BULK_USERS), secret);
   } finally {
     await live.close();
   }
+  goals.push(...(await benchFewChanges(few)));
+  console.log('');
+  printGoals(goals);
 }
 
 const profileAt = process.argv.indexOf('--profile');

@@ -73,7 +73,7 @@ function listKinds({ users, requestPath }: Exchange, spentPath: string): Kind[] 
         isPolling: true,
         status: 304,
       },
-      ratioMin: 1,
+      ratioMin: 1.3,
     },
   ];
 }

@@ -75,9 +75,14 @@ export function startFixedAnswer(
 }
 
 /** A bare WebSocket server that sends fixed frames once it has this number of subscriptions. */
-export function startFixedPush(frameFile: string, subscriptions: number): Promise<RunningServer> {
+/** Sends each frame once an interval, or as often as it can. */
+export function startFixedPush(
+  frameFile: string,
+  subscriptions: number,
+  intervalMs = 0,
+): Promise<RunningServer> {
   const script = path.join(import.meta.dirname, 'fixed-push.js');
-  return startNode([script, frameFile, String(subscriptions)]);
+  return startNode([script, frameFile, String(subscriptions), String(intervalMs)]);
 }
 
 function spawnServer(command: readonly string[], output: 'pipe' | 'inherit'): ChildProcess {

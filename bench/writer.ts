@@ -18,6 +18,7 @@ import { MovingMarket } from './moving-market.ts';
 
 const SCRIPT = fileURLToPath(import.meta.url);
 const INTERVAL_MS = 100;
+export const BLOCKS_PER_SECOND = 1000 / INTERVAL_MS;
 /** What the simulator's blocks have on average. */
 const ORDINARY_EVENTS = 20;
 const LARGE_EVENTS = 5000;
@@ -53,10 +54,19 @@ export class RunningWriter {
 }
 
 /** Continues the ledger in the folder; resolves once it appends. */
-export async function startWriter(directory: string): Promise<RunningWriter> {
+export async function startWriter(
+  directory: string,
+  eventsPerBlock = ORDINARY_EVENTS,
+): Promise<RunningWriter> {
   const writer = forkScript(SCRIPT);
-  await ask(writer, { directory });
+  await ask(writer, { directory, eventsPerBlock } satisfies Beginning);
   return new RunningWriter(writer);
+}
+
+/** The first message to the process. */
+interface Beginning {
+  readonly directory: string;
+  readonly eventsPerBlock: number;
 }
 
 class Feed {
@@ -66,8 +76,15 @@ class Feed {
   readonly #committer: Committer;
   readonly #snapshots: SnapshotFolder;
   readonly #market: MovingMarket;
+  readonly #eventsPerBlock: number;
 
-  constructor(ledger: LedgerWriter, replica: Replica, snapshots: SnapshotFolder) {
+  constructor(
+    ledger: LedgerWriter,
+    replica: Replica,
+    snapshots: SnapshotFolder,
+    eventsPerBlock: number,
+  ) {
+    this.#eventsPerBlock = eventsPerBlock;
     this.#replica = replica;
     this.#committer = new Committer(ledger, () => undefined);
     this.#snapshots = snapshots;
@@ -77,7 +94,7 @@ class Feed {
   async writeBlock(): Promise<void> {
     const next = this.#replica.point.height + 1;
     const isLarge = this.pace === 'large' && next % LARGE_EVERY === 0;
-    const line = this.#market.nextLine(isLarge ? LARGE_EVENTS : ORDINARY_EVENTS);
+    const line = this.#market.nextLine(isLarge ? LARGE_EVENTS : this.#eventsPerBlock);
     this.#committer.add(this.#replica.extend(Buffer.from(line)));
     // From here on a reader may see the block: a commit is visible before it is durable.
     await this.#note(isLarge, () => this.#committer.flush());
@@ -98,11 +115,11 @@ class Feed {
   }
 }
 
-async function openFeed(directory: string) {
+async function openFeed({ directory, eventsPerBlock }: Beginning) {
   const ledger = await openEmbeddedLedgerWriter(directory);
   const snapshots = new SnapshotFolder(directory);
   const replica = await restoreReplica({ ledger, snapshots, warn: console.error });
-  return { ledger, feed: new Feed(ledger, replica, snapshots) };
+  return { ledger, feed: new Feed(ledger, replica, snapshots, eventsPerBlock) };
 }
 
 /** A block at every beat; a beat that comes while the last block is still written is left out. */
@@ -119,8 +136,8 @@ async function runWriter(): Promise<void> {
   const stop = new AbortController();
   process.once('SIGTERM', () => stop.abort());
   process.once('disconnect', () => stop.abort());
-  const [{ directory }] = (await once(process, 'message')) as [{ directory: string }];
-  const { ledger, feed } = await openFeed(directory);
+  const [beginning] = (await once(process, 'message')) as [Beginning];
+  const { ledger, feed } = await openFeed(beginning);
   process.on('message', ({ pace }: { pace: Pace }) => {
     feed.pace = pace;
     process.send?.(feed.disturbances);

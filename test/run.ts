@@ -1,5 +1,5 @@
 /**
- * Runs the suites (test/suites.ts), two at a time, each within its time budget. The output of a suite
+ * Runs the suites (test/suites.ts), some side by side, each within its time budget. The output of a suite
  * is shown if it fails, always in CI and with --verbose. A failure does not stop the others: one run
  * shows everything that is wrong. A suite that failed runs again alone, and that result counts.
  *
@@ -82,10 +82,13 @@ function countOf(what: 'tests' | 'skipped', output: string): number {
   return Number(new RegExp(`^ℹ ${what} (\\d+)$`, 'm').exec(output)?.[1] ?? 0);
 }
 
-/** Why tests were skipped, other than for the long run. */
+/** What node:test says of tests that belong to the other run. */
+const NO_REASONS = [ONLY_LONG, "'only' option not set", 'SKIP'];
+
+/** Why tests were skipped, other than because they belong to the other run. */
 function skipReasons(output: string): string[] {
   const reasons = [...output.matchAll(/^\s*﹣ .* # (.+)$/gm)].map(([, reason]) => reason);
-  return [...new Set(reasons)].filter((reason) => reason !== ONLY_LONG && reason !== 'SKIP');
+  return [...new Set(reasons)].filter((reason) => !NO_REASONS.includes(reason));
 }
 
 function formatRow({ suite, hasPassed, seconds, output }: Result): string {
@@ -111,8 +114,8 @@ function isLeftOut({ name, needs }: Suite): boolean {
   return true;
 }
 
-/** Runs the suites side by side. */
-async function runAll(suites: readonly Suite[]): Promise<Result[]> {
+/** Runs the suites, so many at a time. */
+async function runAll(suites: readonly Suite[], atATime: number): Promise<Result[]> {
   const queue = [...suites];
   const results: Result[] = [];
   async function work(): Promise<void> {
@@ -122,7 +125,7 @@ async function runAll(suites: readonly Suite[]): Promise<Result[]> {
       results.push(result);
     }
   }
-  await Promise.all(Array.from({ length: SUITES_AT_A_TIME }, work));
+  await Promise.all(Array.from({ length: atATime }, work));
   return results;
 }
 
@@ -160,7 +163,16 @@ const startedMs = Date.now();
 const chosen = SUITES.filter(({ name }) => wanted.length === 0 || wanted.includes(name));
 const present = chosen.filter((suite) => !isLeftOut(suite));
 console.log(`${present.length} suites, ${SUITES_AT_A_TIME} at a time, PERPINFO_TEST_SEED=${SEED}`);
-const first = await runAll(present);
+const first = [
+  ...(await runAll(
+    present.filter(({ isAlone }) => !isAlone),
+    SUITES_AT_A_TIME,
+  )),
+  ...(await runAll(
+    present.filter(({ isAlone }) => isAlone),
+    1,
+  )),
+];
 const again = await runAgain(first.filter(({ hasPassed }) => !hasPassed));
 const results = [...first.filter(({ hasPassed }) => hasPassed), ...again];
 

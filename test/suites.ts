@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { PROJECT } from './paths.ts';
-import { isLongRun } from './scale.ts';
+import { isLongRun, scale } from './scale.ts';
 
 const COMPILED = import.meta.dirname;
 const SOURCES = path.join(PROJECT, 'test');
@@ -15,6 +15,8 @@ export interface Suite {
   command: string[];
   /** The suite is left out where this is missing, unless the variable CI is set. */
   needs?: Need;
+  /** Measures what other load would spoil: runs after the others, with nothing beside it. */
+  isAlone?: boolean;
 }
 
 interface Need {
@@ -27,15 +29,16 @@ interface SuiteOptions {
   seconds: number;
   /** Time budget in `npm run test:long`. */
   longSeconds?: number;
-  /** Test files that run side by side. */
+  /** Test files that run side by side; fewer in the long run, whose tests load the machine. */
   filesAtATime?: number;
 }
 
-/** Every *.test.ts below a folder of test/; in the long run, those with a long size. */
+/** Every *.test.ts below a folder of test/; in the long run, only tests with a long size. */
 function testSuite(name: string, options: SuiteOptions): Suite {
   const { seconds, longSeconds = seconds, filesAtATime = 1 } = options;
   const files = listTests(name);
   const runner = ['--enable-source-maps', '--test', '--test-reporter=spec'];
+  if (isLongRun) runner.push('--test-only');
   return {
     name,
     budgetSeconds: isLongRun ? longSeconds : seconds,
@@ -58,7 +61,12 @@ function listTests(suite: string): string[] {
 }
 
 function hasLongSize(file: string): boolean {
-  return /from '(\.\.?\/)+scale\.ts'/.test(readFileSync(file, 'utf8'));
+  const text = readFileSync(file, 'utf8');
+  const hasSizes = /from '(\.\.?\/)+scale\.ts'/.test(text);
+  if (hasSizes && !/ALSO_LONG|LONG_ONLY/.test(text)) {
+    throw new Error(`${file}: no test has the option ALSO_LONG or LONG_ONLY`);
+  }
+  return hasSizes;
 }
 
 function program(name: string): Need {
@@ -80,6 +88,39 @@ function mountingSuite(suite: Suite): Suite {
   return { ...suite, command, needs };
 }
 
+/** Files whose demos can be followed: their tests ask a follower then. */
+const FOLLOWED: readonly string[] = scale(
+  [],
+  ['clients/sdk', 'browser/figures'],
+  [
+    'clients/ccxt',
+    'clients/python-client',
+    'clients/sdk',
+    'clients/versions',
+    'browser/accessibility',
+    'browser/behaviour',
+    'browser/figures',
+  ],
+);
+
+/** Another perpinfo as the upstream of a follower: the tests of demos again. */
+const FOLLOWED_DEMOS: Suite = {
+  name: 'followed demos',
+  budgetSeconds: scale(0, 240, 900),
+  command:
+    FOLLOWED.length === 0
+      ? []
+      : [
+          ...['env', 'PERPINFO_TEST_FOLLOWED=true', process.execPath],
+          ...['--enable-source-maps', '--test', '--test-reporter=spec', '--test-concurrency=1'],
+          ...FOLLOWED.map((file) => path.join(COMPILED, `${file}.test.js`)),
+        ],
+};
+
+const ENDURANCE: Suite = isLongRun
+  ? { ...testSuite('endurance', { seconds: 0, longSeconds: 240 }), isAlone: true }
+  : { name: 'endurance', budgetSeconds: 0, command: [] };
+
 const LINT: Suite = {
   name: 'lint',
   budgetSeconds: 120,
@@ -93,26 +134,30 @@ const ALL: Suite[] = [
     ...testSuite('cluster', { seconds: 240, longSeconds: 360, filesAtATime: 3 }),
     needs: program('nats-server'),
   },
+  testSuite('follow', { seconds: 240, longSeconds: scale(0, 400, 2400), filesAtATime: 2 }),
   testSuite('browser', { seconds: 300, longSeconds: 360, filesAtATime: 2 }),
-  testSuite('lane', { seconds: 480, filesAtATime: 2 }),
+  FOLLOWED_DEMOS,
+  ENDURANCE,
+  testSuite('lane', { seconds: 300, longSeconds: 480, filesAtATime: 2 }),
   testSuite('service', { seconds: 300, filesAtATime: 2 }),
-  testSuite('http', { seconds: 240, longSeconds: 360 }),
+  testSuite('http', { seconds: 240, longSeconds: 360, filesAtATime: scale(2, 1) }),
   testSuite('conformance', { seconds: 120 }),
-  testSuite('push', { seconds: 240, longSeconds: 360 }),
-  testSuite('hostile', { seconds: 360 }),
-  testSuite('cli', { seconds: 240, filesAtATime: 2 }),
-  testSuite('clients', { seconds: 240 }),
+  testSuite('push', { seconds: 240, longSeconds: 360, filesAtATime: scale(2, 1) }),
+  testSuite('hostile', { seconds: 360, filesAtATime: scale(2, 1) }),
+  testSuite('cli', { seconds: 240, filesAtATime: scale(3, 2) }),
+  testSuite('clients', { seconds: 240, filesAtATime: scale(2, 1) }),
   mountingSuite(testSuite('disk', { seconds: 180, filesAtATime: 2 })),
   testSuite('crash', { seconds: 180, longSeconds: 360 }),
   testSuite('replica', { seconds: 180, longSeconds: 300, filesAtATime: 2 }),
   testSuite('twin', { seconds: 180, longSeconds: 300, filesAtATime: 2 }),
-  testSuite('docs', { seconds: 180 }),
+  testSuite('docs', { seconds: 180, filesAtATime: scale(2, 1) }),
   testSuite('feed', { seconds: 120, filesAtATime: 2 }),
   testSuite('ledger', { seconds: 120 }),
   testSuite('state', { seconds: 120, filesAtATime: 2 }),
   testSuite('exact', { seconds: 60 }),
   testSuite('events', { seconds: 60 }),
   testSuite('info', { seconds: 60, filesAtATime: 2 }),
+  testSuite('wanted', { seconds: 60 }),
   testSuite('structure', { seconds: 60 }),
   testSuite('web', { seconds: 60, filesAtATime: 2 }),
 ];

@@ -34,6 +34,11 @@ export class Admission {
     this.#budgets = budgets;
   }
 
+  /** Another number after every change of keys. */
+  get keysVersion(): number {
+    return this.#keys.version;
+  }
+
   /** The live key of a secret with this hash; undefined if it is unknown, revoked or expired. */
   findKey(secretHash: string): Key | undefined {
     return this.#keys.find(secretHash, Date.now());
@@ -64,5 +69,9 @@ export class Admission {
   charge({ id, budget }: Key, weight: number): Allowance | undefined {
     if (budget === undefined) return undefined;
     return this.#budgets.charge(id, budget, weight, performance.now());
+  }
+
+  refund({ id, budget }: Key, weight: number): void {
+    if (budget !== undefined) this.#budgets.refund(id, budget, weight, performance.now());
   }
 }

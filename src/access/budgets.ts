@@ -21,7 +21,7 @@ export interface Allowance {
   readonly retryAfterSeconds: number;
 }
 
-/** What a worker has charged to a key. */
+/** What a worker has charged to a key; negative if it has given back more. */
 export interface Charge {
   readonly id: string;
   readonly budget: Budget;
@@ -65,6 +65,13 @@ export class Budgets {
     return describeAllowance(bucket.spent, budget, 0);
   }
 
+  /** Gives back what was charged for a question that could not be answered. */
+  refund(id: string, budget: Budget, weight: number, nowMs: number): void {
+    const bucket = this.#refill(id, budget, nowMs);
+    bucket.spent = Math.max(0, bucket.spent - weight);
+    this.#noteCharge(id, budget, -weight);
+  }
+
   #noteCharge(id: string, budget: Budget, weight: number): void {
     const charge = this.#charges.get(id);
     if (charge?.budget === budget) charge.weight += weight;
@@ -87,7 +94,10 @@ export class Budgets {
 
   /** Applies what another worker charged. */
   absorb(charges: readonly Charge[], nowMs: number): void {
-    for (const { id, budget, weight } of charges) this.#refill(id, budget, nowMs).spent += weight;
+    for (const { id, budget, weight } of charges) {
+      const bucket = this.#refill(id, budget, nowMs);
+      bucket.spent = Math.max(0, bucket.spent + weight);
+    }
   }
 
   #refill(id: string, budget: Budget, nowMs: number): Bucket {

@@ -43,6 +43,11 @@ export class KeyRing {
     return key;
   }
 
+  /** Another number after every change. */
+  get version(): number {
+    return this.#version;
+  }
+
   /** Whether the secret has a live key; does not count as a use. */
   isLive(secretHash: string, nowMs: number): boolean {
     const key = this.#keyByHash.get(secretHash);

@@ -1,6 +1,12 @@
 /** The interface of a command, and its help text. */
 
-import { SETTINGS, type Setting, type SettingName, type Settings } from '../config/settings.ts';
+import {
+  describeNeed,
+  SETTINGS,
+  type Setting,
+  type SettingName,
+  type Settings,
+} from '../config/settings.ts';
 import type { Terminal } from './terminal.ts';
 
 export interface Call<N extends SettingName> {
@@ -37,7 +43,7 @@ function formatSetting(setting: Setting): string {
   const { flag, variable, type, help } = setting;
   const left = formatLeftColumn(`--${flag} ${type.placeholder}`.trimEnd());
   const suffix = !('default' in setting)
-    ? '; required'
+    ? `; ${describeNeed(setting)}`
     : setting.default === undefined
       ? ''
       : `; default ${setting.default}`;

@@ -7,8 +7,10 @@ import type { Command } from './command.ts';
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   demo: async () => (await import('./demo.ts')).demo,
   serve: async () => (await import('./serve.ts')).serve,
+  follow: async () => (await import('./follow.ts')).follow,
   append: async () => (await import('./append.ts')).append,
   query: async () => (await import('./query.ts')).query,
+  compare: async () => (await import('./compare.ts')).compare,
   'keys create': async () => (await import('./keys.ts')).keysCreate,
   'keys list': async () => (await import('./keys.ts')).keysList,
   'keys revoke': async () => (await import('./keys.ts')).keysRevoke,

@@ -43,12 +43,13 @@ function parseArgument(text: string): unknown {
   }
 }
 
-/** A bad question is a usage error. */
+/** A bad question is a usage error; one that a partial ledger cannot answer is not. */
 function answer(state: StateView, question: unknown): string {
   try {
     return answerQuestion(state, question);
   } catch (error) {
-    if (error instanceof RequestError) throw new UsageError([`${error.code}: ${error.message}`]);
-    throw error;
+    if (!(error instanceof RequestError)) throw error;
+    const message = `${error.code}: ${error.message}`;
+    throw error.status < 500 ? new UsageError([message]) : new Error(message);
   }
 }

@@ -1,14 +1,28 @@
 /** `perpinfo serve`: answers over HTTP from a ledger. */
 
+import { UsageError } from '../config/usage-error.ts';
 import { checkFeedSettings, FEED_SETTINGS } from '../feed/feed-settings.ts';
+import { FOLLOW_SETTINGS } from '../feed/follow/follow-settings.ts';
 import { createNdjsonFeed } from '../feed/ndjson.ts';
 import { createLog, LOG_SETTINGS, STANDARD_ERROR, STANDARD_OUTPUT } from '../service/log.ts';
-import { runFedService, runService, SERVE_SETTINGS } from '../service/run-service.ts';
+import {
+  runFedService,
+  runFollowingService,
+  runService,
+  SERVE_SETTINGS,
+} from '../service/run-service.ts';
 import type { Command } from './command.ts';
 import { closeStandardInput, readStandardInput } from './standard-input.ts';
 
 const settings = [
-  ...new Set([...SERVE_SETTINGS, 'feed' as const, ...FEED_SETTINGS, ...LOG_SETTINGS]),
+  ...new Set([
+    ...SERVE_SETTINGS,
+    'feed' as const,
+    'follow' as const,
+    ...FOLLOW_SETTINGS,
+    ...FEED_SETTINGS,
+    ...LOG_SETTINGS,
+  ]),
 ];
 
 export const serve: Command<(typeof settings)[number]> = {
@@ -23,12 +37,26 @@ export const serve: Command<(typeof settings)[number]> = {
     'With --feed -, a process beside the workers appends blocks from standard input, as "append"\n' +
     'does; the log is then on standard error, and "durable HEIGHT" on standard output. The service\n' +
     'keeps answering when the input ends, and when a block is refused or cannot be stored: /health\n' +
-    'is then 503 (feed_failed) until more blocks arrive, and the final exit code is 1.',
+    'is then 503 (feed_failed) until more blocks arrive, and the final exit code is 1.\n' +
+    'With --follow URL, that process follows a server that speaks the same interface: accounts that\n' +
+    'are asked for are read from it, recorded, and kept current. See docs/follow.md.',
   example: 'your-feed | perpinfo serve --data ./data --feed - --port 8080 --workers 2',
   isService: true,
   async run({ settings: chosen, signal, terminal }) {
-    if (chosen.feed === undefined) {
-      return runService({ settings: chosen, log: createLog(chosen, STANDARD_OUTPUT), signal });
+    const { feed, follow } = chosen;
+    if (feed !== undefined && follow !== undefined) {
+      throw new UsageError(['--feed and --follow exclude each other: a ledger has one writer']);
+    }
+    if (feed === undefined) {
+      const options = { settings: chosen, log: createLog(chosen, STANDARD_OUTPUT), signal };
+      if (follow === undefined) return runService(options);
+      checkFeedSettings(chosen);
+      const openFeed = async () => {
+        // Only a service that follows loads what it takes.
+        const { openFollowFeed } = await import('../feed/follow/open-follow-feed.ts');
+        return openFollowFeed(follow, chosen, options.log);
+      };
+      return runFollowingService({ ...options, openFeed });
     }
     checkFeedSettings(chosen);
     await runFedService({

@@ -1,7 +1,7 @@
 /** Generates docs/configuration.md from the table of settings; as a program, prints it. */
 
 import { fileURLToPath } from 'node:url';
-import { SETTING_GROUPS, type Setting, type SettingGroup } from './settings.ts';
+import { describeNeed, SETTING_GROUPS, type Setting, type SettingGroup } from './settings.ts';
 
 const INTRODUCTION = `# Configuration
 
@@ -35,7 +35,7 @@ function formatRow(setting: Setting): string {
 }
 
 function formatDefault(setting: Setting): string {
-  if (!('default' in setting)) return 'required';
+  if (!('default' in setting)) return describeNeed(setting);
   const meaning = / \(default: (.*)\)$/.exec(setting.help)?.[1];
   if (setting.default === undefined) return meaning ?? 'none';
   return setting.default === '' ? 'empty' : `\`${setting.default}\``;

@@ -6,6 +6,7 @@ import {
   bytes,
   count,
   expiry,
+  headerType,
   height,
   ledgerLocation,
   milliseconds,
@@ -17,6 +18,9 @@ import {
   standardInput,
   switchType,
   text,
+  upstreamBudget,
+  upstreamUrl,
+  userAddress,
   type ValueType,
 } from './value-types.ts';
 
@@ -131,6 +135,64 @@ const FEED = {
   },
 } as const satisfies Declarations;
 
+const FOLLOW = {
+  follow: {
+    type: upstreamUrl,
+    default: undefined,
+    help: 'follow this server, which speaks our interface: what is asked for is read from it',
+  },
+  upstreamHeader: {
+    type: headerType,
+    default: undefined,
+    help: 'header to send to the server, such as the one with its key',
+  },
+  followInterval: {
+    type: milliseconds({ from: 10, to: HOUR_MS }),
+    default: 100,
+    help: 'minimum time between two blocks',
+  },
+  followSweep: {
+    type: milliseconds({ from: 1000, to: 24 * HOUR_MS }),
+    default: 60_000,
+    help: 'age at which an account is read again, even if nothing is known to have happened',
+  },
+  followUsersMax: {
+    type: count({ from: 0, to: 1000 }),
+    default: 10,
+    help: 'maximum number of users that are subscribed to instead: those asked for most; 0 for none',
+  },
+  followBudget: {
+    type: upstreamBudget,
+    default: 1200,
+    help: "weight a minute that is asked for at most, in the server's weights; 0 for no limit",
+  },
+  followForget: {
+    type: milliseconds({ from: 1000 }),
+    default: HOUR_MS,
+    help: 'an account that nobody has asked for in this time is no longer read',
+  },
+  followWait: {
+    type: milliseconds({ from: 0, to: 60_000 }),
+    default: 5_000,
+    help: 'how long a question waits for an account that has to be read (502 upstream_failed)',
+  },
+  maxAccountAge: {
+    type: milliseconds({ from: 0 }),
+    default: 0,
+    help: 'an account that was read longer ago is read again before it is answered; 0 for no limit',
+  },
+  forward: {
+    type: switchType,
+    default: false,
+    help: 'pass questions on that the ledger does not hold, such as orders, fills and candles',
+  },
+  forwardKeep: {
+    type: milliseconds({ from: 0, to: HOUR_MS }),
+    default: 1000,
+    help: 'how long an answer to a question that was passed on is given to others',
+  },
+} as const satisfies Declarations;
+
 const SERVING = {
   host: {
     type: text('HOST'),
@@ -221,7 +283,7 @@ const PUSH = {
   pushInterval: {
     type: milliseconds({ from: 0, to: HOUR_MS }),
     default: 250,
-    help: 'minimum time between two pushes to a subscription; 0 to push after every batch of blocks',
+    help: 'time between two pushes to a subscription, up to a tenth less to send several together; 0 to push after every batch of blocks',
   },
   pushConnectionsMax: {
     type: count({ from: 0, to: 1_000_000 }),
@@ -317,6 +379,22 @@ const QUERY = {
   },
 } as const satisfies Declarations;
 
+const COMPARE = {
+  upstream: {
+    type: upstreamUrl,
+    help: 'server that speaks our interface',
+  },
+  user: {
+    type: userAddress,
+    help: 'whose account to compare',
+  },
+  dex: {
+    type: shortText(6),
+    default: undefined,
+    help: 'on which dex (default: the first)',
+  },
+} as const satisfies Declarations;
+
 const SIMULATE = {
   blocks: {
     type: count({ from: 1 }),
@@ -345,6 +423,7 @@ const DECLARATIONS = {
   ...COPY,
   ...RETENTION,
   ...FEED,
+  ...FOLLOW,
   ...SERVING,
   ...REQUESTS,
   ...PUSH,
@@ -352,6 +431,7 @@ const DECLARATIONS = {
   ...KEYS,
   ...DEMO,
   ...QUERY,
+  ...COMPARE,
   ...SIMULATE,
 };
 
@@ -382,6 +462,11 @@ export const SETTINGS = Object.fromEntries(
   ]),
 ) as Readonly<Record<SettingName, Setting>>;
 
+/** Of a setting without a default. */
+export function describeNeed({ replacedBy }: Setting): string {
+  return replacedBy === undefined ? 'required' : `required without --${replacedBy}`;
+}
+
 export interface SettingGroup {
   readonly title: string;
   readonly settings: readonly Setting[];
@@ -398,6 +483,7 @@ function group(title: string, declarations: Declarations): SettingGroup {
 export const SETTING_GROUPS: readonly SettingGroup[] = [
   group('Ledger', LEDGER),
   group('Feed: append, serve --feed', FEED),
+  group('Follow a live exchange: serve --follow, follow', FOLLOW),
   group('Snapshots and retention', RETENTION),
   group('Serving', SERVING),
   group('Requests and connections', REQUESTS),
@@ -405,6 +491,7 @@ export const SETTING_GROUPS: readonly SettingGroup[] = [
   group('Stop and log', PROCESS),
   group('Keys: keys create', KEYS),
   group('query', QUERY),
+  group('compare', COMPARE),
   group('copy', COPY),
   group('demo', DEMO),
   group('simulate', SIMULATE),

@@ -1,5 +1,6 @@
 /** The types of settings: how each is parsed and described. */
 
+import { ADDRESS_EXPECTED, type Address, parseAddress } from '../exact/address.ts';
 import { BUDGET_EXPECTED, type Budget, parseBudget } from './budget.ts';
 import {
   describeAddressFault,
@@ -20,6 +21,10 @@ export interface ValueType<T = unknown> {
   /** Present if a value may hold a password: errors then show this instead of the value. */
   describeFault?(text: string): string;
 }
+
+/** Enough for markets, marks and a few accounts. */
+const UPSTREAM_BUDGET_MIN = 200;
+const UPSTREAM_BUDGET_MAX = 9_999_999_999;
 
 interface Range {
   readonly from: number;
@@ -92,6 +97,70 @@ export const natsAddress: ValueType<NatsAddress> = {
   expected: NATS_ADDRESS_EXPECTED,
   parse: parseNatsAddress,
   describeFault: describeAddressFault,
+};
+
+function hasCredentials({ username, password }: URL): boolean {
+  return username !== '' || password !== '';
+}
+
+/** The base address of a server that speaks our interface; its path may hold a key. */
+export const upstreamUrl: ValueType<URL> = {
+  placeholder: 'URL',
+  expected: 'an address such as https://host or https://host/KEY',
+  parse(value) {
+    const url = URL.canParse(value) ? new URL(value) : undefined;
+    const isHttp = url?.protocol === 'https:' || url?.protocol === 'http:';
+    return isHttp && url.hash === '' && !hasCredentials(url) ? url : undefined;
+  },
+  describeFault(value) {
+    if (!URL.canParse(value)) return 'not an address';
+    const url = new URL(value);
+    if (hasCredentials(url)) return 'with a user or password: send them by --upstream-header';
+    return url.hash === '' ? 'neither https:// nor http://' : 'with a fragment';
+  },
+};
+
+/** Weight a minute; Infinity for no limit. */
+export const upstreamBudget: ValueType<number> = {
+  placeholder: 'WEIGHT',
+  expected: `a weight a minute from ${UPSTREAM_BUDGET_MIN} to ${UPSTREAM_BUDGET_MAX}, or 0 for no limit`,
+  parse(value) {
+    const match = /^(\d{1,10})(?:\/min)?$/.exec(value);
+    const weight = match === null ? Number.NaN : Number(match[1]);
+    if (weight === 0) return Number.POSITIVE_INFINITY;
+    return weight >= UPSTREAM_BUDGET_MIN ? weight : undefined;
+  },
+};
+
+interface Header {
+  readonly name: string;
+  readonly value: string;
+}
+
+/** Headers that are about the connection or the body: to send others would break every request. */
+const OWN_HEADERS =
+  /^(connection|content-.*|expect|host|keep-alive|sec-websocket-.*|te|trailer|transfer-encoding|upgrade)$/i;
+
+/** The value is a secret. */
+export const headerType: ValueType<Header> = {
+  placeholder: 'HEADER',
+  expected: 'a header such as X-API-Key:VALUE',
+  parse(text) {
+    const match = /^([\w!#$%&'*+.^`|~-]{1,100}): *([\x21-\x7e][\x20-\x7e]{0,4000})$/.exec(text);
+    if (match === null || OWN_HEADERS.test(match[1])) return undefined;
+    return { name: match[1], value: match[2] };
+  },
+  describeFault(text) {
+    const [name, ...value] = text.split(':');
+    if (value.length === 0) return 'without a colon';
+    return OWN_HEADERS.test(name) ? 'a header that the follower sets itself' : 'not a header';
+  },
+};
+
+export const userAddress: ValueType<Address> = {
+  placeholder: 'ADDRESS',
+  expected: ADDRESS_EXPECTED,
+  parse: parseAddress,
 };
 
 /** The location of a ledger, as the settings `data` and `ledger`. */

@@ -28,9 +28,10 @@ export type LeverageMode = (typeof LEVERAGE_MODES)[number];
 const FULL_NAME = /^.{1,100}$/su;
 const DEX_NAME = /^[a-z0-9]{1,6}$/;
 const COIN_NAME = /^(?:[a-z0-9]{1,6}:)?[A-Za-z0-9]{1,20}$/;
-const LEVERAGE_RANGE = { from: 1, to: LEVERAGE_MAX };
-const TIME_RANGE = { from: 0, to: TIME_MS_MAX };
-const SECONDS_MAX = TIME_MS_MAX / 1000;
+export const LEVERAGE_RANGE = { from: 1, to: LEVERAGE_MAX };
+/** Times, in milliseconds. */
+export const TIME_RANGE = { from: 0, to: TIME_MS_MAX };
+export const SECONDS_MAX = TIME_MS_MAX / 1000;
 
 function readTier(source: unknown) {
   return readObject(source, (fields) => ({
@@ -73,6 +74,14 @@ function readPayment(source: unknown) {
   };
 }
 
+function readListedDelegation(source: unknown) {
+  return readObject(source, (fields) => ({
+    validator: fields.address('validator'),
+    amount: fields.stake('amount', 'above zero'),
+    lockedUntilTimestamp: fields.whole('lockedUntilTimestamp', TIME_RANGE),
+  }));
+}
+
 function readPrices(source: unknown) {
   if (!isJsonObject(source)) throw new Refusal('prices', source, 'an object of coins and prices');
   return Object.keys(source).map((coin) => ({ coin, price: source[coin] }));
@@ -98,6 +107,11 @@ const EVENT_READERS = {
     dex: fields.text('dex'),
     rawUsd: fields.usd('rawUsd'),
     positions: fields.list('positions', readAccountPosition),
+  }),
+  accountTime: (fields: FieldReader) => ({
+    user: fields.address('user'),
+    dex: fields.text('dex'),
+    time: fields.whole('time', TIME_RANGE),
   }),
   transfer: (fields: FieldReader) => ({
     user: fields.address('user'),
@@ -158,6 +172,11 @@ const EVENT_READERS = {
     amount: fields.stake('amount', 'zero or more'),
     lockedUntilTimestamp: fields.whole('lockedUntilTimestamp', TIME_RANGE),
   }),
+  delegations: (fields: FieldReader) => ({
+    user: fields.address('user'),
+    delegations: fields.list('delegations', readListedDelegation),
+  }),
+  partial: () => ({}),
   deployAuction: (fields: FieldReader) => ({
     startTimeSeconds: fields.whole('startTimeSeconds', { from: 0, to: SECONDS_MAX }),
     durationSeconds: fields.whole('durationSeconds', { from: 1, to: SECONDS_MAX }),
@@ -165,6 +184,7 @@ const EVENT_READERS = {
     floorGas: fields.stake('floorGas', 'zero or more'),
   }),
   deployAuctionEnd: (fields: FieldReader) => ({ endGas: fields.stake('endGas', 'zero or more') }),
+  noDeployAuction: () => ({}),
 };
 
 type EventReaders = typeof EVENT_READERS;
@@ -177,6 +197,12 @@ export type Event = { [T in EventType]: EventRecord<T> }[EventType];
 export interface EventRecord<T extends EventType> {
   readonly type: T;
   readonly fields: EventOf<T>;
+}
+
+/** An event as it is written in a block; the parser checks it like any other. */
+export interface WireEvent {
+  readonly type: EventType;
+  readonly [field: string]: unknown;
 }
 
 export interface BlockHead {

@@ -50,13 +50,13 @@ export class BlockWriter {
 
   /**
    * Writes until the feed ends or the signal aborts; every applied block is then durable. Throws a
-   * FeedError at a refused block, when the blocks before it are durable. Throws the ledger's error as
+   * FeedError at a refused block that has no `refused`, when the blocks before it are durable. Throws the ledger's error as
    * soon as a batch cannot be stored, even while it waits for the feed.
    */
   async run(feed: Feed, signal: AbortSignal): Promise<void> {
     const { state } = this.#options.replica;
     const end = new AbortController();
-    const start = { height: state.height, time: state.time };
+    const start = { height: state.height, time: state.time, state };
     const feedSignal = AbortSignal.any([signal, end.signal]);
     const batches = feed.blocks(start, feedSignal)[Symbol.asyncIterator]();
     try {
@@ -77,7 +77,9 @@ export class BlockWriter {
       const { done, value } = await this.#committer.unlessFailed(batches.next());
       if (done) return;
       for (const block of value) {
-        this.#committer.add(this.#extend(block));
+        const stored = this.#extend(block);
+        if (stored === undefined) continue;
+        this.#committer.add(stored);
         if (this.#checkpoints.isDue(this.#options.replica.point.height))
           await this.#startCheckpoint();
       }
@@ -86,12 +88,18 @@ export class BlockWriter {
     }
   }
 
-  #extend({ line, position }: FeedBlock): StoredBlock {
+  /** Undefined if the block is refused, and its feed wants to hear of it and go on. */
+  #extend(block: FeedBlock): StoredBlock | undefined {
+    const { line, position } = block;
     const { replica, aheadMsMax } = this.#options;
     try {
-      return replica.extend(line, (block) => checkClock(block, aheadMsMax, Date.now()));
+      return replica.extend(line, (parsed) => checkClock(parsed, aheadMsMax, Date.now()));
     } catch (error) {
       if (!(error instanceof BlockError)) throw error;
+      if (block.refused !== undefined) {
+        block.refused(error);
+        return undefined;
+      }
       throw new FeedError(position, error.message, { cause: error });
     }
   }

@@ -1,17 +1,27 @@
 /** The port of a feed: a source of blocks for a ledger. */
 
+import type { BlockError } from '../events/refusal.ts';
+import type { StateView } from '../state/state.ts';
+
 export interface FeedBlock {
   /** The block as a line of NDJSON, without the newline. */
   readonly line: Buffer;
   /** The place in the source, such as "line 12", for error messages. */
   readonly position?: string;
+  /**
+   * If given, a refused block is reported here and skipped; otherwise it ends the feed. It must not
+   * throw. The blocks that follow must apply without the skipped one.
+   */
+  refused?(error: BlockError): void;
 }
 
 /** The ledger's head when the feed starts; height and time are 0 if the ledger is empty. */
-interface FeedStart {
+export interface FeedStart {
   readonly height: number;
   /** The time of the last block, in milliseconds. */
   readonly time: number;
+  /** The writer's state, which advances as the feed's blocks are applied. */
+  readonly state: StateView;
 }
 
 export interface Feed {

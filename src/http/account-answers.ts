@@ -1,14 +1,13 @@
 /**
  * A cache of answers about accounts: a ring of bytes, with room before each answer for the head of its
  * response. An answer cannot change while the ledger is at the same height, and dashboards ask more
- * often than blocks come. Until the ring overwrites it, it is served with the same bytes and tag.
+ * often than blocks come. Until the ring overwrites it, it is served with the same bytes.
  * Caching takes no copy and makes no garbage.
  */
 
 import { AnswerWriter } from '../info/answer-writer.ts';
 import { writeAccount } from '../info/clearinghouse.ts';
 import type { StateView } from '../state/state.ts';
-import { tagOf } from './answer-tag.ts';
 
 const RING_BYTES = 1 << 22;
 /** More than any head and nearly any answer takes; a lap of the ring ends when less is left. */
@@ -16,8 +15,6 @@ const HEAD_ROOM = 1024;
 const ANSWER_ROOM = 1 << 16;
 /** Maximum number of cached answers; a power of two. */
 const SLOTS = 1 << 13;
-/** The last member of an account is its time. */
-const TIME_MEMBER = '"time":';
 
 export class AccountAnswers {
   readonly #ring = new AnswerWriter(RING_BYTES);
@@ -28,10 +25,7 @@ export class AccountAnswers {
   readonly #heights = new Float64Array(SLOTS).fill(-1);
   readonly #starts = new Float64Array(SLOTS);
   readonly #lengths = new Int32Array(SLOTS);
-  /** Computed on first use; "" until then. */
-  readonly #tags: string[] = new Array(SLOTS).fill('');
-  /** The answer that was found last, and where it is in the ring. */
-  #slot = 0;
+  /** Where the answer that was found last is in the ring. */
   #start = 0;
   #length = 0;
 
@@ -43,7 +37,6 @@ export class AccountAnswers {
       this.#heights[slot] === state.height &&
       this.#starts[slot] >= this.#written - RING_BYTES;
     if (!isThere) this.#compute(state, account, slot);
-    this.#slot = slot;
     this.#start = this.#starts[slot] % RING_BYTES;
     this.#length = this.#lengths[slot];
     return this;
@@ -51,16 +44,6 @@ export class AccountAnswers {
 
   get length(): number {
     return this.#length;
-  }
-
-  /** Equal to the tag of the same answer as text. */
-  get tag(): string {
-    const known = this.#tags[this.#slot];
-    if (known !== '') return known;
-    const text = this.toString();
-    const tag = tagOf(`${text.slice(0, text.lastIndexOf(TIME_MEMBER))}}`);
-    this.#tags[this.#slot] = tag;
-    return tag;
   }
 
   toString(): string {
@@ -85,7 +68,6 @@ export class AccountAnswers {
     this.#heights[slot] = state.height;
     this.#starts[slot] = start;
     this.#lengths[slot] = this.#ring.length - body;
-    this.#tags[slot] = '';
     this.#written = start + HEAD_ROOM + this.#lengths[slot];
   }
 }

@@ -10,54 +10,67 @@ import { type Admission, NO_KEY, UNKNOWN_KEY } from '../access/admission.ts';
 import type { Allowance } from '../access/budgets.ts';
 import type { Key } from '../access/keys.ts';
 import type { Settings } from '../config/settings.ts';
+import type { Readings } from '../info/readings.ts';
 import { RequestError } from '../info/request-error.ts';
-import type { LiveState } from '../replica/live-state.ts';
 import type { StateView } from '../state/state.ts';
 import { AccountAnswers } from './account-answers.ts';
-import { answerTag, namesTag } from './answer-tag.ts';
-import type { Load, RequestCounters } from './counters.ts';
+import { AccountReads, type AccountReadsParts } from './account-reads.ts';
+import { AnswerFailure, describeFailure } from './answer-failure.ts';
+import type { RequestCounters, WorkCounters } from './counters.ts';
+import { entityTag, namesTag } from './entity-tag.ts';
+import { isLong, type LongAnswer, LongAnswers, type LongQuestion } from './long-answers.ts';
+import { PassedOn, type PassedOnParts, PassedOnQuestion } from './passed-on.ts';
+import { isStrangeTooOften, type Peer } from './peer.ts';
 import type { ParsedQuestion, QuestionSource } from './question-source.ts';
+import { Readiness, type ReadinessParts } from './readiness.ts';
+import { refusalReply, replyToPreflight } from './refusal-reply.ts';
 import { Reply } from './reply.ts';
 import { MIN_HEIGHT_HEADER, type RawHead, type RequestHead, readHead } from './request-head.ts';
 
-export interface AnswersParts {
-  readonly live: LiveState;
+export interface AnswersParts extends ReadinessParts, AccountReadsParts {
   readonly admission: Admission;
-  readonly load: Load;
-  readonly counters: RequestCounters;
+  readonly counters: RequestCounters & WorkCounters;
   readonly log: Logger;
-  readonly settings: Settings<'refuseStale' | 'minHeightWait' | 'overloadDelay' | 'bodyBytesMax'>;
-}
-
-/** What a reply needs to know of its connection. */
-export interface Peer {
-  /** Requests without a known key, path or method. */
-  strangeRequests: number;
+  readonly settings: ReadinessParts['settings'] &
+    AccountReadsParts['settings'] &
+    PassedOnParts['settings'] &
+    Settings<'minHeightWait' | 'bodyBytesMax'>;
 }
 
 /** The weight of a refused question. */
 const REFUSED_WEIGHT = 1;
-/** Codes that a scanner gets again and again, an ordinary client only now and then. */
-const STRANGE: ReadonlySet<string> = new Set(['unknown_key', 'not_found', 'method_not_allowed']);
-/** Number of such refusals after which the connection is closed. A new connection costs more than many of them. */
-const STRANGE_REQUESTS_MAX = 256;
-
-/** A request whose key and question are known. */
-interface AdmittedRequest {
+/** A request whose key is known. */
+interface AdmittedHead {
   readonly head: RequestHead;
   readonly peer: Peer;
   readonly key: Key;
+}
+
+/** A request whose key and question are known. */
+interface AdmittedRequest extends AdmittedHead {
   readonly question: ParsedQuestion;
-  readonly minHeight: number;
   readonly isRenderedAtOnce: boolean;
+  /** What was read for it; undefined if nothing had to be. */
+  readonly readings: Readings | undefined;
 }
 
 export class Answers {
   readonly #parts: AnswersParts;
   readonly #accounts = new AccountAnswers();
+  readonly reads: AccountReads;
+  readonly readiness: Readiness;
+  readonly #passedOn: PassedOn;
+  readonly #longAnswers: LongAnswers;
 
   constructor(parts: AnswersParts) {
     this.#parts = parts;
+    this.reads = new AccountReads(parts);
+    this.readiness = new Readiness(parts);
+    this.#passedOn = new PassedOn(parts);
+    this.#longAnswers = new LongAnswers({
+      readState: () => parts.live.state,
+      worked: (seconds) => parts.counters.countWork('many_accounts', seconds),
+    });
   }
 
   readHead(source: RawHead): RequestHead {
@@ -71,7 +84,8 @@ export class Answers {
   }
 
   /**
-   * The reply to a whole request; a promise only while the ledger has yet to reach the minimum height.
+   * The reply to a whole request; a promise only while the ledger has yet to reach the minimum height,
+   * or an account has to be read from the exchange.
    * `source` holds the question, unless it is in the head. A transport that renders the reply at once
    * says so, and gets an answer that is not copied out of the ring.
    */
@@ -85,13 +99,16 @@ export class Answers {
     if (key instanceof Reply) return key;
     let type: string | undefined;
     try {
-      const question = head.question ?? source?.read();
+      const question = head.question ?? source?.read(this.#passedOn.isOn);
       if (question === undefined) throw new Error('a request without a question');
       if (question instanceof RequestError) return this.#refuse(question, { peer, key });
       type = question.type;
-      const { minHeight } = head;
-      if (typeof minHeight !== 'number') return this.#refuse(minHeight, { peer, key, type });
-      return this.#answerAdmitted({ head, peer, key, question, minHeight, isRenderedAtOnce });
+      if (question instanceof PassedOnQuestion) return this.#passOn(question, { head, peer, key });
+      if (head.termsRefusal !== undefined) {
+        return this.#refuse(head.termsRefusal, { peer, key, type });
+      }
+      const readings = undefined;
+      return this.#answerAdmitted({ head, peer, key, question, isRenderedAtOnce, readings });
     } catch (error) {
       if (error instanceof RequestError) return this.#refuse(error, { peer, key, type });
       throw new AnswerFailure(error, { type, keyId: key.id });
@@ -126,45 +143,115 @@ export class Answers {
     return this.#refuse(head.headRefusal, { peer, key });
   }
 
+  /** Has the exchange answer; the key may have been revoked meanwhile. */
+  #passOn(question: PassedOnQuestion, { head, peer, key }: AdmittedHead): Reply | Promise<Reply> {
+    const { admission } = this.#parts;
+    const { type } = question;
+    const refusal = admission.findShortage(key, question.weight) ?? this.readiness.findOverload();
+    if (refusal !== undefined) return this.#refuse(refusal, { peer, key, type });
+    // Before it is sent: otherwise any number in flight would fit into what is left.
+    admission.charge(key, question.weight);
+    return this.#passedOn.ask(question).then((answer) => {
+      const keyNow = this.#admitHead(head, peer);
+      if (keyNow instanceof Reply) return keyNow;
+      if (answer instanceof RequestError) {
+        if (answer.status >= 500) admission.refund(keyNow, question.weight);
+        return this.#refuse(answer, { peer, key: keyNow, type });
+      }
+      const reply = new Reply(200, type);
+      reply.allowance = admission.charge(keyNow, question.weigh(answer) - question.weight);
+      reply.body = answer;
+      return reply;
+    });
+  }
+
   #answerAdmitted(request: AdmittedRequest): Reply | Promise<Reply> {
     const { live, settings } = this.#parts;
-    const { key, question, minHeight } = request;
+    const { head, key, question } = request;
     const { state } = live;
     if (state !== undefined) question.validate(state);
     const shortage = this.#parts.admission.findShortage(key, question.weight);
     if (shortage !== undefined) return this.#refuseAdmitted(shortage, request);
-    if (state === undefined || state.height >= minHeight) return this.#finish(request);
-    return live.waitFor(minHeight, settings.minHeightWait).then(() => this.#finishLater(request));
+    if (state === undefined || state.height >= head.minHeight) {
+      return this.#answerNow(request, state?.isPartial);
+    }
+    return live
+      .waitFor(head.minHeight, settings.minHeightWait)
+      .then(() =>
+        this.#resume(request, (resumed) => this.#answerNow(resumed, live.state?.isPartial)),
+      );
+  }
+
+  #answerNow(request: AdmittedRequest, isPartial = false): Reply | Promise<Reply> {
+    return isPartial ? this.#answerPartial(request) : this.#finish(request);
+  }
+
+  /** Has read what the question is about, if that is unknown or too old. */
+  #answerPartial(request: AdmittedRequest): Reply | Promise<Reply> {
+    const { head, question } = request;
+    const state = this.readiness.findState(head.minHeight);
+    if (state instanceof RequestError) return this.#refuseAdmitted(state, request);
+    const overload = this.readiness.findOverload();
+    if (overload !== undefined) return this.#refuseAdmitted(overload, request);
+    const reading = this.reads.read(state, question.subjects(state), head.accountAgeMsMax);
+    if (reading === undefined) return this.#finish(request);
+    return reading.then((readings) =>
+      this.#resume({ ...request, readings }, (resumed) => this.#finish(resumed)),
+    );
   }
 
   /** During the wait the key may have been revoked, or its budget spent. */
-  #finishLater(request: AdmittedRequest): Reply {
+  #resume(
+    request: AdmittedRequest,
+    work: (resumed: AdmittedRequest) => Reply | Promise<Reply>,
+  ): Reply | Promise<Reply> {
     const { head, peer, question } = request;
     const key = this.#admitHead(head, peer);
     if (key instanceof Reply) return key;
     const shortage = this.#parts.admission.findShortage(key, question.weight);
     if (shortage !== undefined) return this.#refuseAdmitted(shortage, { ...request, key });
     try {
-      return this.#finish({ ...request, key, isRenderedAtOnce: false });
+      return work({ ...request, key, isRenderedAtOnce: false });
     } catch (error) {
       if (error instanceof RequestError) return this.#refuseAdmitted(error, { ...request, key });
       throw new AnswerFailure(error, { type: question.type, keyId: key.id });
     }
   }
 
-  #finish(request: AdmittedRequest): Reply {
-    const { minHeight } = request;
-    const state = this.findState(minHeight);
+  #finish(request: AdmittedRequest): Reply | Promise<Reply> {
+    const state = this.readiness.findState(request.head.minHeight);
     if (state instanceof RequestError) return this.#refuseAdmitted(state, request);
-    const overload = this.#findOverload();
+    const overload = this.readiness.findOverload();
     if (overload !== undefined) return this.#refuseAdmitted(overload, request);
-    return request.head.question === undefined
-      ? this.#reply(request, state)
-      : this.#replyToPoll(request, state);
+    if (request.head.question !== undefined) return this.#replyToPoll(request, state);
+    const { question } = request;
+    return isLong(question) ? this.#replyInPieces(request, question) : this.#reply(request, state);
+  }
+
+  #replyInPieces(request: AdmittedRequest, question: LongQuestion): Promise<Reply> {
+    return this.#longAnswers.write(question, request.readings).then((answer) =>
+      this.#resume(request, (resumed) => {
+        const state = this.readiness.findState();
+        const refusal = [state, answer].find((part) => part instanceof RequestError);
+        if (refusal !== undefined) return this.#refuseAdmitted(refusal, resumed);
+        return this.#longReply(resumed, state as StateView, answer as LongAnswer);
+      }),
+    );
+  }
+
+  #longReply(request: AdmittedRequest, state: StateView, answer: LongAnswer): Reply {
+    const reply = this.#chargedReply(200, request, state);
+    // Of an answer with parts of the exchange's own, it says neither.
+    if (reply.height >= 0) {
+      reply.height = answer.height;
+      reply.time = answer.time;
+    }
+    reply.body = answer.bytes;
+    return reply;
   }
 
   #reply(request: AdmittedRequest, state: StateView): Reply {
-    const answer = request.question.answer(state, this.#accounts);
+    const answer = request.question.answer(state, request.readings, this.#accounts);
     const reply = this.#chargedReply(200, request, state);
     reply.body = request.isRenderedAtOnce ? answer : answer.toString();
     return reply;
@@ -172,57 +259,30 @@ export class Answers {
 
   /** The answer, or a 304 if the client has it already. */
   #replyToPoll(request: AdmittedRequest, state: StateView): Reply {
-    const { polled, ifNoneMatch } = request.head;
-    if (polled.height === state.height && namesTag(ifNoneMatch, polled.tag)) {
-      return this.#replyUnchanged(request, state);
-    }
-    const answer = request.question.answer(state, this.#accounts);
-    polled.tag = typeof answer === 'string' ? answerTag(answer) : answer.tag;
-    polled.height = state.height;
-    if (namesTag(ifNoneMatch, polled.tag)) return this.#replyUnchanged(request, state);
-    const reply = this.#chargedReply(200, request, state);
-    reply.body = request.isRenderedAtOnce ? answer : answer.toString();
-    reply.tag = polled.tag;
+    const { question, head, readings } = request;
+    // The exchange's own answers are not recorded, so nobody knows since when they have been the same.
+    if (readings?.isEmpty === false) return this.#reply(request, state);
+    const tag = entityTag(state, question.type, question.changedAt(state));
+    const isUnchanged = namesTag(head.ifNoneMatch, tag);
+    const reply = isUnchanged
+      ? this.#chargedReply(304, request, state)
+      : this.#reply(request, state);
+    reply.tag = tag;
     return reply;
   }
 
-  #replyUnchanged(request: AdmittedRequest, state: StateView): Reply {
-    const reply = this.#chargedReply(304, request, state);
-    reply.tag = request.head.polled.tag;
-    return reply;
-  }
-
-  #chargedReply(
-    status: number,
-    { key, question }: AdmittedRequest,
-    { height, time }: StateView,
-  ): Reply {
+  #chargedReply(status: number, request: AdmittedRequest, state: StateView): Reply {
+    const { key, question, readings } = request;
     const reply = new Reply(status, question.type);
     reply.allowance = this.#parts.admission.charge(key, question.weight);
-    reply.height = height;
-    reply.time = time;
-    return reply;
-  }
-
-  /** The state to answer from, or why there is none: not ready, below the minimum height, stale. */
-  findState(minHeight = 0): StateView | RequestError {
-    const { live, settings } = this.#parts;
-    const { state } = live;
-    if (state === undefined) return new RequestError('not_ready', live.unavailableReason);
-    if (state.height < minHeight) {
-      const message = `${MIN_HEIGHT_HEADER}: got ${minHeight}, the ledger is at height ${state.height}`;
-      return new RequestError('behind', message, MIN_HEIGHT_HEADER);
+    reply.height = state.height;
+    reply.time = state.time;
+    if (state.isPartial) {
+      const subjects = question.subjects(state);
+      this.reads.describe(reply, state, subjects, readings);
+      this.reads.noteInterest(state, subjects);
     }
-    const stale = settings.refuseStale ? live.findStaleness(Date.now()) : undefined;
-    return stale === undefined ? state : new RequestError('behind', stale.message);
-  }
-
-  #findOverload(): RequestError | undefined {
-    const { settings, load } = this.#parts;
-    if (!load.isOverloaded) return undefined;
-    const delay = Math.round(load.delayMs);
-    const message = `requests wait ${delay} ms here, more than ${settings.overloadDelay} ms`;
-    return new RequestError('overloaded', message);
+    return reply;
   }
 
   /**
@@ -232,7 +292,7 @@ export class Answers {
   admitSubscription(question: ParsedQuestion, key: Key): StateView | RequestError {
     const { live, admission } = this.#parts;
     if (live.state !== undefined) question.validate(live.state);
-    return admission.findShortage(key, question.weight) ?? this.findState();
+    return admission.findShortage(key, question.weight) ?? this.readiness.findState();
   }
 
   /**
@@ -254,7 +314,7 @@ export class Answers {
     if (code === 'method_not_allowed') reply.allow = allow;
     if (key !== undefined) reply.allowance = this.chargeRefusal(key, refusal);
     // The rest of a body that is too large is not read.
-    reply.isLast = code === 'body_too_large' || (STRANGE.has(code) && countStrange(peer));
+    reply.isLast = code === 'body_too_large' || isStrangeTooOften(code, peer);
     const state = code === 'behind' ? this.#parts.live.state : undefined;
     if (state !== undefined) {
       reply.height = state.height;
@@ -264,53 +324,10 @@ export class Answers {
   }
 }
 
-/** A bug of ours that came up while a question was answered, and which question that was. */
-class AnswerFailure extends Error {
-  readonly about: { readonly type: string | undefined; readonly keyId: string };
-
-  constructor(cause: unknown, about: AnswerFailure['about']) {
-    super('a question could not be answered', { cause });
-    this.name = 'AnswerFailure';
-    this.about = about;
-  }
-}
-
-/** A failure for the log: the error, with the type and the key's id where they are known. */
-export function describeFailure(error: unknown): Readonly<Record<string, unknown>> {
-  return error instanceof AnswerFailure ? { err: error.cause, ...error.about } : { err: error };
-}
-
 /** What is known of a request that is refused. */
 interface Refused {
   readonly peer: Peer;
   readonly allow?: string;
   readonly key?: Key;
   readonly type?: string | undefined;
-}
-
-/** Counts a strange request; true if the connection is to be closed. */
-function countStrange(peer: Peer): boolean {
-  peer.strangeRequests++;
-  return peer.strangeRequests === STRANGE_REQUESTS_MAX;
-}
-
-function replyToPreflight({ allow }: RequestHead): Reply {
-  const reply = new Reply(204);
-  reply.allow = allow;
-  return reply;
-}
-
-function refusalReply(refusal: RequestError, type?: string): Reply {
-  const reply = new Reply(refusal.status, type);
-  reply.refusal = refusal;
-  reply.body = refusal.toJson();
-  return reply;
-}
-
-/** The reply to bytes that are not a valid request; it is the last on its connection. */
-export function refuseBytes(refusal: RequestError, allow?: string): Reply {
-  const reply = refusalReply(refusal);
-  reply.allow = allow;
-  reply.isLast = true;
-  return reply;
 }

@@ -35,14 +35,22 @@ export interface ConnectionCounters {
   countRefusedConnection(): void;
 }
 
-export interface LaneCounters extends RequestCounters {
+/** Work that others wait for, since it takes up a turn of the event loop. */
+export type Work = 'blocks' | 'requests' | 'many_accounts' | 'push' | 'snapshot';
+
+export interface WorkCounters {
+  /** Counts a piece of work between two turns of the event loop, or more. */
+  countWork(work: Work, seconds: number): void;
+}
+
+export interface LaneCounters extends RequestCounters, WorkCounters {
   countLaneExit(reason: LaneExit): void;
 }
 
-export interface PushCounters extends RequestCounters {
+export interface PushCounters extends RequestCounters, WorkCounters {
   countPushConnections(change: 1 | -1): void;
   countSubscriptions(change: 1 | -1): void;
-  countState(): void;
+  countStates(count: number): void;
   countCutOff(): void;
 }
 

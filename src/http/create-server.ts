@@ -4,6 +4,7 @@ import type { IncomingMessage, RequestListener, ServerOptions } from 'node:http'
 import type { Logger } from 'pino';
 import type { Settings } from '../config/settings.ts';
 import type { LiveState } from '../replica/live-state.ts';
+import type { WantedClient } from '../wanted/wanted.ts';
 import type { Answers } from './answers.ts';
 import { connectionsMaxOf } from './connections/file-descriptors.ts';
 import { headerMsMax, stalledMsMax, TIMEOUT_CHECK_MS } from './connections/timeouts.ts';
@@ -20,6 +21,8 @@ export interface ServerParts {
   readonly answers: Answers;
   readonly push: Push;
   readonly counters: Counters;
+  /** The way to the follower of an exchange; undefined if there is none. */
+  readonly wanted?: WantedClient | undefined;
   readonly log: Logger;
   readonly settings: Settings<ServerSettingName>;
 }
@@ -29,6 +32,9 @@ export const SERVER_SETTINGS = [
   'maxAge',
   'refuseStale',
   'minHeightWait',
+  'followWait',
+  'maxAccountAge',
+  'forward',
   'bodyBytesMax',
   'headerBytesMax',
   'headerTimeout',

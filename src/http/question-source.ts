@@ -4,12 +4,17 @@ import { isUtf8 } from 'node:buffer';
 import { describeValue } from '../events/refusal.ts';
 import type { Address } from '../exact/address.ts';
 import { readAccountQuery, readAccountQuestion } from '../info/account-question.ts';
+import type { AnswerWriter } from '../info/answer-writer.ts';
 import { clearinghouseState } from '../info/clearinghouse.ts';
+import { type Readings, requireKnown } from '../info/readings.ts';
 import { readQuery, readQuestion } from '../info/registry.ts';
 import { RequestError } from '../info/request-error.ts';
+import type { Subject } from '../info/subject.ts';
 import { findAccount } from '../state/accounts.ts';
+import { accountChangedAt } from '../state/changed-at.ts';
 import type { StateView } from '../state/state.ts';
 import type { AccountAnswers } from './account-answers.ts';
+import { type PassedOnQuestion, readPassedOn } from './passed-on.ts';
 
 /** A question ready to be answered; those of the registry (info/registry.ts) are such. */
 export interface ParsedQuestion {
@@ -17,13 +22,25 @@ export interface ParsedQuestion {
   readonly weight: number;
   /** Throws a RequestError if the state cannot answer it. */
   validate(state: StateView): void;
+  /** The accounts and delegations that the answer is about; throws what `validate` throws. */
+  subjects(state: StateView): readonly Subject[];
+  /** The height from which on the state's answer, apart from its time, has been the same, or later. */
+  changedAt(state: StateView): number;
+  /** About how many bytes a long answer has; undefined if the answer is not long. */
+  readonly bytesExpected?: number | undefined;
+  /** Writes a long answer, with pauses. */
+  writePieces?(out: AnswerWriter, state: StateView, readings?: Readings): Iterator<void>;
   /** The answer as text, or in the cache of account answers. */
-  answer(state: StateView, accounts: AccountAnswers): string | AccountAnswers;
+  answer(
+    state: StateView,
+    readings: Readings | undefined,
+    accounts: AccountAnswers,
+  ): string | AccountAnswers;
 }
 
-/** An unparsed question; `read` parses it. */
+/** An unparsed question; `read` parses it, also as one to be passed on if that is on. */
 export interface QuestionSource {
-  read(): ParsedQuestion | RequestError;
+  read(passesOn: boolean): ParsedQuestion | PassedOnQuestion | RequestError;
 }
 
 const FIRST_DEX = 0;
@@ -47,9 +64,28 @@ class AccountQuestion implements ParsedQuestion {
   /** The first dex always exists. */
   validate(): void {}
 
-  answer(state: StateView, accounts: AccountAnswers): AccountAnswers {
-    const row = state.addresses.find(this.#user);
-    return accounts.find(state, findAccount(state, row, FIRST_DEX));
+  subjects(): readonly Subject[] {
+    return [{ kind: 'account', user: this.#user, dexIndex: FIRST_DEX }];
+  }
+
+  changedAt(state: StateView): number {
+    const account = findAccount(state, state.addresses.find(this.#user), FIRST_DEX);
+    return accountChangedAt(state, account);
+  }
+
+  answer(
+    state: StateView,
+    readings: Readings | undefined,
+    accounts: AccountAnswers,
+  ): string | AccountAnswers {
+    const account = findAccount(state, state.addresses.find(this.#user), FIRST_DEX);
+    if (account === 0 || readings !== undefined) {
+      const [subject] = this.subjects();
+      requireKnown(state, [subject], readings);
+      const own = readings?.findAnswer(subject);
+      if (own !== undefined) return own;
+    }
+    return accounts.find(state, account);
   }
 }
 
@@ -65,11 +101,11 @@ export class BodySource implements QuestionSource {
     this.#end = end;
   }
 
-  read(): ParsedQuestion | RequestError {
+  read(passesOn: boolean): ParsedQuestion | PassedOnQuestion | RequestError {
     const user = readAccountQuestion(this.#bytes, this.#start, this.#end);
     if (user !== undefined) return new AccountQuestion(user);
     const body = parseBody(this.#bytes.subarray(this.#start, this.#end));
-    return body instanceof RequestError ? body : readQuestion(body);
+    return body instanceof RequestError ? body : readJson(body, passesOn);
   }
 }
 
@@ -81,9 +117,16 @@ export class JsonSource implements QuestionSource {
     this.#value = value;
   }
 
-  read(): ParsedQuestion | RequestError {
-    return readQuestion(this.#value);
+  read(passesOn: boolean): ParsedQuestion | PassedOnQuestion | RequestError {
+    return readJson(this.#value, passesOn);
   }
+}
+
+function readJson(
+  body: unknown,
+  passesOn: boolean,
+): ParsedQuestion | PassedOnQuestion | RequestError {
+  return (passesOn ? readPassedOn(body) : undefined) ?? readQuestion(body);
 }
 
 /** The question in a query string, or why it is invalid. */

@@ -36,9 +36,10 @@ export class ReplyText implements HeaderSink {
     this.#keepAlive = `\r\nConnection: keep-alive\r\nKeep-Alive: timeout=${seconds}`;
   }
 
-  /** The response as latin1 text, one character per byte. */
+  /** The response as latin1 text, one character per byte; without the body if that is in bytes. */
   format(reply: Reply, { isHead = false, isLast = reply.isLast }: RenderOptions = {}): string {
     const { body } = reply;
+    if (Buffer.isBuffer(body)) return this.#writeHead(reply, body.length, isLast).toString();
     if (typeof body !== 'string') {
       const head = this.#writeHead(reply, body.length, isLast);
       return isHead ? head.toString() : body.textAfter(head);

@@ -17,12 +17,17 @@ export class Reply {
   /** The type of the question, for the metrics. */
   readonly type: string;
   /** Text, or an account's answer in the ring, valid until the next one is looked up. */
-  body: string | AccountAnswers = '';
+  /** Text, an answer in the cache of answers, or the bytes of a long one. */
+  body: string | AccountAnswers | Buffer = '';
   /** Why the request was refused; undefined if it was not. */
   refusal: RequestError | undefined = undefined;
   /** The ledger position of the reply; -1 if it has none. */
   height = -1;
   time = -1;
+  /** On a partial ledger, when the oldest account of the answer was read; -1 if it is about none. */
+  accountTime = -1;
+  /** An account in the answer is the exchange's own answer; the reply then has no ledger position. */
+  isFromUpstream = false;
   /** The rest of the key's budget. */
   allowance: Allowance | undefined = undefined;
   tag: string | undefined = undefined;
@@ -68,6 +73,8 @@ const PREFLIGHT_AGE = headerName('Access-Control-Max-Age');
 const RETRY_AFTER = headerName('Retry-After');
 export const LEDGER_HEIGHT = headerName('Ledger-Height');
 export const LEDGER_TIME = headerName('Ledger-Time');
+const ACCOUNT_TIME_HEADER = headerName('Account-Time');
+const ACCOUNT_SOURCE = headerName('Account-Source');
 const LIMIT = headerName('RateLimit-Limit');
 const REMAINING = headerName('RateLimit-Remaining');
 const RESET = headerName('RateLimit-Reset');
@@ -75,9 +82,10 @@ const CACHE_CONTROL = headerName('Cache-Control');
 const TAG = headerName('ETag');
 const CONNECTION = headerName('Connection');
 
-const EXPOSED_HEADERS = [TAG, LEDGER_HEIGHT, LEDGER_TIME, LIMIT, REMAINING, RESET, RETRY_AFTER].map(
-  ({ name }) => name,
-);
+const EXPOSED_HEADERS = [
+  ...[TAG, LEDGER_HEIGHT, LEDGER_TIME, ACCOUNT_TIME_HEADER, ACCOUNT_SOURCE],
+  ...[LIMIT, REMAINING, RESET, RETRY_AFTER],
+].map(({ name }) => name);
 
 const CORS_HEADERS = {
   'Access-Control-Allow-Origin': '*',
@@ -107,6 +115,10 @@ export function putHeaders(reply: Reply, length: number, sink: HeaderSink): void
   if (reply.height >= 0) {
     sink.putPosition(reply.height, reply.time);
   }
+  if (reply.accountTime >= 0) {
+    sink.putNumber(ACCOUNT_TIME_HEADER, reply.accountTime);
+    if (reply.isFromUpstream) sink.putText(ACCOUNT_SOURCE, 'upstream');
+  }
   if (reply.allowance !== undefined) putAllowance(reply.allowance, sink);
   if (reply.tag !== undefined) {
     // Not for caches: the URL contains a key, and the answer is soon stale.
@@ -124,7 +136,7 @@ function putAllow({ status }: Reply, allow: string, sink: HeaderSink): void {
   sink.putText(ALLOW, allow);
   if (status !== 204) return;
   sink.putText(ALLOW_METHODS, allow);
-  sink.putText(ALLOW_HEADERS, 'Content-Type, If-None-Match, Ledger-Min-Height');
+  sink.putText(ALLOW_HEADERS, 'Content-Type, If-None-Match, Ledger-Min-Height, Account-Max-Age');
   sink.putNumber(PREFLIGHT_AGE, PREFLIGHT_SECONDS);
 }
 

@@ -40,15 +40,18 @@ export interface RequestHead {
   readonly routeRefusal: RequestError | undefined;
   /** A fault in the rest of the head; an unknown key takes precedence. */
   readonly headRefusal: RequestError | undefined;
-  readonly minHeight: number | RequestError;
+  /** An invalid value in one of the next two; a wrong question takes precedence. */
+  readonly termsRefusal: RequestError | undefined;
+  readonly minHeight: number;
+  /** The maximum age of accounts in milliseconds; undefined if the request has none. */
+  readonly accountAgeMsMax: number | undefined;
   readonly ifNoneMatch: string | undefined;
   /** Undefined if the question is in the body. */
   readonly question: ParsedQuestion | RequestError | undefined;
-  /** The tag of the answer to `question` at the height at which it was last computed. */
-  readonly polled: { height: number; tag: string };
 }
 
 export const MIN_HEIGHT_HEADER = 'Ledger-Min-Height';
+const ACCOUNT_AGE_HEADER = 'Account-Max-Age';
 
 /**
  * Bytes over the limit that are read and discarded before a body is refused: a client that reads only
@@ -62,6 +65,8 @@ export function readHead(source: RawHead, bodyBytesMax: number): RequestHead {
   const allow = route === undefined ? '' : methodsOf(route);
   const secret = route !== undefined && 'secret' in route ? route.secret : '';
   const isQuery = route?.name === 'info' && (method === 'GET' || method === 'HEAD');
+  const minHeight = readWhole(headers, MIN_HEIGHT_HEADER);
+  const accountAgeMsMax = readWhole(headers, ACCOUNT_AGE_HEADER);
   return {
     method,
     route,
@@ -69,10 +74,11 @@ export function readHead(source: RawHead, bodyBytesMax: number): RequestHead {
     secretHash: secret === '' ? '' : hashSecret(secret),
     routeRefusal: refuseRoute(route, method, allow),
     headRefusal: route?.name === 'ws' ? NOT_A_HANDSHAKE : refuseBodyHead(source, bodyBytesMax),
-    minHeight: readMinHeight(headers),
+    termsRefusal: [minHeight, accountAgeMsMax].find((value) => value instanceof RequestError),
+    minHeight: typeof minHeight === 'number' ? minHeight : 0,
+    accountAgeMsMax: typeof accountAgeMsMax === 'number' ? accountAgeMsMax : undefined,
     ifNoneMatch: textOf(headers, 'if-none-match'),
     question: isQuery ? readQueryText(queryOf(target)) : undefined,
-    polled: { height: -1, tag: '' },
   };
 }
 
@@ -85,10 +91,11 @@ export function headOfPost(secretHash: string): RequestHead {
     secretHash,
     routeRefusal: undefined,
     headRefusal: undefined,
+    termsRefusal: undefined,
     minHeight: 0,
+    accountAgeMsMax: undefined,
     ifNoneMatch: undefined,
     question: undefined,
-    polled: { height: -1, tag: '' },
   };
 }
 
@@ -157,12 +164,13 @@ function isJsonType(text: string): boolean {
   );
 }
 
-function readMinHeight(headers: HeaderTable): number | RequestError {
-  const given = headers[MIN_HEIGHT_HEADER.toLowerCase()];
-  if (given === undefined) return 0;
+/** The whole number in a header; undefined if it is absent. */
+function readWhole(headers: HeaderTable, header: string): number | RequestError | undefined {
+  const given = headers[header.toLowerCase()];
+  if (given === undefined) return undefined;
   if (typeof given === 'string' && /^\d{1,15}$/.test(given)) return Number(given);
-  const message = `${MIN_HEIGHT_HEADER}: got ${describeValue(given)}, expected a whole number`;
-  return new RequestError('invalid_field', message, MIN_HEIGHT_HEADER);
+  const message = `${header}: got ${describeValue(given)}, expected a whole number of at most 15 digits`;
+  return new RequestError('invalid_field', message, header);
 }
 
 /** The page that a request asks for; undefined if it asks for none, or is refused. */

@@ -38,6 +38,7 @@ export const spotMeta: RequestType<NoFields> = {
   fields: {},
   answerSchema: spotMetaSchema,
   example: { question: { type: 'spotMeta' }, answer: SPOT_META },
+  changedAt: () => 0,
   answer: () => SPOT_META_TEXT,
 };
 
@@ -48,6 +49,7 @@ export const spotMetaAndAssetCtxs: RequestType<NoFields> = {
   fields: {},
   answerSchema: tuple(spotMetaSchema, emptyList),
   example: { question: { type: 'spotMetaAndAssetCtxs' }, answer: [SPOT_META, []] },
+  changedAt: () => 0,
   answer: () => `[${SPOT_META_TEXT},[]]`,
 };
 
@@ -71,6 +73,8 @@ export const spotClearinghouseState: RequestType<typeof userFields> = {
     },
     answer: NO_SPOT_BALANCES,
   },
+  isRefusedOnPartial: true,
+  changedAt: () => 0,
   answer: () => NO_SPOT_BALANCES_TEXT,
 };
 
@@ -81,5 +85,6 @@ export const outcomeMeta: RequestType<NoFields> = {
   fields: {},
   answerSchema: object({ outcomes: emptyList, questions: emptyList }),
   example: { question: { type: 'outcomeMeta' }, answer: { outcomes: [], questions: [] } },
+  changedAt: () => 0,
   answer: () => '{"outcomes":[],"questions":[]}',
 };

@@ -68,8 +68,10 @@ export class AnswerWriter {
   #buffer: Buffer<ArrayBuffer>;
   #view: DataView;
   #length = 0;
+  readonly #bytesInitial: number;
 
   constructor(bytes = BYTES_INITIAL) {
+    this.#bytesInitial = bytes;
     this.#buffer = Buffer.allocUnsafeSlow(bytes + WORD_BYTES);
     this.#view = new DataView(this.#buffer.buffer);
   }
@@ -116,6 +118,12 @@ export class AnswerWriter {
     this.#length += text.length;
   }
 
+  /** A text of any length, for which nothing was reserved. */
+  long(text: string): void {
+    this.reserve(text.length);
+    this.text(text);
+  }
+
   /** A safe integer of 0 or more. */
   whole(value: number): void {
     this.#length = putWhole(this.#view, this.#length, value);
@@ -148,6 +156,35 @@ export class AnswerWriter {
     return this.#buffer.toString('latin1', start, end);
   }
 
+  /** What was written from this offset on: valid until more is written. */
+  bytesFrom(start: number): Buffer {
+    return this.#buffer.subarray(start, this.#length);
+  }
+
+  /** Bytes of any length, for which nothing was reserved. */
+  bytes(bytes: Buffer): void {
+    this.reserve(bytes.length);
+    bytes.copy(this.#buffer, this.#length);
+    this.#length += bytes.length;
+  }
+
+  /** Moves what was written from this offset on. */
+  shift(start: number, to: number): void {
+    this.#buffer.copyWithin(to, start, this.#length);
+    this.#length += to - start;
+  }
+
+  /** Overwrites one byte. */
+  setByte(place: number, value: number): void {
+    this.#view.setUint8(place, value);
+  }
+
+  /** Gives up the buffer to whoever still reads it. */
+  leaveBuffer(): void {
+    this.#use(Buffer.allocUnsafeSlow(this.#bytesInitial + WORD_BYTES));
+    this.#length = 0;
+  }
+
   /** Copies another writer's contents so that they end at `place`; returns where they start. */
   putBefore(place: number, other: AnswerWriter): number {
     const start = place - other.#length;
@@ -177,6 +214,15 @@ export class AnswerWriter {
     this.#view.setUint8(this.#length++, POINT);
     this.#length = putFraction(this.#view, this.#length, fraction, decimals);
   }
+}
+
+const collected = new AnswerWriter();
+
+/** What the function writes, as text. */
+export function writtenText(write: (out: AnswerWriter) => void): string {
+  collected.clear();
+  write(collected);
+  return collected.toString();
 }
 
 // Each of these writes at `start`, and returns the offset after the last byte.

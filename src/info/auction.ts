@@ -3,7 +3,9 @@
 import { STAKE_DECIMALS } from '../events/fields.ts';
 import { formatUnits } from '../exact/decimal.ts';
 import { currentGas } from '../state/auction.ts';
+import type { StateView } from '../state/state.ts';
 import type { RequestType } from './request.ts';
+import { RequestError } from './request-error.ts';
 import { amount, object, orNull, wholeNumber } from './schema.ts';
 
 const fields = {};
@@ -21,7 +23,7 @@ export const auctionSchema = orNull(
 
 export const perpDeployAuctionStatus: RequestType<typeof fields> = {
   type: 'perpDeployAuctionStatus',
-  summary: 'Timing and gas of the deployment auction; null before the first one.',
+  summary: 'Timing and gas of the deployment auction; null if there is none.',
   weight: 20,
   fields,
   answerSchema: auctionSchema,
@@ -36,8 +38,18 @@ export const perpDeployAuctionStatus: RequestType<typeof fields> = {
     },
   },
   pushedAs: 'perpDeployAuctionStatus',
-  answer({ auction, time }) {
-    if (auction === undefined) return 'null';
+  validate: requireAuction,
+  changedAt(state) {
+    requireAuction(state);
+    const { auction, auctionChangedAt, height } = state;
+    const isRunning = auction !== undefined && auction !== null && auction.endGas === undefined;
+    // Its price falls with the ledger's time.
+    return isRunning ? height : auctionChangedAt;
+  },
+  answer(state) {
+    requireAuction(state);
+    const { auction, time } = state;
+    if (auction === undefined || auction === null) return 'null';
     return (
       `{"startTimeSeconds":${auction.startTimeSeconds}` +
       `,"durationSeconds":${auction.durationSeconds}` +
@@ -47,6 +59,13 @@ export const perpDeployAuctionStatus: RequestType<typeof fields> = {
     );
   },
 };
+
+/** On a partial ledger, an auction that no event has named is one that nobody has read yet. */
+function requireAuction({ isPartial, auction }: StateView): void {
+  if (!isPartial || auction !== undefined) return;
+  const message = 'this ledger does not hold the auction: it is partial, and no event has named it';
+  throw new RequestError('not_ready', message);
+}
 
 function formatGas(gas: bigint): string {
   return formatUnits(gas, STAKE_DECIMALS);

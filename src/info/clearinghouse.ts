@@ -1,8 +1,10 @@
 /** `clearinghouseState`: a user's perpetuals account on one dex. */
 
 import { USD_DECIMALS } from '../events/fields.ts';
+import type { Address } from '../exact/address.ts';
 import { divideFloor, type Exact, multiply, powerOfTen, subtract } from '../exact/decimal.ts';
 import { findAccount } from '../state/accounts.ts';
+import { accountChangedAt } from '../state/changed-at.ts';
 import {
   type AccountFigures,
   accountFigures,
@@ -14,8 +16,9 @@ import {
 import { liquidationPrice } from '../state/liquidation.ts';
 import { QuickFigures } from '../state/quick-figures.ts';
 import type { StateView } from '../state/state.ts';
-import { AnswerWriter, fixedText } from './answer-writer.ts';
+import { type AnswerWriter, fixedText, writtenText } from './answer-writer.ts';
 import { dexField, requireDex } from './dex-field.ts';
+import type { Readings } from './readings.ts';
 import { addressField, type RequestType } from './request.ts';
 import { amount, anyText, choiceOf, listOf, object, orNull, wholeNumber } from './schema.ts';
 
@@ -106,18 +109,37 @@ export const clearinghouseState: RequestType<typeof fields> = {
   validate(state, { dex }) {
     requireDex(state, dex);
   },
-  answer(state, { user, dex }) {
-    writer.clear();
-    const dexIndex = requireDex(state, dex);
-    writeAccount(writer, state, findAccount(state, state.addresses.find(user), dexIndex));
-    return writer.toString();
+  subjects(state, { user, dex }) {
+    return [{ kind: 'account', user, dexIndex: requireDex(state, dex) }];
   },
+  changedAt(state, { user, dex }) {
+    const dexIndex = requireDex(state, dex);
+    return accountChangedAt(state, findAccount(state, state.addresses.find(user), dexIndex));
+  },
+  dependencies(state, { user, dex }) {
+    const addressRow = state.addresses.find(user);
+    const account = findAccount(state, addressRow, requireDex(state, dex));
+    if (account !== 0) return { accounts: [account], addresses: [] };
+    return addressRow === 0 ? undefined : { accounts: [], addresses: [addressRow] };
+  },
+  answer: (state, fields, readings) => writtenText((out) => write(out, state, fields, readings)),
+  write,
 };
+
+function write(
+  out: AnswerWriter,
+  state: StateView,
+  { user, dex }: { user: Address; dex: string },
+  readings?: Readings,
+): void {
+  const dexIndex = requireDex(state, dex);
+  const own = readings?.findAnswer({ kind: 'account', user, dexIndex });
+  if (own !== undefined) out.long(own);
+  else writeAccount(out, state, findAccount(state, state.addresses.find(user), dexIndex));
+}
 
 /** An upper bound for an account without its positions, and for one position. */
 const ACCOUNT_BYTES_MAX = 2048;
-
-const writer = new AnswerWriter();
 
 // Coins and dexes need no JSON escapes: events allow only letters, digits and colons in them.
 

@@ -4,9 +4,11 @@ import { STAKE_DECIMALS } from '../events/fields.ts';
 import { type Address, formatAddress } from '../exact/address.ts';
 import { formatUnits } from '../exact/decimal.ts';
 import { FIRST_DELEGATION } from '../state/addresses.ts';
+import { delegationsChangedAt } from '../state/changed-at.ts';
 import { delegatedAmount, LOCKED_UNTIL, NEXT_DELEGATION, VALIDATOR } from '../state/staking.ts';
 import type { StateView } from '../state/state.ts';
 import { ADDRESS_SCHEMA, addressField, type RequestType } from './request.ts';
+import { RequestError } from './request-error.ts';
 import { amount, listOf, object, wholeNumber } from './schema.ts';
 
 const fields = { user: addressField };
@@ -33,11 +35,23 @@ export const delegations: RequestType<typeof fields> = {
     ],
   },
   pushedAs: 'delegations',
-  answer(state, { user }) {
+  subjects: (_state, { user }) => [{ kind: 'delegations', user }],
+  changedAt: userDelegationsChangedAt,
+  dependencies(state, { user }) {
+    const addressRow = state.addresses.find(user);
+    return addressRow === 0 ? undefined : { accounts: [], addresses: [addressRow] };
+  },
+  answer(state, { user }, readings) {
+    const own = readings?.findAnswer({ kind: 'delegations', user });
+    if (own !== undefined) return own;
     const texts = delegationsOf(state, user).map((row) => formatDelegation(state, row));
     return `[${texts.join(',')}]`;
   },
 };
+
+function userDelegationsChangedAt(state: StateView, { user }: { user: Address }): number {
+  return delegationsChangedAt(state, state.addresses.find(user));
+}
 
 /** The rows of a user's delegations, in order of creation. */
 function delegationsOf(state: StateView, user: Address): number[] {
@@ -55,6 +69,12 @@ function formatDelegation(state: StateView, row: number): string {
     `,"lockedUntilTimestamp":${state.delegations.get(row, LOCKED_UNTIL)}}`
   );
 }
+
+const NOT_SUMMED = new RequestError(
+  'upstream_failed',
+  "the exchange's list of delegations has amounts that the ledger cannot hold: ask for delegations",
+  'user',
+);
 
 export const delegatorSummary: RequestType<typeof fields> = {
   type: 'delegatorSummary',
@@ -77,7 +97,10 @@ export const delegatorSummary: RequestType<typeof fields> = {
       nPendingWithdrawals: 0,
     },
   },
-  answer(state, { user }) {
+  subjects: (_state, { user }) => [{ kind: 'delegations', user }],
+  changedAt: userDelegationsChangedAt,
+  answer(state, { user }, readings) {
+    if (readings?.findAnswer({ kind: 'delegations', user }) !== undefined) throw NOT_SUMMED;
     const delegated = delegationsOf(state, user)
       .map((row) => delegatedAmount(state, row))
       .reduce((sum, part) => sum + part, 0n);

@@ -55,6 +55,7 @@ export const perpDexs: RequestType<Record<string, never>> = {
       },
     ],
   },
+  changedAt: ({ markets }) => markets.dexesChangedAt,
   answer({ markets }) {
     const [, ...deployed] = markets.dexes;
     return `[${['null', ...deployed.map(formatDex)].join(',')}]`;

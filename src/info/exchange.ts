@@ -15,6 +15,7 @@ export const exchangeStatus: RequestType<Record<string, never>> = {
     question: { type: 'exchangeStatus' },
     answer: { time: 1758561760000, specialStatuses: null },
   },
+  changedAt: () => 0,
   answer: ({ time }) => `{"time":${time},"specialStatuses":null}`,
 };
 
@@ -33,5 +34,7 @@ export const userAbstraction: RequestType<typeof userFields> = {
     question: { type: 'userAbstraction', user: '0xeaa346d93e222853a2229e2fbb584830fa478fd2' },
     answer: DEFAULT_MODE,
   },
+  isRefusedOnPartial: true,
+  changedAt: () => 0,
   answer: () => JSON.stringify(DEFAULT_MODE),
 };

@@ -3,13 +3,19 @@
 import { describeValue } from '../events/refusal.ts';
 import { ADDRESS_EXPECTED, type Address, parseAddress } from '../exact/address.ts';
 import { findAccount } from '../state/accounts.ts';
+import { FIRST_ACCOUNT } from '../state/addresses.ts';
+import { accountChangedAt } from '../state/changed-at.ts';
+import { NEXT_ACCOUNT } from '../state/columns.ts';
 import type { StateView } from '../state/state.ts';
-import { AnswerWriter, fixedText } from './answer-writer.ts';
+import { type AnswerWriter, fixedText, writtenText } from './answer-writer.ts';
+import { toAscii } from './ascii-json.ts';
 import { accountExample, accountSchema, writeAccount } from './clearinghouse.ts';
 import { dexField, requireDex } from './dex-field.ts';
+import { findRefusal, type Readings } from './readings.ts';
 import { ADDRESS_SCHEMA, addressField, type Field, type RequestType } from './request.ts';
 import { RequestError } from './request-error.ts';
 import { anyText, listOf, object, tuple } from './schema.ts';
+import { isSubjectKnown, type Subject } from './subject.ts';
 
 /** Selects all dexes; names of dexes are lower case, so none can be equal. */
 const ALL_DEXES = 'ALL_DEXES';
@@ -36,14 +42,54 @@ export const allDexsClearinghouseState: RequestType<typeof allDexsFields> = {
     answer: [['', accountExample]],
   },
   pushedAs: 'clearinghouseStates',
-  answer(state, { user }) {
-    writer.clear();
-    writeAllDexes(writer, state, user);
-    return writer.toString();
+  subjects: (state, { user }) => accountsOf(state, user, undefined),
+  changedAt: (state, { user }) => accountsChangedAt(state, user, undefined),
+  dependencies(state, { user }) {
+    const addressRow = state.addresses.find(user);
+    if (addressRow === 0) return undefined;
+    return { accounts: listAccounts(state, addressRow), addresses: [addressRow] };
   },
+  answer: (state, { user }, readings) =>
+    writtenText((out) => writeAllDexes(out, { state, readings }, user)),
+  write: (out, state, { user }, readings) => writeAllDexes(out, { state, readings }, user),
 };
 
-const writer = new AnswerWriter();
+/** The rows of an address's accounts. */
+function listAccounts(state: StateView, addressRow: number): number[] {
+  const rows: number[] = [];
+  let account = state.addresses.table.get(addressRow, FIRST_ACCOUNT);
+  for (; account !== 0; account = state.accounts.get(account, NEXT_ACCOUNT)) rows.push(account);
+  return rows;
+}
+
+/** What accounts are answered from. */
+interface Sources {
+  readonly state: StateView;
+  readonly readings: Readings | undefined;
+}
+
+/** The user's account on a dex, or those on all dexes if it is undefined. */
+function accountsOf(state: StateView, user: Address, dexIndex: number | undefined): Subject[] {
+  if (dexIndex !== undefined) return [{ kind: 'account', user, dexIndex }];
+  return state.markets.dexes.map((_dex, index) => ({ kind: 'account', user, dexIndex: index }));
+}
+
+function areAccountsKnown(state: StateView, user: Address, dexIndex: number | undefined): boolean {
+  return accountsOf(state, user, dexIndex).every((account) => isSubjectKnown(state, account));
+}
+
+/** Of the user's account on a dex, or of those on all dexes if it is undefined. */
+function accountsChangedAt(state: StateView, user: Address, dexIndex: number | undefined): number {
+  const addressRow = state.addresses.find(user);
+  if (dexIndex !== undefined) {
+    return accountChangedAt(state, findAccount(state, addressRow, dexIndex));
+  }
+  let changedAt = state.markets.dexesChangedAt;
+  for (const account of listAccounts(state, addressRow)) {
+    changedAt = Math.max(changedAt, accountChangedAt(state, account));
+  }
+  return changedAt;
+}
 
 /** An upper bound for the dex or the user that precedes an account. */
 const NAME_BYTES_MAX = 64;
@@ -54,9 +100,9 @@ const NEXT = fixedText(',');
 const PAIR = fixedText('["');
 const SECOND = fixedText('",');
 const SUCCESSFUL = fixedText('{"successful_states":[');
-const NONE_FAILED = fixedText('],"failed_wallets":[]}');
 
-function writeAllDexes(out: AnswerWriter, state: StateView, user: Address): void {
+function writeAllDexes(out: AnswerWriter, sources: Sources, user: Address): void {
+  const { state } = sources;
   const addressRow = state.addresses.find(user);
   out.reserve(NAME_BYTES_MAX);
   out.fixed(LIST);
@@ -66,11 +112,22 @@ function writeAllDexes(out: AnswerWriter, state: StateView, user: Address): void
     out.fixed(PAIR);
     out.text(name);
     out.fixed(SECOND);
-    writeAccount(out, state, findAccount(state, addressRow, dexIndex));
+    if (!writeOwn(out, sources, { kind: 'account', user, dexIndex })) {
+      writeAccount(out, state, findAccount(state, addressRow, dexIndex));
+    }
     out.fixed(LIST_END);
   }
   out.reserve(NAME_BYTES_MAX);
   out.fixed(LIST_END);
+}
+
+/** Writes the exchange's own answer about an account; false if there is none. */
+function writeOwn(out: AnswerWriter, { readings }: Sources, account: Subject): boolean {
+  const own = readings?.findAnswer(account);
+  if (own === undefined) return false;
+  out.reserve(own.length + NAME_BYTES_MAX);
+  out.text(own);
+  return true;
 }
 
 /** One of the users in a question; the address is undefined if the given value is not one. */
@@ -139,44 +196,100 @@ export const batchClearinghouseStates: RequestType<typeof batchFields> = {
     return invalidField('users', users, expected);
   },
   validate(state, { dex }) {
-    if (dex !== ALL_DEXES) requireDex(state, dex);
+    findBatchDex(state, dex);
   },
-  answer(state, { users, dex }) {
-    const dexIndex = dex === ALL_DEXES ? undefined : requireDex(state, dex);
-    const failed: string[] = [];
-    writer.clear();
-    writer.fixed(SUCCESSFUL);
-    for (const [index, { address, given }] of users.entries()) {
-      if (address === undefined) failed.push(formatFailure(given, index));
-      else writeSuccess(writer, state, address, dexIndex);
+  subjects(state, { users, dex }) {
+    const dexIndex = findBatchDex(state, dex);
+    return users.flatMap(({ address }) =>
+      address === undefined ? [] : accountsOf(state, address, dexIndex),
+    );
+  },
+  listsUnknown: true,
+  changedAt(state, { users, dex }) {
+    const dexIndex = findBatchDex(state, dex);
+    let changedAt = 0;
+    for (const { address } of users) {
+      if (address === undefined) continue;
+      // The answer lists who is unknown, and no row says since when.
+      if (state.isPartial && !areAccountsKnown(state, address, dexIndex)) return state.height;
+      changedAt = Math.max(changedAt, accountsChangedAt(state, address, dexIndex));
     }
-    if (failed.length > 0) return `${writer}],"failed_wallets":[${failed.join(',')}]}`;
-    // Written instead of joined: text of megabytes is not copied once more.
-    writer.fixed(NONE_FAILED);
-    return writer.toString();
+    return changedAt;
   },
+  answer: (state, fields, readings) =>
+    writtenText((out) => {
+      for (const _piece of writeBatch(out, { state, readings }, fields));
+    }),
+  expectBytes({ users, dex }) {
+    if (users.length <= PIECE_USERS) return undefined;
+    return users.length * (dex === ALL_DEXES ? ALL_DEXES_BYTES : ACCOUNT_BYTES);
+  },
+  writePieces: (out, state, fields, readings) => writeBatch(out, { state, readings }, fields),
 };
+
+/** Users between two pauses. */
+const PIECE_USERS = 32;
+/** About as many as an account with a few positions has. */
+const ACCOUNT_BYTES = 2500;
+const ALL_DEXES_BYTES = 2 * ACCOUNT_BYTES;
+
+interface Batch {
+  readonly users: readonly ListedUser[];
+  readonly dex: string;
+}
+
+function* writeBatch(out: AnswerWriter, sources: Sources, { users, dex }: Batch): Generator<void> {
+  const dexIndex = findBatchDex(sources.state, dex);
+  const failed: string[] = [];
+  out.fixed(SUCCESSFUL);
+  for (const [index, { address, given }] of users.entries()) {
+    const reason = findFailure(sources, { address, given }, dexIndex);
+    if (reason !== undefined) failed.push(formatFailure(given, index, reason));
+    else if (address !== undefined) writeSuccess(out, sources, address, dexIndex);
+    if (index % PIECE_USERS === PIECE_USERS - 1) yield;
+  }
+  out.long(toAscii(`],"failed_wallets":[${failed.join(',')}]}`));
+}
+
+/** The index of a batch's dex, or undefined for all of them. */
+function findBatchDex(state: StateView, dex: string): number | undefined {
+  return dex === ALL_DEXES ? undefined : requireDex(state, dex);
+}
+
+/** Why there is no answer for a user: not an address, or unknown to a partial ledger. */
+function findFailure(
+  { state, readings }: Sources,
+  { address, given }: ListedUser,
+  dexIndex: number | undefined,
+): string | undefined {
+  if (address === undefined) return `got ${describeValue(given)}, expected ${ADDRESS_EXPECTED}`;
+  if (!state.isPartial) return undefined;
+  return findRefusal(state, accountsOf(state, address, dexIndex), readings)?.message;
+}
 
 /** A user and the account, or the accounts on all dexes, as a member of a list. */
 function writeSuccess(
   out: AnswerWriter,
-  state: StateView,
+  sources: Sources,
   user: Address,
   dexIndex: number | undefined,
 ): void {
+  const { state } = sources;
   out.reserve(NAME_BYTES_MAX);
   if (out.length > SUCCESSFUL.length) out.fixed(NEXT);
   out.fixed(PAIR);
   out.address(user);
   out.fixed(SECOND);
-  if (dexIndex === undefined) writeAllDexes(out, state, user);
-  else writeAccount(out, state, findAccount(state, state.addresses.find(user), dexIndex));
+  if (dexIndex === undefined) writeAllDexes(out, sources, user);
+  else if (!writeOwn(out, sources, { kind: 'account', user, dexIndex })) {
+    writeAccount(out, state, findAccount(state, state.addresses.find(user), dexIndex));
+  }
   out.reserve(NAME_BYTES_MAX);
   out.fixed(LIST_END);
 }
 
 /** Names the wallet by its text, or by its index if it is not text. */
-function formatFailure(given: unknown, index: number): string {
+function formatFailure(given: unknown, index: number, reason: string): string {
   const wallet = typeof given === 'string' ? given : `users[${index}]`;
-  return JSON.stringify([wallet, `got ${describeValue(given)}, expected ${ADDRESS_EXPECTED}`]);
+  return JSON.stringify([wallet, reason]);
 }

@@ -3,6 +3,7 @@
 import { USD_DECIMALS } from '../events/fields.ts';
 import { describeValue } from '../events/refusal.ts';
 import { formatUnits } from '../exact/decimal.ts';
+import { allTermsChangedAt } from '../state/changed-at.ts';
 import type { Market } from '../state/markets.ts';
 import type { StateView } from '../state/state.ts';
 import type { Field, RequestType } from './request.ts';
@@ -71,6 +72,10 @@ export const marginTable: RequestType<typeof tableFields> = {
   example: { question: { type: 'marginTable', id: 1001 }, answer: marginTableExample },
   validate(state, { id }) {
     requireTable(state, id);
+  },
+  changedAt(state, { id }) {
+    requireTable(state, id);
+    return allTermsChangedAt(state);
   },
   answer: (state, { id }) => formatMarginTable(requireTable(state, id)),
 };

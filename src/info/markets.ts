@@ -5,6 +5,7 @@
  */
 
 import { formatUnits } from '../exact/decimal.ts';
+import { allTermsChangedAt, marketsChangedAt, termsChangedAt } from '../state/changed-at.ts';
 import type { Market } from '../state/markets.ts';
 import type { StateView } from '../state/state.ts';
 import { dexField, requireDex } from './dex-field.ts';
@@ -128,6 +129,7 @@ export const meta: RequestType<typeof dexFields> = {
   validate(state, { dex }) {
     requireDex(state, dex);
   },
+  changedAt: (state, { dex }) => termsChangedAt(state, requireDex(state, dex)),
   answer: (state, { dex }) => formatMeta(state, requireDex(state, dex)),
 };
 
@@ -145,6 +147,7 @@ export const metaAndAssetCtxs: RequestType<typeof dexFields> = {
   validate(state, { dex }) {
     requireDex(state, dex);
   },
+  changedAt: (state, { dex }) => marketsChangedAt(state, requireDex(state, dex)),
   answer(state, { dex }) {
     const dexIndex = requireDex(state, dex);
     return `[${formatMeta(state, dexIndex)},${formatContexts(state, dexIndex)}]`;
@@ -158,6 +161,7 @@ export const allPerpMetas: RequestType<Record<string, never>> = {
   fields: {},
   answerSchema: listOf(metaSchema),
   example: { question: { type: 'allPerpMetas' }, answer: [metaExample] },
+  changedAt: allTermsChangedAt,
   answer(state) {
     const metas = state.markets.dexes.map((_, dexIndex) => formatMeta(state, dexIndex));
     return `[${metas.join(',')}]`;
@@ -179,6 +183,7 @@ export const allMids: RequestType<typeof midsFields> = {
   validate(state, { dex }) {
     requireDex(state, dex);
   },
+  changedAt: (state, { dex }) => marketsChangedAt(state, requireDex(state, dex)),
   answer(state, { dex }) {
     const prices = marketsOf(state, requireDex(state, dex)).map(
       ([index, { coin }]) => `"${coin}":"${formatMarkPrice(state, index)}"`,

@@ -22,7 +22,10 @@ export const REQUEST_ERRORS = {
   },
   headers_too_large: { status: 431, meaning: 'the headers are over the limit' },
   upstream_failed: { status: 502, meaning: 'the exchange behind this service failed' },
-  not_ready: { status: 503, meaning: 'the ledger is being replayed, or its chain is broken' },
+  not_ready: {
+    status: 503,
+    meaning: 'the ledger is being replayed, is broken, or does not hold the account',
+  },
   behind: { status: 503, meaning: 'the state is stale, or has not reached the requested height' },
   overloaded: { status: 503, meaning: 'more requests arrive than can be answered in time' },
 } as const;

@@ -13,8 +13,11 @@ import {
   parseAddress,
 } from '../exact/address.ts';
 import type { StateView } from '../state/state.ts';
+import type { AnswerWriter } from './answer-writer.ts';
+import { type Readings, requireKnown } from './readings.ts';
 import { RequestError } from './request-error.ts';
 import type { Schema } from './schema.ts';
+import type { Subject } from './subject.ts';
 
 export interface Field<T> {
   readonly description: string;
@@ -57,8 +60,44 @@ export interface RequestType<F extends FieldTable = FieldTable> {
   check?(fields: ParsedFields<F>): RequestError | undefined;
   /** Checks that need the state; `answer` makes them as well. */
   validate?(state: StateView, fields: ParsedFields<F>): void;
-  /** The answer as JSON text. */
-  answer(state: StateView, fields: ParsedFields<F>): string;
+  /**
+   * The accounts and delegations that the answer is about; throws what `validate` throws. Absent if the
+   * question is not about users.
+   */
+  subjects?(state: StateView, fields: ParsedFields<F>): readonly Subject[];
+  /** True if the answer itself lists subjects that are unknown, so that they do not refuse it. */
+  readonly listsUnknown?: true;
+  /** True if it is about a user and no event records it: a partial ledger's exchange may have it. */
+  readonly isRefusedOnPartial?: true;
+  /**
+   * The height from which on the state's answer, apart from its time, has been the same. It may be
+   * later than the true one, never earlier. Throws what `validate` throws.
+   */
+  changedAt(state: StateView, fields: ParsedFields<F>): number;
+  /**
+   * The rows that the answer depends on, beside the markets of open positions. Absent, or undefined, if
+   * any block may change it.
+   */
+  dependencies?(state: StateView, fields: ParsedFields<F>): Dependencies | undefined;
+  /** The answer as JSON text; subjects that have an answer in the readings are answered by that. */
+  answer(state: StateView, fields: ParsedFields<F>, readings?: Readings): string;
+  /** About how many bytes an answer has that is written in pieces; undefined if it is not. */
+  expectBytes?(fields: ParsedFields<F>): number | undefined;
+  /** The same as `answer`, written with pauses. */
+  writePieces?(
+    out: AnswerWriter,
+    state: StateView,
+    fields: ParsedFields<F>,
+    readings?: Readings,
+  ): Iterator<void>;
+  /** The same, written instead of returned, for answers that are pushed often. */
+  write?(out: AnswerWriter, state: StateView, fields: ParsedFields<F>, readings?: Readings): void;
+}
+
+/** Rows of the state. */
+export interface Dependencies {
+  readonly accounts: readonly number[];
+  readonly addresses: readonly number[];
 }
 
 /** A question whose fields have been parsed. */
@@ -66,9 +105,22 @@ export interface Question {
   readonly request: RequestType;
   readonly type: string;
   readonly weight: number;
-  /** Throws what `answer` would throw, without answering. */
+  /** Throws what `answer` would throw, without answering, unless a subject is unknown. */
   validate(state: StateView): void;
-  answer(state: StateView): string;
+  /** What the answer is about; empty if it is not about users. Throws what `validate` throws. */
+  subjects(state: StateView): readonly Subject[];
+  /** The height from which on the state's answer, apart from its time, has been the same, or later. */
+  changedAt(state: StateView): number;
+  /** The rows that the answer depends on, beside markets; undefined if any block may change it. */
+  dependencies(state: StateView): Dependencies | undefined;
+  /** On a partial ledger, throws a RequestError if a subject is unknown, or could not be read. */
+  answer(state: StateView, readings?: Readings): string;
+  /** As `answer`, written. */
+  write(out: AnswerWriter, state: StateView, readings?: Readings): void;
+  /** About how many bytes a long answer has; undefined if the answer is not long. */
+  readonly bytesExpected: number | undefined;
+  /** As `answer`, written with pauses, if the answer is long. */
+  writePieces(out: AnswerWriter, state: StateView, readings?: Readings): Iterator<void>;
   /** The fields in canonical form, as members of a JSON object: `"user":"0x...","dex":""`. */
   formatFields(): string;
 }
@@ -101,14 +153,90 @@ export function readFields<F extends FieldTable>(
   const fields = parsed as ParsedFields<F>;
   const refusal = request.check?.(fields);
   if (refusal !== undefined) return refusal;
-  return {
-    request,
-    type: request.type,
-    weight: request.weight * (request.countWeights?.(fields) ?? 1),
-    validate: (state) => request.validate?.(state, fields),
-    answer: (state) => request.answer(state, fields),
-    formatFields: () => formatFields(request, fields),
-  };
+  return new ParsedRequest(request, fields);
+}
+
+/** A class, since subscriptions keep many of them: functions of its own for each would take more room. */
+class ParsedRequest<F extends FieldTable> implements Question {
+  readonly request: RequestType;
+  readonly #request: RequestType<F>;
+  readonly #fields: ParsedFields<F>;
+
+  constructor(request: RequestType<F>, fields: ParsedFields<F>) {
+    this.request = request;
+    this.#request = request;
+    this.#fields = fields;
+  }
+
+  get type(): string {
+    return this.#request.type;
+  }
+
+  get weight(): number {
+    return this.#request.weight * (this.#request.countWeights?.(this.#fields) ?? 1);
+  }
+
+  get bytesExpected(): number | undefined {
+    return this.#request.expectBytes?.(this.#fields);
+  }
+
+  validate(state: StateView): void {
+    if (state.isPartial) requireRecorded(this.#request);
+    this.#request.validate?.(state, this.#fields);
+  }
+
+  subjects(state: StateView): readonly Subject[] {
+    return this.#request.subjects?.(state, this.#fields) ?? NO_SUBJECTS;
+  }
+
+  changedAt(state: StateView): number {
+    return this.#request.changedAt(state, this.#fields);
+  }
+
+  dependencies(state: StateView): Dependencies | undefined {
+    return this.#request.dependencies?.(state, this.#fields);
+  }
+
+  answer(state: StateView, readings?: Readings): string {
+    this.#requireHeld(state, readings);
+    return this.#request.answer(state, this.#fields, readings);
+  }
+
+  write(out: AnswerWriter, state: StateView, readings?: Readings): void {
+    this.#requireHeld(state, readings);
+    if (this.#request.write === undefined) {
+      out.long(this.#request.answer(state, this.#fields, readings));
+    } else {
+      this.#request.write(out, state, this.#fields, readings);
+    }
+  }
+
+  writePieces(out: AnswerWriter, state: StateView, readings?: Readings): Iterator<void> {
+    this.#requireHeld(state, readings);
+    const pieces = this.#request.writePieces?.(out, state, this.#fields, readings);
+    if (pieces === undefined) throw new Error(`the answers of ${this.type} are not long`);
+    return pieces;
+  }
+
+  /** Throws a RequestError if a partial ledger does not hold what the question is about. */
+  #requireHeld(state: StateView, readings?: Readings): void {
+    if (!state.isPartial) return;
+    requireRecorded(this.#request);
+    if (this.#request.listsUnknown === true) return;
+    requireKnown(state, this.subjects(state), readings);
+  }
+
+  formatFields(): string {
+    return formatFields(this.#request, this.#fields);
+  }
+}
+
+const NO_SUBJECTS: readonly Subject[] = [];
+
+function requireRecorded<F extends FieldTable>({ type, isRefusedOnPartial }: RequestType<F>): void {
+  if (isRefusedOnPartial !== true) return;
+  const expected = 'a type that a partial ledger records';
+  throw new RequestError('unknown_type', `type: got "${type}", expected ${expected}`, 'type');
 }
 
 function readField(field: Field<unknown>, name: string, value: unknown): unknown {

@@ -5,6 +5,7 @@
  */
 
 import { formatAddress } from '../exact/address.ts';
+import { marketsChangedAt } from '../state/changed-at.ts';
 import { NO_SPOT_BALANCES, NO_SPOT_BALANCES_TEXT, noSpotBalancesSchema } from './absent-markets.ts';
 import { accountExample, accountSchema, clearinghouseState } from './clearinghouse.ts';
 import {
@@ -76,8 +77,13 @@ export const webData2: RequestType<typeof fields> = {
     },
   },
   pushedAs: AS_DATA,
-  answer(state, { user }) {
-    const account = clearinghouseState.answer(state, { user, dex: FIRST_DEX });
+  subjects: (_state, { user }) => [{ kind: 'account', user, dexIndex: FIRST_DEX_INDEX }],
+  changedAt(state, { user }) {
+    const accountChangedAt = clearinghouseState.changedAt(state, { user, dex: FIRST_DEX });
+    return Math.max(accountChangedAt, marketsChangedAt(state, FIRST_DEX_INDEX));
+  },
+  answer(state, { user }, readings) {
+    const account = clearinghouseState.answer(state, { user, dex: FIRST_DEX }, readings);
     return (
       `{"clearinghouseState":${account},${ABSENT_TEXT}` +
       `,"meta":${formatMeta(state, FIRST_DEX_INDEX)}` +

@@ -51,6 +51,8 @@ export interface LiveStateOptions {
   warn(message: string): void;
   /** Called after the restore and after each batch of blocks. */
   advanced(state: StateView): void;
+  /** Called after each slice of work with blocks, with its time. */
+  worked?(seconds: number): void;
   /** Called after `advanced`, between two blocks. */
   keep?(replica: Replica): void;
   /** One of the two callbacks above threw: a bug, but ledger and state are unharmed. */
@@ -137,7 +139,8 @@ export class LiveState {
     this.#resolveRestored();
     this.#advance(replica);
     try {
-      await replica.follow(ledger, signal, () => this.#advance(replica));
+      const { worked } = this.#options;
+      await replica.follow(ledger, signal, { advanced: () => this.#advance(replica), worked });
       return false;
     } catch (error) {
       if (!(await isOvertaken(replica, ledger))) throw error;

@@ -70,7 +70,13 @@ export class Replica {
   apply(block: StoredBlock): void {
     checkLink(this.#point, block);
     this.#applyWhole(block);
-    this.#point = { height: block.height, hash: block.hash };
+    this.#moveTo(block);
+  }
+
+  /** The ledger is named after its first block. */
+  #moveTo({ height, hash }: ChainPoint): void {
+    this.#point = { height, hash };
+    if (height === 1) this.#state.ledgerId = ledgerIdOf(hash);
   }
 
   #applyWhole({ height, line }: StoredBlock): void {
@@ -88,7 +94,7 @@ export class Replica {
     yield* checkLinkInPieces(this.#point, block);
     const isApplied = yield* this.#tryPieces(block.line);
     if (!isApplied) this.#applyWhole(block);
-    this.#point = { height: block.height, hash: block.hash };
+    this.#moveTo(block);
   }
 
   /** False if the block must be applied whole, possibly just to get the error message. */
@@ -122,7 +128,7 @@ export class Replica {
     check?.(parsed);
     applyBlock(this.#state, parsed);
     const block = nextBlock(this.#point, line);
-    this.#point = { height: block.height, hash: block.hash };
+    this.#moveTo(block);
     return block;
   }
 
@@ -130,22 +136,47 @@ export class Replica {
    * Applies each new block of the ledger, until the signal. It yields to the event loop, also in the
    * middle of a block: until the block is complete, readers see the state before it.
    */
-  async follow(ledger: Ledger, signal: AbortSignal, advanced?: () => void): Promise<void> {
+  async follow(ledger: Ledger, signal: AbortSignal, watcher: ReplicaWatcher = {}): Promise<void> {
     for await (const batch of ledger.follow(this.#point.height, signal)) {
-      await runInSlices(this.#applyBatch(batch));
-      advanced?.();
+      await runInSlices(this.#applyBatch(batch), watcher);
+      watcher.advanced?.();
     }
   }
 }
 
+/** Who wants to know how a replica follows its ledger. */
+export interface ReplicaWatcher {
+  /** Called after each batch of blocks. */
+  readonly advanced?: () => void;
+  /** Called after each slice of work, with its time. */
+  readonly worked?: ((seconds: number) => void) | undefined;
+}
+
+/** 72 bits of the first block's hash. */
+const LEDGER_ID_LENGTH = 12;
+
+function ledgerIdOf(hash: Buffer): string {
+  return hash.toString('base64url').slice(0, LEDGER_ID_LENGTH);
+}
+
+/** A snapshot from before ledgers had names; of a pruned ledger, the name is lost. */
+async function nameLedger(state: State, ledger: Ledger): Promise<void> {
+  if (state.ledgerId !== '' || state.height === 0) return;
+  const first = await ledger.point(1);
+  if (first !== undefined) state.ledgerId = ledgerIdOf(first.hash);
+}
+
 /** Yields to the event loop after each slice of time. */
-async function runInSlices(steps: Iterator<void>): Promise<void> {
+async function runInSlices(steps: Iterator<void>, { worked }: ReplicaWatcher): Promise<void> {
   let startedMs = performance.now();
   while (steps.next().done !== true) {
-    if (performance.now() - startedMs < SLICE_MS) continue;
+    const passedMs = performance.now() - startedMs;
+    if (passedMs < SLICE_MS) continue;
+    worked?.(passedMs / 1000);
     await nextTurn();
     startedMs = performance.now();
   }
+  worked?.((performance.now() - startedMs) / 1000);
 }
 
 /** Refuses invalid UTF-8, which decoding would silently replace. */
@@ -170,7 +201,10 @@ async function loadStart(options: ReplicaOptions, height: number): Promise<Repli
       const loaded = await snapshots.load(at);
       if (loaded === undefined) continue;
       const stored = await ledger.point(at);
-      if (stored?.hash.equals(loaded.point.hash)) return new Replica(loaded.state, loaded.point);
+      if (stored?.hash.equals(loaded.point.hash)) {
+        await nameLedger(loaded.state, ledger);
+        return new Replica(loaded.state, loaded.point);
+      }
       warn(`the snapshot of height ${at} is ignored: it belongs to another ledger`);
     } catch (error) {
       warn(`the snapshot of height ${at} is ignored: ${(error as Error).message}`);

@@ -71,11 +71,17 @@ export class SnapshotFolder {
    * Saves the state as of this call; blocks may be applied meanwhile. Saves must not overlap. The file
    * appears complete or not at all.
    */
-  async save(state: StateView, chainHash: Buffer): Promise<void> {
+  async save(
+    state: StateView,
+    chainHash: Buffer,
+    worked?: (seconds: number) => void,
+  ): Promise<void> {
     const target = this.pathOf(state.height);
     const snapshot = encodeSnapshot(state);
     try {
-      await this.#write(target, 'draft', (draft) => writeDraft(draft, snapshot, chainHash));
+      await this.#write(target, 'draft', (draft) =>
+        writeDraft(draft, snapshot, { chainHash, worked }),
+      );
     } finally {
       snapshot.release();
     }
@@ -173,14 +179,21 @@ async function syncFolder(folder: string): Promise<void> {
   }
 }
 
+/** How a snapshot is written. */
+interface WriteTerms {
+  readonly chainHash: Buffer;
+  /** Called after each piece of work, with its time. */
+  readonly worked: ((seconds: number) => void) | undefined;
+}
+
 async function writeDraft(
   draft: string,
   snapshot: EncodedSnapshot,
-  chainHash: Buffer,
+  terms: WriteTerms,
 ): Promise<void> {
   const file = await open(draft, 'w');
   try {
-    await writeSnapshot(file, snapshot, chainHash);
+    await writeSnapshot(file, snapshot, terms);
     await file.sync();
   } finally {
     await file.close();
@@ -190,14 +203,16 @@ async function writeDraft(
 async function writeSnapshot(
   file: FileHandle,
   { description, tables }: EncodedSnapshot,
-  chainHash: Buffer,
+  { chainHash, worked }: WriteTerms,
 ): Promise<void> {
   const descriptionLength = Buffer.alloc(4);
   descriptionLength.writeUInt32LE(description.length);
   const checksum = createHash('sha256');
   let offset = BODY_OFFSET;
   const write = async (part: Uint8Array) => {
+    const startedMs = performance.now();
     checksum.update(part);
+    worked?.((performance.now() - startedMs) / 1000);
     await writeAll(file, part, offset);
     offset += part.length;
   };

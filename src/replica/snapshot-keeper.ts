@@ -15,6 +15,8 @@ export interface KeeperOptions {
   readonly shared: SharedSnapshots;
   readonly every: number;
   readonly keep: number;
+  /** Called after each piece of work on a snapshot, with its time. */
+  worked?(seconds: number): void;
   /** Called when a snapshot was not saved or published, which the replica can do without. */
   warn(message: string): void;
 }
@@ -87,9 +89,9 @@ export class SnapshotKeeper {
   }
 
   async #save({ state, point }: Replica): Promise<void> {
-    const { snapshots, keep } = this.#options;
+    const { snapshots, keep, worked } = this.#options;
     try {
-      await snapshots.save(state, point.hash);
+      await snapshots.save(state, point.hash, worked);
       await snapshots.keepNewest(keep);
       this.#publishing ??= this.#publish(point.height);
     } catch (error) {

@@ -7,7 +7,8 @@ import {
   type GaugeConfiguration,
   type Registry,
 } from 'prom-client';
-import type { Counters, LaneExit } from '../http/counters.ts';
+import type { Counters, LaneExit, Work } from '../http/counters.ts';
+import { PlainHistogram } from './plain-histogram.ts';
 import { RequestTally } from './request-tally.ts';
 
 const COUNTERS = {
@@ -67,6 +68,9 @@ const GAUGES = {
   },
 } satisfies MetricTable;
 
+/** Pieces of work are meant to take a few milliseconds at most. */
+const WORK_BUCKETS = [0.0005, 0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128, 0.512];
+
 type MetricTable = Readonly<
   Record<string, Omit<GaugeConfiguration<string>, 'registers' | 'collect'>>
 >;
@@ -84,6 +88,7 @@ export class Metrics implements Counters {
   readonly #requests: RequestTally;
   readonly #counters: Record<keyof typeof COUNTERS, Counter>;
   readonly #gauges: Record<keyof typeof GAUGES, Gauge>;
+  readonly #work: PlainHistogram;
 
   constructor(registry: Registry) {
     const registers = [registry];
@@ -91,6 +96,13 @@ export class Metrics implements Counters {
     this.#requests = new RequestTally(registry);
     this.#counters = createMetrics(COUNTERS, (row) => new Counter({ ...row, registers }));
     this.#gauges = createMetrics(GAUGES, (row) => new Gauge({ ...row, registers }));
+    this.#work = new PlainHistogram({
+      name: 'perpinfo_work_seconds',
+      help: 'Seconds of each piece of work that others wait for, by kind of work.',
+      label: 'work',
+      buckets: WORK_BUCKETS,
+      registry,
+    });
     this.#addLag(registry);
   }
 
@@ -112,6 +124,10 @@ export class Metrics implements Counters {
   countRequests(type: string, status: number, seconds: number, count: number): void {
     this.#requests.count(type, status, seconds, count);
     if (status === 429) this.#counters.budgetRefusals.inc(count);
+  }
+
+  countWork(work: Work, seconds: number): void {
+    this.#work.observe(work, seconds);
   }
 
   countFailure(): void {
@@ -142,8 +158,8 @@ export class Metrics implements Counters {
     this.#gauges.subscriptions.inc(change);
   }
 
-  countState(): void {
-    this.#counters.states.inc();
+  countStates(count: number): void {
+    this.#counters.states.inc(count);
   }
 
   countCutOff(): void {

@@ -3,36 +3,21 @@
  * labels on every call, which takes longer than some answers.
  */
 
-import { Counter, type Metric, type Registry } from 'prom-client';
+import { Counter, type Registry } from 'prom-client';
+import { PlainHistogram } from './plain-histogram.ts';
 
 /** Upper bounds in seconds. An answer takes tens of microseconds; a slower one had to wait. */
 const LATENCY_BUCKETS = [
   0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1,
 ];
-const LATENCY_NAME = 'perpinfo_request_seconds';
-
-class TypeTally {
-  readonly requestsByStatus = new Map<number, number>();
-  /** By the first bucket that holds them; the last one is +Inf. */
-  readonly requestsByBucket = new Float64Array(LATENCY_BUCKETS.length + 1);
-  seconds = 0;
-  requests = 0;
-
-  count(status: number, seconds: number, requests: number): void {
-    this.requestsByStatus.set(status, (this.requestsByStatus.get(status) ?? 0) + requests);
-    let bucket = 0;
-    while (bucket < LATENCY_BUCKETS.length && seconds > LATENCY_BUCKETS[bucket]) bucket++;
-    this.requestsByBucket[bucket] += requests;
-    this.seconds += seconds * requests;
-    this.requests += requests;
-  }
-}
 
 export class RequestTally {
-  readonly #byType = new Map<string, TypeTally>();
+  /** By type, then by status. */
+  readonly #counts = new Map<string, Map<number, number>>();
+  readonly #latency: PlainHistogram;
 
   constructor(registry: Registry) {
-    const byType = this.#byType;
+    const counts = this.#counts;
     new Counter({
       name: 'perpinfo_requests_total',
       help: 'Requests by type of question and status of the response.',
@@ -40,47 +25,28 @@ export class RequestTally {
       registers: [registry],
       collect() {
         this.reset();
-        for (const [type, { requestsByStatus }] of byType) {
-          for (const [status, requests] of requestsByStatus) this.inc({ type, status }, requests);
+        for (const [type, byStatus] of counts) {
+          for (const [status, requests] of byStatus) this.inc({ type, status }, requests);
         }
       },
     });
-    registry.registerMetric(this.#latency() as unknown as Metric);
+    this.#latency = new PlainHistogram({
+      name: 'perpinfo_request_seconds',
+      help: 'Seconds from the end of the headers to the response, by type of question.',
+      label: 'type',
+      buckets: LATENCY_BUCKETS,
+      registry,
+    });
   }
 
   /** Counts requests of one type that got the same status after the same time. */
   count(type: string, status: number, seconds: number, requests: number): void {
-    let tally = this.#byType.get(type);
-    if (tally === undefined) {
-      tally = new TypeTally();
-      this.#byType.set(type, tally);
+    let byStatus = this.#counts.get(type);
+    if (byStatus === undefined) {
+      byStatus = new Map();
+      this.#counts.set(type, byStatus);
     }
-    tally.count(status, seconds, requests);
+    byStatus.set(status, (byStatus.get(status) ?? 0) + requests);
+    this.#latency.observe(type, seconds, requests);
   }
-
-  /** A histogram for the registry; prom-client's own counts one request per call. */
-  #latency() {
-    const description = {
-      name: LATENCY_NAME,
-      help: 'Seconds from the end of the headers to the response, by type of question.',
-      type: 'histogram',
-      aggregator: 'sum',
-    };
-    const values = () => [...this.#byType].flatMap(([type, tally]) => histogramOf(type, tally));
-    return { ...description, get: async () => ({ ...description, values: values() }) };
-  }
-}
-
-function histogramOf(type: string, { requestsByBucket, seconds, requests }: TypeTally) {
-  let below = 0;
-  const buckets = [...LATENCY_BUCKETS, '+Inf'].map((le, index) => {
-    below += requestsByBucket[index];
-    return { labels: { le, type }, value: below, metricName: `${LATENCY_NAME}_bucket` };
-  });
-  const labels = { type };
-  return [
-    ...buckets,
-    { labels, value: seconds, metricName: `${LATENCY_NAME}_sum` },
-    { labels, value: requests, metricName: `${LATENCY_NAME}_count` },
-  ];
 }

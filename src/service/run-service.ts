@@ -11,8 +11,11 @@ import { type ChargeChannel, shareBudgets } from '../access/budget-sharing.ts';
 import { Budgets } from '../access/budgets.ts';
 import { openNatsCharges } from '../access/jetstream/nats-charges.ts';
 import type { Settings } from '../config/settings.ts';
+import type { FollowFeed } from '../feed/follow/follow-feed.ts';
 import { natsOptionsOf } from '../ledger/location.ts';
 import { openStorage } from '../replica/storage.ts';
+import { listenForWanted } from '../wanted/open-wanted.ts';
+import type { WantedHandler } from '../wanted/wanted.ts';
 import { type AdminServer, startAdmin } from './admin.ts';
 import { formatOrigin } from './listen-address.ts';
 import { ServiceFeed, type ServiceFeedOptions } from './service-feed.ts';
@@ -43,17 +46,25 @@ function logStop({ log, signal }: ServiceOptions): void {
   signal.addEventListener('abort', () => log.info({ reason: signal.reason.message }, 'stopping'));
 }
 
+type FedServiceOptions = ServiceOptions &
+  Omit<ServiceFeedOptions, 'log'> & {
+    /** Hears what workers want, if the feed follows an exchange. */
+    readonly wanted?: WantedHandler;
+    /** Workers are started when it resolves. */
+    readonly ready?: Promise<unknown>;
+  };
+
 /**
  * As `runService`, with a feed that this process writes while one or more workers answer: no answer
  * waits for the writer. The feed stops first, so that workers see its last block.
  */
-export async function runFedService(
-  options: ServiceOptions & Omit<ServiceFeedOptions, 'log'>,
-): Promise<void> {
+export async function runFedService(options: FedServiceOptions): Promise<void> {
   const { settings, log, signal } = options;
   if (cluster.isWorker) return runWorkerProcess(options);
   logStop(options);
   const feed = await ServiceFeed.open(options);
+  const port =
+    options.wanted === undefined ? undefined : await listenForWanted(settings, options.wanted);
   const feeding = feed.run();
   const stopWorkers = new AbortController();
   const stop = async () => {
@@ -64,13 +75,36 @@ export async function runFedService(
   signal.addEventListener('abort', stop, { once: true });
   if (signal.aborted) void stop();
   try {
+    await options.ready;
     await runWorkers({ ...options, signal: stopWorkers.signal, feedFailure: feed.failure });
   } finally {
     feed.stop();
     await feeding;
+    await port?.close();
   }
   if (feed.error !== undefined) throw feed.error;
   log.info('stopped');
+}
+
+type FollowingOptions = ServiceOptions & {
+  readonly settings: ServiceFeedOptions['settings'];
+  /** Not called in a worker. */
+  openFeed(): Promise<FollowFeed>;
+};
+
+/** As `runFedService`, with a feed that follows a live exchange. */
+export async function runFollowingService(options: FollowingOptions): Promise<void> {
+  if (cluster.isWorker) return runWorkerProcess(options);
+  const feed = await options.openFeed();
+  options.log.info({ upstream: feed.name }, 'following');
+  let noteWritten: () => void = () => undefined;
+  // Before its first block, an empty ledger would answer that nobody has an account.
+  const written = new Promise<void>((resolve) => {
+    noteWritten = resolve;
+  });
+  const ready = Promise.all([Promise.race([written, feed.resumed]), feed.ready]);
+  const durable = () => noteWritten();
+  await runFedService({ ...options, feed, wanted: feed, ready, durable, closed: durable });
 }
 
 async function runWorkerProcess({ settings, log, signal }: ServiceOptions): Promise<void> {

@@ -16,8 +16,11 @@ import type { InfoServer } from '../http/info-server.ts';
 import { PUSH_SETTINGS, Push } from '../http/push/push.ts';
 import { STORAGE_SETTINGS } from '../ledger/location.ts';
 import { type FeedFailure, LiveState } from '../replica/live-state.ts';
-import { SnapshotKeeper } from '../replica/snapshot-keeper.ts';
+import { type KeeperOptions, SnapshotKeeper } from '../replica/snapshot-keeper.ts';
 import { openStorage, type Storage } from '../replica/storage.ts';
+import { createWantedClient } from '../wanted/open-wanted.ts';
+import type { WantedClient } from '../wanted/wanted.ts';
+import { FollowMetrics } from './follow-metrics.ts';
 import { listen } from './listen.ts';
 import { formatOrigin } from './listen-address.ts';
 import { LoadGauge } from './load-gauge.ts';
@@ -79,7 +82,8 @@ async function serveFrom(
   store: KeyReader,
   options: WorkerOptions,
 ): Promise<void> {
-  const parts = assemble(storage, store, options);
+  const wanted = createWantedClient(options.settings);
+  const parts = assemble(storage, store, wanted, options);
   const end = new AbortController();
   const follower = new LedgerFollower(
     parts,
@@ -95,6 +99,7 @@ async function serveFrom(
     parts.load.close();
     await parts.keys.close();
     await parts.keeper?.close();
+    await wanted.close();
   }
 }
 
@@ -107,25 +112,37 @@ interface Parts {
   readonly server: InfoServer;
 }
 
-function assemble(storage: Storage, store: KeyReader, options: WorkerOptions): Parts {
+function assemble(
+  storage: Storage,
+  store: KeyReader,
+  wanted: WantedClient,
+  options: WorkerOptions,
+): Parts {
   const { settings, log, budgets, registry = register } = options;
   const load = new LoadGauge(settings.overloadDelay);
   const metrics = new Metrics(registry);
+  new FollowMetrics(registry, () => (live.state?.isPartial ? wanted.status() : undefined));
   const warn = (message: string) => log.warn(message);
   const warnOfCache = (message: string) => {
     metrics.countCacheFailure();
     log.warn(message);
   };
-  const keeper = createKeeper(settings, storage, warnOfCache);
+  const keeper = createKeeper(settings, storage, {
+    warn: warnOfCache,
+    worked: (seconds) => metrics.countWork('snapshot', seconds),
+  });
   const keys = new KeyRing(store, { warn, warnOfUse: warnOfCache });
   const live = new LiveState({
     ...storage,
     maxAgeMs: settings.maxAge,
     warn,
-    advanced: ({ height, time }) => {
+    advanced: ({ height, time, isPartial }) => {
       metrics.setLedger(height, time);
+      // Connects early, so that the follower's report is there when it is asked for.
+      if (isPartial) wanted.status();
       push.advance();
     },
+    worked: (seconds) => metrics.countWork('blocks', seconds),
     keep: (replica) => keeper?.keep(replica),
     failed: (error) => {
       metrics.countFailure();
@@ -134,9 +151,9 @@ function assemble(storage: Storage, store: KeyReader, options: WorkerOptions): P
   });
   const admission = new Admission(keys, budgets);
   const shared = { live, admission, counters: metrics, log, settings };
-  const answers = new Answers({ ...shared, load });
+  const answers = new Answers({ ...shared, load, wanted });
   const push = new Push({ ...shared, answers });
-  const server = createInfoServer({ ...shared, answers, push });
+  const server = createInfoServer({ ...shared, answers, push, wanted });
   return { live, push, keys, load, keeper, server };
 }
 
@@ -200,8 +217,8 @@ async function answer(
 function createKeeper(
   { snapshotEvery: every, snapshotKeep: keep }: WorkerOptions['settings'],
   { snapshots, shared }: Storage,
-  warn: (message: string) => void,
+  reports: Pick<KeeperOptions, 'warn' | 'worked'>,
 ): SnapshotKeeper | undefined {
   if (shared === undefined) return undefined;
-  return new SnapshotKeeper({ snapshots, shared, every, keep, warn });
+  return new SnapshotKeeper({ snapshots, shared, every, keep, ...reports });
 }

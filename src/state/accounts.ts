@@ -11,6 +11,7 @@ import { describeValue, prefixRefusal, Refusal } from '../events/refusal.ts';
 import { type Address, formatAddress } from '../exact/address.ts';
 import { add, type Exact, formatUnits, subtract } from '../exact/decimal.ts';
 import { FIRST_ACCOUNT } from './addresses.ts';
+import { noteAccountChange } from './changed-at.ts';
 import * as column from './columns.ts';
 import { isIsolatedTerms, marketOfTerms, packTerms } from './columns.ts';
 import type { State, StateView } from './state.ts';
@@ -44,6 +45,9 @@ export function findOrAddAccount(state: State, user: Address, dexIndex: number):
   accounts.set(added, column.NEXT_ACCOUNT, account);
   if (before === 0) state.addresses.table.set(addressRow, FIRST_ACCOUNT, added);
   else accounts.set(before, column.NEXT_ACCOUNT, added);
+  state.changes.noteAddress(addressRow);
+  // On a partial ledger it was unknown before, which is not the same as empty.
+  noteAccountChange(state, added);
   return added;
 }
 
@@ -102,7 +106,14 @@ export function applyTransfer(state: State, { user, dex, amount }: EventOf<'tran
   const account = findOrAddAccount(state, user, state.markets.requireDex(dex));
   const cash = add(state.accounts.get(account, column.CASH), amount);
   const cause = { field: 'amount', given: amount };
-  state.accounts.set(account, column.CASH, requireStorable(cash, 'cash', cause));
+  setAmount(state, account, column.CASH, requireStorable(cash, 'cash', cause));
+}
+
+/** Writes an amount of an account; one that stays what it was is no change. */
+function setAmount(state: State, account: number, column: number, amount: number): void {
+  if (state.accounts.get(account, column) === amount) return;
+  state.accounts.set(account, column, amount);
+  noteAccountChange(state, account);
 }
 
 export function applyOrderMargin(
@@ -110,12 +121,12 @@ export function applyOrderMargin(
   { user, dex, amount }: EventOf<'orderMargin'>,
 ): void {
   const account = findOrAddAccount(state, user, state.markets.requireDex(dex));
-  state.accounts.set(account, column.ORDER_MARGIN, amount);
+  setAmount(state, account, column.ORDER_MARGIN, amount);
 }
 
 export function applyCollateral(state: State, { user, dex, amount }: EventOf<'collateral'>): void {
   const account = findOrAddAccount(state, user, state.markets.requireDex(dex));
-  state.accounts.set(account, column.COLLATERAL, amount);
+  setAmount(state, account, column.COLLATERAL, amount);
 }
 
 export function applyLeverage(state: State, event: EventOf<'leverage'>): void {
@@ -136,7 +147,11 @@ export function applyLeverage(state: State, event: EventOf<'leverage'>): void {
   if (mode !== modeNow && state.positions.get(position, column.SIZE) !== 0) {
     throw new Refusal('mode', mode, `${modeNow} while the position is open`);
   }
-  state.positions.set(position, column.TERMS, packTerms(marketIndex, value, mode));
+  const terms = packTerms(marketIndex, value, mode);
+  if (state.positions.get(position, column.TERMS) === terms) return;
+  state.positions.set(position, column.TERMS, terms);
+  // The leverage of a closed position shows nowhere.
+  if (state.positions.get(position, column.SIZE) !== 0) noteAccountChange(state, account);
 }
 
 /** The user's open position in a market; refuses the event if there is none. */
@@ -162,6 +177,7 @@ export function applyIsolatedMargin(state: State, event: EventOf<'isolatedMargin
   const cause = { field: 'amount', given: amount };
   state.accounts.set(account, column.CASH, requireStorable(cash, 'cash', cause));
   state.positions.set(position, column.RAW_USD, requireStorable(rawUsd, 'rawUsd', cause));
+  noteAccountChange(state, account);
 }
 
 export function applyFunding(state: State, { coin, payments }: EventOf<'funding'>): void {
@@ -196,6 +212,7 @@ function pay(state: State, marketIndex: number, payment: EventOf<'funding'>['pay
     const paid = add(positions.get(position, column), amount);
     positions.set(position, column, requireStorable(paid, 'cumFunding', cause));
   }
+  if (amount !== 0) noteAccountChange(state, account);
 }
 
 /** A closed position keeps its leverage and all-time funding, nothing else. */
@@ -207,10 +224,12 @@ function clearPosition(positions: Table, position: number): void {
   positions.set(position, column.FUNDING_SINCE_CHANGE, 0);
 }
 
-export function applyAccount(state: State, event: EventOf<'account'>): void {
+export function applyAccount(state: State, event: EventOf<'account'>, time: number): void {
   const dexIndex = state.markets.requireDex(event.dex);
   const account = findOrAddAccount(state, event.user, dexIndex);
   state.accounts.set(account, column.CASH, event.rawUsd);
+  state.accounts.set(account, column.ACCOUNT_TIME, time);
+  noteAccountChange(state, account);
   const { positions } = state;
   let position = state.accounts.get(account, column.FIRST_POSITION);
   for (; position !== 0; position = positions.get(position, column.NEXT_POSITION)) {

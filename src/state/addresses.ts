@@ -1,28 +1,42 @@
 /**
  * Every user and validator address in the ledger, in order of first appearance, with a hash index from
  * address to row. The index is rebuilt from the rows and never stored.
+ *
+ * An index that is half full is replaced by a larger one, which is built in steps: each address that is
+ * added puts a few rows into it. Until it has all of them, look-ups use the old one.
  */
 
 import { type Address, hashAddress } from '../exact/address.ts';
-import { Table } from './table.ts';
+import { GROWTH_STEP_ROWS, Table } from './table.ts';
 
 /** The columns of an address row. */
 const WORD0 = 0;
 const WORD1 = 1;
 const WORD2 = 2;
 const WORD3 = 3;
-/** The address's first account (dexes ascending) and its first and last delegation. */
+/** The address's first account (dexes ascending) and its first delegation. */
 export const FIRST_ACCOUNT = 4;
 export const FIRST_DELEGATION = 5;
-export const LAST_DELEGATION = 6;
+/** The height of the last change of its delegations. */
+export const DELEGATIONS_CHANGED_AT = 6;
+/** Which events have named the address's delegations; see known.ts. */
+export const DELEGATIONS_SEEN = 7;
 
 const SLOTS_INITIAL = 256;
 const INDEX_BATCH = 1024;
 
 export class AddressBook {
   readonly table: Table;
-  /** Open addressing with linear probing, at most half full; a slot holds a row, 0 if empty. */
+  /**
+   * Open addressing with linear probing; a slot holds a row, 0 if empty. At most half full, and a
+   * fifteenth more while the larger index is built.
+   */
   #slots: Int32Array;
+  /** The index that replaces `#slots` when it has all rows; undefined if none is being built. */
+  #largerSlots: Int32Array | undefined;
+  /** The first row that the larger index does not have yet. */
+  #rowToIndex = 1;
+  readonly #homeSlots = new Int32Array(INDEX_BATCH);
 
   constructor(table: Table = new Table()) {
     this.table = table;
@@ -31,12 +45,12 @@ export class AddressBook {
 
   /** The address's row, or 0 if the ledger does not contain it. */
   find(address: Address): number {
-    const row = this.#slots[this.#slotOf(address)];
+    const row = this.#slots[this.#slotOf(address, this.#slots)];
     return row < this.table.rowCount ? row : 0; // a hidden block's addresses are hidden too
   }
 
   findOrAdd(address: Address): number {
-    const slot = this.#slotOf(address);
+    const slot = this.#slotOf(address, this.#slots);
     const known = this.#slots[slot];
     return known === 0 ? this.#add(address, slot) : known;
   }
@@ -62,12 +76,24 @@ export class AddressBook {
     this.table.commit();
   }
 
-  /** Slots are emptied in reverse order of insertion, which keeps all probe sequences intact. */
+  /**
+   * Slots are emptied in reverse order of insertion, which keeps all probe sequences intact. Both
+   * indexes get their rows in ascending order.
+   */
   rollback(): void {
-    for (let row = this.table.rowCount - 1; row >= this.table.rowCountCommitted; row--) {
-      this.#slots[this.#slotOf(this.addressOf(row))] = 0;
+    const { rowCountCommitted } = this.table;
+    for (let row = this.table.rowCount - 1; row >= rowCountCommitted; row--) {
+      this.#emptySlot(this.#slots, row);
+      if (this.#largerSlots !== undefined && row < this.#rowToIndex) {
+        this.#emptySlot(this.#largerSlots, row);
+      }
     }
+    this.#rowToIndex = Math.min(this.#rowToIndex, rowCountCommitted);
     this.table.rollback();
+  }
+
+  #emptySlot(slots: Int32Array, row: number): void {
+    slots[this.#slotOf(this.addressOf(row), slots)] = 0;
   }
 
   #add(address: Address, slot: number): number {
@@ -77,16 +103,32 @@ export class AddressBook {
     this.table.set(row, WORD2, address.word2);
     this.table.set(row, WORD3, address.word3);
     this.#slots[slot] = row;
-    if (this.table.rowCount * 2 > this.#slots.length) this.#slots = this.#buildIndex();
+    if (this.table.rowCount * 2 > this.#slots.length) this.#growIndex();
     return row;
   }
 
+  /** Puts the next few rows into the larger index, and switches to it when it has all. */
+  #growIndex(): void {
+    const { rowCount } = this.table;
+    this.#largerSlots ??= new Int32Array(slotCountFor(rowCount));
+    const end = Math.min(this.#rowToIndex + GROWTH_STEP_ROWS, rowCount);
+    this.#putRows(this.#largerSlots, this.#rowToIndex, end);
+    this.#rowToIndex = end;
+    if (end === rowCount) this.#useLargerSlots(this.#largerSlots);
+  }
+
+  #useLargerSlots(slots: Int32Array): void {
+    this.#slots = slots;
+    this.#largerSlots = undefined;
+    this.#rowToIndex = 1;
+  }
+
   /** The slot of the address, or the empty slot to insert it at. */
-  #slotOf(address: Address): number {
-    const mask = this.#slots.length - 1;
+  #slotOf(address: Address, slots: Int32Array): number {
+    const mask = slots.length - 1;
     let slot = hashAddress(address) & mask;
     for (;;) {
-      const row = this.#slots[slot];
+      const row = slots[slot];
       if (row === 0 || this.#isAt(row, address)) return slot;
       slot = (slot + 1) & mask;
     }
@@ -101,36 +143,30 @@ export class AddressBook {
     );
   }
 
-  /**
-   * Hashes a batch of addresses, then fills their slots: back-to-back accesses to scattered slots let
-   * the processor overlap the cache misses.
-   */
+  /** The index of a table that is loaded from a snapshot, in one go: nobody waits for an answer yet. */
   #buildIndex(): Int32Array {
-    const slots = new Int32Array(slotCountFor(this.table.rowCount));
-    const homeSlots = new Int32Array(INDEX_BATCH);
-    for (let start = 1; start < this.table.rowCount; start += INDEX_BATCH) {
-      const count = Math.min(INDEX_BATCH, this.table.rowCount - start);
-      this.#findHomeSlots(homeSlots, start, count, slots.length - 1);
-      fillSlots(slots, homeSlots, start, count);
+    const { rowCount } = this.table;
+    const slots = new Int32Array(slotCountFor(rowCount));
+    for (let start = 1; start < rowCount; start += INDEX_BATCH) {
+      this.#putRows(slots, start, Math.min(start + INDEX_BATCH, rowCount));
     }
     return slots;
   }
 
-  /** The home slot of each of `count` rows from `start` on. */
-  #findHomeSlots(homeSlots: Int32Array, start: number, count: number, mask: number): void {
-    for (let index = 0; index < count; index++) {
-      homeSlots[index] = hashAddress(this.addressOf(start + index)) & mask;
+  /**
+   * Hashes at most INDEX_BATCH addresses, then fills their slots: back-to-back accesses to scattered
+   * slots let the processor overlap the cache misses.
+   */
+  #putRows(slots: Int32Array, start: number, end: number): void {
+    const mask = slots.length - 1;
+    for (let row = start; row < end; row++) {
+      this.#homeSlots[row - start] = hashAddress(this.addressOf(row)) & mask;
     }
-  }
-}
-
-/** Puts each row into its home slot, or the next empty one. */
-function fillSlots(slots: Int32Array, homeSlots: Int32Array, start: number, count: number): void {
-  const mask = slots.length - 1;
-  for (let index = 0; index < count; index++) {
-    let slot = homeSlots[index];
-    while (slots[slot] !== 0) slot = (slot + 1) & mask;
-    slots[slot] = start + index;
+    for (let row = start; row < end; row++) {
+      let slot = this.#homeSlots[row - start];
+      while (slots[slot] !== 0) slot = (slot + 1) & mask;
+      slots[slot] = row;
+    }
   }
 }
 

@@ -15,6 +15,9 @@ export interface Auction {
   readonly endGas: bigint | undefined;
 }
 
+/** Null: there is none. Undefined: no event has said anything, so a partial ledger does not know. */
+export type RecordedAuction = Auction | null | undefined;
+
 export function startAuction(event: EventOf<'deployAuction'>): Auction {
   if (event.floorGas > event.startGas) {
     const startGas = formatUnits(event.startGas, STAKE_DECIMALS);
@@ -25,10 +28,10 @@ export function startAuction(event: EventOf<'deployAuction'>): Auction {
 }
 
 export function endAuction(
-  auction: Auction | undefined,
+  auction: RecordedAuction,
   { endGas }: EventOf<'deployAuctionEnd'>,
 ): Auction {
-  if (auction === undefined || auction.endGas !== undefined) {
+  if (auction === undefined || auction === null || auction.endGas !== undefined) {
     const given = formatUnits(endGas, STAKE_DECIMALS);
     throw new Refusal('endGas', given, 'a running auction; start one with deployAuction');
   }

@@ -9,6 +9,10 @@ export const ORDER_MARGIN = 2;
 export const COLLATERAL = 3;
 export const FIRST_POSITION = 4;
 export const NEXT_ACCOUNT = 5;
+/** When the account was last read as a whole, in milliseconds; 0 if it never was. */
+export const ACCOUNT_TIME = 6;
+/** The height of the last change of the account or of one of its positions. */
+export const ACCOUNT_CHANGED_AT = 7;
 
 /** The columns of a position row. TERMS packs market, leverage and mode into one whole number. */
 export const TERMS = 0;

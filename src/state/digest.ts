@@ -4,20 +4,21 @@
  *
  * Layout, all numbers little-endian doubles (f64), texts as length (f64) and UTF-16 code units (f64):
  *
- *   height, time
+ *   height, time, partial (0 or 1)
  *   dex count, then each dex: name, full name, deployer ("" for none)
  *   market count, then each market: coin, dex index, size decimals, only isolated (0 or 1), mark
  *     price, tier count, then each tier: lower bound, max leverage
- *   address count, then each address in order of first appearance: its four words;
- *     its accounts in dex order, each: 1, dex index, cash, order margin, collateral;
+ *   address count, then each address in order of first appearance: its four words; its delegations
+ *     seen (0 if no event has named them, else 1 more than the time they were last read);
+ *     its accounts in dex order, each: 1, dex index, cash, order margin, collateral, time of reading;
  *       its positions in market order, each: 2, terms, size, entry notional, raw USD, funding
  *       all-time, since open, since change;
  *     its delegations in order of creation, each: 3, the validator's place in the list of
  *       addresses, amount as text, locked until
- *   auction: 0 before the first; else 1, start, duration, start gas, floor gas, end gas ("" for none)
+ *   auction: 0 before the first, 2 if there is none; else 1, start, duration, start gas, floor gas, end gas ("" for none)
  */
 
-import { FIRST_ACCOUNT, FIRST_DELEGATION } from './addresses.ts';
+import { DELEGATIONS_SEEN, FIRST_ACCOUNT, FIRST_DELEGATION } from './addresses.ts';
 import * as column from './columns.ts';
 import { delegatedAmount, LOCKED_UNTIL, NEXT_DELEGATION, VALIDATOR } from './staking.ts';
 import type { StateView } from './state.ts';
@@ -61,6 +62,7 @@ export function* digestBytes(state: StateView): Generator<Uint8Array> {
   const sink = new ByteSink();
   sink.number(state.height);
   sink.number(state.time);
+  sink.number(state.isPartial ? 1 : 0);
   putDexes(sink, state);
   putMarkets(sink, state);
   sink.number(state.addresses.table.rowCount - 1);
@@ -100,6 +102,7 @@ function putMarkets(sink: ByteSink, { markets }: StateView): void {
 function putAddress(sink: ByteSink, state: StateView, row: number): void {
   const { word0, word1, word2, word3 } = state.addresses.addressOf(row);
   for (const word of [word0, word1, word2, word3]) sink.number(word);
+  sink.number(state.addresses.table.get(row, DELEGATIONS_SEEN));
   let account = state.addresses.table.get(row, FIRST_ACCOUNT);
   for (; account !== 0; account = state.accounts.get(account, column.NEXT_ACCOUNT)) {
     putAccount(sink, state, account);
@@ -113,7 +116,13 @@ function putAddress(sink: ByteSink, state: StateView, row: number): void {
   }
 }
 
-const ACCOUNT_COLUMNS = [column.ACCOUNT_DEX, column.CASH, column.ORDER_MARGIN, column.COLLATERAL];
+const ACCOUNT_COLUMNS = [
+  column.ACCOUNT_DEX,
+  column.CASH,
+  column.ORDER_MARGIN,
+  column.COLLATERAL,
+  column.ACCOUNT_TIME,
+];
 const POSITION_COLUMNS = [
   column.TERMS,
   column.SIZE,
@@ -135,8 +144,11 @@ function putAccount(sink: ByteSink, state: StateView, account: number): void {
 }
 
 function putAuction(sink: ByteSink, { auction }: StateView): void {
-  sink.number(auction === undefined ? 0 : 1);
-  if (auction === undefined) return;
+  if (auction === undefined || auction === null) {
+    sink.number(auction === undefined ? 0 : 2);
+    return;
+  }
+  sink.number(1);
   sink.number(auction.startTimeSeconds);
   sink.number(auction.durationSeconds);
   sink.text(auction.startGas.toString());

@@ -20,6 +20,7 @@ import {
   subtract,
 } from '../exact/decimal.ts';
 import { findOrAddAccount, findOrAddPosition, requireStorable } from './accounts.ts';
+import { noteAccountChange } from './changed-at.ts';
 import * as column from './columns.ts';
 import { isIsolatedTerms, leverageOfTerms } from './columns.ts';
 import type { State } from './state.ts';
@@ -75,6 +76,7 @@ export function applyFill(state: State, event: EventOf<'fill'>): void {
   positions.set(position, column.FUNDING_SINCE_CHANGE, 0);
   if (balances.wasOpened || balances.size === 0)
     positions.set(position, column.FUNDING_SINCE_OPEN, 0);
+  noteAccountChange(state, account);
 }
 
 function executeTrade(balances: Balances, delta: Exact, price: number): void {

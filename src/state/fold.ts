@@ -16,13 +16,15 @@ import {
   applyTransfer,
 } from './accounts.ts';
 import type { AddressBook } from './addresses.ts';
-import { type Auction, endAuction, startAuction } from './auction.ts';
+import { endAuction, type RecordedAuction, startAuction } from './auction.ts';
 import { applyFill } from './fills.ts';
+import { applyAccountTime } from './known.ts';
 import type { MarketBook } from './markets.ts';
 import {
   applyDelegate,
   applyDelegation,
   applyDelegationReward,
+  applyDelegations,
   applyUndelegate,
 } from './staking.ts';
 import type { State } from './state.ts';
@@ -31,13 +33,12 @@ import type { Table } from './table.ts';
 /** Applies the next block, or throws a BlockError and leaves the state as it was. */
 export function applyBlock(state: State, block: Block): void {
   checkIsNext(state, block);
-  const auctionBefore = state.auction;
+  const before = replacedWhole(state);
   let index = 0;
   try {
     for (; index < block.events.length; index++) applyEvent(state, block.events[index], block.time);
   } catch (error) {
-    rollback(state);
-    state.auction = auctionBefore;
+    rollback(state, before);
     if (!(error instanceof Refusal)) throw error;
     throw new BlockError({ height: block.height, index, type: block.events[index].type }, error);
   }
@@ -56,34 +57,31 @@ export function* applyInPieces(
   pieces: Iterable<readonly Event[]>,
 ): Generator<void, void, void> {
   checkIsNext(state, { height, time });
-  const auctionBefore = state.auction;
+  const before = replacedWhole(state);
   let isWhole = false;
   try {
     for (const events of pieces) {
       for (const event of events) applyEvent(state, event, time);
-      yield* hidden(state, auctionBefore);
+      yield* hidden(state, before);
     }
     isWhole = true;
   } finally {
-    if (!isWhole) {
-      rollback(state);
-      state.auction = auctionBefore;
-    }
+    if (!isWhole) rollback(state, before);
   }
   commit(state);
   state.height = height;
   state.time = time;
 }
 
-function* hidden(state: State, auctionBefore: Auction | undefined): Generator<void, void, void> {
-  const { auction } = state;
+function* hidden(state: State, before: ReplacedWhole): Generator<void, void, void> {
+  const written = replacedWhole(state);
   for (const part of partsOf(state)) part.hide();
-  state.auction = auctionBefore;
+  Object.assign(state, before);
   try {
     yield;
   } finally {
     for (const part of partsOf(state)) part.reveal();
-    state.auction = auction;
+    Object.assign(state, written);
   }
 }
 
@@ -100,10 +98,11 @@ function checkIsNext(state: State, { height, time }: BlockHead): void {
 
 /** `time` is the time of the current block; `state.time` is still that of the previous one. */
 const APPLIERS: { [T in EventType]: (state: State, fields: EventOf<T>, time: number) => void } = {
-  perpDex: (state, fields) => state.markets.applyPerpDex(fields),
-  market: (state, fields) => state.markets.applyMarket(fields),
-  marks: (state, fields) => state.markets.applyMarks(fields),
+  perpDex: (state, fields) => state.markets.applyPerpDex(fields, state.height + 1),
+  market: (state, fields) => state.markets.applyMarket(fields, state.height + 1),
+  marks: (state, fields) => state.markets.applyMarks(fields, state.height + 1),
   account: applyAccount,
+  accountTime: applyAccountTime,
   transfer: applyTransfer,
   orderMargin: applyOrderMargin,
   collateral: applyCollateral,
@@ -115,27 +114,43 @@ const APPLIERS: { [T in EventType]: (state: State, fields: EventOf<T>, time: num
   undelegate: applyUndelegate,
   delegationReward: applyDelegationReward,
   delegation: applyDelegation,
-  deployAuction: (state, fields) => {
-    state.auction = startAuction(fields);
+  delegations: applyDelegations,
+  partial: (state) => {
+    state.isPartial = true;
   },
-  deployAuctionEnd: (state, fields) => {
-    state.auction = endAuction(state.auction, fields);
-  },
+  deployAuction: (state, fields) => replaceAuction(state, startAuction(fields)),
+  deployAuctionEnd: (state, fields) => replaceAuction(state, endAuction(state.auction, fields)),
+  noDeployAuction: (state) => replaceAuction(state, null),
 };
+
+function replaceAuction(state: State, auction: RecordedAuction): void {
+  state.auction = auction;
+  state.auctionChangedAt = state.height + 1;
+}
 
 function applyEvent<T extends EventType>(state: State, event: EventRecord<T>, time: number): void {
   APPLIERS[event.type](state, event.fields, time);
 }
 
-/** Everything that a block writes to, except the auction, which is replaced whole. */
+/** What a block replaces instead of writing to it, so that it needs no journal. */
+type ReplacedWhole = Pick<State, 'auction' | 'auctionChangedAt' | 'isPartial'>;
+
+function replacedWhole({ auction, auctionChangedAt, isPartial }: State): ReplacedWhole {
+  return { auction, auctionChangedAt, isPartial };
+}
+
+/** Everything else that a block writes to. */
 function partsOf(state: State): readonly (AddressBook | MarketBook | Table)[] {
   return [state.addresses, state.markets, state.accounts, state.positions, state.delegations];
 }
 
 function commit(state: State): void {
   for (const part of partsOf(state)) part.commit();
+  state.changes.commit();
 }
 
-function rollback(state: State): void {
+function rollback(state: State, before: ReplacedWhole): void {
   for (const part of partsOf(state)) part.rollback();
+  state.changes.rollback();
+  Object.assign(state, before);
 }

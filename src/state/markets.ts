@@ -60,8 +60,13 @@ const TIER_COUNT_MAX = 100;
 /** A position packs its market's index into 20 bits. */
 const MARKET_COUNT_MAX = 2 ** 20;
 
-/** The column of a mark price; a market's row is its index plus one. */
+/** The columns of a mark's row; a market's row is its index plus one. */
 const MARK_PRICE = 0;
+/** The heights of the last change of the mark price, and of the market's terms. */
+export const MARK_CHANGED_AT = 1;
+export const TERMS_CHANGED_AT = 2;
+/** Row 0 is no market's: its TERMS_CHANGED_AT is that of the list of dexes. */
+const DEXES_ROW = 0;
 
 /** deduction(i) = deduction(i-1) + lowerBound(i) * (1 / 2m(i) - 1 / 2m(i-1)), with m = maxLeverage */
 function addDeduction(previous: MarginTier, terms: TierTerms): MarginTier {
@@ -117,6 +122,27 @@ function checkCoinOfDex(coin: string, dex: string): void {
   throw new Refusal('coin', coin, dex === '' ? 'a coin without a colon' : `${dex}:NAME`);
 }
 
+function areSameTerms(before: MarketTerms, after: MarketTerms): boolean {
+  const { dexIndex, onlyIsolated, tiers } = after;
+  return (
+    before.dexIndex === dexIndex &&
+    before.onlyIsolated === onlyIsolated &&
+    before.tiers.length === tiers.length &&
+    before.tiers.every(
+      ({ lowerBound, maxLeverage }, index) =>
+        lowerBound === tiers[index].lowerBound && maxLeverage === tiers[index].maxLeverage,
+    )
+  );
+}
+
+/** A price as an event gives it. */
+interface GivenMark {
+  readonly field: string;
+  /** The market's. */
+  readonly index: number;
+  readonly text: unknown;
+}
+
 interface Listings {
   readonly dexes: Dex[];
   readonly markets: Market[];
@@ -161,10 +187,31 @@ export class MarketBook {
     return this.#marks.get(marketIndex + 1, MARK_PRICE);
   }
 
+  /** The height of the last change of a market's mark price or terms. */
+  changedAt(marketIndex: number): number {
+    return Math.max(
+      this.#marks.get(marketIndex + 1, MARK_CHANGED_AT),
+      this.#marks.get(marketIndex + 1, TERMS_CHANGED_AT),
+    );
+  }
+
+  termsChangedAt(marketIndex: number): number {
+    return this.#marks.get(marketIndex + 1, TERMS_CHANGED_AT);
+  }
+
+  get dexesChangedAt(): number {
+    return this.#marks.get(DEXES_ROW, TERMS_CHANGED_AT);
+  }
+
   findDex(name: string): number | undefined {
     const index = this.#indexByDex.get(name);
     // The index already has the dexes of a hidden block.
     return index !== undefined && index < this.dexes.length ? index : undefined;
+  }
+
+  findMarket(coin: string): number | undefined {
+    const index = this.#indexByCoin.get(coin);
+    return index !== undefined && index < this.markets.length ? index : undefined; // as findDex
   }
 
   requireDex(name: string): number {
@@ -191,63 +238,75 @@ export class MarketBook {
     this.#markets = markets;
   }
 
-  applyPerpDex({ dex, fullName, deployer }: EventOf<'perpDex'>): void {
+  applyPerpDex({ dex, fullName, deployer }: EventOf<'perpDex'>, height: number): void {
     if (this.#indexByDex.has(dex)) throw new Refusal('dex', dex, 'a new dex');
     const { dexes } = this.#writableLists();
     this.#indexByDex.set(dex, dexes.length);
     dexes.push({ name: dex, fullName, deployer: formatAddress(deployer) });
+    this.#marks.set(DEXES_ROW, TERMS_CHANGED_AT, height);
   }
 
-  applyMarket(event: EventOf<'market'>): void {
+  applyMarket(event: EventOf<'market'>, height: number): void {
     const dexIndex = this.requireDex(event.dex);
     checkCoinOfDex(event.coin, event.dex);
     checkTiers(event.marginTiers);
-    const index = this.#putMarket({
+    const terms = {
       coin: event.coin,
       dexIndex,
       sizeDecimals: event.szDecimals,
       tiers: event.marginTiers,
       onlyIsolated: event.onlyIsolated,
-    });
-    this.#setMark('markPx', index, event.markPx);
+    };
+    const index = this.#putMarket(terms, height);
+    this.#setMark({ field: 'markPx', index, text: event.markPx }, height);
   }
 
   /** Adds the market, or replaces the terms of an existing one; returns its index. */
-  #putMarket(terms: MarketTerms): number {
+  #putMarket(terms: MarketTerms, height: number): number {
     const index = this.#indexByCoin.get(terms.coin);
-    const { markets } = this.#writableLists();
     if (index !== undefined) {
-      const { sizeDecimals } = markets[index];
-      if (terms.sizeDecimals !== sizeDecimals) {
-        throw new Refusal('szDecimals', terms.sizeDecimals, `${sizeDecimals}, which cannot change`);
-      }
-      markets[index] = createMarket(terms);
+      this.#replaceTerms(index, terms, height);
       return index;
     }
+    const { markets } = this.#writableLists();
     if (markets.length === MARKET_COUNT_MAX) {
       throw new Refusal('coin', terms.coin, `at most ${MARKET_COUNT_MAX} markets`);
     }
     this.#indexByCoin.set(terms.coin, markets.length);
-    this.#marks.addRow();
+    this.#marks.set(this.#marks.addRow(), TERMS_CHANGED_AT, height);
     return markets.push(createMarket(terms)) - 1;
   }
 
-  applyMarks({ prices }: EventOf<'marks'>): void {
+  #replaceTerms(index: number, terms: MarketTerms, height: number): void {
+    const before = this.#markets[index];
+    if (terms.sizeDecimals !== before.sizeDecimals) {
+      const expected = `${before.sizeDecimals}, which cannot change`;
+      throw new Refusal('szDecimals', terms.sizeDecimals, expected);
+    }
+    if (areSameTerms(before, terms)) return;
+    this.#writableLists().markets[index] = createMarket(terms);
+    this.#marks.set(index + 1, TERMS_CHANGED_AT, height);
+  }
+
+  applyMarks({ prices }: EventOf<'marks'>, height: number): void {
     for (const { coin, price } of prices) {
       const index = this.#indexByCoin.get(coin);
       if (index === undefined) throw new Refusal('prices', coin, 'a known coin');
       try {
-        this.#setMark(coin, index, price);
+        this.#setMark({ field: coin, index, text: price }, height);
       } catch (error) {
         throw error instanceof Refusal ? prefixRefusal('prices', error) : error;
       }
     }
   }
 
-  #setMark(field: string, marketIndex: number, text: unknown): void {
-    const price = readUnits(field, text, this.markets[marketIndex].priceDecimals);
+  /** A mark that is set to what it was has not changed. */
+  #setMark({ field, index, text }: GivenMark, height: number): void {
+    const price = readUnits(field, text, this.markets[index].priceDecimals);
     if (price <= 0) throw new Refusal(field, text, 'a price above 0');
-    this.#marks.set(marketIndex + 1, MARK_PRICE, price);
+    if (price === this.markPrice(index)) return;
+    this.#marks.set(index + 1, MARK_PRICE, price);
+    this.#marks.set(index + 1, MARK_CHANGED_AT, height);
   }
 
   /** Until `reveal`, reads return what was committed. */

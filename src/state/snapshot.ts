@@ -7,26 +7,34 @@
  */
 
 import { AddressBook } from './addresses.ts';
-import type { Auction } from './auction.ts';
+import type { Auction, RecordedAuction } from './auction.ts';
+import { ChangeLog } from './change-log.ts';
 import { createMarket, type Dex, MarketBook, type MarketTerms } from './markets.ts';
+import { upgradeFromFormat2 } from './snapshot-upgrade.ts';
 import type { State, StateView, TableView } from './state.ts';
 import { ROW_BYTES, Table } from './table.ts';
 import type { TableSnapshot } from './table-snapshot.ts';
 
-/** Increment when the format changes; snapshots of other formats are ignored. */
-const FORMAT = 1;
+/** Increment when the format changes, and upgrade the one before; other formats are ignored. */
+const FORMAT = 3;
+const FORMATS_READ: readonly number[] = [2, FORMAT];
 
 const TABLE_NAMES = ['addresses', 'marks', 'accounts', 'positions', 'delegations'] as const;
 type TableName = (typeof TABLE_NAMES)[number];
 
 export interface SnapshotDescription {
   format: number;
+  /** Since format 3. */
+  ledgerId?: string;
   height: number;
   time: number;
   dexes: { name: string; fullName: string; deployer: string | null }[];
   markets: MarketTerms[];
   /** Gas as decimal text of its smallest unit, since JSON has no bigint. */
-  auction: Record<keyof Auction, number | string | null> | null;
+  auction: Record<keyof Auction, number | string | null> | 'none' | null;
+  /** Since format 3. */
+  auctionChangedAt?: number;
+  isPartial: boolean;
   rowCounts: Record<TableName, number>;
 }
 
@@ -45,6 +53,7 @@ function describe(state: StateView): SnapshotDescription {
   const { auction, markets } = state;
   return {
     format: FORMAT,
+    ledgerId: state.ledgerId,
     height: state.height,
     time: state.time,
     dexes: markets.dexes.map((dex) => ({ ...dex, deployer: dex.deployer ?? null })),
@@ -55,15 +64,9 @@ function describe(state: StateView): SnapshotDescription {
       tiers: tiers.map(({ lowerBound, maxLeverage }) => ({ lowerBound, maxLeverage })),
       onlyIsolated,
     })),
-    auction:
-      auction === undefined
-        ? null
-        : {
-            ...auction,
-            startGas: auction.startGas.toString(),
-            floorGas: auction.floorGas.toString(),
-            endGas: auction.endGas?.toString() ?? null,
-          },
+    auction: describeAuction(auction),
+    auctionChangedAt: state.auctionChangedAt,
+    isPartial: state.isPartial,
     rowCounts: {
       addresses: tables.addresses.rowCount,
       marks: tables.marks.rowCount,
@@ -120,8 +123,9 @@ function bytesOf({ buffer, byteOffset, byteLength }: Float64Array): Uint8Array {
 
 export function decodeDescription(bytes: Uint8Array): SnapshotDescription {
   const description = JSON.parse(new TextDecoder().decode(bytes)) as SnapshotDescription;
-  if (description.format === FORMAT) return description;
-  throw new Error(`the snapshot has format ${description.format}, expected ${FORMAT}`);
+  const { format } = description;
+  if (FORMATS_READ.includes(format)) return description;
+  throw new Error(`the snapshot has format ${format}, expected one of ${FORMATS_READ.join(', ')}`);
 }
 
 /** The bytes of all tables together. */
@@ -139,8 +143,20 @@ export function allocateTables(description: SnapshotDescription) {
   return { tables, targets: TABLE_NAMES.map((name) => bytesOf(tables[name].cells)) };
 }
 
-function decodeAuction(auction: SnapshotDescription['auction']): Auction | undefined {
+function describeAuction(auction: RecordedAuction): SnapshotDescription['auction'] {
+  if (auction === undefined) return null;
+  if (auction === null) return 'none';
+  return {
+    ...auction,
+    startGas: auction.startGas.toString(),
+    floorGas: auction.floorGas.toString(),
+    endGas: auction.endGas?.toString() ?? null,
+  };
+}
+
+function decodeAuction(auction: SnapshotDescription['auction']): RecordedAuction {
   if (auction === null) return undefined;
+  if (auction === 'none') return null;
   return {
     startTimeSeconds: Number(auction.startTimeSeconds),
     durationSeconds: Number(auction.durationSeconds),
@@ -155,11 +171,13 @@ export function decodeState(
   description: SnapshotDescription,
   tables: Record<TableName, Table>,
 ): State {
+  if (description.format < FORMAT) upgradeFromFormat2(tables, description.height);
   const dexes: Dex[] = description.dexes.map((dex) => ({
     ...dex,
     deployer: dex.deployer ?? undefined,
   }));
   return {
+    ledgerId: description.ledgerId ?? '',
     height: description.height,
     time: description.time,
     addresses: new AddressBook(tables.addresses),
@@ -168,5 +186,8 @@ export function decodeState(
     positions: tables.positions,
     delegations: tables.delegations,
     auction: decodeAuction(description.auction),
+    auctionChangedAt: description.auctionChangedAt ?? description.height,
+    changes: new ChangeLog(),
+    isPartial: description.isPartial,
   };
 }

@@ -5,10 +5,12 @@
 
 import type { EventOf } from '../events/event.ts';
 import { STAKE_DECIMALS } from '../events/fields.ts';
-import { Refusal } from '../events/refusal.ts';
+import { prefixRefusal, Refusal } from '../events/refusal.ts';
 import { type Address, formatAddress } from '../exact/address.ts';
 import { BIG_UNITS_MAX, formatUnits } from '../exact/decimal.ts';
-import { FIRST_DELEGATION, LAST_DELEGATION } from './addresses.ts';
+import { FIRST_DELEGATION } from './addresses.ts';
+import { noteDelegationsChange } from './changed-at.ts';
+import { noteDelegations, noteDelegationsRead } from './known.ts';
 import type { State, StateView } from './state.ts';
 
 /** The columns of a delegation row. The amount is 64 bits wide: two cells of 32. */
@@ -16,8 +18,10 @@ export const VALIDATOR = 0;
 const AMOUNT_HIGH = 1;
 const AMOUNT_LOW = 2;
 export const LOCKED_UNTIL = 3;
+/** 0 after the last one. */
 export const NEXT_DELEGATION = 4;
-const PREVIOUS_DELEGATION = 5;
+/** The last one before the first, so that new ones are added without a search. */
+export const PREVIOUS_DELEGATION = 5;
 
 /** Row 0 holds no delegation; its NEXT_DELEGATION is the head of the list of free rows. */
 const FREE_ROWS = 0;
@@ -62,25 +66,31 @@ function addDelegation(state: State, user: Address, validator: Address): number 
   const userRow = addresses.findOrAdd(user);
   const validatorRow = addresses.findOrAdd(validator);
   const row = takeFreeRow(state);
-  const last = addresses.table.get(userRow, LAST_DELEGATION);
   delegations.set(row, VALIDATOR, validatorRow);
   delegations.set(row, NEXT_DELEGATION, 0);
-  delegations.set(row, PREVIOUS_DELEGATION, last);
-  if (last === 0) addresses.table.set(userRow, FIRST_DELEGATION, row);
-  else delegations.set(last, NEXT_DELEGATION, row);
-  addresses.table.set(userRow, LAST_DELEGATION, row);
+  const first = addresses.table.get(userRow, FIRST_DELEGATION);
+  if (first === 0) {
+    addresses.table.set(userRow, FIRST_DELEGATION, row);
+    delegations.set(row, PREVIOUS_DELEGATION, row);
+  } else {
+    const last = delegations.get(first, PREVIOUS_DELEGATION);
+    delegations.set(last, NEXT_DELEGATION, row);
+    delegations.set(row, PREVIOUS_DELEGATION, last);
+    delegations.set(first, PREVIOUS_DELEGATION, row);
+  }
   return row;
 }
 
 function removeDelegation(state: State, user: Address, row: number): void {
   const { addresses, delegations } = state;
   const userRow = addresses.find(user);
+  const first = addresses.table.get(userRow, FIRST_DELEGATION);
   const next = delegations.get(row, NEXT_DELEGATION);
   const previous = delegations.get(row, PREVIOUS_DELEGATION);
-  if (previous === 0) addresses.table.set(userRow, FIRST_DELEGATION, next);
+  if (row === first) addresses.table.set(userRow, FIRST_DELEGATION, next);
   else delegations.set(previous, NEXT_DELEGATION, next);
-  if (next === 0) addresses.table.set(userRow, LAST_DELEGATION, previous);
-  else delegations.set(next, PREVIOUS_DELEGATION, previous);
+  const after = next === 0 && row !== first ? first : next;
+  if (after !== 0) delegations.set(after, PREVIOUS_DELEGATION, previous);
   delegations.set(row, NEXT_DELEGATION, delegations.get(FREE_ROWS, NEXT_DELEGATION));
   delegations.set(FREE_ROWS, NEXT_DELEGATION, row);
 }
@@ -105,11 +115,13 @@ function requireDelegation(state: State, { user, validator }: DelegationEvent): 
 
 export function applyDelegate(state: State, event: EventOf<'delegate'>, time: number): void {
   const { user, validator, amount } = event;
+  noteDelegations(state, user);
   const found = findDelegation(state, user, validator);
   const row = found === 0 ? addDelegation(state, user, validator) : found;
   if (found === 0) setAmount(state, row, 0n);
   addAmount(state, row, amount);
   state.delegations.set(row, LOCKED_UNTIL, time + LOCK_MS);
+  noteDelegationsChange(state, user);
 }
 
 export function applyUndelegate(state: State, event: EventOf<'undelegate'>, time: number): void {
@@ -129,14 +141,18 @@ export function applyUndelegate(state: State, event: EventOf<'undelegate'>, time
   }
   if (rest === 0n) removeDelegation(state, event.user, row);
   else setAmount(state, row, rest);
+  noteDelegationsChange(state, event.user);
 }
 
 export function applyDelegationReward(state: State, event: EventOf<'delegationReward'>): void {
   addAmount(state, requireDelegation(state, event), event.amount);
+  noteDelegationsChange(state, event.user);
 }
 
 export function applyDelegation(state: State, event: EventOf<'delegation'>): void {
   const { user, validator, amount, lockedUntilTimestamp } = event;
+  noteDelegations(state, user);
+  noteDelegationsChange(state, user);
   const found = findDelegation(state, user, validator);
   if (amount === 0n) {
     if (found !== 0) removeDelegation(state, user, found);
@@ -145,4 +161,65 @@ export function applyDelegation(state: State, event: EventOf<'delegation'>): voi
   const row = found === 0 ? addDelegation(state, user, validator) : found;
   setAmount(state, row, amount);
   state.delegations.set(row, LOCKED_UNTIL, lockedUntilTimestamp);
+}
+
+export function applyDelegations(state: State, event: EventOf<'delegations'>, time: number): void {
+  const { user, delegations } = event;
+  noteDelegationsRead(state, user, time);
+  // A follower reads the same list again and again.
+  if (isRecordedList(state, event)) return;
+  noteDelegationsChange(state, user);
+  removeDelegations(state, user);
+  const validators = new Set<number>();
+  let index = 0;
+  try {
+    for (; index < delegations.length; index++) {
+      const row = listDelegation(state, user, delegations[index]);
+      requireOnce(validators, state.delegations.get(row, VALIDATOR), delegations[index]);
+    }
+  } catch (error) {
+    throw error instanceof Refusal ? prefixRefusal(`delegations[${index}]`, error) : error;
+  }
+}
+
+/** Whether the list is what the ledger holds. */
+function isRecordedList(state: State, { user, delegations }: EventOf<'delegations'>): boolean {
+  const { addresses } = state;
+  let row = addresses.table.get(addresses.find(user), FIRST_DELEGATION);
+  for (const { validator, amount, lockedUntilTimestamp } of delegations) {
+    const isSame =
+      row !== 0 &&
+      state.delegations.get(row, VALIDATOR) === addresses.find(validator) &&
+      state.delegations.get(row, LOCKED_UNTIL) === lockedUntilTimestamp &&
+      delegatedAmount(state, row) === amount;
+    if (!isSame) return false;
+    row = state.delegations.get(row, NEXT_DELEGATION);
+  }
+  return row === 0;
+}
+
+function removeDelegations(state: State, user: Address): void {
+  const { table } = state.addresses;
+  const userRow = state.addresses.find(user);
+  for (let row = table.get(userRow, FIRST_DELEGATION); row !== 0; ) {
+    removeDelegation(state, user, row);
+    row = table.get(userRow, FIRST_DELEGATION);
+  }
+}
+
+type ListedDelegation = EventOf<'delegations'>['delegations'][0];
+
+function listDelegation(state: State, user: Address, listed: ListedDelegation): number {
+  const row = addDelegation(state, user, listed.validator);
+  setAmount(state, row, listed.amount);
+  state.delegations.set(row, LOCKED_UNTIL, listed.lockedUntilTimestamp);
+  return row;
+}
+
+/** A set, because looking through the list for each of its validators would be quadratic. */
+function requireOnce(seen: Set<number>, validatorRow: number, { validator }: ListedDelegation) {
+  if (seen.has(validatorRow)) {
+    throw new Refusal('validator', formatAddress(validator), 'each validator once');
+  }
+  seen.add(validatorRow);
 }

@@ -1,12 +1,15 @@
 /** The state: tables, books and the auction, all at one height. */
 
 import { AddressBook } from './addresses.ts';
-import type { Auction } from './auction.ts';
+import type { RecordedAuction } from './auction.ts';
+import { ChangeLog } from './change-log.ts';
 import { MarketBook } from './markets.ts';
 import { Table } from './table.ts';
 
 /** Only the fold writes to it; everyone else gets a `StateView`. */
 export interface State {
+  /** Names the ledger: its first block's hash, in short. Empty before the first block. */
+  ledgerId: string;
   height: number;
   /** Milliseconds; the time of the block at `height`. */
   time: number;
@@ -15,7 +18,12 @@ export interface State {
   readonly accounts: Table;
   readonly positions: Table;
   readonly delegations: Table;
-  auction: Auction | undefined;
+  auction: RecordedAuction;
+  /** The height of the auction's last event. */
+  auctionChangedAt: number;
+  readonly changes: ChangeLog;
+  /** True if what no event has named is unknown; otherwise it is empty. */
+  isPartial: boolean;
 }
 
 export type TableView = Pick<
@@ -25,21 +33,37 @@ export type TableView = Pick<
 
 /** The state as answers, digests and snapshots see it. */
 export interface StateView {
+  readonly ledgerId: string;
   readonly height: number;
   readonly time: number;
   readonly addresses: Pick<AddressBook, 'find' | 'addressOf'> & { readonly table: TableView };
-  readonly markets: Pick<MarketBook, 'dexes' | 'markets' | 'markPrice' | 'findDex'> & {
+  readonly markets: Pick<
+    MarketBook,
+    | 'dexes'
+    | 'markets'
+    | 'markPrice'
+    | 'findDex'
+    | 'findMarket'
+    | 'changedAt'
+    | 'termsChangedAt'
+    | 'dexesChangedAt'
+  > & {
     readonly marks: TableView;
   };
   readonly accounts: TableView;
   readonly positions: TableView;
   readonly delegations: TableView;
-  readonly auction: Auction | undefined;
+  readonly auction: RecordedAuction;
+  readonly auctionChangedAt: number;
+  /** Not part of the state: what the one who pushes states has to look at. */
+  readonly changes: Pick<ChangeLog, 'watch' | 'take'>;
+  readonly isPartial: boolean;
 }
 
 /** The state of an empty ledger: height 0, time 0, and the first dex. */
 export function createState(): State {
   return {
+    ledgerId: '',
     height: 0,
     time: 0,
     addresses: new AddressBook(),
@@ -48,5 +72,8 @@ export function createState(): State {
     positions: new Table(),
     delegations: new Table(),
     auction: undefined,
+    auctionChangedAt: 0,
+    changes: new ChangeLog(),
+    isPartial: false,
   };
 }

@@ -9,6 +9,10 @@
  *
  * The old values of cells that a block overwrites are journaled until `commit`; `rollback` restores
  * them, newest first. While a block is hidden, reads return the committed values.
+ *
+ * A table that is nearly full grows in steps: copying hundreds of megabytes in one go would keep every
+ * answer waiting. Each row that is added copies a few rows to a larger array. Until all are copied,
+ * reads use the old array alone, and writes go to both.
  */
 
 import { CellValues } from './cell-values.ts';
@@ -19,13 +23,24 @@ export const ROW_BYTES = ROW_CELLS * Float64Array.BYTES_PER_ELEMENT;
 
 const ROWS_MIN = 64;
 
+/** Rows that each added row copies, or puts into a larger index, while there is one to fill. */
+export const GROWTH_STEP_ROWS = 16;
+
 /** Room for 50 % more rows: the system allocates no memory that is never touched. */
 function capacityFor(rowCount: number): number {
   return Math.max(ROWS_MIN, Math.ceil(rowCount * 1.5));
 }
 
+/** The row count to grow at: the rows that still fit are enough steps to copy a full table. */
+function growthStart(capacity: number): number {
+  return capacity - Math.ceil(capacity / GROWTH_STEP_ROWS);
+}
+
 export class Table {
   #cells: Float64Array;
+  /** The array that replaces `#cells` when all rows are copied; undefined if the table is not growing. */
+  #largerCells: Float64Array | undefined;
+  #copiedRows = 0;
   #rowCount: number;
   #rowCountCommitted: number;
   readonly #journalCells: number[] = [];
@@ -55,7 +70,7 @@ export class Table {
     return this.#rowCountCommitted;
   }
 
-  /** The cells in use, to load a snapshot into: valid until the next row is added. */
+  /** The cells in use, to load a snapshot into before the first row is added. */
   get cells(): Float64Array {
     return this.#cells.subarray(0, this.#rowCount * ROW_CELLS);
   }
@@ -76,21 +91,47 @@ export class Table {
       this.#journalValues.push(this.#cells[cell]);
       this.#snapshot?.keepValue(cell, this.#cells[cell]);
     }
-    this.#cells[cell] = value + 0; // -0 is stored as 0: equal states have equal bytes
+    this.#write(cell, value + 0); // -0 is stored as 0: equal states have equal bytes
+  }
+
+  #write(cell: number, value: number): void {
+    this.#cells[cell] = value;
+    if (this.#largerCells !== undefined) this.#largerCells[cell] = value;
+  }
+
+  /** Sets a column of all rows, row 0 included, of a table that was just loaded: nothing is journaled. */
+  fillColumn(column: number, value: number): void {
+    for (let row = 0; row < this.#rowCount; row++) this.#cells[row * ROW_CELLS + column] = value;
   }
 
   /** Appends a row of zeros and returns its number. */
   addRow(): number {
     const row = this.#rowCount;
-    if ((row + 1) * ROW_CELLS > this.#cells.length) this.#grow();
+    if (row >= growthStart(this.#capacity)) this.#grow();
     this.#rowCount = row + 1;
     return row;
   }
 
+  /** Rows that fit, the unused row 0 included. */
+  get #capacity(): number {
+    return this.#cells.length / ROW_CELLS;
+  }
+
+  /** Copies the next few rows, and switches to the larger array when all are copied. */
   #grow(): void {
-    const cells = new Float64Array(capacityFor(this.#rowCount) * ROW_CELLS);
-    cells.set(this.#cells);
+    this.#largerCells ??= new Float64Array(capacityFor(this.#capacity) * ROW_CELLS);
+    const start = this.#copiedRows;
+    const end = Math.min(start + GROWTH_STEP_ROWS, this.#rowCount);
+    const rows = this.#cells.subarray(start * ROW_CELLS, end * ROW_CELLS);
+    this.#largerCells.set(rows, start * ROW_CELLS);
+    this.#copiedRows = end;
+    if (end === this.#rowCount) this.#useLargerCells(this.#largerCells);
+  }
+
+  #useLargerCells(cells: Float64Array): void {
     this.#cells = cells;
+    this.#largerCells = undefined;
+    this.#copiedRows = 0;
   }
 
   /** Until `reveal`, reads return committed values; nothing may be written meanwhile. */
@@ -128,10 +169,12 @@ export class Table {
 
   rollback(): void {
     for (let entry = this.#journalCells.length - 1; entry >= 0; entry--) {
-      this.#cells[this.#journalCells[entry]] = this.#journalValues[entry];
+      this.#write(this.#journalCells[entry], this.#journalValues[entry]);
     }
     const start = this.#rowCountCommitted * ROW_CELLS;
-    this.#cells.fill(0, start, this.#rowCount * ROW_CELLS);
+    const end = this.#rowCount * ROW_CELLS;
+    this.#cells.fill(0, start, end);
+    this.#largerCells?.fill(0, start, end);
     this.#rowCount = this.#rowCountCommitted;
     this.#clearJournal();
   }

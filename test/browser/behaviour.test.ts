@@ -4,10 +4,10 @@ import assert from 'node:assert/strict';
 import { after, type TestContext } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
 import { createPlaces, run } from '../cli/program.ts';
-import { LONG_ONLY } from '../scale.ts';
+import { ALSO_LONG, LONG_ONLY, scale } from '../scale.ts';
 import { createKey, makeLedger, startService, until } from '../service/running.ts';
 import { browserTest, fieldText, openPage, untilConnected, useBrowser } from './browser.ts';
-import { readPanels } from './page-figures.ts';
+import { placeOf, readPanels } from './page-figures.ts';
 import { startDemo } from './running-demo.ts';
 import {
   auction,
@@ -26,8 +26,9 @@ const demo = await startDemo({ after }, place());
 /** A service on a small ledger, and a key of its own. */
 async function serve(context: TestContext, events: readonly object[] = [], budget?: string) {
   const data = await makeLedger(place(), [firstBlock({ time: Date.now(), events })]);
-  const service = await startService(context, { data, flags: ['--max-age', '0'] });
+  // Before the service starts, so that it knows the key when the page asks.
   const { id, secret } = await createKey(data, budget === undefined ? {} : { budget });
+  const service = await startService(context, { data, flags: ['--max-age', '0'] });
   const url = `http://127.0.0.1:${service.port}/#key=${secret}&users=${USER}`;
   return { data, service, id, secret, url };
 }
@@ -106,10 +107,10 @@ browserTest('rows keep their place and their elements while figures move', async
     for (const row of rows) row.setAttribute('data-seen', 'yes');
     return Array.from(rows, ({ dataset }) => dataset['coin'] ?? '');
   });
-  const { height } = (await readPanels(page))['positions'];
-  const later = await until('three new heights', async () => {
+  const places = new Set([placeOf((await readPanels(page))['positions'])]);
+  const later = await until('two new answers', async () => {
     const { positions } = await readPanels(page);
-    return positions.height > height + 20 && positions;
+    return places.add(placeOf(positions)).size > 2 && positions;
   });
   const kept = later.order.filter((coin) => marked.includes(coin));
   // A position that was opened or closed meanwhile may change the order.
@@ -136,40 +137,76 @@ browserTest(
   LONG_ONLY,
 );
 
-browserTest("a malformed address is refused in the service's own words", async (context) => {
-  const { url, service, secret } = await serve(context);
-  const page = await openPage(url, { expected: /status of 422|\/ws' failed/ });
-  await untilConnected(page);
-  // Only an account that has been shown is remembered.
-  await page.locator('tr[data-coin="BTC"]').waitFor();
-  const user = "0x12'; rm -rf";
-  await show(page, user);
-  const question = { type: 'clearinghouseState', user, dex: '' };
-  const { body } = await service.connect().ask(secret, question);
-  const { error, message } = JSON.parse(body);
-  assert.equal(error, 'invalid_address');
-  await panel(page, 'account').getByRole('alert').getByText(message).waitFor();
-  assert.equal(await page.getByLabel('Address').getAttribute('aria-invalid'), 'true');
-  const recent = await page.evaluate(() => localStorage.getItem('perpinfo.recent'));
-  assert.equal(recent, USER);
-  await show(page, USER);
-  await page.locator('tr[data-coin="BTC"]').waitFor();
-  assert.equal(await panel(page, 'account').getByRole('alert').count(), 0);
-});
+browserTest(
+  "a malformed address is refused in the service's own words",
+  async (context) => {
+    const { url, service, secret } = await serve(context);
+    const page = await openPage(url, { expected: /status of 422|\/ws' failed/ });
+    await untilConnected(page);
+    // Only an account that has been shown is remembered.
+    await page.locator('tr[data-coin="BTC"]').waitFor();
+    const user = "0x12'; rm -rf";
+    await show(page, user);
+    const question = { type: 'clearinghouseState', user, dex: '' };
+    const { body } = await service.connect().ask(secret, question);
+    const { error, message } = JSON.parse(body);
+    assert.equal(error, 'invalid_address');
+    await panel(page, 'account').getByRole('alert').getByText(message).waitFor();
+    assert.equal(await page.getByLabel('Address').getAttribute('aria-invalid'), 'true');
+    const recent = await page.evaluate(() => localStorage.getItem('perpinfo.recent'));
+    assert.equal(recent, USER);
+    await show(page, USER);
+    await page.locator('tr[data-coin="BTC"]').waitFor();
+    assert.equal(await panel(page, 'account').getByRole('alert').count(), 0);
+  },
+  LONG_ONLY,
+);
 
-browserTest('an isolated position that has lost its margin is at risk', async (context) => {
-  const leverage = { type: 'isolated', value: 10, rawUsd: '-40000.0' };
-  const cumFunding = { allTime: '0.0', sinceOpen: '0.0', sinceChange: '0.0' };
-  const position = { coin: 'SOL', szi: '100.0', entryNtl: '16000.0', leverage, cumFunding };
-  const { url } = await serve(context, [
-    { type: 'account', user: NOBODY, dex: '', rawUsd: '50000.0', positions: [position] },
-  ]);
-  const page = await openPage(url);
-  await untilConnected(page);
-  await show(page, NOBODY.replace('0x', '0X').toUpperCase());
-  await page.locator('tr[data-coin="SOL"]').waitFor();
-  await panel(page, 'account').getByText('at risk', { exact: true }).waitFor();
-});
+browserTest(
+  'an isolated position that has lost its margin is at risk',
+  async (context) => {
+    const leverage = { type: 'isolated', value: 10, rawUsd: '-40000.0' };
+    const cumFunding = { allTime: '0.0', sinceOpen: '0.0', sinceChange: '0.0' };
+    const position = { coin: 'SOL', szi: '100.0', entryNtl: '16000.0', leverage, cumFunding };
+    const { url } = await serve(context, [
+      { type: 'account', user: NOBODY, dex: '', rawUsd: '50000.0', positions: [position] },
+    ]);
+    const page = await openPage(url);
+    await untilConnected(page);
+    await show(page, NOBODY.replace('0x', '0X').toUpperCase());
+    await page.locator('tr[data-coin="SOL"]').waitFor();
+    await panel(page, 'account').getByText('at risk', { exact: true }).waitFor();
+  },
+  LONG_ONLY,
+);
+
+browserTest(
+  'risk is judged over all dexes, in the panel, the title and the icon',
+  async (context) => {
+    const tiers = [{ lowerBound: '0.0', maxLeverage: 20 }];
+    const cumFunding = { allTime: '0.0', sinceOpen: '0.0', sinceChange: '0.0' };
+    const leverage = { type: 'isolated', value: 10, rawUsd: '-9300.0' };
+    const position = { coin: 'xyz:GOLD', szi: '100.0', entryNtl: '10000.0', leverage, cumFunding };
+    const { url } = await serve(context, [
+      { type: 'perpDex', dex: 'xyz', fullName: 'Metals', deployer: NOBODY },
+      {
+        ...{ type: 'market', dex: 'xyz', coin: 'xyz:GOLD', szDecimals: 2, onlyIsolated: false },
+        ...{ marginTiers: tiers, markPx: '100.0' },
+      },
+      { type: 'account', user: USER, dex: 'xyz', rawUsd: '0.0', positions: [position] },
+    ]);
+    const page = await openPage(url);
+    await untilConnected(page);
+    const account = panel(page, 'account');
+    // The dex that is shown is the first one, whose positions are far from liquidation.
+    await page.locator('tr[data-coin="BTC"]').waitFor();
+    await account.getByText('xyz:GOLD isolated, 4.6 % to liquidation').waitFor();
+    assert.equal(await account.locator('.verdict').innerText(), 'at risk');
+    await account.getByText('“at risk” from 80 % of the cross margin').waitFor();
+    assert.match(await page.title(), /^‼ /);
+    assert.equal(await page.locator('link[rel="icon"]').getAttribute('data-level'), 'danger');
+  },
+);
 
 browserTest(
   'a tab keeps its account, and forgets the key with the others',
@@ -231,8 +268,8 @@ browserTest('the page notices that the service stops, and that it is back', asyn
 
 browserTest('a stale ledger is reported, and its figures are greyed out', async (context) => {
   const data = await makeLedger(place(), [firstBlock({ time: Date.now() - 60_000 })]);
-  const service = await startService(context, { data });
   const { secret } = await createKey(data);
+  const service = await startService(context, { data });
   const url = `http://127.0.0.1:${service.port}/#key=${secret}&users=${USER}`;
   const page = await openPage(url, { expected: /status of (422|503)|\/ws' failed/ });
   await page.locator('tr[data-coin="BTC"]').waitFor();
@@ -242,21 +279,25 @@ browserTest('a stale ledger is reported, and its figures are greyed out', async 
   assert.match(await fieldText(page, 'age'), /^1 min \d\d s$/);
 });
 
-browserTest('a spent budget is reported, and the page asks less often', async (context) => {
-  const { url } = await serve(context, [], '20/min');
-  const page = await openPage(url, { expected: /status of 4(22|29)|\/ws' failed/ });
-  await page
-    .getByRole('alert')
-    .getByText(/^429 rate_limited budget: this question weighs/)
-    .first()
-    .waitFor();
-  let asked = 0;
-  page.on('request', (request) => {
-    if (request.method() === 'POST') asked++;
-  });
-  await page.waitForTimeout(4_000);
-  assert.ok(asked <= 8, `${asked} questions in four seconds`);
-});
+browserTest(
+  'a spent budget is reported, and the page asks less often',
+  async (context) => {
+    const { url } = await serve(context, [], '20/min');
+    const page = await openPage(url, { expected: /status of 4(22|29)|\/ws' failed/ });
+    await page
+      .getByRole('alert')
+      .getByText(/^429 rate_limited budget: this question weighs/)
+      .first()
+      .waitFor();
+    let asked = 0;
+    page.on('request', (request) => {
+      if (request.method() === 'POST') asked++;
+    });
+    await page.waitForTimeout(4_000);
+    assert.ok(asked <= 8, `${asked} questions in four seconds`);
+  },
+  LONG_ONLY,
+);
 
 browserTest(
   'the auction: not live yet',
@@ -351,19 +392,23 @@ browserTest(
   },
 );
 
-for (const width of [360, 390, 768, 1920]) {
-  browserTest(`nothing is wider than a screen of ${width} pixels`, async () => {
-    const viewport = { width, height: 800 };
-    const page = await openPage(demo.url, { viewport });
-    await page.locator('tbody tr').first().waitFor();
-    const { scroll, screen } = await page.evaluate(() => ({
-      scroll: document.documentElement.scrollWidth,
-      screen: innerWidth,
-    }));
-    assert.ok(scroll <= screen, `${scroll} > ${screen}`);
-    // Wider content scrolls in its own box, with the coin still visible.
-    const region = page.getByRole('region', { name: 'Table of positions' });
-    await region.evaluate((element) => element.scrollTo(10_000, 0));
-    assert.ok(await page.locator('tbody th').first().isVisible());
-  });
+for (const width of scale([360, 1920], [390, 768])) {
+  browserTest(
+    `nothing is wider than a screen of ${width} pixels`,
+    async () => {
+      const viewport = { width, height: 800 };
+      const page = await openPage(demo.url, { viewport });
+      await page.locator('tbody tr').first().waitFor();
+      const { scroll, screen } = await page.evaluate(() => ({
+        scroll: document.documentElement.scrollWidth,
+        screen: innerWidth,
+      }));
+      assert.ok(scroll <= screen, `${scroll} > ${screen}`);
+      // Wider content scrolls in its own box, with the coin still visible.
+      const region = page.getByRole('region', { name: 'Table of positions' });
+      await region.evaluate((element) => element.scrollTo(10_000, 0));
+      assert.ok(await page.locator('tbody th').first().isVisible());
+    },
+    ALSO_LONG,
+  );
 }

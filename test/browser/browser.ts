@@ -54,10 +54,11 @@ export function useBrowser(): void {
 export function browserTest(
   name: string,
   run: (context: TestContext) => Promise<void>,
-  { skip = false }: Pick<TestOptions, 'skip'> = {},
+  { skip = false, only = false }: Pick<TestOptions, 'skip' | 'only'> = {},
 ): void {
   const isMissing = program === undefined && !process.env['CI'];
-  test(name, { skip: skip || (isMissing && MISSING), timeout: 120_000 }, async (context) => {
+  const options = { skip: skip || (isMissing && MISSING), only, timeout: 120_000 };
+  test(name, options, async (context) => {
     try {
       await run(context);
     } finally {

@@ -7,7 +7,7 @@ import { createPlaces } from '../cli/program.ts';
 import { until } from '../service/running.ts';
 import { browserTest, openPage, untilConnected, useBrowser } from './browser.ts';
 import { sumUnits, toUnits, writeRounded, writeWhole } from './exact.ts';
-import { type Fields, readPanels, type Shown, type ShownPanel } from './page-figures.ts';
+import { type Fields, placeOf, readPanels, type Shown, type ShownPanel } from './page-figures.ts';
 import { startDemo } from './running-demo.ts';
 
 const place = createPlaces();
@@ -19,9 +19,15 @@ const rounded = (text: string, decimals = 2): Shown => ({
   text: writeRounded(toUnits(text), decimals),
 });
 const whole = (text: string): Shown => ({ complete: text, text: writeWhole(text) });
+/** What is not zero has a sign, also if it is too small to be shown. */
+const signedText = (text: string, shown: string): string => {
+  const isTooSmall = shown === '0.00' && toUnits(text) !== 0n;
+  if (isTooSmall) return toUnits(text) > 0n ? '+<0.01' : '\u2212<0.01';
+  return toUnits(text) > 0n ? `+${shown}` : shown;
+};
 const signed = (text: string): Shown => {
   const shown = rounded(text);
-  return toUnits(text) > 0n ? { ...shown, text: `+${shown.text}` } : shown;
+  return { ...shown, text: signedText(text, shown.text) };
 };
 
 /** A field without a tooltip. */
@@ -80,7 +86,7 @@ function expectedRow(position: Position, mark: Shown): Fields {
     entryPx: whole(position.entryPx),
     mark,
     unrealizedPnl: signed(position.unrealizedPnl),
-    returnOnEquity: { complete: roe, text: `${toUnits(roe) > 0n ? '+' : ''}${percent} %` },
+    returnOnEquity: { complete: roe, text: `${signedText(roe, percent)} %` },
     leverage: plain(`${leverage.value}×`),
     mode: plain(leverage.type),
     marginUsed: rounded(position.marginUsed),
@@ -89,8 +95,9 @@ function expectedRow(position: Position, mark: Shown): Fields {
   };
 }
 
-async function checkPositions({ height, rows, order, fields }: ShownPanel, question: object) {
-  const answer = await demo.answerAt(height, question);
+async function checkPositions(panel: ShownPanel, question: object) {
+  const { rows, order, fields } = panel;
+  const answer = await demo.answerOf(panel, question);
   const positions: Position[] = answer.assetPositions.map(
     (held: { position: Position }) => held.position,
   );
@@ -113,12 +120,12 @@ async function checkPositions({ height, rows, order, fields }: ShownPanel, quest
   return positions.length;
 }
 
-async function checkAccount({ height, fields }: ShownPanel, question: object): Promise<void> {
-  const answer = await demo.answerAt(height, question);
+async function checkAccount(panel: ShownPanel, question: object): Promise<void> {
+  const answer = await demo.answerOf(panel, question);
   const { marginSummary, crossMarginSummary, crossMaintenanceMarginUsed, withdrawable } = answer;
   const value = toUnits(crossMarginSummary.accountValue);
   const share = value > 0n ? (toUnits(crossMaintenanceMarginUsed) * 10n ** 22n) / value : 0n;
-  assert.deepEqual(fields, {
+  assert.deepEqual(panel.fields, {
     accountValue: rounded(marginSummary.accountValue),
     totalMarginUsed: rounded(marginSummary.totalMarginUsed),
     withdrawable: rounded(withdrawable),
@@ -129,8 +136,9 @@ async function checkAccount({ height, fields }: ShownPanel, question: object): P
   });
 }
 
-async function checkStakes({ height, rows, order, fields }: ShownPanel, user: string) {
-  const answer = await demo.answerAt(height, { type: 'delegations', user });
+async function checkStakes(panel: ShownPanel, user: string) {
+  const { rows, order, fields } = panel;
+  const answer = await demo.answerOf(panel, { type: 'delegations', user });
   const stakes: { validator: string; amount: string }[] = answer;
   assert.deepEqual(
     order,
@@ -149,8 +157,9 @@ async function checkStakes({ height, rows, order, fields }: ShownPanel, user: st
   return stakes.length;
 }
 
-async function checkAuction({ height, fields }: ShownPanel): Promise<void> {
-  const answer = await demo.answerAt(height, { type: 'perpDeployAuctionStatus' });
+async function checkAuction(panel: ShownPanel): Promise<void> {
+  const { fields } = panel;
+  const answer = await demo.answerOf(panel, { type: 'perpDeployAuctionStatus' });
   const { text, complete } = fields['currentGas'];
   assert.deepEqual(
     { text, complete },
@@ -169,7 +178,7 @@ async function readUser(page: Page, user: string): Promise<Record<string, ShownP
   return until('all panels', async () => {
     const panels = await readPanels(page);
     const names = ['account', 'positions', 'stakes', 'auction'];
-    return names.every((name) => panels[name]?.height > 0) && panels;
+    return names.every((name) => placeOf(panels[name]) > 0) && panels;
   });
 }
 
@@ -192,15 +201,15 @@ browserTest('every figure equals the answer at its height, user by user', async 
 browserTest('figures stay right while the ledger goes on, without a reload', async () => {
   const page = await openPage(demo.url);
   await untilConnected(page);
-  const heights = new Set<number>();
+  const places = new Set<number>();
   const question = { type: 'clearinghouseState', user: demo.users[0] };
-  while (heights.size < 4) {
+  while (places.size < 4) {
     const { account, positions } = await until('a new height', async () => {
       const panels = await readPanels(page);
-      const { height = 0 } = panels['account'] ?? {};
-      return height > 0 && !heights.has(height) && panels;
+      const place = placeOf(panels['account']);
+      return place > 0 && !places.has(place) && panels;
     });
-    heights.add(account.height);
+    places.add(placeOf(account));
     await checkAccount(account, question);
     await checkPositions(positions, question);
   }
@@ -216,7 +225,7 @@ browserTest('another dex shows its own positions, and the picker marks it', asyn
       await page.locator(`input[name="dex"][value="${dex}"]`).check();
       const { positions } = await until('the dex', async () => {
         const panels = await readPanels(page);
-        return panels['positions'].height > 0 && panels;
+        return placeOf(panels['positions']) > 0 && panels;
       });
       const question = { type: 'clearinghouseState', user, dex };
       const count = await checkPositions(positions, question);

@@ -11,12 +11,20 @@ export interface Shown {
 export type Fields = Record<string, Shown>;
 
 export interface ShownPanel {
+  /** 0 if it shows the exchange's own answer. */
   readonly height: number;
+  /** When the account was read from the exchange; 0 on a ledger that follows none. */
+  readonly accountTime: number;
   /** Fields outside of rows. */
   readonly fields: Fields;
   /** By coin or validator. */
   readonly rows: Record<string, Fields>;
   readonly order: readonly string[];
+}
+
+/** Where an answer is from: a height, or the time of the exchange's own answer; 0 if there is none. */
+export function placeOf(panel: ShownPanel | undefined): number {
+  return panel?.height || panel?.accountTime || 0;
 }
 
 /** In one evaluation, so that nothing changes meanwhile. */
@@ -39,6 +47,7 @@ export function readPanels(page: Page): Promise<Record<string, ShownPanel>> {
       const all = Array.from(panel.querySelectorAll('[data-field]'));
       panels[name] = {
         height: Number(panel.getAttribute('data-height')),
+        accountTime: Number(panel.getAttribute('data-account-time')),
         fields: readFields(all.filter((element) => element.closest('tbody tr') === null)),
         rows: Object.fromEntries(
           rows.map((row) => [nameOf(row), readFields(row.querySelectorAll('[data-field]'))]),

@@ -47,8 +47,8 @@ class ScriptedSocket {
 async function openPushed(context: TestContext) {
   const stake = delegation(VALIDATORS[0], '5.0', 1);
   const data = await makeLedger(place(), [firstBlock({ time: Date.now(), events: [stake] })]);
-  const service = await startService(context, { data, flags: ['--max-age', '0'] });
   const { secret } = await createKey(data);
+  const service = await startService(context, { data, flags: ['--max-age', '0'] });
   const socket = new ScriptedSocket();
   const url = `http://127.0.0.1:${service.port}/#key=${secret}&users=${USER}`;
   const page = await openPage(url, {

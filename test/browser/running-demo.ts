@@ -1,24 +1,33 @@
-/** A live demo whose ledger can be queried offline at any height. */
+/**
+ * A live demo whose ledger can be queried offline at any height; or, where demos are to be followed, a
+ * follower of one, with its own ledger.
+ */
 
 import assert from 'node:assert/strict';
 import { answerQuestion } from '../../src/info/registry.ts';
 import { openEmbeddedLedger } from '../../src/ledger/embedded/embedded-ledger.ts';
 import { type Program, start } from '../cli/program.ts';
+import { followPerpinfo, heightsAt, isFollowed } from '../follow/perpinfo-upstream.ts';
 import { restoreFrom } from '../replica/data-directory.ts';
 import type { Cleanup } from '../service/running.ts';
+import type { ShownPanel } from './page-figures.ts';
 
 /** Long enough for all tests of a file. */
 const RUN_MS_MAX = 280_000;
 
 export class RunningDemo {
+  /** Of the demo, even if it is followed. */
   readonly data: string;
   readonly program: Program;
   /** The page with key and example users in its fragment. */
   url = '';
+  #ledgerData: string;
   users: readonly string[] = [];
+  wasKilled = false;
 
   constructor(data: string, flags: readonly string[]) {
     this.data = data;
+    this.#ledgerData = data;
     const args = ['demo', '--port', '0', '--data', data, ...flags];
     // A busy machine must not make the service refuse requests, or call itself stale: what a stale
     // ledger looks like is shown on services without a feed.
@@ -34,15 +43,39 @@ export class RunningDemo {
     assert.ok(this.users.length >= 2, this.program.stdout);
   }
 
-  /** The answer at a height, computed from the ledger. */
-  async answerAt(height: number, question: object) {
-    const ledger = await openEmbeddedLedger(this.data);
-    try {
-      const { replica } = await restoreFrom(ledger, this.data, height);
-      return JSON.parse(answerQuestion(replica.state, question));
-    } finally {
-      await ledger.close();
-    }
+  /** Ends the demo without a warning, as kill -9 does. */
+  async kill(): Promise<void> {
+    this.wasKilled = true;
+    this.program.child.kill('SIGKILL');
+    await this.program.ended;
+  }
+
+  get port(): number {
+    return Number(new URL(this.url).port);
+  }
+
+  /** From here on the page is that of a follower. */
+  async follow(context: Cleanup, data: string): Promise<void> {
+    const { service, secret } = await followPerpinfo(context, this, data);
+    this.#ledgerData = data;
+    this.url = `http://127.0.0.1:${service.port}/#key=${secret}&users=${this.users}`;
+  }
+
+  /** The answer that a panel shows, computed from the ledger: the demo's, if it is its own answer. */
+  async answerOf({ height, accountTime }: ShownPanel, question: object) {
+    if (height > 0) return answerAt(this.#ledgerData, height, question);
+    const [ownHeight] = await heightsAt(this.data, accountTime);
+    return answerAt(this.data, ownHeight, question);
+  }
+}
+
+async function answerAt(data: string, height: number, question: object) {
+  const ledger = await openEmbeddedLedger(data);
+  try {
+    const { replica } = await restoreFrom(ledger, data, height);
+    return JSON.parse(answerQuestion(replica.state, question));
+  } finally {
+    await ledger.close();
   }
 }
 
@@ -55,8 +88,12 @@ export async function startDemo(
   context.after(async () => {
     const wasRunning = demo.program.child.kill('SIGTERM');
     const { code, signal, stderr } = await demo.program.ended;
-    assert.ok(wasRunning, `the demo ended by itself: code ${code}, signal ${signal}, ${stderr}`);
+    assert.ok(
+      wasRunning || demo.wasKilled,
+      `the demo ended by itself: code ${code}, signal ${signal}, ${stderr}`,
+    );
   });
   await demo.untilPrinted();
+  if (isFollowed) await demo.follow(context, `${data}-followed`);
   return demo;
 }

@@ -91,7 +91,7 @@ test('blocks are never pruned past the oldest snapshot that is kept', async () =
   assert.equal((await ask(data, '--at', '40')).code, 0);
 });
 
-test('days are counted back from the newest block', async () => {
+test('days are counted back from the newest block', LONG_ONLY, async () => {
   const data = await appendDays(30);
   const pruned = 'pruned 22 blocks; the ledger starts at block 23\n';
   assert.deepEqual(await prune(data, '--keep-days', '7'), done(pruned));
@@ -112,17 +112,21 @@ test('a prune with nothing to drop succeeds, and says why', LONG_ONLY, async () 
   assert.match(stderr, /^perpinfo: nothing was pruned: no snapshot has been written yet, and /);
 });
 
-test('where no snapshot is sound, a prune fails, drops nothing and says why', async () => {
-  const data = await appendAll(['--snapshot-every', '60']);
-  const { size } = statSync(snapshotFile(data, 60));
-  truncateSync(snapshotFile(data, 60), size - 1);
-  const { code, stdout, stderr } = await prune(data, '--keep-blocks', '10');
-  assert.deepEqual([code, stdout], [1, '']);
-  assert.match(stderr, /^perpinfo: cannot prune: no snapshot from height 0 on is usable, and /);
-  const ledger = await openEmbeddedLedger(data);
-  assert.equal((await ledger.base()).height, 0);
-  await ledger.close();
-});
+test(
+  'where no snapshot is sound, a prune fails, drops nothing and says why',
+  LONG_ONLY,
+  async () => {
+    const data = await appendAll(['--snapshot-every', '60']);
+    const { size } = statSync(snapshotFile(data, 60));
+    truncateSync(snapshotFile(data, 60), size - 1);
+    const { code, stdout, stderr } = await prune(data, '--keep-blocks', '10');
+    assert.deepEqual([code, stdout], [1, '']);
+    assert.match(stderr, /^perpinfo: cannot prune: no snapshot from height 0 on is usable, and /);
+    const ledger = await openEmbeddedLedger(data);
+    assert.equal((await ledger.base()).height, 0);
+    await ledger.close();
+  },
+);
 
 test('an append prunes as it goes, and its ledger stays the same', async () => {
   const whole = readVerification(await run(['verify', '--data', await appendAll()]));

@@ -5,7 +5,7 @@ import { answerQuestion } from '../../src/info/registry.ts';
 import { applyBlock } from '../../src/state/fold.ts';
 import { createState, type State } from '../../src/state/state.ts';
 import { TYPES } from '../info/types.ts';
-import { scale } from '../scale.ts';
+import { ALSO_LONG, scale } from '../scale.ts';
 import {
   askedWrongly,
   createPlaces,
@@ -61,7 +61,7 @@ test('every type of question is answered from the newest height', async () => {
 });
 
 for (const height of scale([26, 120], [0, 1, 24, 25, 26, 60, 119, 120])) {
-  test(`--at ${height} answers as it was at that height`, async () => {
+  test(`--at ${height} answers as it was at that height`, ALSO_LONG, async () => {
     const state = foldUpTo(height);
     for (const question of [QUESTIONS[0], QUESTIONS[2], AUCTION]) {
       const args = ['query', '--data', data, '--at', String(height), JSON.stringify(question)];
@@ -112,6 +112,24 @@ test('a perp dex that is not there is refused', async () => {
   const { code, stderr } = await run(['query', '--data', data, question]);
   assert.equal(code, 2);
   assert.match(stderr, /^perpinfo: unknown_dex: dex: got "nope", expected .*\n$/);
+});
+
+test('a partial ledger says that it does not hold an account, and answers as before up to then', async () => {
+  const partial = place();
+  const user = `0x${'5'.repeat(40)}`;
+  const blocks = [{ type: 'transfer', user, dex: '', amount: '2.5' }, { type: 'partial' }].map(
+    (event, index) => JSON.stringify({ height: index + 1, time: index, events: [event] }),
+  );
+  await run(['append', '--data', partial], { input: joinLines(blocks) });
+  const ask = (about: string, ...flags: string[]) => {
+    const question = JSON.stringify({ type: 'clearinghouseState', user: about });
+    return run(['query', '--data', partial, ...flags, question]);
+  };
+  const stranger = `0x${'6'.repeat(40)}`;
+  const message = `this ledger does not hold the account of ${stranger} on dex "": it is partial, and no event has named it`;
+  assert.deepEqual(await ask(stranger), failed(`perpinfo: not_ready: ${message}\n`));
+  assert.match((await ask(stranger, '--at', '1')).stdout, /"accountValue":"0.0"/);
+  assert.match((await ask(user)).stdout, /"accountValue":"2.5"/);
 });
 
 test('a folder without a ledger is named', async () => {

@@ -1,4 +1,7 @@
-/** A demo that runs, and the ledger that it keeps: what a client was told is computed again from it. */
+/**
+ * A demo that runs, and the ledger that it keeps: what a client was told is computed again from it. Where
+ * demos are to be followed, clients ask a follower of the demo, which has a ledger of its own.
+ */
 
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -7,57 +10,65 @@ import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { formatAddress } from '../../src/exact/address.ts';
 import { answerQuestion } from '../../src/info/registry.ts';
-import { openEmbeddedLedger } from '../../src/ledger/embedded/embedded-ledger.ts';
-import type { Ledger } from '../../src/ledger/ledger.ts';
-import type { Replica } from '../../src/replica/replica.ts';
 import type { StateView } from '../../src/state/state.ts';
 import { start } from '../cli/program.ts';
-import { restoreFrom } from '../replica/data-directory.ts';
+import { followPerpinfo, isFollowed } from '../follow/perpinfo-upstream.ts';
 import { type Cleanup, Client, until } from '../service/running.ts';
+import { type Answer, type Question, ReadLedger } from './read-ledger.ts';
 
 /** A demo runs for as long as its tests take. */
-const RUN_MS_MAX = 200_000;
+const RUN_MS_MAX = isFollowed ? 400_000 : 200_000;
 /** How a busy machine slows the service down is not what is tested. */
 const PATIENCE = { PERPINFO_OVERLOAD_DELAY: '60000' };
 const FLAGS = ['--port', '0', '--accounts', '60', '--seed', 'clients'];
 const PRINTED =
-  /clients {3}(?<base>http:\/\/127\.0\.0\.1:(?<port>\d+)\/(?<secret>\S+)\/) .*\n {2}users {5}(?<trader>0x\w{40}) .*\n\s*(?<staker>0x\w{40}) /;
+  /clients {3}http:\/\/127\.0\.0\.1:(?<port>\d+)\/(?<secret>\S+)\/ .*\n {2}users {5}(?<trader>0x\w{40}) .*\n\s*(?<staker>0x\w{40}) /;
+
+/** How far back an answer of the demo's own may be from: it is kept for a second, and was waited for. */
+const SOURCE_BLOCKS = 80;
 
 export type User = `0x${string}`;
-export type Question = Readonly<Record<string, unknown>>;
-/** Its form is that of its question. */
-type Answer = ReturnType<typeof JSON.parse>;
 
 /** What a client was told, and the heights at which it may have been true. */
 export interface Told<T> {
   readonly value: T;
   readonly first: number;
   readonly last: number;
+  /** The same of the demo's ledger, if it is followed. */
+  readonly source?: { readonly first: number; readonly last: number };
+}
+
+/** What is asked, and where the answers are kept. */
+interface Place {
+  readonly port: number;
+  readonly secret: string;
+  readonly ledger: ReadLedger;
 }
 
 export class Demo {
-  readonly data: string;
-  readonly #ledger: Ledger;
+  readonly #place: Place;
+  /** The demo's own, which a follower reads. */
+  readonly #source: ReadLedger;
   readonly #client: Client;
   readonly #closers: (() => unknown)[] = [];
-  readonly #secret: string;
-  /** The address that clients are given: with the key and the slash behind it. */
-  readonly base: string;
   readonly trader: User;
   readonly staker: User;
-  /** Moves forward; where it is too far, another one is begun. */
-  #replica: Replica | undefined;
 
-  constructor(output: string, ledger: Ledger, data: string) {
-    const printed = PRINTED.exec(output)?.groups;
-    assert.ok(printed, output);
-    this.#ledger = ledger;
-    this.data = data;
-    this.#client = new Client(Number(printed['port']));
-    this.#secret = printed['secret'];
-    this.base = printed['base'];
-    this.trader = printed['trader'] as User;
-    this.staker = printed['staker'] as User;
+  constructor(place: Place, source: ReadLedger, users: { trader: string; staker: string }) {
+    this.#place = place;
+    this.#source = source;
+    this.#client = new Client(place.port);
+    this.trader = users.trader as User;
+    this.staker = users.staker as User;
+  }
+
+  get data(): string {
+    return this.#place.ledger.data;
+  }
+
+  /** The address that clients are given: with the key and the slash behind it. */
+  get base(): string {
+    return `http://127.0.0.1:${this.#place.port}/${this.#place.secret}/`;
   }
 
   get pushAddress(): string {
@@ -66,39 +77,34 @@ export class Demo {
 
   /** The height that it answers from. */
   async height(): Promise<number> {
-    const { headers } = await this.#client.ask(this.#secret, { type: 'exchangeStatus' });
+    const { headers } = await this.#client.ask(this.#place.secret, { type: 'exchangeStatus' });
     return Number(headers['ledger-height'] ?? 0);
   }
 
-  async stateAt(height: number): Promise<StateView> {
-    if (this.#replica === undefined || this.#replica.point.height > height) {
-      this.#replica = (await restoreFrom(this.#ledger, this.data, height)).replica;
-    }
-    const replica = this.#replica;
-    for await (const batch of this.#ledger.read(replica.point.height, height)) {
-      for (const block of batch) replica.apply(block);
-    }
-    assert.equal(replica.point.height, height);
-    return replica.state;
+  stateAt(height: number): Promise<StateView> {
+    return this.#place.ledger.stateAt(height);
   }
 
-  async answerAt(height: number, question: Question): Promise<Answer> {
-    return JSON.parse(answerQuestion(await this.stateAt(height), question));
+  answerAt(height: number, question: Question): Promise<Answer> {
+    return this.#place.ledger.answerAt(height, question);
   }
 
-  /** The height of the block with this time. */
-  async heightAt(time: number): Promise<number> {
-    const head = await this.#ledger.head();
-    for await (const batch of this.#ledger.read(0, head.height)) {
-      const block = batch.find(({ line }) => JSON.parse(line.toString()).time === time);
-      if (block !== undefined) return block.height;
+  /** The answers at this time: more than one, if blocks have the same time or the demo is followed. */
+  async answersAt(time: number, question: Question): Promise<Answer[]> {
+    const answers: Answer[] = [];
+    for (const ledger of new Set([this.#place.ledger, this.#source])) {
+      for (const height of await ledger.heightsAt(time)) {
+        for await (const answer of ledger.answersFrom(height, height, question)) {
+          answers.push(answer);
+        }
+      }
     }
-    throw new Error(`no block has the time ${time}`);
+    return answers;
   }
 
-  /** Everyone whom the ledger knows. */
+  /** Everyone whom the demo knows. */
   async users(): Promise<User[]> {
-    const { addresses } = await this.stateAt(await this.height());
+    const { addresses } = await this.#source.stateAt(await this.#source.height());
     const count = addresses.table.rowCount - 1;
     return Array.from(
       { length: count },
@@ -109,7 +115,7 @@ export class Demo {
   /** Someone else who holds several positions on a dex. */
   async holderOn(dex: string, other: User): Promise<User> {
     const users = await this.users();
-    const state = await this.stateAt(await this.height());
+    const state = await this.#source.stateAt(await this.#source.height());
     const holder = users.find((user) => {
       if (user === other) return false;
       const answer = answerQuestion(state, { type: 'clearinghouseState', user, dex });
@@ -122,21 +128,31 @@ export class Demo {
   /** Lets a client ask, and notes between which heights it was answered. */
   async tell<T>(ask: () => Promise<T>): Promise<Told<T>> {
     const first = await this.height();
+    const sourceFirst = Math.max(1, (await this.#source.height()) - SOURCE_BLOCKS);
     const value = await ask();
-    return { value, first, last: await this.height() };
+    const told = { value, first, last: await this.height() };
+    if (!isFollowed) return told;
+    return { ...told, source: { first: sourceFirst, last: await this.#source.height() } };
   }
 
   /** Asserts that it follows from the ledger's answer at one of its heights. */
   async assertTold<T>(
-    { value, first, last }: Told<T>,
+    { value, first, last, source }: Told<T>,
     question: Question,
     expectedOf: (answer: Answer) => unknown = (answer) => answer,
   ): Promise<void> {
-    for (let height = first; height <= last; height++) {
-      const expected = expectedOf(await this.answerAt(height, question));
+    let expected: unknown;
+    for await (const answer of this.#place.ledger.answersFrom(first, last, question)) {
+      expected = expectedOf(answer);
       if (isDeepStrictEqual(value, expected)) return;
-      if (height === last) assert.deepEqual(value, expected);
     }
+    // What the follower does not record, it answers as the demo does.
+    const { first: from, last: to } = source ?? { first: 1, last: 0 };
+    for await (const answer of this.#source.answersFrom(from, to, question)) {
+      expected = expectedOf(answer);
+      if (isDeepStrictEqual(value, expected)) return;
+    }
+    assert.deepEqual(value, expected);
   }
 
   /** Clients are closed before the demo ends, so that none tries to reach it again. */
@@ -147,8 +163,31 @@ export class Demo {
   async close(): Promise<void> {
     for (const close of this.#closers) await close();
     this.#client.close();
-    await this.#ledger.close();
+    for (const ledger of new Set([this.#place.ledger, this.#source])) await ledger.close();
   }
+
+  /** A follower has markets and the auction only when it has read them. */
+  async untilReady(): Promise<void> {
+    await until('the demo to answer', async () => (await this.height()) > 0);
+    if (!isFollowed) return;
+    const { markets, auction } = await this.#source.stateAt(await this.#source.height());
+    await until('the follower to have read the markets and the auction', async () => {
+      const held = await this.stateAt(await this.height());
+      const isComplete = held.markets.markets.length >= markets.markets.length;
+      return isComplete && (held.auction === undefined) === (auction === undefined);
+    });
+  }
+}
+
+/** A follower of the demo; it is gone when the tests are. */
+async function startFollower(context: Cleanup, port: number, source: string): Promise<Place> {
+  const data = `${source}-followed`;
+  // As fast as the demo: one client takes two messages at a time for one.
+  const flags = ['--forward', '--follow-interval', '100'];
+  const follower = await followPerpinfo(context, { port, data: source }, data, ...flags);
+  context.after(() => rm(data, { recursive: true, force: true }));
+  const { service, secret } = follower;
+  return { port: service.port, secret, ledger: await ReadLedger.open(data) };
 }
 
 /** Starts a demo; it is gone when the tests are, and its folder with it. */
@@ -164,8 +203,15 @@ export async function startDemo(context: Cleanup, ...flags: string[]): Promise<D
     assert.deepEqual({ code, stderr }, { code: 0, stderr: '' });
   });
   await program.untilWritten('Ctrl-C');
-  const started = new Demo(program.stdout, await openEmbeddedLedger(data), data);
+  const printed = PRINTED.exec(program.stdout)?.groups;
+  assert.ok(printed, program.stdout);
+  const { secret, trader, staker } = printed;
+  const port = Number(printed['port']);
+  const source = await ReadLedger.open(data);
+  const own = { port, secret, ledger: source };
+  const place = isFollowed ? await startFollower(context, port, data) : own;
+  const started = new Demo(place, source, { trader, staker });
   demo = started;
-  await until('the demo to answer', async () => (await started.height()) > 0);
+  await started.untilReady();
   return started;
 }

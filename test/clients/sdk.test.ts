@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
 import {
   HttpTransport,
   InfoClient,
@@ -10,9 +11,11 @@ import {
 } from '@nktkas/hyperliquid';
 import { WebSocket } from 'ws';
 import { openKeyStore } from '../../src/access/embedded/embedded-keys.ts';
+import { isFollowed } from '../follow/perpinfo-upstream.ts';
 import { SUBSCRIPTIONS, TYPES } from '../info/types.ts';
 import { createKey, until } from '../service/running.ts';
-import { type Demo, type Question, startDemo, type User } from './demo.ts';
+import { type Demo, startDemo, type User } from './demo.ts';
+import type { Question } from './read-ledger.ts';
 
 // The client takes the runtime's own, which Node 20 does not have.
 Object.assign(globalThis, { WebSocket });
@@ -84,10 +87,16 @@ const ASKED: readonly Asked[] = [
     ask: (info) => info.spotClearinghouseState({ user: trader }),
   },
   { question: { type: 'outcomeMeta' }, ask: (info) => info.outcomeMeta() },
-  {
-    question: { type: 'webData2', user: trader },
-    ask: (info) => info.webData2({ user: upperCase(trader) }),
-  },
+  // On a follower the account may be the exchange's own answer beside the ledger's markets.
+  isFollowed
+    ? {
+        question: { type: 'clearinghouseState', user: trader },
+        ask: async (info) => (await info.webData2({ user: trader })).clearinghouseState,
+      }
+    : {
+        question: { type: 'webData2', user: trader },
+        ask: (info) => info.webData2({ user: upperCase(trader) }),
+      },
 ];
 
 for (const [name, transport] of Object.entries(TRANSPORTS)) {
@@ -100,7 +109,10 @@ for (const [name, transport] of Object.entries(TRANSPORTS)) {
   });
 
   test(`over ${name} the examples have something to show`, async () => {
-    for (const asked of [{ user: trader }, { user: abcTrader, dex: 'abc' }]) {
+    // Until a follower was ready, the examples may have closed their positions.
+    const first = isFollowed ? await demo.holderOn('', trader) : trader;
+    const further = isFollowed ? await demo.holderOn('abc', trader) : abcTrader;
+    for (const asked of [{ user: first }, { user: further, dex: 'abc' }]) {
       assert.ok((await info.clearinghouseState(asked)).assetPositions.length > 0);
     }
     assert.ok((await info.delegations({ user: staker })).length > 0);
@@ -110,12 +122,15 @@ for (const [name, transport] of Object.entries(TRANSPORTS)) {
 
 const NO_SUCH_TYPE = `type: got "openOrders", expected one of ${TYPES}`;
 
+/** A follower asks the exchange. */
+const PASSED_ON = { skip: isFollowed && 'it is passed on' };
+
 /** What the client's error has of an answer over HTTP. */
 interface HttpFailure extends Error {
   readonly response: Response;
 }
 
-test('a question that there is not is refused in our words over HTTP', async () => {
+test('a question that there is not is refused in our words over HTTP', PASSED_ON, async () => {
   const info = new InfoClient({ transport: TRANSPORTS.HTTP });
   const error: HttpFailure = await info.openOrders({ user: trader }).then(
     () => assert.fail('it was answered'),
@@ -129,7 +144,7 @@ test('a question that there is not is refused in our words over HTTP', async () 
   assert.ok(error.message.startsWith('422 Unprocessable Entity - {"error":"unknown_type"'));
 });
 
-test('a question that there is not is refused in our words over push', async () => {
+test('a question that there is not is refused in our words over push', PASSED_ON, async () => {
   const info = new InfoClient({ transport: TRANSPORTS.push });
   await assert.rejects(info.openOrders({ user: trader }), {
     name: 'WebSocketRequestError',
@@ -137,11 +152,19 @@ test('a question that there is not is refused in our words over push', async () 
   });
 });
 
-/** What is pushed has, besides what the client declares, the place in the ledger. */
+/**
+ * What is pushed has, besides what the client declares, the place in the ledger. If the ledger follows an
+ * exchange there is the time of the account too, and an answer of the exchange's own has nothing else.
+ */
 interface Placed {
-  readonly height: number;
-  readonly time: number;
+  readonly height?: number;
+  readonly time?: number;
+  readonly accountTime?: number;
+  readonly accountSource?: string;
 }
+
+/** How many of the pushed states are computed again. */
+const CHECKED_MAX = 10;
 
 /** Collects what is pushed, and lets it be waited for. */
 class Inbox<T> {
@@ -187,14 +210,36 @@ async function assertPushed(
   pushedAs = type,
 ): Promise<void> {
   let previous = 0;
-  for (const data of received) {
+  // More may arrive while these are checked.
+  for (const { accountTime, ...data } of received.slice(0, CHECKED_MAX)) {
     const { height } = data;
+    if (height === undefined) {
+      await assertOwn(data as Question, fields, pushedAs);
+      continue;
+    }
     assert.ok(height > previous);
     previous = height;
     const { time } = await demo.stateAt(height);
     const state = await demo.answerAt(height, { type, ...fields });
     assert.deepEqual(data, { ...fields, [pushedAs]: state, height, time });
+    assert.equal(accountTime !== undefined, isFollowed && 'user' in fields);
   }
+}
+
+/** Each account is as the exchange had it at the account's own time. */
+async function assertOwn(data: Question, fields: Question, pushedAs: string): Promise<void> {
+  const { [pushedAs]: answer, ...rest } = data;
+  assert.deepEqual(rest, { ...fields, accountSource: 'upstream' });
+  const states = pushedAs === 'clearinghouseState' ? [[fields['dex'], answer]] : answer;
+  for (const [dex, state] of states as [string, { time: number }][]) {
+    await assertAccount(state, { type: 'clearinghouseState', user: fields['user'], dex });
+  }
+}
+
+async function assertAccount(state: { time: number }, question: Question): Promise<void> {
+  const candidates = await demo.answersAt(state.time, question);
+  const isTrue = candidates.some((candidate) => isDeepStrictEqual(candidate, state));
+  if (!isTrue) assert.deepEqual(state, candidates.at(-1));
 }
 
 test('prices that are subscribed to are pushed, those of each dex to whom they are for', async () => {
@@ -209,6 +254,11 @@ test('prices that are subscribed to are pushed, those of each dex to whom they a
   await assertPushed(further, 'allMids', { dex: 'abc' }, 'mids');
 });
 
+interface WebData {
+  readonly clearinghouseState: { readonly time: number };
+  readonly serverTime: number;
+}
+
 /** As the client's own method did it while it had one. */
 test('webData2 is pushed with all that its answer has', async () => {
   const transport = connect(demo);
@@ -216,9 +266,17 @@ test('webData2 is pushed with all that its answer has', async () => {
   const payload = { type: 'webData2', user: upperCase(trader) };
   await transport.subscribe('webData2', payload, ({ detail }) => inbox.listener(detail));
   await inbox.untilReceived(3);
-  for (const { height, time, ...data } of inbox.received) {
+  const received = inbox.received.slice(0, CHECKED_MAX);
+  for (const { height, time, accountTime, accountSource, ...data } of received) {
+    const { clearinghouseState, serverTime } = data as WebData;
+    await assertAccount(clearinghouseState, { type: 'clearinghouseState', user: trader });
+    if (height === undefined) {
+      assert.equal(accountSource, 'upstream');
+      continue;
+    }
     assert.deepEqual(data, await demo.answerAt(height, { type: 'webData2', user: trader }));
-    assert.equal(time, (data as { serverTime?: number }).serverTime);
+    assert.equal(time, serverTime);
+    assert.equal(accountTime !== undefined, isFollowed);
   }
 });
 
@@ -267,7 +325,9 @@ test('with a key that was revoked the error has the status', async () => {
   });
 });
 
-test('without an auction its status is null', async (context) => {
+test('without an auction its status is null', {
+  skip: isFollowed && 'a follower records no absence: 503 not_ready',
+}, async (context) => {
   const quiet = await startDemo(context, '--no-auction');
   const transports = [new HttpTransport({ apiUrl: quiet.base }), connect(quiet)];
   for (const transport of transports) {

@@ -168,14 +168,20 @@ test('of two concurrent writers one succeeds, and the other fails with a conflic
     const chains = ['first', 'second'].map((name) =>
       chainLines(Array.from({ length: 300 }, (_, index) => `${name} ${index}`)),
     );
-    const outcomes = await Promise.allSettled([first.append(chains[0]), second.append(chains[1])]);
-    const stored = describeBlocks(await collectBlocks(second.read(0)));
-    const winner = outcomes.findIndex(({ status }) => status === 'fulfilled');
-    assert.notEqual(winner, -1, JSON.stringify(outcomes));
-    assert.deepEqual(stored, describeBlocks(chains[winner]));
-    const loser = outcomes[1 - winner];
-    assert.equal(loser.status === 'rejected' && loser.reason.fault, 'conflict');
-    await close();
+    try {
+      const outcomes = await Promise.allSettled([
+        first.append(chains[0]),
+        second.append(chains[1]),
+      ]);
+      const stored = describeBlocks(await collectBlocks(second.read(0)));
+      const winner = outcomes.findIndex(({ status }) => status === 'fulfilled');
+      assert.notEqual(winner, -1, JSON.stringify(outcomes));
+      assert.deepEqual(stored, describeBlocks(chains[winner]));
+      const loser = outcomes[1 - winner];
+      assert.equal(loser.status === 'rejected' && loser.reason.fault, 'conflict');
+    } finally {
+      await close();
+    }
   }
 });
 

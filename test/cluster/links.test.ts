@@ -63,7 +63,7 @@ async function untilMessagesAreRefused(options: NatsOptions): Promise<void> {
 // Each test spends most of its time waiting for elections among servers of its own.
 describe('servers behind links that are cut', { concurrency: true, ...LONG_ONLY }, () => {
   for (const [about, ofLeader, fault] of FAULTS) {
-    test(`writer and replica recover by themselves when ${about}`, async (context) => {
+    test(`writer and replica recover by themselves when ${about}`, LONG_ONLY, async (context) => {
       const { nats, links } = await startLedger();
       context.after(() => nats.stop());
       const leader = await findLeader(nats);
@@ -99,30 +99,34 @@ describe('servers behind links that are cut', { concurrency: true, ...LONG_ONLY 
     });
   }
 
-  test('blocks can be read without a metadata leader, while the stream has a leader', async (context) => {
-    const nats = await startNats(3, { hasLinks: true });
-    context.after(() => nats.stop());
-    // With one replica the stream keeps its leader, but the metadata group loses its quorum.
-    const address = nats.address(NAME);
-    const first = start(['append', '--ledger', address, '--nats-replicas', '1']);
-    first.child.stdin.end(joinLines(lines.slice(0, 10)));
-    assert.equal((await first.ended).code, 0, first.stderr);
-    const server = await findLeader(nats);
-    nats.links?.isolate(server, 'closed');
-    const options = natsOptions(nats.address(NAME, server));
-    await untilMessagesAreRefused(options);
+  test(
+    'blocks can be read without a metadata leader, while the stream has a leader',
+    LONG_ONLY,
+    async (context) => {
+      const nats = await startNats(3, { hasLinks: true });
+      context.after(() => nats.stop());
+      // With one replica the stream keeps its leader, but the metadata group loses its quorum.
+      const address = nats.address(NAME);
+      const first = start(['append', '--ledger', address, '--nats-replicas', '1']);
+      first.child.stdin.end(joinLines(lines.slice(0, 10)));
+      assert.equal((await first.ended).code, 0, first.stderr);
+      const server = await findLeader(nats);
+      nats.links?.isolate(server, 'closed');
+      const options = natsOptions(nats.address(NAME, server));
+      await untilMessagesAreRefused(options);
 
-    const ledger = await openJetStreamLedger(options);
-    context.after(() => ledger.close());
-    const heights: number[] = [];
-    for await (const batch of ledger.follow(0, AbortSignal.timeout(RECOVERY_MS_MAX))) {
-      heights.push(...batch.map(({ height }) => height));
-      if (heights.length >= 10) break;
-    }
-    assert.deepEqual(heights, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
-  });
+      const ledger = await openJetStreamLedger(options);
+      context.after(() => ledger.close());
+      const heights: number[] = [];
+      for await (const batch of ledger.follow(0, AbortSignal.timeout(RECOVERY_MS_MAX))) {
+        heights.push(...batch.map(({ height }) => height));
+        if (heights.length >= 10) break;
+      }
+      assert.deepEqual(heights, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+    },
+  );
 
-  test('a connection with stalled writes is dropped and replaced', async (context) => {
+  test('a connection with stalled writes is dropped and replaced', LONG_ONLY, async (context) => {
     const single = await startNats(1, { hasLinks: true });
     context.after(() => single.stop());
     const link = await single.connect('stuck');

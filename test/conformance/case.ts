@@ -65,6 +65,10 @@ export function minHeight(height: string): Asked {
   return { body: QUESTION, headers: { 'Ledger-Min-Height': height } };
 }
 
+export function maxAge(age: string): Asked {
+  return { body: QUESTION, headers: { 'Account-Max-Age': age } };
+}
+
 /** The bytes of what is asked. */
 export function formatAsked(asked: Asked, secret: string): Buffer {
   const encoded = Array.from(secret, (letter) => `%${letter.charCodeAt(0).toString(16)}`).join('');

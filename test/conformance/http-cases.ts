@@ -10,6 +10,7 @@ import {
   type Expected,
   HEADER_BYTES_MAX,
   KEY,
+  maxAge,
   minHeight,
 } from './case.ts';
 
@@ -125,6 +126,13 @@ function headerCases(): Case[] {
         expected: { status: 422, error: 'invalid_field', field: 'Ledger-Min-Height' },
       }),
     ),
+    answered('a maximum age of accounts, on a ledger that is not partial', maxAge('0')),
+    ...['old', '-1', '1.5'].map(
+      (age): Case => ({
+        ...{ name: `a maximum age of accounts of "${age}"`, asked: maxAge(age) },
+        expected: { status: 422, error: 'invalid_field', field: 'Account-Max-Age' },
+      }),
+    ),
     answered('a connection that is to be kept', {
       ...{ body: QUESTION, headers: { Connection: 'keep-alive' } },
     }),
@@ -168,7 +176,8 @@ function methodCases(): Case[] {
         headers: {
           allow: ALLOWED,
           'access-control-allow-methods': ALLOWED,
-          'access-control-allow-headers': 'Content-Type, If-None-Match, Ledger-Min-Height',
+          'access-control-allow-headers':
+            'Content-Type, If-None-Match, Ledger-Min-Height, Account-Max-Age',
           'access-control-max-age': '86400',
         },
       },

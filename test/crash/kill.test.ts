@@ -18,7 +18,7 @@ import {
   simulateLines,
   start,
 } from '../cli/program.ts';
-import { scale } from '../scale.ts';
+import { ALSO_LONG, scale } from '../scale.ts';
 import { SEED, SEED_NOTE } from '../seed.ts';
 
 const KILLS_MAX = 50;
@@ -118,25 +118,29 @@ class Ordeal {
   }
 }
 
-test(`append survives ${KILLS} kills at random moments ${SEED_NOTE}`, async (context) => {
-  const random = new Random(String(SEED));
-  const { lengthMs, expected } = await measureUndisturbed();
-  const pace = { runMs: lengthMs };
-  assert.equal(expected.height, lines.length);
-  const total = { kills: 0, inTheMiddle: 0, withinSnapshot: 0, ledgers: 0 };
-  const isEnough = () => total.kills >= KILLS && total.inTheMiddle > MIDDLE_MIN;
-  while (total.kills < KILLS_MAX && !isEnough()) {
-    const ordeal = new Ordeal(random, pace);
-    await ordeal.run(Math.max(1, KILLS - total.kills));
-    assert.deepEqual(await ordeal.finish(), expected);
-    total.kills += ordeal.kills;
-    total.inTheMiddle += ordeal.killsInTheMiddle;
-    total.withinSnapshot += ordeal.killsWithinSnapshot;
-    total.ledgers++;
-  }
-  context.diagnostic(
-    `${total.kills} kills of ${total.ledgers} ledgers in runs of ${Math.round(lengthMs)} ms: ` +
-      `${total.inTheMiddle} in the middle, ${total.withinSnapshot} within a snapshot`,
-  );
-  assert.ok(total.inTheMiddle > MIDDLE_MIN, `${total.inTheMiddle} in the middle`);
-});
+test(
+  `append survives ${KILLS} kills at random moments ${SEED_NOTE}`,
+  ALSO_LONG,
+  async (context) => {
+    const random = new Random(String(SEED));
+    const { lengthMs, expected } = await measureUndisturbed();
+    const pace = { runMs: lengthMs };
+    assert.equal(expected.height, lines.length);
+    const total = { kills: 0, inTheMiddle: 0, withinSnapshot: 0, ledgers: 0 };
+    const isEnough = () => total.kills >= KILLS && total.inTheMiddle > MIDDLE_MIN;
+    while (total.kills < KILLS_MAX && !isEnough()) {
+      const ordeal = new Ordeal(random, pace);
+      await ordeal.run(Math.max(1, KILLS - total.kills));
+      assert.deepEqual(await ordeal.finish(), expected);
+      total.kills += ordeal.kills;
+      total.inTheMiddle += ordeal.killsInTheMiddle;
+      total.withinSnapshot += ordeal.killsWithinSnapshot;
+      total.ledgers++;
+    }
+    context.diagnostic(
+      `${total.kills} kills of ${total.ledgers} ledgers in runs of ${Math.round(lengthMs)} ms: ` +
+        `${total.inTheMiddle} in the middle, ${total.withinSnapshot} within a snapshot`,
+    );
+    assert.ok(total.inTheMiddle > MIDDLE_MIN, `${total.inTheMiddle} in the middle`);
+  },
+);

@@ -6,7 +6,7 @@ import { after, before, test } from 'node:test';
 import { createPlaces, joinLines, run, simulateLines } from '../cli/program.ts';
 import { type NatsServers, natsOptions, startNats } from '../cluster/nats-servers.ts';
 import { createSharedKey, startReplicas, untilHeight } from '../cluster/replicas.ts';
-import { scale } from '../scale.ts';
+import { ALSO_LONG, scale } from '../scale.ts';
 import { LIGHT, readSamples, until } from '../service/running.ts';
 import { makeDisk, type SmallDisk } from './small-disk.ts';
 
@@ -61,8 +61,9 @@ const BREAKING: [what: string, breakDisk: (disk: SmallDisk) => void][] = [
   ['full', (disk) => disk.fill()],
 ];
 
-for (const [what, breakDisk] of BREAKING) {
+for (const [what, breakDisk] of BREAKING.slice(0, scale(1, 2))) {
   test(`a replica with a ${what} folder follows and answers, and counts failed snapshots`, {
+    ...ALSO_LONG,
     skip,
   }, async (t) => {
     const disk = makeDisk(t, 2048);

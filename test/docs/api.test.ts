@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { REQUEST_TYPES } from '../../src/info/registry.ts';
 import { AS_DATA, type RequestType } from '../../src/info/request.ts';
 import { REQUEST_ERRORS, RequestError } from '../../src/info/request-error.ts';
+import { listForwardedTypes } from '../../src/wanted/forwarded-types.ts';
 import { fencedBlocks, readDocument, readSections } from './documents.ts';
 
 const API = readDocument('docs/api.md');
@@ -86,4 +87,11 @@ test('the table of weights has every question that does not weigh 20', () => {
     listed,
     light.map(({ type, weight }) => [type, String(weight)]),
   );
+});
+
+test('the types that are passed on are those of the code', () => {
+  const table = readSections(API, 3).get('Questions that are passed on') ?? '';
+  const rows = table.split('\n').filter((line) => line.startsWith('| '));
+  const listed = rows.flatMap((row) => row.match(/(?<=`)\w+(?=`)/g) ?? []);
+  assert.deepEqual(listed.sort(), listForwardedTypes().sort());
 });

@@ -15,8 +15,10 @@ import { serve } from '../../src/cli/serve.ts';
 import { readSettings, splitArguments } from '../../src/config/read-settings.ts';
 import { SETTINGS } from '../../src/config/settings.ts';
 import { NO_TYPE } from '../../src/http/counters.ts';
+import { FollowMetrics } from '../../src/service/follow-metrics.ts';
 import { Metrics } from '../../src/service/metrics.ts';
 import { PROJECT } from '../paths.ts';
+import { STATUS } from '../wanted/conformance.ts';
 import { LiveService } from './live-service.ts';
 
 function readLines(name: string): string[] {
@@ -194,6 +196,8 @@ async function exportedNames(): Promise<Set<string>> {
   const metrics = new Metrics(registry);
   metrics.countRequests(NO_TYPE, 200, 0.001, 1);
   metrics.setLedger(1, 1);
+  const counters = { mismatches: { szi: 1 }, surprises: { szi: 1 } };
+  new FollowMetrics(registry, () => ({ ...STATUS, counters }));
   const ofWorkers = [await registry.getMetricsAsJSON(), await registry.getMetricsAsJSON()];
   const text = await AggregatorRegistry.aggregate(ofWorkers).metrics();
   return new Set(Array.from(text.matchAll(/^(\w+)[ {]/gm), ([, name]) => name));

@@ -9,7 +9,7 @@ import { after, before, test } from 'node:test';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { serve } from '../../src/cli/serve.ts';
-import { SETTINGS } from '../../src/config/settings.ts';
+import { describeNeed, SETTINGS } from '../../src/config/settings.ts';
 import { formatAddress } from '../../src/exact/address.ts';
 import { formatLlms } from '../../src/http/pages/llms.ts';
 import { formatOpenApi } from '../../src/http/pages/openapi.ts';
@@ -142,7 +142,7 @@ function propertyNames(schema: unknown): string[] {
 }
 
 /** The placeholders of numeric settings, which name the unit. */
-const UNITS = ['MS', 'BYTES', 'N', 'PORT'];
+const UNITS = ['MS', 'BYTES', 'N', 'PORT', 'WEIGHT'];
 
 test('every setting of serve is in its help: name, default, unit, meaning', () => {
   const help = execFileSync(process.execPath, [MAIN, 'serve', '--help'], { encoding: 'utf8' });
@@ -153,7 +153,11 @@ test('every setting of serve is in its help: name, default, unit, meaning', () =
     const flag = `--${setting.flag} ${placeholder}`.trimEnd();
     const isRequired = !('default' in setting);
     const { default: value = 'none' } = setting;
-    const ending = isRequired ? '; required' : value === 'none' ? '' : `; default ${value}`;
+    const ending = isRequired
+      ? `; ${describeNeed(setting)}`
+      : value === 'none'
+        ? ''
+        : `; default ${value}`;
     assert.ok(lines.includes(`${flag} ${setting.help} (${setting.variable}${ending})`), flag);
     if (typeof value === 'number') assert.ok(UNITS.includes(placeholder), flag);
   }

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Registry } from 'prom-client';
 import { formatOpenApi } from '../../src/http/pages/openapi.ts';
+import { FollowMetrics } from '../../src/service/follow-metrics.ts';
 import { Metrics } from '../../src/service/metrics.ts';
 import { run } from '../cli/program.ts';
 import { readDocument, readSections } from './documents.ts';
@@ -19,6 +20,7 @@ function firstCells(text: string): string[] {
 test('the page lists every metric with its type, and no other', async () => {
   const registry = new Registry();
   new Metrics(registry);
+  new FollowMetrics(registry, () => undefined);
   const exported = (await registry.getMetricsAsJSON())
     .filter(({ name }) => !/^perpinfo_(process|nodejs)_/.test(name))
     .map(({ name, type }) => `${name} ${type}`);

@@ -57,7 +57,7 @@ test("the README's three commands make a key, append blocks, and serve them", as
   const folder = await makeTemporaryFolder(context);
   mkdirSync(path.join(folder, path.dirname(EXAMPLE)), { recursive: true });
   cpSync(path.join(PROJECT, EXAMPLE), path.join(folder, EXAMPLE));
-  const lines = blockWith(README, 'sh', 'keys create').trim();
+  const lines = blockWith(README, 'sh', 'append').trim();
   assert.equal(lines.split('\n').length, 3);
   // The default ports may be taken here. With exec the service itself gets the signal.
   const served = lines.replace(

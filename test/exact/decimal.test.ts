@@ -15,7 +15,7 @@ import {
   parseUnits,
   subtract,
 } from '../../src/exact/decimal.ts';
-import { scale } from '../scale.ts';
+import { ALSO_LONG, scale } from '../scale.ts';
 import { runs, SEED_NOTE } from '../seed.ts';
 import { SAFE_MAX, STAKE_MAX } from '../twin/naive-block.ts';
 import { readDecimal, writeDecimal } from '../twin/naive-decimal.ts';
@@ -136,7 +136,7 @@ function assertExact(actual: Exact, expected: bigint): void {
   assert.strictEqual(typeof actual === 'number' ? actual + 0 : actual, exact(expected));
 }
 
-test(`sums, differences and products are exact at any size ${SEED_NOTE}`, () => {
+test(`sums, differences and products are exact at any size ${SEED_NOTE}`, ALSO_LONG, () => {
   fc.assert(
     fc.property(operand, operand, (a, b) => {
       assertExact(add(exact(a), exact(b)), a + b);
@@ -147,7 +147,7 @@ test(`sums, differences and products are exact at any size ${SEED_NOTE}`, () => 
   );
 });
 
-test(`quotients round as their names say ${SEED_NOTE}`, () => {
+test(`quotients round as their names say ${SEED_NOTE}`, ALSO_LONG, () => {
   fc.assert(
     fc.property(operand, divisor, decimals, (a, b, places) => {
       assertExact(divideFloor(exact(a), exact(b)), floor(rational(a, b)));
@@ -173,18 +173,25 @@ const nearTie = fc
     return { dividend: sign * ((2n * wholes + 1n) * half + offset), divisor: below, places };
   });
 
-test(`ties round away from zero, and their neighbours to the nearest ${SEED_NOTE}`, () => {
-  fc.assert(
-    fc.property(nearTie, ({ dividend, divisor, places }) => {
-      const scaled = rational(dividend * 10n ** BigInt(places), divisor);
-      assertExact(divideHalfUp(exact(dividend), exact(divisor), places), halfUp(scaled));
-      assertExact(divideFloor(exact(dividend), exact(divisor)), floor(rational(dividend, divisor)));
-    }),
-    runs(RUNS),
-  );
-});
+test(
+  `ties round away from zero, and their neighbours to the nearest ${SEED_NOTE}`,
+  ALSO_LONG,
+  () => {
+    fc.assert(
+      fc.property(nearTie, ({ dividend, divisor, places }) => {
+        const scaled = rational(dividend * 10n ** BigInt(places), divisor);
+        assertExact(divideHalfUp(exact(dividend), exact(divisor), places), halfUp(scaled));
+        assertExact(
+          divideFloor(exact(dividend), exact(divisor)),
+          floor(rational(dividend, divisor)),
+        );
+      }),
+      runs(RUNS),
+    );
+  },
+);
 
-test(`the quotient of a multiple and of its neighbours is exact ${SEED_NOTE}`, () => {
+test(`the quotient of a multiple and of its neighbours is exact ${SEED_NOTE}`, ALSO_LONG, () => {
   const offset = fc.integer({ min: -2, max: 2 });
   fc.assert(
     fc.property(safeWhole, divisor, offset, (quotient, below, distance) => {
@@ -195,30 +202,40 @@ test(`the quotient of a multiple and of its neighbours is exact ${SEED_NOTE}`, (
   );
 });
 
-test(`the greatest common divisor divides both, and leaves nothing in common ${SEED_NOTE}`, () => {
-  fc.assert(
-    fc.property(divisor, divisor, divisor, (a, b, common) => {
-      const [left, right] = [a * common, b * common];
-      const found = BigInt(greatestCommonDivisor(exact(left), exact(right)));
-      assert.ok(found > 0n && left % found === 0n && right % found === 0n && found % common === 0n);
-      assert.equal(greatestCommonDivisor(exact(left / found), exact(right / found)), 1);
-    }),
-    runs(RUNS / 4),
-  );
-});
+test(
+  `the greatest common divisor divides both, and leaves nothing in common ${SEED_NOTE}`,
+  ALSO_LONG,
+  () => {
+    fc.assert(
+      fc.property(divisor, divisor, divisor, (a, b, common) => {
+        const [left, right] = [a * common, b * common];
+        const found = BigInt(greatestCommonDivisor(exact(left), exact(right)));
+        assert.ok(
+          found > 0n && left % found === 0n && right % found === 0n && found % common === 0n,
+        );
+        assert.equal(greatestCommonDivisor(exact(left / found), exact(right / found)), 1);
+      }),
+      runs(RUNS / 4),
+    );
+  },
+);
 
-test(`an amount reads back from its own text, as number and as bigint ${SEED_NOTE}`, () => {
-  fc.assert(
-    fc.property(anyWhole, safeWhole, decimals, (large, safe, places) => {
-      assert.equal(formatUnits(large, places), writeDecimal(large, places));
-      const text = formatUnits(Number(safe), places);
-      assert.equal(text, writeDecimal(safe, places));
-      assert.equal(parseUnits(text, places), Number(safe));
-      assert.equal(parseBigUnits(text, places), safe);
-    }),
-    runs(RUNS),
-  );
-});
+test(
+  `an amount reads back from its own text, as number and as bigint ${SEED_NOTE}`,
+  ALSO_LONG,
+  () => {
+    fc.assert(
+      fc.property(anyWhole, safeWhole, decimals, (large, safe, places) => {
+        assert.equal(formatUnits(large, places), writeDecimal(large, places));
+        const text = formatUnits(Number(safe), places);
+        assert.equal(text, writeDecimal(safe, places));
+        assert.equal(parseUnits(text, places), Number(safe));
+        assert.equal(parseBigUnits(text, places), safe);
+      }),
+      runs(RUNS),
+    );
+  },
+);
 
 /** What a parser makes of a text: its units, or undefined where it refuses. */
 function attempt<T>(parse: () => T): T | undefined {
@@ -246,7 +263,7 @@ function assertParsesLikeTwin(text: string, places: number): void {
   );
 }
 
-test(`what is and is not an amount follows the grammar ${SEED_NOTE}`, () => {
+test(`what is and is not an amount follows the grammar ${SEED_NOTE}`, ALSO_LONG, () => {
   const character = fc.constantFrom(...'0011223456789..--+eE _x٣\n');
   const almostAmount = fc.string({ unit: character, maxLength: 8 });
   fc.assert(
@@ -255,25 +272,29 @@ test(`what is and is not an amount follows the grammar ${SEED_NOTE}`, () => {
   );
 });
 
-test(`amounts with zeros before and behind, of any size, parse exactly ${SEED_NOTE}`, () => {
-  const zeros = fc.nat(12).map((count) => '0'.repeat(count));
-  const nearLimit = fc
-    .tuple(fc.constantFrom(SAFE_MAX, STAKE_MAX), fc.bigInt(-20n, 20n), fc.constantFrom(1n, -1n))
-    .map(([limit, offset, sign]) => sign * (limit + offset));
-  const units = fc.oneof(anyWhole, safeWhole, nearLimit);
-  fc.assert(
-    fc.property(
-      zeros,
-      units,
-      zeros,
-      decimals,
-      fc.nat(3),
-      (before, value, behind, places, extra) => {
-        const text = writeDecimal(value, places + extra);
-        const padded = `${text.replace(/^(-?)/, `$1${before}`)}${behind}`;
-        assertParsesLikeTwin(padded, places);
-      },
-    ),
-    runs(RUNS),
-  );
-});
+test(
+  `amounts with zeros before and behind, of any size, parse exactly ${SEED_NOTE}`,
+  ALSO_LONG,
+  () => {
+    const zeros = fc.nat(12).map((count) => '0'.repeat(count));
+    const nearLimit = fc
+      .tuple(fc.constantFrom(SAFE_MAX, STAKE_MAX), fc.bigInt(-20n, 20n), fc.constantFrom(1n, -1n))
+      .map(([limit, offset, sign]) => sign * (limit + offset));
+    const units = fc.oneof(anyWhole, safeWhole, nearLimit);
+    fc.assert(
+      fc.property(
+        zeros,
+        units,
+        zeros,
+        decimals,
+        fc.nat(3),
+        (before, value, behind, places, extra) => {
+          const text = writeDecimal(value, places + extra);
+          const padded = `${text.replace(/^(-?)/, `$1${before}`)}${behind}`;
+          assertParsesLikeTwin(padded, places);
+        },
+      ),
+      runs(RUNS),
+    );
+  },
+);

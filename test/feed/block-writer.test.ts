@@ -3,8 +3,9 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { BlockError } from '../../src/events/refusal.ts';
 import { BlockWriter, type BlockWriterOptions } from '../../src/feed/block-writer.ts';
-import type { Feed, FeedBlock } from '../../src/feed/feed.ts';
+import type { Feed, FeedBlock, FeedStart } from '../../src/feed/feed.ts';
 import { createSetUpFeed, SimulatedState } from '../../src/feed/live-simulator.ts';
 import { createSimulator } from '../../src/feed/simulator/simulator.ts';
 import { openEmbeddedLedgerWriter } from '../../src/ledger/embedded/embedded-writer.ts';
@@ -75,11 +76,11 @@ test('blocks that come together are acknowledged together', async (t) => {
 test('a feed is told the height and time of the ledger when it starts', async (t) => {
   const { createWriter } = await openFixture(t);
   const writer = await createWriter();
-  const starts: Parameters<Feed['blocks']>[0][] = [];
+  const starts: Pick<FeedStart, 'height' | 'time'>[] = [];
   const feed = (height: number): Feed => ({
     name: 'curious',
-    async *blocks(start) {
-      starts.push(start);
+    async *blocks({ height: head, time }) {
+      starts.push({ height: head, time });
       yield [emptyBlock(height)];
     },
   });
@@ -149,6 +150,54 @@ test('a refused block ends the run with its position; the feed is told, and clea
   await nextTurn();
   assert.deepEqual(durable, [1]);
   assert.deepEqual(seen, ['stopped', 'closed']);
+});
+
+test("a feed sees the writer's state advance with its blocks", async (t) => {
+  const { createWriter } = await openFixture(t);
+  const writer = await createWriter();
+  const heights: number[] = [];
+  const feed: Feed = {
+    name: 'watching',
+    async *blocks({ state }) {
+      heights.push(state.height);
+      yield [emptyBlock(1), emptyBlock(2)];
+      heights.push(state.height);
+      yield [emptyBlock(3)];
+      heights.push(state.height);
+    },
+  };
+  await writer.run(feed, NEVER);
+  assert.deepEqual(heights, [0, 2, 3]);
+});
+
+test('a refused block whose feed wants to hear of it is skipped, and the feed goes on', async (t) => {
+  const { ledger, durable, createWriter } = await openFixture(t);
+  const writer = await createWriter();
+  const reports: string[] = [];
+  const refused = (error: BlockError) => reports.push(error.message);
+  const wrong = { line: Buffer.from('{"height":2,"time":0,"events":[]}'), refused };
+  const gap = { ...emptyBlock(4), refused };
+  await writer.run(
+    feedOf([emptyBlock(1), wrong, { ...emptyBlock(2), refused }], [gap], [emptyBlock(3)]),
+    NEVER,
+  );
+  assert.deepEqual(reports, [
+    `block 2: time: got 0, expected ${TIME + 1} or later, the time of the block before`,
+    'block 4: height: got 4, expected 3, the next height',
+  ]);
+  assert.deepEqual(durable, [2, 3]);
+  assert.equal((await ledger.head()).height, 3);
+});
+
+test('a block ahead of the clock is reported to its feed too', async (t) => {
+  const { ledger, createWriter } = await openFixture(t);
+  const writer = await createWriter({ aheadMsMax: 1000 });
+  const reports: BlockError[] = [];
+  const line = JSON.stringify({ height: 1, time: Date.now() + 60_000, events: [] });
+  const refused = (error: BlockError) => reports.push(error);
+  await writer.run(feedOf([{ line: Buffer.from(line), refused }]), NEVER);
+  assert.match(reports[0]?.message ?? '', /time: got \d+, expected at most 1000 ms ahead/);
+  assert.equal((await ledger.head()).height, 0);
 });
 
 test('a block too far ahead of the clock is refused', async (t) => {

@@ -18,13 +18,16 @@ import {
   startService,
 } from '../http/service.ts';
 import { MAIN } from '../paths.ts';
-import { scale } from '../scale.ts';
+import { ALSO_LONG, scale } from '../scale.ts';
 
 type Lane = readonly [name: string, flags: readonly string[]];
 const FAST_LANE: Lane = ['fast lane', []];
 const LANES = scale<readonly Lane[]>([FAST_LANE], [FAST_LANE, ['plain lane', ['--no-fast-lane']]]);
 /** So that a client that does not read is given up soon. */
-const SHORT = ['--idle-timeout', '1000', '--header-timeout', '1000', '--request-timeout', '1000'];
+const SHORT = [
+  ...['--idle-timeout', '1000', '--header-timeout', '1000', '--request-timeout', '1000'],
+  ...['--min-height-wait', '100', '--follow-wait', '100'],
+];
 const H2C = { Connection: 'Upgrade, HTTP2-Settings', Upgrade: 'h2c', 'HTTP2-Settings': 'AAMAAABk' };
 const CONNECT = 'CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\n\r\n';
 /** After which a connection speaks another protocol. */
@@ -57,56 +60,83 @@ async function isAnswered(service: Service): Promise<void> {
 }
 
 for (const [lane, flags] of LANES) {
-  test(`a tunnel behind unread responses, then a reset, harms nobody (${lane})`, async (t) => {
-    const service = await startService(t, flags);
-    for (let count = 0; count < 5; count++) {
-      const client = await connectUnread(service, CONNECT);
-      client.socket.resetAndDestroy();
-      await isAnswered(service);
-    }
-    assert.equal((await service.stop()).code, 0);
-  });
+  test(
+    `a tunnel behind unread responses, then a reset, harms nobody (${lane})`,
+    ALSO_LONG,
+    async (t) => {
+      const service = await startService(t, flags);
+      for (let count = 0; count < 5; count++) {
+        const client = await connectUnread(service, CONNECT);
+        client.socket.resetAndDestroy();
+        await isAnswered(service);
+      }
+      assert.equal((await service.stop()).code, 0);
+    },
+  );
 
-  test(`offers of another protocol, without end, keep nobody waiting (${lane})`, async (t) => {
-    await checkManyOffers(await startService(t, flags));
-  });
+  test(
+    `offers of another protocol, without end, keep nobody waiting (${lane})`,
+    ALSO_LONG,
+    async (t) => {
+      await checkManyOffers(await startService(t, flags));
+    },
+  );
 
   for (const [about, last] of LAST_REQUESTS.slice(0, scale(1, LAST_REQUESTS.length))) {
-    test(`unread responses before ${about} do not keep a connection (${lane})`, async (t) => {
-      const service = await startService(t, [...flags, ...SHORT]);
-      const client = await connectUnread(service, last);
-      // Only a write shows who is still there, while nothing is read.
-      const deadlineMs = performance.now() + 15_000;
-      while (!client.socket.destroyed && performance.now() < deadlineMs) {
-        client.send('\r\n');
-        await sleep(200);
-      }
-      assert.ok(client.socket.destroyed, 'the connection is still open');
-      await isAnswered(service);
-    });
+    test(
+      `unread responses before ${about} do not keep a connection (${lane})`,
+      ALSO_LONG,
+      async (t) => {
+        const service = await startService(t, [...flags, ...SHORT]);
+        const client = await connectUnread(service, last);
+        // Only a write shows who is still there, while nothing is read.
+        const deadlineMs = performance.now() + 15_000;
+        while (!client.socket.destroyed && performance.now() < deadlineMs) {
+          client.send('\r\n');
+          await sleep(200);
+        }
+        assert.ok(client.socket.destroyed, 'the connection is still open');
+        await isAnswered(service);
+      },
+    );
 
-    test(`unread responses before ${about} do not hold up a stop (${lane})`, async (t) => {
-      const service = await startService(t, [...flags, '--stop-timeout', '500']);
-      const client = await connectUnread(service, last);
-      const ended = await Promise.race([service.stop(), sleep(15_000, undefined, { ref: false })]);
-      assert.equal(ended?.code, 0);
-      client.close();
-    });
+    test(
+      `unread responses before ${about} do not hold up a stop (${lane})`,
+      ALSO_LONG,
+      async (t) => {
+        const service = await startService(t, [...flags, '--stop-timeout', '500']);
+        const client = await connectUnread(service, last);
+        const ended = await Promise.race([
+          service.stop(),
+          sleep(15_000, undefined, { ref: false }),
+        ]);
+        assert.equal(ended?.code, 0);
+        client.close();
+      },
+    );
   }
 
-  test(`responses that wait for a reader take little memory (${lane})`, async (t) => {
+  test(`responses that wait for a reader take little memory (${lane})`, ALSO_LONG, async (t) => {
     await checkUnreadMemory(await startService(t, flags));
   });
 
-  test(`a stop cuts no response that was begun, and says which is the last (${lane})`, async (t) => {
-    await checkDrain(t, [...flags]);
-  });
+  test(
+    `a stop cuts no response that was begun, and says which is the last (${lane})`,
+    ALSO_LONG,
+    async (t) => {
+      await checkDrain(t, [...flags]);
+    },
+  );
 
-  test(`questions that nobody has read yet are answered when the service stops (${lane})`, async (t) => {
-    await checkUnreadQuestions(await startService(t, flags));
-  });
+  test(
+    `questions that nobody has read yet are answered when the service stops (${lane})`,
+    ALSO_LONG,
+    async (t) => {
+      await checkUnreadQuestions(await startService(t, flags));
+    },
+  );
 
-  test(`a wait for a height does not hold up a stop (${lane})`, async (t) => {
+  test(`a wait for a height does not hold up a stop (${lane})`, ALSO_LONG, async (t) => {
     const wait = ['--min-height-wait', '30000', '--stop-timeout', '500'];
     const service = await startService(t, [...flags, ...wait]);
     const client = await connect(service.port);
@@ -117,9 +147,13 @@ for (const [lane, flags] of LANES) {
     client.close();
   });
 
-  test(`clients that ask without a pause lose nothing when the service stops (${lane})`, async (t) => {
-    await checkBusyStop(await startService(t, flags));
-  });
+  test(
+    `clients that ask without a pause lose nothing when the service stops (${lane})`,
+    ALSO_LONG,
+    async (t) => {
+      await checkBusyStop(await startService(t, flags));
+    },
+  );
 }
 
 const OFFERS = scale(2000, 20_000);
@@ -191,10 +225,16 @@ async function checkUnreadQuestions(service: Service): Promise<void> {
   const question = formatQuestion(service.key, { body: formatBatch() });
   const opened = Array.from({ length: UNREAD_QUESTIONS }, () => connect(service.port));
   const clients = await Promise.all(opened);
-  for (const client of clients) client.send(question);
-  await sleep(20);
+  const sent = clients.map(
+    ({ socket }) => new Promise<void>((resolve) => socket.write(question, () => resolve())),
+  );
+  await Promise.all(sent);
   const stopped = service.stop();
-  for (const client of clients) assert.equal((await client.response()).status, 200);
+  const responses = await Promise.all(clients.map((client) => client.next()));
+  const statuses = responses.map((response, index) => {
+    return response?.status ?? clients[index].socket.errored?.message ?? 'ended';
+  });
+  assert.deepEqual(statuses, new Array(UNREAD_QUESTIONS).fill(200));
   assert.equal((await stopped).code, 0);
 }
 

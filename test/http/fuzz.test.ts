@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import fc from 'fast-check';
 import { REQUEST_ERRORS } from '../../src/info/request-error.ts';
-import { scale } from '../scale.ts';
+import { ALSO_LONG, scale } from '../scale.ts';
 import { SEED, SEED_NOTE } from '../seed.ts';
 import { badRequest } from './bad-requests.ts';
 import { connect, type RawResponse } from './raw-client.ts';
@@ -89,9 +89,13 @@ const LANES = [
 ] as const;
 
 for (const [lane, flags] of LANES.slice(0, scale(1, LANES.length))) {
-  test(`bad requests are refused, and memory comes back (${lane}) ${SEED_NOTE}`, async (t) => {
-    await checkBadRequests(t, await startService(t, flags));
-  });
+  test(
+    `bad requests are refused, and memory comes back (${lane}) ${SEED_NOTE}`,
+    ALSO_LONG,
+    async (t) => {
+      await checkBadRequests(t, await startService(t, flags));
+    },
+  );
 }
 
 async function checkBadRequests(t: TestContext, service: Service): Promise<void> {

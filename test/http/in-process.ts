@@ -23,6 +23,7 @@ import { SnapshotFolder } from '../../src/replica/snapshot-folder.ts';
 import { LoadGauge } from '../../src/service/load-gauge.ts';
 import { Metrics } from '../../src/service/metrics.ts';
 import { ANSWERING_SETTINGS } from '../../src/service/worker.ts';
+import type { WantedClient } from '../../src/wanted/wanted.ts';
 import { type Cleanup, type PreparedData, prepareData } from './service.ts';
 
 export type ChangedSettings = Partial<Settings<(typeof ANSWERING_SETTINGS)[number]>>;
@@ -37,6 +38,7 @@ interface GroundChanges {
 interface ServiceChanges {
   readonly settings?: ChangedSettings;
   readonly budgets?: Budgets;
+  readonly wanted?: WantedClient;
 }
 
 export type InProcessChanges = GroundChanges & ServiceChanges;
@@ -108,7 +110,7 @@ export async function openGround(
 
 export function createInProcess(
   { live, keys, advanced }: Ground,
-  { settings: changed = {}, budgets = new Budgets() }: ServiceChanges = {},
+  { settings: changed = {}, budgets = new Budgets(), wanted }: ServiceChanges = {},
 ): Standing {
   const registry = new Registry();
   const settings = { ...readSettings(ANSWERING_SETTINGS, new Map(), {}), maxAge: 0, ...changed };
@@ -118,9 +120,9 @@ export function createInProcess(
   const log = pino({ level: 'warn' }, { write: (line) => logged.push(JSON.parse(line)) });
   const admission = new Admission(keys, budgets);
   const shared = { live, admission, counters: metrics, log, settings };
-  const answers = new Answers({ ...shared, load });
+  const answers = new Answers({ ...shared, load, wanted });
   const push = new Push({ ...shared, answers });
-  const server = createInfoServer({ ...shared, answers, push });
+  const server = createInfoServer({ ...shared, answers, push, wanted });
   const advance = () => push.advance();
   advanced.add(advance);
   return {

@@ -60,12 +60,15 @@ export async function startService(
   context: Cleanup,
   flags: readonly string[] = [],
 ): Promise<Service> {
-  const data = await prepareData(context);
+  const removals: (() => Promise<void>)[] = [];
+  const data = await prepareData({ after: (remove) => removals.push(remove) });
   const args = ['serve', '--data', data.folder, ...FLAGS, ...flags];
   const program = start(args, PATIENT, RUN_MS_MAX);
   context.after(async () => {
     program.child.kill('SIGKILL');
     await program.ended;
+    // Not before: the service writes to the folder.
+    for (const remove of removals) await remove();
   });
   await program.untilWritten('"msg":"listening"');
   const port = Number(/"port":(\d+),"msg":"listening"/.exec(program.stdout)?.[1]);

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { scale } from '../scale.ts';
+import { ALSO_LONG, scale } from '../scale.ts';
 import { connect, type RawClient } from './raw-client.ts';
 import { formatQuestion, QUESTION, readRssMib, type Service, startService } from './service.ts';
 
@@ -160,6 +160,7 @@ const LANES = [
 
 for (const [lane, flags] of LANES.slice(0, scale(1, LANES.length))) {
   test(`slow, silent and unreading clients are cut off, others are served throughout (${lane})`, {
+    ...ALSO_LONG,
     timeout: 60_000,
   }, async (t) => {
     const service = await startService(t, [...LIMITS, ...flags]);
@@ -169,19 +170,23 @@ for (const [lane, flags] of LANES.slice(0, scale(1, LANES.length))) {
 
 const IDLE_COUNT = scale(500, 2000);
 
-test('idle connections, however many, are closed, others are served throughout', async (t) => {
-  const service = await startService(t, LIMITS);
-  let isOver = false;
-  const asking = askThroughout(service, () => isOver);
-  const idle: RawClient[] = [];
-  while (idle.length < IDLE_COUNT) {
-    const batch = Array.from({ length: 100 }, () => connect(service.port));
-    idle.push(...(await Promise.all(batch)));
-  }
-  await isWithin(untilClosed(idle), 'idle');
-  isOver = true;
-  assert.ok((await asking) > 5);
-});
+test(
+  'idle connections, however many, are closed, others are served throughout',
+  ALSO_LONG,
+  async (t) => {
+    const service = await startService(t, LIMITS);
+    let isOver = false;
+    const asking = askThroughout(service, () => isOver);
+    const idle: RawClient[] = [];
+    while (idle.length < IDLE_COUNT) {
+      const batch = Array.from({ length: 100 }, () => connect(service.port));
+      idle.push(...(await Promise.all(batch)));
+    }
+    await isWithin(untilClosed(idle), 'idle');
+    isOver = true;
+    assert.ok((await asking) > 5);
+  },
+);
 
 const CONNECTIONS_MAX = 20;
 

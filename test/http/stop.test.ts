@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { scale } from '../scale.ts';
+import { ALSO_LONG, scale } from '../scale.ts';
 import { connect, type RawResponse } from './raw-client.ts';
 import { ask, formatQuestion, type Service, startService } from './service.ts';
 
@@ -39,11 +39,15 @@ const STOPS = [
 ] as const;
 
 for (const { workers, signal, lane } of STOPS.slice(0, scale(3, STOPS.length))) {
-  test(`at ${signal} requests under way finish, with ${workers} at work (${lane})`, async (t) => {
-    const flags = lane === 'fast lane' ? [] : ['--no-fast-lane'];
-    const stopping = await startService(t, ['--workers', workers, ...flags]);
-    const startedMs = performance.now();
-    await stopDuringRequest(stopping, signal);
-    assert.ok(performance.now() - startedMs < 5000, 'a silent connection holds nobody up');
-  });
+  test(
+    `at ${signal} requests under way finish, with ${workers} at work (${lane})`,
+    ALSO_LONG,
+    async (t) => {
+      const flags = lane === 'fast lane' ? [] : ['--no-fast-lane'];
+      const stopping = await startService(t, ['--workers', workers, ...flags]);
+      const startedMs = performance.now();
+      await stopDuringRequest(stopping, signal);
+      assert.ok(performance.now() - startedMs < 5000, 'a silent connection holds nobody up');
+    },
+  );
 }

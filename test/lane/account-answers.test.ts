@@ -6,7 +6,6 @@ import { parseBlock } from '../../src/events/event.ts';
 import { Random } from '../../src/feed/simulator/random.ts';
 import { createSimulator } from '../../src/feed/simulator/simulator.ts';
 import { AccountAnswers } from '../../src/http/account-answers.ts';
-import { answerTag } from '../../src/http/answer-tag.ts';
 import { AnswerWriter } from '../../src/info/answer-writer.ts';
 import { writeAccount } from '../../src/info/clearinghouse.ts';
 import { applyBlock } from '../../src/state/fold.ts';
@@ -42,7 +41,6 @@ test(`answers from the ring are the ones that would be computed ${SEED_NOTE}`, (
       head.text('head '.repeat(10 + random.below(60)));
       const answer = answerOf(state, account);
       assert.equal(answers.find(state, account).length, answer.length);
-      assert.equal(answers.tag, answerTag(answer));
       assert.equal(answers.textAfter(head), head.toString() + answer);
     }
     applyBlock(state, parseBlock(simulator.next()));

@@ -10,7 +10,7 @@ import { listenLocally } from '../http/in-process.ts';
 import { connect, type RawClient } from '../http/raw-client.ts';
 import { formatQuestion, formatRequest, startService } from '../http/service.ts';
 import { PushClient } from '../push/push-client.ts';
-import { scale } from '../scale.ts';
+import { ALSO_LONG, scale } from '../scale.ts';
 import { type BothLanes, openBothLanes } from './both-lanes.ts';
 
 type LaneName = 'fast' | 'plain';
@@ -38,8 +38,7 @@ async function askOn(client: RawClient, key: string): Promise<void> {
   assert.equal((await client.response()).status, 200);
 }
 
-async function secondsUntilClosed({ closed }: RawClient): Promise<number> {
-  const startedMs = performance.now();
+async function secondsUntilClosed({ closed }: RawClient, startedMs: number): Promise<number> {
   await closed;
   return (performance.now() - startedMs) / 1000;
 }
@@ -49,9 +48,10 @@ const TIMEOUTS = { idleTimeout: 1000, headerTimeout: 1000, requestTimeout: 2000 
 const LATE_SECONDS_MAX = 6;
 
 for (const name of LANES) {
-  test(`idle and slow connections are closed (${name} lane)`, async (t) => {
+  test(`idle and slow connections are closed (${name} lane)`, ALSO_LONG, async (t) => {
     const { port, key } = await open(t, name, TIMEOUTS);
     const question = formatQuestion(key);
+    const startedMs = performance.now();
     const [silent, idle, late, later, busy] = await Promise.all(
       Array.from({ length: 5 }, () => connect(port)),
     );
@@ -59,7 +59,9 @@ for (const name of LANES) {
     late.send(question.subarray(0, -1));
     await askOn(later, key);
     later.send(question.subarray(0, 20));
-    const waits = [silent, idle, late, later].map((client) => secondsUntilClosed(client));
+    const waits = [silent, idle, late, later].map((client) =>
+      secondsUntilClosed(client, startedMs),
+    );
     for (let count = 0; count < 12; count++) {
       await askOn(busy, key);
       await sleep(250);
@@ -72,7 +74,7 @@ for (const name of LANES) {
     assert.deepEqual([silent.left, idle.left], ['', '']);
   });
 
-  test(`connections over the limit are closed at once (${name} lane)`, async (t) => {
+  test(`connections over the limit are closed at once (${name} lane)`, ALSO_LONG, async (t) => {
     const { port, key, lanes } = await open(t, name, { connectionsMax: 5 });
     const clients: RawClient[] = [];
     for (let count = 0; count < 5; count++) clients.push(await connect(port));
@@ -98,34 +100,42 @@ for (const name of LANES) {
     for (const client of [...clients, next]) client.close();
   });
 
-  test(`who sends ahead and does not read is held back or cut off (${name} lane)`, async (t) => {
-    const place = await open(t, name);
-    await checkUnreadBounded(place);
-  });
+  test(
+    `who sends ahead and does not read is held back or cut off (${name} lane)`,
+    ALSO_LONG,
+    async (t) => {
+      const place = await open(t, name);
+      await checkUnreadBounded(place);
+    },
+  );
 
-  test(`as many ordinary requests as one read brings are answered (${name} lane)`, async (t) => {
-    const { port, key } = await open(t, name);
-    const client = await connect(port);
-    client.send(Buffer.concat(Array.from({ length: 150 }, () => formatQuestion(key))));
-    for (let count = 0; count < 150; count++) {
-      assert.equal((await client.response()).status, 200);
-    }
-    await askOn(client, key);
-    client.close();
-  });
+  test(
+    `as many ordinary requests as one read brings are answered (${name} lane)`,
+    ALSO_LONG,
+    async (t) => {
+      const { port, key } = await open(t, name);
+      const client = await connect(port);
+      client.send(Buffer.concat(Array.from({ length: 150 }, () => formatQuestion(key))));
+      for (let count = 0; count < 150; count++) {
+        assert.equal((await client.response()).status, 200);
+      }
+      await askOn(client, key);
+      client.close();
+    },
+  );
 
-  test(`who takes long to read an answer is not idle (${name} lane)`, async (t) => {
+  test(`who takes long to read an answer is not idle (${name} lane)`, ALSO_LONG, async (t) => {
     const settings = { ...TIMEOUTS, requestTimeout: 60_000, bodyBytesMax: 65_536 };
     const place = await open(t, name, settings);
     await checkSlowReader(place);
   });
 
-  test(`push works on a connection that has asked before (${name} lane)`, async (t) => {
+  test(`push works on a connection that has asked before (${name} lane)`, ALSO_LONG, async (t) => {
     const place = await open(t, name);
     await checkPush(t, place);
   });
 
-  test(`a service that stops finishes what it has begun (${name} lane)`, async (t) => {
+  test(`a service that stops finishes what it has begun (${name} lane)`, ALSO_LONG, async (t) => {
     const service = await startService(t, name === 'plain' ? ['--no-fast-lane'] : []);
     const { port, key } = service;
     const [silent, idle, begun] = await Promise.all(Array.from({ length: 3 }, () => connect(port)));

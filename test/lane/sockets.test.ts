@@ -8,7 +8,7 @@ import { Random } from '../../src/feed/simulator/random.ts';
 import { listenLocally } from '../http/in-process.ts';
 import { connect } from '../http/raw-client.ts';
 import { formatQuestion } from '../http/service.ts';
-import { scale } from '../scale.ts';
+import { ALSO_LONG, scale } from '../scale.ts';
 import { SEED, SEED_NOTE } from '../seed.ts';
 import { StandingClock } from '../standing-clock.ts';
 import {
@@ -50,33 +50,37 @@ async function converse(port: number, { reads }: Conversation): Promise<string> 
   return withoutDates(Buffer.concat(received).toString('latin1'));
 }
 
-test(`conversations over sockets, cut by the system, are the same ${SEED_NOTE}`, async (t) => {
-  const lanes = await openBothLanes(t);
-  // What does not come is not waited for: the client's end would come first, or not.
-  lanes.waits.holdNothing();
-  const ports = [await listenLocally(lanes.fast.server), await listenLocally(lanes.plain.server)];
-  // Which of two requests is charged first depends on whether one read brings them both.
-  const { free, expired } = lanes.keySets[0];
-  const keys = { free, expired, budgeted: free, small: free };
-  const random = new Random(`sockets ${SEED}`);
-  let count = 0;
-  const work = async () => {
-    while (count++ < CONVERSATION_COUNT) {
-      const requests = fewRequests({ random, keys, subjects: lanes });
-      // What is said to a client that asks before it sends depends on how much it has sent by then, and
-      // a WebSocket is not opened where the client's end has come already.
-      const reads = cutRequests(
-        random,
-        requests.filter((request) => !/Expect|websocket/i.test(request.toString('latin1'))),
-      );
-      const conversation: Conversation = { reads, ending: 'hangs up', isSlow: false };
-      const [fast, plain] = await Promise.all(ports.map((port) => converse(port, conversation)));
-      assert.equal(fast, plain, describeConversation(conversation));
-    }
-  };
-  await Promise.all(Array.from({ length: PLACES }, work));
-  assert.deepEqual(await metricsOf(lanes.fast), await metricsOf(lanes.plain));
-});
+test(
+  `conversations over sockets, cut by the system, are the same ${SEED_NOTE}`,
+  ALSO_LONG,
+  async (t) => {
+    const lanes = await openBothLanes(t);
+    // What does not come is not waited for: the client's end would come first, or not.
+    lanes.waits.holdNothing();
+    const ports = [await listenLocally(lanes.fast.server), await listenLocally(lanes.plain.server)];
+    // Which of two requests is charged first depends on whether one read brings them both.
+    const { free, expired } = lanes.keySets[0];
+    const keys = { free, expired, budgeted: free, small: free };
+    const random = new Random(`sockets ${SEED}`);
+    let count = 0;
+    const work = async () => {
+      while (count++ < CONVERSATION_COUNT) {
+        const requests = fewRequests({ random, keys, subjects: lanes });
+        // What is said to a client that asks before it sends depends on how much it has sent by then, and
+        // a WebSocket is not opened where the client's end has come already.
+        const reads = cutRequests(
+          random,
+          requests.filter((request) => !/Expect|websocket/i.test(request.toString('latin1'))),
+        );
+        const conversation: Conversation = { reads, ending: 'hangs up', isSlow: false };
+        const [fast, plain] = await Promise.all(ports.map((port) => converse(port, conversation)));
+        assert.equal(fast, plain, describeConversation(conversation));
+      }
+    };
+    await Promise.all(Array.from({ length: PLACES }, work));
+    assert.deepEqual(await metricsOf(lanes.fast), await metricsOf(lanes.plain));
+  },
+);
 
 test('who ends its side with a question, or many, gets every answer', async (t) => {
   const lanes = await openBothLanes(t);

@@ -96,6 +96,8 @@ export class Subscriber {
   readonly wish: Wish;
   content: string | undefined;
   height = 0;
+  /** States that say what the one before said: it had changed in between, or only below a unit. */
+  repeats = 0;
 
   constructor(wish: Wish) {
     this.wish = wish;
@@ -108,7 +110,8 @@ export class Subscriber {
     this.content = content;
     this.height = height;
     if (height <= last) return `height ${height} after ${last}`;
-    return isSame ? `the state of height ${height} is no other than that of ${last}` : undefined;
+    if (isSame) this.repeats++;
+    return undefined;
   }
 }
 

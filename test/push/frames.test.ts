@@ -164,7 +164,7 @@ test('a state is sent again when it has changed, and not when only time went by'
     state.clearinghouseState,
     await answerTo({ type: 'clearinghouseState', user: TRADER }),
   );
-  await appendBlock([transfer(TRADER, '1.0'), transfer(TRADER, '-1.0')]);
+  await appendBlock([{ type: 'orderMargin', user: TRADER, dex: '', amount: '0.0' }]);
   await ask({ type: 'exchangeStatus' });
   await client.isQuiet();
 });

@@ -25,7 +25,7 @@ test('a queue of short frames ends before their memory is many times its limit',
   client.pause();
   let bytes: number | undefined;
   const outbox = new Outbox({
-    ...{ socket, stream, bytesMax: BYTES_MAX },
+    ...{ socket, stream, bytesMax: BYTES_MAX, pingMs: 1000 },
     drained: () => undefined,
     overflowed: () => {
       bytes ??= socket.bufferedAmount;

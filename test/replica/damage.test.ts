@@ -11,7 +11,7 @@ import { type Ledger, LedgerError, type StoredBlock } from '../../src/ledger/led
 import { stateDigest } from '../../src/replica/replica.ts';
 import { SnapshotFolder } from '../../src/replica/snapshot-folder.ts';
 import { chainLines, collectBlocks } from '../ledger/chains.ts';
-import { scale } from '../scale.ts';
+import { ALSO_LONG, scale } from '../scale.ts';
 import { makeTemporaryFolder } from '../temporary-folder.ts';
 import {
   describePosition,
@@ -87,7 +87,7 @@ function assertRefused({ code, output, complaint }: Verdict, reason: RegExp, abo
   assert.equal(output, '', about);
 }
 
-describe('a flipped bit in a stored block', () => {
+describe('a flipped bit in a stored block', ALSO_LONG, () => {
   test('stops a replica at that height, whichever byte it is in', async (t) => {
     const open = await openDirectory(t);
     const value = open.raw.get(DAMAGED);
@@ -100,7 +100,7 @@ describe('a flipped bit in a stored block', () => {
     assert.deepEqual(outlookOf(replica.state), OUTLOOK);
   });
 
-  test('is reported by verify with the height', async (t) => {
+  test('is reported by verify with the height', ALSO_LONG, async (t) => {
     const folder = await makeDirectory(t, TWO_SNAPSHOTS);
     const raw = openRawBlocks(folder);
     t.after(() => raw.close());
@@ -193,7 +193,7 @@ describe('a ledger that does not fit together', () => {
   }
 });
 
-describe('a damaged snapshot', () => {
+describe('a damaged snapshot', ALSO_LONG, () => {
   /** Loading fails; restoring warns, and starts from the snapshot before it. */
   async function assertCostsOnlyTime({ ledger, folder }: OpenDirectory, about: string) {
     await assert.rejects(new SnapshotFolder(folder).load(HEIGHT), about);
@@ -215,11 +215,11 @@ describe('a damaged snapshot', () => {
     }
   });
 
-  test('with a flipped bit costs time and nothing else', async (t) => {
+  test('with a flipped bit costs time and nothing else', ALSO_LONG, async (t) => {
     const open = await openDirectory(t, TWO_SNAPSHOTS);
     const file = snapshotPath(open.folder, HEIGHT);
     const bytes = await readFile(file);
-    for (const position of spread(scale(20, 600), bytes.length)) {
+    for (const position of spread(scale(10, 600), bytes.length)) {
       await writeFile(file, flipBit(bytes, position));
       await assertCostsOnlyTime(open, `byte ${position}`);
     }
@@ -248,24 +248,28 @@ describe('a damaged snapshot', () => {
     }
   });
 
-  test('is reported by verify with the height, and the blocks are called sound', async (t) => {
-    const folder = await makeDirectory(t, TWO_SNAPSHOTS);
-    const sound = await runVerify(folder);
-    assert.equal(sound.code, 0);
-    const file = snapshotPath(folder, DAMAGED);
-    const bytes = await readFile(file);
-    for (const position of spread(scale(3, 10), bytes.length)) {
-      await writeFile(file, flipBit(bytes, position));
-      const { code, output, complaint } = await runVerify(folder);
-      assert.equal(code, 1);
-      assert.equal(output, sound.output);
-      assert.match(complaint, /^perpinfo: the snapshot of height 4 is damaged: /);
-      assert.match(
-        complaint,
-        /the blocks are valid, but the snapshots of height 4 are not: delete them/,
-      );
-    }
-  });
+  test(
+    'is reported by verify with the height, and the blocks are called sound',
+    ALSO_LONG,
+    async (t) => {
+      const folder = await makeDirectory(t, TWO_SNAPSHOTS);
+      const sound = await runVerify(folder);
+      assert.equal(sound.code, 0);
+      const file = snapshotPath(folder, DAMAGED);
+      const bytes = await readFile(file);
+      for (const position of spread(scale(3, 10), bytes.length)) {
+        await writeFile(file, flipBit(bytes, position));
+        const { code, output, complaint } = await runVerify(folder);
+        assert.equal(code, 1);
+        assert.equal(output, sound.output);
+        assert.match(complaint, /^perpinfo: the snapshot of height 4 is damaged: /);
+        assert.match(
+          complaint,
+          /the blocks are valid, but the snapshots of height 4 are not: delete them/,
+        );
+      }
+    },
+  );
 
   test('that is whole but wrong is reported by verify', async (t) => {
     const folder = await makeDirectory(t, TWO_SNAPSHOTS);
@@ -282,7 +286,7 @@ describe('a damaged snapshot', () => {
   });
 });
 
-describe('a flipped bit anywhere in the file of the database', () => {
+describe('a flipped bit anywhere in the file of the database', ALSO_LONG, () => {
   const FLIPS = scale(5, 40);
   const BLOCKS = 150;
 
@@ -301,7 +305,7 @@ describe('a flipped bit anywhere in the file of the database', () => {
     return runVerify(folder);
   }
 
-  test('is refused by verify, or does not change its output', async (t) => {
+  test('is refused by verify, or does not change its output', ALSO_LONG, async (t) => {
     const folder = await makeTemporaryFolder(t);
     await appendAll(folder, simulateLines('flips', BLOCKS), NO_SNAPSHOTS);
     const sound = await runVerify(folder);

@@ -5,6 +5,7 @@ import { parseBlock } from '../../src/events/event.ts';
 import { formatAddress } from '../../src/exact/address.ts';
 import { createSimulator } from '../../src/feed/simulator/simulator.ts';
 import { answerQuestion } from '../../src/info/registry.ts';
+import { RequestError } from '../../src/info/request-error.ts';
 import { stateDigest } from '../../src/replica/replica.ts';
 import { applyBlock } from '../../src/state/fold.ts';
 import { createState, type StateView } from '../../src/state/state.ts';
@@ -54,9 +55,19 @@ export interface Outlook {
   readonly answers: string;
 }
 
+/** The answer, or why a partial ledger has none. */
+function answerOrRefuse(state: StateView, question: unknown): string {
+  try {
+    return answerQuestion(state, question);
+  } catch (error) {
+    if (error instanceof RequestError) return error.message;
+    throw error;
+  }
+}
+
 export function outlookOf(state: StateView): Outlook {
   const answers = createHash('sha256');
-  for (const question of questionsAbout(state)) answers.update(answerQuestion(state, question));
+  for (const question of questionsAbout(state)) answers.update(answerOrRefuse(state, question));
   return { height: state.height, digest: stateDigest(state), answers: answers.digest('hex') };
 }
 

@@ -114,7 +114,9 @@ test('a replica keeps following while it writes a snapshot, and the file is the 
   await keeper.ready();
   keeper.keep(replica);
   const blocks = chain(later, replica);
-  await replica.follow(oneByOne(blocks), new AbortController().signal, () => keeper.keep(replica));
+  await replica.follow(oneByOne(blocks), new AbortController().signal, {
+    advanced: () => keeper.keep(replica),
+  });
   await keeper.close();
   assert.equal(replica.point.height, height + LATER_BLOCKS);
 

@@ -11,7 +11,7 @@ import fc from 'fast-check';
 import { openEmbeddedLedger } from '../../src/ledger/embedded/embedded-ledger.ts';
 import { SnapshotFolder } from '../../src/replica/snapshot-folder.ts';
 import { MAIN } from '../paths.ts';
-import { scale } from '../scale.ts';
+import { ALSO_LONG, scale } from '../scale.ts';
 import { runs, SEED_NOTE } from '../seed.ts';
 import { inTemporaryFolder, makeTemporaryFolder } from '../temporary-folder.ts';
 import {
@@ -42,7 +42,7 @@ function joinLines(lines: readonly string[], newline = '\n'): Buffer {
 }
 
 for (const seed of scale(['one'], ['one', 'two', 'three'])) {
-  describe(`the exchange of seed ${seed}`, () => {
+  describe(`the exchange of seed ${seed}`, ALSO_LONG, () => {
     let lines: string[];
     let outlooks: Outlook[];
     let final: Outlook;
@@ -52,7 +52,7 @@ for (const seed of scale(['one'], ['one', 'two', 'three'])) {
       final = outlooks[BLOCKS];
     });
 
-    test('a full replay gives the state of the fold alone', async (t) => {
+    test('a full replay gives the state of the fold alone', ALSO_LONG, async (t) => {
       const folder = await makeTemporaryFolder(t);
       const { replica: written } = await appendAll(folder, lines, NO_SNAPSHOTS);
       const { replica, startHeight } = await restoreDirectory(folder);
@@ -62,7 +62,7 @@ for (const seed of scale(['one'], ['one', 'two', 'three'])) {
       assert.deepEqual(replica.point, written.point);
     });
 
-    test('a replay from each snapshot alone gives the same state', async (t) => {
+    test('a replay from each snapshot alone gives the same state', ALSO_LONG, async (t) => {
       const folder = await makeTemporaryFolder(t);
       await appendAll(folder, lines, { snapshotEvery: SNAPSHOT_EVERY });
       const heights = new SnapshotFolder(folder).heights();
@@ -77,7 +77,7 @@ for (const seed of scale(['one'], ['one', 'two', 'three'])) {
       }
     });
 
-    test('a restore at any height gives the state of that height', async (t) => {
+    test('a restore at any height gives the state of that height', ALSO_LONG, async (t) => {
       const folder = await makeTemporaryFolder(t);
       await appendAll(folder, lines, { snapshotEvery: SNAPSHOT_EVERY });
       for (const height of [0, 1, 29, 30, 49, 50, 51, 99, 100, 437, 799, 800]) {
@@ -91,7 +91,7 @@ for (const seed of scale(['one'], ['one', 'two', 'three'])) {
       });
     });
 
-    test('following while another process appends gives the same state', async (t) => {
+    test('following while another process appends gives the same state', ALSO_LONG, async (t) => {
       const folder = await makeTemporaryFolder(t);
       const { replica } = await appendAll(folder, lines.slice(0, 10), NO_SNAPSHOTS);
       const ledger = await openEmbeddedLedger(folder);
@@ -168,21 +168,25 @@ async function appendInPieces(
   }
 }
 
-describe('the same lines in any batching', () => {
+describe('the same lines in any batching', ALSO_LONG, () => {
   const lines = simulateLines('batching', 250);
   const outlooks = foldOutlooks(lines);
 
-  test(`appending in random pieces and chunks gives the same state ${SEED_NOTE}`, async (t) => {
-    const whole = await appendAll(await makeTemporaryFolder(t), lines, NO_SNAPSHOTS);
-    const compare = (batching: Batching) =>
-      inTemporaryFolder(async (folder) => {
-        await appendInPieces(folder, lines, batching);
-        const { replica } = await restoreDirectory(folder);
-        assert.deepEqual(replica.point, whole.replica.point);
-        assert.deepEqual(outlookOf(replica.state), outlooks[lines.length]);
-      });
-    await fc.assert(fc.asyncProperty(batchings, compare), runs(scale(3, 15)));
-  });
+  test(
+    `appending in random pieces and chunks gives the same state ${SEED_NOTE}`,
+    ALSO_LONG,
+    async (t) => {
+      const whole = await appendAll(await makeTemporaryFolder(t), lines, NO_SNAPSHOTS);
+      const compare = (batching: Batching) =>
+        inTemporaryFolder(async (folder) => {
+          await appendInPieces(folder, lines, batching);
+          const { replica } = await restoreDirectory(folder);
+          assert.deepEqual(replica.point, whole.replica.point);
+          assert.deepEqual(outlookOf(replica.state), outlooks[lines.length]);
+        });
+      await fc.assert(fc.asyncProperty(batchings, compare), runs(scale(3, 15)));
+    },
+  );
 
   test('input cut at every byte gives the same state', async (t) => {
     const folder = await makeTemporaryFolder(t);

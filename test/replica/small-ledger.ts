@@ -54,6 +54,13 @@ const BLOCKS: readonly (readonly object[])[] = [
       floorGas: '100.0',
     },
     { type: 'fill', user: ALICE, coin: 'BTC', side: 'A', sz: '0.2', px: '60200.0', fee: '5.0' },
+    { type: 'accountTime', user: ALICE, dex: '', time: TIME + 3500 },
+    {
+      type: 'delegations',
+      user: BOB,
+      delegations: [{ validator: VALIDATOR, amount: '2.5', lockedUntilTimestamp: TIME }],
+    },
+    { type: 'partial' },
   ],
   [],
 ];

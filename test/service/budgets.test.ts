@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { Budgets } from '../../src/access/budgets.ts';
 import { type Budget, formatBudget, parseBudget } from '../../src/config/budget.ts';
 import { createPlaces, simulateLines } from '../cli/program.ts';
-import { scale } from '../scale.ts';
+import { ALSO_LONG, scale } from '../scale.ts';
 import { runs, SEED_NOTE } from '../seed.ts';
 import { NaiveBucket } from './naive-bucket.ts';
 import { createKey, HEAVY, makeLedger, startService } from './running.ts';
@@ -161,7 +161,7 @@ test('a question is answered after exactly the seconds that its refusal tells', 
   }
 });
 
-test('several workers hold a budget together', async (context) => {
+test('several workers hold a budget together', ALSO_LONG, async (context) => {
   const data = await makeLedger(place(), lines);
   const { secret } = await createKey(data, { budget: '1200/min' });
   const service = await startService(context, {

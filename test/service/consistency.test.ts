@@ -11,7 +11,7 @@ import { openRawBlocks } from '../replica/damage.ts';
 import { restoreDirectory } from '../replica/data-directory.ts';
 import { longLine } from '../replica/long-line.ts';
 import { SMALL_LINES } from '../replica/small-ledger.ts';
-import { scale } from '../scale.ts';
+import { ALSO_LONG, scale } from '../scale.ts';
 import {
   type Answer,
   type Cleanup,
@@ -107,42 +107,46 @@ async function askOn(client: Client, secret: string, questions: object[]): Promi
   return samples;
 }
 
-test('under load, with a writer: never back in height, and always as query --at tells', async (context) => {
-  const data = place();
-  const feed = await startFeed(context, data);
-  const { secret } = await createKey(data);
-  const service = await startService(context, { data, workers: 2 });
-  await service.untilCaughtUp(feed.height);
-  const { state } = (await restoreDirectory(data)).replica;
-  const users = Array.from({ length: 12 }, (_, index) =>
-    formatAddress(state.addresses.addressOf(index + 1)),
-  );
-  const questions = [
-    ...users.map((user) => ({ type: 'clearinghouseState', user })),
-    ...users.map((user) => ({ type: 'delegations', user })),
-    { type: 'perpDeployAuctionStatus' },
-  ];
-  const running = feed.run();
-  const clients = Array.from({ length: 6 }, () => service.connect());
-  const asked = clients.map((client, index) =>
-    askOn(client, secret, [...questions.slice(index), ...questions.slice(0, index)]),
-  );
-  const samples = (await Promise.all(asked)).flat();
-  await feed.stop();
-  await running;
+test(
+  'under load, with a writer: never back in height, and always as query --at tells',
+  ALSO_LONG,
+  async (context) => {
+    const data = place();
+    const feed = await startFeed(context, data);
+    const { secret } = await createKey(data);
+    const service = await startService(context, { data, workers: 2 });
+    await service.untilCaughtUp(feed.height);
+    const { state } = (await restoreDirectory(data)).replica;
+    const users = Array.from({ length: 12 }, (_, index) =>
+      formatAddress(state.addresses.addressOf(index + 1)),
+    );
+    const questions = [
+      ...users.map((user) => ({ type: 'clearinghouseState', user })),
+      ...users.map((user) => ({ type: 'delegations', user })),
+      { type: 'perpDeployAuctionStatus' },
+    ];
+    const running = feed.run();
+    const clients = Array.from({ length: 6 }, () => service.connect());
+    const asked = clients.map((client, index) =>
+      askOn(client, secret, [...questions.slice(index), ...questions.slice(0, index)]),
+    );
+    const samples = (await Promise.all(asked)).flat();
+    await feed.stop();
+    await running;
 
-  const heights = new Set(samples.map(({ height }) => height));
-  assert.ok(heights.size > HEIGHTS_MIN, `${heights.size} heights were seen`);
-  for (const height of heights) {
-    const { replica } = await restoreDirectory(data, height);
-    for (const sample of samples.filter((one) => one.height === height)) {
-      assert.equal(sample.body, answerQuestion(replica.state, sample.question));
+    const heights = new Set(samples.map(({ height }) => height));
+    assert.ok(heights.size > HEIGHTS_MIN, `${heights.size} heights were seen`);
+    for (const height of heights) {
+      const { replica } = await restoreDirectory(data, height);
+      for (const sample of samples.filter((one) => one.height === height)) {
+        assert.equal(sample.body, answerQuestion(replica.state, sample.question));
+      }
     }
-  }
-  const [{ question, height, body }] = samples;
-  const query = ['query', '--data', data, '--at', `${height}`, JSON.stringify(question)];
-  assert.equal((await run(query)).stdout, `${body}\n`);
-});
+    const [{ question, height, body }] = samples;
+    const query = ['query', '--data', data, '--at', `${height}`, JSON.stringify(question)];
+    assert.equal((await run(query)).stdout, `${body}\n`);
+  },
+);
 
 test('while a long block arrives, every answer is of the height before it or of its own', async (context) => {
   const lines = simulateLines(60);
@@ -311,23 +315,31 @@ async function appendBlock(data: string, block: ReturnType<typeof nextBlock>): P
 }
 
 for (const [name, damage] of Object.entries(DAMAGES).slice(0, scale(2, 4))) {
-  test(`${name} breaks the chain: health says so, and nothing more is answered`, async (context) => {
-    const lines = simulateLines(31);
-    const data = await makeLedger(place(), lines.slice(0, 30));
-    const { secret } = await createKey(data);
-    const service = await startService(context, { data, flags: ['--max-age', '0'] });
-    await service.untilCaughtUp(30);
-    const client = service.connect();
-    await damage(data, lines);
-    const health = async () => readVerdict(await client.send({ path: '/health' }));
-    await until('the break to be seen', async () => (await health())[1] === 'broken');
-    assert.deepEqual(await health(), [503, 'broken']);
-    assert.deepEqual(readVerdict(await client.ask(secret, LIGHT)), [503, 'not_ready']);
-    const fromHeight = { 'Ledger-Min-Height': '1' };
-    assert.deepEqual(readVerdict(await client.ask(secret, LIGHT, fromHeight)), [503, 'not_ready']);
-    const logged = () => service.log('the ledger is broken: this worker no longer answers').length;
-    await until('the break to be logged', async () => logged() > 0);
-    assert.equal(logged(), 1);
-    assert.equal((await service.stop()).code, 0);
-  });
+  test(
+    `${name} breaks the chain: health says so, and nothing more is answered`,
+    ALSO_LONG,
+    async (context) => {
+      const lines = simulateLines(31);
+      const data = await makeLedger(place(), lines.slice(0, 30));
+      const { secret } = await createKey(data);
+      const service = await startService(context, { data, flags: ['--max-age', '0'] });
+      await service.untilCaughtUp(30);
+      const client = service.connect();
+      await damage(data, lines);
+      const health = async () => readVerdict(await client.send({ path: '/health' }));
+      await until('the break to be seen', async () => (await health())[1] === 'broken');
+      assert.deepEqual(await health(), [503, 'broken']);
+      assert.deepEqual(readVerdict(await client.ask(secret, LIGHT)), [503, 'not_ready']);
+      const fromHeight = { 'Ledger-Min-Height': '1' };
+      assert.deepEqual(readVerdict(await client.ask(secret, LIGHT, fromHeight)), [
+        503,
+        'not_ready',
+      ]);
+      const logged = () =>
+        service.log('the ledger is broken: this worker no longer answers').length;
+      await until('the break to be logged', async () => logged() > 0);
+      assert.equal(logged(), 1);
+      assert.equal((await service.stop()).code, 0);
+    },
+  );
 }

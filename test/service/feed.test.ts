@@ -10,6 +10,7 @@ import {
   simulateLines,
   start,
 } from '../cli/program.ts';
+import { LONG_ONLY } from '../scale.ts';
 import { type Cleanup, Client, createKey, LIGHT, until } from './running.ts';
 
 const place = createPlaces();
@@ -106,21 +107,25 @@ test('a bad block ends the feed, not the answers: /health says why, and so does 
   assert.match(program.stderr.split('\n').at(-2)?.replace('perpinfo: ', '') ?? '', reason);
 });
 
-test('a service that is stopped in the middle of a feed keeps all that it has acknowledged', async (context) => {
-  const long = simulateLines(2000);
-  const fed = await startFed(context, { input: joinLines(long.slice(0, 200)) });
-  const { program, data } = fed;
-  program.child.stdin.write(joinLines(long.slice(200)));
-  await program.untilWritten('durable 200\n');
-  assert.equal(await stop(fed), 0);
-  const verified = await run(['verify', '--data', data]);
-  assert.equal(verified.code, 0, verified.stderr);
-  const height = Number(/^height (\d+)$/m.exec(verified.stdout)?.[1]);
-  assert.equal(height, program.acknowledged);
-  // Nobody holds the writer's place.
-  const rest = await run(['append', '--data', data], { input: joinLines(long.slice(height)) });
-  assert.equal(rest.code, 0, rest.stderr);
-});
+test(
+  'a service that is stopped in the middle of a feed keeps all that it has acknowledged',
+  LONG_ONLY,
+  async (context) => {
+    const long = simulateLines(2000);
+    const fed = await startFed(context, { input: joinLines(long.slice(0, 200)) });
+    const { program, data } = fed;
+    program.child.stdin.write(joinLines(long.slice(200)));
+    await program.untilWritten('durable 200\n');
+    assert.equal(await stop(fed), 0);
+    const verified = await run(['verify', '--data', data]);
+    assert.equal(verified.code, 0, verified.stderr);
+    const height = Number(/^height (\d+)$/m.exec(verified.stdout)?.[1]);
+    assert.equal(height, program.acknowledged);
+    // Nobody holds the writer's place.
+    const rest = await run(['append', '--data', data], { input: joinLines(long.slice(height)) });
+    assert.equal(rest.code, 0, rest.stderr);
+  },
+);
 
 test('--feed takes standard input and nothing else', async () => {
   const { code, stderr } = await run(['serve', '--data', place(), '--feed', 'blocks.ndjson']);

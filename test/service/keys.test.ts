@@ -14,7 +14,7 @@ import {
   run,
   simulateLines,
 } from '../cli/program.ts';
-import { scale } from '../scale.ts';
+import { ALSO_LONG, LONG_ONLY, scale } from '../scale.ts';
 import {
   type Cleanup,
   createKey,
@@ -170,7 +170,7 @@ test('a key has two live secrets at most, and each is revoked by its number', as
   assert.deepEqual(await list(data), []);
 });
 
-test('a key that is not there is neither revoked nor given a secret', async () => {
+test('a key that is not there is neither revoked nor given a secret', LONG_ONLY, async () => {
   const data = place();
   const { id, secret } = await create(data);
   const unknown = failed('perpinfo: there is no key 0123456789\n');
@@ -240,37 +240,45 @@ test('keys that have got lost, or a file without any tables, are no empty list',
   assert.ok(emptied.stderr.startsWith(`perpinfo: there are no keys in ${file}: `), emptied.stderr);
 });
 
-test('a folder of keys that is put in the place of another is noticed by a running server', async (context) => {
-  const data = await makeLedger(place(), lines);
-  const old = await create(data);
-  const other = place();
-  const fresh = await create(other);
-  const service = await startService(context, { data, flags: ['--max-age', '0'] });
-  await service.untilCaughtUp(lines.length);
-  renameSync(path.join(data, 'keys'), path.join(data, 'old-keys'));
-  renameSync(path.join(other, 'keys'), path.join(data, 'keys'));
-  const client = service.connect();
-  await until('the new keys', async () => (await client.ask(fresh.secret, LIGHT)).status === 200);
-  assert.equal((await client.ask(old.secret, LIGHT)).status, 401);
-  const file = path.join(data, 'keys', 'data.mdb');
-  const replaced = `${file} was replaced while it was open: the keys of the new file are valid now`;
-  await until('the warning', () => service.log(replaced).length === 1);
-});
+test(
+  'a folder of keys that is put in the place of another is noticed by a running server',
+  LONG_ONLY,
+  async (context) => {
+    const data = await makeLedger(place(), lines);
+    const old = await create(data);
+    const other = place();
+    const fresh = await create(other);
+    const service = await startService(context, { data, flags: ['--max-age', '0'] });
+    await service.untilCaughtUp(lines.length);
+    renameSync(path.join(data, 'keys'), path.join(data, 'old-keys'));
+    renameSync(path.join(other, 'keys'), path.join(data, 'keys'));
+    const client = service.connect();
+    await until('the new keys', async () => (await client.ask(fresh.secret, LIGHT)).status === 200);
+    assert.equal((await client.ask(old.secret, LIGHT)).status, 401);
+    const file = path.join(data, 'keys', 'data.mdb');
+    const replaced = `${file} was replaced while it was open: the keys of the new file are valid now`;
+    await until('the warning', () => service.log(replaced).length === 1);
+  },
+);
 
-test('a folder of keys that is moved away under a running server is said to be gone', async (context) => {
-  const data = await makeLedger(place(), lines);
-  const { secret } = await create(data);
-  const service = await startService(context, { data, flags: ['--max-age', '0'] });
-  await service.untilCaughtUp(lines.length);
-  const client = service.connect();
-  renameSync(path.join(data, 'keys'), path.join(data, 'old-keys'));
-  await until('the refusal', async () => (await client.ask(secret, LIGHT)).status === 401);
-  const gone = `${path.join(data, 'keys', 'data.mdb')} was removed or moved away while it was open: every key is refused until it is back`;
-  await until('the warning', () => service.log(gone).length === 1);
-  assert.doesNotMatch(service.program.stdout, /closed database|restore it from a backup/);
-  renameSync(path.join(data, 'old-keys'), path.join(data, 'keys'));
-  await until('the keys', async () => (await client.ask(secret, LIGHT)).status === 200);
-});
+test(
+  'a folder of keys that is moved away under a running server is said to be gone',
+  LONG_ONLY,
+  async (context) => {
+    const data = await makeLedger(place(), lines);
+    const { secret } = await create(data);
+    const service = await startService(context, { data, flags: ['--max-age', '0'] });
+    await service.untilCaughtUp(lines.length);
+    const client = service.connect();
+    renameSync(path.join(data, 'keys'), path.join(data, 'old-keys'));
+    await until('the refusal', async () => (await client.ask(secret, LIGHT)).status === 401);
+    const gone = `${path.join(data, 'keys', 'data.mdb')} was removed or moved away while it was open: every key is refused until it is back`;
+    await until('the warning', () => service.log(gone).length === 1);
+    assert.doesNotMatch(service.program.stdout, /closed database|restore it from a backup/);
+    renameSync(path.join(data, 'old-keys'), path.join(data, 'keys'));
+    await until('the keys', async () => (await client.ask(secret, LIGHT)).status === 200);
+  },
+);
 
 async function serveWithWorkers(
   context: Cleanup,
@@ -292,7 +300,7 @@ async function askEverywhere(service: RunningService, secret: string): Promise<S
   return new Set(answers.map(({ status }) => status));
 }
 
-test('keys come and go on a running server with several workers', async (context) => {
+test('keys come and go on a running server with several workers', ALSO_LONG, async (context) => {
   const { data, service } = await serveWithWorkers(context);
   assert.deepEqual(await askEverywhere(service, 'x'.repeat(43)), new Set([401]));
   const first = await create(data);

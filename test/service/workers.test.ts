@@ -5,7 +5,7 @@ import { connect } from 'node:net';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createPlaces, run, simulateLines } from '../cli/program.ts';
-import { LONG_ONLY, scale } from '../scale.ts';
+import { ALSO_LONG, LONG_ONLY, scale } from '../scale.ts';
 import {
   Client,
   createKey,
@@ -40,7 +40,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-test('workers share the port, and all of them answer', async (context) => {
+test('workers share the port, and all of them answer', ALSO_LONG, async (context) => {
   const service = await startService(context, { data, workers: WORKERS, flags: anyAge });
   await service.untilCaughtUp(lines.length);
   const { program, port, workerPids } = service;
@@ -62,54 +62,62 @@ test('workers share the port, and all of them answer', async (context) => {
   });
 });
 
-test('a worker that is killed is replaced while the others go on answering', async (context) => {
-  const service = await startService(context, { data, workers: 3, flags: anyAge });
-  await service.untilCaughtUp(lines.length);
-  const clients = Array.from({ length: 9 }, () => service.connect());
-  const ask = (client: Client) => client.ask(secret, LIGHT).then(({ status }) => status);
-  await Promise.all(clients.map(ask));
-  const [victim, ...others] = service.workerPids;
-  process.kill(victim, 'SIGKILL');
-  await until('its end', () => service.log('a worker died').length === 1);
-  // Connections to the victim are lost; the others' answer as if nothing had happened.
-  const settled = await Promise.allSettled(clients.map(ask));
-  const survivors = clients.filter((_, index) => settled[index].status === 'fulfilled');
-  assert.ok(survivors.length > 0);
-  const replacement = await until('a replacement', async () => {
-    assert.deepEqual(new Set(await Promise.all(survivors.map(ask))), new Set([200]));
-    return service.workerPids.find((pid) => pid !== victim && !others.includes(pid));
-  });
-  for (const pid of [...others, replacement]) assert.ok(isAlive(pid));
-  await service.untilCaughtUp(lines.length);
-  const fresh = Array.from({ length: 9 }, () => ask(service.connect()));
-  assert.deepEqual(new Set(await Promise.all(fresh)), new Set([200]));
-});
+test(
+  'a worker that is killed is replaced while the others go on answering',
+  ALSO_LONG,
+  async (context) => {
+    const service = await startService(context, { data, workers: 3, flags: anyAge });
+    await service.untilCaughtUp(lines.length);
+    const clients = Array.from({ length: 9 }, () => service.connect());
+    const ask = (client: Client) => client.ask(secret, LIGHT).then(({ status }) => status);
+    await Promise.all(clients.map(ask));
+    const [victim, ...others] = service.workerPids;
+    process.kill(victim, 'SIGKILL');
+    await until('its end', () => service.log('a worker died').length === 1);
+    // Connections to the victim are lost; the others' answer as if nothing had happened.
+    const settled = await Promise.allSettled(clients.map(ask));
+    const survivors = clients.filter((_, index) => settled[index].status === 'fulfilled');
+    assert.ok(survivors.length > 0);
+    const replacement = await until('a replacement', async () => {
+      assert.deepEqual(new Set(await Promise.all(survivors.map(ask))), new Set([200]));
+      return service.workerPids.find((pid) => pid !== victim && !others.includes(pid));
+    });
+    for (const pid of [...others, replacement]) assert.ok(isAlive(pid));
+    await service.untilCaughtUp(lines.length);
+    const fresh = Array.from({ length: 9 }, () => ask(service.connect()));
+    assert.deepEqual(new Set(await Promise.all(fresh)), new Set([200]));
+  },
+);
 
 /** Long enough that its replay takes a while. */
 const LONG_LEDGER_BLOCKS = 2_000;
 
-test('a worker that is being replaced takes no connection before it can answer', async (context) => {
-  const long = await makeLedger(place(), simulateLines(LONG_LEDGER_BLOCKS));
-  const key = await createKey(long);
-  const service = await startService(context, { data: long, workers: 2, flags: anyAge });
-  await service.untilCaughtUp(LONG_LEDGER_BLOCKS);
-  const [victim] = service.workerPids;
-  process.kill(victim, 'SIGKILL');
-  await until('its end', () => service.log('a worker died').length === 1);
-  const statuses = new Set<number>();
-  await until('the replacement to answer', async () => {
-    const client = new Client(service.port);
-    statuses.add((await client.ask(key.secret, LIGHT)).status);
-    client.close();
-    return service.workerPids.length === 3;
-  });
-  for (let count = 0; count < 20; count++) {
-    const client = new Client(service.port);
-    statuses.add((await client.ask(key.secret, LIGHT)).status);
-    client.close();
-  }
-  assert.deepEqual([...statuses], [200]);
-});
+test(
+  'a worker that is being replaced takes no connection before it can answer',
+  LONG_ONLY,
+  async (context) => {
+    const long = await makeLedger(place(), simulateLines(LONG_LEDGER_BLOCKS));
+    const key = await createKey(long);
+    const service = await startService(context, { data: long, workers: 2, flags: anyAge });
+    await service.untilCaughtUp(LONG_LEDGER_BLOCKS);
+    const [victim] = service.workerPids;
+    process.kill(victim, 'SIGKILL');
+    await until('its end', () => service.log('a worker died').length === 1);
+    const statuses = new Set<number>();
+    await until('the replacement to answer', async () => {
+      const client = new Client(service.port);
+      statuses.add((await client.ask(key.secret, LIGHT)).status);
+      client.close();
+      return service.workerPids.length === 3;
+    });
+    for (let count = 0; count < 20; count++) {
+      const client = new Client(service.port);
+      statuses.add((await client.ask(key.secret, LIGHT)).status);
+      client.close();
+    }
+    assert.deepEqual([...statuses], [200]);
+  },
+);
 
 test('workers that are replaced do not give a key its budget again', LONG_ONLY, async (context) => {
   const budgeted = await createKey(data, { budget: '20/h' });
@@ -143,35 +151,41 @@ test('no worker outlives the first process', async (context) => {
   await until('the workers to end', () => !service.workerPids.some(isAlive));
 });
 
-for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-  for (const workers of [1, 4]) {
-    test(`${signal} stops ${workers} and lets a request under way finish`, async (context) => {
-      const service = await startService(context, { data, workers, flags: anyAge });
-      await service.untilCaughtUp(lines.length);
-      const idle = service.connect();
-      await idle.ask(secret, LIGHT);
-      const body = JSON.stringify(LIGHT);
-      const status = new Promise((resolve, reject) => {
-        const options = {
-          port: service.port,
-          path: `/${secret}/info`,
-          method: 'POST',
-          headers: { 'Content-Type': 'application/json', 'Content-Length': body.length },
-        };
-        const sent = request(options, (response) => resolve(response.resume().statusCode));
-        sent.on('error', reject);
-        sent.write(body.slice(0, 10), async () => {
-          await sleep(200);
-          signalAll(service.program.child.pid, service.workerPids, signal);
-          await sleep(200);
-          sent.end(body.slice(10));
+const SIGNALS = scale<readonly NodeJS.Signals[]>(['SIGTERM'], ['SIGTERM', 'SIGINT']);
+
+for (const signal of SIGNALS) {
+  for (const workers of [1, WORKERS]) {
+    test(
+      `${signal} stops ${workers} and lets a request under way finish`,
+      ALSO_LONG,
+      async (context) => {
+        const service = await startService(context, { data, workers, flags: anyAge });
+        await service.untilCaughtUp(lines.length);
+        const idle = service.connect();
+        await idle.ask(secret, LIGHT);
+        const body = JSON.stringify(LIGHT);
+        const status = new Promise((resolve, reject) => {
+          const options = {
+            port: service.port,
+            path: `/${secret}/info`,
+            method: 'POST',
+            headers: { 'Content-Type': 'application/json', 'Content-Length': body.length },
+          };
+          const sent = request(options, (response) => resolve(response.resume().statusCode));
+          sent.on('error', reject);
+          sent.write(body.slice(0, 10), async () => {
+            await sleep(200);
+            signalAll(service.program.child.pid, service.workerPids, signal);
+            await sleep(200);
+            sent.end(body.slice(10));
+          });
         });
-      });
-      assert.equal(await status, 200);
-      const { code, stderr } = await service.program.ended;
-      assert.deepEqual({ code, stderr }, { code: 0, stderr: '' });
-      assert.ok(!service.workerPids.some(isAlive));
-    });
+        assert.equal(await status, 200);
+        const { code, stderr } = await service.program.ended;
+        assert.deepEqual({ code, stderr }, { code: 0, stderr: '' });
+        assert.ok(!service.workerPids.some(isAlive));
+      },
+    );
   }
 }
 
@@ -180,18 +194,22 @@ function signalAll(first: number | undefined, workers: number[], signal: NodeJS.
   for (const pid of new Set([first ?? 0, ...workers])) process.kill(pid, signal);
 }
 
-for (const workers of [1, 4]) {
-  test(`a port that is taken is named, exit code 1, with ${workers}`, async (context) => {
-    const port = await takePort(context);
-    const serve = (...ports: string[]) =>
-      run(['serve', '--data', data, '--workers', `${workers}`, '--log-level', 'warn', ...ports]);
-    const taken = await serve('--port', `${port}`, '--admin-port', '0');
-    assert.deepEqual([taken.code, taken.stdout], [1, '']);
-    const complaint = `perpinfo: cannot listen on 127.0.0.1 port ${port} (EADDRINUSE)\n`;
-    assert.ok(taken.stderr.includes(complaint), taken.stderr);
-    const admin = await serve('--port', '0', '--admin-port', `${port}`);
-    assert.deepEqual([admin.code, admin.stdout, admin.stderr], [1, '', complaint]);
-  });
+for (const workers of scale([WORKERS], [1, WORKERS])) {
+  test(
+    `a port that is taken is named, exit code 1, with ${workers}`,
+    ALSO_LONG,
+    async (context) => {
+      const port = await takePort(context);
+      const serve = (...ports: string[]) =>
+        run(['serve', '--data', data, '--workers', `${workers}`, '--log-level', 'warn', ...ports]);
+      const taken = await serve('--port', `${port}`, '--admin-port', '0');
+      assert.deepEqual([taken.code, taken.stdout], [1, '']);
+      const complaint = `perpinfo: cannot listen on 127.0.0.1 port ${port} (EADDRINUSE)\n`;
+      assert.ok(taken.stderr.includes(complaint), taken.stderr);
+      const admin = await serve('--port', '0', '--admin-port', `${port}`);
+      assert.deepEqual([admin.code, admin.stdout, admin.stderr], [1, '', complaint]);
+    },
+  );
 }
 
 /** Begins a request and goes away: there is no status to count. */
@@ -204,7 +222,7 @@ async function giveUp(port: number): Promise<void> {
   await sleep(100);
 }
 
-test('the metrics count every request once, over all workers', async (context) => {
+test('the metrics count every request once, over all workers', ALSO_LONG, async (context) => {
   const budgeted = await createKey(data, { budget: '20/h' });
   const service = await startService(context, { data, workers: WORKERS, flags: anyAge });
   await service.untilCaughtUp(lines.length);

@@ -16,7 +16,7 @@ import { hashSnapshot } from './snapshot-hash.ts';
 const BLOCKS = 35;
 const DEXES = ['', 'uni', 'late'];
 
-/** Begins and ends an auction, adds a dex and a market, and changes one that is there. */
+/** Begins and ends an auction, adds a dex and a market, changes one, and makes the ledger partial. */
 const LATE_EVENTS = [
   { type: 'perpDex', dex: 'late', fullName: 'Late', deployer: `0x${'1a'.repeat(20)}` },
   {
@@ -43,6 +43,17 @@ const LATE_EVENTS = [
     floorGas: '1.0',
   },
   { type: 'deployAuctionEnd', endGas: '3.0' },
+  { type: 'noDeployAuction' },
+  {
+    type: 'delegations',
+    user: `0x${'2b'.repeat(20)}`,
+    delegations: [
+      { validator: `0x${'4d'.repeat(20)}`, amount: '2.5', lockedUntilTimestamp: 5 },
+      { validator: `0x${'3c'.repeat(20)}`, amount: '0.5', lockedUntilTimestamp: 7 },
+    ],
+  },
+  { type: 'accountTime', user: `0x${'2b'.repeat(20)}`, dex: 'late', time: 9 },
+  { type: 'partial' },
   {
     type: 'market',
     dex: 'late',

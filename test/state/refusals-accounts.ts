@@ -1,6 +1,13 @@
 /** Refused accounts: those set whole, and the USD in, reserved for and behind them. */
 
-import { ALICE, CAROL, POSITION, type Refused } from './refusals-prepared.ts';
+import {
+  ALICE,
+  CAROL,
+  LOCKED_VALIDATOR,
+  POSITION,
+  type Refused,
+  STRANGER,
+} from './refusals-prepared.ts';
 
 const ISOLATED = { type: 'isolated', value: 5, rawUsd: '100.0' };
 
@@ -244,4 +251,45 @@ export const COLLATERAL_REFUSED: readonly Refused[] = [
     'amount: got "9007199254.740992", expected an amount within ±9007199254.740991',
   ],
   [{ token: 'USDC' }, 'token: got "USDC", expected only the fields type, user, dex, amount'],
+];
+
+export const ACCOUNT_TIME_REFUSED: readonly Refused[] = [
+  [{ dex: 'abc' }, 'dex: got "abc", expected a known dex'],
+  [
+    { user: STRANGER },
+    'user: got "0x5742a00000000000000000000000000000000007", expected a user whose account on the dex an earlier event has named',
+  ],
+  [
+    { dex: 'xyz' },
+    'user: got "0xa11ce00000000000000000000000000000000001", expected a user whose account on the dex an earlier event has named',
+  ],
+  [
+    { user: LOCKED_VALIDATOR },
+    'user: got "0x10cced0000000000000000000000000000000008", expected a user whose account on the dex an earlier event has named',
+  ],
+  [
+    { time: 1_758_556_803_001 },
+    'time: got 1758556803001, expected at most 1758556803000, the time of the block',
+  ],
+  [{ time: -1 }, 'time: got -1, expected a whole number from 0 to 8640000000000000'],
+  [
+    { time: '1758556803000' },
+    'time: got "1758556803000", expected a whole number from 0 to 8640000000000000',
+  ],
+  [
+    { time: 8_640_000_000_000_001 },
+    'time: got 8640000000000001, expected a whole number from 0 to 8640000000000000',
+  ],
+  [{ source: 'api' }, 'source: got "api", expected only the fields type, user, dex, time'],
+];
+
+export const PARTIAL_REFUSED: readonly Refused[] = [
+  [{ isPartial: true }, 'isPartial: got true, expected only the fields type'],
+  [{ partial: false }, 'partial: got false, expected only the fields type'],
+  [{ time: 0 }, 'time: got 0, expected only the fields type'],
+  [{ dex: '' }, 'dex: got "", expected only the fields type'],
+  [
+    { user: ALICE },
+    'user: got "0xa11ce00000000000000000000000000000000001", expected only the fields type',
+  ],
 ];

@@ -51,6 +51,13 @@ export const POSITION = {
   cumFunding: NO_FUNDING,
 };
 
+/** A delegation as a `delegations` event gives it. */
+export const LISTED_DELEGATION = {
+  validator: VALIDATOR,
+  amount: '1.0',
+  lockedUntilTimestamp: TIME,
+};
+
 const MARKETS: readonly WireEvent[] = [
   { type: 'perpDex', dex: 'xyz', fullName: 'Metals and more', deployer: BOB },
   {
@@ -171,7 +178,7 @@ export const PREPARED_BLOCKS = [
 export const NEXT_HEIGHT = PREPARED_BLOCKS.length + 1;
 export const NEXT_TIME = TIME + 3000;
 
-/** They change markets, marks, accounts, addresses, delegations and the auction. */
+/** They change markets, marks, accounts, addresses, delegations, the auction and what is known. */
 export const GOOD_EVENTS: readonly WireEvent[] = [
   { type: 'perpDex', dex: 'new', fullName: 'A new dex', deployer: DAVE },
   {
@@ -207,7 +214,18 @@ export const GOOD_EVENTS: readonly WireEvent[] = [
   { type: 'delegation', user: CAROL, validator: ERIN, amount: '5.0', lockedUntilTimestamp: TIME },
   { type: 'delegation', user: CAROL, validator: ERIN, amount: '0.0', lockedUntilTimestamp: TIME },
   { type: 'undelegate', user: ALICE, validator: VALIDATOR, amount: '50.5' },
+  {
+    type: 'delegations',
+    user: ERIN,
+    delegations: [
+      { validator: VALIDATOR, amount: '3.0', lockedUntilTimestamp: TIME },
+      { validator: DAVE, amount: '4.0', lockedUntilTimestamp: 0 },
+    ],
+  },
+  { type: 'accountTime', user: BOB, dex: 'xyz', time: TIME + 2500 },
+  { type: 'partial' },
   { type: 'deployAuctionEnd', endGas: '499.0' },
+  { type: 'noDeployAuction' },
   {
     type: 'deployAuction',
     startTimeSeconds: TIME / 1000,
@@ -233,6 +251,7 @@ export const SAMPLES: { readonly [T in EventType]: Fields } = {
   },
   marks: { prices: { ETH: '2502.5', 'xyz:GOLD': '2401.5' } },
   account: { user: STRANGER, dex: '', rawUsd: '1000.0', positions: [POSITION] },
+  accountTime: { user: ALICE, dex: '', time: NEXT_TIME },
   transfer: { user: STRANGER, dex: '', amount: '-25.5' },
   orderMargin: { user: ALICE, dex: '', amount: '10.0' },
   collateral: { user: ALICE, dex: '', amount: '10.0' },
@@ -244,6 +263,8 @@ export const SAMPLES: { readonly [T in EventType]: Fields } = {
   undelegate: { user: ALICE, validator: VALIDATOR, amount: '1.0' },
   delegationReward: { user: ALICE, validator: VALIDATOR, amount: '1.0' },
   delegation: { user: ALICE, validator: VALIDATOR, amount: '1.0', lockedUntilTimestamp: TIME },
+  delegations: { user: ALICE, delegations: [LISTED_DELEGATION] },
+  partial: {},
   deployAuction: {
     startTimeSeconds: TIME / 1000,
     durationSeconds: 3600,
@@ -251,6 +272,7 @@ export const SAMPLES: { readonly [T in EventType]: Fields } = {
     floorGas: '100.0',
   },
   deployAuctionEnd: { endGas: '450.0' },
+  noDeployAuction: {},
 };
 
 /** The next block's line: the good events, then these. */

@@ -3,6 +3,7 @@
 import {
   ALICE,
   CAROL,
+  LISTED_DELEGATION,
   LOCKED_VALIDATOR,
   type Refused,
   STAKE_MAX,
@@ -140,6 +141,55 @@ export const DELEGATION_REFUSED: readonly Refused[] = [
   ],
 ];
 
+/** A `delegations` event's list, its second item changed. */
+function listedWith(change: object) {
+  const second = { ...LISTED_DELEGATION, validator: STRANGER, ...change };
+  return { delegations: [LISTED_DELEGATION, second] };
+}
+
+export const DELEGATIONS_REFUSED: readonly Refused[] = [
+  [{ delegations: { 0: LISTED_DELEGATION } }, 'delegations: got an object, expected an array'],
+  [{ delegations: [null] }, 'delegations[0]: got null, expected an object'],
+  [
+    listedWith({ validator: VALIDATOR }),
+    'delegations[1].validator: got "0x0a11da7040000000000000000000000000000009", expected each validator once',
+  ],
+  [
+    listedWith({ validator: VALIDATOR.toUpperCase().replace('X', 'x') }),
+    'delegations[1].validator: got "0x0a11da7040000000000000000000000000000009", expected each validator once',
+  ],
+  [
+    listedWith({ validator: 'validator' }),
+    'delegations[1].validator: got "validator", expected 0x and 40 hexadecimal digits',
+  ],
+  [listedWith({ amount: '0.0' }), 'delegations[1].amount: got "0.0", expected an amount above 0'],
+  [listedWith({ amount: '-1.0' }), 'delegations[1].amount: got "-1.0", expected an amount above 0'],
+  [
+    listedWith({ amount: '0.000000001' }),
+    'delegations[1].amount: got "0.000000001", expected a decimal with at most 8 decimals',
+  ],
+  [
+    listedWith({ amount: '92233720368.54775808' }),
+    'delegations[1].amount: got "92233720368.54775808", expected an amount within ±92233720368.54775807',
+  ],
+  [
+    listedWith({ lockedUntilTimestamp: -1 }),
+    'delegations[1].lockedUntilTimestamp: got -1, expected a whole number from 0 to 8640000000000000',
+  ],
+  [
+    listedWith({ lockedUntilTimestamp: undefined }),
+    'delegations[1].lockedUntilTimestamp: got nothing, expected a whole number from 0 to 8640000000000000',
+  ],
+  [
+    listedWith({ locked: true }),
+    'delegations[1].locked: got true, expected only the fields validator, amount, lockedUntilTimestamp',
+  ],
+  [
+    { validator: VALIDATOR },
+    'validator: got "0x0a11da7040000000000000000000000000000009", expected only the fields type, user, delegations',
+  ],
+];
+
 export const DEPLOY_AUCTION_REFUSED: readonly Refused[] = [
   [
     { startTimeSeconds: -1 },
@@ -202,4 +252,12 @@ export const DEPLOY_AUCTION_END_REFUSED: readonly Refused[] = [
     { winner: ALICE },
     'winner: got "0xa11ce00000000000000000000000000000000001", expected only the fields type, endGas',
   ],
+];
+
+export const NO_DEPLOY_AUCTION_REFUSED: readonly Refused[] = [
+  [{ endGas: '1.0' }, 'endGas: got "1.0", expected only the fields type'],
+  [{ time: 0 }, 'time: got 0, expected only the fields type'],
+  [{ auction: null }, 'auction: got null, expected only the fields type'],
+  [{ startGas: '500.0' }, 'startGas: got "500.0", expected only the fields type'],
+  [{ dex: '' }, 'dex: got "", expected only the fields type'],
 ];

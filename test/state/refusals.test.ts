@@ -14,8 +14,10 @@ import { applyBlock, applyInPieces } from '../../src/state/fold.ts';
 import { createState, type State } from '../../src/state/state.ts';
 import {
   ACCOUNT_REFUSED,
+  ACCOUNT_TIME_REFUSED,
   COLLATERAL_REFUSED,
   ORDER_MARGIN_REFUSED,
+  PARTIAL_REFUSED,
   TRANSFER_REFUSED,
 } from './refusals-accounts.ts';
 import { LINES_REFUSED } from './refusals-blocks.ts';
@@ -39,8 +41,10 @@ import {
   DELEGATE_REFUSED,
   DELEGATION_REFUSED,
   DELEGATION_REWARD_REFUSED,
+  DELEGATIONS_REFUSED,
   DEPLOY_AUCTION_END_REFUSED,
   DEPLOY_AUCTION_REFUSED,
+  NO_DEPLOY_AUCTION_REFUSED,
   UNDELEGATE_REFUSED,
 } from './refusals-staking.ts';
 import { hashSnapshot } from './snapshot-hash.ts';
@@ -50,6 +54,7 @@ const REFUSED: { readonly [T in EventType]: readonly Refused[] } = {
   market: MARKET_REFUSED,
   marks: MARKS_REFUSED,
   account: ACCOUNT_REFUSED,
+  accountTime: ACCOUNT_TIME_REFUSED,
   transfer: TRANSFER_REFUSED,
   orderMargin: ORDER_MARGIN_REFUSED,
   collateral: COLLATERAL_REFUSED,
@@ -61,14 +66,18 @@ const REFUSED: { readonly [T in EventType]: readonly Refused[] } = {
   undelegate: UNDELEGATE_REFUSED,
   delegationReward: DELEGATION_REWARD_REFUSED,
   delegation: DELEGATION_REFUSED,
+  delegations: DELEGATIONS_REFUSED,
+  partial: PARTIAL_REFUSED,
   deployAuction: DEPLOY_AUCTION_REFUSED,
   deployAuctionEnd: DEPLOY_AUCTION_END_REFUSED,
+  noDeployAuction: NO_DEPLOY_AUCTION_REFUSED,
 };
 
 const ADDRESS = '0x and 40 hexadecimal digits';
 const DECIMAL = 'a decimal as text';
 const LEVERAGE = 'a whole number from 1 to 1000';
 const SECONDS = 'to 8640000000000';
+const TIME = 'a whole number from 0 to 8640000000000000';
 
 /** What is expected of each field of each kind of event, whatever its value. */
 const FORMS: { readonly [T in EventType]: Readonly<Record<string, string>> } = {
@@ -83,6 +92,7 @@ const FORMS: { readonly [T in EventType]: Readonly<Record<string, string>> } = {
   },
   marks: { prices: 'an object of coins and prices' },
   account: { user: ADDRESS, dex: 'text', rawUsd: DECIMAL, positions: 'an array' },
+  accountTime: { user: ADDRESS, dex: 'text', time: TIME },
   transfer: { user: ADDRESS, dex: 'text', amount: DECIMAL },
   orderMargin: { user: ADDRESS, dex: 'text', amount: DECIMAL },
   collateral: { user: ADDRESS, dex: 'text', amount: DECIMAL },
@@ -97,8 +107,10 @@ const FORMS: { readonly [T in EventType]: Readonly<Record<string, string>> } = {
     user: ADDRESS,
     validator: ADDRESS,
     amount: DECIMAL,
-    lockedUntilTimestamp: 'a whole number from 0 to 8640000000000000',
+    lockedUntilTimestamp: TIME,
   },
+  delegations: { user: ADDRESS, delegations: 'an array' },
+  partial: {},
   deployAuction: {
     startTimeSeconds: `a whole number from 0 ${SECONDS}`,
     durationSeconds: `a whole number from 1 ${SECONDS}`,
@@ -106,6 +118,7 @@ const FORMS: { readonly [T in EventType]: Readonly<Record<string, string>> } = {
     floorGas: DECIMAL,
   },
   deployAuctionEnd: { endGas: DECIMAL },
+  noDeployAuction: {},
 };
 
 /** Values that are wrong for every field, unless it is of the form named, and how a message shows them. */

@@ -2,7 +2,7 @@
 
 import { writeDecimal } from './naive-decimal.ts';
 import { figureAccount, writeFigures } from './naive-figures.ts';
-import type { NaiveAuction, NaiveState } from './naive-state.ts';
+import { keyOf, type NaiveAuction, type NaiveState } from './naive-state.ts';
 import { floor, rational } from './rational.ts';
 
 export type Question =
@@ -31,7 +31,7 @@ function currentGasOf(auction: NaiveAuction, timeMs: number): bigint {
 }
 
 function answerAuction({ auction, time }: NaiveState): string {
-  if (auction === undefined) return 'null';
+  if (auction === undefined || auction === null) return 'null';
   return JSON.stringify({
     startTimeSeconds: auction.startTimeSeconds,
     durationSeconds: auction.durationSeconds,
@@ -41,7 +41,20 @@ function answerAuction({ auction, time }: NaiveState): string {
   });
 }
 
-export function answerNaively(state: NaiveState, question: Question): string {
+function isKnown(state: NaiveState, question: Question): boolean {
+  switch (question.type) {
+    case 'clearinghouseState':
+      return state.accounts.has(keyOf(question.user, question.dex));
+    case 'delegations':
+      return state.delegations.has(question.user.toLowerCase());
+    case 'perpDeployAuctionStatus':
+      return state.auction !== undefined;
+  }
+}
+
+/** Undefined if a partial ledger does not hold it. */
+export function answerNaively(state: NaiveState, question: Question): string | undefined {
+  if (state.isPartial && !isKnown(state, question)) return undefined;
   switch (question.type) {
     case 'clearinghouseState':
       return writeFigures(figureAccount(state, question.user, question.dex), state.time);

@@ -16,6 +16,12 @@ export interface WirePosition {
   cumFunding: { allTime: string; sinceOpen: string; sinceChange: string };
 }
 
+interface WireDelegation {
+  validator: string;
+  amount: string;
+  lockedUntilTimestamp: number;
+}
+
 /** The fields of each kind of event. */
 export interface WireFields {
   perpDex: { dex: string; fullName: string; deployer: string };
@@ -29,6 +35,7 @@ export interface WireFields {
   };
   marks: { prices: Record<string, string> };
   account: { user: string; dex: string; rawUsd: string; positions: WirePosition[] };
+  accountTime: { user: string; dex: string; time: number };
   transfer: { user: string; dex: string; amount: string };
   orderMargin: { user: string; dex: string; amount: string };
   collateral: { user: string; dex: string; amount: string };
@@ -40,6 +47,9 @@ export interface WireFields {
   undelegate: { user: string; validator: string; amount: string };
   delegationReward: { user: string; validator: string; amount: string };
   delegation: { user: string; validator: string; amount: string; lockedUntilTimestamp: number };
+  delegations: { user: string; delegations: WireDelegation[] };
+  partial: Record<never, never>;
+  noDeployAuction: Record<never, never>;
   deployAuction: {
     startTimeSeconds: number;
     durationSeconds: number;
@@ -134,6 +144,11 @@ const isPosition = objectOf({
   leverage: (value) => isCrossLeverage(value) || isIsolatedLeverage(value),
   cumFunding: objectOf({ allTime: isUsd, sinceOpen: isUsd, sinceChange: isUsd }),
 });
+const isDelegation = objectOf({
+  validator: isAddress,
+  amount: isStakeAboveZero,
+  lockedUntilTimestamp: whole(0, TIME_MS_MAX),
+});
 const isPrices: Check = (value) => isObject(value) && Object.values(value).every(isText);
 const isPayment: Check = (value) =>
   Array.isArray(value) && value.length === 2 && isAddress(value[0]) && isUsd(value[1]);
@@ -151,6 +166,7 @@ const FORMS: { [T in WireType]: Form } = {
   },
   marks: { prices: isPrices },
   account: { user: isAddress, dex: isText, rawUsd: isUsd, positions: listOf(isPosition) },
+  accountTime: { user: isAddress, dex: isText, time: whole(0, TIME_MS_MAX) },
   transfer: { user: isAddress, dex: isText, amount: isUsd },
   orderMargin: { user: isAddress, dex: isText, amount: isUsdZeroOrMore },
   collateral: { user: isAddress, dex: isText, amount: isUsdZeroOrMore },
@@ -174,6 +190,8 @@ const FORMS: { [T in WireType]: Form } = {
     amount: isStakeZeroOrMore,
     lockedUntilTimestamp: whole(0, TIME_MS_MAX),
   },
+  delegations: { user: isAddress, delegations: listOf(isDelegation) },
+  partial: {},
   deployAuction: {
     startTimeSeconds: whole(0, SECONDS_MAX),
     durationSeconds: whole(1, SECONDS_MAX),
@@ -181,6 +199,7 @@ const FORMS: { [T in WireType]: Form } = {
     floorGas: isStakeZeroOrMore,
   },
   deployAuctionEnd: { endGas: isStakeZeroOrMore },
+  noDeployAuction: {},
 };
 
 export const WIRE_TYPES = Object.keys(FORMS) as readonly WireType[];

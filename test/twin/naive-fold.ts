@@ -74,7 +74,12 @@ function priceOf(szDecimals: number, text: string): bigint {
 function accountOf(state: NaiveState, user: string, dex: string): NaiveAccount {
   require(state.dexes.has(dex));
   const key = keyOf(user, dex);
-  const account = state.accounts.get(key) ?? { cash: 0n, orderMargin: 0n, collateral: 0n };
+  const account = state.accounts.get(key) ?? {
+    cash: 0n,
+    orderMargin: 0n,
+    collateral: 0n,
+    time: 0,
+  };
   state.accounts.set(key, account);
   return account;
 }
@@ -157,7 +162,9 @@ function holdingFrom(market: NaiveMarket, position: WirePosition): NaiveHolding 
 
 function applyAccount(state: NaiveState, event: WireEventOf<'account'>): void {
   const { user, dex, positions } = event;
-  accountOf(state, user, dex).cash = usdOf(event.rawUsd);
+  const account = accountOf(state, user, dex);
+  account.cash = usdOf(event.rawUsd);
+  account.time = state.time;
   require(new Set(positions.map(({ coin }) => coin)).size === positions.length);
   closeAllOn(state, user, dex);
   for (const position of positions) {
@@ -165,6 +172,11 @@ function applyAccount(state: NaiveState, event: WireEventOf<'account'>): void {
     require(market.dex === dex);
     state.holdings.set(keyOf(user, position.coin), holdingFrom(market, position));
   }
+}
+
+function applyAccountTime(state: NaiveState, event: WireEventOf<'accountTime'>): void {
+  require(state.dexes.has(event.dex) && event.time <= state.time);
+  present(state.accounts.get(keyOf(event.user, event.dex))).time = event.time;
 }
 
 function applyTransfer(state: NaiveState, { user, dex, amount }: WireEventOf<'transfer'>): void {
@@ -178,6 +190,7 @@ function applyLeverage(state: NaiveState, event: WireEventOf<'leverage'>): void 
   const market = present(state.markets.get(coin));
   require(value <= market.tiers[0].maxLeverage);
   require(!(market.onlyIsolated && mode === 'cross'));
+  accountOf(state, user, market.dex);
   const holding = holdingOf(state, user, coin);
   require(holding.position === undefined || holding.mode === mode);
   holding.mode = mode;
@@ -277,6 +290,19 @@ function applyDelegation(state: NaiveState, event: WireEventOf<'delegation'>): v
   else delegations.set(key, { amount, lockedUntilTimestamp });
 }
 
+function applyDelegations(state: NaiveState, event: WireEventOf<'delegations'>): void {
+  const user = event.user.toLowerCase();
+  const listed = new Map(
+    event.delegations.map(({ validator, amount, lockedUntilTimestamp }) => [
+      validator.toLowerCase(),
+      { amount: amountOf(amount, 8), lockedUntilTimestamp },
+    ]),
+  );
+  require(listed.size === event.delegations.length);
+  state.delegations.set(user, listed);
+  state.delegationTimes.set(user, state.time);
+}
+
 function applyDeployAuction(state: NaiveState, event: WireEventOf<'deployAuction'>): void {
   const { startTimeSeconds, durationSeconds } = event;
   const startGas = amountOf(event.startGas, 8);
@@ -286,9 +312,13 @@ function applyDeployAuction(state: NaiveState, event: WireEventOf<'deployAuction
 }
 
 function applyDeployAuctionEnd(state: NaiveState, event: WireEventOf<'deployAuctionEnd'>): void {
-  const auction = present(state.auction);
+  const auction = present(state.auction ?? undefined);
   require(auction.endGas === undefined);
   auction.endGas = amountOf(event.endGas, 8);
+}
+
+function applyNoDeployAuction(state: NaiveState): void {
+  state.auction = null;
 }
 
 /** The effect of each event; a fill records which branch it took. */
@@ -304,6 +334,7 @@ const APPLIERS: Appliers = {
   market: applyMarket,
   marks: applyMarks,
   account: applyAccount,
+  accountTime: applyAccountTime,
   transfer: applyTransfer,
   orderMargin: (state, { user, dex, amount }) => {
     accountOf(state, user, dex).orderMargin = usdOf(amount);
@@ -319,8 +350,13 @@ const APPLIERS: Appliers = {
   undelegate: applyUndelegate,
   delegationReward: applyDelegationReward,
   delegation: applyDelegation,
+  delegations: applyDelegations,
+  partial: (state) => {
+    state.isPartial = true;
+  },
   deployAuction: applyDeployAuction,
   deployAuctionEnd: applyDeployAuctionEnd,
+  noDeployAuction: applyNoDeployAuction,
 };
 
 function applyEvent<T extends WireType>(

@@ -37,6 +37,8 @@ export interface NaiveAccount {
   cash: bigint;
   orderMargin: bigint;
   collateral: bigint;
+  /** When it was last read; 0 if it never was. */
+  time: number;
 }
 
 export interface NaiveDelegation {
@@ -64,7 +66,11 @@ export interface NaiveState {
   holdings: Map<string, NaiveHolding>;
   /** By user, then by validator in order of creation. */
   delegations: Map<string, Map<string, NaiveDelegation>>;
-  auction: NaiveAuction | undefined;
+  /** By user, when the list was last read; users whose list never was are absent. */
+  delegationTimes: Map<string, number>;
+  isPartial: boolean;
+  /** Null if there is none, undefined if no event has named one. */
+  auction: NaiveAuction | null | undefined;
 }
 
 export function createNaiveState(): NaiveState {
@@ -76,6 +82,8 @@ export function createNaiveState(): NaiveState {
     accounts: new Map(),
     holdings: new Map(),
     delegations: new Map(),
+    delegationTimes: new Map(),
+    isPartial: false,
     auction: undefined,
   };
 }

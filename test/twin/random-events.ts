@@ -161,6 +161,11 @@ const prices = fc
   )
   .map((pairs): Record<string, string> => Object.fromEntries(pairs));
 
+const someTime = fc.oneof(
+  fc.constant(0),
+  fc.nat(3 * DAY_MS).map((sinceStart) => START_TIME + sinceStart),
+);
+
 const delegating = fc.record({ user, validator: user, amount: stake });
 
 /** The fields of each kind of event, and how often it is drawn. */
@@ -179,6 +184,7 @@ const FIELDS: { [T in WireType]: [weight: number, fields: fc.Arbitrary<WireField
   market: [2, mostly(known, newCoin, 4).chain(marketOf)],
   marks: [2, fc.record({ prices: mostly(prices, fc.constant({ NOPE: '1.0' })) })],
   account: [2, account],
+  accountTime: [2, fc.record({ user, dex, time: someTime })],
   transfer: [2, fc.record({ user, dex, amount: usd })],
   orderMargin: [1, fc.record({ user, dex, amount: mostly(usdZeroOrMore, usd) })],
   collateral: [1, fc.record({ user, dex, amount: mostly(usdZeroOrMore, usd) })],
@@ -206,12 +212,20 @@ const FIELDS: { [T in WireType]: [weight: number, fields: fc.Arbitrary<WireField
       user,
       validator: user,
       amount: mostly(stake, fc.constant('0.0'), 2),
-      lockedUntilTimestamp: fc.oneof(
-        fc.constant(0),
-        fc.nat(3 * DAY_MS).map((sinceStart) => START_TIME + sinceStart),
+      lockedUntilTimestamp: someTime,
+    }),
+  ],
+  delegations: [
+    1,
+    fc.record({
+      user,
+      delegations: fc.array(
+        fc.record({ validator: user, amount: stake, lockedUntilTimestamp: someTime }),
+        { maxLength: 3 },
       ),
     }),
   ],
+  partial: [1, mostly<object>(fc.constant({}), fc.constant({ since: START_TIME }), 8)],
   deployAuction: [
     1,
     fc.record({
@@ -222,6 +236,7 @@ const FIELDS: { [T in WireType]: [weight: number, fields: fc.Arbitrary<WireField
     }),
   ],
   deployAuctionEnd: [1, fc.record({ endGas: units(-1n, 90_000_000_000n, 8) })],
+  noDeployAuction: [1, mostly<object>(fc.constant({}), fc.constant({ endGas: '1.0' }), 8)],
 };
 
 const randomEvent: fc.Arbitrary<WireEvent> = fc.oneof(

@@ -9,7 +9,8 @@ import type { auctionSchema } from '../../src/info/auction.ts';
 import { accountExample, accountSchema } from '../../src/info/clearinghouse.ts';
 import type { delegationsSchema } from '../../src/info/delegations.ts';
 import type { Described } from '../../src/info/schema.ts';
-import type { AccountState, Auction, Delegation } from '../../web/src/answers.ts';
+import type { FollowStatus } from '../../src/wanted/wanted.ts';
+import type { AccountState, Auction, Delegation, FollowReport } from '../../web/src/answers.ts';
 
 /** Fails to compile unless each of the two types can be assigned to the other. */
 function assertSame<A extends B, B extends C, C = A>(): void {}
@@ -18,6 +19,7 @@ test('the page reads what the service answers, and nothing else', () => {
   assertSame<AccountState, Described<typeof accountSchema>>();
   assertSame<readonly Delegation[], Described<typeof delegationsSchema>>();
   assertSame<Auction | null, Described<typeof auctionSchema>>();
+  assertSame<FollowReport, FollowStatus>();
 });
 
 test('the check finds a field too many and one too few', () => {

@@ -9,6 +9,7 @@ import {
   formatDecimal,
   formatPercent,
   parseDecimal,
+  RATIO_DECIMALS,
   roundTo,
   subtract,
   sum,
@@ -57,6 +58,12 @@ test('rounding is to the nearest, ties away from zero', () => {
 
 test('a ratio is written as per cent, and drawn between nothing and all', () => {
   assert.equal(formatPercent(parseDecimal('0.12345')), '12.35');
+  const nearTie = divideRounded(
+    parseDecimal('154.898355'),
+    parseDecimal('1254.750469'),
+    RATIO_DECIMALS,
+  );
+  assert.equal(formatPercent(nearTie ?? parseDecimal('0.0')), '12.34');
   assert.equal(formatPercent(parseDecimal('-2.0')), '-200.00');
   assert.equal(formatPercent(parseDecimal('0.0')), '0.00');
   const share = (a: string, b: string) => toShare(parseDecimal(a), parseDecimal(b));
@@ -72,6 +79,8 @@ test('figures are grouped, rounded text has no sign when it is zero', () => {
     [withSign('1.0', '1'), withSign('-1.0', '−1'), withSign('0.0', '0')],
     ['+1', '−1', '0'],
   );
+  const tooSmall = ['0.001', '-0.001'].map((text) => withSign(text, groupRounded(text, 2)));
+  assert.deepEqual(tooSmall, ['+<0.01', '−<0.01']);
 });
 
 test('durations name their two largest units', () => {
@@ -99,6 +108,9 @@ test('a history is bounded, keeps its ends, and starts over with the ledger', ()
   );
   history.add(9_999_500, 1);
   assert.deepEqual(history.points.at(-1), { time: 9_999, value: 1 });
+  // A few seconds back is an answer that is a little older, not another ledger.
+  history.add(9_995_000, 2);
+  assert.deepEqual(history.points.at(-1), { time: 9_999, value: 2 });
   history.add(1_000, 5);
   assert.deepEqual(history.points, [{ time: 1, value: 5 }]);
 });

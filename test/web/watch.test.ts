@@ -6,7 +6,7 @@ import { Refusal } from '../../web/src/service.ts';
 import { Watch } from '../../web/src/watch.ts';
 
 const QUESTION = { type: 'delegations', user: '0x1' };
-const ANSWER = { value: [], height: 1, time: 1 };
+const ANSWER = { value: [], height: 1, time: 1, accountTime: undefined };
 const POLL_MS = 1_000;
 
 let asked: number;

@@ -1,30 +1,39 @@
 /** An account's value, its margin in use, and how close it is to liquidation. */
 
 import type { AccountState } from './answers.ts';
-import { divideRounded, formatPercent, parseDecimal, toShare } from './decimal.ts';
+import { formatPercent, toShare, WHOLE } from './decimal.ts';
 import { Figure } from './figure.tsx';
 import { Frame } from './panel.tsx';
+import { marginRatioOf, type Verdict } from './risk.ts';
+import { describeThresholds, levelOfMarginRatio, TONES } from './risk-levels.ts';
 import { ValueChart } from './value-chart.tsx';
 import type { View } from './view.ts';
 
-export function AccountPanel({ view }: { view: View }) {
+export function AccountPanel({ view, verdict }: { view: View; verdict: Verdict }) {
   const { account, history, historyVersion } = view;
   const state = account.answer?.value;
   return (
     <Frame name="account" title="Account" view={view} panel={account}>
       {state === undefined ? (
-        <p class="empty">{account.refusal === undefined ? 'Asking…' : 'There is no answer.'}</p>
+        <p class="empty">{describeWait(view)}</p>
       ) : (
         <div class="account-body">
           <div class="account-figures">
             <Stats state={state} />
-            <Health state={state} />
+            <Health state={state} verdict={verdict} />
+            <p class="thresholds muted small">{describeThresholds()}</p>
           </div>
           <ValueChart history={history} version={historyVersion} />
         </div>
       )}
     </Frame>
   );
+}
+
+function describeWait({ account, freshness }: View): string {
+  if (account.refusal !== undefined) return 'There is no answer.';
+  const upstream = freshness?.follow?.upstream;
+  return upstream === undefined ? 'Asking…' : `Asking… A new address is read from ${upstream}.`;
 }
 
 function Stats({ state }: { state: AccountState }) {
@@ -57,45 +66,22 @@ function Stat({ label, field, text, isMain = false }: StatProps) {
   );
 }
 
-interface Verdict {
-  readonly word: string;
-  readonly tone: string;
-}
-
-/** Whether an isolated position has lost its margin, or the whole account is negative. */
-function isLost({ marginSummary, assetPositions }: AccountState): boolean {
-  const hasLostMargin = assetPositions.some(
-    ({ position }) =>
-      position.leverage.type === 'isolated' && parseDecimal(position.marginUsed).units <= 0n,
-  );
-  return hasLostMargin || parseDecimal(marginSummary.accountValue).units < 0n;
-}
-
-/** Thresholds of the margin ratio: warn at a half, danger at four fifths. */
-function judge(state: AccountState, share: number): Verdict {
-  if (state.assetPositions.length === 0) return { word: 'nothing at risk', tone: 'muted' };
-  if (isLost(state)) return { word: 'at risk', tone: 'loss' };
-  if (share >= 0.8) return { word: 'at risk', tone: 'loss' };
-  if (share >= 0.5) return { word: 'watch', tone: 'warn' };
-  return { word: 'healthy', tone: 'gain' };
-}
-
-/** Liquidation happens where cross maintenance margin reaches cross account value. */
-function Health({ state }: { state: AccountState }) {
-  const maintenance = parseDecimal(state.crossMaintenanceMarginUsed);
-  const value = parseDecimal(state.crossMarginSummary.accountValue);
-  const isUncovered = value.units <= 0n && maintenance.units > 0n;
-  const share = isUncovered ? 1 : value.units <= 0n ? 0 : toShare(maintenance, value);
-  const ratio = value.units <= 0n ? undefined : divideRounded(maintenance, value, 6);
-  const percent = ratio === undefined ? (isUncovered ? 'over 100' : '0.00') : formatPercent(ratio);
-  const { word, tone } = judge(state, share);
+/** The verdict is about all dexes, the gauge and what is below it about the one that is shown. */
+function Health({ state, verdict }: { state: AccountState; verdict: Verdict }) {
+  const ratio = marginRatioOf(state);
+  const share = ratio === undefined ? 1 : toShare(ratio, WHOLE);
+  const level = ratio === undefined ? 'danger' : levelOfMarginRatio(ratio);
+  const percent = ratio === undefined ? 'over 100' : formatPercent(ratio);
+  const { word, culprit } = verdict;
+  const isAtRisk = culprit !== '';
   return (
     <div class="health">
-      <Gauge share={share} tone={tone} text={`${percent} %, ${word}`}>
+      <Gauge share={share} tone={TONES[level]} text={`${percent} %`}>
         {`${percent} %`}
       </Gauge>
       <p class="health-words">
-        <strong class={tone}>{word}</strong>
+        <strong class={`verdict ${isAtRisk ? TONES[verdict.level] : 'muted'}`}>{word}</strong>
+        {isAtRisk && <span class="culprit">{culprit}</span>}
         <span class="muted small">
           maintenance{' '}
           <Figure

@@ -59,6 +59,29 @@ export interface Health {
   readonly time: number;
   readonly lagMs: number;
   readonly head: number;
+  /** On a ledger that follows an exchange: the follower's last report. */
+  readonly follow?: FollowReport;
+}
+
+/** Ages in milliseconds; null if there is nothing that could have an age. */
+export interface FollowReport {
+  /** The exchange's address, without its path. */
+  readonly upstream: string;
+  readonly isWell: boolean;
+  readonly reason: string;
+  readonly ages: {
+    readonly marks: number | null;
+    readonly markets: number | null;
+    readonly stream: number | null;
+    readonly accountsMedian: number | null;
+    readonly accountsMax: number | null;
+  };
+  readonly followed: number;
+  readonly budget: { readonly limit: number; readonly left: number } | null;
+  readonly counters: {
+    readonly mismatches: Readonly<Record<string, number>>;
+    readonly surprises: Readonly<Record<string, number>>;
+  };
 }
 
 export interface Question {
@@ -67,9 +90,12 @@ export interface Question {
   readonly dex?: string;
 }
 
-/** An answer and the ledger position that it is from. */
+/** An answer, the ledger position that it is from, and how old its account is. */
 export interface Answer<T = unknown> {
   readonly value: T;
-  readonly height: number;
+  /** Undefined for the exchange's own answer, which is from no ledger. */
+  readonly height: number | undefined;
   readonly time: number;
+  /** When the account was read from the exchange; undefined on a ledger that follows none. */
+  readonly accountTime: number | undefined;
 }

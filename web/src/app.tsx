@@ -2,14 +2,23 @@
 
 import { AccountPanel } from './account.tsx';
 import { AuctionPanel } from './auction.tsx';
-import { type Actions, ageMs, Header } from './header.tsx';
+import { type Actions, Header } from './header.tsx';
 import { KeyForm } from './key-form.tsx';
 import { PositionsPanel } from './positions.tsx';
+import type { Verdict } from './risk.ts';
 import { StakesPanel } from './stakes.tsx';
 import { formatAge } from './text.ts';
-import type { View } from './view.ts';
+import { UpstreamPanel } from './upstream.tsx';
+import { ledgerAgeMs, type View } from './view.ts';
 
-export function App({ view, actions }: { view: View; actions: Actions }) {
+interface AppProps {
+  readonly view: View;
+  /** Of the account that is shown. */
+  readonly verdict: Verdict;
+  readonly actions: Actions;
+}
+
+export function App({ view, verdict, actions }: AppProps) {
   const needsKey = view.key === '' || view.keyProblem !== '';
   return (
     <>
@@ -17,14 +26,14 @@ export function App({ view, actions }: { view: View; actions: Actions }) {
       <Banner view={view} />
       <main>
         {needsKey && <KeyForm problem={view.keyProblem} use={actions.useKey} />}
-        {view.key !== '' && <Panels view={view} />}
+        {view.key !== '' && <Panels view={view} verdict={verdict} />}
       </main>
       <Footer />
     </>
   );
 }
 
-function Panels({ view }: { view: View }) {
+function Panels({ view, verdict }: Pick<AppProps, 'view' | 'verdict'>) {
   if (view.user === '') {
     return (
       <div class="grid">
@@ -32,15 +41,17 @@ function Panels({ view }: { view: View }) {
           <p class="empty">Enter an address above to see its account and its stakes.</p>
         </section>
         <AuctionPanel view={view} />
+        <UpstreamPanel view={view} />
       </div>
     );
   }
   return (
     <div class="grid">
-      <AccountPanel view={view} />
+      <AccountPanel view={view} verdict={verdict} />
       <AuctionPanel view={view} />
       <PositionsPanel view={view} />
       <StakesPanel view={view} />
+      <UpstreamPanel view={view} />
     </div>
   );
 }
@@ -58,7 +69,7 @@ function Banner({ view }: { view: View }) {
         <span>
           {' '}
           What is shown is of height {freshness.height.toLocaleString('en')}, now{' '}
-          {formatAge(ageMs(view))} old.
+          {formatAge(ledgerAgeMs(view))} old.
         </span>
       )}
     </section>

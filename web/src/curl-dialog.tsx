@@ -25,6 +25,12 @@ function formatCurl(path: string, question: Question): string {
   return `curl -s ${address} -H 'Content-Type: application/json' -d ${body}`;
 }
 
+function describePlace({ height }: Answer): string {
+  return height === undefined
+    ? 'The exchange’s own answer'
+    : `Answer at height ${height.toLocaleString('en')}`;
+}
+
 /** The clipboard API needs a secure origin; selecting and copying works everywhere. */
 async function copyText(text: string, within: HTMLElement): Promise<void> {
   if (navigator.clipboard !== undefined) return navigator.clipboard.writeText(text);
@@ -84,10 +90,10 @@ export function CurlDialog({ title, question, answer, apiKey, close }: CurlDialo
       <p class="muted small">What is copied holds your key.</p>
       {shown.answer !== undefined && (
         <>
-          <h3>Answer at height {shown.answer.height.toLocaleString('en')}</h3>
+          <h3>{describePlace(shown.answer)}</h3>
           {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard. */}
           <section class="code answer" tabIndex={0} aria-label="the answer">
-            <pre data-answer={shown.answer.height}>{answerText}</pre>
+            <pre data-answer={shown.answer.height ?? 'upstream'}>{answerText}</pre>
           </section>
           <CopyButton text={answerText} label="Copy the answer" />
         </>

@@ -9,6 +9,7 @@ export interface Decimal {
 }
 
 export const ZERO: Decimal = { units: 0n, scale: 0 };
+export const WHOLE: Decimal = { units: 1n, scale: 0 };
 
 function powerOfTen(exponent: number): bigint {
   return 10n ** BigInt(exponent);
@@ -97,6 +98,12 @@ export function toShare(a: Decimal, b: Decimal): number {
   if (ratio === undefined) return 0;
   return Math.min(1, Math.max(0, Number(ratio.units) / 1_000_000));
 }
+
+/**
+ * Decimals of a ratio that is rounded again to be shown. The ratio of two amounts is not as close to a
+ * tie as this, so rounding twice gives what rounding once would.
+ */
+export const RATIO_DECIMALS = 40;
 
 /** A ratio as per cent with two decimals: "12.34". */
 export function formatPercent(ratio: Decimal, scale = 2): string {

@@ -1,6 +1,6 @@
-/** Which perp dexes there are, and on which of them the user has positions. */
+/** Which perp dexes there are, and what the user has on each of them. */
 
-import type { AccountState } from './answers.ts';
+import type { States } from './risk.ts';
 import { ask, type Refusal } from './service.ts';
 import { type Dex, FIRST_DEX, type Store } from './view.ts';
 
@@ -8,8 +8,6 @@ const LOOK_MS = 10_000;
 const FAILED_MS = 30_000;
 /** The list of dexes rarely changes: it is refreshed every Nth poll. */
 const LOOKS_PER_LIST = 6;
-
-type States = readonly (readonly [string, AccountState])[];
 
 /** Polls every few seconds: the picker's marks need not be from the same block as the figures. */
 export class DexScout {
@@ -41,9 +39,9 @@ export class DexScout {
         this.#store.set({ dexes });
       }
       if (user !== '') {
-        const states = await loadStates(key, user);
+        const dexStates = await loadStates(key, user);
         if (round !== this.#round) return;
-        this.#store.set({ positionCounts: countPositions(states) });
+        this.#store.set({ dexStates });
       }
     } catch (error) {
       // The panels report the error; here it only means to retry later, if at all.
@@ -63,8 +61,4 @@ async function loadDexes(key: string): Promise<readonly Dex[]> {
 
 async function loadStates(key: string, user: string): Promise<States> {
   return (await ask(key, { type: 'allDexsClearinghouseState', user })).value as States;
-}
-
-function countPositions(states: States): Record<string, number> {
-  return Object.fromEntries(states.map(([name, state]) => [name, state.assetPositions.length]));
 }

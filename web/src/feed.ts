@@ -58,7 +58,7 @@ export class Feed {
   /** Switches to a key and clears what the last one brought; an empty string means no key. */
   setKey(key: string): void {
     saveKey(key);
-    this.#store.set({ key, keyProblem: '', ...blankPanels(), positionCounts: {} });
+    this.#store.set({ key, keyProblem: '', ...blankPanels(), dexStates: [] });
     this.#push.connect(key);
     this.#watches.auction.change(key === '' ? undefined : { type: 'perpDeployAuctionStatus' });
     const { user, dex } = this.#store.view;
@@ -82,7 +82,7 @@ export class Feed {
     this.#watches.account.change(isAsked ? account.question : undefined);
     if (isSameUser && view.stakes.question !== undefined) return;
     this.#unsubscribe('stakes');
-    this.#store.set({ stakes: isAsked ? stakes : EMPTY_PANEL, positionCounts: {} });
+    this.#store.set({ stakes: isAsked ? stakes : EMPTY_PANEL, dexStates: [] });
     this.#watches.stakes.change(isAsked ? stakes.question : undefined);
   }
 
@@ -104,11 +104,15 @@ export class Feed {
   }
 
   /** Workers may be a block apart: an answer older than the one shown is dropped. */
-  #isOlder(name: PanelName, { height }: Answer): boolean {
+  #isOlder(name: PanelName, answer: Answer): boolean {
     const { freshness, ...view } = this.#store.view;
-    const shown = view[name].answer?.height ?? 0;
-    // A height above that of /health belongs to a ledger that was replaced.
-    return height < shown && (freshness?.height ?? 0) >= shown;
+    const shown = view[name].answer;
+    if (shown === undefined || freshness === undefined) return false;
+    // What is ahead of /health belongs to a ledger that was replaced.
+    if (answer.height !== undefined && shown.height !== undefined) {
+      return answer.height < shown.height && freshness.height >= shown.height;
+    }
+    return answer.time < shown.time && freshness.time >= shown.time;
   }
 
   #show(name: PanelName, answer: Answer): void {
@@ -269,17 +273,19 @@ function nameOf({ type, user = '', dex = '' }: Question): string {
 }
 
 interface Pushed extends Question {
-  readonly height: number;
-  readonly time: number;
+  readonly height?: number;
+  readonly time?: number;
+  readonly accountTime?: number;
   readonly [field: string]: unknown;
 }
 
 /** A push holds its answer in a field named after the channel. */
 function readPush(type: string, data: unknown) {
   if (typeof data !== 'object' || data === null || !(type in data)) return undefined;
-  const { user, dex, height, time, [type]: value } = data as Pushed;
+  const { user, dex, height, accountTime, [type]: value } = data as Pushed;
+  const { time = accountTime ?? 0 } = data as Pushed;
   return {
     question: { type, user: user ?? '', dex: dex ?? '' },
-    answer: { value, height, time },
+    answer: { value, height, time, accountTime },
   };
 }

@@ -2,7 +2,8 @@
 
 import { useEffect, useState } from 'preact/hooks';
 import { formatAge, formatTime, normalizeAddress, shortenAddress } from './text.ts';
-import type { LinkState, View } from './view.ts';
+import { UpstreamState } from './upstream.tsx';
+import { type LinkState, ledgerAgeMs, statesOf, type View } from './view.ts';
 
 export interface Actions {
   useKey(key: string): void;
@@ -40,11 +41,6 @@ const LINK_SHAPES: Readonly<Record<LinkState, string>> = {
   offline: '\u2715',
 };
 
-export function ageMs({ freshness }: View): number {
-  if (freshness === undefined) return 0;
-  return freshness.lagMs + performance.now() - freshness.heardMs;
-}
-
 function FreshnessLine({ view }: { view: View }) {
   const { link, freshness, key } = view;
   const how = link.state !== 'live' || key === '' ? '' : link.isPush ? ', pushed' : ', polled';
@@ -74,9 +70,10 @@ function FreshnessLine({ view }: { view: View }) {
           data-field="age"
           title={freshness && `ledger time ${formatTime(freshness.time)}`}
         >
-          {freshness === undefined ? '\u2013' : formatAge(ageMs(view))}
+          {freshness === undefined ? '\u2013' : formatAge(ledgerAgeMs(view))}
         </dd>
       </div>
+      <UpstreamState view={view} />
     </dl>
   );
 }
@@ -175,10 +172,9 @@ function AddressChips({ label, addresses, view, actions }: ChipsProps) {
   );
 }
 
-/** The count on the current dex is live; on others it is from the last poll. */
-function countPositions({ dex, account, positionCounts }: View, name: string): number {
-  const shown = name === dex ? account.answer?.value.assetPositions.length : undefined;
-  return shown ?? positionCounts[name] ?? 0;
+function countPositions(view: View, dex: string): number {
+  const [, state] = statesOf(view).find(([name]) => name === dex) ?? [];
+  return state?.assetPositions.length ?? 0;
 }
 
 function DexPicker({ view, actions }: { view: View; actions: Actions }) {

@@ -11,9 +11,10 @@ import { App } from './app.tsx';
 import { DexScout } from './dexes.ts';
 import { Feed } from './feed.ts';
 import type { Actions } from './header.tsx';
+import { judgeAccount, type States, type Verdict } from './risk.ts';
 import { type Handed, loadUser, onKeyForgotten, saveUser, takeFragment } from './storage.ts';
-import { groupRounded } from './text.ts';
-import { isCurrent, Store, type View } from './view.ts';
+import { drawTab } from './tab.ts';
+import { Store, statesOf, type View } from './view.ts';
 
 /** Ages and countdowns advance even without new data. */
 const TICK_MS = 1_000;
@@ -40,17 +41,26 @@ const actions: Actions = {
   },
 };
 
-function draw(view: View): void {
-  render(<App view={view} actions={actions} />, root);
-  document.title = formatTitle(view);
+/** The last verdict, and what it was about. */
+let judged: { readonly states: States; readonly verdict: Verdict } | undefined;
+
+/** Judged once for each answer: there may be hundreds of positions. */
+function judge(view: View): Verdict {
+  const states = statesOf(view);
+  if (judged === undefined || !areSame(states, judged.states)) {
+    judged = { states, verdict: judgeAccount(states) };
+  }
+  return judged.verdict;
 }
 
-/** The account value, readable in a row of browser tabs. */
-function formatTitle(view: View): string {
-  const state = view.account.answer?.value;
-  if (state === undefined) return 'perpinfo';
-  const value = groupRounded(state.marginSummary.accountValue, 2);
-  return `${isCurrent(view, view.account) ? '' : '(old) '}${value} · perpinfo`;
+function areSame(one: States, other: States): boolean {
+  return one.length === other.length && one.every(([, state], index) => state === other[index][1]);
+}
+
+function draw(view: View): void {
+  const verdict = judge(view);
+  render(<App view={view} verdict={verdict} actions={actions} />, root);
+  drawTab(view, verdict);
 }
 
 function take({ key, examples }: Handed): void {

@@ -1,9 +1,11 @@
-/** The frame of a panel: title, ledger height, its question, and its error. */
+/** The frame of a panel: title, where its answer is from, its question, and its error. */
 
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
+import type { Answer } from './answers.ts';
 import { CurlDialog } from './curl-dialog.tsx';
-import { isCurrent, type Panel, type View } from './view.ts';
+import { formatAge, formatTime } from './text.ts';
+import { accountAgeMs, isCurrent, type Panel, type View } from './view.ts';
 
 interface FrameProps {
   readonly name: string;
@@ -26,17 +28,14 @@ export function Frame(props: FrameProps) {
       class={`panel panel-${name} ${isOld ? 'is-old' : ''}`}
       aria-labelledby={`title-${name}`}
       data-height={answer?.height}
+      data-account-time={answer?.accountTime}
     >
       <header class="panel-head">
         <h2 id={`title-${name}`}>{title}</h2>
         {extra}
         <span class="spacer" />
         {isOld && <span class="tag tag-old">not current</span>}
-        {answer !== undefined && (
-          <span class="muted small" title="the ledger height of this answer">
-            height <span class="figure">{answer.height.toLocaleString('en')}</span>
-          </span>
-        )}
+        {answer !== undefined && <Origin view={view} answer={answer} />}
         {question !== undefined && (
           <button type="button" class="quiet" onClick={() => setOpen(true)}>
             curl<span class="hidden"> for {title}</span>
@@ -53,6 +52,34 @@ export function Frame(props: FrameProps) {
         />
       )}
     </section>
+  );
+}
+
+const OWN_ANSWER =
+  'The ledger does not hold this account: its rules do not give the same figures. ' +
+  'What is shown is what the exchange answers, and is in no block.';
+
+/** Where an answer is from: its ledger height, and when the exchange was last asked. */
+function Origin({ view, answer }: { view: View; answer: Answer }) {
+  const { height, accountTime } = answer;
+  const ageMs = accountAgeMs(view, answer);
+  return (
+    <>
+      {height === undefined ? (
+        <span class="tag tag-own" title={OWN_ANSWER}>
+          the exchange’s own answer
+        </span>
+      ) : (
+        <span class="muted small" title="the ledger height of this answer">
+          height <span class="figure">{height.toLocaleString('en')}</span>
+        </span>
+      )}
+      {accountTime !== undefined && ageMs !== undefined && (
+        <span class="muted small" title={`read from the exchange at ${formatTime(accountTime)}`}>
+          read <span class="figure">{formatAge(ageMs)}</span> ago
+        </span>
+      )}
+    </>
   );
 }
 

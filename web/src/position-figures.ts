@@ -9,10 +9,12 @@ import {
   formatDecimal,
   formatPercent,
   parseDecimal,
+  RATIO_DECIMALS,
   subtract,
   toShare,
   ZERO,
 } from './decimal.ts';
+import { levelOfDistance, TONES, type Tone } from './risk-levels.ts';
 import { group } from './text.ts';
 
 /** The maximum number of decimals of a price, so that this quotient is exact. */
@@ -35,15 +37,15 @@ interface Distance {
   readonly text: string;
   /** Fraction of a full bar, for drawing. */
   readonly share: number;
-  readonly tone: 'gain' | 'warn' | 'loss';
+  readonly tone: Tone;
 }
 
 /** Distance from the mark to the liquidation price, as a share of the mark; negative beyond it. */
-function distanceOf(position: Position, mark = markOf(position)): Decimal | undefined {
+export function distanceOf(position: Position, mark = markOf(position)): Decimal | undefined {
   if (position.liquidationPx === null) return undefined;
   const liquidation = parseDecimal(position.liquidationPx);
   const gap = isLong(position) ? subtract(mark, liquidation) : subtract(liquidation, mark);
-  return divideRounded(gap, mark, 8);
+  return divideRounded(gap, mark, RATIO_DECIMALS);
 }
 
 export interface Derived {
@@ -60,7 +62,7 @@ export function derive(position: Position): Derived {
 
 function judgeDistance(ratio: Decimal): Distance {
   const share = toShare(ratio, FAR);
-  const tone = share >= 0.3 ? 'gain' : share >= 0.1 ? 'warn' : 'loss';
+  const tone = TONES[levelOfDistance(ratio)];
   const isVeryFar = compare(ratio, VERY_FAR) >= 0;
   return { text: isVeryFar ? '> 999 %' : `${group(formatPercent(ratio, 1))} %`, share, tone };
 }

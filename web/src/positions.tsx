@@ -54,7 +54,9 @@ export function PositionsPanel({ view }: { view: View }) {
     >
       {positions === undefined ? null : count === 0 ? (
         <p class="empty">
-          No positions here. An address that the ledger has never seen looks the same.
+          No positions here.
+          {answer?.accountTime === undefined &&
+            ' An address that the ledger has never seen looks the same.'}
         </p>
       ) : (
         table

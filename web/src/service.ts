@@ -63,11 +63,18 @@ export async function ask(key: string, question: Question): Promise<Answer> {
     body: JSON.stringify(question),
   });
   if (!response.ok) throw parseRefusal(response, text);
+  const { headers } = response;
+  const accountTime = readNumber(headers.get('Account-Time'));
   return {
     value: JSON.parse(text),
-    height: Number(response.headers.get('Ledger-Height')),
-    time: Number(response.headers.get('Ledger-Time')),
+    height: readNumber(headers.get('Ledger-Height')),
+    time: readNumber(headers.get('Ledger-Time')) ?? accountTime ?? 0,
+    accountTime,
   };
+}
+
+function readNumber(header: string | null): number | undefined {
+  return header === null ? undefined : Number(header);
 }
 
 /** /health explains itself in its body, whatever its status. */

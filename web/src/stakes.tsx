@@ -8,6 +8,7 @@ import {
   formatDecimal,
   formatPercent,
   parseDecimal,
+  RATIO_DECIMALS,
   sum,
   toShare,
   ZERO,
@@ -84,7 +85,7 @@ function describeShare(percent: string, part: Decimal, total: Decimal): string {
 function StakeRow({ delegation, total, now }: StakeRowProps) {
   const { validator, amount, lockedUntilTimestamp } = delegation;
   const part = parseDecimal(amount);
-  const ratio = divideRounded(part, total, 8) ?? ZERO;
+  const ratio = divideRounded(part, total, RATIO_DECIMALS) ?? ZERO;
   const percent = describeShare(formatPercent(ratio), part, total);
   const leftMs = lockedUntilTimestamp - now;
   return (

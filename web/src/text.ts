@@ -20,9 +20,12 @@ export function groupRounded(text: string, decimals: number): string {
   return group(/[1-9]/.test(rounded) ? rounded : rounded.replace('-', ''));
 }
 
-/** With a sign for gains as well; zero has none. */
+/** With a sign for gains as well; zero has none. What is less than can be shown says so: "+<0.01". */
 export function withSign(text: string, shown: string): string {
-  return text.startsWith('-') || !/[1-9]/.test(text) ? shown : `+${shown}`;
+  if (!/[1-9]/.test(text)) return shown;
+  const isLoss = text.startsWith('-');
+  if (!/[1-9]/.test(shown)) return `${isLoss ? MINUS : '+'}<${shown.replace(/0$/, '1')}`;
+  return isLoss ? shown : `+${shown}`;
 }
 
 export function decimalsOf(text: string): number {

@@ -7,6 +7,8 @@ export interface Point {
 }
 
 const POINTS_MAX = 600;
+/** An exchange's own answer may be this much older than the ledger's. */
+const BACK_SECONDS_MAX = 10;
 const HISTORIES_MAX = 8;
 
 export class ValueHistory {
@@ -15,8 +17,11 @@ export class ValueHistory {
   epoch = 0;
 
   add(timeMs: number, value: number): void {
-    const time = Math.floor(timeMs / 1000);
     const last = this.points.at(-1);
+    let time = Math.floor(timeMs / 1000);
+    if (last !== undefined && time < last.time && time >= last.time - BACK_SECONDS_MAX) {
+      time = last.time;
+    }
     if (last !== undefined && time < last.time) {
       // Time went back: the ledger was replaced.
       this.points = [];

@@ -1,6 +1,7 @@
 /** Everything that the page shows, in one immutable object. */
 
 import type { AccountState, Answer, Auction, Delegation, Health, Question } from './answers.ts';
+import type { States } from './risk.ts';
 import type { Refusal } from './service.ts';
 import { loadExamples, loadKey, loadRecent } from './storage.ts';
 import { ValueHistory } from './value-history.ts';
@@ -39,8 +40,8 @@ export interface View {
   readonly user: string;
   readonly dex: string;
   readonly dexes: readonly Dex[];
-  /** How many positions the user has, by dex. */
-  readonly positionCounts: Readonly<Record<string, number>>;
+  /** The user's account on each dex, as it was some seconds ago. */
+  readonly dexStates: States;
   readonly examples: readonly string[];
   readonly recent: readonly string[];
   readonly account: Panel<AccountState>;
@@ -63,7 +64,7 @@ export class Store {
     user: '',
     dex: '',
     dexes: [FIRST_DEX],
-    positionCounts: {},
+    dexStates: [],
     examples: loadExamples(),
     recent: loadRecent(),
     account: EMPTY_PANEL,
@@ -102,9 +103,29 @@ export function isCurrent({ link, keyProblem }: View, panel: Panel<unknown>): bo
   return link.state === 'live' && keyProblem === '' && panel.refusal === undefined;
 }
 
+/** Since the ledger's time, by the clock of the service. */
+export function ledgerAgeMs({ freshness }: View): number {
+  if (freshness === undefined) return 0;
+  return freshness.lagMs + performance.now() - freshness.heardMs;
+}
+
+/** Since an account was read from the exchange; undefined on a ledger that follows none. */
+export function accountAgeMs(view: View, { accountTime }: Answer): number | undefined {
+  const { freshness } = view;
+  if (accountTime === undefined || freshness === undefined) return undefined;
+  return Math.max(0, ledgerAgeMs(view) + freshness.time - accountTime);
+}
+
 /** The estimated ledger time now; it advances only while the link is live. */
 export function ledgerNow({ link, freshness }: View): number {
   if (freshness === undefined) return 0;
   const sinceMs = link.state === 'live' ? performance.now() - freshness.heardMs : 0;
   return freshness.time + sinceMs;
+}
+
+/** The user's accounts: the one that is shown as it is, those on other dexes as of some seconds ago. */
+export function statesOf({ dex, account, dexStates }: View): States {
+  const shown = account.answer?.value;
+  if (shown === undefined) return dexStates;
+  return [[dex, shown], ...dexStates.filter(([name]) => name !== dex)];
 }

@@ -50,7 +50,7 @@ function parseMessage(text: string): { from: unknown; charges: readonly Charge[]
   }
 }
 
-/** Untrusted: anyone who may publish on the subject could send anything. */
+/** Untrusted: anyone who may publish on the subject could send anything. Refunds are not taken from others. */
 function isCharge(value: unknown): value is Charge {
   const { id, weight, budget } = (value ?? {}) as Partial<Charge>;
   const amounts = [weight, budget?.weight, budget?.periodMs];

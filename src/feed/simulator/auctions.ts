@@ -29,7 +29,7 @@ function formatGas(gas: bigint): string {
 }
 
 export function runAuctions(scene: Scene, terms: AuctionTerms): void {
-  const { auction } = scene.state;
+  const auction = scene.state.auction ?? undefined;
   if (auction === undefined || scene.time >= endMsOf(auction)) startNext(scene, terms);
   else if (auction.endGas === undefined) sellWhenDue(scene, auction, terms);
 }
@@ -40,7 +40,7 @@ function endMsOf({ startTimeSeconds, durationSeconds }: Auction): number {
 
 /** Starts at twice the last price, or twice the floor if the last auction did not sell. */
 function startNext({ state, time, draft }: Scene, { durationSeconds }: AuctionTerms): void {
-  const { auction } = state;
+  const auction = state.auction ?? undefined;
   const startGas =
     auction === undefined ? LOWEST_START_GAS : 2n * (auction.endGas ?? auction.floorGas);
   const startTimeSeconds = Math.floor(time / 1000 / durationSeconds) * durationSeconds;

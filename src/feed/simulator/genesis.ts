@@ -6,6 +6,7 @@
  * nothing, and one that was interrupted in its first blocks is completed.
  */
 
+import type { WireEvent } from '../../events/event.ts';
 import { USD_DECIMALS } from '../../events/fields.ts';
 import { parseUnits } from '../../exact/decimal.ts';
 import { marketOfTerms, SIZE, TERMS } from '../../state/columns.ts';
@@ -23,14 +24,7 @@ import {
 import { roundPrice } from './prices.ts';
 import type { Random } from './random.ts';
 import type { Participant, Role } from './roster.ts';
-import {
-  type BlockDraft,
-  formatUsd,
-  marketsOfDex,
-  type Scene,
-  type WireEvent,
-  wholeCents,
-} from './scene.ts';
+import { type BlockDraft, formatUsd, marketsOfDex, type Scene, wholeCents } from './scene.ts';
 import { drawDelegations } from './staking.ts';
 
 const ORDER_MARGIN_CHANCE = 0.2;

@@ -1,9 +1,10 @@
 /** The further dexes of the simulated exchange, and all markets in the order of their listing. */
 
+import type { WireEvent } from '../../events/event.ts';
 import { USD_DECIMALS } from '../../events/fields.ts';
 import { formatUnits } from '../../exact/decimal.ts';
 import type { TierTerms } from '../../state/markets.ts';
-import { formatUsd, type WireEvent } from './scene.ts';
+import { formatUsd } from './scene.ts';
 
 export interface Listing {
   readonly coin: string;

@@ -1,12 +1,13 @@
 /** The accounts that a ledger starts with: cash, and positions that the equity can support. */
 
+import type { WireEvent } from '../../events/event.ts';
 import { formatUnits } from '../../exact/decimal.ts';
 import type { Market } from '../../state/markets.ts';
 import type { StateView } from '../../state/state.ts';
 import { roundPrice, stepOfFigures } from './prices.ts';
 import type { Random } from './random.ts';
 import type { Role } from './roster.ts';
-import { formatUsd, USD, type WireEvent } from './scene.ts';
+import { formatUsd, USD } from './scene.ts';
 
 /** Significant figures of a size: people trade round sizes. */
 const SIZE_FIGURES = 3;

@@ -5,7 +5,7 @@
  * at most once in it; only market makers trade more often, and their fills are always valid.
  */
 
-import type { EventType } from '../../events/event.ts';
+import type { WireEvent } from '../../events/event.ts';
 import { USD_DECIMALS } from '../../events/fields.ts';
 import { formatAddress } from '../../exact/address.ts';
 import { formatUnits } from '../../exact/decimal.ts';
@@ -17,12 +17,6 @@ import type { Roster } from './roster.ts';
 
 /** A block of this size is full: well below the limit of any ledger, even with one more event. */
 const BLOCK_BYTES_FULL = 200 * 1024;
-
-/** An event as it is written in a block; the parser checks it like any other. */
-export interface WireEvent {
-  readonly type: EventType;
-  readonly [field: string]: unknown;
-}
 
 export class BlockDraft {
   readonly #texts: string[] = [];

@@ -1,12 +1,13 @@
 /** Staking: delegations, undelegations and rewards. */
 
+import type { WireEvent } from '../../events/event.ts';
 import { STAKE_DECIMALS } from '../../events/fields.ts';
 import { formatAddress } from '../../exact/address.ts';
 import { type Exact, formatUnits } from '../../exact/decimal.ts';
 import { FIRST_DELEGATION } from '../../state/addresses.ts';
 import { delegatedAmount, LOCKED_UNTIL, NEXT_DELEGATION, VALIDATOR } from '../../state/staking.ts';
 import type { Random } from './random.ts';
-import { pickUser, type Scene, userAt, type WireEvent } from './scene.ts';
+import { pickUser, type Scene, userAt } from './scene.ts';
 
 const DELEGATOR_CHANCE = 0.4;
 const DELEGATIONS_MAX = 3;

@@ -15,16 +15,16 @@ const DRAIN_CHECK_MS = 20;
  * during a long turn of the event loop, and a request that has arrived would be missed.
  */
 const IDLE_CHECKS = 15;
-/** Bounds how long connections are accepted while new clients keep coming. */
-const ACCEPT_MS_MAX = 1000;
+/** Share of the timeout in which connections are accepted, if new clients keep coming. */
+const ACCEPT_SHARE_MAX = 0.5;
 
 /**
- * Accepts the connections that wait in the backlog and no others, and closes each once it is idle; the
- * last responses say `Connection: close`. Connections left after the timeout are destroyed.
+ * Accepts the connections that wait in the backlog, and closes each once it is idle; the last responses
+ * say `Connection: close`. Connections left after the timeout are destroyed.
  */
 export function drainServer(server: Server, connections: OpenConnections, timeoutMs: number): void {
   if (!connections.isDraining) closeOnceIdle(connections);
-  const deadlineMs = performance.now() + Math.min(ACCEPT_MS_MAX, timeoutMs / 2);
+  const deadlineMs = performance.now() + timeoutMs * ACCEPT_SHARE_MAX;
   setImmediate(() => closeOnceAccepted(server, connections, deadlineMs));
   const late = setTimeout(() => server.closeAllConnections(), timeoutMs);
   server.once('close', () => clearTimeout(late));

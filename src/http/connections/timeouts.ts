@@ -11,8 +11,10 @@ export function stalledMsMax({
   idleTimeout,
   requestTimeout,
   minHeightWait,
-}: Settings<'idleTimeout' | 'requestTimeout' | 'minHeightWait'>): number {
-  return Math.max(idleTimeout, requestTimeout) + minHeightWait + 2 * TIMEOUT_CHECK_MS;
+  followWait,
+}: Settings<'idleTimeout' | 'requestTimeout' | 'minHeightWait' | 'followWait'>): number {
+  const waitMs = minHeightWait + followWait;
+  return Math.max(idleTimeout, requestTimeout) + waitMs + 2 * TIMEOUT_CHECK_MS;
 }
 
 /** The headers may not take longer than the whole request. */

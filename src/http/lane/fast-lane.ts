@@ -12,10 +12,11 @@
  */
 
 import type { Settings } from '../../config/settings.ts';
-import { type Answers, refuseBytes } from '../answers.ts';
+import type { Answers } from '../answers.ts';
 import type { ClientConnection } from '../connections/client-connection.ts';
 import { refuseLateness, stalledMsMax } from '../connections/timeouts.ts';
 import type { LaneCounters, LaneExit } from '../counters.ts';
+import { refuseBytes } from '../refusal-reply.ts';
 import type { Reply } from '../reply.ts';
 import { ReplyText } from '../reply-text.ts';
 import { LaneConnection, type LaneReader } from './lane-connection.ts';
@@ -33,6 +34,7 @@ export interface LaneParts {
     | 'requestTimeout'
     | 'idleTimeout'
     | 'minHeightWait'
+    | 'followWait'
   >;
 }
 
@@ -143,10 +145,13 @@ export class FastLane implements LaneReader {
   #finishTurn(): void {
     if (this.#turn.length === 0) return;
     const connections = this.#turn.splice(0);
+    const startedMs = performance.now();
     this.#bytesUsed = 0;
     for (const connection of connections) this.#answerRead(connection);
     for (const connection of connections) this.#send(connection);
-    this.#tally.flush((performance.now() - this.#turnStartedMs) / 1000);
+    const endMs = performance.now();
+    this.#parts.counters.countWork('requests', (endMs - startedMs) / 1000);
+    this.#tally.flush((endMs - this.#turnStartedMs) / 1000);
   }
 
   /** Answers what a connection has sent, up to its share of the turn; the rest is kept. */
@@ -209,11 +214,13 @@ export class FastLane implements LaneReader {
   }
 
   #send(connection: LaneConnection): void {
-    const { text, isOver, client } = connection;
+    const { text, longBody, isOver, client } = connection;
     const { socket } = client;
     connection.text = '';
+    connection.longBody = undefined;
     if (socket.destroyed) return;
     if (text !== '') socket.write(text, 'latin1');
+    if (longBody !== undefined) socket.write(longBody);
     if (isOver) this.#end(connection);
     else if (socket.writableLength > 0) this.#awaitReader(connection);
     else this.#proceed(connection);

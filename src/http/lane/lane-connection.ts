@@ -50,8 +50,9 @@ export class LaneConnection implements ConnectionHandler {
   /** Bytes of earlier turns; they begin with a request. */
   #kept: Buffer = NOTHING;
   #keptLength = 0;
-  /** Responses that are to be sent. */
+  /** Responses that are to be sent, and the body of the last one if that is long. */
   text = '';
+  longBody: Buffer | undefined;
   head: LaneHead | undefined;
   /** When the current partial request began; 0 if there is none. */
   begunMs = 0;

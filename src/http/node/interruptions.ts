@@ -7,11 +7,11 @@
 import type { IncomingMessage } from 'node:http';
 import type { Settings } from '../../config/settings.ts';
 import { RequestError } from '../../info/request-error.ts';
-import { refuseBytes } from '../answers.ts';
 import type { ClientConnection } from '../connections/client-connection.ts';
 import { refuseLateness } from '../connections/timeouts.ts';
 import { NO_TYPE, type RequestCounters } from '../counters.ts';
 import type { Push } from '../push/push.ts';
+import { refuseBytes } from '../refusal-reply.ts';
 import type { Reply } from '../reply.ts';
 import { ReplyText } from '../reply-text.ts';
 import { findRoute, INFO_METHODS, refuseMethod } from '../router.ts';

@@ -2,6 +2,8 @@
 
 import type { RequestError } from '../../info/request-error.ts';
 import type { LiveState } from '../../replica/live-state.ts';
+import type { WantedClient } from '../../wanted/wanted.ts';
+import { readHealth } from '../health.ts';
 import { loadDashboard, sendAsset } from '../pages/dashboard.ts';
 import { formatHome } from '../pages/home.ts';
 import { formatLlms } from '../pages/llms.ts';
@@ -13,12 +15,18 @@ import { sendPage } from './send.ts';
 const TEXT = { 'Content-Type': 'text/plain; charset=utf-8' };
 const HTML = { 'Content-Type': 'text/html; charset=utf-8' };
 
+export interface PageParts {
+  readonly live: LiveState;
+  /** The way to the follower of an exchange; undefined if there is none. */
+  readonly wanted?: WantedClient | undefined;
+}
+
 export class PageResponses {
-  readonly #live: LiveState;
+  readonly #parts: PageParts;
   readonly #dashboard = loadDashboard();
 
-  constructor(live: LiveState) {
-    this.#live = live;
+  constructor(parts: PageParts) {
+    this.#parts = parts;
   }
 
   /** Sends a page; returns a refusal if there is none of that name. */
@@ -38,7 +46,8 @@ export class PageResponses {
   }
 
   async #sendHealth({ response }: HttpExchange): Promise<void> {
-    const health = await this.#live.health(Date.now());
+    const { live, wanted } = this.#parts;
+    const health = await readHealth(live, wanted, Date.now());
     const position = { 'Ledger-Height': health.height, 'Ledger-Time': health.time };
     if (health.status === 'ok') {
       sendPage(response, JSON.stringify(health), { headers: position });

@@ -3,7 +3,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Settings } from '../../config/settings.ts';
 import { RequestError } from '../../info/request-error.ts';
-import type { LiveState } from '../../replica/live-state.ts';
 import type { Answers } from '../answers.ts';
 import type { ClientConnection } from '../connections/client-connection.ts';
 import { NO_TYPE, type RequestCounters } from '../counters.ts';
@@ -12,13 +11,12 @@ import type { Reply } from '../reply.ts';
 import { pageOf, type RequestHead, refuseLength } from '../request-head.ts';
 import { readBody } from './body.ts';
 import { expectsContinue, refuseExpectation, refuseHead } from './head-checks.ts';
-import { PageResponses } from './page-responses.ts';
+import { type PageParts, PageResponses } from './page-responses.ts';
 import { asRequestStream, type HttpExchange } from './request-stream.ts';
 import { isLastResponse, sendReply } from './send.ts';
 
-export interface RequestHandlerParts {
+export interface RequestHandlerParts extends PageParts {
   readonly answers: Answers;
-  readonly live: LiveState;
   readonly counters: RequestCounters;
   readonly settings: Settings<'bodyBytesMax'>;
 }
@@ -32,7 +30,7 @@ export class RequestHandler {
 
   constructor(parts: RequestHandlerParts) {
     this.#parts = parts;
-    this.#pages = new PageResponses(parts.live);
+    this.#pages = new PageResponses(parts);
   }
 
   handle(exchange: HttpExchange): void {

@@ -48,12 +48,16 @@ export function sendReply(
   reply: Reply,
   { isLast = reply.isLast || isLastResponse(response) } = {},
 ): void {
-  const body = hasBody(reply) ? reply.body.toString() : '';
+  const body = hasBody(reply) ? bodyOf(reply) : '';
   const sink = new HeaderObject(firstHeaders(reply));
   putHeaders(reply, Buffer.byteLength(body), sink);
   if (isLast) putClose(sink);
   response.writeHead(reply.status, sink.headers);
   response.end(body);
+}
+
+function bodyOf({ body }: Reply): string | Buffer {
+  return Buffer.isBuffer(body) ? body : body.toString();
 }
 
 /** Writes the head of a response that is not a Reply: a page, a file. */

@@ -58,6 +58,11 @@ Every answer is computed from one ledger position, given by the headers Ledger-H
 Ledger-Time. With the request header Ledger-Min-Height: N the answer is from height N or later, or
 the request fails with 503 "behind".
 
+A ledger that follows another server is partial: it holds the accounts that were asked for. The header
+Account-Time says when the account was read there, and Account-Max-Age: MS on a request has an older
+one read again first. An account that cannot be read is a 502 "upstream_failed" or 503 "not_ready".
+With Account-Source: upstream, the answer is that server's own.
+
 ## Questions
 
 ${describeQuestions()}

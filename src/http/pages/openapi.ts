@@ -3,7 +3,7 @@
 import { REQUEST_TYPES } from '../../info/registry.ts';
 import type { RequestType } from '../../info/request.ts';
 import { REQUEST_ERRORS, RequestError, type RequestErrorCode } from '../../info/request-error.ts';
-import type { Health } from '../../replica/live-state.ts';
+import type { ServiceHealth } from '../health.ts';
 
 type Json = Record<string, unknown>;
 
@@ -16,6 +16,16 @@ function header(description: string, schema: Json = { type: 'integer' }): Json {
 const LEDGER_HEADERS: Json = {
   'Ledger-Height': header('the ledger height that the answer is computed from'),
   'Ledger-Time': header("the ledger's time at that height, in milliseconds"),
+};
+
+const ACCOUNT_HEADERS: Json = {
+  'Account-Time': header(
+    'on a partial ledger: when the account was read from the exchange, of several the oldest, in milliseconds',
+  ),
+  'Account-Source': header(
+    "on a partial ledger: an account in the answer is the exchange's own answer, without a ledger position",
+    { const: 'upstream' },
+  ),
 };
 
 const BUDGET_HEADERS: Json = {
@@ -96,6 +106,14 @@ const MIN_HEIGHT_PARAMETER: Json = {
   schema: { type: 'integer', minimum: 0 },
 };
 
+const MAX_AGE_PARAMETER: Json = {
+  name: 'Account-Max-Age',
+  in: 'header',
+  description:
+    'on a partial ledger: accounts that were read more milliseconds ago are read again first',
+  schema: { type: 'integer', minimum: 0 },
+};
+
 const TAG_HEADER: Json = {
   ETag: header('changes exactly when the answer does, apart from its time', { type: 'string' }),
 };
@@ -119,7 +137,7 @@ function infoOperation(): Json {
   return {
     operationId: 'info',
     summary: 'Answers one question, selected by the field `type`.',
-    parameters: [KEY_PARAMETER, MIN_HEIGHT_PARAMETER],
+    parameters: [KEY_PARAMETER, MIN_HEIGHT_PARAMETER, MAX_AGE_PARAMETER],
     requestBody: {
       required: true,
       content: {
@@ -132,7 +150,7 @@ function infoOperation(): Json {
     responses: {
       200: {
         description: 'the answer; its schema depends on the type',
-        headers: { ...LEDGER_HEADERS, ...BUDGET_HEADERS },
+        headers: { ...LEDGER_HEADERS, ...ACCOUNT_HEADERS, ...BUDGET_HEADERS },
         content: answerContent(),
       },
       ...errorResponses(),
@@ -152,7 +170,7 @@ function queryParameters(): Json[] {
 }
 
 function pollOperation(): Json {
-  const headers = { ...LEDGER_HEADERS, ...BUDGET_HEADERS, ...TAG_HEADER };
+  const headers = { ...LEDGER_HEADERS, ...ACCOUNT_HEADERS, ...BUDGET_HEADERS, ...TAG_HEADER };
   const types = REQUEST_TYPES.map(({ type }) => type);
   return {
     operationId: 'poll',
@@ -160,6 +178,7 @@ function pollOperation(): Json {
     parameters: [
       KEY_PARAMETER,
       MIN_HEIGHT_PARAMETER,
+      MAX_AGE_PARAMETER,
       {
         name: 'If-None-Match',
         in: 'header',
@@ -178,11 +197,12 @@ function pollOperation(): Json {
 }
 
 /** A record, so that a status that is missing here does not compile. */
-const HEALTH_STATUSES: Readonly<Record<Health['status'], true>> = {
+const HEALTH_STATUSES: Readonly<Record<ServiceHealth['status'], true>> = {
   ok: true,
   replaying: true,
   behind: true,
   feed_failed: true,
+  upstream_failed: true,
   stale: true,
   ahead: true,
   broken: true,
@@ -197,6 +217,7 @@ const HEALTH_SCHEMA: Json = {
     time: { type: 'integer', description: "the ledger's time, in milliseconds" },
     lagMs: { type: 'integer', description: 'age of the ledger time in milliseconds' },
     head: { type: 'integer', description: 'the newest block in the ledger' },
+    follow: { type: 'object', description: 'on a partial ledger, the report of its follower' },
   },
   required: ['status', 'message', 'height', 'time', 'lagMs', 'head'],
 };

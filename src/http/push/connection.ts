@@ -6,54 +6,43 @@
 
 import type { Socket } from 'node:net';
 import type { WebSocket } from 'ws';
-import { type Admission, UNKNOWN_KEY } from '../../access/admission.ts';
+import { UNKNOWN_KEY } from '../../access/admission.ts';
 import type { Key } from '../../access/keys.ts';
-import { parseSubscription } from '../../info/registry.ts';
-import { RequestError } from '../../info/request-error.ts';
-import type { StateView } from '../../state/state.ts';
-import type { Answers, Peer } from '../answers.ts';
 import type { PushCounters } from '../counters.ts';
+import type { Peer } from '../peer.ts';
 import { JsonSource } from '../question-source.ts';
+import type { Reply } from '../reply.ts';
 import { headOfPost, type RequestHead } from '../request-head.ts';
+import {
+  ConnectionSubscriptions,
+  FRAME_WEIGHT,
+  type SubscriptionContext,
+} from './connection-subscriptions.ts';
 import { Incoming } from './frame-limits.ts';
 import {
   describeRefusal,
-  echo,
   type Frame,
   FrameError,
-  formatAck,
   formatAnswer,
   formatError,
   formatPostError,
-  formatSubscription,
   PONG,
   PostError,
   parseFrame,
 } from './frames.ts';
 import { Outbox } from './outbox.ts';
-import type { PushSchedule } from './schedule.ts';
-import { type Subscriber, Subscription } from './subscription.ts';
-import type { Topics } from './topics.ts';
 
 /** Close codes of the WebSocket protocol. */
 export const GOING_AWAY = 1001;
 export const POLICY_VIOLATION = 1008;
 export const INTERNAL_ERROR = 1011;
 
-/** The weight of a frame that asks no question: a ping, an unsubscribe, a malformed frame. */
-const FRAME_WEIGHT = 1;
+/** Maximum number of posts whose accounts are being read. */
+const POSTS_IN_FLIGHT_MAX = 100;
 
 /** Shared by all connections. */
-export interface PushContext {
-  readonly answers: Answers;
-  readonly admission: Admission;
-  readonly topics: Topics;
-  readonly schedule: PushSchedule;
+export interface PushContext extends SubscriptionContext {
   readonly counters: PushCounters;
-  /** Why a key may not have one more subscription; undefined if it may. */
-  refuseSubscription(keyId: string): RequestError | undefined;
-  countSubscriptions(keyId: string, change: 1 | -1): void;
-  readState(): StateView | undefined;
   /** Called with a connection that has too many unread bytes. */
   cutOff(connection: PushConnection, reason: string): void;
   /** Called with a connection whose client violates a limit of the protocol. */
@@ -61,6 +50,7 @@ export interface PushContext {
   /** Called with a connection on which a bug of ours came up. */
   fail(connection: PushConnection, error: unknown): void;
   readonly backlogBytesMax: number;
+  readonly pingMs: number;
 }
 
 /** A client whose handshake was accepted. */
@@ -72,10 +62,9 @@ export interface PushClient {
   readonly secretHash: string;
 }
 
-type SubscriptionFrame = Extract<Frame, { subscription: unknown }>;
 type PostFrame = Extract<Frame, { method: 'post' }>;
 
-export class PushConnection implements Subscriber {
+export class PushConnection {
   readonly socket: WebSocket;
   readonly keyId: string;
   readonly secretHash: string;
@@ -85,9 +74,8 @@ export class PushConnection implements Subscriber {
   /** The request head of every post on this connection. */
   readonly #head: RequestHead;
   readonly #peer: Peer = { strangeRequests: 0 };
-  readonly #subscriptions = new Map<string, Subscription>();
-  /** Those whose newest state could not be sent yet. */
-  readonly #missed = new Set<Subscription>();
+  readonly #subscriptions: ConnectionSubscriptions;
+  #postsInFlight = 0;
   /** When the client last sent anything. */
   heardMs = performance.now();
 
@@ -97,13 +85,15 @@ export class PushConnection implements Subscriber {
     this.secretHash = secretHash;
     this.#head = headOfPost(secretHash);
     this.#context = context;
+    this.#subscriptions = new ConnectionSubscriptions(this, context);
     this.incoming = new Incoming(stream);
-    const bytesMax = context.backlogBytesMax;
+    const { backlogBytesMax: bytesMax, pingMs } = context;
     this.outbox = new Outbox({
       socket,
       stream,
       bytesMax,
-      drained: () => this.#sendMissed(),
+      pingMs,
+      drained: () => this.#subscriptions.resume(),
       overflowed: () => context.cutOff(this, `more than ${bytesMax} bytes were left unread`),
     });
   }
@@ -143,7 +133,7 @@ export class PushConnection implements Subscriber {
   #handle(frame: Frame, key: Key): void {
     if (frame.method === 'ping') this.#answerPing(key);
     else if (frame.method === 'post') this.#answer(frame);
-    else this.#change(frame, key);
+    else this.#subscriptions.change(frame, key);
   }
 
   /** Even if the budget is spent: without a pong the client would reconnect. */
@@ -160,113 +150,39 @@ export class PushConnection implements Subscriber {
   }
 
   #answer({ id, question }: PostFrame): void {
-    const { answers, counters } = this.#context;
+    const { answers } = this.#context;
     const startedMs = performance.now();
+    if (this.#postsInFlight === POSTS_IN_FLIGHT_MAX) {
+      throw new PostError(id, `too many pending post requests id=${id}`);
+    }
     const reply = answers.answer(this.#head, this.#peer, new JsonSource(question));
-    if (reply instanceof Promise)
-      throw new Error('a post has no minimum height, but its answer waits for one');
+    if (!(reply instanceof Promise)) {
+      this.#sendAnswer(id, reply, startedMs);
+      return;
+    }
+    this.#postsInFlight++;
+    reply
+      .then((later) => this.#sendAnswer(id, later, startedMs))
+      .catch((error: unknown) => this.fail(error))
+      .finally(() => {
+        this.#postsInFlight--;
+      });
+  }
+
+  #sendAnswer(id: number, reply: Reply, startedMs: number): void {
+    const { counters } = this.#context;
     const { type, status, refusal } = reply;
     if (refusal === undefined) this.outbox.send(formatAnswer(id, reply));
     else this.outbox.send(formatPostError(id, describeRefusal(refusal)));
     counters.countRequests(type, status, (performance.now() - startedMs) / 1000, 1);
   }
 
-  #change({ method, subscription }: SubscriptionFrame, key: Key): void {
-    const refusal = this.#tryChange(method, subscription, key);
-    if (refusal === undefined) return;
-    this.#context.answers.chargeRefusal(key, refusal);
-    const isWrong = refusal.status === 422;
-    const what = isWrong ? 'Invalid subscription' : 'Subscription refused';
-    const about = isWrong ? subscription : { method, subscription };
-    this.outbox.send(formatError(`${what}: ${describeRefusal(refusal)}`, echo(about)));
-  }
-
-  #tryChange(
-    method: SubscriptionFrame['method'],
-    subscription: unknown,
-    key: Key,
-  ): RequestError | undefined {
-    try {
-      if (method === 'subscribe') return this.#subscribe(subscription, key);
-      this.#unsubscribe(subscription, key);
-      return undefined;
-    } catch (error) {
-      if (error instanceof RequestError) return error;
-      throw error;
-    }
-  }
-
-  /** Returns the refusal, if it is refused. */
-  #subscribe(asked: unknown, key: Key): RequestError | undefined {
-    const { answers, admission, topics, schedule } = this.#context;
-    const question = parseSubscription(asked);
-    const name = formatSubscription(question);
-    if (this.#subscriptions.has(name)) {
-      admission.charge(key, FRAME_WEIGHT);
-      this.outbox.send(formatError('Already subscribed:', name));
-      return undefined;
-    }
-    const state = answers.admitSubscription(question, key);
-    if (state instanceof RequestError) return state;
-    const refusal = this.#context.refuseSubscription(this.keyId);
-    if (refusal !== undefined) return refusal;
-    admission.charge(key, question.weight);
-    const subscription = new Subscription(topics.join(name, question), this);
-    this.#subscriptions.set(name, subscription);
-    this.#context.countSubscriptions(this.keyId, 1);
-    this.outbox.send(formatAck('subscribe', name));
-    subscription.deliver(state);
-    schedule.add(subscription);
-    return undefined;
-  }
-
-  /** Even if the budget is spent: it reduces the work. */
-  #unsubscribe(asked: unknown, key: Key): void {
-    const name = formatSubscription(parseSubscription(asked));
-    this.#context.admission.charge(key, FRAME_WEIGHT);
-    const subscription = this.#subscriptions.get(name);
-    if (subscription === undefined) {
-      this.outbox.send(formatError('Already unsubscribed:', name));
-      return;
-    }
-    this.#subscriptions.delete(name);
-    this.#forget(subscription);
-    this.outbox.send(formatAck('unsubscribe', name));
-  }
-
-  #forget(subscription: Subscription): void {
-    this.#missed.delete(subscription);
-    this.#context.schedule.delete(subscription);
-    this.#context.topics.leave(subscription.topic);
-    this.#context.countSubscriptions(this.keyId, -1);
-  }
-
   /** Called once, when the connection is closed. */
   release(): void {
-    for (const subscription of this.#subscriptions.values()) this.#forget(subscription);
-    this.#subscriptions.clear();
-  }
-
-  noteMissed(subscription: Subscription): void {
-    this.#missed.add(subscription);
-  }
-
-  sendState(frame: Buffer): void {
-    this.#context.counters.countState();
-    this.outbox.send(frame);
+    this.#subscriptions.release();
   }
 
   fail(error: unknown): void {
     this.#context.fail(this, error);
-  }
-
-  #sendMissed(): void {
-    const state = this.#context.readState();
-    if (state === undefined) return;
-    for (const subscription of this.#missed) {
-      if (this.outbox.hasUnread) return;
-      this.#missed.delete(subscription);
-      if (subscription.deliver(state)) this.#context.schedule.add(subscription);
-    }
   }
 }

@@ -14,7 +14,7 @@ import { isJsonObject, type JsonObject } from '../../events/fields.ts';
 import { describeValue } from '../../events/refusal.ts';
 import { AS_DATA, type Question } from '../../info/request.ts';
 import type { RequestError } from '../../info/request-error.ts';
-import type { StateView } from '../../state/state.ts';
+import type { Provenance } from '../account-reads.ts';
 import type { Reply } from '../reply.ts';
 
 export type Frame =
@@ -92,32 +92,42 @@ export function formatAck(method: 'subscribe' | 'unsubscribe', subscription: str
   return `{"channel":"subscriptionResponse","data":{"method":"${method}","subscription":${subscription}}}`;
 }
 
-/** Formats an answer as the frame that is pushed. */
-export type FormatState = (answer: string, state: StateView) => string;
-
-/** The frame has the answer, the fields of its question, and the ledger position. */
-export function createStateFormat(question: Question): FormatState {
-  const { type, request } = question;
-  const { pushedAs } = request;
-  if (pushedAs === AS_DATA) {
-    const start = `{"channel":"${type}","data":`;
-    return (answer, state) => `${start}${answer.slice(0, -1)}${formatPosition(state)}`;
-  }
-  const fields = question.formatFields();
-  const start = `{"channel":"${type}","data":{${fields === '' ? '' : `${fields},`}"${pushedAs}":`;
-  return (answer, state) => `${start}${answer}${formatPosition(state)}`;
+/** What is around the answer in a frame that is pushed. */
+export interface StateFormat {
+  readonly before: string;
+  /** True if the answer's own closing brace is left out: what comes after are members of it. */
+  readonly isAnswerOpened: boolean;
+  after(provenance: Provenance): string;
 }
 
-/** The end of a frame with a state. */
-function formatPosition({ height, time }: StateView): string {
-  return `,"height":${height},"time":${time}}}`;
+/** The frame has the answer, the fields of its question, and the ledger position. */
+export function createStateFormat(question: Question): StateFormat {
+  const { type, request } = question;
+  const { pushedAs } = request;
+  const start = `{"channel":"${type}","data":`;
+  if (pushedAs === AS_DATA) return { before: start, isAnswerOpened: true, after: formatEnd };
+  const fields = question.formatFields();
+  const before = `${start}{${fields === '' ? '' : `${fields},`}"${pushedAs}":`;
+  return { before, isAnswerOpened: false, after: formatEnd };
+}
+
+function formatEnd(provenance: Provenance): string {
+  return `${formatProvenance(provenance)}}}`;
+}
+
+/** The ledger position of an answer, and on a partial ledger the age of its accounts. */
+function formatProvenance({ height, time, accountTime, isFromUpstream }: Provenance): string {
+  const position = height < 0 ? '' : `,"height":${height},"time":${time}`;
+  const age = accountTime < 0 ? '' : `,"accountTime":${accountTime}`;
+  return `${position}${age}${isFromUpstream ? ',"accountSource":"upstream"' : ''}`;
 }
 
 /** The frame that answers a post. */
-export function formatAnswer(id: number, { type, body, height, time }: Reply): string {
+export function formatAnswer(id: number, reply: Reply): string {
+  const { type, body } = reply;
   return (
     `{"channel":"post","data":{"id":${id},"response":{"type":"info","payload":` +
-    `{"type":"${type}","data":${body},"height":${height},"time":${time}}}}}`
+    `{"type":"${type}","data":${body}${formatProvenance(reply)}}}}}`
   );
 }
 

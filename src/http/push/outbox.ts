@@ -2,18 +2,17 @@
  * The frames that are sent on a push connection, and how far the client has read.
  *
  * Megabytes that the socket has accepted may still be in buffers between us and the client. So a ping
- * of the protocol follows every WINDOW_BYTES, and at least every second: its pong acknowledges
+ * of the protocol follows every WINDOW_BYTES, and some seconds after the last one: its pong acknowledges
  * everything before it. Unacknowledged bytes are bounded.
  */
 
-import { randomBytes } from 'node:crypto';
+import { randomFillSync } from 'node:crypto';
 import type { Socket } from 'node:net';
 import type { WebSocket } from 'ws';
+import type { FrameWriter } from './frame-writer.ts';
 
 /** Maximum number of unacknowledged bytes after a ping. */
 const WINDOW_BYTES = 32 << 10;
-/** How often the client is pinged while it is sent little. */
-const PING_MS = 1000;
 /** Enough that a client cannot guess the pong to a ping that it has not read. */
 const PING_PAYLOAD_BYTES = 8;
 /** Maximum number of bytes that are gathered into one write: a larger one saves nothing. */
@@ -21,12 +20,27 @@ const GATHERED_BYTES_MAX = 64 << 10;
 /** Overhead of a queued frame; measured, 270 bytes of heap. */
 const FRAME_OVERHEAD_BYTES = 256;
 
+/** Random bytes for many pings: drawing them one by one costs more than sending a ping. */
+const random = Buffer.alloc(512 * PING_PAYLOAD_BYTES);
+let randomUsed = random.length;
+
+function drawPayload(): Buffer {
+  if (randomUsed === random.length) {
+    randomFillSync(random);
+    randomUsed = 0;
+  }
+  randomUsed += PING_PAYLOAD_BYTES;
+  return Buffer.from(random.subarray(randomUsed - PING_PAYLOAD_BYTES, randomUsed));
+}
+
 export interface OutboxOptions {
   readonly socket: WebSocket;
   /** The TCP socket below the WebSocket. */
   readonly stream: Socket;
   /** Maximum number of bytes that wait to be taken by the socket. */
   readonly bytesMax: number;
+  /** Time after which the client is pinged again while it is sent little. */
+  readonly pingMs: number;
   /** Called when there is room for more. */
   drained(): void;
   /** Called when more than `bytesMax` waits. */
@@ -78,14 +92,33 @@ export class Outbox {
     if (socket.bufferedAmount > GATHERED_BYTES_MAX) this.#flush();
   }
 
+  /** Sends frames that were written here, in one write; `ws` has nothing to add to them. */
+  sendFrames(frames: FrameWriter): void {
+    if (!this.#isOpen) return;
+    const { stream } = this.#options;
+    this.#count(frames.length);
+    if (this.#isPingDue) frames.ping(this.#startPing());
+    const isWritten = !this.#isGathering;
+    // While others are gathered, the socket keeps what it is given until they are flushed.
+    stream.write(isWritten ? frames.bytes : Buffer.from(frames.bytes), this.#noteTaken);
+    if (!isWritten) return;
+    if (stream.writableLength > 0) frames.leaveBuffer();
+    this.#noteBacklog();
+  }
+
   /** Pings the client, unless a pong is outstanding. */
   ping(): void {
     if (this.#pingPayload !== undefined || !this.#isOpen) return;
-    this.#pingPayload = randomBytes(PING_PAYLOAD_BYTES);
+    this.#options.socket.ping(this.#startPing(), false, this.#noteTaken);
+    this.#queuedFrames++;
+  }
+
+  /** The payload of a new ping, which is about to be sent. */
+  #startPing(): Buffer {
+    this.#pingPayload = drawPayload();
     this.#pingedMs = performance.now();
-    this.#options.socket.ping(this.#pingPayload, false, this.#noteTaken);
-    this.#count(PING_PAYLOAD_BYTES);
     this.#bytesSincePing = 0;
+    return this.#pingPayload;
   }
 
   /** Called with each pong; false if it answers no ping of ours. */
@@ -131,16 +164,25 @@ export class Outbox {
 
   readonly #flush = (): void => {
     if (!this.#isGathering) return;
-    const isLongAgo = performance.now() - this.#pingedMs >= PING_MS;
-    if (isLongAgo || this.#bytesSincePing >= WINDOW_BYTES) this.ping();
+    if (this.#isPingDue) this.ping();
     this.#isGathering = false;
-    const { socket, stream, bytesMax } = this.#options;
-    stream.uncork();
+    this.#options.stream.uncork();
+    this.#noteBacklog();
+  };
+
+  get #isPingDue(): boolean {
+    if (this.#pingPayload !== undefined) return false;
+    if (this.#bytesSincePing >= WINDOW_BYTES) return true;
+    return performance.now() - this.#pingedMs >= this.#options.pingMs;
+  }
+
+  #noteBacklog(): void {
+    const { socket, bytesMax } = this.#options;
     if (socket.bufferedAmount === 0) return;
     this.#waitingSinceMs ??= performance.now();
     const backlogBytes = socket.bufferedAmount + this.#queuedFrames * FRAME_OVERHEAD_BYTES;
     if (backlogBytes > bytesMax) this.#options.overflowed();
-  };
+  }
 
   readonly #noteTaken = (): void => {
     this.#queuedFrames--;

@@ -12,7 +12,8 @@ import { hashSecret } from '../../access/keys.ts';
 import type { Settings } from '../../config/settings.ts';
 import { RequestError } from '../../info/request-error.ts';
 import type { LiveState } from '../../replica/live-state.ts';
-import { type Answers, describeFailure } from '../answers.ts';
+import { describeFailure } from '../answer-failure.ts';
+import type { Answers } from '../answers.ts';
 import type { PushCounters } from '../counters.ts';
 import {
   GOING_AWAY,
@@ -22,7 +23,9 @@ import {
   PushConnection,
   type PushContext,
 } from './connection.ts';
+import { FrameWriter } from './frame-writer.ts';
 import { PushSchedule } from './schedule.ts';
+import { TopicReads } from './topic-reads.ts';
 import { Topics } from './topics.ts';
 
 /** The settings of push alone. */
@@ -48,10 +51,14 @@ export interface PushParts {
   readonly settings: Settings<PushSettingName>;
 }
 
-/** How often connections are checked for revoked keys and missed deadlines. */
-const SWEEP_MS = 50;
+/** How often it is checked whether keys have changed: then connections are inspected. */
+const KEYS_CHECK_MS = 50;
+/** How often connections are inspected for missed deadlines and expired keys. */
+const INSPECTION_MS = 250;
 /** Pings per idle timeout. */
 const PINGS_PER_TIMEOUT = 3;
+/** Pings per stall timeout, while something is sent. */
+const PINGS_PER_STALL = 4;
 const RETRY_AFTER_SECONDS = 1;
 /** How long a client may take to answer the close frame when the service stops. */
 const GOODBYE_MS = 500;
@@ -98,9 +105,12 @@ export class Push {
   readonly #server: WebSocketServer;
   readonly #schedule: PushSchedule;
   readonly #context: PushContext;
+  readonly #topicReads: TopicReads;
   readonly #connections = new Set<PushConnection>();
   readonly #usageByKey = new Map<string, Usage>();
   readonly #sweeper: NodeJS.Timeout;
+  #keysVersion: number | undefined;
+  #inspectedMs = 0;
   #pingedMs = 0;
   /** Why `ws` refused the last handshake. */
   #handshakeRefusal: RequestError | undefined;
@@ -114,9 +124,19 @@ export class Push {
         `handshake: expected a valid WebSocket handshake (${message})`,
       );
     });
-    this.#schedule = new PushSchedule(parts.settings.pushInterval, () => parts.live.state);
+    this.#schedule = new PushSchedule({
+      intervalMs: parts.settings.pushInterval,
+      readState: () => parts.live.state,
+      worked: (seconds) => parts.counters.countWork('push', seconds),
+    });
     this.#context = this.#createContext();
-    this.#sweeper = setInterval(() => this.#sweep(), SWEEP_MS);
+    this.#topicReads = new TopicReads({
+      topics: this.#context.topics,
+      reads: parts.answers.reads,
+      readState: () => parts.live.state,
+      failed: (error) => parts.answers.reportFailure(error),
+    });
+    this.#sweeper = setInterval(() => this.#sweep(), KEYS_CHECK_MS);
   }
 
   #createContext(): PushContext {
@@ -125,9 +145,12 @@ export class Push {
       answers,
       admission,
       counters,
-      topics: new Topics(),
+      topics: new Topics(answers.reads, this.#schedule),
       schedule: this.#schedule,
+      frames: new FrameWriter(),
+      countStates: (count) => counters.countStates(count),
       backlogBytesMax: settings.pushBacklogMax,
+      pingMs: settings.pushStallTimeout / PINGS_PER_STALL,
       readState: () => live.state,
       refuseSubscription: (keyId) => this.#refuseSubscription(keyId),
       countSubscriptions: (keyId, change) => {
@@ -153,7 +176,7 @@ export class Push {
     if (key === undefined) return UNKNOWN_KEY;
     const refusal = refuseBody(request) ?? this.#refuseConnection(key.id);
     if (refusal !== undefined) return refusal;
-    const state = this.#parts.answers.findState();
+    const state = this.#parts.answers.readiness.findState();
     if (state instanceof RequestError) return state;
     this.#handshakeRefusal = undefined;
     this.#server.handleUpgrade(request, socket, head, (webSocket) => {
@@ -244,6 +267,15 @@ export class Push {
 
   #sweep(): void {
     const nowMs = performance.now();
+    const { keysVersion } = this.#parts.admission;
+    const areKeysSame = keysVersion === this.#keysVersion;
+    if (areKeysSame && nowMs - this.#inspectedMs < INSPECTION_MS) return;
+    this.#keysVersion = keysVersion;
+    this.#inspectedMs = nowMs;
+    this.#inspectAll(nowMs);
+  }
+
+  #inspectAll(nowMs: number): void {
     const { idleTimeout } = this.#parts.settings;
     const isPingDue = nowMs - this.#pingedMs > idleTimeout / PINGS_PER_TIMEOUT;
     if (isPingDue) this.#pingedMs = nowMs;
@@ -271,7 +303,12 @@ export class Push {
 
   /** Called when the state has advanced. */
   advance(): void {
-    if (this.#connections.size > 0) this.#schedule.advance();
+    const { live, counters } = this.#parts;
+    const { state } = live;
+    if (state === undefined || this.#connections.size === 0) return;
+    const startedMs = performance.now();
+    this.#context.topics.advance(state);
+    counters.countWork('push', (performance.now() - startedMs) / 1000);
   }
 
   /** The ledger is broken: no more states will come. */
@@ -283,6 +320,7 @@ export class Push {
   close(): void {
     clearInterval(this.#sweeper);
     this.#schedule.close();
+    this.#topicReads.close();
     this.#closeAll(GOING_AWAY, 'the service is stopping');
     const timer = setTimeout(() => {
       for (const { socket } of this.#connections) socket.terminate();

@@ -1,53 +1,39 @@
 /**
- * One subscription of one push connection: sends a topic's state when it has changed. The frames that
- * subscribe and unsubscribe are handled in connection.ts.
+ * One subscription of one push connection: sends a topic's state when it is another one than was sent
+ * last. The frames that subscribe and unsubscribe are handled in connection-subscriptions.ts.
  */
 
 import type { StateView } from '../../state/state.ts';
-import type { Scheduled } from './schedule.ts';
-import type { RenderedState, Topic } from './topics.ts';
+import type { FrameWriter } from './frame-writer.ts';
+import type { Owner, Scheduled } from './schedule.ts';
+import type { Topic } from './topics.ts';
 
-/** The connection that a subscription belongs to. */
-export interface Subscriber {
-  readonly outbox: { readonly hasUnread: boolean };
-  sendState(frame: Buffer): void;
-  /** Called with a subscription whose state cannot be sent before the client has read more. */
-  noteMissed(subscription: Subscription): void;
-  /** Called with a bug of ours. */
-  fail(error: unknown): void;
-}
+const NOTHING_SENT = -1;
 
 export class Subscription implements Scheduled {
   readonly topic: Topic;
-  readonly #subscriber: Subscriber;
-  /** The content that was sent last, apart from its time. */
-  #content: string | undefined;
+  readonly owner: Owner;
   dueMs = 0;
+  isResting = false;
+  isMarked = false;
+  /** Which of the topic's states was sent last. */
+  #changedAt = NOTHING_SENT;
+  #edition = 0;
 
-  constructor(topic: Topic, subscriber: Subscriber) {
+  constructor(topic: Topic, owner: Owner) {
     this.topic = topic;
-    this.#subscriber = subscriber;
+    this.owner = owner;
   }
 
-  deliver(state: StateView): boolean {
-    // The first state follows the acknowledgement at once, even if other bytes are unread.
-    if (this.#content !== undefined && this.#subscriber.outbox.hasUnread) {
-      this.#subscriber.noteMissed(this);
-      return true;
-    }
-    const rendered = this.#render(state);
-    if (rendered === undefined || rendered.content === this.#content) return false;
-    this.#content = rendered.content;
-    this.#subscriber.sendState(rendered.frame);
+  /** Writes a frame if there is something new; false if not. */
+  write(frames: FrameWriter, state: StateView): boolean {
+    const { topic } = this;
+    if (!topic.look(state)) return false;
+    const { changedAt, edition } = topic;
+    if (changedAt === this.#changedAt && edition === this.#edition) return false;
+    if (!topic.write(frames, state)) return false;
+    this.#changedAt = changedAt;
+    this.#edition = edition;
     return true;
-  }
-
-  #render(state: StateView): RenderedState | undefined {
-    try {
-      return this.topic.render(state);
-    } catch (error) {
-      this.#subscriber.fail(error);
-      return undefined;
-    }
   }
 }

@@ -1,59 +1,189 @@
 /**
- * The topics of subscriptions. A topic's state is computed and rendered once per height, however many
- * connections subscribe to it.
+ * The topics of subscriptions: questions whose answers are pushed. Whether a topic's state has changed
+ * is known without answering; the frame of a state is written once, however many subscribe to it.
  */
 
-import type { Question } from '../../info/request.ts';
+import { type AnswerWriter, fixedText } from '../../info/answer-writer.ts';
+import type { Readings } from '../../info/readings.ts';
+import type { Dependencies, Question } from '../../info/request.ts';
+import { RequestError } from '../../info/request-error.ts';
+import type { Subject } from '../../info/subject.ts';
 import type { StateView } from '../../state/state.ts';
-import { withoutTime } from '../answer-tag.ts';
-import { createStateFormat, type FormatState } from './frames.ts';
+import type { AccountReads, Provenance } from '../account-reads.ts';
+import type { FrameWriter } from './frame-writer.ts';
+import { createStateFormat, type StateFormat } from './frames.ts';
+import type { PushSchedule, Scheduled } from './schedule.ts';
+import { type WatchableTopic, type WatchedRows, WatchedTopics } from './watched-topics.ts';
 
-/** The answer to a question at one height, ready to be sent. */
-export interface RenderedState {
-  /** The answer, apart from its time. */
-  readonly content: string;
-  readonly frame: Buffer;
-}
+/** An account that was read again unchanged is sent again when this much time has passed. */
+const CONFIRMED_MS = 10_000;
+/** More than such periods there are. */
+const EDITIONS_PER_READING = 2 ** 32;
 
-export class Topic {
+export class Topic implements WatchableTopic {
   readonly name: string;
+  readonly subscriptions = new Set<Scheduled>();
+  watched: WatchedRows | undefined;
   readonly #question: Question;
-  readonly #format: FormatState;
-  subscriberCount = 0;
-  #rendered: RenderedState | undefined;
-  #height = -1;
+  readonly #reads: AccountReads;
+  readonly #format: StateFormat;
+  /** The exchange's own answers about accounts that are not recorded, and how many were taken. */
+  #readings: Readings | undefined;
+  #readingsCount = 0;
+  /** Which state it is: the height from which on it has been the same, and on a partial ledger an edition. */
+  changedAt = 0;
+  edition = 0;
+  /** The height at which its subscriptions were last marked; for Topics. */
+  markedAt = 0;
+  #provenance: Provenance | undefined;
+  /** The frame, if several subscribe to it, and its height. */
+  #frame: Buffer | undefined;
+  #frameHeight = 0;
 
-  constructor(name: string, question: Question) {
+  constructor(name: string, question: Question, reads: AccountReads) {
     this.name = name;
     this.#question = question;
+    this.#reads = reads;
     this.#format = createStateFormat(question);
   }
 
-  render(state: StateView): RenderedState {
-    if (this.#rendered !== undefined && this.#height === state.height) return this.#rendered;
-    const answer = this.#question.answer(state);
-    const frame = Buffer.from(this.#format(answer, state));
-    const rendered = { content: withoutTime(answer), frame };
-    // Only other subscribers would need it again.
-    this.#rendered = this.subscriberCount > 1 ? rendered : undefined;
-    this.#height = state.height;
-    return rendered;
+  subjects(state: StateView): readonly Subject[] {
+    return this.#question.subjects(state);
   }
+
+  dependencies(state: StateView): Dependencies | undefined {
+    return this.#question.dependencies(state);
+  }
+
+  /** Takes what was read for it; true if that is something to send. */
+  takeReadings(readings: Readings): boolean {
+    if (!readings.hasAnswers) return false;
+    this.#readings = readings;
+    this.#readingsCount++;
+    this.#frame = undefined;
+    return true;
+  }
+
+  /** Finds out which state it is now; false while an account has to be read first. */
+  look(state: StateView): boolean {
+    if (state.isPartial && !this.#lookPartial(state)) return false;
+    this.changedAt = this.#question.changedAt(state);
+    return true;
+  }
+
+  #lookPartial(state: StateView): boolean {
+    const subjects = this.subjects(state);
+    // What is recorded is newer than the answer that was not.
+    if (this.#reads.areHeld(state, subjects)) this.#readings = undefined;
+    if (!this.#reads.isAnswerable(state, subjects, this.#readings)) return false;
+    const provenance = provenanceOf(state);
+    this.#reads.describe(provenance, state, subjects, this.#readings);
+    this.#provenance = provenance;
+    const readings = this.#readings === undefined ? 0 : this.#readingsCount;
+    const confirmed = Math.floor(provenance.accountTime / CONFIRMED_MS);
+    this.edition = readings * EDITIONS_PER_READING + confirmed;
+    return true;
+  }
+
+  /** Writes the state as a frame, after `look`; false if it is not known yet. */
+  write(frames: FrameWriter, state: StateView): boolean {
+    if (this.#frame !== undefined && this.#frameHeight === state.height) {
+      frames.repeat(this.#frame);
+      return true;
+    }
+    frames.begin();
+    try {
+      this.#writePayload(frames, state);
+    } catch (error) {
+      frames.drop();
+      // A new dex, on which a partial ledger does not know the user's account yet.
+      if (error instanceof RequestError) return false;
+      throw error;
+    }
+    frames.end();
+    this.#frame = this.subscriptions.size > 1 ? frames.copyLast() : undefined;
+    this.#frameHeight = state.height;
+    return true;
+  }
+
+  #writePayload({ out }: FrameWriter, state: StateView): void {
+    const { before, isAnswerOpened, after } = this.#format;
+    out.long(before);
+    this.#question.write(out, state, this.#readings);
+    if (isAnswerOpened) out.moveTo(out.length - 1);
+    if (this.#provenance === undefined) writePosition(out, state);
+    else out.long(after(this.#provenance));
+  }
+}
+
+const HEIGHT_TEXT = fixedText(',"height":');
+const TIME_TEXT = fixedText(',"time":');
+const END_TEXT = fixedText('}}');
+const POSITION_BYTES_MAX = 64;
+
+/** As a format's `after` has it, for an answer from the state alone. */
+function writePosition(out: AnswerWriter, { height, time }: StateView): void {
+  out.reserve(POSITION_BYTES_MAX);
+  out.fixed(HEIGHT_TEXT);
+  out.whole(height);
+  out.fixed(TIME_TEXT);
+  out.whole(time);
+  out.fixed(END_TEXT);
+}
+
+function provenanceOf({ height, time }: StateView): Provenance {
+  return { height, time, accountTime: -1, isFromUpstream: false };
 }
 
 export class Topics {
   readonly #topics = new Map<string, Topic>();
+  readonly #watched = new WatchedTopics<Topic>();
+  readonly #reads: AccountReads;
+  readonly #schedule: PushSchedule;
 
-  /** Adds a subscriber to the topic of a question. */
-  join(name: string, question: Question): Topic {
-    const topic = this.#topics.get(name) ?? new Topic(name, question);
+  constructor(reads: AccountReads, schedule: PushSchedule) {
+    this.#reads = reads;
+    this.#schedule = schedule;
+  }
+
+  /** The topic of a question, from this state on. */
+  open(name: string, question: Question, state: StateView): Topic {
+    const known = this.#topics.get(name);
+    if (known !== undefined) return known;
+    const topic = new Topic(name, question, this.#reads);
     this.#topics.set(name, topic);
-    topic.subscriberCount++;
+    this.#watched.add(topic, state);
     return topic;
   }
 
-  leave(topic: Topic): void {
-    topic.subscriberCount--;
-    if (topic.subscriberCount === 0) this.#topics.delete(topic.name);
+  leave(topic: Topic, subscription: Scheduled): void {
+    topic.subscriptions.delete(subscription);
+    if (topic.subscriptions.size > 0) return;
+    this.#topics.delete(topic.name);
+    this.#watched.delete(topic);
+  }
+
+  /** Has the subscriptions looked at that the newest blocks may have changed. */
+  advance(state: StateView): void {
+    const { height } = state;
+    this.#watched.advance(state, (topic) => {
+      if (topic.markedAt === height) return;
+      topic.markedAt = height;
+      this.#mark(topic);
+    });
+  }
+
+  takeReadings(topic: Topic, readings: Readings): void {
+    if (topic.takeReadings(readings)) this.#mark(topic);
+  }
+
+  #mark({ subscriptions }: Topic): void {
+    for (const subscription of subscriptions) {
+      if (!subscription.isMarked) this.#schedule.mark(subscription);
+    }
+  }
+
+  all(): Iterable<Topic> {
+    return this.#topics.values();
   }
 }

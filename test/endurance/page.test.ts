@@ -9,11 +9,11 @@ import { createSimulator } from '../../src/feed/simulator/simulator.ts';
 import { openEmbeddedLedgerWriter } from '../../src/ledger/embedded/embedded-writer.ts';
 import { nextBlock } from '../../src/ledger/hash-chain.ts';
 import type { ChainPoint } from '../../src/ledger/ledger.ts';
+import { browserTest, openPage, useBrowser } from '../browser/browser.ts';
+import { firstBlock, formatBlock, type Held, USER } from '../browser/small-ledger.ts';
 import { createPlaces, start } from '../cli/program.ts';
 import { LONG_ONLY } from '../scale.ts';
 import { createKey, makeLedger, RunningService, until } from '../service/running.ts';
-import { browserTest, openPage, useBrowser } from './browser.ts';
-import { firstBlock, formatBlock, type Held, USER } from './small-ledger.ts';
 
 const place = createPlaces();
 useBrowser();
@@ -23,6 +23,7 @@ const RUN_MS_MAX = 150_000;
 /** Starts a service on these blocks, and returns the page's address and a function that appends more. */
 async function serveFeed(context: TestContext, lines: readonly string[], user: string) {
   const data = await makeLedger(place(), lines);
+  const { secret } = await createKey(data);
   const flags = ['--port', '0', '--admin-port', '0', '--max-age', '0', '--overload-delay', '60000'];
   // The page has to see every batch.
   const push = ['--push-interval', '0'];
@@ -31,7 +32,6 @@ async function serveFeed(context: TestContext, lines: readonly string[], user: s
   );
   context.after(async () => void (await service.stop()));
   await until('the service to listen', () => service.workerPids.length > 0);
-  const { secret } = await createKey(data);
   const ledger = await openEmbeddedLedgerWriter(data);
   context.after(() => ledger.close());
   let point: ChainPoint = await ledger.head();

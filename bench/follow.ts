@@ -1,0 +1,115 @@
+/**
+ * What following a live exchange saves and costs, on the stub exchange of the tests:
+ *
+ *   npm run bench:follow              dashboards, cost and partial, in some minutes
+ *   npm run bench:follow -- --quick   in short rounds: to see that it works
+ *   npm run bench:follow -- ages      how old accounts become on a budget; so for each part
+ *
+ * Follower, service, exchange and load share the machine's cores.
+ */
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { cpus, loadavg, tmpdir } from 'node:os';
+import path from 'node:path';
+import { parseArgs } from 'node:util';
+import { type AgesScale, benchAges } from './follow-ages.ts';
+import { benchCost, type CostScale } from './follow-cost.ts';
+import { benchDashboards, type DashboardsScale } from './follow-dashboards.ts';
+import { benchPartial, type PartialScale } from './follow-partial.ts';
+import type { Cleanup } from './follow-stub.ts';
+import { type Goal, printGoals } from './report.ts';
+import { requireTools } from './required-tools.ts';
+
+const EXIT_USAGE = 2;
+
+interface Scale {
+  readonly dashboards: DashboardsScale;
+  readonly cost: CostScale;
+  readonly partial: PartialScale;
+  readonly ages: AgesScale;
+}
+
+const FULL: Scale = {
+  dashboards: { dashboards: 1000, accounts: 100, rounds: 3, warmUpSeconds: 5, seconds: 20 },
+  cost: { accounts: 400, rounds: 3, seconds: 15 },
+  partial: {
+    accounts: 20_000,
+    rounds: { rounds: 5, roundSeconds: 3, warmUpSeconds: 2 },
+  },
+  ages: {
+    cases: [
+      { accounts: 100, budget: 1200 },
+      { accounts: 400, budget: 1200 },
+      { accounts: 1000, budget: 1200 },
+      { accounts: 2000, budget: 1200 },
+      { accounts: 2000, budget: 5000 },
+    ],
+    minutes: 80,
+    steadyMinutes: 20,
+  },
+};
+
+const QUICK: Scale = {
+  dashboards: { dashboards: 200, accounts: 20, rounds: 1, warmUpSeconds: 1, seconds: 3 },
+  cost: { accounts: 40, rounds: 1, seconds: 3 },
+  partial: { accounts: 1000, rounds: { rounds: 1, roundSeconds: 1, warmUpSeconds: 1 } },
+  ages: { cases: [{ accounts: 100, budget: 300 }], minutes: 12, steadyMinutes: 4 },
+};
+
+const { values, positionals } = parseArgs({
+  options: { quick: { type: 'boolean', default: false } },
+  allowPositionals: true,
+});
+
+function announce(what: string): void {
+  console.log(`\n${what} (load average ${loadavg()[0].toFixed(1)})\n`);
+}
+
+/** What a part has started is stopped after it, also where it fails. */
+async function bench<T>(measure: (folder: string, cleanup: Cleanup) => Promise<T>): Promise<T> {
+  const folder = mkdtempSync(path.join(tmpdir(), 'perpinfo-bench-'));
+  const cleanups: (() => Promise<void> | void)[] = [];
+  try {
+    return await measure(folder, { after: (clean) => void cleanups.push(clean) });
+  } finally {
+    for (const clean of cleanups.reverse()) await clean();
+    rmSync(folder, { recursive: true });
+  }
+}
+
+type Measure = (folder: string, cleanup: Cleanup, scale: Scale) => Promise<Goal[]>;
+
+const PARTS: Readonly<Record<string, Measure>> = {
+  dashboards: (folder, cleanup, scale) => benchDashboards(folder, cleanup, scale.dashboards),
+  cost: (folder, cleanup, scale) => benchCost(folder, cleanup, scale.cost),
+  partial: (folder, cleanup, scale) => benchPartial(folder, cleanup, scale.partial),
+  ages: (folder, _, scale) => benchAges(folder, scale.ages),
+};
+const DEFAULT_PARTS = ['dashboards', 'cost', 'partial'];
+
+async function run(names: readonly string[], scale: Scale): Promise<Goal[]> {
+  const goals: Goal[] = [];
+  for (const name of names) {
+    announce(name);
+    const measure = PARTS[name];
+    goals.push(...(await bench((folder, cleanup) => measure(folder, cleanup, scale))));
+  }
+  return goals;
+}
+
+const unknown = positionals.filter((name) => !Object.hasOwn(PARTS, name));
+if (unknown.length > 0) {
+  console.error(`no part ${unknown.join(', ')}; expected ${Object.keys(PARTS).join(', ')}`);
+  process.exit(EXIT_USAGE);
+}
+requireTools('wrk');
+const startedMs = performance.now();
+console.log(`node ${process.version}, ${cpus().length} x ${cpus()[0].model}, shared with the load`);
+console.log('rounds take turns; figures are medians, with the smallest and the largest');
+const names = positionals.length === 0 ? DEFAULT_PARTS : positionals;
+const goals = await run(names, values.quick ? QUICK : FULL);
+if (goals.length > 0) {
+  announce('figures');
+  printGoals(goals);
+}
+console.log(`\ntook ${((performance.now() - startedMs) / 60_000).toFixed(1)} minutes`);

@@ -1,0 +1,116 @@
+/** `perpinfo compare`: an account of another server beside what our rules make of it. */
+
+import type { Settings } from '../config/settings.ts';
+import { formatAddress } from '../exact/address.ts';
+import { type ReadingContext, readAccountAnswer } from '../feed/follow/dialect/account-answer.ts';
+import {
+  type ComparedFigure,
+  compareAccount,
+  isCollateralSuspected,
+} from '../feed/follow/dialect/account-check.ts';
+import { DialectError, type Mismatch } from '../feed/follow/dialect/dialect.ts';
+import { readMeta, readPerpDexs } from '../feed/follow/dialect/market-answers.ts';
+import { createDirectory, type MarketDirectory } from '../feed/follow/dialect/market-directory.ts';
+import { readAbstraction, readCollateral } from '../feed/follow/dialect/spot-answer.ts';
+import { openUpstream, type UpstreamQuestion } from '../feed/follow/upstream/upstream.ts';
+import { readUpstreamAddress } from '../feed/follow/upstream/upstream-address.ts';
+import { createState } from '../state/state.ts';
+import type { Command } from './command.ts';
+
+const settings = ['upstream', 'upstreamHeader', 'user', 'dex'] as const;
+type CompareSettings = Settings<(typeof settings)[number]>;
+
+type Ask = (question: UpstreamQuestion) => Promise<unknown>;
+
+export const compare: Command<(typeof settings)[number]> = {
+  name: 'compare',
+  summary: "Compares another server's figures of an account with ours, one by one.",
+  settings,
+  details:
+    'Reads the account from the server, computes every figure again from its positions and prices,\n' +
+    'and prints both. Exits with code 1 if any differs. No ledger is needed.',
+  example: 'perpinfo compare --upstream https://host --user 0x...',
+  async run({ settings: chosen, terminal, signal }) {
+    const say = (message: string) => terminal.say(message);
+    const { upstreamHeader: header } = chosen;
+    const upstream = await openUpstream({
+      address: readUpstreamAddress(chosen.upstream),
+      budget: Number.POSITIVE_INFINITY,
+      headers: header === undefined ? {} : { [header.name]: header.value },
+      log: { info: say, warn: say },
+    });
+    try {
+      const ask: Ask = (question) => upstream.ask(question, { priority: 'asked', signal });
+      const { time, figures } = await compareWith(ask, chosen);
+      await terminal.write(formatComparison(time, figures));
+      const differing = figures.filter(({ isSame }) => !isSame).length;
+      if (differing > 0) throw new Error(`${differing} of ${figures.length} figures differ`);
+    } finally {
+      await upstream.close();
+    }
+  },
+};
+
+interface Comparison {
+  /** Of the answer, in milliseconds. */
+  readonly time: number;
+  readonly figures: readonly ComparedFigure[];
+}
+
+async function compareWith(ask: Ask, { user, dex = '' }: CompareSettings): Promise<Comparison> {
+  const directory = await readDirectory(ask, dex);
+  const question = { user: formatAddress(user), dex };
+  const answer = await ask({ type: 'clearinghouseState', ...question });
+  const first = compareAnswer(answer, { dex, directory, collateral: 0 });
+  if (!isCollateralSuspected(first.figures.filter(({ isSame }) => !isSame))) return first;
+  const collateral = await readUnified(ask, question.user, directory.collateralTokenOf(dex));
+  return collateral === 0 ? first : compareAnswer(answer, { dex, directory, collateral });
+}
+
+async function readDirectory(ask: Ask, dex: string): Promise<MarketDirectory> {
+  const dexes = dex === '' ? [] : unwrap(readPerpDexs(await ask({ type: 'perpDexs' })));
+  const meta = unwrap(readMeta(await ask({ type: 'meta', dex })));
+  return createDirectory(createState(), { dexes, metas: new Map([[dex, meta]]) });
+}
+
+function unwrap<T>(reading: T | DialectError): T {
+  if (reading instanceof DialectError) throw reading;
+  return reading;
+}
+
+/** The collateral of a unified account; 0 of any other. */
+async function readUnified(ask: Ask, user: string, token: number): Promise<number> {
+  const { isUnified } = unwrap(readAbstraction(await ask({ type: 'userAbstraction', user })));
+  if (!isUnified) return 0;
+  return unwrap(readCollateral(await ask({ type: 'spotClearinghouseState', user }), token));
+}
+
+function compareAnswer(answer: unknown, context: ReadingContext): Comparison {
+  const reading = readAccountAnswer(answer, context);
+  if (!(reading instanceof DialectError)) {
+    return { time: reading.told.time, figures: compareAccount(reading, context.directory) };
+  }
+  throw reading;
+}
+
+const TITLES: Mismatch = { field: 'figure', coin: undefined, ours: 'ours', theirs: 'upstream' };
+
+/** A line for each figure: its name, the upstream's, ours, and whether they differ. */
+function formatComparison(time: number, figures: readonly ComparedFigure[]): string {
+  const rows = [
+    [...formatCells(TITLES), ''],
+    ...figures.map((figure) => [...formatCells(figure), figure.isSame ? '' : 'differs']),
+  ];
+  const widths = [0, 1, 2].map((column) => Math.max(...rows.map((row) => row[column].length)));
+  const lines = rows.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  );
+  return `time ${time}\n${lines.join('\n')}\n`;
+}
+
+function formatCells({ field, coin, ours, theirs }: Mismatch): string[] {
+  return [coin === undefined ? field : `${coin} ${field}`, theirs, ours];
+}

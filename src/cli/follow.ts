@@ -1,0 +1,28 @@
+/** `perpinfo follow`: a live exchange into a ledger, as its one writer. */
+
+import { checkFeedSettings, FEED_SETTINGS } from '../feed/feed-settings.ts';
+import { FOLLOW_SETTINGS } from '../feed/follow/follow-settings.ts';
+import { openFollowFeed } from '../feed/follow/open-follow-feed.ts';
+import { createLog, LOG_SETTINGS, STANDARD_OUTPUT } from '../service/log.ts';
+import { runFollower } from '../service/run-follower.ts';
+import type { Command } from './command.ts';
+
+const settings = ['upstream', ...FOLLOW_SETTINGS, ...FEED_SETTINGS, ...LOG_SETTINGS] as const;
+
+export const follow: Command<(typeof settings)[number]> = {
+  name: 'follow',
+  summary: 'Follows a live exchange: reads what is asked for, and appends it to the ledger.',
+  settings,
+  details:
+    'For a ledger that several services answer from: each of them hands questions about accounts\n' +
+    'that the ledger does not hold to this process. On one machine, "perpinfo serve --follow" does\n' +
+    'both. Creates the ledger if there is none. A ledger has one writer at a time.',
+  example: 'perpinfo follow --ledger nats://127.0.0.1:4222/perps --upstream https://host',
+  isService: true,
+  async run({ settings: chosen, signal }) {
+    checkFeedSettings(chosen);
+    const log = createLog(chosen, STANDARD_OUTPUT);
+    const feed = await openFollowFeed(chosen.upstream, chosen, log);
+    await runFollower({ settings: chosen, feed, log, signal });
+  },
+};

@@ -1,0 +1,232 @@
+/**
+ * Reads an account: asks the upstream, checks the answer figure by figure, and makes sure that it is of
+ * this account. What our rules do not reproduce is not recorded.
+ */
+
+import type { StateView } from '../../state/state.ts';
+import { type AccountRows, readAccountAnswer } from './dialect/account-answer.ts';
+import { checkAccount, isCollateralSuspected } from './dialect/account-check.ts';
+import { isRecorded, isSameAccount } from './dialect/account-identity.ts';
+import { DialectError, type Mismatch } from './dialect/dialect.ts';
+import { readAbstraction, readCollateral } from './dialect/spot-answer.ts';
+import type { ExchangeTime } from './exchange-time.ts';
+import type { FollowAudit } from './follow-audit.ts';
+import type { Learned } from './learned.ts';
+import type { Clock } from './upstream/clock.ts';
+import type { AskOptions, UpstreamQuestion } from './upstream/upstream.ts';
+import { UpstreamError } from './upstream/upstream-error.ts';
+import { describeItem, type Watched } from './watch-list.ts';
+
+/** What a reader needs of the upstream. */
+export interface Asker {
+  ask(question: UpstreamQuestion, options: AskOptions): Promise<unknown>;
+}
+
+export type AccountResult =
+  | { readonly kind: 'checked'; readonly rows: AccountRows }
+  /** Not reproduced by our rules: the upstream's own answer. */
+  | { readonly kind: 'unchecked'; readonly answer: string; readonly time: number }
+  | { readonly kind: 'failed'; readonly reason: string };
+
+export interface AccountReaderOptions {
+  readonly upstream: Asker;
+  readonly ledger: StateView;
+  readonly learned: Learned;
+  readonly time: ExchangeTime;
+  readonly audit: FollowAudit;
+  readonly clock: Clock;
+  /** Reads the markets again, unless that was done just before. */
+  refreshMarkets(): Promise<void>;
+}
+
+/** Answers to read until two in a row are of one account. */
+const READS_MAX = 7;
+/** What cannot be used is asked for once more. */
+const FAILURES_MAX = 2;
+/** Two answers are needed for a unified account, and must be of the same moment. */
+const UNIFIED_FAILURES_MAX = 4;
+/**
+ * How long it is believed what mode an account is in, if no figure speaks against it: the question is
+ * ten times as heavy as the account.
+ */
+const MODE_MS = 6 * 3_600_000;
+/** How soon it is asked again if the answer was not usable, or does not explain the account. */
+const MODE_RETRY_MS = 15_000;
+/** Twice as late each time that it does not explain the account, up to this. */
+const MODE_RETRY_MS_MAX = 600_000;
+/** After this many, an upstream that has never told a mode is taken not to know the question. */
+const MODE_REFUSALS_MAX = 3;
+/** Failures of the moment, after which the same question is worth asking again. */
+const PASSING: readonly string[] = ['malformed', 'network', 'server'];
+
+/** An answer that was read, before it is known whose it is. */
+type Judged = AccountResult & { readonly mismatches?: readonly Mismatch[] };
+/** The answer was read in the wrong mode. */
+const AGAIN = { kind: 'again' } as const;
+
+export class AccountReader {
+  readonly #options: AccountReaderOptions;
+  /** How often modes were refused; negative for good once the upstream has told one. */
+  #modeRefusals = 0;
+
+  constructor(options: AccountReaderOptions) {
+    this.#options = options;
+  }
+
+  /** Rejects with an UpstreamError if the upstream does not answer. */
+  async read(watched: Watched, ask: AskOptions): Promise<AccountResult> {
+    let before: AccountRows | undefined;
+    let failures = 0;
+    for (let reads = 0; reads < READS_MAX; reads++) {
+      const result = await this.#readOnce(watched, ask, failures);
+      if (result.kind === 'checked') {
+        const isOfThisAccount =
+          isRecorded(this.#options.ledger, watched.address, result.rows) ||
+          (before !== undefined && isSameAccount(before, result.rows));
+        if (isOfThisAccount) return result;
+        before = result.rows;
+        continue;
+      }
+      if (result.kind !== 'again' && ++failures >= failuresMaxOf(watched)) return result;
+      // Two in a row: an upstream that says something else in between is not believed on its earlier word.
+      before = undefined;
+    }
+    return { kind: 'failed', reason: `${READS_MAX} answers in a row have nothing in common` };
+  }
+
+  async #readOnce(
+    watched: Watched,
+    ask: AskOptions,
+    failures: number,
+  ): Promise<AccountResult | typeof AGAIN> {
+    try {
+      const judged = await this.#ask(watched, ask);
+      if (judged.kind === 'again') return judged;
+      for (const mismatch of judged.mismatches ?? []) {
+        this.#options.audit.noteMismatch(describeItem(watched.item), mismatch);
+      }
+      return judged;
+    } catch (error) {
+      const isPassing = error instanceof UpstreamError && PASSING.includes(error.kind);
+      if (!isPassing || failures + 1 >= FAILURES_MAX) throw error;
+      return { kind: 'failed', reason: error.message };
+    }
+  }
+
+  async #ask(watched: Watched, ask: AskOptions): Promise<Judged | typeof AGAIN> {
+    const { item } = watched;
+    if (item.kind !== 'account') throw new Error(`${watched.key} is no account`);
+    const question = { type: 'clearinghouseState', user: item.user, dex: item.dex };
+    const [json, collateral] = await Promise.all([
+      this.#options.upstream.ask(question, ask),
+      watched.isUnified ? this.#askCollateral(item, ask) : 0,
+    ]);
+    const judged = this.judge(json, item.dex, collateral);
+    return this.#explain(watched, judged, ask, () => this.judge(json, item.dex, collateral));
+  }
+
+  /** Holds an answer, asked for or pushed, against our rules. */
+  judge(json: unknown, dex: string, collateral: number | DialectError): Judged {
+    const { learned, time } = this.#options;
+    if (collateral instanceof DialectError) return { kind: 'failed', reason: collateral.message };
+    const { directory } = learned;
+    const reading = readAccountAnswer(json, { dex, directory, collateral });
+    if (reading instanceof DialectError) return this.#refuse(reading, json);
+    const fault = time.note(reading.rows.time);
+    if (fault !== undefined) return { kind: 'failed', reason: fault };
+    const mismatches = checkAccount(reading, directory);
+    if (mismatches.length === 0) return { kind: 'checked', rows: reading.rows };
+    return { kind: 'unchecked', ...describeOwn(json), mismatches };
+  }
+
+  #refuse({ fault, mismatch, message }: DialectError, json: unknown): Judged {
+    const mismatches = [mismatch];
+    if (fault === 'shape') return { kind: 'failed', reason: message, mismatches };
+    return { kind: 'unchecked', ...describeOwn(json), mismatches };
+  }
+
+  /** New margin tiers, a new coin and a unified account explain mismatches: then it is judged again. */
+  async #explain(
+    watched: Watched,
+    judged: Judged,
+    ask: AskOptions,
+    judgeAgain: () => Judged,
+  ): Promise<Judged | typeof AGAIN> {
+    const { mismatches = [] } = judged;
+    if (judged.kind === 'checked') return this.#exposeCollateral(watched, judged, ask);
+    if (judged.kind !== 'unchecked') return judged;
+    if (isCollateralSuspected(mismatches) && this.#isModeOld(watched, modeRetryMsOf(watched))) {
+      watched.modeDoubts++;
+      await this.#askMode(watched, ask);
+      return AGAIN;
+    }
+    if (watched.isUnrecorded) return judged;
+    await this.#options.refreshMarkets();
+    return judgeAgain();
+  }
+
+  /** An answer that any collateral would explain is not believed to have none. */
+  async #exposeCollateral(
+    watched: Watched,
+    judged: Extract<Judged, { kind: 'checked' }>,
+    ask: AskOptions,
+  ): Promise<Judged | typeof AGAIN> {
+    const ageMsMax = watched.isModeKnown ? MODE_MS : MODE_RETRY_MS;
+    if (judged.rows.isCollateralShown || !this.#isModeOld(watched, ageMsMax)) return judged;
+    const wasUnified = watched.isUnified;
+    await this.#askMode(watched, ask);
+    return watched.isUnified === wasUnified ? judged : AGAIN;
+  }
+
+  #isModeOld({ modeMs }: Watched, ageMs: number): boolean {
+    return this.#options.clock.nowMs() - modeMs > ageMs;
+  }
+
+  async #askMode(watched: Watched, ask: AskOptions): Promise<void> {
+    const { upstream, clock, audit } = this.#options;
+    const { user } = watched.item;
+    watched.modeMs = clock.nowMs();
+    watched.isModeKnown = false;
+    try {
+      const mode = readAbstraction(await upstream.ask({ type: 'userAbstraction', user }, ask));
+      if (mode instanceof DialectError) throw mode;
+      watched.isUnified = mode.isUnified;
+      watched.isModeKnown = true;
+      this.#modeRefusals = Number.NEGATIVE_INFINITY;
+    } catch (error) {
+      if (!isWithoutMode(error)) throw error;
+      if (error instanceof UpstreamError && error.kind === 'refused') this.#modeRefusals++;
+      // A server that does not know the question will not know it in a moment either.
+      watched.isModeKnown = this.#modeRefusals >= MODE_REFUSALS_MAX;
+      audit.warnOnce(`mode of ${user}: ${error.message}`, `mode: ${error.message}`);
+    }
+  }
+
+  async #askCollateral(
+    { user, dex }: { readonly user: string; readonly dex: string },
+    ask: AskOptions,
+  ): Promise<number | DialectError> {
+    const { upstream, learned } = this.#options;
+    const json = await upstream.ask({ type: 'spotClearinghouseState', user }, ask);
+    return readCollateral(json, learned.directory.collateralTokenOf(dex));
+  }
+}
+
+function failuresMaxOf({ isUnified }: Watched): number {
+  return isUnified ? UNIFIED_FAILURES_MAX : FAILURES_MAX;
+}
+
+function modeRetryMsOf({ modeDoubts }: Watched): number {
+  return Math.min(MODE_RETRY_MS * 2 ** modeDoubts, MODE_RETRY_MS_MAX);
+}
+
+/** Not every server knows the question; then an account is not unified, as far as anyone can tell. */
+function isWithoutMode(error: unknown): error is Error {
+  if (error instanceof DialectError) return true;
+  return error instanceof UpstreamError && (error.kind === 'refused' || error.kind === 'server');
+}
+
+/** Only for answers of the right shape. */
+function describeOwn(json: unknown): { answer: string; time: number } {
+  return { answer: JSON.stringify(json), time: (json as { time: number }).time };
+}

@@ -1,0 +1,182 @@
+/**
+ * Our rules held against an answer: every figure of it is computed again from its own rows and marks,
+ * through the very events that would record it.
+ */
+
+import type { WireEvent } from '../../../events/event.ts';
+import { USD_DECIMALS } from '../../../events/fields.ts';
+import { BlockError } from '../../../events/refusal.ts';
+import { parseAddress } from '../../../exact/address.ts';
+import { divideFloor, type Exact, formatUnits } from '../../../exact/decimal.ts';
+import { findAccount } from '../../../state/accounts.ts';
+import {
+  type AccountFigures,
+  accountFigures,
+  type MarginSummary,
+  type PositionFigures,
+  RATIO_DECIMALS,
+  returnOnEquity,
+} from '../../../state/figures.ts';
+import { liquidationPrice } from '../../../state/liquidation.ts';
+import type { AccountReading, AccountRows } from './account-answer.ts';
+import { describeAccountRows, describeCollateral, describeOrderMargin } from './account-events.ts';
+import type { ToldPosition, ToldSummary } from './account-shape.ts';
+import { type Mismatch, nameField } from './dialect.ts';
+import { isSameAmount, isSameRatio } from './figure-texts.ts';
+import type { MarketDirectory } from './market-directory.ts';
+
+/** A figure of the answer beside ours. */
+export interface ComparedFigure extends Mismatch {
+  readonly isSame: boolean;
+}
+
+/** The figures that our rules do not reproduce. */
+export function checkAccount(reading: AccountReading, directory: MarketDirectory): Mismatch[] {
+  return compareAccount(reading, directory)
+    .filter(({ isSame }) => !isSame)
+    .map(({ field, coin, ours, theirs }) => ({ field, coin, ours, theirs }));
+}
+
+/** Every figure of the answer that is computed from others, in the answer's order. */
+export function compareAccount(
+  { rows, told }: AccountReading,
+  directory: MarketDirectory,
+): ComparedFigure[] {
+  const figures = valueRows(rows, directory);
+  if (figures instanceof BlockError) return [refused(figures)];
+  const amount = compareAmount(undefined);
+  return [
+    ...compareSummary('marginSummary', figures.summary, told.marginSummary),
+    ...compareSummary('crossMarginSummary', figures.crossSummary, told.crossMarginSummary),
+    amount(
+      'crossMaintenanceMarginUsed',
+      figures.crossMaintenanceMargin,
+      told.crossMaintenanceMarginUsed,
+    ),
+    amount('withdrawable', figures.withdrawable, told.withdrawable),
+    ...told.positions.flatMap((position) => comparePosition(figures, position)),
+  ];
+}
+
+/** The user whose account the scratch ledger values; nobody is ever answered from there. */
+const SCRATCH_USER = `0x${'0'.repeat(40)}`;
+const SCRATCH_ADDRESS = parseAddress(SCRATCH_USER);
+
+function valueRows(rows: AccountRows, directory: MarketDirectory): AccountFigures | BlockError {
+  const dexIndex = directory.findDex(rows.dex);
+  if (dexIndex === undefined || SCRATCH_ADDRESS === undefined) {
+    throw new Error(`rows of dex ${rows.dex} were read with another directory`);
+  }
+  try {
+    const state = directory.fold([
+      describeMarks(rows),
+      describeAccountRows(SCRATCH_USER, rows),
+      describeOrderMargin(SCRATCH_USER, rows),
+      describeCollateral(SCRATCH_USER, rows),
+    ]);
+    return accountFigures(
+      state,
+      findAccount(state, state.addresses.find(SCRATCH_ADDRESS), dexIndex),
+    );
+  } catch (error) {
+    if (error instanceof BlockError) return error;
+    throw error;
+  }
+}
+
+function describeMarks({ positions }: AccountRows): WireEvent {
+  const prices = positions.map(({ market, markPrice }) => [
+    market.coin,
+    formatUnits(markPrice, market.priceDecimals),
+  ]);
+  return { type: 'marks', prices: Object.fromEntries(prices) };
+}
+
+function refused({ field, message }: BlockError): ComparedFigure {
+  return {
+    field: nameField(field),
+    coin: undefined,
+    ours: message,
+    theirs: 'an account',
+    isSame: false,
+  };
+}
+
+function compareAmount(coin: string | undefined, decimals = USD_DECIMALS) {
+  return (field: string, units: Exact, theirs: string): ComparedFigure => {
+    const ours = formatUnits(units, decimals);
+    return { field, coin, ours, theirs, isSame: isSameAmount(ours, theirs) };
+  };
+}
+
+function compareSummary(
+  name: string,
+  ours: MarginSummary,
+  theirs: ToldSummary,
+): readonly ComparedFigure[] {
+  const amount = compareAmount(undefined);
+  return [
+    amount(`${name}.accountValue`, ours.accountValue, theirs.accountValue),
+    amount(`${name}.totalNtlPos`, ours.totalNtlPos, theirs.totalNtlPos),
+    amount(`${name}.totalRawUsd`, ours.totalRawUsd, theirs.totalRawUsd),
+    amount(`${name}.totalMarginUsed`, ours.totalMarginUsed, theirs.totalMarginUsed),
+  ];
+}
+
+function comparePosition(account: AccountFigures, told: ToldPosition): ComparedFigure[] {
+  const { coin } = told;
+  const ours = account.positions.find(({ market }) => market.coin === coin);
+  if (ours === undefined) throw new Error(`the scratch ledger has no position in ${coin}`);
+  const { market, size } = ours;
+  const amount = compareAmount(coin);
+  const entryPrice = divideFloor(ours.entryNotional, Math.abs(size));
+  return [
+    ...(told.rawUsd === undefined ? [] : [amount('leverage.rawUsd', ours.rawUsd, told.rawUsd)]),
+    compareAmount(coin, market.priceDecimals)('entryPx', entryPrice, told.entryPx),
+    amount('positionValue', ours.value, told.positionValue),
+    amount('unrealizedPnl', ours.unrealizedPnl, told.unrealizedPnl),
+    compareReturn(ours, told),
+    compareLiquidation(account, ours, told),
+    amount('marginUsed', ours.marginUsed, told.marginUsed),
+    {
+      field: 'maxLeverage',
+      coin,
+      ours: String(ours.maxLeverage),
+      theirs: String(told.maxLeverage),
+      isSame: ours.maxLeverage === told.maxLeverage,
+    },
+  ];
+}
+
+function compareReturn(position: PositionFigures, told: ToldPosition): ComparedFigure {
+  const ours = formatUnits(returnOnEquity(position), RATIO_DECIMALS);
+  const theirs = told.returnOnEquity;
+  const isSame = isSameRatio(ours, theirs, 0);
+  return { field: 'returnOnEquity', coin: told.coin, ours, theirs, isSame };
+}
+
+/** A millionth of a dollar, the precision to which the collateral is kept. */
+const COLLATERAL_STEP = 1e-6;
+/** Relative to the mark price: what is left where large doubles cancel out to a small price. */
+const CANCELLATION = 1e-12;
+
+function compareLiquidation(
+  account: AccountFigures,
+  position: PositionFigures,
+  told: ToldPosition,
+): ComparedFigure {
+  const { market, size, value } = position;
+  const price = liquidationPrice(account, position);
+  const ours = price === undefined ? 'null' : formatUnits(price, RATIO_DECIMALS);
+  const theirs = told.liquidationPx ?? 'null';
+  const sizeInCoins = Math.abs(size) / 10 ** market.sizeDecimals;
+  const markPrice = Number(value) / 10 ** USD_DECIMALS / sizeInCoins;
+  const collateralSlack = account.collateral === 0 ? 0 : COLLATERAL_STEP / sizeInCoins;
+  const isSame = isSameRatio(ours, theirs, markPrice * CANCELLATION + collateralSlack);
+  return { field: 'liquidationPx', coin: told.coin, ours, theirs, isSame };
+}
+
+/** True if a collateral that we do not know of would explain every mismatch. */
+export function isCollateralSuspected(mismatches: readonly Mismatch[]): boolean {
+  return mismatches.length > 0 && mismatches.every(({ field }) => field === 'liquidationPx');
+}

@@ -1,0 +1,269 @@
+/** A follower at work on a ledger: what it keeps, what it reads again and when, what clients want. */
+
+import { formatAddress, parseAddress } from '../../exact/address.ts';
+import type { StateView } from '../../state/state.ts';
+import type { FollowStatus, Interest, WantedItem, WantedOutcome } from '../../wanted/wanted.ts';
+import { AccountReader, type Asker } from './account-reader.ts';
+import { keepAuction } from './auction-keeper.ts';
+import { DelegationsReader } from './delegations-reader.ts';
+import { ExchangeTime } from './exchange-time.ts';
+import { FollowAudit } from './follow-audit.ts';
+import { describeStatus } from './follow-status.ts';
+import { type FollowPush, FollowSubscriptions } from './follow-subscriptions.ts';
+import { keepTime } from './heartbeat.ts';
+import { ItemReader } from './item-reader.ts';
+import { Learned } from './learned.ts';
+import { MarkKeeper } from './mark-keeper.ts';
+import { MarketKeeper } from './market-keeper.ts';
+import { PushReader } from './push-reader.ts';
+import { Repeating } from './repeating.ts';
+import { findRecentItems, recordedTime } from './restored-items.ts';
+import type { Clock } from './upstream/clock.ts';
+import type { UpstreamHealth, UpstreamLog } from './upstream/upstream.ts';
+import type { PushHandler } from './upstream/upstream-push.ts';
+import { type Watched, WatchList } from './watch-list.ts';
+
+/** What the follower needs of the upstream's client. */
+export interface FollowUpstream extends Asker {
+  readonly budget: { readonly limit: number; readonly left: number };
+  readonly health: UpstreamHealth;
+}
+
+/** Times in milliseconds. */
+export interface SessionSettings {
+  readonly sweepMs: number;
+  readonly forgetMs: number;
+  /** How long a client waits for an account. */
+  readonly waitMs: number;
+  readonly usersMax: number;
+  readonly aheadMsMax: number;
+  readonly lineBytesMax: number;
+}
+
+export interface SessionOptions {
+  readonly origin: string;
+  readonly upstream: FollowUpstream;
+  readonly settings: SessionSettings;
+  readonly log: UpstreamLog;
+  readonly clock: Clock;
+  createPush(handler: PushHandler): FollowPush;
+  /** This machine's clock, in milliseconds since 1970. */
+  wallMs(): number;
+}
+
+/** Maximum number of items that are followed. */
+const WATCHED_MAX = 20_000;
+/** Maximum number of items that are being read because they are due. */
+const READS_MAX = 64;
+const DUE_CHECK_MS = 100;
+const HOUSEKEEPING_MS = 10_000;
+const SUBSCRIBE_MS = 2_000;
+
+export class FollowSession {
+  readonly learned: Learned;
+  readonly time: ExchangeTime;
+  readonly audit: FollowAudit;
+  readonly #ledger: StateView;
+  readonly #options: SessionOptions;
+  readonly #watchList: WatchList;
+  readonly #items: ItemReader;
+  readonly #markets: MarketKeeper;
+  readonly #marks: MarkKeeper;
+  readonly #tasks: readonly { stop(): void }[];
+  readonly #subscriptions: FollowSubscriptions;
+  readonly #push: FollowPush;
+  /** Reads that clients wait for, by item. */
+  readonly #asked = new Map<string, Promise<WantedOutcome>>();
+  #readCount = 0;
+  #pushedMs: number | undefined;
+  /** The dexes of the accounts that are followed. */
+  #dexes: readonly string[] = [''];
+
+  constructor(ledger: StateView, options: SessionOptions) {
+    const { upstream, settings, log, clock, wallMs } = options;
+    const { aheadMsMax, lineBytesMax, sweepMs, forgetMs } = settings;
+    this.#ledger = ledger;
+    this.#options = options;
+    this.learned = new Learned(ledger, { lineBytesMax, clock });
+    this.time = new ExchangeTime({ clock, aheadMsMax, wallMs });
+    this.audit = new FollowAudit(clock, log);
+    this.#watchList = new WatchList({ sweepMs, forgetMs, watchedMax: WATCHED_MAX });
+    const { learned, time, audit } = this;
+    const watchList = this.#watchList;
+    const shared = { upstream, ledger, learned, time, audit, clock, watchList };
+    this.#markets = new MarketKeeper({ ...shared, updated: () => this.#subscriptions.update() });
+    const listDexes = () => this.#dexes;
+    const refreshMarkets = () => this.#markets.refresh();
+    this.#marks = new MarkKeeper({
+      ...shared,
+      budget: upstream.budget.limit,
+      listDexes,
+      resubscribe: () => this.#subscriptions.update(),
+      refreshMarkets,
+    });
+    const accounts = new AccountReader({ ...shared, refreshMarkets });
+    const delegations = new DelegationsReader(upstream, audit);
+    const readers = { ...shared, accounts, delegations, marks: this.#marks };
+    this.#items = new ItemReader(readers);
+    this.#subscriptions = new FollowSubscriptions({
+      ...shared,
+      marks: this.#marks,
+      usersMax: settings.usersMax,
+      listDexes,
+    });
+    this.#restore();
+    this.#push = options.createPush(
+      this.#handlePush(new PushReader({ ...readers, items: this.#items })),
+    );
+    this.#subscriptions.use(this.#push);
+    this.#tasks = [this.#markets, this.#marks, keepAuction(shared), ...this.#startTasks()];
+  }
+
+  #startTasks(): Repeating[] {
+    const { time, audit, learned } = this;
+    const { upstream, clock } = this.#options;
+    const every = (ms: number, run: () => void) =>
+      new Repeating({
+        clock,
+        intervalMs: () => ms,
+        run: async () => run(),
+        failed: (error) => audit.warn(`a bug: ${error.stack}`),
+      });
+    return [
+      keepTime({ upstream, time, audit, clock, told: () => learned.changed() }),
+      every(DUE_CHECK_MS, () => this.#readDue()),
+      every(HOUSEKEEPING_MS, () => this.#keepHouse()),
+      every(SUBSCRIBE_MS, () => this.#subscriptions.update()),
+    ];
+  }
+
+  stop(): void {
+    for (const task of this.#tasks) task.stop();
+    this.#push.close();
+    this.learned.close();
+  }
+
+  #handlePush(reader: PushReader): PushHandler {
+    const { clock } = this.#options;
+    return {
+      opened: () => this.#subscriptions.noteOpened(),
+      message: (channel, data) => {
+        this.#pushedMs = clock.nowMs();
+        reader.take(channel, data);
+      },
+      refused: (subscription) => this.#subscriptions.noteRefused(subscription),
+      lost: () => this.#marks.noteLost(),
+    };
+  }
+
+  /** Goes on with what an earlier follower of this ledger has read not long ago. */
+  #restore(): void {
+    const { forgetMs } = this.#options.settings;
+    for (const item of findRecentItems(this.#ledger, forgetMs)) this.#watch(item);
+    if (this.#watchList.size > 0)
+      this.#options.log.info(`${this.#watchList.size} items followed on`);
+  }
+
+  /** Undefined if the item's address is none. */
+  #watch(item: WantedItem): Watched | undefined {
+    const address = parseAddress(item.user);
+    if (address === undefined) return undefined;
+    const named = { ...item, user: formatAddress(address) };
+    const watched = this.#watchList.add(named, address, this.#options.clock.nowMs());
+    if (watched.readTime === 0) {
+      watched.readTime = recordedTime(this.#ledger, watched);
+      watched.hasPositions = watched.readTime > 0;
+    }
+    return watched;
+  }
+
+  noteInterest(interests: readonly Interest[]): void {
+    const nowMs = this.#options.clock.nowMs();
+    for (const { item, count } of interests) {
+      const watched = this.#watch(item);
+      if (watched !== undefined) this.#watchList.noteAsked(watched, count, nowMs);
+    }
+  }
+
+  /** Never rejects. */
+  async want(item: WantedItem, maxAgeMs: number): Promise<WantedOutcome> {
+    const watched = this.#watch(item);
+    if (watched === undefined) return { outcome: 'failed', reason: `${item.user} is no address` };
+    this.#watchList.noteAsked(watched, 1, this.#options.clock.nowMs());
+    if (this.#isFresh(watched, maxAgeMs)) {
+      return { outcome: 'recorded', height: this.#ledger.height };
+    }
+    return this.#items.findKept(watched) ?? this.#readAsked(watched);
+  }
+
+  #isFresh(watched: Watched, maxAgeMs: number): boolean {
+    const readTime = recordedTime(this.#ledger, watched);
+    if (readTime === 0) return false;
+    if (maxAgeMs === Number.POSITIVE_INFINITY) return true;
+    const { now } = this.time;
+    return now !== undefined && now - readTime < maxAgeMs;
+  }
+
+  /** One read for all who ask meanwhile. */
+  #readAsked(watched: Watched): Promise<WantedOutcome> {
+    const { key } = watched;
+    const shared = this.#asked.get(key);
+    if (shared !== undefined) return shared;
+    const { waitMs: waitMsMax } = this.#options.settings;
+    const reading = this.#items.read(watched, { priority: 'asked', waitMsMax }).then((outcome) => {
+      this.#asked.delete(key);
+      // A flood of questions that the budget does not allow must not be read later, by nobody's wish.
+      if (isNotRead(outcome)) this.#watchList.dropUnread(watched);
+      return outcome;
+    });
+    this.#asked.set(key, reading);
+    return reading;
+  }
+
+  /** Reads what is due, as much at a time as makes sense. */
+  #readDue(): void {
+    const { now: exchange } = this.time;
+    const free = READS_MAX - this.#readCount;
+    if (exchange === undefined || free === 0) return;
+    const now = { ms: this.#options.clock.nowMs(), exchange };
+    for (const { watched, reason } of this.#watchList.findDue(now, free)) {
+      void this.#readOne(watched, reason);
+    }
+  }
+
+  async #readOne(watched: Watched, priority: 'trade' | 'hour' | 'sweep'): Promise<void> {
+    watched.isBeingRead = true;
+    this.#readCount++;
+    await this.#items.read(watched, { priority });
+    this.#readCount--;
+    watched.isBeingRead = false;
+  }
+
+  #keepHouse(): void {
+    this.#watchList.forget(this.#options.clock.nowMs());
+    this.#items.dropExpired();
+    const dexes = new Set(['']);
+    for (const { item } of this.#watchList) if (item.kind === 'account') dexes.add(item.dex);
+    this.#dexes = [...dexes];
+  }
+
+  get status(): FollowStatus {
+    const { origin, upstream, clock } = this.#options;
+    return describeStatus({
+      origin,
+      upstream,
+      watchList: this.#watchList,
+      audit: this.audit,
+      marksAgeMs: this.#marks.ageMs,
+      marketsAgeMs: this.#markets.ageMs,
+      streamAgeMs: this.#pushedMs === undefined ? undefined : clock.nowMs() - this.#pushedMs,
+      quietMs: this.time.quietMs,
+      timeFailure: this.time.failure,
+      exchangeTime: this.time.now,
+    });
+  }
+}
+
+function isNotRead({ outcome }: WantedOutcome): boolean {
+  return outcome === 'busy' || outcome === 'failed';
+}

@@ -1,0 +1,18 @@
+/** The settings of commands that follow a live exchange. */
+
+import type { Settings } from '../../config/settings.ts';
+
+export const FOLLOW_SETTINGS = [
+  'upstreamHeader',
+  'followInterval',
+  'followSweep',
+  'followUsersMax',
+  'followBudget',
+  'followForget',
+  'followWait',
+  'forward',
+  'forwardKeep',
+] as const;
+export type FollowSettings = Settings<
+  (typeof FOLLOW_SETTINGS)[number] | 'aheadMax' | 'blockBytesMax' | 'data'
+>;

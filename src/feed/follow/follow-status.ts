@@ -1,0 +1,88 @@
+/** The follower's report: whether the upstream is well, how old things are, what is left to spend. */
+
+import type { FollowStatus } from '../../wanted/wanted.ts';
+import type { FollowAudit } from './follow-audit.ts';
+import type { UpstreamHealth } from './upstream/upstream.ts';
+import type { WatchList } from './watch-list.ts';
+
+/** The exchange tells its time every few seconds, if only because it is asked for it. */
+const QUIET_MS_MAX = 15_000;
+
+export interface StatusSources {
+  readonly origin: string;
+  readonly upstream: {
+    readonly health: UpstreamHealth;
+    readonly budget: { readonly limit: number; readonly left: number };
+  };
+  readonly watchList: WatchList;
+  readonly audit: FollowAudit;
+  readonly marksAgeMs: number | undefined;
+  readonly marketsAgeMs: number | undefined;
+  readonly streamAgeMs: number | undefined;
+  /** How long the exchange has not told its time. */
+  readonly quietMs: number | undefined;
+  /** Why it has not, if it was asked for in vain. */
+  readonly timeFailure: string | undefined;
+  /** The estimate of the exchange's time. */
+  readonly exchangeTime: number | undefined;
+}
+
+export function describeStatus(sources: StatusSources): FollowStatus {
+  const { origin, upstream, watchList, audit } = sources;
+  const reason = findIllness(sources);
+  const { limit, left } = upstream.budget;
+  const ages = listAges(watchList, sources.exchangeTime);
+  return {
+    upstream: origin,
+    isWell: reason === undefined,
+    reason: reason ?? '',
+    ages: {
+      marks: roundAge(sources.marksAgeMs),
+      markets: roundAge(sources.marketsAgeMs),
+      stream: roundAge(sources.streamAgeMs),
+      accountsMedian: roundAge(ages[Math.floor((ages.length - 1) / 2)]),
+      accountsMax: roundAge(ages.at(-1)),
+    },
+    followed: watchList.size,
+    budget: limit === Number.POSITIVE_INFINITY ? null : { limit, left },
+    counters: audit.counters,
+  };
+}
+
+function findIllness(sources: StatusSources): string | undefined {
+  const { upstream, marketsAgeMs, quietMs, timeFailure } = sources;
+  const { isWell, reason } = upstream.health;
+  if (!isWell) return reason ?? 'it does not answer';
+  if (timeFailure !== undefined) return `its time is not known: ${timeFailure}`;
+  if (quietMs === undefined) return reason ?? describeUnasked(upstream.budget);
+  if (quietMs > QUIET_MS_MAX) {
+    return reason ?? `it has not told its time for ${Math.round(quietMs / 1000)} s`;
+  }
+  return marketsAgeMs === undefined ? 'its markets have not been read yet' : undefined;
+}
+
+/** An earlier process may have spent what there was. */
+function describeUnasked({
+  limit,
+  left,
+}: {
+  readonly limit: number;
+  readonly left: number;
+}): string {
+  const spent = limit === Number.POSITIVE_INFINITY ? '' : `; ${left} of ${limit} is left to spend`;
+  return `it has not been asked yet${spent}`;
+}
+
+/** Of the accounts that have been read, ascending. */
+function listAges(watchList: WatchList, exchangeTime: number | undefined): number[] {
+  const ages: number[] = [];
+  if (exchangeTime === undefined) return ages;
+  for (const { item, readTime } of watchList) {
+    if (item.kind === 'account' && readTime > 0) ages.push(Math.max(0, exchangeTime - readTime));
+  }
+  return ages.sort((first, second) => first - second);
+}
+
+function roundAge(ageMs: number | undefined): number | null {
+  return ageMs === undefined ? null : Math.round(ageMs);
+}

@@ -1,0 +1,66 @@
+/**
+ * Passes questions on that the ledger does not hold. A question is checked and rebuilt here again,
+ * whatever sent it: this is the last place before the upstream.
+ */
+
+import { RequestError } from '../../info/request-error.ts';
+import { readForwarded } from '../../wanted/forwarded-types.ts';
+import type { ForwardedQuestion, ForwardOutcome } from '../../wanted/wanted.ts';
+import { outcomeOfFailure } from './failure.ts';
+import type { Clock } from './upstream/clock.ts';
+import { KeptAnswers } from './upstream/kept-answers.ts';
+import type { AskOptions, UpstreamQuestion } from './upstream/upstream.ts';
+import { UpstreamError } from './upstream/upstream-error.ts';
+
+/** The question is wrong, by the rules of the upstream. */
+const REFUSED_STATUS = 422;
+
+/** What forwarding needs of the upstream. */
+export interface TextAsker {
+  askText(question: UpstreamQuestion, options: AskOptions): Promise<string>;
+}
+
+export interface ForwarderOptions {
+  readonly upstream: TextAsker;
+  /** How long an answer is given again to the same question; 0 for not at all. */
+  readonly keepMs: number;
+  /** How long a question may wait to be sent. */
+  readonly waitMsMax: number;
+  readonly clock: Clock;
+}
+
+export class Forwarder {
+  readonly #options: ForwarderOptions;
+  readonly #kept: KeptAnswers;
+
+  constructor(options: ForwarderOptions) {
+    this.#options = options;
+    this.#kept = new KeptAnswers(options.keepMs, options.clock);
+  }
+
+  /** Never rejects. */
+  async forward(question: ForwardedQuestion): Promise<ForwardOutcome> {
+    const read = readForwarded(question);
+    if (read === undefined) return { outcome: 'failed', reason: 'this type is not passed on' };
+    if (read instanceof RequestError) return { outcome: 'failed', reason: read.message };
+    const key = JSON.stringify(read.question);
+    const kept = this.#kept.get(key);
+    if (kept !== undefined) return { outcome: 'answered', status: 200, answer: kept };
+    return this.#ask(read.question, key);
+  }
+
+  /** Identical questions in flight are one at the upstream's client. */
+  async #ask(question: ForwardedQuestion, key: string): Promise<ForwardOutcome> {
+    const { upstream, waitMsMax } = this.#options;
+    try {
+      const answer = await upstream.askText(question, { priority: 'forward', waitMsMax });
+      this.#kept.set(key, answer);
+      return { outcome: 'answered', status: 200, answer };
+    } catch (error) {
+      if (error instanceof UpstreamError && error.status === REFUSED_STATUS) {
+        return { outcome: 'answered', status: REFUSED_STATUS, answer: error.message };
+      }
+      return outcomeOfFailure(error as Error);
+    }
+  }
+}

@@ -1,0 +1,171 @@
+/** Reads what is followed and has it recorded; says how that went, as those who wait need it. */
+
+import type { WireEvent } from '../../events/event.ts';
+import { accountTime } from '../../state/known.ts';
+import type { StateView } from '../../state/state.ts';
+import type { WantedOutcome } from '../../wanted/wanted.ts';
+import type { AccountReader } from './account-reader.ts';
+import type { DelegationsReader } from './delegations-reader.ts';
+import type { AccountRows } from './dialect/account-answer.ts';
+import {
+  describeAccountChanges,
+  findSurprises,
+  isExplainedByFunding,
+} from './dialect/account-events.ts';
+import type { ExchangeTime } from './exchange-time.ts';
+import { outcomeOfFailure } from './failure.ts';
+import type { FollowAudit } from './follow-audit.ts';
+import type { Learned } from './learned.ts';
+import type { MarkKeeper } from './mark-keeper.ts';
+import { recordedTime } from './restored-items.ts';
+import type { Clock } from './upstream/clock.ts';
+import type { AskOptions } from './upstream/upstream.ts';
+import { UpstreamError } from './upstream/upstream-error.ts';
+import { describeItem, isFundingBetween, type Watched, type WatchList } from './watch-list.ts';
+
+/** How long an answer that is not recorded is given to others who ask. */
+const KEPT_MS = 1_000;
+
+export interface ItemReaderOptions {
+  readonly ledger: StateView;
+  readonly accounts: AccountReader;
+  readonly delegations: DelegationsReader;
+  readonly learned: Learned;
+  readonly watchList: WatchList;
+  readonly marks: MarkKeeper;
+  readonly time: ExchangeTime;
+  readonly audit: FollowAudit;
+  readonly clock: Clock;
+}
+
+interface KeptAnswer {
+  readonly outcome: WantedOutcome;
+  readonly untilMs: number;
+}
+
+export class ItemReader {
+  readonly #options: ItemReaderOptions;
+  /** Answers that are not recorded, by item. */
+  readonly #kept = new Map<string, KeptAnswer>();
+
+  constructor(options: ItemReaderOptions) {
+    this.#options = options;
+  }
+
+  /** The upstream's own answer, if one that is not recorded was read just now. */
+  findKept(watched: Watched): WantedOutcome | undefined {
+    const kept = this.#kept.get(watched.key);
+    return kept !== undefined && this.#options.clock.nowMs() < kept.untilMs
+      ? kept.outcome
+      : undefined;
+  }
+
+  dropExpired(): void {
+    const nowMs = this.#options.clock.nowMs();
+    for (const [key, { untilMs }] of this.#kept) if (nowMs >= untilMs) this.#kept.delete(key);
+  }
+
+  /** Never rejects. */
+  async read(watched: Watched, ask: AskOptions): Promise<WantedOutcome> {
+    const { clock, watchList } = this.#options;
+    watched.triedMs = clock.nowMs();
+    try {
+      return watched.item.kind === 'account'
+        ? await this.#readAccount(watched, ask)
+        : await this.#readDelegations(watched, ask);
+    } catch (error) {
+      watchList.noteFailed(watched);
+      this.#logFailure(watched, error as Error);
+      return outcomeOfFailure(error as Error);
+    }
+  }
+
+  /** One line for all items that are not read for the same reason. */
+  #logFailure({ item }: Watched, error: Error): void {
+    const { audit } = this.#options;
+    if (!(error instanceof UpstreamError)) audit.warn(`a bug: ${error.stack}`);
+    else audit.warnOnce(`${describeItem(item)} not read: ${error.message}`, error.message);
+  }
+
+  async #readAccount(watched: Watched, ask: AskOptions): Promise<WantedOutcome> {
+    const result = await this.#options.accounts.read(watched, ask);
+    if (result.kind === 'checked') return this.record(watched, result.rows);
+    if (result.kind === 'failed') return this.#fail(watched, result.reason);
+    const { answer, time } = result;
+    const outcome = { outcome: 'upstream', answer, time } as const;
+    const untilMs = this.#options.clock.nowMs() + KEPT_MS;
+    this.#kept.set(watched.key, { outcome, untilMs });
+    watched.isUnrecorded = true;
+    await this.#options.learned.put(watched.key, (ledger) => describeVoid(ledger, watched));
+    return outcome;
+  }
+
+  /** Has the rows of an account recorded, unless later ones are. */
+  async record(watched: Watched, rows: AccountRows): Promise<WantedOutcome> {
+    const { ledger, learned, watchList, marks } = this.#options;
+    if (rows.time < watched.readTime) {
+      watchList.noteFailed(watched);
+      return this.#describeHeld(watched, ledger.height);
+    }
+    this.#noteSurprises(watched, rows);
+    marks.offer(rows);
+    const { address } = watched;
+    const recorded = await learned.put(watched.key, (state) =>
+      describeAccountChanges(state, address, rows),
+    );
+    if (!('height' in recorded)) return this.#fail(watched, recorded.refusal);
+    const held = this.#describeHeld(watched, recorded.height);
+    if (held.outcome === 'recorded') {
+      watched.hasPositions = rows.positions.length > 0;
+      watchList.noteRead(watched, rows.time);
+    }
+    return held;
+  }
+
+  /** Another read of the account may have found meanwhile that it cannot be recorded. */
+  #describeHeld(watched: Watched, height: number): WantedOutcome {
+    if (recordedTime(this.#options.ledger, watched) > 0) return { outcome: 'recorded', height };
+    return this.findKept(watched) ?? this.#fail(watched, 'another answer about it does not check');
+  }
+
+  async #readDelegations(watched: Watched, ask: AskOptions): Promise<WantedOutcome> {
+    const { delegations, learned, time, watchList } = this.#options;
+    // An answer has no time: it is at least as new as the latest one before it was asked for.
+    const { latest } = time;
+    const result = await delegations.read(watched, ask);
+    if (result.kind === 'failed') return this.#fail(watched, result.reason);
+    const recorded = await learned.put(watched.key, () => [result.event]);
+    if (!('height' in recorded)) return this.#fail(watched, recorded.refusal);
+    watchList.noteRead(watched, latest);
+    return { outcome: 'recorded', height: recorded.height };
+  }
+
+  #fail(watched: Watched, reason: string): WantedOutcome {
+    const { watchList, audit } = this.#options;
+    watchList.noteFailed(watched);
+    const what = describeItem(watched.item);
+    audit.warnOnce(`${what} not recorded: ${reason}`, `${what} ${reason}`);
+    return { outcome: 'failed', reason };
+  }
+
+  #noteSurprises(watched: Watched, rows: AccountRows): void {
+    const { ledger, audit } = this.#options;
+    const { readTime, tradeTime, address, item } = watched;
+    // A trade may change every field.
+    if (readTime === 0 || tradeTime > readTime) return;
+    const isFunded = isFundingBetween(readTime, rows.time);
+    const unexplained = findSurprises(ledger, address, rows).filter(
+      (field) => !(isFunded && isExplainedByFunding(field)),
+    );
+    audit.noteSurprises(describeItem(item), unexplained);
+  }
+}
+
+/** The ledger's rows are no longer what the exchange has: a time of 0 says that nobody read them. */
+function describeVoid(ledger: StateView, { item, address }: Watched): WireEvent[] {
+  if (item.kind !== 'account') return [];
+  const { user, dex } = item;
+  const dexIndex = ledger.markets.findDex(dex);
+  const isVoid = dexIndex === undefined || accountTime(ledger, address, dexIndex) === 0;
+  return isVoid ? [] : [{ type: 'accountTime', user, dex, time: 0 }];
+}

@@ -1,0 +1,269 @@
+/**
+ * What was learned from the upstream and is not in the ledger yet: markets, the latest marks, accounts,
+ * delegations, the auction. A block takes what differs from the ledger at that moment.
+ */
+
+import type { WireEvent } from '../../events/event.ts';
+import type { BlockError } from '../../events/refusal.ts';
+import type { StateView } from '../../state/state.ts';
+import { BlockLine } from './block-line.ts';
+import { findChangedPrices, type Prices } from './dialect/mark-answers.ts';
+import { directoryOfLedger, type MarketDirectory } from './dialect/market-directory.ts';
+import { describeMarketChanges, describeNewDexes } from './dialect/market-events.ts';
+import type { Clock } from './upstream/clock.ts';
+
+/** A block is written for the time alone if nothing else has been for so long. */
+const TIME_STEP_MS = 1_000;
+/** Prices in one event; a block of them is well below the limit of a line. */
+const PRICES_MAX = 500;
+/** How long the markets of a dex wait for the price of one of them. */
+const UNPRICED_MS_MAX = 3_000;
+/** Events that a ledger has refused are not offered again; it should have refused none. */
+const REFUSED_MAX = 1_000;
+
+/** The height from which on the ledger has it, or why it was refused. */
+export type RecordOutcome = { readonly height: number } | { readonly refusal: string };
+
+const CLOSED: RecordOutcome = { refusal: 'the follower stops' };
+
+/** Events that are recorded together or not at all. */
+interface Unit {
+  readonly events: readonly WireEvent[];
+  /** Undefined for what is derived anew for each block. */
+  readonly pending?: Pending;
+}
+
+/** The latest of something that was learned, and those who wait until it is recorded. */
+interface Pending {
+  readonly key: string;
+  /** The events that bring the ledger up to it; none if it is there already. */
+  describe(ledger: StateView): readonly WireEvent[];
+  readonly waiting: ((outcome: RecordOutcome) => void)[];
+}
+
+export interface TakenBlock {
+  readonly line: Buffer;
+  /** To be called when the ledger's state has the block. */
+  applied(height: number): void;
+  /** To be called if it does not apply; names what is dropped, undefined if the whole block failed. */
+  refused(error: BlockError): string | undefined;
+}
+
+export interface LearnedOptions {
+  /** Maximum size of a block's line. */
+  readonly lineBytesMax: number;
+  readonly clock: Clock;
+}
+
+export class Learned {
+  readonly #options: LearnedOptions;
+  readonly #pending = new Map<string, Pending>();
+  readonly #prices = new Map<string, number>();
+  readonly #refused = new Set<string>();
+  /** Since when new markets of a dex have had no price. */
+  readonly #unpricedMs = new Map<string, number>();
+  #directory: MarketDirectory;
+  #hasNewPrices = false;
+  #hasNewMarkets = true;
+  #isHolding = false;
+  #hasStarted = false;
+  #isClosed = false;
+  /** Called when there may be something to write. */
+  changed: () => void = () => undefined;
+
+  constructor(ledger: StateView, options: LearnedOptions) {
+    this.#directory = directoryOfLedger(ledger);
+    this.#options = options;
+  }
+
+  get directory(): MarketDirectory {
+    return this.#directory;
+  }
+
+  setDirectory(directory: MarketDirectory): void {
+    this.#directory = directory;
+    this.#hasNewMarkets = true;
+    this.changed();
+  }
+
+  hasPrice(coin: string): boolean {
+    return this.#prices.has(coin);
+  }
+
+  setPrices(prices: Prices): void {
+    for (const [coin, price] of prices) {
+      const before = this.#prices.get(coin);
+      if (before === price) continue;
+      this.#prices.set(coin, price);
+      this.#hasNewPrices = true;
+      // The ledger may have waited for a price to list the market.
+      if (before === undefined) this.#hasNewMarkets = true;
+    }
+    if (this.#hasNewPrices) this.changed();
+  }
+
+  /** Takes the place of what was learned under the same key and is not recorded yet. */
+  put(key: string, describe: Pending['describe']): Promise<RecordOutcome> {
+    if (this.#isClosed) return Promise.resolve(CLOSED);
+    return new Promise((resolve) => {
+      const waiting = this.#pending.get(key)?.waiting ?? [];
+      this.#pending.set(key, { key, describe, waiting: [...waiting, resolve] });
+      this.changed();
+    });
+  }
+
+  isDue(ledger: StateView, time: number): boolean {
+    if (!this.#hasStarted) return true;
+    if (time === 0) return false;
+    const hasNews = this.#pending.size > 0 || this.#hasNewPrices || this.#hasNewMarkets;
+    return hasNews || time - ledger.time >= TIME_STEP_MS;
+  }
+
+  /**
+   * The next block, with as much as a line can hold; undefined if there is nothing to write. The first
+   * one of a ledger is written at once: from then on it is partial.
+   */
+  takeBlock(ledger: StateView, latestTime: number): TakenBlock | undefined {
+    this.#hasStarted = true;
+    const time = Math.max(ledger.time, latestTime);
+    const block = new BlockLine({ height: ledger.height + 1, time }, this.#options.lineBytesMax);
+    const taken: Unit[] = [];
+    if (this.#fill(block, taken, ledger)) {
+      this.#hasNewPrices = false;
+      this.#hasNewMarkets = this.#isHolding;
+    }
+    const isNeeded = taken.length > 0 || time - ledger.time >= TIME_STEP_MS;
+    if (!isNeeded) return undefined;
+    return {
+      line: block.close(),
+      applied: (height) => this.#settle(taken, { height }),
+      refused: (error) => this.#refuse(taken, error),
+    };
+  }
+
+  /** False if the line is full before everything is in it. */
+  #fill(block: BlockLine, taken: Unit[], ledger: StateView): boolean {
+    const listed = new Set<unknown>();
+    for (const unit of this.#units(ledger)) {
+      if (this.#isRefused(unit)) continue;
+      for (const event of unit.events) if (event.type === 'market') listed.add(event['coin']);
+      if (!areCoinsListed(unit, ledger, listed)) continue;
+      if (unit.events.length === 0) this.#settle([unit], { height: ledger.height });
+      else if (block.add(unit.events)) taken.push(unit);
+      else if (taken.length > 0) return false;
+      else this.#drop(unit, `it does not fit into a block of ${this.#options.lineBytesMax} bytes`);
+    }
+    return true;
+  }
+
+  /** In the order in which they have to be applied. */
+  *#units(ledger: StateView): Generator<Unit> {
+    if (!ledger.isPartial) yield { events: [{ type: 'partial' }] };
+    if (this.#hasNewMarkets) yield* this.#marketUnits(ledger);
+    if (this.#hasNewPrices) yield* this.#priceUnits(ledger);
+    for (const pending of [...this.#pending.values()]) {
+      yield { events: pending.describe(ledger), pending };
+    }
+  }
+
+  *#marketUnits(ledger: StateView): Generator<Unit> {
+    const dexes = describeNewDexes(ledger, this.#directory);
+    const { events, waiting } = describeMarketChanges(ledger, this.#directory, this.#prices);
+    const held = this.#findHeld(waiting);
+    for (const event of [...dexes, ...events]) {
+      const isNew = event.type === 'market' && !isListed(ledger, event['coin']);
+      if (!isNew || !held.has(event['dex'])) yield { events: [event] };
+    }
+  }
+
+  /**
+   * Dexes whose new markets wait for the price of one of them: the order in which they are listed is
+   * the order of the exchange, by which clients number them.
+   */
+  #findHeld(coins: readonly string[]): ReadonlySet<unknown> {
+    const nowMs = this.#options.clock.nowMs();
+    const dexes = new Set(coins.map((coin) => this.#dexOf(coin)));
+    for (const dex of this.#unpricedMs.keys()) if (!dexes.has(dex)) this.#unpricedMs.delete(dex);
+    for (const dex of dexes) {
+      if (!this.#unpricedMs.has(dex)) this.#unpricedMs.set(dex, nowMs);
+    }
+    const held = [...this.#unpricedMs].filter(([, ms]) => nowMs - ms < UNPRICED_MS_MAX);
+    this.#isHolding = held.length > 0;
+    return new Set(held.map(([dex]) => dex));
+  }
+
+  #dexOf(coin: string): string {
+    const market = this.#directory.find(coin);
+    return market === undefined ? '' : this.#directory.dexes[market.dexIndex].name;
+  }
+
+  *#priceUnits(ledger: StateView): Generator<Unit> {
+    const all = [...this.#prices];
+    for (let start = 0; start < all.length; start += PRICES_MAX) {
+      const prices = findChangedPrices(ledger, new Map(all.slice(start, start + PRICES_MAX)));
+      if (prices !== undefined) yield { events: [{ type: 'marks', prices }] };
+    }
+  }
+
+  /** Nothing more will be recorded. */
+  close(): void {
+    this.#isClosed = true;
+    for (const pending of [...this.#pending.values()]) {
+      this.#settle([{ events: [], pending }], CLOSED);
+    }
+  }
+
+  #isRefused({ events, pending }: Unit): boolean {
+    if (pending !== undefined || this.#refused.size === 0) return false;
+    return this.#refused.has(JSON.stringify(events[0]));
+  }
+
+  #settle(units: readonly Unit[], outcome: RecordOutcome): void {
+    for (const { pending } of units) {
+      if (pending === undefined) continue;
+      // A newer one may have taken its place meanwhile.
+      if (this.#pending.get(pending.key) === pending) this.#pending.delete(pending.key);
+      for (const resolve of pending.waiting) resolve(outcome);
+    }
+  }
+
+  #refuse(taken: readonly Unit[], { index, message }: BlockError): string | undefined {
+    this.#hasNewMarkets = true;
+    this.#hasNewPrices = true;
+    const unit = index === undefined ? undefined : unitOf(taken, index);
+    if (unit === undefined) return undefined;
+    this.#drop(unit, message);
+    return unit.pending?.key ?? unit.events[0].type;
+  }
+
+  #drop(unit: Unit, refusal: string): void {
+    if (this.#refused.size >= REFUSED_MAX) this.#refused.clear();
+    if (unit.pending === undefined) this.#refused.add(JSON.stringify(unit.events[0]));
+    this.#settle([unit], { refusal });
+  }
+}
+
+function isListed({ markets }: StateView, coin: unknown): boolean {
+  return markets.findMarket(String(coin)) !== undefined;
+}
+
+/** Whether all coins of an account are in the ledger, or in the block before it. */
+function areCoinsListed(
+  { events }: Unit,
+  ledger: StateView,
+  listed: ReadonlySet<unknown>,
+): boolean {
+  return events.every(({ type, ...fields }) => {
+    if (type !== 'account') return true;
+    const positions = fields['positions'] as readonly { readonly coin: string }[];
+    return positions.every(({ coin }) => listed.has(coin) || isListed(ledger, coin));
+  });
+}
+
+function unitOf(units: readonly Unit[], eventIndex: number): Unit | undefined {
+  let first = 0;
+  return units.find(({ events }) => {
+    first += events.length;
+    return eventIndex < first;
+  });
+}

@@ -1,0 +1,142 @@
+/** Keeps the directory of markets: reads dexes, markets and tiers again at an interval. */
+
+import type { StateView } from '../../state/state.ts';
+import type { Asker } from './account-reader.ts';
+import { DialectError } from './dialect/dialect.ts';
+import {
+  type DexListing,
+  type MetaListing,
+  readAllPerpMetas,
+  readMeta,
+  readPerpDexs,
+} from './dialect/market-answers.ts';
+import { createDirectory, type SkippedListing } from './dialect/market-directory.ts';
+import type { FollowAudit } from './follow-audit.ts';
+import type { Learned } from './learned.ts';
+import { Repeating } from './repeating.ts';
+import type { Clock } from './upstream/clock.ts';
+import { UpstreamError } from './upstream/upstream-error.ts';
+
+const INTERVAL_MS = 60_000;
+/**
+ * How often markets are read again for accounts that do not fit them: less and less often, as long as
+ * that finds nothing new.
+ */
+const REFRESH_MS_MIN = 2_000;
+const UPKEEP = { priority: 'upkeep' } as const;
+const FIRST_DEX: DexListing = { name: '', fullName: '', deployer: undefined };
+
+export interface MarketKeeperOptions {
+  readonly upstream: Asker;
+  readonly ledger: StateView;
+  readonly learned: Learned;
+  readonly audit: FollowAudit;
+  readonly clock: Clock;
+  /** Called when the directory was read. */
+  updated(): void;
+}
+
+export class MarketKeeper {
+  readonly #options: MarketKeeperOptions;
+  readonly #repeating: Repeating;
+  #readMs: number | undefined;
+  #reading: Promise<void> | undefined;
+  #metas: ReadonlyMap<string, MetaListing> = new Map();
+  /** False once the upstream has refused the question for all dexes at once. */
+  #hasAllMetas = true;
+  #metasText = '';
+  #refreshMs = REFRESH_MS_MIN;
+  #skipped: ReadonlySet<string> = new Set();
+
+  constructor(options: MarketKeeperOptions) {
+    this.#options = options;
+    const { clock, audit } = options;
+    this.#repeating = new Repeating({
+      clock,
+      intervalMs: () => INTERVAL_MS,
+      run: () => this.#read(),
+      failed: (error) => audit.warn(`markets not read: ${error.message}`),
+    });
+  }
+
+  /** Undefined before the first time. */
+  get ageMs(): number | undefined {
+    return this.#readMs === undefined ? undefined : this.#options.clock.nowMs() - this.#readMs;
+  }
+
+  /** Reads the markets again, unless that was done just before; never rejects. */
+  async refresh(): Promise<void> {
+    if (this.ageMs !== undefined && this.ageMs < this.#refreshMs) return;
+    const before = this.#metasText;
+    await this.#read().catch((error: Error) => {
+      this.#options.audit.warn(`markets not read: ${error.message}`);
+    });
+    const isUseless = this.#metasText === before;
+    this.#refreshMs = isUseless ? Math.min(2 * this.#refreshMs, INTERVAL_MS) : REFRESH_MS_MIN;
+  }
+
+  stop(): void {
+    this.#repeating.stop();
+  }
+
+  /** Reads that are wanted at the same time are one. */
+  #read(): Promise<void> {
+    this.#reading ??= this.#readAll().finally(() => {
+      this.#reading = undefined;
+    });
+    return this.#reading;
+  }
+
+  async #readAll(): Promise<void> {
+    const { ledger, learned, clock } = this.#options;
+    const dexes = await this.#readDexes();
+    this.#metas = await this.#readMetas(dexes);
+    this.#metasText = JSON.stringify([...this.#metas]);
+    const directory = createDirectory(ledger, { dexes, metas: this.#metas });
+    this.#reportSkipped(directory.skipped);
+    learned.setDirectory(directory);
+    this.#readMs = clock.nowMs();
+    this.#options.updated();
+  }
+
+  async #readDexes(): Promise<readonly DexListing[]> {
+    const json = await this.#askIfKnown({ type: 'perpDexs' });
+    return json === undefined ? [FIRST_DEX] : require(readPerpDexs(json));
+  }
+
+  /** Undefined if the upstream does not know the question. */
+  async #askIfKnown(question: { readonly type: string }): Promise<unknown> {
+    try {
+      return await this.#options.upstream.ask(question, UPKEEP);
+    } catch (error) {
+      if (error instanceof UpstreamError && error.kind === 'refused') return undefined;
+      throw error;
+    }
+  }
+
+  async #readMetas(dexes: readonly DexListing[]): Promise<ReadonlyMap<string, MetaListing>> {
+    if (this.#hasAllMetas) {
+      const json = await this.#askIfKnown({ type: 'allPerpMetas' });
+      if (json !== undefined) return require(readAllPerpMetas(json, dexes));
+      this.#hasAllMetas = false;
+    }
+    const metas = new Map<string, MetaListing>();
+    for (const { name } of dexes) {
+      const json = await this.#options.upstream.ask({ type: 'meta', dex: name }, UPKEEP);
+      metas.set(name, require(readMeta(json)));
+    }
+    return metas;
+  }
+
+  /** Each one once. */
+  #reportSkipped(skipped: readonly SkippedListing[]): void {
+    const lines = skipped.map(({ name, reason }) => `${name} is not listed here: ${reason}`);
+    for (const line of lines) if (!this.#skipped.has(line)) this.#options.audit.warn(line);
+    this.#skipped = new Set(lines);
+  }
+}
+
+function require<T>(value: T | DialectError): T {
+  if (value instanceof DialectError) throw value;
+  return value;
+}

@@ -1,0 +1,66 @@
+/** The feed of a live exchange, as settings describe it. */
+
+import { tmpdir } from 'node:os';
+import { FollowFeed } from './follow-feed.ts';
+import type { SessionSettings } from './follow-session.ts';
+import type { FollowSettings } from './follow-settings.ts';
+import { SYSTEM_CLOCK } from './upstream/clock.ts';
+import { SpentFile } from './upstream/spent-file.ts';
+import { openUpstream, type UpstreamLog } from './upstream/upstream.ts';
+import { readUpstreamAddress } from './upstream/upstream-address.ts';
+import { UpstreamPush } from './upstream/upstream-push.ts';
+
+/** The part of the budget that is kept for questions that are passed on. */
+const FORWARD_SHARE = 0.25;
+/** Those of the public server. */
+const SUBSCRIPTIONS_MAX = 1_000;
+const MESSAGES_MAX = 2_000;
+
+export async function openFollowFeed(
+  url: URL,
+  settings: FollowSettings,
+  log: UpstreamLog,
+): Promise<FollowFeed> {
+  const address = readUpstreamAddress(url);
+  const { upstreamHeader, followBudget: budget, forward, followUsersMax: usersMax } = settings;
+  const headers =
+    upstreamHeader === undefined ? {} : { [upstreamHeader.name]: upstreamHeader.value };
+  const forwardShare = forward ? FORWARD_SHARE : 0;
+  const spent = openSpentFile(settings, address.origin, log);
+  const limits = { usersMax, subscriptionsMax: SUBSCRIPTIONS_MAX, messagesMax: MESSAGES_MAX };
+  return new FollowFeed({
+    origin: address.origin,
+    upstream: await openUpstream({ address, budget, log, forwardShare, headers, spent }),
+    createPush: (handler) => new UpstreamPush({ address, headers, limits, handler, log }),
+    settings: sessionSettingsOf(settings),
+    intervalMs: settings.followInterval,
+    forwardKeepMs: settings.forwardKeep,
+    log,
+    clock: SYSTEM_CLOCK,
+    wallMs: () => Date.now(),
+  });
+}
+
+/** Undefined if there is no limit. Without --data, the next process finds it in the temporary folder. */
+function openSpentFile(
+  { followBudget, data }: FollowSettings,
+  origin: string,
+  log: UpstreamLog,
+): SpentFile | undefined {
+  if (followBudget === Number.POSITIVE_INFINITY) return undefined;
+  return new SpentFile(data === '' ? tmpdir() : data, origin, (message) => log.warn(message));
+}
+
+/** The follower gives up before the client does, so that the client hears why. */
+const WAIT_SHARE = 0.75;
+
+function sessionSettingsOf(settings: FollowSettings): SessionSettings {
+  return {
+    sweepMs: settings.followSweep,
+    forgetMs: settings.followForget,
+    waitMs: settings.followWait * WAIT_SHARE,
+    usersMax: settings.followUsersMax,
+    aheadMsMax: settings.aheadMax,
+    lineBytesMax: settings.blockBytesMax,
+  };
+}

@@ -1,0 +1,94 @@
+/** Reads what the upstream pushes: marks, trades of those who are followed, and whole accounts. */
+
+import { formatAddress } from '../../exact/address.ts';
+import type { AccountReader } from './account-reader.ts';
+import { readPushedAccounts } from './dialect/account-shape.ts';
+import { DialectError } from './dialect/dialect.ts';
+import { readTrades, type TradeNotice } from './dialect/trade-message.ts';
+import type { ExchangeTime } from './exchange-time.ts';
+import type { FollowAudit } from './follow-audit.ts';
+import type { ItemReader } from './item-reader.ts';
+import type { Learned } from './learned.ts';
+import type { MarkKeeper } from './mark-keeper.ts';
+import type { Clock } from './upstream/clock.ts';
+import { describeItem, keyOf, type WatchList } from './watch-list.ts';
+
+const ACCOUNT_CHANNELS: readonly string[] = ['clearinghouseState', 'allDexsClearinghouseState'];
+
+export interface PushReaderOptions {
+  readonly watchList: WatchList;
+  readonly learned: Learned;
+  readonly marks: MarkKeeper;
+  readonly accounts: AccountReader;
+  readonly items: ItemReader;
+  readonly time: ExchangeTime;
+  readonly audit: FollowAudit;
+  readonly clock: Clock;
+}
+
+export class PushReader {
+  readonly #options: PushReaderOptions;
+
+  constructor(options: PushReaderOptions) {
+    this.#options = options;
+  }
+
+  take(channel: string, data: unknown): void {
+    if (this.#options.marks.take(channel, data)) return;
+    // In the first moments; what was missed is read.
+    if (!this.#options.time.isKnown) return;
+    if (channel === 'trades') this.#takeTrades(data);
+    else if (ACCOUNT_CHANNELS.includes(channel)) this.#takeAccounts(channel, data);
+  }
+
+  #takeTrades(data: unknown): void {
+    const { time, audit, learned } = this.#options;
+    const trades = readTrades(data);
+    if (trades instanceof DialectError) {
+      audit.noteMismatch('trades', trades.mismatch);
+      return;
+    }
+    for (const trade of trades) {
+      const fault = time.note(trade.time);
+      if (fault === undefined) this.#noteTrade(trade);
+      else audit.warnOnce(`trade of ${trade.coin}: ${fault}`, 'trade');
+    }
+    learned.changed();
+  }
+
+  #noteTrade({ coin, time, users }: TradeNotice): void {
+    const { watchList, learned, clock } = this.#options;
+    const { directory } = learned;
+    const market = directory.find(coin);
+    if (market === undefined) return;
+    const { name: dex } = directory.dexes[market.dexIndex];
+    const nowMs = clock.nowMs();
+    for (const user of users) watchList.noteTrade(formatAddress(user), dex, time, nowMs);
+  }
+
+  #takeAccounts(channel: string, data: unknown): void {
+    const named = readPushedAccounts(data);
+    if (named instanceof DialectError) {
+      this.#options.audit.noteMismatch(channel, named.mismatch);
+      return;
+    }
+    for (const { user, dex, answer } of named) this.#takeAccount(user, dex, answer);
+  }
+
+  /** The message names the user, so that no second reading is needed to know whose it is. */
+  #takeAccount(user: string, dex: string, answer: unknown): void {
+    const { watchList, accounts, items, audit, clock } = this.#options;
+    const key = keyOf({ kind: 'account', user: user.toLowerCase(), dex });
+    const watched = watchList.find(key);
+    if (watched === undefined) return;
+    const judged = accounts.judge(answer, dex, 0);
+    if (judged.kind === 'checked' && (judged.rows.isCollateralShown || watched.isModeKnown)) {
+      void items.record(watched, judged.rows);
+    } else if (judged.kind === 'failed') {
+      const what = `pushed ${describeItem(watched.item)}`;
+      audit.warnOnce(`${what}: ${judged.reason}`, what);
+    }
+    // What explains it, such as a new market or a collateral, is found out by asking.
+    else watched.tradeMs ??= clock.nowMs();
+  }
+}

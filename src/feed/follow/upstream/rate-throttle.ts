@@ -1,0 +1,50 @@
+/**
+ * Slows down after a 429: the upstream allows less than the budget, for example because another program
+ * shares our address. Each one halves the rate and pauses, longer each time; the rate recovers steadily.
+ */
+
+const FACTOR_MIN = 1 / 16;
+/** How long the rate takes from nothing to all of the budget. */
+const RECOVERY_MS = 300_000;
+const PAUSE_MS = 1_000;
+const PAUSE_MS_MAX = 60_000;
+/** The longest Retry-After that is believed. */
+const RETRY_AFTER_MS_MAX = 600_000;
+
+export class RateThrottle {
+  #factor = 1;
+  #changedMs = Number.NEGATIVE_INFINITY;
+  #pausedUntilMs = Number.NEGATIVE_INFINITY;
+  /** Refusals in a row. */
+  #refusals = 0;
+
+  /** The part of the budget that may be used. */
+  factor(nowMs: number): number {
+    return Math.min(1, this.#factor + (nowMs - this.#changedMs) / RECOVERY_MS);
+  }
+
+  /** Nothing may be sent before this time. */
+  get pausedUntilMs(): number {
+    return this.#pausedUntilMs;
+  }
+
+  /** A request that was sent at `sentMs` got a 429. True if the rate is lowered for it. */
+  refused(sentMs: number, nowMs: number, retryAfterMs: number | undefined): boolean {
+    // Requests that were in flight together are refused together: one reason, one halving.
+    const isNew = sentMs >= this.#pausedUntilMs;
+    if (isNew) {
+      this.#factor = Math.max(FACTOR_MIN, this.factor(nowMs) / 2);
+      this.#changedMs = nowMs;
+      this.#refusals++;
+    }
+    const ownPauseMs = Math.min(PAUSE_MS * 2 ** (this.#refusals - 1), PAUSE_MS_MAX);
+    const pauseMs = Math.min(Math.max(retryAfterMs ?? 0, ownPauseMs), RETRY_AFTER_MS_MAX);
+    this.#pausedUntilMs = Math.max(this.#pausedUntilMs, nowMs + pauseMs);
+    return isNew;
+  }
+
+  /** A request that was sent at `sentMs` was answered. */
+  answered(sentMs: number): void {
+    if (sentMs >= this.#pausedUntilMs) this.#refusals = 0;
+  }
+}

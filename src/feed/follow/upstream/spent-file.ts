@@ -1,0 +1,133 @@
+/**
+ * What was spent of the budget lately, in a file: a follower that was killed and is started again must
+ * not spend it a second time in the same minute.
+ *
+ * A ring of one slot for each second, each three little-endian doubles: the second since 1970, the
+ * weight of the follower's own questions, and that of forwarded ones. It is not flushed: it outlives
+ * the process, and a machine takes longer to start than the budget to recover.
+ */
+
+import { createHash } from 'node:crypto';
+import { closeSync, constants, mkdirSync, openSync, readFileSync, writeSync } from 'node:fs';
+import path from 'node:path';
+
+const SLOTS = 64;
+const SLOT_BYTES = 24;
+/** More than anyone spends in a second. */
+const WEIGHT_MAX = 1e6;
+/** How long after it was sent a request may still arrive. */
+const ARRIVAL_MS_MAX = 2_000;
+
+export interface Spent {
+  /** How long ago the upstream counted it, at the latest. */
+  readonly agoMs: number;
+  readonly own: number;
+  readonly forwarded: number;
+}
+
+/** What the budget needs of it. */
+export interface SpentLog {
+  /** Of the last minute, oldest first. */
+  load(): readonly Spent[];
+  /** To be called before a request is sent. */
+  note(weight: number, isForwarded: boolean): void;
+  close(): void;
+}
+
+interface Slot {
+  readonly second: number;
+  readonly own: number;
+  readonly forwarded: number;
+}
+
+export class SpentFile implements SpentLog {
+  readonly #file: string;
+  readonly #warn: (message: string) => void;
+  readonly #slot = Buffer.alloc(SLOT_BYTES);
+  #descriptor: number | undefined;
+  #hasFailed = false;
+
+  /** The upstream's origin is part of the name: each has a budget of its own. */
+  constructor(folder: string, origin: string, warn: (message: string) => void) {
+    const hash = createHash('sha256').update(origin).digest('hex').slice(0, 8);
+    this.#file = path.join(folder, `upstream-${hash}.spent`);
+    this.#warn = warn;
+  }
+
+  load(): readonly Spent[] {
+    const nowMs = Date.now();
+    const slots = this.#readSlots().filter((slot) => isRecent(slot, nowMs));
+    const last = slots.at(-1);
+    // What was spent in this very second is added to.
+    if (last !== undefined) this.#fillSlot(last);
+    return slots.map(({ second, own, forwarded }) => {
+      const arrivedMs = (second + 1) * 1000 + ARRIVAL_MS_MAX;
+      return { agoMs: Math.max(0, nowMs - arrivedMs), own, forwarded };
+    });
+  }
+
+  #fillSlot({ second, own, forwarded }: Slot): void {
+    for (const [index, value] of [second, own, forwarded].entries()) {
+      this.#slot.writeDoubleLE(value, 8 * index);
+    }
+  }
+
+  #readSlots(): Slot[] {
+    const bytes = this.#readBytes();
+    const slots = Array.from({ length: Math.floor(bytes.length / SLOT_BYTES) }, (_, index) => {
+      const [second, own, forwarded] = [0, 8, 16].map((at) =>
+        bytes.readDoubleLE(index * SLOT_BYTES + at),
+      );
+      return { second, own, forwarded };
+    });
+    return slots.sort((first, second) => first.second - second.second);
+  }
+
+  #readBytes(): Buffer {
+    try {
+      return readFileSync(this.#file);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') this.#fail(error as Error);
+      return Buffer.alloc(0);
+    }
+  }
+
+  note(weight: number, isForwarded: boolean): void {
+    const second = Math.floor(Date.now() / 1000);
+    if (this.#slot.readDoubleLE(0) !== second) {
+      this.#fillSlot({ second, own: 0, forwarded: 0 });
+    }
+    const at = isForwarded ? 16 : 8;
+    this.#slot.writeDoubleLE(this.#slot.readDoubleLE(at) + weight, at);
+    try {
+      this.#descriptor ??= this.#open();
+      writeSync(this.#descriptor, this.#slot, 0, SLOT_BYTES, (second % SLOTS) * SLOT_BYTES);
+    } catch (error) {
+      this.#fail(error as Error);
+    }
+  }
+
+  /** A folder for snapshots only, of a ledger elsewhere, is made when it is first used. */
+  #open(): number {
+    mkdirSync(path.dirname(this.#file), { recursive: true });
+    const flags = constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW;
+    return openSync(this.#file, flags, 0o600);
+  }
+
+  close(): void {
+    if (this.#descriptor !== undefined) closeSync(this.#descriptor);
+    this.#descriptor = undefined;
+  }
+
+  /** Says so once: a full disk must not stop the follower. */
+  #fail({ message }: Error): void {
+    if (!this.#hasFailed) this.#warn(`what is spent of the budget is not kept: ${message}`);
+    this.#hasFailed = true;
+  }
+}
+
+/** Also false for what a damaged file may hold. */
+function isRecent({ second, own, forwarded }: Slot, nowMs: number): boolean {
+  const isNear = Math.abs(nowMs / 1000 - second) < SLOTS;
+  return isNear && [own, forwarded].every((weight) => weight >= 0 && weight <= WEIGHT_MAX);
+}

@@ -1,0 +1,73 @@
+/** Reads a response of the upstream: what counts as an answer, and what each refusal means. */
+
+import { UpstreamError, type UpstreamErrorKind } from './upstream-error.ts';
+import type { HttpResponse } from './upstream-http.ts';
+
+export interface UpstreamAnswer {
+  /** As the upstream wrote it. */
+  readonly text: string;
+  readonly json: unknown;
+}
+
+/** How much of a refusal's text is shown. */
+const SHOWN_LENGTH_MAX = 200;
+
+/** Statuses of a proxy whose server does not answer. */
+const GATEWAY_STATUSES: readonly number[] = [502, 503, 504];
+
+const DECODER = new TextDecoder('utf-8', { fatal: true });
+
+/** Whether the response shows that the upstream itself reads requests. */
+export function showsLife({ status }: HttpResponse): boolean {
+  return !GATEWAY_STATUSES.includes(status);
+}
+
+export function readUpstreamAnswer(response: HttpResponse): UpstreamAnswer | UpstreamError {
+  const { status } = response;
+  if (status !== 200) return refuseStatus(response);
+  const fault = findHeaderFault(response);
+  if (fault !== undefined) return new UpstreamError('malformed', fault);
+  try {
+    const text = DECODER.decode(response.body);
+    return { text, json: JSON.parse(text) };
+  } catch (cause) {
+    const message = `the response of ${response.body.length} bytes is not JSON`;
+    return new UpstreamError('malformed', message, { cause });
+  }
+}
+
+function findHeaderFault({ headers }: HttpResponse): string | undefined {
+  const type = String(headers['content-type'] ?? '');
+  if (!/^application\/json\b/i.test(type)) {
+    return `Content-Type: got "${type.slice(0, SHOWN_LENGTH_MAX)}", expected application/json`;
+  }
+  const encoding = headers['content-encoding'] ?? 'identity';
+  return encoding === 'identity'
+    ? undefined
+    : `Content-Encoding: got "${encoding}", asked for none`;
+}
+
+function refuseStatus(response: HttpResponse): UpstreamError {
+  const { status } = response;
+  const text = showText(response.body);
+  const message = text === '' ? `status ${status}` : `status ${status}: ${text}`;
+  const retryAfterMs = status === 429 ? readRetryAfter(response) : undefined;
+  return new UpstreamError(kindOf(status), message, { retryAfterMs, status });
+}
+
+function kindOf(status: number): UpstreamErrorKind {
+  if (status === 429) return 'rate_limited';
+  return status >= 500 ? 'server' : 'refused';
+}
+
+/** The start of a body on one line. */
+function showText(body: Buffer): string {
+  const text = body.toString('utf8', 0, 4 * SHOWN_LENGTH_MAX).slice(0, SHOWN_LENGTH_MAX);
+  return text.replaceAll(/[\p{Cc}\s]+/gu, ' ').trim();
+}
+
+/** In seconds; the form with a date depends on two clocks, and is left out. */
+function readRetryAfter({ headers }: HttpResponse): number | undefined {
+  const text = String(headers['retry-after'] ?? '');
+  return /^\d{1,6}$/.test(text) ? Number(text) * 1000 : undefined;
+}

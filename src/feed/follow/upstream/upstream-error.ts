@@ -1,0 +1,42 @@
+/** Every way in which a question to the upstream can fail. */
+
+export type UpstreamErrorKind =
+  /** No connection, or the upstream closed it before the response was complete. */
+  | 'network'
+  /** No complete response before the deadline. */
+  | 'timeout'
+  /** Status 429. */
+  | 'rate_limited'
+  /** Status 500 or above; 500 is also how some servers answer for an unknown dex. */
+  | 'server'
+  /** Another status: the upstream does not know this question. */
+  | 'refused'
+  /** The response is not JSON, cut off, or over the size limit. */
+  | 'malformed'
+  /** Not sent: the budget is spent. */
+  | 'busy'
+  /** Not sent: the upstream did not answer the requests before. */
+  | 'down'
+  /** Not sent: the follower stops. */
+  | 'closed';
+
+interface UpstreamErrorOptions extends ErrorOptions {
+  readonly retryAfterMs?: number | undefined;
+  readonly status?: number;
+}
+
+export class UpstreamError extends Error {
+  readonly kind: UpstreamErrorKind;
+  /** After how long to ask again; undefined if unknown. */
+  readonly retryAfterMs: number | undefined;
+  /** Of the response; undefined if there was none. */
+  readonly status: number | undefined;
+
+  constructor(kind: UpstreamErrorKind, message: string, options: UpstreamErrorOptions = {}) {
+    super(message, options);
+    this.name = 'UpstreamError';
+    this.kind = kind;
+    this.retryAfterMs = options.retryAfterMs;
+    this.status = options.status;
+  }
+}

@@ -1,0 +1,251 @@
+/**
+ * The push connection to the upstream: one connection that is made again whenever it is lost, goes
+ * silent or brings something malformed, with the same subscriptions each time.
+ */
+
+import { type RawData, WebSocket } from 'ws';
+import { isJsonObject } from '../../../events/fields.ts';
+import { Backoff } from './backoff.ts';
+import { type Clock, SYSTEM_CLOCK } from './clock.ts';
+import {
+  type PushLimits,
+  PushSubscriptions,
+  type UpstreamSubscription,
+} from './push-subscriptions.ts';
+import type { UpstreamLog } from './upstream.ts';
+import type { UpstreamAddress } from './upstream-address.ts';
+import { WINDOW_MS, WindowUsage } from './window-usage.ts';
+
+const HANDSHAKE_MS_MAX = 10_000;
+const CHECK_MS = 5_000;
+/** How long a connection may be quiet before it is pinged, and before it counts as lost. */
+const QUIET_MS_MAX = 10_000;
+const SILENT_MS_MAX = 30_000;
+/** How long a connection that answers pings may bring nothing of what it is subscribed to. */
+const IDLE_MS_MAX = 60_000;
+/** A connection that lives so long was good: the next one may be made soon after it. */
+const STABLE_MS = 60_000;
+const RECONNECT_FIRST_MS = 500;
+const RECONNECT_MAX_MS = 30_000;
+const MESSAGE_BYTES_MAX = 8 << 20;
+/** Messages that are kept for pings. */
+const PING_RESERVE = 20;
+
+/** The channels that say nothing about the exchange. */
+const CONTROL_CHANNELS: readonly string[] = ['pong', 'subscriptionResponse', 'error'];
+
+export interface PushHandler {
+  /** The connection is open. Whatever happened before this moment may have been missed. */
+  opened(): void;
+  message(channel: string, data: unknown): void;
+  /** The upstream does not take this subscription; it is tried again on the next connection. */
+  refused(subscription: UpstreamSubscription, reason: string): void;
+  lost(reason: string): void;
+}
+
+export interface PushOptions {
+  readonly address: UpstreamAddress;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly limits: PushLimits;
+  readonly handler: PushHandler;
+  readonly log: UpstreamLog;
+  readonly clock?: Clock;
+  readonly random?: () => number;
+}
+
+const DEFAULTS = { headers: {}, clock: SYSTEM_CLOCK, random: Math.random } as const;
+
+export class UpstreamPush {
+  readonly #options: Required<PushOptions>;
+  readonly #subscriptions: PushSubscriptions;
+  readonly #backoff: Backoff;
+  /** Messages of the last minute, over all connections: the upstream counts them together. */
+  readonly #messages = new WindowUsage();
+  #socket: WebSocket | undefined;
+  #isClosed = false;
+  /** Why the connection is being ended. */
+  #reason: string | undefined;
+  #openedMs: number | undefined;
+  #receivedMs = 0;
+  #dataMs = 0;
+  #pausedUntilMs = 0;
+  #cancelTimer: (() => void) | undefined;
+  #cancelSending: (() => void) | undefined;
+
+  constructor(options: PushOptions) {
+    this.#options = { ...DEFAULTS, ...options };
+    const { random, limits } = this.#options;
+    this.#subscriptions = new PushSubscriptions(limits);
+    this.#backoff = new Backoff({ firstMs: RECONNECT_FIRST_MS, maxMs: RECONNECT_MAX_MS, random });
+    this.#connect();
+  }
+
+  get isOpen(): boolean {
+    return this.#openedMs !== undefined;
+  }
+
+  /** The subscriptions that are wanted, most important first; those over a limit are left out. */
+  subscribe(wanted: readonly UpstreamSubscription[]): void {
+    this.#subscriptions.setWanted(wanted);
+    this.#sendChanges();
+  }
+
+  /** Drops the connection for a new one, if there is one. */
+  reconnect(reason: string): void {
+    this.#reason ??= reason;
+    this.#socket?.terminate();
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#cancelTimer?.();
+    this.#cancelSending?.();
+    this.#socket?.terminate();
+  }
+
+  #connect(): void {
+    const { address, headers, clock } = this.#options;
+    const socket = new WebSocket(address.pushUrl, {
+      headers,
+      maxPayload: MESSAGE_BYTES_MAX,
+      perMessageDeflate: false,
+    });
+    this.#socket = socket;
+    this.#reason = undefined;
+    this.#setTimer(HANDSHAKE_MS_MAX, () =>
+      this.reconnect(`no handshake in ${HANDSHAKE_MS_MAX} ms`),
+    );
+    socket.on('open', () => this.#open());
+    socket.on('message', (data, isBinary) => this.#receive(data, isBinary));
+    // Protocol pings of the upstream are a sign of life, too.
+    socket.on('ping', () => {
+      this.#receivedMs = clock.nowMs();
+    });
+    // After an error ws would wait for the upstream to close, for up to 30 s.
+    socket.on('error', (error) => this.reconnect(error.message));
+    socket.on('close', (code, reason) => this.#lose(`closed with ${code} ${reason}`.trimEnd()));
+  }
+
+  /** The timer of the current state: handshake, checks, or the next attempt. */
+  #setTimer(delayMs: number, callback: () => void): void {
+    this.#cancelTimer?.();
+    this.#cancelTimer = this.#options.clock.setTimer(delayMs, callback);
+  }
+
+  #open(): void {
+    const nowMs = this.#options.clock.nowMs();
+    this.#openedMs = nowMs;
+    this.#receivedMs = nowMs;
+    this.#dataMs = nowMs;
+    this.#subscriptions.reset();
+    this.#setTimer(CHECK_MS, () => this.#check());
+    this.#options.handler.opened();
+    this.#sendChanges();
+  }
+
+  #lose(closed: string): void {
+    const { clock, address, handler, log } = this.#options;
+    const reason = address.redact(this.#reason ?? closed);
+    const livedMs = this.#openedMs === undefined ? 0 : clock.nowMs() - this.#openedMs;
+    this.#openedMs = undefined;
+    this.#socket = undefined;
+    this.#cancelSending?.();
+    if (this.#isClosed) return;
+    if (livedMs >= STABLE_MS) this.#backoff.reset();
+    const delayMs = Math.round(this.#backoff.nextMs());
+    log.warn(`push of ${address.origin} lost: ${reason}; next attempt in ${delayMs} ms`);
+    this.#setTimer(delayMs, () => this.#connect());
+    handler.lost(reason);
+  }
+
+  #check(): void {
+    const nowMs = this.#options.clock.nowMs();
+    const quietMs = nowMs - this.#receivedMs;
+    const isIdle = this.#subscriptions.count > 0 && nowMs - this.#dataMs > IDLE_MS_MAX;
+    this.#setTimer(CHECK_MS, () => this.#check());
+    if (quietMs > SILENT_MS_MAX) this.reconnect(`silent for ${SILENT_MS_MAX} ms`);
+    else if (isIdle) this.reconnect(`nothing pushed for ${IDLE_MS_MAX} ms`);
+    else if (quietMs > QUIET_MS_MAX) this.#send('{"method":"ping"}', nowMs);
+  }
+
+  #receive(data: RawData, isBinary: boolean): void {
+    // What still comes on a connection that is being dropped does not count.
+    if (this.#reason !== undefined) return;
+    this.#receivedMs = this.#options.clock.nowMs();
+    const message = isBinary ? undefined : parseMessage(data);
+    if (message === undefined) this.reconnect('a message that is no JSON with a channel');
+    else if (CONTROL_CHANNELS.includes(message.channel)) this.#control(message);
+    else {
+      this.#dataMs = this.#receivedMs;
+      this.#options.handler.message(message.channel, message.data);
+    }
+  }
+
+  #control({ channel, data }: PushMessage): void {
+    if (channel === 'error') this.#refuse(String(data), this.#receivedMs);
+    if (channel === 'subscriptionResponse' && isJsonObject(data)) {
+      this.#subscriptions.acknowledge(data['subscription']);
+    }
+  }
+
+  #refuse(text: string, nowMs: number): void {
+    const { handler, log, address } = this.#options;
+    const reason = address.redact(text.slice(0, 200));
+    log.warn(`push of ${address.origin} refuses: ${reason}`);
+    if (/messages per minute/i.test(text)) {
+      this.#pausedUntilMs = nowMs + WINDOW_MS;
+      this.#subscriptions.resendPending();
+      this.#sendChanges();
+      return;
+    }
+    const refused = this.#subscriptions.refuse(text, nowMs);
+    if (refused !== undefined) handler.refused(refused, reason);
+  }
+
+  /** Sends what has to be subscribed and unsubscribed, as fast as the limit of messages allows. */
+  #sendChanges(): void {
+    this.#cancelSending?.();
+    this.#cancelSending = undefined;
+    if (!this.isOpen) return;
+    const nowMs = this.#options.clock.nowMs();
+    const changes = this.#subscriptions.listChanges();
+    const count = nowMs < this.#pausedUntilMs ? 0 : this.#countFree(nowMs);
+    for (const change of changes.slice(0, count)) {
+      this.#send(JSON.stringify(change), nowMs);
+      this.#subscriptions.noteSent(change, nowMs);
+    }
+    if (changes.length <= count) return;
+    const atMs = Math.max(this.#messages.nextReleaseMs ?? nowMs, this.#pausedUntilMs);
+    this.#cancelSending = this.#options.clock.setTimer(Math.max(1, Math.ceil(atMs - nowMs)), () =>
+      this.#sendChanges(),
+    );
+  }
+
+  #countFree(nowMs: number): number {
+    const { messagesMax } = this.#options.limits;
+    return Math.max(0, messagesMax - PING_RESERVE - this.#messages.used(nowMs));
+  }
+
+  #send(text: string, nowMs: number): void {
+    this.#messages.start(1);
+    this.#messages.end(1, 1, 'arrived', nowMs);
+    // A failure also closes the connection, and is reported there.
+    this.#socket?.send(text, () => undefined);
+  }
+}
+
+interface PushMessage {
+  readonly channel: string;
+  readonly data: unknown;
+}
+
+/** Undefined if it is not a JSON object with a channel. */
+function parseMessage(data: RawData): PushMessage | undefined {
+  try {
+    const message: unknown = JSON.parse(data.toString());
+    if (!isJsonObject(message) || typeof message['channel'] !== 'string') return undefined;
+    return { channel: message['channel'], data: message['data'] };
+  } catch {
+    return undefined;
+  }
+}

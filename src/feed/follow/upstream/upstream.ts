@@ -1,0 +1,315 @@
+/**
+ * The client of the upstream: questions in, answers out, within the budget. Identical questions in
+ * flight are one. An upstream that does not answer is probed, and asked nothing else meanwhile.
+ */
+
+import { weightMaxOf, weightOfAnswer } from '../../../wanted/upstream-weights.ts';
+import { CircuitBreaker } from './circuit-breaker.ts';
+import { type Clock, SYSTEM_CLOCK } from './clock.ts';
+import { isForClient, type Priority } from './priority.ts';
+import { SharedRead } from './shared-read.ts';
+import type { SpentLog } from './spent-file.ts';
+import type { UpstreamAddress } from './upstream-address.ts';
+import { readUpstreamAnswer, showsLife, type UpstreamAnswer } from './upstream-answer.ts';
+import { type Ticket, UpstreamBudget } from './upstream-budget.ts';
+import { UpstreamError } from './upstream-error.ts';
+import {
+  type HttpResponse,
+  openUpstreamHttp,
+  type PostOutcome,
+  type UpstreamHttp,
+} from './upstream-http.ts';
+
+/** A small question that every server answers. */
+const PROBE = { type: 'clearinghouseState', user: `0x${'0'.repeat(40)}` } as const;
+/** A connection that the upstream closes just as we use it costs a second attempt, not an error. */
+const ATTEMPTS_MAX = 2;
+
+export interface UpstreamQuestion {
+  readonly type: string;
+  readonly [field: string]: unknown;
+}
+
+export interface AskOptions {
+  readonly priority: Priority;
+  /** How long the question may wait to be sent; then it is rejected as `busy` or `down`. */
+  readonly waitMsMax?: number;
+  /** Stops waiting for the answer. A request that was sent is not aborted. */
+  readonly signal?: AbortSignal;
+}
+
+export interface UpstreamLog {
+  info(message: string): void;
+  warn(message: string): void;
+}
+
+export interface UpstreamOptions {
+  readonly address: UpstreamAddress;
+  /** Weight a minute; Infinity for no limit. */
+  readonly budget: number;
+  readonly log: UpstreamLog;
+  /** The part of the budget that is kept for forwarded questions, from 0 to 1. */
+  readonly forwardShare?: number;
+  /** Sent with each request, such as the header of a vendor's key. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** What earlier processes have spent of the budget. */
+  readonly spent?: SpentLog | undefined;
+  /** For a whole request. */
+  readonly deadlineMs?: number;
+  readonly bodyBytesMax?: number;
+  /** Maximum number of connections, and so of requests in flight. */
+  readonly connections?: number;
+  readonly clock?: Clock;
+  readonly random?: () => number;
+}
+
+const DEFAULTS = {
+  forwardShare: 0,
+  headers: {},
+  spent: undefined,
+  deadlineMs: 10_000,
+  bodyBytesMax: 8 << 20,
+  connections: 16,
+  clock: SYSTEM_CLOCK,
+  random: Math.random,
+} as const satisfies Partial<UpstreamOptions>;
+
+export interface UpstreamHealth {
+  readonly isWell: boolean;
+  /** Why it is not, or why it is asked more slowly. */
+  readonly reason?: string;
+}
+
+export async function openUpstream(options: UpstreamOptions): Promise<Upstream> {
+  return new Upstream(await openUpstreamHttp({ ...DEFAULTS, ...options }), options);
+}
+
+/** Sends a question and brings its response. */
+type UpstreamTransport = Pick<UpstreamHttp, 'post' | 'close'>;
+
+export class Upstream {
+  readonly budget: UpstreamBudget;
+  readonly #http: UpstreamTransport;
+  readonly #options: Required<UpstreamOptions>;
+  readonly #breaker: CircuitBreaker;
+  /** Questions that wait or are in flight, by their text. */
+  readonly #reads = new Map<string, SharedRead>();
+  #isClosed = false;
+
+  constructor(http: UpstreamTransport, options: UpstreamOptions) {
+    const complete = { ...DEFAULTS, ...options };
+    const {
+      budget: limit,
+      forwardShare,
+      connections: inFlightMax,
+      clock,
+      random,
+      spent,
+    } = complete;
+    this.#http = http;
+    this.#options = complete;
+    this.budget = new UpstreamBudget({ limit, forwardShare, inFlightMax, clock, spent });
+    this.#breaker = new CircuitBreaker({
+      clock,
+      random,
+      probe: async () => void (await this.#read(PROBE, { priority: 'probe' })),
+      opened: (reason) => this.#stopAsking(reason),
+      probeFailed: (reason) => this.#rejectClients(reason),
+      closed: () => this.#askAgain(),
+    });
+  }
+
+  /** The answer as a JSON value; rejects with an UpstreamError, or with the signal's reason. */
+  async ask(question: UpstreamQuestion, options: AskOptions): Promise<unknown> {
+    return (await this.#read(question, options)).json;
+  }
+
+  /** The answer as the upstream wrote it, which is valid JSON. */
+  async askText(question: UpstreamQuestion, options: AskOptions): Promise<string> {
+    return (await this.#read(question, options)).text;
+  }
+
+  get health(): UpstreamHealth {
+    const { isOpen, lastFailure } = this.#breaker;
+    if (isOpen && lastFailure !== undefined) return { isWell: false, reason: lastFailure };
+    const percent = Math.round(this.budget.factor * 100);
+    if (percent === 100) return { isWell: true };
+    return { isWell: true, reason: `status 429: asked at ${percent}% of the budget` };
+  }
+
+  async #read(question: UpstreamQuestion, options: AskOptions): Promise<UpstreamAnswer> {
+    options.signal?.throwIfAborted();
+    const body = JSON.stringify(question);
+    const shared = this.#reads.get(body);
+    if (shared === undefined) return this.#ask(question.type, body, options);
+    const answer = this.#join(shared, options);
+    this.budget.promote(shared, options.priority);
+    return answer;
+  }
+
+  #ask(type: string, body: string, options: AskOptions): Promise<UpstreamAnswer> {
+    const weight = weightMaxOf(type);
+    this.#refuseIfUseless(weight, options);
+    const read = new SharedRead({ type, body, weight }, options.priority, {
+      send: (ticket) => void this.#send(read, ticket),
+      finished: () => this.#reads.delete(body),
+    });
+    this.#reads.set(body, read);
+    const answer = this.#join(read, options);
+    this.budget.request(read);
+    return answer;
+  }
+
+  /** Throws if it is known already that the question will not be sent in time. */
+  #refuseIfUseless(weight: number, { priority, waitMsMax }: AskOptions): void {
+    if (this.#isClosed) throw new UpstreamError('closed', 'the follower stops');
+    const { downReason } = this.#breaker;
+    if (downReason !== undefined && isForClient(priority)) {
+      throw new UpstreamError('down', downReason);
+    }
+    if (waitMsMax !== undefined && this.budget.waitMs(weight, priority) > waitMsMax) {
+      throw this.#describeWait(weight, priority);
+    }
+  }
+
+  #describeWait(weight: number, priority: Priority): UpstreamError {
+    const { isOpen, lastFailure } = this.#breaker;
+    if (isOpen && lastFailure !== undefined) return new UpstreamError('down', lastFailure);
+    return new UpstreamError('busy', describeSpent(this.budget, priority), {
+      retryAfterMs: this.budget.waitMs(weight, priority),
+    });
+  }
+
+  #join(read: SharedRead, { priority, waitMsMax, signal }: AskOptions): Promise<UpstreamAnswer> {
+    return new Promise((resolve, reject) => {
+      const leave = (error: Error) => {
+        if (!read.remove(reader)) this.#withdraw(read);
+        reader.reject(error);
+      };
+      const abort = () => leave(signal?.reason);
+      const giveUp = () => {
+        if (!read.isSent) leave(this.#describeWait(read.weight, priority));
+      };
+      signal?.addEventListener('abort', abort, { once: true });
+      const cancelTimer =
+        waitMsMax === undefined ? undefined : this.#options.clock.setTimer(waitMsMax, giveUp);
+      const settle = <T>(settled: (value: T) => void) => {
+        return (value: T) => {
+          signal?.removeEventListener('abort', abort);
+          cancelTimer?.();
+          settled(value);
+        };
+      };
+      const reader = { priority, resolve: settle(resolve), reject: settle(reject) };
+      read.add(reader);
+    });
+  }
+
+  /** Nobody waits for it any more. */
+  #withdraw(read: SharedRead): void {
+    if (this.budget.withdraw(read)) this.#reads.delete(read.question.body);
+  }
+
+  async #send(read: SharedRead, ticket: Ticket): Promise<void> {
+    const exchange = await this.#http.post(read.question.body);
+    const result = this.#judge(exchange, ticket);
+    ticket.end(exchange.arrival, chargeFor(read, exchange, result));
+    if (this.#isWorthRetrying(read, exchange, result)) {
+      read.isSent = false;
+      this.budget.request(read);
+    } else read.finish(result);
+  }
+
+  /** Tells breaker and budget how the request went, before the ticket's end lets others be sent. */
+  #judge({ result }: PostOutcome, { sentMs }: Ticket): UpstreamAnswer | UpstreamError {
+    if (this.#isClosed) return new UpstreamError('closed', 'the follower stops');
+    if (result instanceof UpstreamError) {
+      const error = this.#redact(result);
+      if (error.kind === 'malformed') this.#noteAnswer(sentMs);
+      else this.#breaker.failed(error.message);
+      return error;
+    }
+    const answer = this.#redact(readUpstreamAnswer(result));
+    if (showsLife(result)) this.#noteAnswer(sentMs, answer);
+    else this.#breaker.failed(`status ${result.status}`);
+    return answer;
+  }
+
+  #noteAnswer(sentMs: number, answer?: UpstreamAnswer | UpstreamError): void {
+    this.#breaker.succeeded();
+    const isRefused = answer instanceof UpstreamError && answer.kind === 'rate_limited';
+    if (!isRefused) this.budget.answered(sentMs);
+    else if (this.budget.refused(sentMs, answer.retryAfterMs)) {
+      const percent = Math.round(this.budget.factor * 100);
+      this.#warn(`answers 429: asked at ${percent}% of the budget for now`);
+    }
+  }
+
+  /** Error messages of the upstream may repeat the address, with the key in its path. */
+  #redact<T>(result: T | UpstreamError): T | UpstreamError {
+    if (!(result instanceof UpstreamError)) return result;
+    const { kind, message, retryAfterMs, cause } = result;
+    return new UpstreamError(kind, this.#options.address.redact(message), { retryAfterMs, cause });
+  }
+
+  #isWorthRetrying(
+    read: SharedRead,
+    { arrival }: PostOutcome,
+    result: UpstreamAnswer | UpstreamError,
+  ): boolean {
+    const isCutOff = result instanceof UpstreamError && result.kind === 'network';
+    if (!isCutOff || arrival !== 'arrived') return false;
+    return read.isWanted && read.attempts < ATTEMPTS_MAX && !this.#breaker.isOpen;
+  }
+
+  #stopAsking(reason: string): void {
+    this.budget.hold();
+    this.#warn(`does not answer (${reason}): only probed until it does`);
+  }
+
+  #rejectClients(reason: string): void {
+    const error = new UpstreamError('down', reason);
+    for (const read of this.#reads.values()) {
+      if (!read.isSent && !read.rejectClients(error)) this.#withdraw(read);
+    }
+  }
+
+  #askAgain(): void {
+    this.#options.log.info(`upstream ${this.#options.address.origin} answers again`);
+    this.budget.release();
+  }
+
+  #warn(what: string): void {
+    this.#options.log.warn(`upstream ${this.#options.address.origin} ${what}`);
+  }
+
+  /** Rejects what waits, and ends what is in flight. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#breaker.stop();
+    this.budget.close(new UpstreamError('closed', 'the follower stops'));
+    await this.#http.close();
+    this.#options.spent?.close();
+  }
+}
+
+function describeSpent({ limit, factor }: UpstreamBudget, priority: Priority): string {
+  const part = priority === 'forward' ? 'the part for forwarded questions of ' : '';
+  const slowed = factor < 1 ? `, slowed down to ${Math.round(factor * 100)}% by a 429,` : '';
+  return `${part}the budget of ${limit} a minute${slowed} is spent`;
+}
+
+/** What the upstream charged; without an answer, the most that it may have. */
+function chargeFor(
+  read: SharedRead,
+  exchange: PostOutcome,
+  result: UpstreamAnswer | UpstreamError,
+): number {
+  if (exchange.result instanceof UpstreamError) return read.weight;
+  const { status } = exchange.result as HttpResponse;
+  if (result instanceof UpstreamError) {
+    // A refusal has no items to pay for.
+    return status === 200 ? read.weight : weightOfAnswer(read.question.type, undefined);
+  }
+  return weightOfAnswer(read.question.type, result.json);
+}

@@ -1,0 +1,21 @@
+/**
+ * The entity tag of an answer: the ledger, the type of the question, and the height from which on the
+ * answer has been the same. It is known without the answer. A weak tag, since answers of different
+ * times share it.
+ */
+
+import type { StateView } from '../state/state.ts';
+
+export function entityTag({ ledgerId }: StateView, type: string, changedAt: number): string {
+  return `W/"${ledgerId}-${type}-${changedAt}"`;
+}
+
+/** Whether an If-None-Match header names the tag, compared as weak tags are. */
+export function namesTag(header: string | undefined, tag: string): boolean {
+  if (header === undefined || header === tag) return header === tag;
+  const opaque = tag.slice(2);
+  return header.split(',').some((part) => {
+    const named = part.trim();
+    return named === '*' || named.replace(/^W\//, '') === opaque;
+  });
+}

@@ -1,0 +1,34 @@
+/** The health of a service: that of its state, and on a partial ledger that of the follower. */
+
+import type { Health, LiveState } from '../replica/live-state.ts';
+import type { FollowStatus, WantedClient } from '../wanted/wanted.ts';
+
+/** `upstream_failed`: the exchange that the ledger follows fails, or nobody follows it. */
+export interface ServiceHealth extends Omit<Health, 'status'> {
+  readonly status: Health['status'] | 'upstream_failed';
+  /** The follower's last report; only on a partial ledger with a follower. */
+  readonly follow?: FollowStatus;
+}
+
+/** Reasons that say more than the state of the upstream does. */
+const FIRST: readonly Health['status'][] = ['replaying', 'broken', 'behind', 'feed_failed'];
+
+const NO_FOLLOWER = 'no follower is connected: accounts that the ledger does not hold are unknown';
+
+export async function readHealth(
+  live: LiveState,
+  wanted: WantedClient | undefined,
+  nowMs: number,
+): Promise<ServiceHealth> {
+  const health = await live.health(nowMs);
+  if (wanted === undefined || live.state?.isPartial !== true) return health;
+  const follow = wanted.status();
+  const fault = follow === undefined ? NO_FOLLOWER : findFault(follow);
+  const reported = follow === undefined ? {} : { follow };
+  if (fault === undefined || FIRST.includes(health.status)) return { ...health, ...reported };
+  return { ...health, status: 'upstream_failed', message: fault, ...reported };
+}
+
+function findFault({ isWell, reason, upstream }: FollowStatus): string | undefined {
+  return isWell ? undefined : `${upstream} fails: ${reason}`;
+}

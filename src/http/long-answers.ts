@@ -1,0 +1,124 @@
+/**
+ * Answers about many accounts, which take longer than others should wait. They are written in slices,
+ * one after the other, with a turn of the event loop between two. An answer is of one height: if a
+ * block arrives while it is written, it is begun again.
+ */
+
+import { AnswerWriter } from '../info/answer-writer.ts';
+import type { Readings } from '../info/readings.ts';
+import { RequestError } from '../info/request-error.ts';
+import type { StateView } from '../state/state.ts';
+import type { ParsedQuestion } from './question-source.ts';
+
+/** A question whose answer is written in pieces. */
+export type LongQuestion = ParsedQuestion &
+  Required<Pick<ParsedQuestion, 'writePieces'>> & { readonly bytesExpected: number };
+
+export function isLong(question: ParsedQuestion): question is LongQuestion {
+  return question.bytesExpected !== undefined;
+}
+
+export interface LongAnswer {
+  readonly bytes: Buffer;
+  readonly height: number;
+  readonly time: number;
+}
+
+/** How long they are worked on before requests get their turn. */
+const SLICE_MS = 1.5;
+/** How often one is begun: the last time it is written in one go, which holds up all others. */
+const ATTEMPTS_MAX = 5;
+
+/** An answer that waits for its turn, or is being written. */
+interface Job {
+  readonly question: LongQuestion;
+  readonly readings: Readings | undefined;
+  attempts: number;
+  /** Undefined while it waits: it takes no room then. */
+  draft: Draft | undefined;
+  resolve(answer: LongAnswer | RequestError | undefined): void;
+  reject(error: unknown): void;
+}
+
+/** What has been written of an answer. */
+interface Draft {
+  readonly height: number;
+  readonly out: AnswerWriter;
+  readonly steps: Iterator<void>;
+}
+
+export interface LongAnswersOptions {
+  readState(): StateView | undefined;
+  /** Called after each slice of work, with its time. */
+  worked(seconds: number): void;
+}
+
+export class LongAnswers {
+  readonly #options: LongAnswersOptions;
+  /** In the order of their questions. */
+  readonly #jobs: Job[] = [];
+
+  constructor(options: LongAnswersOptions) {
+    this.#options = options;
+  }
+
+  /** The answer, or why it is refused; undefined if there is no state to answer from any more. */
+  write(
+    question: LongQuestion,
+    readings: Readings | undefined,
+  ): Promise<LongAnswer | RequestError | undefined> {
+    return new Promise((resolve, reject) => {
+      this.#jobs.push({ question, readings, attempts: 0, draft: undefined, resolve, reject });
+      if (this.#jobs.length === 1) this.#startSlice();
+    });
+  }
+
+  #startSlice(): void {
+    setImmediate(() => this.#work());
+  }
+
+  #work(): void {
+    const startedMs = performance.now();
+    const endMs = startedMs + SLICE_MS;
+    while (this.#jobs.length > 0 && performance.now() < endMs) {
+      const [job] = this.#jobs;
+      try {
+        if (this.#advance(job, endMs)) this.#jobs.shift();
+      } catch (error) {
+        this.#jobs.shift();
+        if (error instanceof RequestError) job.resolve(error);
+        else job.reject(error);
+      }
+    }
+    this.#options.worked((performance.now() - startedMs) / 1000);
+    if (this.#jobs.length > 0) this.#startSlice();
+  }
+
+  /** Writes until this time; true if the job is done. */
+  #advance(job: Job, endMs: number): boolean {
+    const state = this.#options.readState();
+    if (state === undefined) {
+      job.resolve(undefined);
+      return true;
+    }
+    const { out, steps } = draftOf(job, state);
+    const isInOneGo = job.attempts === ATTEMPTS_MAX;
+    while (steps.next().done !== true) {
+      if (!isInOneGo && performance.now() >= endMs) return false;
+    }
+    const { height, time } = state;
+    job.resolve({ bytes: out.bytesFrom(0), height, time });
+    return true;
+  }
+}
+
+/** What has been written of this height's answer: nothing, if it is begun. */
+function draftOf(job: Job, state: StateView): Draft {
+  if (job.draft?.height === state.height) return job.draft;
+  const out = job.draft?.out ?? new AnswerWriter(job.question.bytesExpected);
+  out.moveTo(0);
+  const steps = job.question.writePieces(out, state, job.readings);
+  job.attempts += 1;
+  job.draft = { height: state.height, out, steps };
+  return job.draft;
+}

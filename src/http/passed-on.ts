@@ -1,0 +1,83 @@
+/** With --forward: questions that the ledger does not hold, passed on to the exchange. */
+
+import type { Settings } from '../config/settings.ts';
+import { RequestError } from '../info/request-error.ts';
+import { readForwarded } from '../wanted/forwarded-types.ts';
+import { weightMaxOf, weightOf, weightOfAnswer } from '../wanted/upstream-weights.ts';
+import type { ForwardedQuestion, ForwardOutcome, WantedClient } from '../wanted/wanted.ts';
+
+/** A question that is answered by the exchange. */
+export class PassedOnQuestion {
+  readonly question: ForwardedQuestion;
+  /** The exchange's weight, without what the items of the answer add. */
+  readonly weight: number;
+
+  constructor(question: ForwardedQuestion, weight: number) {
+    this.question = question;
+    this.weight = weight;
+  }
+
+  get type(): string {
+    return this.question.type;
+  }
+
+  /** What the answer is charged with. */
+  weigh(answer: string): number {
+    if (weightMaxOf(this.type) === weightOf(this.type)) return this.weight;
+    return weightOfAnswer(this.type, JSON.parse(answer));
+  }
+}
+
+/** Undefined if the question is not one that is passed on. */
+export function readPassedOn(body: unknown): PassedOnQuestion | RequestError | undefined {
+  const read = readForwarded(body);
+  if (read === undefined || read instanceof RequestError) return read;
+  return new PassedOnQuestion(read.question, read.weight);
+}
+
+export interface PassedOnParts {
+  /** The way to the follower; undefined if there is none. */
+  readonly wanted?: WantedClient | undefined;
+  readonly settings: Settings<'forward' | 'followWait'>;
+}
+
+export class PassedOn {
+  readonly #parts: PassedOnParts;
+  /** Whether questions are passed on at all. */
+  readonly isOn: boolean;
+
+  constructor(parts: PassedOnParts) {
+    this.#parts = parts;
+    this.isOn = parts.settings.forward && parts.wanted !== undefined;
+  }
+
+  /** The exchange's answer as JSON text, or why there is none. */
+  async ask({ question }: PassedOnQuestion): Promise<string | RequestError> {
+    const { wanted, settings } = this.#parts;
+    if (wanted === undefined) return refuseLate(settings.followWait);
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<undefined>((resolve) => {
+      timer = setTimeout(() => resolve(undefined), settings.followWait);
+    });
+    const outcome = await Promise.race([wanted.forward(question), late]);
+    clearTimeout(timer);
+    return outcome === undefined ? refuseLate(settings.followWait) : readOutcome(outcome);
+  }
+}
+
+function refuseLate(waitMs: number): RequestError {
+  return new RequestError('upstream_failed', `the exchange has not answered within ${waitMs} ms`);
+}
+
+function readOutcome(outcome: ForwardOutcome): string | RequestError {
+  if (outcome.outcome === 'failed') return new RequestError('upstream_failed', outcome.reason);
+  if (outcome.outcome === 'busy') {
+    const { reason, retryAfterSeconds } = outcome;
+    return new RequestError('not_ready', reason, undefined, retryAfterSeconds);
+  }
+  if (outcome.status === 200) return outcome.answer;
+  if (outcome.status === 422) {
+    return new RequestError('invalid_field', `the exchange refused it: ${outcome.answer}`);
+  }
+  return new RequestError('upstream_failed', `the exchange answered ${outcome.status}`);
+}

@@ -1,0 +1,249 @@
+/**
+ * The subscriptions of one push connection. On a partial ledger, one whose accounts have to be read
+ * from the exchange first is acknowledged when they have been.
+ */
+
+import type { Admission } from '../../access/admission.ts';
+import type { Key } from '../../access/keys.ts';
+import { type Readings, requireKnown } from '../../info/readings.ts';
+import { parseSubscription } from '../../info/registry.ts';
+import type { Question } from '../../info/request.ts';
+import { RequestError } from '../../info/request-error.ts';
+import type { StateView } from '../../state/state.ts';
+import type { Answers } from '../answers.ts';
+import type { FrameWriter } from './frame-writer.ts';
+import {
+  describeRefusal,
+  echo,
+  type Frame,
+  formatAck,
+  formatError,
+  formatSubscription,
+} from './frames.ts';
+import type { Outbox } from './outbox.ts';
+import type { Owner, PushSchedule } from './schedule.ts';
+import { Subscription } from './subscription.ts';
+import type { Topics } from './topics.ts';
+
+/** The weight of a frame that asks no question: a ping, an unsubscribe, a malformed frame. */
+export const FRAME_WEIGHT = 1;
+
+/** Shared by all connections. */
+export interface SubscriptionContext {
+  readonly answers: Answers;
+  readonly admission: Admission;
+  readonly topics: Topics;
+  readonly schedule: PushSchedule;
+  /** Used again for each connection. */
+  readonly frames: FrameWriter;
+  countStates(count: number): void;
+  /** Why a key may not have one more subscription; undefined if it may. */
+  refuseSubscription(keyId: string): RequestError | undefined;
+  countSubscriptions(keyId: string, change: 1 | -1): void;
+  readState(): StateView | undefined;
+}
+
+/** The connection that they belong to. */
+interface Connection {
+  readonly keyId: string;
+  readonly secretHash: string;
+  readonly outbox: Outbox;
+  /** Called with a bug of ours. */
+  fail(error: unknown): void;
+}
+
+type SubscriptionFrame = Extract<Frame, { subscription: unknown }>;
+
+/** A subscription that is about to be opened. */
+interface Admitted {
+  readonly question: Question;
+  readonly key: Key;
+  readonly state: StateView;
+  readonly readings?: Readings;
+}
+
+/** Maximum number of bytes in one write, unless one state has more: a larger one saves nothing. */
+const GATHERED_BYTES_MAX = 64 << 10;
+/** Subscriptions that are looked at in one go, changed or not. */
+const LOOKED_MAX = 64;
+
+export class ConnectionSubscriptions implements Owner {
+  readonly #owner: Connection;
+  readonly #context: SubscriptionContext;
+  readonly #open = new Map<string, Subscription>();
+  readonly stale = new Set<Subscription>();
+  /** Those whose accounts are being read. */
+  readonly #pending = new Set<string>();
+
+  constructor(owner: Connection, context: SubscriptionContext) {
+    this.#owner = owner;
+    this.#context = context;
+  }
+
+  /** Subscribes or unsubscribes. */
+  change(frame: SubscriptionFrame, key: Key): void {
+    this.#attempt(frame, key, () => {
+      if (frame.method === 'subscribe') return this.#subscribe(frame, key);
+      return this.#unsubscribe(frame.subscription, key);
+    });
+  }
+
+  /** Sends the refusal that the work returns or throws. */
+  #attempt(frame: SubscriptionFrame, key: Key, work: () => RequestError | undefined): void {
+    try {
+      const refusal = work();
+      if (refusal !== undefined) this.#refuse(refusal, frame, key);
+    } catch (error) {
+      if (!(error instanceof RequestError)) throw error;
+      this.#refuse(error, frame, key);
+    }
+  }
+
+  #refuse(refusal: RequestError, { method, subscription }: SubscriptionFrame, key: Key): void {
+    this.#context.answers.chargeRefusal(key, refusal);
+    const isWrong = refusal.status === 422;
+    const what = isWrong ? 'Invalid subscription' : 'Subscription refused';
+    const about = isWrong ? subscription : { method, subscription };
+    this.#owner.outbox.send(formatError(`${what}: ${describeRefusal(refusal)}`, echo(about)));
+  }
+
+  #subscribe(frame: SubscriptionFrame, key: Key): RequestError | undefined {
+    const { answers, admission } = this.#context;
+    const question = parseSubscription(frame.subscription);
+    const name = formatSubscription(question);
+    if (this.#open.has(name) || this.#pending.has(name)) {
+      admission.charge(key, FRAME_WEIGHT);
+      this.#owner.outbox.send(formatError('Already subscribed:', name));
+      return undefined;
+    }
+    const state = answers.admitSubscription(question, key);
+    if (state instanceof RequestError) return state;
+    const refusal = this.#context.refuseSubscription(this.#owner.keyId);
+    if (refusal !== undefined) return refusal;
+    const isReading = state.isPartial && this.#readFirst(frame, question, state);
+    if (!isReading) this.#add({ question, key, state });
+    return undefined;
+  }
+
+  /** False if nothing has to be read. */
+  #readFirst(frame: SubscriptionFrame, question: Question, state: StateView): boolean {
+    const reading = this.#context.answers.reads.read(state, question.subjects(state));
+    if (reading === undefined) return false;
+    this.#pending.add(formatSubscription(question));
+    this.#context.countSubscriptions(this.#owner.keyId, 1);
+    reading
+      .then((readings) => this.#finishPending(frame, question, readings))
+      .catch((error: unknown) => this.#owner.fail(error));
+    return true;
+  }
+
+  /** Goes on with a subscription, unless it was cancelled, or the key revoked. */
+  #finishPending(frame: SubscriptionFrame, question: Question, readings: Readings): void {
+    const { answers, admission } = this.#context;
+    const key = admission.findKey(this.#owner.secretHash);
+    if (!this.#dropPending(formatSubscription(question)) || key === undefined) return;
+    this.#attempt(frame, key, () => {
+      const state = answers.admitSubscription(question, key);
+      if (state instanceof RequestError) return state;
+      this.#add({ question, key, state, readings });
+      return undefined;
+    });
+  }
+
+  /** False if there is no such pending subscription. */
+  #dropPending(name: string): boolean {
+    if (!this.#pending.delete(name)) return false;
+    this.#context.countSubscriptions(this.#owner.keyId, -1);
+    return true;
+  }
+
+  /** Charges and acknowledges a subscription, and sends its first state. */
+  #add({ question, key, state, readings }: Admitted): void {
+    const { admission, topics, schedule } = this.#context;
+    if (state.isPartial) requireKnown(state, question.subjects(state), readings);
+    const name = formatSubscription(question);
+    admission.charge(key, question.weight);
+    const topic = topics.open(name, question, state);
+    const subscription = new Subscription(topic, this);
+    topic.subscriptions.add(subscription);
+    this.#open.set(name, subscription);
+    this.#context.countSubscriptions(this.#owner.keyId, 1);
+    this.#owner.outbox.send(formatAck('subscribe', name));
+    // The first state follows the acknowledgement at once, even if other bytes are unread.
+    if (readings !== undefined) topics.takeReadings(topic, readings);
+    this.#write([subscription], state);
+    schedule.rest(subscription);
+  }
+
+  /** Even if the budget is spent: it reduces the work. */
+  #unsubscribe(asked: unknown, key: Key): undefined {
+    const { outbox } = this.#owner;
+    const name = formatSubscription(parseSubscription(asked));
+    this.#context.admission.charge(key, FRAME_WEIGHT);
+    const subscription = this.#open.get(name);
+    if (subscription === undefined && !this.#dropPending(name)) {
+      outbox.send(formatError('Already unsubscribed:', name));
+      return;
+    }
+    this.#open.delete(name);
+    if (subscription !== undefined) this.#forget(subscription);
+    outbox.send(formatAck('unsubscribe', name));
+  }
+
+  #forget(subscription: Subscription): void {
+    this.#context.schedule.delete(subscription);
+    this.#context.topics.leave(subscription.topic, subscription);
+    this.#context.countSubscriptions(this.#owner.keyId, -1);
+  }
+
+  /** Called once, when the connection is closed. */
+  release(): void {
+    for (const subscription of this.#open.values()) this.#forget(subscription);
+    this.#open.clear();
+    this.#context.schedule.release(this);
+    for (const name of this.#pending) this.#dropPending(name);
+  }
+
+  /** The client has read what it was sent. */
+  resume(): void {
+    this.#context.schedule.enqueue(this);
+  }
+
+  /** Sends the newest states in one write; what a client is behind with waits until it has read. */
+  deliver(state: StateView): boolean {
+    const { outbox } = this.#owner;
+    if (outbox.hasUnread) return false;
+    if (this.stale.size < LOOKED_MAX) this.#context.schedule.hasten(this.#open.values());
+    this.#write(this.stale, state);
+    return this.stale.size > 0 && !outbox.hasUnread;
+  }
+
+  #write(subscriptions: Iterable<Subscription>, state: StateView): void {
+    const { frames, schedule } = this.#context;
+    frames.clear();
+    let count = 0;
+    let looked = 0;
+    for (const subscription of subscriptions) {
+      this.stale.delete(subscription);
+      subscription.isMarked = false;
+      if (this.#writeState(subscription, state)) {
+        count++;
+        schedule.rest(subscription);
+      }
+      looked++;
+      if (frames.length > GATHERED_BYTES_MAX || looked === LOOKED_MAX) break;
+    }
+    if (count === 0) return;
+    this.#context.countStates(count);
+    this.#owner.outbox.sendFrames(frames);
+  }
+
+  #writeState(subscription: Subscription, state: StateView): boolean {
+    try {
+      return subscription.write(this.#context.frames, state);
+    } catch (error) {
+      this.#owner.fail(error);
+      return false;
+    }
+  }
+}

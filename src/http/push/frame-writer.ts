@@ -1,0 +1,106 @@
+/**
+ * Writes frames of the WebSocket protocol one after the other into a buffer that is used again, to be
+ * sent as they are: those of a server are not masked, and ours not compressed.
+ */
+
+import { AnswerWriter } from '../../info/answer-writer.ts';
+
+const FINAL_TEXT = 0x81;
+const FINAL_PING = 0x89;
+/** The byte that says how the length of the payload is given: in 2 or in 8 more bytes. */
+const LENGTH_IN_2 = 126;
+const LENGTH_IN_8 = 127;
+/** Nearly every payload has a length that takes this header, so room for it is left first. */
+const USUAL_HEADER_BYTES = 4;
+const HEADER_BYTES_MAX = 10;
+/** A client that is slow to read keeps such a buffer. */
+const BYTES_INITIAL = 8 << 10;
+
+export class FrameWriter {
+  /** The payload of the current frame is written here. */
+  readonly out = new AnswerWriter(BYTES_INITIAL);
+  #start = 0;
+
+  /** Bytes of the frames so far. */
+  get length(): number {
+    return this.out.length;
+  }
+
+  clear(): void {
+    this.out.clear();
+  }
+
+  begin(): void {
+    this.#start = this.out.length;
+    this.out.reserve(HEADER_BYTES_MAX);
+    this.out.moveTo(this.#start + USUAL_HEADER_BYTES);
+  }
+
+  /** Ends the frame, now that its length is known. */
+  end(): void {
+    const { out } = this;
+    const payload = this.#start + USUAL_HEADER_BYTES;
+    const length = out.length - payload;
+    const headerBytes = headerBytesOf(length);
+    if (headerBytes !== USUAL_HEADER_BYTES) {
+      out.reserve(HEADER_BYTES_MAX);
+      out.shift(payload, this.#start + headerBytes);
+    }
+    this.#putHeader(length, headerBytes);
+  }
+
+  #putHeader(length: number, headerBytes: number): void {
+    const { out } = this;
+    const start = this.#start;
+    out.setByte(start, FINAL_TEXT);
+    if (headerBytes === 2) {
+      out.setByte(start + 1, length);
+      return;
+    }
+    out.setByte(start + 1, headerBytes === USUAL_HEADER_BYTES ? LENGTH_IN_2 : LENGTH_IN_8);
+    let rest = length;
+    for (let place = start + headerBytes - 1; place > start + 1; place--) {
+      out.setByte(place, rest % 256);
+      rest = Math.floor(rest / 256);
+    }
+  }
+
+  /** A whole ping; its payload is short. */
+  ping(payload: Buffer): void {
+    const { out } = this;
+    out.reserve(HEADER_BYTES_MAX);
+    out.setByte(out.length, FINAL_PING);
+    out.setByte(out.length + 1, payload.length);
+    out.moveTo(out.length + 2);
+    out.bytes(payload);
+  }
+
+  /** Forgets the current frame. */
+  drop(): void {
+    this.out.moveTo(this.#start);
+  }
+
+  /** A frame that was written before. */
+  repeat(frame: Buffer): void {
+    this.out.bytes(frame);
+  }
+
+  /** The frame that was ended last. */
+  copyLast(): Buffer {
+    return Buffer.from(this.out.bytesFrom(this.#start));
+  }
+
+  /** All frames: valid until more are written, unless the buffer is left to whoever reads it. */
+  get bytes(): Buffer {
+    return this.out.bytesFrom(0);
+  }
+
+  leaveBuffer(): void {
+    this.out.leaveBuffer();
+  }
+}
+
+function headerBytesOf(length: number): number {
+  if (length < LENGTH_IN_2) return 2;
+  return length < 2 ** 16 ? USUAL_HEADER_BYTES : HEADER_BYTES_MAX;
+}

@@ -1,0 +1,69 @@
+/**
+ * Keeps the accounts of subscriptions read on a partial ledger: tells the follower that they are still
+ * asked for, and has those read that are unknown, too old, or not recorded.
+ */
+
+import type { StateView } from '../../state/state.ts';
+import type { AccountReads } from '../account-reads.ts';
+import type { Topic, Topics } from './topics.ts';
+
+const CHECK_MS = 1_000;
+/** How often the follower is told; it forgets what nobody asks for only after a longer time. */
+const INTEREST_MS = 5_000;
+/** Time between two reads of accounts that are not recorded. */
+const READ_AGAIN_MS = 5_000;
+
+export interface TopicReadsParts {
+  readonly topics: Topics;
+  readonly reads: AccountReads;
+  readState(): StateView | undefined;
+  /** Called with a bug of ours. */
+  failed(error: unknown): void;
+}
+
+export class TopicReads {
+  readonly #parts: TopicReadsParts;
+  readonly #timer: NodeJS.Timeout;
+  /** When each topic may be read again; Infinity while it is being read. */
+  readonly #readAgainMs = new WeakMap<Topic, number>();
+  #interestMs = 0;
+
+  constructor(parts: TopicReadsParts) {
+    this.#parts = parts;
+    this.#timer = setInterval(() => this.#check(), CHECK_MS);
+    this.#timer.unref();
+  }
+
+  #check(): void {
+    const { topics, reads, readState } = this.#parts;
+    const state = readState();
+    if (state === undefined || !state.isPartial) return;
+    const nowMs = performance.now();
+    const isInterestDue = nowMs - this.#interestMs >= INTEREST_MS;
+    if (isInterestDue) this.#interestMs = nowMs;
+    for (const topic of topics.all()) {
+      if (isInterestDue) reads.noteInterest(state, topic.subjects(state));
+      if (nowMs >= (this.#readAgainMs.get(topic) ?? 0)) this.#read(topic, state);
+    }
+  }
+
+  #read(topic: Topic, state: StateView): void {
+    const { reads } = this.#parts;
+    // Before they are too old, so that there is no pause.
+    const ageMsMax = Math.max(0, reads.ageMsMax - CHECK_MS);
+    const reading = reads.read(state, topic.subjects(state), ageMsMax);
+    if (reading === undefined) return;
+    this.#readAgainMs.set(topic, Number.POSITIVE_INFINITY);
+    reading
+      .then((readings) => this.#parts.topics.takeReadings(topic, readings))
+      .catch((error: unknown) => this.#parts.failed(error))
+      .finally(() => {
+        const pauseMs = Math.min(READ_AGAIN_MS, ageMsMax);
+        this.#readAgainMs.set(topic, performance.now() + pauseMs);
+      });
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+  }
+}

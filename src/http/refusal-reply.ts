@@ -1,0 +1,26 @@
+/** Replies without an answer. */
+
+import type { RequestError } from '../info/request-error.ts';
+import { Reply } from './reply.ts';
+
+export function refusalReply(refusal: RequestError, type?: string): Reply {
+  const reply = new Reply(refusal.status, type);
+  reply.refusal = refusal;
+  reply.body = refusal.toJson();
+  return reply;
+}
+
+/** The reply to bytes that are not a valid request; it is the last on its connection. */
+export function refuseBytes(refusal: RequestError, allow?: string): Reply {
+  const reply = refusalReply(refusal);
+  reply.allow = allow;
+  reply.isLast = true;
+  return reply;
+}
+
+/** Lists the methods that a route takes. */
+export function replyToPreflight({ allow }: Pick<Reply, 'allow'>): Reply {
+  const reply = new Reply(204);
+  reply.allow = allow;
+  return reply;
+}

@@ -1,0 +1,34 @@
+/** The process of a follower without workers: it writes, and hears what other processes want. */
+
+import type { Logger } from 'pino';
+import type { Feed } from '../feed/feed.ts';
+import type { FeedSettings } from '../feed/feed-settings.ts';
+import { listenForWanted } from '../wanted/open-wanted.ts';
+import type { WantedHandler } from '../wanted/wanted.ts';
+import { ServiceFeed } from './service-feed.ts';
+
+export interface FollowerOptions {
+  readonly settings: FeedSettings;
+  readonly feed: Feed & WantedHandler;
+  readonly log: Logger;
+  readonly signal: AbortSignal;
+}
+
+/** Follows until the signal; throws if the ledger fails. */
+export async function runFollower({ settings, feed, log, signal }: FollowerOptions): Promise<void> {
+  const nothing = () => undefined;
+  const writer = await ServiceFeed.open({ settings, feed, log, durable: nothing, closed: nothing });
+  const wanted = await listenForWanted(settings, feed);
+  const running = writer.run();
+  const stop = () => writer.stop();
+  signal.addEventListener('abort', stop, { once: true });
+  if (signal.aborted) stop();
+  log.info({ upstream: feed.name }, 'following');
+  try {
+    await running;
+  } finally {
+    await wanted.close();
+  }
+  if (writer.error !== undefined) throw writer.error;
+  log.info('stopped');
+}

@@ -1,0 +1,74 @@
+/**
+ * When something last changed, as the height of the block that changed it. What an answer is made of
+ * has such a height, so whether the answer has changed is known without writing it.
+ *
+ * A height may be later than the true one, where an event writes what was there; never earlier.
+ */
+
+import type { Address } from '../exact/address.ts';
+import { DELEGATIONS_CHANGED_AT } from './addresses.ts';
+import * as column from './columns.ts';
+import { marketOfTerms } from './columns.ts';
+import type { State, StateView } from './state.ts';
+
+/** Notes that the current block changes the account, or one of its positions. */
+export function noteAccountChange(state: State, account: number): void {
+  const height = state.height + 1;
+  if (state.accounts.get(account, column.ACCOUNT_CHANGED_AT) === height) return;
+  state.accounts.set(account, column.ACCOUNT_CHANGED_AT, height);
+  state.changes.noteAccount(account);
+}
+
+/** Notes that the current block changes the delegations of a user whom the ledger holds. */
+export function noteDelegationsChange(state: State, user: Address): void {
+  const { addresses, changes, height } = state;
+  const row = addresses.find(user);
+  addresses.table.set(row, DELEGATIONS_CHANGED_AT, height + 1);
+  changes.noteAddress(row);
+}
+
+/** The account's figures follow its rows, and the marks and terms of the markets it is open in. */
+export function accountChangedAt(state: StateView, account: number): number {
+  const { accounts, positions, markets } = state;
+  let changedAt = accounts.get(account, column.ACCOUNT_CHANGED_AT);
+  let position = accounts.get(account, column.FIRST_POSITION);
+  for (; position !== 0; position = positions.get(position, column.NEXT_POSITION)) {
+    if (positions.get(position, column.SIZE) === 0) continue;
+    const marketIndex = marketOfTerms(positions.get(position, column.TERMS));
+    changedAt = Math.max(changedAt, markets.changedAt(marketIndex));
+  }
+  return changedAt;
+}
+
+/** Of an address's row; 0 if it never had any. */
+export function delegationsChangedAt({ addresses }: StateView, addressRow: number): number {
+  return addresses.table.get(addressRow, DELEGATIONS_CHANGED_AT);
+}
+
+/** Of the terms of a dex's markets, and of their list. */
+export function termsChangedAt({ markets }: StateView, dexIndex: number): number {
+  let changedAt = 0;
+  for (const [index, market] of markets.markets.entries()) {
+    if (market.dexIndex === dexIndex)
+      changedAt = Math.max(changedAt, markets.termsChangedAt(index));
+  }
+  return changedAt;
+}
+
+/** Of the terms and marks of a dex's markets. */
+export function marketsChangedAt({ markets }: StateView, dexIndex: number): number {
+  let changedAt = 0;
+  for (const [index, market] of markets.markets.entries()) {
+    if (market.dexIndex === dexIndex) changedAt = Math.max(changedAt, markets.changedAt(index));
+  }
+  return changedAt;
+}
+
+/** Of the list of dexes, and of the terms of all their markets. */
+export function allTermsChangedAt({ markets }: StateView): number {
+  let changedAt = markets.dexesChangedAt;
+  for (const index of markets.markets.keys()) {
+    changedAt = Math.max(changedAt, markets.termsChangedAt(index));
+  }
+  return changedAt;
+}

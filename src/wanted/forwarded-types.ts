@@ -1,0 +1,168 @@
+/**
+ * The questions that are passed on to the exchange with --forward: those that only read and that a
+ * ledger does not hold. A question is rebuilt from the fields listed here, never passed through: a type
+ * such as `fileSnapshot`, which makes a node write a file, is not in the table and cannot be asked.
+ */
+
+import { isJsonObject, type JsonObject } from '../events/fields.ts';
+import { describeValue } from '../events/refusal.ts';
+import { RequestError } from '../info/request-error.ts';
+import {
+  addressForm,
+  coinForm,
+  dexForm,
+  type ForwardedField,
+  flagForm,
+  intervalForm,
+  mantissaForm,
+  optionalField,
+  orderIdForm,
+  significantFiguresForm,
+  timeForm,
+  tokenForm,
+  tokenIdForm,
+} from './forwarded-fields.ts';
+import { weightOf } from './upstream-weights.ts';
+import type { ForwardedQuestion } from './wanted.ts';
+
+type ForwardedFields = Readonly<Record<string, ForwardedField>>;
+
+const NONE: ForwardedFields = {};
+const OF_USER: ForwardedFields = { user: addressForm };
+const ORDERS: ForwardedFields = { user: addressForm, dex: optionalField(dexForm) };
+const PERIOD: ForwardedFields = { startTime: timeForm, endTime: optionalField(timeForm) };
+const ANY_PERIOD: ForwardedFields = {
+  startTime: optionalField(timeForm),
+  endTime: optionalField(timeForm),
+};
+const FILLS_BY_TIME: ForwardedFields = {
+  ...OF_USER,
+  ...PERIOD,
+  aggregateByTime: optionalField(flagForm),
+  reversed: optionalField(flagForm),
+};
+
+/** Candles are asked for in an object of their own. */
+const candles: ForwardedField = {
+  expected: 'an object with coin, interval, startTime and, if wanted, endTime',
+  rebuild(value) {
+    const fields = { coin: coinForm, interval: intervalForm, ...PERIOD };
+    return isJsonObject(value) ? rebuild(fields, value, 'req.') : undefined;
+  },
+};
+
+/** A Map, so that a type such as "constructor" finds nothing. */
+const FORWARDED_TYPES: ReadonlyMap<unknown, ForwardedFields> = new Map<unknown, ForwardedFields>([
+  ['activeAssetData', { user: addressForm, coin: coinForm }],
+  ['alignedQuoteTokenInfo', { token: tokenForm }],
+  ['allBorrowLendReserveStates', NONE],
+  ['approvedBuilders', OF_USER],
+  ['borrowLendReserveState', { token: tokenForm }],
+  ['borrowLendUserState', OF_USER],
+  ['candleSnapshot', { req: candles }],
+  ['delegatorHistory', OF_USER],
+  ['delegatorRewards', OF_USER],
+  ['extraAgents', OF_USER],
+  ['frontendOpenOrders', ORDERS],
+  ['fundingHistory', { coin: coinForm, ...PERIOD }],
+  ['historicalOrders', OF_USER],
+  ['isVip', OF_USER],
+  [
+    'l2Book',
+    {
+      coin: coinForm,
+      nSigFigs: optionalField(significantFiguresForm),
+      mantissa: optionalField(mantissaForm),
+    },
+  ],
+  ['leadingVaults', OF_USER],
+  ['maxBuilderFee', { user: addressForm, builder: addressForm }],
+  ['maxMarketOrderNtls', NONE],
+  ['openOrders', ORDERS],
+  ['orderStatus', { user: addressForm, oid: orderIdForm }],
+  ['outcomeMeta', NONE],
+  ['perpAnnotation', { coin: coinForm }],
+  ['perpCategories', NONE],
+  ['perpConciseAnnotations', NONE],
+  ['perpDexLimits', { dex: dexForm }],
+  ['perpDexStatus', { dex: dexForm }],
+  ['perpsAtOpenInterestCap', { dex: optionalField(dexForm) }],
+  ['portfolio', OF_USER],
+  ['predictedFundings', NONE],
+  ['preTransferCheck', { user: addressForm, source: addressForm }],
+  ['recentTrades', { coin: coinForm }],
+  ['referral', OF_USER],
+  ['spotClearinghouseState', ORDERS],
+  ['spotDeployState', OF_USER],
+  ['spotMeta', NONE],
+  ['spotMetaAndAssetCtxs', NONE],
+  ['spotPairDeployAuctionStatus', NONE],
+  ['subAccounts', OF_USER],
+  ['subAccounts2', OF_USER],
+  ['tokenDetails', { tokenId: tokenIdForm }],
+  ['twapHistory', OF_USER],
+  ['userAbstraction', OF_USER],
+  ['userBorrowLendInterest', { ...OF_USER, ...PERIOD }],
+  ['userDexAbstraction', OF_USER],
+  ['userFees', OF_USER],
+  ['userFills', { ...OF_USER, aggregateByTime: optionalField(flagForm) }],
+  ['userFillsByTime', FILLS_BY_TIME],
+  ['userFunding', { ...OF_USER, ...ANY_PERIOD }],
+  ['userNonFundingLedgerUpdates', { ...OF_USER, ...ANY_PERIOD }],
+  ['userRateLimit', OF_USER],
+  ['userRole', OF_USER],
+  ['userToMultiSigSigners', OF_USER],
+  ['userTwapSliceFills', OF_USER],
+  ['userTwapSliceFillsByTime', FILLS_BY_TIME],
+  ['userVaultEquities', OF_USER],
+  ['validatorL1Votes', NONE],
+  ['validatorSummaries', NONE],
+  ['vaultDetails', { vaultAddress: addressForm, user: optionalField(addressForm) }],
+  ['vaultSummaries', NONE],
+]);
+
+export interface Forwardable {
+  readonly question: ForwardedQuestion;
+  /** The upstream's weight, without what the items of its answer add. */
+  readonly weight: number;
+}
+
+/** The question to pass on, or why it is refused; undefined if its type is not passed on. */
+export function readForwarded(body: unknown): Forwardable | RequestError | undefined {
+  if (!isJsonObject(body)) return undefined;
+  const type = body['type'];
+  const fields = FORWARDED_TYPES.get(type);
+  if (typeof type !== 'string' || fields === undefined) return undefined;
+  const rebuilt = rebuild(fields, body);
+  if (rebuilt instanceof RequestError) return rebuilt;
+  return { question: { type, ...rebuilt }, weight: weightOf(type) };
+}
+
+function rebuild(
+  fields: ForwardedFields,
+  source: JsonObject,
+  path = '',
+): JsonObject | RequestError {
+  const rebuilt: Record<string, unknown> = {};
+  for (const [name, field] of Object.entries(fields)) {
+    const given = source[name] ?? undefined;
+    if (given === undefined && field.isOptional) continue;
+    const value = given === undefined ? undefined : field.rebuild(given);
+    if (value instanceof RequestError) return value;
+    if (value === undefined) return refuseField(path + name, source[name], field);
+    rebuilt[name] = value;
+  }
+  return rebuilt;
+}
+
+function refuseField(name: string, value: unknown, field: ForwardedField): RequestError {
+  const isMissing = value === undefined;
+  const code = isMissing ? 'missing_field' : (field.code ?? 'invalid_field');
+  const got = isMissing ? 'nothing' : describeValue(value);
+  return new RequestError(code, `${name}: got ${got}, expected ${field.expected}`, name);
+}
+
+/** @internal Exported for the documents and their test. */
+export function listForwardedTypes(): string[] {
+  return [...FORWARDED_TYPES.keys()] as string[];
+}

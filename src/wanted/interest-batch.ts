@@ -1,0 +1,42 @@
+/** Gathers what was asked for, and hands it on once a second: answers do not wait for it. */
+
+import type { Interest, WantedItem } from './wanted.ts';
+
+const FLUSH_MS = 1_000;
+/** Maximum number of different items per flush; further ones are dropped, and asked for again soon. */
+const ITEMS_MAX = 20_000;
+
+/** Identifies an item. */
+export function itemKey(item: WantedItem): string {
+  return item.kind === 'account' ? `${item.user} ${item.dex}` : item.user;
+}
+
+export class InterestBatch {
+  readonly #counts = new Map<string, { readonly item: WantedItem; count: number }>();
+  readonly #timer: NodeJS.Timeout;
+  readonly #send: (interests: readonly Interest[]) => void;
+
+  constructor(send: (interests: readonly Interest[]) => void) {
+    this.#send = send;
+    this.#timer = setInterval(() => this.flush(), FLUSH_MS);
+    this.#timer.unref();
+  }
+
+  add(item: WantedItem): void {
+    const key = itemKey(item);
+    const counted = this.#counts.get(key);
+    if (counted !== undefined) counted.count++;
+    else if (this.#counts.size < ITEMS_MAX) this.#counts.set(key, { item, count: 1 });
+  }
+
+  flush(): void {
+    if (this.#counts.size === 0) return;
+    const interests = [...this.#counts.values()];
+    this.#counts.clear();
+    this.#send(interests);
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+  }
+}

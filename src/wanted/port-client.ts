@@ -1,0 +1,94 @@
+/** A client of the port over any channel: bounds what is in flight, and shares identical wants. */
+
+import { InterestBatch, itemKey } from './interest-batch.ts';
+import type {
+  FollowStatus,
+  ForwardedQuestion,
+  ForwardOutcome,
+  Interest,
+  WantedClient,
+  WantedItem,
+  WantedOutcome,
+} from './wanted.ts';
+import { busy } from './wanted-messages.ts';
+
+/** Maximum number of wants and forwarded questions in flight, per client. */
+export const IN_FLIGHT_MAX = 4_096;
+/** Deadline of a want or a forwarded question; those who wait for it may give up earlier. */
+export const OUTCOME_MS_MAX = 60_000;
+/** How long requests wait for a follower that is not there: it may be restarting. */
+export const ABSENT_MS_MAX = 2_000;
+/** How often it is tried again meanwhile. */
+export const REACH_AGAIN_MS = 250;
+
+/** A way to the follower. Nothing here rejects. */
+export interface WantedChannel {
+  want(item: WantedItem, maxAgeMs: number): Promise<WantedOutcome>;
+  forward(question: ForwardedQuestion): Promise<ForwardOutcome>;
+  sendInterest(interests: readonly Interest[]): void;
+  status(): FollowStatus | undefined;
+  close(): Promise<void>;
+}
+
+interface SharedWant {
+  readonly startedMs: number;
+  readonly outcome: Promise<WantedOutcome>;
+}
+
+const TOO_MANY = busy(`${IN_FLIGHT_MAX} questions to the exchange are in flight, the limit`);
+
+export class PortClient implements WantedClient {
+  readonly #channel: WantedChannel;
+  readonly #interest: InterestBatch;
+  readonly #wants = new Map<string, SharedWant>();
+  #inFlight = 0;
+
+  constructor(channel: WantedChannel) {
+    this.#channel = channel;
+    this.#interest = new InterestBatch((interests) => channel.sendInterest(interests));
+  }
+
+  want(item: WantedItem, maxAgeMs: number): Promise<WantedOutcome> {
+    const key = `${itemKey(item)} ${maxAgeMs}`;
+    const nowMs = performance.now();
+    const shared = this.#wants.get(key);
+    // One that began earlier may bring what was read at its beginning.
+    if (shared !== undefined && nowMs - shared.startedMs <= maxAgeMs) return shared.outcome;
+    if (this.#inFlight >= IN_FLIGHT_MAX) return Promise.resolve(TOO_MANY);
+    const outcome = this.#count(this.#channel.want(item, maxAgeMs));
+    const started = { startedMs: nowMs, outcome };
+    this.#wants.set(key, started);
+    void outcome.then(() => {
+      if (this.#wants.get(key) === started) this.#wants.delete(key);
+    });
+    return outcome;
+  }
+
+  async forward(question: ForwardedQuestion): Promise<ForwardOutcome> {
+    if (this.#inFlight >= IN_FLIGHT_MAX) return TOO_MANY;
+    return this.#count(this.#channel.forward(question));
+  }
+
+  async #count<T>(work: Promise<T>): Promise<T> {
+    this.#inFlight++;
+    try {
+      return await work;
+    } finally {
+      this.#inFlight--;
+    }
+  }
+
+  noteInterest(item: WantedItem): void {
+    this.#interest.add(item);
+  }
+
+  status(): FollowStatus | undefined {
+    return this.#channel.status();
+  }
+
+  async close(): Promise<void> {
+    this.#interest.flush();
+    this.#interest.close();
+    await this.#channel.close();
+  }
+}

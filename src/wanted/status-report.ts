@@ -1,0 +1,24 @@
+/** The follower's last report, as long as it is recent. */
+
+import type { FollowStatus } from './wanted.ts';
+import { readStatus } from './wanted-messages.ts';
+
+/** The follower reports once a second. */
+const RECENT_MS = 5_000;
+
+export class StatusReport {
+  #status: FollowStatus | undefined;
+  #takenMs = 0;
+
+  /** Ignores what is not a report. */
+  take(message: unknown): void {
+    const status = readStatus(message);
+    if (status === undefined) return;
+    this.#status = status;
+    this.#takenMs = performance.now();
+  }
+
+  read(): FollowStatus | undefined {
+    return performance.now() - this.#takenMs <= RECENT_MS ? this.#status : undefined;
+  }
+}

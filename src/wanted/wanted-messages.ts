@@ -1,0 +1,178 @@
+/**
+ * The messages of the port, and their checks: on NATS, anyone who may publish could send anything.
+ *
+ *   request   {"want": item, "maxAgeMs": 1000} (absent: any age) or {"forward": question}
+ *   interest  {"interest": [{"item": item, "count": 3}, ...]}
+ *   reply     {"outcome": ...}
+ *   report    {"status": ...}, from the follower to all clients
+ */
+
+import { isJsonObject, type JsonObject } from '../events/fields.ts';
+import { parseAddress } from '../exact/address.ts';
+import type {
+  FollowAges,
+  FollowStatus,
+  ForwardedQuestion,
+  ForwardOutcome,
+  Interest,
+  WantBusy,
+  WantedHandler,
+  WantedItem,
+  WantedOutcome,
+  WantFailed,
+} from './wanted.ts';
+
+export type WantedRequest =
+  | { readonly want: WantedItem; readonly maxAgeMs?: number }
+  | { readonly forward: ForwardedQuestion };
+
+/** Retry-After where nothing better is known. */
+const RETRY_SECONDS = 1;
+
+export function wantRequest(want: WantedItem, maxAgeMs: number): WantedRequest {
+  return maxAgeMs === Number.POSITIVE_INFINITY ? { want } : { want, maxAgeMs };
+}
+
+export function busy(reason: string): WantBusy {
+  return { outcome: 'busy', reason, retryAfterSeconds: RETRY_SECONDS };
+}
+
+export function failed(reason: string): WantFailed {
+  return { outcome: 'failed', reason };
+}
+
+/** Undefined if the text is not JSON. */
+export function parseWantedMessage(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Undefined if it is not a request. */
+export function readRequest(value: unknown): WantedRequest | undefined {
+  if (!isJsonObject(value)) return undefined;
+  const { want, maxAgeMs, forward } = value;
+  if (isItem(want) && (maxAgeMs === undefined || isAmount(maxAgeMs))) {
+    return wantRequest(want, maxAgeMs ?? Number.POSITIVE_INFINITY);
+  }
+  if (isJsonObject(forward) && typeof forward['type'] === 'string') {
+    return { forward: forward as ForwardedQuestion };
+  }
+  return undefined;
+}
+
+/** Asks the handler; a failure of its own becomes an outcome. */
+export async function handleRequest(
+  handler: WantedHandler,
+  request: WantedRequest,
+): Promise<WantedOutcome | ForwardOutcome> {
+  try {
+    if ('forward' in request) return await handler.forward(request.forward);
+    return await handler.want(request.want, request.maxAgeMs ?? Number.POSITIVE_INFINITY);
+  } catch (error) {
+    return failed(`the follower failed: ${(error as Error).message}`);
+  }
+}
+
+/** Those entries that have the right form. */
+export function readInterests(value: unknown): Interest[] {
+  if (!isJsonObject(value) || !Array.isArray(value['interest'])) return [];
+  return value['interest'].filter(isInterest);
+}
+
+function isInterest(value: unknown): value is Interest {
+  return isJsonObject(value) && isItem(value['item']) && isAmount(value['count']);
+}
+
+function isItem(value: unknown): value is WantedItem {
+  if (!isJsonObject(value)) return false;
+  const { kind, user, dex } = value;
+  if (typeof user !== 'string' || parseAddress(user) === undefined) return false;
+  return user === user.toLowerCase() && (kind === 'delegations' || isAccount(kind, dex));
+}
+
+function isAccount(kind: unknown, dex: unknown): boolean {
+  return kind === 'account' && typeof dex === 'string';
+}
+
+function isAmount(value: unknown): value is number {
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0;
+}
+
+const NO_OUTCOME = failed('the follower gave an outcome of unknown form');
+
+export function readWantedOutcome(value: unknown): WantedOutcome {
+  if (!isJsonObject(value)) return NO_OUTCOME;
+  const { outcome, height, answer, time } = value;
+  if (outcome === 'recorded' && isAmount(height)) return { outcome, height };
+  if (outcome === 'upstream' && isJsonText(answer) && isAmount(time)) {
+    return { outcome, answer, time };
+  }
+  return readMishap(value) ?? NO_OUTCOME;
+}
+
+export function readForwardOutcome(value: unknown): ForwardOutcome {
+  if (!isJsonObject(value)) return NO_OUTCOME;
+  const { outcome, status, answer } = value;
+  if (outcome === 'answered' && isAmount(status) && isJsonText(answer)) {
+    return { outcome, status, answer };
+  }
+  return readMishap(value) ?? NO_OUTCOME;
+}
+
+function readMishap(value: JsonObject): WantFailed | WantBusy | undefined {
+  const { outcome, reason, retryAfterSeconds } = value;
+  if (typeof reason !== 'string') return undefined;
+  if (outcome === 'failed') return { outcome, reason };
+  if (outcome !== 'busy' || !isAmount(retryAfterSeconds)) return undefined;
+  return { outcome, reason, retryAfterSeconds: Math.ceil(retryAfterSeconds) };
+}
+
+function isJsonText(value: unknown): value is string {
+  return typeof value === 'string' && parseWantedMessage(value) !== undefined;
+}
+
+/** Undefined if it is not a report of the follower. */
+export function readStatus(value: unknown): FollowStatus | undefined {
+  if (!isJsonObject(value) || !isJsonObject(value['status'])) return undefined;
+  const { upstream, isWell, reason, ages, followed, budget, counters } = value['status'];
+  if (typeof upstream !== 'string' || typeof reason !== 'string') return undefined;
+  if (typeof isWell !== 'boolean' || !isAmount(followed)) return undefined;
+  return {
+    ...{ upstream, isWell, reason, followed },
+    ages: readAges(ages),
+    budget: readBudget(budget),
+    counters: readCounters(counters),
+  };
+}
+
+function readAges(value: unknown): FollowAges {
+  const ages = isJsonObject(value) ? value : {};
+  const read = (name: keyof FollowAges) => (isAmount(ages[name]) ? ages[name] : null);
+  return {
+    marks: read('marks'),
+    markets: read('markets'),
+    stream: read('stream'),
+    accountsMedian: read('accountsMedian'),
+    accountsMax: read('accountsMax'),
+  };
+}
+
+function readBudget(value: unknown): FollowStatus['budget'] {
+  if (!isJsonObject(value)) return null;
+  const { limit, left } = value;
+  return isAmount(limit) && isAmount(left) ? { limit, left } : null;
+}
+
+function readCounters(value: unknown): FollowStatus['counters'] {
+  const { mismatches, surprises } = isJsonObject(value) ? value : {};
+  return { mismatches: readCounts(mismatches), surprises: readCounts(surprises) };
+}
+
+function readCounts(value: unknown): Readonly<Record<string, number>> {
+  if (!isJsonObject(value)) return {};
+  const counts = Object.entries(value).filter(([, count]) => isAmount(count));
+  return Object.fromEntries(counts) as Record<string, number>;
+}

@@ -1,0 +1,106 @@
+/**
+ * The port between answers and the follower of an exchange. A question about an account that a partial
+ * ledger does not hold, or not recently enough, is handed to the follower, which reads the account from
+ * the exchange and writes it to the ledger.
+ */
+
+/** An account or a list of delegations; addresses are in lower case. */
+export type WantedItem =
+  | { readonly kind: 'account'; readonly user: string; readonly dex: string }
+  | { readonly kind: 'delegations'; readonly user: string };
+
+/** The exchange could not be asked, or its answer could not be used. */
+export interface WantFailed {
+  readonly outcome: 'failed';
+  readonly reason: string;
+}
+
+/** The budget for questions to the exchange is spent, or no follower is connected. */
+export interface WantBusy {
+  readonly outcome: 'busy';
+  readonly reason: string;
+  readonly retryAfterSeconds: number;
+}
+
+export type WantedOutcome =
+  /** The ledger holds it from this height on. */
+  | { readonly outcome: 'recorded'; readonly height: number }
+  /** Our rules do not reproduce the exchange's answer: it is not recorded, this is its JSON text. */
+  | { readonly outcome: 'upstream'; readonly answer: string; readonly time: number }
+  | WantFailed
+  | WantBusy;
+
+/** A question of an allowed type, rebuilt from the fields that the type has. */
+export interface ForwardedQuestion {
+  readonly type: string;
+  readonly [field: string]: unknown;
+}
+
+export type ForwardOutcome =
+  /** The exchange's status, and the JSON text of its answer; if it refused the question, why. */
+  | { readonly outcome: 'answered'; readonly status: number; readonly answer: string }
+  | WantFailed
+  | WantBusy;
+
+/** Ages in milliseconds; null if there is nothing that could have an age. */
+export interface FollowAges {
+  readonly marks: number | null;
+  readonly markets: number | null;
+  /** Since the last message of the push connection to the exchange. */
+  readonly stream: number | null;
+  readonly accountsMedian: number | null;
+  readonly accountsMax: number | null;
+}
+
+export interface FollowStatus {
+  /** The origin of the exchange's address; its path may hold a key. */
+  readonly upstream: string;
+  readonly isWell: boolean;
+  /** Why it is not well; "" if it is. */
+  readonly reason: string;
+  readonly ages: FollowAges;
+  /** Number of accounts and lists of delegations that are followed. */
+  readonly followed: number;
+  /** Weight per minute: the limit, and what is left of it now; null if there is no limit. */
+  readonly budget: { readonly limit: number; readonly left: number } | null;
+  readonly counters: {
+    /** By field: figures of the exchange that our formulas do not give for the same rows. */
+    readonly mismatches: Readonly<Record<string, number>>;
+    /** By field: changes of an account that no trade, funding or mark explains. */
+    readonly surprises: Readonly<Record<string, number>>;
+  };
+}
+
+/** How often an item was asked for since the last report. */
+export interface Interest {
+  readonly item: WantedItem;
+  readonly count: number;
+}
+
+/** What the processes that answer see. Nothing here rejects. */
+export interface WantedClient {
+  /**
+   * Has an item read, unless it was read within `maxAgeMs` (Infinity: any age will do if the ledger
+   * holds it). An item that the ledger holds with time 0 counts as never read.
+   */
+  want(item: WantedItem, maxAgeMs: number): Promise<WantedOutcome>;
+  /** Says that the item was asked for; batched, nothing waits for it. */
+  noteInterest(item: WantedItem): void;
+  forward(question: ForwardedQuestion): Promise<ForwardOutcome>;
+  /** The follower's last report; undefined if none has come recently. */
+  status(): FollowStatus | undefined;
+  close(): Promise<void>;
+}
+
+/** What the follower implements. */
+export interface WantedHandler {
+  want(item: WantedItem, maxAgeMs: number): Promise<WantedOutcome>;
+  noteInterest(interests: readonly Interest[]): void;
+  forward(question: ForwardedQuestion): Promise<ForwardOutcome>;
+  status(): FollowStatus;
+}
+
+/** The follower's end, open to clients. */
+export interface WantedServer {
+  close(): Promise<void>;
+}

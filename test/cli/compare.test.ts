@@ -1,0 +1,163 @@
+/** `perpinfo compare` against a server that answers as an exchange's own does. */
+
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after, test } from 'node:test';
+import { answerQuestion } from '../../src/info/registry.ts';
+import { type AnsweredAccount, askAccount } from '../feed/follow/as-upstream.ts';
+import { DEX, market, partialLedger, TIME, USER } from '../feed/follow/ledgers.ts';
+import { askedWrongly, failed, type Outcome, run } from './program.ts';
+
+const KEY = 'a-vendors-secret';
+const FUNDING = { allTime: '1.5', sinceOpen: '0.5', sinceChange: '0.0' };
+const LEDGER = partialLedger(
+  DEX,
+  market('ABC'),
+  market('xyz:GOLD'),
+  ...['', 'xyz'].map((dex) => ({
+    type: 'account',
+    user: USER,
+    dex,
+    rawUsd: '500.0',
+    positions: [
+      {
+        coin: dex === '' ? 'ABC' : 'xyz:GOLD',
+        szi: '-2.5',
+        entryNtl: '240.0',
+        leverage: { type: 'cross', value: 10 },
+        cumFunding: FUNDING,
+      },
+    ],
+  })),
+  { type: 'collateral', user: USER, dex: 'xyz', amount: '1000.0' },
+);
+
+/** What the server answers, by type; the rest is answered from the ledger. */
+let told: Record<string, unknown> = {};
+/** The header of a vendor's key, as it came last. */
+let keyHeader: string | string[] | undefined;
+
+const server = createServer(async (request, response) => {
+  keyHeader = request.headers['x-api-key'];
+  let body = '';
+  for await (const part of request) body += part;
+  const question = JSON.parse(body);
+  const answer = told[question.type] ?? JSON.parse(answerQuestion(LEDGER, question));
+  response.setHeader('Content-Type', 'application/json').end(JSON.stringify(answer));
+});
+server.listen(0, '127.0.0.1');
+await once(server, 'listening');
+after(() => server.close());
+const { port } = server.address() as AddressInfo;
+const URL_TEXT = `http://127.0.0.1:${port}/${KEY}`;
+
+function compare(...args: string[]): Promise<Outcome> {
+  return run(['compare', '--upstream', URL_TEXT, '--user', USER, ...args]);
+}
+
+function accountWith(change: (answer: AnsweredAccount) => void, dex = ''): AnsweredAccount {
+  const answer = askAccount(LEDGER, USER, dex);
+  delete answer.assetPositions[0].position.leverage.rawUsd;
+  change(answer);
+  return answer;
+}
+
+test('an account whose figures are all reproduced is printed figure by figure', async () => {
+  told = { clearinghouseState: accountWith(() => undefined) };
+  const { code, stdout, stderr } = await compare();
+  assert.deepEqual([code, stderr], [0, '']);
+  assert.equal(
+    stdout,
+    [
+      `time ${TIME}`,
+      'figure                              upstream        ours',
+      'marginSummary.accountValue          250.0           250.0',
+      'marginSummary.totalNtlPos           250.0           250.0',
+      'marginSummary.totalRawUsd           500.0           500.0',
+      'marginSummary.totalMarginUsed       25.0            25.0',
+      'crossMarginSummary.accountValue     250.0           250.0',
+      'crossMarginSummary.totalNtlPos      250.0           250.0',
+      'crossMarginSummary.totalRawUsd      500.0           500.0',
+      'crossMarginSummary.totalMarginUsed  25.0            25.0',
+      'crossMaintenanceMarginUsed          6.25            6.25',
+      'withdrawable                        225.0           225.0',
+      'ABC entryPx                         96.0            96.0',
+      'ABC positionValue                   250.0           250.0',
+      'ABC unrealizedPnl                   -10.0           -10.0',
+      'ABC returnOnEquity                  -0.4166666667   -0.4166666667',
+      'ABC liquidationPx                   195.1219512195  195.1219512195',
+      'ABC marginUsed                      25.0            25.0',
+      'ABC maxLeverage                     20              20',
+      '',
+    ].join('\n'),
+  );
+});
+
+test('a figure that differs is marked, and the exit code says so', async () => {
+  told = {
+    clearinghouseState: accountWith(({ marginSummary }) => {
+      marginSummary.accountValue = '250.000001';
+    }),
+  };
+  const { code, stdout, stderr } = await compare();
+  assert.deepEqual([code, stderr], [1, 'perpinfo: 1 of 17 figures differ\n']);
+  assert.match(stdout, /^marginSummary.accountValue +250.000001 +250.0 +differs$/m);
+});
+
+test('a vendor that wants its key in a header gets it', async () => {
+  told = { clearinghouseState: accountWith(() => undefined) };
+  const { code } = await compare('--upstream-header', 'X-API-Key:hidden');
+  assert.deepEqual([code, keyHeader], [0, 'hidden']);
+});
+
+test("a unified account is compared with its collateral, on the dex's own token", async () => {
+  told = {
+    clearinghouseState: accountWith(() => undefined, 'xyz'),
+    userAbstraction: 'unifiedAccount',
+    spotClearinghouseState: { balances: [{ token: 0, total: '1250.0', hold: '250.0' }] },
+  };
+  const { code, stdout, stderr } = await compare('--dex', 'xyz');
+  assert.deepEqual([code, stderr], [0, '']);
+  assert.match(stdout, /^xyz:GOLD liquidationPx +585.3658536585 +585.3658536585$/m);
+});
+
+test('an account that is not unified is not excused by a spot balance', async () => {
+  told = {
+    clearinghouseState: accountWith(() => undefined, 'xyz'),
+    userAbstraction: 'default',
+    spotClearinghouseState: { balances: [{ token: 0, total: '1250.0', hold: '250.0' }] },
+  };
+  const { code, stdout } = await compare('--dex', 'xyz');
+  assert.equal(code, 1);
+  assert.match(stdout, /^xyz:GOLD liquidationPx .* differs$/m);
+});
+
+test('an answer that cannot be read is named', async () => {
+  told = {
+    clearinghouseState: accountWith(({ assetPositions }) => {
+      assetPositions[0].position.leverage.type = 'shared';
+    }),
+  };
+  const message = 'leverage.type of ABC: got "shared", expected cross or isolated';
+  assert.deepEqual(await compare(), failed(`perpinfo: ${message}\n`));
+});
+
+test('an address that is none is refused without being shown', async () => {
+  const outcome = await run(['compare', '--upstream', `ftp://host/${KEY}`, '--user', USER]);
+  const expected = 'an address such as https://host or https://host/KEY';
+  assert.deepEqual(
+    outcome,
+    askedWrongly(
+      `--upstream: got a hidden value (neither https:// nor http://), expected ${expected}`,
+    ),
+  );
+});
+
+test('an upstream that is not there is named by its origin only', async () => {
+  const gone = `http://127.0.0.1:1/${KEY}`;
+  const { code, stderr } = await run(['compare', '--upstream', gone, '--user', USER]);
+  assert.equal(code, 1);
+  assert.ok(!stderr.includes(KEY), stderr);
+});

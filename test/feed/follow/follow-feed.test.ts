@@ -1,0 +1,535 @@
+/** The follower of a simulated exchange: what it records, and what it never does. */
+
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { BlockError, Refusal } from '../../../src/events/refusal.ts';
+import { type Address, formatAddress } from '../../../src/exact/address.ts';
+import { UpstreamError } from '../../../src/feed/follow/upstream/upstream-error.ts';
+import { answerQuestion } from '../../../src/info/registry.ts';
+import { accountTime, isAccountKnown } from '../../../src/state/known.ts';
+import {
+  accountOf,
+  type ExchangeChoice,
+  type Fault,
+  FollowedExchange,
+  findTraders,
+} from './followed-exchange.ts';
+
+async function follow(t: TestContext, choice?: ExchangeChoice): Promise<FollowedExchange> {
+  const exchange = new FollowedExchange(choice);
+  t.after(() => exchange.stop());
+  await exchange.start();
+  return exchange;
+}
+
+/** A fault of the answers about one user. */
+function inAnswersAbout(user: Address, fault: Fault): Fault {
+  return (question, truth) =>
+    question.type === 'clearinghouseState' && question['user'] === formatAddress(user)
+      ? fault(question, truth)
+      : undefined;
+}
+
+/** The account's rows: without the figures that marks and time change. */
+function rowsOf(exchange: FollowedExchange, user: Address, of: 'ledger' | 'truth'): unknown {
+  const question = { type: 'clearinghouseState', user: formatAddress(user) };
+  return readRows(JSON.parse(answerQuestion(exchange[of], question)));
+}
+
+/** Those that the exchange told at the time that the ledger has for the account. */
+function toldRowsOf(exchange: FollowedExchange, user: Address): unknown {
+  const time = accountTime(exchange.ledger, user, 0);
+  const told = exchange.told.get(`${formatAddress(user)}@${time}`);
+  assert.ok(told !== undefined, `nothing was told at ${time}`);
+  return readRows(told);
+}
+
+function readRows(answer: ReturnType<typeof JSON.parse>): unknown {
+  return {
+    cash: answer.crossMarginSummary.totalRawUsd,
+    positions: answer.assetPositions.map(({ position }: never) => {
+      const { coin, szi, entryPx, leverage, cumFunding } = position;
+      const { type, value } = leverage as { type: string; value: number };
+      return { coin, szi, entryPx, type, value, cumFunding };
+    }),
+  };
+}
+
+test('an account that is wanted is read, checked and recorded, with its time', async (t) => {
+  const exchange = await follow(t);
+  const [user] = findTraders(exchange.truth);
+  const outcome = await exchange.want(accountOf(user));
+  assert.deepEqual(outcome, { outcome: 'recorded', height: exchange.ledger.height });
+  assert.deepEqual(rowsOf(exchange, user, 'ledger'), rowsOf(exchange, user, 'truth'));
+  const time = accountTime(exchange.ledger, user, 0);
+  assert.ok(time > 0 && time <= exchange.truth.time, `${time}`);
+});
+
+test('the first block makes the ledger partial, and what nobody wants stays unknown', async (t) => {
+  const exchange = await follow(t);
+  const [user] = findTraders(exchange.truth);
+  await exchange.until(() => exchange.lines.length > 0);
+  assert.match(exchange.lines[0], /"events":\[\{"type":"partial"\}/);
+  assert.equal(isAccountKnown(exchange.ledger, user, 0), false);
+});
+
+test('blocks carry the time of the exchange, and are an interval apart', async (t) => {
+  const exchange = await follow(t);
+  const [user] = findTraders(exchange.truth);
+  await exchange.want(accountOf(user));
+  await exchange.advance(5_000);
+  const times = exchange.lines.map((line) => JSON.parse(line).time);
+  assert.ok(times.length > 3);
+  for (const [index, time] of times.entries()) {
+    assert.ok(time <= exchange.truth.time && time >= (times[index - 1] ?? 0), `${time}`);
+  }
+  for (const [index, ms] of exchange.blockMs.entries()) {
+    assert.ok(index === 0 || ms - exchange.blockMs[index - 1] >= 100, `${ms}`);
+  }
+});
+
+test('a known account is not read again for a client to whom its age does not matter', async (t) => {
+  const exchange = await follow(t);
+  const [user] = findTraders(exchange.truth);
+  await exchange.want(accountOf(user));
+  const before = exchange.countAsked('clearinghouseState', formatAddress(user));
+  await exchange.want(accountOf(user));
+  assert.equal(exchange.countAsked('clearinghouseState', formatAddress(user)), before);
+  await exchange.advance(3_000);
+  const outcome = await exchange.want(accountOf(user), 1_000);
+  assert.equal(outcome.outcome, 'recorded');
+  assert.ok(exchange.countAsked('clearinghouseState', formatAddress(user)) > before);
+  assert.ok(exchange.now - accountTime(exchange.ledger, user, 0) <= 2_000);
+});
+
+test('those who want an account at the same time share one reading', async (t) => {
+  const exchange = await follow(t);
+  const [user] = findTraders(exchange.truth);
+  const outcomes = [1, 2, 3].map(() => exchange.feed.want(accountOf(user), 0));
+  await exchange.advance(1_000);
+  const [first, ...others] = await Promise.all(outcomes);
+  for (const other of others) assert.deepEqual(other, first);
+  assert.equal(exchange.countAsked('clearinghouseState', formatAddress(user)), 2);
+});
+
+test('the answer about another account is never recorded', async (t) => {
+  const exchange = await follow(t);
+  const [user, other] = findTraders(exchange.truth);
+  let reads = 0;
+  exchange.fault = inAnswersAbout(user, (question) =>
+    // As a server that mixes up its answers now and then.
+    reads++ % 2 === 0 ? exchange.answer({ ...question, user: formatAddress(other) }) : undefined,
+  );
+  for (let round = 0; round < 5; round++) {
+    await exchange.want(accountOf(user), 0);
+    await exchange.advance(1_000);
+    if (!isAccountKnown(exchange.ledger, user, 0)) continue;
+    assert.notDeepEqual(rowsOf(exchange, user, 'ledger'), rowsOf(exchange, other, 'truth'));
+  }
+  exchange.fault = () => undefined;
+  await exchange.want(accountOf(user), 0);
+  assert.deepEqual(rowsOf(exchange, user, 'ledger'), toldRowsOf(exchange, user));
+});
+
+test('an answer that contradicts itself once is asked for again', async (t) => {
+  const exchange = await follow(t);
+  const [user] = findTraders(exchange.truth);
+  let reads = 0;
+  exchange.fault = inAnswersAbout(user, (_question, truth) => {
+    if (reads++ > 0) return undefined;
+    truth.assetPositions[0].position.marginUsed = '1.0';
+    return truth;
+  });
+  assert.equal((await exchange.want(accountOf(user))).outcome, 'recorded');
+  assert.deepEqual(rowsOf(exchange, user, 'ledger'), rowsOf(exchange, user, 'truth'));
+  assert.equal(exchange.feed.status().counters.mismatches['marginUsed'], 1);
+  assert.match(exchange.log.join('\n'), /not recorded, marginUsed of \w+: got 1.0, expected /);
+});
+
+test("an account that our rules do not reproduce is the upstream's own answer", async (t) => {
+  const exchange = await follow(t);
+  const [user] = findTraders(exchange.truth);
+  exchange.fault = inAnswersAbout(user, (_question, truth) => {
+    truth.crossMaintenanceMarginUsed = '1.0';
+    return truth;
+  });
+  const outcome = await exchange.want(accountOf(user));
+  assert.equal(outcome.outcome, 'upstream');
+  const answer = outcome.outcome === 'upstream' ? JSON.parse(outcome.answer) : undefined;
+  assert.equal(answer.crossMaintenanceMarginUsed, '1.0');
+  assert.equal(isAccountKnown(exchange.ledger, user, 0), false);
+
+  const before = exchange.countAsked('clearinghouseState', formatAddress(user));
+  assert.deepEqual(await exchange.want(accountOf(user)), outcome);
+  assert.equal(exchange.countAsked('clearinghouseState', formatAddress(user)), before);
+});
+
+test('a recorded account that no longer checks counts as never read, until it does', async (t) => {
+  const exchange = await follow(t);
+  const [user] = findTraders(exchange.truth);
+  await exchange.want(accountOf(user));
+  exchange.fault = inAnswersAbout(user, (_question, truth) => {
+    truth.crossMaintenanceMarginUsed = '1.0';
+    return truth;
+  });
+  assert.equal((await exchange.want(accountOf(user), 0)).outcome, 'upstream');
+  assert.equal(accountTime(exchange.ledger, user, 0), 0);
+  exchange.fault = () => undefined;
+  await exchange.advance(1_100);
+  assert.equal((await exchange.want(accountOf(user))).outcome, 'recorded');
+  assert.ok(accountTime(exchange.ledger, user, 0) > 0);
+});
+
+test('an old answer of a server that has stalled changes nothing', async (t) => {
+  const exchange = await follow(t);
+  const [user] = findTraders(exchange.truth);
+  const question = { type: 'clearinghouseState', user: formatAddress(user), dex: '' };
+  const old = exchange.answer(question);
+  await exchange.advance(10_000);
+  await exchange.want(accountOf(user));
+  const time = accountTime(exchange.ledger, user, 0);
+  const rows = rowsOf(exchange, user, 'ledger');
+  exchange.fault = inAnswersAbout(user, () => old);
+  await exchange.want(accountOf(user), 0);
+  assert.equal(accountTime(exchange.ledger, user, 0), time);
+  assert.deepEqual(rowsOf(exchange, user, 'ledger'), rows);
+});
+
+test('an answer from the future is not believed', async (t) => {
+  const exchange = await follow(t);
+  const [user] = findTraders(exchange.truth);
+  let reads = 0;
+  exchange.fault = inAnswersAbout(user, (_question, truth) =>
+    reads++ === 0 ? { ...truth, time: truth.time + 200_000 } : undefined,
+  );
+  assert.equal((await exchange.want(accountOf(user))).outcome, 'recorded');
+  assert.ok(accountTime(exchange.ledger, user, 0) <= exchange.truth.time);
+  assert.ok(exchange.ledger.time <= exchange.truth.time);
+});
+
+for (const kind of ['network', 'timeout', 'server', 'malformed', 'refused', 'down'] as const) {
+  test(`an upstream error (${kind}) fails what was wanted, and the feed goes on`, async (t) => {
+    const exchange = await follow(t);
+    const [user] = findTraders(exchange.truth);
+    exchange.fault = inAnswersAbout(user, () => {
+      throw new UpstreamError(kind, 'as the test wants');
+    });
+    const expected = { outcome: 'failed', reason: 'as the test wants' };
+    assert.deepEqual(await exchange.want(accountOf(user)), expected);
+    exchange.fault = () => undefined;
+    assert.equal((await exchange.want(accountOf(user))).outcome, 'recorded');
+  });
+}
+
+test('a spent budget is told with the time after which to ask again', async (t) => {
+  const exchange = await follow(t);
+  const [user] = findTraders(exchange.truth);
+  exchange.fault = inAnswersAbout(user, () => {
+    throw new UpstreamError('busy', 'spent', { retryAfterMs: 12_300 });
+  });
+  const expected = { outcome: 'busy', reason: 'spent', retryAfterSeconds: 13 };
+  assert.deepEqual(await exchange.want(accountOf(user)), expected);
+});
+
+test('answers of a wrong shape fail, and end nothing', async (t) => {
+  const exchange = await follow(t);
+  const [user] = findTraders(exchange.truth);
+  for (const wrong of [null, [], 'ok', {}, { time: 1 }, 12]) {
+    exchange.fault = (question) =>
+      question['user'] === formatAddress(user) || question.type !== 'clearinghouseState'
+        ? wrong
+        : undefined;
+    const outcome = await exchange.want(accountOf(user));
+    assert.equal(outcome.outcome, 'failed', JSON.stringify(wrong));
+    await exchange.advance(61_000);
+  }
+  exchange.fault = () => undefined;
+  assert.equal((await exchange.want(accountOf(user), 0)).outcome, 'recorded');
+});
+
+test('an event that the ledger refuses is left out, and the rest is recorded', async (t) => {
+  const exchange = await follow(t);
+  const [user, other] = findTraders(exchange.truth);
+  exchange.refuse = (line) => {
+    const { height, events } = JSON.parse(line);
+    const index = events.findIndex(
+      (event: { user?: string; type: string }) =>
+        event.type === 'account' && event.user === formatAddress(user),
+    );
+    if (index === -1) return undefined;
+    return new BlockError({ height, index }, new Refusal('user', 'it', 'another one'));
+  };
+  const wanted = [user, other].map((one) => exchange.feed.want(accountOf(one), 0));
+  await exchange.advance(2_000);
+  const [refused, recorded] = await Promise.all(wanted);
+  assert.equal(refused.outcome, 'failed');
+  assert.equal(recorded.outcome, 'recorded');
+  assert.ok(isAccountKnown(exchange.ledger, other, 0));
+});
+
+test('delegations are recorded, an empty list too, and only if two answers agree', async (t) => {
+  const exchange = await follow(t);
+  const [user] = findTraders(exchange.truth);
+  const item = { kind: 'delegations', user: formatAddress(user) } as const;
+  assert.equal((await exchange.want(item)).outcome, 'recorded');
+  const question = { type: 'delegations', user: item.user };
+  assert.equal(answerQuestion(exchange.ledger, question), answerQuestion(exchange.truth, question));
+  assert.equal(exchange.countAsked('delegations', item.user), 2);
+});
+
+test('an account is read again when its age reaches the sweep, and its time advances', async (t) => {
+  const exchange = await follow(t, { settings: { sweepMs: 10_000 } });
+  const [user] = findTraders(exchange.truth);
+  await exchange.want(accountOf(user));
+  const time = accountTime(exchange.ledger, user, 0);
+  await exchange.advance(15_000);
+  assert.ok(accountTime(exchange.ledger, user, 0) >= time + 9_000);
+  assert.deepEqual(rowsOf(exchange, user, 'ledger'), toldRowsOf(exchange, user));
+});
+
+test('an account that nobody asks for is no longer read, and asking wakes it', async (t) => {
+  const exchange = await follow(t, { settings: { sweepMs: 5_000, forgetMs: 20_000 } });
+  const [user] = findTraders(exchange.truth);
+  await exchange.want(accountOf(user));
+  await exchange.advance(60_000);
+  const forgotten = accountTime(exchange.ledger, user, 0);
+  assert.ok(exchange.now - forgotten > 20_000);
+  exchange.feed.noteInterest([{ item: accountOf(user), count: 1 }]);
+  await exchange.advance(3_000);
+  assert.ok(accountTime(exchange.ledger, user, 0) > forgotten);
+});
+
+test('a follower goes on with the accounts that an earlier one has read', async (t) => {
+  const first = await follow(t);
+  const [user] = findTraders(first.truth);
+  await first.want(accountOf(user));
+  await first.stop();
+  const { ledger, lines, simulator, clock } = first;
+  const time = accountTime(ledger, user, 0);
+  const second = await follow(t, { ledger, lines, simulator, clock });
+  await second.advance(70_000);
+  assert.ok(accountTime(ledger, user, 0) > time);
+  assert.equal(lines.filter((line) => line.includes('"partial"')).length, 1);
+});
+
+test('a trade has the account read, at once and not again', async (t) => {
+  const exchange = await follow(t);
+  const [user] = findTraders(exchange.truth);
+  const name = formatAddress(user);
+  await exchange.want(accountOf(user));
+  await exchange.advance(5_000);
+  const before = exchange.countAsked('clearinghouseState', name);
+  const users = [name.toUpperCase().replace('0X', '0x'), formatAddress(user)];
+  const trade = { coin: 'BTC', side: 'B', px: '1.0', sz: '1.0', hash: '', tid: 1, users };
+  exchange.handler?.message('trades', [{ ...trade, time: exchange.truth.time }]);
+  await exchange.advance(500);
+  assert.equal(exchange.countAsked('clearinghouseState', name), before + 1);
+  assert.equal(exchange.asked.at(-1)?.priority, 'trade');
+  exchange.handler?.message('trades', [{ ...trade, time: exchange.truth.time - 10_000 }]);
+  await exchange.advance(3_000);
+  assert.equal(exchange.countAsked('clearinghouseState', name), before + 1);
+  assert.deepEqual(rowsOf(exchange, user, 'ledger'), toldRowsOf(exchange, user));
+});
+
+test('after a full hour accounts with positions are read again', async (t) => {
+  const exchange = await follow(t, { settings: { sweepMs: 86_400_000, forgetMs: 86_400_000 } });
+  const [user] = findTraders(exchange.truth);
+  await exchange.want(accountOf(user));
+  exchange.hasBlocks = false;
+  const before = exchange.countAsked('clearinghouseState', formatAddress(user));
+  exchange.simulator.next(
+    exchange.truth.time + 3_600_000 - (exchange.truth.time % 3_600_000) + 3000,
+  );
+  await exchange.advance(10_000);
+  const after = exchange.countAsked('clearinghouseState', formatAddress(user));
+  assert.ok(after > before);
+  assert.equal(exchange.asked.filter(({ priority }) => priority === 'hour').length, after - before);
+  await exchange.advance(10_000);
+  assert.equal(exchange.countAsked('clearinghouseState', formatAddress(user)), after);
+});
+
+test('the users who are asked for most are subscribed to, and what is pushed is recorded', async (t) => {
+  const exchange = await follow(t, { settings: { usersMax: 1 } });
+  const [user, other] = findTraders(exchange.truth);
+  for (const one of [user, other]) await exchange.want(accountOf(one));
+  exchange.feed.noteInterest([{ item: accountOf(other), count: 50 }]);
+  exchange.handler?.opened();
+  await exchange.advance(2_500);
+  const subscribed = exchange.subscriptions.filter(({ type }) => type === 'clearinghouseState');
+  assert.deepEqual(subscribed, [{ type: 'clearinghouseState', user: formatAddress(other) }]);
+
+  await exchange.advance(3_000);
+  const question = { type: 'clearinghouseState', user: formatAddress(other), dex: '' };
+  const state = exchange.answer(question);
+  const data = { user: formatAddress(other), dex: '', clearinghouseState: state };
+  exchange.handler?.message('clearinghouseState', data);
+  await exchange.advance(200);
+  assert.equal(accountTime(exchange.ledger, other, 0), state.time);
+});
+
+test('a pushed state is recorded for the user that it names, and no other', async (t) => {
+  const exchange = await follow(t, { settings: { usersMax: 1 } });
+  const [user, other] = findTraders(exchange.truth);
+  await exchange.want(accountOf(user));
+  await exchange.advance(2_000);
+  const rows = rowsOf(exchange, user, 'ledger');
+  const question = { type: 'clearinghouseState', user: formatAddress(other), dex: '' };
+  const data = {
+    user: formatAddress(other),
+    dex: '',
+    clearinghouseState: exchange.answer(question),
+  };
+  exchange.handler?.message('clearinghouseState', data);
+  await exchange.advance(500);
+  assert.deepEqual(rowsOf(exchange, user, 'ledger'), rows);
+  assert.equal(isAccountKnown(exchange.ledger, other, 0), false);
+});
+
+test('pushed messages of any shape end nothing', async (t) => {
+  const exchange = await follow(t);
+  for (const channel of [
+    'trades',
+    'fastAssetCtxs',
+    'allDexsAssetCtxs',
+    'clearinghouseState',
+    'x',
+  ]) {
+    for (const data of [null, [], {}, 'x', [null], { BTC: 1 }, { ctxs: [[1]] }, { user: 1 }]) {
+      exchange.handler?.message(channel, data);
+    }
+  }
+  await exchange.advance(1_000);
+  const [user] = findTraders(exchange.truth);
+  assert.equal((await exchange.want(accountOf(user))).outcome, 'recorded');
+});
+
+test('marks that are pushed are recorded, and then not asked for', async (t) => {
+  const exchange = await follow(t);
+  const [user] = findTraders(exchange.truth);
+  await exchange.want(accountOf(user));
+  for (let round = 0; round < 3; round++) {
+    exchange.handler?.message('fastAssetCtxs', { BTC: { markPx: String(70_000 + round) } });
+    await exchange.advance(1_000);
+  }
+  const index = exchange.ledger.markets.findMarket('BTC') ?? -1;
+  const { priceDecimals } = exchange.ledger.markets.markets[index];
+  assert.equal(exchange.ledger.markets.markPrice(index), 70_002 * 10 ** priceDecimals);
+  const before = exchange.countAsked('metaAndAssetCtxs');
+  await exchange.advance(2_000);
+  assert.equal(exchange.countAsked('metaAndAssetCtxs'), before);
+});
+
+test('without any other source, marks come from the accounts that are read', async (t) => {
+  const exchange = new FollowedExchange();
+  t.after(() => exchange.stop());
+  exchange.fault = ({ type }) => {
+    if (type === 'metaAndAssetCtxs') throw new UpstreamError('refused', 'status 422');
+    return undefined;
+  };
+  await exchange.start();
+  const [user] = findTraders(exchange.truth);
+  await exchange.want(accountOf(user));
+  assert.deepEqual(rowsOf(exchange, user, 'ledger'), toldRowsOf(exchange, user));
+  assert.ok(exchange.ledger.markets.markets.length > 0);
+  assert.equal(exchange.feed.status().ages.marks !== null, true);
+});
+
+test('the follower says what it is about, and never where the upstream is in full', async (t) => {
+  const exchange = await follow(t);
+  const [user] = findTraders(exchange.truth);
+  await exchange.want(accountOf(user));
+  await exchange.advance(5_000);
+  const status = exchange.feed.status();
+  assert.equal(status.upstream, 'http://exchange');
+  assert.equal(status.followed, 1);
+  assert.deepEqual(status.budget, { limit: 1200, left: 1000 });
+  assert.ok((status.ages.accountsMax ?? -1) >= 1_000, JSON.stringify(status.ages));
+});
+
+test('when the upstream is gone, ages grow, and the follower recovers by itself', async (t) => {
+  const exchange = await follow(t, { settings: { sweepMs: 5_000 } });
+  const [user] = findTraders(exchange.truth);
+  await exchange.want(accountOf(user));
+  exchange.fault = () => {
+    throw new UpstreamError('network', 'connect ECONNREFUSED');
+  };
+  await exchange.advance(30_000);
+  const { isWell, ages } = exchange.feed.status();
+  assert.equal(isWell, false);
+  assert.ok((ages.accountsMax ?? 0) >= 25_000, JSON.stringify(ages));
+  const { time } = exchange.ledger;
+  exchange.fault = () => undefined;
+  await exchange.until(() => exchange.feed.status().isWell, 70_000);
+  await exchange.until(() => (exchange.feed.status().ages.accountsMax ?? 0) < 6_000, 70_000);
+  assert.ok(exchange.ledger.time > time);
+});
+
+test('markets are listed in the order of the exchange, on every dex', async (t) => {
+  const exchange = await follow(t);
+  const [user] = findTraders(exchange.truth);
+  await exchange.want(accountOf(user));
+  await exchange.advance(2_000);
+  assert.ok(exchange.truth.markets.dexes.length > 1);
+  for (const { name: dex } of exchange.truth.markets.dexes) {
+    const [ours, theirs] = [exchange.ledger, exchange.truth].map((state) =>
+      answerQuestion(state, { type: 'meta', dex }),
+    );
+    assert.equal(ours, theirs);
+  }
+});
+
+test("a server that does not tell an account's mode is asked for it once, not for ever", async (t) => {
+  const exchange = await follow(t);
+  const [user] = findTraders(exchange.truth);
+  exchange.fault = (question, truth) => {
+    if (question.type === 'userAbstraction') throw new UpstreamError('refused', 'status 422');
+    if (question['user'] !== formatAddress(user) || question.type !== 'clearinghouseState') {
+      return undefined;
+    }
+    for (const { position } of truth.assetPositions) position.liquidationPx = '1.0';
+    return truth;
+  };
+  assert.equal((await exchange.want(accountOf(user))).outcome, 'upstream');
+  assert.equal(exchange.countAsked('userAbstraction'), 1);
+  assert.ok(exchange.countAsked('clearinghouseState', formatAddress(user)) <= 6);
+});
+
+test("a mode that was another account's is asked for again soon", async (t) => {
+  const exchange = await follow(t, { settings: { sweepMs: 10_000 } });
+  const [user] = findTraders(exchange.truth);
+  let isOther = true;
+  exchange.fault = (question, truth) => {
+    if (question.type === 'userAbstraction') return isOther ? 'unifiedAccount' : 'default';
+    if (question.type === 'spotClearinghouseState') {
+      return { balances: [{ token: 0, total: '1000.0', hold: '0.0' }] };
+    }
+    if (question['user'] !== formatAddress(user) || !isOther) return undefined;
+    for (const { position } of truth.assetPositions) position.liquidationPx = '1.0';
+    return truth;
+  };
+  assert.equal((await exchange.want(accountOf(user))).outcome, 'upstream');
+  isOther = false;
+  await exchange.advance(60_000);
+  assert.equal((await exchange.want(accountOf(user))).outcome, 'recorded');
+});
+
+test('two answers about others, with a true one between them, are not believed', async (t) => {
+  const exchange = await follow(t);
+  const [user] = findTraders(exchange.truth);
+  const nobody = `0x${'0'.repeat(39)}1`;
+  const answers = ['of nobody', 'not explained', 'of nobody'];
+  exchange.fault = (question, truth) => {
+    if (question.type === 'userAbstraction') throw new UpstreamError('refused', 'status 422');
+    if (question.type !== 'clearinghouseState' || question['user'] !== formatAddress(user)) {
+      return undefined;
+    }
+    const answer = answers.shift();
+    if (answer === 'of nobody') return exchange.answer({ ...question, user: nobody });
+    if (answer === undefined) return undefined;
+    for (const { position } of truth.assetPositions) position.liquidationPx = '1.0';
+    return truth;
+  };
+  assert.equal((await exchange.want(accountOf(user))).outcome, 'recorded');
+  assert.deepEqual(rowsOf(exchange, user, 'ledger'), rowsOf(exchange, user, 'truth'));
+  assert.deepEqual(answers, []);
+});

@@ -1,0 +1,230 @@
+/** A simulated exchange and its follower in one process, on a clock that only the test moves. */
+
+import assert from 'node:assert/strict';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { parseBlock } from '../../../src/events/event.ts';
+import { BlockError } from '../../../src/events/refusal.ts';
+import { type Address, formatAddress } from '../../../src/exact/address.ts';
+import { FollowFeed } from '../../../src/feed/follow/follow-feed.ts';
+import type { SessionSettings } from '../../../src/feed/follow/follow-session.ts';
+import type { UpstreamSubscription } from '../../../src/feed/follow/upstream/push-subscriptions.ts';
+import type { AskOptions, UpstreamQuestion } from '../../../src/feed/follow/upstream/upstream.ts';
+import { UpstreamError } from '../../../src/feed/follow/upstream/upstream-error.ts';
+import type { PushHandler } from '../../../src/feed/follow/upstream/upstream-push.ts';
+import { createSimulator, type Simulator } from '../../../src/feed/simulator/simulator.ts';
+import { answerQuestion } from '../../../src/info/registry.ts';
+import { RequestError } from '../../../src/info/request-error.ts';
+import { FIRST_ACCOUNT } from '../../../src/state/addresses.ts';
+import * as column from '../../../src/state/columns.ts';
+import { applyBlock } from '../../../src/state/fold.ts';
+import { createState, type State, type StateView } from '../../../src/state/state.ts';
+import type { WantedItem, WantedOutcome } from '../../../src/wanted/wanted.ts';
+import { ManualClock } from '../../follow/manual-clock.ts';
+
+const START_TIME = 1_758_556_800_000;
+const STEP_MS = 50;
+const BLOCK_MS = 1_000;
+
+type Json = ReturnType<typeof JSON.parse>;
+/** The answer that is given instead; undefined for the true one. May throw an UpstreamError. */
+export type Fault = (question: UpstreamQuestion, truth: Json) => Json | undefined;
+
+export interface Asked {
+  readonly question: UpstreamQuestion;
+  readonly priority: AskOptions['priority'];
+  readonly atMs: number;
+}
+
+export interface ExchangeChoice {
+  readonly settings?: Partial<SessionSettings>;
+  /** The ledger that the follower continues. */
+  readonly ledger?: State;
+  readonly lines?: string[];
+  readonly simulator?: Simulator;
+  readonly clock?: ManualClock;
+}
+
+export class FollowedExchange {
+  readonly clock: ManualClock;
+  readonly simulator: Simulator;
+  readonly ledger: State;
+  readonly lines: string[];
+  readonly feed: FollowFeed;
+  readonly asked: Asked[] = [];
+  readonly log: string[] = [];
+  /** The accounts that were told, by user and time. */
+  readonly told = new Map<string, Json>();
+  /** When each block was offered. */
+  readonly blockMs: number[] = [];
+  subscriptions: readonly UpstreamSubscription[] = [];
+  handler: PushHandler | undefined;
+  fault: Fault = () => undefined;
+  /** What a ledger refuses beside what does not apply. */
+  refuse: (line: string) => BlockError | undefined = () => undefined;
+  hasBlocks = true;
+  readonly #stop = new AbortController();
+  readonly #writing: Promise<void>;
+  readonly #startMs: number;
+  #blockAtMs: number;
+
+  constructor({ settings, ledger, lines, simulator, clock }: ExchangeChoice = {}) {
+    this.clock = clock ?? new ManualClock();
+    this.#startMs = this.clock.nowMs();
+    this.#blockAtMs = this.#startMs + BLOCK_MS;
+    this.simulator = simulator ?? createExchange();
+    this.ledger = ledger ?? createState();
+    this.lines = lines ?? [];
+    this.feed = this.#createFeed(settings);
+    this.#writing = this.#write();
+  }
+
+  #createFeed(settings: Partial<SessionSettings> = {}): FollowFeed {
+    const { clock } = this;
+    return new FollowFeed({
+      origin: 'http://exchange',
+      upstream: {
+        budget: { limit: 1200, left: 1000 },
+        health: { isWell: true },
+        ask: (question, options) => this.#ask(question, options),
+        askText: async (question, options) => JSON.stringify(await this.#ask(question, options)),
+        close: async () => undefined,
+      },
+      createPush: (handler) => {
+        this.handler = handler;
+        return {
+          subscribe: (wanted) => {
+            this.subscriptions = wanted;
+          },
+          close: () => undefined,
+        };
+      },
+      settings: {
+        sweepMs: 60_000,
+        forgetMs: 3_600_000,
+        waitMs: 5_000,
+        usersMax: 0,
+        aheadMsMax: 300_000,
+        lineBytesMax: 1 << 20,
+        ...settings,
+      },
+      intervalMs: 100,
+      forwardKeepMs: 1_000,
+      log: { info: (line) => this.log.push(line), warn: (line) => this.log.push(line) },
+      clock,
+      wallMs: () => this.simulator.state.time,
+    });
+  }
+
+  get truth(): StateView {
+    return this.simulator.state;
+  }
+
+  async #ask(question: UpstreamQuestion, { priority }: AskOptions): Promise<Json> {
+    this.asked.push({ question, priority, atMs: this.clock.nowMs() });
+    await nextTurn();
+    const truth = this.answer(question);
+    this.told.set(`${question['user']}@${truth?.time}`, truth);
+    const wrong = this.fault(question, structuredClone(truth));
+    return wrong === undefined ? truth : wrong;
+  }
+
+  answer(question: UpstreamQuestion): Json {
+    try {
+      return JSON.parse(answerQuestion(this.truth, question));
+    } catch (error) {
+      if (!(error instanceof RequestError)) throw error;
+      throw new UpstreamError('refused', error.message);
+    }
+  }
+
+  /** As a block writer does. */
+  async #write(): Promise<void> {
+    const { height, time } = this.ledger;
+    const start = { height, time, state: this.ledger };
+    for await (const batch of this.feed.blocks(start, this.#stop.signal)) {
+      for (const block of batch) {
+        const line = block.line.toString();
+        this.blockMs.push(this.clock.nowMs());
+        try {
+          const refusal = this.refuse(line);
+          if (refusal !== undefined) throw refusal;
+          applyBlock(this.ledger, parseBlock(line));
+          this.lines.push(line);
+        } catch (error) {
+          if (!(error instanceof BlockError)) throw error;
+          block.refused?.(error);
+        }
+      }
+    }
+  }
+
+  /** Lets time pass; the exchange makes a block every second. */
+  async advance(ms: number): Promise<void> {
+    for (let passedMs = 0; passedMs < ms; passedMs += STEP_MS) {
+      this.clock.advance(STEP_MS);
+      if (this.hasBlocks && this.clock.nowMs() >= this.#blockAtMs) {
+        this.#blockAtMs += BLOCK_MS;
+        this.simulator.next(this.now);
+      }
+      for (let turn = 0; turn < 8; turn++) await nextTurn();
+    }
+  }
+
+  /** What the exchange's clock shows. */
+  get now(): number {
+    return Math.max(this.truth.time + 1, START_TIME + this.clock.nowMs() - this.#startMs);
+  }
+
+  async until(isTrue: () => boolean, msMax = 20_000): Promise<void> {
+    for (let ms = 0; ms < msMax && !isTrue(); ms += STEP_MS) await this.advance(STEP_MS);
+    assert.ok(isTrue(), `not within ${msMax} ms; the log: ${this.log.join('\n')}`);
+  }
+
+  async want(item: WantedItem, maxAgeMs = Number.POSITIVE_INFINITY): Promise<WantedOutcome> {
+    let outcome: WantedOutcome | undefined;
+    void this.feed.want(item, maxAgeMs).then((result) => {
+      outcome = result;
+    });
+    await this.until(() => outcome !== undefined);
+    return outcome as unknown as WantedOutcome;
+  }
+
+  async start(): Promise<void> {
+    await this.until(() => this.feed.status().isWell);
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.#writing;
+  }
+
+  countAsked(type: string, user?: string): number {
+    return this.asked.filter(
+      ({ question }) => question.type === type && (user === undefined || question['user'] === user),
+    ).length;
+  }
+}
+
+function createExchange(): Simulator {
+  const simulator = createSimulator({ seed: 'followed', accounts: 30, startTimeMs: START_TIME });
+  while (!simulator.isSetUp) simulator.next(START_TIME);
+  return simulator;
+}
+
+/** Users with at least so many open positions on the first dex. */
+export function findTraders(state: StateView, positions = 2): Address[] {
+  const traders: Address[] = [];
+  for (let row = 1; row < state.addresses.table.rowCount; row++) {
+    const account = state.addresses.table.get(row, FIRST_ACCOUNT);
+    if (account === 0 || state.accounts.get(account, column.ACCOUNT_DEX) !== 0) continue;
+    const { addresses } = state;
+    const user = formatAddress(addresses.addressOf(row));
+    const answer = JSON.parse(answerQuestion(state, { type: 'clearinghouseState', user }));
+    if (answer.assetPositions.length >= positions) traders.push(addresses.addressOf(row));
+  }
+  return traders;
+}
+
+export function accountOf(user: Address, dex = ''): WantedItem {
+  return { kind: 'account', user: formatAddress(user), dex };
+}

@@ -1,0 +1,227 @@
+/**
+ * A follower in this process, on a clock that runs faster than the machine's: pauses, windows and hours
+ * pass in a fraction of their time. It is the follower of the service, apart from the ledger, which is
+ * in memory, and the answers, which come straight from its state.
+ */
+
+import { parseBlock } from '../../src/events/event.ts';
+import { BlockError } from '../../src/events/refusal.ts';
+import { parseAddress } from '../../src/exact/address.ts';
+import type { FeedBlock } from '../../src/feed/feed.ts';
+import { FollowFeed, type FollowOptions } from '../../src/feed/follow/follow-feed.ts';
+import type { Clock } from '../../src/feed/follow/upstream/clock.ts';
+import {
+  openUpstream,
+  Upstream,
+  type UpstreamLog,
+} from '../../src/feed/follow/upstream/upstream.ts';
+import { readUpstreamAddress } from '../../src/feed/follow/upstream/upstream-address.ts';
+import { type PushHandler, UpstreamPush } from '../../src/feed/follow/upstream/upstream-push.ts';
+import { Random } from '../../src/feed/simulator/random.ts';
+import { answerQuestion } from '../../src/info/registry.ts';
+import { applyBlock } from '../../src/state/fold.ts';
+import { accountTime, delegationsTime } from '../../src/state/known.ts';
+import { createState, type State } from '../../src/state/state.ts';
+import type { FollowStatus, WantedItem, WantedOutcome } from '../../src/wanted/wanted.ts';
+import type { Question } from './dialect-answers.ts';
+import type { RunningStub } from './running-stub.ts';
+import type { Told } from './told-answers.ts';
+import type { VirtualExchange } from './virtual-exchange.ts';
+
+export interface FollowerSizes {
+  readonly sweepMs: number;
+  readonly waitMs: number;
+  readonly usersMax: number;
+}
+
+export interface CompressedOptions extends FollowerSizes {
+  readonly stub: RunningStub;
+  readonly seed: string;
+  /** Weight a minute; Infinity for no limit. */
+  readonly budget: number;
+  /** The ledger of an earlier follower, to go on with. */
+  readonly lines?: readonly string[];
+}
+
+const LINE_BYTES_MAX = 1 << 20;
+const HOUR_MS = 3_600_000;
+
+function compress(speed: number): Clock {
+  return {
+    nowMs: () => performance.now() * speed,
+    setTimer(delayMs, callback) {
+      const timer = setTimeout(callback, delayMs / speed);
+      return () => clearTimeout(timer);
+    },
+  };
+}
+
+function logInto(warnings: string[]): UpstreamLog {
+  return { info: () => undefined, warn: (message) => void warnings.push(message) };
+}
+
+type FeedParts = Pick<FollowOptions, 'upstream' | 'clock' | 'log' | 'createPush'>;
+
+function createFeed({ sweepMs, waitMs, usersMax }: FollowerSizes, parts: FeedParts): FollowFeed {
+  const limits = { forgetMs: HOUR_MS, aheadMsMax: 0, lineBytesMax: LINE_BYTES_MAX };
+  return new FollowFeed({
+    ...parts,
+    origin: 'the stub',
+    intervalMs: 100,
+    forwardKeepMs: 1000,
+    settings: { sweepMs, waitMs, usersMax, ...limits },
+    wallMs: () => Date.now(),
+  });
+}
+
+export class CompressedFollower {
+  readonly #feed: FollowFeed;
+  readonly #state: State = createState();
+  readonly #stop = new AbortController();
+  readonly #running: Promise<void>;
+  /** The ledger: every block that was written. */
+  readonly lines: string[] = [];
+  /** Blocks that the follower made and the ledger refused: there should be none. */
+  readonly refusals: string[] = [];
+  readonly warnings: readonly string[];
+
+  private constructor(feed: FollowFeed, warnings: readonly string[], lines: readonly string[]) {
+    this.#feed = feed;
+    this.warnings = warnings;
+    for (const line of lines) this.#append(line);
+    this.#running = this.#run();
+  }
+
+  static async start(options: CompressedOptions): Promise<CompressedFollower> {
+    const { stub, seed, budget, usersMax } = options;
+    const warnings: string[] = [];
+    const log = logInto(warnings);
+    const clock = compress(stub.options.speed);
+    const drawn = new Random(seed);
+    const random = () => drawn.fraction();
+    const address = readUpstreamAddress(new URL(stub.url));
+    const upstream = await openUpstream({ address, budget, log, clock, random });
+    const limits = { subscriptionsMax: 1000, usersMax, messagesMax: 2000 };
+    const createPush = (handler: PushHandler) =>
+      new UpstreamPush({ address, limits, handler, log, clock, random });
+    const feed = createFeed(options, { upstream, clock, log, createPush });
+    return new CompressedFollower(feed, warnings, options.lines ?? []);
+  }
+
+  /** A follower of an exchange in this process. */
+  static followVirtual(
+    exchange: VirtualExchange,
+    options: FollowerSizes & { readonly budget: number; readonly clock: Clock },
+  ): CompressedFollower {
+    const { budget, clock } = options;
+    const warnings: string[] = [];
+    const log = logInto(warnings);
+    const drawn = new Random('virtual');
+    const random = () => drawn.fraction();
+    const address = readUpstreamAddress(new URL('http://virtual'));
+    const upstream = new Upstream(exchange, { address, budget, log, clock, random });
+    const createPush = (handler: PushHandler) => exchange.createPush(handler);
+    const feed = createFeed(options, { upstream, clock, log, createPush });
+    return new CompressedFollower(feed, warnings, []);
+  }
+
+  async #run(): Promise<void> {
+    const { height, time } = this.#state;
+    const start = { height, time, state: this.#state };
+    try {
+      for await (const blocks of this.#feed.blocks(start, this.#stop.signal)) {
+        for (const block of blocks) this.#take(block);
+      }
+    } catch (error) {
+      if (!this.#stop.signal.aborted) throw error;
+    }
+  }
+
+  #take(block: FeedBlock): void {
+    try {
+      this.#append(String(block.line));
+    } catch (error) {
+      if (!(error instanceof BlockError) || block.refused === undefined) throw error;
+      this.refusals.push(error.message);
+      block.refused(error);
+    }
+  }
+
+  #append(line: string): void {
+    applyBlock(this.#state, parseBlock(line));
+    this.lines.push(line);
+  }
+
+  get height(): number {
+    return this.#state.height;
+  }
+
+  get status(): FollowStatus {
+    return this.#feed.status();
+  }
+
+  /** As the service answers: what is unknown, or older than wanted, is read first. */
+  async ask(question: Question, maxAgeMs = Number.POSITIVE_INFINITY): Promise<Told> {
+    const item = itemOf(question);
+    if (item === undefined) return this.#tell(question, undefined);
+    const isKnown = this.#timeOf(item) > 0 && maxAgeMs === Number.POSITIVE_INFINITY;
+    if (isKnown) this.#feed.noteInterest([{ item, count: 1 }]);
+    const outcome = isKnown ? undefined : await this.#feed.want(item, maxAgeMs);
+    return outcome === undefined || outcome.outcome === 'recorded'
+      ? this.#tell(question, item)
+      : tellOutcome(question, outcome);
+  }
+
+  #tell(question: Question, item: WantedItem | undefined): Told {
+    const headers = {
+      'ledger-height': `${this.#state.height}`,
+      'ledger-time': `${this.#state.time}`,
+      ...(item === undefined ? {} : { 'account-time': `${this.#timeOf(item)}` }),
+    };
+    return { question, status: 200, headers, body: answerQuestion(this.#state, question) };
+  }
+
+  /** When the user's account was last read, by the exchange's clock; 0 if it never was. */
+  accountTime(user: string): number {
+    return this.#timeOf({ kind: 'account', user, dex: '' });
+  }
+
+  /** 0 if it was never read. */
+  #timeOf(item: WantedItem): number {
+    const address = parseAddress(item.user);
+    if (address === undefined) return 0;
+    if (item.kind === 'delegations') return delegationsTime(this.#state, address);
+    const dexIndex = this.#state.markets.findDex(item.dex);
+    return dexIndex === undefined ? 0 : accountTime(this.#state, address, dexIndex);
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.#running;
+  }
+}
+
+function itemOf({ type, user, dex = '' }: Question): WantedItem | undefined {
+  if (type === 'clearinghouseState') {
+    return { kind: 'account', user: String(user), dex: String(dex) };
+  }
+  return type === 'delegations' ? { kind: 'delegations', user: String(user) } : undefined;
+}
+
+function tellOutcome(question: Question, outcome: WantedOutcome): Told {
+  switch (outcome.outcome) {
+    case 'upstream':
+      return {
+        question,
+        status: 200,
+        headers: { 'account-source': 'upstream', 'account-time': `${outcome.time}` },
+        body: outcome.answer,
+      };
+    case 'busy':
+      return { question, status: 503, headers: {}, body: outcome.reason };
+    case 'failed':
+      return { question, status: 502, headers: {}, body: outcome.reason };
+    default:
+      throw new Error(`an outcome ${outcome.outcome} has no answer of its own`);
+  }
+}

@@ -1,0 +1,55 @@
+/** The trades of a block: the simulator writes each as two fills, the taker's and then the maker's. */
+
+export interface Trade {
+  readonly coin: string;
+  readonly side: string;
+  readonly px: string;
+  readonly sz: string;
+  readonly time: number;
+  readonly hash: string;
+  readonly tid: number;
+  /** The buyer and the seller. */
+  readonly users: readonly [string, string];
+}
+
+interface Fill {
+  readonly type: 'fill';
+  readonly user: string;
+  readonly coin: string;
+  readonly side: 'B' | 'A';
+  readonly sz: string;
+  readonly px: string;
+}
+
+interface Line {
+  readonly height: number;
+  readonly time: number;
+  readonly events: readonly { readonly type: string }[];
+}
+
+/** Trades of one block share its number, as on the exchange those of one transaction do. */
+const TRADES_PER_BLOCK_MAX = 1000;
+
+export function readTrades(line: string): Trade[] {
+  const { height, time, events } = JSON.parse(line) as Line;
+  const fills = events.filter((event): event is Fill => event.type === 'fill');
+  const hash = `0x${height.toString(16).padStart(64, '0')}`;
+  return pairsOf(fills).map(([taker, maker], index) => ({
+    coin: taker.coin,
+    side: taker.side,
+    px: taker.px,
+    sz: taker.sz,
+    time,
+    hash,
+    tid: height * TRADES_PER_BLOCK_MAX + index,
+    users: taker.side === 'B' ? [taker.user, maker.user] : [maker.user, taker.user],
+  }));
+}
+
+function pairsOf(fills: readonly Fill[]): [Fill, Fill][] {
+  const pairs: [Fill, Fill][] = [];
+  for (let index = 0; index + 1 < fills.length; index += 2) {
+    pairs.push([fills[index], fills[index + 1]]);
+  }
+  return pairs;
+}

@@ -1,0 +1,147 @@
+/**
+ * The stub's exchange: the simulator on a clock of its own, and the ledger that is the truth. Every
+ * block is in the ledger's file before anyone is told of it, so the state at any time can be rebuilt,
+ * also after the stub was killed.
+ */
+
+import { closeSync, existsSync, openSync, readFileSync, truncateSync, writeSync } from 'node:fs';
+import { parseBlock } from '../../src/events/event.ts';
+import { createSimulator, type Simulator } from '../../src/feed/simulator/simulator.ts';
+import { applyBlock } from '../../src/state/fold.ts';
+import { createState, type State, type StateView } from '../../src/state/state.ts';
+import { readTrades, type Trade } from './exchange-trades.ts';
+
+export interface ExchangeOptions {
+  /** The ledger's file, NDJSON. If it exists, the exchange continues it. */
+  readonly file: string;
+  readonly seed: string;
+  readonly accounts: number;
+  /** The exchange's time at `anchorMs` of this machine's clock. */
+  readonly startTimeMs: number;
+  readonly anchorMs: number;
+  /** Milliseconds of the exchange in one of this machine. */
+  readonly speed: number;
+  /** How old the answers of a stalled server are, in milliseconds of the exchange. */
+  readonly lagMs: number;
+  /** False if the file has all blocks: a recording. */
+  readonly isSimulated: boolean;
+}
+
+/** What a block brought, for push. */
+export interface BlockNews {
+  readonly time: number;
+  readonly trades: readonly Trade[];
+  /** By coin. */
+  readonly changedMarks: ReadonlySet<string>;
+}
+
+export class Exchange {
+  readonly #options: ExchangeOptions;
+  readonly #state: State;
+  readonly #simulator: Simulator | undefined;
+  readonly #lagging: LaggingState;
+  readonly #ledger: number;
+  readonly #nowMs: () => number;
+
+  /** @param nowMs this machine's clock, unless a test has one of its own */
+  constructor(options: ExchangeOptions, nowMs: () => number = Date.now) {
+    this.#options = options;
+    this.#nowMs = nowMs;
+    const lines = loadLines(options.file);
+    this.#ledger = openSync(options.file, 'a');
+    this.#state = createState();
+    this.#lagging = new LaggingState();
+    for (const line of lines) applyBlock(this.#state, parseBlock(line));
+    if (options.isSimulated) {
+      this.#simulator = this.#resume();
+      lines.push(...this.#setUp(this.#simulator));
+    }
+    // A stalled server has seen the start of the exchange, too.
+    for (const line of lines) this.#lagging.add(line);
+    this.#lagging.catchUp(this.#state.time);
+  }
+
+  get state(): StateView {
+    return this.#simulator?.state ?? this.#state;
+  }
+
+  /** As a server sees the exchange that has stalled. */
+  get stalledState(): StateView {
+    return this.#lagging.state;
+  }
+
+  #resume(): Simulator {
+    const { seed, accounts, startTimeMs } = this.#options;
+    return createSimulator({ seed, accounts, startTimeMs, resume: this.#state });
+  }
+
+  /** The first blocks; of a ledger that is continued, one block. */
+  #setUp(simulator: Simulator): string[] {
+    const lines: string[] = [];
+    while (!simulator.isSetUp) {
+      const line = simulator.next(Math.max(this.#options.startTimeMs, simulator.state.time + 1));
+      writeSync(this.#ledger, `${line}\n`);
+      lines.push(line);
+    }
+    return lines;
+  }
+
+  /** The next block, at the clock's time; each has a time of its own, which names it. */
+  step(): BlockNews {
+    if (this.#simulator === undefined) throw new Error('a recording has no further blocks');
+    const { startTimeMs, anchorMs, speed, lagMs } = this.#options;
+    const clockMs = Math.floor(startTimeMs + (this.#nowMs() - anchorMs) * speed);
+    const marksBefore = listMarks(this.state);
+    const line = this.#simulator.next(Math.max(clockMs, this.state.time + 1));
+    writeSync(this.#ledger, `${line}\n`);
+    this.#lagging.add(line);
+    this.#lagging.catchUp(this.state.time - lagMs);
+    const trades = readTrades(line);
+    return { time: this.state.time, trades, changedMarks: changedCoins(marksBefore, this.state) };
+  }
+
+  close(): void {
+    closeSync(this.#ledger);
+  }
+}
+
+/** The state some time ago. */
+class LaggingState {
+  readonly state = createState();
+  /** Blocks that it has not seen yet. */
+  readonly #ahead: { line: string; time: number }[] = [];
+
+  add(line: string): void {
+    this.#ahead.push({ line, time: timeOfLine(line) });
+  }
+
+  catchUp(time: number): void {
+    while (this.#ahead.length > 0 && this.#ahead[0].time <= time) {
+      applyBlock(this.state, parseBlock(this.#ahead.shift()?.line ?? ''));
+    }
+  }
+}
+
+export function timeOfLine(line: string): number {
+  return Number(/^\{"height":\d+,"time":(\d+)/.exec(line)?.[1]);
+}
+
+/** The whole lines of the file; one that a kill has cut off is removed from it. */
+function loadLines(file: string): string[] {
+  if (!existsSync(file)) return [];
+  const text = readFileSync(file, 'utf8');
+  const whole = text.slice(0, text.lastIndexOf('\n') + 1);
+  if (whole.length < text.length) truncateSync(file, Buffer.byteLength(whole));
+  return whole.split('\n').slice(0, -1);
+}
+
+function listMarks({ markets }: StateView): number[] {
+  return markets.markets.map((_, index) => markets.markPrice(index));
+}
+
+function changedCoins(before: readonly number[], { markets }: StateView): Set<string> {
+  const changed = [...markets.markets.entries()].filter(
+    ([index]) => markets.markPrice(index) !== before[index],
+  );
+  return new Set(changed.map(([, { coin }]) => coin));
+}

@@ -1,0 +1,283 @@
+/** Questions that are passed on: which ones, in which form, how often, and what comes back. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Forwarder } from '../../src/feed/follow/forward.ts';
+import type { AskOptions, UpstreamQuestion } from '../../src/feed/follow/upstream/upstream.ts';
+import { UpstreamError } from '../../src/feed/follow/upstream/upstream-error.ts';
+import { RequestError } from '../../src/info/request-error.ts';
+import { listForwardedTypes, readForwarded } from '../../src/wanted/forwarded-types.ts';
+import { weightMaxOf } from '../../src/wanted/upstream-weights.ts';
+import { ManualClock } from './manual-clock.ts';
+import { HANG, json, plain } from './scripted-server.ts';
+import { openFixture, USER, untilSo } from './upstream-fixture.ts';
+
+const OTHER = '0x00000000000000000000000000000000000000bb';
+const HASH = '0x0123456789abcdef0123456789abcdef';
+
+/** A valid question of each type that has fields: what comes in, and what goes out if it differs. */
+const QUESTIONS: readonly Readonly<Record<string, unknown>>[] = [
+  { type: 'activeAssetData', user: USER, coin: 'xyz:TSLA' },
+  { type: 'alignedQuoteTokenInfo', token: 150 },
+  { type: 'borrowLendReserveState', token: 0 },
+  {
+    type: 'candleSnapshot',
+    req: { coin: '@107', interval: '1M', startTime: 1, endTime: 8_640_000_000_000_000 },
+  },
+  { type: 'frontendOpenOrders', user: USER, dex: 'xyz' },
+  { type: 'fundingHistory', coin: 'BTC', startTime: 0, endTime: 5 },
+  { type: 'l2Book', coin: 'PURR/USDC', nSigFigs: 5, mantissa: 2 },
+  { type: 'maxBuilderFee', user: USER, builder: OTHER },
+  { type: 'openOrders', user: USER, dex: '' },
+  { type: 'orderStatus', user: USER, oid: 91_490_942 },
+  { type: 'orderStatus', user: USER, oid: HASH },
+  { type: 'perpAnnotation', coin: 'kPEPE' },
+  { type: 'perpDexLimits', dex: 'xyz' },
+  { type: 'perpDexStatus', dex: '' },
+  { type: 'perpsAtOpenInterestCap', dex: 'xyz' },
+  { type: 'preTransferCheck', user: USER, source: OTHER },
+  { type: 'recentTrades', coin: '#12' },
+  { type: 'spotClearinghouseState', user: USER, dex: 'xyz' },
+  { type: 'tokenDetails', tokenId: HASH },
+  { type: 'userBorrowLendInterest', user: USER, startTime: 1, endTime: 2 },
+  { type: 'userFills', user: USER, aggregateByTime: true },
+  {
+    type: 'userFillsByTime',
+    user: USER,
+    startTime: 1,
+    endTime: 2,
+    aggregateByTime: false,
+    reversed: true,
+  },
+  { type: 'userFunding', user: USER, startTime: 1, endTime: 2 },
+  { type: 'userNonFundingLedgerUpdates', user: USER, startTime: 1, endTime: 2 },
+  {
+    type: 'userTwapSliceFillsByTime',
+    user: USER,
+    startTime: 1,
+    endTime: 2,
+    aggregateByTime: true,
+    reversed: false,
+  },
+  { type: 'vaultDetails', vaultAddress: USER, user: OTHER },
+];
+
+function rebuilt(body: unknown): unknown {
+  const read = readForwarded(body);
+  assert.ok(read !== undefined && !(read instanceof RequestError), JSON.stringify(body));
+  return read.question;
+}
+
+function refusal(body: unknown): [string, string | undefined] {
+  const read = readForwarded(body);
+  assert.ok(read instanceof RequestError, JSON.stringify(body));
+  return [read.code, read.field];
+}
+
+test('every question of the table is rebuilt with all of its fields', () => {
+  for (const question of QUESTIONS) assert.deepEqual(rebuilt(question), question);
+  const withFields = new Set(QUESTIONS.map(({ type }) => type));
+  for (const type of listForwardedTypes().filter((other) => !withFields.has(other))) {
+    const question = { type, user: USER };
+    const keys = Object.keys(rebuilt(question) as object);
+    assert.deepEqual(keys, keys.length === 1 ? ['type'] : ['type', 'user'], type);
+  }
+});
+
+test('what the table does not have is left out, whatever it is called', () => {
+  const body = JSON.parse(
+    `{"type":"openOrders","user":"${USER}","path":"/etc","__proto__":{"x":1},"outPath":"/tmp/x"}`,
+  );
+  assert.equal(JSON.stringify(rebuilt(body)), `{"type":"openOrders","user":"${USER}"}`);
+});
+
+test('fields that are null or absent are left out where they are optional', () => {
+  const question = { type: 'l2Book', coin: 'BTC', nSigFigs: null, mantissa: undefined };
+  assert.deepEqual(rebuilt(question), { type: 'l2Book', coin: 'BTC' });
+});
+
+test('addresses are passed on in lower case, so that one question is one text', () => {
+  const upper = USER.replace('aa', 'AA');
+  assert.deepEqual(rebuilt({ type: 'userFees', user: upper }), { type: 'userFees', user: USER });
+});
+
+test('types that write, and types that are not in the table, are not passed on', () => {
+  const types = [
+    ...['fileSnapshot', 'order', 'usdSend', 'constructor', '__proto__', 'toString', ''],
+    ...[undefined, null, 1, ['openOrders'], { type: 'openOrders' }],
+  ];
+  for (const type of types) {
+    assert.equal(readForwarded({ type, user: USER }), undefined, String(type));
+  }
+  for (const body of [null, 'openOrders', ['openOrders'], 5]) {
+    assert.equal(readForwarded(body), undefined);
+  }
+});
+
+test('a wrong or missing field is refused and named', () => {
+  const cases: readonly (readonly [Record<string, unknown>, string, string])[] = [
+    [{ type: 'openOrders' }, 'missing_field', 'user'],
+    [{ type: 'openOrders', user: '0x12' }, 'invalid_address', 'user'],
+    [{ type: 'openOrders', user: { $ne: 1 } }, 'invalid_address', 'user'],
+    [{ type: 'openOrders', user: USER, dex: '../x' }, 'invalid_field', 'dex'],
+    [{ type: 'openOrders', user: USER, dex: ['xyz'] }, 'invalid_field', 'dex'],
+    [{ type: 'recentTrades', coin: 'B"TC' }, 'invalid_field', 'coin'],
+    [{ type: 'recentTrades', coin: 'x'.repeat(41) }, 'invalid_field', 'coin'],
+    [{ type: 'l2Book', coin: 'BTC', nSigFigs: 6 }, 'invalid_field', 'nSigFigs'],
+    [{ type: 'l2Book', coin: 'BTC', mantissa: '2' }, 'invalid_field', 'mantissa'],
+    [{ type: 'fundingHistory', coin: 'BTC', startTime: -1 }, 'invalid_field', 'startTime'],
+    [{ type: 'fundingHistory', coin: 'BTC', startTime: 1.5 }, 'invalid_field', 'startTime'],
+    [{ type: 'fundingHistory', coin: 'BTC', startTime: '1' }, 'invalid_field', 'startTime'],
+    [{ type: 'userFills', user: USER, aggregateByTime: 1 }, 'invalid_field', 'aggregateByTime'],
+    [{ type: 'orderStatus', user: USER, oid: '12' }, 'invalid_field', 'oid'],
+    [{ type: 'candleSnapshot', coin: 'BTC' }, 'missing_field', 'req'],
+    [
+      { type: 'candleSnapshot', req: { coin: 'BTC', interval: '7m' } },
+      'invalid_field',
+      'req.interval',
+    ],
+    [{ type: 'candleSnapshot', req: { interval: '1m' } }, 'missing_field', 'req.coin'],
+    [{ type: 'candleSnapshot', req: [] }, 'invalid_field', 'req'],
+    [{ type: 'tokenDetails', tokenId: '0x12' }, 'invalid_field', 'tokenId'],
+  ];
+  for (const [body, ...expected] of cases) assert.deepEqual(refusal(body), expected);
+});
+
+test('a question weighs what the upstream says', () => {
+  const weigh = (body: unknown) => (readForwarded(body) as { weight: number }).weight;
+  assert.equal(weigh({ type: 'l2Book', coin: 'BTC' }), 2);
+  assert.equal(weigh({ type: 'userRole', user: USER }), 60);
+  assert.equal(weigh({ type: 'userFills', user: USER }), 20);
+  assert.equal(weightMaxOf('userFills'), 120);
+  assert.equal(weightMaxOf('candleSnapshot'), 104);
+  assert.equal(weightMaxOf('l2Book'), 2);
+});
+
+/** An upstream that answers with what a test says. */
+class FakeUpstream {
+  readonly asked: { question: UpstreamQuestion; options: AskOptions }[] = [];
+  answer: () => string | Error = () => '{"n":1}';
+
+  async askText(question: UpstreamQuestion, options: AskOptions): Promise<string> {
+    this.asked.push({ question, options });
+    const answer = this.answer();
+    if (answer instanceof Error) throw answer;
+    return answer;
+  }
+}
+
+function createForwarder(keepMs = 1_000) {
+  const upstream = new FakeUpstream();
+  const clock = new ManualClock();
+  const forwarder = new Forwarder({ upstream, keepMs, waitMsMax: 5_000, clock });
+  return { upstream, clock, forwarder };
+}
+
+const ORDERS = { type: 'openOrders', user: USER };
+const ANSWERED = { outcome: 'answered', status: 200, answer: '{"n":1}' };
+
+test('the follower rebuilds a question once more, whoever sent it', async () => {
+  const { upstream, forwarder } = createForwarder();
+  await forwarder.forward({ ...ORDERS, outPath: '/tmp/x' });
+  assert.deepEqual(upstream.asked, [
+    { question: ORDERS, options: { priority: 'forward', waitMsMax: 5_000 } },
+  ]);
+  const snapshot = { type: 'fileSnapshot', outPath: '/tmp/x' };
+  assert.deepEqual(await forwarder.forward(snapshot), {
+    outcome: 'failed',
+    reason: 'this type is not passed on',
+  });
+  assert.deepEqual(await forwarder.forward({ type: 'openOrders', user: 'me' }), {
+    outcome: 'failed',
+    reason: 'user: got "me", expected 0x and 40 hexadecimal digits',
+  });
+  assert.equal(upstream.asked.length, 1);
+});
+
+test('an answer is given again for as long as it is kept, and no longer', async () => {
+  const { upstream, clock, forwarder } = createForwarder();
+  assert.deepEqual(await forwarder.forward(ORDERS), ANSWERED);
+  upstream.answer = () => '{"n":2}';
+  clock.advance(999);
+  assert.deepEqual(await forwarder.forward(ORDERS), ANSWERED);
+  clock.advance(1);
+  assert.deepEqual(await forwarder.forward(ORDERS), { ...ANSWERED, answer: '{"n":2}' });
+  assert.equal(upstream.asked.length, 2);
+});
+
+test('nothing is kept where that is switched off, and failures never are', async () => {
+  const { upstream, forwarder } = createForwarder(0);
+  await forwarder.forward(ORDERS);
+  await forwarder.forward(ORDERS);
+  assert.equal(upstream.asked.length, 2);
+  const kept = createForwarder();
+  kept.upstream.answer = () => new UpstreamError('server', 'status 500: null');
+  await kept.forwarder.forward(ORDERS);
+  kept.upstream.answer = () => '{"n":1}';
+  assert.deepEqual(await kept.forwarder.forward(ORDERS), ANSWERED);
+});
+
+test('what is kept is bounded: the oldest answers go first', async () => {
+  const { upstream, forwarder } = createForwarder(60_000);
+  upstream.answer = () => JSON.stringify('x'.repeat(1 << 20));
+  const ask = (token: number) => forwarder.forward({ type: 'borrowLendReserveState', token });
+  for (let token = 0; token < 100; token++) await ask(token);
+  await ask(99);
+  assert.equal(upstream.asked.length, 100);
+  await ask(0);
+  assert.equal(upstream.asked.length, 101);
+});
+
+test('a spent budget is busy, with the time to wait; other failures are failures', async () => {
+  const { upstream, forwarder } = createForwarder();
+  const answer = async (error: Error) => {
+    upstream.answer = () => error;
+    return forwarder.forward(ORDERS);
+  };
+  const spent = new UpstreamError('busy', 'the budget is spent', { retryAfterMs: 12_001 });
+  assert.deepEqual(await answer(spent), {
+    outcome: 'busy',
+    reason: 'the budget is spent',
+    retryAfterSeconds: 13,
+  });
+  assert.deepEqual(await answer(new UpstreamError('rate_limited', 'status 429')), {
+    outcome: 'busy',
+    reason: 'status 429',
+    retryAfterSeconds: 1,
+  });
+  assert.deepEqual(await answer(new UpstreamError('refused', 'status 403', { status: 403 })), {
+    outcome: 'failed',
+    reason: 'status 403',
+  });
+  const refused = new UpstreamError('refused', 'status 422: what?', { status: 422 });
+  assert.deepEqual(await answer(refused), {
+    outcome: 'answered',
+    status: 422,
+    answer: 'status 422: what?',
+  });
+});
+
+test('identical questions in flight are asked once, and paid from a share of their own', async (t) => {
+  const { upstream, server, clock } = await openFixture(t, HANG, { forwardShare: 0.25 });
+  const forwarder = new Forwarder({ upstream, keepMs: 1_000, waitMsMax: 5_000, clock });
+  server.respond = (response, seen) => setImmediate(() => json([])(response, seen));
+  const outcomes = await Promise.all(Array.from({ length: 50 }, () => forwarder.forward(ORDERS)));
+  assert.equal(server.seen.length, 1);
+  assert.ok(outcomes.every((one) => one.outcome === 'answered' && one.answer === '[]'));
+  // 300 of 1200 are for forwarded questions; 20 are spent.
+  for (let count = 0; count < 20; count++) {
+    await forwarder.forward({ ...ORDERS, dex: `d${count}` });
+  }
+  assert.equal(server.seen.length, 15);
+  assert.equal(upstream.budget.waitMs(2, 'asked'), 0);
+});
+
+test('an upstream that does not know the type is named as the reason', async (t) => {
+  const { upstream, clock, server } = await openFixture(t, plain(422, 'unknown type'), {
+    forwardShare: 0.25,
+  });
+  const forwarder = new Forwarder({ upstream, keepMs: 1_000, waitMsMax: 5_000, clock });
+  const outcome = await forwarder.forward(ORDERS);
+  assert.deepEqual(outcome, { outcome: 'failed', reason: 'status 422: unknown type' });
+  await untilSo('one request', () => server.seen.length === 1);
+});

@@ -1,0 +1,145 @@
+/** The stub exchange and the readers of the follower mean the same dialect. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type Address, formatAddress } from '../../src/exact/address.ts';
+import {
+  type AccountReading,
+  readAccountAnswer,
+} from '../../src/feed/follow/dialect/account-answer.ts';
+import { checkAccount } from '../../src/feed/follow/dialect/account-check.ts';
+import { findSurprises } from '../../src/feed/follow/dialect/account-events.ts';
+import { DialectError, type Mismatch } from '../../src/feed/follow/dialect/dialect.ts';
+import { readAllPerpMetas, readPerpDexs } from '../../src/feed/follow/dialect/market-answers.ts';
+import {
+  createDirectory,
+  type MarketDirectory,
+} from '../../src/feed/follow/dialect/market-directory.ts';
+import { readAbstraction, readCollateral } from '../../src/feed/follow/dialect/spot-answer.ts';
+import { Random } from '../../src/feed/simulator/random.ts';
+import { createSimulator } from '../../src/feed/simulator/simulator.ts';
+import { createState } from '../../src/state/state.ts';
+import { ALSO_LONG, scale } from '../scale.ts';
+import { SEED, SEED_NOTE } from '../seed.ts';
+import { DialectAnswers, type Json, type Question } from './dialect-answers.ts';
+import { holdsStrangeCoin } from './strange-coin.ts';
+import { contradict, misshape } from './wrong-answers.ts';
+
+const exchange = createSimulator({ seed: `stub/${SEED}`, accounts: scale(100, 1000) });
+for (let block = 0; block < scale(200, 1000) || !exchange.isSetUp; block++) exchange.next();
+const truth = exchange.state;
+const answers = new DialectAnswers({ unknownTypes: [] });
+
+function ask(question: Question): Json {
+  const reply = answers.answer(truth, question);
+  return reply.kind === 'answer' ? reply.json : assert.fail(reply.kind);
+}
+
+function unwrap<T>(reading: T | DialectError): T {
+  if (reading instanceof DialectError) assert.fail(reading.message);
+  return reading;
+}
+
+/** As a follower reads it that starts with nothing. */
+function readDirectory(): MarketDirectory {
+  const dexes = unwrap(readPerpDexs(ask({ type: 'perpDexs' })));
+  const metas = unwrap(readAllPerpMetas(ask({ type: 'allPerpMetas' }), dexes));
+  return createDirectory(createState(), { dexes, metas });
+}
+
+interface Sample {
+  readonly address: Address;
+  readonly user: string;
+  readonly dex: string;
+}
+
+function listSamples(): Sample[] {
+  const rows = Array.from({ length: truth.addresses.table.rowCount - 1 }, (_, index) => index + 1);
+  return rows.flatMap((row) => {
+    const address = truth.addresses.addressOf(row);
+    return truth.markets.dexes.map(({ name: dex }) => ({
+      address,
+      user: formatAddress(address),
+      dex,
+    }));
+  });
+}
+
+function readCollateralOf({ user, dex }: Sample, directory: MarketDirectory): number {
+  const { isUnified } = unwrap(readAbstraction(ask({ type: 'userAbstraction', user })));
+  if (!isUnified) return 0;
+  const balances = ask({ type: 'spotClearinghouseState', user });
+  return unwrap(readCollateral(balances, directory.collateralTokenOf(dex)));
+}
+
+function read(
+  sample: Sample,
+  directory: MarketDirectory,
+  answer: unknown,
+): AccountReading | DialectError {
+  const collateral = readCollateralOf(sample, directory);
+  return readAccountAnswer(answer, { dex: sample.dex, directory, collateral });
+}
+
+function askAccount({ user, dex }: Sample): Json {
+  return ask({ type: 'clearinghouseState', user, dex });
+}
+
+function findMismatches(sample: Sample, directory: MarketDirectory, answer: unknown): Mismatch[] {
+  const reading = read(sample, directory, answer);
+  return reading instanceof DialectError ? [reading.mismatch] : checkAccount(reading, directory);
+}
+
+test(
+  `every account of the stub exchange checks, and has the rows of the truth ${SEED_NOTE}`,
+  ALSO_LONG,
+  () => {
+    const directory = readDirectory();
+    assert.deepEqual(directory.skipped, []);
+    for (const sample of listSamples()) {
+      const reading = unwrap(read(sample, directory, askAccount(sample)));
+      assert.deepEqual(checkAccount(reading, directory), []);
+      assert.deepEqual(findSurprises(truth, sample.address, reading.rows), []);
+    }
+  },
+);
+
+test(`every contradiction of the stub exchange is found ${SEED_NOTE}`, ALSO_LONG, () => {
+  const directory = readDirectory();
+  const random = new Random(`contradictions/${SEED}`);
+  const samples = listSamples();
+  for (let round = 0; round < scale(500, 5000); round++) {
+    const sample = random.pick(samples);
+    const answer = contradict(random, askAccount(sample));
+    const found = findMismatches(sample, directory, answer);
+    assert.ok(found.length > 0, JSON.stringify(answer));
+  }
+});
+
+test(`no answer of the stub exchange with a wrong shape is read ${SEED_NOTE}`, ALSO_LONG, () => {
+  const directory = readDirectory();
+  const random = new Random(`shapes/${SEED}`);
+  const samples = listSamples();
+  for (let round = 0; round < scale(300, 3000); round++) {
+    const sample = random.pick(samples);
+    const answer = misshape(random, askAccount(sample));
+    const reading = read(sample, directory, answer);
+    assert.ok(reading instanceof DialectError, JSON.stringify(answer));
+    assert.equal(reading.fault, 'shape');
+  }
+});
+
+test('an account in a coin that a ledger cannot hold is refused, all others are read', () => {
+  answers.hasStrangeCoin = true;
+  const directory = readDirectory();
+  assert.deepEqual(
+    directory.skipped.map(({ name }) => name),
+    ['TST/2'],
+  );
+  for (const sample of listSamples()) {
+    const reading = read(sample, directory, askAccount(sample));
+    const isStrange = sample.dex === '' && holdsStrangeCoin(sample.user);
+    assert.equal(reading instanceof DialectError && reading.fault, isStrange ? 'market' : false);
+  }
+  answers.hasStrangeCoin = false;
+});

@@ -1,0 +1,462 @@
+/** The stub exchange itself: what it says is the dialect, and its ledger tells all of it. */
+
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { test } from 'node:test';
+import { WebSocket } from 'ws';
+import { parseBlock } from '../../src/events/event.ts';
+import { formatAddress } from '../../src/exact/address.ts';
+import { answerQuestion } from '../../src/info/registry.ts';
+import { applyBlock } from '../../src/state/fold.ts';
+import { createState, type StateView } from '../../src/state/state.ts';
+import { LONG_ONLY } from '../scale.ts';
+import { makeTemporaryFolder } from '../temporary-folder.ts';
+import type { Json, Question } from './dialect-answers.ts';
+import { timeOfLine } from './exchange.ts';
+import { ANSWER_FAULTS, type AnswerFault, type FaultPlan } from './faults.ts';
+import { RunningStub, type StubChoice } from './running-stub.ts';
+
+interface Context {
+  after(clean: () => Promise<void> | void): void;
+}
+
+/** A stub whose blocks come by command. */
+async function startStub(context: Context, choice: Partial<StubChoice> = {}): Promise<RunningStub> {
+  const folder = await makeTemporaryFolder(context as never);
+  const file = path.join(folder, 'truth.ndjson');
+  return RunningStub.start(context, { file, intervalMs: 0, limit: 0, ...choice });
+}
+
+async function post(stub: RunningStub, body: unknown): Promise<{ status: number; text: string }> {
+  const response = await fetch(`${stub.url}/info`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+    signal: AbortSignal.timeout(5000),
+  });
+  return { status: response.status, text: await response.text() };
+}
+
+async function ask(stub: RunningStub, question: Question): Promise<Json> {
+  const { status, text } = await post(stub, question);
+  assert.equal(status, 200, text);
+  return JSON.parse(text);
+}
+
+function rebuild(stub: RunningStub): StateView {
+  const state = createState();
+  const lines = readFileSync(stub.options.file, 'utf8').split('\n').slice(0, -1);
+  for (const line of lines) applyBlock(state, parseBlock(line));
+  return state;
+}
+
+function usersOf({ addresses }: StateView): string[] {
+  const count = addresses.table.rowCount - 1;
+  return Array.from({ length: count }, (_, row) => formatAddress(addresses.addressOf(row + 1)));
+}
+
+/** The accounts on the first dex that hold a position of the mode, as the ledger has them. */
+function findHolder(state: StateView, mode: 'cross' | 'isolated'): string {
+  const user = usersOf(state).find((one) => {
+    const account = JSON.parse(answerQuestion(state, { type: 'clearinghouseState', user: one }));
+    return account.assetPositions.some(({ position }: Json) => position.leverage.type === mode);
+  });
+  assert.ok(user);
+  return user;
+}
+
+test('an account is answered as the ledger has it, but without rawUsd of cross positions', async (context) => {
+  const stub = await startStub(context);
+  await stub.step(5);
+  const truth = rebuild(stub);
+  const question = { type: 'clearinghouseState', user: findHolder(truth, 'cross'), dex: '' };
+  const told = await ask(stub, question);
+  const expected = JSON.parse(answerQuestion(truth, question));
+  for (const [index, { position }] of expected.assetPositions.entries()) {
+    const { position: toldPosition } = told.assetPositions[index];
+    if (position.leverage.type === 'cross') delete position.leverage.rawUsd;
+    for (const figure of ['returnOnEquity', 'liquidationPx']) {
+      const difference = Math.abs(Number(position[figure]) - Number(toldPosition[figure]));
+      assert.ok(difference <= 1e-9 * Math.abs(Number(position[figure])), figure);
+      position[figure] = toldPosition[figure];
+    }
+  }
+  assert.deepEqual(told, expected);
+});
+
+test('figures computed in doubles have their noise', LONG_ONLY, async (context) => {
+  const stub = await startStub(context);
+  const truth = rebuild(stub);
+  const prices = async () => {
+    const answers = await Promise.all(
+      usersOf(truth).map((user) => ask(stub, { type: 'clearinghouseState', user })),
+    );
+    const positions = answers.flatMap(({ assetPositions }) => assetPositions);
+    return positions
+      .map(({ position }) => position.liquidationPx)
+      .filter((price) => price !== null);
+  };
+  const [one, other] = [await prices(), await prices()];
+  assert.equal(one.length, other.length);
+  assert.notDeepEqual(one, other);
+  assert.ok(one.every((price) => /^\d+\.\d{1,10}$/.test(price)));
+});
+
+test(
+  'what backs a unified account is total less hold of the token of its dex',
+  LONG_ONLY,
+  async (context) => {
+    const stub = await startStub(context);
+    const truth = rebuild(stub);
+    const modes = await Promise.all(
+      usersOf(truth).map(async (user) => ({
+        user,
+        mode: await ask(stub, { type: 'userAbstraction', user }),
+      })),
+    );
+    const unified = modes.find(({ mode }) => mode === 'unifiedAccount');
+    assert.ok(unified, 'somebody is unified');
+    const { balances } = await ask(stub, { type: 'spotClearinghouseState', user: unified.user });
+    const account = await ask(stub, { type: 'clearinghouseState', user: unified.user });
+    const metas = await ask(stub, { type: 'allPerpMetas' });
+    assert.deepEqual(
+      balances.map(({ token }: Json) => token),
+      metas.map(({ collateralToken }: Json) => collateralToken),
+    );
+    assert.equal(balances[0].hold, account.marginSummary.accountValue);
+    assert.ok(balances.some(({ total, hold }: Json) => Number(total) > Number(hold)));
+  },
+);
+
+test(
+  'a margin table of one tier is not listed, and a dex has its own word for only isolated',
+  LONG_ONLY,
+  async (context) => {
+    const stub = await startStub(context);
+    const [first, ...others] = await ask(stub, { type: 'allPerpMetas' });
+    assert.ok(first.marginTables.every(([id]: [number]) => id >= 50));
+    assert.ok(first.universe.some(({ marginTableId }: Json) => marginTableId < 50));
+    const isolated = others
+      .flatMap(({ universe }: Json) => universe)
+      .filter(({ marginMode }: Json) => marginMode);
+    assert.ok(isolated.length > 0);
+    assert.ok(isolated.every(({ onlyIsolated }: Json) => onlyIsolated === undefined));
+  },
+);
+
+test(
+  'questions that are not understood are refused with the words of the exchange',
+  LONG_ONLY,
+  async (context) => {
+    const stub = await startStub(context, { unknownTypes: ['metaAndAssetCtxs'] });
+    const text = 'Failed to deserialize the JSON body into the target type';
+    const user = `0x${'a'.repeat(40)}`;
+    const replies = [
+      [{ type: 'nothing' }, 422, text],
+      [{ type: 'metaAndAssetCtxs' }, 422, text],
+      [{ type: 'clearinghouseState', user: '0x12' }, 422, text],
+      [{ type: 'clearinghouseState', user, dex: 'nope' }, 500, 'null'],
+      ['{', 400, 'Failed to parse the request body as JSON'],
+    ] as const;
+    for (const [body, status, expected] of replies) {
+      assert.deepEqual(await post(stub, body), { status, text: expected });
+    }
+    assert.equal((await ask(stub, { type: 'clearinghouseState', user })).withdrawable, '0.0');
+  },
+);
+
+test('the weight of 60 s is counted, and what is over the limit gets 429 and null', async (context) => {
+  const stub = await startStub(context, { limit: 62 });
+  await ask(stub, { type: 'meta' });
+  await ask(stub, { type: 'perpDexs' });
+  await ask(stub, { type: 'exchangeStatus' });
+  await ask(stub, { type: 'allPerpMetas' });
+  assert.deepEqual(await post(stub, { type: 'allMids' }), { status: 429, text: 'null' });
+  const { weight } = await stub.report();
+  assert.deepEqual([weight.windowMax, weight.refused], [64, 1]);
+});
+
+/** How a question ends: its status and its body, or why there is none. */
+async function outcomeOf(stub: RunningStub, question: Question): Promise<string> {
+  try {
+    const { status, text } = await post(stub, question);
+    return `${status} ${text}`;
+  } catch (error) {
+    const { name, cause } = error as Error;
+    return name === 'TimeoutError'
+      ? 'no answer'
+      : `broken ${(cause as Error | undefined)?.message}`;
+  }
+}
+
+/** What a client sees of each fault, apart from a right answer. */
+const SEEN: Record<AnswerFault, RegExp> = {
+  slow: /^200 \{"marginSummary"/,
+  hang: /^no answer$/,
+  reset: /^broken/,
+  tooMany: /^429 null$/,
+  failure: /^500 null$/,
+  refused: /^422 Failed to deserialize the JSON body into the target type$/,
+  truncated: /^200 (?!.*"time":\d+\}$)/,
+  notJson: /^200 <html>/,
+  wrongShape: /^200 (?!\{"marginSummary":\{"accountValue":"-?\d+\.\d+","total)/,
+  huge: /^200 \[" {1000000}/,
+  otherAccount: /^200 \{"marginSummary"/,
+  stalled: /^200 \{"marginSummary"/,
+  contradiction: /^200 \{"marginSummary"/,
+};
+
+test(
+  'each fault is met when it is switched on, and gone afterwards',
+  LONG_ONLY,
+  async (context) => {
+    // Slow answers take a tenth of their time.
+    const stub = await startStub(context, { speed: 10 });
+    const question = { type: 'clearinghouseState', user: findHolder(rebuild(stub), 'cross') };
+    const right = await ask(stub, question);
+    for (const fault of ANSWER_FAULTS) {
+      await stub.setFaults({ answers: { [fault]: 1 } });
+      assert.match(await outcomeOf(stub, question), SEEN[fault], fault);
+      assert.equal((await stub.report()).faults[fault], 1, fault);
+      await stub.setFaults({});
+      assert.equal((await ask(stub, question)).time, right.time, fault);
+    }
+  },
+);
+
+test('the answer about another account never comes twice in a row', LONG_ONLY, async (context) => {
+  const stub = await startStub(context);
+  const question = { type: 'clearinghouseState', user: findHolder(rebuild(stub), 'isolated') };
+  const { marginSummary: right } = await ask(stub, question);
+  await stub.setFaults({ answers: { otherAccount: 1 } });
+  const seen: boolean[] = [];
+  for (let index = 0; index < 6; index++) {
+    const { marginSummary } = await ask(stub, question);
+    seen.push(marginSummary.accountValue === right.accountValue);
+  }
+  assert.deepEqual(
+    seen.slice(1).filter((isRight, index) => !isRight && !seen[index]),
+    [],
+  );
+  assert.ok(seen.includes(false));
+});
+
+test('a stalled server answers as it was some time ago', LONG_ONLY, async (context) => {
+  const stub = await startStub(context, { lagMs: 3, speed: 1 });
+  const question = { type: 'exchangeStatus' };
+  const times = [];
+  for (let index = 0; index < 20; index++) times.push(await stub.step());
+  await stub.setFaults({ answers: { stalled: 1 } });
+  const { time } = await ask(stub, question);
+  assert.ok(times.includes(time) && time <= times[19] - 3, `${time} of ${times}`);
+});
+
+test('a contradicted account still has the form of an answer', LONG_ONLY, async (context) => {
+  const stub = await startStub(context);
+  const question = { type: 'clearinghouseState', user: findHolder(rebuild(stub), 'cross') };
+  const right = JSON.stringify(await ask(stub, question)).replace(/"(return|liq)[^,]*,/g, '');
+  await stub.setFaults({ answers: { contradiction: 1 } });
+  for (let index = 0; index < 20; index++) {
+    const told = await ask(stub, question);
+    assert.notEqual(JSON.stringify(told).replace(/"(return|liq)[^,]*,/g, ''), right);
+    assert.deepEqual(Object.keys(told).length, 6);
+  }
+});
+
+test(
+  'the strange coin is listed among the others, and its holders have it in their sums',
+  LONG_ONLY,
+  async (context) => {
+    const stub = await startStub(context);
+    const users = usersOf(rebuild(stub)).filter((user) => /[07]$/.test(user));
+    assert.ok(users.length > 0);
+    const before = await ask(stub, { type: 'clearinghouseState', user: users[0] });
+    await stub.setFaults({ strangeCoin: true });
+    const after = await ask(stub, { type: 'clearinghouseState', user: users[0] });
+    const added =
+      Number(after.marginSummary.accountValue) - Number(before.marginSummary.accountValue);
+    assert.ok(Math.abs(added - 5) < 1e-6);
+    const [meta, contexts] = await ask(stub, { type: 'metaAndAssetCtxs' });
+    assert.equal(meta.universe.length, contexts.length);
+    assert.equal(
+      contexts[meta.universe.findIndex(({ name }: Json) => name === 'TST/2')].markPx,
+      '1.5',
+    );
+  },
+);
+
+test(
+  'a stub that is gone refuses connections, and comes back on its port',
+  LONG_ONLY,
+  async (context) => {
+    const stub = await startStub(context);
+    await stub.setFaults({ gone: true });
+    assert.match(await outcomeOf(stub, { type: 'meta' }), /^broken/);
+    await stub.setFaults({});
+    assert.match(await outcomeOf(stub, { type: 'exchangeStatus' }), /^200/);
+  },
+);
+
+test(
+  'a stub that was killed goes on with the ledger that it had written',
+  LONG_ONLY,
+  async (context) => {
+    const stub = await startStub(context);
+    await stub.step(10);
+    const { height } = await stub.report();
+    await stub.stop('SIGKILL');
+    await stub.restart();
+    const again = await stub.report();
+    assert.ok(again.height >= height);
+    await stub.step(3);
+    assert.equal(rebuild(stub).height, again.height + 3);
+    const lines = readFileSync(stub.options.file, 'utf8').split('\n').slice(0, -1);
+    const times = lines.map(timeOfLine);
+    assert.ok(times.every((time, index) => index === 0 || time > times[index - 1]));
+  },
+);
+
+/** A client of push that keeps what it gets. */
+async function connect(context: Context, stub: RunningStub) {
+  const socket = new WebSocket(`${stub.url.replace('http', 'ws')}/ws`);
+  context.after(() => socket.terminate());
+  const messages: Json[] = [];
+  socket.on('message', (data) => messages.push(JSON.parse(data.toString())));
+  socket.on('error', () => undefined);
+  await once(socket, 'open');
+  const send = (message: unknown) => socket.send(JSON.stringify(message));
+  const subscribe = (subscription: unknown) => send({ method: 'subscribe', subscription });
+  /** Until the answer to a ping: everything sent before is there. */
+  const settle = async () => {
+    const count = () => messages.filter(({ channel }) => channel === 'pong').length;
+    const before = count();
+    send({ method: 'ping' });
+    while (count() === before) await once(socket, 'message', { signal: AbortSignal.timeout(2000) });
+    return messages.splice(0).filter(({ channel }) => channel !== 'pong');
+  };
+  return { socket, subscribe, settle, messages };
+}
+
+test(
+  'marks are pushed whole at first, then those that changed, and equal the ledger',
+  LONG_ONLY,
+  async (context) => {
+    const stub = await startStub(context);
+    const client = await connect(context, stub);
+    client.subscribe({ type: 'fastAssetCtxs' });
+    const [acknowledged, first] = await client.settle();
+    assert.equal(acknowledged.channel, 'subscriptionResponse');
+    const marks = { ...first.data };
+    const universe = Object.keys(marks).length;
+    for (let index = 0; index < 10; index++) {
+      await stub.step();
+      for (const { data } of await client.settle()) {
+        assert.ok(Object.keys(data).length <= universe);
+        Object.assign(marks, data);
+      }
+    }
+    const { markets } = rebuild(stub);
+    for (const [index, { coin, priceDecimals }] of markets.markets.entries()) {
+      assert.equal(
+        Number(marks[coin].markPx),
+        markets.markPrice(index) / 10 ** priceDecimals,
+        coin,
+      );
+    }
+  },
+);
+
+test(
+  'contexts of all dexes come in the order of their universe, the strange coin among them',
+  LONG_ONLY,
+  async (context) => {
+    const stub = await startStub(context);
+    await stub.setFaults({ strangeCoin: true });
+    const client = await connect(context, stub);
+    client.subscribe({ type: 'allDexsAssetCtxs' });
+    const [, { data }] = await client.settle();
+    const metas = await ask(stub, { type: 'allPerpMetas' });
+    assert.deepEqual(
+      data.ctxs.map(([, contexts]: [string, Json[]]) => contexts.length),
+      metas.map(({ universe }: Json) => universe.length),
+    );
+  },
+);
+
+test('trades name both users, who hold what they traded', async (context) => {
+  const stub = await startStub(context);
+  const client = await connect(context, stub);
+  for (const coin of ['BTC', 'ETH', 'SOL']) client.subscribe({ type: 'trades', coin });
+  await client.settle();
+  await stub.step(40);
+  const trades = (await client.settle()).flatMap(({ data }) => data);
+  assert.ok(trades.length > 0);
+  const users = usersOf(rebuild(stub));
+  for (const { users: sides } of trades) {
+    assert.equal(new Set(sides).size, 2);
+    assert.ok(sides.every((user: string) => users.includes(user)));
+  }
+});
+
+test(
+  'a pushed state lists a position of size zero, and only 10 users are tracked',
+  LONG_ONLY,
+  async (context) => {
+    const stub = await startStub(context);
+    const users = usersOf(rebuild(stub));
+    const client = await connect(context, stub);
+    for (const user of users.slice(0, 11)) client.subscribe({ type: 'clearinghouseState', user });
+    const messages = await client.settle();
+    const states = messages.filter(({ channel }) => channel === 'clearinghouseState');
+    assert.equal(states.length, 10);
+    const { assetPositions } = states[0].data.clearinghouseState;
+    assert.equal(assetPositions.at(-1).position.szi, '0.0');
+    const { data } = messages.find(({ channel }) => channel === 'error') as Json;
+    assert.equal(data, 'Cannot track more than 10 total users.');
+  },
+);
+
+test('push refuses a channel too many in the words of the exchange', LONG_ONLY, async (context) => {
+  const push = { connections: 10, users: 10, subscriptions: 2, messagesPerMinute: 5 };
+  const stub = await startStub(context, { push, pushTypes: ['trades'] });
+  const client = await connect(context, stub);
+  client.subscribe({ type: 'fastAssetCtxs' });
+  for (const coin of ['BTC', 'ETH', 'SOL']) client.subscribe({ type: 'trades', coin });
+  await client.settle();
+  client.subscribe({ type: 'trades', coin: 'SOL' });
+  while (client.messages.length === 0) await once(client.socket, 'message');
+  const { refusals } = (await stub.report()).push;
+  assert.deepEqual(Object.keys(refusals), [
+    'Invalid subscription {"type"',
+    'Cannot subscribe to more than 2 channels.',
+    'Cannot send more than 5 messages per minute.',
+  ]);
+});
+
+const PUSH_CASES: readonly [string, FaultPlan, (messages: Json[]) => boolean][] = [
+  ['silent', { push: ['silent'] }, (messages) => messages.length === 0],
+  ['repeating', { push: ['repeating'] }, (messages) => messages.length >= 40],
+  ['dropping', { push: ['dropping'] }, (messages) => messages.length < 20],
+];
+
+for (const [fault, plan, isSeen] of PUSH_CASES) {
+  test(`push is ${fault} when it is told to be`, LONG_ONLY, async (context) => {
+    const stub = await startStub(context);
+    const client = await connect(context, stub);
+    client.subscribe({ type: 'allDexsAssetCtxs' });
+    await client.settle();
+    await stub.setFaults(plan);
+    await stub.step(20);
+    await stub.setFaults({});
+    assert.ok(isSeen(await client.settle()));
+  });
+}
+
+test('connections are closed every second when that is switched on', LONG_ONLY, async (context) => {
+  const stub = await startStub(context);
+  const client = await connect(context, stub);
+  await stub.setFaults({ push: ['closing'] });
+  await once(client.socket, 'close', { signal: AbortSignal.timeout(3000) });
+});

@@ -1,0 +1,325 @@
+/** The push connection to the upstream: its limits, its silences, and how it comes back. */
+
+import assert from 'node:assert/strict';
+import { type AddressInfo, createServer } from 'node:net';
+import { test } from 'node:test';
+import { WebSocketServer } from 'ws';
+import { readUpstreamAddress } from '../../src/feed/follow/upstream/upstream-address.ts';
+import { openPush, type PushFixture, type ServedPush } from './scripted-push.ts';
+import { json, startServer } from './scripted-server.ts';
+import { untilSo } from './upstream-fixture.ts';
+
+const MARKS = { type: 'fastAssetCtxs' };
+
+function tradesOf(coin: string) {
+  return { type: 'trades', coin };
+}
+
+function stateOf(user: string) {
+  return { type: 'clearinghouseState', user, dex: '' };
+}
+
+/** Waits until the server has so many subscriptions of the connection. */
+async function subscriptions(connection: ServedPush, count: number): Promise<unknown[]> {
+  await untilSo(`${count} subscriptions`, () => connection.subscribed.length >= count);
+  return connection.subscribed;
+}
+
+async function lostReason({ events }: PushFixture): Promise<unknown> {
+  const find = () => events.findLast((event) => Array.isArray(event) && event[0] === 'lost');
+  await untilSo('the loss of the connection', () => find() !== undefined);
+  return (find() as unknown[])[1];
+}
+
+/** Drops the connection, and waits until the client knows. */
+async function lose({ push }: PushFixture, connection: ServedPush): Promise<void> {
+  connection.drop();
+  await untilSo('the loss of the connection', () => !push.isOpen);
+}
+
+/** Waits until the handler has been told this last. */
+async function untilTold({ events }: PushFixture, event: unknown): Promise<void> {
+  const text = JSON.stringify(event);
+  await untilSo(text, () => JSON.stringify(events.at(-1)) === text);
+}
+
+test('it connects to /ws below the path, subscribes, and hands on what comes', async (t) => {
+  const fixture = await openPush(t);
+  fixture.push.subscribe([MARKS, tradesOf('BTC')]);
+  const connection = await fixture.connection(0);
+  assert.deepEqual(await subscriptions(connection, 2), [MARKS, tradesOf('BTC')]);
+  connection.acknowledge(MARKS);
+  connection.send('fastAssetCtxs', { BTC: { markPx: '1.0' } });
+  await untilSo('the message', () => fixture.events.length === 2);
+  assert.deepEqual(fixture.events, ['opened', ['fastAssetCtxs', { BTC: { markPx: '1.0' } }]]);
+  assert.deepEqual(fixture.paths, ['/secret-key-123/ws']);
+});
+
+test('only what changes is subscribed and unsubscribed', async (t) => {
+  const { push, connection } = await openPush(t);
+  push.subscribe([MARKS, tradesOf('BTC')]);
+  const served = await connection(0);
+  await subscriptions(served, 2);
+  push.subscribe([tradesOf('ETH'), MARKS]);
+  await untilSo('the changes', () => served.received.length === 4);
+  assert.deepEqual(served.received.slice(2), [
+    { method: 'unsubscribe', subscription: tradesOf('BTC') },
+    { method: 'subscribe', subscription: tradesOf('ETH') },
+  ]);
+});
+
+test('the most important are subscribed, up to the limits of users and subscriptions', async (t) => {
+  const limits = { subscriptionsMax: 5, usersMax: 2, messagesMax: 2000 };
+  const { push, connection } = await openPush(t, { limits });
+  const allDexs = { type: 'allDexsClearinghouseState', user: '0xa' };
+  push.subscribe([
+    MARKS,
+    stateOf('0xa'),
+    stateOf('0xb'),
+    stateOf('0xc'),
+    allDexs,
+    tradesOf('BTC'),
+    tradesOf('ETH'),
+  ]);
+  const wanted = [MARKS, stateOf('0xa'), stateOf('0xb'), allDexs, tradesOf('BTC')];
+  assert.deepEqual(await subscriptions(await connection(0), 5), wanted);
+});
+
+test('no users are subscribed to where the limit is 0', async (t) => {
+  const limits = { subscriptionsMax: 1000, usersMax: 0, messagesMax: 2000 };
+  const { push, connection } = await openPush(t, { limits });
+  push.subscribe([stateOf('0xa'), MARKS]);
+  assert.deepEqual(await subscriptions(await connection(0), 1), [MARKS]);
+});
+
+test('messages over the limit of a minute wait, also over reconnects', async (t) => {
+  const limits = { subscriptionsMax: 1000, usersMax: 10, messagesMax: 120 };
+  const fixture = await openPush(t, { limits });
+  const { push, clock } = fixture;
+  push.subscribe(Array.from({ length: 150 }, (_, index) => tradesOf(`C${index}`)));
+  const first = await fixture.connection(0);
+  // Twenty are kept for pings.
+  await subscriptions(first, 100);
+  await lose(fixture, first);
+  clock.advance(500);
+  const second = await fixture.connection(1);
+  for (let seconds = 5; seconds <= 55; seconds += 5) {
+    clock.advance(5_000);
+    second.send('trades', seconds);
+    await untilTold(fixture, ['trades', seconds]);
+    assert.equal(second.subscribed.length, 0);
+  }
+  clock.advance(6_000);
+  await subscriptions(second, 100);
+  assert.equal(second.received.length, 100);
+});
+
+test('a subscription that the upstream does not know is told, and tried on the next connection', async (t) => {
+  const fixture = await openPush(t);
+  fixture.push.subscribe([MARKS, tradesOf('BTC')]);
+  const connection = await fixture.connection(0);
+  await subscriptions(connection, 2);
+  connection.send('error', 'type: got "fastAssetCtxs", expected one of trades');
+  connection.acknowledge(tradesOf('BTC'));
+  await untilSo('the refusal', () => fixture.events.length === 2);
+  const reason = 'type: got "fastAssetCtxs", expected one of trades';
+  assert.deepEqual(fixture.events[1], ['refused', MARKS, reason]);
+  fixture.push.subscribe([MARKS, tradesOf('BTC'), tradesOf('ETH')]);
+  await subscriptions(connection, 3);
+  assert.deepEqual(connection.subscribed, [MARKS, tradesOf('BTC'), tradesOf('ETH')]);
+  await lose(fixture, connection);
+  fixture.clock.advance(500);
+  const again = await fixture.connection(1);
+  assert.deepEqual(await subscriptions(again, 3), [MARKS, tradesOf('BTC'), tradesOf('ETH')]);
+});
+
+test('a user over the limit of the upstream is the one that is refused', async (t) => {
+  const fixture = await openPush(t);
+  fixture.push.subscribe([MARKS, stateOf('0xa'), stateOf('0xb')]);
+  const connection = await fixture.connection(0);
+  await subscriptions(connection, 3);
+  connection.acknowledge({ ...stateOf('0xA'), extra: 1 });
+  connection.send('error', 'Cannot track more than 1 total users.');
+  await untilSo('the refusal', () => fixture.events.length === 2);
+  const reason = 'Cannot track more than 1 total users.';
+  assert.deepEqual(fixture.events[1], ['refused', stateOf('0xb'), reason]);
+});
+
+test('too many messages: what had no response is sent again a minute later', async (t) => {
+  const fixture = await openPush(t);
+  fixture.push.subscribe([MARKS, tradesOf('BTC')]);
+  const connection = await fixture.connection(0);
+  await subscriptions(connection, 2);
+  connection.acknowledge(MARKS);
+  connection.send('error', 'Cannot send more than 2000 messages per minute.');
+  await untilSo('the refusal', () => fixture.log.length === 1);
+  for (let seconds = 5; seconds <= 60; seconds += 5) {
+    fixture.clock.advance(5_000);
+    connection.send('trades', seconds);
+    await untilTold(fixture, ['trades', seconds]);
+    assert.equal(connection.subscribed.length, 2);
+  }
+  fixture.clock.advance(1_000);
+  await subscriptions(connection, 3);
+  assert.deepEqual(connection.subscribed, [MARKS, tradesOf('BTC'), tradesOf('BTC')]);
+});
+
+test('a dropped connection is made again with the same subscriptions', async (t) => {
+  const fixture = await openPush(t);
+  fixture.push.subscribe([MARKS]);
+  const connection = await fixture.connection(0);
+  await subscriptions(connection, 1);
+  connection.drop();
+  assert.equal(await lostReason(fixture), 'closed with 1006');
+  assert.equal(fixture.push.isOpen, false);
+  fixture.clock.advance(500);
+  assert.deepEqual(await subscriptions(await fixture.connection(1), 1), [MARKS]);
+  assert.deepEqual(fixture.events, ['opened', ['lost', 'closed with 1006'], 'opened']);
+});
+
+test('a connection that is closed every second is made ever more rarely', async (t) => {
+  const fixture = await openPush(t);
+  const { clock, connections, push } = fixture;
+  for (const [index, delayMs] of [500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000].entries()) {
+    const connection = await fixture.connection(index);
+    clock.advance(1_000);
+    connection.close(1001);
+    await untilSo('the loss of the connection', () => !push.isOpen);
+    clock.advance(delayMs - 1);
+    assert.ok(clock.hasTimerIn(1));
+    assert.equal(connections.length, index + 1);
+    clock.advance(1);
+  }
+  // A minute of calm, and the next attempt is soon again.
+  const calm = await fixture.connection(7);
+  for (let seconds = 5; seconds <= 60; seconds += 5) {
+    clock.advance(5_000);
+    calm.send('allMids', seconds);
+    await untilTold(fixture, ['allMids', seconds]);
+  }
+  await lose(fixture, calm);
+  assert.ok(clock.hasTimerIn(500));
+});
+
+test('a silent connection is pinged, then dropped for a new one', async (t) => {
+  const fixture = await openPush(t);
+  const connection = await fixture.connection(0);
+  fixture.clock.advance(15_000);
+  await untilSo('the ping', () => connection.received.length === 1);
+  assert.deepEqual(connection.received, [{ method: 'ping' }]);
+  fixture.clock.advance(20_000);
+  assert.equal(await lostReason(fixture), 'silent for 30000 ms');
+  await untilSo('the end', () => connection.isClosed);
+  fixture.clock.advance(500);
+  await fixture.connection(1);
+});
+
+test('a connection that only answers pings is dropped once it should have brought something', async (t) => {
+  const fixture = await openPush(t);
+  fixture.push.subscribe([MARKS]);
+  const connection = await fixture.connection(0);
+  await subscriptions(connection, 1);
+  for (let pings = 1; pings <= 4; pings++) {
+    fixture.clock.advance(15_000);
+    await untilSo('the ping', () => connection.received.length === 1 + pings);
+    connection.send('pong', undefined);
+    // In order: once this is logged, the pong has been read.
+    connection.send('error', 'nothing');
+    await untilSo('the pong', () => fixture.log.length === pings);
+  }
+  fixture.clock.advance(5_000);
+  assert.equal(await lostReason(fixture), 'nothing pushed for 60000 ms');
+});
+
+test('messages that are no JSON with a channel end the connection', async (t) => {
+  const bad = [
+    '{"channel":"trades","da',
+    '[]',
+    '{"data":1}',
+    'null',
+    Buffer.from('{"channel":"x"}'),
+  ];
+  const fixture = await openPush(t);
+  for (const [index, message] of bad.entries()) {
+    const connection = await fixture.connection(index);
+    connection.sendRaw(message);
+    await untilTold(fixture, ['lost', 'a message that is no JSON with a channel']);
+    assert.equal(fixture.events.length, 2 * index + 2);
+    fixture.clock.advance(500 * 2 ** index);
+  }
+});
+
+test('a message over the size limit ends the connection', async (t) => {
+  const fixture = await openPush(t);
+  const connection = await fixture.connection(0);
+  connection.sendRaw(JSON.stringify({ channel: 'x', data: 'y'.repeat(9 << 20) }));
+  assert.match(String(await lostReason(fixture)), /^Max payload size exceeded$/);
+  assert.deepEqual(fixture.events.length, 2);
+});
+
+test('repeated messages are handed on: what they mean is for the reader', async (t) => {
+  const fixture = await openPush(t);
+  const connection = await fixture.connection(0);
+  for (let count = 0; count < 3; count++) connection.send('trades', [{ tid: 1 }]);
+  await untilSo('three messages', () => fixture.events.length === 4);
+});
+
+test('a handshake that hangs is given up after ten seconds', async (t) => {
+  let connections = 0;
+  const silent = createServer(() => connections++);
+  await new Promise<void>((resolve) => void silent.listen(0, '127.0.0.1', resolve));
+  t.after(() => silent.close());
+  const { port } = silent.address() as AddressInfo;
+  const address = readUpstreamAddress(new URL(`http://127.0.0.1:${port}`));
+  const fixture = await openPush(t, { address });
+  await untilSo('the connection', () => connections === 1);
+  fixture.clock.advance(10_000);
+  assert.equal(await lostReason(fixture), 'no handshake in 10000 ms');
+  fixture.clock.advance(500);
+  await untilSo('the next connection', () => connections === 2);
+});
+
+test('a handshake that is refused is tried again later', async (t) => {
+  const server = await startServer(t, json(null));
+  const address = readUpstreamAddress(new URL(server.base));
+  const fixture = await openPush(t, { address });
+  assert.match(
+    String(await lostReason(fixture)),
+    /^(Unexpected server response: \d+|socket hang up)$/,
+  );
+  assert.ok(fixture.clock.hasTimerIn(500));
+});
+
+test('an upstream without push is tried ever more rarely, and found when it is there', async (t) => {
+  const server = await startServer(t, json(null));
+  const address = readUpstreamAddress(new URL(server.base));
+  await server.close();
+  const fixture = await openPush(t, { address });
+  assert.match(String(await lostReason(fixture)), /ECONNREFUSED/);
+  const found = new WebSocketServer({ port: server.port, host: '127.0.0.1' });
+  t.after(() => found.close());
+  await new Promise<void>((resolve) => void found.once('listening', resolve));
+  fixture.clock.advance(500);
+  await untilSo('the connection', () => fixture.push.isOpen);
+});
+
+test('no log and no event shows the path of the address', async (t) => {
+  const fixture = await openPush(t);
+  const connection = await fixture.connection(0);
+  connection.send('error', 'no such key: secret-key-123');
+  await untilSo('the refusal', () => fixture.log.length === 1);
+  connection.drop();
+  await lostReason(fixture);
+  const shown = JSON.stringify([fixture.log, fixture.events]);
+  assert.ok(!shown.includes('secret'), shown);
+  assert.match(shown, /no such key: \*\*\*/);
+});
+
+test('closing leaves no connection and no timer', async (t) => {
+  const fixture = await openPush(t);
+  const connection = await fixture.connection(0);
+  fixture.push.close();
+  await untilSo('the end', () => connection.isClosed);
+  assert.equal(fixture.clock.pendingTimers, 0);
+  assert.deepEqual(fixture.events, ['opened']);
+});

@@ -1,0 +1,177 @@
+/** A service on a partial ledger, with a follower of the test's own behind every transport. */
+
+import assert from 'node:assert/strict';
+import type { TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Registry } from 'prom-client';
+import type { Budget } from '../../src/config/budget.ts';
+import type {
+  FollowStatus,
+  ForwardedQuestion,
+  ForwardOutcome,
+  Interest,
+  WantedClient,
+  WantedHandler,
+  WantedItem,
+  WantedOutcome,
+} from '../../src/wanted/wanted.ts';
+import { connectPushAsker } from '../conformance/transports.ts';
+import { openSteppedLedger, type SteppedLedger } from '../push/stepped-ledger.ts';
+import { makeTemporaryFolder } from '../temporary-folder.ts';
+import { STATUS } from '../wanted/conformance.ts';
+import { connectInProcess } from '../wanted/in-process.ts';
+import { type ChangedSettings, createInProcess, listenLocally, openGround } from './in-process.ts';
+import { exchange } from './raw-client.ts';
+import { createKey, formatRequest } from './service.ts';
+
+export const ALICE = '0xa11ce00000000000000000000000000000000001';
+export const BOB = '0xb0b0000000000000000000000000000000000002';
+export const VALIDATOR = '0x0a11da7040000000000000000000000000000003';
+
+/** The end of a user's account at the exchange: how reading it ends. */
+type Scripted = (item: WantedItem) => Promise<WantedOutcome>;
+
+/** Reads accounts of an exchange that exists only here: everybody has the same cash. */
+export class TestFollower implements WantedHandler {
+  readonly #ledger: SteppedLedger;
+  readonly wants: { item: WantedItem; maxAgeMs: number }[] = [];
+  readonly interests: Interest[] = [];
+  /** By user, what becomes of a want; those of others are recorded. */
+  readonly scripts = new Map<string, Scripted>();
+  report: FollowStatus = STATUS;
+  rawUsd = '12.5';
+
+  constructor(ledger: SteppedLedger) {
+    this.#ledger = ledger;
+  }
+
+  want(item: WantedItem, maxAgeMs: number): Promise<WantedOutcome> {
+    this.wants.push({ item, maxAgeMs });
+    const script = this.scripts.get(item.user) ?? ((wanted) => this.record(wanted));
+    return script(item);
+  }
+
+  /** Records an item as it is now. */
+  async record(item: WantedItem): Promise<WantedOutcome> {
+    const height = await this.append(this.describe(item));
+    return { outcome: 'recorded', height };
+  }
+
+  describe(item: WantedItem): object {
+    if (item.kind === 'account') {
+      return {
+        type: 'account',
+        user: item.user,
+        dex: item.dex,
+        rawUsd: this.rawUsd,
+        positions: [],
+      };
+    }
+    const delegation = { validator: VALIDATOR, amount: '3.0', lockedUntilTimestamp: 0 };
+    return { type: 'delegations', user: item.user, delegations: [delegation] };
+  }
+
+  async append(...events: object[]): Promise<number> {
+    const { height, time } = this.#ledger.state;
+    const line = { height: height + 1, time: Math.max(time + 1, Date.now()), events };
+    await this.#ledger.append(JSON.stringify(line));
+    return height + 1;
+  }
+
+  noteInterest(interests: readonly Interest[]): void {
+    this.interests.push(...interests);
+  }
+
+  readonly forwarded: ForwardedQuestion[] = [];
+  passOn: (question: ForwardedQuestion) => Promise<ForwardOutcome> = async () => ({
+    outcome: 'answered',
+    status: 200,
+    answer: '[{"coin":"BTC"}]',
+  });
+
+  forward(question: ForwardedQuestion): Promise<ForwardOutcome> {
+    this.forwarded.push(question);
+    return this.passOn(question);
+  }
+
+  status(): FollowStatus {
+    return this.report;
+  }
+}
+
+export interface FollowedOptions {
+  readonly settings?: ChangedSettings;
+  readonly budget?: Budget;
+  /** Stands in for the way to the follower. */
+  wrap?(client: WantedClient): WantedClient;
+  /** The events of the first block; by default it only says that the ledger is partial. */
+  readonly first?: readonly object[];
+}
+
+interface Answered {
+  readonly status: number;
+  readonly headers: ReadonlyMap<string, string>;
+  readonly body: string;
+}
+
+export interface Followed {
+  readonly follower: TestFollower;
+  readonly ledger: SteppedLedger;
+  readonly key: string;
+  /** By transport of HTTP. */
+  readonly ports: { readonly lane: number; readonly node: number };
+  readonly registry: Registry;
+  readonly logged: readonly unknown[];
+  ask(question: object, headers?: Record<string, string>, port?: number): Promise<Answered>;
+  /** The payload of the response to a post. */
+  post(question: object): Promise<unknown>;
+}
+
+export async function openFollowed(
+  context: TestContext,
+  { settings = {}, budget, wrap = (client) => client, first }: FollowedOptions = {},
+): Promise<Followed> {
+  const closers: (() => Promise<void> | void)[] = [];
+  context.after(async () => {
+    for (const close of closers.reverse()) await close();
+  });
+  const folder = await makeTemporaryFolder(context);
+  const ledger = await openSteppedLedger(context, folder);
+  const follower = new TestFollower(ledger);
+  await follower.append(...(first ?? [{ type: 'partial' }]));
+  const key = await createKey(folder, budget);
+  const wanted = wrap(connectInProcess(follower));
+  closers.push(() => wanted.close());
+  const ground = await openGround(folder);
+  closers.push(() => ground.close());
+  const open = async (noFastLane: boolean) => {
+    const patient = { overloadDelay: 60_000, pushInterval: 0, ...settings, noFastLane };
+    const service = createInProcess(ground, { settings: patient, wanted });
+    closers.push(service.close);
+    return { ...service, port: await listenLocally(service.server) };
+  };
+  const [lane, node] = [await open(false), await open(true)];
+  await ground.live.restored;
+  const ask = (question: object, headers = {}, port = lane.port) =>
+    exchange(
+      port,
+      formatRequest({ path: `/${key}/info`, headers, body: JSON.stringify(question) }),
+    );
+  const post = async (question: object) => {
+    const asker = await connectPushAsker({ name: 'push', ...lane }, key);
+    const frame = await asker.post(question);
+    asker.close();
+    return JSON.parse(frame).data.response.payload;
+  };
+  const ports = { lane: lane.port, node: node.port };
+  const { registry, logged } = lane;
+  return { follower, ledger, key, ports, registry, logged, ask, post };
+}
+
+export async function until(condition: () => boolean): Promise<void> {
+  const deadlineMs = performance.now() + 10_000;
+  while (!condition()) {
+    if (performance.now() > deadlineMs) assert.fail(`still waiting for ${condition}`);
+    await sleep(5);
+  }
+}

@@ -1,0 +1,84 @@
+/** Long answers are written in slices, each from one height, whatever blocks arrive meanwhile. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { formatAddress } from '../../src/exact/address.ts';
+import { createSimulator } from '../../src/feed/simulator/simulator.ts';
+import { isLong, LongAnswers, type LongQuestion } from '../../src/http/long-answers.ts';
+import { parseQuestion } from '../../src/info/registry.ts';
+import type { Question } from '../../src/info/request.ts';
+import { RequestError } from '../../src/info/request-error.ts';
+import type { StateView } from '../../src/state/state.ts';
+
+const ACCOUNTS = 1000;
+const ANSWERS = 12;
+
+const simulator = createSimulator({ seed: 'long answers', accounts: ACCOUNTS });
+while (!simulator.isSetUp) simulator.next();
+const { state } = simulator;
+const users = Array.from({ length: ACCOUNTS }, (_, index) =>
+  formatAddress(state.addresses.addressOf(index + 1)),
+);
+
+function askFor(asked: readonly string[], dex = ''): Question & LongQuestion {
+  const question = parseQuestion({ type: 'batchClearinghouseStates', users: asked, dex });
+  assert.ok(isLong(question));
+  return question;
+}
+
+function createLongAnswers(readState: () => StateView | undefined = () => state) {
+  const slices: number[] = [];
+  return { slices, answers: new LongAnswers({ readState, worked: (time) => slices.push(time) }) };
+}
+
+test('an answer is of one height, even if a block comes at every turn', async () => {
+  const question = askFor(users);
+  const { answers, slices } = createLongAnswers();
+  const texts = new Map([[state.height, question.answer(state)]]);
+  const writing = Promise.all(
+    Array.from({ length: ANSWERS }, () => answers.write(question, undefined)),
+  );
+  let isOver = false;
+  void writing.then(() => {
+    isOver = true;
+  });
+  while (!isOver) {
+    await nextTurn();
+    simulator.next();
+    texts.set(state.height, question.answer(state));
+  }
+  for (const answer of await writing) {
+    assert.ok(answer !== undefined && !(answer instanceof RequestError));
+    assert.equal(answer.bytes.toString(), texts.get(answer.height));
+  }
+  assert.ok(slices.length > ANSWERS, `${slices.length} slices`);
+});
+
+test('others get their turn while an answer is written', async () => {
+  const { answers } = createLongAnswers();
+  let turns = 0;
+  let isOver = false;
+  const writing = answers.write(askFor([...users, ...users].slice(0, ACCOUNTS)), undefined);
+  void writing.then(() => {
+    isOver = true;
+  });
+  while (!isOver) {
+    await nextTurn();
+    turns++;
+  }
+  assert.ok(turns > 1, `${turns} turns`);
+});
+
+test('a question that is refused, or has no state to be answered from, says so', async () => {
+  const refused = await createLongAnswers().answers.write(askFor(users, 'nope'), undefined);
+  assert.ok(refused instanceof RequestError);
+  assert.match(refused.message, /^dex: /);
+  const { answers } = createLongAnswers(() => undefined);
+  assert.equal(await answers.write(askFor(users), undefined), undefined);
+});
+
+test('few accounts are no long answer', () => {
+  const question = parseQuestion({ type: 'batchClearinghouseStates', users: users.slice(0, 20) });
+  assert.equal(isLong(question), false);
+});

@@ -1,0 +1,106 @@
+/** With --forward: what the ledger does not hold is asked of the exchange, on every transport. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ALICE, openFollowed } from './followed.ts';
+
+const FORWARD = { settings: { forward: true } };
+const FILLS = { type: 'userFills', user: ALICE };
+
+test("a question that the ledger does not hold has the exchange's answer, without a height", async (t) => {
+  const { follower, ask, post, ports } = await openFollowed(t, FORWARD);
+  for (const port of [ports.lane, ports.node]) {
+    const { status, headers, body } = await ask({ ...FILLS, extra: 'field' }, {}, port);
+    assert.deepEqual([status, body], [200, '[{"coin":"BTC"}]']);
+    assert.deepEqual([headers.has('ledger-height'), headers.has('account-time')], [false, false]);
+  }
+  assert.deepEqual(await post(FILLS), { type: 'userFills', data: [{ coin: 'BTC' }] });
+  // Rebuilt: a field that the type does not have is not passed on.
+  assert.deepEqual(follower.forwarded, [FILLS, FILLS, FILLS]);
+});
+
+test('what the ledger holds is answered from it', async (t) => {
+  const { follower, ask } = await openFollowed(t, FORWARD);
+  assert.ok((await ask({ type: 'allMids' })).headers.has('ledger-height'));
+  assert.equal((await ask({ type: 'clearinghouseState', user: ALICE })).status, 200);
+  assert.deepEqual(follower.forwarded, []);
+});
+
+test('what is always empty here is asked of the exchange', async (t) => {
+  const { follower, ask } = await openFollowed(t, FORWARD);
+  assert.equal((await ask({ type: 'userAbstraction', user: ALICE })).status, 200);
+  assert.deepEqual(follower.forwarded, [{ type: 'userAbstraction', user: ALICE }]);
+});
+
+test('wrong questions, other types and those that write files are refused here', async (t) => {
+  const { follower, ask } = await openFollowed(t, FORWARD);
+  const wrong = await ask({ type: 'userFills', user: '0x12' });
+  assert.deepEqual([wrong.status, JSON.parse(wrong.body).error], [422, 'invalid_address']);
+  for (const type of ['fileSnapshot', 'order', 'constructor']) {
+    const { status, body } = await ask({ type, user: ALICE });
+    assert.deepEqual([status, JSON.parse(body).error], [422, 'unknown_type']);
+  }
+  assert.deepEqual(follower.forwarded, []);
+});
+
+test('without --forward nothing is passed on', async (t) => {
+  const { follower, ask } = await openFollowed(t);
+  const { status, body } = await ask(FILLS);
+  assert.deepEqual([status, JSON.parse(body).error], [422, 'unknown_type']);
+  assert.deepEqual(follower.forwarded, []);
+});
+
+test("the key is charged with the exchange's weight, and with nothing for a failure", async (t) => {
+  const { follower, ask } = await openFollowed(t, {
+    settings: { forward: true },
+    budget: { weight: 100, periodMs: 3_600_000 },
+  });
+  const remaining = async () => (await ask(FILLS)).headers.get('ratelimit-remaining');
+  follower.passOn = async () => ({ outcome: 'failed', reason: 'gone' });
+  assert.equal(await remaining(), '100');
+  // 20, and 1 more for each 20 fills.
+  const answer = JSON.stringify(new Array(40).fill({}));
+  follower.passOn = async () => ({ outcome: 'answered', status: 200, answer });
+  assert.equal(await remaining(), '78');
+  assert.equal((await ask({ type: 'userRole', user: ALICE })).status, 200);
+  const { status } = await ask(FILLS);
+  assert.equal(status, 429);
+});
+
+test('questions in flight have been charged, so that they fit into the budget together', async (t) => {
+  const { follower, ask } = await openFollowed(t, {
+    ...FORWARD,
+    budget: { weight: 100, periodMs: 3_600_000 },
+  });
+  let answer: () => void = () => undefined;
+  const answered = new Promise<void>((resolve) => {
+    answer = resolve;
+  });
+  follower.passOn = () => answered.then(() => ({ outcome: 'answered', status: 200, answer: '[]' }));
+  const asked = Array.from({ length: 8 }, (_, index) => ask({ ...FILLS, startTime: index }));
+  const refused = await Promise.race(asked);
+  assert.equal(refused.status, 429);
+  answer();
+  const statuses = (await Promise.all(asked)).map(({ status }) => status).sort();
+  assert.deepEqual(statuses, [200, 200, 200, 200, 200, 429, 429, 429]);
+});
+
+test('a failure is a 502, a spent budget a 503, no answer in time a 502', async (t) => {
+  const { follower, ask } = await openFollowed(t, {
+    settings: { forward: true, followWait: 50 },
+  });
+  follower.passOn = async () => ({ outcome: 'failed', reason: 'gone' });
+  const failed = await ask(FILLS);
+  assert.deepEqual([failed.status, JSON.parse(failed.body).message], [502, 'gone']);
+  follower.passOn = async () => ({ outcome: 'busy', reason: 'spent', retryAfterSeconds: 9 });
+  const busy = await ask(FILLS);
+  assert.deepEqual([busy.status, busy.headers.get('retry-after')], [503, '9']);
+  follower.passOn = async () => ({ outcome: 'answered', status: 422, answer: 'status 422: no' });
+  const refused = await ask(FILLS);
+  assert.equal(refused.status, 422);
+  assert.match(refused.body, /the exchange refused it: status 422: no/);
+  follower.passOn = () => new Promise(() => undefined);
+  const late = await ask(FILLS);
+  assert.equal(late.status, 502);
+  assert.match(late.body, /has not answered within 50 ms/);
+});

@@ -1,0 +1,246 @@
+/** A partial ledger answers what it holds, and refuses what no event has named. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { parseAddress } from '../../src/exact/address.ts';
+import { AccountAnswers } from '../../src/http/account-answers.ts';
+import { BodySource, JsonSource, readQueryText } from '../../src/http/question-source.ts';
+import { answerQuestion, parseQuestion, REQUEST_TYPES } from '../../src/info/registry.ts';
+import { RequestError } from '../../src/info/request-error.ts';
+import { isSubjectKnown, oldestTime, type Subject } from '../../src/info/subject.ts';
+import type { State } from '../../src/state/state.ts';
+import { assertRefused, stateOf, TIME } from './states.ts';
+
+/** Known on both dexes, with delegations. */
+const KNOWN = '0xabcdef0000000000000000000000000000000001';
+/** Known on the second dex only. */
+const ELSEWHERE = '0xabcdef0000000000000000000000000000000002';
+const STRANGER = '0xabcdef0000000000000000000000000000000003';
+
+const DEX = { type: 'perpDex', dex: 'xyz', fullName: 'Metals', deployer: STRANGER };
+const PARTIAL = { type: 'partial' };
+
+function account(user: string, dex: string) {
+  return { type: 'account', user, dex, rawUsd: '12.5', positions: [] };
+}
+
+const EVENTS = [
+  DEX,
+  account(KNOWN, ''),
+  account(KNOWN, 'xyz'),
+  account(ELSEWHERE, 'xyz'),
+  { type: 'accountTime', user: KNOWN, dex: 'xyz', time: TIME - 500 },
+  { type: 'delegations', user: KNOWN, delegations: [] },
+];
+
+const WHOLE = stateOf(EVENTS, []);
+const HELD = stateOf(EVENTS, [PARTIAL]);
+
+const ABOUT_USERS = [
+  'clearinghouseState',
+  'delegations',
+  'allDexsClearinghouseState',
+  'delegatorSummary',
+  'webData2',
+];
+
+for (const type of ABOUT_USERS) {
+  test(`${type} of a known user is answered as on a ledger that is not partial`, () => {
+    const question = { type, user: KNOWN };
+    assert.equal(answerQuestion(HELD, question), answerQuestion(WHOLE, question));
+  });
+
+  test(`${type} of an unknown user is refused, and answered as empty only if nothing is missing`, () => {
+    const question = { type, user: STRANGER };
+    assert.doesNotThrow(() => answerQuestion(WHOLE, question));
+    const what = type.startsWith('deleg')
+      ? `the delegations of ${STRANGER}`
+      : `the account of ${STRANGER} on dex ""`;
+    assertRefused(() => answerQuestion(HELD, question), {
+      code: 'not_ready',
+      field: 'user',
+      message: `this ledger does not hold ${what}: it is partial, and no event has named it`,
+    });
+  });
+}
+
+test('an account that is known on one dex is unknown on another', () => {
+  const question = { type: 'clearinghouseState', user: ELSEWHERE };
+  assert.doesNotThrow(() => answerQuestion(HELD, { ...question, dex: 'xyz' }));
+  const refused = {
+    code: 'not_ready',
+    field: 'user',
+    message: `this ledger does not hold the account of ${ELSEWHERE} on dex "": it is partial, and no event has named it`,
+  } as const;
+  assertRefused(() => answerQuestion(HELD, question), refused);
+  const onAll = { type: 'allDexsClearinghouseState', user: ELSEWHERE };
+  assertRefused(() => answerQuestion(HELD, onAll), refused);
+});
+
+test('a dex that does not exist is refused before the account', () => {
+  const question = parseQuestion({ type: 'clearinghouseState', user: STRANGER, dex: 'abc' });
+  for (const ask of ['validate', 'subjects', 'answer'] as const) {
+    assert.throws(
+      () => question[ask](HELD),
+      (error) => error instanceof RequestError && error.code === 'unknown_dex',
+    );
+  }
+});
+
+test('validate leaves unknown users to answer, which comes after the budget', () => {
+  for (const type of ABOUT_USERS) parseQuestion({ type, user: STRANGER }).validate(HELD);
+});
+
+test('a batch lists unknown users among the failed wallets', () => {
+  const users = [KNOWN, STRANGER, '0x12', ELSEWHERE];
+  const ask = (state: State, dex: string) =>
+    JSON.parse(answerQuestion(state, { type: 'batchClearinghouseStates', users, dex }));
+  const missing = (user: string) => [
+    user,
+    `this ledger does not hold the account of ${user} on dex "": it is partial, and no event has named it`,
+  ];
+  const noAddress = ['0x12', 'got "0x12", expected 0x and 40 hexadecimal digits'];
+  for (const dex of ['', 'ALL_DEXES']) {
+    const { successful_states, failed_wallets } = ask(HELD, dex);
+    assert.deepEqual(successful_states, ask(WHOLE, dex).successful_states.slice(0, 1));
+    assert.deepEqual(failed_wallets, [missing(STRANGER), noAddress, missing(ELSEWHERE)]);
+    assert.deepEqual(ask(WHOLE, dex).failed_wallets, [noAddress]);
+  }
+});
+
+test('what the ledger records of no user is refused as a type that it does not have', () => {
+  for (const type of ['spotClearinghouseState', 'userAbstraction']) {
+    const question = parseQuestion({ type, user: KNOWN });
+    assert.doesNotThrow(() => question.answer(WHOLE));
+    question.validate(WHOLE);
+    for (const ask of ['validate', 'answer'] as const) {
+      assertRefused(() => question[ask](HELD), {
+        code: 'unknown_type',
+        field: 'type',
+        message: `type: got "${type}", expected a type that a partial ledger records`,
+      });
+    }
+  }
+});
+
+test('every question that takes a user says what it is about, or that it is not recorded', () => {
+  const silent = REQUEST_TYPES.filter(
+    ({ fields, subjects, isRefusedOnPartial }) =>
+      ('user' in fields || 'users' in fields) &&
+      subjects === undefined &&
+      isRefusedOnPartial !== true,
+  );
+  assert.deepEqual(
+    silent.map(({ type }) => type),
+    [],
+  );
+});
+
+test('questions that are not about users are answered as on any ledger', () => {
+  const others = REQUEST_TYPES.filter(
+    ({ type, fields }) => Object.keys(fields).length === 0 && type !== 'perpDeployAuctionStatus',
+  );
+  assert.ok(others.length >= 5);
+  for (const { type } of others) {
+    assert.equal(answerQuestion(HELD, { type }), answerQuestion(WHOLE, { type }));
+    assert.deepEqual(parseQuestion({ type }).subjects(HELD), []);
+  }
+});
+
+test('an auction that no event has named is unknown on a partial ledger, and null on any other', () => {
+  const question = parseQuestion({ type: 'perpDeployAuctionStatus' });
+  assert.equal(question.answer(WHOLE), 'null');
+  for (const ask of ['answer', 'validate'] as const) {
+    assert.throws(() => question[ask](HELD), {
+      code: 'not_ready',
+      message: /does not hold the auction/,
+    });
+  }
+});
+
+test('that there is no auction can be known, also on a partial ledger', () => {
+  const question = parseQuestion({ type: 'perpDeployAuctionStatus' });
+  const state = stateOf(EVENTS, [PARTIAL, { type: 'noDeployAuction' }]);
+  question.validate(state);
+  assert.equal(question.answer(state), 'null');
+});
+
+function addressOf(text: string) {
+  const address = parseAddress(text);
+  assert.ok(address !== undefined, text);
+  return address;
+}
+
+function subjectsOf(question: Record<string, unknown>): readonly Subject[] {
+  return parseQuestion(question).subjects(HELD);
+}
+
+const ACCOUNT_KIND = { kind: 'account' } as const;
+
+test('a question names the accounts and delegations that its answer is about', () => {
+  const known = addressOf(KNOWN);
+  const onFirst = { ...ACCOUNT_KIND, user: known, dexIndex: 0 };
+  const onSecond = { ...ACCOUNT_KIND, user: known, dexIndex: 1 };
+  const elsewhere = { ...onSecond, user: addressOf(ELSEWHERE) };
+  const staked = { kind: 'delegations', user: known };
+  const user = KNOWN;
+  assert.deepEqual(subjectsOf({ type: 'clearinghouseState', user, dex: 'xyz' }), [onSecond]);
+  assert.deepEqual(subjectsOf({ type: 'allDexsClearinghouseState', user }), [onFirst, onSecond]);
+  assert.deepEqual(subjectsOf({ type: 'webData2', user }), [onFirst]);
+  assert.deepEqual(subjectsOf({ type: 'delegations', user }), [staked]);
+  assert.deepEqual(subjectsOf({ type: 'delegatorSummary', user }), [staked]);
+  const batch = { type: 'batchClearinghouseStates', users: [KNOWN, '0x12', ELSEWHERE] };
+  assert.deepEqual(subjectsOf({ ...batch, dex: 'xyz' }), [onSecond, elsewhere]);
+  assert.equal(subjectsOf({ ...batch, dex: 'ALL_DEXES' }).length, 4);
+});
+
+test('unknown subjects are found, and the time of several is that of the oldest', () => {
+  const all = subjectsOf({
+    type: 'batchClearinghouseStates',
+    users: [KNOWN, ELSEWHERE],
+    dex: 'ALL_DEXES',
+  });
+  const isUnknown = (subject: Subject) => !isSubjectKnown(HELD, subject);
+  assert.deepEqual(all.filter(isUnknown), [
+    { ...ACCOUNT_KIND, user: addressOf(ELSEWHERE), dexIndex: 0 },
+  ]);
+  assert.equal(oldestTime(HELD, all), 0);
+  const known = subjectsOf({ type: 'allDexsClearinghouseState', user: KNOWN });
+  assert.deepEqual(known.filter(isUnknown), []);
+  assert.equal(oldestTime(HELD, known), TIME - 500);
+  assert.equal(oldestTime(HELD, subjectsOf({ type: 'delegations', user: KNOWN })), TIME);
+  assert.equal(oldestTime(HELD, []), undefined);
+});
+
+/** Every way in which a transport reads the most frequent question. */
+function sourcesOf(user: string) {
+  const question = { type: 'clearinghouseState', user };
+  return [
+    new BodySource(Buffer.from(JSON.stringify(question))).read(false),
+    new JsonSource(question).read(false),
+    readQueryText(`type=clearinghouseState&user=${user}`),
+  ];
+}
+
+test('the quick way to an account refuses what the others refuse, also after a cached answer', () => {
+  const accounts = new AccountAnswers();
+  const ask = (state: State, user: string) =>
+    sourcesOf(user).map((question) => {
+      assert.ok('answer' in question);
+      return question.answer(state, undefined, accounts).toString();
+    });
+  const question = { type: 'clearinghouseState', user: KNOWN };
+  assert.deepEqual(new Set(ask(HELD, KNOWN)), new Set([answerQuestion(HELD, question)]));
+  // The ring now has the empty account, at the height of the partial ledger.
+  assert.equal(new Set(ask(WHOLE, STRANGER)).size, 1);
+  for (const source of sourcesOf(STRANGER)) {
+    assert.ok('answer' in source);
+    assert.throws(
+      () => source.answer(HELD, undefined, accounts),
+      (error) => error instanceof RequestError && error.code === 'not_ready',
+    );
+    assert.deepEqual(source.subjects(HELD), [
+      { ...ACCOUNT_KIND, user: addressOf(STRANGER), dexIndex: 0 },
+    ]);
+  }
+});

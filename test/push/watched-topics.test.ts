@@ -1,0 +1,119 @@
+/** Whatever a block changes, the topics that it concerns are found, and few others. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { parseBlock } from '../../src/events/event.ts';
+import { formatAddress } from '../../src/exact/address.ts';
+import { Random } from '../../src/feed/simulator/random.ts';
+import { createSimulator } from '../../src/feed/simulator/simulator.ts';
+import {
+  type WatchableTopic,
+  type WatchedRows,
+  WatchedTopics,
+} from '../../src/http/push/watched-topics.ts';
+import { parseSubscription } from '../../src/info/registry.ts';
+import type { Question } from '../../src/info/request.ts';
+import { applyInPieces } from '../../src/state/fold.ts';
+import { createState, type State, type StateView } from '../../src/state/state.ts';
+import { SEED, SEED_NOTE } from '../seed.ts';
+import { withoutTime } from '../without-time.ts';
+
+const ACCOUNTS = 60;
+const BLOCKS = 400;
+/** A user that no event names. */
+const STRANGER = `0x${'f'.repeat(40)}`;
+
+class WatchedQuestion implements WatchableTopic {
+  readonly question: Question;
+  watched: WatchedRows | undefined;
+  #text = '';
+
+  constructor(question: Question, state: StateView) {
+    this.question = question;
+    this.hasChanged(state);
+  }
+
+  dependencies(state: StateView) {
+    return this.question.dependencies(state);
+  }
+
+  /** Whether its answer is another one than at the last call. */
+  hasChanged(state: StateView): boolean {
+    const before = this.#text;
+    this.#text = withoutTime(this.question.answer(state));
+    return this.#text !== before;
+  }
+}
+
+function listQuestions(state: StateView): Question[] {
+  const { addresses, markets } = state;
+  const users = Array.from({ length: addresses.table.rowCount - 1 }, (_, index) =>
+    formatAddress(addresses.addressOf(index + 1)),
+  );
+  return [...users, STRANGER].flatMap((user) => [
+    ...markets.dexes.map(({ name: dex }) =>
+      parseSubscription({ type: 'clearinghouseState', user, dex }),
+    ),
+    parseSubscription({ type: 'allDexsClearinghouseState', user }),
+    parseSubscription({ type: 'delegations', user }),
+  ]);
+}
+
+/** The state of the simulator, block by block, each applied in pieces. */
+function* applyPieces(state: State, line: string): Generator<void> {
+  const { height, time, events } = parseBlock(line);
+  const pieces = events.map((event) => [event]);
+  yield* applyInPieces(state, { height, time }, pieces);
+}
+
+function applyWhole(state: State, line: string): void {
+  for (const _piece of applyPieces(state, line));
+}
+
+test(`what changes is found, and little else ${SEED_NOTE}`, (context) => {
+  const simulator = createSimulator({ seed: `watched ${SEED}`, accounts: ACCOUNTS });
+  const state = createState();
+  while (!simulator.isSetUp) applyWhole(state, simulator.next());
+  const watched = new WatchedTopics<WatchedQuestion>();
+  const topics = listQuestions(state).map((question) => new WatchedQuestion(question, state));
+  for (const topic of topics) watched.add(topic, state);
+  watched.advance(state, () => undefined);
+  let found = 0;
+  let changed = 0;
+  for (let block = 0; block < BLOCKS; block++) {
+    applyWhole(state, simulator.next());
+    const looked = new Set<WatchedQuestion>();
+    watched.advance(state, (topic) => looked.add(topic));
+    found += looked.size;
+    for (const topic of topics) {
+      if (!topic.hasChanged(state)) continue;
+      changed++;
+      assert.ok(looked.has(topic), `${topic.question.type} at ${state.height}`);
+    }
+  }
+  context.diagnostic(`${changed} changed, ${found} found, ${topics.length * BLOCKS} in all`);
+  assert.ok(changed > 0 && found < topics.length * BLOCKS);
+});
+
+test(`one that is added in the middle of a block is found if the block changes it ${SEED_NOTE}`, () => {
+  const random = new Random(`in the middle ${SEED}`);
+  const simulator = createSimulator({ seed: `watched ${SEED}`, accounts: ACCOUNTS });
+  const state = createState();
+  while (!simulator.isSetUp) applyWhole(state, simulator.next());
+  for (let block = 0; block < BLOCKS / 4; block++) {
+    const watched = new WatchedTopics<WatchedQuestion>();
+    const pieces = applyPieces(state, simulator.next());
+    pieces.next();
+    const topics = listQuestions(state)
+      .filter(() => random.chance(0.2))
+      .map((question) => new WatchedQuestion(question, state));
+    for (const topic of topics) watched.add(topic, state);
+    while (pieces.next().done !== true);
+    const looked = new Set<WatchedQuestion>();
+    watched.advance(state, (topic) => looked.add(topic));
+    for (const topic of topics) {
+      if (topic.hasChanged(state)) assert.ok(looked.has(topic), topic.question.type);
+      watched.delete(topic);
+    }
+  }
+});

@@ -1,0 +1,173 @@
+/**
+ * Since when an answer has been the same, as the state says without answering: never earlier than the
+ * text of the answers shows, and as seldom as possible later.
+ */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { parseBlock } from '../../src/events/event.ts';
+import { BlockError } from '../../src/events/refusal.ts';
+import { formatAddress } from '../../src/exact/address.ts';
+import { createSimulator } from '../../src/feed/simulator/simulator.ts';
+import { parseQuestion, REQUEST_TYPES } from '../../src/info/registry.ts';
+import type { Question } from '../../src/info/request.ts';
+import { RequestError } from '../../src/info/request-error.ts';
+import { applyBlock } from '../../src/state/fold.ts';
+import {
+  allocateTables,
+  decodeDescription,
+  decodeState,
+  encodeSnapshot,
+} from '../../src/state/snapshot.ts';
+import { createState, type State, type StateView } from '../../src/state/state.ts';
+import { ALSO_LONG, scale } from '../scale.ts';
+import { runs, SEED, SEED_NOTE } from '../seed.ts';
+import { withoutTime } from '../without-time.ts';
+import { blockAfter, FIRST_BLOCK, randomBlock, USERS } from './random-events.ts';
+import { Tally } from './tally.ts';
+
+const SEQUENCES = scale(10, 150);
+const BLOCKS_MAX = 150;
+const SIMULATED_BLOCKS = scale(300, 3000);
+const SIMULATED_ACCOUNTS = 30;
+/** A user that no event names. */
+const STRANGER = `0x${'f'.repeat(40)}`;
+
+/** Every type of question, on every dex that there may be. */
+function listQuestions(users: readonly string[], dexes: readonly string[]): Question[] {
+  const fields: Record<string, readonly unknown[]> = {
+    user: users,
+    users: [users, users.slice(0, 1), [STRANGER, 'no address']],
+    dex: dexes,
+    id: [3, 20, 1001, 1002],
+  };
+  return REQUEST_TYPES.flatMap((request) => {
+    let bodies: Record<string, unknown>[] = [{ type: request.type }];
+    for (const name of Object.keys(request.fields)) {
+      bodies = bodies.flatMap((body) => fields[name].map((value) => ({ ...body, [name]: value })));
+    }
+    return bodies.map(parseQuestion);
+  });
+}
+
+/** The answer apart from its times; undefined if the question is refused. */
+function textOf(question: Question, state: StateView): string | undefined {
+  try {
+    return withoutTime(question.answer(state));
+  } catch (error) {
+    if (error instanceof RequestError) return undefined;
+    throw error;
+  }
+}
+
+/** Since when each answer has been the same, by its text. */
+class Observer {
+  readonly #questions: readonly Question[];
+  readonly #texts: (string | undefined)[];
+  readonly #heights: number[];
+  /** Of answers that have been seen to change: how many are said to have changed later. */
+  readonly #tally: Tally;
+
+  constructor(questions: readonly Question[], tally: Tally) {
+    this.#questions = questions;
+    this.#tally = tally;
+    this.#texts = questions.map(() => undefined);
+    this.#heights = questions.map(() => 0);
+  }
+
+  look(state: StateView): void {
+    for (const [index, question] of this.#questions.entries()) {
+      const text = textOf(question, state);
+      if (text === undefined) continue;
+      if (text !== this.#texts[index] && this.#texts[index] !== undefined) {
+        this.#heights[index] = state.height;
+      }
+      this.#texts[index] = text;
+      this.#check(question.changedAt(state), index, state.height);
+    }
+  }
+
+  #check(changedAt: number, index: number, height: number): void {
+    const { type } = this.#questions[index];
+    assert.ok(changedAt <= height, `${type}: ${changedAt} at height ${height}`);
+    assert.ok(changedAt >= this.#heights[index], `${type}: ${changedAt}, ${this.#heights[index]}`);
+    if (this.#heights[index] === 0) return;
+    this.#tally.count(`${type} ${changedAt > this.#heights[index] ? 'later' : 'exact'}`);
+  }
+}
+
+function tryApply(state: State, line: string): void {
+  try {
+    applyBlock(state, parseBlock(line));
+  } catch (error) {
+    if (!(error instanceof BlockError)) throw error;
+  }
+}
+
+/** The state as a snapshot of it is loaded. */
+function restore(state: StateView): State {
+  const snapshot = encodeSnapshot(state);
+  const bytes = Buffer.concat([...snapshot.tables].map((piece) => Buffer.from(piece)));
+  const description = decodeDescription(snapshot.description);
+  snapshot.release();
+  const { tables, targets } = allocateTables(description);
+  let start = 0;
+  for (const target of targets) {
+    target.set(bytes.subarray(start, start + target.length));
+    start += target.length;
+  }
+  return decodeState(description, tables);
+}
+
+function assertSame(questions: readonly Question[], state: StateView, restored: StateView): void {
+  for (const question of questions) {
+    if (textOf(question, state) === undefined) continue;
+    assert.equal(question.changedAt(restored), question.changedAt(state), question.type);
+  }
+}
+
+test(
+  `random events change no answer before its height says so ${SEED_NOTE}`,
+  ALSO_LONG,
+  (context) => {
+    const questions = listQuestions([...USERS, STRANGER], ['', 'xyz', 'abc']);
+    const tally = new Tally();
+    const sequences = fc.array(randomBlock, { maxLength: BLOCKS_MAX, size: 'max' });
+    const property = fc.property(sequences, (sequence) => {
+      const state = createState();
+      const observer = new Observer(questions, tally);
+      tryApply(state, JSON.stringify(FIRST_BLOCK));
+      for (const steps of sequence) {
+        tryApply(state, JSON.stringify(blockAfter(state, steps)));
+        observer.look(state);
+      }
+      assertSame(questions, state, restore(state));
+    });
+    fc.assert(property, runs(SEQUENCES));
+    context.diagnostic(tally.describe());
+  },
+);
+
+test(
+  `an exchange changes no answer before its height says so ${SEED_NOTE}`,
+  ALSO_LONG,
+  (context) => {
+    const simulator = createSimulator({ seed: `changed ${SEED}`, accounts: SIMULATED_ACCOUNTS });
+    while (!simulator.isSetUp) simulator.next();
+    const { state } = simulator;
+    const users = Array.from({ length: SIMULATED_ACCOUNTS }, (_, index) =>
+      formatAddress(state.addresses.addressOf(index + 1)),
+    );
+    const dexes = state.markets.dexes.map(({ name }) => name);
+    const questions = listQuestions([...users.slice(0, 10), STRANGER], dexes);
+    const tally = new Tally();
+    const observer = new Observer(questions, tally);
+    for (let block = 0; block < SIMULATED_BLOCKS; block++) {
+      simulator.next();
+      observer.look(state);
+    }
+    assertSame(questions, state, restore(state));
+    context.diagnostic(tally.describe());
+  },
+);

@@ -1,0 +1,183 @@
+/** What every channel of the port does: the same tests in one process, over a socket, and on NATS. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type {
+  FollowStatus,
+  ForwardedQuestion,
+  Interest,
+  WantedClient,
+  WantedHandler,
+  WantedItem,
+  WantedOutcome,
+} from '../../src/wanted/wanted.ts';
+
+export const ALICE = '0xa11ce00000000000000000000000000000000001';
+const ACCOUNT: WantedItem = { kind: 'account', user: ALICE, dex: '' };
+const DELEGATIONS: WantedItem = { kind: 'delegations', user: ALICE };
+
+export const STATUS: FollowStatus = {
+  upstream: 'https://exchange.example',
+  isWell: true,
+  reason: '',
+  ages: { marks: 120, markets: 30_000, stream: 5, accountsMedian: null, accountsMax: null },
+  followed: 3,
+  budget: { limit: 1200, left: 1100 },
+  counters: { mismatches: { withdrawable: 2 }, surprises: {} },
+};
+
+/** A follower whose outcomes a test decides, and that notes what it was asked. */
+export class StubHandler implements WantedHandler {
+  readonly wants: { item: WantedItem; maxAgeMs: number }[] = [];
+  readonly interests: Interest[] = [];
+  readonly forwarded: ForwardedQuestion[] = [];
+  outcome: (item: WantedItem) => Promise<WantedOutcome> = async () => ({
+    outcome: 'recorded',
+    height: 7,
+  });
+
+  want(item: WantedItem, maxAgeMs: number): Promise<WantedOutcome> {
+    this.wants.push({ item, maxAgeMs });
+    return this.outcome(item);
+  }
+
+  noteInterest(interests: readonly Interest[]): void {
+    this.interests.push(...interests);
+  }
+
+  async forward(question: ForwardedQuestion) {
+    this.forwarded.push(question);
+    return { outcome: 'answered', status: 200, answer: '[{"coin":"BTC"}]' } as const;
+  }
+
+  status(): FollowStatus {
+    return STATUS;
+  }
+}
+
+/** Connects a client to a handler for the time of one test. */
+export type ConnectPort = (
+  handler: WantedHandler,
+  work: (client: WantedClient) => Promise<void>,
+) => Promise<void>;
+
+export function describePort(name: string, connect: ConnectPort): void {
+  test(`${name}: an item that is wanted reaches the follower with its age, and the outcome comes back`, async () => {
+    const handler = new StubHandler();
+    await connect(handler, async (client) => {
+      assert.deepEqual(await client.want(ACCOUNT, 500), { outcome: 'recorded', height: 7 });
+      await client.want(DELEGATIONS, Number.POSITIVE_INFINITY);
+      assert.deepEqual(handler.wants, [
+        { item: ACCOUNT, maxAgeMs: 500 },
+        { item: DELEGATIONS, maxAgeMs: Number.POSITIVE_INFINITY },
+      ]);
+    });
+  });
+
+  const OUTCOMES: readonly WantedOutcome[] = [
+    { outcome: 'upstream', answer: '{"time":5,"note":"line\\nbreak"}', time: 5 },
+    { outcome: 'failed', reason: 'the exchange answered 500' },
+    { outcome: 'busy', reason: 'the budget is spent', retryAfterSeconds: 12 },
+  ];
+  for (const outcome of OUTCOMES) {
+    test(`${name}: the outcome "${outcome.outcome}" arrives unchanged`, async () => {
+      const handler = new StubHandler();
+      handler.outcome = async () => outcome;
+      await connect(handler, async (client) => {
+        assert.deepEqual(await client.want(ACCOUNT, 0), outcome);
+      });
+    });
+  }
+
+  test(`${name}: a follower that throws is a failed want`, async () => {
+    const handler = new StubHandler();
+    handler.outcome = () => Promise.reject(new Error('a bug'));
+    await connect(handler, async (client) => {
+      const reason = 'the follower failed: a bug';
+      assert.deepEqual(await client.want(ACCOUNT, 0), { outcome: 'failed', reason });
+    });
+  });
+
+  test(`${name}: identical wants in flight are one, unless the age allows less`, async () => {
+    const handler = new StubHandler();
+    let finish: (outcome: WantedOutcome) => void = () => undefined;
+    const outcome = new Promise<WantedOutcome>((resolve) => {
+      finish = resolve;
+    });
+    handler.outcome = () => outcome;
+    await connect(handler, async (client) => {
+      const wants = Array.from({ length: 5 }, () => client.want(ACCOUNT, 60_000));
+      wants.push(client.want(ACCOUNT, 1));
+      await sleep(5);
+      wants.push(client.want(ACCOUNT, 1));
+      await until(() => handler.wants.length === 3);
+      finish({ outcome: 'recorded', height: 9 });
+      for (const want of wants) assert.deepEqual(await want, { outcome: 'recorded', height: 9 });
+      assert.equal(handler.wants.length, 3);
+    });
+  });
+
+  test(`${name}: outcomes come back to those who want them, in whatever order`, async () => {
+    const handler = new StubHandler();
+    handler.outcome = async (item) => {
+      const number = Number(item.user.slice(2));
+      await sleep(20 - number);
+      return { outcome: 'recorded', height: number };
+    };
+    await connect(handler, async (client) => {
+      const users = Array.from({ length: 20 }, (_, index) => String(index + 1).padStart(40, '0'));
+      const wants = users.map((user) =>
+        client.want({ kind: 'account', user: `0x${user}`, dex: 'xyz' }, 0),
+      );
+      const heights = (await Promise.all(wants)).map((outcome) =>
+        outcome.outcome === 'recorded' ? outcome.height : undefined,
+      );
+      assert.deepEqual(heights, users.map(Number));
+    });
+  });
+
+  test(`${name}: interest arrives counted`, async () => {
+    const handler = new StubHandler();
+    await connect(handler, async (client) => {
+      for (let asked = 0; asked < 3; asked++) client.noteInterest(ACCOUNT);
+      client.noteInterest(DELEGATIONS);
+      // Interest is no reason to wait: one that was noted before the connection stands may be lost.
+      await client.want(ACCOUNT, 0);
+      await until(() => handler.interests.length === 2);
+      assert.deepEqual(handler.interests, [
+        { item: ACCOUNT, count: 3 },
+        { item: DELEGATIONS, count: 1 },
+      ]);
+    });
+  });
+
+  test(`${name}: a forwarded question reaches the follower, and its answer comes back`, async () => {
+    const handler = new StubHandler();
+    await connect(handler, async (client) => {
+      const question = { type: 'userFills', user: ALICE };
+      const answer = '[{"coin":"BTC"}]';
+      assert.deepEqual(await client.forward(question), {
+        outcome: 'answered',
+        status: 200,
+        answer,
+      });
+      assert.deepEqual(handler.forwarded, [question]);
+    });
+  });
+
+  test(`${name}: the follower's report is seen by clients`, async () => {
+    await connect(new StubHandler(), async (client) => {
+      await until(() => client.status() !== undefined);
+      assert.deepEqual(client.status(), STATUS);
+    });
+  });
+}
+
+export async function until(condition: () => boolean): Promise<void> {
+  const deadlineMs = performance.now() + 10_000;
+  while (!condition()) {
+    if (performance.now() > deadlineMs) assert.fail(`still waiting for ${condition}`);
+    await sleep(5);
+  }
+}

@@ -1,0 +1,57 @@
+/** From when on something is called risky: the one table that everything on the page judges by. */
+
+import { compare, type Decimal, formatPercent } from './decimal.ts';
+
+/** From the least to the most. */
+export const LEVELS = ['safe', 'watch', 'danger'] as const;
+export type Level = (typeof LEVELS)[number];
+
+const percent = (units: bigint): Decimal => ({ units, scale: 2 });
+
+/**
+ * The share of the cross account value that maintenance takes: a level begins where it is reached. And
+ * the share of the mark that is left to the liquidation price: a level begins below it.
+ */
+const THRESHOLDS = {
+  marginRatio: { watch: percent(50n), danger: percent(80n) },
+  distance: { watch: percent(15n), danger: percent(5n) },
+} as const;
+
+export const WORDS: Readonly<Record<Level, string>> = {
+  safe: 'healthy',
+  watch: 'watch',
+  danger: 'at risk',
+};
+
+/** The colour of a level: a class of the style sheets. */
+export type Tone = 'gain' | 'warn' | 'loss';
+
+export const TONES: Readonly<Record<Level, Tone>> = {
+  safe: 'gain',
+  watch: 'warn',
+  danger: 'loss',
+};
+
+export function levelOfMarginRatio(ratio: Decimal): Level {
+  const { watch, danger } = THRESHOLDS.marginRatio;
+  if (compare(ratio, danger) >= 0) return 'danger';
+  return compare(ratio, watch) >= 0 ? 'watch' : 'safe';
+}
+
+export function levelOfDistance(distance: Decimal): Level {
+  const { watch, danger } = THRESHOLDS.distance;
+  if (compare(distance, danger) < 0) return 'danger';
+  return compare(distance, watch) < 0 ? 'watch' : 'safe';
+}
+
+/** The table in words, for the page. */
+export function describeThresholds(): string {
+  const { marginRatio, distance } = THRESHOLDS;
+  const say = (share: Decimal) => `${formatPercent(share, 0)} %`;
+  const levels = (['watch', 'danger'] as const).map(
+    (level) =>
+      `“${WORDS[level]}” from ${say(marginRatio[level])} of the cross margin, ` +
+      `or below ${say(distance[level])} to liquidation`,
+  );
+  return `${levels.join('; ')}.`;
+}

@@ -1,0 +1,101 @@
+/**
+ * How close an account is to liquidation: the worst of its cross margin ratios and of its positions'
+ * distances to liquidation, over all dexes.
+ */
+
+import type { AccountState, Position } from './answers.ts';
+import {
+  compare,
+  type Decimal,
+  divideRounded,
+  formatPercent,
+  parseDecimal,
+  RATIO_DECIMALS,
+  subtract,
+  WHOLE,
+  ZERO,
+} from './decimal.ts';
+import { distanceOf } from './position-figures.ts';
+import { LEVELS, type Level, levelOfDistance, levelOfMarginRatio, WORDS } from './risk-levels.ts';
+import { group } from './text.ts';
+
+/** An account's states by dex. */
+export type States = readonly (readonly [string, AccountState])[];
+
+export interface Verdict {
+  readonly level: Level;
+  readonly word: string;
+  /** What is to blame: "NEAR isolated, 1.0 % to liquidation"; empty if there are no positions. */
+  readonly culprit: string;
+}
+
+const NOTHING: Verdict = { level: 'safe', word: 'nothing at risk', culprit: '' };
+
+/** What may be to blame, and what is left before liquidation, as a share of the margin or the mark. */
+interface Finding {
+  readonly level: Level;
+  readonly left: Decimal;
+  readonly culprit: string;
+}
+
+export function judgeAccount(states: States): Verdict {
+  const findings = states.flatMap(([dex, state]) => findRisks(dex, state));
+  if (findings.length === 0) return NOTHING;
+  const { level, culprit } = findings.reduce((worst, next) =>
+    isWorse(next, worst) ? next : worst,
+  );
+  return { level, word: WORDS[level], culprit };
+}
+
+function isWorse(one: Finding, other: Finding): boolean {
+  const byLevel = LEVELS.indexOf(one.level) - LEVELS.indexOf(other.level);
+  return byLevel > 0 || (byLevel === 0 && compare(one.left, other.left) < 0);
+}
+
+/** None without positions. */
+function findRisks(dex: string, state: AccountState): Finding[] {
+  const { assetPositions, marginSummary } = state;
+  if (assetPositions.length === 0) return [];
+  const where = dex === '' ? '' : ` on ${dex}`;
+  const risks = assetPositions.flatMap(({ position }) => findPositionRisk(position));
+  risks.push(findMarginRisk(state, where));
+  if (parseDecimal(marginSummary.accountValue).units < 0n) {
+    risks.push(danger(`the account value${where} is negative`));
+  }
+  return risks;
+}
+
+function danger(culprit: string): Finding {
+  return { level: 'danger', left: ZERO, culprit };
+}
+
+function findPositionRisk(position: Position): Finding[] {
+  const { coin, leverage, marginUsed } = position;
+  const name = `${coin} ${leverage.type}`;
+  if (leverage.type === 'isolated' && parseDecimal(marginUsed).units <= 0n) {
+    return [danger(`${name}, its margin is lost`)];
+  }
+  const left = distanceOf(position);
+  if (left === undefined) return [];
+  if (left.units <= 0n) return [danger(`${name}, at its liquidation price`)];
+  const culprit = `${name}, ${group(formatPercent(left, 1))} % to liquidation`;
+  return [{ level: levelOfDistance(left), left, culprit }];
+}
+
+function findMarginRisk(state: AccountState, where: string): Finding {
+  const ratio = marginRatioOf(state);
+  if (ratio === undefined) return danger(`no cross margin${where} is left`);
+  const culprit = `${formatPercent(ratio)} % of the cross margin${where} used`;
+  return { level: levelOfMarginRatio(ratio), left: subtract(WHOLE, ratio), culprit };
+}
+
+/**
+ * The share of the cross account value that maintenance takes: at 1 cross positions are liquidated.
+ * Undefined if maintenance is due and there is nothing.
+ */
+export function marginRatioOf(state: AccountState): Decimal | undefined {
+  const maintenance = parseDecimal(state.crossMaintenanceMarginUsed);
+  const value = parseDecimal(state.crossMarginSummary.accountValue);
+  if (maintenance.units === 0n) return ZERO;
+  return value.units <= 0n ? undefined : divideRounded(maintenance, value, RATIO_DECIMALS);
+}

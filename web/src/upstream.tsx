@@ -1,0 +1,139 @@
+/** The exchange that the ledger follows: which one, whether it is well, and what the follower reports. */
+
+import type { ComponentChildren } from 'preact';
+import type { FollowReport } from './answers.ts';
+import { Bar } from './figure.tsx';
+import { formatAge } from './text.ts';
+import type { View } from './view.ts';
+
+const NOTHING = '\u2013';
+
+/** Part of the header. Ledgers that follow no exchange have none. */
+export function UpstreamState({ view }: { view: View }) {
+  const { freshness, link } = view;
+  const { follow, status } = freshness ?? {};
+  if (follow === undefined && status !== 'upstream_failed') return null;
+  const state = link.state === 'offline' ? 'unknown' : follow?.isWell ? 'well' : 'ill';
+  return (
+    <div class={`upstream upstream-${state}`} title={follow?.reason}>
+      <dt>Upstream</dt>
+      <dd>
+        <span aria-hidden="true">{SHAPES[state]} </span>
+        <span data-field="upstream">
+          {follow === undefined ? 'no follower is connected' : `${follow.upstream} ${WORDS[state]}`}
+        </span>
+      </dd>
+    </div>
+  );
+}
+
+const WORDS = { well: 'is well', ill: 'fails', unknown: '' } as const;
+/** A shape for each state, so that none depends on colour alone. */
+const SHAPES = { well: '\u25CF', ill: '\u2715', unknown: '\u25CC' } as const;
+
+/** The follower's report, as /health has it. */
+export function UpstreamPanel({ view }: { view: View }) {
+  const { freshness } = view;
+  if (freshness?.follow === undefined) return null;
+  const { upstream, isWell, reason, followed, ages, budget, counters } = freshness.follow;
+  const sinceMs = performance.now() - freshness.heardMs;
+  return (
+    <section class="panel panel-upstream" aria-labelledby="title-upstream">
+      <header class="panel-head">
+        <h2 id="title-upstream">Upstream</h2>
+        <span class="muted small">{isWell ? upstream : `${upstream}: ${reason}`}</span>
+      </header>
+      <dl class="stats">
+        <Item label="Followed" field="followed" title="accounts and lists of delegations">
+          {followed.toLocaleString('en')}
+        </Item>
+        <Age label="Marks" field="marksAge" ms={ages.marks} sinceMs={sinceMs} />
+        <Age label="Accounts, median" field="medianAge" ms={ages.accountsMedian} {...{ sinceMs }} />
+        <Age label="Accounts, oldest" field="oldestAge" ms={ages.accountsMax} sinceMs={sinceMs} />
+        <Age label="Markets" field="marketsAge" ms={ages.markets} sinceMs={sinceMs} />
+        <Age label="Stream" field="streamAge" ms={ages.stream} sinceMs={sinceMs} />
+        <Budget budget={budget} />
+        <Counts
+          label="Differences"
+          field="mismatches"
+          title="figures of the exchange that the ledger’s rules do not give"
+          counts={counters.mismatches}
+        />
+        <Counts
+          label="Surprises"
+          field="surprises"
+          title="changes of an account that no trade, funding or mark explains"
+          counts={counters.surprises}
+        />
+      </dl>
+    </section>
+  );
+}
+
+interface ItemProps {
+  readonly label: string;
+  readonly field: string;
+  readonly title?: string;
+  readonly children: ComponentChildren;
+}
+
+function Item({ label, field, title, children }: ItemProps) {
+  return (
+    <div class="stat" title={title}>
+      <dt>{label}</dt>
+      <dd class="figure" data-field={field}>
+        {children}
+      </dd>
+    </div>
+  );
+}
+
+interface AgeProps {
+  readonly label: string;
+  readonly field: string;
+  /** When the report was made. */
+  readonly ms: number | null;
+  /** Since the report was heard. */
+  readonly sinceMs: number;
+}
+
+function Age({ label, field, ms, sinceMs }: AgeProps) {
+  return (
+    <Item label={label} field={field} title="age">
+      {ms === null ? NOTHING : formatAge(ms + sinceMs)}
+    </Item>
+  );
+}
+
+function Budget({ budget }: Pick<FollowReport, 'budget'>) {
+  if (budget === null) {
+    return (
+      <Item label="Budget" field="budget">
+        no limit
+      </Item>
+    );
+  }
+  const { limit, left } = budget;
+  return (
+    <Item label="Budget left" field="budget" title="weight a minute that the exchange allows">
+      {left.toLocaleString('en')} of {limit.toLocaleString('en')}{' '}
+      <Bar share={left / limit} tone="accent" label={`${left} of ${limit}`} />
+    </Item>
+  );
+}
+
+interface CountsProps {
+  readonly label: string;
+  readonly field: string;
+  readonly title: string;
+  readonly counts: Readonly<Record<string, number>>;
+}
+
+function Counts({ label, field, title, counts }: CountsProps) {
+  const named = Object.entries(counts).map(([name, count]) => `${name} ${count}`);
+  return (
+    <Item label={label} field={field} title={title}>
+      {named.length === 0 ? 'none' : named.join(', ')}
+    </Item>
+  );
+}
