@@ -3,6 +3,7 @@ import { closeSync, mkdirSync, openSync, readdirSync, writeFileSync, writeSync }
 import path from 'node:path';
 import { test } from 'node:test';
 import { MAIN } from '../paths.ts';
+import { verifyDirectory } from '../replica/data-directory.ts';
 import { ALSO_LONG, LONG_ONLY, scale } from '../scale.ts';
 import {
   askedWrongly,
@@ -10,7 +11,6 @@ import {
   done,
   failed,
   joinLines,
-  readVerification,
   run,
   runShell,
   simulateLines,
@@ -29,17 +29,11 @@ function writeInput(text: string | Buffer): string {
   return file;
 }
 
-async function verify(data: string) {
-  const outcome = await run(['verify', '--data', data]);
-  assert.equal(outcome.code, 0, outcome.stderr);
-  return readVerification(outcome);
-}
-
 /** Height, head and digest of all lines, appended undisturbed. */
 async function appendAll() {
   const data = place();
   await run(['append', '--data', data, writeInput(joinLines(lines))]);
-  return verify(data);
+  return verifyDirectory(data);
 }
 
 test('a file is appended, acknowledged and counted', async () => {
@@ -60,7 +54,7 @@ test('standard input is appended, whatever the pieces it comes in', async () => 
   const { code, stdout } = await program.ended;
   assert.equal(code, 0);
   assert.match(stdout, /^(durable \d+\n)*durable 60\n$/);
-  assert.deepEqual(await verify(data), expected);
+  assert.deepEqual(await verifyDirectory(data), expected);
 });
 
 test('a live feed is acknowledged line by line, with its pipe still open', async () => {
@@ -78,20 +72,20 @@ test('input without blocks makes an empty ledger', async () => {
     const data = place();
     const summary = 'perpinfo: appended nothing; the ledger is at height 0\n';
     assert.deepEqual(await run(['append', '--data', data], { input }), done('', summary));
-    assert.equal((await verify(data)).height, 0);
+    assert.equal((await verifyDirectory(data)).height, 0);
   }
 });
 
 test('blank lines and a missing last newline change nothing', async () => {
   const data = place();
   await run(['append', '--data', data], { input: `\n\n${lines.join('\n \t\n\n')}` });
-  assert.deepEqual(await verify(data), expected);
+  assert.deepEqual(await verifyDirectory(data), expected);
 });
 
 test('lines that end in carriage return and newline give the same state', async () => {
   const data = place();
   await run(['append', '--data', data], { input: lines.join('\r\n') });
-  const { height, digest } = await verify(data);
+  const { height, digest } = await verifyDirectory(data);
   assert.deepEqual({ height, digest }, { height: 60, digest: expected.digest });
 });
 
@@ -102,7 +96,7 @@ test('an append continues where the last one ended', async () => {
     const { stdout } = await run(['append', '--data', data], { input });
     assert.ok(stdout.endsWith(`durable ${height + 20}\n`));
   }
-  assert.deepEqual(await verify(data), expected);
+  assert.deepEqual(await verifyDirectory(data), expected);
 });
 
 const TIME = 1_758_556_800_000;
@@ -141,7 +135,7 @@ for (const [what, line, reason] of BAD_BLOCKS) {
     assert.match(stdout, /^(durable [12]\n)*durable 3\n$/);
     assert.equal(stderr, `${summary}perpinfo: line 5: ${reason}\n`);
     await run(['append', '--data', data], { input: joinLines(lines.slice(3)) });
-    assert.deepEqual(await verify(data), expected);
+    assert.deepEqual(await verifyDirectory(data), expected);
   });
 }
 
@@ -238,7 +232,7 @@ test(
     const second = await run(['append', '--data', data], { input: `${lines[1]}\n` });
     const reason = `another writer, process ${first.child.pid}, has this ledger open`;
     assert.deepEqual(second, failed(`perpinfo: ${reason}\n`));
-    assert.equal((await verify(data)).height, 1);
+    assert.equal((await verifyDirectory(data)).height, 1);
     first.child.stdin.end();
     assert.equal((await first.ended).code, 0);
     const third = await run(['append', '--data', data], { input: `${lines[1]}\n` });
@@ -265,7 +259,7 @@ for (const [signal, code] of SIGNALS.slice(0, scale(1, 2))) {
       const summary = 'perpinfo: appended 5 durable blocks; the ledger is at height 5\n';
       assert.deepEqual([outcome.code, outcome.stderr], [code, summary]);
       await run(['append', '--data', data], { input: joinLines(lines.slice(5)) });
-      assert.deepEqual(await verify(data), expected);
+      assert.deepEqual(await verifyDirectory(data), expected);
     },
   );
 
@@ -276,12 +270,12 @@ for (const [signal, code] of SIGNALS.slice(0, scale(1, 2))) {
     await program.untilWritten('durable ');
     program.child.kill(signal);
     assert.equal((await program.ended).code, code);
-    const { height } = await verify(data);
+    const { height } = await verifyDirectory(data);
     assert.equal(height, program.acknowledged);
     assert.ok(height < many.length);
     const rest = await run(['append', '--data', data], { input: joinLines(many.slice(height)) });
     assert.equal(rest.code, 0);
-    assert.equal((await verify(data)).height, many.length);
+    assert.equal((await verifyDirectory(data)).height, many.length);
   });
 }
 
@@ -292,7 +286,7 @@ test('snapshots are written at every Nth height, and the newest are kept', async
   const names = readdirSync(path.join(data, 'snapshots')).sort();
   const heights = [42, 49, 56].map((height) => `${String(height).padStart(16, '0')}.snapshot`);
   assert.deepEqual(names, heights);
-  assert.deepEqual(await verify(data), expected);
+  assert.deepEqual(await verifyDirectory(data), expected);
 });
 
 test('a damaged snapshot costs a warning and time, and the append succeeds', async () => {
@@ -321,7 +315,7 @@ test('an append continues when nobody reads its acknowledgements', async () => {
   const command = `"${process.execPath}" "${MAIN}" append --data "${data}" --snapshot-every 1`;
   const { code } = await runShell(`${command} "${file}" | head -n 1`);
   assert.equal(code, 0);
-  assert.deepEqual(await verify(data), expected);
+  assert.deepEqual(await verifyDirectory(data), expected);
 });
 
 test('a folder that cannot be made is refused in one line', async () => {

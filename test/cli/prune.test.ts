@@ -3,6 +3,7 @@ import { readdirSync, rmSync, statSync, truncateSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { openEmbeddedLedger } from '../../src/ledger/embedded/embedded-ledger.ts';
+import { verifyDirectory } from '../replica/data-directory.ts';
 import { LONG_ONLY } from '../scale.ts';
 import {
   askedWrongly,
@@ -55,7 +56,7 @@ async function appendDays(count: number): Promise<string> {
 
 test('a prune keeps the newest blocks and the state, and older heights are reported as pruned', async () => {
   const data = await appendAll();
-  const before = readVerification(await run(['verify', '--data', data]));
+  const before = await verifyDirectory(data);
   const answers = await Promise.all([ask(data), ask(data, '--at', '55')]);
   for (const height of [10, 20, 30, 40]) rmSync(snapshotFile(data, height));
   const pruned = 'pruned 40 blocks; the ledger starts at block 41\n';
@@ -129,14 +130,14 @@ test(
 );
 
 test('an append prunes as it goes, and its ledger stays the same', async () => {
-  const whole = readVerification(await run(['verify', '--data', await appendAll()]));
+  const whole = await verifyDirectory(await appendAll());
   const flags = ['--snapshot-every', '5', '--snapshot-keep', '2', '--keep-blocks', '8'];
   const data = await appendAll(flags);
   const ledger = await openEmbeddedLedger(data);
   assert.equal((await ledger.base()).height, 52);
   await ledger.close();
   assert.equal(readdirSync(path.join(data, 'snapshots')).length, 2);
-  assert.deepEqual(readVerification(await run(['verify', '--data', data])), whole);
+  assert.deepEqual(await verifyDirectory(data), whole);
 });
 
 test('a prune needs an existing folder, and what to keep', async () => {

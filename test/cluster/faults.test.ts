@@ -14,13 +14,13 @@ import { restoreReplica, stateDigest } from '../../src/replica/replica.ts';
 import { SnapshotFolder } from '../../src/replica/snapshot-folder.ts';
 import { createPlaces, joinLines, type Program, simulateLines, start } from '../cli/program.ts';
 import { collectBlocks } from '../ledger/chains.ts';
-import { LONG_ONLY } from '../scale.ts';
+import { LONG_ONLY, scale } from '../scale.ts';
 import { SEED, SEED_NOTE } from '../seed.ts';
 import { Client, type RunningService, until } from '../service/running.ts';
 import { type NatsServer, type NatsServers, natsOptions, startNats } from './nats-servers.ts';
 import { checkAllAnswers, createSharedKey, Oracle, startReplica, untilHeight } from './replicas.ts';
 
-const FAULTS = 30;
+const FAULTS = scale(1, 20, 30);
 const PAUSES = 3;
 const PAUSE_MS = 10_000;
 const CHECKED_MIN = 1000;

@@ -77,20 +77,26 @@ export class NatsServer {
     return this.#child !== undefined;
   }
 
+  /** Starts it, again if something else has one of its ports for a moment. */
   async start(): Promise<void> {
+    const deadlineMs = performance.now() + START_MS_MAX;
+    let child = this.#spawn();
+    while (!(await canConnect(this.port)) || child.exitCode !== null) {
+      if (performance.now() > deadlineMs)
+        throw new Error(`${this.name} did not start: ${this.log}`);
+      await sleep(LOOK_MS);
+      if (child.exitCode !== null) child = this.#spawn();
+    }
+  }
+
+  #spawn(): ChildProcess {
     const log = openSync(path.join(this.#folder, 'log'), 'a');
     const child = spawn(PROGRAM, ['-c', path.join(this.#folder, 'nats.conf')], {
       stdio: ['ignore', log, log],
     });
     closeSync(log);
     this.#child = child;
-    const deadlineMs = performance.now() + START_MS_MAX;
-    while (!(await canConnect(this.port))) {
-      if (child.exitCode !== null || performance.now() > deadlineMs) {
-        throw new Error(`${this.name} did not start: ${this.log}`);
-      }
-      await sleep(LOOK_MS);
-    }
+    return child;
   }
 
   signal(signal: NodeJS.Signals): void {
@@ -100,8 +106,8 @@ export class NatsServer {
   /** Kills it at once; unlike a power cut, this keeps what is in the page cache. */
   async kill(): Promise<void> {
     const child = this.#child;
-    if (child === undefined) return;
     this.#child = undefined;
+    if (child === undefined || child.exitCode !== null) return;
     const exited = once(child, 'exit');
     child.kill('SIGKILL');
     await exited;
@@ -182,6 +188,15 @@ export function natsOptions(address: string, replicas = 1) {
 
 export async function startNats(count: 1 | 3 = 1, terms: ServerTerms = {}): Promise<NatsServers> {
   requireProgram();
+  try {
+    return await startOnFreePorts(count, terms);
+  } catch {
+    // Ports that were free a moment ago may be taken for long by now: others will do.
+    return await startOnFreePorts(count, terms);
+  }
+}
+
+async function startOnFreePorts(count: number, terms: ServerTerms): Promise<NatsServers> {
   const folder = mkdtempSync(path.join(tmpdir(), 'perpinfo-nats-'));
   const ports = await findPorts(2 * count);
   const [clientPorts, routePorts] = [ports.slice(0, count), ports.slice(count)];
@@ -202,8 +217,13 @@ export async function startNats(count: 1 | 3 = 1, terms: ServerTerms = {}): Prom
     return new NatsServer(name, port, own, `${lines.join('\n')}\n`);
   });
   const all = new NatsServers(folder, servers, terms.login ?? '', links);
-  await Promise.all(servers.map((server) => server.start()));
-  await all.untilReady();
+  try {
+    await Promise.all(servers.map((server) => server.start()));
+    await all.untilReady();
+  } catch (error) {
+    await all.stop();
+    throw error;
+  }
   return all;
 }
 

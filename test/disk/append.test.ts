@@ -3,26 +3,14 @@
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { test } from 'node:test';
-import {
-  joinLines,
-  type Outcome,
-  readVerification,
-  run,
-  simulateLines,
-  start,
-} from '../cli/program.ts';
+import { joinLines, type Outcome, run, simulateLines, start } from '../cli/program.ts';
+import { verifyDirectory } from '../replica/data-directory.ts';
 import { LONG_ONLY } from '../scale.ts';
 import { until } from '../service/running.ts';
 import { assertSentences, limitFiles, makeDisk } from './small-disk.ts';
 
 const lines = simulateLines(300, 'disk');
 const NO_SNAPSHOTS = ['--snapshot-every', '1000000'];
-
-async function verify(data: string) {
-  const outcome = await run(['verify', '--data', data]);
-  assert.equal(outcome.code, 0, outcome.stderr);
-  return readVerification(outcome);
-}
 
 function assertFailed({ code, signal, stderr }: Outcome, message: RegExp): void {
   assert.deepEqual([code, signal], [1, null], stderr);
@@ -44,7 +32,7 @@ test('a full disk ends an append at once, even if its input stays open', async (
   assertFailed(outcome, /cannot store blocks 4 to \d+: .*; 0 bytes are free in .*data\/ledger$/m);
   const [, height] = /durable blocks?; the ledger is at height (\d+)$/m.exec(outcome.stderr) ?? [];
   assert.equal(Number(height), program.acknowledged);
-  assert.equal((await verify(data)).height, program.acknowledged);
+  assert.equal((await verifyDirectory(data)).height, program.acknowledged);
 });
 
 test('blocks that a full disk refused can be appended once there is room', async (t) => {
@@ -62,7 +50,7 @@ test('blocks that a full disk refused can be appended once there is room', async
     }
     assertFailed(await program.ended, /cannot store blocks? \d+.*bytes are free in/);
     disk.makeRoom();
-    const found = await verify(data);
+    const found = await verifyDirectory(data);
     assert.ok(found.height >= program.acknowledged, `${found.height}`);
     assert.ok(found.height > height, 'nothing fitted');
     height = found.height;
@@ -70,7 +58,7 @@ test('blocks that a full disk refused can be appended once there is room', async
   const rest = joinLines(lines.slice(height, height + 20));
   const { code, stderr } = await run(['append', '--data', data, ...NO_SNAPSHOTS], { input: rest });
   assert.equal(code, 0, stderr);
-  assert.equal((await verify(data)).height, height + 20);
+  assert.equal((await verifyDirectory(data)).height, height + 20);
 });
 
 test('a ledger is not created on a full disk, and the error says why', async (t) => {
@@ -90,15 +78,15 @@ test('a ledger on a full disk can be verified and queried', LONG_ONLY, async (t)
   const disk = makeDisk(t, 1024);
   const data = path.join(disk.folder, 'data');
   await run(['append', '--data', data], { input: joinLines(lines.slice(0, 5)) });
-  const before = await verify(data);
+  const before = await verifyDirectory(data);
   disk.fill();
-  assert.deepEqual(await verify(data), before);
+  assert.deepEqual(await verifyDirectory(data), before);
   const question = '{"type":"perpDeployAuctionStatus"}';
   const answered = await run(['query', '--data', data, question]);
   assert.equal(answered.code, 0, answered.stderr);
   const outcome = await run(['append', '--data', data], { input: joinLines(lines.slice(5, 100)) });
   assertFailed(outcome, /bytes are free in/);
-  assert.deepEqual(await verify(data), before);
+  assert.deepEqual(await verifyDirectory(data), before);
 });
 
 test('commands that write name the read-only folder', async (t) => {
@@ -132,7 +120,7 @@ test('an append out of file descriptors continues, and warns about the snapshot 
   assertSentences(stderr);
   assert.match(stderr, /warning: the snapshot of height 20 was not saved: EMFILE/);
   assert.deepEqual(disk.names('data/snapshots').length, 2);
-  assert.equal((await verify(data)).height, 35);
+  assert.equal((await verifyDirectory(data)).height, 35);
 });
 
 test('a ledger on a full disk can be pruned, and then takes blocks again', async (t) => {
@@ -147,5 +135,5 @@ test('a ledger on a full disk can be pruned, and then takes blocks again', async
   assert.equal(pruned.stdout, 'pruned 200 blocks; the ledger starts at block 201\n');
   const { code, stderr } = await run(['append', '--data', data, ...flags], { input });
   assert.equal(code, 0, stderr);
-  assert.equal((await verify(data)).height, 230);
+  assert.equal((await verifyDirectory(data)).height, 230);
 });

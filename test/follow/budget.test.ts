@@ -49,7 +49,7 @@ const TOLD_MS_MAX = 10_000;
 /** An hour of the exchange, after all accounts were read once, in the full run. */
 const OLD = scale(
   { accounts: 150, budget: 300, minutes: 12, warmUpMinutes: 8 },
-  { accounts: 500, budget: 600, minutes: 30, warmUpMinutes: 15 },
+  { accounts: 300, budget: 400, minutes: 25, warmUpMinutes: 12 },
   { accounts: 2_000, budget: 1_200, minutes: 80, warmUpMinutes: 20 },
 );
 

@@ -36,17 +36,15 @@ export async function startFollowing(
   const stub = await RunningStub.start(context, { file, limit: 0, ...choice.stub });
   const follower = await RunningFollower.start(context, { data, stub, ...choice.follower });
   const truth = new Truth(file);
-  return {
-    stub,
-    truth,
-    follower,
-    data,
-    async check(told) {
-      truth.refresh();
-      for (const one of told) {
-        if (one.headers['account-source'] !== 'upstream') checkTold(truth, one);
-        else assert.ok(await stub.hasServed(one.question, one.body), one.body);
-      }
-    },
+  return { stub, truth, follower, data, check: checkAgainst(stub, truth) };
+}
+
+export function checkAgainst(stub: RunningStub, truth: Truth): Following['check'] {
+  return async (told) => {
+    truth.refresh();
+    for (const one of told) {
+      if (one.headers['account-source'] !== 'upstream') checkTold(truth, one);
+      else assert.ok(await stub.hasServed(one.question, one.body), one.body);
+    }
   };
 }

@@ -1,4 +1,4 @@
-/** A follower as an operator runs it, `serve --follow` on a stub exchange, and a client of it. */
+/** A service whose ledger follows a stub exchange, as an operator runs it, and a client of it. */
 
 import { createKey, type RunningService, startService, until } from '../service/running.ts';
 import type { Question } from './dialect-answers.ts';
@@ -22,8 +22,8 @@ export interface FollowerOptions {
 const RUN_MS_MAX = 1_200_000;
 
 /** Quick for tests; a flag that follows wins. The exchange may be hours behind this machine's clock. */
-const QUICK = ['--follow-interval', '20', '--follow-sweep', '1000', '--follow-budget', '0'];
-const ANY_AGE = ['--max-age', '0'];
+export const QUICK = ['--follow-interval', '20', '--follow-sweep', '1000', '--follow-budget', '0'];
+export const ANY_AGE = ['--max-age', '0'];
 /** Of pino. */
 const WARN_LEVEL = 40;
 
@@ -31,7 +31,7 @@ export class RunningFollower {
   readonly service: RunningService;
   readonly secret: string;
 
-  private constructor(service: RunningService, secret: string) {
+  constructor(service: RunningService, secret: string) {
     this.service = service;
     this.secret = secret;
   }

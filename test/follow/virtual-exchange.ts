@@ -2,6 +2,7 @@
 
 import type { FollowPush } from '../../src/feed/follow/follow-subscriptions.ts';
 import type { UpstreamSubscription } from '../../src/feed/follow/upstream/push-subscriptions.ts';
+import { UpstreamError } from '../../src/feed/follow/upstream/upstream-error.ts';
 import type { PostOutcome } from '../../src/feed/follow/upstream/upstream-http.ts';
 import type { PushHandler } from '../../src/feed/follow/upstream/upstream-push.ts';
 import { DialectAnswers, type Question } from './dialect-answers.ts';
@@ -35,6 +36,9 @@ export class VirtualExchange {
   refused = 0;
   /** Users that trades have named, one by one. */
   traders = 0;
+  /** Push stays open and says nothing. */
+  isSilent = false;
+  #isGone = false;
   readonly #options: VirtualExchangeOptions;
   readonly #exchange: Exchange;
   readonly #answers = new DialectAnswers({ unknownTypes: [] });
@@ -53,6 +57,15 @@ export class VirtualExchange {
     return this.#exchange.state.time;
   }
 
+  /** While it is gone nobody can connect, and its connections are lost. */
+  setGone(isGone: boolean): void {
+    this.#isGone = isGone;
+    for (const subscriber of this.#subscribers) {
+      if (isGone) subscriber.lose();
+      else subscriber.open();
+    }
+  }
+
   #step(): void {
     const news = this.#exchange.step();
     this.traders += news.trades.length * 2;
@@ -66,6 +79,7 @@ export class VirtualExchange {
   async post(body: string): Promise<PostOutcome> {
     const { clock, limit } = this.#options;
     await clock.sleep(WAY_MS);
+    if (this.#isGone) return UNREACHABLE;
     const question = JSON.parse(body) as Question;
     const weight = weightOfType(question.type);
     const isOver = this.weight.inWindow(clock.nowMs()) + weight > limit;
@@ -83,9 +97,12 @@ export class VirtualExchange {
 
   createPush(handler: PushHandler): FollowPush {
     const messages = new PushMessages(this.#exchange, this.#answers);
-    const push = new VirtualPush(handler, messages, () => this.#subscribers.delete(push));
+    const push = new VirtualPush(handler, messages, {
+      isSilent: () => this.isSilent,
+      close: () => this.#subscribers.delete(push),
+    });
     this.#subscribers.add(push);
-    this.#options.clock.setTimer(WAY_MS, () => handler.opened());
+    this.#options.clock.setTimer(WAY_MS, () => push.open());
     return push;
   }
 
@@ -94,25 +111,52 @@ export class VirtualExchange {
   }
 }
 
+const UNREACHABLE: PostOutcome = {
+  arrival: 'unsent',
+  result: new UpstreamError('network', 'connect ECONNREFUSED'),
+};
+
 function respond(status: number, json: unknown): PostOutcome {
   const headers = { 'content-type': 'application/json' };
   const body = Buffer.from(JSON.stringify(json));
   return { arrival: 'arrived', result: { status, headers, body } };
 }
 
+interface PushHooks {
+  isSilent(): boolean;
+  close(): void;
+}
+
 class VirtualPush implements FollowPush {
   readonly #handler: PushHandler;
   readonly #messages: PushMessages;
-  readonly close: () => void;
+  readonly #hooks: PushHooks;
+  #isOpen = false;
   #wanted = new Map<string, UpstreamSubscription>();
 
-  constructor(handler: PushHandler, messages: PushMessages, close: () => void) {
+  constructor(handler: PushHandler, messages: PushMessages, hooks: PushHooks) {
     this.#handler = handler;
     this.#messages = messages;
-    this.close = close;
+    this.#hooks = hooks;
+  }
+
+  open(): void {
+    this.#isOpen = true;
+    this.#handler.opened();
+  }
+
+  lose(): void {
+    this.#isOpen = false;
+    this.#wanted = new Map();
+    this.#handler.lost('the exchange is gone');
+  }
+
+  close(): void {
+    this.#hooks.close();
   }
 
   subscribe(wanted: readonly UpstreamSubscription[]): void {
+    if (!this.#isOpen) return;
     const before = this.#wanted;
     this.#wanted = new Map(
       wanted.map((subscription) => [JSON.stringify(subscription), subscription]),
@@ -136,6 +180,7 @@ class VirtualPush implements FollowPush {
   }
 
   #tell(message: { channel: string; data: unknown } | undefined): void {
-    if (message !== undefined) this.#handler.message(message.channel, message.data);
+    if (message === undefined || this.#hooks.isSilent()) return;
+    this.#handler.message(message.channel, message.data);
   }
 }

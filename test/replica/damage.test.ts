@@ -105,7 +105,7 @@ describe('a flipped bit in a stored block', ALSO_LONG, () => {
     const raw = openRawBlocks(folder);
     t.after(() => raw.close());
     const value = raw.get(DAMAGED);
-    for (const position of spread(scale(3, 15), value.length)) {
+    for (const position of spread(scale(2, 15), value.length)) {
       raw.put(DAMAGED, flipBit(value, position));
       const about = describePosition(position);
       assertRefused(await runVerify(folder), /^perpinfo: block 4 is damaged: /, about);
@@ -219,7 +219,7 @@ describe('a damaged snapshot', ALSO_LONG, () => {
     const open = await openDirectory(t, TWO_SNAPSHOTS);
     const file = snapshotPath(open.folder, HEIGHT);
     const bytes = await readFile(file);
-    for (const position of spread(scale(10, 600), bytes.length)) {
+    for (const position of spread(scale(5, 300), bytes.length)) {
       await writeFile(file, flipBit(bytes, position));
       await assertCostsOnlyTime(open, `byte ${position}`);
     }
@@ -257,7 +257,7 @@ describe('a damaged snapshot', ALSO_LONG, () => {
       assert.equal(sound.code, 0);
       const file = snapshotPath(folder, DAMAGED);
       const bytes = await readFile(file);
-      for (const position of spread(scale(3, 10), bytes.length)) {
+      for (const position of spread(scale(2, 10), bytes.length)) {
         await writeFile(file, flipBit(bytes, position));
         const { code, output, complaint } = await runVerify(folder);
         assert.equal(code, 1);
@@ -287,7 +287,7 @@ describe('a damaged snapshot', ALSO_LONG, () => {
 });
 
 describe('a flipped bit anywhere in the file of the database', ALSO_LONG, () => {
-  const FLIPS = scale(5, 40);
+  const FLIPS = scale(3, 25);
   const BLOCKS = 150;
 
   function randomBits(count: number, byteCount: number): number[] {

@@ -9,6 +9,7 @@ import { openEmbeddedLedgerWriter } from '../../src/ledger/embedded/embedded-wri
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import { type Replica, restoreReplica } from '../../src/replica/replica.ts';
 import { SnapshotFolder } from '../../src/replica/snapshot-folder.ts';
+import { verifyLedger } from '../../src/replica/verification.ts';
 
 export interface SnapshotPolicy {
   readonly snapshotEvery: number;
@@ -107,6 +108,23 @@ export async function restoreDirectory(folder: string, height?: number): Promise
   const ledger = await openEmbeddedLedger(folder);
   try {
     return await restoreFrom(ledger, folder, height);
+  } finally {
+    await ledger.close();
+  }
+}
+
+/** As `perpinfo verify` does, without the time that a process takes to start. */
+export async function verifyDirectory(folder: string) {
+  const ledger = await openEmbeddedLedger(folder);
+  try {
+    const { head, digest, badSnapshots } = await verifyLedger({
+      ledger,
+      snapshots: new SnapshotFolder(folder),
+      warn: () => undefined,
+      progress: () => undefined,
+    });
+    assert.deepEqual(badSnapshots, []);
+    return { height: head.height, head: head.hash.toString('hex'), digest };
   } finally {
     await ledger.close();
   }

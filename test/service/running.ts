@@ -18,7 +18,7 @@ export interface Cleanup {
 }
 
 /** Whatever is waited for has come long before; only a failing test waits this long. */
-const PATIENCE_MS = 20_000;
+const PATIENCE_MS = 60_000;
 const LOOK_MS = 10;
 
 /** Looks again and again until there is something other than undefined or false. */

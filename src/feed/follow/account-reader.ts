@@ -50,10 +50,12 @@ const UNIFIED_FAILURES_MAX = 4;
  * ten times as heavy as the account.
  */
 const MODE_MS = 6 * 3_600_000;
-/** How soon it is asked again if the answer was not usable, or does not explain the account. */
+/** How soon it is asked again if it does not explain the account; twice as late each time, up to a limit. */
 const MODE_RETRY_MS = 15_000;
-/** Twice as late each time that it does not explain the account, up to this. */
 const MODE_RETRY_MS_MAX = 600_000;
+/** The same where the upstream did not tell the mode. */
+const UNTOLD_RETRY_MS = 1_000;
+const UNTOLD_RETRY_MS_MAX = 60_000;
 /** After this many, an upstream that has never told a mode is taken not to know the question. */
 const MODE_REFUSALS_MAX = 3;
 /** Failures of the moment, after which the same question is worth asking again. */
@@ -156,11 +158,10 @@ export class AccountReader {
     if (judged.kind === 'checked') return this.#exposeCollateral(watched, judged, ask);
     if (judged.kind !== 'unchecked') return judged;
     if (isCollateralSuspected(mismatches) && this.#isModeOld(watched, modeRetryMsOf(watched))) {
-      watched.modeDoubts++;
       await this.#askMode(watched, ask);
+      watched.modeDoubts++;
       return AGAIN;
     }
-    if (watched.isUnrecorded) return judged;
     await this.#options.refreshMarkets();
     return judgeAgain();
   }
@@ -185,8 +186,6 @@ export class AccountReader {
   async #askMode(watched: Watched, ask: AskOptions): Promise<void> {
     const { upstream, clock, audit } = this.#options;
     const { user } = watched.item;
-    watched.modeMs = clock.nowMs();
-    watched.isModeKnown = false;
     try {
       const mode = readAbstraction(await upstream.ask({ type: 'userAbstraction', user }, ask));
       if (mode instanceof DialectError) throw mode;
@@ -200,6 +199,8 @@ export class AccountReader {
       watched.isModeKnown = this.#modeRefusals >= MODE_REFUSALS_MAX;
       audit.warnOnce(`mode of ${user}: ${error.message}`, `mode: ${error.message}`);
     }
+    // Not before: a question that nobody answered is asked again by the next read.
+    watched.modeMs = clock.nowMs();
   }
 
   async #askCollateral(
@@ -216,8 +217,10 @@ function failuresMaxOf({ isUnified }: Watched): number {
   return isUnified ? UNIFIED_FAILURES_MAX : FAILURES_MAX;
 }
 
-function modeRetryMsOf({ modeDoubts }: Watched): number {
-  return Math.min(MODE_RETRY_MS * 2 ** modeDoubts, MODE_RETRY_MS_MAX);
+function modeRetryMsOf({ isModeKnown, modeDoubts }: Watched): number {
+  return isModeKnown
+    ? Math.min(MODE_RETRY_MS * 2 ** modeDoubts, MODE_RETRY_MS_MAX)
+    : Math.min(UNTOLD_RETRY_MS * 2 ** modeDoubts, UNTOLD_RETRY_MS_MAX);
 }
 
 /** Not every server knows the question; then an account is not unified, as far as anyone can tell. */

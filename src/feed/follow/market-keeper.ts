@@ -45,6 +45,7 @@ export class MarketKeeper {
   /** False once the upstream has refused the question for all dexes at once. */
   #hasAllMetas = true;
   #metasText = '';
+  #triedMs = Number.NEGATIVE_INFINITY;
   #refreshMs = REFRESH_MS_MIN;
   #skipped: ReadonlySet<string> = new Set();
 
@@ -64,13 +65,17 @@ export class MarketKeeper {
     return this.#readMs === undefined ? undefined : this.#options.clock.nowMs() - this.#readMs;
   }
 
-  /** Reads the markets again, unless that was done just before; never rejects. */
+  /** Reads the markets again, unless that was tried just before; never rejects. */
   async refresh(): Promise<void> {
-    if (this.ageMs !== undefined && this.ageMs < this.#refreshMs) return;
+    const { clock, audit } = this.#options;
+    if (clock.nowMs() - this.#triedMs < this.#refreshMs) return;
     const before = this.#metasText;
-    await this.#read().catch((error: Error) => {
-      this.#options.audit.warn(`markets not read: ${error.message}`);
-    });
+    try {
+      await this.#read();
+    } catch (error) {
+      audit.warn(`markets not read: ${(error as Error).message}`);
+      return;
+    }
     const isUseless = this.#metasText === before;
     this.#refreshMs = isUseless ? Math.min(2 * this.#refreshMs, INTERVAL_MS) : REFRESH_MS_MIN;
   }
@@ -83,6 +88,7 @@ export class MarketKeeper {
   #read(): Promise<void> {
     this.#reading ??= this.#readAll().finally(() => {
       this.#reading = undefined;
+      this.#triedMs = this.#options.clock.nowMs();
     });
     return this.#reading;
   }

@@ -244,6 +244,8 @@ test('answers of a wrong shape fail, and end nothing', async (t) => {
     await exchange.advance(61_000);
   }
   exchange.fault = () => undefined;
+  // Markets that could not be read are not tried again at once.
+  await exchange.advance(3_000);
   assert.equal((await exchange.want(accountOf(user), 0)).outcome, 'recorded');
 });
 
@@ -510,6 +512,47 @@ test("a mode that was another account's is asked for again soon", async (t) => {
   assert.equal((await exchange.want(accountOf(user))).outcome, 'upstream');
   isOther = false;
   await exchange.advance(60_000);
+  assert.equal((await exchange.want(accountOf(user))).outcome, 'recorded');
+});
+
+test('a mode that nobody told is asked for by the next read', async (t) => {
+  const exchange = await follow(t);
+  const [user] = findTraders(exchange.truth);
+  let isGone = true;
+  exchange.fault = (question, truth) => {
+    if (question.type === 'userAbstraction' && isGone) {
+      throw new UpstreamError('network', 'connect ECONNREFUSED');
+    }
+    if (question.type !== 'clearinghouseState' || question['user'] !== formatAddress(user)) {
+      return undefined;
+    }
+    for (const { position } of truth.assetPositions) position.liquidationPx = '1.0';
+    return truth;
+  };
+  assert.equal((await exchange.want(accountOf(user))).outcome, 'failed');
+  isGone = false;
+  const before = exchange.countAsked('userAbstraction');
+  assert.equal((await exchange.want(accountOf(user))).outcome, 'upstream');
+  assert.equal(exchange.countAsked('userAbstraction'), before + 1);
+});
+
+test('an account that came before the markets is recorded soon after they can be read', async (t) => {
+  const exchange = new FollowedExchange();
+  t.after(() => exchange.stop());
+  const [user] = findTraders(exchange.truth);
+  let isGone = true;
+  exchange.fault = ({ type }) => {
+    if (isGone && ['perpDexs', 'meta', 'allPerpMetas'].includes(type)) {
+      throw new UpstreamError('server', 'status 500');
+    }
+    return undefined;
+  };
+  assert.equal((await exchange.want(accountOf(user))).outcome, 'upstream');
+  // Long enough for whoever reads markets at an interval to wait for a minute.
+  await exchange.advance(120_000);
+  assert.equal((await exchange.want(accountOf(user))).outcome, 'upstream');
+  isGone = false;
+  await exchange.advance(3_000);
   assert.equal((await exchange.want(accountOf(user))).outcome, 'recorded');
 });
 
