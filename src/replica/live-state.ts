@@ -27,6 +27,8 @@ export interface FeedFailure {
 
 export interface Health {
   readonly status: LiveStatus;
+  /** Which ledger it is: another one has another; empty before its first block is known. */
+  readonly ledger: string;
   readonly height: number;
   /** The ledger's time, in milliseconds. */
   readonly time: number;
@@ -203,9 +205,11 @@ export class LiveState {
   async health(nowMs: number): Promise<Health> {
     const head = await this.#readHead();
     if (this.state !== undefined) await this.waitFor(head, CATCH_UP_MS);
-    const { height, time } = this.#replica?.state ?? { height: this.#replayed.height, time: 0 };
+    const unknown = { height: this.#replayed.height, time: 0, ledgerId: '' };
+    const { height, time, ledgerId: ledger } = this.#replica?.state ?? unknown;
     const lagMs = Math.max(0, nowMs - time);
-    return { ...this.#judge(head, nowMs), height, time, lagMs, head: Math.max(head, height) };
+    const judged = this.#judge(head, nowMs);
+    return { ...judged, ledger, height, time, lagMs, head: Math.max(head, height) };
   }
 
   /**

@@ -266,6 +266,54 @@ browserTest('the page notices that the service stops, and that it is back', asyn
   assert.doesNotMatch((await panel(page, 'account').getAttribute('class')) ?? '', /is-old/);
 });
 
+/** The points of charts in the browser's database. */
+function countStored(page: Page): Promise<number> {
+  return page.evaluate(
+    () =>
+      new Promise<number>((resolve, reject) => {
+        const request = indexedDB.open('perpinfo');
+        request.onerror = () => reject(request.error);
+        request.onsuccess = () => {
+          const database = request.result;
+          const counting = database.transaction('values').objectStore('values').count();
+          counting.onsuccess = () => {
+            database.close();
+            resolve(counting.result);
+          };
+        };
+      }),
+  );
+}
+
+browserTest('an outage is a gap in the chart, which a reload keeps', async (context) => {
+  const { url, data, service } = await serve(context);
+  const page = await openPage(url, { expected: /ERR_|status of 422|\/ws' failed/ });
+  const chart = page.locator('figure.chart-box');
+  const read = async () => {
+    const names = ['data-points', 'data-gaps'];
+    const [points, gaps] = await Promise.all(names.map((name) => chart.getAttribute(name)));
+    return { points: Number(points), gaps: Number(gaps) };
+  };
+  await until('the first point', async () => (await read()).points === 1);
+  const { port } = service;
+  await service.stop();
+  await page.locator('[data-field="connection"]', { hasText: 'not connected' }).waitFor();
+  const marks = { type: 'marks', prices: { BTC: '60000.0' } };
+  await makeLedger(data, [formatBlock(2, Date.now() + 20_000, [marks])]);
+  await startService(context, { data, flags: ['--max-age', '0', '--port', String(port)] });
+  await until('the gap', async () => (await read()).gaps === 1);
+  assert.equal((await read()).points, 2);
+  const change = await fieldText(page, 'valueChange');
+  assert.match(change, /^[+−][\d,]+\.\d\d$/);
+  await until('the point to be saved', async () => (await countStored(page)) > 0);
+  await page.reload();
+  await until('the gap after the reload', async () => (await read()).gaps === 1);
+  assert.equal((await read()).points, 2);
+  assert.equal(await fieldText(page, 'valueChange'), change);
+  await page.getByRole('button', { name: '7 d' }).click();
+  assert.deepEqual(await read(), { points: 2, gaps: 1 });
+});
+
 browserTest('a stale ledger is reported, and its figures are greyed out', async (context) => {
   const data = await makeLedger(place(), [firstBlock({ time: Date.now() - 60_000 })]);
   const { secret } = await createKey(data);

@@ -16,7 +16,6 @@ import {
   toShare,
 } from '../../web/src/decimal.ts';
 import { formatAge, formatDuration, group, groupRounded, withSign } from '../../web/src/text.ts';
-import { Histories, ValueHistory } from '../../web/src/value-history.ts';
 
 const decimalText = fc
   .tuple(fc.boolean(), fc.bigInt({ min: 0n, max: 10n ** 24n }), fc.integer({ min: 0, max: 10 }))
@@ -95,35 +94,6 @@ test('durations name their two largest units', () => {
   assert.deepEqual([240, 9_949, 12_000].map(formatAge), ['0.2 s', '9.9 s', '12 s']);
 });
 
-test('a history is bounded, keeps its ends, and starts over with the ledger', () => {
-  const history = new ValueHistory();
-  for (let second = 0; second < 10_000; second++) history.add(second * 1000, second);
-  assert.ok(history.points.length <= 600, `${history.points.length}`);
-  assert.equal(history.points[0].time, 0);
-  assert.equal(history.points.at(-1)?.time, 9_999);
-  const times = history.points.map(({ time }) => time);
-  assert.deepEqual(
-    times,
-    [...new Set(times)].toSorted((a, b) => a - b),
-  );
-  history.add(9_999_500, 1);
-  assert.deepEqual(history.points.at(-1), { time: 9_999, value: 1 });
-  // A few seconds back is an answer that is a little older, not another ledger.
-  history.add(9_995_000, 2);
-  assert.deepEqual(history.points.at(-1), { time: 9_999, value: 2 });
-  history.add(1_000, 5);
-  assert.deepEqual(history.points, [{ time: 1, value: 5 }]);
-});
-
-test('histories are kept for the accounts that were looked at last', () => {
-  const histories = new Histories();
-  const first = histories.of('0xAB', '');
-  assert.equal(histories.of('0xab', ''), first);
-  assert.notEqual(histories.of('0xab', 'abc'), first);
-  for (let count = 0; count < 8; count++) histories.of(`0x${count}`, '');
-  assert.notEqual(histories.of('0xab', ''), first);
-});
-
 const AUCTION = {
   startTimeSeconds: 1_000,
   durationSeconds: 111_600,
@@ -157,19 +127,15 @@ test('the floor follows from start and present price, as far as it can be told',
   assert.equal(findFloor({ ...AUCTION, endGas: '700.0' }, START_MS + 5_000_000), undefined);
 });
 
-test('the line is cut in two at the present price', () => {
+test('the line goes from the start over the present price to the floor', () => {
   const elapsedMs = 55_800_000;
   const auction = { ...AUCTION, currentGas: gasAt(elapsedMs, 50_000_000_000n) };
   const floor = findFloor(auction, START_MS + elapsedMs);
   assert.ok(floor);
-  const { past, future, present } = drawLine(auction, floor, START_MS + elapsedMs);
-  assert.deepEqual(present, { time: 1_000 + 55_800, value: 750 });
-  assert.deepEqual([past[0].value, past.at(-1), future[0]], [1000, present, present]);
-  assert.deepEqual(future.at(-1), { time: 1_000 + 111_600, value: 500 });
-  const times = [...past, ...future.slice(1)].map(({ time }) => time);
-  assert.deepEqual(
-    times,
-    [...new Set(times)].toSorted((a, b) => a - b),
-  );
+  assert.deepEqual(drawLine(auction, floor, START_MS + elapsedMs), {
+    start: { time: 1_000, value: 1000 },
+    present: { time: 1_000 + 55_800, value: 750 },
+    end: { time: 1_000 + 111_600, value: 500 },
+  });
   assert.equal(timeOfGas(auction, floor, '750.0'), START_MS + elapsedMs);
 });

@@ -7,10 +7,17 @@ import { Frame } from './panel.tsx';
 import { marginRatioOf, type Verdict } from './risk.ts';
 import { describeThresholds, levelOfMarginRatio, TONES } from './risk-levels.ts';
 import { ValueChart } from './value-chart.tsx';
+import type { RangeName } from './value-history.ts';
 import type { View } from './view.ts';
 
-export function AccountPanel({ view, verdict }: { view: View; verdict: Verdict }) {
-  const { account, history, historyVersion } = view;
+interface AccountPanelProps {
+  readonly view: View;
+  readonly verdict: Verdict;
+  chooseRange(range: RangeName): void;
+}
+
+export function AccountPanel({ view, verdict, chooseRange }: AccountPanelProps) {
+  const { account, history, historyVersion: version, range } = view;
   const state = account.answer?.value;
   return (
     <Frame name="account" title="Account" view={view} panel={account}>
@@ -23,7 +30,7 @@ export function AccountPanel({ view, verdict }: { view: View; verdict: Verdict }
             <Health state={state} verdict={verdict} />
             <p class="thresholds muted small">{describeThresholds()}</p>
           </div>
-          <ValueChart history={history} version={historyVersion} />
+          <ValueChart {...{ history, version, range, chooseRange }} />
         </div>
       )}
     </Frame>

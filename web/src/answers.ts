@@ -55,6 +55,8 @@ export interface Auction {
 export interface Health {
   readonly status: string;
   readonly message: string;
+  /** Which ledger it is. */
+  readonly ledger: string;
   readonly height: number;
   readonly time: number;
   readonly lagMs: number;

@@ -26,14 +26,14 @@ export function App({ view, verdict, actions }: AppProps) {
       <Banner view={view} />
       <main>
         {needsKey && <KeyForm problem={view.keyProblem} use={actions.useKey} />}
-        {view.key !== '' && <Panels view={view} verdict={verdict} />}
+        {view.key !== '' && <Panels {...{ view, verdict, actions }} />}
       </main>
       <Footer />
     </>
   );
 }
 
-function Panels({ view, verdict }: Pick<AppProps, 'view' | 'verdict'>) {
+function Panels({ view, verdict, actions }: AppProps) {
   if (view.user === '') {
     return (
       <div class="grid">
@@ -47,7 +47,7 @@ function Panels({ view, verdict }: Pick<AppProps, 'view' | 'verdict'>) {
   }
   return (
     <div class="grid">
-      <AccountPanel view={view} verdict={verdict} />
+      <AccountPanel {...{ view, verdict }} chooseRange={actions.chooseRange} />
       <AuctionPanel view={view} />
       <PositionsPanel view={view} />
       <StakesPanel view={view} />
@@ -84,12 +84,6 @@ function Footer() {
         <a href="/llms.txt">llms.txt</a>
         <a href="/health">health</a>
       </nav>
-      <span>
-        Charts: TradingView Lightweight Charts™, © 2025{' '}
-        <a href="https://www.tradingview.com/" rel="noreferrer">
-          TradingView, Inc.
-        </a>
-      </span>
     </footer>
   );
 }

@@ -15,7 +15,6 @@ import {
 
 /** Decimals of gas amounts; `currentGas` is rounded down to them. */
 const GAS_DECIMALS = 8;
-const STEPS_MAX = 120;
 
 export interface Floor {
   readonly startTimeSeconds: number;
@@ -57,35 +56,28 @@ export function timeOfGas(auction: Auction, floor: Floor, gas: string): number {
   return (auction.startTimeSeconds + part * auction.durationSeconds) * 1000;
 }
 
-export interface LinePoint {
+interface LinePoint {
+  /** Seconds. */
   readonly time: number;
   readonly value: number;
 }
 
 export interface Line {
-  readonly past: readonly LinePoint[];
-  readonly future: readonly LinePoint[];
+  readonly start: LinePoint;
   readonly present: LinePoint;
+  readonly end: LinePoint;
 }
 
-/** Evenly spaced points for drawing, split at the current one. */
+/** For drawing. */
 export function drawLine(auction: Auction, floor: Floor, timeMs: number): Line {
   const { startTimeSeconds, durationSeconds, startGas, currentGas } = auction;
-  const top = Number(startGas);
-  const depth = top - Number(floor.gas.units) / 10 ** floor.gas.scale;
-  const steps = Math.min(STEPS_MAX, durationSeconds);
-  const points = Array.from({ length: steps + 1 }, (_, step) => {
-    const seconds = Math.round((durationSeconds * step) / steps);
-    return {
-      time: startTimeSeconds + seconds,
-      value: top - (depth * seconds) / durationSeconds,
-    };
-  });
   const presentTime = startTimeSeconds + Math.floor(elapsedMs(auction, timeMs) / 1000);
-  const present = { time: presentTime, value: Number(currentGas) };
   return {
-    past: [...points.filter(({ time }) => time < presentTime), present],
-    future: [present, ...points.filter(({ time }) => time > presentTime)],
-    present,
+    start: { time: startTimeSeconds, value: Number(startGas) },
+    present: { time: presentTime, value: Number(currentGas) },
+    end: {
+      time: startTimeSeconds + durationSeconds,
+      value: Number(floor.gas.units) / 10 ** floor.gas.scale,
+    },
   };
 }

@@ -1,13 +1,8 @@
-/** What all charts share: the colour scheme and local time. */
+/** What all charts share: a true time axis, the colour scheme, and the size of their box. */
 
-import {
-  type ChartOptions,
-  createChart,
-  type DeepPartial,
-  type IChartApi,
-  type Time,
-} from 'lightweight-charts';
-import { formatClock, group } from './text.ts';
+import 'uplot/dist/uPlot.min.css';
+import uPlot from 'uplot';
+import { formatClock, formatTick, group } from './text.ts';
 
 export interface Palette {
   readonly text: string;
@@ -29,64 +24,122 @@ function readPalette(): Palette {
   };
 }
 
-function chartOptions({ text, line }: Palette): DeepPartial<ChartOptions> {
+/** Times in seconds, and the values of each line; null where a line has none. */
+export type ChartData = readonly (readonly (number | null)[])[];
+
+const FONT = '11px system-ui, sans-serif';
+const CHARACTER_PX = 6.5;
+const TIME_TICK_PX = 70;
+const VALUE_TICK_PX = 34;
+
+/** A line with a faded area below it. */
+export function areaOf(palette: () => Palette): uPlot.Series {
   return {
-    autoSize: true,
-    layout: {
-      background: { color: 'transparent' },
-      textColor: text,
-      fontSize: 11,
-      // Its logo needs an inline style, which the CSP forbids; the page's footer has the credit.
-      attributionLogo: false,
+    stroke: () => palette().accent,
+    width: 2,
+    points: { show: false },
+    fill: ({ ctx, bbox }) => {
+      const gradient = ctx.createLinearGradient(0, bbox.top, 0, bbox.top + bbox.height);
+      gradient.addColorStop(0, palette().accentFill);
+      gradient.addColorStop(1, palette().accentFade);
+      return gradient;
     },
-    grid: { vertLines: { visible: false }, horzLines: { color: line } },
-    rightPriceScale: {
-      borderVisible: false,
-      entireTextOnly: true,
-      scaleMargins: { top: 0.12, bottom: 0.08 },
-    },
-    timeScale: {
-      borderColor: line,
-      timeVisible: true,
-      secondsVisible: true,
-      fixLeftEdge: true,
-      fixRightEdge: true,
-      tickMarkFormatter: (time: Time) => formatClock(Number(time) * 1000),
-    },
-    localization: {
-      timeFormatter: (time: Time) => formatClock(Number(time) * 1000),
-      priceFormatter: (value: number) => group(value.toFixed(2)),
-    },
-    // The page scrolls, not the chart in it.
-    handleScroll: false,
-    handleScale: false,
   };
 }
 
-export interface DrawnChart {
-  readonly chart: IChartApi;
-  remove(): void;
+function createAxes(palette: () => Palette): uPlot.Axis[] {
+  return [
+    {
+      font: FONT,
+      stroke: () => palette().text,
+      space: TIME_TICK_PX,
+      grid: { show: false },
+      ticks: { stroke: () => palette().line, width: 1, size: 4 },
+      values: (_chart, times, _axis, _space, step) =>
+        times.map((time) => formatTick(time * 1000, step * 1000)),
+    },
+    {
+      side: 1,
+      font: FONT,
+      stroke: () => palette().text,
+      space: VALUE_TICK_PX,
+      grid: { stroke: () => palette().line, width: 1 },
+      ticks: { show: false },
+      size: (_chart, texts) =>
+        12 + CHARACTER_PX * Math.max(0, ...(texts ?? []).map(({ length }) => length)),
+      values: (_chart, values) => values.map(formatValue),
+    },
+  ];
 }
 
-/** Draws into an element; calls `paint` now and whenever the colour scheme changes. */
-export function drawChart(
-  element: HTMLElement,
-  paint: (chart: IChartApi, palette: Palette) => void,
-): DrawnChart {
-  const chart = createChart(element, chartOptions(readPalette()));
-  const scheme = matchMedia('(prefers-color-scheme: dark)');
-  const repaint = () => {
-    const palette = readPalette();
-    chart.applyOptions(chartOptions(palette));
-    paint(chart, palette);
+function formatValue(value: number): string {
+  return group(value.toFixed(2));
+}
+
+export interface ChartOptions {
+  /** The lines, in the order of their data. */
+  lines(palette: () => Palette): uPlot.Series[];
+}
+
+export class Chart {
+  readonly #plot: uPlot;
+  readonly #scheme = matchMedia('(prefers-color-scheme: dark)');
+  readonly #sizes: ResizeObserver;
+  readonly #reading = document.createElement('span');
+  #palette = readPalette();
+  #range: readonly [from: number, to: number] = [0, 1];
+
+  constructor(element: HTMLElement, { lines }: ChartOptions) {
+    const palette = () => this.#palette;
+    const options: uPlot.Options = {
+      ...sizeOf(element),
+      legend: { show: false },
+      // The page scrolls, not the chart in it.
+      cursor: { y: false, drag: { x: false, y: false } },
+      scales: { x: { time: true, range: () => [...this.#range] } },
+      axes: createAxes(palette),
+      series: [{}, ...lines(palette)],
+      padding: [10, 0, 0, 20],
+      hooks: { setCursor: [(plot) => this.#read(plot)] },
+    };
+    this.#plot = new uPlot(options, [[], ...lines(palette).map(() => [])], element);
+    this.#reading.className = 'chart-reading figure';
+    element.append(this.#reading);
+    this.#scheme.addEventListener('change', this.#repaint);
+    this.#sizes = new ResizeObserver(() => this.#plot.setSize(sizeOf(element)));
+    this.#sizes.observe(element);
+  }
+
+  /** Redraws everything; the axis goes from one time to the other, in seconds. */
+  show(data: ChartData, from: number, to: number): void {
+    this.#range = [from, to];
+    this.#plot.setData(data as uPlot.AlignedData);
+  }
+
+  /** The value under the pointer, in words. */
+  #read({ cursor, data }: uPlot): void {
+    const index = cursor.idx;
+    const values = data.slice(1).map((line) => line[index ?? -1]);
+    const value = values.find((one) => typeof one === 'number');
+    this.#reading.textContent =
+      index == null || value == null
+        ? ''
+        : `${formatClock(data[0][index] * 1000)}  ${formatValue(value)}`;
+  }
+
+  readonly #repaint = (): void => {
+    this.#palette = readPalette();
+    this.#plot.redraw(false);
   };
-  repaint();
-  scheme.addEventListener('change', repaint);
-  return {
-    chart,
-    remove() {
-      scheme.removeEventListener('change', repaint);
-      chart.remove();
-    },
-  };
+
+  remove(): void {
+    this.#scheme.removeEventListener('change', this.#repaint);
+    this.#sizes.disconnect();
+    this.#plot.destroy();
+    this.#reading.remove();
+  }
+}
+
+function sizeOf({ clientWidth, clientHeight }: HTMLElement): { width: number; height: number } {
+  return { width: Math.max(1, clientWidth), height: Math.max(1, clientHeight) };
 }

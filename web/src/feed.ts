@@ -4,10 +4,10 @@
  */
 
 import type { AccountState, Answer, Auction, Delegation, Question } from './answers.ts';
+import { HistoryKeeper } from './history-keeper.ts';
 import { Push, type PushMessage } from './push.ts';
 import { ask, askHealth, type Refusal } from './service.ts';
 import { saveKey, saveRecent } from './storage.ts';
-import { Histories } from './value-history.ts';
 import { EMPTY_PANEL, type Store } from './view.ts';
 import { Watch } from './watch.ts';
 
@@ -19,8 +19,9 @@ const HEALTH_MS_MAX = 8_000;
 const SHOW_MS = 250;
 /** Rendering gets at most a sixth of the time, so that a slow machine stays responsive. */
 const REST_PER_DRAW = 6;
-/** An unchanged value is not pushed, but its chart must still advance. */
+/** An unchanged value is not pushed, but its chart must still advance, up to what has surely arrived. */
 const FLAT_LINE_MS = 5_000;
+const PUSH_MS_MAX = 2_000;
 
 type PanelName = keyof typeof POLL_MS;
 const PANEL_NAMES = Object.keys(POLL_MS) as PanelName[];
@@ -29,7 +30,7 @@ export class Feed {
   readonly #store: Store;
   readonly #push: Push;
   readonly #watches: Readonly<Record<PanelName, Watch>>;
-  readonly #histories = new Histories();
+  readonly #keeper = new HistoryKeeper(() => this.#drawHistory());
   readonly #pending = new Map<PanelName, Answer>();
   #showTimer: ReturnType<typeof setTimeout> | undefined;
   #healthTimer: ReturnType<typeof setTimeout> | undefined;
@@ -77,7 +78,7 @@ export class Feed {
       user,
       dex,
       account: isAsked ? account : EMPTY_PANEL,
-      history: this.#histories.of(user, dex),
+      history: this.#keeper.open(user, dex),
     });
     this.#watches.account.change(isAsked ? account.question : undefined);
     if (isSameUser && view.stakes.question !== undefined) return;
@@ -124,7 +125,7 @@ export class Feed {
     if (name === 'account') {
       const account = { ...panel, answer: answer as Answer<AccountState> };
       this.#store.set({ account });
-      this.#addPoint(answer.time);
+      this.#addPoint(account.answer);
     } else if (name === 'stakes') {
       this.#store.set({ stakes: { ...panel, answer: answer as Answer<readonly Delegation[]> } });
     } else {
@@ -132,11 +133,15 @@ export class Feed {
     }
   }
 
-  #addPoint(time: number): void {
-    const { account, history, historyVersion } = this.#store.view;
-    if (account.answer === undefined) return;
-    history.add(time, Number(account.answer.value.marginSummary.accountValue));
-    this.#store.set({ historyVersion: historyVersion + 1 });
+  #addPoint({ time, value }: Answer<AccountState>): void {
+    // Between two answers that were asked for, others may have been true.
+    if (!this.#watches.account.isPushed) this.#keeper.history.interrupt();
+    this.#keeper.history.add(time, value.marginSummary.accountValue);
+    this.#drawHistory();
+  }
+
+  #drawHistory(): void {
+    this.#store.set({ historyVersion: this.#store.view.historyVersion + 1 });
   }
 
   #refuse(name: PanelName, refusal: Refusal): void {
@@ -198,6 +203,10 @@ export class Feed {
     const name = this.#findPanel(pushed.question);
     if (name === undefined) return;
     this.#pending.set(name, pushed.answer);
+    // At once: a hidden page draws later and later, but the chart has every second.
+    if (name === 'account' && !this.#isOlder(name, pushed.answer)) {
+      this.#addPoint(pushed.answer as Answer<AccountState>);
+    }
     const delayMs = Math.max(SHOW_MS, this.#store.drawMs * REST_PER_DRAW);
     this.#showTimer ??= setTimeout(() => this.#showPending(), delayMs);
   }
@@ -237,8 +246,12 @@ export class Feed {
           message: isLive ? '' : health.message,
         },
       });
+      if (health.ledger !== '') {
+        this.#store.set({ history: this.#keeper.setLedger(health.ledger) });
+      }
+      if (!isLive) this.#keeper.history.interrupt();
       if (link.state === 'offline') this.#reconnect();
-      else this.#extendLine(health.time);
+      else if (isLive) this.#extendLine(health.time);
     } catch (error) {
       this.#healthFailures++;
       const { message } = error as Refusal;
@@ -256,10 +269,12 @@ export class Feed {
   }
 
   #extendLine(timeMs: number): void {
-    const { history, link } = this.#store.view;
-    const last = history.points.at(-1);
-    if (!link.isPush || link.state !== 'live' || last === undefined) return;
-    if (timeMs - last.time * 1000 > FLAT_LINE_MS) this.#addPoint(timeMs);
+    const { last } = this.#keeper.history;
+    if (!this.#watches.account.isPushed || last === undefined) return;
+    const knownMs = timeMs - PUSH_MS_MAX;
+    if (knownMs - last.time < FLAT_LINE_MS) return;
+    this.#keeper.history.add(knownMs, last.value);
+    this.#drawHistory();
   }
 }
 

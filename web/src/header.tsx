@@ -3,12 +3,14 @@
 import { useEffect, useState } from 'preact/hooks';
 import { formatAge, formatTime, normalizeAddress, shortenAddress } from './text.ts';
 import { UpstreamState } from './upstream.tsx';
+import type { RangeName } from './value-history.ts';
 import { type LinkState, ledgerAgeMs, statesOf, type View } from './view.ts';
 
 export interface Actions {
   useKey(key: string): void;
   forgetKey(): void;
   select(user: string, dex: string): void;
+  chooseRange(range: RangeName): void;
 }
 
 export function Header({ view, actions }: { view: View; actions: Actions }) {

@@ -39,6 +39,9 @@ const actions: Actions = {
     feed.select(user, dex);
     if (isNew) scout.look();
   },
+  chooseRange(range) {
+    store.set({ range });
+  },
 };
 
 /** The last verdict, and what it was about. */

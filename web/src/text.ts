@@ -72,6 +72,23 @@ export function formatClock(ms: number): string {
   return new Date(ms).toLocaleTimeString(undefined, { hour12: false });
 }
 
+/** A moment of the past: the time of today, the date too of another day. */
+export function formatSince(ms: number): string {
+  const isToday = new Date(ms).toDateString() === new Date().toDateString();
+  return isToday ? formatClock(ms) : formatTime(ms);
+}
+
+/** A mark of a time axis whose marks are so far apart. */
+export function formatTick(ms: number, stepMs: number): string {
+  const date = new Date(ms);
+  const isMidnight = date.getHours() === 0 && date.getMinutes() === 0 && date.getSeconds() === 0;
+  if (isMidnight || stepMs >= 86_400_000) {
+    return date.toLocaleDateString(undefined, { day: 'numeric', month: 'short' });
+  }
+  if (stepMs < 60_000) return formatClock(ms);
+  return date.toLocaleTimeString(undefined, { hour: '2-digit', minute: '2-digit', hour12: false });
+}
+
 /** An address in lower case; anything else stays as typed, for the service to refuse. */
 export function normalizeAddress(typed: string): string {
   const text = typed.trim();

@@ -1,65 +1,117 @@
-/** The account value since the page was opened, live. */
+/** The account value over time, live: what is known is a line, what is not a gap. */
 
-import { AreaSeries, type ISeriesApi, type UTCTimestamp } from 'lightweight-charts';
 import { useEffect, useRef } from 'preact/hooks';
-import { type DrawnChart, drawChart } from './chart.ts';
-import type { Point, ValueHistory } from './value-history.ts';
+import { areaOf, Chart, type ChartData } from './chart.ts';
+import { SignedFigure, toneOf } from './figure.tsx';
+import { formatSince, formatTime } from './text.ts';
+import { changeOver, type ValueChange } from './value-change.ts';
+import { type Point, RANGES, type RangeName, type ValueHistory } from './value-history.ts';
 
-interface Drawn extends DrawnChart {
-  readonly series: ISeriesApi<'Area'>;
-  shown?: { history: ValueHistory; epoch: number };
+interface ValueChartProps {
+  readonly history: ValueHistory;
+  /** Changes when the history does. */
+  readonly version: number;
+  readonly range: RangeName;
+  chooseRange(range: RangeName): void;
 }
 
-const toChart = ({ time, value }: Point) => ({ time: time as UTCTimestamp, value });
-
-function createValueChart(element: HTMLElement): Drawn {
-  let series: ISeriesApi<'Area'> | undefined;
-  const drawn = drawChart(element, (chart, palette) => {
-    series ??= chart.addSeries(AreaSeries, { lineWidth: 2, priceLineVisible: false });
-    series.applyOptions({
-      lineColor: palette.accent,
-      topColor: palette.accentFill,
-      bottomColor: palette.accentFade,
-    });
-  });
-  return { ...drawn, series: series as ISeriesApi<'Area'> };
-}
-
-/** Appends a single new point; anything else redraws the line. */
-function showHistory(drawn: Drawn, history: ValueHistory): void {
-  const { shown, series, chart } = drawn;
-  const last = history.points.at(-1);
-  if (shown?.history === history && shown.epoch === history.epoch && last !== undefined) {
-    series.update(toChart(last));
-  } else {
-    series.setData(history.points.map(toChart));
-  }
-  drawn.shown = { history, epoch: history.epoch };
-  chart.timeScale().fitContent();
-}
-
-export function ValueChart({ history, version }: { history: ValueHistory; version: number }) {
+export function ValueChart({ history, version, range: name, chooseRange }: ValueChartProps) {
   const element = useRef<HTMLDivElement>(null);
-  const drawn = useRef<Drawn>(undefined);
+  const chart = useRef<Chart>(undefined);
+  const range = RANGES.find((one) => one.name === name) ?? RANGES[0];
+  const points = history.pointsOf(range.name);
   useEffect(() => {
     if (element.current === null) return undefined;
-    drawn.current = createValueChart(element.current);
-    return () => drawn.current?.remove();
+    chart.current = new Chart(element.current, { lines: (palette) => [areaOf(palette)] });
+    return () => chart.current?.remove();
   }, []);
-  // `version` changes when the history does.
   useEffect(() => {
-    if (drawn.current !== undefined) showHistory(drawn.current, history);
-  }, [history, version]);
+    const last = points.at(-1);
+    if (last === undefined) return;
+    const from = Math.max(points[0].time, last.time - range.keptMs);
+    chart.current?.show(toLine(points), from / 1000, last.time / 1000);
+  }, [points, version, range]);
+  const change = changeOver(points, range);
   return (
-    <figure class="chart-box">
-      <figcaption class="muted small">Account value since this page was opened</figcaption>
-      <div
-        class="chart"
-        role="img"
-        aria-label="A line of the account value since this page was opened"
-      >
+    <figure
+      class="chart-box"
+      data-points={points.length}
+      data-gaps={points.filter(({ isAfterGap }) => isAfterGap).length}
+    >
+      <figcaption class="chart-caption small">
+        <span class="muted">Account value</span>
+        <Change change={change} />
+        <span class="spacer" />
+        <RangeChoice chosen={range.name} choose={chooseRange} />
+      </figcaption>
+      <div class="chart" role="img" aria-label={describe(change)}>
         <div ref={element} class="chart-canvas" />
       </div>
     </figure>
+  );
+}
+
+/** In a gap the line has a point without a value. */
+function toLine(points: readonly Point[]): ChartData {
+  const times: number[] = [];
+  const values: (number | null)[] = [];
+  for (const { time, value, isAfterGap } of points) {
+    if (isAfterGap) {
+      times.push((time - 1) / 1000);
+      values.push(null);
+    }
+    times.push(time / 1000);
+    values.push(Number(value));
+  }
+  return [times, values];
+}
+
+function Change({ change }: { change: ValueChange | undefined }) {
+  if (change === undefined) return null;
+  const { amount, ratio, since } = change;
+  return (
+    <span data-since={since}>
+      <SignedFigure text={amount} field="valueChange" />
+      {ratio !== undefined && (
+        <>
+          {' '}
+          <span class={toneOf(ratio)}>
+            (<SignedFigure text={ratio} field="valueChangeRatio" /> %)
+          </span>
+        </>
+      )}{' '}
+      <span class="muted" title={formatTime(since)}>
+        since {formatSince(since)}
+      </span>
+    </span>
+  );
+}
+
+function describe(change: ValueChange | undefined): string {
+  if (change === undefined) return 'A line of the account value, which has just begun';
+  return `A line of the account value since ${formatTime(change.since)}, changed by ${change.amount}`;
+}
+
+interface RangeChoiceProps {
+  readonly chosen: RangeName;
+  choose(range: RangeName): void;
+}
+
+function RangeChoice({ chosen, choose }: RangeChoiceProps) {
+  return (
+    <fieldset class="ranges">
+      <legend class="hidden">How far back the chart goes</legend>
+      {RANGES.map(({ name }) => (
+        <button
+          key={name}
+          type="button"
+          class="quiet"
+          aria-pressed={name === chosen}
+          onClick={() => choose(name)}
+        >
+          {name}
+        </button>
+      ))}
+    </fieldset>
   );
 }

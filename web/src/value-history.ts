@@ -1,43 +1,134 @@
-/** The account value since the page was opened, in a bounded number of points. */
+/**
+ * The account value over time, with its gaps: every second of the last minutes, every ten seconds of the
+ * last hours, every minute of the last days. What the page did not see is a gap, never a line.
+ */
 
-export interface Point {
-  /** Seconds of ledger time, whole and ascending. */
-  readonly time: number;
-  readonly value: number;
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+
+/** The ranges of the chart: the step between points, and how long they are kept. */
+export const RANGES = [
+  { name: '15 min', stepMs: 1_000, keptMs: 15 * MINUTE_MS },
+  { name: '6 h', stepMs: 10_000, keptMs: 6 * HOUR_MS },
+  { name: '7 d', stepMs: MINUTE_MS, keptMs: 7 * 24 * HOUR_MS },
+] as const satisfies readonly Range[];
+export type RangeName = (typeof RANGES)[number]['name'];
+
+export interface Range {
+  readonly name: string;
+  readonly stepMs: number;
+  readonly keptMs: number;
 }
 
-const POINTS_MAX = 600;
+export interface Point {
+  /** Milliseconds of ledger time, ascending. */
+  readonly time: number;
+  /** In USDC, as it was answered. */
+  readonly value: string;
+  /** It is not known what was between the point before and this one. */
+  readonly isAfterGap: boolean;
+}
+
 /** An exchange's own answer may be this much older than the ledger's. */
-const BACK_SECONDS_MAX = 10;
+const BACK_MS_MAX = 10_000;
+/** Without a guarantee that nothing was missed, so long without a point is a gap. */
+const GAP_MS_MIN = 5_000;
+/** With one too: a machine that slept heard nothing. */
+const SILENT_MS_MAX = 2 * MINUTE_MS;
 const HISTORIES_MAX = 8;
 
-export class ValueHistory {
-  points: Point[] = [];
-  /** Incremented when more than the last point has changed: charts must redraw. */
-  epoch = 0;
+/** The points of one range: the last one of each step, the first of all, and both ends of a gap. */
+class PointList {
+  readonly #range: Range;
+  points: Point[];
 
-  add(timeMs: number, value: number): void {
-    const last = this.points.at(-1);
-    let time = Math.floor(timeMs / 1000);
-    if (last !== undefined && time < last.time && time >= last.time - BACK_SECONDS_MAX) {
-      time = last.time;
-    }
-    if (last !== undefined && time < last.time) {
-      // Time went back: the ledger was replaced.
-      this.points = [];
-      this.epoch++;
-    } else if (last?.time === time) {
-      this.points.pop();
-    }
-    this.points.push({ time, value });
-    if (this.points.length > POINTS_MAX) this.#thin();
+  constructor(range: Range, points: Point[] = []) {
+    this.#range = range;
+    this.points = points;
   }
 
-  /** Drops every second point of the older half; recent points keep their detail. */
-  #thin(): void {
-    const half = this.points.length >> 1;
-    this.points = this.points.filter((_, index) => index >= half || index % 2 === 0);
-    this.epoch++;
+  add(point: Point): void {
+    const last = this.points.at(-1);
+    if (last !== undefined && this.#replaces(point, last)) this.points.pop();
+    this.points.push(point);
+    this.#dropOld(point.time);
+  }
+
+  #replaces(point: Point, last: Point): boolean {
+    const { stepMs } = this.#range;
+    if (point.isAfterGap || last.isAfterGap || this.points.length === 1) return false;
+    return Math.floor(point.time / stepMs) === Math.floor(last.time / stepMs);
+  }
+
+  /** One older point stays, from which the line comes into the range. */
+  #dropOld(now: number): void {
+    const { stepMs, keptMs } = this.#range;
+    const countMax = (2 * keptMs) / stepMs;
+    const from = now - keptMs;
+    while (this.points.length > 2 && (this.points[1].time <= from || this.points.length > countMax))
+      this.points.shift();
+  }
+}
+
+export class ValueHistory {
+  #lists = RANGES.map((range) => new PointList(range));
+  #isInterrupted = false;
+
+  pointsOf(name: RangeName): readonly Point[] {
+    return this.#lists[RANGES.findIndex((range) => range.name === name)].points;
+  }
+
+  get last(): Point | undefined {
+    return this.#lists[0].points.at(-1);
+  }
+
+  /** Something may have been missed between the last point and the next one. */
+  interrupt(): void {
+    this.#isInterrupted = true;
+  }
+
+  add(timeMs: number, value: string): void {
+    const { last } = this;
+    if (last !== undefined && timeMs < last.time - BACK_MS_MAX) this.#clear();
+    const time = Math.max(timeMs, this.last?.time ?? timeMs);
+    // At one time there is one value: the newest.
+    if (time === this.last?.time) this.#replaceLast({ ...this.last, value });
+    else this.#append({ time, value, isAfterGap: this.#isGapBefore(time) });
+    this.#isInterrupted = false;
+  }
+
+  #isGapBefore(time: number): boolean {
+    const { last } = this;
+    if (last === undefined) return false;
+    return time - last.time > (this.#isInterrupted ? GAP_MS_MIN : SILENT_MS_MAX);
+  }
+
+  #append(point: Point): void {
+    for (const list of this.#lists) list.add(point);
+  }
+
+  #replaceLast(point: Point): void {
+    for (const list of this.#lists) list.points[list.points.length - 1] = point;
+  }
+
+  /** Time went back: the ledger was replaced. */
+  #clear(): void {
+    this.#lists = RANGES.map((range) => new PointList(range));
+  }
+
+  /** Puts what was kept from an earlier visit before what has come since. */
+  restore(kept: readonly (readonly Point[])[]): void {
+    const since = this.#lists[0].points;
+    const first = since.at(0)?.time ?? Number.POSITIVE_INFINITY;
+    this.#lists = RANGES.map((range, index) => {
+      const older = (kept[index] ?? []).filter(({ time }) => time < first);
+      return new PointList(range, [...older]);
+    });
+    this.interrupt();
+    for (const { time, value, isAfterGap } of since) {
+      if (isAfterGap) this.interrupt();
+      this.add(time, value);
+    }
   }
 }
 
@@ -45,13 +136,17 @@ export class ValueHistory {
 export class Histories {
   readonly #histories = new Map<string, ValueHistory>();
 
-  of(user: string, dex: string): ValueHistory {
-    const name = `${user.toLowerCase()} ${dex}`;
-    const history = this.#histories.get(name) ?? new ValueHistory();
+  /** Undefined if it is new, or was evicted. */
+  find(name: string): ValueHistory | undefined {
+    const history = this.#histories.get(name);
+    if (history !== undefined) this.set(name, history);
+    return history;
+  }
+
+  set(name: string, history: ValueHistory): void {
     this.#histories.delete(name);
     this.#histories.set(name, history);
     const [oldest] = this.#histories.keys();
     if (this.#histories.size > HISTORIES_MAX) this.#histories.delete(oldest);
-    return history;
   }
 }

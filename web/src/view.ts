@@ -4,7 +4,7 @@ import type { AccountState, Answer, Auction, Delegation, Health, Question } from
 import type { States } from './risk.ts';
 import type { Refusal } from './service.ts';
 import { loadExamples, loadKey, loadRecent } from './storage.ts';
-import { ValueHistory } from './value-history.ts';
+import { RANGES, type RangeName, ValueHistory } from './value-history.ts';
 
 export interface Panel<T> {
   readonly question: Question | undefined;
@@ -52,6 +52,7 @@ export interface View {
   readonly history: ValueHistory;
   /** Incremented with every new point. */
   readonly historyVersion: number;
+  readonly range: RangeName;
 }
 
 export const FIRST_DEX: Dex = { name: '', fullName: 'first dex' };
@@ -74,6 +75,7 @@ export class Store {
     freshness: undefined,
     history: new ValueHistory(),
     historyVersion: 0,
+    range: RANGES[0].name,
   };
   /** How long the last render took. */
   drawMs = 0;

@@ -213,13 +213,14 @@ const HEALTH_SCHEMA: Json = {
   properties: {
     status: { enum: Object.keys(HEALTH_STATUSES) },
     message: { type: 'string' },
+    ledger: { type: 'string', description: 'which ledger it is; empty before its first block' },
     height: { type: 'integer' },
     time: { type: 'integer', description: "the ledger's time, in milliseconds" },
     lagMs: { type: 'integer', description: 'age of the ledger time in milliseconds' },
     head: { type: 'integer', description: 'the newest block in the ledger' },
     follow: { type: 'object', description: 'on a partial ledger, the report of its follower' },
   },
-  required: ['status', 'message', 'height', 'time', 'lagMs', 'head'],
+  required: ['status', 'message', 'ledger', 'height', 'time', 'lagMs', 'head'],
 };
 
 const ERROR_SCHEMA: Json = {

@@ -1,0 +1,82 @@
+/** The history of the account that is shown: found again, loaded and saved. */
+
+import { loadPoints, savePoints } from './history-storage.ts';
+import { Histories, RANGES, ValueHistory } from './value-history.ts';
+
+const SAVE_MS = 2_000;
+
+export class HistoryKeeper {
+  readonly #histories = new Histories();
+  readonly #loaded: () => void;
+  /** An account has another history on another ledger; undefined before the service was heard. */
+  #ledger: string | undefined;
+  #account = '';
+  #history = new ValueHistory();
+  /** The newest time that was saved, of each range of each history. */
+  readonly #saved = new WeakMap<ValueHistory, number[]>();
+
+  /** Calls back when points of an earlier visit have come. */
+  constructor(loaded: () => void) {
+    this.#loaded = loaded;
+    setInterval(() => this.#save(), SAVE_MS);
+  }
+
+  get history(): ValueHistory {
+    return this.#history;
+  }
+
+  open(user: string, dex: string): ValueHistory {
+    this.#save();
+    this.#account = `${user.toLowerCase()} ${dex}`;
+    this.#history = this.#find();
+    return this.#history;
+  }
+
+  /** Called with the ledger that the service answers from. */
+  setLedger(ledger: string): ValueHistory {
+    if (ledger === this.#ledger) return this.#history;
+    const isFirst = this.#ledger === undefined;
+    this.#save();
+    this.#ledger = ledger;
+    if (isFirst) this.#load(this.#history);
+    else this.#history = this.#find();
+    return this.#history;
+  }
+
+  get #name(): string {
+    return `${this.#ledger} ${this.#account}`;
+  }
+
+  #find(): ValueHistory {
+    const known = this.#histories.find(this.#name);
+    if (known !== undefined) return known;
+    const history = new ValueHistory();
+    if (this.#ledger !== undefined) this.#load(history);
+    return history;
+  }
+
+  #load(history: ValueHistory): void {
+    this.#histories.set(this.#name, history);
+    void loadPoints(this.#name).then((kept) => {
+      history.restore(kept);
+      this.#saved.set(
+        history,
+        RANGES.map((_, index) => kept[index]?.at(-1)?.time ?? 0),
+      );
+      this.#loaded();
+    });
+  }
+
+  /** Saves what is new; the last point of each range may still be replaced. */
+  #save(): void {
+    const saved = this.#saved.get(this.#history);
+    if (saved === undefined) return;
+    for (const [index, range] of RANGES.entries()) {
+      const settled = this.#history.pointsOf(range.name).slice(0, -1);
+      const unsaved = settled.filter(({ time }) => time > saved[index]);
+      if (unsaved.length === 0) continue;
+      saved[index] = unsaved[unsaved.length - 1].time;
+      void savePoints(this.#name, range, unsaved);
+    }
+  }
+}

@@ -1,0 +1,35 @@
+/** How much the account value has changed over a range of the chart. */
+
+import {
+  absolute,
+  divideRounded,
+  formatDecimal,
+  parseDecimal,
+  RATIO_DECIMALS,
+  subtract,
+} from './decimal.ts';
+import type { Point, Range } from './value-history.ts';
+
+export interface ValueChange {
+  /** In USDC. */
+  readonly amount: string;
+  /** Per cent; undefined where there was nothing before. */
+  readonly ratio: string | undefined;
+  /** Since when, in milliseconds of ledger time. */
+  readonly since: number;
+}
+
+/** Undefined before there are two points. */
+export function changeOver(points: readonly Point[], { keptMs }: Range): ValueChange | undefined {
+  const [first, last] = [points.at(0), points.at(-1)];
+  if (first === undefined || last === undefined || first === last) return undefined;
+  const before = parseDecimal(first.value);
+  const amount = subtract(parseDecimal(last.value), before);
+  const ratio = divideRounded(amount, absolute(before), RATIO_DECIMALS);
+  return {
+    amount: formatDecimal(amount),
+    ratio: ratio === undefined ? undefined : formatDecimal({ ...ratio, scale: ratio.scale - 2 }),
+    // The first point may be older: its value was still the one when the range began.
+    since: points[1].isAfterGap ? first.time : Math.max(first.time, last.time - keptMs),
+  };
+}
