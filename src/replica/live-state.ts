@@ -34,6 +34,8 @@ export interface Health {
   readonly time: number;
   /** The age of `time`, in milliseconds. */
   readonly lagMs: number;
+  /** The age from which on the ledger counts as stale; 0 if there is none. */
+  readonly maxAgeMs: number;
   /** The newest block in the ledger. */
   readonly head: number;
   readonly message: string;
@@ -105,14 +107,12 @@ export class LiveState {
     const { maxAgeMs } = this.#options;
     const time = this.#replica?.state.time ?? 0;
     if (maxAgeMs === 0 || Math.abs(nowMs - time) <= maxAgeMs) return undefined;
+    const newest = `the newest block is of ${formatUtc(time)}`;
     if (time < nowMs) {
-      return {
-        status: 'stale',
-        message: `the ledger's time, ${time}, is older than ${maxAgeMs} ms`,
-      };
+      return { status: 'stale', message: `${newest}, more than ${maxAgeMs / 1000} s ago` };
     }
-    const message = `the ledger's time, ${time}, is ${time - nowMs} ms ahead of this machine's clock`;
-    return { status: 'ahead', message };
+    const seconds = Math.round((time - nowMs) / 1000);
+    return { status: 'ahead', message: `${newest}, ${seconds} s ahead of this machine's clock` };
   }
 
   /** Makes the service unhealthy until another process appends blocks. */
@@ -209,7 +209,8 @@ export class LiveState {
     const { height, time, ledgerId: ledger } = this.#replica?.state ?? unknown;
     const lagMs = Math.max(0, nowMs - time);
     const judged = this.#judge(head, nowMs);
-    return { ...judged, ledger, height, time, lagMs, head: Math.max(head, height) };
+    const { maxAgeMs } = this.#options;
+    return { ...judged, ledger, height, time, lagMs, maxAgeMs, head: Math.max(head, height) };
   }
 
   /**
@@ -242,4 +243,9 @@ export class LiveState {
     }
     return this.findStaleness(nowMs) ?? { status: 'ok', message: 'caught up and fresh' };
   }
+}
+
+/** To the second. */
+function formatUtc(ms: number): string {
+  return new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
 }

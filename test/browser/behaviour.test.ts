@@ -266,6 +266,46 @@ browserTest('the page notices that the service stops, and that it is back', asyn
   assert.doesNotMatch((await panel(page, 'account').getAttribute('class')) ?? '', /is-old/);
 });
 
+browserTest('while states are pushed the page is connected, whatever HTTP does', async () => {
+  const page = await openPage(demo.url, { expected: /ERR_FAILED/ });
+  await untilConnected(page);
+  await until('push', async () => (await fieldText(page, 'connection')) === 'live, pushed');
+  let failures = 0;
+  await page.route('**/health', (route) => {
+    failures++;
+    return route.abort();
+  });
+  await until('three failures', () => failures >= 3);
+  const height = await fieldText(page, 'height');
+  await until('another height', async () => (await fieldText(page, 'height')) !== height);
+  assert.equal(await fieldText(page, 'connection'), 'live, pushed');
+  assert.match(await fieldText(page, 'age'), /^\d\.\d s$/);
+});
+
+browserTest('a ledger is said to get old before it is too old', async (context) => {
+  const data = await makeLedger(place(), [firstBlock({ time: Date.now() })]);
+  const { secret } = await createKey(data);
+  const flags = ['--max-age', '12000'];
+  const service = await startService(context, { data, flags });
+  const url = `http://127.0.0.1:${service.port}/#key=${secret}&users=${USER}`;
+  const page = await openPage(url, { expected: /status of (422|503)|\/ws' failed/ });
+  await page.locator('.link-aging [data-field="connection"]', { hasText: 'live' }).waitFor();
+  await page.locator('[data-field="connection"]', { hasText: 'data stopped' }).waitFor();
+  const message = /the newest block is of 2[-\d]+T[:\d]+Z, more than 12 s ago/;
+  await page.getByRole('alert').getByText(message).waitFor();
+});
+
+browserTest('what has not changed says since which height', async (context) => {
+  const { url, data } = await serve(context);
+  const page = await openPage(url, { expected: /status of 422/ });
+  await until('push', async () => (await fieldText(page, 'connection')) === 'live, pushed');
+  const head = panel(page, 'account').locator('.panel-head');
+  await head.getByText(/^height 1$/).waitFor();
+  await makeLedger(data, [formatBlock(2, Date.now() + 5_000, [])]);
+  await head.getByText(/^unchanged since height 1$/).waitFor();
+  assert.equal(await fieldText(page, 'height'), '2');
+});
+
 /** The points of charts in the browser's database. */
 function countStored(page: Page): Promise<number> {
   return page.evaluate(
@@ -322,7 +362,7 @@ browserTest('a stale ledger is reported, and its figures are greyed out', async 
   const page = await openPage(url, { expected: /status of (422|503)|\/ws' failed/ });
   await page.locator('tr[data-coin="BTC"]').waitFor();
   await page.locator('[data-field="connection"]', { hasText: 'data stopped' }).waitFor();
-  await page.getByRole('alert').getByText('is older than 10000 ms').waitFor();
+  await page.getByRole('alert').getByText('more than 10 s ago').waitFor();
   assert.match((await panel(page, 'positions').getAttribute('class')) ?? '', /is-old/);
   assert.match(await fieldText(page, 'age'), /^1 min \d\d s$/);
 });

@@ -60,6 +60,8 @@ export interface Health {
   readonly height: number;
   readonly time: number;
   readonly lagMs: number;
+  /** The age from which on the ledger counts as stale; 0 if there is none. */
+  readonly maxAgeMs: number;
   readonly head: number;
   /** On a ledger that follows an exchange: the follower's last report. */
   readonly follow?: FollowReport;

@@ -15,6 +15,8 @@ import { Watch } from './watch.ts';
 const POLL_MS = { account: 1_000, stakes: 10_000, auction: 3_000 } as const;
 const HEALTH_MS = 1_000;
 const HEALTH_MS_MAX = 8_000;
+/** How soon push must show a sign of life where HTTP shows none. */
+const PROBE_MS = 1_000;
 /** Pushed states are rendered at most this often. */
 const SHOW_MS = 250;
 /** Rendering gets at most a sixth of the time, so that a slow machine stays responsive. */
@@ -36,6 +38,8 @@ export class Feed {
   #healthTimer: ReturnType<typeof setTimeout> | undefined;
   #healthFailures = 0;
   #isCheckingHealth = false;
+  /** When push was last heard, by performance.now(). */
+  #pushHeardMs = Number.NEGATIVE_INFINITY;
 
   constructor(store: Store) {
     this.#store = store;
@@ -192,6 +196,7 @@ export class Feed {
   }
 
   #received({ channel, data }: PushMessage): void {
+    this.#pushHeardMs = performance.now();
     if (channel === 'subscriptionResponse') {
       const { method, subscription } = data as { method: string; subscription: Question };
       const name = this.#findPanel(subscription);
@@ -203,12 +208,23 @@ export class Feed {
     const name = this.#findPanel(pushed.question);
     if (name === undefined) return;
     this.#pending.set(name, pushed.answer);
+    this.#noteFresh(pushed.answer);
     // At once: a hidden page draws later and later, but the chart has every second.
     if (name === 'account' && !this.#isOlder(name, pushed.answer)) {
       this.#addPoint(pushed.answer as Answer<AccountState>);
     }
     const delayMs = Math.max(SHOW_MS, this.#store.drawMs * REST_PER_DRAW);
     this.#showTimer ??= setTimeout(() => this.#showPending(), delayMs);
+  }
+
+  /** A pushed state is as good a sign of freshness as /health, by whose clock its age is told. */
+  #noteFresh({ height, time }: Answer): void {
+    const { freshness } = this.#store.view;
+    if (freshness === undefined || height === undefined || height <= freshness.height) return;
+    const heardMs = performance.now();
+    const serviceMs = freshness.time + freshness.lagMs + heardMs - freshness.heardMs;
+    const lagMs = Math.max(0, serviceMs - time);
+    this.#store.set({ freshness: { ...freshness, height, time, lagMs, heardMs } });
   }
 
   #showPending(): void {
@@ -255,12 +271,26 @@ export class Feed {
     } catch (error) {
       this.#healthFailures++;
       const { message } = error as Refusal;
-      this.#store.set({ link: { ...this.#store.view.link, state: 'offline', message } });
-      if (this.#healthFailures === 1) this.#push.pause();
+      if (!(await this.#isPushAlive())) this.#goOffline(message);
     }
     this.#isCheckingHealth = false;
     const delayMs = Math.min(HEALTH_MS_MAX, HEALTH_MS * 2 ** Math.min(this.#healthFailures, 5));
     this.#healthTimer = setTimeout(() => void this.#checkHealth(), delayMs);
+  }
+
+  /** HTTP may be slow or blocked while push still comes. */
+  async #isPushAlive(): Promise<boolean> {
+    if (!this.#store.view.link.isPush) return false;
+    const askedMs = performance.now();
+    this.#push.probe();
+    await new Promise((resolve) => setTimeout(resolve, PROBE_MS));
+    return this.#store.view.link.isPush && this.#pushHeardMs >= askedMs;
+  }
+
+  #goOffline(message: string): void {
+    const { link } = this.#store.view;
+    this.#store.set({ link: { ...link, state: 'offline', message } });
+    if (link.state !== 'offline') this.#push.pause();
   }
 
   #reconnect(): void {

@@ -4,7 +4,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { formatAge, formatTime, normalizeAddress, shortenAddress } from './text.ts';
 import { UpstreamState } from './upstream.tsx';
 import type { RangeName } from './value-history.ts';
-import { type LinkState, ledgerAgeMs, statesOf, type View } from './view.ts';
+import { isAging, type LinkState, ledgerAgeMs, statesOf, type View } from './view.ts';
 
 export interface Actions {
   useKey(key: string): void;
@@ -43,16 +43,19 @@ const LINK_SHAPES: Readonly<Record<LinkState, string>> = {
   offline: '\u2715',
 };
 
+const AGING_SHAPE = '\u25D0';
+
 function FreshnessLine({ view }: { view: View }) {
   const { link, freshness, key } = view;
+  const isOld = isAging(view);
   const how = link.state !== 'live' || key === '' ? '' : link.isPush ? ', pushed' : ', polled';
   if (view.keyProblem !== '') return <KeyRefused />;
   return (
     <dl class="freshness">
-      <div class={`link link-${link.state}`}>
+      <div class={`link link-${isOld ? 'aging' : link.state}`}>
         <dt class="hidden">Connection</dt>
         <dd>
-          <span aria-hidden="true">{LINK_SHAPES[link.state]} </span>
+          <span aria-hidden="true">{isOld ? AGING_SHAPE : LINK_SHAPES[link.state]} </span>
           <span role="status" data-field="connection">
             {LINK_WORDS[link.state]}
             {how}

@@ -5,7 +5,7 @@ import { useState } from 'preact/hooks';
 import type { Answer } from './answers.ts';
 import { CurlDialog } from './curl-dialog.tsx';
 import { formatAge, formatTime } from './text.ts';
-import { accountAgeMs, isCurrent, type Panel, type View } from './view.ts';
+import { accountAgeMs, isCurrent, isUnchanged, type Panel, type View } from './view.ts';
 
 interface FrameProps {
   readonly name: string;
@@ -71,6 +71,7 @@ function Origin({ view, answer }: { view: View; answer: Answer }) {
         </span>
       ) : (
         <span class="muted small" title="the ledger height of this answer">
+          {isUnchanged(view, answer) && 'unchanged since '}
           height <span class="figure">{height.toLocaleString('en')}</span>
         </span>
       )}

@@ -54,6 +54,11 @@ export class Push {
     this.#send({ method, subscription });
   }
 
+  /** Asks for a sign of life. */
+  probe(): void {
+    this.#send({ method: 'ping' });
+  }
+
   #send(message: object): void {
     if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify(message));
   }
@@ -88,7 +93,7 @@ export class Push {
 
   /** A connection that does not answer a ping is dead, even if the browser reports it open. */
   #checkAlive(): void {
-    if (this.#isHeard) this.#send({ method: 'ping' });
+    if (this.#isHeard) this.probe();
     else this.#lose(false);
     this.#isHeard = false;
   }

@@ -111,6 +111,23 @@ export function ledgerAgeMs({ freshness }: View): number {
   return freshness.lagMs + performance.now() - freshness.heardMs;
 }
 
+/** Before a ledger is too old it is getting old: from half of the limit on. */
+const AGING_SHARE = 0.5;
+
+export function isAging(view: View): boolean {
+  const { link, freshness } = view;
+  if (link.state !== 'live' || freshness === undefined || freshness.maxAgeMs === 0) return false;
+  return ledgerAgeMs(view) > freshness.maxAgeMs * AGING_SHARE;
+}
+
+/** Nothing is pushed while nothing changes: an answer so much older than the ledger is unchanged. */
+const UNCHANGED_MS = 2_000;
+
+export function isUnchanged({ link, freshness }: View, { height, time }: Answer): boolean {
+  if (link.state !== 'live' || !link.isPush || freshness === undefined) return false;
+  return height !== undefined && freshness.time - time > UNCHANGED_MS;
+}
+
 /** Since an account was read from the exchange; undefined on a ledger that follows none. */
 export function accountAgeMs(view: View, { accountTime }: Answer): number | undefined {
   const { freshness } = view;

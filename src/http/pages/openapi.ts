@@ -217,10 +217,11 @@ const HEALTH_SCHEMA: Json = {
     height: { type: 'integer' },
     time: { type: 'integer', description: "the ledger's time, in milliseconds" },
     lagMs: { type: 'integer', description: 'age of the ledger time in milliseconds' },
+    maxAgeMs: { type: 'integer', description: 'the age from which on it is stale; 0 for none' },
     head: { type: 'integer', description: 'the newest block in the ledger' },
     follow: { type: 'object', description: 'on a partial ledger, the report of its follower' },
   },
-  required: ['status', 'message', 'ledger', 'height', 'time', 'lagMs', 'head'],
+  required: ['status', 'message', 'ledger', 'height', 'time', 'lagMs', 'maxAgeMs', 'head'],
 };
 
 const ERROR_SCHEMA: Json = {
