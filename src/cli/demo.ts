@@ -1,10 +1,11 @@
 /** `perpinfo demo`: a live simulated exchange, and a service that answers from it. */
 
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Budgets } from '../access/budgets.ts';
 import { openKeyStore } from '../access/embedded/embedded-keys.ts';
+import { hashSecret } from '../access/keys.ts';
 import { readSettings } from '../config/read-settings.ts';
 import { UsageError } from '../config/usage-error.ts';
 import { BlockWriter } from '../feed/block-writer.ts';
@@ -30,6 +31,7 @@ const INTERVAL_MS = 100;
 const AUCTION_DURATION_SECONDS = 600;
 const STOP_TIMEOUT_MS = 2_000;
 const KEY_LABEL = 'demo';
+const KEY_FILE = 'demo-key';
 /** Worker settings that the demo does not expose. */
 const FIXED_SETTINGS = {
   ledger: undefined,
@@ -77,7 +79,7 @@ async function runDemo(directory: string, call: DemoCall): Promise<void> {
   try {
     const { simulator, writer } = await resumeExchange(directory, ledger, call);
     await writer.run(createSetUpFeed(simulator), call.signal);
-    const secret = await createDemoKey(directory);
+    const secret = await openDemoKey(directory);
     const listening = (port: number) => {
       const text = describeDemo({ ...call.settings, port, secret, state: simulator.state });
       void call.terminal.write(text);
@@ -132,12 +134,24 @@ async function runAll(
   await Promise.all(runs);
 }
 
-/** A secret cannot be shown twice, so every run creates a key and revokes those of earlier runs. */
-async function createDemoKey(directory: string): Promise<string> {
+/**
+ * The key of an earlier run, so that a page that was left open goes on. The store has only its hash, so
+ * the secret is kept beside it, readable by its owner; without it another key takes its place.
+ */
+async function openDemoKey(directory: string): Promise<string> {
+  const file = path.join(directory, KEY_FILE);
+  const kept = existsSync(file) ? readFileSync(file, 'utf8') : '';
   const store = await openKeyStore(directory);
   try {
-    for (const { id, label } of await store.list()) if (label === KEY_LABEL) store.revoke(id);
-    return store.create({ label: KEY_LABEL, budget: undefined, expiresMs: undefined }).secret;
+    const keys = (await store.list()).filter(({ label }) => label === KEY_LABEL);
+    if (keys.some(({ secrets }) => secrets.some(({ hash }) => hash === hashSecret(kept)))) {
+      return kept;
+    }
+    for (const { id } of keys) store.revoke(id);
+    const terms = { label: KEY_LABEL, budget: undefined, expiresMs: undefined };
+    const { secret } = store.create(terms);
+    writeFileSync(file, secret, { mode: 0o600 });
+    return secret;
   } finally {
     await store.close();
   }

@@ -138,26 +138,37 @@ browserTest(
 );
 
 browserTest(
-  "a malformed address is refused in the service's own words",
+  'a bad address leaves the account that is shown, and is not kept',
   async (context) => {
-    const { url, service, secret } = await serve(context);
-    const page = await openPage(url, { expected: /status of 422|\/ws' failed/ });
-    await untilConnected(page);
-    // Only an account that has been shown is remembered.
+    const { url } = await serve(context);
+    const page = await openPage(url, { expected: /\/ws' failed/ });
     await page.locator('tr[data-coin="BTC"]').waitFor();
-    const user = "0x12'; rm -rf";
-    await show(page, user);
-    const question = { type: 'clearinghouseState', user, dex: '' };
-    const { body } = await service.connect().ask(secret, question);
-    const { error, message } = JSON.parse(body);
-    assert.equal(error, 'invalid_address');
-    await panel(page, 'account').getByRole('alert').getByText(message).waitFor();
+    await show(page, "0x12'; rm -rf");
+    const problem = page.getByText(/^“0x12'; rm -rf” is no address: expected 0x and 40 hexa/);
+    await problem.waitFor();
+    assert.equal(await page.getByRole('alert').getByText('address').count(), 1);
     assert.equal(await page.getByLabel('Address').getAttribute('aria-invalid'), 'true');
-    const recent = await page.evaluate(() => localStorage.getItem('perpinfo.recent'));
-    assert.equal(recent, USER);
-    await show(page, USER);
+    assert.equal(await page.locator('tr[data-coin="BTC"]').count(), 1);
+    await page.reload();
     await page.locator('tr[data-coin="BTC"]').waitFor();
-    assert.equal(await panel(page, 'account').getByRole('alert').count(), 0);
+    assert.equal(await page.getByLabel('Address').inputValue(), USER);
+    assert.equal(await problem.count(), 0);
+  },
+  LONG_ONLY,
+);
+
+browserTest(
+  'of a key that does not work one thing is said',
+  async (context) => {
+    const { url, service } = await serve(context);
+    const page = await openPage(url.replace(/key=[^&]+/, 'key=nothing'), {
+      expected: /ERR_|status of 401|\/ws' failed/,
+    });
+    await page.getByText('This key does not work').waitFor();
+    await service.stop();
+    await page.waitForTimeout(3_000);
+    assert.equal(await page.getByRole('alert').getByText(/./).count(), 1);
+    assert.equal(await page.getByText('Asking…').count(), 0);
   },
   LONG_ONLY,
 );

@@ -90,9 +90,14 @@ function expectedRow(position: Position, mark: Shown): Fields {
     leverage: plain(`${leverage.value}×`),
     mode: plain(leverage.type),
     marginUsed: rounded(position.marginUsed),
-    sinceOpen: rounded(position.cumFunding.sinceOpen),
+    fundingReceived: signed(negated(position.cumFunding.sinceOpen)),
     ...expectedLiquidation(position, mark),
   };
+}
+
+function negated(text: string): string {
+  if (toUnits(text) === 0n) return text;
+  return text.startsWith('-') ? text.slice(1) : `-${text}`;
 }
 
 async function checkPositions(panel: ShownPanel, question: object) {
@@ -116,7 +121,7 @@ async function checkPositions(panel: ShownPanel, question: object) {
   const pnl = sumUnits(positions.map(({ unrealizedPnl }) => unrealizedPnl));
   assert.equal(toUnits(fields['sumPnl'].complete), pnl);
   const funding = sumUnits(positions.map(({ cumFunding }) => cumFunding.sinceOpen));
-  assert.equal(toUnits(fields['sumFunding'].complete), funding);
+  assert.equal(toUnits(fields['sumFunding'].complete), -funding);
   return positions.length;
 }
 

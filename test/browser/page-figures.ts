@@ -44,7 +44,10 @@ export function readPanels(page: Page): Promise<Record<string, ShownPanel>> {
       const name = /panel-(\w+)/.exec(panel.className)?.[1] ?? '';
       const rows = Array.from(panel.querySelectorAll<HTMLElement>('tbody tr'));
       const nameOf = ({ dataset }: HTMLElement) => dataset['coin'] ?? dataset['validator'] ?? '';
-      const all = Array.from(panel.querySelectorAll('[data-field]'));
+      // What a chart says is of more than one height.
+      const all = Array.from(panel.querySelectorAll('[data-field]')).filter(
+        (element) => element.closest('figure') === null,
+      );
       panels[name] = {
         height: Number(panel.getAttribute('data-height')),
         accountTime: Number(panel.getAttribute('data-account-time')),

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readdirSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
+import path from 'node:path';
 import { test } from 'node:test';
 import {
   askedWrongly,
@@ -133,7 +134,7 @@ test('the seed decides who trades', LONG_ONLY, async (context) => {
   assert.notEqual(other, first);
 });
 
-test('a demo that is kept goes on where it was, with a new key', async (context) => {
+test('a demo that is kept goes on where it was, with the same key', async (context) => {
   const data = place();
   const first = await startDemo(context, '--data', data);
   const before = await first.ask();
@@ -146,10 +147,17 @@ test('a demo that is kept goes on where it was, with a new key', async (context)
 
   const second = await startDemo(context, '--data', data);
   assert.ok((await second.ask()).height >= before.height);
-  assert.notEqual(second.secret, first.secret);
-  const old = await second.client.ask(first.secret, { type: 'perpDeployAuctionStatus' });
-  assert.equal(old.status, 401);
+  assert.equal(second.secret, first.secret);
   assert.equal((await second.stop()).code, 0);
+  const file = path.join(data, 'demo-key');
+  assert.equal(statSync(file).mode & 0o777, 0o600);
+
+  rmSync(file);
+  const third = await startDemo(context, '--data', data);
+  assert.notEqual(third.secret, first.secret);
+  const old = await third.client.ask(first.secret, { type: 'perpDeployAuctionStatus' });
+  assert.equal(old.status, 401);
+  assert.equal((await third.stop()).code, 0);
   assert.equal((await run(['verify', '--data', data])).code, 0);
 });
 

@@ -23,10 +23,12 @@ export function App({ view, verdict, actions }: AppProps) {
   return (
     <>
       <Header view={view} actions={actions} />
-      <Banner view={view} />
+      {view.keyProblem === '' && <Banner view={view} />}
       <main>
         {needsKey && <KeyForm problem={view.keyProblem} use={actions.useKey} />}
-        {view.key !== '' && <Panels {...{ view, verdict, actions }} />}
+        {(!needsKey || view.account.answer !== undefined) && (
+          <Panels {...{ view, verdict, actions }} />
+        )}
       </main>
       <Footer />
     </>
@@ -76,6 +78,8 @@ function Banner({ view }: { view: View }) {
   );
 }
 
+const TIME_ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone;
+
 function Footer() {
   return (
     <footer class="foot muted small">
@@ -84,6 +88,10 @@ function Footer() {
         <a href="/llms.txt">llms.txt</a>
         <a href="/health">health</a>
       </nav>
+      <span>
+        Amounts are in USDC; stakes and gas are in the network’s token. Times are those of{' '}
+        {TIME_ZONE}.
+      </span>
     </footer>
   );
 }

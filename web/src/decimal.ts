@@ -38,6 +38,12 @@ export function subtract(a: Decimal, b: Decimal): Decimal {
   return add(a, negate(b));
 }
 
+/** Decimal text with the other sign; zero has none. */
+export function negateText(text: string): string {
+  if (text.startsWith('-')) return text.slice(1);
+  return /[1-9]/.test(text) ? `-${text}` : text;
+}
+
 export function absolute(a: Decimal): Decimal {
   return a.units < 0n ? negate(a) : a;
 }

@@ -1,7 +1,7 @@
 /** What is always visible: whose account, which dex, and how fresh everything is. */
 
 import { useEffect, useState } from 'preact/hooks';
-import { formatAge, formatTime, normalizeAddress, shortenAddress } from './text.ts';
+import { formatAge, formatTime, readAddress, shortenAddress } from './text.ts';
 import { UpstreamState } from './upstream.tsx';
 import type { RangeName } from './value-history.ts';
 import { isAging, type LinkState, ledgerAgeMs, statesOf, type View } from './view.ts';
@@ -113,9 +113,12 @@ function AddressForm({ view, actions }: { view: View; actions: Actions }) {
   const { user, dex, recent, examples } = view;
   const [draft, setDraft] = useState(user);
   useEffect(() => setDraft(user), [user]);
+  const [problem, setProblem] = useState('');
   const submit = (event: Event) => {
     event.preventDefault();
-    actions.select(normalizeAddress(draft), dex);
+    const address = readAddress(draft);
+    setProblem(address === undefined ? describeBadAddress(draft) : '');
+    if (address !== undefined) actions.select(address, dex);
   };
   const suggestions = [...new Set([...examples, ...recent])];
   return (
@@ -127,7 +130,8 @@ function AddressForm({ view, actions }: { view: View; actions: Actions }) {
         placeholder="0x…"
         autocomplete="off"
         spellcheck={false}
-        aria-invalid={view.account.refusal?.code === 'invalid_address'}
+        aria-invalid={problem !== ''}
+        aria-describedby="address-problem"
         value={draft}
         onInput={(event) => setDraft(event.currentTarget.value)}
       />
@@ -139,6 +143,9 @@ function AddressForm({ view, actions }: { view: View; actions: Actions }) {
       <button type="submit" class="primary">
         Show
       </button>
+      <p class={problem === '' ? 'hidden' : 'problem'} role="alert" id="address-problem">
+        {problem}
+      </p>
       <AddressChips label="Examples" addresses={examples} {...{ view, actions }} />
       <AddressChips
         label="Recent"
@@ -147,6 +154,13 @@ function AddressForm({ view, actions }: { view: View; actions: Actions }) {
       />
     </form>
   );
+}
+
+const TYPED_MAX = 60;
+
+function describeBadAddress(typed: string): string {
+  const shown = typed.length > TYPED_MAX ? `${typed.slice(0, TYPED_MAX)}…` : typed;
+  return `“${shown}” is no address: expected 0x and 40 hexadecimal digits`;
 }
 
 interface ChipsProps {

@@ -8,6 +8,7 @@ import {
   divideRounded,
   formatDecimal,
   formatPercent,
+  negateText,
   parseDecimal,
   RATIO_DECIMALS,
   subtract,
@@ -97,7 +98,7 @@ const SORT_KEYS: Readonly<Record<ColumnName, (position: Position) => SortKey>> =
   pnl: ({ unrealizedPnl }) => parseDecimal(unrealizedPnl),
   leverage: ({ leverage }) => parseDecimal(String(leverage.value)),
   margin: ({ marginUsed }) => parseDecimal(marginUsed),
-  funding: ({ cumFunding }) => parseDecimal(cumFunding.sinceOpen),
+  funding: ({ cumFunding }) => parseDecimal(negateText(cumFunding.sinceOpen)),
   liquidation: (position) => distanceOf(position),
 };
 

@@ -5,7 +5,7 @@
 
 import { useMemo } from 'preact/hooks';
 import type { Position } from './answers.ts';
-import { formatPercent, parseDecimal } from './decimal.ts';
+import { formatPercent, negateText, parseDecimal } from './decimal.ts';
 import { toneOf } from './figure.tsx';
 import { type Derived, derive, isLong } from './position-figures.ts';
 import { decimalsOf, group, groupRounded, withSign } from './text.ts';
@@ -18,8 +18,6 @@ function drawRow(position: Position) {
   const { coin, szi, leverage, maxLeverage, cumFunding } = position;
   const isUp = isLong(position);
   const derived = derive(position);
-  const { allTime, sinceOpen, sinceChange } = cumFunding;
-  const funding = `${sinceOpen} since open, ${sinceChange} since change, ${allTime} of all time`;
   return (
     <tr data-coin={coin}>
       <th scope="row">{coin}</th>
@@ -38,9 +36,7 @@ function drawRow(position: Position) {
         </span>
       </td>
       {drawUsd('marginUsed', position.marginUsed)}
-      <td class="number" title={funding} data-field="sinceOpen" data-complete={sinceOpen}>
-        {groupRounded(sinceOpen, 2)}
-      </td>
+      {drawFunding(cumFunding)}
       {drawLiquidation(position, derived)}
     </tr>
   );
@@ -55,6 +51,30 @@ function drawCell(field: string, complete: string, shown: string) {
 }
 
 const drawUsd = (field: string, text: string) => drawCell(field, text, groupRounded(text, 2));
+
+/** The endpoint counts what was paid; here a gain is a gain. */
+function drawFunding({ allTime, sinceOpen, sinceChange }: Position['cumFunding']) {
+  const received = negateText(sinceOpen);
+  const title = [
+    `${describeFunding(sinceOpen)} since open`,
+    `${describeFunding(sinceChange)} since change`,
+    `${describeFunding(allTime)} of all time`,
+  ].join(', ');
+  return (
+    <td
+      class={`number ${toneOf(received)}`}
+      title={title}
+      data-field="fundingReceived"
+      data-complete={received}
+    >
+      {withSign(received, groupRounded(received, 2))}
+    </td>
+  );
+}
+
+function describeFunding(paid: string): string {
+  return paid.startsWith('-') ? `${paid.slice(1)} received` : `${paid} paid`;
+}
 
 function drawProfit({ unrealizedPnl, returnOnEquity }: Position) {
   const percent = formatPercent(parseDecimal(returnOnEquity));

@@ -2,7 +2,7 @@
 
 import { useMemo, useState } from 'preact/hooks';
 import type { Position } from './answers.ts';
-import { formatDecimal, sum } from './decimal.ts';
+import { formatDecimal, negateText, sum } from './decimal.ts';
 import { Figure, SignedFigure } from './figure.tsx';
 import { Frame } from './panel.tsx';
 import { type ColumnName, type Sort, sortCoins } from './position-figures.ts';
@@ -26,7 +26,7 @@ const COLUMNS: readonly Column[] = [
   { name: 'pnl', label: 'PnL (ROE)', hint: 'unrealized, with the return on equity' },
   { name: 'leverage', label: 'Leverage', isText: true },
   { name: 'margin', label: 'Margin' },
-  { name: 'funding', label: 'Funding paid', hint: 'since the position was opened; + was paid' },
+  { name: 'funding', label: 'Funding received', hint: 'since the position was opened; − was paid' },
   { name: 'liquidation', label: 'Liquidation', hint: 'price, and how far the mark is from it' },
 ];
 
@@ -157,7 +157,11 @@ function Sums({ positions }: { positions: readonly Position[] }) {
           <Figure text={total((p) => p.marginUsed)} field="sumMargin" decimals={2} />
         </td>
         <td class="number">
-          <Figure text={total((p) => p.cumFunding.sinceOpen)} field="sumFunding" decimals={2} />
+          <SignedFigure
+            text={negateText(total((p) => p.cumFunding.sinceOpen))}
+            field="sumFunding"
+            decimals={2}
+          />
         </td>
         <td />
       </tr>

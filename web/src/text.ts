@@ -89,9 +89,8 @@ export function formatTick(ms: number, stepMs: number): string {
   return date.toLocaleTimeString(undefined, { hour: '2-digit', minute: '2-digit', hour12: false });
 }
 
-/** An address in lower case; anything else stays as typed, for the service to refuse. */
-export function normalizeAddress(typed: string): string {
-  const text = typed.trim();
-  const [, digits] = /^(?:0x)?([0-9a-f]{40})$/i.exec(text) ?? [];
-  return digits === undefined ? text : `0x${digits.toLowerCase()}`;
+/** An address in lower case; undefined if it is none. */
+export function readAddress(typed: string): string | undefined {
+  const [, digits] = /^(?:0x)?([0-9a-f]{40})$/i.exec(typed.trim()) ?? [];
+  return digits === undefined ? undefined : `0x${digits.toLowerCase()}`;
 }
