@@ -42,9 +42,12 @@ async function show(page: Page, user: string): Promise<void> {
 
 browserTest('the key is taken out of the address, kept, and forgotten', async () => {
   const page = await openPage(demo.url);
-  const secret = new URLSearchParams(new URL(demo.url).hash.slice(1)).get('key') ?? '';
+  const handed = new URLSearchParams(new URL(demo.url).hash.slice(1));
+  const secret = handed.get('key') ?? '';
+  const [user] = (handed.get('users') ?? '').split(',');
+  const place = `${new URL(demo.url).origin}/#user=${user}`;
   await untilConnected(page);
-  assert.equal(page.url(), `${new URL(demo.url).origin}/`);
+  assert.equal(page.url(), place);
   assert.equal(await page.evaluate(() => history.length), 2);
   const isSomewhere = await page.evaluate((key) => document.body.innerHTML.includes(key), secret);
   assert.equal(isSomewhere, false);
@@ -64,7 +67,34 @@ browserTest('the key is taken out of the address, kept, and forgotten', async ()
   await page.getByRole('button', { name: 'Forget key' }).click();
   await page.goto(demo.url);
   await panel(page, 'account').locator('[data-field="accountValue"]').waitFor();
-  assert.equal(page.url(), `${new URL(demo.url).origin}/`);
+  assert.equal(page.url(), place);
+});
+
+browserTest('what is shown is in the address: it can be shared, and taken back', async () => {
+  const page = await openPage(demo.url);
+  await untilConnected(page);
+  const { origin } = new URL(demo.url);
+  const first = new URLSearchParams(new URL(page.url()).hash.slice(1)).get('user');
+  await show(page, NOBODY);
+  await page.waitForURL(`${origin}/#user=${NOBODY}`);
+  await page.getByRole('button', { name: '6 h' }).click();
+  await page.waitForURL(`${origin}/#user=${NOBODY}&range=6h`);
+  await page.goBack();
+  await page.waitForURL(`${origin}/#user=${first}`);
+  await until('the first account', async () => {
+    return (await page.getByLabel('Address').inputValue()) === first;
+  });
+  await page.getByRole('button', { name: 'Liquidation' }).click();
+  await page.waitForURL(`${origin}/#user=${first}&sort=liquidation`);
+  await page.goForward();
+  await page.waitForURL(`${origin}/#user=${NOBODY}&range=6h`);
+  await until('the account again', async () => {
+    return (await page.getByLabel('Address').inputValue()) === NOBODY;
+  });
+  assert.equal(
+    await page.getByRole('button', { name: '6 h' }).getAttribute('aria-pressed'),
+    'true',
+  );
 });
 
 async function columnOf(page: Page, field: string): Promise<number[]> {

@@ -1,6 +1,7 @@
 /** What is always visible: whose account, which dex, and how fresh everything is. */
 
 import { useEffect, useState } from 'preact/hooks';
+import type { Sort } from './position-figures.ts';
 import { formatAge, formatTime, readAddress, shortenAddress } from './text.ts';
 import { UpstreamState } from './upstream.tsx';
 import type { RangeName } from './value-history.ts';
@@ -11,6 +12,7 @@ export interface Actions {
   forgetKey(): void;
   select(user: string, dex: string): void;
   chooseRange(range: RangeName): void;
+  sortBy(sort: Sort | undefined): void;
 }
 
 export function Header({ view, actions }: { view: View; actions: Actions }) {

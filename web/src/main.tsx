@@ -7,12 +7,14 @@ import './styles/tables.css';
 import './styles/dialog.css';
 import './styles/states.css';
 import { render } from 'preact';
+import { showPlace } from './address-bar.ts';
 import { App } from './app.tsx';
 import { DexScout } from './dexes.ts';
 import { Feed } from './feed.ts';
 import type { Actions } from './header.tsx';
+import { readPlace } from './place.ts';
 import { judgeAccount, type States, type Verdict } from './risk.ts';
-import { type Handed, loadUser, onKeyForgotten, saveUser, takeFragment } from './storage.ts';
+import { type Handed, onKeyForgotten, takeKey } from './storage.ts';
 import { drawTab } from './tab.ts';
 import { Store, statesOf, type View } from './view.ts';
 
@@ -20,7 +22,8 @@ import { Store, statesOf, type View } from './view.ts';
 const TICK_MS = 1_000;
 
 const root = document.getElementById('root') as HTMLElement;
-const handed = takeFragment();
+const asked = readPlace(location.hash);
+const handed = takeKey();
 const store = new Store(draw);
 const feed = new Feed(store);
 const scout = new DexScout(store);
@@ -34,15 +37,24 @@ const actions: Actions = {
     feed.setKey('');
   },
   select(user, dex) {
-    const isNew = user !== store.view.user;
-    saveUser(user);
-    feed.select(user, dex);
-    if (isNew) scout.look();
+    select(user, dex);
+    showPlace(store.view, true);
   },
   chooseRange(range) {
     store.set({ range });
+    showPlace(store.view, false);
+  },
+  sortBy(sort) {
+    store.set({ sort });
+    showPlace(store.view, false);
   },
 };
+
+function select(user: string, dex: string): void {
+  const isNew = user !== store.view.user;
+  feed.select(user, dex);
+  if (isNew) scout.look();
+}
 
 /** The last verdict, and what it was about. */
 let judged: { readonly states: States; readonly verdict: Verdict } | undefined;
@@ -66,23 +78,33 @@ function draw(view: View): void {
   drawTab(view, verdict);
 }
 
+/** Whose account is shown at first: of the link, of the examples that came with it, or the last one. */
+function chooseUser(linked: string, examples: readonly string[]): string {
+  return linked || examples[0] || store.view.recent[0] || store.view.examples[0] || '';
+}
+
 function take({ key, examples }: Handed): void {
-  const user = examples[0] ?? store.view.user;
-  saveUser(user);
-  store.set({ key, examples, user });
+  store.set({ key, examples, user: chooseUser('', examples) });
 }
 
 if (handed !== undefined) take(handed);
-else store.set({ user: loadUser() || store.view.recent[0] || store.view.examples[0] || '' });
+else store.set({ ...asked, user: chooseUser(asked.user, []) });
 feed.start();
 scout.look();
+showPlace(store.view, false);
 
-// Pasting a link into an open page changes only the fragment.
+// Back, Forward, and a link that is pasted into an open page change only the fragment.
 addEventListener('hashchange', () => {
-  const again = takeFragment();
-  if (again === undefined) return;
-  take(again);
-  actions.useKey(again.key);
+  const { user, dex, ...rest } = readPlace(location.hash);
+  const again = takeKey();
+  if (again !== undefined) {
+    take(again);
+    actions.useKey(again.key);
+    showPlace(store.view, false);
+    return;
+  }
+  store.set(rest);
+  if (user !== '' && (user !== store.view.user || dex !== store.view.dex)) select(user, dex);
 });
 onKeyForgotten(actions.forgetKey);
 setInterval(() => draw(store.view), TICK_MS);

@@ -68,18 +68,11 @@ function judgeDistance(ratio: Decimal): Distance {
   return { text: isVeryFar ? '> 999 %' : `${group(formatPercent(ratio, 1))} %`, share, tone };
 }
 
-export type ColumnName =
-  | 'coin'
-  | 'side'
-  | 'size'
-  | 'value'
-  | 'entry'
-  | 'mark'
-  | 'pnl'
-  | 'leverage'
-  | 'margin'
-  | 'funding'
-  | 'liquidation';
+export const COLUMN_NAMES = [
+  ...(['coin', 'side', 'size', 'value', 'entry', 'mark', 'pnl', 'leverage', 'margin'] as const),
+  ...(['funding', 'liquidation'] as const),
+] as const;
+export type ColumnName = (typeof COLUMN_NAMES)[number];
 
 export interface Sort {
   readonly column: ColumnName;

@@ -1,6 +1,6 @@
 /** The positions: sortable, with sums; rows keep their place while figures move. */
 
-import { useMemo, useState } from 'preact/hooks';
+import { useMemo } from 'preact/hooks';
 import type { Position } from './answers.ts';
 import { formatDecimal, negateText, sum } from './decimal.ts';
 import { Figure, SignedFigure } from './figure.tsx';
@@ -14,23 +14,36 @@ interface Column {
   readonly label: string;
   readonly hint?: string;
   readonly isText?: boolean;
+  /** The least comes first, as people expect of texts, and of what is the nearest. */
+  readonly isAscending?: boolean;
 }
 
 const COLUMNS: readonly Column[] = [
-  { name: 'coin', label: 'Coin', isText: true },
-  { name: 'side', label: 'Side', isText: true },
+  { name: 'coin', label: 'Coin', isText: true, isAscending: true },
+  { name: 'side', label: 'Side', isText: true, isAscending: true },
   { name: 'size', label: 'Size' },
   { name: 'value', label: 'Value' },
   { name: 'entry', label: 'Entry' },
   { name: 'mark', label: 'Mark' },
   { name: 'pnl', label: 'PnL (ROE)', hint: 'unrealized, with the return on equity' },
-  { name: 'leverage', label: 'Leverage', isText: true },
+  { name: 'leverage', label: 'Leverage', isText: true, isAscending: true },
   { name: 'margin', label: 'Margin' },
   { name: 'funding', label: 'Funding received', hint: 'since the position was opened; − was paid' },
-  { name: 'liquidation', label: 'Liquidation', hint: 'price, and how far the mark is from it' },
+  {
+    name: 'liquidation',
+    label: 'Liquidation',
+    hint: 'price, and how far the mark is from it',
+    isAscending: true,
+  },
 ];
 
-export function PositionsPanel({ view }: { view: View }) {
+interface PositionsPanelProps {
+  readonly view: View;
+  sortBy(sort: Sort | undefined): void;
+}
+
+export function PositionsPanel({ view, sortBy }: PositionsPanelProps) {
+  const { sort } = view;
   const { answer } = view.account;
   const positions = useMemo(
     () => answer?.value.assetPositions.map(({ position }) => position),
@@ -39,8 +52,11 @@ export function PositionsPanel({ view }: { view: View }) {
   const count = positions?.length ?? 0;
   // The page renders at least every second; the table only for a new answer.
   const table = useMemo(
-    () => positions && <PositionsTable key={`${view.user} ${view.dex}`} positions={positions} />,
-    [positions],
+    () =>
+      positions && (
+        <PositionsTable key={`${view.user} ${view.dex}`} {...{ positions, sort, sortBy }} />
+      ),
+    [positions, sort],
   );
   const extra = positions && <span class="tag">{count}</span>;
   return (
@@ -65,14 +81,21 @@ export function PositionsPanel({ view }: { view: View }) {
   );
 }
 
-/** Clicks cycle: descending (text: ascending), reversed, the endpoint's order. */
-function nextSort(sort: Sort | undefined, { name, isText = false }: Column): Sort | undefined {
-  if (sort?.column !== name) return { column: name, isDescending: !isText };
-  return sort.isDescending === isText ? undefined : { column: name, isDescending: isText };
+/** Clicks cycle: the column's own direction, reversed, the endpoint's order. */
+function nextSort(sort: Sort | undefined, { name, isAscending = false }: Column): Sort | undefined {
+  if (sort?.column !== name) return { column: name, isDescending: !isAscending };
+  return sort.isDescending === isAscending
+    ? undefined
+    : { column: name, isDescending: isAscending };
 }
 
-function PositionsTable({ positions }: { positions: readonly Position[] }) {
-  const [sort, setSort] = useState<Sort>();
+interface PositionsTableProps {
+  readonly positions: readonly Position[];
+  readonly sort: Sort | undefined;
+  sortBy(sort: Sort | undefined): void;
+}
+
+function PositionsTable({ positions, sort, sortBy }: PositionsTableProps) {
   const coins = positions.map(({ coin }) => coin).join(' ');
   // The order is frozen at the click: rows that move cannot be read.
   const order = useMemo(() => sortCoins(positions, sort), [coins, sort]);
@@ -84,7 +107,7 @@ function PositionsTable({ positions }: { positions: readonly Position[] }) {
         {isOvertaken && sort && (
           <>
             Figures have moved since it was sorted.{' '}
-            <button type="button" class="link-button" onClick={() => setSort({ ...sort })}>
+            <button type="button" class="link-button" onClick={() => sortBy({ ...sort })}>
               Sort again
             </button>
           </>
@@ -96,7 +119,7 @@ function PositionsTable({ positions }: { positions: readonly Position[] }) {
           <thead>
             <tr>
               {COLUMNS.map((column) => (
-                <Heading key={column.name} {...{ column, sort, setSort }} />
+                <Heading key={column.name} {...{ column, sort, sortBy }} />
               ))}
             </tr>
           </thead>
@@ -116,16 +139,16 @@ function PositionsTable({ positions }: { positions: readonly Position[] }) {
 interface HeadingProps {
   readonly column: Column;
   readonly sort: Sort | undefined;
-  setSort(sort: Sort | undefined): void;
+  sortBy(sort: Sort | undefined): void;
 }
 
-function Heading({ column, sort, setSort }: HeadingProps) {
+function Heading({ column, sort, sortBy }: HeadingProps) {
   const { name, label, hint, isText } = column;
   const isSorted = sort?.column === name;
   const direction = isSorted && (sort.isDescending ? 'descending' : 'ascending');
   return (
     <th scope="col" class={isText ? '' : 'number'} aria-sort={direction || 'none'}>
-      <button type="button" title={hint} onClick={() => setSort(nextSort(sort, column))}>
+      <button type="button" title={hint} onClick={() => sortBy(nextSort(sort, column))}>
         {isText && label}
         <span aria-hidden="true" class="sort-mark">
           {isSorted ? (sort.isDescending ? '▼' : '▲') : ''}

@@ -1,12 +1,8 @@
-/**
- * What the browser keeps between visits: the key, and the addresses that were looked at. A tab keeps
- * its own address over a reload, so that two of them can watch two accounts.
- */
+/** What the browser keeps between visits: the key, and the addresses that were looked at. */
 
 const KEY = 'perpinfo.key';
 const RECENT = 'perpinfo.recent';
 const EXAMPLES = 'perpinfo.examples';
-const USER = 'perpinfo.user';
 const RECENT_MAX = 8;
 
 /** Storage may be switched off; the page then works for one visit. */
@@ -24,22 +20,6 @@ function write(name: string, text: string): void {
     else localStorage.setItem(name, text);
   } catch {
     // Storage is unavailable: the value lives for this visit.
-  }
-}
-
-export function loadUser(): string {
-  try {
-    return sessionStorage.getItem(USER) ?? '';
-  } catch {
-    return '';
-  }
-}
-
-export function saveUser(user: string): void {
-  try {
-    sessionStorage.setItem(USER, user);
-  } catch {
-    // Storage is unavailable: a reload forgets it.
   }
 }
 
@@ -76,11 +56,11 @@ export interface Handed {
  * Takes key and example users out of the fragment, which no request carries, and the fragment out of
  * the address bar and the history. Undefined where there was no key in it.
  */
-export function takeFragment(): Handed | undefined {
+export function takeKey(): Handed | undefined {
   const given = new URLSearchParams(location.hash.slice(1));
   const key = given.get('key');
-  if (location.hash !== '') history.replaceState(null, '', location.pathname + location.search);
   if (!key) return undefined;
+  history.replaceState(null, '', location.pathname + location.search);
   const examples = (given.get('users') ?? '').split(',').filter(Boolean);
   write(KEY, key);
   write(EXAMPLES, examples.join(','));

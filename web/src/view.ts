@@ -1,6 +1,7 @@
 /** Everything that the page shows, in one immutable object. */
 
 import type { AccountState, Answer, Auction, Delegation, Health, Question } from './answers.ts';
+import type { Sort } from './position-figures.ts';
 import type { States } from './risk.ts';
 import type { Refusal } from './service.ts';
 import { loadExamples, loadKey, loadRecent } from './storage.ts';
@@ -53,6 +54,8 @@ export interface View {
   /** Incremented with every new point. */
   readonly historyVersion: number;
   readonly range: RangeName;
+  /** Of the positions; undefined for the endpoint's order. */
+  readonly sort: Sort | undefined;
 }
 
 export const FIRST_DEX: Dex = { name: '', fullName: 'first dex' };
@@ -76,6 +79,7 @@ export class Store {
     history: new ValueHistory(),
     historyVersion: 0,
     range: RANGES[0].name,
+    sort: undefined,
   };
   /** How long the last render took. */
   drawMs = 0;

@@ -1,0 +1,36 @@
+/** The place that a link names. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { formatPlace, type Place, readPlace } from '../../web/src/place.ts';
+
+const USER = `0x${'ab'.repeat(20)}`;
+const FIRST: Place = { user: '', dex: '', range: '15 min', sort: undefined };
+
+test('a place is read as it was written, and what is as at first is not written', () => {
+  const places: [Place, string][] = [
+    [FIRST, ''],
+    [{ ...FIRST, user: USER }, `#user=${USER}`],
+    [{ ...FIRST, user: USER, dex: 'a b&c' }, `#user=${USER}&dex=a+b%26c`],
+    [{ ...FIRST, range: '7 d' }, '#range=7d'],
+    [{ ...FIRST, sort: { column: 'pnl', isDescending: true } }, '#sort=-pnl'],
+    [{ ...FIRST, sort: { column: 'liquidation', isDescending: false } }, '#sort=liquidation'],
+  ];
+  for (const [place, fragment] of places) {
+    assert.equal(formatPlace(place), fragment);
+    assert.deepEqual(readPlace(fragment), place);
+  }
+});
+
+test('what makes no sense is left out', () => {
+  for (const fragment of [
+    '#user=0x12',
+    '#range=1y',
+    '#sort=nothing',
+    '#sort=-',
+    '#key=abc',
+    '#%',
+  ]) {
+    assert.deepEqual(readPlace(fragment), FIRST, fragment);
+  }
+});
