@@ -29,3 +29,10 @@ export function writeRounded(units: bigint, decimals: number): string {
 export function writeWhole(text: string): string {
   return writeRounded(toUnits(text), text.split('.')[1]?.length ?? 0);
 }
+
+/** As the endpoint writes: trailing zeros trimmed, but always a point and a digit. */
+export function writeDecimal(units: bigint): string {
+  const digits = (units < 0n ? -units : units).toString().padStart(21, '0');
+  const text = `${digits.slice(0, -20)}.${digits.slice(-20)}`.replace(/(\.\d+?)0+$/, '$1');
+  return `${units < 0n ? '-' : ''}${text}`;
+}

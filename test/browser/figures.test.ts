@@ -6,7 +6,7 @@ import type { Page } from 'playwright-core';
 import { createPlaces } from '../cli/program.ts';
 import { until } from '../service/running.ts';
 import { browserTest, openPage, untilConnected, useBrowser } from './browser.ts';
-import { sumUnits, toUnits, writeRounded, writeWhole } from './exact.ts';
+import { sumUnits, toUnits, writeDecimal, writeRounded, writeWhole } from './exact.ts';
 import { type Fields, placeOf, readPanels, type Shown, type ShownPanel } from './page-figures.ts';
 import { startDemo } from './running-demo.ts';
 
@@ -125,12 +125,59 @@ async function checkPositions(panel: ShownPanel, question: object) {
   return positions.length;
 }
 
+function expectedExposure(positions: readonly Position[]) {
+  const exposureOf = (isShort: boolean) =>
+    sumUnits(
+      positions
+        .filter(({ szi }) => szi.startsWith('-') === isShort)
+        .map(({ positionValue }) => positionValue),
+    );
+  const [long, short] = [exposureOf(false), exposureOf(true)].map(writeDecimal);
+  const net = writeDecimal(exposureOf(false) - exposureOf(true));
+  const pnl = writeDecimal(sumUnits(positions.map(({ unrealizedPnl }) => unrealizedPnl)));
+  return {
+    unrealizedPnl: signed(pnl),
+    long: rounded(long),
+    short: rounded(short),
+    net: rounded(net),
+  };
+}
+
+/** Leverage, and which position is the nearest to its liquidation. */
+function checkHeadline(
+  positions: readonly Position[],
+  { accountValue, totalNtlPos }: { accountValue: string; totalNtlPos: string },
+  shown: { nearestLiquidation?: Shown; accountLeverage?: Shown },
+): void {
+  const value = toUnits(accountValue);
+  const leverage = value > 0n ? (toUnits(totalNtlPos) * 10n ** 20n) / value : undefined;
+  const text = leverage === undefined ? undefined : `${writeRounded(leverage, 2)}×`;
+  assert.equal(shown.accountLeverage?.text, text);
+  const distances = positions.flatMap((position) => {
+    if (position.liquidationPx === null) return [];
+    const mark = markOf(position);
+    const gap = mark - toUnits(position.liquidationPx);
+    return [
+      {
+        coin: position.coin,
+        share: Number(position.szi.startsWith('-') ? -gap : gap) / Number(mark),
+      },
+    ];
+  });
+  const [nearest] = distances.sort((one, other) => one.share - other.share);
+  assert.equal(shown.nearestLiquidation?.text.split(',')[0], nearest?.coin);
+}
+
 async function checkAccount(panel: ShownPanel, question: object): Promise<void> {
   const answer = await demo.answerOf(panel, question);
   const { marginSummary, crossMarginSummary, crossMaintenanceMarginUsed, withdrawable } = answer;
   const value = toUnits(crossMarginSummary.accountValue);
   const share = value > 0n ? (toUnits(crossMaintenanceMarginUsed) * 10n ** 22n) / value : 0n;
-  assert.deepEqual(panel.fields, {
+  const { nearestLiquidation, accountLeverage, ...fields } = panel.fields;
+  const positions = answer.assetPositions.map((held: { position: Position }) => held.position);
+  checkHeadline(positions, marginSummary, { nearestLiquidation, accountLeverage });
+  assert.deepEqual(fields, {
+    ...expectedExposure(positions),
     accountValue: rounded(marginSummary.accountValue),
     totalMarginUsed: rounded(marginSummary.totalMarginUsed),
     withdrawable: rounded(withdrawable),

@@ -1,8 +1,10 @@
 /** An account's value, its margin in use, and how close it is to liquidation. */
 
+import { useMemo } from 'preact/hooks';
 import type { AccountState } from './answers.ts';
 import { formatPercent, toShare, WHOLE } from './decimal.ts';
-import { Figure } from './figure.tsx';
+import { Figure, SignedFigure } from './figure.tsx';
+import { headlineOf } from './headline.ts';
 import { Frame } from './panel.tsx';
 import { marginRatioOf, type Verdict } from './risk.ts';
 import { describeThresholds, levelOfMarginRatio, TONES } from './risk-levels.ts';
@@ -51,7 +53,39 @@ function Stats({ state }: { state: AccountState }) {
       <Stat label="Margin used" field="totalMarginUsed" text={totalMarginUsed} />
       <Stat label="Withdrawable" field="withdrawable" text={state.withdrawable} />
       <Stat label="Position value" field="totalNtlPos" text={totalNtlPos} />
+      <HeadlineStats state={state} />
     </dl>
+  );
+}
+
+function HeadlineStats({ state }: { state: AccountState }) {
+  const { unrealizedPnl, leverage, long, short, net, nearest } = useMemo(
+    () => headlineOf(state),
+    [state],
+  );
+  return (
+    <>
+      <div class="stat">
+        <dt>Unrealized profit</dt>
+        <dd>
+          <SignedFigure text={unrealizedPnl} field="unrealizedPnl" />
+        </dd>
+      </div>
+      {leverage !== undefined && (
+        <Stat label="Leverage" field="accountLeverage" text={leverage} suffix="×" />
+      )}
+      <Stat label="Long" field="long" text={long} />
+      <Stat label="Short" field="short" text={short} />
+      <Stat label="Net exposure" field="net" text={net} />
+      {nearest !== undefined && (
+        <div class="stat">
+          <dt>Nearest liquidation</dt>
+          <dd class="figure" data-field="nearestLiquidation">
+            {nearest.coin}, {nearest.distance}
+          </dd>
+        </div>
+      )}
+    </>
   );
 }
 
@@ -59,15 +93,16 @@ interface StatProps {
   readonly label: string;
   readonly field: string;
   readonly text: string;
+  readonly suffix?: string;
   readonly isMain?: boolean;
 }
 
-function Stat({ label, field, text, isMain = false }: StatProps) {
+function Stat({ label, field, text, suffix = '', isMain = false }: StatProps) {
   return (
     <div class={isMain ? 'stat stat-main' : 'stat'}>
       <dt>{label}</dt>
       <dd>
-        <Figure text={text} field={field} decimals={2} />
+        <Figure text={text} field={field} decimals={2} suffix={suffix} />
       </dd>
     </div>
   );

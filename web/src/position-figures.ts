@@ -34,7 +34,6 @@ function markOf({ positionValue, szi }: Position): Decimal {
 }
 
 interface Distance {
-  /** "12.3 %", or "> 999 %". */
   readonly text: string;
   /** Fraction of a full bar, for drawing. */
   readonly share: number;
@@ -61,11 +60,16 @@ export function derive(position: Position): Derived {
   return { mark: formatDecimal(mark), distance: ratio && judgeDistance(ratio) };
 }
 
+/** "12.3 %", or "> 999 %". */
+export function describeDistance(ratio: Decimal): string {
+  const isVeryFar = compare(ratio, VERY_FAR) >= 0;
+  return isVeryFar ? '> 999 %' : `${group(formatPercent(ratio, 1))} %`;
+}
+
 function judgeDistance(ratio: Decimal): Distance {
   const share = toShare(ratio, FAR);
   const tone = TONES[levelOfDistance(ratio)];
-  const isVeryFar = compare(ratio, VERY_FAR) >= 0;
-  return { text: isVeryFar ? '> 999 %' : `${group(formatPercent(ratio, 1))} %`, share, tone };
+  return { text: describeDistance(ratio), share, tone };
 }
 
 export const COLUMN_NAMES = [

@@ -1,0 +1,61 @@
+/** The figures that people look for first. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { AccountState, Position } from '../../web/src/answers.ts';
+import { headlineOf } from '../../web/src/headline.ts';
+
+function position(coin: string, szi: string, positionValue: string, further = {}): Position {
+  return {
+    coin,
+    szi,
+    positionValue,
+    leverage: { type: 'cross', value: 5, rawUsd: '0.0' },
+    entryPx: '1.0',
+    unrealizedPnl: '0.0',
+    returnOnEquity: '0.0',
+    liquidationPx: null,
+    marginUsed: '0.0',
+    maxLeverage: 10,
+    cumFunding: { allTime: '0.0', sinceOpen: '0.0', sinceChange: '0.0' },
+    ...further,
+  };
+}
+
+function account(accountValue: string, positions: readonly Position[]): AccountState {
+  const totalNtlPos = '600.0';
+  const summary = { accountValue, totalNtlPos, totalRawUsd: '0.0', totalMarginUsed: '0.0' };
+  return {
+    marginSummary: summary,
+    crossMarginSummary: summary,
+    crossMaintenanceMarginUsed: '0.0',
+    withdrawable: '0.0',
+    assetPositions: positions.map((held) => ({ type: 'oneWay', position: held })),
+    time: 0,
+  };
+}
+
+test('profit, leverage, exposure and the nearest liquidation are exact', () => {
+  const state = account('400.0', [
+    position('A', '2.0', '200.1', { unrealizedPnl: '-0.1', liquidationPx: '50.0' }),
+    position('B', '-1.0', '400.3', { unrealizedPnl: '0.3', liquidationPx: '440.33' }),
+    position('C', '1.0', '5.0'),
+  ]);
+  assert.deepEqual(headlineOf(state), {
+    unrealizedPnl: '0.2',
+    leverage: '1.5',
+    long: '205.1',
+    short: '400.3',
+    net: '-195.2',
+    nearest: { coin: 'B', distance: '10.0 %' },
+  });
+});
+
+test('an account without value has no leverage, and one without positions no liquidation', () => {
+  const { leverage, nearest, net } = headlineOf(account('0.0', []));
+  assert.deepEqual(
+    { leverage, nearest, net },
+    { leverage: undefined, nearest: undefined, net: '0.0' },
+  );
+  assert.equal(headlineOf(account('-5.0', [])).leverage, undefined);
+});
