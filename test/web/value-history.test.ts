@@ -125,6 +125,15 @@ test('a polled value is a line as long as answers come, and a gap where they did
   assert.deepEqual(gaps, [false, false, false, false, true, false]);
 });
 
+test('a point of the same time does not end an interruption', () => {
+  const history = new ValueHistory();
+  history.add(START_MS, '1.0');
+  history.interrupt();
+  history.add(START_MS, '1.0');
+  history.add(START_MS + 20_000, '2.0');
+  assert.equal(history.last?.isAfterGap, true);
+});
+
 test('of one time the newest value counts, and a ledger that was replaced begins anew', () => {
   const history = new ValueHistory();
   history.add(START_MS, '1.0');

@@ -138,9 +138,12 @@ export class Feed {
   }
 
   #addPoint({ time, value }: Answer<AccountState>): void {
-    // Between two answers that were asked for, others may have been true.
-    if (!this.#watches.account.isPushed) this.#keeper.history.interrupt();
-    this.#keeper.history.add(time, value.marginSummary.accountValue);
+    const { history } = this.#keeper;
+    const { isPushed } = this.#watches.account;
+    // Before and after an answer that was asked for, others may have been true.
+    if (!isPushed) history.interrupt();
+    history.add(time, value.marginSummary.accountValue);
+    if (!isPushed) history.interrupt();
     this.#drawHistory();
   }
 
@@ -180,6 +183,8 @@ export class Feed {
 
   #pushClosed(isRefused: boolean): void {
     this.#setPush(false);
+    // Push may be back before anything is asked for again.
+    this.#keeper.history.interrupt();
     for (const name of PANEL_NAMES) this.#watches[name].setPushed(false);
     if (this.#store.view.link.state === 'offline') this.#push.pause();
     if (isRefused) this.#watches.auction.kick();

@@ -29,6 +29,7 @@ export class HistoryKeeper {
     this.#save();
     this.#account = `${user.toLowerCase()} ${dex}`;
     this.#history = this.#find();
+    this.#history.interrupt();
     return this.#history;
   }
 

@@ -94,7 +94,6 @@ export class ValueHistory {
     // At one time there is one value: the newest.
     if (time === this.last?.time) this.#replaceLast({ ...this.last, value });
     else this.#append({ time, value, isAfterGap: this.#isGapBefore(time) });
-    this.#isInterrupted = false;
   }
 
   #isGapBefore(time: number): boolean {
@@ -104,6 +103,7 @@ export class ValueHistory {
   }
 
   #append(point: Point): void {
+    this.#isInterrupted = false;
     for (const list of this.#lists) list.add(point);
   }
 
