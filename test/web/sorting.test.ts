@@ -1,24 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Position } from '../../web/src/answers.ts';
 import { type ColumnName, derive, sortCoins } from '../../web/src/position-figures.ts';
-
-function position(coin: string, szi: string, positionValue: string, further = {}): Position {
-  return {
-    coin,
-    szi,
-    positionValue,
-    leverage: { type: 'cross', value: 5, rawUsd: '0.0' },
-    entryPx: '1.0',
-    unrealizedPnl: '0.0',
-    returnOnEquity: '0.0',
-    liquidationPx: null,
-    marginUsed: '0.0',
-    maxLeverage: 10,
-    cumFunding: { allTime: '0.0', sinceOpen: '0.0', sinceChange: '0.0' },
-    ...further,
-  };
-}
+import { position } from './position.ts';
 
 const POSITIONS = [
   position('B', '-3.0', '90.0', { unrealizedPnl: '-5.0', liquidationPx: '33.0' }),

@@ -96,6 +96,7 @@ export class Feed {
       pollMs: POLL_MS[name],
       ask: (question) => ask(this.#store.view.key, question),
       answered: (answer, question) => {
+        this.#noteValue(name, answer);
         this.#show(name, answer);
         this.#subscribe(name);
         if (name === 'account') this.#noteRecent(question);
@@ -129,7 +130,6 @@ export class Feed {
     if (name === 'account') {
       const account = { ...panel, answer: answer as Answer<AccountState> };
       this.#store.set({ account });
-      this.#addPoint(account.answer);
     } else if (name === 'stakes') {
       this.#store.set({ stakes: { ...panel, answer: answer as Answer<readonly Delegation[]> } });
     } else {
@@ -137,7 +137,10 @@ export class Feed {
     }
   }
 
-  #addPoint({ time, value }: Answer<AccountState>): void {
+  /** Adds a point to the chart, if the answer has one. */
+  #noteValue(name: PanelName, answer: Answer): void {
+    if (name !== 'account' || this.#isOlder(name, answer)) return;
+    const { time, value } = answer as Answer<AccountState>;
     const { history } = this.#keeper;
     const { isPushed } = this.#watches.account;
     // Before and after an answer that was asked for, others may have been true.
@@ -215,9 +218,7 @@ export class Feed {
     this.#pending.set(name, pushed.answer);
     this.#noteFresh(pushed.answer);
     // At once: a hidden page draws later and later, but the chart has every second.
-    if (name === 'account' && !this.#isOlder(name, pushed.answer)) {
-      this.#addPoint(pushed.answer as Answer<AccountState>);
-    }
+    this.#noteValue(name, pushed.answer);
     const delayMs = Math.max(SHOW_MS, this.#store.drawMs * REST_PER_DRAW);
     this.#showTimer ??= setTimeout(() => this.#showPending(), delayMs);
   }
