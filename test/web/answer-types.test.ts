@@ -10,7 +10,12 @@ import { accountExample, accountSchema } from '../../src/info/clearinghouse.ts';
 import type { delegationsSchema } from '../../src/info/delegations.ts';
 import type { Described } from '../../src/info/schema.ts';
 import type { FollowStatus } from '../../src/wanted/wanted.ts';
-import type { AccountState, Auction, Delegation, FollowReport } from '../../web/src/answers.ts';
+import type {
+  AccountState,
+  Auction,
+  Delegation,
+  FollowReport,
+} from '../../web/src/figures/answers.ts';
 
 /** Fails to compile unless each of the two types can be assigned to the other. */
 function assertSame<A extends B, B extends C, C = A>(): void {}

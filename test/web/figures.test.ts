@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { drawLine, findFloor, timeOfGas } from '../../web/src/auction-line.ts';
+import { drawLine, findFloor, timeOfGas } from '../../web/src/figures/auction-line.ts';
 import {
   divideRounded,
   formatDecimal,
@@ -14,8 +14,14 @@ import {
   subtract,
   sum,
   toShare,
-} from '../../web/src/decimal.ts';
-import { formatAge, formatDuration, group, groupRounded, withSign } from '../../web/src/text.ts';
+} from '../../web/src/figures/decimal.ts';
+import {
+  formatAge,
+  formatDuration,
+  group,
+  groupRounded,
+  withSign,
+} from '../../web/src/figures/text.ts';
 
 const decimalText = fc
   .tuple(fc.boolean(), fc.bigInt({ min: 0n, max: 10n ** 24n }), fc.integer({ min: 0, max: 10 }))

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { AccountState, Position } from '../../web/src/answers.ts';
-import { headlineOf } from '../../web/src/headline.ts';
+import type { AccountState, Position } from '../../web/src/figures/answers.ts';
+import { headlineOf } from '../../web/src/figures/headline.ts';
 import { position } from './position.ts';
 
 function account(accountValue: string, positions: readonly Position[]): AccountState {

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { formatPlace, type Place, readPlace } from '../../web/src/place.ts';
+import { formatPlace, type Place, readPlace } from '../../web/src/view/place.ts';
 
 const USER = `0x${'ab'.repeat(20)}`;
 const FIRST: Place = { user: '', dex: '', range: '15 min', sort: undefined };

@@ -1,6 +1,6 @@
 /** A position of which a test chooses what matters to it. */
 
-import type { Position } from '../../web/src/answers.ts';
+import type { Position } from '../../web/src/figures/answers.ts';
 
 export function position(coin: string, szi: string, positionValue: string, further = {}): Position {
   return {

@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import type { AccountState, Position } from '../../web/src/answers.ts';
-import { judgeAccount } from '../../web/src/risk.ts';
-import { describeThresholds, LEVELS, type Level } from '../../web/src/risk-levels.ts';
+import type { AccountState, Position } from '../../web/src/figures/answers.ts';
+import { judgeAccount } from '../../web/src/figures/risk.ts';
+import { describeThresholds, LEVELS, type Level } from '../../web/src/figures/risk-levels.ts';
 import { runs, SEED_NOTE } from '../seed.ts';
 
 interface Wish {

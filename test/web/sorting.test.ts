@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type ColumnName, derive, sortCoins } from '../../web/src/position-figures.ts';
+import { type ColumnName, derive, sortCoins } from '../../web/src/figures/position-figures.ts';
 import { position } from './position.ts';
 
 const POSITIONS = [

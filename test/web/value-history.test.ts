@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Random } from '../../src/feed/simulator/random.ts';
-import { changeOver } from '../../web/src/value-change.ts';
-import { Histories, RANGES, ValueHistory } from '../../web/src/value-history.ts';
+import { changeOver } from '../../web/src/history/value-change.ts';
+import { Histories, RANGES, ValueHistory } from '../../web/src/history/value-history.ts';
 import { SEED, SEED_NOTE } from '../seed.ts';
 
 const START_MS = 1_758_556_800_000;

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { beforeEach, mock, test } from 'node:test';
-import { Refusal } from '../../web/src/service.ts';
-import { Watch } from '../../web/src/watch.ts';
+import { Refusal } from '../../web/src/service/service.ts';
+import { Watch } from '../../web/src/service/watch.ts';
 
 const QUESTION = { type: 'delegations', user: '0x1' };
 const ANSWER = { value: [], height: 1, time: 1, accountTime: undefined };

@@ -1,15 +1,15 @@
 /** The whole page. */
 
-import { AccountPanel } from './account.tsx';
-import { AuctionPanel } from './auction.tsx';
+import { AccountPanel } from './account/account.tsx';
+import { AuctionPanel } from './account/auction.tsx';
+import { PositionsPanel } from './account/positions.tsx';
+import { StakesPanel } from './account/stakes.tsx';
+import { UpstreamPanel } from './account/upstream.tsx';
+import type { Verdict } from './figures/risk.ts';
+import { formatAge } from './figures/text.ts';
 import { type Actions, Header } from './header.tsx';
 import { KeyForm } from './key-form.tsx';
-import { PositionsPanel } from './positions.tsx';
-import type { Verdict } from './risk.ts';
-import { StakesPanel } from './stakes.tsx';
-import { formatAge } from './text.ts';
-import { UpstreamPanel } from './upstream.tsx';
-import { ledgerAgeMs, type View } from './view.ts';
+import { ledgerAgeMs, type View } from './view/view.ts';
 
 interface AppProps {
   readonly view: View;

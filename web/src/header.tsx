@@ -1,11 +1,11 @@
 /** What is always visible: whose account, which dex, and how fresh everything is. */
 
 import { useEffect, useState } from 'preact/hooks';
-import type { Sort } from './position-figures.ts';
-import { formatAge, formatTime, readAddress, shortenAddress } from './text.ts';
-import { UpstreamState } from './upstream.tsx';
-import type { RangeName } from './value-history.ts';
-import { isAging, type LinkState, ledgerAgeMs, statesOf, type View } from './view.ts';
+import { UpstreamState } from './account/upstream.tsx';
+import type { Sort } from './figures/position-figures.ts';
+import { formatAge, formatTime, readAddress, shortenAddress } from './figures/text.ts';
+import type { RangeName } from './history/value-history.ts';
+import { isAging, type LinkState, ledgerAgeMs, statesOf, type View } from './view/view.ts';
 
 export interface Actions {
   useKey(key: string): void;

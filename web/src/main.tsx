@@ -7,16 +7,16 @@ import './styles/tables.css';
 import './styles/dialog.css';
 import './styles/states.css';
 import { render } from 'preact';
-import { showPlace } from './address-bar.ts';
 import { App } from './app.tsx';
-import { DexScout } from './dexes.ts';
-import { Feed } from './feed.ts';
+import { DexScout } from './feed/dexes.ts';
+import { Feed } from './feed/feed.ts';
+import { judgeAccount, type States, type Verdict } from './figures/risk.ts';
 import type { Actions } from './header.tsx';
-import { readPlace } from './place.ts';
-import { judgeAccount, type States, type Verdict } from './risk.ts';
-import { type Handed, onKeyForgotten, takeKey } from './storage.ts';
 import { drawTab } from './tab.ts';
-import { Store, statesOf, type View } from './view.ts';
+import { showPlace } from './view/address-bar.ts';
+import { readPlace } from './view/place.ts';
+import { type Handed, onKeyForgotten, takeKey } from './view/storage.ts';
+import { Store, statesOf, type View } from './view/view.ts';
 
 /** Ages and countdowns advance even without new data. */
 const TICK_MS = 1_000;

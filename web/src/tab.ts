@@ -1,9 +1,9 @@
 /** The page's tab: account value and risk, readable in a row of tabs. */
 
-import type { Verdict } from './risk.ts';
-import type { Level } from './risk-levels.ts';
-import { groupRounded } from './text.ts';
-import { isCurrent, type View } from './view.ts';
+import type { Verdict } from './figures/risk.ts';
+import type { Level } from './figures/risk-levels.ts';
+import { groupRounded } from './figures/text.ts';
+import { isCurrent, type View } from './view/view.ts';
 
 /** In front of the value. */
 const MARKS: Readonly<Record<Level, string>> = { safe: '', watch: '! ', danger: '‼ ' };

@@ -2,7 +2,7 @@
 
 import 'uplot/dist/uPlot.min.css';
 import uPlot from 'uplot';
-import { formatClock, formatTick, group } from './text.ts';
+import { formatClock, formatTick, group } from '../figures/text.ts';
 
 export interface Palette {
   readonly text: string;

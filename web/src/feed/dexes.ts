@@ -1,8 +1,8 @@
 /** Which perp dexes there are, and what the user has on each of them. */
 
-import type { States } from './risk.ts';
-import { ask, type Refusal } from './service.ts';
-import { type Dex, FIRST_DEX, type Store } from './view.ts';
+import type { States } from '../figures/risk.ts';
+import { ask, type Refusal } from '../service/service.ts';
+import { type Dex, FIRST_DEX, type Store } from '../view/view.ts';
 
 const LOOK_MS = 10_000;
 const FAILED_MS = 30_000;

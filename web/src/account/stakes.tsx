@@ -1,6 +1,6 @@
 /** The user's delegations: how much, what part of all, and when each is unlocked. */
 
-import type { Delegation } from './answers.ts';
+import type { Delegation } from '../figures/answers.ts';
 import {
   compare,
   type Decimal,
@@ -12,11 +12,11 @@ import {
   sum,
   toShare,
   ZERO,
-} from './decimal.ts';
-import { Bar, Figure } from './figure.tsx';
-import { Frame } from './panel.tsx';
-import { formatDuration, formatTime, shortenAddress } from './text.ts';
-import { ledgerNow, type View } from './view.ts';
+} from '../figures/decimal.ts';
+import { formatDuration, formatTime, shortenAddress } from '../figures/text.ts';
+import { Bar, Figure } from '../parts/figure.tsx';
+import { Frame } from '../parts/panel.tsx';
+import { ledgerNow, type View } from '../view/view.ts';
 
 export function StakesPanel({ view }: { view: View }) {
   const { stakes } = view;

@@ -1,11 +1,11 @@
 /** The account value over time, live: what is known is a line, what is not a gap. */
 
 import { useEffect, useRef } from 'preact/hooks';
-import { areaOf, Chart, type ChartData } from './chart.ts';
-import { SignedFigure, toneOf } from './figure.tsx';
-import { formatSince, formatTime } from './text.ts';
-import { changeOver, type ValueChange } from './value-change.ts';
-import { type Point, RANGES, type RangeName, type ValueHistory } from './value-history.ts';
+import { formatSince, formatTime } from '../figures/text.ts';
+import { changeOver, type ValueChange } from '../history/value-change.ts';
+import { type Point, RANGES, type RangeName, type ValueHistory } from '../history/value-history.ts';
+import { areaOf, Chart, type ChartData } from '../parts/chart.ts';
+import { SignedFigure, toneOf } from '../parts/figure.tsx';
 
 interface ValueChartProps {
   readonly history: ValueHistory;

@@ -1,10 +1,10 @@
 /** The exchange that the ledger follows: which one, whether it is well, and what the follower reports. */
 
 import type { ComponentChildren } from 'preact';
-import type { FollowReport } from './answers.ts';
-import { Bar } from './figure.tsx';
-import { formatAge } from './text.ts';
-import type { View } from './view.ts';
+import type { FollowReport } from '../figures/answers.ts';
+import { formatAge } from '../figures/text.ts';
+import { Bar } from '../parts/figure.tsx';
+import type { View } from '../view/view.ts';
 
 const NOTHING = '\u2013';
 

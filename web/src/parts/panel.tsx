@@ -2,10 +2,10 @@
 
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import type { Answer } from './answers.ts';
+import type { Answer } from '../figures/answers.ts';
+import { formatAge, formatTime } from '../figures/text.ts';
+import { accountAgeMs, isCurrent, isUnchanged, type Panel, type View } from '../view/view.ts';
 import { CurlDialog } from './curl-dialog.tsx';
-import { formatAge, formatTime } from './text.ts';
-import { accountAgeMs, isCurrent, isUnchanged, type Panel, type View } from './view.ts';
 
 interface FrameProps {
   readonly name: string;

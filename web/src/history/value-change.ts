@@ -7,7 +7,7 @@ import {
   parseDecimal,
   RATIO_DECIMALS,
   subtract,
-} from './decimal.ts';
+} from '../figures/decimal.ts';
 import type { Point, Range } from './value-history.ts';
 
 export interface ValueChange {

@@ -1,6 +1,6 @@
 /** The service's WebSocket: pushed answers. Reconnects with exponential backoff. */
 
-import type { Question } from './answers.ts';
+import type { Question } from '../figures/answers.ts';
 
 const RETRY_MS_MIN = 2_000;
 const RETRY_MS_MAX = 60_000;

@@ -2,8 +2,8 @@
 
 import { useEffect, useRef } from 'preact/hooks';
 import type uPlot from 'uplot';
-import type { Line } from './auction-line.ts';
-import { areaOf, Chart, type ChartData, type Palette } from './chart.ts';
+import type { Line } from '../figures/auction-line.ts';
+import { areaOf, Chart, type ChartData, type Palette } from '../parts/chart.ts';
 
 const DASHES = [4, 4];
 const PRESENT_PX = 9;

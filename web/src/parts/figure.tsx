@@ -1,6 +1,6 @@
 /** A figure: grouped for reading, complete on hover. */
 
-import { group, groupRounded, withSign } from './text.ts';
+import { group, groupRounded, withSign } from '../figures/text.ts';
 
 interface FigureProps {
   /** The endpoint's own text, or one that was computed from it exactly. */

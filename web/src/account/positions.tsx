@@ -1,13 +1,13 @@
 /** The positions: sortable, with sums; rows keep their place while figures move. */
 
 import { useMemo } from 'preact/hooks';
-import type { Position } from './answers.ts';
-import { formatDecimal, negateText, sum } from './decimal.ts';
-import { Figure, SignedFigure } from './figure.tsx';
-import { Frame } from './panel.tsx';
-import { type ColumnName, type Sort, sortCoins } from './position-figures.ts';
+import type { Position } from '../figures/answers.ts';
+import { formatDecimal, negateText, sum } from '../figures/decimal.ts';
+import { type ColumnName, type Sort, sortCoins } from '../figures/position-figures.ts';
+import { Figure, SignedFigure } from '../parts/figure.tsx';
+import { Frame } from '../parts/panel.tsx';
+import type { View } from '../view/view.ts';
 import { PositionRow } from './position-row.tsx';
-import type { View } from './view.ts';
 
 interface Column {
   readonly name: ColumnName;

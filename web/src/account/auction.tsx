@@ -1,14 +1,14 @@
 /** The deployment auction: not live yet, running, at its floor, or ended. */
 
 import { useRef } from 'preact/hooks';
-import type { Answer, Auction } from './answers.ts';
+import type { Answer, Auction } from '../figures/answers.ts';
+import { drawLine, elapsedMs, type Floor, findFloor, timeOfGas } from '../figures/auction-line.ts';
+import { formatDecimal } from '../figures/decimal.ts';
+import { formatDuration, formatTime } from '../figures/text.ts';
+import { Figure } from '../parts/figure.tsx';
+import { Frame } from '../parts/panel.tsx';
+import { ledgerNow, type View } from '../view/view.ts';
 import { AuctionChart } from './auction-chart.tsx';
-import { drawLine, elapsedMs, type Floor, findFloor, timeOfGas } from './auction-line.ts';
-import { formatDecimal } from './decimal.ts';
-import { Figure } from './figure.tsx';
-import { Frame } from './panel.tsx';
-import { formatDuration, formatTime } from './text.ts';
-import { ledgerNow, type View } from './view.ts';
 
 export function AuctionPanel({ view }: { view: View }) {
   const { auction } = view;

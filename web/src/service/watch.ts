@@ -1,6 +1,6 @@
 /** Polls one question: with backoff after failures, not at all while it is pushed. */
 
-import type { Answer, Question } from './answers.ts';
+import type { Answer, Question } from '../figures/answers.ts';
 import { Refusal } from './service.ts';
 
 const BACKOFF_MS_MAX = 30_000;

@@ -1,16 +1,16 @@
 /** An account's value, its margin in use, and how close it is to liquidation. */
 
 import { useMemo } from 'preact/hooks';
-import type { AccountState } from './answers.ts';
-import { formatPercent, toShare, WHOLE } from './decimal.ts';
-import { Figure, SignedFigure } from './figure.tsx';
-import { headlineOf } from './headline.ts';
-import { Frame } from './panel.tsx';
-import { marginRatioOf, type Verdict } from './risk.ts';
-import { describeThresholds, levelOfMarginRatio, TONES } from './risk-levels.ts';
+import type { AccountState } from '../figures/answers.ts';
+import { formatPercent, toShare, WHOLE } from '../figures/decimal.ts';
+import { headlineOf } from '../figures/headline.ts';
+import { marginRatioOf, type Verdict } from '../figures/risk.ts';
+import { describeThresholds, levelOfMarginRatio, TONES } from '../figures/risk-levels.ts';
+import type { RangeName } from '../history/value-history.ts';
+import { Figure, SignedFigure } from '../parts/figure.tsx';
+import { Frame } from '../parts/panel.tsx';
+import type { View } from '../view/view.ts';
 import { ValueChart } from './value-chart.tsx';
-import type { RangeName } from './value-history.ts';
-import type { View } from './view.ts';
 
 interface AccountPanelProps {
   readonly view: View;

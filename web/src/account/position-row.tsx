@@ -4,11 +4,11 @@
  */
 
 import { useMemo } from 'preact/hooks';
-import type { Position } from './answers.ts';
-import { formatPercent, negateText, parseDecimal } from './decimal.ts';
-import { toneOf } from './figure.tsx';
-import { type Derived, derive, isLong } from './position-figures.ts';
-import { decimalsOf, group, groupRounded, withSign } from './text.ts';
+import type { Position } from '../figures/answers.ts';
+import { formatPercent, negateText, parseDecimal } from '../figures/decimal.ts';
+import { type Derived, derive, isLong } from '../figures/position-figures.ts';
+import { decimalsOf, group, groupRounded, withSign } from '../figures/text.ts';
+import { toneOf } from '../parts/figure.tsx';
 
 export function PositionRow({ position }: { position: Position }) {
   return useMemo(() => drawRow(position), [JSON.stringify(position)]);

@@ -1,11 +1,18 @@
 /** Everything that the page shows, in one immutable object. */
 
-import type { AccountState, Answer, Auction, Delegation, Health, Question } from './answers.ts';
-import type { Sort } from './position-figures.ts';
-import type { States } from './risk.ts';
-import type { Refusal } from './service.ts';
+import type {
+  AccountState,
+  Answer,
+  Auction,
+  Delegation,
+  Health,
+  Question,
+} from '../figures/answers.ts';
+import type { Sort } from '../figures/position-figures.ts';
+import type { States } from '../figures/risk.ts';
+import { RANGES, type RangeName, ValueHistory } from '../history/value-history.ts';
+import type { Refusal } from '../service/service.ts';
 import { loadExamples, loadKey, loadRecent } from './storage.ts';
-import { RANGES, type RangeName, ValueHistory } from './value-history.ts';
 
 export interface Panel<T> {
   readonly question: Question | undefined;

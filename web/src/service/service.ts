@@ -1,6 +1,6 @@
 /** Asks the service over HTTP. Failures are thrown as a `Refusal` with the service's message. */
 
-import type { Answer, Health, Question } from './answers.ts';
+import type { Answer, Health, Question } from '../figures/answers.ts';
 
 const TIMEOUT_MS = 8_000;
 const HEALTH_TIMEOUT_MS = 3_000;

@@ -3,9 +3,9 @@
  * work. The key is never part of it.
  */
 
-import { COLUMN_NAMES, type ColumnName, type Sort } from './position-figures.ts';
-import { readAddress } from './text.ts';
-import { RANGES, type RangeName } from './value-history.ts';
+import { COLUMN_NAMES, type ColumnName, type Sort } from '../figures/position-figures.ts';
+import { readAddress } from '../figures/text.ts';
+import { RANGES, type RangeName } from '../history/value-history.ts';
 
 export interface Place {
   /** Empty if no account is shown. */

@@ -1,8 +1,8 @@
 /** The question behind a panel as a line for the shell, and its answer. */
 
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { Answer, Question } from './answers.ts';
-import { basePath, infoPath } from './service.ts';
+import type { Answer, Question } from '../figures/answers.ts';
+import { basePath, infoPath } from '../service/service.ts';
 
 interface CurlDialogProps {
   readonly title: string;

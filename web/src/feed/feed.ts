@@ -3,13 +3,13 @@
  * after that it is pushed, or polled where push is unavailable.
  */
 
-import type { AccountState, Answer, Auction, Delegation, Question } from './answers.ts';
-import { HistoryKeeper } from './history-keeper.ts';
-import { Push, type PushMessage } from './push.ts';
-import { ask, askHealth, type Refusal } from './service.ts';
-import { saveKey, saveRecent } from './storage.ts';
-import { EMPTY_PANEL, type Store } from './view.ts';
-import { Watch } from './watch.ts';
+import type { AccountState, Answer, Auction, Delegation, Question } from '../figures/answers.ts';
+import { HistoryKeeper } from '../history/history-keeper.ts';
+import { Push, type PushMessage } from '../service/push.ts';
+import { ask, askHealth, type Refusal } from '../service/service.ts';
+import { Watch } from '../service/watch.ts';
+import { saveKey, saveRecent } from '../view/storage.ts';
+import { EMPTY_PANEL, type Store } from '../view/view.ts';
 
 /** Polling intervals follow the weights: 2 for an account, 20 for the other two. */
 const POLL_MS = { account: 1_000, stakes: 10_000, auction: 3_000 } as const;
