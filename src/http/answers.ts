@@ -26,6 +26,7 @@ import { Readiness, type ReadinessParts } from './readiness.ts';
 import { refusalReply, replyToPreflight } from './refusal-reply.ts';
 import { Reply } from './reply.ts';
 import { MIN_HEIGHT_HEADER, type RawHead, type RequestHead, readHead } from './request-head.ts';
+import { Turns } from './turns.ts';
 
 export interface AnswersParts extends ReadinessParts, AccountReadsParts {
   readonly admission: Admission;
@@ -59,6 +60,7 @@ export class Answers {
   readonly #accounts = new AccountAnswers();
   readonly reads: AccountReads;
   readonly readiness: Readiness;
+  readonly turns = new Turns();
   readonly #passedOn: PassedOn;
   readonly #longAnswers: LongAnswers;
 
@@ -68,6 +70,7 @@ export class Answers {
     this.readiness = new Readiness(parts);
     this.#passedOn = new PassedOn(parts);
     this.#longAnswers = new LongAnswers({
+      turns: this.turns,
       readState: () => parts.live.state,
       worked: (seconds) => parts.counters.countWork('many_accounts', seconds),
     });

@@ -9,6 +9,7 @@ import type { Readings } from '../info/readings.ts';
 import { RequestError } from '../info/request-error.ts';
 import type { StateView } from '../state/state.ts';
 import type { ParsedQuestion } from './question-source.ts';
+import type { Turns } from './turns.ts';
 
 /** A question whose answer is written in pieces. */
 export type LongQuestion = ParsedQuestion &
@@ -25,7 +26,7 @@ export interface LongAnswer {
 }
 
 /** How long they are worked on before requests get their turn. */
-const SLICE_MS = 1.5;
+const SLICE_MS = 1;
 /** How often one is begun: the last time it is written in one go, which holds up all others. */
 const ATTEMPTS_MAX = 5;
 
@@ -48,6 +49,7 @@ interface Draft {
 }
 
 export interface LongAnswersOptions {
+  readonly turns: Turns;
   readState(): StateView | undefined;
   /** Called after each slice of work, with its time. */
   worked(seconds: number): void;
@@ -74,7 +76,7 @@ export class LongAnswers {
   }
 
   #startSlice(): void {
-    setImmediate(() => this.#work());
+    this.#options.turns.doLater(() => this.#work());
   }
 
   #work(): void {

@@ -161,6 +161,10 @@ export class AnswerWriter {
     return this.#buffer.subarray(start, this.#length);
   }
 
+  bytesBetween(start: number, end: number): Buffer {
+    return this.#buffer.subarray(start, end);
+  }
+
   /** Bytes of any length, for which nothing was reserved. */
   bytes(bytes: Buffer): void {
     this.reserve(bytes.length);

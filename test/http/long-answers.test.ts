@@ -6,6 +6,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { formatAddress } from '../../src/exact/address.ts';
 import { createSimulator } from '../../src/feed/simulator/simulator.ts';
 import { isLong, LongAnswers, type LongQuestion } from '../../src/http/long-answers.ts';
+import { Turns } from '../../src/http/turns.ts';
 import { parseQuestion } from '../../src/info/registry.ts';
 import type { Question } from '../../src/info/request.ts';
 import { RequestError } from '../../src/info/request-error.ts';
@@ -29,7 +30,9 @@ function askFor(asked: readonly string[], dex = ''): Question & LongQuestion {
 
 function createLongAnswers(readState: () => StateView | undefined = () => state) {
   const slices: number[] = [];
-  return { slices, answers: new LongAnswers({ readState, worked: (time) => slices.push(time) }) };
+  const turns = new Turns();
+  const worked = (time: number) => slices.push(time);
+  return { slices, turns, answers: new LongAnswers({ turns, readState, worked }) };
 }
 
 test('an answer is of one height, even if a block comes at every turn', async () => {
@@ -68,6 +71,17 @@ test('others get their turn while an answer is written', async () => {
     turns++;
   }
   assert.ok(turns > 1, `${turns} turns`);
+});
+
+test('requests that have been read are answered before each slice', async () => {
+  const { answers, turns, slices } = createLongAnswers();
+  const slicesBefore: number[] = [];
+  turns.answerFirst(() => slicesBefore.push(slices.length));
+  await answers.write(askFor(users), undefined);
+  assert.deepEqual(
+    slicesBefore,
+    slices.map((_, index) => index),
+  );
 });
 
 test('a question that is refused, or has no state to be answered from, says so', async () => {

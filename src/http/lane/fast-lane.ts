@@ -71,6 +71,7 @@ export class FastLane implements LaneReader {
       tally: this.#tally,
       awaitReply: (connection, reply) => this.#awaitReply(connection, reply),
     });
+    parts.answers.turns.answerFirst(() => this.#finishTurn());
     this.#deadlines = new DeadlineTimer((nowMs) => this.#closeExpired(nowMs));
   }
 

@@ -11,6 +11,7 @@ import type { Question } from '../../info/request.ts';
 import { RequestError } from '../../info/request-error.ts';
 import type { StateView } from '../../state/state.ts';
 import type { Answers } from '../answers.ts';
+import { Chain } from './chain.ts';
 import type { FrameWriter } from './frame-writer.ts';
 import {
   describeRefusal,
@@ -21,7 +22,7 @@ import {
   formatSubscription,
 } from './frames.ts';
 import type { Outbox } from './outbox.ts';
-import type { Owner, PushSchedule } from './schedule.ts';
+import type { Owner, PushSchedule, Scheduled } from './schedule.ts';
 import { Subscription } from './subscription.ts';
 import type { Topics } from './topics.ts';
 
@@ -71,7 +72,13 @@ export class ConnectionSubscriptions implements Owner {
   readonly #owner: Connection;
   readonly #context: SubscriptionContext;
   readonly #open = new Map<string, Subscription>();
-  readonly stale = new Set<Subscription>();
+  readonly stale = new Chain<Scheduled>();
+  chain: Chain<Owner> | undefined;
+  previous: Owner | undefined;
+  next: Owner | undefined;
+  /** What is written and not yet sent, within the frames of several connections. */
+  #composedStart = 0;
+  #composedEnd = 0;
   /** Those whose accounts are being read. */
   readonly #pending = new Set<string>();
 
@@ -171,7 +178,7 @@ export class ConnectionSubscriptions implements Owner {
     this.#owner.outbox.send(formatAck('subscribe', name));
     // The first state follows the acknowledgement at once, even if other bytes are unread.
     if (readings !== undefined) topics.takeReadings(topic, readings);
-    this.#write([subscription], state);
+    this.#sendFirst(subscription, state);
     schedule.rest(subscription);
   }
 
@@ -209,41 +216,58 @@ export class ConnectionSubscriptions implements Owner {
     this.#context.schedule.enqueue(this);
   }
 
-  /** Sends the newest states in one write; what a client is behind with waits until it has read. */
-  deliver(state: StateView): boolean {
-    const { outbox } = this.#owner;
-    if (outbox.hasUnread) return false;
-    if (this.stale.size < LOOKED_MAX) this.#context.schedule.hasten(this.#open.values());
-    this.#write(this.stale, state);
-    return this.stale.size > 0 && !outbox.hasUnread;
-  }
-
-  #write(subscriptions: Iterable<Subscription>, state: StateView): void {
-    const { frames, schedule } = this.#context;
+  /** At once, even if the client is behind. */
+  #sendFirst(subscription: Subscription, state: StateView): void {
+    const { frames } = this.#context;
     frames.clear();
-    let count = 0;
-    let looked = 0;
-    for (const subscription of subscriptions) {
-      this.stale.delete(subscription);
-      subscription.isMarked = false;
-      if (this.#writeState(subscription, state)) {
-        count++;
-        schedule.rest(subscription);
-      }
-      looked++;
-      if (frames.length > GATHERED_BYTES_MAX || looked === LOOKED_MAX) break;
-    }
-    if (count === 0) return;
-    this.#context.countStates(count);
-    this.#owner.outbox.sendFrames(frames);
+    this.#composedStart = frames.length;
+    this.#write(frames, subscription, state);
+    this.#finishFrames(frames);
+    this.send(frames);
+    this.#context.countStates(frames.count);
   }
 
-  #writeState(subscription: Subscription, state: StateView): boolean {
+  /** Writes the newest states; what a client is behind with waits until it has read. */
+  compose(frames: FrameWriter, state: StateView): void {
+    this.#composedStart = frames.length;
+    if (!this.#owner.outbox.hasUnread) this.#composeStale(frames, state);
+    this.#finishFrames(frames);
+  }
+
+  #composeStale(frames: FrameWriter, state: StateView): void {
+    const { schedule } = this.#context;
+    const { stale } = this;
+    if (this.#open.size <= LOOKED_MAX) schedule.hasten(this.#open.values());
+    const endMax = frames.length + GATHERED_BYTES_MAX;
+    for (let looked = 0; looked < LOOKED_MAX && frames.length < endMax; looked++) {
+      const { first } = stale;
+      if (first === undefined) return;
+      stale.remove(first);
+      first.isMarked = false;
+      if (this.#write(frames, first, state)) schedule.rest(first);
+    }
+  }
+
+  #write(frames: FrameWriter, subscription: Scheduled, state: StateView): boolean {
     try {
-      return subscription.write(this.#context.frames, state);
+      return subscription.write(frames, state);
     } catch (error) {
       this.#owner.fail(error);
       return false;
     }
+  }
+
+  #finishFrames(frames: FrameWriter): void {
+    if (frames.length > this.#composedStart) this.#owner.outbox.finish(frames, this.#composedStart);
+    this.#composedEnd = frames.length;
+  }
+
+  /** Sends what is composed, in one write. */
+  send(frames: FrameWriter): boolean {
+    const { outbox } = this.#owner;
+    const start = this.#composedStart;
+    const end = this.#composedEnd;
+    if (end > start) outbox.sendFrames(frames, start, end);
+    return this.stale.first !== undefined && !outbox.hasUnread;
   }
 }

@@ -14,20 +14,31 @@ const LENGTH_IN_8 = 127;
 const USUAL_HEADER_BYTES = 4;
 const HEADER_BYTES_MAX = 10;
 /** A client that is slow to read keeps such a buffer. */
-const BYTES_INITIAL = 8 << 10;
+const BYTES_INITIAL = 40 << 10;
 
 export class FrameWriter {
   /** The payload of the current frame is written here. */
   readonly out = new AnswerWriter(BYTES_INITIAL);
   #start = 0;
+  #count = 0;
+  /** Whether somebody still reads the buffer. */
+  #isBufferLeft = false;
 
   /** Bytes of the frames so far. */
   get length(): number {
     return this.out.length;
   }
 
+  /** The number of text frames so far. */
+  get count(): number {
+    return this.#count;
+  }
+
   clear(): void {
-    this.out.clear();
+    if (this.#isBufferLeft) this.out.leaveBuffer();
+    else this.out.clear();
+    this.#isBufferLeft = false;
+    this.#count = 0;
   }
 
   begin(): void {
@@ -47,6 +58,7 @@ export class FrameWriter {
       out.shift(payload, this.#start + headerBytes);
     }
     this.#putHeader(length, headerBytes);
+    this.#count++;
   }
 
   #putHeader(length: number, headerBytes: number): void {
@@ -83,6 +95,7 @@ export class FrameWriter {
   /** A frame that was written before. */
   repeat(frame: Buffer): void {
     this.out.bytes(frame);
+    this.#count++;
   }
 
   /** The frame that was ended last. */
@@ -90,13 +103,14 @@ export class FrameWriter {
     return Buffer.from(this.out.bytesFrom(this.#start));
   }
 
-  /** All frames: valid until more are written, unless the buffer is left to whoever reads it. */
-  get bytes(): Buffer {
-    return this.out.bytesFrom(0);
+  /** Frames between two places: valid until more are written, unless the buffer is left. */
+  bytesBetween(start: number, end: number): Buffer {
+    return this.out.bytesBetween(start, end);
   }
 
+  /** Leaves the buffer to whoever still reads it, once it is cleared. */
   leaveBuffer(): void {
-    this.out.leaveBuffer();
+    this.#isBufferLeft = true;
   }
 }
 

@@ -92,17 +92,22 @@ export class Outbox {
     if (socket.bufferedAmount > GATHERED_BYTES_MAX) this.#flush();
   }
 
-  /** Sends frames that were written here, in one write; `ws` has nothing to add to them. */
-  sendFrames(frames: FrameWriter): void {
+  /** Counts frames that are about to be sent, and adds a ping if one is due. */
+  finish(frames: FrameWriter, start: number): void {
+    this.#bytesSincePing += frames.length - start;
+    if (this.#isPingDue) frames.ping(this.#startPing());
+  }
+
+  /** Sends frames that are written already, in one write; `ws` has nothing to add to them. */
+  sendFrames(frames: FrameWriter, start: number, end: number): void {
     if (!this.#isOpen) return;
     const { stream } = this.#options;
-    this.#count(frames.length);
-    if (this.#isPingDue) frames.ping(this.#startPing());
-    const isWritten = !this.#isGathering;
+    const bytes = frames.bytesBetween(start, end);
+    this.#queuedFrames++;
     // While others are gathered, the socket keeps what it is given until they are flushed.
-    stream.write(isWritten ? frames.bytes : Buffer.from(frames.bytes), this.#noteTaken);
-    if (!isWritten) return;
-    if (stream.writableLength > 0) frames.leaveBuffer();
+    stream.write(this.#isGathering ? Buffer.from(bytes) : bytes, this.#noteTaken);
+    if (this.#isGathering || stream.writableLength === 0) return;
+    frames.leaveBuffer();
     this.#noteBacklog();
   }
 

@@ -103,6 +103,7 @@ function createOptions({
 export class Push {
   readonly #parts: PushParts;
   readonly #server: WebSocketServer;
+  readonly #frames = new FrameWriter();
   readonly #schedule: PushSchedule;
   readonly #context: PushContext;
   readonly #topicReads: TopicReads;
@@ -126,8 +127,13 @@ export class Push {
     });
     this.#schedule = new PushSchedule({
       intervalMs: parts.settings.pushInterval,
+      frames: this.#frames,
+      turns: parts.answers.turns,
       readState: () => parts.live.state,
-      worked: (seconds) => parts.counters.countWork('push', seconds),
+      worked: (seconds, states) => {
+        parts.counters.countWork('push', seconds);
+        parts.counters.countStates(states);
+      },
     });
     this.#context = this.#createContext();
     this.#topicReads = new TopicReads({
@@ -147,7 +153,7 @@ export class Push {
       counters,
       topics: new Topics(answers.reads, this.#schedule),
       schedule: this.#schedule,
-      frames: new FrameWriter(),
+      frames: this.#frames,
       countStates: (count) => counters.countStates(count),
       backlogBytesMax: settings.pushBacklogMax,
       pingMs: settings.pushStallTimeout / PINGS_PER_STALL,

@@ -3,49 +3,64 @@
  * after they were last sent a state. Those of a connection that are due at nearly the same time are
  * looked at together, so that they go out in one write, then and from then on. The work is done in
  * slices, so that requests are answered in between, and round robin, so that no connection starves.
+ *
+ * The states of several connections are first written, then sent: a write that wakes the clients up is
+ * expensive, but further writes to clients that are awake are not.
  */
 
 import type { StateView } from '../../state/state.ts';
+import type { Turns } from '../turns.ts';
+import { Chain, type Link } from './chain.ts';
+import type { FrameWriter } from './frame-writer.ts';
 
-/** A subscription, as far as it is scheduled. */
-export interface Scheduled {
+/** A subscription, as far as it is scheduled. It rests, or is stale, or neither. */
+export interface Scheduled extends Link<Scheduled> {
   readonly owner: Owner;
   /** When it may be sent its next state, while it rests. */
   dueMs: number;
   isResting: boolean;
   /** Its answer may have changed since it was sent. */
   isMarked: boolean;
+  /** Writes a frame if there is something new; false if not. */
+  write(frames: FrameWriter, state: StateView): boolean;
 }
 
 /** The connection of some of them. */
-export interface Owner {
+export interface Owner extends Link<Owner> {
   /** Those whose answer may have changed. */
-  readonly stale: Pick<Set<Scheduled>, 'add' | 'delete' | 'size'>;
-  /** Sends what is new, as much as goes into one write; true if it has more to send. */
-  deliver(state: StateView): boolean;
+  readonly stale: Chain<Scheduled>;
+  /** Writes what is new, as much as goes into one write. */
+  compose(frames: FrameWriter, state: StateView): void;
+  /** Sends what it has written; true if it has more to write. */
+  send(frames: FrameWriter): boolean;
 }
 
 /** How long subscriptions are worked on before requests get their turn. */
 const SLICE_MS = 4;
+/** Bytes that are gathered before they are sent. A client that is slow to read may keep them all. */
+const GATHERED_BYTES_MAX = 32 << 10;
 /** Those that become due within this time are looked at together. */
-const PAUSE_MS_MIN = 5;
+const PAUSE_MS_MIN = 10;
 /** Of a connection, those too that become due within this share of the interval. */
 const EARLY_SHARE_MAX = 0.1;
 
 export interface ScheduleOptions {
   /** Time between two states of a subscription. */
   readonly intervalMs: number;
+  /** Used again for all connections. */
+  readonly frames: FrameWriter;
+  readonly turns: Turns;
   readState(): StateView | undefined;
-  /** Called after each slice of work, with its time. */
-  worked(seconds: number): void;
+  /** Called after each slice of work, with its time and the number of states sent. */
+  worked(seconds: number, states: number): void;
 }
 
 export class PushSchedule {
   readonly #options: ScheduleOptions;
   /** Those with something to look at, in turn. */
-  readonly #queue = new Set<Owner>();
+  readonly #queue = new Chain<Owner>();
   /** Sent, in the order in which they become due again. */
-  readonly #resting = new Set<Scheduled>();
+  readonly #resting = new Chain<Scheduled>();
   #slice: NodeJS.Immediate | undefined;
   #pause: NodeJS.Timeout | undefined;
 
@@ -57,14 +72,14 @@ export class PushSchedule {
   mark(item: Scheduled): void {
     item.isMarked = true;
     if (item.isResting) return;
-    item.owner.stale.add(item);
+    item.owner.stale.append(item);
     this.enqueue(item.owner);
   }
 
   /** Takes a connection in again, which could not be sent more before. */
   enqueue(owner: Owner): void {
-    if (owner.stale.size === 0) return;
-    this.#queue.add(owner);
+    if (owner.stale.first === undefined) return;
+    this.#queue.append(owner);
     this.#startSlice();
   }
 
@@ -74,8 +89,7 @@ export class PushSchedule {
     if (intervalMs === 0) return;
     item.dueMs = performance.now() + intervalMs;
     item.isResting = true;
-    this.#resting.delete(item);
-    this.#resting.add(item);
+    this.#resting.append(item);
     this.#awaitDue();
   }
 
@@ -84,20 +98,23 @@ export class PushSchedule {
     const soonMs = performance.now() + this.#options.intervalMs * EARLY_SHARE_MAX;
     for (const item of items) {
       if (!item.isResting || !item.isMarked || item.dueMs > soonMs) continue;
-      this.#resting.delete(item);
-      item.isResting = false;
-      item.owner.stale.add(item);
+      this.#wake(item);
+      item.owner.stale.append(item);
     }
   }
 
+  #wake(item: Scheduled): void {
+    this.#resting.remove(item);
+    item.isResting = false;
+  }
+
   delete(item: Scheduled): void {
-    item.owner.stale.delete(item);
-    this.#resting.delete(item);
+    item.chain?.remove(item);
   }
 
   /** Forgets a connection. */
   release(owner: Owner): void {
-    this.#queue.delete(owner);
+    this.#queue.remove(owner);
   }
 
   close(): void {
@@ -108,7 +125,7 @@ export class PushSchedule {
   }
 
   #startSlice(): void {
-    this.#slice ??= setImmediate(() => {
+    this.#slice ??= this.#options.turns.doLater(() => {
       this.#slice = undefined;
       this.#work();
     });
@@ -120,21 +137,35 @@ export class PushSchedule {
     if (state === undefined) return;
     const startedMs = performance.now();
     const endMs = startedMs + SLICE_MS;
-    for (const owner of this.#queue) {
-      this.#queue.delete(owner);
-      if (owner.deliver(state)) this.#queue.add(owner);
-      if (performance.now() > endMs) break;
+    let states = 0;
+    do {
+      states += this.#deliver(state, endMs);
+    } while (this.#queue.first !== undefined && performance.now() < endMs);
+    worked((performance.now() - startedMs) / 1000, states);
+    if (this.#queue.first !== undefined) this.#startSlice();
+  }
+
+  /** Writes the states of some connections, then sends them; returns how many. */
+  #deliver(state: StateView, endMs: number): number {
+    const { frames } = this.#options;
+    const turn: Owner[] = [];
+    frames.clear();
+    for (let owner = this.#queue.first; owner !== undefined; owner = this.#queue.first) {
+      this.#queue.remove(owner);
+      owner.compose(frames, state);
+      turn.push(owner);
+      if (frames.length > GATHERED_BYTES_MAX || performance.now() > endMs) break;
     }
-    worked((performance.now() - startedMs) / 1000);
-    if (this.#queue.size > 0) this.#startSlice();
+    for (const owner of turn) {
+      if (owner.send(frames)) this.#queue.append(owner);
+    }
+    return frames.count;
   }
 
   #awaitDue(): void {
-    // First, since finding the first of a set steps over all that were deleted before it.
-    if (this.#pause !== undefined) return;
-    const [next] = this.#resting;
-    if (next === undefined) return;
-    const pauseMs = Math.max(PAUSE_MS_MIN, next.dueMs - performance.now());
+    const { first } = this.#resting;
+    if (this.#pause !== undefined || first === undefined) return;
+    const pauseMs = Math.max(PAUSE_MS_MIN, first.dueMs - performance.now());
     this.#pause = setTimeout(() => {
       this.#pause = undefined;
       this.#wakeDue();
@@ -144,10 +175,9 @@ export class PushSchedule {
 
   #wakeDue(): void {
     const nowMs = performance.now();
-    for (const item of this.#resting) {
+    for (let item = this.#resting.first; item !== undefined; item = this.#resting.first) {
       if (item.dueMs > nowMs) return;
-      this.#resting.delete(item);
-      item.isResting = false;
+      this.#wake(item);
       if (item.isMarked) this.mark(item);
     }
   }

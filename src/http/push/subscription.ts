@@ -4,6 +4,7 @@
  */
 
 import type { StateView } from '../../state/state.ts';
+import type { Chain } from './chain.ts';
 import type { FrameWriter } from './frame-writer.ts';
 import type { Owner, Scheduled } from './schedule.ts';
 import type { Topic } from './topics.ts';
@@ -13,6 +14,9 @@ const NOTHING_SENT = -1;
 export class Subscription implements Scheduled {
   readonly topic: Topic;
   readonly owner: Owner;
+  chain: Chain<Scheduled> | undefined;
+  previous: Scheduled | undefined;
+  next: Scheduled | undefined;
   dueMs = 0;
   isResting = false;
   isMarked = false;

@@ -20,6 +20,9 @@ const CONFIRMED_MS = 10_000;
 /** More than such periods there are. */
 const EDITIONS_PER_READING = 2 ** 32;
 
+/** From so many subscriptions on, a frame is kept: for two it is rarely wanted again at its height. */
+const KEPT_FRAME_SUBSCRIPTIONS_MIN = 3;
+
 export class Topic implements WatchableTopic {
   readonly name: string;
   readonly subscriptions = new Set<Scheduled>();
@@ -36,7 +39,7 @@ export class Topic implements WatchableTopic {
   /** The height at which its subscriptions were last marked; for Topics. */
   markedAt = 0;
   #provenance: Provenance | undefined;
-  /** The frame, if several subscribe to it, and its height. */
+  /** The frame, if many subscribe to it, and its height. */
   #frame: Buffer | undefined;
   #frameHeight = 0;
 
@@ -101,7 +104,8 @@ export class Topic implements WatchableTopic {
       throw error;
     }
     frames.end();
-    this.#frame = this.subscriptions.size > 1 ? frames.copyLast() : undefined;
+    const isKept = this.subscriptions.size >= KEPT_FRAME_SUBSCRIPTIONS_MIN;
+    this.#frame = isKept ? frames.copyLast() : undefined;
     this.#frameHeight = state.height;
     return true;
   }

@@ -1,0 +1,48 @@
+/** A chain against an array, over random steps. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { Chain, type Link } from '../../src/http/push/chain.ts';
+
+class Item implements Link<Item> {
+  chain: Chain<Item> | undefined;
+  previous: Item | undefined;
+  next: Item | undefined;
+}
+
+const ITEMS = 6;
+
+function listItems(chain: Chain<Item>): Item[] {
+  const found: Item[] = [];
+  for (let item = chain.first; item !== undefined; item = item.next) found.push(item);
+  return found;
+}
+
+const step = fc.record({ isAppend: fc.boolean(), index: fc.nat(ITEMS - 1), isOther: fc.boolean() });
+
+test('items keep their order, whichever are taken out', () => {
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+      const items = Array.from({ length: ITEMS }, () => new Item());
+      const chains = [new Chain<Item>(), new Chain<Item>()];
+      const models: Item[][] = [[], []];
+      for (const { isAppend, index, isOther } of steps) {
+        const item = items[index];
+        const at = Number(isOther);
+        // An item is in one chain at a time.
+        if (isAppend && models[1 - at].includes(item)) continue;
+        if (isAppend) {
+          chains[at].append(item);
+          if (!models[at].includes(item)) models[at].push(item);
+        } else {
+          chains[at].remove(item);
+          models[at] = models[at].filter((other) => other !== item);
+        }
+        assert.deepEqual(chains.map(listItems), models);
+      }
+      for (const chain of chains) chain.clear();
+      assert.deepEqual(chains.map(listItems), [[], []]);
+    }),
+  );
+});
