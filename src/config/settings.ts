@@ -6,6 +6,7 @@ import {
   bytes,
   count,
   expiry,
+  explorerUrl,
   headerType,
   height,
   ledgerLocation,
@@ -233,6 +234,11 @@ const SERVING = {
     type: milliseconds({ from: 0, to: HOUR_MS }),
     default: 1000,
     help: 'how long a request waits for its Ledger-Min-Height (503 behind)',
+  },
+  explorerUrl: {
+    type: explorerUrl,
+    default: undefined,
+    help: 'the dashboard links an address to this page of an explorer; {address} stands for the address',
   },
 } as const satisfies Declarations;
 

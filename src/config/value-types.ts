@@ -99,6 +99,13 @@ export const natsAddress: ValueType<NatsAddress> = {
   describeFault: describeAddressFault,
 };
 
+const NOT_HTTP = 'neither https:// nor http://';
+
+function parseHttp(value: string): URL | undefined {
+  const url = URL.canParse(value) ? new URL(value) : undefined;
+  return url?.protocol === 'https:' || url?.protocol === 'http:' ? url : undefined;
+}
+
 function hasCredentials({ username, password }: URL): boolean {
   return username !== '' || password !== '';
 }
@@ -108,17 +115,40 @@ export const upstreamUrl: ValueType<URL> = {
   placeholder: 'URL',
   expected: 'an address such as https://host or https://host/KEY',
   parse(value) {
-    const url = URL.canParse(value) ? new URL(value) : undefined;
-    const isHttp = url?.protocol === 'https:' || url?.protocol === 'http:';
-    return isHttp && url.hash === '' && !hasCredentials(url) ? url : undefined;
+    const url = parseHttp(value);
+    return url?.hash === '' && !hasCredentials(url) ? url : undefined;
   },
   describeFault(value) {
     if (!URL.canParse(value)) return 'not an address';
     const url = new URL(value);
     if (hasCredentials(url)) return 'with a user or password: send them by --upstream-header';
-    return url.hash === '' ? 'neither https:// nor http://' : 'with a fragment';
+    return url.hash === '' ? NOT_HTTP : 'with a fragment';
   },
 };
+
+/** Stands for the address in the link to an explorer. */
+const ADDRESS_MARK = '{address}';
+
+/** The link to an explorer's page about an address; everybody who can open the dashboard sees it. */
+export const explorerUrl: ValueType<string> = {
+  placeholder: 'URL',
+  expected: `an address such as https://host/address/${ADDRESS_MARK}`,
+  parse(value) {
+    const url = parseHttp(value);
+    if (url === undefined || hasCredentials(url)) return undefined;
+    return isAfterHost(ADDRESS_MARK, value, url) ? value : undefined;
+  },
+  describeFault(value) {
+    if (!URL.canParse(value)) return 'not an address';
+    const url = new URL(value);
+    if (hasCredentials(url)) return 'with a user or password';
+    return parseHttp(value) === undefined ? NOT_HTTP : `without ${ADDRESS_MARK} in its path`;
+  },
+};
+
+function isAfterHost(mark: string, value: string, { host }: URL): boolean {
+  return value.includes(mark) && !host.includes(mark);
+}
 
 /** Weight a minute; Infinity for no limit. */
 export const upstreamBudget: ValueType<number> = {

@@ -32,6 +32,7 @@ export const SERVER_SETTINGS = [
   'maxAge',
   'refuseStale',
   'minHeightWait',
+  'explorerUrl',
   'followWait',
   'maxAccountAge',
   'forward',

@@ -8,6 +8,8 @@ export interface ServiceHealth extends Omit<Health, 'status'> {
   readonly status: Health['status'] | 'upstream_failed';
   /** The follower's last report; only on a partial ledger with a follower. */
   readonly follow?: FollowStatus;
+  /** For the dashboard: the operator's explorer, if there is one. */
+  readonly explorerUrl?: string;
 }
 
 /** Reasons that say more than the state of the upstream does. */

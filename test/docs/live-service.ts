@@ -25,6 +25,7 @@ const ACCOUNTS = 25;
 /** Short, so that an auction starts and ends within a few hundred blocks. */
 const AUCTION_DURATION_SECONDS = 900;
 const BLOCKS_MAX = 2000;
+export const EXPLORER_URL = 'https://explorer.example/address/{address}';
 
 export interface Reply {
   readonly status: number;
@@ -69,6 +70,7 @@ export class LiveService {
       port: '0',
       'max-age': '0',
       'min-height-wait': '2000',
+      'explorer-url': EXPLORER_URL,
       // The test's own work in this process must not count as overload.
       'overload-delay': '60000',
     };

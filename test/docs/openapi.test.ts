@@ -17,7 +17,7 @@ import { REQUEST_TYPES } from '../../src/info/registry.ts';
 import { REQUEST_ERRORS } from '../../src/info/request-error.ts';
 import type { StateView } from '../../src/state/state.ts';
 import { MAIN } from '../paths.ts';
-import { LiveService, type Reply } from './live-service.ts';
+import { EXPLORER_URL, LiveService, type Reply } from './live-service.ts';
 
 type Json = Record<string, unknown>;
 
@@ -302,5 +302,6 @@ test('the service serves these documents, and its health matches its schema', as
   const { schemas } = DESCRIPTION.components;
   const validate = compileSchema({ ...schemas['Health'], additionalProperties: false });
   assertValid(validate, JSON.parse(health.text), 'health');
+  assert.equal(JSON.parse(health.text).explorerUrl, EXPLORER_URL);
   assertHeaders(health, HEALTH);
 });

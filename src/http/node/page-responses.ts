@@ -1,9 +1,10 @@
 /** PageResponses, the dashboard and the health of the service: what is answered without a key. */
 
+import type { Settings } from '../../config/settings.ts';
 import type { RequestError } from '../../info/request-error.ts';
 import type { LiveState } from '../../replica/live-state.ts';
 import type { WantedClient } from '../../wanted/wanted.ts';
-import { readHealth } from '../health.ts';
+import { readHealth, type ServiceHealth } from '../health.ts';
 import { loadDashboard, sendAsset } from '../pages/dashboard.ts';
 import { formatHome } from '../pages/home.ts';
 import { formatLlms } from '../pages/llms.ts';
@@ -19,6 +20,7 @@ export interface PageParts {
   readonly live: LiveState;
   /** The way to the follower of an exchange; undefined if there is none. */
   readonly wanted?: WantedClient | undefined;
+  readonly settings: Settings<'explorerUrl'>;
 }
 
 export class PageResponses {
@@ -46,8 +48,12 @@ export class PageResponses {
   }
 
   async #sendHealth({ response }: HttpExchange): Promise<void> {
-    const { live, wanted } = this.#parts;
-    const health = await readHealth(live, wanted, Date.now());
+    const { live, wanted, settings } = this.#parts;
+    const { explorerUrl } = settings;
+    const health: ServiceHealth = {
+      ...(await readHealth(live, wanted, Date.now())),
+      ...(explorerUrl === undefined ? {} : { explorerUrl }),
+    };
     const position = { 'Ledger-Height': health.height, 'Ledger-Time': health.time };
     if (health.status === 'ok') {
       sendPage(response, JSON.stringify(health), { headers: position });

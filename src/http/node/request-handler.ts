@@ -18,7 +18,7 @@ import { isLastResponse, sendReply } from './send.ts';
 export interface RequestHandlerParts extends PageParts {
   readonly answers: Answers;
   readonly counters: RequestCounters;
-  readonly settings: Settings<'bodyBytesMax'>;
+  readonly settings: Settings<'bodyBytesMax' | 'explorerUrl'>;
 }
 
 /** Undefined if the response, a page, has been sent already. */

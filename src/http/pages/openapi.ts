@@ -219,6 +219,10 @@ const HEALTH_SCHEMA: Json = {
     lagMs: { type: 'integer', description: 'age of the ledger time in milliseconds' },
     maxAgeMs: { type: 'integer', description: 'the age from which on it is stale; 0 for none' },
     head: { type: 'integer', description: 'the newest block in the ledger' },
+    explorerUrl: {
+      type: 'string',
+      description: "the operator's explorer, with {address} for an address; absent if none is set",
+    },
     follow: { type: 'object', description: 'on a partial ledger, the report of its follower' },
   },
   required: ['status', 'message', 'ledger', 'height', 'time', 'lagMs', 'maxAgeMs', 'head'],
