@@ -18,6 +18,7 @@ import {
   USER,
   VALIDATORS,
 } from './small-ledger.ts';
+import { countStored } from './stored-points.ts';
 
 const place = createPlaces();
 useBrowser();
@@ -34,6 +35,11 @@ async function serve(context: TestContext, events: readonly object[] = [], budge
 }
 
 const panel = (page: Page, name: string): Locator => page.locator(`section.panel-${name}`);
+
+async function forgetKey(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'Forget key' }).click();
+  await page.getByRole('button', { name: 'Forget it' }).click();
+}
 
 async function show(page: Page, user: string): Promise<void> {
   await page.getByLabel('Address').fill(user);
@@ -54,7 +60,7 @@ browserTest('the key is taken out of the address, kept, and forgotten', async ()
 
   await page.reload();
   await panel(page, 'account').locator('[data-field="accountValue"]').waitFor();
-  await page.getByRole('button', { name: 'Forget key' }).click();
+  await forgetKey(page);
   await page.getByLabel('Endpoint key').waitFor();
   const stored = await page.evaluate(() => Object.values(localStorage).join(' '));
   assert.equal(stored.includes(secret), false);
@@ -64,7 +70,7 @@ browserTest('the key is taken out of the address, kept, and forgotten', async ()
   await panel(page, 'account').locator('[data-field="accountValue"]').waitFor();
 
   // The same address again: only its fragment changes, so the page is not reloaded.
-  await page.getByRole('button', { name: 'Forget key' }).click();
+  await forgetKey(page);
   await page.goto(demo.url);
   await panel(page, 'account').locator('[data-field="accountValue"]').waitFor();
   assert.equal(page.url(), place);
@@ -261,7 +267,7 @@ browserTest(
     await panel(second, 'positions').getByText('No positions here').waitFor();
     await first.reload();
     await first.locator('tr[data-coin="BTC"]').waitFor();
-    await second.getByRole('button', { name: 'Forget key' }).click();
+    await forgetKey(second);
     await first.getByLabel('Endpoint key').waitFor();
   },
   LONG_ONLY,
@@ -347,25 +353,6 @@ browserTest('what has not changed says since which height', async (context) => {
   assert.equal(await fieldText(page, 'height'), '2');
 });
 
-/** The points of charts in the browser's database. */
-function countStored(page: Page): Promise<number> {
-  return page.evaluate(
-    () =>
-      new Promise<number>((resolve, reject) => {
-        const request = indexedDB.open('perpinfo');
-        request.onerror = () => reject(request.error);
-        request.onsuccess = () => {
-          const database = request.result;
-          const counting = database.transaction('values').objectStore('values').count();
-          counting.onsuccess = () => {
-            database.close();
-            resolve(counting.result);
-          };
-        };
-      }),
-  );
-}
-
 browserTest('an outage is a gap in the chart, which a reload keeps', async (context) => {
   const { url, data, service } = await serve(context);
   const page = await openPage(url, { expected: /ERR_|status of 422|\/ws' failed/ });
@@ -428,16 +415,6 @@ browserTest(
   LONG_ONLY,
 );
 
-browserTest(
-  'the auction: not live yet',
-  async (context) => {
-    const { url } = await serve(context);
-    const page = await openPage(url);
-    await panel(page, 'auction').getByText('Not live yet').waitFor();
-  },
-  LONG_ONLY,
-);
-
 browserTest('the auction: running, with its floor worked out', async (context) => {
   const startSeconds = Math.floor(Date.now() / 1000) - 300;
   const { url } = await serve(context, [auction(startSeconds, 600)]);
@@ -446,20 +423,6 @@ browserTest('the auction: running, with its floor worked out', async (context) =
   assert.equal(await fieldText(page, 'floorGas'), '500.0');
   assert.match(await panel(page, 'auction').innerText(), /Time left\s+[45] min/);
 });
-
-browserTest(
-  'the auction: ended',
-  async (context) => {
-    const startSeconds = Math.floor(Date.now() / 1000) - 300;
-    const end = { type: 'deployAuctionEnd', endGas: '750.5' };
-    const { url } = await serve(context, [auction(startSeconds, 600), end]);
-    const page = await openPage(url);
-    await panel(page, 'auction').getByText('Ended at').waitFor();
-    assert.equal(await fieldText(page, 'currentGas'), '750.5000 gas');
-    assert.equal(await fieldText(page, 'auctionState'), 'ended');
-  },
-  LONG_ONLY,
-);
 
 browserTest(
   'a countdown turns into "unlocked"',

@@ -31,6 +31,9 @@ export function App({ view, verdict, actions }: AppProps) {
         )}
       </main>
       <Footer />
+      <p class="notice" role="status">
+        {view.notice}
+      </p>
     </>
   );
 }
@@ -51,7 +54,7 @@ function Panels({ view, verdict, actions }: AppProps) {
     <div class="grid">
       <AccountPanel {...{ view, verdict }} chooseRange={actions.chooseRange} />
       <AuctionPanel view={view} />
-      <PositionsPanel view={view} sortBy={actions.sortBy} />
+      <PositionsPanel view={view} sortBy={actions.sortBy} tell={actions.tell} />
       <StakesPanel view={view} />
       <UpstreamPanel view={view} />
     </div>

@@ -2,17 +2,21 @@
 
 import { useEffect, useState } from 'preact/hooks';
 import { UpstreamState } from './account/upstream.tsx';
+import { AddressTools } from './address-tools.tsx';
 import type { Sort } from './figures/position-figures.ts';
 import { formatAge, formatTime, readAddress, shortenAddress } from './figures/text.ts';
+import { ForgetKey } from './forget-key.tsx';
 import type { RangeName } from './history/value-history.ts';
 import { isAging, type LinkState, ledgerAgeMs, statesOf, type View } from './view/view.ts';
 
 export interface Actions {
   useKey(key: string): void;
-  forgetKey(): void;
+  forgetKey(isWithAddresses: boolean): void;
   select(user: string, dex: string): void;
   chooseRange(range: RangeName): void;
   sortBy(sort: Sort | undefined): void;
+  /** Shows for some seconds what was done. */
+  tell(notice: string): void;
 }
 
 export function Header({ view, actions }: { view: View; actions: Actions }) {
@@ -21,11 +25,7 @@ export function Header({ view, actions }: { view: View; actions: Actions }) {
     <header class="top">
       <h1 class="brand">perpinfo</h1>
       <FreshnessLine view={view} />
-      {isConnected && (
-        <button type="button" class="quiet forget" onClick={actions.forgetKey}>
-          Forget key
-        </button>
-      )}
+      {isConnected && <ForgetKey forget={actions.forgetKey} />}
       {isConnected && view.keyProblem === '' && <Chooser view={view} actions={actions} />}
     </header>
   );
@@ -145,6 +145,7 @@ function AddressForm({ view, actions }: { view: View; actions: Actions }) {
       <button type="submit" class="primary">
         Show
       </button>
+      <AddressTools view={view} tell={actions.tell} />
       <p class={problem === '' ? 'hidden' : 'problem'} role="alert" id="address-problem">
         {problem}
       </p>

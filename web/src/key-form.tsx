@@ -1,6 +1,7 @@
 /** Asks for the key. It is kept in the browser's storage and sent to this service only. */
 
-import { useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { readKey } from './view/key-address.ts';
 
 interface KeyFormProps {
   /** Why the last key does not work. */
@@ -8,35 +9,34 @@ interface KeyFormProps {
   use(key: string): void;
 }
 
-/** People also paste the whole endpoint or a client's base address. */
-function readKey(text: string): string {
-  const [, key = text] = /^(?:\w+:\/\/[^/]+)?\/([^/]+)(?:\/+(?:info)?)?\/?$/.exec(text) ?? [];
-  return key.trim();
-}
-
 export function KeyForm({ problem, use }: KeyFormProps) {
   const [draft, setDraft] = useState('');
+  const [fault, setFault] = useState('');
+  const input = useFreeFocus();
   const submit = (event: Event) => {
     event.preventDefault();
-    const key = readKey(draft.trim());
-    if (key !== '') use(key);
+    const read = readKey(draft, location.origin);
+    setFault('problem' in read ? read.problem : '');
+    if ('key' in read) use(read.key);
+    else input.current?.focus();
   };
+  const shown = fault || problem;
   return (
     <section class="panel key-panel" aria-labelledby="key-title">
       <h2 id="key-title">{problem === '' ? 'Connect' : 'This key does not work'}</h2>
-      {problem !== '' && (
-        <p class="problem" role="alert" id="key-problem">
-          {problem}
-        </p>
-      )}
+      <p class={shown === '' ? 'hidden' : 'problem'} role="alert" id="key-problem">
+        {shown}
+      </p>
       <form onSubmit={submit} class="key-form">
         <label for="key">Endpoint key</label>
         <input
           id="key"
+          ref={input}
           type="password"
           autocomplete="off"
           spellcheck={false}
-          aria-describedby="key-hint"
+          aria-invalid={fault !== ''}
+          aria-describedby="key-problem key-hint"
           value={draft}
           onInput={(event) => setDraft(event.currentTarget.value)}
         />
@@ -45,9 +45,19 @@ export function KeyForm({ problem, use }: KeyFormProps) {
         </button>
       </form>
       <p class="muted small" id="key-hint">
-        The path segment before <code>/info</code>, as <code>perpinfo keys create</code> prints it,
-        or the whole address. It stays in this browser until you let it forget it.
+        As <code>perpinfo keys create</code> prints it, or any address with the key in it, such as{' '}
+        <code>{location.origin}/KEY/info</code>. It stays in this browser until you let it forget
+        it.
       </p>
     </section>
   );
+}
+
+/** The input takes the focus if nothing else has it: after "Forget key" it would be nowhere. */
+function useFreeFocus() {
+  const input = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    if (document.activeElement === document.body) input.current?.focus();
+  }, []);
+  return input;
 }

@@ -5,6 +5,8 @@ import './styles/top.css';
 import './styles/panels.css';
 import './styles/tables.css';
 import './styles/dialog.css';
+import './styles/copying.css';
+import './styles/auction.css';
 import './styles/states.css';
 import { render } from 'preact';
 import { App } from './app.tsx';
@@ -12,14 +14,17 @@ import { DexScout } from './feed/dexes.ts';
 import { Feed } from './feed/feed.ts';
 import { judgeAccount, type States, type Verdict } from './figures/risk.ts';
 import type { Actions } from './header.tsx';
+import { copyFiguresOnClick } from './parts/clipboard.ts';
 import { drawTab } from './tab.ts';
 import { showPlace } from './view/address-bar.ts';
 import { readPlace } from './view/place.ts';
-import { type Handed, onKeyForgotten, takeKey } from './view/storage.ts';
+import { type Handed, loadExamples, loadRecent, onKeyForgotten, takeKey } from './view/storage.ts';
 import { Store, statesOf, type View } from './view/view.ts';
 
 /** Ages and countdowns advance even without new data. */
 const TICK_MS = 1_000;
+/** Long enough to read all digits of a figure. */
+const NOTICE_MS = 6_000;
 
 const root = document.getElementById('root') as HTMLElement;
 const asked = readPlace(location.hash);
@@ -28,13 +33,18 @@ const store = new Store(draw);
 const feed = new Feed(store);
 const scout = new DexScout(store);
 
+let noticeTimer: ReturnType<typeof setTimeout> | undefined;
+
 const actions: Actions = {
   useKey(key) {
     feed.setKey(key);
     scout.look();
   },
-  forgetKey() {
+  forgetKey(isWithAddresses) {
     feed.setKey('');
+    if (!isWithAddresses) return;
+    feed.forgetAddresses();
+    showPlace(store.view, false);
   },
   select(user, dex) {
     select(user, dex);
@@ -47,6 +57,11 @@ const actions: Actions = {
   sortBy(sort) {
     store.set({ sort });
     showPlace(store.view, false);
+  },
+  tell(notice) {
+    clearTimeout(noticeTimer);
+    store.set({ notice });
+    noticeTimer = setTimeout(() => store.set({ notice: '' }), NOTICE_MS);
   },
 };
 
@@ -106,5 +121,9 @@ addEventListener('hashchange', () => {
   store.set(rest);
   if (user !== '' && (user !== store.view.user || dex !== store.view.dex)) select(user, dex);
 });
-onKeyForgotten(actions.forgetKey);
+onKeyForgotten(() => {
+  actions.forgetKey(false);
+  store.set({ recent: loadRecent(), examples: loadExamples() });
+});
+copyFiguresOnClick(actions.tell);
 setInterval(() => draw(store.view), TICK_MS);

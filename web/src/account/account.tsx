@@ -1,12 +1,14 @@
 /** An account's value, its margin in use, and how close it is to liquidation. */
 
 import { useMemo } from 'preact/hooks';
+import { digitsOfAccount } from '../figures/all-digits.ts';
 import type { AccountState } from '../figures/answers.ts';
 import { formatPercent, toShare, WHOLE } from '../figures/decimal.ts';
 import { headlineOf } from '../figures/headline.ts';
 import { marginRatioOf, type Verdict } from '../figures/risk.ts';
 import { describeThresholds, levelOfMarginRatio, TONES } from '../figures/risk-levels.ts';
-import type { RangeName } from '../history/value-history.ts';
+import { changeOver } from '../history/value-change.ts';
+import { findRange, type RangeName } from '../history/value-history.ts';
 import { Figure, SignedFigure } from '../parts/figure.tsx';
 import { Frame } from '../parts/panel.tsx';
 import type { View } from '../view/view.ts';
@@ -21,8 +23,10 @@ interface AccountPanelProps {
 export function AccountPanel({ view, verdict, chooseRange }: AccountPanelProps) {
   const { account, history, historyVersion: version, range } = view;
   const state = account.answer?.value;
+  const digits =
+    state && (() => digitsOfAccount(state, changeOver(history.pointsOf(range), findRange(range))));
   return (
-    <Frame name="account" title="Account" view={view} panel={account}>
+    <Frame name="account" title="Account" view={view} panel={account} digits={digits}>
       {state === undefined ? (
         <p class="empty">{describeWait(view)}</p>
       ) : (

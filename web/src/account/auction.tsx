@@ -1,55 +1,113 @@
-/** The deployment auction: not live yet, running, at its floor, or ended. */
+/** The deployment auction: not live yet, running, at its floor, or ended. Folded while none runs. */
 
-import { useRef } from 'preact/hooks';
+import type { ComponentChildren, TargetedEvent } from 'preact';
+import { useRef, useState } from 'preact/hooks';
+import { digitsOfAuction } from '../figures/all-digits.ts';
 import type { Answer, Auction } from '../figures/answers.ts';
 import { drawLine, elapsedMs, type Floor, findFloor, timeOfGas } from '../figures/auction-line.ts';
+import {
+  type AuctionState,
+  describeEnd,
+  describeSchedule,
+  isIdle,
+  noteSighting,
+  type Sighting,
+  stateOfAuction,
+  summarizeIdle,
+} from '../figures/auction-state.ts';
 import { formatDecimal } from '../figures/decimal.ts';
 import { formatDuration, formatTime } from '../figures/text.ts';
 import { Figure } from '../parts/figure.tsx';
 import { Frame } from '../parts/panel.tsx';
+import { isUnfolded, saveUnfolded } from '../view/storage.ts';
 import { ledgerNow, type View } from '../view/view.ts';
 import { AuctionChart } from './auction-chart.tsx';
 
+const NAME = 'auction';
+
 export function AuctionPanel({ view }: { view: View }) {
-  const { auction } = view;
-  const { answer } = auction;
+  const { answer, refusal } = view.auction;
+  const { floor, sighting } = useSeen(answer);
+  const auction = answer?.value;
+  const now = ledgerNow(view);
+  const digits =
+    auction == null ? undefined : () => digitsOfAuction(auction, floor && formatDecimal(floor.gas));
+  const isFolding = auction !== undefined && isIdle(stateOfAuction(auction, now));
+  const body =
+    answer === undefined || auction == null ? (
+      <p class="empty" data-field="auctionState">
+        {describeNothing(answer, refusal !== undefined)}
+      </p>
+    ) : (
+      <AuctionBody {...{ auction, floor, sighting, now }} time={answer.time} />
+    );
   return (
-    <Frame name="auction" title="Deployment auction" view={view} panel={auction}>
-      {answer === undefined ? (
-        <p class="empty">{auction.refusal === undefined ? 'Asking…' : 'There is no answer.'}</p>
-      ) : answer.value === null ? (
-        <p class="empty" data-field="auctionState">
-          Not live yet: this ledger has had no auction.
-        </p>
-      ) : (
-        <AuctionBody auction={answer.value} answer={answer} now={ledgerNow(view)} />
-      )}
+    <Frame name={NAME} title="Deployment auction" view={view} panel={view.auction} digits={digits}>
+      {isFolding ? <Folded summary={summarizeIdle(auction)}>{body}</Folded> : body}
     </Frame>
   );
 }
 
-interface BodyProps {
+function describeNothing(answer: Answer | undefined, isRefused: boolean): string {
+  if (answer !== undefined) {
+    return 'Not live yet: the ledger has no auction. Once one is announced, it is shown here.';
+  }
+  return isRefused ? 'There is no answer.' : 'Asking…';
+}
+
+interface Seen {
+  /** Known while an auction runs; after its end it can no longer be derived. */
+  readonly floor: Floor | undefined;
+  readonly sighting: Sighting | undefined;
+}
+
+/** What earlier answers have told of the auction that is shown. */
+function useSeen(answer: Answer<Auction | null> | undefined): Seen {
+  const seen = useRef<Seen>({ floor: undefined, sighting: undefined });
+  if (answer?.value == null) return seen.current;
+  const { value: auction, time } = answer;
+  const { floor, sighting } = seen.current;
+  const isSame = floor?.startTimeSeconds === auction.startTimeSeconds;
+  seen.current = {
+    floor: findFloor(auction, time) ?? (isSame ? floor : undefined),
+    sighting: noteSighting(sighting, auction, time),
+  };
+  return seen.current;
+}
+
+/** There is little to see while no auction runs: whoever wants to see it unfolds it, for good. */
+function Folded({ summary, children }: { summary: string; children: ComponentChildren }) {
+  const [isOpen, setOpen] = useState(isUnfolded(NAME));
+  const toggle = (event: TargetedEvent<HTMLDetailsElement>) => {
+    const { open } = event.currentTarget;
+    setOpen(open);
+    saveUnfolded(NAME, open);
+  };
+  return (
+    <details class="fold" open={isOpen} onToggle={toggle}>
+      <summary>{summary}</summary>
+      {children}
+    </details>
+  );
+}
+
+interface BodyProps extends Seen {
   readonly auction: Auction;
-  readonly answer: Answer;
+  /** The ledger's time of the answer. */
+  readonly time: number;
   /** The ledger's time. */
   readonly now: number;
 }
 
-function AuctionBody({ auction, answer, now }: BodyProps) {
-  // Cached: after the end the floor can no longer be derived.
-  const known = useRef<Floor>(undefined);
-  const found = findFloor(auction, answer.time);
-  if (found !== undefined) known.current = found;
-  const isKnown = known.current?.startTimeSeconds === auction.startTimeSeconds;
-  const floor = isKnown ? known.current : undefined;
-  const isEnded = auction.endGas !== null;
-  const isAhead = !isEnded && now < auction.startTimeSeconds * 1000;
-  const presentMs = isEnded && floor ? timeOfGas(auction, floor, auction.currentGas) : answer.time;
+function AuctionBody({ auction, floor, sighting, time, now }: BodyProps) {
+  const state = stateOfAuction(auction, now);
+  const presentMs =
+    state === 'ended' && floor ? timeOfGas(auction, floor, auction.currentGas) : time;
   return (
     <div class="auction-body">
       <dl class="stats">
         <div class="stat stat-main">
-          <dt>{isEnded ? 'Ended at' : isAhead ? 'Cost at the start' : 'Cost now'}</dt>
+          <dt>{PRICE_LABELS[state]}</dt>
           <dd>
             <Figure text={auction.currentGas} field="currentGas" decimals={4} suffix=" gas" />
           </dd>
@@ -63,31 +121,49 @@ function AuctionBody({ auction, answer, now }: BodyProps) {
         </div>
         <FloorStat floor={floor} />
       </dl>
-      {floor === undefined ? (
-        <p class="empty small">
-          {isEnded
-            ? `It began at ${formatTime(auction.startTimeSeconds * 1000)}, for at most ${formatDuration(auction.durationSeconds * 1000)}. Its line is shown while an auction runs.`
-            : isAhead
-              ? 'It has not begun.'
-              : 'It has just begun.'}
-        </p>
-      ) : (
+      {state === 'ended' && sighting && <End auction={auction} sighting={sighting} />}
+      {floor !== undefined ? (
         <AuctionChart
           line={drawLine(auction, floor, presentMs)}
           label="The price falls in a line from start to floor; a dot marks the present price"
         />
+      ) : (
+        state !== 'ended' && (
+          <p class="empty small">
+            {state === 'scheduled' ? 'It has not begun.' : 'It has just begun.'}
+          </p>
+        )
       )}
     </div>
   );
 }
 
+const PRICE_LABELS: Readonly<Record<AuctionState, string>> = {
+  none: '',
+  scheduled: 'Cost at the start',
+  running: 'Cost now',
+  atFloor: 'Cost now',
+  ended: 'Ended at',
+};
+
+function End({ auction, sighting }: { auction: Auction; sighting: Sighting }) {
+  return (
+    <p class="auction-end muted small">
+      It ended <span data-field="auctionEnd">{describeEnd(auction, sighting)}</span>.{' '}
+      {describeSchedule(auction)} The endpoint does not tell when the next one begins; once it is
+      announced, it is shown here.
+    </p>
+  );
+}
+
 function describeTime(auction: Auction, now: number): readonly [label: string, text: string] {
-  const { startTimeSeconds, durationSeconds, endGas } = auction;
-  if (endGas !== null) return ['State', 'ended'];
+  const { startTimeSeconds, durationSeconds } = auction;
+  const state = stateOfAuction(auction, now);
+  if (state === 'ended') return ['State', 'ended'];
+  if (state === 'atFloor') return ['Time left', 'none: at the floor'];
   const startMs = startTimeSeconds * 1000;
-  if (now < startMs) return ['Starts in', formatDuration(startMs - now)];
-  const leftMs = durationSeconds * 1000 - elapsedMs(auction, now);
-  return leftMs > 0 ? ['Time left', formatDuration(leftMs)] : ['Time left', 'none: at the floor'];
+  if (state === 'scheduled') return ['Starts in', formatDuration(startMs - now)];
+  return ['Time left', formatDuration(durationSeconds * 1000 - elapsedMs(auction, now))];
 }
 
 function TimeLeft({ auction, now }: { auction: Auction; now: number }) {

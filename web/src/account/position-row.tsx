@@ -9,18 +9,25 @@ import { formatPercent, negateText, parseDecimal } from '../figures/decimal.ts';
 import { type Derived, derive, isLong } from '../figures/position-figures.ts';
 import { decimalsOf, group, groupRounded, withSign } from '../figures/text.ts';
 import { toneOf } from '../parts/figure.tsx';
+import { drawRowButton } from '../parts/row-buttons.tsx';
 
-export function PositionRow({ position }: { position: Position }) {
-  return useMemo(() => drawRow(position), [JSON.stringify(position)]);
+interface PositionRowProps {
+  readonly position: Position;
+  /** Whether Tab reaches this row. */
+  readonly isStop: boolean;
 }
 
-function drawRow(position: Position) {
+export function PositionRow({ position, isStop }: PositionRowProps) {
+  return useMemo(() => drawRow(position, isStop), [JSON.stringify(position), isStop]);
+}
+
+function drawRow(position: Position, isStop: boolean) {
   const { coin, szi, leverage, maxLeverage, cumFunding } = position;
   const isUp = isLong(position);
   const derived = derive(position);
   return (
     <tr data-coin={coin}>
-      <th scope="row">{coin}</th>
+      <th scope="row">{drawRowButton({ name: coin, label: coin, isStop })}</th>
       <td class={isUp ? 'gain' : 'loss'} data-field="side">
         {isUp ? '▲ long' : '▼ short'}
       </td>

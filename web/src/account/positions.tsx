@@ -1,11 +1,15 @@
 /** The positions: sortable, with sums; rows keep their place while figures move. */
 
 import { useMemo } from 'preact/hooks';
+import { digitsOfPosition, digitsOfSums, sumsOf } from '../figures/all-digits.ts';
 import type { Position } from '../figures/answers.ts';
-import { formatDecimal, negateText, sum } from '../figures/decimal.ts';
 import { type ColumnName, type Sort, sortCoins } from '../figures/position-figures.ts';
+import { formatPositionsCsv, nameOfCsv } from '../figures/positions-csv.ts';
+import { DigitsDialog } from '../parts/digits-dialog.tsx';
 import { Figure, SignedFigure } from '../parts/figure.tsx';
 import { Frame } from '../parts/panel.tsx';
+import { drawRowButton, useRows } from '../parts/row-buttons.tsx';
+import { saveFile } from '../parts/save-file.ts';
 import type { View } from '../view/view.ts';
 import { PositionRow } from './position-row.tsx';
 
@@ -40,9 +44,10 @@ const COLUMNS: readonly Column[] = [
 interface PositionsPanelProps {
   readonly view: View;
   sortBy(sort: Sort | undefined): void;
+  tell(notice: string): void;
 }
 
-export function PositionsPanel({ view, sortBy }: PositionsPanelProps) {
+export function PositionsPanel({ view, sortBy, tell }: PositionsPanelProps) {
   const { sort } = view;
   const { answer } = view.account;
   const positions = useMemo(
@@ -59,6 +64,7 @@ export function PositionsPanel({ view, sortBy }: PositionsPanelProps) {
     [positions, sort],
   );
   const extra = positions && <span class="tag">{count}</span>;
+  const tools = count > 0 && <CsvButton view={view} tell={tell} />;
   return (
     <Frame
       name="positions"
@@ -66,6 +72,7 @@ export function PositionsPanel({ view, sortBy }: PositionsPanelProps) {
       view={view}
       panel={view.account}
       extra={extra}
+      tools={tools}
       tellsProblem={false}
     >
       {positions === undefined ? null : count === 0 ? (
@@ -81,6 +88,24 @@ export function PositionsPanel({ view, sortBy }: PositionsPanelProps) {
   );
 }
 
+/** Everything that is shown, at the height of the panel, in the endpoint's order. */
+function CsvButton({ view, tell }: Pick<PositionsPanelProps, 'view' | 'tell'>) {
+  const { user, dex, account } = view;
+  const save = () => {
+    if (account.answer === undefined) return;
+    const { value, height, time } = account.answer;
+    const positions = value.assetPositions.map(({ position }) => position);
+    const name = nameOfCsv({ user, dex, height, time });
+    saveFile(name, 'text/csv;charset=utf-8', formatPositionsCsv(positions));
+    tell(`Saved ${name}`);
+  };
+  return (
+    <button type="button" class="quiet" onClick={save}>
+      CSV<span class="hidden"> of the positions</span>
+    </button>
+  );
+}
+
 /** Clicks cycle: the column's own direction, reversed, the endpoint's order. */
 function nextSort(sort: Sort | undefined, { name, isAscending = false }: Column): Sort | undefined {
   if (sort?.column !== name) return { column: name, isDescending: !isAscending };
@@ -88,6 +113,9 @@ function nextSort(sort: Sort | undefined, { name, isAscending = false }: Column)
     ? undefined
     : { column: name, isDescending: isAscending };
 }
+
+/** The name of the row of sums, which no coin has. */
+const SUM = '';
 
 interface PositionsTableProps {
   readonly positions: readonly Position[];
@@ -101,6 +129,11 @@ function PositionsTable({ positions, sort, sortBy }: PositionsTableProps) {
   const order = useMemo(() => sortCoins(positions, sort), [coins, sort]);
   const isOvertaken = sort !== undefined && sortCoins(positions, sort).join() !== order.join();
   const byCoin = new Map(positions.map((position) => [position.coin, position]));
+  const { stop, opened, close, handlers } = useRows([...order, SUM]);
+  const digits = (row: string) => {
+    const position = byCoin.get(row);
+    return position === undefined ? digitsOfSums(positions) : digitsOfPosition(position);
+  };
   return (
     <>
       <p class="sort-note muted small">
@@ -115,7 +148,7 @@ function PositionsTable({ positions, sort, sortBy }: PositionsTableProps) {
       </p>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard. */}
       <section class="scroll" tabIndex={0} aria-label="Table of positions">
-        <table class="positions">
+        <table class="positions" {...handlers}>
           <thead>
             <tr>
               {COLUMNS.map((column) => (
@@ -126,12 +159,21 @@ function PositionsTable({ positions, sort, sortBy }: PositionsTableProps) {
           <tbody>
             {order.map((coin) => {
               const position = byCoin.get(coin);
-              return position && <PositionRow key={coin} position={position} />;
+              return (
+                position && <PositionRow key={coin} position={position} isStop={coin === stop} />
+              );
             })}
           </tbody>
-          <Sums positions={positions} />
+          <Sums positions={positions} isStop={stop === SUM} />
         </table>
       </section>
+      {opened !== undefined && (
+        <DigitsDialog
+          title={opened === SUM ? 'Sum' : opened}
+          figures={digits(opened)}
+          close={close}
+        />
+      )}
     </>
   );
 }
@@ -159,32 +201,27 @@ function Heading({ column, sort, sortBy }: HeadingProps) {
   );
 }
 
-function Sums({ positions }: { positions: readonly Position[] }) {
-  const total = (pick: (position: Position) => string) => formatDecimal(sum(positions.map(pick)));
+function Sums({ positions, isStop }: { positions: readonly Position[]; isStop: boolean }) {
+  const { value, profit, margin, funding } = sumsOf(positions);
   return (
     <tfoot>
       <tr>
         <th scope="row" colSpan={3}>
-          Sum
+          {drawRowButton({ name: SUM, label: 'Sum', isStop })}
         </th>
         <td class="number">
-          <Figure text={total((p) => p.positionValue)} field="sumValue" decimals={2} />
+          <Figure text={value} field="sumValue" decimals={2} />
         </td>
         <td colSpan={2} />
         <td class="number">
-          <SignedFigure text={total((p) => p.unrealizedPnl)} field="sumPnl" decimals={2} />{' '}
-          <span class="roe" />
+          <SignedFigure text={profit} field="sumPnl" decimals={2} /> <span class="roe" />
         </td>
         <td />
         <td class="number">
-          <Figure text={total((p) => p.marginUsed)} field="sumMargin" decimals={2} />
+          <Figure text={margin} field="sumMargin" decimals={2} />
         </td>
         <td class="number">
-          <SignedFigure
-            text={negateText(total((p) => p.cumFunding.sinceOpen))}
-            field="sumFunding"
-            decimals={2}
-          />
+          <SignedFigure text={funding} field="sumFunding" decimals={2} />
         </td>
         <td />
       </tr>

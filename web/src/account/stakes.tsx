@@ -1,5 +1,6 @@
 /** The user's delegations: how much, what part of all, and when each is unlocked. */
 
+import { digitsOfStake, digitsOfStakes } from '../figures/all-digits.ts';
 import type { Delegation } from '../figures/answers.ts';
 import {
   compare,
@@ -14,8 +15,10 @@ import {
   ZERO,
 } from '../figures/decimal.ts';
 import { formatDuration, formatTime, shortenAddress } from '../figures/text.ts';
+import { DigitsDialog } from '../parts/digits-dialog.tsx';
 import { Bar, Figure } from '../parts/figure.tsx';
 import { Frame } from '../parts/panel.tsx';
+import { drawRowButton, useRows } from '../parts/row-buttons.tsx';
 import { ledgerNow, type View } from '../view/view.ts';
 
 export function StakesPanel({ view }: { view: View }) {
@@ -33,40 +36,64 @@ export function StakesPanel({ view }: { view: View }) {
   );
 }
 
+/** The name of the row of the sum, which no validator has. */
+const SUM = '';
+
 function StakesTable({ delegations, now }: { delegations: readonly Delegation[]; now: number }) {
   const total = sum(delegations.map(({ amount }) => amount));
+  const validators = delegations.map(({ validator }) => validator);
+  const { stop, opened, close, handlers } = useRows([...validators, SUM]);
+  const digits = (row: string) => {
+    const delegation = delegations.find(({ validator }) => validator === row);
+    return delegation === undefined ? digitsOfStakes(delegations) : digitsOfStake(delegation);
+  };
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard.
-    <section class="scroll" tabIndex={0} aria-label="Table of stakes">
-      <table class="stakes">
-        <thead>
-          <tr>
-            <th scope="col">Validator</th>
-            <th scope="col" class="number">
-              Amount
-            </th>
-            <th scope="col" class="number">
-              Share
-            </th>
-            <th scope="col">Unlock</th>
-          </tr>
-        </thead>
-        <tbody>
-          {delegations.map((delegation) => (
-            <StakeRow key={delegation.validator} {...{ delegation, total, now }} />
-          ))}
-        </tbody>
-        <tfoot>
-          <tr>
-            <th scope="row">Sum</th>
-            <td class="number">
-              <Figure text={formatDecimal(total)} field="sumAmount" />
-            </td>
-            <td colSpan={2} />
-          </tr>
-        </tfoot>
-      </table>
-    </section>
+    <>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard. */}
+      <section class="scroll" tabIndex={0} aria-label="Table of stakes">
+        <table class="stakes" {...handlers}>
+          <thead>
+            <tr>
+              <th scope="col">Validator</th>
+              <th scope="col" class="number">
+                Amount
+              </th>
+              <th scope="col" class="number">
+                Share
+              </th>
+              <th scope="col">Unlock</th>
+            </tr>
+          </thead>
+          <tbody>
+            {delegations.map((delegation) => (
+              <StakeRow
+                key={delegation.validator}
+                {...{ delegation, total, now }}
+                isStop={delegation.validator === stop}
+              />
+            ))}
+          </tbody>
+          <tfoot>
+            <tr>
+              <th scope="row">
+                {drawRowButton({ name: SUM, label: 'Sum', isStop: stop === SUM })}
+              </th>
+              <td class="number">
+                <Figure text={formatDecimal(total)} field="sumAmount" />
+              </td>
+              <td colSpan={2} />
+            </tr>
+          </tfoot>
+        </table>
+      </section>
+      {opened !== undefined && (
+        <DigitsDialog
+          title={opened === SUM ? 'Sum' : 'Stake'}
+          figures={digits(opened)}
+          close={close}
+        />
+      )}
+    </>
   );
 }
 
@@ -74,6 +101,8 @@ interface StakeRowProps {
   readonly delegation: Delegation;
   readonly total: Decimal;
   readonly now: number;
+  /** Whether Tab reaches this row. */
+  readonly isStop: boolean;
 }
 
 /** Never rounds a share to 0 % or 100 %. */
@@ -82,7 +111,7 @@ function describeShare(percent: string, part: Decimal, total: Decimal): string {
   return percent === '100.00' && compare(part, total) < 0 ? '> 99.99' : percent;
 }
 
-function StakeRow({ delegation, total, now }: StakeRowProps) {
+function StakeRow({ delegation, total, now, isStop }: StakeRowProps) {
   const { validator, amount, lockedUntilTimestamp } = delegation;
   const part = parseDecimal(amount);
   const ratio = divideRounded(part, total, RATIO_DECIMALS) ?? ZERO;
@@ -90,8 +119,13 @@ function StakeRow({ delegation, total, now }: StakeRowProps) {
   const leftMs = lockedUntilTimestamp - now;
   return (
     <tr data-validator={validator}>
-      <th scope="row" class="address-text" title={validator}>
-        {shortenAddress(validator)}
+      <th scope="row" class="address-text">
+        {drawRowButton({
+          name: validator,
+          label: shortenAddress(validator),
+          isStop,
+          hint: validator,
+        })}
       </th>
       <td class="number">
         <Figure text={amount} field="amount" />

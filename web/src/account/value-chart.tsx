@@ -3,7 +3,13 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { formatSince, formatTime } from '../figures/text.ts';
 import { changeOver, type ValueChange } from '../history/value-change.ts';
-import { type Point, RANGES, type RangeName, type ValueHistory } from '../history/value-history.ts';
+import {
+  findRange,
+  type Point,
+  RANGES,
+  type RangeName,
+  type ValueHistory,
+} from '../history/value-history.ts';
 import { areaOf, Chart, type ChartData } from '../parts/chart.ts';
 import { SignedFigure, toneOf } from '../parts/figure.tsx';
 
@@ -18,8 +24,8 @@ interface ValueChartProps {
 export function ValueChart({ history, version, range: name, chooseRange }: ValueChartProps) {
   const element = useRef<HTMLDivElement>(null);
   const chart = useRef<Chart>(undefined);
-  const range = RANGES.find((one) => one.name === name) ?? RANGES[0];
-  const points = history.pointsOf(range.name);
+  const range = findRange(name);
+  const points = history.pointsOf(name);
   useEffect(() => {
     if (element.current === null) return undefined;
     chart.current = new Chart(element.current, { lines: (palette) => [areaOf(palette)] });
@@ -42,7 +48,7 @@ export function ValueChart({ history, version, range: name, chooseRange }: Value
         <span class="muted">Account value</span>
         <Change change={change} />
         <span class="spacer" />
-        <RangeChoice chosen={range.name} choose={chooseRange} />
+        <RangeChoice chosen={name} choose={chooseRange} />
       </figcaption>
       <div class="chart" role="img" aria-label={describe(change)}>
         <div ref={element} class="chart-canvas" />

@@ -8,7 +8,7 @@ import { HistoryKeeper } from '../history/history-keeper.ts';
 import { Push, type PushMessage } from '../service/push.ts';
 import { ask, askHealth, type Refusal } from '../service/service.ts';
 import { Watch } from '../service/watch.ts';
-import { saveKey, saveRecent } from '../view/storage.ts';
+import { forgetAddresses, saveKey, saveRecent } from '../view/storage.ts';
 import { EMPTY_PANEL, type Store } from '../view/view.ts';
 
 /** Polling intervals follow the weights: 2 for an account, 20 for the other two. */
@@ -89,6 +89,13 @@ export class Feed {
     this.#unsubscribe('stakes');
     this.#store.set({ stakes: isAsked ? stakes : EMPTY_PANEL, dexStates: [] });
     this.#watches.stakes.change(isAsked ? stakes.question : undefined);
+  }
+
+  /** Forgets whose accounts were shown. */
+  forgetAddresses(): void {
+    forgetAddresses();
+    this.select('', '');
+    this.#store.set({ recent: [], examples: [], history: this.#keeper.forget() });
   }
 
   #createWatch(name: PanelName): Watch {

@@ -63,6 +63,8 @@ export interface Health {
   /** The age from which on the ledger counts as stale; 0 if there is none. */
   readonly maxAgeMs: number;
   readonly head: number;
+  /** The operator's explorer, with {address} for an address. */
+  readonly explorerUrl?: string;
   /** On a ledger that follows an exchange: the follower's last report. */
   readonly follow?: FollowReport;
 }

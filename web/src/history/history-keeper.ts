@@ -1,12 +1,12 @@
 /** The history of the account that is shown: found again, loaded and saved. */
 
-import { loadPoints, savePoints } from './history-storage.ts';
+import { forgetPoints, loadPoints, savePoints } from './history-storage.ts';
 import { Histories, RANGES, ValueHistory } from './value-history.ts';
 
 const SAVE_MS = 2_000;
 
 export class HistoryKeeper {
-  readonly #histories = new Histories();
+  #histories = new Histories();
   readonly #loaded: () => void;
   /** An account has another history on another ledger; undefined before the service was heard. */
   #ledger: string | undefined;
@@ -41,6 +41,14 @@ export class HistoryKeeper {
     this.#ledger = ledger;
     if (isFirst) this.#load(this.#history);
     else this.#history = this.#find();
+    return this.#history;
+  }
+
+  /** Drops all histories, those of earlier visits too. */
+  forget(): ValueHistory {
+    this.#histories = new Histories();
+    this.#history = new ValueHistory();
+    void forgetPoints();
     return this.#history;
   }
 

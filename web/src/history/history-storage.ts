@@ -68,3 +68,12 @@ export async function savePoints(
     // Storage is switched off or full: the history lives for this visit.
   }
 }
+
+/** Drops the points of all accounts. */
+export async function forgetPoints(): Promise<void> {
+  try {
+    (await open()).transaction(STORE, 'readwrite').objectStore(STORE).clear();
+  } catch {
+    // Storage is switched off: there are none.
+  }
+}

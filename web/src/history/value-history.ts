@@ -20,6 +20,10 @@ export interface Range {
   readonly keptMs: number;
 }
 
+export function findRange(name: RangeName): Range {
+  return RANGES.find((range) => range.name === name) ?? RANGES[0];
+}
+
 export interface Point {
   /** Milliseconds of ledger time, ascending. */
   readonly time: number;

@@ -1,8 +1,10 @@
 /** The question behind a panel as a line for the shell, and its answer. */
 
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import type { Answer, Question } from '../figures/answers.ts';
 import { basePath, infoPath } from '../service/service.ts';
+import { CopyButton } from './copy-button.tsx';
+import { Dialog } from './dialog.tsx';
 
 interface CurlDialogProps {
   readonly title: string;
@@ -31,53 +33,12 @@ function describePlace({ height }: Answer): string {
     : `Answer at height ${height.toLocaleString('en')}`;
 }
 
-/** The clipboard API needs a secure origin; selecting and copying works everywhere. */
-async function copyText(text: string, within: HTMLElement): Promise<void> {
-  if (navigator.clipboard !== undefined) return navigator.clipboard.writeText(text);
-  const area = document.createElement('textarea');
-  area.value = text;
-  within.append(area);
-  area.select();
-  document.execCommand('copy');
-  area.remove();
-}
-
-function CopyButton({ text, label }: { text: string; label: string }) {
-  const [outcome, setOutcome] = useState('');
-  const copy = (event: MouseEvent) => {
-    const within = event.currentTarget as HTMLElement;
-    copyText(text, within.parentElement ?? within).then(
-      () => setOutcome('copied'),
-      () => setOutcome('the browser did not allow it'),
-    );
-  };
-  return (
-    <span class="copy">
-      <button type="button" onClick={copy}>
-        {label}
-      </button>
-      <span role="status" class="muted small">
-        {outcome}
-      </span>
-    </span>
-  );
-}
-
 export function CurlDialog({ title, question, answer, apiKey, close }: CurlDialogProps) {
-  const dialog = useRef<HTMLDialogElement>(null);
   // The text is frozen when the dialog opens: nobody can copy a moving text.
   const [shown] = useState({ question, answer });
-  useEffect(() => dialog.current?.showModal(), []);
   const answerText = JSON.stringify(shown.answer?.value, null, 2);
   return (
-    <dialog ref={dialog} class="curl" aria-labelledby="curl-title" onClose={close}>
-      <header class="panel-head">
-        <h2 id="curl-title">{title}: question and answer</h2>
-        <span class="spacer" />
-        <button type="button" class="quiet" onClick={() => dialog.current?.close()}>
-          Close
-        </button>
-      </header>
+    <Dialog name="curl" title={`${title}: question and answer`} close={close}>
       <pre class="code wrap" data-curl={question.type}>
         {formatCurl(`/${HIDDEN_KEY}/info`, shown.question)}
       </pre>
@@ -98,6 +59,6 @@ export function CurlDialog({ title, question, answer, apiKey, close }: CurlDialo
           <CopyButton text={answerText} label="Copy the answer" />
         </>
       )}
-    </dialog>
+    </Dialog>
   );
 }

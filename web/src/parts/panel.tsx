@@ -2,10 +2,12 @@
 
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
+import type { NamedFigure } from '../figures/all-digits.ts';
 import type { Answer } from '../figures/answers.ts';
 import { formatAge, formatTime } from '../figures/text.ts';
 import { accountAgeMs, isCurrent, isUnchanged, type Panel, type View } from '../view/view.ts';
 import { CurlDialog } from './curl-dialog.tsx';
+import { DigitsDialog } from './digits-dialog.tsx';
 
 interface FrameProps {
   readonly name: string;
@@ -13,14 +15,19 @@ interface FrameProps {
   readonly view: View;
   readonly panel: Panel<unknown>;
   readonly extra?: ComponentChildren;
+  /** Buttons before the one for the question. */
+  readonly tools?: ComponentChildren;
+  /** What the panel shows, with all digits; panels with rows have them in each row instead. */
+  readonly digits?: (() => readonly NamedFigure[]) | undefined;
   /** False where another panel with the same question shows the error. */
   readonly tellsProblem?: boolean;
   readonly children: ComponentChildren;
 }
 
 export function Frame(props: FrameProps) {
-  const { name, title, view, panel, extra, tellsProblem = true, children } = props;
-  const [isOpen, setOpen] = useState(false);
+  const { name, title, view, panel, extra, tools, digits, tellsProblem = true, children } = props;
+  const [opened, setOpened] = useState<'curl' | 'digits'>();
+  const close = () => setOpened(undefined);
   const { answer, question } = panel;
   const isOld = answer !== undefined && !isCurrent(view, panel);
   return (
@@ -36,20 +43,25 @@ export function Frame(props: FrameProps) {
         <span class="spacer" />
         {isOld && <span class="tag tag-old">not current</span>}
         {answer !== undefined && <Origin view={view} answer={answer} />}
+        {tools}
+        {digits !== undefined && (
+          <button type="button" class="quiet" onClick={() => setOpened('digits')}>
+            All digits<span class="hidden"> of {title}</span>
+          </button>
+        )}
         {question !== undefined && (
-          <button type="button" class="quiet" onClick={() => setOpen(true)}>
+          <button type="button" class="quiet" onClick={() => setOpened('curl')}>
             curl<span class="hidden"> for {title}</span>
           </button>
         )}
       </header>
       {tellsProblem && <PanelProblem view={view} panel={panel} />}
       {children}
-      {isOpen && question !== undefined && (
-        <CurlDialog
-          {...{ title, question, answer }}
-          apiKey={view.key}
-          close={() => setOpen(false)}
-        />
+      {opened === 'curl' && question !== undefined && (
+        <CurlDialog {...{ title, question, answer, close }} apiKey={view.key} />
+      )}
+      {opened === 'digits' && digits !== undefined && (
+        <DigitsDialog title={title} figures={digits()} close={close} />
       )}
     </section>
   );

@@ -1,8 +1,9 @@
-/** What the browser keeps between visits: the key, and the addresses that were looked at. */
+/** What the browser keeps between visits: the key, the addresses that were looked at, and what is unfolded. */
 
 const KEY = 'perpinfo.key';
 const RECENT = 'perpinfo.recent';
 const EXAMPLES = 'perpinfo.examples';
+const UNFOLDED = 'perpinfo.unfolded';
 const RECENT_MAX = 8;
 
 /** Storage may be switched off; the page then works for one visit. */
@@ -38,6 +39,21 @@ export const loadKey = (): string => read(KEY);
 export const saveKey = (key: string): void => write(KEY, key);
 export const loadRecent = (): string[] => readList(RECENT);
 export const loadExamples = (): string[] => readList(EXAMPLES);
+
+export function forgetAddresses(): void {
+  write(RECENT, '');
+  write(EXAMPLES, '');
+}
+
+/** Of a panel that is folded unless somebody has unfolded it. */
+export function isUnfolded(panel: string): boolean {
+  return readList(UNFOLDED).includes(panel);
+}
+
+export function saveUnfolded(panel: string, isOpen: boolean): void {
+  const others = readList(UNFOLDED).filter((other) => other !== panel);
+  write(UNFOLDED, [...others, ...(isOpen ? [panel] : [])].join(','));
+}
 
 /** Newest first, without duplicates. */
 export function saveRecent(user: string): string[] {

@@ -63,6 +63,8 @@ export interface View {
   readonly range: RangeName;
   /** Of the positions; undefined for the endpoint's order. */
   readonly sort: Sort | undefined;
+  /** What was last done for the person, such as "Copied …"; empty after a while. */
+  readonly notice: string;
 }
 
 export const FIRST_DEX: Dex = { name: '', fullName: 'first dex' };
@@ -87,6 +89,7 @@ export class Store {
     historyVersion: 0,
     range: RANGES[0].name,
     sort: undefined,
+    notice: '',
   };
   /** How long the last render took. */
   drawMs = 0;

@@ -1,0 +1,39 @@
+/** A service on the small ledger, with a key of its own. */
+
+import { scale } from '../scale.ts';
+import { type Cleanup, createKey, makeLedger, startService } from '../service/running.ts';
+import { firstBlock, USER } from './small-ledger.ts';
+
+interface SmallService {
+  readonly data: string;
+  readonly secret: string;
+  readonly origin: string;
+  /** The page with key and user in its fragment. */
+  readonly url: string;
+}
+
+interface SmallServiceOptions {
+  readonly data: string;
+  /** Further events of the first block. */
+  readonly events?: readonly object[];
+  readonly flags?: readonly string[];
+}
+
+export async function serveSmall(
+  context: Cleanup,
+  { data, events = [], flags = [] }: SmallServiceOptions,
+): Promise<SmallService> {
+  await makeLedger(data, [firstBlock({ time: Date.now(), events })]);
+  // Before the service starts, so that it knows the key when the page asks.
+  const { secret } = await createKey(data);
+  const service = await startService(context, { data, flags: ['--max-age', '0', ...flags] });
+  const origin = `http://127.0.0.1:${service.port}`;
+  return { data, secret, origin, url: `${origin}/#key=${secret}&users=${USER}` };
+}
+
+/** A phone, a tablet and a desktop; in the long run, each in the other scheme. */
+export const SCREENS = [
+  { viewport: { width: 390, height: 844 }, colorScheme: scale('dark', 'light') },
+  { viewport: { width: 768, height: 1024 }, colorScheme: scale('light', 'dark') },
+  { viewport: { width: 1280, height: 860 }, colorScheme: scale('dark', 'light') },
+] as const;

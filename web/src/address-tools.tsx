@@ -1,0 +1,32 @@
+/** What can be done with the address that is shown: copy it, or look it up in the operator's explorer. */
+
+import { copyAndTell } from './parts/clipboard.ts';
+import type { View } from './view/view.ts';
+
+interface AddressToolsProps {
+  readonly view: View;
+  tell(notice: string): void;
+}
+
+export function AddressTools({ view, tell }: AddressToolsProps) {
+  const { user, freshness } = view;
+  if (user === '') return null;
+  return (
+    <span class="address-tools">
+      <button type="button" onClick={() => copyAndTell(user, tell)}>
+        Copy<span class="hidden"> the address that is shown</span>
+      </button>
+      {freshness?.explorerUrl !== undefined && (
+        <a
+          class="explorer"
+          href={freshness.explorerUrl.replaceAll('{address}', user)}
+          target="_blank"
+          rel="noopener noreferrer"
+        >
+          Explorer <span aria-hidden="true">↗</span>
+          <span class="hidden">, in a new tab</span>
+        </a>
+      )}
+    </span>
+  );
+}

@@ -1,0 +1,109 @@
+/** The figures of a panel or a row by name, with all their digits, for copying. */
+
+import type { AccountState, Auction, Delegation, Position } from './answers.ts';
+import { formatDecimal, negateText, sum } from './decimal.ts';
+import { headlineOf } from './headline.ts';
+import { derive } from './position-figures.ts';
+
+export interface NamedFigure {
+  readonly label: string;
+  readonly text: string;
+}
+
+type Entry = readonly [label: string, text: string | null | undefined];
+
+/** Without those that there are not. */
+function list(entries: readonly Entry[]): NamedFigure[] {
+  return entries.flatMap(([label, text]) => (text == null ? [] : [{ label, text }]));
+}
+
+export function digitsOfPosition(position: Position): NamedFigure[] {
+  const { cumFunding } = position;
+  return list([
+    ['Size', position.szi],
+    ['Value', position.positionValue],
+    ['Entry', position.entryPx],
+    ['Mark', derive(position).mark],
+    ['Unrealized profit', position.unrealizedPnl],
+    ['Return on equity', position.returnOnEquity],
+    ['Margin', position.marginUsed],
+    ['Liquidation price', position.liquidationPx],
+    ['Funding received since open', negateText(cumFunding.sinceOpen)],
+    ['Funding received since change', negateText(cumFunding.sinceChange)],
+    ['Funding received of all time', negateText(cumFunding.allTime)],
+  ]);
+}
+
+export interface Sums {
+  readonly value: string;
+  readonly profit: string;
+  readonly margin: string;
+  readonly funding: string;
+}
+
+export function sumsOf(positions: readonly Position[]): Sums {
+  const total = (pick: (position: Position) => string) => formatDecimal(sum(positions.map(pick)));
+  return {
+    value: total(({ positionValue }) => positionValue),
+    profit: total(({ unrealizedPnl }) => unrealizedPnl),
+    margin: total(({ marginUsed }) => marginUsed),
+    funding: negateText(total(({ cumFunding }) => cumFunding.sinceOpen)),
+  };
+}
+
+export function digitsOfSums(positions: readonly Position[]): NamedFigure[] {
+  const { value, profit, margin, funding } = sumsOf(positions);
+  return list([
+    ['Value', value],
+    ['Unrealized profit', profit],
+    ['Margin', margin],
+    ['Funding received since open', funding],
+  ]);
+}
+
+interface Change {
+  readonly amount: string;
+  readonly ratio: string | undefined;
+}
+
+/** `change`: of the account value over the chart, if there is one. */
+export function digitsOfAccount(state: AccountState, change: Change | undefined): NamedFigure[] {
+  const { marginSummary, crossMarginSummary } = state;
+  const { unrealizedPnl, leverage, long, short, net } = headlineOf(state);
+  return list([
+    ['Account value', marginSummary.accountValue],
+    ['Margin used', marginSummary.totalMarginUsed],
+    ['Withdrawable', state.withdrawable],
+    ['Position value', marginSummary.totalNtlPos],
+    ['Unrealized profit', unrealizedPnl],
+    ['Leverage', leverage],
+    ['Long', long],
+    ['Short', short],
+    ['Net exposure', net],
+    ['Cross maintenance margin', state.crossMaintenanceMarginUsed],
+    ['Cross account value', crossMarginSummary.accountValue],
+    ['Change of the account value', change?.amount],
+    ['Change in per cent', change?.ratio],
+  ]);
+}
+
+export function digitsOfStake({ validator, amount }: Delegation): NamedFigure[] {
+  return list([
+    ['Validator', validator],
+    ['Amount', amount],
+  ]);
+}
+
+export function digitsOfStakes(delegations: readonly Delegation[]): NamedFigure[] {
+  return list([['Amount', formatDecimal(sum(delegations.map(({ amount }) => amount)))]]);
+}
+
+/** `floor`: if it is known. */
+export function digitsOfAuction(auction: Auction, floor: string | undefined): NamedFigure[] {
+  const { endGas, currentGas, startGas } = auction;
+  return list([
+    [endGas === null ? 'Cost now' : 'Ended at', currentGas],
+    ['Start', startGas],
+    ['Floor', floor],
+  ]);
+}

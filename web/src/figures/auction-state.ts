@@ -1,0 +1,67 @@
+/** What the endpoint's answer tells of an auction, in words; nothing is said that does not follow from it. */
+
+import type { Auction } from './answers.ts';
+import { formatDuration, formatTime, group } from './text.ts';
+
+/** At its floor an auction still runs, until somebody pays. */
+export type AuctionState = 'none' | 'scheduled' | 'running' | 'atFloor' | 'ended';
+
+/** By the ledger's time. */
+export function stateOfAuction(auction: Auction | null, nowMs: number): AuctionState {
+  if (auction === null) return 'none';
+  if (auction.endGas !== null) return 'ended';
+  if (nowMs < startMsOf(auction)) return 'scheduled';
+  return nowMs < floorMsOf(auction) ? 'running' : 'atFloor';
+}
+
+/** Nobody can pay for anything: the panel has little to show. */
+export function isIdle(state: AuctionState): boolean {
+  return state === 'none' || state === 'ended';
+}
+
+const startMsOf = ({ startTimeSeconds }: Auction): number => startTimeSeconds * 1000;
+
+/** When the price is at its floor, if the auction runs so long. */
+const floorMsOf = (auction: Auction): number => startMsOf(auction) + auction.durationSeconds * 1000;
+
+/** The endpoint does not tell when an auction ended: only answers before and after it do. */
+export interface Sighting {
+  readonly startTimeSeconds: number;
+  /** The ledger's time of the last answer in which it had not ended. */
+  readonly runningMs: number | undefined;
+  /** The ledger's time of the first answer in which it had. */
+  readonly endedMs: number | undefined;
+}
+
+export function noteSighting(
+  last: Sighting | undefined,
+  { startTimeSeconds, endGas }: Auction,
+  timeMs: number,
+): Sighting {
+  const isSame = last?.startTimeSeconds === startTimeSeconds;
+  const { runningMs, endedMs } = isSame ? last : {};
+  return endGas === null
+    ? { startTimeSeconds, runningMs: timeMs, endedMs: undefined }
+    : { startTimeSeconds, runningMs, endedMs: endedMs ?? timeMs };
+}
+
+/** When it ended, as closely as the answers tell. */
+export function describeEnd(auction: Auction, { runningMs, endedMs }: Sighting): string {
+  const from = formatTime(runningMs ?? startMsOf(auction));
+  const to = formatTime(endedMs ?? startMsOf(auction));
+  return from === to ? `at ${to}` : `between ${from} and ${to}`;
+}
+
+/** How long it might have run. */
+export function describeSchedule(auction: Auction): string {
+  const duration = formatDuration(auction.durationSeconds * 1000);
+  return (
+    `It began at ${formatTime(startMsOf(auction))}; its price would have been at the floor after ` +
+    `${duration}, at ${formatTime(floorMsOf(auction))}.`
+  );
+}
+
+/** One line for the folded panel. */
+export function summarizeIdle(auction: Auction | null): string {
+  return auction === null ? 'No auction' : `Ended at ${group(auction.currentGas)} gas`;
+}

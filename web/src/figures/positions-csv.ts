@@ -1,0 +1,64 @@
+/** Positions as CSV (RFC 4180): the endpoint's names in the first row, its own digits below. */
+
+import type { Position } from './answers.ts';
+
+const LINE_END = '\r\n';
+
+interface Column {
+  readonly name: string;
+  read(position: Position): string;
+}
+
+const COLUMNS: readonly Column[] = [
+  { name: 'coin', read: ({ coin }) => coin },
+  { name: 'szi', read: ({ szi }) => szi },
+  { name: 'leverage.type', read: ({ leverage }) => leverage.type },
+  { name: 'leverage.value', read: ({ leverage }) => String(leverage.value) },
+  { name: 'leverage.rawUsd', read: ({ leverage }) => leverage.rawUsd ?? '' },
+  { name: 'maxLeverage', read: ({ maxLeverage }) => String(maxLeverage) },
+  { name: 'entryPx', read: ({ entryPx }) => entryPx },
+  { name: 'positionValue', read: ({ positionValue }) => positionValue },
+  { name: 'unrealizedPnl', read: ({ unrealizedPnl }) => unrealizedPnl },
+  { name: 'returnOnEquity', read: ({ returnOnEquity }) => returnOnEquity },
+  { name: 'liquidationPx', read: ({ liquidationPx }) => liquidationPx ?? '' },
+  { name: 'marginUsed', read: ({ marginUsed }) => marginUsed },
+  { name: 'cumFunding.allTime', read: ({ cumFunding }) => cumFunding.allTime },
+  { name: 'cumFunding.sinceOpen', read: ({ cumFunding }) => cumFunding.sinceOpen },
+  { name: 'cumFunding.sinceChange', read: ({ cumFunding }) => cumFunding.sinceChange },
+];
+
+export function formatPositionsCsv(positions: readonly Position[]): string {
+  const rows = positions.map((position) =>
+    COLUMNS.map(({ read }) => quote(disarm(read(position)))),
+  );
+  return [COLUMNS.map(({ name }) => name), ...rows]
+    .map((cells) => cells.join(',') + LINE_END)
+    .join('');
+}
+
+/** A spreadsheet runs a text with such a beginning as a formula; an apostrophe makes it a text. */
+function disarm(cell: string): string {
+  const isFigure = /^-?\d+(\.\d+)?$/.test(cell);
+  return !isFigure && /^[=+\-@\t\r\n]/.test(cell) ? `'${cell}` : cell;
+}
+
+function quote(cell: string): string {
+  return /[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell;
+}
+
+export interface Export {
+  readonly user: string;
+  readonly dex: string;
+  /** Undefined for the exchange's own answer, which is from no ledger. */
+  readonly height: number | undefined;
+  /** Of the answer, in milliseconds. */
+  readonly time: number;
+}
+
+/** "positions-0xab…ab-height-812-2025-09-22T17-22-40Z.csv": in UTC, without what file names forbid. */
+export function nameOfCsv({ user, dex, height, time }: Export): string {
+  const place = dex === '' ? [] : [dex.replaceAll(/[^\w-]/g, '_')];
+  const origin = height === undefined ? 'upstream' : `height-${height}`;
+  const moment = `${new Date(time).toISOString().slice(0, 19).replaceAll(':', '-')}Z`;
+  return `${['positions', user, ...place, origin, moment].join('-')}.csv`;
+}

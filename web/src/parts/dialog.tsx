@@ -1,0 +1,55 @@
+/** A modal dialog. It closes by its button, by Escape, and by a click beside it. */
+
+import type { ComponentChildren, TargetedMouseEvent } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+
+interface DialogProps {
+  readonly name: string;
+  readonly title: string;
+  /** Called when it has closed; the browser has then given the focus back. */
+  close(): void;
+  readonly children: ComponentChildren;
+}
+
+export function Dialog({ name, title, close, children }: DialogProps) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  // A selection of text may begin in the dialog and end beside it: both ends must be outside.
+  const isPressedOutside = useRef(false);
+  useEffect(() => dialog.current?.showModal(), []);
+  return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: the keyboard has Escape, which the browser handles.
+    <dialog
+      ref={dialog}
+      class={`dialog dialog-${name}`}
+      aria-labelledby={`${name}-title`}
+      onClose={close}
+      onMouseDown={(event) => {
+        isPressedOutside.current = isOutside(event);
+      }}
+      onClick={(event) => {
+        if (isPressedOutside.current && isOutside(event)) event.currentTarget.close();
+      }}
+    >
+      <div class="panel-head">
+        <h2 id={`${name}-title`}>{title}</h2>
+        <span class="spacer" />
+        <button type="button" class="quiet" onClick={closeDialogOf}>
+          Close
+        </button>
+      </div>
+      {children}
+    </dialog>
+  );
+}
+
+/** The backdrop is a part of the dialog: only the place of the click tells them apart. */
+function isOutside(event: TargetedMouseEvent<HTMLDialogElement>): boolean {
+  const { target, currentTarget, clientX: x, clientY: y } = event;
+  const { left, right, top, bottom } = currentTarget.getBoundingClientRect();
+  return target === currentTarget && (x < left || x > right || y < top || y > bottom);
+}
+
+/** For buttons in a dialog. */
+export function closeDialogOf({ currentTarget }: TargetedMouseEvent<HTMLElement>): void {
+  currentTarget.closest('dialog')?.close();
+}

@@ -1,0 +1,89 @@
+/**
+ * Rows of a table that open something. The table has one tab stop, whatever its length; arrow keys
+ * move between the rows, and the row that was last in use is where the next Tab arrives.
+ */
+
+import { useState } from 'preact/hooks';
+
+const ROW_BUTTON = 'button[data-row]';
+
+interface Rows {
+  /** The row that Tab reaches. */
+  readonly stop: string;
+  readonly opened: string | undefined;
+  close(): void;
+  /** For the table: one handler of each kind for all rows. */
+  readonly handlers: {
+    onClick(event: Event): void;
+    onFocusIn(event: Event): void;
+    onKeyDown(event: KeyboardEvent): void;
+  };
+}
+
+interface RowButton {
+  /** Of the row, among all of its table. */
+  readonly name: string;
+  readonly label: string;
+  /** Whether Tab reaches this row. */
+  readonly isStop: boolean;
+  /** What is to be seen on hover. */
+  readonly hint?: string;
+}
+
+/** A function and not a component: there may be hundreds of rows. */
+export function drawRowButton({ name, label, isStop, hint = 'all digits' }: RowButton) {
+  return (
+    <button
+      type="button"
+      class="row-button"
+      data-row={name}
+      tabIndex={isStop ? 0 : -1}
+      aria-haspopup="dialog"
+      title={hint}
+    >
+      {label}
+    </button>
+  );
+}
+
+/** For a table in which each row has such a button, in this order. */
+export function useRows(names: readonly string[]): Rows {
+  const [last, setLast] = useState<string>();
+  const [opened, setOpened] = useState<string>();
+  return {
+    stop: last !== undefined && names.includes(last) ? last : names[0],
+    opened,
+    close: () => setOpened(undefined),
+    handlers: {
+      onClick: (event) => setOpened(nameOf(event) ?? opened),
+      onFocusIn: (event) => setLast(nameOf(event) ?? last),
+      onKeyDown: moveFocus,
+    },
+  };
+}
+
+function findButton({ target }: Event): HTMLElement | null {
+  return target instanceof Element ? target.closest<HTMLElement>(ROW_BUTTON) : null;
+}
+
+function nameOf(event: Event): string | undefined {
+  return findButton(event)?.dataset['row'];
+}
+
+function moveFocus(event: KeyboardEvent): void {
+  const button = findButton(event);
+  const table = button?.closest('table');
+  if (button == null || table == null) return;
+  const buttons = Array.from(table.querySelectorAll<HTMLElement>(ROW_BUTTON));
+  const index = buttons.indexOf(button);
+  const targets: Readonly<Record<string, number>> = {
+    ArrowDown: index + 1,
+    ArrowUp: index - 1,
+    Home: 0,
+    End: buttons.length - 1,
+  };
+  const next = buttons[targets[event.key] ?? -1];
+  if (next === undefined) return;
+  event.preventDefault();
+  next.focus();
+}
