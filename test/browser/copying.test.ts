@@ -155,6 +155,8 @@ for (const screen of SCREENS) {
       };
       await page.locator('[data-field="accountValue"]').click();
       for (const [name, opener] of Object.entries(openers)) {
+        const target = await opener.boundingBox();
+        if (width < 680) assert.ok(target && target.height >= 44 && target.width >= 44);
         await opener.click();
         const dialog = page.getByRole('dialog', { name: `${name}: all digits` });
         const box = await dialog.boundingBox();
