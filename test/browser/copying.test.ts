@@ -1,4 +1,4 @@
-/** Figures and addresses can be copied with all their digits, by pointer and by keyboard, or saved. */
+/** Figures and addresses are copied with all their digits, by pointer and keyboard, or saved. */
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';

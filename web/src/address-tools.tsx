@@ -1,4 +1,4 @@
-/** What can be done with the address that is shown: copy it, or look it up in the operator's explorer. */
+/** The address that is shown: to be copied, and looked up in the operator's explorer. */
 
 import { copyAndTell } from './parts/clipboard.ts';
 import type { View } from './view/view.ts';

@@ -1,4 +1,4 @@
-/** What the endpoint's answer tells of an auction, in words; nothing is said that does not follow from it. */
+/** An auction in words: only what follows from the endpoint's answers. */
 
 import type { Auction } from './answers.ts';
 import { formatDuration, formatTime, group } from './text.ts';

@@ -9,7 +9,7 @@ const EXPECTED = 'Expected a key, or an address such as';
 
 /** The demo prints its base address as a line for the shell. */
 const SHELL_LINE = /^(?:export\s+)?\w+=(["']?)(.*)\1$/;
-/** Names of the machine itself: a page that was opened by one is often given an address with another. */
+/** Names of the machine itself: the page may be open by one, and the address have another. */
 const LOOPBACK = /^(localhost|127\.0\.0\.1|\[::1\])$/;
 const ROUTES = ['info', 'ws'];
 
@@ -40,7 +40,7 @@ function describeOther({ origin: other }: URL, origin: string): string {
   );
 }
 
-/** With its scheme, without it ("host:8080/KEY"), or only its path. That of push is the same service. */
+/** With a scheme, also that of push; without one ("host:8080/KEY"); or only a path. */
 function parseAddress(text: string, origin: string): URL | undefined {
   const isComplete = /^\w+:\/\//.test(text);
   const isPlace = /^[/#]/.test(text);

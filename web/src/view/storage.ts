@@ -1,4 +1,4 @@
-/** What the browser keeps between visits: the key, the addresses that were looked at, and what is unfolded. */
+/** What the browser keeps between visits: the key, addresses that were looked at, unfolded panels. */
 
 const KEY = 'perpinfo.key';
 const RECENT = 'perpinfo.recent';
