@@ -49,6 +49,9 @@ interface Connection {
   readonly keyId: string;
   readonly secretHash: string;
   readonly outbox: Outbox;
+  /** Time between two states of a subscription. */
+  readonly intervalMs: number;
+  readonly isCompressed: boolean;
   /** Called with a bug of ours. */
   fail(error: unknown): void;
 }
@@ -72,6 +75,7 @@ export class ConnectionSubscriptions implements Owner {
   readonly #owner: Connection;
   readonly #context: SubscriptionContext;
   readonly #open = new Map<string, Subscription>();
+  readonly intervalMs: number;
   readonly stale = new Chain<Scheduled>();
   chain: Chain<Owner> | undefined;
   previous: Owner | undefined;
@@ -85,6 +89,7 @@ export class ConnectionSubscriptions implements Owner {
   constructor(owner: Connection, context: SubscriptionContext) {
     this.#owner = owner;
     this.#context = context;
+    this.intervalMs = owner.intervalMs;
   }
 
   /** Subscribes or unsubscribes. */
@@ -237,7 +242,7 @@ export class ConnectionSubscriptions implements Owner {
   #composeStale(frames: FrameWriter, state: StateView): void {
     const { schedule } = this.#context;
     const { stale } = this;
-    if (this.#open.size <= LOOKED_MAX) schedule.hasten(this.#open.values());
+    if (this.#open.size <= LOOKED_MAX) schedule.hasten(this, this.#open.values());
     const endMax = frames.length + GATHERED_BYTES_MAX;
     for (let looked = 0; looked < LOOKED_MAX && frames.length < endMax; looked++) {
       const { first } = stale;
@@ -250,7 +255,9 @@ export class ConnectionSubscriptions implements Owner {
 
   #write(frames: FrameWriter, subscription: Scheduled, state: StateView): boolean {
     try {
-      return subscription.write(frames, state);
+      if (!subscription.write(frames, state)) return false;
+      if (this.#owner.isCompressed) frames.compressLast();
+      return true;
     } catch (error) {
       this.#owner.fail(error);
       return false;

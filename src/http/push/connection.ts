@@ -56,6 +56,7 @@ export interface PushContext extends SubscriptionContext {
 /** A client whose handshake was accepted. */
 export interface PushClient {
   readonly socket: WebSocket;
+  readonly intervalMs: number;
   /** The TCP socket below the WebSocket. */
   readonly stream: Socket;
   readonly key: Key;
@@ -68,6 +69,8 @@ export class PushConnection {
   readonly socket: WebSocket;
   readonly keyId: string;
   readonly secretHash: string;
+  readonly intervalMs: number;
+  readonly isCompressed: boolean;
   readonly outbox: Outbox;
   readonly incoming: Incoming;
   readonly #context: PushContext;
@@ -79,8 +82,10 @@ export class PushConnection {
   /** When the client last sent anything. */
   heardMs = performance.now();
 
-  constructor({ socket, stream, key, secretHash }: PushClient, context: PushContext) {
+  constructor({ socket, stream, intervalMs, key, secretHash }: PushClient, context: PushContext) {
     this.socket = socket;
+    this.intervalMs = intervalMs;
+    this.isCompressed = socket.extensions !== '';
     this.keyId = key.id;
     this.secretHash = secretHash;
     this.#head = headOfPost(secretHash);

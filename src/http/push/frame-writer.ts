@@ -1,11 +1,19 @@
 /**
  * Writes frames of the WebSocket protocol one after the other into a buffer that is used again, to be
- * sent as they are: those of a server are not masked, and ours not compressed.
+ * sent as they are: those of a server are not masked.
  */
 
+import { constants, deflateRawSync } from 'node:zlib';
 import { AnswerWriter } from '../../info/answer-writer.ts';
 
 const FINAL_TEXT = 0x81;
+/** Says that a message is compressed (RFC 7692). */
+const COMPRESSED = 0x40;
+/** Shorter payloads are sent as they are. */
+const COMPRESSED_BYTES_MIN = 1024;
+const DEFLATE_OPTIONS = { level: constants.Z_BEST_SPEED, finishFlush: constants.Z_SYNC_FLUSH };
+/** The end of every compressed message, which is not sent. */
+const FLUSH_BYTES = 4;
 const FINAL_PING = 0x89;
 /** The byte that says how the length of the payload is given: in 2 or in 8 more bytes. */
 const LENGTH_IN_2 = 126;
@@ -61,10 +69,23 @@ export class FrameWriter {
     this.#count++;
   }
 
-  #putHeader(length: number, headerBytes: number): void {
+  /** Compresses the frame that was ended last, if that is worth it. */
+  compressLast(): void {
+    const { out } = this;
+    const frame = out.bytesFrom(this.#start);
+    const payload = frame.subarray(headerBytesOfFrame(frame));
+    if (payload.length < COMPRESSED_BYTES_MIN) return;
+    const deflated = deflateRawSync(payload, DEFLATE_OPTIONS).subarray(0, -FLUSH_BYTES);
+    const headerBytes = headerBytesOf(deflated.length);
+    out.moveTo(this.#start + headerBytes);
+    out.bytes(deflated);
+    this.#putHeader(deflated.length, headerBytes, FINAL_TEXT | COMPRESSED);
+  }
+
+  #putHeader(length: number, headerBytes: number, firstByte = FINAL_TEXT): void {
     const { out } = this;
     const start = this.#start;
-    out.setByte(start, FINAL_TEXT);
+    out.setByte(start, firstByte);
     if (headerBytes === 2) {
       out.setByte(start + 1, length);
       return;
@@ -94,6 +115,7 @@ export class FrameWriter {
 
   /** A frame that was written before. */
   repeat(frame: Buffer): void {
+    this.#start = this.out.length;
     this.out.bytes(frame);
     this.#count++;
   }
@@ -112,6 +134,11 @@ export class FrameWriter {
   leaveBuffer(): void {
     this.#isBufferLeft = true;
   }
+}
+
+function headerBytesOfFrame(frame: Buffer): number {
+  if (frame[1] === LENGTH_IN_2) return USUAL_HEADER_BYTES;
+  return frame[1] === LENGTH_IN_8 ? HEADER_BYTES_MAX : 2;
 }
 
 function headerBytesOf(length: number): number {

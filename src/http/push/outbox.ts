@@ -87,7 +87,8 @@ export class Outbox {
     if (!this.#isOpen) return;
     const { socket } = this.#options;
     this.#gather();
-    socket.send(frame, { binary: false }, this.#noteTaken);
+    // Not compressed: it would be overtaken by the states, which are written here.
+    socket.send(frame, { binary: false, compress: false }, this.#noteTaken);
     this.#count(frame.length);
     if (socket.bufferedAmount > GATHERED_BYTES_MAX) this.#flush();
   }

@@ -15,6 +15,7 @@ import type { LiveState } from '../../replica/live-state.ts';
 import { describeFailure } from '../answer-failure.ts';
 import type { Answers } from '../answers.ts';
 import type { PushCounters } from '../counters.ts';
+import { queryOf } from '../router.ts';
 import {
   GOING_AWAY,
   INTERNAL_ERROR,
@@ -23,6 +24,7 @@ import {
   PushConnection,
   type PushContext,
 } from './connection.ts';
+import { readTerms } from './connection-terms.ts';
 import { FrameWriter } from './frame-writer.ts';
 import { PushSchedule } from './schedule.ts';
 import { TopicReads } from './topic-reads.ts';
@@ -69,6 +71,9 @@ const FRAGMENTS_MAX = 64;
 /** Minimum average size of the reads of one message: each buffered read costs memory. */
 const READ_BYTES_MIN = 64;
 
+/** Each message by itself: what earlier ones leave behind would take 300 KB of every connection. */
+const COMPRESSION = { serverNoContextTakeover: true, clientNoContextTakeover: true };
+
 interface Usage {
   connections: number;
   subscriptions: number;
@@ -103,6 +108,7 @@ function createOptions({
 export class Push {
   readonly #parts: PushParts;
   readonly #server: WebSocketServer;
+  readonly #compressingServer: WebSocketServer;
   readonly #frames = new FrameWriter();
   readonly #schedule: PushSchedule;
   readonly #context: PushContext;
@@ -118,15 +124,9 @@ export class Push {
 
   constructor(parts: PushParts) {
     this.#parts = parts;
-    this.#server = new WebSocketServer(createOptions(parts.settings));
-    this.#server.on('wsClientError', ({ message }) => {
-      this.#handshakeRefusal = new RequestError(
-        'malformed_request',
-        `handshake: expected a valid WebSocket handshake (${message})`,
-      );
-    });
+    this.#server = this.#createServer();
+    this.#compressingServer = this.#createServer(COMPRESSION);
     this.#schedule = new PushSchedule({
-      intervalMs: parts.settings.pushInterval,
       frames: this.#frames,
       turns: parts.answers.turns,
       readState: () => parts.live.state,
@@ -143,6 +143,18 @@ export class Push {
       failed: (error) => parts.answers.reportFailure(error),
     });
     this.#sweeper = setInterval(() => this.#sweep(), KEYS_CHECK_MS);
+  }
+
+  #createServer(perMessageDeflate?: typeof COMPRESSION): WebSocketServer {
+    const options = { ...createOptions(this.#parts.settings), perMessageDeflate };
+    const server = new WebSocketServer(options);
+    server.on('wsClientError', ({ message }) => {
+      this.#handshakeRefusal = new RequestError(
+        'malformed_request',
+        `handshake: expected a valid WebSocket handshake (${message})`,
+      );
+    });
+    return server;
   }
 
   #createContext(): PushContext {
@@ -184,9 +196,13 @@ export class Push {
     if (refusal !== undefined) return refusal;
     const state = this.#parts.answers.readiness.findState();
     if (state instanceof RequestError) return state;
+    const terms = readTerms(queryOf(request.url ?? ''));
+    if (terms instanceof RequestError) return terms;
     this.#handshakeRefusal = undefined;
-    this.#server.handleUpgrade(request, socket, head, (webSocket) => {
-      this.#open({ socket: webSocket, stream: socket, key, secretHash });
+    const intervalMs = Math.max(terms.intervalMs, this.#parts.settings.pushInterval);
+    const server = terms.isCompressed ? this.#compressingServer : this.#server;
+    server.handleUpgrade(request, socket, head, (webSocket) => {
+      this.#open({ socket: webSocket, stream: socket, intervalMs, key, secretHash });
     });
     return this.#handshakeRefusal;
   }

@@ -27,6 +27,8 @@ export interface Scheduled extends Link<Scheduled> {
 
 /** The connection of some of them. */
 export interface Owner extends Link<Owner> {
+  /** Time between two states of a subscription; 0 for after every batch of blocks. */
+  readonly intervalMs: number;
   /** Those whose answer may have changed. */
   readonly stale: Chain<Scheduled>;
   /** Writes what is new, as much as goes into one write. */
@@ -45,8 +47,6 @@ const PAUSE_MS_MIN = 10;
 const EARLY_SHARE_MAX = 0.1;
 
 export interface ScheduleOptions {
-  /** Time between two states of a subscription. */
-  readonly intervalMs: number;
   /** Used again for all connections. */
   readonly frames: FrameWriter;
   readonly turns: Turns;
@@ -59,10 +59,11 @@ export class PushSchedule {
   readonly #options: ScheduleOptions;
   /** Those with something to look at, in turn. */
   readonly #queue = new Chain<Owner>();
-  /** Sent, in the order in which they become due again. */
-  readonly #resting = new Chain<Scheduled>();
+  /** Sent, by interval, in the order in which they become due again. */
+  readonly #resting = new Map<number, Chain<Scheduled>>();
   #slice: NodeJS.Immediate | undefined;
   #pause: NodeJS.Timeout | undefined;
+  #pauseEndMs = 0;
 
   constructor(options: ScheduleOptions) {
     this.#options = options;
@@ -85,26 +86,35 @@ export class PushSchedule {
 
   /** It was sent a state: it rests for the interval. */
   rest(item: Scheduled): void {
-    const { intervalMs } = this.#options;
+    const { intervalMs } = item.owner;
     if (intervalMs === 0) return;
     item.dueMs = performance.now() + intervalMs;
     item.isResting = true;
-    this.#resting.append(item);
-    this.#awaitDue();
+    this.#restingFor(intervalMs).append(item);
+    this.#awaitDue(item.dueMs);
+  }
+
+  #restingFor(intervalMs: number): Chain<Scheduled> {
+    let chain = this.#resting.get(intervalMs);
+    if (chain === undefined) {
+      chain = new Chain();
+      this.#resting.set(intervalMs, chain);
+    }
+    return chain;
   }
 
   /** Takes in those that will be due soon, beside others of their connection. */
-  hasten(items: Iterable<Scheduled>): void {
-    const soonMs = performance.now() + this.#options.intervalMs * EARLY_SHARE_MAX;
+  hasten(owner: Owner, items: Iterable<Scheduled>): void {
+    const soonMs = performance.now() + owner.intervalMs * EARLY_SHARE_MAX;
     for (const item of items) {
       if (!item.isResting || !item.isMarked || item.dueMs > soonMs) continue;
       this.#wake(item);
-      item.owner.stale.append(item);
+      owner.stale.append(item);
     }
   }
 
   #wake(item: Scheduled): void {
-    this.#resting.remove(item);
+    item.chain?.remove(item);
     item.isResting = false;
   }
 
@@ -121,7 +131,7 @@ export class PushSchedule {
     clearImmediate(this.#slice);
     clearTimeout(this.#pause);
     this.#queue.clear();
-    this.#resting.clear();
+    for (const chain of this.#resting.values()) chain.clear();
   }
 
   #startSlice(): void {
@@ -162,23 +172,30 @@ export class PushSchedule {
     return frames.count;
   }
 
-  #awaitDue(): void {
-    const { first } = this.#resting;
-    if (this.#pause !== undefined || first === undefined) return;
-    const pauseMs = Math.max(PAUSE_MS_MIN, first.dueMs - performance.now());
+  /** Looks again when one is due, unless that is planned already for an earlier time. */
+  #awaitDue(dueMs: number): void {
+    if (this.#pause !== undefined && this.#pauseEndMs <= dueMs) return;
+    clearTimeout(this.#pause);
+    const nowMs = performance.now();
+    const pauseMs = Math.max(PAUSE_MS_MIN, dueMs - nowMs);
+    this.#pauseEndMs = nowMs + pauseMs;
     this.#pause = setTimeout(() => {
       this.#pause = undefined;
       this.#wakeDue();
-      this.#awaitDue();
     }, pauseMs);
   }
 
   #wakeDue(): void {
     const nowMs = performance.now();
-    for (let item = this.#resting.first; item !== undefined; item = this.#resting.first) {
-      if (item.dueMs > nowMs) return;
-      this.#wake(item);
-      if (item.isMarked) this.mark(item);
+    let nextMs = Number.POSITIVE_INFINITY;
+    for (const chain of this.#resting.values()) {
+      let item = chain.first;
+      for (; item !== undefined && item.dueMs <= nowMs; item = chain.first) {
+        this.#wake(item);
+        if (item.isMarked) this.mark(item);
+      }
+      nextMs = Math.min(nextMs, item?.dueMs ?? nextMs);
     }
+    if (nextMs !== Number.POSITIVE_INFINITY) this.#awaitDue(nextMs);
   }
 }

@@ -1,0 +1,38 @@
+/**
+ * What a client asks of its push connection, in the query of its address: how often at most it wants a
+ * subscription's state, and whether states are compressed, which costs more than writing them.
+ */
+
+import { describeValue } from '../../events/refusal.ts';
+import { RequestError } from '../../info/request-error.ts';
+
+export interface ConnectionTerms {
+  /** 0 if none is asked for. */
+  readonly intervalMs: number;
+  readonly isCompressed: boolean;
+}
+
+/** Intervals are multiples of this, so that there are few different ones. */
+const INTERVAL_STEP_MS = 250;
+const INTERVAL_MS_MAX = 60_000;
+const INTERVAL_EXPECTED = `milliseconds, a multiple of ${INTERVAL_STEP_MS} up to ${INTERVAL_MS_MAX}`;
+
+/** Whatever else is in the query is ignored. */
+export function readTerms(query: string): ConnectionTerms | RequestError {
+  const fields = new URLSearchParams(query);
+  const interval = fields.get('interval') ?? '0';
+  const compress = fields.get('compress') ?? 'false';
+  if (!isInterval(interval)) return refuse('interval', interval, INTERVAL_EXPECTED);
+  if (!['true', 'false'].includes(compress)) return refuse('compress', compress, 'true or false');
+  return { intervalMs: Number(interval), isCompressed: compress === 'true' };
+}
+
+function isInterval(text: string): boolean {
+  if (!/^(0|[1-9]\d*)$/.test(text)) return false;
+  return Number(text) <= INTERVAL_MS_MAX && Number(text) % INTERVAL_STEP_MS === 0;
+}
+
+function refuse(field: string, value: string, expected: string): RequestError {
+  const message = `${field}: got ${describeValue(value)}, expected ${expected}`;
+  return new RequestError('invalid_field', message, field);
+}

@@ -1,0 +1,177 @@
+/** What a client asks of its connection: an interval of its own, and compressed states. */
+
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
+import { after, test } from 'node:test';
+import { WebSocket } from 'ws';
+import { Chain } from '../../src/http/push/chain.ts';
+import { readTerms } from '../../src/http/push/connection-terms.ts';
+import { FrameWriter } from '../../src/http/push/frame-writer.ts';
+import { type Owner, PushSchedule, type Scheduled } from '../../src/http/push/schedule.ts';
+import { Turns } from '../../src/http/turns.ts';
+import { RequestError } from '../../src/info/request-error.ts';
+import { createState } from '../../src/state/state.ts';
+import { createPlaces, simulateLines } from '../cli/program.ts';
+import { appendAll, NO_SNAPSHOTS } from '../replica/data-directory.ts';
+import { createKey, makeLedger, startService } from '../service/running.ts';
+import { connectRefused, PushClient, type PushedState } from './push-client.ts';
+
+const lines = simulateLines(60, 'push terms');
+/** The others follow while clients are connected. */
+const APPENDED = 40;
+const place = createPlaces();
+const data = await makeLedger(place('ledger'), lines.slice(0, APPENDED));
+const { secret: key } = await createKey(data);
+const flags = ['--max-age', '0', '--push-interval', '0'];
+const service = await startService({ after }, { data, flags });
+await service.untilCaughtUp(APPENDED);
+
+/** Whoever trades the most has a long answer. */
+function findTrader(): string {
+  const counts = new Map<string, number>();
+  for (const line of lines) {
+    for (const { type, user } of JSON.parse(line).events) {
+      if (type === 'fill') counts.set(user, (counts.get(user) ?? 0) + 1);
+    }
+  }
+  return [...counts].reduce((most, next) => (next[1] > most[1] ? next : most))[0];
+}
+
+const SUBSCRIPTION = { type: 'clearinghouseState', user: findTrader(), dex: '' };
+
+function addressOf(query: string): string {
+  return `ws://127.0.0.1:${service.port}/${key}/ws${query}`;
+}
+
+async function connect(query: string, offersDeflate = true): Promise<PushClient> {
+  const socket = new WebSocket(addressOf(query), { perMessageDeflate: offersDeflate });
+  const client = new PushClient(socket);
+  after(() => client.close());
+  await once(socket, 'open');
+  return client;
+}
+
+/** Bytes that the client's TCP socket has read. */
+function bytesRead({ socket }: PushClient): number {
+  return (socket as unknown as { readonly _socket: Socket })._socket.bytesRead;
+}
+
+const STEP_MS = 10;
+
+function createSchedule(): PushSchedule {
+  const state = createState();
+  return new PushSchedule({
+    frames: new FrameWriter(),
+    turns: new Turns(),
+    readState: () => state,
+    worked: () => undefined,
+  });
+}
+
+/** A connection with one subscription, which always has something new. */
+class Connection implements Owner {
+  readonly intervalMs: number;
+  readonly stale = new Chain<Scheduled>();
+  readonly subscription: Scheduled;
+  readonly sentMs: number[] = [];
+  chain: Chain<Owner> | undefined;
+  previous: Owner | undefined;
+  next: Owner | undefined;
+  readonly #schedule: PushSchedule;
+
+  constructor(schedule: PushSchedule, intervalMs: number) {
+    this.#schedule = schedule;
+    this.intervalMs = intervalMs;
+    this.subscription = {
+      ...{ owner: this, dueMs: 0, isResting: false, isMarked: false },
+      ...{ chain: undefined, previous: undefined, next: undefined },
+      write: () => true,
+    };
+  }
+
+  compose(): void {
+    const { subscription } = this;
+    this.stale.remove(subscription);
+    subscription.isMarked = false;
+    this.sentMs.push(performance.now());
+    this.#schedule.rest(subscription);
+  }
+
+  send(): boolean {
+    return false;
+  }
+}
+
+/** All states up to the newest height. */
+async function untilHeight(client: PushClient, height: number): Promise<Map<number, PushedState>> {
+  const states = new Map<number, PushedState>();
+  for (;;) {
+    const state = await client.nextState();
+    states.set(state.height, state);
+    if (state.height === height) return states;
+  }
+}
+
+test('compressed states are the same as others, in fewer bytes', async () => {
+  const clients = [
+    await connect('?compress=true'),
+    await connect(''),
+    await connect('?compress=true', false),
+  ];
+  for (const client of clients) {
+    client.subscribe(SUBSCRIPTION);
+    await client.next('subscriptionResponse');
+  }
+  await appendAll(data, lines.slice(APPENDED), NO_SNAPSHOTS);
+  const [compressed, plain, notOffered] = await Promise.all(
+    clients.map((client) => untilHeight(client, lines.length)),
+  );
+  const newest = plain.get(lines.length);
+  assert.deepEqual(compressed.get(lines.length), newest);
+  assert.deepEqual(notOffered.get(lines.length), newest);
+  const [compressedBytes, plainBytes] = clients.map(bytesRead);
+  const each = compressedBytes / compressed.size / (plainBytes / plain.size);
+  assert.ok(each < 0.7, `${each} of the bytes`);
+  assert.deepEqual(
+    clients.map(({ socket }) => socket.extensions),
+    ['permessage-deflate', '', ''],
+  );
+});
+
+test('terms that make no sense are refused, with their field and value', async () => {
+  for (const [query, field, value] of [
+    ['?interval=100', 'interval', '100'],
+    ['?interval=-250', 'interval', '-250'],
+    ['?interval=', 'interval', ''],
+    ['?interval=1e3', 'interval', '1e3'],
+    ['?interval=60250', 'interval', '60250'],
+    ['?compress=yes', 'compress', 'yes'],
+  ]) {
+    const { status, error, message } = await connectRefused(addressOf(query));
+    assert.deepEqual([status, error], [422, 'invalid_field'], query);
+    assert.ok(message.startsWith(`${field}: got "${value}", expected `), message);
+  }
+  assert.ok(!(readTerms('interval=60000&compress=false&more=1') instanceof RequestError));
+});
+
+test('each connection has its own interval, on a clock of the test', (context) => {
+  context.mock.timers.enable({ apis: ['setTimeout', 'setImmediate'] });
+  let nowMs = 0;
+  context.mock.method(performance, 'now', () => nowMs);
+  const schedule = createSchedule();
+  const connections = [0, 250, 1000, 5000].map((interval) => new Connection(schedule, interval));
+  for (const { subscription } of connections) schedule.rest(subscription);
+  for (; nowMs <= 10_000; nowMs += STEP_MS) {
+    // Every step is a block that changes all states.
+    for (const { subscription } of connections) schedule.mark(subscription);
+    context.mock.timers.tick(STEP_MS);
+  }
+  schedule.close();
+  for (const { intervalMs, sentMs } of connections) {
+    const pauses = sentMs.slice(1).map((ms, index) => ms - sentMs[index]);
+    assert.ok(Math.min(...pauses) >= intervalMs, `${intervalMs}: ${pauses}`);
+    assert.ok(Math.max(...pauses) <= intervalMs + 2 * STEP_MS, `${intervalMs}: ${pauses}`);
+    assert.ok(sentMs.length >= 10_000 / (intervalMs + 2 * STEP_MS) - 1, `${sentMs.length} states`);
+  }
+});
