@@ -239,7 +239,9 @@ browserTest(
     const page = await openPage(url);
     await untilConnected(page);
     const account = panel(page, 'account');
-    // The dex that is shown is the first one, whose positions are far from liquidation.
+    // Also while a dex is shown whose positions are far from liquidation.
+    await page.locator('input[name="dex"][value="first"]').check();
+    await page.locator('tr[data-coin="xyz:GOLD"]').waitFor({ state: 'detached' });
     await page.locator('tr[data-coin="BTC"]').waitFor();
     await account.getByText('xyz:GOLD isolated, 4.6 % to liquidation').waitFor();
     assert.equal(await account.locator('.verdict').innerText(), 'at risk');
@@ -516,7 +518,7 @@ browserTest(
       await page.keyboard.press('Escape');
       await dialog.waitFor({ state: 'detached' });
     }
-    const [account, stakes] = ['clearinghouseState', 'delegations'];
+    const [account, stakes] = ['allDexsClearinghouseState', 'delegations'];
     assert.deepEqual(types, [account, account, stakes, 'perpDeployAuctionStatus']);
   },
 );

@@ -10,13 +10,14 @@ import { render } from 'preact';
 import { App } from './app.tsx';
 import { DexScout } from './feed/dexes.ts';
 import { Feed } from './feed/feed.ts';
-import { judgeAccount, type States, type Verdict } from './figures/risk.ts';
+import type { States } from './figures/answers.ts';
+import { judgeAccount, type Verdict } from './figures/risk.ts';
 import type { Actions } from './header.tsx';
 import { drawTab } from './tab.ts';
 import { showPlace } from './view/address-bar.ts';
 import { readPlace } from './view/place.ts';
 import { type Handed, onKeyForgotten, takeKey } from './view/storage.ts';
-import { Store, statesOf, type View } from './view/view.ts';
+import { Store, type View } from './view/view.ts';
 
 /** Ages and countdowns advance even without new data. */
 const TICK_MS = 1_000;
@@ -37,7 +38,7 @@ const actions: Actions = {
     feed.setKey('');
   },
   select(user, dex) {
-    select(user, dex);
+    feed.select(user, dex);
     showPlace(store.view, true);
   },
   chooseRange(range) {
@@ -50,26 +51,15 @@ const actions: Actions = {
   },
 };
 
-function select(user: string, dex: string): void {
-  const isNew = user !== store.view.user;
-  feed.select(user, dex);
-  if (isNew) scout.look();
-}
-
+const NO_STATES: States = [];
 /** The last verdict, and what it was about. */
 let judged: { readonly states: States; readonly verdict: Verdict } | undefined;
 
 /** Judged once for each answer: there may be hundreds of positions. */
 function judge(view: View): Verdict {
-  const states = statesOf(view);
-  if (judged === undefined || !areSame(states, judged.states)) {
-    judged = { states, verdict: judgeAccount(states) };
-  }
+  const states = view.account.answer?.value ?? NO_STATES;
+  if (judged?.states !== states) judged = { states, verdict: judgeAccount(states) };
   return judged.verdict;
-}
-
-function areSame(one: States, other: States): boolean {
-  return one.length === other.length && one.every(([, state], index) => state === other[index][1]);
 }
 
 function draw(view: View): void {
@@ -104,7 +94,9 @@ addEventListener('hashchange', () => {
     return;
   }
   store.set(rest);
-  if (user !== '' && (user !== store.view.user || dex !== store.view.dex)) select(user, dex);
+  if (user !== '' && (user !== store.view.user || dex !== store.view.dex)) {
+    feed.select(user, dex);
+  }
 });
 onKeyForgotten(actions.forgetKey);
 setInterval(() => draw(store.view), TICK_MS);

@@ -4,23 +4,30 @@
  */
 
 import { useMemo } from 'preact/hooks';
+import type { Holding } from '../figures/all-dexes.ts';
 import type { Position } from '../figures/answers.ts';
 import { formatPercent, negateText, parseDecimal } from '../figures/decimal.ts';
 import { type Derived, derive, isLong } from '../figures/position-figures.ts';
-import { decimalsOf, group, groupRounded, withSign } from '../figures/text.ts';
+import { decimalsOf, group, groupRounded, nameDex, withSign } from '../figures/text.ts';
 import { toneOf } from '../parts/figure.tsx';
 
-export function PositionRow({ position }: { position: Position }) {
-  return useMemo(() => drawRow(position), [JSON.stringify(position)]);
+interface PositionRowProps {
+  readonly holding: Holding;
+  readonly hasDex: boolean;
 }
 
-function drawRow(position: Position) {
+export function PositionRow({ holding, hasDex }: PositionRowProps) {
+  return useMemo(() => drawRow(holding, hasDex), [JSON.stringify(holding), hasDex]);
+}
+
+function drawRow({ dex, position }: Holding, hasDex: boolean) {
   const { coin, szi, leverage, maxLeverage, cumFunding } = position;
   const isUp = isLong(position);
   const derived = derive(position);
   return (
-    <tr data-coin={coin}>
+    <tr data-dex={dex} data-coin={coin}>
       <th scope="row">{coin}</th>
+      {hasDex && <td data-field="dex">{nameDex(dex)}</td>}
       <td class={isUp ? 'gain' : 'loss'} data-field="side">
         {isUp ? '▲ long' : '▼ short'}
       </td>

@@ -1,9 +1,10 @@
 /** The positions: sortable, with sums; rows keep their place while figures move. */
 
 import { useMemo } from 'preact/hooks';
+import { type Holding, holdingsOf, keyOf, pickDex } from '../figures/all-dexes.ts';
 import type { Position } from '../figures/answers.ts';
 import { formatDecimal, negateText, sum } from '../figures/decimal.ts';
-import { type ColumnName, type Sort, sortCoins } from '../figures/position-figures.ts';
+import { type ColumnName, type Sort, sortKeys } from '../figures/position-figures.ts';
 import { Figure, SignedFigure } from '../parts/figure.tsx';
 import { Frame } from '../parts/panel.tsx';
 import type { View } from '../view/view.ts';
@@ -20,6 +21,7 @@ interface Column {
 
 const COLUMNS: readonly Column[] = [
   { name: 'coin', label: 'Coin', isText: true, isAscending: true },
+  { name: 'dex', label: 'Dex', isText: true, isAscending: true },
   { name: 'side', label: 'Side', isText: true, isAscending: true },
   { name: 'size', label: 'Size' },
   { name: 'value', label: 'Value' },
@@ -43,22 +45,18 @@ interface PositionsPanelProps {
 }
 
 export function PositionsPanel({ view, sortBy }: PositionsPanelProps) {
-  const { sort } = view;
+  const { user, dex, sort } = view;
   const { answer } = view.account;
-  const positions = useMemo(
-    () => answer?.value.assetPositions.map(({ position }) => position),
-    [answer],
-  );
-  const count = positions?.length ?? 0;
+  const holdings = useMemo(() => answer && holdingsOf(pickDex(answer.value, dex)), [answer, dex]);
+  const count = holdings?.length ?? 0;
+  const hasDex = dex === undefined && (answer?.value.length ?? 0) > 1;
   // The page renders at least every second; the table only for a new answer.
   const table = useMemo(
     () =>
-      positions && (
-        <PositionsTable key={`${view.user} ${view.dex}`} {...{ positions, sort, sortBy }} />
-      ),
-    [positions, sort],
+      holdings && <PositionsTable key={`${user} ${dex}`} {...{ holdings, hasDex, sort, sortBy }} />,
+    [holdings, hasDex, sort],
   );
-  const extra = positions && <span class="tag">{count}</span>;
+  const extra = holdings && <span class="tag">{count}</span>;
   return (
     <Frame
       name="positions"
@@ -68,7 +66,7 @@ export function PositionsPanel({ view, sortBy }: PositionsPanelProps) {
       extra={extra}
       tellsProblem={false}
     >
-      {positions === undefined ? null : count === 0 ? (
+      {holdings === undefined ? null : count === 0 ? (
         <p class="empty">
           No positions here.
           {answer?.accountTime === undefined &&
@@ -90,17 +88,20 @@ function nextSort(sort: Sort | undefined, { name, isAscending = false }: Column)
 }
 
 interface PositionsTableProps {
-  readonly positions: readonly Position[];
+  readonly holdings: readonly Holding[];
+  /** Whether the dex of each position is shown. */
+  readonly hasDex: boolean;
   readonly sort: Sort | undefined;
   sortBy(sort: Sort | undefined): void;
 }
 
-function PositionsTable({ positions, sort, sortBy }: PositionsTableProps) {
-  const coins = positions.map(({ coin }) => coin).join(' ');
+function PositionsTable({ holdings, hasDex, sort, sortBy }: PositionsTableProps) {
+  const keys = holdings.map(keyOf).join();
   // The order is frozen at the click: rows that move cannot be read.
-  const order = useMemo(() => sortCoins(positions, sort), [coins, sort]);
-  const isOvertaken = sort !== undefined && sortCoins(positions, sort).join() !== order.join();
-  const byCoin = new Map(positions.map((position) => [position.coin, position]));
+  const order = useMemo(() => sortKeys(holdings, sort), [keys, sort]);
+  const isOvertaken = sort !== undefined && sortKeys(holdings, sort).join() !== order.join();
+  const byKey = new Map(holdings.map((holding) => [keyOf(holding), holding]));
+  const columns = COLUMNS.filter(({ name }) => hasDex || name !== 'dex');
   return (
     <>
       <p class="sort-note muted small">
@@ -118,18 +119,18 @@ function PositionsTable({ positions, sort, sortBy }: PositionsTableProps) {
         <table class="positions">
           <thead>
             <tr>
-              {COLUMNS.map((column) => (
+              {columns.map((column) => (
                 <Heading key={column.name} {...{ column, sort, sortBy }} />
               ))}
             </tr>
           </thead>
           <tbody>
-            {order.map((coin) => {
-              const position = byCoin.get(coin);
-              return position && <PositionRow key={coin} position={position} />;
+            {order.map((key) => {
+              const holding = byKey.get(key);
+              return holding && <PositionRow key={key} {...{ holding, hasDex }} />;
             })}
           </tbody>
-          <Sums positions={positions} />
+          <Sums {...{ holdings, hasDex }} />
         </table>
       </section>
     </>
@@ -159,12 +160,13 @@ function Heading({ column, sort, sortBy }: HeadingProps) {
   );
 }
 
-function Sums({ positions }: { positions: readonly Position[] }) {
-  const total = (pick: (position: Position) => string) => formatDecimal(sum(positions.map(pick)));
+function Sums({ holdings, hasDex }: Pick<PositionsTableProps, 'holdings' | 'hasDex'>) {
+  const total = (pick: (position: Position) => string) =>
+    formatDecimal(sum(holdings.map(({ position }) => pick(position))));
   return (
     <tfoot>
       <tr>
-        <th scope="row" colSpan={3}>
+        <th scope="row" colSpan={hasDex ? 4 : 3}>
           Sum
         </th>
         <td class="number">

@@ -1,15 +1,7 @@
 /** Everything that the page shows, in one immutable object. */
 
-import type {
-  AccountState,
-  Answer,
-  Auction,
-  Delegation,
-  Health,
-  Question,
-} from '../figures/answers.ts';
+import type { Answer, Auction, Delegation, Health, Question, States } from '../figures/answers.ts';
 import type { Sort } from '../figures/position-figures.ts';
-import type { States } from '../figures/risk.ts';
 import { RANGES, type RangeName, ValueHistory } from '../history/value-history.ts';
 import type { Refusal } from '../service/service.ts';
 import { loadExamples, loadKey, loadRecent } from './storage.ts';
@@ -46,13 +38,13 @@ export interface View {
   /** Why the key does not work, in the service's words. */
   readonly keyProblem: string;
   readonly user: string;
-  readonly dex: string;
+  /** The only dex that is shown; undefined for all. */
+  readonly dex: string | undefined;
   readonly dexes: readonly Dex[];
-  /** The user's account on each dex, as it was some seconds ago. */
-  readonly dexStates: States;
   readonly examples: readonly string[];
   readonly recent: readonly string[];
-  readonly account: Panel<AccountState>;
+  /** On all dexes, whichever are shown. */
+  readonly account: Panel<States>;
   readonly stakes: Panel<readonly Delegation[]>;
   readonly auction: Panel<Auction | null>;
   readonly link: Link;
@@ -73,9 +65,8 @@ export class Store {
     key: loadKey(),
     keyProblem: '',
     user: '',
-    dex: '',
+    dex: undefined,
     dexes: [FIRST_DEX],
-    dexStates: [],
     examples: loadExamples(),
     recent: loadRecent(),
     account: EMPTY_PANEL,
@@ -151,11 +142,4 @@ export function ledgerNow({ link, freshness }: View): number {
   if (freshness === undefined) return 0;
   const sinceMs = link.state === 'live' ? performance.now() - freshness.heardMs : 0;
   return freshness.time + sinceMs;
-}
-
-/** The user's accounts: the one that is shown as it is, those on other dexes as of some seconds ago. */
-export function statesOf({ dex, account, dexStates }: View): States {
-  const shown = account.answer?.value;
-  if (shown === undefined) return dexStates;
-  return [[dex, shown], ...dexStates.filter(([name]) => name !== dex)];
 }
