@@ -111,6 +111,7 @@ const totalOf = (states: States, pick: (account: Account) => string): string =>
   writeDecimal(sumUnits(states.map(([, account]) => pick(account))));
 
 const nameOf = (dex: string): string => (dex === '' ? 'first' : dex);
+const describe = (dex: string): string => (dex === '' ? 'the first dex' : `dex ${dex}`);
 
 function expectedRow(position: Position, mark: Shown): Fields {
   const { szi, leverage, returnOnEquity: roe } = position;
@@ -219,7 +220,7 @@ function expectedGauge(states: States): Fields {
   const [dex, account] = states.reduce((worst, next) =>
     maintenanceShareOf(next[1]) > maintenanceShareOf(worst[1]) ? next : worst,
   );
-  const where = states.length > 1 ? { tightestDex: plain(`on dex ${nameOf(dex)}`) } : {};
+  const where = states.length > 1 ? { tightestDex: plain(`on ${describe(dex)}`) } : {};
   return {
     ...where,
     crossMaintenanceMarginUsed: rounded(account.crossMaintenanceMarginUsed),
@@ -335,7 +336,7 @@ browserTest(
       await readUser(page, user);
       for (const dex of ['', 'abc', 'idx']) {
         await page.locator(`input[name="dex"][value="${nameOf(dex)}"]`).check();
-        await page.locator('.panel-account .tag', { hasText: `dex ${nameOf(dex)}` }).waitFor();
+        await page.locator('.panel-account .tag', { hasText: describe(dex) }).waitFor();
         const { account, positions } = await readPanels(page);
         await checkAccount(account, { user, dex });
         const count = await checkPositions(positions, { user, dex });

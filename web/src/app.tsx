@@ -51,7 +51,7 @@ function Panels({ view, verdict, actions }: AppProps) {
     <div class="grid">
       <AccountPanel {...{ view, verdict }} chooseRange={actions.chooseRange} />
       <AuctionPanel view={view} />
-      <PositionsPanel view={view} sortBy={actions.sortBy} />
+      <PositionsPanel view={view} sortBy={actions.sortBy} suppose={actions.suppose} />
       <StakesPanel view={view} />
       <UpstreamPanel view={view} />
     </div>

@@ -5,6 +5,7 @@ import { UpstreamState } from './account/upstream.tsx';
 import { holdingsOf, pickDex } from './figures/all-dexes.ts';
 import type { Sort } from './figures/position-figures.ts';
 import { formatAge, formatTime, nameDex, readAddress, shortenAddress } from './figures/text.ts';
+import type { Move } from './figures/what-if.ts';
 import type { RangeName } from './history/value-history.ts';
 import { type Dex, isAging, type LinkState, ledgerAgeMs, type View } from './view/view.ts';
 
@@ -15,6 +16,8 @@ export interface Actions {
   select(user: string, dex: string | undefined): void;
   chooseRange(range: RangeName): void;
   sortBy(sort: Sort | undefined): void;
+  /** Supposes that marks have moved; undefined ends it. */
+  suppose(move: Move | undefined): void;
 }
 
 export function Header({ view, actions }: { view: View; actions: Actions }) {

@@ -6,12 +6,15 @@ import './styles/panels.css';
 import './styles/tables.css';
 import './styles/dialog.css';
 import './styles/states.css';
+import './styles/what-if.css';
 import { render } from 'preact';
 import { App } from './app.tsx';
 import { DexScout } from './feed/dexes.ts';
 import { Feed } from './feed/feed.ts';
+import { TermsWatch } from './feed/market-terms.ts';
 import type { States } from './figures/answers.ts';
 import { judgeAccount, type Verdict } from './figures/risk.ts';
+import { type Move, NO_MOVE } from './figures/what-if.ts';
 import type { Actions } from './header.tsx';
 import { drawTab } from './tab.ts';
 import { showPlace } from './view/address-bar.ts';
@@ -28,17 +31,20 @@ const handed = takeKey();
 const store = new Store(draw);
 const feed = new Feed(store);
 const scout = new DexScout(store);
+const termsWatch = new TermsWatch(store);
 
 const actions: Actions = {
   useKey(key) {
+    suppose(undefined);
     feed.setKey(key);
     scout.look();
   },
   forgetKey() {
+    suppose(undefined);
     feed.setKey('');
   },
   select(user, dex) {
-    feed.select(user, dex);
+    select(user, dex);
     showPlace(store.view, true);
   },
   chooseRange(range) {
@@ -49,7 +55,21 @@ const actions: Actions = {
     store.set({ sort });
     showPlace(store.view, false);
   },
+  suppose,
 };
+
+function suppose(whatIf: Move | undefined): void {
+  store.set({ whatIf });
+  termsWatch.setWanted(whatIf !== undefined);
+}
+
+/** What is supposed ends with the account; of one coin also with the dex that is shown. */
+function select(user: string, dex: string | undefined): void {
+  const { view } = store;
+  if (user !== view.user) suppose(undefined);
+  else if (dex !== view.dex && view.whatIf?.coin !== undefined) suppose(NO_MOVE);
+  feed.select(user, dex);
+}
 
 const NO_STATES: States = [];
 /** The last verdict, and what it was about. */
@@ -95,7 +115,7 @@ addEventListener('hashchange', () => {
   }
   store.set(rest);
   if (user !== '' && (user !== store.view.user || dex !== store.view.dex)) {
-    feed.select(user, dex);
+    select(user, dex);
   }
 });
 onKeyForgotten(actions.forgetKey);

@@ -7,7 +7,7 @@ import { formatPercent, toShare, WHOLE } from '../figures/decimal.ts';
 import { headlineOf } from '../figures/headline.ts';
 import { findTightest, marginRatioOf, type Verdict } from '../figures/risk.ts';
 import { describeThresholds, levelOfMarginRatio, TONES } from '../figures/risk-levels.ts';
-import { nameDex } from '../figures/text.ts';
+import { describeDex } from '../figures/text.ts';
 import type { RangeName } from '../history/value-history.ts';
 import { Figure, SignedFigure } from '../parts/figure.tsx';
 import { Frame } from '../parts/panel.tsx';
@@ -24,7 +24,7 @@ export function AccountPanel({ view, verdict, chooseRange }: AccountPanelProps) 
   const { account, dex, history, historyVersion: version, range } = view;
   const all = account.answer?.value;
   const states = useMemo(() => all && pickDex(all, dex), [all, dex]);
-  const scope = dex === undefined ? 'all dexes' : `dex ${nameDex(dex)}`;
+  const scope = dex === undefined ? 'all dexes' : describeDex(dex);
   const extra = (all?.length ?? 0) > 1 && <span class="tag">{scope}</span>;
   return (
     <Frame name="account" title="Account" view={view} panel={account} extra={extra}>
@@ -121,7 +121,7 @@ function Health({ states, verdict }: { states: States; verdict: Verdict }) {
   const tightest = useMemo(() => findTightest(states), [states]);
   if (tightest === undefined) return null;
   const [dex, state] = tightest;
-  const where = states.length > 1 ? ` on dex ${nameDex(dex)}` : '';
+  const where = states.length > 1 ? ` on ${describeDex(dex)}` : '';
   const ratio = marginRatioOf(state);
   const share = ratio === undefined ? 1 : toShare(ratio, WHOLE);
   const level = ratio === undefined ? 'danger' : levelOfMarginRatio(ratio);

@@ -9,24 +9,28 @@ import type { Position } from '../figures/answers.ts';
 import { formatPercent, negateText, parseDecimal } from '../figures/decimal.ts';
 import { type Derived, derive, isLong } from '../figures/position-figures.ts';
 import { decimalsOf, group, groupRounded, nameDex, withSign } from '../figures/text.ts';
+import type { Fate, SupposedPosition } from '../figures/what-if.ts';
 import { toneOf } from '../parts/figure.tsx';
 
 interface PositionRowProps {
   readonly holding: Holding;
   readonly hasDex: boolean;
+  /** Undefined where nothing is supposed. */
+  readonly supposed: SupposedPosition | undefined;
 }
 
-export function PositionRow({ holding, hasDex }: PositionRowProps) {
-  return useMemo(() => drawRow(holding, hasDex), [JSON.stringify(holding), hasDex]);
+export function PositionRow(props: PositionRowProps) {
+  return useMemo(() => drawRow(props), [JSON.stringify(props)]);
 }
 
-function drawRow({ dex, position }: Holding, hasDex: boolean) {
+function drawRow({ holding: { dex, position }, hasDex, supposed }: PositionRowProps) {
   const { coin, szi, leverage, maxLeverage, cumFunding } = position;
   const isUp = isLong(position);
   const derived = derive(position);
   return (
-    <tr data-dex={dex} data-coin={coin}>
+    <tr data-dex={dex} data-coin={coin} class={supposed && `would-be-${supposed.fate}`}>
       <th scope="row">{coin}</th>
+      {supposed && drawSupposed(supposed)}
       {hasDex && <td data-field="dex">{nameDex(dex)}</td>}
       <td class={isUp ? 'gain' : 'loss'} data-field="side">
         {isUp ? '▲ long' : '▼ short'}
@@ -46,6 +50,34 @@ function drawRow({ dex, position }: Holding, hasDex: boolean) {
       {drawFunding(cumFunding)}
       {drawLiquidation(position, derived)}
     </tr>
+  );
+}
+
+/** With a shape, so that none depends on colour alone. */
+const FATES: Readonly<Record<Fate, string>> = {
+  stays: 'stays',
+  liquidated: '✕ liquidated',
+  backed: '? liquidated',
+  unknown: 'unknown',
+};
+
+function drawSupposed({ fate, mark, unrealizedPnl }: SupposedPosition) {
+  return (
+    <>
+      <td class="supposed" data-field="supposedFate">
+        {FATES[fate]}
+      </td>
+      <td class="number supposed" title={mark} data-field="supposedMark">
+        {group(mark)}
+      </td>
+      <td
+        class={`number supposed ${toneOf(unrealizedPnl)}`}
+        title={unrealizedPnl}
+        data-field="supposedPnl"
+      >
+        {withSign(unrealizedPnl, groupRounded(unrealizedPnl, 2))}
+      </td>
+    </>
   );
 }
 

@@ -5,10 +5,12 @@ import { type Holding, holdingsOf, keyOf, pickDex } from '../figures/all-dexes.t
 import type { Position } from '../figures/answers.ts';
 import { formatDecimal, negateText, sum } from '../figures/decimal.ts';
 import { type ColumnName, type Sort, sortKeys } from '../figures/position-figures.ts';
+import { isMoved, type Move, NO_MOVE, type Supposed, suppose } from '../figures/what-if.ts';
 import { Figure, SignedFigure } from '../parts/figure.tsx';
 import { Frame } from '../parts/panel.tsx';
 import type { View } from '../view/view.ts';
 import { PositionRow } from './position-row.tsx';
+import { WhatIf } from './what-if.tsx';
 
 interface Column {
   readonly name: ColumnName;
@@ -42,21 +44,30 @@ const COLUMNS: readonly Column[] = [
 interface PositionsPanelProps {
   readonly view: View;
   sortBy(sort: Sort | undefined): void;
+  suppose(move: Move | undefined): void;
 }
 
-export function PositionsPanel({ view, sortBy }: PositionsPanelProps) {
-  const { user, dex, sort } = view;
+export function PositionsPanel({ view, sortBy, suppose: change }: PositionsPanelProps) {
+  const { user, dex, sort, whatIf } = view;
   const { answer } = view.account;
+  const supposed = useSupposed(view);
   const holdings = useMemo(() => answer && holdingsOf(pickDex(answer.value, dex)), [answer, dex]);
   const count = holdings?.length ?? 0;
   const hasDex = dex === undefined && (answer?.value.length ?? 0) > 1;
   // The page renders at least every second; the table only for a new answer.
   const table = useMemo(
     () =>
-      holdings && <PositionsTable key={`${user} ${dex}`} {...{ holdings, hasDex, sort, sortBy }} />,
-    [holdings, hasDex, sort],
+      holdings && (
+        <PositionsTable key={`${user} ${dex}`} {...{ holdings, hasDex, supposed, sort, sortBy }} />
+      ),
+    [holdings, hasDex, supposed, sort],
   );
-  const extra = holdings && <span class="tag">{count}</span>;
+  const extra = holdings && (
+    <>
+      <span class="tag">{count}</span>
+      {count > 0 && <WhatIfButton {...{ whatIf, change }} />}
+    </>
+  );
   return (
     <Frame
       name="positions"
@@ -73,9 +84,48 @@ export function PositionsPanel({ view, sortBy }: PositionsPanelProps) {
             ' An address that the ledger has never seen looks the same.'}
         </p>
       ) : (
-        table
+        <>
+          {whatIf !== undefined && (
+            <WhatIf
+              move={whatIf}
+              coins={holdings.map(({ position }) => position.coin)}
+              supposed={supposed}
+              refusal={view.termsRefusal}
+              suppose={change}
+            />
+          )}
+          {table}
+        </>
       )}
     </Frame>
+  );
+}
+
+/** Undefined while nothing is supposed, or nothing is known of the markets yet. */
+function useSupposed({ account, dex, whatIf, terms }: View): Supposed | undefined {
+  const states = account.answer?.value;
+  return useMemo(() => {
+    if (states === undefined || whatIf === undefined || terms === undefined) return undefined;
+    return isMoved(whatIf) ? suppose(pickDex(states, dex), whatIf, terms) : undefined;
+  }, [states, dex, whatIf, terms]);
+}
+
+interface WhatIfButtonProps {
+  readonly whatIf: Move | undefined;
+  change(move: Move | undefined): void;
+}
+
+function WhatIfButton({ whatIf, change }: WhatIfButtonProps) {
+  const isOpen = whatIf !== undefined;
+  return (
+    <button
+      type="button"
+      class="quiet what-if-open"
+      aria-expanded={isOpen}
+      onClick={() => change(isOpen ? undefined : NO_MOVE)}
+    >
+      What if…
+    </button>
   );
 }
 
@@ -91,17 +141,20 @@ interface PositionsTableProps {
   readonly holdings: readonly Holding[];
   /** Whether the dex of each position is shown. */
   readonly hasDex: boolean;
+  /** Undefined where nothing is supposed. */
+  readonly supposed: Supposed | undefined;
   readonly sort: Sort | undefined;
   sortBy(sort: Sort | undefined): void;
 }
 
-function PositionsTable({ holdings, hasDex, sort, sortBy }: PositionsTableProps) {
+function PositionsTable(props: PositionsTableProps) {
+  const { holdings, hasDex, supposed, sort, sortBy } = props;
   const keys = holdings.map(keyOf).join();
   // The order is frozen at the click: rows that move cannot be read.
   const order = useMemo(() => sortKeys(holdings, sort), [keys, sort]);
   const isOvertaken = sort !== undefined && sortKeys(holdings, sort).join() !== order.join();
   const byKey = new Map(holdings.map((holding) => [keyOf(holding), holding]));
-  const columns = COLUMNS.filter(({ name }) => hasDex || name !== 'dex');
+  const [coin, ...others] = COLUMNS.filter(({ name }) => hasDex || name !== 'dex');
   return (
     <>
       <p class="sort-note muted small">
@@ -119,7 +172,9 @@ function PositionsTable({ holdings, hasDex, sort, sortBy }: PositionsTableProps)
         <table class="positions">
           <thead>
             <tr>
-              {columns.map((column) => (
+              <Heading column={coin} {...{ sort, sortBy }} />
+              {supposed && <SupposedHeadings />}
+              {others.map((column) => (
                 <Heading key={column.name} {...{ column, sort, sortBy }} />
               ))}
             </tr>
@@ -127,12 +182,31 @@ function PositionsTable({ holdings, hasDex, sort, sortBy }: PositionsTableProps)
           <tbody>
             {order.map((key) => {
               const holding = byKey.get(key);
-              return holding && <PositionRow key={key} {...{ holding, hasDex }} />;
+              if (holding === undefined) return null;
+              const then = supposed?.positions.get(key);
+              return <PositionRow key={key} {...{ holding, hasDex }} supposed={then} />;
             })}
           </tbody>
-          <Sums {...{ holdings, hasDex }} />
+          <Sums {...{ holdings, hasDex, supposed }} />
         </table>
       </section>
+    </>
+  );
+}
+
+/** Beside the coin, so that they are seen on a phone too. */
+function SupposedHeadings() {
+  return (
+    <>
+      <th scope="col" class="supposed">
+        If: outcome
+      </th>
+      <th scope="col" class="number supposed">
+        If: mark
+      </th>
+      <th scope="col" class="number supposed">
+        If: PnL
+      </th>
     </>
   );
 }
@@ -160,15 +234,24 @@ function Heading({ column, sort, sortBy }: HeadingProps) {
   );
 }
 
-function Sums({ holdings, hasDex }: Pick<PositionsTableProps, 'holdings' | 'hasDex'>) {
+type SumsProps = Pick<PositionsTableProps, 'holdings' | 'hasDex' | 'supposed'>;
+
+function Sums({ holdings, hasDex, supposed }: SumsProps) {
   const total = (pick: (position: Position) => string) =>
     formatDecimal(sum(holdings.map(({ position }) => pick(position))));
   return (
     <tfoot>
       <tr>
-        <th scope="row" colSpan={hasDex ? 4 : 3}>
-          Sum
-        </th>
+        <th scope="row">Sum</th>
+        {supposed && (
+          <>
+            <td colSpan={2} class="supposed" />
+            <td class="number supposed">
+              <SignedFigure text={supposed.unrealizedPnl} field="sumSupposedPnl" />
+            </td>
+          </>
+        )}
+        <td colSpan={hasDex ? 3 : 2} />
         <td class="number">
           <Figure text={total((p) => p.positionValue)} field="sumValue" decimals={2} />
         </td>

@@ -158,7 +158,7 @@ export class Feed {
 
   /** The chart of another dex begins with what is known already. */
   #noteFirstValue(): void {
-    const { answer } = this.#store.view.account;
+    const answer = this.#pending.get('account') ?? this.#store.view.account.answer;
     const { last } = this.#keeper.history;
     if (answer === undefined || (last !== undefined && answer.time <= last.time)) return;
     this.#noteValue('account', answer);

@@ -28,7 +28,7 @@ const VERY_FAR: Decimal = { units: 10n, scale: 0 };
 
 export const isLong = ({ szi }: Position): boolean => !szi.startsWith('-');
 
-function markOf({ positionValue, szi }: Position): Decimal {
+export function markOf({ positionValue, szi }: Position): Decimal {
   return (
     divideRounded(parseDecimal(positionValue), absolute(parseDecimal(szi)), PRICE_DECIMALS) ?? ZERO
   );

@@ -41,6 +41,11 @@ export function nameDex(dex: string): string {
   return dex === '' ? 'first' : dex;
 }
 
+/** In a sentence: "the first dex", "dex abc". */
+export function describeDex(dex: string): string {
+  return dex === '' ? 'the first dex' : `dex ${dex}`;
+}
+
 const UNITS: readonly (readonly [string, number])[] = [
   ['d', 86_400],
   ['h', 3_600],

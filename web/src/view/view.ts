@@ -1,7 +1,9 @@
 /** Everything that the page shows, in one immutable object. */
 
 import type { Answer, Auction, Delegation, Health, Question, States } from '../figures/answers.ts';
+import type { MarginTerms } from '../figures/margin-terms.ts';
 import type { Sort } from '../figures/position-figures.ts';
+import type { Move } from '../figures/what-if.ts';
 import { RANGES, type RangeName, ValueHistory } from '../history/value-history.ts';
 import type { Refusal } from '../service/service.ts';
 import { loadExamples, loadKey, loadRecent } from './storage.ts';
@@ -55,6 +57,11 @@ export interface View {
   readonly range: RangeName;
   /** Of the positions; undefined for the endpoint's order. */
   readonly sort: Sort | undefined;
+  /** What is supposed of the marks; undefined while nobody asks. */
+  readonly whatIf: Move | undefined;
+  /** By coin; undefined before they were asked for. */
+  readonly terms: ReadonlyMap<string, MarginTerms> | undefined;
+  readonly termsRefusal: Refusal | undefined;
 }
 
 export const FIRST_DEX: Dex = { name: '', fullName: 'first dex' };
@@ -78,6 +85,9 @@ export class Store {
     historyVersion: 0,
     range: RANGES[0].name,
     sort: undefined,
+    whatIf: undefined,
+    terms: undefined,
+    termsRefusal: undefined,
   };
   /** How long the last render took. */
   drawMs = 0;
