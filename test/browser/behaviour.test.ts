@@ -14,6 +14,7 @@ import {
   delegation,
   firstBlock,
   formatBlock,
+  METALS,
   NOBODY,
   USER,
   VALIDATORS,
@@ -230,22 +231,13 @@ browserTest(
 browserTest(
   'risk is judged over all dexes, in the panel, the title and the icon',
   async (context) => {
-    const tiers = [{ lowerBound: '0.0', maxLeverage: 20 }];
-    const cumFunding = { allTime: '0.0', sinceOpen: '0.0', sinceChange: '0.0' };
-    const leverage = { type: 'isolated', value: 10, rawUsd: '-9300.0' };
-    const position = { coin: 'xyz:GOLD', szi: '100.0', entryNtl: '10000.0', leverage, cumFunding };
-    const { url } = await serve(context, [
-      { type: 'perpDex', dex: 'xyz', fullName: 'Metals', deployer: NOBODY },
-      {
-        ...{ type: 'market', dex: 'xyz', coin: 'xyz:GOLD', szDecimals: 2, onlyIsolated: false },
-        ...{ marginTiers: tiers, markPx: '100.0' },
-      },
-      { type: 'account', user: USER, dex: 'xyz', rawUsd: '0.0', positions: [position] },
-    ]);
+    const { url } = await serve(context, METALS);
     const page = await openPage(url);
     await untilConnected(page);
     const account = panel(page, 'account');
-    // The dex that is shown is the first one, whose positions are far from liquidation.
+    // Also while a dex is shown whose positions are far from liquidation.
+    await page.locator('input[name="dex"][value="first"]').check();
+    await page.locator('tr[data-coin="xyz:GOLD"]').waitFor({ state: 'detached' });
     await page.locator('tr[data-coin="BTC"]').waitFor();
     await account.getByText('xyz:GOLD isolated, 4.6 % to liquidation').waitFor();
     assert.equal(await account.locator('.verdict').innerText(), 'at risk');
@@ -479,7 +471,7 @@ browserTest(
       await page.keyboard.press('Escape');
       await dialog.waitFor({ state: 'detached' });
     }
-    const [account, stakes] = ['clearinghouseState', 'delegations'];
+    const [account, stakes] = ['allDexsClearinghouseState', 'delegations'];
     assert.deepEqual(types, [account, account, stakes, 'perpDeployAuctionStatus']);
   },
 );

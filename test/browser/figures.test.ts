@@ -9,6 +9,7 @@ import { browserTest, openPage, untilConnected, useBrowser } from './browser.ts'
 import { sumUnits, toUnits, writeDecimal, writeRounded, writeWhole } from './exact.ts';
 import { type Fields, placeOf, readPanels, type Shown, type ShownPanel } from './page-figures.ts';
 import { startDemo } from './running-demo.ts';
+import { ToldAnswers } from './told-answers.ts';
 
 const place = createPlaces();
 useBrowser();
@@ -76,6 +77,69 @@ function expectedLiquidation(position: Position, mark: Shown): Fields {
   };
 }
 
+interface Summary {
+  accountValue: string;
+  totalNtlPos: string;
+  totalMarginUsed: string;
+}
+
+interface Account {
+  marginSummary: Summary;
+  crossMarginSummary: Summary;
+  crossMaintenanceMarginUsed: string;
+  withdrawable: string;
+  assetPositions: { position: Position }[];
+}
+
+type States = readonly (readonly [dex: string, account: Account])[];
+
+/** What a panel is about: a user, on all dexes or on one. */
+interface Scope {
+  readonly user: string;
+  readonly dex?: string;
+}
+
+const told = new ToldAnswers();
+
+/** From the ledger at the height that the panel names; of one dex by a question of its own. */
+async function answerFor(panel: ShownPanel, { user, dex }: Scope): Promise<States> {
+  if (dex === undefined) return demo.answerOf(panel, { type: 'allDexsClearinghouseState', user });
+  return [[dex, await demo.answerOf(panel, { type: 'clearinghouseState', user, dex })]];
+}
+
+/** Checks a panel against the ledger; without a height, against one of the answers that it was told. */
+async function checkAgainst<T>(
+  panel: ShownPanel,
+  scope: Scope,
+  check: (states: States) => T,
+): Promise<T> {
+  if (panel.height > 0) return check(await answerFor(panel, scope));
+  const { dex } = scope;
+  const failures: unknown[] = [];
+  // The page may have read a response before the test has.
+  const answers = await until('the answer', () => {
+    const found = told.at(panel.accountTime) as States[];
+    return found.length > 0 && found;
+  });
+  for (const states of answers) {
+    try {
+      return check(dex === undefined ? states : states.filter(([name]) => name === dex));
+    } catch (error) {
+      failures.push(error);
+    }
+  }
+  throw failures.at(-1);
+}
+
+const positionsOf = (states: States): Position[] =>
+  states.flatMap(([, { assetPositions }]) => assetPositions.map(({ position }) => position));
+
+const totalOf = (states: States, pick: (account: Account) => string): string =>
+  writeDecimal(sumUnits(states.map(([, account]) => pick(account))));
+
+const nameOf = (dex: string): string => (dex === '' ? 'first' : dex);
+const describe = (dex: string): string => (dex === '' ? 'the first dex' : `dex ${dex}`);
+
 function expectedRow(position: Position, mark: Shown): Fields {
   const { szi, leverage, returnOnEquity: roe } = position;
   const percent = writeRounded(toUnits(roe) * 100n, 2);
@@ -100,24 +164,29 @@ function negated(text: string): string {
   return text.startsWith('-') ? text.slice(1) : `-${text}`;
 }
 
-async function checkPositions(panel: ShownPanel, question: object) {
-  const { rows, order, fields } = panel;
-  const answer = await demo.answerOf(panel, question);
-  const positions: Position[] = answer.assetPositions.map(
-    (held: { position: Position }) => held.position,
-  );
+const checkPositions = (panel: ShownPanel, scope: Scope) =>
+  checkAgainst(panel, scope, (states) => comparePositions(panel, scope, states));
+
+function comparePositions({ rows, order, fields }: ShownPanel, scope: Scope, states: States) {
+  const positions = positionsOf(states);
   assert.deepEqual(
     order,
     positions.map(({ coin }) => coin),
   );
-  for (const position of positions) {
-    const shown = rows[position.coin];
-    checkMark(position, shown['mark']);
-    assert.deepEqual(shown, expectedRow(position, shown['mark']), position.coin);
+  for (const [dex, account] of states) {
+    const column = scope.dex === undefined ? { dex: plain(nameOf(dex)) } : {};
+    for (const position of positionsOf([[dex, account]])) {
+      const shown = rows[position.coin];
+      checkMark(position, shown['mark']);
+      const expected = { ...column, ...expectedRow(position, shown['mark']) };
+      assert.deepEqual(shown, expected, position.coin);
+    }
   }
   if (positions.length === 0) return 0;
-  assert.deepEqual(fields['sumValue'], rounded(answer.marginSummary.totalNtlPos));
-  assert.deepEqual(fields['sumMargin'], rounded(answer.marginSummary.totalMarginUsed));
+  const value = totalOf(states, ({ marginSummary }) => marginSummary.totalNtlPos);
+  assert.deepEqual(fields['sumValue'], rounded(value));
+  const margin = totalOf(states, ({ marginSummary }) => marginSummary.totalMarginUsed);
+  assert.deepEqual(fields['sumMargin'], rounded(margin));
   const pnl = sumUnits(positions.map(({ unrealizedPnl }) => unrealizedPnl));
   assert.equal(toUnits(fields['sumPnl'].complete), pnl);
   const funding = sumUnits(positions.map(({ cumFunding }) => cumFunding.sinceOpen));
@@ -168,23 +237,43 @@ function checkHeadline(
   assert.equal(shown.nearestLiquidation?.text.split(',')[0], nearest?.coin);
 }
 
-async function checkAccount(panel: ShownPanel, question: object): Promise<void> {
-  const answer = await demo.answerOf(panel, question);
-  const { marginSummary, crossMarginSummary, crossMaintenanceMarginUsed, withdrawable } = answer;
+/** The share of the cross account value that maintenance takes, in units. */
+function maintenanceShareOf({ crossMarginSummary, crossMaintenanceMarginUsed }: Account): bigint {
   const value = toUnits(crossMarginSummary.accountValue);
-  const share = value > 0n ? (toUnits(crossMaintenanceMarginUsed) * 10n ** 22n) / value : 0n;
+  return value > 0n ? (toUnits(crossMaintenanceMarginUsed) * 10n ** 22n) / value : 0n;
+}
+
+/** The gauge is about the first of the dexes on which maintenance takes the most. */
+function expectedGauge(states: States): Fields {
+  const [dex, account] = states.reduce((worst, next) =>
+    maintenanceShareOf(next[1]) > maintenanceShareOf(worst[1]) ? next : worst,
+  );
+  const where = states.length > 1 ? { tightestDex: plain(`on ${describe(dex)}`) } : {};
+  return {
+    ...where,
+    crossMaintenanceMarginUsed: rounded(account.crossMaintenanceMarginUsed),
+    crossAccountValue: rounded(account.crossMarginSummary.accountValue),
+    maintenanceShare: plain(`${writeRounded(maintenanceShareOf(account), 2)} %`),
+  };
+}
+
+const checkAccount = (panel: ShownPanel, scope: Scope) =>
+  checkAgainst(panel, scope, (states) => compareAccount(panel, states));
+
+function compareAccount(panel: ShownPanel, states: States): void {
   const { nearestLiquidation, accountLeverage, ...fields } = panel.fields;
-  const positions = answer.assetPositions.map((held: { position: Position }) => held.position);
-  checkHeadline(positions, marginSummary, { nearestLiquidation, accountLeverage });
+  const positions = positionsOf(states);
+  const accountValue = totalOf(states, ({ marginSummary }) => marginSummary.accountValue);
+  const totalNtlPos = totalOf(states, ({ marginSummary }) => marginSummary.totalNtlPos);
+  const totalMarginUsed = totalOf(states, ({ marginSummary }) => marginSummary.totalMarginUsed);
+  checkHeadline(positions, { accountValue, totalNtlPos }, { nearestLiquidation, accountLeverage });
   assert.deepEqual(fields, {
     ...expectedExposure(positions),
-    accountValue: rounded(marginSummary.accountValue),
-    totalMarginUsed: rounded(marginSummary.totalMarginUsed),
-    withdrawable: rounded(withdrawable),
-    totalNtlPos: rounded(marginSummary.totalNtlPos),
-    crossMaintenanceMarginUsed: rounded(crossMaintenanceMarginUsed),
-    crossAccountValue: rounded(crossMarginSummary.accountValue),
-    maintenanceShare: plain(`${writeRounded(share, 2)} %`),
+    ...expectedGauge(states),
+    accountValue: rounded(accountValue),
+    totalMarginUsed: rounded(totalMarginUsed),
+    withdrawable: rounded(totalOf(states, ({ withdrawable }) => withdrawable)),
+    totalNtlPos: rounded(totalNtlPos),
   });
 }
 
@@ -235,15 +324,14 @@ async function readUser(page: Page, user: string): Promise<Record<string, ShownP
 }
 
 browserTest('every figure equals the answer at its height, user by user', async () => {
-  const page = await openPage(demo.url);
+  const page = await openPage(demo.url, { prepare: async (opened) => told.watch(opened) });
   await untilConnected(page);
   let positionCount = 0;
   let stakeCount = 0;
   for (const user of demo.users) {
     const { account, positions, stakes, auction } = await readUser(page, user);
-    const question = { type: 'clearinghouseState', user };
-    await checkAccount(account, question);
-    positionCount += await checkPositions(positions, question);
+    await checkAccount(account, { user });
+    positionCount += await checkPositions(positions, { user });
     stakeCount += await checkStakes(stakes, user);
     await checkAuction(auction);
   }
@@ -251,10 +339,10 @@ browserTest('every figure equals the answer at its height, user by user', async 
 });
 
 browserTest('figures stay right while the ledger goes on, without a reload', async () => {
-  const page = await openPage(demo.url);
+  const page = await openPage(demo.url, { prepare: async (opened) => told.watch(opened) });
   await untilConnected(page);
   const places = new Set<number>();
-  const question = { type: 'clearinghouseState', user: demo.users[0] };
+  const scope = { user: demo.users[0] };
   while (places.size < 4) {
     const { account, positions } = await until('a new height', async () => {
       const panels = await readPanels(page);
@@ -262,29 +350,39 @@ browserTest('figures stay right while the ledger goes on, without a reload', asy
       return place > 0 && !places.has(place) && panels;
     });
     places.add(placeOf(account));
-    await checkAccount(account, question);
-    await checkPositions(positions, question);
+    await checkAccount(account, scope);
+    await checkPositions(positions, scope);
   }
 });
 
-browserTest('another dex shows its own positions, and the picker marks it', async () => {
-  const page = await openPage(demo.url);
-  await untilConnected(page);
-  let seen = 0;
-  for (const user of demo.users) {
-    await readUser(page, user);
-    for (const dex of ['abc', 'idx']) {
-      await page.locator(`input[name="dex"][value="${dex}"]`).check();
-      const { positions } = await until('the dex', async () => {
-        const panels = await readPanels(page);
-        return placeOf(panels['positions']) > 0 && panels;
-      });
-      const question = { type: 'clearinghouseState', user, dex };
-      const count = await checkPositions(positions, question);
-      seen += count;
-      const label = page.locator('.dexes label', { has: page.locator(`[value="${dex}"]`) });
-      if (count > 1) await label.filter({ hasText: /, \d+ positions/ }).waitFor();
+browserTest(
+  'a dex is a filter: its own figures, at once, from the answer that is there',
+  async () => {
+    const page = await openPage(demo.url, { prepare: async (opened) => told.watch(opened) });
+    await untilConnected(page);
+    const places: string[] = [];
+    let seen = 0;
+    for (const user of demo.users) {
+      await readUser(page, user);
+      for (const dex of ['', 'abc', 'idx']) {
+        await page.locator(`input[name="dex"][value="${nameOf(dex)}"]`).check();
+        await page.locator('.panel-account .tag', { hasText: describe(dex) }).waitFor();
+        const { account, positions } = await readPanels(page);
+        await checkAccount(account, { user, dex });
+        const count = await checkPositions(positions, { user, dex });
+        if (dex !== '') seen += count;
+        const label = page.locator('.dexes label', {
+          has: page.locator(`[value="${nameOf(dex)}"]`),
+        });
+        if (count > 1) await label.filter({ hasText: /, \d+ positions/ }).waitFor();
+        places.push(new URL(page.url()).hash);
+      }
+      await page.locator('input[name="dex"][value="all"]').check();
     }
-  }
-  assert.ok(seen > 0, 'an example user has positions on a second dex');
-});
+    assert.ok(seen > 0, 'an example user has positions on a second dex');
+    const [first, second] = places;
+    assert.match(first, /&dex=FIRST$/);
+    assert.match(second, /&dex=abc$/);
+    assert.doesNotMatch(page.url(), /dex=/);
+  },
+);

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, type TestContext } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
 import type { Page } from 'playwright-core';
 import { createPlaces } from '../cli/program.ts';
 import { followPerpinfo } from '../follow/perpinfo-upstream.ts';
@@ -9,7 +10,7 @@ import { ALSO_LONG, LONG_ONLY, scale } from '../scale.ts';
 import { makeLedger, startService, until } from '../service/running.ts';
 import { assertAccessible } from './axe.ts';
 import { browserTest, fieldText, openPage, untilConnected, useBrowser } from './browser.ts';
-import { readPanels } from './page-figures.ts';
+import { readPanels, type ShownPanel } from './page-figures.ts';
 import { RunningDemo, startDemo } from './running-demo.ts';
 import { delegation, firstBlock, NOBODY, USER, VALIDATORS } from './small-ledger.ts';
 
@@ -57,24 +58,30 @@ browserTest('any address typed in is read from the upstream and shown, with its 
       stakes.order.map((validator) => [validator, stakes.rows[validator]['amount'].complete]),
       told.map(({ validator, amount }) => [validator, amount]),
     );
-    const positions = await until('positions', async () => {
-      const shown = (await readPanels(page))['positions'];
-      return shown.accountTime > 0 && shown;
+    // Once all dexes were read at one time: the oldest is the one that the page names.
+    await until('the positions of all dexes', async () => {
+      const { positions } = await readPanels(page);
+      return positions.accountTime > 0 && isDeepStrictEqual(...(await readSizes(positions, user)));
     });
-    const { assetPositions } = await upstream.answerOf(
-      { ...positions, height: 0 },
-      { type: 'clearinghouseState', user },
-    );
-    assert.deepEqual(
-      positions.order.map((coin) => [coin, positions.rows[coin]['szi'].complete]),
-      assetPositions.map(({ position: { coin, szi } }: Held) => [coin, szi]),
-    );
     assert.match(await panel(page, 'positions').innerText(), /read \d\.\d s ago/);
   }
 });
 
 interface Held {
   readonly position: { readonly coin: string; readonly szi: string };
+}
+
+type States = readonly (readonly [dex: string, { readonly assetPositions: readonly Held[] }])[];
+
+/** Coins and sizes on all dexes: as they are shown, and as the upstream had them when it was read. */
+async function readSizes({ rows, order, ...panel }: ShownPanel, user: string) {
+  const question = { type: 'allDexsClearinghouseState', user };
+  const told: States = await upstream.answerOf({ ...panel, rows, order, height: 0 }, question);
+  const held = told.flatMap(([, { assetPositions }]) => assetPositions);
+  return [
+    order.map((coin) => [coin, rows[coin]['szi'].complete]),
+    held.map(({ position: { coin, szi } }) => [coin, szi]),
+  ] as const;
 }
 
 browserTest('an address that the upstream has never seen is empty, once it was read', async () => {

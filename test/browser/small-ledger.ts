@@ -54,6 +54,24 @@ export function firstBlock({ time, holdings = HOLDINGS, events = [] }: Start): s
   return formatBlock(1, time, [...markets, account, ...events]);
 }
 
+/** A second dex, on which the user has an isolated position that is 4.6 % from its liquidation. */
+export const METALS: readonly object[] = [
+  { type: 'perpDex', dex: 'xyz', fullName: 'Metals', deployer: NOBODY },
+  {
+    ...{ type: 'market', dex: 'xyz', coin: 'xyz:GOLD', szDecimals: 2, onlyIsolated: false },
+    ...{ marginTiers: TIERS, markPx: '100.0' },
+  },
+  {
+    ...{ type: 'account', user: USER, dex: 'xyz', rawUsd: '0.0' },
+    positions: [
+      {
+        ...{ coin: 'xyz:GOLD', szi: '100.0', entryNtl: '10000.0', cumFunding: NO_FUNDING },
+        leverage: { type: 'isolated', value: 10, rawUsd: '-9300.0' },
+      },
+    ],
+  },
+];
+
 export function delegation(
   validator: string,
   amount: string,

@@ -44,12 +44,15 @@ test('a position has every digit of the endpoint, its mark, and funding as it wa
 
 test('sums are exact', () => {
   const other = position('ETH', '1.0', '0.000001', { unrealizedPnl: '0.1', marginUsed: '0.0001' });
-  assert.deepEqual(textsOf(digitsOfSums([BTC, other])), {
-    Value: '43000.123457',
-    'Unrealized profit': '-0.00000001',
-    Margin: '4300.0121',
-    'Funding received since open': '-0.125',
-  });
+  assert.deepEqual(
+    textsOf(digitsOfSums([BTC, other].map((each) => ({ dex: '', position: each })))),
+    {
+      Value: '43000.123457',
+      'Unrealized profit': '-0.00000001',
+      Margin: '4300.0121',
+      'Funding received since open': '-0.125',
+    },
+  );
   const delegations = ['0.00000001', '2.5'].map((amount) => ({
     ...{ validator: `0x${'1'.repeat(40)}`, amount, lockedUntilTimestamp: 0 },
   }));
@@ -85,11 +88,34 @@ test('an account has the figures of its panel, and the change of its value if th
     'Cross maintenance margin': '3.00000001',
     'Cross account value': '17.000001',
   };
-  assert.deepEqual(textsOf(digitsOfAccount(state, undefined)), expected);
-  assert.deepEqual(textsOf(digitsOfAccount(state, { amount: '-0.000001', ratio: undefined })), {
+  const states = [['', state]] as const;
+  assert.deepEqual(textsOf(digitsOfAccount(states, undefined)), expected);
+  assert.deepEqual(textsOf(digitsOfAccount(states, { amount: '-0.000001', ratio: undefined })), {
     ...expected,
     'Change of the account value': '-0.000001',
   });
+});
+
+test('over several dexes an account has totals, and the cross margin of the tightest', () => {
+  const summary = (accountValue: string) => ({
+    ...{ accountValue, totalNtlPos: '0.0', totalRawUsd: '0.0', totalMarginUsed: '0.0' },
+  });
+  const stateOf = (value: string, maintenance: string): AccountState => ({
+    marginSummary: summary(value),
+    crossMarginSummary: summary(value),
+    crossMaintenanceMarginUsed: maintenance,
+    withdrawable: value,
+    assetPositions: [],
+    time: 0,
+  });
+  const states = [
+    ['', stateOf('100.0', '1.0')],
+    ['abc', stateOf('10.000001', '5.0')],
+  ] as const;
+  const texts = textsOf(digitsOfAccount(states, undefined));
+  assert.equal(texts['Account value'], '110.000001');
+  assert.equal(texts['Cross maintenance margin on dex abc'], '5.0');
+  assert.equal(texts['Cross account value on dex abc'], '10.000001');
 });
 
 test('an auction says whether its price is the present one or the last one', () => {

@@ -25,7 +25,7 @@ test('profit, leverage, exposure and the nearest liquidation are exact', () => {
     position('B', '-1.0', '400.3', { unrealizedPnl: '0.3', liquidationPx: '440.33' }),
     position('C', '1.0', '5.0'),
   ]);
-  assert.deepEqual(headlineOf(state), {
+  assert.deepEqual(headlineOf([['', state]]), {
     unrealizedPnl: '0.2',
     leverage: '1.5',
     long: '205.1',
@@ -35,11 +35,24 @@ test('profit, leverage, exposure and the nearest liquidation are exact', () => {
   });
 });
 
+test('over dexes, values are added before leverage is computed', () => {
+  const first = account('400.0', [position('A', '2.0', '200.0', { liquidationPx: '50.0' })]);
+  const second = account('-200.0', [position('x:B', '-1.0', '400.0', { liquidationPx: '410.0' })]);
+  const { leverage, net, nearest } = headlineOf([
+    ['', first],
+    ['x', second],
+  ]);
+  assert.deepEqual(
+    { leverage, net, nearest },
+    { leverage: '6.0', net: '-200.0', nearest: { coin: 'x:B', distance: '2.5 %' } },
+  );
+});
+
 test('an account without value has no leverage, and one without positions no liquidation', () => {
-  const { leverage, nearest, net } = headlineOf(account('0.0', []));
+  const { leverage, nearest, net } = headlineOf([['', account('0.0', [])]]);
   assert.deepEqual(
     { leverage, nearest, net },
     { leverage: undefined, nearest: undefined, net: '0.0' },
   );
-  assert.equal(headlineOf(account('-5.0', [])).leverage, undefined);
+  assert.equal(headlineOf([['', account('-5.0', [])]]).leverage, undefined);
 });

@@ -5,13 +5,15 @@ import { test } from 'node:test';
 import { formatPlace, type Place, readPlace } from '../../web/src/view/place.ts';
 
 const USER = `0x${'ab'.repeat(20)}`;
-const FIRST: Place = { user: '', dex: '', range: '15 min', sort: undefined };
+const FIRST: Place = { user: '', dex: undefined, range: '15 min', sort: undefined };
 
 test('a place is read as it was written, and what is as at first is not written', () => {
   const places: [Place, string][] = [
     [FIRST, ''],
     [{ ...FIRST, user: USER }, `#user=${USER}`],
     [{ ...FIRST, user: USER, dex: 'a b&c' }, `#user=${USER}&dex=a+b%26c`],
+    [{ ...FIRST, dex: '' }, '#dex=FIRST'],
+    [{ ...FIRST, dex: 'first' }, '#dex=first'],
     [{ ...FIRST, range: '7 d' }, '#range=7d'],
     [{ ...FIRST, sort: { column: 'pnl', isDescending: true } }, '#sort=-pnl'],
     [{ ...FIRST, sort: { column: 'liquidation', isDescending: false } }, '#sort=liquidation'],
@@ -20,6 +22,10 @@ test('a place is read as it was written, and what is as at first is not written'
     assert.equal(formatPlace(place), fragment);
     assert.deepEqual(readPlace(fragment), place);
   }
+});
+
+test('a link may also have the empty name of the first dex', () => {
+  assert.equal(readPlace('#dex=').dex, '');
 });
 
 test('what makes no sense is left out', () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type ColumnName, derive, sortCoins } from '../../web/src/figures/position-figures.ts';
+import { type ColumnName, derive, sortKeys } from '../../web/src/figures/position-figures.ts';
 import { position } from './position.ts';
 
 const POSITIONS = [
@@ -9,11 +9,13 @@ const POSITIONS = [
   position('C', '20.0', '400.0', { unrealizedPnl: '9.5' }),
 ];
 
+const HOLDINGS = POSITIONS.map((held) => ({ dex: '', position: held }));
+
 const order = (column: ColumnName, isDescending: boolean) =>
-  sortCoins(POSITIONS, { column, isDescending }).join('');
+  sortKeys(HOLDINGS, { column, isDescending }).join('').replaceAll(' ', '');
 
 test('columns sort by their figure, not by its text', () => {
-  assert.equal(sortCoins(POSITIONS, undefined).join(''), 'BAC');
+  assert.deepEqual(sortKeys(HOLDINGS, undefined), [' B', ' A', ' C']);
   assert.equal(order('coin', false), 'ABC');
   assert.equal(order('value', false), 'ABC');
   assert.equal(order('value', true), 'CBA');
@@ -27,6 +29,14 @@ test('equals keep their order; what has no figure is last either way', () => {
   assert.equal(order('leverage', true), 'BAC');
   assert.equal(order('liquidation', false), 'BAC');
   assert.equal(order('liquidation', true), 'ABC');
+});
+
+test('a coin on two dexes is two rows, which sort by their dex', () => {
+  const [held] = POSITIONS;
+  const holdings = ['xyz', '', 'abc'].map((dex) => ({ dex, position: held }));
+  assert.deepEqual(sortKeys(holdings, undefined), ['xyz B', ' B', 'abc B']);
+  const sort = { column: 'dex', isDescending: false } as const;
+  assert.deepEqual(sortKeys(holdings, sort), [' B', 'abc B', 'xyz B']);
 });
 
 test('mark and distance are derived exactly', () => {

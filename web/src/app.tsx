@@ -54,7 +54,12 @@ function Panels({ view, verdict, actions }: AppProps) {
     <div class="grid">
       <AccountPanel {...{ view, verdict }} chooseRange={actions.chooseRange} />
       <AuctionPanel view={view} />
-      <PositionsPanel view={view} sortBy={actions.sortBy} tell={actions.tell} />
+      <PositionsPanel
+        view={view}
+        sortBy={actions.sortBy}
+        suppose={actions.suppose}
+        tell={actions.tell}
+      />
       <StakesPanel view={view} />
       <UpstreamPanel view={view} />
     </div>

@@ -3,18 +3,23 @@
 import { useEffect, useState } from 'preact/hooks';
 import { UpstreamState } from './account/upstream.tsx';
 import { AddressTools } from './address-tools.tsx';
+import { holdingsOf, pickDex } from './figures/all-dexes.ts';
 import type { Sort } from './figures/position-figures.ts';
-import { formatAge, formatTime, readAddress, shortenAddress } from './figures/text.ts';
+import { formatAge, formatTime, nameDex, readAddress, shortenAddress } from './figures/text.ts';
+import type { Move } from './figures/what-if.ts';
 import { ForgetKey } from './forget-key.tsx';
 import type { RangeName } from './history/value-history.ts';
-import { isAging, type LinkState, ledgerAgeMs, statesOf, type View } from './view/view.ts';
+import { type Dex, isAging, type LinkState, ledgerAgeMs, type View } from './view/view.ts';
 
 export interface Actions {
   useKey(key: string): void;
   forgetKey(isWithAddresses: boolean): void;
-  select(user: string, dex: string): void;
+  /** Shows an account on one dex, or on all if it is undefined. */
+  select(user: string, dex: string | undefined): void;
   chooseRange(range: RangeName): void;
   sortBy(sort: Sort | undefined): void;
+  /** Supposes that marks have moved; undefined ends it. */
+  suppose(move: Move | undefined): void;
   /** Shows for some seconds what was done. */
   tell(notice: string): void;
 }
@@ -194,39 +199,67 @@ function AddressChips({ label, addresses, view, actions }: ChipsProps) {
   );
 }
 
-function countPositions(view: View, dex: string): number {
-  const [, state] = statesOf(view).find(([name]) => name === dex) ?? [];
-  return state?.assetPositions.length ?? 0;
+/** Those of the account's answer, which is newer than the list with their full names. */
+function listDexes({ dexes, account }: View): readonly Dex[] {
+  const names = account.answer?.value.map(([name]) => name);
+  if (names === undefined) return dexes;
+  return names.map((name) => dexes.find((dex) => dex.name === name) ?? { name, fullName: name });
+}
+
+function countPositions({ account }: View, dex: string | undefined): number {
+  return holdingsOf(pickDex(account.answer?.value ?? [], dex)).length;
 }
 
 function DexPicker({ view, actions }: { view: View; actions: Actions }) {
-  const { dexes, dex, user } = view;
+  const dexes = listDexes(view);
+  const choose = (dex: string | undefined) => actions.select(view.user, dex);
+  if (dexes.length === 1 && view.dex === undefined) return null;
   return (
     <fieldset class="dexes">
       <legend>Dex</legend>
-      {dexes.map(({ name, fullName }) => {
-        const count = countPositions(view, name);
-        return (
-          <label key={name} title={fullName} class={count > 0 ? 'has-positions' : ''}>
-            <input
-              type="radio"
-              name="dex"
-              value={name}
-              checked={name === dex}
-              onChange={() => actions.select(user, name)}
-            />
-            <span>
-              {name === '' ? 'first' : name}
-              {count > 0 && (
-                <span class="count">
-                  <span aria-hidden="true"> ● {count}</span>
-                  <span class="hidden">, {count} positions</span>
-                </span>
-              )}
-            </span>
-          </label>
-        );
-      })}
+      <DexChoice label="all" title="all dexes" {...{ view, choose }} />
+      {dexes.map(({ name, fullName }) => (
+        <DexChoice
+          key={name}
+          dex={name}
+          label={nameDex(name)}
+          title={fullName}
+          {...{ view, choose }}
+        />
+      ))}
     </fieldset>
+  );
+}
+
+interface DexChoiceProps {
+  /** Undefined for all of them. */
+  readonly dex?: string;
+  readonly label: string;
+  readonly title: string;
+  readonly view: View;
+  choose(dex: string | undefined): void;
+}
+
+function DexChoice({ dex, label, title, view, choose }: DexChoiceProps) {
+  const count = countPositions(view, dex);
+  return (
+    <label title={title} class={count > 0 ? 'has-positions' : ''}>
+      <input
+        type="radio"
+        name="dex"
+        value={label}
+        checked={dex === view.dex}
+        onChange={() => choose(dex)}
+      />
+      <span>
+        {label}
+        {count > 0 && (
+          <span class="count">
+            <span aria-hidden="true"> ● {count}</span>
+            <span class="hidden">, {count} positions</span>
+          </span>
+        )}
+      </span>
+    </label>
   );
 }

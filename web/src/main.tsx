@@ -8,18 +8,22 @@ import './styles/dialog.css';
 import './styles/copying.css';
 import './styles/auction.css';
 import './styles/states.css';
+import './styles/what-if.css';
 import { render } from 'preact';
 import { App } from './app.tsx';
 import { DexScout } from './feed/dexes.ts';
 import { Feed } from './feed/feed.ts';
-import { judgeAccount, type States, type Verdict } from './figures/risk.ts';
+import { TermsWatch } from './feed/market-terms.ts';
+import type { States } from './figures/answers.ts';
+import { judgeAccount, type Verdict } from './figures/risk.ts';
+import { type Move, NO_MOVE } from './figures/what-if.ts';
 import type { Actions } from './header.tsx';
 import { copyFiguresOnClick } from './parts/clipboard.ts';
 import { drawTab } from './tab.ts';
 import { showPlace } from './view/address-bar.ts';
 import { readPlace } from './view/place.ts';
 import { type Handed, loadExamples, loadRecent, onKeyForgotten, takeKey } from './view/storage.ts';
-import { Store, statesOf, type View } from './view/view.ts';
+import { Store, type View } from './view/view.ts';
 
 /** Ages and countdowns advance even without new data. */
 const TICK_MS = 1_000;
@@ -32,15 +36,18 @@ const handed = takeKey();
 const store = new Store(draw);
 const feed = new Feed(store);
 const scout = new DexScout(store);
+const termsWatch = new TermsWatch(store);
 
 let noticeTimer: ReturnType<typeof setTimeout> | undefined;
 
 const actions: Actions = {
   useKey(key) {
+    suppose(undefined);
     feed.setKey(key);
     scout.look();
   },
   forgetKey(isWithAddresses) {
+    suppose(undefined);
     feed.setKey('');
     if (!isWithAddresses) return;
     feed.forgetAddresses();
@@ -58,6 +65,7 @@ const actions: Actions = {
     store.set({ sort });
     showPlace(store.view, false);
   },
+  suppose,
   tell(notice) {
     clearTimeout(noticeTimer);
     store.set({ notice });
@@ -65,26 +73,28 @@ const actions: Actions = {
   },
 };
 
-function select(user: string, dex: string): void {
-  const isNew = user !== store.view.user;
-  feed.select(user, dex);
-  if (isNew) scout.look();
+function suppose(whatIf: Move | undefined): void {
+  store.set({ whatIf });
+  termsWatch.setWanted(whatIf !== undefined);
 }
 
+/** What is supposed ends with the account; of one coin also with the dex that is shown. */
+function select(user: string, dex: string | undefined): void {
+  const { view } = store;
+  if (user !== view.user) suppose(undefined);
+  else if (dex !== view.dex && view.whatIf?.coin !== undefined) suppose(NO_MOVE);
+  feed.select(user, dex);
+}
+
+const NO_STATES: States = [];
 /** The last verdict, and what it was about. */
 let judged: { readonly states: States; readonly verdict: Verdict } | undefined;
 
 /** Judged once for each answer: there may be hundreds of positions. */
 function judge(view: View): Verdict {
-  const states = statesOf(view);
-  if (judged === undefined || !areSame(states, judged.states)) {
-    judged = { states, verdict: judgeAccount(states) };
-  }
+  const states = view.account.answer?.value ?? NO_STATES;
+  if (judged?.states !== states) judged = { states, verdict: judgeAccount(states) };
   return judged.verdict;
-}
-
-function areSame(one: States, other: States): boolean {
-  return one.length === other.length && one.every(([, state], index) => state === other[index][1]);
 }
 
 function draw(view: View): void {
@@ -119,7 +129,9 @@ addEventListener('hashchange', () => {
     return;
   }
   store.set(rest);
-  if (user !== '' && (user !== store.view.user || dex !== store.view.dex)) select(user, dex);
+  if (user !== '' && (user !== store.view.user || dex !== store.view.dex)) {
+    select(user, dex);
+  }
 });
 onKeyForgotten(() => {
   actions.forgetKey(false);

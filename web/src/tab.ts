@@ -1,5 +1,6 @@
 /** The page's tab: account value and risk, readable in a row of tabs. */
 
+import { pickDex, totalsOf } from './figures/all-dexes.ts';
 import type { Verdict } from './figures/risk.ts';
 import type { Level } from './figures/risk-levels.ts';
 import { groupRounded } from './figures/text.ts';
@@ -21,9 +22,9 @@ export function drawTab(view: View, verdict: Verdict): void {
 }
 
 function formatTitle(view: View, { level }: Verdict): string {
-  const state = view.account.answer?.value;
-  if (state === undefined) return 'perpinfo';
-  const value = groupRounded(state.marginSummary.accountValue, 2);
+  const states = pickDex(view.account.answer?.value ?? [], view.dex);
+  if (states.length === 0) return 'perpinfo';
+  const value = groupRounded(totalsOf(states).accountValue, 2);
   return `${isCurrent(view, view.account) ? MARKS[level] : '(old) '}${value} · perpinfo`;
 }
 

@@ -1,12 +1,14 @@
 /** An account's value, its margin in use, and how close it is to liquidation. */
 
 import { useMemo } from 'preact/hooks';
+import { pickDex, totalsOf } from '../figures/all-dexes.ts';
 import { digitsOfAccount } from '../figures/all-digits.ts';
-import type { AccountState } from '../figures/answers.ts';
+import type { States } from '../figures/answers.ts';
 import { formatPercent, toShare, WHOLE } from '../figures/decimal.ts';
 import { headlineOf } from '../figures/headline.ts';
-import { marginRatioOf, type Verdict } from '../figures/risk.ts';
+import { findTightest, marginRatioOf, type Verdict } from '../figures/risk.ts';
 import { describeThresholds, levelOfMarginRatio, TONES } from '../figures/risk-levels.ts';
+import { describeDex } from '../figures/text.ts';
 import { changeOver } from '../history/value-change.ts';
 import { findRange, type RangeName } from '../history/value-history.ts';
 import { Figure, SignedFigure } from '../parts/figure.tsx';
@@ -21,19 +23,24 @@ interface AccountPanelProps {
 }
 
 export function AccountPanel({ view, verdict, chooseRange }: AccountPanelProps) {
-  const { account, history, historyVersion: version, range } = view;
-  const state = account.answer?.value;
-  const digits =
-    state && (() => digitsOfAccount(state, changeOver(history.pointsOf(range), findRange(range))));
+  const { account, dex, history, historyVersion: version, range } = view;
+  const all = account.answer?.value;
+  const states = useMemo(() => all && pickDex(all, dex), [all, dex]);
+  const scope = dex === undefined ? 'all dexes' : describeDex(dex);
+  const extra = (all?.length ?? 0) > 1 && <span class="tag">{scope}</span>;
+  const change = () => changeOver(history.pointsOf(range), findRange(range));
+  const digits = states?.length ? () => digitsOfAccount(states, change()) : undefined;
   return (
-    <Frame name="account" title="Account" view={view} panel={account} digits={digits}>
-      {state === undefined ? (
+    <Frame name="account" title="Account" view={view} panel={account} {...{ extra, digits }}>
+      {states === undefined ? (
         <p class="empty">{describeWait(view)}</p>
+      ) : states.length === 0 ? (
+        <p class="empty">There is no dex “{dex}” here.</p>
       ) : (
         <div class="account-body">
           <div class="account-figures">
-            <Stats state={state} />
-            <Health state={state} verdict={verdict} />
+            <Stats states={states} />
+            <Health states={states} verdict={verdict} />
             <p class="thresholds muted small">{describeThresholds()}</p>
           </div>
           <ValueChart {...{ history, version, range, chooseRange }} />
@@ -49,23 +56,24 @@ function describeWait({ account, freshness }: View): string {
   return upstream === undefined ? 'Asking…' : `Asking… A new address is read from ${upstream}.`;
 }
 
-function Stats({ state }: { state: AccountState }) {
-  const { accountValue, totalMarginUsed, totalNtlPos } = state.marginSummary;
+function Stats({ states }: { states: States }) {
+  const totals = useMemo(() => totalsOf(states), [states]);
+  const { accountValue, totalMarginUsed, totalNtlPos, withdrawable } = totals;
   return (
     <dl class="stats">
       <Stat label="Account value" field="accountValue" text={accountValue} isMain />
       <Stat label="Margin used" field="totalMarginUsed" text={totalMarginUsed} />
-      <Stat label="Withdrawable" field="withdrawable" text={state.withdrawable} />
+      <Stat label="Withdrawable" field="withdrawable" text={withdrawable} />
       <Stat label="Position value" field="totalNtlPos" text={totalNtlPos} />
-      <HeadlineStats state={state} />
+      <HeadlineStats states={states} />
     </dl>
   );
 }
 
-function HeadlineStats({ state }: { state: AccountState }) {
+function HeadlineStats({ states }: { states: States }) {
   const { unrealizedPnl, leverage, long, short, net, nearest } = useMemo(
-    () => headlineOf(state),
-    [state],
+    () => headlineOf(states),
+    [states],
   );
   return (
     <>
@@ -112,8 +120,12 @@ function Stat({ label, field, text, suffix = '', isMain = false }: StatProps) {
   );
 }
 
-/** The verdict is about all dexes, the gauge and what is below it about the one that is shown. */
-function Health({ state, verdict }: { state: AccountState; verdict: Verdict }) {
+/** The verdict is about all dexes, the gauge about the tightest of those that are shown. */
+function Health({ states, verdict }: { states: States; verdict: Verdict }) {
+  const tightest = useMemo(() => findTightest(states), [states]);
+  if (tightest === undefined) return null;
+  const [dex, state] = tightest;
+  const where = states.length > 1 ? ` on ${describeDex(dex)}` : '';
   const ratio = marginRatioOf(state);
   const share = ratio === undefined ? 1 : toShare(ratio, WHOLE);
   const level = ratio === undefined ? 'danger' : levelOfMarginRatio(ratio);
@@ -122,7 +134,7 @@ function Health({ state, verdict }: { state: AccountState; verdict: Verdict }) {
   const isAtRisk = culprit !== '';
   return (
     <div class="health">
-      <Gauge share={share} tone={TONES[level]} text={`${percent} %`}>
+      <Gauge share={share} tone={TONES[level]} text={`${percent} %`} where={where}>
         {`${percent} %`}
       </Gauge>
       <p class="health-words">
@@ -142,6 +154,7 @@ function Health({ state, verdict }: { state: AccountState; verdict: Verdict }) {
             decimals={2}
           />{' '}
           cross account value
+          {where !== '' && <span data-field="tightestDex">{where}</span>}
         </span>
       </p>
     </div>
@@ -152,18 +165,20 @@ interface GaugeProps {
   readonly share: number;
   readonly tone: string;
   readonly text: string;
+  /** On which dex; empty where there is only one. */
+  readonly where: string;
   readonly children: string;
 }
 
 /** A half circle, filled from the left, with marks at the thresholds. */
-function Gauge({ share, tone, text, children }: GaugeProps) {
+function Gauge({ share, tone, text, where, children }: GaugeProps) {
   const arc = 'M 10 55 A 45 45 0 0 1 100 55';
   return (
     // biome-ignore lint/a11y/useSemanticElements: the element of that name cannot hold a drawing.
     <div
       class="gauge"
       role="meter"
-      aria-label="Margin health: cross maintenance against cross account value"
+      aria-label={`Margin health${where}: cross maintenance against cross account value`}
       aria-valuemin={0}
       aria-valuemax={100}
       aria-valuenow={Math.round(share * 100)}

@@ -4,30 +4,38 @@
  */
 
 import { useMemo } from 'preact/hooks';
+import { type Holding, keyOf } from '../figures/all-dexes.ts';
 import type { Position } from '../figures/answers.ts';
 import { formatPercent, negateText, parseDecimal } from '../figures/decimal.ts';
 import { type Derived, derive, isLong } from '../figures/position-figures.ts';
-import { decimalsOf, group, groupRounded, withSign } from '../figures/text.ts';
+import { decimalsOf, group, groupRounded, nameDex, withSign } from '../figures/text.ts';
+import type { Fate, SupposedPosition } from '../figures/what-if.ts';
 import { toneOf } from '../parts/figure.tsx';
 import { drawRowButton } from '../parts/row-buttons.tsx';
 
 interface PositionRowProps {
-  readonly position: Position;
+  readonly holding: Holding;
+  readonly hasDex: boolean;
+  /** Undefined where nothing is supposed. */
+  readonly supposed: SupposedPosition | undefined;
   /** Whether Tab reaches this row. */
   readonly isStop: boolean;
 }
 
-export function PositionRow({ position, isStop }: PositionRowProps) {
-  return useMemo(() => drawRow(position, isStop), [JSON.stringify(position), isStop]);
+export function PositionRow(props: PositionRowProps) {
+  return useMemo(() => drawRow(props), [JSON.stringify(props)]);
 }
 
-function drawRow(position: Position, isStop: boolean) {
+function drawRow({ holding, hasDex, supposed, isStop }: PositionRowProps) {
+  const { dex, position } = holding;
   const { coin, szi, leverage, maxLeverage, cumFunding } = position;
   const isUp = isLong(position);
   const derived = derive(position);
   return (
-    <tr data-coin={coin}>
-      <th scope="row">{drawRowButton({ name: coin, label: coin, isStop })}</th>
+    <tr data-dex={dex} data-coin={coin} class={supposed && `would-be-${supposed.fate}`}>
+      <th scope="row">{drawRowButton({ name: keyOf(holding), label: coin, isStop })}</th>
+      {supposed && drawSupposed(supposed)}
+      {hasDex && <td data-field="dex">{nameDex(dex)}</td>}
       <td class={isUp ? 'gain' : 'loss'} data-field="side">
         {isUp ? '▲ long' : '▼ short'}
       </td>
@@ -46,6 +54,34 @@ function drawRow(position: Position, isStop: boolean) {
       {drawFunding(cumFunding)}
       {drawLiquidation(position, derived)}
     </tr>
+  );
+}
+
+/** With a shape, so that none depends on colour alone. */
+const FATES: Readonly<Record<Fate, string>> = {
+  stays: 'stays',
+  liquidated: '✕ liquidated',
+  backed: '? liquidated',
+  unknown: 'unknown',
+};
+
+function drawSupposed({ fate, mark, unrealizedPnl }: SupposedPosition) {
+  return (
+    <>
+      <td class="supposed" data-field="supposedFate">
+        {FATES[fate]}
+      </td>
+      <td class="number supposed" title={mark} data-field="supposedMark">
+        {group(mark)}
+      </td>
+      <td
+        class={`number supposed ${toneOf(unrealizedPnl)}`}
+        title={unrealizedPnl}
+        data-field="supposedPnl"
+      >
+        {withSign(unrealizedPnl, groupRounded(unrealizedPnl, 2))}
+      </td>
+    </>
   );
 }
 

@@ -1,10 +1,11 @@
 /** The positions: sortable, with sums; rows keep their place while figures move. */
 
 import { useMemo } from 'preact/hooks';
+import { type Holding, holdingsOf, keyOf, pickDex } from '../figures/all-dexes.ts';
 import { digitsOfPosition, digitsOfSums, sumsOf } from '../figures/all-digits.ts';
-import type { Position } from '../figures/answers.ts';
-import { type ColumnName, type Sort, sortCoins } from '../figures/position-figures.ts';
+import { type ColumnName, type Sort, sortKeys } from '../figures/position-figures.ts';
 import { formatPositionsCsv, nameOfCsv } from '../figures/positions-csv.ts';
+import { isMoved, type Move, NO_MOVE, type Supposed, suppose } from '../figures/what-if.ts';
 import { DigitsDialog } from '../parts/digits-dialog.tsx';
 import { Figure, SignedFigure } from '../parts/figure.tsx';
 import { Frame } from '../parts/panel.tsx';
@@ -12,6 +13,7 @@ import { drawRowButton, useRows } from '../parts/row-buttons.tsx';
 import { saveFile } from '../parts/save-file.ts';
 import type { View } from '../view/view.ts';
 import { PositionRow } from './position-row.tsx';
+import { WhatIf } from './what-if.tsx';
 
 interface Column {
   readonly name: ColumnName;
@@ -24,6 +26,7 @@ interface Column {
 
 const COLUMNS: readonly Column[] = [
   { name: 'coin', label: 'Coin', isText: true, isAscending: true },
+  { name: 'dex', label: 'Dex', isText: true, isAscending: true },
   { name: 'side', label: 'Side', isText: true, isAscending: true },
   { name: 'size', label: 'Size' },
   { name: 'value', label: 'Value' },
@@ -44,27 +47,32 @@ const COLUMNS: readonly Column[] = [
 interface PositionsPanelProps {
   readonly view: View;
   sortBy(sort: Sort | undefined): void;
+  suppose(move: Move | undefined): void;
   tell(notice: string): void;
 }
 
-export function PositionsPanel({ view, sortBy, tell }: PositionsPanelProps) {
-  const { sort } = view;
+export function PositionsPanel({ view, sortBy, suppose: change, tell }: PositionsPanelProps) {
+  const { user, dex, sort, whatIf } = view;
   const { answer } = view.account;
-  const positions = useMemo(
-    () => answer?.value.assetPositions.map(({ position }) => position),
-    [answer],
-  );
-  const count = positions?.length ?? 0;
+  const supposed = useSupposed(view);
+  const holdings = useMemo(() => answer && holdingsOf(pickDex(answer.value, dex)), [answer, dex]);
+  const count = holdings?.length ?? 0;
+  const hasDex = dex === undefined && (answer?.value.length ?? 0) > 1;
   // The page renders at least every second; the table only for a new answer.
   const table = useMemo(
     () =>
-      positions && (
-        <PositionsTable key={`${view.user} ${view.dex}`} {...{ positions, sort, sortBy }} />
+      holdings && (
+        <PositionsTable key={`${user} ${dex}`} {...{ holdings, hasDex, supposed, sort, sortBy }} />
       ),
-    [positions, sort],
+    [holdings, hasDex, supposed, sort],
   );
-  const extra = positions && <span class="tag">{count}</span>;
-  const tools = count > 0 && <CsvButton view={view} tell={tell} />;
+  const extra = holdings && (
+    <>
+      <span class="tag">{count}</span>
+      {count > 0 && <WhatIfButton {...{ whatIf, change }} />}
+    </>
+  );
+  const tools = holdings && count > 0 && <CsvButton {...{ view, holdings, tell }} />;
   return (
     <Frame
       name="positions"
@@ -75,33 +83,77 @@ export function PositionsPanel({ view, sortBy, tell }: PositionsPanelProps) {
       tools={tools}
       tellsProblem={false}
     >
-      {positions === undefined ? null : count === 0 ? (
+      {holdings === undefined ? null : count === 0 ? (
         <p class="empty">
           No positions here.
           {answer?.accountTime === undefined &&
             ' An address that the ledger has never seen looks the same.'}
         </p>
       ) : (
-        table
+        <>
+          {whatIf !== undefined && (
+            <WhatIf
+              move={whatIf}
+              coins={holdings.map(({ position }) => position.coin)}
+              supposed={supposed}
+              refusal={view.termsRefusal}
+              suppose={change}
+            />
+          )}
+          {table}
+        </>
       )}
     </Frame>
   );
 }
 
+interface CsvButtonProps {
+  readonly view: View;
+  readonly holdings: readonly Holding[];
+  tell(notice: string): void;
+}
+
 /** Everything that is shown, at the height of the panel, in the endpoint's order. */
-function CsvButton({ view, tell }: Pick<PositionsPanelProps, 'view' | 'tell'>) {
+function CsvButton({ view, holdings, tell }: CsvButtonProps) {
   const { user, dex, account } = view;
   const save = () => {
     if (account.answer === undefined) return;
-    const { value, height, time } = account.answer;
-    const positions = value.assetPositions.map(({ position }) => position);
+    const { height, time } = account.answer;
     const name = nameOfCsv({ user, dex, height, time });
-    saveFile(name, 'text/csv;charset=utf-8', formatPositionsCsv(positions));
+    saveFile(name, 'text/csv;charset=utf-8', formatPositionsCsv(holdings));
     tell(`Saved ${name}`);
   };
   return (
     <button type="button" class="quiet" onClick={save}>
       CSV<span class="hidden"> of the positions</span>
+    </button>
+  );
+}
+
+/** Undefined while nothing is supposed, or nothing is known of the markets yet. */
+function useSupposed({ account, dex, whatIf, terms }: View): Supposed | undefined {
+  const states = account.answer?.value;
+  return useMemo(() => {
+    if (states === undefined || whatIf === undefined || terms === undefined) return undefined;
+    return isMoved(whatIf) ? suppose(pickDex(states, dex), whatIf, terms) : undefined;
+  }, [states, dex, whatIf, terms]);
+}
+
+interface WhatIfButtonProps {
+  readonly whatIf: Move | undefined;
+  change(move: Move | undefined): void;
+}
+
+function WhatIfButton({ whatIf, change }: WhatIfButtonProps) {
+  const isOpen = whatIf !== undefined;
+  return (
+    <button
+      type="button"
+      class="quiet what-if-open"
+      aria-expanded={isOpen}
+      onClick={() => change(isOpen ? undefined : NO_MOVE)}
+    >
+      What if…
     </button>
   );
 }
@@ -118,21 +170,27 @@ function nextSort(sort: Sort | undefined, { name, isAscending = false }: Column)
 const SUM = '';
 
 interface PositionsTableProps {
-  readonly positions: readonly Position[];
+  readonly holdings: readonly Holding[];
+  /** Whether the dex of each position is shown. */
+  readonly hasDex: boolean;
+  /** Undefined where nothing is supposed. */
+  readonly supposed: Supposed | undefined;
   readonly sort: Sort | undefined;
   sortBy(sort: Sort | undefined): void;
 }
 
-function PositionsTable({ positions, sort, sortBy }: PositionsTableProps) {
-  const coins = positions.map(({ coin }) => coin).join(' ');
+function PositionsTable(props: PositionsTableProps) {
+  const { holdings, hasDex, supposed, sort, sortBy } = props;
+  const keys = holdings.map(keyOf).join();
   // The order is frozen at the click: rows that move cannot be read.
-  const order = useMemo(() => sortCoins(positions, sort), [coins, sort]);
-  const isOvertaken = sort !== undefined && sortCoins(positions, sort).join() !== order.join();
-  const byCoin = new Map(positions.map((position) => [position.coin, position]));
+  const order = useMemo(() => sortKeys(holdings, sort), [keys, sort]);
+  const isOvertaken = sort !== undefined && sortKeys(holdings, sort).join() !== order.join();
+  const byKey = new Map(holdings.map((holding) => [keyOf(holding), holding]));
+  const [coin, ...others] = COLUMNS.filter(({ name }) => hasDex || name !== 'dex');
   const { stop, opened, close, handlers } = useRows([...order, SUM]);
   const digits = (row: string) => {
-    const position = byCoin.get(row);
-    return position === undefined ? digitsOfSums(positions) : digitsOfPosition(position);
+    const holding = byKey.get(row);
+    return holding === undefined ? digitsOfSums(holdings) : digitsOfPosition(holding.position);
   };
   return (
     <>
@@ -151,29 +209,49 @@ function PositionsTable({ positions, sort, sortBy }: PositionsTableProps) {
         <table class="positions" {...handlers}>
           <thead>
             <tr>
-              {COLUMNS.map((column) => (
+              <Heading column={coin} {...{ sort, sortBy }} />
+              {supposed && <SupposedHeadings />}
+              {others.map((column) => (
                 <Heading key={column.name} {...{ column, sort, sortBy }} />
               ))}
             </tr>
           </thead>
           <tbody>
-            {order.map((coin) => {
-              const position = byCoin.get(coin);
-              return (
-                position && <PositionRow key={coin} position={position} isStop={coin === stop} />
-              );
+            {order.map((key) => {
+              const holding = byKey.get(key);
+              if (holding === undefined) return null;
+              const then = supposed?.positions.get(key);
+              const isStop = key === stop;
+              return <PositionRow key={key} {...{ holding, hasDex, isStop }} supposed={then} />;
             })}
           </tbody>
-          <Sums positions={positions} isStop={stop === SUM} />
+          <Sums {...{ holdings, hasDex, supposed }} isStop={stop === SUM} />
         </table>
       </section>
       {opened !== undefined && (
         <DigitsDialog
-          title={opened === SUM ? 'Sum' : opened}
+          title={byKey.get(opened)?.position.coin ?? 'Sum'}
           figures={digits(opened)}
           close={close}
         />
       )}
+    </>
+  );
+}
+
+/** Beside the coin, so that they are seen on a phone too. */
+function SupposedHeadings() {
+  return (
+    <>
+      <th scope="col" class="supposed">
+        If: outcome
+      </th>
+      <th scope="col" class="number supposed">
+        If: mark
+      </th>
+      <th scope="col" class="number supposed">
+        If: PnL
+      </th>
     </>
   );
 }
@@ -201,14 +279,25 @@ function Heading({ column, sort, sortBy }: HeadingProps) {
   );
 }
 
-function Sums({ positions, isStop }: { positions: readonly Position[]; isStop: boolean }) {
-  const { value, profit, margin, funding } = sumsOf(positions);
+interface SumsProps extends Pick<PositionsTableProps, 'holdings' | 'hasDex' | 'supposed'> {
+  readonly isStop: boolean;
+}
+
+function Sums({ holdings, hasDex, supposed, isStop }: SumsProps) {
+  const { value, profit, margin, funding } = sumsOf(holdings);
   return (
     <tfoot>
       <tr>
-        <th scope="row" colSpan={3}>
-          {drawRowButton({ name: SUM, label: 'Sum', isStop })}
-        </th>
+        <th scope="row">{drawRowButton({ name: SUM, label: 'Sum', isStop })}</th>
+        {supposed && (
+          <>
+            <td colSpan={2} class="supposed" />
+            <td class="number supposed">
+              <SignedFigure text={supposed.unrealizedPnl} field="sumSupposedPnl" />
+            </td>
+          </>
+        )}
+        <td colSpan={hasDex ? 3 : 2} />
         <td class="number">
           <Figure text={value} field="sumValue" decimals={2} />
         </td>

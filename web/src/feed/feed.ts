@@ -3,7 +3,8 @@
  * after that it is pushed, or polled where push is unavailable.
  */
 
-import type { AccountState, Answer, Auction, Delegation, Question } from '../figures/answers.ts';
+import { pickDex, totalsOf } from '../figures/all-dexes.ts';
+import type { Answer, Auction, Delegation, Question, States } from '../figures/answers.ts';
 import { HistoryKeeper } from '../history/history-keeper.ts';
 import { Push, type PushMessage } from '../service/push.ts';
 import { ask, askHealth, type Refusal } from '../service/service.ts';
@@ -11,8 +12,11 @@ import { Watch } from '../service/watch.ts';
 import { forgetAddresses, saveKey, saveRecent } from '../view/storage.ts';
 import { EMPTY_PANEL, type Store } from '../view/view.ts';
 
-/** Polling intervals follow the weights: 2 for an account, 20 for the other two. */
-const POLL_MS = { account: 1_000, stakes: 10_000, auction: 3_000 } as const;
+/**
+ * Each of the questions weighs 20: polling spends 720 a minute of a key's budget. The account is asked
+ * for often enough for its chart to have no gaps.
+ */
+const POLL_MS = { account: 3_000, stakes: 10_000, auction: 6_000 } as const;
 const HEALTH_MS = 1_000;
 const HEALTH_MS_MAX = 8_000;
 /** How soon push must show a sign of life where HTTP shows none. */
@@ -63,31 +67,32 @@ export class Feed {
   /** Switches to a key and clears what the last one brought; an empty string means no key. */
   setKey(key: string): void {
     saveKey(key);
-    this.#store.set({ key, keyProblem: '', ...blankPanels(), dexStates: [] });
+    this.#store.set({ key, keyProblem: '', ...blankPanels() });
     this.#push.connect(key);
     this.#watches.auction.change(key === '' ? undefined : { type: 'perpDeployAuctionStatus' });
     const { user, dex } = this.#store.view;
     this.select(user, dex);
   }
 
-  /** Shows another account. */
-  select(user: string, dex: string): void {
+  /** Shows an account: on one dex, or on all if it is undefined. */
+  select(user: string, dex: string | undefined): void {
     const { view } = this.#store;
-    const isSameUser = user === view.user;
-    const account = { ...EMPTY_PANEL, question: { type: 'clearinghouseState', user, dex } };
+    const { question, refusal } = view.account;
+    const isAsked = user === view.user && question !== undefined && refusal === undefined;
+    this.#store.set({ user, dex, history: this.#keeper.open(user, dex) });
+    if (isAsked) this.#noteFirstValue();
+    else this.#askAbout(user);
+  }
+
+  /** One answer has all dexes, so that all figures are of one height. */
+  #askAbout(user: string): void {
+    const account = { ...EMPTY_PANEL, question: { type: 'allDexsClearinghouseState', user } };
     const stakes = { ...EMPTY_PANEL, question: { type: 'delegations', user } };
-    const isAsked = user !== '' && view.key !== '';
+    const isAsked = user !== '' && this.#store.view.key !== '';
     this.#unsubscribe('account');
-    this.#store.set({
-      user,
-      dex,
-      account: isAsked ? account : EMPTY_PANEL,
-      history: this.#keeper.open(user, dex),
-    });
-    this.#watches.account.change(isAsked ? account.question : undefined);
-    if (isSameUser && view.stakes.question !== undefined) return;
     this.#unsubscribe('stakes');
-    this.#store.set({ stakes: isAsked ? stakes : EMPTY_PANEL, dexStates: [] });
+    this.#store.set(isAsked ? { account, stakes } : { account: EMPTY_PANEL, stakes: EMPTY_PANEL });
+    this.#watches.account.change(isAsked ? account.question : undefined);
     this.#watches.stakes.change(isAsked ? stakes.question : undefined);
   }
 
@@ -135,8 +140,7 @@ export class Feed {
     const { question } = this.#watches[name];
     const panel = { question, answer, refusal: undefined };
     if (name === 'account') {
-      const account = { ...panel, answer: answer as Answer<AccountState> };
-      this.#store.set({ account });
+      this.#store.set({ account: { ...panel, answer: answer as Answer<States> } });
     } else if (name === 'stakes') {
       this.#store.set({ stakes: { ...panel, answer: answer as Answer<readonly Delegation[]> } });
     } else {
@@ -147,14 +151,24 @@ export class Feed {
   /** Adds a point to the chart, if the answer has one. */
   #noteValue(name: PanelName, answer: Answer): void {
     if (name !== 'account' || this.#isOlder(name, answer)) return;
-    const { time, value } = answer as Answer<AccountState>;
+    const { time, value } = answer as Answer<States>;
+    const shown = pickDex(value, this.#store.view.dex);
+    if (shown.length === 0) return;
     const { history } = this.#keeper;
     const { isPushed } = this.#watches.account;
     // Before and after an answer that was asked for, others may have been true.
     if (!isPushed) history.interrupt();
-    history.add(time, value.marginSummary.accountValue);
+    history.add(time, totalsOf(shown).accountValue);
     if (!isPushed) history.interrupt();
     this.#drawHistory();
+  }
+
+  /** The chart of another dex begins with what is known already. */
+  #noteFirstValue(): void {
+    const answer = this.#pending.get('account') ?? this.#store.view.account.answer;
+    const { last } = this.#keeper.history;
+    if (answer === undefined || (last !== undefined && answer.time <= last.time)) return;
+    this.#noteValue('account', answer);
   }
 
   #drawHistory(): void {
@@ -337,10 +351,15 @@ interface Pushed extends Question {
   readonly [field: string]: unknown;
 }
 
-/** A push holds its answer in a field named after the channel. */
+/** Where a push does not hold its answer in a field named after the channel. */
+const ANSWER_FIELDS: Readonly<Record<string, string>> = {
+  allDexsClearinghouseState: 'clearinghouseStates',
+};
+
 function readPush(type: string, data: unknown) {
-  if (typeof data !== 'object' || data === null || !(type in data)) return undefined;
-  const { user, dex, height, accountTime, [type]: value } = data as Pushed;
+  const field = ANSWER_FIELDS[type] ?? type;
+  if (typeof data !== 'object' || data === null || !(field in data)) return undefined;
+  const { user, dex, height, accountTime, [field]: value } = data as Pushed;
   const { time = accountTime ?? 0 } = data as Pushed;
   return {
     question: { type, user: user ?? '', dex: dex ?? '' },

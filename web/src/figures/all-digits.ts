@@ -1,9 +1,12 @@
 /** The figures of a panel or a row by name, with all their digits, for copying. */
 
-import type { AccountState, Auction, Delegation, Position } from './answers.ts';
+import { type Holding, totalsOf } from './all-dexes.ts';
+import type { Auction, Delegation, Position, States } from './answers.ts';
 import { formatDecimal, negateText, sum } from './decimal.ts';
 import { headlineOf } from './headline.ts';
 import { derive } from './position-figures.ts';
+import { findTightest } from './risk.ts';
+import { describeDex } from './text.ts';
 
 export interface NamedFigure {
   readonly label: string;
@@ -41,8 +44,9 @@ export interface Sums {
   readonly funding: string;
 }
 
-export function sumsOf(positions: readonly Position[]): Sums {
-  const total = (pick: (position: Position) => string) => formatDecimal(sum(positions.map(pick)));
+export function sumsOf(holdings: readonly Holding[]): Sums {
+  const total = (pick: (position: Position) => string) =>
+    formatDecimal(sum(holdings.map(({ position }) => pick(position))));
   return {
     value: total(({ positionValue }) => positionValue),
     profit: total(({ unrealizedPnl }) => unrealizedPnl),
@@ -51,8 +55,8 @@ export function sumsOf(positions: readonly Position[]): Sums {
   };
 }
 
-export function digitsOfSums(positions: readonly Position[]): NamedFigure[] {
-  const { value, profit, margin, funding } = sumsOf(positions);
+export function digitsOfSums(holdings: readonly Holding[]): NamedFigure[] {
+  const { value, profit, margin, funding } = sumsOf(holdings);
   return list([
     ['Value', value],
     ['Unrealized profit', profit],
@@ -67,24 +71,35 @@ interface Change {
 }
 
 /** `change`: of the account value over the chart, if there is one. */
-export function digitsOfAccount(state: AccountState, change: Change | undefined): NamedFigure[] {
-  const { marginSummary, crossMarginSummary } = state;
-  const { unrealizedPnl, leverage, long, short, net } = headlineOf(state);
+export function digitsOfAccount(states: States, change: Change | undefined): NamedFigure[] {
+  const totals = totalsOf(states);
+  const { unrealizedPnl, leverage, long, short, net } = headlineOf(states);
   return list([
-    ['Account value', marginSummary.accountValue],
-    ['Margin used', marginSummary.totalMarginUsed],
-    ['Withdrawable', state.withdrawable],
-    ['Position value', marginSummary.totalNtlPos],
+    ['Account value', totals.accountValue],
+    ['Margin used', totals.totalMarginUsed],
+    ['Withdrawable', totals.withdrawable],
+    ['Position value', totals.totalNtlPos],
     ['Unrealized profit', unrealizedPnl],
     ['Leverage', leverage],
     ['Long', long],
     ['Short', short],
     ['Net exposure', net],
-    ['Cross maintenance margin', state.crossMaintenanceMarginUsed],
-    ['Cross account value', crossMarginSummary.accountValue],
+    ...digitsOfCrossMargin(states),
     ['Change of the account value', change?.amount],
     ['Change in per cent', change?.ratio],
   ]);
+}
+
+/** Of the dex that the gauge is about. */
+function digitsOfCrossMargin(states: States): Entry[] {
+  const tightest = findTightest(states);
+  if (tightest === undefined) return [];
+  const [dex, state] = tightest;
+  const where = states.length > 1 ? ` on ${describeDex(dex)}` : '';
+  return [
+    [`Cross maintenance margin${where}`, state.crossMaintenanceMarginUsed],
+    [`Cross account value${where}`, state.crossMarginSummary.accountValue],
+  ];
 }
 
 export function digitsOfStake({ validator, amount }: Delegation): NamedFigure[] {

@@ -38,6 +38,9 @@ export interface AccountState {
   readonly time: number;
 }
 
+/** A user's account on each dex, in the order of the dexes. */
+export type States = readonly (readonly [dex: string, state: AccountState])[];
+
 export interface Delegation {
   readonly validator: string;
   readonly amount: string;

@@ -25,7 +25,7 @@ function unitsAt({ units, scale }: Decimal, target: number): bigint {
   return units * powerOfTen(target - scale);
 }
 
-function add(a: Decimal, b: Decimal): Decimal {
+export function add(a: Decimal, b: Decimal): Decimal {
   const scale = Math.max(a.scale, b.scale);
   return { units: unitsAt(a, scale) + unitsAt(b, scale), scale };
 }

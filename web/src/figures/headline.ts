@@ -1,6 +1,7 @@
 /** The figures of an account that people look for first, computed exactly from its answer. */
 
-import type { AccountState, Position } from './answers.ts';
+import { holdingsOf, type Totals, totalsOf } from './all-dexes.ts';
+import type { Position, States } from './answers.ts';
 import {
   compare,
   type Decimal,
@@ -25,15 +26,15 @@ export interface Headline {
   readonly nearest: { readonly coin: string; readonly distance: string } | undefined;
 }
 
-export function headlineOf({ marginSummary, assetPositions }: AccountState): Headline {
-  const positions = assetPositions.map(({ position }) => position);
+export function headlineOf(states: States): Headline {
+  const positions = holdingsOf(states).map(({ position }) => position);
   const exposureOf = (some: readonly Position[]) =>
     sum(some.map(({ positionValue }) => positionValue));
   const long = exposureOf(positions.filter(isLong));
   const short = exposureOf(positions.filter((position) => !isLong(position)));
   return {
     unrealizedPnl: formatDecimal(sum(positions.map(({ unrealizedPnl }) => unrealizedPnl))),
-    leverage: leverageOf(marginSummary),
+    leverage: leverageOf(totalsOf(states)),
     long: formatDecimal(long),
     short: formatDecimal(short),
     net: formatDecimal(subtract(long, short)),
@@ -41,10 +42,7 @@ export function headlineOf({ marginSummary, assetPositions }: AccountState): Hea
   };
 }
 
-function leverageOf({
-  totalNtlPos,
-  accountValue,
-}: AccountState['marginSummary']): string | undefined {
+function leverageOf({ totalNtlPos, accountValue }: Totals): string | undefined {
   const value = parseDecimal(accountValue);
   if (value.units <= 0n) return undefined;
   const ratio = divideRounded(parseDecimal(totalNtlPos), value, RATIO_DECIMALS);

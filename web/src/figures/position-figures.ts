@@ -1,5 +1,6 @@
 /** Figures derived from a position, exactly: mark price, distance to liquidation; and sorting. */
 
+import { type Holding, keyOf } from './all-dexes.ts';
 import type { Position } from './answers.ts';
 import {
   absolute,
@@ -27,7 +28,7 @@ const VERY_FAR: Decimal = { units: 10n, scale: 0 };
 
 export const isLong = ({ szi }: Position): boolean => !szi.startsWith('-');
 
-function markOf({ positionValue, szi }: Position): Decimal {
+export function markOf({ positionValue, szi }: Position): Decimal {
   return (
     divideRounded(parseDecimal(positionValue), absolute(parseDecimal(szi)), PRICE_DECIMALS) ?? ZERO
   );
@@ -73,8 +74,8 @@ function judgeDistance(ratio: Decimal): Distance {
 }
 
 export const COLUMN_NAMES = [
-  ...(['coin', 'side', 'size', 'value', 'entry', 'mark', 'pnl', 'leverage', 'margin'] as const),
-  ...(['funding', 'liquidation'] as const),
+  ...(['coin', 'dex', 'side', 'size', 'value', 'entry', 'mark', 'pnl', 'leverage'] as const),
+  ...(['margin', 'funding', 'liquidation'] as const),
 ] as const;
 export type ColumnName = (typeof COLUMN_NAMES)[number];
 
@@ -85,13 +86,14 @@ export interface Sort {
 
 type SortKey = string | Decimal | undefined;
 
-const SORT_KEYS: Readonly<Record<ColumnName, (position: Position) => SortKey>> = {
+const SORT_KEYS: Readonly<Record<ColumnName, (position: Position, dex: string) => SortKey>> = {
   coin: ({ coin }) => coin,
+  dex: (_position, dex) => dex,
   side: (position) => (isLong(position) ? 'long' : 'short'),
   size: ({ szi }) => absolute(parseDecimal(szi)),
   value: ({ positionValue }) => parseDecimal(positionValue),
   entry: ({ entryPx }) => parseDecimal(entryPx),
-  mark: markOf,
+  mark: (position) => markOf(position),
   pnl: ({ unrealizedPnl }) => parseDecimal(unrealizedPnl),
   leverage: ({ leverage }) => parseDecimal(String(leverage.value)),
   margin: ({ marginUsed }) => parseDecimal(marginUsed),
@@ -105,11 +107,14 @@ function compareKeys(a: SortKey, b: SortKey): number {
   return compare(a ?? ZERO, b ?? ZERO);
 }
 
-/** Coins sorted by a column: stable, with missing figures last. */
-export function sortCoins(positions: readonly Position[], sort: Sort | undefined): string[] {
-  if (sort === undefined) return positions.map(({ coin }) => coin);
-  const keyOf = SORT_KEYS[sort.column];
-  const rows = positions.map((position) => ({ coin: position.coin, key: keyOf(position) }));
+/** The keys of holdings, sorted by a column: stable, with missing figures last. */
+export function sortKeys(holdings: readonly Holding[], sort: Sort | undefined): string[] {
+  if (sort === undefined) return holdings.map(keyOf);
+  const pick = SORT_KEYS[sort.column];
+  const rows = holdings.map((holding) => ({
+    name: keyOf(holding),
+    key: pick(holding.position, holding.dex),
+  }));
   const direction = sort.isDescending ? -1 : 1;
   rows.sort((a, b) => {
     if (a.key === undefined || b.key === undefined) {
@@ -117,5 +122,5 @@ export function sortCoins(positions: readonly Position[], sort: Sort | undefined
     }
     return direction * compareKeys(a.key, b.key);
   });
-  return rows.map(({ coin }) => coin);
+  return rows.map(({ name }) => name);
 }

@@ -1,6 +1,8 @@
 /** Positions as CSV (RFC 4180): the endpoint's names in the first row, its own digits below. */
 
+import type { Holding } from './all-dexes.ts';
 import type { Position } from './answers.ts';
+import { nameDex } from './text.ts';
 
 const LINE_END = '\r\n';
 
@@ -27,11 +29,11 @@ const COLUMNS: readonly Column[] = [
   { name: 'cumFunding.sinceChange', read: ({ cumFunding }) => cumFunding.sinceChange },
 ];
 
-export function formatPositionsCsv(positions: readonly Position[]): string {
-  const rows = positions.map((position) =>
-    COLUMNS.map(({ read }) => quote(disarm(read(position)))),
+export function formatPositionsCsv(holdings: readonly Holding[]): string {
+  const rows = holdings.map(({ dex, position }) =>
+    [dex, ...COLUMNS.map(({ read }) => read(position))].map((cell) => quote(disarm(cell))),
   );
-  return [COLUMNS.map(({ name }) => name), ...rows]
+  return [['dex', ...COLUMNS.map(({ name }) => name)], ...rows]
     .map((cells) => cells.join(',') + LINE_END)
     .join('');
 }
@@ -48,7 +50,8 @@ function quote(cell: string): string {
 
 export interface Export {
   readonly user: string;
-  readonly dex: string;
+  /** Undefined for all of them; the name of the first one is empty. */
+  readonly dex: string | undefined;
   /** Undefined for the exchange's own answer, which is from no ledger. */
   readonly height: number | undefined;
   /** Of the answer, in milliseconds. */
@@ -57,7 +60,7 @@ export interface Export {
 
 /** "positions-0xab…ab-height-812-2025-09-22T17-22-40Z.csv": in UTC, without what file names forbid. */
 export function nameOfCsv({ user, dex, height, time }: Export): string {
-  const place = dex === '' ? [] : [dex.replaceAll(/[^\w-]/g, '_')];
+  const place = dex === undefined ? [] : [nameDex(dex).replaceAll(/[^\w-]/g, '_')];
   const origin = height === undefined ? 'upstream' : `height-${height}`;
   const moment = `${new Date(time).toISOString().slice(0, 19).replaceAll(':', '-')}Z`;
   return `${['positions', user, ...place, origin, moment].join('-')}.csv`;

@@ -3,7 +3,7 @@
  * distances to liquidation, over all dexes.
  */
 
-import type { AccountState, Position } from './answers.ts';
+import type { AccountState, Position, States } from './answers.ts';
 import {
   compare,
   type Decimal,
@@ -18,9 +18,6 @@ import {
 import { distanceOf } from './position-figures.ts';
 import { LEVELS, type Level, levelOfDistance, levelOfMarginRatio, WORDS } from './risk-levels.ts';
 import { group } from './text.ts';
-
-/** An account's states by dex. */
-export type States = readonly (readonly [string, AccountState])[];
 
 export interface Verdict {
   readonly level: Level;
@@ -98,4 +95,18 @@ export function marginRatioOf(state: AccountState): Decimal | undefined {
   const value = parseDecimal(state.crossMarginSummary.accountValue);
   if (maintenance.units === 0n) return ZERO;
   return value.units <= 0n ? undefined : divideRounded(maintenance, value, RATIO_DECIMALS);
+}
+
+/** The dex on which maintenance takes the largest share, with its state; undefined for no states. */
+export function findTightest(states: States): States[number] | undefined {
+  let tightest: States[number] | undefined;
+  let largest: Decimal | undefined;
+  for (const entry of states) {
+    const ratio = marginRatioOf(entry[1]);
+    if (ratio === undefined) return entry;
+    if (largest !== undefined && compare(ratio, largest) <= 0) continue;
+    tightest = entry;
+    largest = ratio;
+  }
+  return tightest;
 }

@@ -36,6 +36,16 @@ export function shortenAddress(address: string): string {
   return address.length <= 16 ? address : `${address.slice(0, 8)}\u2026${address.slice(-6)}`;
 }
 
+/** How the page calls a dex: the first one has no name. */
+export function nameDex(dex: string): string {
+  return dex === '' ? 'first' : dex;
+}
+
+/** In a sentence: "the first dex", "dex abc". */
+export function describeDex(dex: string): string {
+  return dex === '' ? 'the first dex' : `dex ${dex}`;
+}
+
 const UNITS: readonly (readonly [string, number])[] = [
   ['d', 86_400],
   ['h', 3_600],

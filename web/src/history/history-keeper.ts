@@ -4,6 +4,8 @@ import { forgetPoints, loadPoints, savePoints } from './history-storage.ts';
 import { Histories, RANGES, ValueHistory } from './value-history.ts';
 
 const SAVE_MS = 2_000;
+/** In place of a dex; no dex has this name. */
+const ALL_DEXES = '*';
 
 export class HistoryKeeper {
   #histories = new Histories();
@@ -25,9 +27,10 @@ export class HistoryKeeper {
     return this.#history;
   }
 
-  open(user: string, dex: string): ValueHistory {
+  /** Of the user's account on a dex, or on all of them if it is undefined. */
+  open(user: string, dex: string | undefined): ValueHistory {
     this.#save();
-    this.#account = `${user.toLowerCase()} ${dex}`;
+    this.#account = `${user.toLowerCase()} ${dex ?? ALL_DEXES}`;
     this.#history = this.#find();
     this.#history.interrupt();
     return this.#history;

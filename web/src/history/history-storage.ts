@@ -7,7 +7,7 @@ const STORE = 'values';
 const BY_AGE = 'byAge';
 
 interface Row extends Point {
-  /** The ledger, user and dex. */
+  /** The ledger, the user, and the dex or all of them. */
   readonly account: string;
   readonly range: string;
 }

@@ -68,8 +68,8 @@ export function Frame(props: FrameProps) {
 }
 
 const OWN_ANSWER =
-  'The ledger does not hold this account: its rules do not give the same figures. ' +
-  'What is shown is what the exchange answers, and is in no block.';
+  'The ledger does not hold this account, or not on every dex: its rules do not give the same ' +
+  'figures. What is shown is what the exchange answers, and is in no block.';
 
 /** Where an answer is from: its ledger height, and when the exchange was last asked. */
 function Origin({ view, answer }: { view: View; answer: Answer }) {

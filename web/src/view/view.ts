@@ -1,15 +1,9 @@
 /** Everything that the page shows, in one immutable object. */
 
-import type {
-  AccountState,
-  Answer,
-  Auction,
-  Delegation,
-  Health,
-  Question,
-} from '../figures/answers.ts';
+import type { Answer, Auction, Delegation, Health, Question, States } from '../figures/answers.ts';
+import type { MarginTerms } from '../figures/margin-terms.ts';
 import type { Sort } from '../figures/position-figures.ts';
-import type { States } from '../figures/risk.ts';
+import type { Move } from '../figures/what-if.ts';
 import { RANGES, type RangeName, ValueHistory } from '../history/value-history.ts';
 import type { Refusal } from '../service/service.ts';
 import { loadExamples, loadKey, loadRecent } from './storage.ts';
@@ -46,13 +40,13 @@ export interface View {
   /** Why the key does not work, in the service's words. */
   readonly keyProblem: string;
   readonly user: string;
-  readonly dex: string;
+  /** The only dex that is shown; undefined for all. */
+  readonly dex: string | undefined;
   readonly dexes: readonly Dex[];
-  /** The user's account on each dex, as it was some seconds ago. */
-  readonly dexStates: States;
   readonly examples: readonly string[];
   readonly recent: readonly string[];
-  readonly account: Panel<AccountState>;
+  /** On all dexes, whichever are shown. */
+  readonly account: Panel<States>;
   readonly stakes: Panel<readonly Delegation[]>;
   readonly auction: Panel<Auction | null>;
   readonly link: Link;
@@ -65,6 +59,11 @@ export interface View {
   readonly sort: Sort | undefined;
   /** What was last done for the person, such as "Copied …"; empty after a while. */
   readonly notice: string;
+  /** What is supposed of the marks; undefined while nobody asks. */
+  readonly whatIf: Move | undefined;
+  /** By coin; undefined before they were asked for. */
+  readonly terms: ReadonlyMap<string, MarginTerms> | undefined;
+  readonly termsRefusal: Refusal | undefined;
 }
 
 export const FIRST_DEX: Dex = { name: '', fullName: 'first dex' };
@@ -75,9 +74,8 @@ export class Store {
     key: loadKey(),
     keyProblem: '',
     user: '',
-    dex: '',
+    dex: undefined,
     dexes: [FIRST_DEX],
-    dexStates: [],
     examples: loadExamples(),
     recent: loadRecent(),
     account: EMPTY_PANEL,
@@ -90,6 +88,9 @@ export class Store {
     range: RANGES[0].name,
     sort: undefined,
     notice: '',
+    whatIf: undefined,
+    terms: undefined,
+    termsRefusal: undefined,
   };
   /** How long the last render took. */
   drawMs = 0;
@@ -154,11 +155,4 @@ export function ledgerNow({ link, freshness }: View): number {
   if (freshness === undefined) return 0;
   const sinceMs = link.state === 'live' ? performance.now() - freshness.heardMs : 0;
   return freshness.time + sinceMs;
-}
-
-/** The user's accounts: the one that is shown as it is, those on other dexes as of some seconds ago. */
-export function statesOf({ dex, account, dexStates }: View): States {
-  const shown = account.answer?.value;
-  if (shown === undefined) return dexStates;
-  return [[dex, shown], ...dexStates.filter(([name]) => name !== dex)];
 }

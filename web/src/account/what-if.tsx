@@ -1,0 +1,239 @@
+/** What if marks moved: the controls, and a banner that says that nothing of it has happened. */
+
+import type { RefObject } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { group, withSign } from '../figures/text.ts';
+import {
+  isMoved,
+  type Move,
+  NO_MOVE,
+  PERCENT_MAX,
+  PERCENT_MIN,
+  readPercent,
+  type Supposed,
+} from '../figures/what-if.ts';
+import { Figure, SignedFigure } from '../parts/figure.tsx';
+import type { Refusal } from '../service/service.ts';
+
+const PRESETS = ['-50', '-20', '-10', '-5', '5', '10', '20', '50'];
+
+export interface WhatIfProps {
+  readonly move: Move;
+  /** Of the positions that are shown. */
+  readonly coins: readonly string[];
+  /** Undefined while nothing is supposed, or nothing is known of the markets yet. */
+  readonly supposed: Supposed | undefined;
+  /** Why the markets' margin tiers are not known. */
+  readonly refusal: Refusal | undefined;
+  suppose(move: Move): void;
+}
+
+export function WhatIf(props: WhatIfProps) {
+  const { move, supposed, refusal, suppose } = props;
+  const slider = useRef<HTMLInputElement>(null);
+  const isActive = isMoved(move);
+  useEffect(() => {
+    if (!isActive) return undefined;
+    const reset = (event: KeyboardEvent) => {
+      // Escape closes a dialog first.
+      const isTaken = document.querySelector('dialog[open]') !== null;
+      if (event.key === 'Escape' && !isTaken) suppose(NO_MOVE);
+    };
+    addEventListener('keydown', reset);
+    return () => removeEventListener('keydown', reset);
+  }, [isActive]);
+  const reset = () => {
+    suppose(NO_MOVE);
+    slider.current?.focus();
+  };
+  return (
+    <section class="what-if" aria-label="What if">
+      <div class="what-if-controls">
+        <CoinChoice {...props} />
+        <Slider {...props} element={slider} />
+        <PercentField {...props} />
+        <Presets {...props} />
+      </div>
+      <div class={isActive ? 'what-if-banner' : 'hidden'}>
+        <p role="status" data-field="supposition">
+          {isActive && (
+            <>
+              <strong>Hypothetical:</strong> {describeMove(move)}. Nothing of this has happened.
+            </>
+          )}
+        </p>
+        {isActive && (
+          <button type="button" aria-keyshortcuts="Escape" onClick={reset}>
+            Reset <kbd>Esc</kbd>
+          </button>
+        )}
+      </div>
+      {isActive && supposed === undefined && <Waiting refusal={refusal} />}
+      {supposed !== undefined && <Outcome supposed={supposed} />}
+    </section>
+  );
+}
+
+function describePercent(percent: string): string {
+  return `${withSign(percent, group(percent))} %`;
+}
+
+function describeMove({ coin, percent }: Move): string {
+  const what = coin === undefined ? 'all marks' : `the mark of ${coin}`;
+  return `${what} ${describePercent(percent)}`;
+}
+
+function CoinChoice({ move, coins, suppose }: WhatIfProps) {
+  const { coin } = move;
+  // A position may be closed while its coin is chosen.
+  const listed = coin === undefined || coins.includes(coin) ? coins : [coin, ...coins];
+  return (
+    <div>
+      <label for="what-if-coin">Move</label>{' '}
+      <select
+        id="what-if-coin"
+        value={coin ?? ''}
+        onChange={({ currentTarget: { value } }) =>
+          suppose({ ...move, coin: value === '' ? undefined : value })
+        }
+      >
+        <option value="">all marks</option>
+        {listed.map((name) => (
+          <option key={name} value={name}>
+            {name}
+          </option>
+        ))}
+      </select>
+    </div>
+  );
+}
+
+interface SliderProps extends WhatIfProps {
+  readonly element: RefObject<HTMLInputElement | null>;
+}
+
+function Slider({ move, suppose, element }: SliderProps) {
+  return (
+    <input
+      ref={element}
+      class="what-if-slider"
+      type="range"
+      min={PERCENT_MIN}
+      max={PERCENT_MAX}
+      step="1"
+      aria-label="Move by per cent"
+      aria-valuetext={describePercent(move.percent)}
+      value={move.percent}
+      onInput={({ currentTarget }) => suppose({ ...move, percent: currentTarget.value })}
+    />
+  );
+}
+
+function PercentField({ move, suppose }: WhatIfProps) {
+  const [draft, setDraft] = useState(move.percent);
+  useEffect(() => {
+    if (readPercent(draft) !== move.percent) setDraft(move.percent);
+  }, [move.percent]);
+  const isWrong = readPercent(draft) === undefined;
+  const change = (typed: string) => {
+    setDraft(typed);
+    const percent = readPercent(typed);
+    if (percent !== undefined) suppose({ ...move, percent });
+  };
+  return (
+    <div class="what-if-percent">
+      <label for="what-if-percent">
+        by<span class="hidden"> per cent</span>
+      </label>{' '}
+      <input
+        id="what-if-percent"
+        autocomplete="off"
+        aria-invalid={isWrong}
+        aria-describedby="what-if-range"
+        value={draft}
+        onInput={({ currentTarget }) => change(currentTarget.value)}
+        onBlur={() => setDraft(move.percent)}
+      />{' '}
+      %
+      <span id="what-if-range" class={isWrong ? 'problem-code small' : 'hidden'}>
+        from {group(`${PERCENT_MIN}`)} to {PERCENT_MAX}
+      </span>
+    </div>
+  );
+}
+
+function Presets({ move, suppose }: WhatIfProps) {
+  return (
+    <fieldset class="what-if-presets">
+      <legend class="hidden">Common moves</legend>
+      {PRESETS.map((percent) => (
+        <button
+          key={percent}
+          type="button"
+          class="quiet"
+          aria-pressed={percent === move.percent}
+          onClick={() => suppose({ ...move, percent })}
+        >
+          {describePercent(percent)}
+        </button>
+      ))}
+    </fieldset>
+  );
+}
+
+function Waiting({ refusal }: { refusal: Refusal | undefined }) {
+  if (refusal === undefined) return <p class="muted small">Asking for the margin tiers…</p>;
+  return <p class="problem">The margin tiers are not known: {refusal.message}</p>;
+}
+
+function Outcome({ supposed }: { supposed: Supposed }) {
+  const fates = [...supposed.positions.values()].map(({ fate }) => fate);
+  const liquidated = fates.filter((fate) => fate === 'liquidated').length;
+  return (
+    <>
+      <dl class="stats supposed-stats">
+        <div class="stat">
+          <dt>Account value then</dt>
+          <dd>
+            <Figure text={supposed.accountValue} field="supposedValue" decimals={2} />
+          </dd>
+        </div>
+        <div class="stat">
+          <dt>Change</dt>
+          <dd>
+            <SignedFigure text={supposed.change} field="supposedChange" />
+            {supposed.changeRatio !== undefined && (
+              <>
+                {' '}
+                (<SignedFigure text={supposed.changeRatio} field="supposedChangeRatio" /> %)
+              </>
+            )}
+          </dd>
+        </div>
+        <div class="stat">
+          <dt>Unrealized profit then</dt>
+          <dd>
+            <SignedFigure text={supposed.unrealizedPnl} field="supposedPnl" />
+          </dd>
+        </div>
+        <div class="stat">
+          <dt>Would be liquidated</dt>
+          <dd class={liquidated > 0 ? 'loss' : ''} data-field="liquidatedCount">
+            {liquidated === 0 ? 'none' : `${liquidated} of ${fates.length}`}
+          </dd>
+        </div>
+      </dl>
+      <p class="muted small">
+        Value and profit are those before anything is liquidated.
+        {fates.includes('backed') && ` ${BACKED}`}
+        {fates.includes('unknown') && ` ${UNKNOWN}`}
+      </p>
+    </>
+  );
+}
+
+const BACKED =
+  'Cross positions with a question mark have less margin than they need, but collateral from outside ' +
+  'of the account backs them, and the answer does not say how much.';
+const UNKNOWN =
+  'Where the outcome is unknown, the margin tiers of the market do not give the figures of the answer.';

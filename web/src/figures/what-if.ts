@@ -1,0 +1,192 @@
+/**
+ * What if marks moved: the account at the moved marks, before anything is liquidated, and what would
+ * be liquidated. By the ledger's own rules, so that a block with these marks would give the same.
+ */
+
+import { keyOf } from './all-dexes.ts';
+import type { AccountState, Position, States } from './answers.ts';
+import {
+  absolute,
+  add,
+  compare,
+  type Decimal,
+  divideRounded,
+  formatDecimal,
+  multiply,
+  parseDecimal,
+  RATIO_DECIMALS,
+  roundTo,
+  subtract,
+  sum,
+  ZERO,
+} from './decimal.ts';
+import { liquidationOf, type MarginTerms, maintenanceOf } from './margin-terms.ts';
+import { markOf } from './position-figures.ts';
+
+export interface Move {
+  /** The only coin whose mark moves; undefined for all. */
+  readonly coin: string | undefined;
+  /** Decimal text. */
+  readonly percent: string;
+}
+
+export const NO_MOVE: Move = { coin: undefined, percent: '0' };
+export const PERCENT_MIN = -90;
+export const PERCENT_MAX = 200;
+
+/**
+ * liquidated: its margin would be below maintenance. backed: the same, but collateral that no answer
+ * tells backs the account, and may suffice. unknown: the margin tiers are not those of the answer.
+ */
+export type Fate = 'stays' | 'liquidated' | 'backed' | 'unknown';
+
+export interface SupposedPosition {
+  readonly mark: string;
+  readonly unrealizedPnl: string;
+  readonly fate: Fate;
+}
+
+export interface Supposed {
+  readonly accountValue: string;
+  /** Since now, in USDC. */
+  readonly change: string;
+  /** Per cent of the value now; undefined where there is none. */
+  readonly changeRatio: string | undefined;
+  readonly unrealizedPnl: string;
+  /** By key. */
+  readonly positions: ReadonlyMap<string, SupposedPosition>;
+}
+
+type AllTerms = ReadonlyMap<string, MarginTerms>;
+
+/** Typed per cent as decimal text; undefined if it is none, or out of range. */
+export function readPercent(typed: string): string | undefined {
+  const text = typed.trim().replace(/^\+/, '').replace('\u2212', '-');
+  if (!/^-?\d{1,3}(\.\d{1,4})?$/.test(text)) return undefined;
+  const percent = parseDecimal(text);
+  const isLow = compare(percent, parseDecimal(`${PERCENT_MIN}`)) < 0;
+  const isHigh = compare(percent, parseDecimal(`${PERCENT_MAX}`)) > 0;
+  return isLow || isHigh ? undefined : text;
+}
+
+export function isMoved({ percent }: Move): boolean {
+  return parseDecimal(percent).units !== 0n;
+}
+
+export function suppose(states: States, move: Move, terms: AllTerms): Supposed {
+  const pools = states.map(([dex, state]) => supposePool(dex, state, { move, terms }));
+  const positions = new Map(pools.flatMap(({ positions: held }) => held));
+  const change = pools.map(({ change: one }) => one).reduce(add, ZERO);
+  const before = sum(states.map(([, { marginSummary }]) => marginSummary.accountValue));
+  const ratio = divideRounded(change, absolute(before), RATIO_DECIMALS);
+  const pnl = [...positions.values()].map(({ unrealizedPnl }) => unrealizedPnl);
+  return {
+    accountValue: formatDecimal(add(before, change)),
+    change: formatDecimal(change),
+    changeRatio: ratio && formatDecimal({ ...ratio, scale: ratio.scale - 2 }),
+    unrealizedPnl: formatDecimal(sum(pnl)),
+    positions,
+  };
+}
+
+interface Supposition {
+  readonly move: Move;
+  readonly terms: AllTerms;
+}
+
+/** A position at its moved mark. */
+interface MovedPosition {
+  readonly position: Position;
+  /** Undefined where the ledger has no such market. */
+  readonly terms: MarginTerms | undefined;
+  readonly mark: Decimal;
+  readonly value: Decimal;
+  /** Of the account, by this position. */
+  readonly change: Decimal;
+}
+
+/** An account on one dex: its cross positions share one margin. */
+function supposePool(dex: string, state: AccountState, { move, terms }: Supposition) {
+  const moved = state.assetPositions.map(({ position }) =>
+    movePosition(position, move, terms.get(position.coin)),
+  );
+  const crossFate = judgeCross(
+    state,
+    moved.filter(({ position }) => !isIsolated(position)),
+  );
+  const positions = moved.map((one): [string, SupposedPosition] => {
+    const { position, mark, change } = one;
+    const unrealizedPnl = formatDecimal(add(parseDecimal(position.unrealizedPnl), change));
+    const fate = isIsolated(position) ? judgeIsolated(one) : crossFate;
+    return [keyOf({ dex, position }), { mark: formatDecimal(mark), unrealizedPnl, fate }];
+  });
+  return { positions, change: moved.map(({ change }) => change).reduce(add, ZERO) };
+}
+
+const isIsolated = ({ leverage }: Position): boolean => leverage.type === 'isolated';
+
+function movePosition(
+  position: Position,
+  move: Move,
+  terms: MarginTerms | undefined,
+): MovedPosition {
+  const before = markOf(position);
+  const isStill = move.coin !== undefined && move.coin !== position.coin;
+  const mark = isStill ? before : moveMark(before, move.percent, terms);
+  const szi = parseDecimal(position.szi);
+  const change = multiply(szi, subtract(mark, before));
+  return { position, terms, mark, value: multiply(absolute(szi), mark), change };
+}
+
+/** A mark has only as many decimals as its market allows, and is never zero. */
+function moveMark(mark: Decimal, percent: string, terms: MarginTerms | undefined): Decimal {
+  const { units, scale } = add(parseDecimal(percent), { units: 100n, scale: 0 });
+  const exact = multiply(mark, { units, scale: scale + 2 });
+  if (terms === undefined) return exact;
+  const rounded = roundTo(exact, terms.priceDecimals);
+  return rounded.units > 0n ? rounded : { units: 1n, scale: terms.priceDecimals };
+}
+
+/** Cross positions fall together. */
+function judgeCross(state: AccountState, moved: readonly MovedPosition[]): Fate {
+  const before = addMaintenance(moved, ({ position }) => parseDecimal(position.positionValue));
+  const after = addMaintenance(moved, ({ value }) => value);
+  const told = parseDecimal(state.crossMaintenanceMarginUsed);
+  if (before === undefined || after === undefined || compare(before, told) !== 0) return 'unknown';
+  const valueNow = parseDecimal(state.crossMarginSummary.accountValue);
+  const value = moved.map(({ change }) => change).reduce(add, valueNow);
+  if (compare(value, after) >= 0) return 'stays';
+  return moved.some((one) => isBacked(one, subtract(valueNow, told))) ? 'backed' : 'liquidated';
+}
+
+function addMaintenance(
+  moved: readonly MovedPosition[],
+  pick: (one: MovedPosition) => Decimal,
+): Decimal | undefined {
+  let total = ZERO;
+  for (const one of moved) {
+    if (one.terms === undefined) return undefined;
+    total = add(total, maintenanceOf(one.terms, pick(one)));
+  }
+  return total;
+}
+
+/** Whether its liquidation price shows that more backs the account than its own margin. */
+function isBacked({ position, terms }: MovedPosition, spare: Decimal): boolean {
+  if (terms === undefined) return false;
+  const own = maintenanceOf(terms, parseDecimal(position.positionValue));
+  return !isLiquidationTold(position, terms, add(spare, own));
+}
+
+function judgeIsolated({ position, terms, value, change }: MovedPosition): Fate {
+  const margin = parseDecimal(position.marginUsed);
+  if (terms === undefined || !isLiquidationTold(position, terms, margin)) return 'unknown';
+  return compare(add(margin, change), maintenanceOf(terms, value)) < 0 ? 'liquidated' : 'stays';
+}
+
+/** Whether the terms give the liquidation price of the answer. */
+function isLiquidationTold(position: Position, terms: MarginTerms, equity: Decimal): boolean {
+  const szi = parseDecimal(position.szi);
+  const value = parseDecimal(position.positionValue);
+  return liquidationOf(terms, { szi, value, equity }) === position.liquidationPx;
+}
