@@ -8,8 +8,16 @@ import './styles/dialog.css';
 import './styles/copying.css';
 import './styles/auction.css';
 import './styles/states.css';
+import './styles/board.css';
+import './styles/sheet.css';
 import { render } from 'preact';
 import { App } from './app.tsx';
+import { AlarmWatch } from './board/alarm-watch.ts';
+import { BoardFeed } from './board/board-feed.ts';
+import { BoardRows } from './board/board-rows.ts';
+import { Notifier, readNoticeState } from './board/notifier.ts';
+import { RowSchedule } from './board/row-schedule.ts';
+import { ShownRows } from './board/shown-rows.ts';
 import { DexScout } from './feed/dexes.ts';
 import { Feed } from './feed/feed.ts';
 import { judgeAccount, type States, type Verdict } from './figures/risk.ts';
@@ -18,7 +26,16 @@ import { copyFiguresOnClick } from './parts/clipboard.ts';
 import { drawTab } from './tab.ts';
 import { showPlace } from './view/address-bar.ts';
 import { readPlace } from './view/place.ts';
-import { type Handed, loadExamples, loadRecent, onKeyForgotten, takeKey } from './view/storage.ts';
+import {
+  type Handed,
+  loadBook,
+  loadExamples,
+  loadRecent,
+  onBookChanged,
+  onKeyForgotten,
+  saveBook,
+  takeKey,
+} from './view/storage.ts';
 import { Store, statesOf, type View } from './view/view.ts';
 
 /** Ages and countdowns advance even without new data. */
@@ -32,6 +49,16 @@ const handed = takeKey();
 const store = new Store(draw);
 const feed = new Feed(store);
 const scout = new DexScout(store);
+const schedule = new RowSchedule();
+const rows = new BoardRows((user) => schedule.mark(user));
+const shown = new ShownRows(rows);
+const notifier = new Notifier((user) => (user === '' ? openBoard() : openAccount(user)));
+const alarms = new AlarmWatch({ store, rows, fired: (fired) => notifier.tell(fired) });
+const boardFeed = new BoardFeed({ store, rows, received: () => alarms.look() });
+const board = {
+  ...{ rows, shown, schedule, feed: boardFeed },
+  take: (user: string) => shown.take(user, store.view),
+};
 
 let noticeTimer: ReturnType<typeof setTimeout> | undefined;
 
@@ -47,6 +74,7 @@ const actions: Actions = {
     showPlace(store.view, false);
   },
   select(user, dex) {
+    store.set({ isBoard: false });
     select(user, dex);
     showPlace(store.view, true);
   },
@@ -63,7 +91,29 @@ const actions: Actions = {
     store.set({ notice });
     noticeTimer = setTimeout(() => store.set({ notice: '' }), NOTICE_MS);
   },
+  sortBoard(boardSort) {
+    store.set({ boardSort });
+    showPlace(store.view, false);
+  },
+  changeBook(book) {
+    saveBook(book);
+    store.set({ book });
+    alarms.look();
+  },
+  openAccount,
+  askToNotify() {
+    void notifier.request().then((notices) => store.set({ notices }));
+  },
 };
+
+function openAccount(user: string): void {
+  actions.select(user, '');
+}
+
+function openBoard(): void {
+  store.set({ isBoard: true });
+  showPlace(store.view, true);
+}
 
 function select(user: string, dex: string): void {
   const isNew = user !== store.view.user;
@@ -89,7 +139,8 @@ function areSame(one: States, other: States): boolean {
 
 function draw(view: View): void {
   const verdict = judge(view);
-  render(<App view={view} verdict={verdict} actions={actions} />, root);
+  boardFeed.follow(view);
+  render(<App view={view} verdict={verdict} actions={actions} board={board} />, root);
   drawTab(view, verdict);
 }
 
@@ -104,6 +155,7 @@ function take({ key, examples }: Handed): void {
 
 if (handed !== undefined) take(handed);
 else store.set({ ...asked, user: chooseUser(asked.user, []) });
+store.set({ notices: readNoticeState() });
 feed.start();
 scout.look();
 showPlace(store.view, false);
@@ -126,4 +178,9 @@ onKeyForgotten(() => {
   store.set({ recent: loadRecent(), examples: loadExamples() });
 });
 copyFiguresOnClick(actions.tell);
-setInterval(() => draw(store.view), TICK_MS);
+onBookChanged(() => store.set({ book: loadBook() }));
+setInterval(() => {
+  rows.passTime(store.view);
+  alarms.look();
+  draw(store.view);
+}, TICK_MS);

@@ -1,5 +1,6 @@
 /** Everything that the page shows, in one immutable object. */
 
+import type { Alarm } from '../figures/alarms.ts';
 import type {
   AccountState,
   Answer,
@@ -8,11 +9,13 @@ import type {
   Health,
   Question,
 } from '../figures/answers.ts';
+import { type BoardSort, WORST_FIRST } from '../figures/board-sort.ts';
 import type { Sort } from '../figures/position-figures.ts';
 import type { States } from '../figures/risk.ts';
 import { RANGES, type RangeName, ValueHistory } from '../history/value-history.ts';
 import type { Refusal } from '../service/service.ts';
-import { loadExamples, loadKey, loadRecent } from './storage.ts';
+import type { AddressBook } from './address-book.ts';
+import { loadBook, loadExamples, loadKey, loadRecent } from './storage.ts';
 
 export interface Panel<T> {
   readonly question: Question | undefined;
@@ -41,6 +44,12 @@ interface Freshness extends Health {
   readonly heardMs: number;
 }
 
+/** Whether alarms are shown by the system: ask means that nobody has decided yet. */
+export type NoticeState = 'unsupported' | 'ask' | 'granted' | 'denied';
+
+/** By address, without those that have none. */
+export type Alarms = ReadonlyMap<string, readonly Alarm[]>;
+
 export interface View {
   readonly key: string;
   /** Why the key does not work, in the service's words. */
@@ -65,6 +74,12 @@ export interface View {
   readonly sort: Sort | undefined;
   /** What was last done for the person, such as "Copied …"; empty after a while. */
   readonly notice: string;
+  /** The board is shown instead of the account. */
+  readonly isBoard: boolean;
+  readonly boardSort: BoardSort;
+  readonly book: AddressBook;
+  readonly alarms: Alarms;
+  readonly notices: NoticeState;
 }
 
 export const FIRST_DEX: Dex = { name: '', fullName: 'first dex' };
@@ -90,6 +105,11 @@ export class Store {
     range: RANGES[0].name,
     sort: undefined,
     notice: '',
+    isBoard: false,
+    boardSort: WORST_FIRST,
+    book: loadBook(),
+    alarms: new Map(),
+    notices: 'unsupported',
   };
   /** How long the last render took. */
   drawMs = 0;
