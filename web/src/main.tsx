@@ -13,6 +13,7 @@ import './styles/sheet.css';
 import { render } from 'preact';
 import { App } from './app.tsx';
 import { AlarmWatch } from './board/alarm-watch.ts';
+import type { BoardParts } from './board/board.tsx';
 import { BoardFeed } from './board/board-feed.ts';
 import { BoardRows } from './board/board-rows.ts';
 import { Notifier, readNoticeState } from './board/notifier.ts';
@@ -53,11 +54,22 @@ const schedule = new RowSchedule();
 const rows = new BoardRows((user) => schedule.mark(user));
 const shown = new ShownRows(rows);
 const notifier = new Notifier((user) => (user === '' ? openBoard() : openAccount(user)));
-const alarms = new AlarmWatch({ store, rows, fired: (fired) => notifier.tell(fired) });
-const boardFeed = new BoardFeed({ store, rows, received: () => alarms.look() });
-const board = {
+const alarms = new AlarmWatch({
+  ...{ store, rows },
+  read: (user) => boardFeed.read(user),
+  fired: (fired) => notifier.tell(fired),
+});
+const boardFeed = new BoardFeed({
+  ...{ store, rows },
+  arrived: (user) => schedule.mark(user),
+  received: () => alarms.look(),
+});
+const board: BoardParts = {
   ...{ rows, shown, schedule, feed: boardFeed },
-  take: (user: string) => shown.take(user, store.view),
+  take(user) {
+    boardFeed.read(user);
+    return shown.take(user, store.view);
+  },
 };
 
 let noticeTimer: ReturnType<typeof setTimeout> | undefined;
@@ -180,6 +192,8 @@ onKeyForgotten(() => {
 copyFiguresOnClick(actions.tell);
 onBookChanged(() => store.set({ book: loadBook() }));
 setInterval(() => {
+  // Rows are read when they are drawn: a hidden page draws none.
+  if (document.hidden) boardFeed.readAll();
   rows.passTime(store.view);
   alarms.look();
   draw(store.view);

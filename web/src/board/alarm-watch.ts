@@ -18,6 +18,8 @@ export interface Fired {
 interface AlarmWatchOptions {
   readonly store: Store;
   readonly rows: BoardRows;
+  /** Reads what has come about an account. */
+  read(user: string): void;
   fired(alarms: readonly Fired[]): void;
 }
 
@@ -58,11 +60,13 @@ export class AlarmWatch {
   }
 
   #judge(user: string): Alarm[] {
-    const { store, rows } = this.#options;
+    const { store, rows, read } = this.#options;
     const { key, book } = store.view;
     const { thresholds = {} } = book.get(user) ?? {};
     // Without a key nothing is watched.
     if (key === '' || rows.get(user) === undefined) return [];
+    if (Object.keys(thresholds).length === 0) return [];
+    read(user);
     const measured = { figures: rows.figuresOf(user), ageMs: rows.ageMsOf(user, store.view) };
     return judgeThresholds(thresholds, measured, this.#raised.get(user) ?? []);
   }

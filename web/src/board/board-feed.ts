@@ -15,6 +15,8 @@ import type { BoardRows } from './board-rows.ts';
 
 const ACCOUNT = 'allDexsClearinghouseState';
 const STAKES = 'delegations';
+/** The beginning of a pushed account, which names its user. */
+const PUSHED_ACCOUNT = new RegExp(`^{"channel":"${ACCOUNT}","data":{"user":"(0x[0-9a-f]{40})"`);
 
 interface Pushed {
   readonly user: string;
@@ -28,6 +30,8 @@ interface Pushed {
 interface BoardFeedOptions {
   readonly store: Store;
   readonly rows: BoardRows;
+  /** There is something new about an account, which is yet to be read. */
+  arrived(user: string): void;
   /** Something has arrived. */
   received(): void;
 }
@@ -42,11 +46,14 @@ export class BoardFeed {
   #isOffline = false;
   /** Once the board was opened it is kept: to subscribe again would be charged again. */
   #isOpened = false;
+  /** The newest message of each account. It may be replaced several times before somebody looks at it. */
+  readonly #unread = new Map<string, string>();
 
   constructor(options: BoardFeedOptions) {
     this.#options = options;
     this.#push = new Push({
       opened: () => this.#pushOpened(),
+      tookText: (text) => this.#tookText(text),
       received: (message) => this.#received(message),
       closed: () => this.#pushClosed(),
     });
@@ -95,10 +102,10 @@ export class BoardFeed {
     const wanted = isNeeded ? key : '';
     if (wanted === this.#key) return;
     this.#key = wanted;
-    // With a refused key the figures stay, greyed out.
-    if (key === '') this.#options.rows.clear();
     this.#push.connect(wanted);
     this.#loseAll();
+    // With a refused key the figures stay, greyed out.
+    if (key === '') this.#options.rows.clear();
     if (wanted === '') this.#poll.stop();
     else this.#poll.start();
   }
@@ -125,6 +132,7 @@ export class BoardFeed {
   /** From here on the answers get old. */
   #loseAll(): void {
     this.#subscriber.closed();
+    this.readAll();
     const { rows, store } = this.#options;
     const freshMs = performance.now() - ledgerAgeMs(store.view);
     for (const user of rows.users) {
@@ -134,6 +142,27 @@ export class BoardFeed {
 
   #acknowledged({ type, user = '' }: Question): void {
     if (type === ACCOUNT) this.#options.rows.change(user, { isPushed: true, problem: '' });
+  }
+
+  #tookText(text: string): boolean {
+    const [, user] = PUSHED_ACCOUNT.exec(text) ?? [];
+    if (user === undefined) return false;
+    this.#unread.set(user, text);
+    this.#options.arrived(user);
+    this.#options.received();
+    return true;
+  }
+
+  /** Reads the newest message about an account, if it has not been read. */
+  read(user: string): void {
+    const text = this.#unread.get(user);
+    if (text === undefined) return;
+    this.#unread.delete(user);
+    this.#notePushed((JSON.parse(text) as PushMessage).data as Pushed);
+  }
+
+  readAll(): void {
+    for (const user of [...this.#unread.keys()]) this.read(user);
   }
 
   #received({ channel, data }: PushMessage): void {

@@ -3,7 +3,8 @@
  * components, and a row is drawn only when the schedule says so.
  */
 
-import { useEffect, useMemo, useState } from 'preact/hooks';
+import type { RefObject } from 'preact';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Alarm } from '../figures/alarms.ts';
 import type { AmountChange, BoardFigures } from '../figures/board-row.ts';
 import { TONES } from '../figures/risk-levels.ts';
@@ -35,19 +36,22 @@ interface BoardRowProps {
 
 export function BoardRow({ user, label, alarms, schedule, take, open, edit }: BoardRowProps) {
   const [shown, setShown] = useState<ShownRow | undefined>(undefined);
+  const row = useRef<HTMLTableRowElement>(null);
   useEffect(() => {
-    const remove = schedule.add(user, () => setShown(take(user)));
-    schedule.mark(user);
-    return remove;
+    const element = row.current;
+    if (element === null) return undefined;
+    const [draw, measure] = [() => setShown(take(user)), () => void take(user)];
+    return schedule.add({ user, element, draw, measure });
   }, [user]);
   return useMemo(
-    () => drawRow({ user, label, alarms, shown, open, edit }),
+    () => drawRow({ user, row, label, alarms, shown, open, edit }),
     [label, alarms, shown, open, edit],
   );
 }
 
 interface Drawn {
   readonly user: string;
+  readonly row: RefObject<HTMLTableRowElement | null>;
   readonly label: string;
   readonly alarms: readonly Alarm[] | undefined;
   readonly shown: ShownRow | undefined;
@@ -61,13 +65,14 @@ const NOTHING = '–';
 const OLD_MS = 5_000;
 const MINUTE_MS = 60_000;
 
-function drawRow({ user, label, alarms = [], shown, open, edit }: Drawn) {
+function drawRow({ user, row, label, alarms = [], shown, open, edit }: Drawn) {
   const { figures, state } = shown ?? {};
   const isOld = shown !== undefined && isRowOld(shown);
   const marks = `${isOld ? 'is-old' : ''} ${alarms.length > 0 ? 'is-beyond' : ''}`;
   return (
     <tr
       {...ROW}
+      ref={row}
       class={marks}
       data-user={user}
       data-height={state?.account?.height}
@@ -120,7 +125,7 @@ function drawNote(shown: ShownRow | undefined) {
   const text = describeState(shown);
   return (
     text !== '' && (
-      <span class="under row-note muted" data-field="note" title={shown?.state.problem}>
+      <span class="under muted" data-field="note" title={shown?.state.problem}>
         {text}
       </span>
     )
@@ -165,17 +170,15 @@ function drawChange(change: AmountChange | undefined, start: DayStart | undefine
     );
   }
   const { amount, percent } = change;
-  const since = isMidnight(start)
-    ? 'since midnight'
-    : `since ${formatTick(start.sinceMs, MINUTE_MS)}`;
+  const since = isMidnight(start) ? 'midnight' : formatTick(start.sinceMs, MINUTE_MS);
   return (
     <td {...CELL} class="number" data-label="Today">
       <span class={toneOf(amount)} title={amount} data-field="change" data-start={start.value}>
         {withSign(amount, groupRounded(amount, 2))}
       </span>
       <span class="under muted" title={`${formatTime(start.sinceMs)}: ${start.value}`}>
-        {percent !== undefined && `${withSign(percent, groupRounded(percent, 2))} % `}
-        {since}
+        {percent !== undefined && `${withSign(percent, groupRounded(percent, 2))}\u00A0% `}
+        <span data-field="since">{`since\u00A0${since}`}</span>
       </span>
     </td>
   );

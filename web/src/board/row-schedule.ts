@@ -1,19 +1,35 @@
 /**
- * Which rows are drawn when: only those that have changed, each at most once a second, and a few in each
- * frame, so that no frame is late. Nothing is drawn while the page is hidden.
+ * Which rows are drawn when: only those that have changed and are in sight, each at most once a second,
+ * and a few in each frame, so that no frame is late. Nothing is drawn while the page is hidden.
  */
 
 const DRAW_MS = 1_000;
-/** All of 500 rows are drawn within a second of 60 frames. */
+/** All of 500 rows are looked at within a second of 60 frames. */
 const ROWS_PER_FRAME = 10;
 /** Until rows that were drawn a moment ago may be drawn again. */
 const REST_MS = 100;
+/** Rows so near count as in sight: they are drawn before somebody scrolls to them. */
+const MARGIN = '300px';
+
+export interface ScheduledRow {
+  readonly user: string;
+  readonly element: HTMLElement;
+  /** Puts the newest figures on the page. */
+  draw(): void;
+  /** Takes them into account for order and sums only. */
+  measure(): void;
+}
 
 export class RowSchedule {
-  readonly #draws = new Map<string, () => void>();
-  /** When each row was drawn last, by performance.now(). */
-  readonly #drawnMs = new Map<string, number>();
+  readonly #rows = new Map<string, ScheduledRow>();
+  readonly #users = new WeakMap<Element, string>();
+  readonly #inSight = new Set<string>();
+  /** When each row was drawn or measured last, by performance.now(). */
+  readonly #doneMs = new Map<string, number>();
   readonly #due = new Set<string>();
+  readonly #observer = new IntersectionObserver((entries) => this.#look(entries), {
+    rootMargin: MARGIN,
+  });
   #isWaiting = false;
 
   constructor() {
@@ -21,27 +37,46 @@ export class RowSchedule {
   }
 
   /** Draws a row from now on; the function that is returned ends it. */
-  add(user: string, draw: () => void): () => void {
-    this.#draws.set(user, draw);
+  add(row: ScheduledRow): () => void {
+    const { user, element } = row;
+    this.#rows.set(user, row);
+    this.#users.set(element, user);
+    this.#observer.observe(element);
+    this.mark(user);
     return () => {
-      this.#draws.delete(user);
+      this.#observer.unobserve(element);
+      this.#rows.delete(user);
+      this.#inSight.delete(user);
       this.#due.delete(user);
     };
   }
 
   /** A row has changed. */
   mark(user: string): void {
-    if (!this.#draws.has(user)) return;
+    if (!this.#rows.has(user)) return;
     this.#due.add(user);
     this.#wait();
+  }
+
+  /** What comes into sight is drawn at once. */
+  #look(entries: readonly IntersectionObserverEntry[]): void {
+    for (const { target, isIntersecting } of entries) {
+      const user = this.#users.get(target) ?? '';
+      if (!isIntersecting) this.#inSight.delete(user);
+      else if (this.#rows.get(user)?.element === target && !this.#inSight.has(user)) {
+        this.#inSight.add(user);
+        this.#doneMs.delete(user);
+        this.mark(user);
+      }
+    }
   }
 
   #wait(): void {
     if (this.#isWaiting || this.#due.size === 0 || document.hidden) return;
     this.#isWaiting = true;
     requestAnimationFrame((nowMs) => {
-      const isDrawn = this.#draw(nowMs);
-      setTimeout(() => this.#goOn(), isDrawn ? 0 : REST_MS);
+      const isDone = this.#work(nowMs);
+      setTimeout(() => this.#goOn(), isDone ? 0 : REST_MS);
     });
   }
 
@@ -51,15 +86,17 @@ export class RowSchedule {
   }
 
   /** False if there was nothing that may be drawn yet. */
-  #draw(nowMs: number): boolean {
-    let drawn = 0;
+  #work(nowMs: number): boolean {
+    let done = 0;
     for (const user of this.#due) {
-      if (nowMs - (this.#drawnMs.get(user) ?? 0) < DRAW_MS) continue;
+      if (nowMs - (this.#doneMs.get(user) ?? Number.NEGATIVE_INFINITY) < DRAW_MS) continue;
       this.#due.delete(user);
-      this.#drawnMs.set(user, nowMs);
-      this.#draws.get(user)?.();
-      if (++drawn === ROWS_PER_FRAME) break;
+      this.#doneMs.set(user, nowMs);
+      const row = this.#rows.get(user);
+      if (this.#inSight.has(user)) row?.draw();
+      else row?.measure();
+      if (++done === ROWS_PER_FRAME) break;
     }
-    return drawn > 0;
+    return done > 0;
   }
 }

@@ -15,6 +15,8 @@ export interface PushMessage {
 
 export interface PushEvents {
   opened(): void;
+  /** Takes a message as it came, if it need not be read at once. */
+  tookText?(text: string): boolean;
   received(message: PushMessage): void;
   closed(isRefused: boolean): void;
 }
@@ -77,7 +79,9 @@ export class Push {
     };
     socket.onmessage = ({ data }) => {
       this.#isHeard = true;
-      this.#events.received(JSON.parse(String(data)) as PushMessage);
+      const text = String(data);
+      if (this.#events.tookText?.(text)) return;
+      this.#events.received(JSON.parse(text) as PushMessage);
     };
     socket.onclose = ({ code }) => {
       if (socket === this.#socket) this.#lose(code === POLICY_VIOLATION);
