@@ -58,6 +58,7 @@ export class BoardFeed {
       closed: () => this.#pushClosed(),
     });
     this.#subscriber = new PacedSubscriber({
+      nowMs: () => performance.now(),
       send: (method, question) => this.#push.send(method, question),
       acknowledged: (question) => this.#acknowledged(question),
       refused: ({ user = '' }, problem) => options.rows.change(user, { problem }),

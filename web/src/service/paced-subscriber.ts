@@ -14,7 +14,9 @@ const RETRY_MS_MAX = 60_000;
 /** With a spent budget it takes half of what is refilled, and leaves the rest to other questions. */
 const BUDGET_SHARE = 2;
 
-export interface SubscriberEvents {
+interface SubscriberOptions {
+  /** A clock that never goes back. */
+  nowMs(): number;
   send(method: 'subscribe' | 'unsubscribe', question: Question): void;
   /** Pushes of the question come from now on. */
   acknowledged(question: Question): void;
@@ -36,7 +38,7 @@ const REFUSAL = /^(?:Subscription refused|Invalid subscription): ([^{]*)(\{.*\})
 const ALREADY = /^Already subscribed: (\{.*\})$/s;
 
 export class PacedSubscriber {
-  readonly #events: SubscriberEvents;
+  readonly #options: SubscriberOptions;
   /** The most important ones first. */
   #wanted = new Map<string, Wanted>();
   #isOpen = false;
@@ -45,8 +47,8 @@ export class PacedSubscriber {
   #gapMs = 0;
   #pausedUntilMs = 0;
 
-  constructor(events: SubscriberEvents) {
-    this.#events = events;
+  constructor(options: SubscriberOptions) {
+    this.#options = options;
   }
 
   /** Whether the key's budget does not allow more at the moment. */
@@ -95,7 +97,7 @@ export class PacedSubscriber {
     if (wanted === undefined) return;
     wanted.state = 'open';
     wanted.failures = 0;
-    this.#events.acknowledged(wanted.question);
+    this.#options.acknowledged(wanted.question);
     this.#schedule(PACE_MS);
   }
 
@@ -111,7 +113,7 @@ export class PacedSubscriber {
   }
 
   #postpone(wanted: Wanted, reason: string): void {
-    const nowMs = performance.now();
+    const nowMs = this.#options.nowMs();
     wanted.state = 'waiting';
     const [, seconds] = /^rate_limited: .* try again in (\d+) s$/.exec(reason) ?? [];
     if (seconds !== undefined) {
@@ -123,7 +125,7 @@ export class PacedSubscriber {
       const spread = 0.75 + Math.random() / 2;
       wanted.atMs = nowMs + Math.min(RETRY_MS_MAX, RETRY_MS_MIN * 2 ** wanted.failures++) * spread;
     }
-    this.#events.refused(wanted.question, reason);
+    this.#options.refused(wanted.question, reason);
     this.#schedule(PACE_MS);
   }
 
@@ -135,7 +137,7 @@ export class PacedSubscriber {
 
   /** Asks for as many as may be asked for; returns when to come back, in milliseconds. */
   #ask(): number {
-    const nowMs = performance.now();
+    const nowMs = this.#options.nowMs();
     const all = [...this.#wanted.values()];
     for (const wanted of all) {
       const isLost = wanted.state === 'asked' && nowMs - wanted.atMs > ASKED_MS_MAX;
@@ -159,6 +161,6 @@ export class PacedSubscriber {
   }
 
   #send(method: 'subscribe' | 'unsubscribe', question: Question): void {
-    if (this.#isOpen) this.#events.send(method, question);
+    if (this.#isOpen) this.#options.send(method, question);
   }
 }
