@@ -418,7 +418,7 @@ browserTest('without push the board asks for its accounts', async (context) => {
   const page = await openBoard(url, `${USER}\n${NOBODY}`, {
     expected: /status of 422/,
     prepare: async (opened) => {
-      await opened.routeWebSocket(/\/ws$/, (socket) => socket.close({ code: 1001 }));
+      await opened.routeWebSocket(/\/ws(\?|$)/, (socket) => socket.close({ code: 1001 }));
     },
   });
   await untilKnown(page, 2);

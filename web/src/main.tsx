@@ -83,6 +83,8 @@ const actions: Actions = {
     feed.setKey('');
     if (!isWithAddresses) return;
     feed.forgetAddresses();
+    rows.forgetDays();
+    actions.changeBook(new Map());
     showPlace(store.view, false);
   },
   select(user, dex) {

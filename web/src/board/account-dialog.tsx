@@ -40,7 +40,7 @@ export function AccountDialog(props: AccountDialogProps) {
     close();
   };
   return (
-    <Dialog title={nameOf(book, user)} close={close}>
+    <Dialog name="account" title={nameOf(book, user)} close={close}>
       <p class="address-text">{user}</p>
       {children}
       {alarms.get(user)?.map(({ name, mark }) => (
@@ -59,7 +59,7 @@ export function AccountDialog(props: AccountDialogProps) {
             onInput={({ currentTarget }) => setLabel(currentTarget.value)}
           />
         </label>
-        <label class="check">
+        <label class="choice">
           <input
             type="checkbox"
             checked={isOnBoard}

@@ -14,7 +14,7 @@ interface BookDialogProps {
 
 export function AddDialog({ book, changeBook, close }: BookDialogProps) {
   return (
-    <Dialog title="Add accounts" close={close}>
+    <Dialog name="add" title="Add accounts" close={close}>
       <AddForm {...{ book, changeBook }} done={close} />
     </Dialog>
   );
@@ -121,7 +121,7 @@ export function LimitsDialog({ book, changeBook, close }: BookDialogProps) {
     if (limits !== undefined) change(false);
   };
   return (
-    <Dialog title={`Limits for ${countAccounts(users.length)}`} close={close}>
+    <Dialog name="limits" title={`Limits for ${countAccounts(users.length)}`} close={close}>
       <form class="account-form" onSubmit={submit}>
         <LimitFields drafts={drafts} change={setDrafts} />
         <p class="muted small">What is left empty stays as each account has it.</p>

@@ -6,7 +6,7 @@
 import type { Answer, Delegation, Question } from '../figures/answers.ts';
 import type { States } from '../figures/risk.ts';
 import { PacedSubscriber } from '../service/paced-subscriber.ts';
-import { Push, type PushMessage } from '../service/push.ts';
+import { Push, type PushEvents, type PushMessage } from '../service/push.ts';
 import { ask } from '../service/service.ts';
 import { type AddressBook, usersOnBoard } from '../view/address-book.ts';
 import { ledgerAgeMs, type Store, type View } from '../view/view.ts';
@@ -15,6 +15,8 @@ import type { BoardRows } from './board-rows.ts';
 
 const ACCOUNT = 'allDexsClearinghouseState';
 const STAKES = 'delegations';
+/** Rows are drawn once a second: more would be pushed in vain. */
+const TERMS = '?interval=1000';
 /** The beginning of a pushed account, which names its user. */
 const PUSHED_ACCOUNT = new RegExp(`^{"channel":"${ACCOUNT}","data":{"user":"(0x[0-9a-f]{40})"`);
 
@@ -51,12 +53,13 @@ export class BoardFeed {
 
   constructor(options: BoardFeedOptions) {
     this.#options = options;
-    this.#push = new Push({
+    const events: PushEvents = {
       opened: () => this.#pushOpened(),
       tookText: (text) => this.#tookText(text),
       received: (message) => this.#received(message),
       closed: () => this.#pushClosed(),
-    });
+    };
+    this.#push = new Push(events, TERMS);
     this.#subscriber = new PacedSubscriber({
       nowMs: () => performance.now(),
       send: (method, question) => this.#push.send(method, question),

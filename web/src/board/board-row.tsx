@@ -77,9 +77,12 @@ function drawRow({ user, row, label, alarms = [], shown, open, edit }: Drawn) {
       data-user={user}
       data-height={state?.account?.height}
       data-account-time={state?.account?.accountTime}
-      onClick={({ target }) => {
-        const isControl = (target as Element).closest('a, button') !== null;
-        if (!isControl && getSelection()?.isCollapsed !== false) open(user);
+      onClick={(event) => {
+        const isControl = (event.target as Element).closest('a, button') !== null;
+        if (isControl || getSelection()?.isCollapsed === false) return;
+        // Elsewhere a click on a figure copies it.
+        event.stopPropagation();
+        open(user);
       }}
     >
       <th {...ROW_HEADING} class="cell-account">

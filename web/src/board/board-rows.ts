@@ -58,6 +58,11 @@ export class BoardRows {
     for (const user of this.#rows.keys()) this.#set(user, createRow());
   }
 
+  /** Forgets what each was worth when the day began. */
+  forgetDays(): void {
+    this.#days.forget();
+  }
+
   noteAccount(user: string, account: Answer<States>, change: Partial<RowState>): void {
     const row = this.#rows.get(user);
     if (row === undefined) return;

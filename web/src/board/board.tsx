@@ -3,6 +3,7 @@
 import { useCallback, useMemo, useRef, useState } from 'preact/hooks';
 import { type BoardColumnName, BoardOrder, type BoardSort } from '../figures/board-sort.ts';
 import { Figure, SignedFigure } from '../parts/figure.tsx';
+import { saveFile } from '../parts/save-file.ts';
 import { type AddressBook, entryOf, formatBook, usersOnBoard } from '../view/address-book.ts';
 import type { NoticeState, View } from '../view/view.ts';
 import { AccountDialog, describeOrigin } from './account-dialog.tsx';
@@ -147,12 +148,7 @@ function EmptyBoard({
 
 /** Labels and limits too, never the key. */
 function saveAsFile(book: AddressBook): void {
-  const address = URL.createObjectURL(new Blob([formatBook(book)], { type: 'application/json' }));
-  const link = document.createElement('a');
-  link.href = address;
-  link.download = 'perpinfo-board.json';
-  link.click();
-  URL.revokeObjectURL(address);
+  saveFile('perpinfo-board.json', 'application/json', formatBook(book));
 }
 
 interface Column {

@@ -1,7 +1,7 @@
 /** The start of the day of many accounts: found again after a reload, and begun anew at midnight. */
 
 import { type DayStart, type KnownValue, startDay } from './day-start.ts';
-import { loadDayStarts, saveDayStarts } from './day-storage.ts';
+import { forgetDayStarts, loadDayStarts, saveDayStarts } from './day-storage.ts';
 
 const SAVE_MS = 2_000;
 
@@ -48,6 +48,14 @@ export class DayKeeper {
   /** Something may have been missed from here on. */
   interrupt(user: string): void {
     this.#known.delete(user);
+  }
+
+  /** Of all accounts, also in the browser's storage. */
+  forget(): void {
+    this.#starts?.clear();
+    this.#known.clear();
+    this.#unsaved.clear();
+    void forgetDayStarts();
   }
 
   #save(): void {

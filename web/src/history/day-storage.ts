@@ -48,3 +48,11 @@ export async function saveDayStarts(
     // Storage is switched off or full: the day is known for this visit.
   }
 }
+
+export async function forgetDayStarts(): Promise<void> {
+  try {
+    (await open()).transaction(STORE, 'readwrite').objectStore(STORE).clear();
+  } catch {
+    // Nothing is kept.
+  }
+}

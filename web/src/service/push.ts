@@ -23,6 +23,8 @@ export interface PushEvents {
 
 export class Push {
   readonly #events: PushEvents;
+  /** Terms of the connection, as its address has them. */
+  readonly #terms: string;
   #key = '';
   #socket: WebSocket | undefined;
   #retryMs = RETRY_MS_MIN;
@@ -30,8 +32,9 @@ export class Push {
   #ping: ReturnType<typeof setInterval> | undefined;
   #isHeard = false;
 
-  constructor(events: PushEvents) {
+  constructor(events: PushEvents, terms = '') {
     this.#events = events;
+    this.#terms = terms;
   }
 
   /** Connects with a key; with none it only disconnects. */
@@ -67,9 +70,8 @@ export class Push {
 
   #open(): void {
     const scheme = location.protocol === 'https:' ? 'wss' : 'ws';
-    const socket = new WebSocket(
-      `${scheme}://${location.host}/${encodeURIComponent(this.#key)}/ws`,
-    );
+    const path = `/${encodeURIComponent(this.#key)}/ws${this.#terms}`;
+    const socket = new WebSocket(`${scheme}://${location.host}${path}`);
     this.#socket = socket;
     socket.onopen = () => {
       this.#retryMs = RETRY_MS_MIN;
