@@ -6,7 +6,7 @@ import type { Socket } from 'node:net';
 import { after, test } from 'node:test';
 import { WebSocket } from 'ws';
 import { Chain } from '../../src/http/push/chain.ts';
-import { readTerms } from '../../src/http/push/connection-terms.ts';
+import { readConnectionTerms } from '../../src/http/push/connection-terms.ts';
 import { FrameWriter } from '../../src/http/push/frame-writer.ts';
 import { type Owner, PushSchedule, type Scheduled } from '../../src/http/push/schedule.ts';
 import { Turns } from '../../src/http/turns.ts';
@@ -152,7 +152,7 @@ test('terms that make no sense are refused, with their field and value', async (
     assert.deepEqual([status, error], [422, 'invalid_field'], query);
     assert.ok(message.startsWith(`${field}: got "${value}", expected `), message);
   }
-  assert.ok(!(readTerms('interval=60000&compress=false&more=1') instanceof RequestError));
+  assert.ok(!(readConnectionTerms('interval=60000&compress=false&more=1') instanceof RequestError));
 });
 
 test('each connection has its own interval, on a clock of the test', (context) => {

@@ -25,13 +25,20 @@ test('profit, leverage, exposure and the nearest liquidation are exact', () => {
     position('B', '-1.0', '400.3', { unrealizedPnl: '0.3', liquidationPx: '440.33' }),
     position('C', '1.0', '5.0'),
   ]);
-  assert.deepEqual(headlineOf([['', state]]), {
+  const { nearest, ...others } = headlineOf([['', state]]);
+  assert.deepEqual(others, {
     unrealizedPnl: '0.2',
     leverage: '1.5',
     long: '205.1',
     short: '400.3',
     net: '-195.2',
-    nearest: { coin: 'B', distance: '10.0 %' },
+  });
+  assert.deepEqual(nearest, {
+    coin: 'B',
+    liquidationPx: '440.33',
+    share: { units: 10n ** 39n, scale: 40 },
+    distance: '10.0 %',
+    loss: '40.03',
   });
 });
 
@@ -43,8 +50,8 @@ test('over dexes, values are added before leverage is computed', () => {
     ['x', second],
   ]);
   assert.deepEqual(
-    { leverage, net, nearest },
-    { leverage: '6.0', net: '-200.0', nearest: { coin: 'x:B', distance: '2.5 %' } },
+    { leverage, net, coin: nearest?.coin, distance: nearest?.distance },
+    { leverage: '6.0', net: '-200.0', coin: 'x:B', distance: '2.5 %' },
   );
 });
 

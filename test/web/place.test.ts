@@ -2,10 +2,19 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { WORST_FIRST } from '../../web/src/figures/board-sort.ts';
 import { formatPlace, type Place, readPlace } from '../../web/src/view/place.ts';
 
 const USER = `0x${'ab'.repeat(20)}`;
-const FIRST: Place = { user: '', dex: undefined, range: '15 min', sort: undefined };
+const FIRST: Place = {
+  isBoard: false,
+  boardSort: WORST_FIRST,
+  user: '',
+  dex: undefined,
+  range: '15 min',
+  sort: undefined,
+};
+const BOARD: Place = { ...FIRST, isBoard: true };
 
 test('a place is read as it was written, and what is as at first is not written', () => {
   const places: [Place, string][] = [
@@ -17,6 +26,9 @@ test('a place is read as it was written, and what is as at first is not written'
     [{ ...FIRST, range: '7 d' }, '#range=7d'],
     [{ ...FIRST, sort: { column: 'pnl', isDescending: true } }, '#sort=-pnl'],
     [{ ...FIRST, sort: { column: 'liquidation', isDescending: false } }, '#sort=liquidation'],
+    [BOARD, '#board'],
+    [{ ...BOARD, boardSort: { column: 'pnl', isDescending: true } }, '#board&sort=-pnl'],
+    [{ ...BOARD, boardSort: { column: 'account', isDescending: false } }, '#board&sort=account'],
   ];
   for (const [place, fragment] of places) {
     assert.equal(formatPlace(place), fragment);
@@ -38,5 +50,8 @@ test('what makes no sense is left out', () => {
     '#%',
   ]) {
     assert.deepEqual(readPlace(fragment), FIRST, fragment);
+  }
+  for (const fragment of ['#board&sort=size', '#board&sort=', '#board=1', '#board&range=7']) {
+    assert.deepEqual(readPlace(fragment), BOARD, fragment);
   }
 });

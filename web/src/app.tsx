@@ -5,6 +5,8 @@ import { AuctionPanel } from './account/auction.tsx';
 import { PositionsPanel } from './account/positions.tsx';
 import { StakesPanel } from './account/stakes.tsx';
 import { UpstreamPanel } from './account/upstream.tsx';
+import { AccountName } from './board/account-name.tsx';
+import { BoardPanel, type BoardParts } from './board/board.tsx';
 import type { Verdict } from './figures/risk.ts';
 import { formatAge } from './figures/text.ts';
 import { type Actions, Header } from './header.tsx';
@@ -16,17 +18,19 @@ interface AppProps {
   /** Of the account that is shown. */
   readonly verdict: Verdict;
   readonly actions: Actions;
+  readonly board: BoardParts;
 }
 
-export function App({ view, verdict, actions }: AppProps) {
+export function App({ view, verdict, actions, board }: AppProps) {
   const needsKey = view.key === '' || view.keyProblem !== '';
   return (
     <>
       <Header view={view} actions={actions} />
       {view.keyProblem === '' && <Banner view={view} />}
-      <main>
+      <main class={view.isBoard ? 'wide' : ''}>
         {needsKey && <KeyForm problem={view.keyProblem} use={actions.useKey} />}
-        {(!needsKey || view.account.answer !== undefined) && (
+        {view.isBoard && view.key !== '' && <BoardPanel {...{ view, board, actions }} />}
+        {!view.isBoard && (!needsKey || view.account.answer !== undefined) && (
           <Panels {...{ view, verdict, actions }} />
         )}
       </main>
@@ -38,7 +42,7 @@ export function App({ view, verdict, actions }: AppProps) {
   );
 }
 
-function Panels({ view, verdict, actions }: AppProps) {
+function Panels({ view, verdict, actions }: Omit<AppProps, 'board'>) {
   if (view.user === '') {
     return (
       <div class="grid">
@@ -52,6 +56,7 @@ function Panels({ view, verdict, actions }: AppProps) {
   }
   return (
     <div class="grid">
+      <AccountName key={view.user} {...{ view, actions }} />
       <AccountPanel {...{ view, verdict }} chooseRange={actions.chooseRange} />
       <AuctionPanel view={view} />
       <PositionsPanel

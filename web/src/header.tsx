@@ -3,15 +3,18 @@
 import { useEffect, useState } from 'preact/hooks';
 import { UpstreamState } from './account/upstream.tsx';
 import { AddressTools } from './address-tools.tsx';
+import type { BoardActions } from './board/board.tsx';
 import { holdingsOf, pickDex } from './figures/all-dexes.ts';
 import type { Sort } from './figures/position-figures.ts';
-import { formatAge, formatTime, nameDex, readAddress, shortenAddress } from './figures/text.ts';
+import { formatAge, formatTime, nameDex } from './figures/text.ts';
 import type { Move } from './figures/what-if.ts';
 import { ForgetKey } from './forget-key.tsx';
 import type { RangeName } from './history/value-history.ts';
+import { entryOf, findAddress, nameOf } from './view/address-book.ts';
+import { formatPlace } from './view/place.ts';
 import { type Dex, isAging, type LinkState, ledgerAgeMs, type View } from './view/view.ts';
 
-export interface Actions {
+export interface Actions extends BoardActions {
   useKey(key: string): void;
   forgetKey(isWithAddresses: boolean): void;
   /** Shows an account on one dex, or on all if it is undefined. */
@@ -29,10 +32,34 @@ export function Header({ view, actions }: { view: View; actions: Actions }) {
   return (
     <header class="top">
       <h1 class="brand">perpinfo</h1>
+      {isConnected && <Tabs view={view} />}
       <FreshnessLine view={view} />
       {isConnected && <ForgetKey forget={actions.forgetKey} />}
-      {isConnected && view.keyProblem === '' && <Chooser view={view} actions={actions} />}
+      {isConnected && view.keyProblem === '' && !view.isBoard && (
+        <Chooser view={view} actions={actions} />
+      )}
     </header>
+  );
+}
+
+/** The two views of the page; links, so that they can be opened in tabs of their own. */
+function Tabs({ view }: { view: View }) {
+  const places = [
+    { label: 'Account', isBoard: false },
+    { label: 'Board', isBoard: true },
+  ];
+  return (
+    <nav class="tabs" aria-label="Views">
+      {places.map(({ label, isBoard }) => (
+        <a
+          key={label}
+          href={formatPlace({ ...view, isBoard }) || '#'}
+          aria-current={view.isBoard === isBoard ? 'page' : undefined}
+        >
+          {label}
+        </a>
+      ))}
+    </nav>
   );
 }
 
@@ -117,17 +144,17 @@ function Chooser({ view, actions }: { view: View; actions: Actions }) {
 }
 
 function AddressForm({ view, actions }: { view: View; actions: Actions }) {
-  const { user, dex, recent, examples } = view;
+  const { user, dex, recent, examples, book } = view;
   const [draft, setDraft] = useState(user);
   useEffect(() => setDraft(user), [user]);
   const [problem, setProblem] = useState('');
   const submit = (event: Event) => {
     event.preventDefault();
-    const address = readAddress(draft);
+    const address = findAddress(book, draft);
     setProblem(address === undefined ? describeBadAddress(draft) : '');
     if (address !== undefined) actions.select(address, dex);
   };
-  const suggestions = [...new Set([...examples, ...recent])];
+  const suggestions = [...new Set([...examples, ...recent, ...book.keys()])];
   return (
     <form class="address" onSubmit={submit}>
       <label for="user">Address</label>
@@ -144,7 +171,7 @@ function AddressForm({ view, actions }: { view: View; actions: Actions }) {
       />
       <datalist id="addresses">
         {suggestions.map((address) => (
-          <option key={address} value={address} />
+          <option key={address} value={address} label={entryOf(book, address).label} />
         ))}
       </datalist>
       <button type="submit" class="primary">
@@ -168,7 +195,7 @@ const TYPED_MAX = 60;
 
 function describeBadAddress(typed: string): string {
   const shown = typed.length > TYPED_MAX ? `${typed.slice(0, TYPED_MAX)}…` : typed;
-  return `“${shown}” is no address: expected 0x and 40 hexadecimal digits`;
+  return `“${shown}” is no address: expected 0x and 40 hexadecimal digits, or a label`;
 }
 
 interface ChipsProps {
@@ -191,7 +218,7 @@ function AddressChips({ label, addresses, view, actions }: ChipsProps) {
             aria-pressed={address === view.user}
             onClick={() => actions.select(address, view.dex)}
           >
-            {shortenAddress(address)}
+            {nameOf(view.book, address)}
           </button>
         </li>
       ))}

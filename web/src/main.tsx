@@ -9,8 +9,17 @@ import './styles/copying.css';
 import './styles/auction.css';
 import './styles/states.css';
 import './styles/what-if.css';
+import './styles/board.css';
+import './styles/sheet.css';
 import { render } from 'preact';
 import { App } from './app.tsx';
+import { AlarmWatch } from './board/alarm-watch.ts';
+import type { BoardParts } from './board/board.tsx';
+import { BoardFeed } from './board/board-feed.ts';
+import { BoardRows } from './board/board-rows.ts';
+import { Notifier, readNoticeState } from './board/notifier.ts';
+import { RowSchedule } from './board/row-schedule.ts';
+import { ShownRows } from './board/shown-rows.ts';
 import { DexScout } from './feed/dexes.ts';
 import { Feed } from './feed/feed.ts';
 import { TermsWatch } from './feed/market-terms.ts';
@@ -22,7 +31,16 @@ import { copyFiguresOnClick } from './parts/clipboard.ts';
 import { drawTab } from './tab.ts';
 import { showPlace } from './view/address-bar.ts';
 import { readPlace } from './view/place.ts';
-import { type Handed, loadExamples, loadRecent, onKeyForgotten, takeKey } from './view/storage.ts';
+import {
+  type Handed,
+  loadBook,
+  loadExamples,
+  loadRecent,
+  onBookChanged,
+  onKeyForgotten,
+  saveBook,
+  takeKey,
+} from './view/storage.ts';
 import { Store, type View } from './view/view.ts';
 
 /** Ages and countdowns advance even without new data. */
@@ -37,6 +55,27 @@ const store = new Store(draw);
 const feed = new Feed(store);
 const scout = new DexScout(store);
 const termsWatch = new TermsWatch(store);
+const schedule = new RowSchedule();
+const rows = new BoardRows((user) => schedule.mark(user));
+const shown = new ShownRows(rows);
+const notifier = new Notifier((user) => (user === '' ? openBoard() : openAccount(user)));
+const alarms = new AlarmWatch({
+  ...{ store, rows },
+  read: (user) => boardFeed.read(user),
+  fired: (fired) => notifier.tell(fired),
+});
+const boardFeed = new BoardFeed({
+  ...{ store, rows },
+  arrived: (user) => schedule.mark(user),
+  received: () => alarms.look(),
+});
+const board: BoardParts = {
+  ...{ rows, shown, schedule, feed: boardFeed },
+  take(user) {
+    boardFeed.read(user);
+    return shown.take(user, store.view);
+  },
+};
 
 let noticeTimer: ReturnType<typeof setTimeout> | undefined;
 
@@ -51,9 +90,12 @@ const actions: Actions = {
     feed.setKey('');
     if (!isWithAddresses) return;
     feed.forgetAddresses();
+    rows.forgetDays();
+    actions.changeBook(new Map());
     showPlace(store.view, false);
   },
   select(user, dex) {
+    store.set({ isBoard: false });
     select(user, dex);
     showPlace(store.view, true);
   },
@@ -71,7 +113,29 @@ const actions: Actions = {
     store.set({ notice });
     noticeTimer = setTimeout(() => store.set({ notice: '' }), NOTICE_MS);
   },
+  sortBoard(boardSort) {
+    store.set({ boardSort });
+    showPlace(store.view, false);
+  },
+  changeBook(book) {
+    saveBook(book);
+    store.set({ book });
+    alarms.look();
+  },
+  openAccount,
+  askToNotify() {
+    void notifier.request().then((notices) => store.set({ notices }));
+  },
 };
+
+function openAccount(user: string): void {
+  actions.select(user, undefined);
+}
+
+function openBoard(): void {
+  store.set({ isBoard: true });
+  showPlace(store.view, true);
+}
 
 function suppose(whatIf: Move | undefined): void {
   store.set({ whatIf });
@@ -99,7 +163,8 @@ function judge(view: View): Verdict {
 
 function draw(view: View): void {
   const verdict = judge(view);
-  render(<App view={view} verdict={verdict} actions={actions} />, root);
+  boardFeed.follow(view);
+  render(<App view={view} verdict={verdict} actions={actions} board={board} />, root);
   drawTab(view, verdict);
 }
 
@@ -114,6 +179,7 @@ function take({ key, examples }: Handed): void {
 
 if (handed !== undefined) take(handed);
 else store.set({ ...asked, user: chooseUser(asked.user, []) });
+store.set({ notices: readNoticeState() });
 feed.start();
 scout.look();
 showPlace(store.view, false);
@@ -138,4 +204,11 @@ onKeyForgotten(() => {
   store.set({ recent: loadRecent(), examples: loadExamples() });
 });
 copyFiguresOnClick(actions.tell);
-setInterval(() => draw(store.view), TICK_MS);
+onBookChanged(() => store.set({ book: loadBook() }));
+setInterval(() => {
+  // Rows are read when they are drawn: a hidden page draws none.
+  if (document.hidden) boardFeed.readAll();
+  rows.passTime(store.view);
+  alarms.look();
+  draw(store.view);
+}, TICK_MS);

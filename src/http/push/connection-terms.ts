@@ -18,7 +18,7 @@ const INTERVAL_MS_MAX = 60_000;
 const INTERVAL_EXPECTED = `milliseconds, a multiple of ${INTERVAL_STEP_MS} up to ${INTERVAL_MS_MAX}`;
 
 /** Whatever else is in the query is ignored. */
-export function readTerms(query: string): ConnectionTerms | RequestError {
+export function readConnectionTerms(query: string): ConnectionTerms | RequestError {
   const fields = new URLSearchParams(query);
   const interval = fields.get('interval') ?? '0';
   const compress = fields.get('compress') ?? 'false';

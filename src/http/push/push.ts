@@ -24,7 +24,7 @@ import {
   PushConnection,
   type PushContext,
 } from './connection.ts';
-import { readTerms } from './connection-terms.ts';
+import { readConnectionTerms } from './connection-terms.ts';
 import { FrameWriter } from './frame-writer.ts';
 import { PushSchedule } from './schedule.ts';
 import { TopicReads } from './topic-reads.ts';
@@ -196,7 +196,7 @@ export class Push {
     if (refusal !== undefined) return refusal;
     const state = this.#parts.answers.readiness.findState();
     if (state instanceof RequestError) return state;
-    const terms = readTerms(queryOf(request.url ?? ''));
+    const terms = readConnectionTerms(queryOf(request.url ?? ''));
     if (terms instanceof RequestError) return terms;
     this.#handshakeRefusal = undefined;
     const intervalMs = Math.max(terms.intervalMs, this.#parts.settings.pushInterval);

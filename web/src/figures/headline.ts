@@ -3,16 +3,28 @@
 import { holdingsOf, type Totals, totalsOf } from './all-dexes.ts';
 import type { Position, States } from './answers.ts';
 import {
+  absolute,
   compare,
   type Decimal,
   divideRounded,
   formatDecimal,
+  multiply,
   parseDecimal,
   RATIO_DECIMALS,
   subtract,
   sum,
 } from './decimal.ts';
 import { describeDistance, distanceOf, isLong } from './position-figures.ts';
+
+interface NearestLiquidation {
+  readonly coin: string;
+  readonly liquidationPx: string;
+  /** Of the mark. */
+  readonly share: Decimal;
+  readonly distance: string;
+  /** What the position loses until then, in USD. */
+  readonly loss: string;
+}
 
 export interface Headline {
   readonly unrealizedPnl: string;
@@ -23,7 +35,7 @@ export interface Headline {
   /** Long less short. */
   readonly net: string;
   /** The position that is the nearest to its liquidation; undefined if none has a price for it. */
-  readonly nearest: { readonly coin: string; readonly distance: string } | undefined;
+  readonly nearest: NearestLiquidation | undefined;
 }
 
 export function headlineOf(states: States): Headline {
@@ -49,14 +61,25 @@ function leverageOf({ totalNtlPos, accountValue }: Totals): string | undefined {
   return ratio && formatDecimal(ratio);
 }
 
-function findNearest(positions: readonly Position[]): Headline['nearest'] {
-  let nearest: { coin: string; ratio: Decimal } | undefined;
+function findNearest(positions: readonly Position[]): NearestLiquidation | undefined {
+  let nearest: { readonly position: Position; readonly share: Decimal } | undefined;
   for (const position of positions) {
-    const ratio = distanceOf(position);
-    if (ratio === undefined) continue;
-    if (nearest === undefined || compare(ratio, nearest.ratio) < 0) {
-      nearest = { coin: position.coin, ratio };
-    }
+    const share = distanceOf(position);
+    if (share === undefined) continue;
+    if (nearest === undefined || compare(share, nearest.share) < 0) nearest = { position, share };
   }
-  return nearest && { coin: nearest.coin, distance: describeDistance(nearest.ratio) };
+  return nearest && describeNearest(nearest.position, nearest.share);
+}
+
+function describeNearest(position: Position, share: Decimal): NearestLiquidation {
+  const { coin, szi, positionValue } = position;
+  const liquidationPx = position.liquidationPx ?? '0.0';
+  const valueThen = multiply(absolute(parseDecimal(szi)), parseDecimal(liquidationPx));
+  const valueNow = parseDecimal(positionValue);
+  const loss = isLong(position) ? subtract(valueNow, valueThen) : subtract(valueThen, valueNow);
+  return {
+    ...{ coin, liquidationPx, share },
+    distance: describeDistance(share),
+    loss: formatDecimal(loss),
+  };
 }

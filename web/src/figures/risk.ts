@@ -24,9 +24,11 @@ export interface Verdict {
   readonly word: string;
   /** What is to blame: "NEAR isolated, 1.0 % to liquidation"; empty if there are no positions. */
   readonly culprit: string;
+  /** What is left before liquidation, as a share of the margin or the mark. */
+  readonly left: Decimal;
 }
 
-const NOTHING: Verdict = { level: 'safe', word: 'nothing at risk', culprit: '' };
+const NOTHING: Verdict = { level: 'safe', word: 'nothing at risk', culprit: '', left: WHOLE };
 
 /** What may be to blame, and what is left before liquidation, as a share of the margin or the mark. */
 interface Finding {
@@ -38,10 +40,8 @@ interface Finding {
 export function judgeAccount(states: States): Verdict {
   const findings = states.flatMap(([dex, state]) => findRisks(dex, state));
   if (findings.length === 0) return NOTHING;
-  const { level, culprit } = findings.reduce((worst, next) =>
-    isWorse(next, worst) ? next : worst,
-  );
-  return { level, word: WORDS[level], culprit };
+  const worst = findings.reduce((found, next) => (isWorse(next, found) ? next : found));
+  return { ...worst, word: WORDS[worst.level] };
 }
 
 function isWorse(one: Finding, other: Finding): boolean {

@@ -1,5 +1,6 @@
 /** Histories of account values in the browser's database, so that a reload does not forget the day. */
 
+import { openDatabase, settle } from './database.ts';
 import { type Point, RANGES, type Range } from './value-history.ts';
 
 const DATABASE = 'perpinfo';
@@ -15,25 +16,11 @@ interface Row extends Point {
 let opened: Promise<IDBDatabase> | undefined;
 
 function open(): Promise<IDBDatabase> {
-  opened ??= new Promise((resolve, reject) => {
-    const request = indexedDB.open(DATABASE, 1);
-    request.onupgradeneeded = () => {
-      const store = request.result.createObjectStore(STORE, {
-        keyPath: ['account', 'range', 'time'],
-      });
-      store.createIndex(BY_AGE, ['range', 'time']);
-    };
-    request.onsuccess = () => resolve(request.result);
-    request.onerror = () => reject(request.error);
+  opened ??= openDatabase(DATABASE, (database) => {
+    const store = database.createObjectStore(STORE, { keyPath: ['account', 'range', 'time'] });
+    store.createIndex(BY_AGE, ['range', 'time']);
   });
   return opened;
-}
-
-function settle<T>(request: IDBRequest<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    request.onsuccess = () => resolve(request.result);
-    request.onerror = () => reject(request.error);
-  });
 }
 
 /** The points of each range; none if the browser keeps nothing. */

@@ -15,12 +15,16 @@ export interface PushMessage {
 
 export interface PushEvents {
   opened(): void;
+  /** Takes a message as it came, if it need not be read at once. */
+  tookText?(text: string): boolean;
   received(message: PushMessage): void;
   closed(isRefused: boolean): void;
 }
 
 export class Push {
   readonly #events: PushEvents;
+  /** Terms of the connection, as its address has them. */
+  readonly #terms: string;
   #key = '';
   #socket: WebSocket | undefined;
   #retryMs = RETRY_MS_MIN;
@@ -28,8 +32,9 @@ export class Push {
   #ping: ReturnType<typeof setInterval> | undefined;
   #isHeard = false;
 
-  constructor(events: PushEvents) {
+  constructor(events: PushEvents, terms = '') {
     this.#events = events;
+    this.#terms = terms;
   }
 
   /** Connects with a key; with none it only disconnects. */
@@ -65,9 +70,8 @@ export class Push {
 
   #open(): void {
     const scheme = location.protocol === 'https:' ? 'wss' : 'ws';
-    const socket = new WebSocket(
-      `${scheme}://${location.host}/${encodeURIComponent(this.#key)}/ws`,
-    );
+    const path = `/${encodeURIComponent(this.#key)}/ws${this.#terms}`;
+    const socket = new WebSocket(`${scheme}://${location.host}${path}`);
     this.#socket = socket;
     socket.onopen = () => {
       this.#retryMs = RETRY_MS_MIN;
@@ -77,7 +81,9 @@ export class Push {
     };
     socket.onmessage = ({ data }) => {
       this.#isHeard = true;
-      this.#events.received(JSON.parse(String(data)) as PushMessage);
+      const text = String(data);
+      if (this.#events.tookText?.(text)) return;
+      this.#events.received(JSON.parse(text) as PushMessage);
     };
     socket.onclose = ({ code }) => {
       if (socket === this.#socket) this.#lose(code === POLICY_VIOLATION);

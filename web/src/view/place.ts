@@ -3,11 +3,20 @@
  * work. The key is never part of it.
  */
 
+import {
+  BOARD_COLUMN_NAMES,
+  type BoardColumnName,
+  type BoardSort,
+  WORST_FIRST,
+} from '../figures/board-sort.ts';
 import { COLUMN_NAMES, type ColumnName, type Sort } from '../figures/position-figures.ts';
 import { readAddress } from '../figures/text.ts';
 import { RANGES, type RangeName } from '../history/value-history.ts';
 
 export interface Place {
+  /** The board is shown instead of an account. */
+  readonly isBoard: boolean;
+  readonly boardSort: BoardSort;
   /** Empty if no account is shown. */
   readonly user: string;
   /** The only dex that is shown; undefined for all. */
@@ -17,6 +26,7 @@ export interface Place {
   readonly sort: Sort | undefined;
 }
 
+const BOARD = 'board';
 const DESCENDING = '-';
 /** In place of the first dex's name, which is empty; other names have no capitals. */
 const FIRST = 'FIRST';
@@ -24,11 +34,15 @@ const FIRST = 'FIRST';
 /** What is missing or makes no sense is as it is at first. */
 export function readPlace(fragment: string): Place {
   const given = new URLSearchParams(fragment.replace(/^#/, ''));
+  const isBoard = given.has(BOARD);
+  const sort = given.get('sort') ?? '';
   return {
+    isBoard,
+    boardSort: (isBoard && readSort(sort, BOARD_COLUMN_NAMES)) || WORST_FIRST,
     user: readAddress(given.get('user') ?? '') ?? '',
     dex: readDex(given.get('dex')),
     range: RANGES.find(({ name }) => shorten(name) === given.get('range'))?.name ?? RANGES[0].name,
-    sort: readSort(given.get('sort') ?? ''),
+    sort: isBoard ? undefined : readSort(sort, COLUMN_NAMES),
   };
 }
 
@@ -37,19 +51,40 @@ function readDex(name: string | null): string | undefined {
   return name === FIRST ? '' : name;
 }
 
-function readSort(text: string): Sort | undefined {
+interface ColumnSort<Name> {
+  readonly column: Name;
+  readonly isDescending: boolean;
+}
+
+function readSort<Name extends ColumnName | BoardColumnName>(
+  text: string,
+  names: readonly Name[],
+): ColumnSort<Name> | undefined {
   const isDescending = text.startsWith(DESCENDING);
-  const column = text.slice(isDescending ? DESCENDING.length : 0) as ColumnName;
-  return COLUMN_NAMES.includes(column) ? { column, isDescending } : undefined;
+  const column = text.slice(isDescending ? DESCENDING.length : 0) as Name;
+  return names.includes(column) ? { column, isDescending } : undefined;
+}
+
+function formatSort({ column, isDescending }: Sort | BoardSort): string {
+  return `${isDescending ? DESCENDING : ''}${column}`;
 }
 
 /** Without what is as it is at first. */
-export function formatPlace({ user, dex, range, sort }: Place): string {
+export function formatPlace(place: Place): string {
+  return place.isBoard ? formatBoardPlace(place) : formatAccountPlace(place);
+}
+
+function formatBoardPlace({ boardSort }: Place): string {
+  const sort = formatSort(boardSort);
+  return sort === formatSort(WORST_FIRST) ? `#${BOARD}` : `#${BOARD}&sort=${sort}`;
+}
+
+function formatAccountPlace({ user, dex, range, sort }: Place): string {
   const given = new URLSearchParams();
   if (user !== '') given.set('user', user);
   if (dex !== undefined) given.set('dex', dex === '' ? FIRST : dex);
   if (range !== RANGES[0].name) given.set('range', shorten(range));
-  if (sort !== undefined) given.set('sort', `${sort.isDescending ? DESCENDING : ''}${sort.column}`);
+  if (sort !== undefined) given.set('sort', formatSort(sort));
   const text = given.toString();
   return text === '' ? '' : `#${text}`;
 }

@@ -1,9 +1,14 @@
-/** What the browser keeps between visits: the key, addresses that were looked at, unfolded panels. */
+/** What the browser keeps between visits: the key, addresses and their labels, unfolded panels. */
+
+import { THRESHOLD_NAMES, type ThresholdName } from '../figures/alarms.ts';
+import { type AddressBook, formatBook, readBook } from './address-book.ts';
 
 const KEY = 'perpinfo.key';
 const RECENT = 'perpinfo.recent';
 const EXAMPLES = 'perpinfo.examples';
 const UNFOLDED = 'perpinfo.unfolded';
+const BOOK = 'perpinfo.addressBook';
+const RAISED = 'perpinfo.raised';
 const RECENT_MAX = 8;
 
 /** Storage may be switched off; the page then works for one visit. */
@@ -31,6 +36,13 @@ export function onKeyForgotten(forgotten: () => void): void {
   });
 }
 
+/** Calls back when another tab changes the address book. */
+export function onBookChanged(changed: () => void): void {
+  addEventListener('storage', ({ key }) => {
+    if (key === BOOK) changed();
+  });
+}
+
 function readList(name: string): string[] {
   return read(name).split(',').filter(Boolean);
 }
@@ -39,6 +51,28 @@ export const loadKey = (): string => read(KEY);
 export const saveKey = (key: string): void => write(KEY, key);
 export const loadRecent = (): string[] => readList(RECENT);
 export const loadExamples = (): string[] => readList(EXAMPLES);
+export const loadBook = (): AddressBook => readBook(read(BOOK)).book;
+export const saveBook = (book: AddressBook): void =>
+  write(BOOK, book.size === 0 ? '' : formatBook(book));
+
+/** By address; kept, so that a reload does not fire alarms again. */
+export type RaisedAlarms = ReadonlyMap<string, readonly ThresholdName[]>;
+
+export function loadRaised(): RaisedAlarms {
+  const raised = new Map<string, ThresholdName[]>();
+  for (const pair of readList(RAISED)) {
+    const [user, ...names] = pair.split(' ');
+    raised.set(
+      user,
+      THRESHOLD_NAMES.filter((name) => names.includes(name)),
+    );
+  }
+  return raised;
+}
+
+export function saveRaised(raised: RaisedAlarms): void {
+  write(RAISED, Array.from(raised, ([user, names]) => [user, ...names].join(' ')).join(','));
+}
 
 export function forgetAddresses(): void {
   write(RECENT, '');

@@ -1,12 +1,15 @@
 /** Everything that the page shows, in one immutable object. */
 
+import type { Alarm } from '../figures/alarms.ts';
 import type { Answer, Auction, Delegation, Health, Question, States } from '../figures/answers.ts';
+import { type BoardSort, WORST_FIRST } from '../figures/board-sort.ts';
 import type { MarginTerms } from '../figures/margin-terms.ts';
 import type { Sort } from '../figures/position-figures.ts';
 import type { Move } from '../figures/what-if.ts';
 import { RANGES, type RangeName, ValueHistory } from '../history/value-history.ts';
 import type { Refusal } from '../service/service.ts';
-import { loadExamples, loadKey, loadRecent } from './storage.ts';
+import type { AddressBook } from './address-book.ts';
+import { loadBook, loadExamples, loadKey, loadRecent } from './storage.ts';
 
 export interface Panel<T> {
   readonly question: Question | undefined;
@@ -34,6 +37,12 @@ interface Freshness extends Health {
   /** performance.now() at the response: the browser's wall clock may be wrong. */
   readonly heardMs: number;
 }
+
+/** Whether alarms are shown by the system: ask means that nobody has decided yet. */
+export type NoticeState = 'unsupported' | 'ask' | 'granted' | 'denied';
+
+/** By address, without those that have none. */
+export type Alarms = ReadonlyMap<string, readonly Alarm[]>;
 
 export interface View {
   readonly key: string;
@@ -64,6 +73,12 @@ export interface View {
   /** By coin; undefined before they were asked for. */
   readonly terms: ReadonlyMap<string, MarginTerms> | undefined;
   readonly termsRefusal: Refusal | undefined;
+  /** The board is shown instead of the account. */
+  readonly isBoard: boolean;
+  readonly boardSort: BoardSort;
+  readonly book: AddressBook;
+  readonly alarms: Alarms;
+  readonly notices: NoticeState;
 }
 
 export const FIRST_DEX: Dex = { name: '', fullName: 'first dex' };
@@ -91,6 +106,11 @@ export class Store {
     whatIf: undefined,
     terms: undefined,
     termsRefusal: undefined,
+    isBoard: false,
+    boardSort: WORST_FIRST,
+    book: loadBook(),
+    alarms: new Map(),
+    notices: 'unsupported',
   };
   /** How long the last render took. */
   drawMs = 0;

@@ -1,0 +1,480 @@
+/** The board, labels and limits, as a person uses them. */
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { after, type TestContext } from 'node:test';
+import type { Page } from 'playwright-core';
+import { createPlaces } from '../cli/program.ts';
+import { ALSO_LONG, scale } from '../scale.ts';
+import { createKey, makeLedger, startService, until } from '../service/running.ts';
+import { assertAccessible } from './axe.ts';
+import { browserTest, openPage, type PageOptions, untilConnected, useBrowser } from './browser.ts';
+import { sumUnits, toUnits, writeDecimal, writeRounded } from './exact.ts';
+import { startDemo } from './running-demo.ts';
+import { delegation, firstBlock, formatBlock, NOBODY, USER, VALIDATORS } from './small-ledger.ts';
+
+const place = createPlaces();
+useBrowser();
+const demo = await startDemo({ after }, place());
+
+const OTHER = `0x${'cd'.repeat(20)}`;
+const DAY_MS = 86_400_000;
+
+/** A service on a small ledger, without a place in its address. */
+async function serve(context: TestContext, events: readonly object[] = []) {
+  const data = await makeLedger(place(), [firstBlock({ time: Date.now(), events })]);
+  const { secret } = await createKey(data);
+  const service = await startService(context, { data, flags: ['--max-age', '0'] });
+  const origin = `http://127.0.0.1:${service.port}`;
+  return { data, secret, origin, url: `${origin}/#key=${secret}&users=${USER}` };
+}
+
+async function paste(page: Page, list: string): Promise<void> {
+  await page.getByRole('link', { name: 'Board' }).click();
+  await page.getByLabel(/^Addresses/).fill(list);
+  await page.getByRole('button', { name: /^Add \d/ }).click();
+}
+
+async function openBoard(url: string, list: string, options: PageOptions = {}): Promise<Page> {
+  const page = await openPage(url, options);
+  await untilConnected(page);
+  await paste(page, list);
+  return page;
+}
+
+interface ShownRow {
+  readonly user: string;
+  /** 0 if it shows the exchange's own answer, or none. */
+  readonly height: number;
+  readonly accountTime: number;
+  readonly texts: Readonly<Record<string, string>>;
+  /** All digits, where the page shows a figure rounded. */
+  readonly complete: Readonly<Record<string, string>>;
+  /** What the account was worth when the day began. */
+  readonly dayStart: string;
+}
+
+/** All rows at one moment. */
+function readRows(page: Page): Promise<ShownRow[]> {
+  return page.evaluate(() =>
+    Array.from(document.querySelectorAll<HTMLElement>('.board tbody tr'), (row) => {
+      const fields = Array.from(row.querySelectorAll<HTMLElement>('[data-field]'));
+      const nameOf = ({ dataset }: HTMLElement) => dataset['field'] ?? '';
+      return {
+        user: row.dataset['user'] ?? '',
+        height: Number(row.dataset['height'] ?? 0),
+        accountTime: Number(row.dataset['accountTime'] ?? 0),
+        texts: Object.fromEntries(fields.map((field) => [nameOf(field), field.innerText])),
+        complete: Object.fromEntries(fields.map((field) => [nameOf(field), field.title])),
+        dayStart: row.querySelector<HTMLElement>('[data-start]')?.dataset['start'] ?? '',
+      };
+    }),
+  );
+}
+
+async function untilKnown(page: Page, count: number): Promise<ShownRow[]> {
+  return until('all figures', async () => {
+    const rows = await readRows(page);
+    const isKnown = rows.length === count && rows.every(({ texts }) => texts['value'] !== '–');
+    return isKnown && rows;
+  });
+}
+
+const rowOf = (page: Page, user: string) => page.locator(`tr[data-user="${user}"]`);
+
+async function edit(page: Page, user: string, fields: Record<string, string>): Promise<void> {
+  await rowOf(page, user).getByRole('button', { name: /^Edit/ }).click();
+  for (const [label, text] of Object.entries(fields)) await page.getByLabel(label).fill(text);
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+}
+
+browserTest(
+  'a pasted list is read, what is bad is named, and the figures are summed',
+  async (context) => {
+    const stakes = [
+      delegation(VALIDATORS[0], '12.5', Date.now() + 2 * DAY_MS),
+      delegation(VALIDATORS[1], '7.5', Date.now() + DAY_MS - 60_000),
+    ];
+    const { url } = await serve(context, stakes);
+    const page = await openPage(url);
+    await page.getByRole('link', { name: 'Board' }).click();
+    const list = page.getByLabel(/^Addresses/);
+    await list.fill(`${USER} Main desk\n0x12 broken\n${NOBODY},Nobody\n${USER}`);
+    await page.getByText('line 2: “0x12 broken” has no address').waitFor();
+    await page.getByText('An address is named again').waitFor();
+    await page.getByRole('button', { name: 'Add 2 accounts' }).click();
+    const [first, second] = await untilKnown(page, 2);
+    // The worst is first; the other one has nothing.
+    assert.deepEqual([first.user, second.user], [USER, NOBODY]);
+    assert.equal(first.texts['value'], '65,600.00');
+    assert.deepEqual([first.texts['long'], first.texts['short']], ['58,000.00', '12,400.00']);
+    assert.deepEqual(
+      [first.texts['net'], first.texts['unrealizedPnl']],
+      ['45,600.00', '+1,100.00'],
+    );
+    assert.deepEqual([second.texts['risk'], second.texts['nearest']], ['nothing at risk', 'none']);
+    await until('the stakes', async () => {
+      return /^in 23 h 5\d min$/.test((await readRows(page))[0].texts['unlock']);
+    });
+    await until('the sum', async () => {
+      const sums = page.locator('.board tfoot');
+      return (
+        (await sums.getByText('Sum of 2').count()) === 1 &&
+        (await sums.innerText()).includes('65,600.00')
+      );
+    });
+    assert.equal(await page.locator('[data-field="sumHeights"]').innerText(), 'height 1');
+    await rowOf(page, USER).getByRole('button', { name: 'Edit Main desk' }).click();
+    await page
+      .getByRole('dialog')
+      .getByText(/^Of height 1, /)
+      .waitFor();
+  },
+);
+
+browserTest('the figures of every row are those of the ledger at its height', async () => {
+  const page = await openBoard(demo.url, demo.users.join('\n'));
+  await untilKnown(page, demo.users.length);
+  const seen = new Set<number>();
+  for (let round = 0; round < 2; round++) {
+    const rows = await until('a new height', async () => {
+      const found = await readRows(page);
+      return found.some(({ height, accountTime }) => !seen.has(height || accountTime)) && found;
+    });
+    for (const row of rows) {
+      seen.add(row.height || row.accountTime);
+      await assertExact(row);
+    }
+  }
+});
+
+interface DexState {
+  marginSummary: { accountValue: string };
+  assetPositions: {
+    position: { szi: string; positionValue: string; unrealizedPnl: string; liquidationPx: string };
+  }[];
+}
+
+async function assertExact(row: ShownRow): Promise<void> {
+  const { user, height, accountTime, texts, complete, dayStart } = row;
+  const where = { height, accountTime, fields: {}, rows: {}, order: [] };
+  const question = { type: 'allDexsClearinghouseState', user };
+  const states: [string, DexState][] = await demo.answerOf(where, question);
+  const positions = states.flatMap(([, { assetPositions }]) =>
+    assetPositions.map(({ position }) => position),
+  );
+  const exposure = (isShort: boolean) =>
+    sumUnits(
+      positions
+        .filter(({ szi }) => szi.startsWith('-') === isShort)
+        .map(({ positionValue }) => positionValue),
+    );
+  const [long, short] = [exposure(false), exposure(true)];
+  const figures = {
+    value: sumUnits(states.map(([, { marginSummary }]) => marginSummary.accountValue)),
+    ...{ long, short, net: long - short },
+    unrealizedPnl: sumUnits(positions.map(({ unrealizedPnl }) => unrealizedPnl)),
+  };
+  for (const [name, units] of Object.entries(figures)) {
+    assert.equal(complete[name], writeDecimal(units), `${name} of ${user} at ${height}`);
+  }
+  assert.equal(texts['value'], writeRounded(figures.value, 2));
+  if (dayStart !== '') {
+    assert.equal(complete['change'], writeDecimal(figures.value - toUnits(dayStart)));
+  }
+}
+
+browserTest('rows hold still while figures move, and the order is in the address', async () => {
+  const page = await openBoard(demo.url, demo.users.join('\n'));
+  await untilKnown(page, demo.users.length);
+  const { origin } = new URL(demo.url);
+  const heading = page.getByRole('columnheader', { name: 'Profit' });
+  await heading.getByRole('button').click();
+  await page.waitForURL(`${origin}/#board&sort=-pnl`);
+  assert.equal(await heading.getAttribute('aria-sort'), 'descending');
+  const order = (await readRows(page)).map(({ user }) => user);
+  const marked = await page.evaluate(() => {
+    const rows = document.querySelectorAll('.board tbody tr');
+    for (const row of rows) row.setAttribute('data-seen', 'yes');
+    return rows.length;
+  });
+  const heights = new Set<number>();
+  const later = await until('three heights', async () => {
+    const rows = await readRows(page);
+    return heights.add(Math.max(...rows.map(({ height }) => height))).size > 2 && rows;
+  });
+  assert.deepEqual(
+    later.map(({ user }) => user),
+    order,
+  );
+  assert.equal(await page.locator('.board tr[data-seen="yes"]').count(), marked);
+  await page.reload();
+  await untilKnown(page, demo.users.length);
+  assert.equal(await heading.getAttribute('aria-sort'), 'descending');
+});
+
+browserTest(
+  'a row opens its account, by a click and by the keyboard, and Back comes back',
+  async (context) => {
+    const { url, origin } = await serve(context);
+    const page = await openBoard(url, `${USER} Main desk\n${NOBODY}`);
+    await untilKnown(page, 2);
+    await rowOf(page, USER).locator('[data-field="long"]').click();
+    await page.waitForURL(`${origin}/#user=${USER}`);
+    await page.locator('tr[data-coin="BTC"]').waitFor();
+    assert.match(await page.title(), /Main desk 65,600\.00 · perpinfo$/);
+    await page.goBack();
+    await page.waitForURL(`${origin}/#board`);
+    await untilKnown(page, 2);
+    await rowOf(page, NOBODY).getByRole('link').press('Enter');
+    await page.waitForURL(`${origin}/#user=${NOBODY}`);
+    await page.getByText('No positions').waitFor();
+    await page.goBack();
+    await page.goBack();
+    await page.goForward();
+    await page.waitForURL(`${origin}/#board`);
+    await page.getByRole('heading', { name: 'Board' }).waitFor();
+  },
+);
+
+browserTest(
+  'a reload keeps the board, its labels and limits, and since when the day is counted',
+  async (context) => {
+    const { url, data } = await serve(context);
+    const page = await openBoard(url, `${USER} Main desk`, { expected: /status of 422/ });
+    await untilKnown(page, 1);
+    await edit(page, USER, { 'Data older than': '90' });
+    const change = rowOf(page, USER).locator('[data-field="change"]');
+    await until('the day', async () => (await change.getAttribute('data-start')) === '65600.0');
+    assert.match(
+      await rowOf(page, USER).locator('[data-field="since"]').innerText(),
+      /^since.\d\d:\d\d$/,
+    );
+    await makeLedger(data, [
+      formatBlock(2, Date.now(), [{ type: 'marks', prices: { BTC: '87000.0' } }]),
+    ]);
+    await until('the change', async () => (await change.innerText()) === '+500.00');
+    // Starts of days are saved every other second.
+    await page.waitForTimeout(2_500);
+    await page.reload();
+    await until(
+      'the change after the reload',
+      async () => (await change.innerText()) === '+500.00',
+    );
+    assert.equal(await rowOf(page, USER).getByRole('link').innerText(), 'Main desk');
+    await rowOf(page, USER).getByRole('button', { name: /^Edit/ }).click();
+    assert.equal(await page.getByLabel('Data older than').inputValue(), '90');
+  },
+);
+
+browserTest('the board is saved as a file and read from one, without the key', async (context) => {
+  const { url, secret } = await serve(context);
+  const page = await openBoard(url, `${USER} Main desk\n${OTHER}`);
+  await untilKnown(page, 2);
+  await edit(page, USER, { 'Distance to liquidation below': '2.5 %' });
+  const download = page.waitForEvent('download');
+  await page.getByRole('button', { name: 'Save as file' }).click();
+  const file = await (await download).path();
+  const text = readFileSync(file, 'utf8');
+  assert.equal(text.includes(secret), false);
+  const [account] = JSON.parse(text).accounts;
+  assert.deepEqual(account, {
+    ...{ address: USER, label: 'Main desk', isOnBoard: true, thresholds: { distance: '2.5' } },
+  });
+  const fresh = await openPage(url);
+  await fresh.getByRole('link', { name: 'Board' }).click();
+  await fresh.getByLabel(/^Or a file/).setInputFiles({
+    ...{ name: 'board.json', mimeType: 'application/json', buffer: Buffer.from(text) },
+  });
+  await fresh.getByRole('button', { name: 'Add 2 accounts' }).click();
+  const rows = await untilKnown(fresh, 2);
+  assert.deepEqual(new Set(rows.map(({ user }) => user)), new Set([USER, OTHER]));
+  await rowOf(fresh, USER).getByRole('button', { name: 'Edit Main desk' }).click();
+  assert.equal(await fresh.getByLabel('Distance to liquidation below').inputValue(), '2.5');
+  assert.equal(fresh.url().includes('Main'), false);
+});
+
+/** Notifications of a browser that lets itself be asked; what is shown is kept. */
+async function stubNotifications(page: Page): Promise<void> {
+  await page.addInitScript(() => {
+    const shown: string[] = [];
+    class StubNotification {
+      static permission = sessionStorage.getItem('granted') ?? 'default';
+
+      constructor(title: string, { body }: { body: string }) {
+        shown.push(`${title}: ${body}`);
+      }
+
+      static async requestPermission(): Promise<void> {
+        sessionStorage.setItem('granted', 'granted');
+        StubNotification.permission = 'granted';
+      }
+    }
+    Object.assign(globalThis, { Notification: StubNotification, shown });
+  });
+}
+
+const readShown = (page: Page): Promise<string[]> =>
+  page.evaluate(() => (globalThis as unknown as { shown: string[] }).shown);
+
+browserTest(
+  'a limit that is crossed is marked, and told once, until it is crossed again',
+  async (context) => {
+    const { url, data } = await serve(context);
+    const options = { expected: /status of 422/, prepare: stubNotifications };
+    const page = await openBoard(url, `${USER} Main desk\n${NOBODY}`, options);
+    await untilKnown(page, 2);
+    await page.getByRole('button', { name: 'Notify me' }).click();
+    await page.getByText('Notifications are on').waitFor();
+    await edit(page, USER, { 'Account value below': '60,000' });
+    let height = 1;
+    /** BTC is half of a coin: the value moves by half of it. */
+    const move = async (price: string) => {
+      height++;
+      const marks = { type: 'marks', prices: { BTC: price } };
+      await makeLedger(data, [formatBlock(height, Date.now(), [marks])]);
+    };
+    const mark = rowOf(page, USER).locator('[data-alarm="value"]');
+    assert.equal(await mark.count(), 0);
+    await move('74000.0');
+    await mark.getByText('value below 60,000').waitFor();
+    const told = 'Main desk: value 59,600.00, below your 60,000';
+    assert.deepEqual(
+      await until('the notice', async () => {
+        const shown = await readShown(page);
+        return shown.length > 0 && shown;
+      }),
+      [told],
+    );
+    assert.match(await page.title(), /^⚑ 1 /);
+    assert.match(
+      (await page.locator('link[rel="icon"]').getAttribute('data-level')) ?? '',
+      /alarm$/,
+    );
+    // Hardly back, below again, and a reload: all one crossing.
+    await move('75000.0');
+    await mark.getByText('value was below 60,000').waitFor();
+    await move('65600.0');
+    await mark.getByText('value below 60,000').waitFor();
+    assert.deepEqual(await readShown(page), [told]);
+    await page.reload();
+    await mark.getByText('value below 60,000').waitFor();
+    assert.deepEqual(await readShown(page), []);
+    await move('78000.0');
+    await mark.waitFor({ state: 'detached' });
+    assert.doesNotMatch(await page.title(), /⚑/);
+    // On the account's own page too.
+    await rowOf(page, USER).getByRole('link').click();
+    await move('70000.0');
+    const words = page.getByRole('alert').getByText('value below 60,000');
+    await words.waitFor();
+    assert.deepEqual(await readShown(page), ['Main desk: value 57,600.00, below your 60,000']);
+  },
+);
+
+browserTest('notifications that are blocked or missing are said to be', async (context) => {
+  const { url } = await serve(context);
+  const states = [
+    ['denied', 'Notifications are blocked'],
+    [undefined, 'No notifications here'],
+  ] as const;
+  for (const [permission, words] of states) {
+    const page = await openBoard(url, USER, {
+      prepare: async (opened) => {
+        await opened.addInitScript((given) => {
+          if (given === undefined) Reflect.deleteProperty(globalThis, 'Notification');
+          else Object.assign(globalThis, { Notification: { permission: given } });
+        }, permission);
+      },
+    });
+    await page.getByText(words).waitFor();
+    assert.equal(await page.getByRole('button', { name: 'Notify me' }).count(), 0);
+  }
+});
+
+browserTest('a label is shown wherever its address is, and finds it', async (context) => {
+  const { url, origin } = await serve(context);
+  const page = await openPage(url);
+  await page.locator('tr[data-coin="BTC"]').waitFor();
+  await page.getByRole('button', { name: 'Label and limits' }).click();
+  await page.getByLabel('Label', { exact: true }).fill('Main desk');
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await page.getByRole('button', { name: 'Main desk', exact: true }).waitFor();
+  assert.match(await page.title(), /^Main desk 65,600\.00 · perpinfo$/);
+  assert.equal(await page.locator('#addresses option').first().getAttribute('label'), 'Main desk');
+  assert.equal(page.url(), `${origin}/#user=${USER}`);
+  await page.getByLabel('Address').fill(NOBODY);
+  await page.keyboard.press('Enter');
+  await page.waitForURL(`${origin}/#user=${NOBODY}`);
+  await page.getByLabel('Address').fill('main DESK');
+  await page.keyboard.press('Enter');
+  await page.waitForURL(`${origin}/#user=${USER}`);
+  await page.reload();
+  await page.getByRole('button', { name: 'Main desk', exact: true }).waitFor();
+});
+
+browserTest('without push the board asks for its accounts', async (context) => {
+  const { url, data } = await serve(context, [delegation(VALIDATORS[0], '5.0', 1)]);
+  const page = await openBoard(url, `${USER}\n${NOBODY}`, {
+    expected: /status of 422/,
+    prepare: async (opened) => {
+      await opened.routeWebSocket(/\/ws(\?|$)/, (socket) => socket.close({ code: 1001 }));
+    },
+  });
+  await untilKnown(page, 2);
+  await makeLedger(data, [
+    formatBlock(2, Date.now(), [{ type: 'marks', prices: { BTC: '87000.0' } }]),
+  ]);
+  await until('the next round', async () => {
+    const row = (await readRows(page)).find(({ user }) => user === USER);
+    return (
+      row?.texts['value'] === '66,100.00' && row.height === 2 && row.texts['unlock'] === 'unlocked'
+    );
+  });
+});
+
+/** The checks of the first two; in the long run, of all. */
+const SCREENS = [
+  { width: 390, colorScheme: 'dark' },
+  { width: 1440, colorScheme: 'light' },
+  { width: 768, colorScheme: 'dark' },
+  { width: 2560, colorScheme: 'light' },
+] as const;
+const CHECKED = scale(2, SCREENS.length);
+
+browserTest(
+  'the board fits every screen, and has no violations',
+  async (context) => {
+    const { url } = await serve(context);
+    for (const [index, { width, colorScheme }] of SCREENS.entries()) {
+      const page = await openPage(url, { viewport: { width, height: 900 }, colorScheme });
+      const check = async () => {
+        if (index < CHECKED) await assertAccessible(page);
+      };
+      await page.getByRole('link', { name: 'Board' }).click();
+      await page.getByLabel(/^Addresses/).fill(`${USER} Main desk\n${NOBODY}\n0x1`);
+      await check();
+      await page.getByRole('button', { name: /^Add \d/ }).click();
+      await untilKnown(page, 2);
+      await edit(page, USER, { 'Account value below': '1000000' });
+      await page.locator('[data-alarm="value"]').waitFor();
+      await check();
+      assert.deepEqual(await findCut(page), [], `${width} pixels`);
+      await rowOf(page, USER).getByRole('button', { name: /^Edit/ }).click();
+      await page.getByLabel('Data older than').fill('soon');
+      await check();
+    }
+  },
+  ALSO_LONG,
+);
+
+/** What is wider than the screen, or than the cell that it is in. */
+function findCut(page: Page): Promise<string[]> {
+  return page.evaluate(() => {
+    const root = document.documentElement;
+    const wide = root.scrollWidth > innerWidth ? [`the page: ${root.scrollWidth}`] : [];
+    const cells = Array.from(document.querySelectorAll<HTMLElement>('.board th, .board td'));
+    const cut = cells.filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth);
+    return [...wide, ...cut.map(({ innerText }) => innerText)];
+  });
+}

@@ -1,0 +1,80 @@
+/** A pasted list of accounts: lines, commas, a CSV file, or a saved address book. */
+
+import { readAddress } from '../figures/text.ts';
+import { type AddressBook, cleanLabel, type Entry, readBook } from '../view/address-book.ts';
+
+export interface AccountList {
+  readonly book: AddressBook;
+  /** Each with the number of its line. */
+  readonly problems: readonly string[];
+  /** Addresses that were named again. */
+  readonly repeated: number;
+}
+
+/** More would be more than a key may subscribe to at a reasonable price. */
+export const ACCOUNTS_MAX = 1_000;
+
+export function readAccountList(text: string): AccountList {
+  if (text.trimStart().startsWith('{')) return { ...readBook(text), repeated: 0 };
+  const book = new Map<string, Entry>();
+  const problems: string[] = [];
+  let repeated = 0;
+  for (const [index, line] of text.split(/\r\n|\r|\n/).entries()) {
+    const read = readLine(line);
+    if (read.problem !== undefined && !isHeading(line, book)) {
+      problems.push(`line ${index + 1}: ${read.problem}`);
+    }
+    for (const [address, label] of read.accounts) {
+      const known = book.get(address);
+      if (known !== undefined) repeated++;
+      book.set(address, { label: label || known?.label || '', isOnBoard: true, thresholds: {} });
+    }
+  }
+  return { book, problems, repeated };
+}
+
+/** The names of columns, before the first address. */
+function isHeading(line: string, book: ReadonlyMap<string, Entry>): boolean {
+  return book.size === 0 && /\b(address|user|wallet|account)\b/i.test(line);
+}
+
+interface ReadLine {
+  readonly accounts: readonly (readonly [address: string, label: string])[];
+  readonly problem?: string;
+}
+
+const SHOWN_MAX = 60;
+
+function describeBadLine(line: string): string {
+  const shown = line.length > SHOWN_MAX ? `${line.slice(0, SHOWN_MAX)}…` : line;
+  return `“${shown}” has no address: expected 0x and 40 hexadecimal digits`;
+}
+
+/** `0x... label`, `0x...,label`, `label,0x...`, or several addresses. Lines that begin with # are remarks. */
+function readLine(line: string): ReadLine {
+  const trimmed = line.trim();
+  if (trimmed === '' || trimmed.startsWith('#')) return { accounts: [] };
+  const accounts: [address: string, label: string][] = [];
+  let before = '';
+  for (const cell of splitCells(trimmed)) {
+    const [first = '', ...words] = cell.split(/\s+/);
+    const address = readAddress(first);
+    if (address !== undefined) {
+      accounts.push([address, cleanLabel(words.join(' ') || before)]);
+      before = '';
+    } else if (/^0x/i.test(first)) {
+      return { accounts, problem: describeBadLine(cell) };
+    } else if (accounts.length === 0) before = cell;
+    else if (accounts[accounts.length - 1][1] === '')
+      accounts[accounts.length - 1][1] = cleanLabel(cell);
+  }
+  return accounts.length === 0 ? { accounts, problem: describeBadLine(trimmed) } : { accounts };
+}
+
+/** The cells of a line of CSV; a quoted one may have commas. */
+function splitCells(line: string): string[] {
+  const cells = line.match(/"(?:[^"]|"")*"|[^,;\t"]+/g) ?? [];
+  return cells
+    .map((cell) => (cell.startsWith('"') ? cell.slice(1, -1).replaceAll('""', '"') : cell).trim())
+    .filter((cell) => cell !== '');
+}

@@ -1,0 +1,214 @@
+/**
+ * Brings the accounts of the board, by push on a connection of its own: hundreds of accounts must not
+ * hold up the one that is looked at.
+ */
+
+import type { Answer, Delegation, Question, States } from '../figures/answers.ts';
+import { PacedSubscriber } from '../service/paced-subscriber.ts';
+import { Push, type PushEvents, type PushMessage } from '../service/push.ts';
+import { ask } from '../service/service.ts';
+import { type AddressBook, usersOnBoard } from '../view/address-book.ts';
+import { ledgerAgeMs, type Store, type View } from '../view/view.ts';
+import { BoardPoll } from './board-poll.ts';
+import type { BoardRows } from './board-rows.ts';
+
+const ACCOUNT = 'allDexsClearinghouseState';
+const STAKES = 'delegations';
+/** Rows are drawn once a second: more would be pushed in vain. */
+const TERMS = '?interval=1000';
+/** The beginning of a pushed account, which names its user. */
+const PUSHED_ACCOUNT = new RegExp(`^{"channel":"${ACCOUNT}","data":{"user":"(0x[0-9a-f]{40})"`);
+
+interface Pushed {
+  readonly user: string;
+  readonly height?: number;
+  readonly time?: number;
+  readonly accountTime?: number;
+  readonly clearinghouseStates?: States;
+  readonly delegations?: readonly Delegation[];
+}
+
+interface BoardFeedOptions {
+  readonly store: Store;
+  readonly rows: BoardRows;
+  /** There is something new about an account, which is yet to be read. */
+  arrived(user: string): void;
+  /** Something has arrived. */
+  received(): void;
+}
+
+export class BoardFeed {
+  readonly #options: BoardFeedOptions;
+  readonly #push: Push;
+  readonly #subscriber: PacedSubscriber;
+  readonly #poll: BoardPoll;
+  #key = '';
+  #book: AddressBook | undefined;
+  #isOffline = false;
+  /** Once the board was opened it is kept: to subscribe again would be charged again. */
+  #isOpened = false;
+  /** The newest message of each account. It may be replaced several times before somebody looks at it. */
+  readonly #unread = new Map<string, string>();
+
+  constructor(options: BoardFeedOptions) {
+    this.#options = options;
+    const events: PushEvents = {
+      opened: () => this.#pushOpened(),
+      tookText: (text) => this.#tookText(text),
+      received: (message) => this.#received(message),
+      closed: () => this.#pushClosed(),
+    };
+    this.#push = new Push(events, TERMS);
+    this.#subscriber = new PacedSubscriber({
+      nowMs: () => performance.now(),
+      send: (method, question) => this.#push.send(method, question),
+      acknowledged: (question) => this.#acknowledged(question),
+      refused: ({ user = '' }, problem) => options.rows.change(user, { problem }),
+    });
+    this.#poll = new BoardPoll({
+      users: () => options.rows.users,
+      ask: (question) => ask(this.#key, question),
+      answered: (user, answer) => this.#noteAccount(user, answer, false),
+      answeredStakes: (user, stakes) => options.rows.change(user, { stakes }),
+      failed: (user, problem) => options.rows.change(user, { problem }),
+    });
+  }
+
+  /** Whether the key's budget holds up the accounts that are still missing. */
+  get isShort(): boolean {
+    return this.#subscriber.isShort;
+  }
+
+  /** To be called when the view has changed: follows its key, its address book and its connection. */
+  follow(view: View): void {
+    const { book, isBoard } = view;
+    if (book !== this.#book || (isBoard && !this.#isOpened)) {
+      this.#book = book;
+      this.#isOpened ||= isBoard;
+      this.#watch(listWatched(book, this.#isOpened));
+    }
+    this.#followKey(view);
+    this.#followLink(view);
+  }
+
+  #watch(users: readonly string[]): void {
+    this.#options.rows.setUsers(users);
+    this.#subscriber.setWanted([
+      ...users.map((user) => ({ type: ACCOUNT, user })),
+      ...users.map((user) => ({ type: STAKES, user })),
+    ]);
+  }
+
+  /** Connects only if there is something to watch. */
+  #followKey({ key, keyProblem }: View): void {
+    const isNeeded = keyProblem === '' && this.#options.rows.users.length > 0;
+    const wanted = isNeeded ? key : '';
+    if (wanted === this.#key) return;
+    this.#key = wanted;
+    this.#push.connect(wanted);
+    this.#loseAll();
+    // With a refused key the figures stay, greyed out.
+    if (key === '') this.#options.rows.clear();
+    if (wanted === '') this.#poll.stop();
+    else this.#poll.start();
+  }
+
+  #followLink({ link }: View): void {
+    const isOffline = link.state === 'offline';
+    if (isOffline === this.#isOffline) return;
+    this.#isOffline = isOffline;
+    if (isOffline) this.#push.pause();
+    else this.#push.kick();
+  }
+
+  #pushOpened(): void {
+    this.#poll.stop();
+    this.#subscriber.opened();
+  }
+
+  #pushClosed(): void {
+    this.#loseAll();
+    if (this.#isOffline) this.#push.pause();
+    if (this.#key !== '') this.#poll.start();
+  }
+
+  /** From here on the answers get old. */
+  #loseAll(): void {
+    this.#subscriber.closed();
+    this.readAll();
+    const { rows, store } = this.#options;
+    const freshMs = performance.now() - ledgerAgeMs(store.view);
+    for (const user of rows.users) {
+      if (rows.get(user)?.isPushed) rows.change(user, { isPushed: false, freshMs });
+    }
+  }
+
+  #acknowledged({ type, user = '' }: Question): void {
+    if (type === ACCOUNT) this.#options.rows.change(user, { isPushed: true, problem: '' });
+  }
+
+  #tookText(text: string): boolean {
+    const [, user] = PUSHED_ACCOUNT.exec(text) ?? [];
+    if (user === undefined) return false;
+    this.#unread.set(user, text);
+    this.#options.arrived(user);
+    this.#options.received();
+    return true;
+  }
+
+  /** Reads the newest message about an account, if it has not been read. */
+  read(user: string): void {
+    const text = this.#unread.get(user);
+    if (text === undefined) return;
+    this.#unread.delete(user);
+    this.#notePushed((JSON.parse(text) as PushMessage).data as Pushed);
+  }
+
+  readAll(): void {
+    for (const user of [...this.#unread.keys()]) this.read(user);
+  }
+
+  #received({ channel, data }: PushMessage): void {
+    if (channel === 'subscriptionResponse') {
+      const { method, subscription } = data as { method: string; subscription: Question };
+      if (method === 'subscribe') this.#subscriber.acknowledge(subscription);
+    } else if (channel === 'error') this.#subscriber.refuse(String(data));
+    else if (channel === ACCOUNT || channel === STAKES) this.#notePushed(data as Pushed);
+    this.#options.received();
+  }
+
+  #notePushed(pushed: Pushed): void {
+    const { height, accountTime, clearinghouseStates, delegations } = pushed;
+    const { time = accountTime ?? 0 } = pushed;
+    const user = pushed.user.toLowerCase();
+    const place = { height, time, accountTime };
+    if (clearinghouseStates !== undefined) {
+      this.#noteAccount(user, { ...place, value: clearinghouseStates }, true);
+    } else if (delegations !== undefined) {
+      this.#options.rows.change(user, { stakes: { ...place, value: delegations } });
+    }
+  }
+
+  /** Workers may be a block apart: an answer older than the one shown is dropped. */
+  #isOlder(user: string, answer: Answer<States>): boolean {
+    const shown = this.#options.rows.get(user)?.account;
+    const { freshness } = this.#options.store.view;
+    if (shown?.height === undefined || answer.height === undefined) return false;
+    // What is ahead of /health belongs to a ledger that was replaced.
+    return answer.height < shown.height && (freshness?.height ?? 0) >= shown.height;
+  }
+
+  #noteAccount(user: string, answer: Answer<States>, isPushed: boolean): void {
+    if (this.#isOlder(user, answer)) return;
+    const freshMs = performance.now() - ledgerAgeMs(this.#options.store.view);
+    this.#options.rows.noteAccount(user, answer, { isPushed, freshMs });
+  }
+}
+
+/** Who has limits is watched wherever the page is; the others once the board was opened. */
+function listWatched(book: AddressBook, isOpened: boolean): string[] {
+  const limited = [...book]
+    .filter(([, { thresholds }]) => Object.keys(thresholds).length > 0)
+    .map(([user]) => user);
+  return isOpened ? [...new Set([...usersOnBoard(book), ...limited])] : limited;
+}

@@ -1,0 +1,99 @@
+/** Asks for the accounts in turn, many at a time: for where push is not available. */
+
+import type { Answer, Delegation, Question, States } from '../figures/answers.ts';
+import type { Refusal } from '../service/service.ts';
+
+const STEP_MS = 2_000;
+const FAILED_MS = 10_000;
+/** Each weighs 20. */
+const USERS_PER_STEP = 20;
+/** Stakes change rarely, and weigh as much as an account. */
+const STAKES_MS = 600_000;
+
+interface BatchQuestion extends Question {
+  readonly users: readonly string[];
+}
+
+interface Batch {
+  readonly successful_states: readonly (readonly [user: string, states: States])[];
+  readonly failed_wallets: readonly (readonly [user: string, reason: string])[];
+}
+
+export interface BoardPollOptions {
+  users(): readonly string[];
+  ask(question: Question): Promise<Answer>;
+  answered(user: string, answer: Answer<States>): void;
+  answeredStakes(user: string, answer: Answer<readonly Delegation[]>): void;
+  failed(user: string, reason: string): void;
+}
+
+export class BoardPoll {
+  readonly #options: BoardPollOptions;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #isOn = false;
+  #next = 0;
+  #usersPerStep = USERS_PER_STEP;
+  /** When the stakes of an account were asked for, by performance.now(). */
+  readonly #stakesMs = new Map<string, number>();
+
+  constructor(options: BoardPollOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    if (this.#isOn) return;
+    this.#isOn = true;
+    this.#timer = setTimeout(() => void this.#step(), STEP_MS);
+  }
+
+  stop(): void {
+    this.#isOn = false;
+    clearTimeout(this.#timer);
+  }
+
+  async #step(): Promise<void> {
+    let delayMs = STEP_MS;
+    try {
+      const users = this.#takeUsers();
+      if (users.length > 0) await this.#askAccounts(users);
+      const [due] = this.#options.users().filter((user) => this.#isStakesDue(user));
+      if (due !== undefined) await this.#askStakes(due);
+    } catch (error) {
+      const { status, retryAfterMs = 0 } = error as Refusal;
+      // A batch that weighs more than the whole budget is never answered.
+      if (status === 422) this.#usersPerStep = Math.max(1, Math.floor(this.#usersPerStep / 2));
+      delayMs = Math.max(FAILED_MS, retryAfterMs);
+    }
+    if (this.#isOn) this.#timer = setTimeout(() => void this.#step(), delayMs);
+  }
+
+  #takeUsers(): readonly string[] {
+    const users = this.#options.users();
+    if (this.#next >= users.length) this.#next = 0;
+    const taken = users.slice(this.#next, this.#next + this.#usersPerStep);
+    this.#next += taken.length;
+    return taken;
+  }
+
+  async #askAccounts(users: readonly string[]): Promise<void> {
+    const question: BatchQuestion = { type: 'batchClearinghouseStates', users, dex: 'ALL_DEXES' };
+    const { value, ...rest } = await this.#options.ask(question);
+    if (!this.#isOn) return;
+    const { successful_states: found, failed_wallets: failed } = value as Batch;
+    for (const [user, states] of found) {
+      this.#options.answered(user.toLowerCase(), { ...rest, value: states });
+    }
+    for (const [user, reason] of failed) this.#options.failed(user.toLowerCase(), reason);
+  }
+
+  #isStakesDue(user: string): boolean {
+    return performance.now() - (this.#stakesMs.get(user) ?? Number.NEGATIVE_INFINITY) > STAKES_MS;
+  }
+
+  async #askStakes(user: string): Promise<void> {
+    const answer = await this.#options.ask({ type: 'delegations', user });
+    if (!this.#isOn) return;
+    this.#stakesMs.set(user, performance.now());
+    this.#options.answeredStakes(user, answer as Answer<readonly Delegation[]>);
+  }
+}

@@ -1,0 +1,256 @@
+/**
+ * A row of the board. There may be hundreds: cells are plain elements, made by functions and not by
+ * components, and a row is drawn only when the schedule says so.
+ */
+
+import type { RefObject } from 'preact';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import type { Alarm } from '../figures/alarms.ts';
+import type { AmountChange, BoardFigures } from '../figures/board-row.ts';
+import { TONES } from '../figures/risk-levels.ts';
+import {
+  formatAge,
+  formatDuration,
+  formatTick,
+  formatTime,
+  groupRounded,
+  shortenAddress,
+  withSign,
+} from '../figures/text.ts';
+import { type DayStart, isMidnight } from '../history/day-start.ts';
+import { toneOf } from '../parts/figure.tsx';
+import { CELL, ROW, ROW_HEADING } from './roles.ts';
+import type { RowSchedule } from './row-schedule.ts';
+import type { ShownRow } from './shown-rows.ts';
+
+interface BoardRowProps {
+  readonly user: string;
+  readonly label: string;
+  readonly alarms: readonly Alarm[] | undefined;
+  readonly schedule: RowSchedule;
+  /** What is to be drawn now. */
+  take(user: string): ShownRow | undefined;
+  open(user: string): void;
+  edit(user: string): void;
+}
+
+export function BoardRow({ user, label, alarms, schedule, take, open, edit }: BoardRowProps) {
+  const [shown, setShown] = useState<ShownRow | undefined>(undefined);
+  const row = useRef<HTMLTableRowElement>(null);
+  useEffect(() => {
+    const element = row.current;
+    if (element === null) return undefined;
+    const [draw, measure] = [() => setShown(take(user)), () => void take(user)];
+    return schedule.add({ user, element, draw, measure });
+  }, [user]);
+  return useMemo(
+    () => drawRow({ user, row, label, alarms, shown, open, edit }),
+    [label, alarms, shown, open, edit],
+  );
+}
+
+interface Drawn {
+  readonly user: string;
+  readonly row: RefObject<HTMLTableRowElement | null>;
+  readonly label: string;
+  readonly alarms: readonly Alarm[] | undefined;
+  readonly shown: ShownRow | undefined;
+  open(user: string): void;
+  edit(user: string): void;
+}
+
+/** What is not known, or does not apply. */
+const NOTHING = '–';
+/** A polled row is called old from this age on. */
+const OLD_MS = 5_000;
+const MINUTE_MS = 60_000;
+
+function drawRow({ user, row, label, alarms = [], shown, open, edit }: Drawn) {
+  const { figures, state } = shown ?? {};
+  const isOld = shown !== undefined && isRowOld(shown);
+  const marks = `${isOld ? 'is-old' : ''} ${alarms.length > 0 ? 'is-beyond' : ''}`;
+  return (
+    <tr
+      {...ROW}
+      ref={row}
+      class={marks}
+      data-user={user}
+      data-height={state?.account?.height}
+      data-account-time={state?.account?.accountTime}
+      onClick={(event) => {
+        const isControl = (event.target as Element).closest('a, button') !== null;
+        if (isControl || getSelection()?.isCollapsed === false) return;
+        // Elsewhere a click on a figure copies it.
+        event.stopPropagation();
+        open(user);
+      }}
+    >
+      <th {...ROW_HEADING} class="cell-account">
+        <a href={`#user=${user}`} title={user}>
+          {label || shortenAddress(user)}
+        </a>
+        <span class="under muted">{label === '' ? '' : shortenAddress(user)}</span>
+        {drawNote(shown)}
+      </th>
+      {drawUsd('Value', 'value', figures?.value)}
+      {drawChange(shown?.change, state?.dayStart)}
+      {drawRisk(figures)}
+      {drawNearest(figures)}
+      {drawUsd('Long', 'long', figures?.long)}
+      {drawUsd('Short', 'short', figures?.short)}
+      {drawUsd('Net', 'net', figures?.net)}
+      {drawProfit(figures?.unrealizedPnl)}
+      {drawUnlock(shown)}
+      <td {...CELL} class="cell-edit">
+        <button type="button" class="quiet" onClick={() => edit(user)}>
+          Edit<span class="hidden"> {label || user}</span>
+        </button>
+      </td>
+      {alarms.length > 0 && (
+        <td {...CELL} class="cell-alarms">
+          {alarms.map(({ name, mark }) => (
+            <span key={name} class="alarm-words" data-alarm={name}>
+              ⚑ {mark}
+            </span>
+          ))}
+        </td>
+      )}
+    </tr>
+  );
+}
+
+function isRowOld({ figures, state, ageMs }: ShownRow): boolean {
+  return figures !== undefined && !state.isPushed && ageMs > OLD_MS;
+}
+
+/** Why the figures are missing or not current. */
+function drawNote(shown: ShownRow | undefined) {
+  const text = describeState(shown);
+  return (
+    text !== '' && (
+      <span class="under muted" data-field="note" title={shown?.state.problem}>
+        {text}
+      </span>
+    )
+  );
+}
+
+function describeState(shown: ShownRow | undefined): string {
+  if (shown === undefined) return 'asking…';
+  const { figures, state, ageMs } = shown;
+  const reason = state.problem === '' ? '' : `: ${state.problem}`;
+  if (figures === undefined) return reason === '' ? 'asking…' : `no answer${reason}`;
+  if (isRowOld(shown)) return `${formatAge(ageMs)} old${reason}`;
+  return state.account?.height === undefined ? 'the exchange’s own answer' : '';
+}
+
+function drawUsd(label: string, field: string, text: string | undefined) {
+  return (
+    <td {...CELL} class="number" data-label={label}>
+      <span title={text} data-field={field}>
+        {text === undefined ? NOTHING : groupRounded(text, 2)}
+      </span>
+    </td>
+  );
+}
+
+function drawProfit(text: string | undefined) {
+  return (
+    <td {...CELL} class="number" data-label="Profit">
+      <span class={toneOf(text ?? '')} title={text} data-field="unrealizedPnl">
+        {text === undefined ? NOTHING : withSign(text, groupRounded(text, 2))}
+      </span>
+    </td>
+  );
+}
+
+function drawChange(change: AmountChange | undefined, start: DayStart | undefined) {
+  if (change === undefined || start === undefined) {
+    return (
+      <td {...CELL} class="number" data-label="Today">
+        <span data-field="change">{NOTHING}</span>
+      </td>
+    );
+  }
+  const { amount, percent } = change;
+  const since = isMidnight(start) ? 'midnight' : formatTick(start.sinceMs, MINUTE_MS);
+  return (
+    <td {...CELL} class="number" data-label="Today">
+      <span class={toneOf(amount)} title={amount} data-field="change" data-start={start.value}>
+        {withSign(amount, groupRounded(amount, 2))}
+      </span>
+      <span class="under muted" title={`${formatTime(start.sinceMs)}: ${start.value}`}>
+        {percent !== undefined && `${withSign(percent, groupRounded(percent, 2))}\u00A0% `}
+        <span data-field="since">{`since\u00A0${since}`}</span>
+      </span>
+    </td>
+  );
+}
+
+function drawRisk(figures: BoardFigures | undefined) {
+  if (figures === undefined) {
+    return (
+      <td {...CELL} data-label="Risk">
+        <span data-field="risk">{NOTHING}</span>
+      </td>
+    );
+  }
+  const { word, culprit, level } = figures.verdict;
+  return (
+    <td {...CELL} class="cell-risk" data-label="Risk">
+      <strong class={culprit === '' ? 'muted' : TONES[level]} data-field="risk">
+        {word}
+      </strong>
+      <span class="under muted" data-field="culprit" title={culprit}>
+        {culprit}
+      </span>
+    </td>
+  );
+}
+
+function drawNearest(figures: BoardFigures | undefined) {
+  const { nearest } = figures ?? {};
+  if (nearest === undefined) {
+    return (
+      <td {...CELL} class="number" data-label="Nearest liquidation">
+        <span data-field="nearest">{figures === undefined ? NOTHING : 'none'}</span>
+      </td>
+    );
+  }
+  const { coin, distance, loss, liquidationPx } = nearest;
+  return (
+    <td {...CELL} class="number" data-label="Nearest liquidation">
+      <span data-field="nearest" title={`liquidation at ${liquidationPx}`}>
+        {coin} {distance}
+      </span>
+      <span class="under muted" title="what the position loses until then">
+        <span data-field="loss" title={loss}>
+          {groupRounded(loss, 2)}
+        </span>{' '}
+        USD
+      </span>
+    </td>
+  );
+}
+
+function drawUnlock(shown: ShownRow | undefined) {
+  const stakes = shown?.state.stakes?.value;
+  const time = shown?.unlockTime;
+  const text =
+    stakes === undefined || stakes.length === 0
+      ? NOTHING
+      : time === undefined
+        ? 'unlocked'
+        : `in ${formatDuration(time - (shown?.nowMs ?? 0))}`;
+  return (
+    <td {...CELL} class="number" data-label="Next unlock">
+      <span
+        data-field="unlock"
+        data-time={time}
+        title={time === undefined ? undefined : formatTime(time)}
+      >
+        {text}
+      </span>
+    </td>
+  );
+}

@@ -1,0 +1,147 @@
+/** What is known of each account that is watched: its newest answers, and whether they are current. */
+
+import { totalsOf } from '../figures/all-dexes.ts';
+import type { Answer, Delegation, States } from '../figures/answers.ts';
+import { type BoardFigures, boardFiguresOf } from '../figures/board-row.ts';
+import { DayKeeper } from '../history/day-keeper.ts';
+import type { DayStart } from '../history/day-start.ts';
+import { accountAgeMs, ledgerAgeMs, ledgerNow, type View } from '../view/view.ts';
+
+/** Replaced whenever something about the account changes. */
+export interface RowState {
+  readonly account: Answer<States> | undefined;
+  readonly stakes: Answer<readonly Delegation[]> | undefined;
+  /** Why there is no newer answer; empty if nothing is wrong. */
+  readonly problem: string;
+  /** Pushed states are current as long as the service is. */
+  readonly isPushed: boolean;
+  /** Without push: when the answer was current, by performance.now(). */
+  readonly freshMs: number;
+  readonly dayStart: DayStart | undefined;
+}
+
+/** So much later than the ledger, everything that was pushed has surely arrived. */
+const PUSH_MS_MAX = 2_000;
+/** A countdown below this has seconds. */
+const COUNTDOWN_MS = 3_600_000;
+const MINUTE_MS = 60_000;
+
+export class BoardRows {
+  readonly #rows = new Map<string, RowState>();
+  readonly #figures = new WeakMap<States, BoardFigures>();
+  readonly #days = new DayKeeper(() => this.#noteDays());
+  readonly #changed: (user: string) => void;
+  #minute = 0;
+
+  /** Calls back with every account of which something has changed. */
+  constructor(changed: (user: string) => void) {
+    this.#changed = changed;
+  }
+
+  get(user: string): RowState | undefined {
+    return this.#rows.get(user);
+  }
+
+  get users(): readonly string[] {
+    return [...this.#rows.keys()];
+  }
+
+  /** Begins to watch what is new, and forgets what is no longer watched. */
+  setUsers(users: readonly string[]): void {
+    const wanted = new Set(users);
+    for (const user of this.#rows.keys()) if (!wanted.has(user)) this.#rows.delete(user);
+    for (const user of users) if (!this.#rows.has(user)) this.#rows.set(user, createRow());
+  }
+
+  /** Forgets all answers: they belong to another key. */
+  clear(): void {
+    for (const user of this.#rows.keys()) this.#set(user, createRow());
+  }
+
+  /** Forgets what each was worth when the day began. */
+  forgetDays(): void {
+    this.#days.forget();
+  }
+
+  noteAccount(user: string, account: Answer<States>, change: Partial<RowState>): void {
+    const row = this.#rows.get(user);
+    if (row === undefined) return;
+    const dayStart = this.#days.note(user, totalsOf(account.value).accountValue, account.time);
+    this.#set(user, { ...row, account, problem: '', dayStart, ...change });
+  }
+
+  change(user: string, change: Partial<RowState>): void {
+    const row = this.#rows.get(user);
+    if (row === undefined) return;
+    if (change.isPushed === false) this.#days.interrupt(user);
+    this.#set(user, { ...row, ...change });
+  }
+
+  /** To be called every second: days, ages and countdowns go on where no figure changes. */
+  passTime(view: View): void {
+    const { freshness, link } = view;
+    if (freshness === undefined) return;
+    if (freshness.ledger !== '') this.#days.setLedger(freshness.ledger);
+    if (link.state === 'live') this.#noteDays(freshness.time - PUSH_MS_MAX);
+    const nowMs = ledgerNow(view);
+    const minute = Math.floor(nowMs / MINUTE_MS);
+    for (const [user, row] of this.#rows) {
+      if (minute !== this.#minute || isMoving(row, nowMs)) this.#changed(user);
+    }
+    this.#minute = minute;
+  }
+
+  #noteDays(timeMs = 0): void {
+    for (const [user, row] of this.#rows) {
+      const { account, isPushed } = row;
+      if (account === undefined || !(isPushed || timeMs === 0)) continue;
+      const value = totalsOf(account.value).accountValue;
+      const dayStart = this.#days.note(user, value, Math.max(timeMs, account.time));
+      if (dayStart !== row.dayStart) this.#set(user, { ...row, dayStart });
+    }
+  }
+
+  #set(user: string, row: RowState): void {
+    this.#rows.set(user, row);
+    this.#changed(user);
+  }
+
+  /** Computed once for each answer, and only if somebody wants to know. */
+  figuresOf(user: string): BoardFigures | undefined {
+    const states = this.#rows.get(user)?.account?.value;
+    if (states === undefined) return undefined;
+    const known = this.#figures.get(states);
+    if (known !== undefined) return known;
+    const figures = boardFiguresOf(states);
+    this.#figures.set(states, figures);
+    return figures;
+  }
+
+  /** Of an account's data; since it is watched where there is none. */
+  ageMsOf(user: string, view: View): number {
+    const { account, isPushed, freshMs } = this.#rows.get(user) ?? createRow();
+    const isFollowed = isPushed && account !== undefined;
+    const ageMs = isFollowed ? ledgerAgeMs(view) : performance.now() - freshMs;
+    return Math.max(ageMs, (account && accountAgeMs(view, account)) ?? 0);
+  }
+}
+
+/** Whether a row shows seconds. */
+function isMoving({ isPushed, stakes }: RowState, nowMs: number): boolean {
+  if (!isPushed) return true;
+  return (stakes?.value ?? []).some(({ lockedUntilTimestamp }) => {
+    const leftMs = lockedUntilTimestamp - nowMs;
+    return leftMs > -MINUTE_MS && leftMs < COUNTDOWN_MS;
+  });
+}
+
+function createRow(): RowState {
+  return {
+    account: undefined,
+    stakes: undefined,
+    problem: '',
+    isPushed: false,
+    freshMs: performance.now(),
+    dayStart: undefined,
+  };
+}

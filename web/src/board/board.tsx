@@ -1,0 +1,342 @@
+/** The board: many accounts, a row each. Rows hold still while their figures move. */
+
+import { useCallback, useMemo, useRef, useState } from 'preact/hooks';
+import { type BoardColumnName, BoardOrder, type BoardSort } from '../figures/board-sort.ts';
+import { Figure, SignedFigure } from '../parts/figure.tsx';
+import { saveFile } from '../parts/save-file.ts';
+import { type AddressBook, entryOf, formatBook, usersOnBoard } from '../view/address-book.ts';
+import type { NoticeState, View } from '../view/view.ts';
+import { AccountDialog, describeOrigin } from './account-dialog.tsx';
+import { AddDialog, AddForm, LimitsDialog } from './board-dialogs.tsx';
+import type { BoardFeed } from './board-feed.ts';
+import { BoardRow } from './board-row.tsx';
+import type { BoardRows } from './board-rows.ts';
+import { CELL, COLUMN_HEADING, ROW, ROW_HEADING, ROWS, TABLE } from './roles.ts';
+import type { RowSchedule } from './row-schedule.ts';
+import type { BoardSum, ShownRow, ShownRows } from './shown-rows.ts';
+
+/** What outlives a drawing of the board. */
+export interface BoardParts {
+  readonly rows: BoardRows;
+  readonly shown: ShownRows;
+  readonly schedule: RowSchedule;
+  readonly feed: BoardFeed;
+  /** What is to be drawn of a row now. */
+  take(user: string): ShownRow | undefined;
+}
+
+export interface BoardActions {
+  sortBoard(sort: BoardSort): void;
+  changeBook(book: AddressBook): void;
+  openAccount(user: string): void;
+  askToNotify(): void;
+}
+
+interface BoardProps {
+  readonly view: View;
+  readonly board: BoardParts;
+  readonly actions: BoardActions;
+}
+
+type OpenDialog = 'add' | 'limits' | undefined;
+
+export function BoardPanel({ view, board, actions }: BoardProps) {
+  const { book } = view;
+  const { changeBook } = actions;
+  const [dialog, setDialog] = useState<OpenDialog>(undefined);
+  const [edited, setEdited] = useState('');
+  const users = useMemo(() => usersOnBoard(book), [book]);
+  const isOld = view.link.state !== 'live' || view.keyProblem !== '';
+  const close = () => setDialog(undefined);
+  return (
+    <section class={`panel panel-board ${isOld ? 'is-old' : ''}`} aria-labelledby="title-board">
+      <header class="panel-head">
+        <h2 id="title-board">Board</h2>
+        <span class="tag">{users.length}</span>
+        {isOld && <span class="tag tag-old">not current</span>}
+        <span class="spacer" />
+        {users.length > 0 && <Tools view={view} actions={actions} open={setDialog} />}
+      </header>
+      {users.length === 0 ? (
+        <EmptyBoard {...{ book, changeBook }} />
+      ) : (
+        <BoardTable {...{ view, board, actions, users }} edit={setEdited} />
+      )}
+      {dialog === 'add' && <AddDialog {...{ book, changeBook, close }} />}
+      {dialog === 'limits' && <LimitsDialog {...{ book, changeBook, close }} />}
+      {edited !== '' && (
+        <AccountDialog
+          user={edited}
+          {...{ book, changeBook }}
+          alarms={view.alarms}
+          close={() => setEdited('')}
+        >
+          <Origin row={board.rows.get(edited)} />
+        </AccountDialog>
+      )}
+    </section>
+  );
+}
+
+function Origin({ row }: { row: ReturnType<BoardRows['get']> }) {
+  return (
+    <p class="muted small" data-field="origin">
+      {row?.account === undefined ? 'There is no answer yet.' : describeOrigin(row.account)}
+      {row?.problem !== '' && ` ${row?.problem}`}
+    </p>
+  );
+}
+
+interface ToolsProps {
+  readonly view: View;
+  readonly actions: BoardActions;
+  open(dialog: OpenDialog): void;
+}
+
+function Tools({ view, actions, open }: ToolsProps) {
+  return (
+    <div class="tools">
+      <Notices state={view.notices} ask={actions.askToNotify} />
+      <button type="button" onClick={() => open('limits')}>
+        Limits for all
+      </button>
+      <button type="button" onClick={() => saveAsFile(view.book)}>
+        Save as file
+      </button>
+      <button type="button" class="primary" onClick={() => open('add')}>
+        Add accounts
+      </button>
+    </div>
+  );
+}
+
+const NOTICE_WORDS: Readonly<Record<Exclude<NoticeState, 'ask'>, string>> = {
+  granted: 'Notifications are on',
+  denied: 'Notifications are blocked: allow them in the browser’s settings of this page',
+  unsupported: 'No notifications here: they need HTTPS, and a browser that has them',
+};
+
+/** Whether the system tells of accounts beyond their limits. */
+export function Notices({ state, ask }: { state: NoticeState; ask: () => void }) {
+  if (state === 'ask') {
+    return (
+      <button type="button" onClick={ask}>
+        Notify me
+      </button>
+    );
+  }
+  return (
+    <span class="muted small" role="status" data-field="notices">
+      {NOTICE_WORDS[state]}
+    </span>
+  );
+}
+
+function EmptyBoard({
+  book,
+  changeBook,
+}: Pick<BoardActions, 'changeBook'> & { book: AddressBook }) {
+  return (
+    <div class="board-empty">
+      <p class="muted">
+        Watch many accounts at once: paste their addresses. The list stays in this browser.
+      </p>
+      <AddForm {...{ book, changeBook }} done={() => undefined} />
+    </div>
+  );
+}
+
+/** Labels and limits too, never the key. */
+function saveAsFile(book: AddressBook): void {
+  saveFile('perpinfo-board.json', 'application/json', formatBook(book));
+}
+
+interface Column {
+  readonly name: BoardColumnName;
+  readonly label: string;
+  readonly hint?: string;
+  readonly isText?: boolean;
+  /** The least comes first, as people expect of texts, and of what is the nearest. */
+  readonly isAscending?: boolean;
+}
+
+const COLUMNS: readonly Column[] = [
+  { name: 'account', label: 'Account', isText: true, isAscending: true },
+  { name: 'value', label: 'Value', hint: 'over all dexes' },
+  {
+    name: 'change',
+    label: 'Today',
+    hint: 'change of the value since midnight, or since first seen',
+  },
+  { name: 'risk', label: 'Risk', isText: true },
+  {
+    name: 'liquidation',
+    label: 'Nearest liquidation',
+    hint: 'how far the mark is from it, and what the position loses until then',
+    isAscending: true,
+  },
+  { name: 'long', label: 'Long' },
+  { name: 'short', label: 'Short' },
+  { name: 'net', label: 'Net' },
+  { name: 'pnl', label: 'Profit', hint: 'unrealized' },
+  { name: 'unlock', label: 'Next unlock', hint: 'of its stakes', isAscending: true },
+];
+
+/** The column's own direction at first, then the other one. */
+function nextSort(sort: BoardSort, { name, isAscending = false }: Column): BoardSort {
+  const isDescending = sort.column === name ? !sort.isDescending : !isAscending;
+  return { column: name, isDescending };
+}
+
+interface BoardTableProps extends BoardProps {
+  readonly users: readonly string[];
+  edit(user: string): void;
+}
+
+/** Order and sums follow the rows at this pace. */
+const SETTLE_MS = 1_000;
+
+function BoardTable({ view, board, actions, users, edit }: BoardTableProps) {
+  const { book, boardSort: sort, alarms } = view;
+  const { shown } = board;
+  const order = useRef(new BoardOrder()).current;
+  const turn = Math.floor(performance.now() / SETTLE_MS);
+  const { arranged, isOvertaken, sum } = useMemo(() => {
+    const rows = shown.sortable(users, book);
+    const list = order.arrange(rows, sort);
+    return { arranged: list, isOvertaken: order.isOvertaken(rows), sum: shown.sum(users) };
+  }, [users, book, sort, turn]);
+  const open = useCallback(actions.openAccount, []);
+  // The page renders several times a second; the list of rows only when it is another one.
+  const rows = useMemo(
+    () =>
+      arranged.map((user) => (
+        <BoardRow
+          key={user}
+          user={user}
+          label={entryOf(book, user).label}
+          alarms={alarms.get(user)}
+          schedule={board.schedule}
+          take={board.take}
+          {...{ open, edit }}
+        />
+      )),
+    [arranged.join(), book, alarms],
+  );
+  return (
+    <>
+      <SortNote {...{ isOvertaken, sum, users }} isShort={board.feed.isShort}>
+        {() => actions.sortBoard({ ...sort })}
+      </SortNote>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard. */}
+      <section class="board-scroll" tabIndex={0} aria-label="Table of accounts">
+        <table {...TABLE} class="board">
+          <thead {...ROWS}>
+            <tr {...ROW}>
+              {COLUMNS.map((column) => (
+                <Heading key={column.name} {...{ column, sort }} sortBy={actions.sortBoard} />
+              ))}
+              <th {...COLUMN_HEADING}>
+                <span class="hidden">Edit</span>
+              </th>
+            </tr>
+          </thead>
+          <tbody {...ROWS}>{rows}</tbody>
+          <Sums sum={sum} count={users.length} />
+        </table>
+      </section>
+    </>
+  );
+}
+
+interface SortNoteProps {
+  readonly isOvertaken: boolean;
+  readonly sum: BoardSum;
+  readonly users: readonly string[];
+  /** The key's budget does not allow more at the moment. */
+  readonly isShort: boolean;
+  /** Sorts again. */
+  readonly children: () => void;
+}
+
+function SortNote({ isOvertaken, sum, users, isShort, children: sortAgain }: SortNoteProps) {
+  return (
+    <p class="sort-note muted small">
+      {isShort &&
+        `The key’s budget is spent: ${sum.known} of ${users.length} accounts so far, the others follow. `}
+      {isOvertaken && (
+        <>
+          Figures have moved since it was sorted.{' '}
+          <button type="button" class="link-button" onClick={sortAgain}>
+            Sort again
+          </button>
+        </>
+      )}
+    </p>
+  );
+}
+
+interface HeadingProps {
+  readonly column: Column;
+  readonly sort: BoardSort;
+  sortBy(sort: BoardSort): void;
+}
+
+function Heading({ column, sort, sortBy }: HeadingProps) {
+  const { name, label, hint, isText } = column;
+  const isSorted = sort.column === name;
+  const direction = isSorted && (sort.isDescending ? 'descending' : 'ascending');
+  return (
+    <th {...COLUMN_HEADING} class={isText ? '' : 'number'} aria-sort={direction || 'none'}>
+      <button type="button" title={hint} onClick={() => sortBy(nextSort(sort, column))}>
+        {isText && label}
+        <span aria-hidden="true" class="sort-mark">
+          {isSorted ? (sort.isDescending ? '▼' : '▲') : ''}
+        </span>
+        {!isText && label}
+      </button>
+    </th>
+  );
+}
+
+function Sums({ sum, count }: { sum: BoardSum; count: number }) {
+  const { known, value, change, long, short, net, unrealizedPnl, heights } = sum;
+  const usd = (label: string, field: string, text: string) => (
+    <td {...CELL} class="number" data-label={label}>
+      <Figure text={text} field={field} decimals={2} />
+    </td>
+  );
+  return (
+    <tfoot {...ROWS} data-lowest={heights?.[0]} data-highest={heights?.[1]}>
+      <tr {...ROW}>
+        <th {...ROW_HEADING} class="cell-account">
+          Sum of {known === count ? count : `${known} of ${count}`}
+          <span class="under muted" data-field="sumHeights">
+            {describeHeights(heights)}
+          </span>
+        </th>
+        {usd('Value', 'sumValue', value)}
+        <td {...CELL} class="number" data-label="Today">
+          {change !== undefined && <SignedFigure text={change} field="sumChange" />}
+        </td>
+        <td {...CELL} />
+        <td {...CELL} />
+        {usd('Long', 'sumLong', long)}
+        {usd('Short', 'sumShort', short)}
+        {usd('Net', 'sumNet', net)}
+        <td {...CELL} class="number" data-label="Profit">
+          <SignedFigure text={unrealizedPnl} field="sumPnl" />
+        </td>
+        <td {...CELL} />
+        <td {...CELL} />
+      </tr>
+    </tfoot>
+  );
+}
+
+/** Rows change one by one: each is as it has been since its own height. */
+function describeHeights(heights: BoardSum['heights']): string {
+  if (heights === undefined) return '';
+  const [lowest, highest] = heights.map((height) => height.toLocaleString('en'));
+  return lowest === highest ? `height ${lowest}` : `heights ${lowest} to ${highest}`;
+}

@@ -1,0 +1,88 @@
+/** Tells of alarms by the system's notifications, with a short sound. */
+
+import type { NoticeState } from '../view/view.ts';
+import type { Fired } from './alarm-watch.ts';
+
+/** More are counted, not named. */
+const NAMED_MAX = 3;
+/** Two short tones: when each begins, in seconds, and its frequency. */
+const TONES = [
+  [0, 880],
+  [0.18, 1_175],
+] as const;
+const TONE_SECONDS = 0.14;
+const VOLUME = 0.15;
+
+export function readNoticeState(): NoticeState {
+  if (!('Notification' in globalThis) || !isSecureContext) return 'unsupported';
+  return Notification.permission === 'default' ? 'ask' : Notification.permission;
+}
+
+export class Notifier {
+  readonly #opened: (user: string) => void;
+  #audio: AudioContext | undefined;
+
+  /** Calls back when somebody clicks on a notification. */
+  constructor(opened: (user: string) => void) {
+    this.#opened = opened;
+    // Browsers let a page be heard only after a gesture, in each visit anew.
+    for (const gesture of ['pointerdown', 'keydown']) {
+      addEventListener(gesture, () => this.#unlockSound(), { passive: true });
+    }
+  }
+
+  /** To be called by a click: browsers ask for nothing else. */
+  async request(): Promise<NoticeState> {
+    if (readNoticeState() === 'ask') await Notification.requestPermission();
+    this.#unlockSound();
+    return readNoticeState();
+  }
+
+  tell(alarms: readonly Fired[]): void {
+    if (readNoticeState() !== 'granted') return;
+    this.#show(alarms);
+    this.#play();
+  }
+
+  #show(alarms: readonly Fired[]): void {
+    const [{ user, name }] = alarms;
+    const isOne = alarms.length === 1;
+    const lines = alarms
+      .slice(0, NAMED_MAX)
+      .map((alarm) => (isOne ? alarm.words : `${alarm.name}: ${alarm.words}`));
+    if (alarms.length > NAMED_MAX) lines.push(`and ${alarms.length - NAMED_MAX} more`);
+    const title = isOne ? name : `${alarms.length} accounts are beyond their limits`;
+    try {
+      // Of several tabs that say the same, one is shown.
+      const tag = alarms.map((alarm) => alarm.user).join();
+      const notification = new Notification(title, { body: lines.join('\n'), tag });
+      notification.onclick = () => {
+        focus();
+        this.#opened(isOne ? user : '');
+      };
+    } catch {
+      // Some browsers of phones show none for a page: the marks and the sound are left.
+    }
+  }
+
+  #unlockSound(): void {
+    if (readNoticeState() !== 'granted') return;
+    this.#audio ??= new AudioContext();
+    if (this.#audio.state === 'suspended') void this.#audio.resume();
+  }
+
+  #play(): void {
+    const audio = this.#audio;
+    if (audio?.state !== 'running') return;
+    for (const [delay, frequency] of TONES) {
+      const from = audio.currentTime + delay;
+      const tone = new OscillatorNode(audio, { frequency });
+      const volume = new GainNode(audio, { gain: VOLUME });
+      // Fades out, so that it does not click.
+      volume.gain.setTargetAtTime(0, from + TONE_SECONDS / 2, TONE_SECONDS / 4);
+      tone.connect(volume).connect(audio.destination);
+      tone.start(from);
+      tone.stop(from + TONE_SECONDS);
+    }
+  }
+}

@@ -1,0 +1,96 @@
+/** The rows as they are on the page. Order and sums are those of what is shown, not of what has arrived. */
+
+import {
+  type AmountChange,
+  type BoardFigures,
+  changeBetween,
+  nextUnlockOf,
+} from '../figures/board-row.ts';
+import type { SortedRow } from '../figures/board-sort.ts';
+import { formatDecimal, sum } from '../figures/decimal.ts';
+import { type AddressBook, nameOf } from '../view/address-book.ts';
+import { ledgerNow, type View } from '../view/view.ts';
+import type { BoardRows, RowState } from './board-rows.ts';
+
+export interface ShownRow {
+  readonly state: RowState;
+  readonly figures: BoardFigures | undefined;
+  /** Since the day began; undefined until both ends are known. */
+  readonly change: AmountChange | undefined;
+  /** When the next stake is unlocked; undefined if none is locked. */
+  readonly unlockTime: number | undefined;
+  /** Of the ledger, when the row was drawn. */
+  readonly nowMs: number;
+  readonly ageMs: number;
+}
+
+export class ShownRows {
+  readonly #rows: BoardRows;
+  readonly #shown = new Map<string, ShownRow>();
+
+  constructor(rows: BoardRows) {
+    this.#rows = rows;
+  }
+
+  /** What is to be drawn now. */
+  take(user: string, view: View): ShownRow | undefined {
+    const state = this.#rows.get(user);
+    if (state === undefined) return undefined;
+    const figures = this.#rows.figuresOf(user);
+    const { dayStart, stakes } = state;
+    const nowMs = ledgerNow(view);
+    const row = {
+      state,
+      figures,
+      change: figures && dayStart && changeBetween(dayStart.value, figures.value),
+      unlockTime: nextUnlockOf(stakes?.value ?? [], nowMs)?.lockedUntilTimestamp,
+      nowMs,
+      ageMs: this.#rows.ageMsOf(user, view),
+    };
+    this.#shown.set(user, row);
+    return row;
+  }
+
+  /** What the rows of these accounts are sorted by. */
+  sortable(users: readonly string[], book: AddressBook): SortedRow[] {
+    return users.map((user) => {
+      const { figures, change, unlockTime } = this.#shown.get(user) ?? {};
+      return { user, name: nameOf(book, user), figures, change: change?.amount, unlockTime };
+    });
+  }
+
+  sum(users: readonly string[]): BoardSum {
+    const rows = users.flatMap((user) => this.#shown.get(user) ?? []);
+    const known = rows.flatMap(({ figures }) => figures ?? []);
+    const heights = rows.flatMap(({ state }) => state.account?.height ?? []);
+    const changes = rows.flatMap(({ change }) => change?.amount ?? []);
+    const total = (pick: (figures: BoardFigures) => string) => sumOf(known.map(pick));
+    return {
+      known: known.length,
+      value: total(({ value }) => value),
+      change: changes.length === 0 ? undefined : sumOf(changes),
+      long: total(({ long }) => long),
+      short: total(({ short }) => short),
+      net: total(({ net }) => net),
+      unrealizedPnl: total(({ unrealizedPnl }) => unrealizedPnl),
+      heights: heights.length === 0 ? undefined : [Math.min(...heights), Math.max(...heights)],
+    };
+  }
+}
+
+export interface BoardSum {
+  /** How many accounts it is about. */
+  readonly known: number;
+  readonly value: string;
+  readonly change: string | undefined;
+  readonly long: string;
+  readonly short: string;
+  readonly net: string;
+  readonly unrealizedPnl: string;
+  /** The lowest and the highest of all rows. */
+  readonly heights: readonly [lowest: number, highest: number] | undefined;
+}
+
+function sumOf(texts: readonly string[]): string {
+  return formatDecimal(sum(texts));
+}

@@ -1,0 +1,159 @@
+/**
+ * Limits that people set for an account, and when one is crossed. An alarm is raised as soon as a figure
+ * is beyond its limit, and holds until the figure is back by a margin: a figure that trembles around its
+ * limit fires once.
+ */
+
+import type { BoardFigures } from './board-row.ts';
+import { compare, type Decimal, formatPercent, multiply, parseDecimal } from './decimal.ts';
+import { formatDuration, group, groupRounded } from './text.ts';
+
+export const THRESHOLD_NAMES = ['distance', 'marginRatio', 'value', 'age'] as const;
+export type ThresholdName = (typeof THRESHOLD_NAMES)[number];
+
+/** Decimal text, without those that are not set: per cent, per cent, USD, seconds. */
+export type Thresholds = Readonly<Partial<Record<ThresholdName, string>>>;
+
+export interface Measured {
+  /** Undefined while the account is unknown. */
+  readonly figures: BoardFigures | undefined;
+  /** Of the data. */
+  readonly ageMs: number;
+}
+
+export interface Alarm {
+  readonly name: ThresholdName;
+  /** False while it holds only because the figure is not back by the margin. */
+  readonly isBeyond: boolean;
+  /** Without the figure, which moves: "value below 1,000". */
+  readonly mark: string;
+  /** With it: "value 999.99, below your 1,000". */
+  readonly words: string;
+}
+
+/** How far a figure has to come back, as a share of the limit. */
+const BACK_WHEN_FALLING: Decimal = { units: 98n, scale: 2 };
+const BACK_WHEN_RISING: Decimal = { units: 102n, scale: 2 };
+
+/** endless: beyond every limit. none: nothing could be beyond one. unknown: nobody can tell. */
+type Figure = Decimal | 'endless' | 'none' | 'unknown';
+
+interface Rule {
+  /** Beyond are figures over the limit, and on it; or those below it. */
+  readonly isUpper: boolean;
+  figureOf(measured: Measured): Figure;
+  /** What the limit is about. */
+  readonly subject: string;
+  readonly unit: string;
+  describe(measured: Measured): string;
+}
+
+const percentOf = (ratio: Decimal): Decimal => ({ units: ratio.units * 100n, scale: ratio.scale });
+
+const RULES: Readonly<Record<ThresholdName, Rule>> = {
+  distance: {
+    isUpper: false,
+    subject: 'distance to liquidation',
+    unit: ' %',
+    figureOf: ({ figures }) => {
+      if (figures === undefined) return 'unknown';
+      return figures.nearest === undefined ? 'none' : percentOf(figures.nearest.share);
+    },
+    describe: ({ figures }) => {
+      const { nearest } = figures ?? {};
+      if (nearest === undefined) return 'distance to liquidation unknown';
+      return `${nearest.coin} ${group(formatPercent(nearest.share))} % to liquidation`;
+    },
+  },
+  marginRatio: {
+    isUpper: true,
+    subject: 'cross margin used',
+    unit: ' %',
+    figureOf: ({ figures }) => {
+      if (figures === undefined) return 'unknown';
+      return figures.marginRatio === undefined ? 'endless' : percentOf(figures.marginRatio);
+    },
+    describe: ({ figures }) => {
+      if (figures === undefined) return 'cross margin unknown';
+      if (figures.marginRatio === undefined) return 'no cross margin left';
+      return `${group(formatPercent(figures.marginRatio))} % of the cross margin used`;
+    },
+  },
+  value: {
+    isUpper: false,
+    subject: 'value',
+    unit: '',
+    figureOf: ({ figures }) => (figures === undefined ? 'unknown' : parseDecimal(figures.value)),
+    describe: ({ figures }) =>
+      figures === undefined ? 'value unknown' : `value ${groupRounded(figures.value, 2)}`,
+  },
+  age: {
+    isUpper: true,
+    subject: 'age of the data',
+    unit: ' s',
+    figureOf: ({ ageMs }) => ({ units: BigInt(Math.max(0, Math.floor(ageMs))), scale: 3 }),
+    describe: ({ ageMs }) => `data is ${formatDuration(ageMs)} old`,
+  },
+};
+
+/** Whether a figure has reached a limit from its good side. */
+function isBeyond(figure: Decimal, limit: Decimal, isUpper: boolean): boolean {
+  const order = compare(figure, limit);
+  return isUpper ? order >= 0 : order < 0;
+}
+
+/** The alarms of an account, given those that were raised before. */
+export function judgeThresholds(
+  thresholds: Thresholds,
+  measured: Measured,
+  raised: readonly ThresholdName[],
+): Alarm[] {
+  return THRESHOLD_NAMES.flatMap((name) => {
+    const limit = thresholds[name];
+    if (limit === undefined) return [];
+    return judgeThreshold(name, { limit, measured, wasRaised: raised.includes(name) });
+  });
+}
+
+interface Case {
+  readonly limit: string;
+  readonly measured: Measured;
+  readonly wasRaised: boolean;
+}
+
+function judgeThreshold(name: ThresholdName, { limit, measured, wasRaised }: Case): Alarm[] {
+  const { isUpper, figureOf } = RULES[name];
+  const figure = figureOf(measured);
+  if (figure === 'none') return [];
+  const bound = parseDecimal(limit);
+  const isNow = figure === 'endless' || (figure !== 'unknown' && isBeyond(figure, bound, isUpper));
+  const back = multiply(bound, isUpper ? BACK_WHEN_FALLING : BACK_WHEN_RISING);
+  const isHeld = typeof figure === 'string' || isBeyond(figure, back, isUpper);
+  if (!isNow && !(wasRaised && isHeld)) return [];
+  return [{ name, isBeyond: isNow, ...describeAlarm(name, { limit, measured, isNow }) }];
+}
+
+interface Said {
+  readonly limit: string;
+  readonly measured: Measured;
+  readonly isNow: boolean;
+}
+
+function describeAlarm(name: ThresholdName, { limit, measured, isNow }: Said) {
+  const { isUpper, subject, unit, describe } = RULES[name];
+  const how = `${isNow ? '' : 'was '}${isUpper ? 'over' : 'below'}`;
+  const bound = `${group(limit)}${unit}`;
+  return {
+    mark: `${subject} ${how} ${bound}`,
+    words: `${describe(measured)}, ${how} your ${bound}`,
+  };
+}
+
+const DIGITS = /^\d{1,15}(\.\d{1,6})?$/;
+
+/** A limit as it was typed; empty if none is set, undefined if it is no limit. */
+export function readThreshold(typed: string): string | undefined {
+  const text = typed.replace(/[\s,$%]/g, '');
+  if (text === '') return '';
+  return DIGITS.test(text) && /[1-9]/.test(text) ? text : undefined;
+}

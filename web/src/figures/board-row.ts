@@ -1,0 +1,64 @@
+/** The figures of an account on the board: exact, and over all of its dexes. */
+
+import { totalsOf } from './all-dexes.ts';
+import type { Delegation, States } from './answers.ts';
+import {
+  absolute,
+  type Decimal,
+  divideRounded,
+  formatDecimal,
+  parseDecimal,
+  RATIO_DECIMALS,
+  subtract,
+  ZERO,
+} from './decimal.ts';
+import { type Headline, headlineOf } from './headline.ts';
+import { findTightest, judgeAccount, marginRatioOf, type Verdict } from './risk.ts';
+
+export interface BoardFigures extends Omit<Headline, 'leverage'> {
+  readonly value: string;
+  readonly verdict: Verdict;
+  /** The highest of all dexes; undefined if maintenance is due and there is nothing. */
+  readonly marginRatio: Decimal | undefined;
+}
+
+export function boardFiguresOf(states: States): BoardFigures {
+  const tightest = findTightest(states);
+  return {
+    ...headlineOf(states),
+    value: totalsOf(states).accountValue,
+    verdict: judgeAccount(states),
+    marginRatio: tightest === undefined ? ZERO : marginRatioOf(tightest[1]),
+  };
+}
+
+export interface AmountChange {
+  /** In USD. */
+  readonly amount: string;
+  /** Per cent; undefined where there was nothing before. */
+  readonly percent: string | undefined;
+}
+
+export function changeBetween(before: string, after: string): AmountChange {
+  const from = parseDecimal(before);
+  const amount = subtract(parseDecimal(after), from);
+  const ratio = divideRounded(amount, absolute(from), RATIO_DECIMALS);
+  return {
+    amount: formatDecimal(amount),
+    percent: ratio && formatDecimal({ ...ratio, scale: ratio.scale - 2 }),
+  };
+}
+
+/** The next one to be unlocked; undefined if none is locked any more. */
+export function nextUnlockOf(
+  delegations: readonly Delegation[],
+  nowMs: number,
+): Delegation | undefined {
+  let next: Delegation | undefined;
+  for (const delegation of delegations) {
+    const { lockedUntilTimestamp } = delegation;
+    if (lockedUntilTimestamp <= nowMs) continue;
+    if (next === undefined || lockedUntilTimestamp < next.lockedUntilTimestamp) next = delegation;
+  }
+  return next;
+}

@@ -1,0 +1,130 @@
+/** The order of the board's rows: by a column, and still while the figures move. */
+
+import type { BoardFigures } from './board-row.ts';
+import { compare, type Decimal, parseDecimal, subtract } from './decimal.ts';
+import { LEVELS } from './risk-levels.ts';
+
+export const BOARD_COLUMN_NAMES = [
+  ...(['account', 'value', 'change', 'risk', 'liquidation'] as const),
+  ...(['long', 'short', 'net', 'pnl', 'unlock'] as const),
+] as const;
+export type BoardColumnName = (typeof BOARD_COLUMN_NAMES)[number];
+
+export interface BoardSort {
+  readonly column: BoardColumnName;
+  readonly isDescending: boolean;
+}
+
+export const WORST_FIRST: BoardSort = { column: 'risk', isDescending: true };
+
+/** What rows are sorted by. */
+export interface SortedRow {
+  readonly user: string;
+  /** The label, or the address. */
+  readonly name: string;
+  readonly figures: BoardFigures | undefined;
+  /** Since the day began, in USD. */
+  readonly change: string | undefined;
+  /** When the next stake is unlocked, in milliseconds. */
+  readonly unlockTime: number | undefined;
+}
+
+type SortKey = string | Decimal | undefined;
+
+const parse = (text: string | undefined): Decimal | undefined =>
+  text === undefined ? undefined : parseDecimal(text);
+
+const SORT_KEYS: Readonly<Record<BoardColumnName, (row: SortedRow) => SortKey>> = {
+  account: ({ name }) => name.toLowerCase(),
+  value: ({ figures }) => parse(figures?.value),
+  change: ({ change }) => parse(change),
+  risk: ({ figures }) => figures && riskOf(figures),
+  liquidation: ({ figures }) => figures?.nearest?.share,
+  long: ({ figures }) => parse(figures?.long),
+  short: ({ figures }) => parse(figures?.short),
+  net: ({ figures }) => parse(figures?.net),
+  pnl: ({ figures }) => parse(figures?.unrealizedPnl),
+  unlock: ({ unlockTime }) => parse(unlockTime?.toString()),
+};
+
+/** More than what is left before liquidation can be, so that the level counts first. */
+const LEVEL_STEP = 1_000_000_000;
+
+function riskOf({ verdict }: BoardFigures): Decimal {
+  const level = verdict.culprit === '' ? -1 : LEVELS.indexOf(verdict.level);
+  return subtract({ units: BigInt(level * LEVEL_STEP), scale: 0 }, verdict.left);
+}
+
+function compareKeys(a: SortKey, b: SortKey, direction: number): number {
+  if (a === undefined || b === undefined) return Number(a === undefined) - Number(b === undefined);
+  if (typeof a === 'string' || typeof b === 'string') {
+    return a === b ? 0 : direction * (a < b ? -1 : 1);
+  }
+  return direction * compare(a, b);
+}
+
+interface Keyed {
+  readonly user: string;
+  readonly key: SortKey;
+}
+
+/** The order is frozen when it is asked for; accounts that come later are put where they belong. */
+export class BoardOrder {
+  #sort = WORST_FIRST;
+  #users: string[] = [];
+  /** Those without figures are last, and are placed when they have some. */
+  #placed = new Set<string>();
+
+  get users(): readonly string[] {
+    return this.#users;
+  }
+
+  /** Sorts all rows for another object of the sort, else only places what is new. */
+  arrange(rows: readonly SortedRow[], sort: BoardSort): readonly string[] {
+    const isNew = sort !== this.#sort;
+    this.#sort = sort;
+    const keyed = this.#keyRows(rows);
+    const byUser = new Map(keyed.map((row) => [row.user, row]));
+    const kept = isNew ? [] : this.#users.filter((user) => this.#isSettled(byUser.get(user)));
+    const settled = new Set(kept);
+    const added = keyed.filter(({ user }) => !settled.has(user));
+    added.sort((a, b) => this.#compare(a, b));
+    this.#users = this.#merge(
+      kept.flatMap((user) => byUser.get(user) ?? []),
+      added,
+    );
+    this.#placed = new Set(keyed.filter(({ key }) => key !== undefined).map(({ user }) => user));
+    return this.#users;
+  }
+
+  /** Whether figures have moved so far that sorting again would give another order. */
+  isOvertaken(rows: readonly SortedRow[]): boolean {
+    const byUser = new Map(this.#keyRows(rows).map((row) => [row.user, row]));
+    const keyed = this.#users.flatMap((user) => byUser.get(user) ?? []);
+    return keyed.some((row, index) => index > 0 && this.#compare(keyed[index - 1], row) > 0);
+  }
+
+  #keyRows(rows: readonly SortedRow[]): Keyed[] {
+    const keyOf = SORT_KEYS[this.#sort.column];
+    return rows.map((row) => ({ user: row.user, key: keyOf(row) }));
+  }
+
+  #isSettled(row: Keyed | undefined): boolean {
+    if (row === undefined) return false;
+    return row.key === undefined || this.#placed.has(row.user);
+  }
+
+  #compare(a: Keyed, b: Keyed): number {
+    return compareKeys(a.key, b.key, this.#sort.isDescending ? -1 : 1);
+  }
+
+  /** Each new row comes before the first one that it belongs before. */
+  #merge(kept: readonly Keyed[], added: readonly Keyed[]): string[] {
+    const merged = [...kept];
+    for (const row of added) {
+      const index = merged.findIndex((other) => this.#compare(row, other) < 0);
+      merged.splice(index === -1 ? merged.length : index, 0, row);
+    }
+    return merged.map(({ user }) => user);
+  }
+}

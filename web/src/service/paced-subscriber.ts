@@ -1,0 +1,166 @@
+/**
+ * Many subscriptions on one push connection: a few at a time, again with backoff after a refusal, and
+ * slowly while the key's budget is spent.
+ */
+
+import type { Question } from '../figures/answers.ts';
+
+const PACE_MS = 50;
+const ASKED_MAX = 20;
+/** A subscription that is not acknowledged until then is asked for again. */
+const ASKED_MS_MAX = 30_000;
+const RETRY_MS_MIN = 2_000;
+const RETRY_MS_MAX = 60_000;
+/** With a spent budget it takes half of what is refilled, and leaves the rest to other questions. */
+const BUDGET_SHARE = 2;
+
+interface SubscriberOptions {
+  /** A clock that never goes back. */
+  nowMs(): number;
+  send(method: 'subscribe' | 'unsubscribe', question: Question): void;
+  /** Pushes of the question come from now on. */
+  acknowledged(question: Question): void;
+  refused(question: Question, reason: string): void;
+}
+
+interface Wanted {
+  readonly question: Question;
+  state: 'waiting' | 'asked' | 'open';
+  /** When it was asked for, or may be asked for. */
+  atMs: number;
+  failures: number;
+}
+
+const nameOf = ({ type, user = '' }: Question): string => `${type} ${user.toLowerCase()}`;
+
+/** An error is text, and ends with the frame or the subscription that it is about. */
+const REFUSAL = /^(?:Subscription refused|Invalid subscription): ([^{]*)(\{.*\})$/s;
+const ALREADY = /^Already subscribed: (\{.*\})$/s;
+
+export class PacedSubscriber {
+  readonly #options: SubscriberOptions;
+  /** The most important ones first. */
+  #wanted = new Map<string, Wanted>();
+  #isOpen = false;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  /** Between two subscriptions while the budget is spent; 0 while it is not. */
+  #gapMs = 0;
+  #pausedUntilMs = 0;
+
+  constructor(options: SubscriberOptions) {
+    this.#options = options;
+  }
+
+  /** Whether the key's budget does not allow more at the moment. */
+  get isShort(): boolean {
+    return this.#gapMs > 0;
+  }
+
+  setWanted(questions: readonly Question[]): void {
+    const before = this.#wanted;
+    this.#wanted = new Map();
+    for (const question of questions) {
+      const name = nameOf(question);
+      const known = before.get(name);
+      this.#wanted.set(name, known ?? { question, state: 'waiting', atMs: 0, failures: 0 });
+    }
+    for (const [name, { question, state }] of before) {
+      if (state !== 'waiting' && !this.#wanted.has(name)) this.#send('unsubscribe', question);
+    }
+    this.#schedule(0);
+  }
+
+  opened(): void {
+    this.#isOpen = true;
+    this.#reset();
+    this.#schedule(0);
+  }
+
+  closed(): void {
+    this.#isOpen = false;
+    this.#reset();
+    clearTimeout(this.#timer);
+  }
+
+  /** A connection begins without subscriptions. */
+  #reset(): void {
+    this.#gapMs = 0;
+    this.#pausedUntilMs = 0;
+    for (const wanted of this.#wanted.values()) {
+      wanted.state = 'waiting';
+      wanted.atMs = 0;
+    }
+  }
+
+  acknowledge(question: Question): void {
+    const wanted = this.#wanted.get(nameOf(question));
+    if (wanted === undefined) return;
+    wanted.state = 'open';
+    wanted.failures = 0;
+    this.#options.acknowledged(wanted.question);
+    this.#schedule(PACE_MS);
+  }
+
+  /** Called with the text of an error. */
+  refuse(text: string): void {
+    const [, already] = ALREADY.exec(text) ?? [];
+    if (already !== undefined) this.acknowledge(JSON.parse(already) as Question);
+    const [, reason = '', about] = REFUSAL.exec(text) ?? [];
+    if (about === undefined) return;
+    const { subscription, ...question } = JSON.parse(about) as { subscription?: Question };
+    const wanted = this.#wanted.get(nameOf(subscription ?? (question as Question)));
+    if (wanted !== undefined) this.#postpone(wanted, reason.trim());
+  }
+
+  #postpone(wanted: Wanted, reason: string): void {
+    const nowMs = this.#options.nowMs();
+    wanted.state = 'waiting';
+    const [, seconds] = /^rate_limited: .* try again in (\d+) s$/.exec(reason) ?? [];
+    if (seconds !== undefined) {
+      this.#gapMs = Number(seconds) * 1000 * BUDGET_SHARE;
+      this.#pausedUntilMs = nowMs + this.#gapMs;
+      wanted.atMs = 0;
+    } else {
+      // Jitter: accounts that were refused together are not asked for together.
+      const spread = 0.75 + Math.random() / 2;
+      wanted.atMs = nowMs + Math.min(RETRY_MS_MAX, RETRY_MS_MIN * 2 ** wanted.failures++) * spread;
+    }
+    this.#options.refused(wanted.question, reason);
+    this.#schedule(PACE_MS);
+  }
+
+  #schedule(delayMs: number): void {
+    if (!this.#isOpen) return;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#schedule(this.#ask()), delayMs);
+  }
+
+  /** Asks for as many as may be asked for; returns when to come back, in milliseconds. */
+  #ask(): number {
+    const nowMs = this.#options.nowMs();
+    const all = [...this.#wanted.values()];
+    for (const wanted of all) {
+      const isLost = wanted.state === 'asked' && nowMs - wanted.atMs > ASKED_MS_MAX;
+      if (isLost) this.#postpone(wanted, 'the service did not answer');
+    }
+    const waiting = all.filter(({ state }) => state === 'waiting');
+    const asked = all.filter(({ state }) => state === 'asked').length;
+    if (waiting.length === 0) this.#gapMs = 0;
+    if (waiting.length === 0) return ASKED_MS_MAX;
+    if (nowMs < this.#pausedUntilMs) return this.#pausedUntilMs - nowMs;
+    const due = waiting.filter(({ atMs }) => atMs <= nowMs);
+    const askedMax = this.isShort ? 1 : ASKED_MAX;
+    for (const wanted of due.slice(0, Math.max(0, askedMax - asked))) {
+      wanted.state = 'asked';
+      wanted.atMs = nowMs;
+      this.#send('subscribe', wanted.question);
+    }
+    this.#pausedUntilMs = nowMs + this.#gapMs;
+    const nextMs = Math.min(...waiting.map(({ atMs }) => atMs)) - nowMs;
+    return Math.max(PACE_MS, this.#gapMs, nextMs);
+  }
+
+  #send(method: 'subscribe' | 'unsubscribe', question: Question): void {
+    if (this.#isOpen) this.#options.send(method, question);
+  }
+}

@@ -1,0 +1,146 @@
+/** What is kept about addresses: a label, a place on the board, and limits. Never in the address bar. */
+
+import { readThreshold, THRESHOLD_NAMES, type Thresholds } from '../figures/alarms.ts';
+import { readAddress, shortenAddress } from '../figures/text.ts';
+
+export interface Entry {
+  /** Empty if there is none. */
+  readonly label: string;
+  readonly isOnBoard: boolean;
+  readonly thresholds: Thresholds;
+}
+
+/** By address, in the order in which they were added. */
+export type AddressBook = ReadonlyMap<string, Entry>;
+
+const EMPTY_BOOK: AddressBook = new Map();
+const BLANK: Entry = { label: '', isOnBoard: false, thresholds: {} };
+export const LABEL_LENGTH_MAX = 40;
+
+export function entryOf(book: AddressBook, address: string): Entry {
+  return book.get(address) ?? BLANK;
+}
+
+/** The label, or else the shortened address. */
+export function nameOf(book: AddressBook, address: string): string {
+  return entryOf(book, address).label || shortenAddress(address);
+}
+
+/** The address that was typed, or that has the label. */
+export function findAddress(book: AddressBook, typed: string): string | undefined {
+  const address = readAddress(typed);
+  if (address !== undefined) return address;
+  const wanted = cleanLabel(typed).toLowerCase();
+  if (wanted === '') return undefined;
+  return [...book].find(([, { label }]) => label.toLowerCase() === wanted)?.[0];
+}
+
+/** In one line, and not too long for a tab. */
+export function cleanLabel(text: string): string {
+  return text
+    .replace(/[\s\p{Cc}]+/gu, ' ')
+    .trim()
+    .slice(0, LABEL_LENGTH_MAX)
+    .trim();
+}
+
+export function usersOnBoard(book: AddressBook): string[] {
+  return [...book].filter(([, { isOnBoard }]) => isOnBoard).map(([address]) => address);
+}
+
+/** An entry that says nothing is dropped. */
+export function changeEntry(
+  book: AddressBook,
+  address: string,
+  change: Partial<Entry>,
+): AddressBook {
+  const entry = { ...entryOf(book, address), ...change };
+  const changed = new Map(book);
+  const isBlank =
+    entry.label === '' && !entry.isOnBoard && Object.keys(entry.thresholds).length === 0;
+  if (isBlank) changed.delete(address);
+  else changed.set(address, entry);
+  return changed;
+}
+
+/** Takes over what the other book says; where it says nothing, this one stays. */
+export function mergeBooks(book: AddressBook, other: AddressBook): AddressBook {
+  const merged = new Map(book);
+  for (const [address, entry] of other) {
+    const known = entryOf(book, address);
+    merged.set(address, {
+      label: entry.label || known.label,
+      isOnBoard: known.isOnBoard || entry.isOnBoard,
+      thresholds: { ...known.thresholds, ...entry.thresholds },
+    });
+  }
+  return merged;
+}
+
+/** What the file says that it is. */
+const FORMAT = 'address book';
+const VERSION = 1;
+
+/** As a file, and as the browser keeps it. */
+export function formatBook(book: AddressBook): string {
+  const accounts = [...book].map(([address, entry]) => ({ address, ...entry }));
+  return `${JSON.stringify({ perpinfo: FORMAT, version: VERSION, accounts }, null, 2)}\n`;
+}
+
+export interface ReadBook {
+  readonly book: AddressBook;
+  /** What could not be read, and where. */
+  readonly problems: readonly string[];
+}
+
+export function readBook(text: string): ReadBook {
+  const content = parseJson(text);
+  if (content['perpinfo'] !== FORMAT || !Array.isArray(content['accounts'])) {
+    return { book: EMPTY_BOOK, problems: ['this is no address book of perpinfo'] };
+  }
+  if (content['version'] !== VERSION) {
+    const problem = `version ${String(content['version'])} of the file is not known, expected ${VERSION}`;
+    return { book: EMPTY_BOOK, problems: [problem] };
+  }
+  const problems: string[] = [];
+  const book = new Map<string, Entry>();
+  for (const [index, account] of content['accounts'].entries()) {
+    const read = readEntry(account);
+    if (typeof read === 'string') problems.push(`account ${index + 1}: ${read}`);
+    else book.set(...read);
+  }
+  return { book, problems };
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+function asFields(value: unknown): Fields {
+  return typeof value === 'object' && value !== null ? (value as Fields) : {};
+}
+
+function parseJson(text: string): Fields {
+  try {
+    return asFields(JSON.parse(text));
+  } catch {
+    return {};
+  }
+}
+
+/** The entry, or what is wrong with it. */
+function readEntry(account: unknown): [string, Entry] | string {
+  const { address, label = '', isOnBoard = true, thresholds = {} } = asFields(account);
+  const user = readAddress(String(address));
+  if (user === undefined) return `“${String(address)}” is no address`;
+  const limits: Partial<Record<(typeof THRESHOLD_NAMES)[number], string>> = {};
+  for (const name of THRESHOLD_NAMES) {
+    const given = asFields(thresholds)[name];
+    if (given === undefined) continue;
+    const limit = readThreshold(String(given));
+    if (limit === undefined) return `“${String(given)}” is no limit`;
+    if (limit !== '') limits[name] = limit;
+  }
+  return [
+    user,
+    { label: cleanLabel(String(label)), isOnBoard: isOnBoard === true, thresholds: limits },
+  ];
+}
