@@ -30,10 +30,10 @@ test('items keep their order, whichever are taken out', () => {
       for (const { isAppend, index, isOther } of steps) {
         const item = items[index];
         const at = Number(isOther);
-        // An item is in one chain at a time.
-        if (isAppend && models[1 - at].includes(item)) continue;
         if (isAppend) {
           chains[at].append(item);
+          // An item is in one chain at a time.
+          models[1 - at] = models[1 - at].filter((other) => other !== item);
           if (!models[at].includes(item)) models[at].push(item);
         } else {
           chains[at].remove(item);

@@ -5,13 +5,8 @@ import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { after, test } from 'node:test';
 import { WebSocket } from 'ws';
-import { Chain } from '../../src/http/push/chain.ts';
 import { readConnectionTerms } from '../../src/http/push/connection-terms.ts';
-import { FrameWriter } from '../../src/http/push/frame-writer.ts';
-import { type Owner, PushSchedule, type Scheduled } from '../../src/http/push/schedule.ts';
-import { Turns } from '../../src/http/turns.ts';
 import { RequestError } from '../../src/info/request-error.ts';
-import { createState } from '../../src/state/state.ts';
 import { createPlaces, simulateLines } from '../cli/program.ts';
 import { appendAll, NO_SNAPSHOTS } from '../replica/data-directory.ts';
 import { createKey, makeLedger, startService } from '../service/running.ts';
@@ -55,52 +50,6 @@ async function connect(query: string, offersDeflate = true): Promise<PushClient>
 /** Bytes that the client's TCP socket has read. */
 function bytesRead({ socket }: PushClient): number {
   return (socket as unknown as { readonly _socket: Socket })._socket.bytesRead;
-}
-
-const STEP_MS = 10;
-
-function createSchedule(): PushSchedule {
-  const state = createState();
-  return new PushSchedule({
-    frames: new FrameWriter(),
-    turns: new Turns(),
-    readState: () => state,
-    worked: () => undefined,
-  });
-}
-
-/** A connection with one subscription, which always has something new. */
-class Connection implements Owner {
-  readonly intervalMs: number;
-  readonly stale = new Chain<Scheduled>();
-  readonly subscription: Scheduled;
-  readonly sentMs: number[] = [];
-  chain: Chain<Owner> | undefined;
-  previous: Owner | undefined;
-  next: Owner | undefined;
-  readonly #schedule: PushSchedule;
-
-  constructor(schedule: PushSchedule, intervalMs: number) {
-    this.#schedule = schedule;
-    this.intervalMs = intervalMs;
-    this.subscription = {
-      ...{ owner: this, dueMs: 0, isResting: false, isMarked: false },
-      ...{ chain: undefined, previous: undefined, next: undefined },
-      write: () => true,
-    };
-  }
-
-  compose(): void {
-    const { subscription } = this;
-    this.stale.remove(subscription);
-    subscription.isMarked = false;
-    this.sentMs.push(performance.now());
-    this.#schedule.rest(subscription);
-  }
-
-  send(): boolean {
-    return false;
-  }
 }
 
 /** All states up to the newest height. */
@@ -153,25 +102,4 @@ test('terms that make no sense are refused, with their field and value', async (
     assert.ok(message.startsWith(`${field}: got "${value}", expected `), message);
   }
   assert.ok(!(readConnectionTerms('interval=60000&compress=false&more=1') instanceof RequestError));
-});
-
-test('each connection has its own interval, on a clock of the test', (context) => {
-  context.mock.timers.enable({ apis: ['setTimeout', 'setImmediate'] });
-  let nowMs = 0;
-  context.mock.method(performance, 'now', () => nowMs);
-  const schedule = createSchedule();
-  const connections = [0, 250, 1000, 5000].map((interval) => new Connection(schedule, interval));
-  for (const { subscription } of connections) schedule.rest(subscription);
-  for (; nowMs <= 10_000; nowMs += STEP_MS) {
-    // Every step is a block that changes all states.
-    for (const { subscription } of connections) schedule.mark(subscription);
-    context.mock.timers.tick(STEP_MS);
-  }
-  schedule.close();
-  for (const { intervalMs, sentMs } of connections) {
-    const pauses = sentMs.slice(1).map((ms, index) => ms - sentMs[index]);
-    assert.ok(Math.min(...pauses) >= intervalMs, `${intervalMs}: ${pauses}`);
-    assert.ok(Math.max(...pauses) <= intervalMs + 2 * STEP_MS, `${intervalMs}: ${pauses}`);
-    assert.ok(sentMs.length >= 10_000 / (intervalMs + 2 * STEP_MS) - 1, `${sentMs.length} states`);
-  }
 });

@@ -18,9 +18,10 @@ export class Chain<Item extends Link<Item>> {
     return this.#first;
   }
 
-  /** At the end; an item that is here already keeps its place. */
+  /** At the end, from whichever chain it was in; an item that is here already keeps its place. */
   append(item: Item): void {
     if (item.chain === this) return;
+    item.chain?.remove(item);
     item.chain = this;
     item.previous = this.#last;
     if (this.#last === undefined) this.#first = item;

@@ -90,6 +90,7 @@ export class PushSchedule {
     if (intervalMs === 0) return;
     item.dueMs = performance.now() + intervalMs;
     item.isResting = true;
+    item.chain?.remove(item);
     this.#restingFor(intervalMs).append(item);
     this.#awaitDue(item.dueMs);
   }

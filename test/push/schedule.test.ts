@@ -1,0 +1,114 @@
+/** When subscriptions are looked at, on a clock of the test. */
+
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { Chain } from '../../src/http/push/chain.ts';
+import { FrameWriter } from '../../src/http/push/frame-writer.ts';
+import { type Owner, PushSchedule, type Scheduled } from '../../src/http/push/schedule.ts';
+import { Turns } from '../../src/http/turns.ts';
+import { createState } from '../../src/state/state.ts';
+
+const STEP_MS = 10;
+
+function createSchedule(worked: () => void = () => undefined): PushSchedule {
+  const state = createState();
+  const frames = new FrameWriter();
+  return new PushSchedule({ frames, turns: new Turns(), readState: () => state, worked });
+}
+
+/** A connection with one subscription, which always has something new. */
+class Connection implements Owner {
+  readonly intervalMs: number;
+  readonly stale = new Chain<Scheduled>();
+  readonly subscription: Scheduled;
+  readonly sentMs: number[] = [];
+  chain: Chain<Owner> | undefined;
+  previous: Owner | undefined;
+  next: Owner | undefined;
+  readonly #schedule: PushSchedule;
+
+  constructor(schedule: PushSchedule, intervalMs: number) {
+    this.#schedule = schedule;
+    this.intervalMs = intervalMs;
+    this.subscription = {
+      ...{ owner: this, dueMs: 0, isResting: false, isMarked: false },
+      ...{ chain: undefined, previous: undefined, next: undefined },
+      write: () => true,
+    };
+  }
+
+  compose(): void {
+    const { subscription } = this;
+    if (this.stale.first === undefined) return;
+    this.stale.remove(subscription);
+    subscription.isMarked = false;
+    this.sentMs.push(performance.now());
+    this.#schedule.rest(subscription);
+  }
+
+  send(): boolean {
+    return false;
+  }
+}
+
+/** A clock at 0, and a function that advances it. */
+function mockClock(context: TestContext): (ms: number) => void {
+  let nowMs = 0;
+  context.mock.timers.enable({ apis: ['setTimeout', 'setImmediate'] });
+  context.mock.method(performance, 'now', () => nowMs);
+  return (ms) => {
+    nowMs += ms;
+    context.mock.timers.tick(ms);
+  };
+}
+
+test('each connection has its own interval', (context) => {
+  const advance = mockClock(context);
+  const schedule = createSchedule();
+  const connections = [0, 250, 1000, 5000].map((interval) => new Connection(schedule, interval));
+  for (const { subscription } of connections) schedule.rest(subscription);
+  while (performance.now() <= 10_000) {
+    // Every step is a block that changes all states.
+    for (const { subscription } of connections) schedule.mark(subscription);
+    advance(STEP_MS);
+  }
+  schedule.close();
+  for (const { intervalMs, sentMs } of connections) {
+    const pauses = sentMs.slice(1).map((ms, index) => ms - sentMs[index]);
+    assert.ok(Math.min(...pauses) >= intervalMs, `${intervalMs}: ${pauses}`);
+    assert.ok(Math.max(...pauses) <= intervalMs + 2 * STEP_MS, `${intervalMs}: ${pauses}`);
+    assert.ok(sentMs.length >= 10_000 / (intervalMs + 2 * STEP_MS) - 1, `${sentMs.length} states`);
+  }
+});
+
+test('one that is marked before it rests is sent when it is due, and nothing is done before', (context) => {
+  const advance = mockClock(context);
+  let slices = 0;
+  const schedule = createSchedule(() => slices++);
+  const connection = new Connection(schedule, 1000);
+  schedule.mark(connection.subscription);
+  schedule.rest(connection.subscription);
+  assert.equal(connection.stale.first, undefined);
+  while (performance.now() < 900) advance(STEP_MS);
+  assert.deepEqual(connection.sentMs, []);
+  assert.ok(slices <= 1, `${slices} slices`);
+  while (performance.now() < 5000) advance(STEP_MS);
+  assert.equal(connection.sentMs.length, 1);
+  assert.ok(slices <= 2, `${slices} slices`);
+});
+
+test('one that rests again is due an interval after the last time', (context) => {
+  const advance = mockClock(context);
+  const schedule = createSchedule();
+  const [first, second] = [1000, 1000].map((interval) => new Connection(schedule, interval));
+  schedule.rest(first.subscription);
+  advance(500);
+  schedule.rest(second.subscription);
+  advance(100);
+  schedule.rest(first.subscription);
+  for (const { subscription } of [first, second]) schedule.mark(subscription);
+  while (performance.now() < 3000) advance(STEP_MS);
+  schedule.close();
+  assert.ok(first.sentMs[0] >= 1600 && first.sentMs[0] <= 1600 + 2 * STEP_MS, `${first.sentMs}`);
+  assert.ok(second.sentMs[0] >= 1500 && second.sentMs[0] <= 1500 + 2 * STEP_MS);
+});
