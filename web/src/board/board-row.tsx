@@ -4,7 +4,7 @@
  */
 
 import type { RefObject } from 'preact';
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Alarm } from '../figures/alarms.ts';
 import type { AmountChange, BoardFigures } from '../figures/board-row.ts';
 import { TONES } from '../figures/risk-levels.ts';
@@ -37,7 +37,8 @@ interface BoardRowProps {
 export function BoardRow({ user, label, alarms, schedule, take, open, edit }: BoardRowProps) {
   const [shown, setShown] = useState<ShownRow | undefined>(undefined);
   const row = useRef<HTMLTableRowElement>(null);
-  useEffect(() => {
+  // Before the browser lays it out, which is when it first tells whether it skips the row.
+  useLayoutEffect(() => {
     const element = row.current;
     if (element === null) return undefined;
     const [draw, measure] = [() => setShown(take(user)), () => void take(user)];

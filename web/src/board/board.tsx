@@ -208,19 +208,22 @@ function BoardTable({ view, board, actions, users, edit }: BoardTableProps) {
   }, [users, book, sort, turn]);
   const open = useCallback(actions.openAccount, []);
   // The page renders several times a second; the list of rows only when it is another one.
-  const rows = useMemo(
-    () =>
-      arranged.map((user) => (
-        <BoardRow
-          key={user}
-          user={user}
-          label={entryOf(book, user).label}
-          alarms={alarms.get(user)}
-          schedule={board.schedule}
-          take={board.take}
-          {...{ open, edit }}
-        />
-      )),
+  const body = useMemo(
+    () => (
+      <tbody {...ROWS}>
+        {arranged.map((user) => (
+          <BoardRow
+            key={user}
+            user={user}
+            label={entryOf(book, user).label}
+            alarms={alarms.get(user)}
+            schedule={board.schedule}
+            take={board.take}
+            {...{ open, edit }}
+          />
+        ))}
+      </tbody>
+    ),
     [arranged.join(), book, alarms],
   );
   return (
@@ -241,7 +244,7 @@ function BoardTable({ view, board, actions, users, edit }: BoardTableProps) {
               </th>
             </tr>
           </thead>
-          <tbody {...ROWS}>{rows}</tbody>
+          {body}
           <Sums sum={sum} count={users.length} />
         </table>
       </section>

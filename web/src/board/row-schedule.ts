@@ -8,8 +8,8 @@ const DRAW_MS = 1_000;
 const ROWS_PER_FRAME = 10;
 /** Until rows that were drawn a moment ago may be drawn again. */
 const REST_MS = 100;
-/** Rows so near count as in sight: they are drawn before somebody scrolls to them. */
-const MARGIN = '300px';
+/** Browsers tell when they begin or cease to skip a row, by the style sheet's `content-visibility`. */
+const SKIPPING = 'contentvisibilityautostatechange';
 
 export interface ScheduledRow {
   readonly user: string;
@@ -20,16 +20,17 @@ export interface ScheduledRow {
   measure(): void;
 }
 
+interface ContentVisibilityEvent extends Event {
+  readonly skipped: boolean;
+}
+
 export class RowSchedule {
   readonly #rows = new Map<string, ScheduledRow>();
-  readonly #users = new WeakMap<Element, string>();
-  readonly #inSight = new Set<string>();
+  /** Rows that are out of sight. */
+  readonly #skipped = new Set<string>();
   /** When each row was drawn or measured last, by performance.now(). */
   readonly #doneMs = new Map<string, number>();
   readonly #due = new Set<string>();
-  readonly #observer = new IntersectionObserver((entries) => this.#look(entries), {
-    rootMargin: MARGIN,
-  });
   #isWaiting = false;
 
   constructor() {
@@ -39,14 +40,14 @@ export class RowSchedule {
   /** Draws a row from now on; the function that is returned ends it. */
   add(row: ScheduledRow): () => void {
     const { user, element } = row;
+    const look = (event: Event) => this.#look(user, (event as ContentVisibilityEvent).skipped);
     this.#rows.set(user, row);
-    this.#users.set(element, user);
-    this.#observer.observe(element);
+    element.addEventListener(SKIPPING, look);
     this.mark(user);
     return () => {
-      this.#observer.unobserve(element);
+      element.removeEventListener(SKIPPING, look);
       this.#rows.delete(user);
-      this.#inSight.delete(user);
+      this.#skipped.delete(user);
       this.#due.delete(user);
     };
   }
@@ -59,15 +60,11 @@ export class RowSchedule {
   }
 
   /** What comes into sight is drawn at once. */
-  #look(entries: readonly IntersectionObserverEntry[]): void {
-    for (const { target, isIntersecting } of entries) {
-      const user = this.#users.get(target) ?? '';
-      if (!isIntersecting) this.#inSight.delete(user);
-      else if (this.#rows.get(user)?.element === target && !this.#inSight.has(user)) {
-        this.#inSight.add(user);
-        this.#doneMs.delete(user);
-        this.mark(user);
-      }
+  #look(user: string, isSkipped: boolean): void {
+    if (isSkipped) this.#skipped.add(user);
+    else if (this.#skipped.delete(user)) {
+      this.#doneMs.delete(user);
+      this.mark(user);
     }
   }
 
@@ -93,8 +90,8 @@ export class RowSchedule {
       this.#due.delete(user);
       this.#doneMs.set(user, nowMs);
       const row = this.#rows.get(user);
-      if (this.#inSight.has(user)) row?.draw();
-      else row?.measure();
+      if (this.#skipped.has(user)) row?.measure();
+      else row?.draw();
       if (++done === ROWS_PER_FRAME) break;
     }
     return done > 0;
