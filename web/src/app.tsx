@@ -11,6 +11,7 @@ import type { Verdict } from './figures/risk.ts';
 import { formatAge } from './figures/text.ts';
 import { type Actions, Header } from './header.tsx';
 import { KeyForm } from './key-form.tsx';
+import { PACES } from './view/pace.ts';
 import { ledgerAgeMs, type View } from './view/view.ts';
 
 interface AppProps {
@@ -34,7 +35,7 @@ export function App({ view, verdict, actions, board }: AppProps) {
           <Panels {...{ view, verdict, actions }} />
         )}
       </main>
-      <Footer />
+      <Footer paceMs={view.paceMs} setPace={actions.setPace} />
       <p class="notice" role="status">
         {view.notice}
       </p>
@@ -93,7 +94,9 @@ function Banner({ view }: { view: View }) {
 
 const TIME_ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
-function Footer() {
+type FooterProps = Pick<View, 'paceMs'> & Pick<Actions, 'setPace'>;
+
+function Footer({ paceMs, setPace }: FooterProps) {
   return (
     <footer class="foot muted small">
       <nav aria-label="About this service">
@@ -101,6 +104,16 @@ function Footer() {
         <a href="/llms.txt">llms.txt</a>
         <a href="/health">health</a>
       </nav>
+      <label>
+        New figures{' '}
+        <select onChange={({ currentTarget }) => setPace(Number(currentTarget.value))}>
+          {PACES.map(({ ms, name }) => (
+            <option key={ms} value={ms} selected={ms === paceMs}>
+              {name}
+            </option>
+          ))}
+        </select>
+      </label>
       <span>
         Amounts are in USDC; stakes and gas are in the network’s token. Times are those of{' '}
         {TIME_ZONE}.

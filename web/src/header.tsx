@@ -23,6 +23,8 @@ export interface Actions extends BoardActions {
   sortBy(sort: Sort | undefined): void;
   /** Supposes that marks have moved; undefined ends it. */
   suppose(move: Move | undefined): void;
+  /** Shows new figures as often as this. */
+  setPace(paceMs: number): void;
   /** Shows for some seconds what was done. */
   tell(notice: string): void;
 }
@@ -134,9 +136,21 @@ function KeyRefused() {
   );
 }
 
+/** On a phone it is folded, once an account is shown. */
 function Chooser({ view, actions }: { view: View; actions: Actions }) {
+  const { user } = view;
+  const [isOpen, setIsOpen] = useState(user === '');
+  useEffect(() => setIsOpen(user === ''), [user]);
   return (
-    <div class="chooser">
+    <div class={isOpen ? 'chooser is-open' : 'chooser'}>
+      <button
+        type="button"
+        class="chooser-toggle"
+        aria-expanded={isOpen}
+        onClick={() => setIsOpen(!isOpen)}
+      >
+        {isOpen ? 'Close' : 'Other account or dex…'}
+      </button>
       <AddressForm view={view} actions={actions} />
       <DexPicker view={view} actions={actions} />
     </div>

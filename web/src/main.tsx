@@ -11,6 +11,7 @@ import './styles/states.css';
 import './styles/what-if.css';
 import './styles/board.css';
 import './styles/sheet.css';
+import './styles/small.css';
 import { render } from 'preact';
 import { App } from './app.tsx';
 import { AlarmWatch } from './board/alarm-watch.ts';
@@ -123,6 +124,7 @@ const actions: Actions = {
     alarms.look();
   },
   openAccount,
+  setPace: (paceMs) => feed.setPace(paceMs),
   askToNotify() {
     void notifier.request().then((notices) => store.set({ notices }));
   },
@@ -206,9 +208,16 @@ onKeyForgotten(() => {
 copyFiguresOnClick(actions.tell);
 onBookChanged(() => store.set({ book: loadBook() }));
 setInterval(() => {
-  // Rows are read when they are drawn: a hidden page draws none.
-  if (document.hidden) boardFeed.readAll();
-  rows.passTime(store.view);
+  const { view } = store;
+  if (document.hidden) passTimeHidden(view);
+  rows.passTime(view);
   alarms.look();
-  draw(store.view);
+  store.bring({});
 }, TICK_MS);
+
+/** Nothing is drawn but the tab; rows, which are read when they are drawn, are read here. */
+function passTimeHidden(view: View): void {
+  boardFeed.readAll();
+  boardFeed.follow(view);
+  drawTab(view, judge(view));
+}

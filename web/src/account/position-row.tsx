@@ -11,6 +11,7 @@ import { type Derived, derive, isLong } from '../figures/position-figures.ts';
 import { decimalsOf, group, groupRounded, nameDex, withSign } from '../figures/text.ts';
 import type { Fate, SupposedPosition } from '../figures/what-if.ts';
 import { toneOf } from '../parts/figure.tsx';
+import { CELL, ROW, ROW_HEADING } from '../parts/roles.ts';
 import { drawRowButton } from '../parts/row-buttons.tsx';
 
 interface PositionRowProps {
@@ -32,25 +33,29 @@ function drawRow({ holding, hasDex, supposed, isStop }: PositionRowProps) {
   const isUp = isLong(position);
   const derived = derive(position);
   return (
-    <tr data-dex={dex} data-coin={coin} class={supposed && `would-be-${supposed.fate}`}>
-      <th scope="row">{drawRowButton({ name: keyOf(holding), label: coin, isStop })}</th>
+    <tr {...ROW} data-dex={dex} data-coin={coin} class={supposed && `would-be-${supposed.fate}`}>
+      <th {...ROW_HEADING}>{drawRowButton({ name: keyOf(holding), label: coin, isStop })}</th>
       {supposed && drawSupposed(supposed)}
-      {hasDex && <td data-field="dex">{nameDex(dex)}</td>}
-      <td class={isUp ? 'gain' : 'loss'} data-field="side">
+      {hasDex && (
+        <td {...CELL} data-label="Dex" data-field="dex">
+          {nameDex(dex)}
+        </td>
+      )}
+      <td {...CELL} class={isUp ? 'gain' : 'loss'} data-field="side">
         {isUp ? '▲ long' : '▼ short'}
       </td>
-      {drawCell('szi', szi, group(szi))}
-      {drawUsd('positionValue', position.positionValue)}
-      {drawCell('entryPx', position.entryPx, group(position.entryPx))}
-      {drawCell('mark', derived.mark, group(derived.mark))}
+      {drawCell('Size', 'szi', szi, group(szi))}
+      {drawUsd('Value', 'positionValue', position.positionValue)}
+      {drawCell('Entry', 'entryPx', position.entryPx, group(position.entryPx))}
+      {drawCell('Mark', 'mark', derived.mark, group(derived.mark))}
       {drawProfit(position)}
-      <td title={`at most ${maxLeverage}×`}>
+      <td {...CELL} data-label="Leverage" title={`at most ${maxLeverage}×`}>
         <span data-field="leverage">{leverage.value}×</span>{' '}
         <span class="muted" data-field="mode">
           {leverage.type}
         </span>
       </td>
-      {drawUsd('marginUsed', position.marginUsed)}
+      {drawUsd('Margin', 'marginUsed', position.marginUsed)}
       {drawFunding(cumFunding)}
       {drawLiquidation(position, derived)}
     </tr>
@@ -68,14 +73,22 @@ const FATES: Readonly<Record<Fate, string>> = {
 function drawSupposed({ fate, mark, unrealizedPnl }: SupposedPosition) {
   return (
     <>
-      <td class="supposed" data-field="supposedFate">
+      <td {...CELL} class="supposed" data-label="If: outcome" data-field="supposedFate">
         {FATES[fate]}
       </td>
-      <td class="number supposed" title={mark} data-field="supposedMark">
+      <td
+        {...CELL}
+        class="number supposed"
+        data-label="If: mark"
+        title={mark}
+        data-field="supposedMark"
+      >
         {group(mark)}
       </td>
       <td
+        {...CELL}
         class={`number supposed ${toneOf(unrealizedPnl)}`}
+        data-label="If: PnL"
         title={unrealizedPnl}
         data-field="supposedPnl"
       >
@@ -85,15 +98,17 @@ function drawSupposed({ fate, mark, unrealizedPnl }: SupposedPosition) {
   );
 }
 
-function drawCell(field: string, complete: string, shown: string) {
+/** The label is shown where the row is a card. */
+function drawCell(label: string, field: string, complete: string, shown: string) {
   return (
-    <td class="number" title={complete} data-field={field}>
+    <td {...CELL} class="number" data-label={label} title={complete} data-field={field}>
       {shown}
     </td>
   );
 }
 
-const drawUsd = (field: string, text: string) => drawCell(field, text, groupRounded(text, 2));
+const drawUsd = (label: string, field: string, text: string) =>
+  drawCell(label, field, text, groupRounded(text, 2));
 
 /** The endpoint counts what was paid; here a gain is a gain. */
 function drawFunding({ allTime, sinceOpen, sinceChange }: Position['cumFunding']) {
@@ -105,7 +120,9 @@ function drawFunding({ allTime, sinceOpen, sinceChange }: Position['cumFunding']
   ].join(', ');
   return (
     <td
+      {...CELL}
       class={`number ${toneOf(received)}`}
+      data-label="Funding"
       title={title}
       data-field="fundingReceived"
       data-complete={received}
@@ -122,7 +139,7 @@ function describeFunding(paid: string): string {
 function drawProfit({ unrealizedPnl, returnOnEquity }: Position) {
   const percent = formatPercent(parseDecimal(returnOnEquity));
   return (
-    <td class="number">
+    <td {...CELL} class="number profit" data-label="PnL (ROE)">
       <span class={toneOf(unrealizedPnl)} title={unrealizedPnl} data-field="unrealizedPnl">
         {withSign(unrealizedPnl, groupRounded(unrealizedPnl, 2))}
       </span>{' '}
@@ -137,7 +154,9 @@ function drawLiquidation({ liquidationPx, entryPx }: Position, { mark, distance 
   if (liquidationPx === null || distance === undefined) {
     return (
       <td
-        class="number muted"
+        {...CELL}
+        class="number muted liquidation"
+        data-label="Liquidation"
         title="the service gives no liquidation price"
         data-field="liquidationPx"
       >
@@ -149,7 +168,7 @@ function drawLiquidation({ liquidationPx, entryPx }: Position, { mark, distance 
   const decimals = Math.max(decimalsOf(entryPx), decimalsOf(mark));
   const isNear = tone === 'loss';
   return (
-    <td class="number">
+    <td {...CELL} class="number liquidation" data-label="Liquidation">
       <span title={liquidationPx} data-field="liquidationPx">
         {groupRounded(liquidationPx, decimals)}
       </span>

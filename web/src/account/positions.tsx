@@ -9,6 +9,7 @@ import { isMoved, type Move, NO_MOVE, type Supposed, suppose } from '../figures/
 import { DigitsDialog } from '../parts/digits-dialog.tsx';
 import { Figure, SignedFigure } from '../parts/figure.tsx';
 import { Frame } from '../parts/panel.tsx';
+import { CELL, COLUMN_HEADING, ROW, ROW_HEADING, ROWS, TABLE } from '../parts/roles.ts';
 import { drawRowButton, useRows } from '../parts/row-buttons.tsx';
 import { saveFile } from '../parts/save-file.ts';
 import type { View } from '../view/view.ts';
@@ -206,9 +207,9 @@ function PositionsTable(props: PositionsTableProps) {
       </p>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard. */}
       <section class="scroll" tabIndex={0} aria-label="Table of positions">
-        <table class="positions" {...handlers}>
-          <thead>
-            <tr>
+        <table {...TABLE} class="positions" {...handlers}>
+          <thead {...ROWS}>
+            <tr {...ROW}>
               <Heading column={coin} {...{ sort, sortBy }} />
               {supposed && <SupposedHeadings />}
               {others.map((column) => (
@@ -216,7 +217,7 @@ function PositionsTable(props: PositionsTableProps) {
               ))}
             </tr>
           </thead>
-          <tbody>
+          <tbody {...ROWS}>
             {order.map((key) => {
               const holding = byKey.get(key);
               if (holding === undefined) return null;
@@ -243,13 +244,13 @@ function PositionsTable(props: PositionsTableProps) {
 function SupposedHeadings() {
   return (
     <>
-      <th scope="col" class="supposed">
+      <th {...COLUMN_HEADING} class="supposed">
         If: outcome
       </th>
-      <th scope="col" class="number supposed">
+      <th {...COLUMN_HEADING} class="number supposed">
         If: mark
       </th>
-      <th scope="col" class="number supposed">
+      <th {...COLUMN_HEADING} class="number supposed">
         If: PnL
       </th>
     </>
@@ -267,7 +268,7 @@ function Heading({ column, sort, sortBy }: HeadingProps) {
   const isSorted = sort?.column === name;
   const direction = isSorted && (sort.isDescending ? 'descending' : 'ascending');
   return (
-    <th scope="col" class={isText ? '' : 'number'} aria-sort={direction || 'none'}>
+    <th {...COLUMN_HEADING} class={isText ? '' : 'number'} aria-sort={direction || 'none'}>
       <button type="button" title={hint} onClick={() => sortBy(nextSort(sort, column))}>
         {isText && label}
         <span aria-hidden="true" class="sort-mark">
@@ -286,33 +287,33 @@ interface SumsProps extends Pick<PositionsTableProps, 'holdings' | 'hasDex' | 's
 function Sums({ holdings, hasDex, supposed, isStop }: SumsProps) {
   const { value, profit, margin, funding } = sumsOf(holdings);
   return (
-    <tfoot>
-      <tr>
-        <th scope="row">{drawRowButton({ name: SUM, label: 'Sum', isStop })}</th>
+    <tfoot {...ROWS}>
+      <tr {...ROW}>
+        <th {...ROW_HEADING}>{drawRowButton({ name: SUM, label: 'Sum', isStop })}</th>
         {supposed && (
           <>
-            <td colSpan={2} class="supposed" />
-            <td class="number supposed">
+            <td {...CELL} colSpan={2} class="supposed" />
+            <td {...CELL} class="number supposed" data-label="If: PnL">
               <SignedFigure text={supposed.unrealizedPnl} field="sumSupposedPnl" />
             </td>
           </>
         )}
-        <td colSpan={hasDex ? 3 : 2} />
-        <td class="number">
+        <td {...CELL} colSpan={hasDex ? 3 : 2} />
+        <td {...CELL} class="number" data-label="Value">
           <Figure text={value} field="sumValue" decimals={2} />
         </td>
-        <td colSpan={2} />
-        <td class="number">
+        <td {...CELL} colSpan={2} />
+        <td {...CELL} class="number profit" data-label="PnL">
           <SignedFigure text={profit} field="sumPnl" decimals={2} /> <span class="roe" />
         </td>
-        <td />
-        <td class="number">
+        <td {...CELL} />
+        <td {...CELL} class="number" data-label="Margin">
           <Figure text={margin} field="sumMargin" decimals={2} />
         </td>
-        <td class="number">
+        <td {...CELL} class="number" data-label="Funding">
           <SignedFigure text={funding} field="sumFunding" decimals={2} />
         </td>
-        <td />
+        <td {...CELL} />
       </tr>
     </tfoot>
   );

@@ -58,7 +58,7 @@ export class BoardFeed {
       received: (message) => this.#received(message),
       closed: () => this.#pushClosed(),
     };
-    this.#push = new Push(events, TERMS);
+    this.#push = new Push(events, () => TERMS);
     this.#subscriber = new PacedSubscriber({
       nowMs: () => performance.now(),
       send: (method, question) => this.#push.send(method, question),

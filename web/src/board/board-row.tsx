@@ -19,7 +19,7 @@ import {
 } from '../figures/text.ts';
 import { type DayStart, isMidnight } from '../history/day-start.ts';
 import { toneOf } from '../parts/figure.tsx';
-import { CELL, ROW, ROW_HEADING } from './roles.ts';
+import { CELL, ROW, ROW_HEADING } from '../parts/roles.ts';
 import type { RowSchedule } from './row-schedule.ts';
 import type { ShownRow } from './shown-rows.ts';
 

@@ -3,6 +3,7 @@
 import { useCallback, useMemo, useRef, useState } from 'preact/hooks';
 import { type BoardColumnName, BoardOrder, type BoardSort } from '../figures/board-sort.ts';
 import { Figure, SignedFigure } from '../parts/figure.tsx';
+import { CELL, COLUMN_HEADING, ROW, ROW_HEADING, ROWS, TABLE } from '../parts/roles.ts';
 import { saveFile } from '../parts/save-file.ts';
 import { type AddressBook, entryOf, formatBook, usersOnBoard } from '../view/address-book.ts';
 import type { NoticeState, View } from '../view/view.ts';
@@ -11,7 +12,6 @@ import { AddDialog, AddForm, LimitsDialog } from './board-dialogs.tsx';
 import type { BoardFeed } from './board-feed.ts';
 import { BoardRow } from './board-row.tsx';
 import type { BoardRows } from './board-rows.ts';
-import { CELL, COLUMN_HEADING, ROW, ROW_HEADING, ROWS, TABLE } from './roles.ts';
 import type { RowSchedule } from './row-schedule.ts';
 import type { BoardSum, ShownRow, ShownRows } from './shown-rows.ts';
 

@@ -4,13 +4,13 @@
  */
 
 import { pickDex, totalsOf } from '../figures/all-dexes.ts';
-import type { Answer, Auction, Delegation, Question, States } from '../figures/answers.ts';
+import type { Answer, Question, States } from '../figures/answers.ts';
 import { HistoryKeeper } from '../history/history-keeper.ts';
-import { Push, type PushMessage } from '../service/push.ts';
+import { Push, type PushEvents, type PushMessage } from '../service/push.ts';
 import { ask, askHealth, type Refusal } from '../service/service.ts';
 import { Watch } from '../service/watch.ts';
-import { forgetAddresses, saveKey, saveRecent } from '../view/storage.ts';
-import { EMPTY_PANEL, type Store } from '../view/view.ts';
+import { forgetAddresses, saveKey, savePace, saveRecent } from '../view/storage.ts';
+import { EMPTY_PANEL, type LinkState, pushedWithinMs, type Store } from '../view/view.ts';
 
 /**
  * Each of the questions weighs 20: polling spends 720 a minute of a key's budget. The account is asked
@@ -21,13 +21,8 @@ const HEALTH_MS = 1_000;
 const HEALTH_MS_MAX = 8_000;
 /** How soon push must show a sign of life where HTTP shows none. */
 const PROBE_MS = 1_000;
-/** Pushed states are rendered at most this often. */
-const SHOW_MS = 250;
-/** Rendering gets at most a sixth of the time, so that a slow machine stays responsive. */
-const REST_PER_DRAW = 6;
 /** An unchanged value is not pushed, but its chart must still advance, up to what has surely arrived. */
 const FLAT_LINE_MS = 5_000;
-const PUSH_MS_MAX = 2_000;
 
 type PanelName = keyof typeof POLL_MS;
 const PANEL_NAMES = Object.keys(POLL_MS) as PanelName[];
@@ -37,8 +32,6 @@ export class Feed {
   readonly #push: Push;
   readonly #watches: Readonly<Record<PanelName, Watch>>;
   readonly #keeper = new HistoryKeeper(() => this.#drawHistory());
-  readonly #pending = new Map<PanelName, Answer>();
-  #showTimer: ReturnType<typeof setTimeout> | undefined;
   #healthTimer: ReturnType<typeof setTimeout> | undefined;
   #healthFailures = 0;
   #isCheckingHealth = false;
@@ -47,11 +40,12 @@ export class Feed {
 
   constructor(store: Store) {
     this.#store = store;
-    this.#push = new Push({
+    const events: PushEvents = {
       opened: () => this.#pushOpened(),
       received: (message) => this.#received(message),
       closed: (isRefused) => this.#pushClosed(isRefused),
-    });
+    };
+    this.#push = new Push(events, () => `?interval=${store.view.paceMs}&compress=true`);
     this.#watches = {
       account: this.#createWatch('account'),
       stakes: this.#createWatch('stakes'),
@@ -72,6 +66,14 @@ export class Feed {
     this.#watches.auction.change(key === '' ? undefined : { type: 'perpDeployAuctionStatus' });
     const { user, dex } = this.#store.view;
     this.select(user, dex);
+  }
+
+  /** Shows new figures as often as this, and has them pushed so. */
+  setPace(paceMs: number): void {
+    savePace(paceMs);
+    this.#store.set({ paceMs });
+    this.#push.connect(this.#store.view.key);
+    this.#pushClosed(false);
   }
 
   /** Shows an account: on one dex, or on all if it is undefined. */
@@ -138,14 +140,10 @@ export class Feed {
     if (this.#store.view.link.state === 'offline') this.#checkHealthNow();
     if (this.#isOlder(name, answer)) return;
     const { question } = this.#watches[name];
-    const panel = { question, answer, refusal: undefined };
-    if (name === 'account') {
-      this.#store.set({ account: { ...panel, answer: answer as Answer<States> } });
-    } else if (name === 'stakes') {
-      this.#store.set({ stakes: { ...panel, answer: answer as Answer<readonly Delegation[]> } });
-    } else {
-      this.#store.set({ auction: { ...panel, answer: answer as Answer<Auction | null> } });
-    }
+    const change = { [name]: { question, answer, refusal: undefined } };
+    // The first answer is shown at once.
+    if (this.#store.view[name].answer === undefined) this.#store.set(change);
+    else this.#store.bring(change);
   }
 
   /** Adds a point to the chart, if the answer has one. */
@@ -165,14 +163,14 @@ export class Feed {
 
   /** The chart of another dex begins with what is known already. */
   #noteFirstValue(): void {
-    const answer = this.#pending.get('account') ?? this.#store.view.account.answer;
+    const { answer } = this.#store.view.account;
     const { last } = this.#keeper.history;
     if (answer === undefined || (last !== undefined && answer.time <= last.time)) return;
     this.#noteValue('account', answer);
   }
 
   #drawHistory(): void {
-    this.#store.set({ historyVersion: this.#store.view.historyVersion + 1 });
+    this.#store.bring({ historyVersion: this.#store.view.historyVersion + 1 });
   }
 
   #refuse(name: PanelName, refusal: Refusal): void {
@@ -221,7 +219,6 @@ export class Feed {
   #unsubscribe(name: PanelName): void {
     const { question } = this.#watches[name];
     if (question !== undefined) this.#push.send('unsubscribe', question);
-    this.#pending.delete(name);
   }
 
   #received({ channel, data }: PushMessage): void {
@@ -236,12 +233,9 @@ export class Feed {
     if (pushed === undefined) return;
     const name = this.#findPanel(pushed.question);
     if (name === undefined) return;
-    this.#pending.set(name, pushed.answer);
     this.#noteFresh(pushed.answer);
-    // At once: a hidden page draws later and later, but the chart has every second.
     this.#noteValue(name, pushed.answer);
-    const delayMs = Math.max(SHOW_MS, this.#store.drawMs * REST_PER_DRAW);
-    this.#showTimer ??= setTimeout(() => this.#showPending(), delayMs);
+    this.#show(name, pushed.answer);
   }
 
   /** A pushed state is as good a sign of freshness as /health, by whose clock its age is told. */
@@ -251,13 +245,7 @@ export class Feed {
     const heardMs = performance.now();
     const serviceMs = freshness.time + freshness.lagMs + heardMs - freshness.heardMs;
     const lagMs = Math.max(0, serviceMs - time);
-    this.#store.set({ freshness: { ...freshness, height, time, lagMs, heardMs } });
-  }
-
-  #showPending(): void {
-    this.#showTimer = undefined;
-    for (const [name, answer] of this.#pending) this.#show(name, answer);
-    this.#pending.clear();
+    this.#store.bring({ freshness: { ...freshness, height, time, lagMs, heardMs } });
   }
 
   #findPanel(question: Question): PanelName | undefined {
@@ -281,16 +269,10 @@ export class Feed {
       const health = await askHealth();
       const isLive = health.status === 'ok';
       this.#healthFailures = 0;
-      this.#store.set({
-        freshness: { ...health, heardMs: performance.now() },
-        link: {
-          ...this.#store.view.link,
-          state: isLive ? 'live' : 'stopped',
-          message: isLive ? '' : health.message,
-        },
-      });
+      this.#store.bring({ freshness: { ...health, heardMs: performance.now() } });
+      this.#setLinkState(isLive ? 'live' : 'stopped', isLive ? '' : health.message);
       if (health.ledger !== '') {
-        this.#store.set({ history: this.#keeper.setLedger(health.ledger) });
+        this.#store.bring({ history: this.#keeper.setLedger(health.ledger) });
       }
       if (!isLive) this.#keeper.history.interrupt();
       if (link.state === 'offline') this.#reconnect();
@@ -314,9 +296,17 @@ export class Feed {
     return this.#store.view.link.isPush && this.#pushHeardMs >= askedMs;
   }
 
+  /** Shown at once if it is another one. */
+  #setLinkState(state: LinkState, message: string): void {
+    const { link } = this.#store.view;
+    const change = { link: { ...link, state, message } };
+    if (state === link.state) this.#store.bring(change);
+    else this.#store.set(change);
+  }
+
   #goOffline(message: string): void {
     const { link } = this.#store.view;
-    this.#store.set({ link: { ...link, state: 'offline', message } });
+    this.#setLinkState('offline', message);
     if (link.state !== 'offline') this.#push.pause();
   }
 
@@ -328,7 +318,7 @@ export class Feed {
   #extendLine(timeMs: number): void {
     const { last } = this.#keeper.history;
     if (!this.#watches.account.isPushed || last === undefined) return;
-    const knownMs = timeMs - PUSH_MS_MAX;
+    const knownMs = timeMs - pushedWithinMs(this.#store.view);
     if (knownMs - last.time < FLAT_LINE_MS) return;
     this.#keeper.history.add(knownMs, last.value);
     this.#drawHistory();

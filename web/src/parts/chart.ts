@@ -83,7 +83,7 @@ export interface ChartOptions {
 
 export class Chart {
   readonly #plot: uPlot;
-  readonly #scheme = matchMedia('(prefers-color-scheme: dark)');
+  readonly #scheme = matchMedia('screen and (prefers-color-scheme: dark)');
   readonly #sizes: ResizeObserver;
   readonly #reading = document.createElement('span');
   #palette = readPalette();

@@ -82,7 +82,7 @@ function Origin({ view, answer }: { view: View; answer: Answer }) {
           the exchange’s own answer
         </span>
       ) : (
-        <span class="muted small" title="the ledger height of this answer">
+        <span class="height muted small" title="the ledger height of this answer">
           {isUnchanged(view, answer) && 'unchanged since '}
           height <span class="figure">{height.toLocaleString('en')}</span>
         </span>

@@ -24,7 +24,7 @@ export interface PushEvents {
 export class Push {
   readonly #events: PushEvents;
   /** Terms of the connection, as its address has them. */
-  readonly #terms: string;
+  readonly #terms: () => string;
   #key = '';
   #socket: WebSocket | undefined;
   #retryMs = RETRY_MS_MIN;
@@ -32,7 +32,7 @@ export class Push {
   #ping: ReturnType<typeof setInterval> | undefined;
   #isHeard = false;
 
-  constructor(events: PushEvents, terms = '') {
+  constructor(events: PushEvents, terms: () => string) {
     this.#events = events;
     this.#terms = terms;
   }
@@ -70,7 +70,7 @@ export class Push {
 
   #open(): void {
     const scheme = location.protocol === 'https:' ? 'wss' : 'ws';
-    const path = `/${encodeURIComponent(this.#key)}/ws${this.#terms}`;
+    const path = `/${encodeURIComponent(this.#key)}/ws${this.#terms()}`;
     const socket = new WebSocket(`${scheme}://${location.host}${path}`);
     this.#socket = socket;
     socket.onopen = () => {

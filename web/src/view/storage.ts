@@ -1,7 +1,8 @@
-/** What the browser keeps between visits: the key, addresses and their labels, unfolded panels. */
+/** What the browser keeps between visits: the key, addresses and their labels, unfolded panels, the pace. */
 
 import { THRESHOLD_NAMES, type ThresholdName } from '../figures/alarms.ts';
 import { type AddressBook, formatBook, readBook } from './address-book.ts';
+import { readPace } from './pace.ts';
 
 const KEY = 'perpinfo.key';
 const RECENT = 'perpinfo.recent';
@@ -9,6 +10,7 @@ const EXAMPLES = 'perpinfo.examples';
 const UNFOLDED = 'perpinfo.unfolded';
 const BOOK = 'perpinfo.addressBook';
 const RAISED = 'perpinfo.raised';
+const PACE = 'perpinfo.pace';
 const RECENT_MAX = 8;
 
 /** Storage may be switched off; the page then works for one visit. */
@@ -49,6 +51,8 @@ function readList(name: string): string[] {
 
 export const loadKey = (): string => read(KEY);
 export const saveKey = (key: string): void => write(KEY, key);
+export const loadPace = (): number => readPace(read(PACE));
+export const savePace = (ms: number): void => write(PACE, String(ms));
 export const loadRecent = (): string[] => readList(RECENT);
 export const loadExamples = (): string[] => readList(EXAMPLES);
 export const loadBook = (): AddressBook => readBook(read(BOOK)).book;

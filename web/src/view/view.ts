@@ -9,7 +9,7 @@ import type { Move } from '../figures/what-if.ts';
 import { RANGES, type RangeName, ValueHistory } from '../history/value-history.ts';
 import type { Refusal } from '../service/service.ts';
 import type { AddressBook } from './address-book.ts';
-import { loadBook, loadExamples, loadKey, loadRecent } from './storage.ts';
+import { loadBook, loadExamples, loadKey, loadPace, loadRecent } from './storage.ts';
 
 export interface Panel<T> {
   readonly question: Question | undefined;
@@ -79,10 +79,15 @@ export interface View {
   readonly book: AddressBook;
   readonly alarms: Alarms;
   readonly notices: NoticeState;
+  /** Time between two draws of what the service brings. */
+  readonly paceMs: number;
 }
 
 export const FIRST_DEX: Dex = { name: '', fullName: 'first dex' };
 export const EMPTY_PANEL = { question: undefined, answer: undefined, refusal: undefined };
+
+/** Drawing gets at most a sixth of the time, so that a slow machine stays responsive. */
+const REST_PER_DRAW = 6;
 
 export class Store {
   view: View = {
@@ -111,27 +116,45 @@ export class Store {
     book: loadBook(),
     alarms: new Map(),
     notices: 'unsupported',
+    paceMs: loadPace(),
   };
-  /** How long the last render took. */
-  drawMs = 0;
-  readonly #changed: (view: View) => void;
+  readonly #draw: (view: View) => void;
+  #timer: ReturnType<typeof setTimeout> | undefined;
   #isScheduled = false;
+  #drawnMs = 0;
+  #drawMs = 0;
 
-  constructor(changed: (view: View) => void) {
-    this.#changed = changed;
+  /** Draws while the page is visible. */
+  constructor(draw: (view: View) => void) {
+    this.#draw = draw;
+    document.addEventListener('visibilitychange', () => this.set({}));
   }
 
-  /** Batches changes into one render. */
+  /** Shows a change at once, together with others that are made at the same time. */
   set(change: Partial<View>): void {
     this.view = { ...this.view, ...change };
-    if (this.#isScheduled) return;
+    if (this.#isScheduled || document.hidden) return;
     this.#isScheduled = true;
-    queueMicrotask(() => {
-      this.#isScheduled = false;
-      const startedMs = performance.now();
-      this.#changed(this.view);
-      this.drawMs = performance.now() - startedMs;
-    });
+    queueMicrotask(() => this.#drawNow());
+  }
+
+  /** Shows what the service has brought, as often as the person chose, and in one frame. */
+  bring(change: Partial<View>): void {
+    this.view = { ...this.view, ...change };
+    if (this.#isScheduled || this.#timer !== undefined || document.hidden) return;
+    const pauseMs = Math.max(this.view.paceMs, this.#drawMs * REST_PER_DRAW);
+    const sinceMs = performance.now() - this.#drawnMs;
+    this.#timer = setTimeout(() => requestAnimationFrame(() => this.#drawNow()), pauseMs - sinceMs);
+  }
+
+  #drawNow(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#isScheduled = false;
+    if (document.hidden) return;
+    this.#drawnMs = performance.now();
+    this.#draw(this.view);
+    this.#drawMs = performance.now() - this.#drawnMs;
   }
 }
 
@@ -155,12 +178,19 @@ export function isAging(view: View): boolean {
   return ledgerAgeMs(view) > freshness.maxAgeMs * AGING_SHARE;
 }
 
-/** Nothing is pushed while nothing changes: an answer so much older than the ledger is unchanged. */
-const UNCHANGED_MS = 2_000;
+/** How much later than its block a state may arrive, beside the pace. */
+const PUSH_MS_MAX = 2_000;
 
-export function isUnchanged({ link, freshness }: View, { height, time }: Answer): boolean {
+/** Within this time a state that has changed has surely been pushed. */
+export function pushedWithinMs({ paceMs }: View): number {
+  return paceMs + PUSH_MS_MAX;
+}
+
+/** Nothing is pushed while nothing changes: an answer so much older than the ledger is unchanged. */
+export function isUnchanged(view: View, { height, time }: Answer): boolean {
+  const { link, freshness } = view;
   if (link.state !== 'live' || !link.isPush || freshness === undefined) return false;
-  return height !== undefined && freshness.time - time > UNCHANGED_MS;
+  return height !== undefined && freshness.time - time > pushedWithinMs(view);
 }
 
 /** Since an account was read from the exchange; undefined on a ledger that follows none. */

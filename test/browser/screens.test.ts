@@ -1,0 +1,193 @@
+/** The page on a phone, a tablet, a desk, a wall and paper; and how often it draws. */
+
+import assert from 'node:assert/strict';
+import { after } from 'node:test';
+import type { Page } from 'playwright-core';
+import { createPlaces } from '../cli/program.ts';
+import { ALSO_LONG } from '../scale.ts';
+import { makeLedger } from '../service/running.ts';
+import { assertAccessible } from './axe.ts';
+import { browserTest, fieldText, openPage, type PageOptions, useBrowser } from './browser.ts';
+import { delegation, formatBlock, METALS, VALIDATORS } from './small-ledger.ts';
+import { serveSmall } from './small-service.ts';
+
+const place = createPlaces();
+useBrowser();
+const events = [...METALS, delegation(VALIDATORS[0], '12.5', 0)];
+const { url, data } = await serveSmall({ after }, { data: place(), events, flags: [] });
+let height = 1;
+
+async function open(options: PageOptions = {}): Promise<Page> {
+  const page = await openPage(url, options);
+  await page.locator('tr[data-coin="BTC"]').waitFor();
+  return page;
+}
+
+const screen = (width: number, pageHeight = 900) => ({ viewport: { width, height: pageHeight } });
+
+/** Moves a mark, and with it the account. */
+async function appendMark(price: string): Promise<void> {
+  height += 1;
+  await makeLedger(data, [
+    formatBlock(height, Date.now(), [{ type: 'marks', prices: { SOL: price } }]),
+  ]);
+}
+
+/** Elements with text that end beyond the right edge of the page. */
+function findCut(page: Page): Promise<string[]> {
+  return page.evaluate(() => {
+    const edge = document.documentElement.clientWidth;
+    return Array.from(document.querySelectorAll('main td, main th, main dd, main button, .top *'))
+      .filter((element) => element.getClientRects().length > 0 && element.textContent !== '')
+      .filter((element) => element.closest('thead') === null)
+      .filter((element) => element.getBoundingClientRect().right > edge + 1)
+      .map((element) => element.outerHTML.slice(0, 120));
+  });
+}
+
+for (const width of [390, 768, 1200, 1280, 1440, 2560]) {
+  browserTest(
+    `nothing is cut at ${width} pixels`,
+    async () => {
+      const page = await open({
+        ...screen(width),
+        colorScheme: width % 3 === 0 ? 'dark' : 'light',
+      });
+      assert.deepEqual(await findCut(page), []);
+      const isScrolled = await page.evaluate(
+        () => document.documentElement.scrollWidth > document.documentElement.clientWidth,
+      );
+      assert.equal(isScrolled, false);
+      if (width === 390 || width === 768) await assertAccessible(page);
+    },
+    ALSO_LONG,
+  );
+}
+
+browserTest('the width of a wall is used', async () => {
+  const page = await open(screen(2560));
+  const box = await page.locator('.panel-positions').boundingBox();
+  assert.ok(box && box.width > 2400, JSON.stringify(box));
+});
+
+browserTest(
+  'on a phone a position is a card, with side, profit and liquidation first',
+  async () => {
+    const page = await open(screen(390));
+    const row = page.locator('tr[data-coin="xyz:GOLD"]');
+    const top = async (selector: string) =>
+      (await row.locator(selector).first().boundingBox())?.y ?? Number.NaN;
+    const tops = await Promise.all(
+      [
+        ['th', '[data-field="side"]'],
+        ['[data-field="unrealizedPnl"]'],
+        ['[data-field="liquidationPx"]'],
+        ['[data-field="szi"]'],
+      ].map((selectors) => Promise.all(selectors.map(top))),
+    );
+    const [names, profit, liquidation, size] = tops.map((each) => each[0]);
+    assert.ok(names < profit && profit < liquidation && liquidation < size, `${tops}`);
+    // It is still a table to those who hear it.
+    assert.ok((await page.getByRole('row').count()) > 4);
+    assert.equal(await page.getByRole('rowheader', { name: 'xyz:GOLD' }).count(), 1);
+  },
+);
+
+browserTest('on a phone the chooser folds away, and all targets are large enough', async () => {
+  const page = await open(screen(390));
+  assert.equal(await page.getByLabel('Address').isVisible(), false);
+  const toggle = page.getByRole('button', { name: 'Other account or dex…' });
+  assert.equal(await toggle.getAttribute('aria-expanded'), 'false');
+  await toggle.click();
+  const small = await page.evaluate(() =>
+    Array.from(document.querySelectorAll('button, select, input:not([type="checkbox"])'))
+      .filter((element) => element.getClientRects().length > 0)
+      .filter((element) => element.getBoundingClientRect().height < 43.5)
+      .map((element) => element.outerHTML.slice(0, 120)),
+  );
+  assert.deepEqual(small, []);
+  await page.getByLabel('Address').fill(`0x${'cd'.repeat(20)}`);
+  await page.getByRole('button', { name: 'Show' }).click();
+  await page.getByText('No positions here').waitFor();
+  assert.equal(await page.getByLabel('Address').isVisible(), false);
+});
+
+browserTest('on paper it is light and whole, without what can only be clicked', async () => {
+  const page = await open({ colorScheme: 'dark' });
+  await page.emulateMedia({ media: 'print', colorScheme: 'dark' });
+  const style = await page.evaluate(() => {
+    const { backgroundColor, color } = getComputedStyle(document.body);
+    return {
+      backgroundColor,
+      color,
+      overflow: getComputedStyle(document.querySelector('.scroll') as Element).overflowX,
+    };
+  });
+  const brightness = (color: string) =>
+    (color.match(/\d+/g) ?? []).slice(0, 3).reduce((sum, part) => sum + Number(part), 0);
+  assert.ok(brightness(style.backgroundColor) > 600, style.backgroundColor);
+  assert.ok(brightness(style.color) < 200, style.color);
+  assert.equal(style.overflow, 'visible');
+  assert.equal(await page.getByRole('button', { name: 'What if…' }).isVisible(), false);
+  const pdf = await page.pdf({ format: 'A4' });
+  assert.equal(pdf.subarray(0, 5).toString(), '%PDF-');
+});
+
+/** Counts what is drawn of the account from now on. */
+async function countDraws(page: Page): Promise<() => Promise<number>> {
+  await page.evaluate(() => {
+    const counted = globalThis as unknown as { draws: number };
+    counted.draws = 0;
+    const figure = document.querySelector('[data-field="age"]') as Element;
+    const options = { characterData: true, childList: true, subtree: true };
+    new MutationObserver(() => counted.draws++).observe(figure, options);
+  });
+  return () => page.evaluate(() => (globalThis as unknown as { draws: number }).draws);
+}
+
+browserTest('it draws as often as the person chose, which is kept', async () => {
+  const page = await open();
+  const pace = page.getByLabel('New figures');
+  assert.equal(await pace.inputValue(), '1000');
+  const addresses: string[] = [];
+  page.on('websocket', (socket) => addresses.push(new URL(socket.url()).search));
+  await pace.selectOption('every 5 seconds');
+  await page.locator('[data-field="connection"]', { hasText: 'pushed' }).waitFor();
+  assert.deepEqual(addresses, ['?interval=5000&compress=true']);
+  await page.reload();
+  await page.locator('tr[data-coin="BTC"]').waitFor();
+  assert.equal(await pace.inputValue(), '5000');
+});
+
+browserTest(
+  'a hidden page draws nothing but its title, and everything when it is seen',
+  async () => {
+    const page = await open({
+      prepare: (one) =>
+        one.addInitScript(() => {
+          const holder = globalThis as unknown as { isHidden: boolean };
+          holder.isHidden = false;
+          Object.defineProperty(document, 'hidden', { get: () => holder.isHidden });
+        }),
+    });
+    const setHidden = (isHidden: boolean) =>
+      page.evaluate((value) => {
+        (globalThis as unknown as { isHidden: boolean }).isHidden = value;
+        document.dispatchEvent(new Event('visibilitychange'));
+      }, isHidden);
+    await page.locator('[data-field="connection"]', { hasText: 'pushed' }).waitFor();
+    await setHidden(true);
+    const draws = await countDraws(page);
+    const before = await fieldText(page, 'accountValue');
+    const title = await page.title();
+    await appendMark('140.0');
+    await page.waitForFunction((old) => document.title !== old, title);
+    assert.equal(await fieldText(page, 'accountValue'), before);
+    assert.equal(await draws(), 0);
+    await setHidden(false);
+    await page.waitForFunction(
+      (old) => document.querySelector('[data-field="accountValue"]')?.textContent !== old,
+      before,
+    );
+  },
+);

@@ -1,0 +1,14 @@
+/** How often the page shows new figures, as the person chose. */
+
+export const PACES = [
+  { ms: 250, name: '4 times a second' },
+  { ms: 1_000, name: 'once a second' },
+  { ms: 5_000, name: 'every 5 seconds' },
+] as const;
+
+const DEFAULT_MS = 1_000;
+
+/** From what the browser has kept; the default if that makes no sense. */
+export function readPace(text: string): number {
+  return PACES.find(({ ms }) => String(ms) === text)?.ms ?? DEFAULT_MS;
+}
