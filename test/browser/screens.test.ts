@@ -107,7 +107,7 @@ browserTest('on a phone the chooser folds away, and all targets are large enough
   );
   assert.deepEqual(small, []);
   await page.getByLabel('Address').fill(`0x${'cd'.repeat(20)}`);
-  await page.getByRole('button', { name: 'Show' }).click();
+  await page.getByRole('button', { name: 'Show', exact: true }).click();
   await page.getByText('No positions here').waitFor();
   assert.equal(await page.getByLabel('Address').isVisible(), false);
 });
@@ -163,12 +163,13 @@ browserTest(
   'a hidden page draws nothing but its title, and everything when it is seen',
   async () => {
     const page = await open({
-      prepare: (one) =>
-        one.addInitScript(() => {
+      async prepare(one) {
+        await one.addInitScript(() => {
           const holder = globalThis as unknown as { isHidden: boolean };
           holder.isHidden = false;
           Object.defineProperty(document, 'hidden', { get: () => holder.isHidden });
-        }),
+        });
+      },
     });
     const setHidden = (isHidden: boolean) =>
       page.evaluate((value) => {
