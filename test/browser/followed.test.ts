@@ -102,9 +102,12 @@ browserTest('the header names the upstream, the panel has what /health reports',
   for (const field of ['marksAge', 'marketsAge', 'medianAge', 'oldestAge', 'streamAge']) {
     await until(field, async () => /^\d/.test(await fieldText(page, field)));
   }
-  const { body } = await follower.health();
-  const report = body['follow'] as { followed: number; counters: { surprises: object } };
-  assert.equal(await fieldText(page, 'followed'), `${report.followed}`);
+  // The page asks once a second, while further dexes are read.
+  const report = await until('the same report', async () => {
+    const { body } = await follower.health();
+    const told = body['follow'] as { followed: number; counters: { surprises: object } };
+    return (await fieldText(page, 'followed')) === `${told.followed}` && told;
+  });
   assert.match(await fieldText(page, 'budget'), /^[\d,]+ of 6,000\s*$/);
   assert.equal((await fieldText(page, 'surprises')) === 'none', isEmpty(report.counters.surprises));
 });
