@@ -28,6 +28,8 @@ for (const colorScheme of SCHEMES) {
         await page.locator('tbody tr').first().waitFor();
         await assertAccessible(page);
         // With stakes instead of positions, and the question behind a panel.
+        const toggle = page.getByRole('button', { name: 'Other account or dex…' });
+        if (await toggle.isVisible()) await toggle.click();
         await page.getByLabel('Address').fill(demo.users.at(-1) ?? '');
         await page.keyboard.press('Enter');
         await page.locator('tr[data-validator]').first().waitFor();
@@ -46,7 +48,10 @@ for (const colorScheme of SCHEMES.slice(0, scale(1, 2))) {
     `no violations: ${colorScheme}, without a key and with a wrong one`,
     async () => {
       const { origin } = new URL(demo.url);
-      const page = await openPage(origin, { expected: /status of 401|\/ws' failed/, colorScheme });
+      const page = await openPage(origin, {
+        expected: /status of 401|\/ws\?.*' failed/,
+        colorScheme,
+      });
       await page.getByLabel('Endpoint key').fill('wrong');
       await assertAccessible(page);
       await page.keyboard.press('Enter');
@@ -63,7 +68,7 @@ for (const colorScheme of SCHEMES.slice(0, scale(1, 2))) {
       const { secret } = await createKey(data);
       const service = await startService(context, { data });
       const url = `http://127.0.0.1:${service.port}/#key=${secret}&users=${USER}`;
-      const expected = /status of (422|503)|\/ws' failed/;
+      const expected = /status of (422|503)|\/ws\?.*' failed/;
       const page = await openPage(url, { expected, colorScheme });
       await page.locator('section.is-old tbody tr').first().waitFor();
       await assertAccessible(page);

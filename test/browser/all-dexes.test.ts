@@ -89,7 +89,7 @@ browserTest('without push all dexes are polled, by one question', async (context
   const asked = new Set<string>();
   const page = await openPage(url, {
     prepare: async (opened) => {
-      await opened.routeWebSocket(/\/ws$/, (route) => route.close({ code: 1001 }));
+      await opened.routeWebSocket(/\/ws\?/, (route) => route.close({ code: 1001 }));
       opened.on('request', (request) => {
         if (request.method() === 'POST') asked.add(request.postDataJSON().type);
       });

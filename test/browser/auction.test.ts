@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { after } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
 import { createPlaces } from '../cli/program.ts';
-import { ALSO_LONG } from '../scale.ts';
+import { LONG_ONLY } from '../scale.ts';
 import { makeLedger } from '../service/running.ts';
 import { assertAccessible } from './axe.ts';
 import { browserTest, fieldText, openPage, useBrowser } from './browser.ts';
@@ -48,7 +48,7 @@ for (const screen of SCREENS) {
       }));
       assert.ok(scroll <= width, `${scroll} > ${width}`);
     },
-    ALSO_LONG,
+    LONG_ONLY,
   );
 }
 

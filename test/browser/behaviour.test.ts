@@ -178,7 +178,7 @@ browserTest(
   'a bad address leaves the account that is shown, and is not kept',
   async (context) => {
     const { url } = await serve(context);
-    const page = await openPage(url, { expected: /\/ws' failed/ });
+    const page = await openPage(url, { expected: /\/ws\?.*' failed/ });
     await page.locator('tr[data-coin="BTC"]').waitFor();
     await show(page, "0x12'; rm -rf");
     const problem = page.getByText(/^“0x12'; rm -rf” is no address: expected 0x and 40 hexa/);
@@ -199,7 +199,7 @@ browserTest(
   async (context) => {
     const { url, service } = await serve(context);
     const page = await openPage(url.replace(/key=[^&]+/, 'key=nothing'), {
-      expected: /ERR_|status of 401|\/ws' failed/,
+      expected: /ERR_|status of 401|\/ws\?.*' failed/,
     });
     await page.getByText('This key does not work').waitFor();
     await service.stop();
@@ -267,7 +267,7 @@ browserTest(
 
 browserTest('a revoked key greys the figures and asks for another one', async (context) => {
   const { url, data, id, secret, service } = await serve(context);
-  const expected = /status of 4(01|22)|\/ws' failed/;
+  const expected = /status of 4(01|22)|\/ws\?.*' failed/;
   const page = await openPage(url, { expected });
   await page.locator('tr[data-coin="BTC"]').waitFor();
   assert.equal((await run(['keys', 'revoke', '--data', data, id])).code, 0);
@@ -288,7 +288,7 @@ browserTest('a revoked key greys the figures and asks for another one', async (c
 
 browserTest('the page notices that the service stops, and that it is back', async (context) => {
   const { url, data, service } = await serve(context);
-  const page = await openPage(url, { expected: /ERR_|status of 422|\/ws' failed/ });
+  const page = await openPage(url, { expected: /ERR_|status of 422|\/ws\?.*' failed/ });
   await page.locator('tr[data-coin="BTC"]').waitFor();
   const { port } = service;
   await service.stop();
@@ -327,7 +327,7 @@ browserTest('a ledger is said to get old before it is too old', async (context) 
   const flags = ['--max-age', '12000'];
   const service = await startService(context, { data, flags });
   const url = `http://127.0.0.1:${service.port}/#key=${secret}&users=${USER}`;
-  const page = await openPage(url, { expected: /status of (422|503)|\/ws' failed/ });
+  const page = await openPage(url, { expected: /status of (422|503)|\/ws\?.*' failed/ });
   await page.locator('.link-aging [data-field="connection"]', { hasText: 'live' }).waitFor();
   await page.locator('[data-field="connection"]', { hasText: 'data stopped' }).waitFor();
   const message = /the newest block is of 2[-\d]+T[:\d]+Z, more than 12 s ago/;
@@ -347,7 +347,7 @@ browserTest('what has not changed says since which height', async (context) => {
 
 browserTest('an outage is a gap in the chart, which a reload keeps', async (context) => {
   const { url, data, service } = await serve(context);
-  const page = await openPage(url, { expected: /ERR_|status of 422|\/ws' failed/ });
+  const page = await openPage(url, { expected: /ERR_|status of 422|\/ws\?.*' failed/ });
   const chart = page.locator('figure.chart-box');
   const read = async () => {
     const names = ['data-points', 'data-gaps'];
@@ -379,7 +379,7 @@ browserTest('a stale ledger is reported, and its figures are greyed out', async 
   const { secret } = await createKey(data);
   const service = await startService(context, { data });
   const url = `http://127.0.0.1:${service.port}/#key=${secret}&users=${USER}`;
-  const page = await openPage(url, { expected: /status of (422|503)|\/ws' failed/ });
+  const page = await openPage(url, { expected: /status of (422|503)|\/ws\?.*' failed/ });
   await page.locator('tr[data-coin="BTC"]').waitFor();
   await page.locator('[data-field="connection"]', { hasText: 'data stopped' }).waitFor();
   await page.getByRole('alert').getByText('more than 10 s ago').waitFor();
@@ -391,7 +391,7 @@ browserTest(
   'a spent budget is reported, and the page asks less often',
   async (context) => {
     const { url } = await serve(context, [], '20/min');
-    const page = await openPage(url, { expected: /status of 4(22|29)|\/ws' failed/ });
+    const page = await openPage(url, { expected: /status of 4(22|29)|\/ws\?.*' failed/ });
     await page
       .getByRole('alert')
       .getByText(/^429 rate_limited budget: this question weighs/)

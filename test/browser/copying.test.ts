@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { after } from 'node:test';
 import type { Page } from 'playwright-core';
 import { createPlaces } from '../cli/program.ts';
-import { ALSO_LONG } from '../scale.ts';
+import { LONG_ONLY } from '../scale.ts';
 import { makeLedger } from '../service/running.ts';
 import { assertAccessible } from './axe.ts';
 import { browserTest, openPage, type PageOptions, useBrowser } from './browser.ts';
@@ -171,7 +171,7 @@ for (const screen of SCREENS) {
         await dialog.waitFor({ state: 'detached' });
       }
     },
-    ALSO_LONG,
+    LONG_ONLY,
   );
 }
 

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { after } from 'node:test';
 import type { Page } from 'playwright-core';
 import { createPlaces } from '../cli/program.ts';
-import { ALSO_LONG } from '../scale.ts';
+import { LONG_ONLY } from '../scale.ts';
 import { until } from '../service/running.ts';
 import { assertAccessible } from './axe.ts';
 import { browserTest, openPage, useBrowser } from './browser.ts';
@@ -80,7 +80,7 @@ for (const screen of SCREENS) {
       // The addresses were to be kept.
       assert.ok(stored.includes(USER));
     },
-    ALSO_LONG,
+    LONG_ONLY,
   );
 }
 

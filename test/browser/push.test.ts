@@ -25,7 +25,7 @@ class ScriptedSocket {
   opened = 0;
 
   async prepare(page: Page): Promise<void> {
-    await page.routeWebSocket(/\/ws$/, (route) => {
+    await page.routeWebSocket(/\/ws\?/, (route) => {
       this.route = route;
       this.opened++;
       route.onMessage((text) => this.#received(JSON.parse(String(text))));

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { after } from 'node:test';
 import type { Page } from 'playwright-core';
 import { createPlaces } from '../cli/program.ts';
-import { ALSO_LONG } from '../scale.ts';
+import { LONG_ONLY } from '../scale.ts';
 import { makeLedger } from '../service/running.ts';
 import { assertAccessible } from './axe.ts';
 import { browserTest, fieldText, openPage, type PageOptions, useBrowser } from './browser.ts';
@@ -60,7 +60,7 @@ for (const width of [390, 768, 1200, 1280, 1440, 2560]) {
       assert.equal(isScrolled, false);
       if (width === 390 || width === 768) await assertAccessible(page);
     },
-    ALSO_LONG,
+    LONG_ONLY,
   );
 }
 

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { after } from 'node:test';
 import type { Page } from 'playwright-core';
 import { createPlaces } from '../cli/program.ts';
+import { LONG_ONLY } from '../scale.ts';
 import { type Cleanup, createKey, makeLedger, startService, until } from '../service/running.ts';
 import { assertAccessible } from './axe.ts';
 import { browserTest, fieldText, openPage, type PageOptions, useBrowser } from './browser.ts';
@@ -161,7 +162,8 @@ const SCREENS = [
 ] as const;
 
 for (const { width, colorScheme } of SCREENS) {
-  browserTest(`no violations, and all in sight: ${colorScheme}, ${width} pixels`, async () => {
+  const name = `no violations, and all in sight: ${colorScheme}, ${width} pixels`;
+  const look = async () => {
     const viewport = { width, height: 900 };
     const page = await openWhatIf(standing.url, { viewport, colorScheme });
     await moveBy(page, '-20');
@@ -172,7 +174,8 @@ for (const { width, colorScheme } of SCREENS) {
     assert.ok(x + size <= width, 'the outcome is in sight without scrolling');
     if (width === 390) await assertLargeTargets(page);
     await assertAccessible(page);
-  });
+  };
+  browserTest(name, look, LONG_ONLY);
 }
 
 /** A thumb needs 44 pixels. */
