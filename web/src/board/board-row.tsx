@@ -4,7 +4,7 @@
  */
 
 import type { RefObject } from 'preact';
-import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Alarm } from '../figures/alarms.ts';
 import type { AmountChange, BoardFigures } from '../figures/board-row.ts';
 import { TONES } from '../figures/risk-levels.ts';
@@ -30,15 +30,18 @@ interface BoardRowProps {
   readonly schedule: RowSchedule;
   /** What is to be drawn now. */
   take(user: string): ShownRow | undefined;
+  /** What was drawn or measured last. */
+  last(user: string): ShownRow | undefined;
   open(user: string): void;
   edit(user: string): void;
 }
 
-export function BoardRow({ user, label, alarms, schedule, take, open, edit }: BoardRowProps) {
-  const [shown, setShown] = useState<ShownRow | undefined>(undefined);
+export function BoardRow(props: BoardRowProps) {
+  const { user, label, alarms, schedule, take, last, open, edit } = props;
+  // A row that has moved to another group shows at once what it showed there.
+  const [shown, setShown] = useState(() => last(user));
   const row = useRef<HTMLTableRowElement>(null);
-  // Before the browser lays it out, which is when it first tells whether it skips the row.
-  useLayoutEffect(() => {
+  useEffect(() => {
     const element = row.current;
     if (element === null) return undefined;
     const [draw, measure] = [() => setShown(take(user)), () => void take(user)];

@@ -209,21 +209,23 @@ function BoardTable({ view, board, actions, users, edit }: BoardTableProps) {
   const open = useCallback(actions.openAccount, []);
   // The page renders several times a second; the list of rows only when it is another one.
   const body = useMemo(
-    () => (
-      <tbody {...ROWS}>
-        {arranged.map((user) => (
-          <BoardRow
-            key={user}
-            user={user}
-            label={entryOf(book, user).label}
-            alarms={alarms.get(user)}
-            schedule={board.schedule}
-            take={board.take}
-            {...{ open, edit }}
-          />
-        ))}
-      </tbody>
-    ),
+    () =>
+      groupRows(arranged).map((group, index) => (
+        <tbody {...ROWS} key={index}>
+          {group.map((user) => (
+            <BoardRow
+              key={user}
+              user={user}
+              label={entryOf(book, user).label}
+              alarms={alarms.get(user)}
+              schedule={board.schedule}
+              take={board.take}
+              last={shown.last}
+              {...{ open, edit }}
+            />
+          ))}
+        </tbody>
+      )),
     [arranged.join(), book, alarms],
   );
   return (
@@ -250,6 +252,17 @@ function BoardTable({ view, board, actions, users, edit }: BoardTableProps) {
       </section>
     </>
   );
+}
+
+/** Browsers skip what is out of sight group by group: to look at each row would cost more. */
+const GROUP_ROWS = 25;
+
+function groupRows(users: readonly string[]): string[][] {
+  const groups: string[][] = [];
+  for (let from = 0; from < users.length; from += GROUP_ROWS) {
+    groups.push(users.slice(from, from + GROUP_ROWS));
+  }
+  return groups;
 }
 
 interface SortNoteProps {

@@ -4,11 +4,13 @@
  */
 
 const DRAW_MS = 1_000;
-/** All of 500 rows are looked at within a second of 60 frames. */
-const ROWS_PER_FRAME = 10;
+/** To draw a row and lay it out takes most of a millisecond: in 60 frames there is time for all in sight. */
+const DRAWN_PER_FRAME = 2;
+/** All of 500 rows are measured within a second of 60 frames. */
+const MEASURED_PER_FRAME = 10;
 /** Until rows that were drawn a moment ago may be drawn again. */
 const REST_MS = 100;
-/** Browsers tell when they begin or cease to skip a row, by the style sheet's `content-visibility`. */
+/** Browsers tell which groups of rows they skip, by the style sheet's `content-visibility`. */
 const SKIPPING = 'contentvisibilityautostatechange';
 
 export interface ScheduledRow {
@@ -20,14 +22,14 @@ export interface ScheduledRow {
   measure(): void;
 }
 
-interface ContentVisibilityEvent extends Event {
+interface SkippingEvent extends Event {
   readonly skipped: boolean;
 }
 
 export class RowSchedule {
   readonly #rows = new Map<string, ScheduledRow>();
-  /** Rows that are out of sight. */
-  readonly #skipped = new Set<string>();
+  /** Groups of rows that are out of sight. */
+  readonly #skipped = new WeakSet<Node>();
   /** When each row was drawn or measured last, by performance.now(). */
   readonly #doneMs = new Map<string, number>();
   readonly #due = new Set<string>();
@@ -35,20 +37,18 @@ export class RowSchedule {
 
   constructor() {
     document.addEventListener('visibilitychange', () => this.#wait());
+    document.addEventListener(SKIPPING, (event) => this.#look(event as SkippingEvent));
   }
 
   /** Draws a row from now on; the function that is returned ends it. */
   add(row: ScheduledRow): () => void {
-    const { user, element } = row;
-    const look = (event: Event) => this.#look(user, (event as ContentVisibilityEvent).skipped);
+    const { user } = row;
     this.#rows.set(user, row);
-    element.addEventListener(SKIPPING, look);
+    this.#doneMs.delete(user);
     this.mark(user);
     return () => {
-      element.removeEventListener(SKIPPING, look);
-      this.#rows.delete(user);
-      this.#skipped.delete(user);
-      this.#due.delete(user);
+      // It may already be in another group, as another element.
+      if (this.#rows.get(user) === row) this.#rows.delete(user);
     };
   }
 
@@ -60,20 +60,28 @@ export class RowSchedule {
   }
 
   /** What comes into sight is drawn at once. */
-  #look(user: string, isSkipped: boolean): void {
-    if (isSkipped) this.#skipped.add(user);
-    else if (this.#skipped.delete(user)) {
-      this.#doneMs.delete(user);
-      this.mark(user);
+  #look({ target, skipped }: SkippingEvent): void {
+    if (!(target instanceof Node)) return;
+    if (skipped) this.#skipped.add(target);
+    else if (this.#skipped.delete(target)) {
+      for (const [user, { element }] of this.#rows) {
+        if (element.parentNode !== target) continue;
+        this.#doneMs.delete(user);
+        this.mark(user);
+      }
     }
   }
 
   #wait(): void {
     if (this.#isWaiting || this.#due.size === 0 || document.hidden) return;
     this.#isWaiting = true;
-    requestAnimationFrame((nowMs) => {
-      const isDone = this.#work(nowMs);
-      setTimeout(() => this.#goOn(), isDone ? 0 : REST_MS);
+    requestAnimationFrame(() => {
+      const drawn = this.#work(false);
+      // After the frame: what is not seen must not make it late.
+      setTimeout(() => {
+        const measured = this.#work(true);
+        setTimeout(() => this.#goOn(), drawn + measured > 0 ? 0 : REST_MS);
+      });
     });
   }
 
@@ -82,18 +90,29 @@ export class RowSchedule {
     this.#wait();
   }
 
-  /** False if there was nothing that may be drawn yet. */
-  #work(nowMs: number): boolean {
+  /** Draws rows in sight, or measures those that are not; returns how many. */
+  #work(isSkipped: boolean): number {
+    const nowMs = performance.now();
+    const max = isSkipped ? MEASURED_PER_FRAME : DRAWN_PER_FRAME;
     let done = 0;
     for (const user of this.#due) {
+      const row = this.#rows.get(user);
+      if (row === undefined) {
+        this.#due.delete(user);
+        continue;
+      }
+      if (this.#isSkipped(row) !== isSkipped) continue;
       if (nowMs - (this.#doneMs.get(user) ?? Number.NEGATIVE_INFINITY) < DRAW_MS) continue;
       this.#due.delete(user);
       this.#doneMs.set(user, nowMs);
-      const row = this.#rows.get(user);
-      if (this.#skipped.has(user)) row?.measure();
-      else row?.draw();
-      if (++done === ROWS_PER_FRAME) break;
+      if (isSkipped) row.measure();
+      else row.draw();
+      if (++done === max) break;
     }
-    return done > 0;
+    return done;
+  }
+
+  #isSkipped({ element }: ScheduledRow): boolean {
+    return element.parentNode !== null && this.#skipped.has(element.parentNode);
   }
 }

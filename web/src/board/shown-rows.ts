@@ -51,6 +51,9 @@ export class ShownRows {
     return row;
   }
 
+  /** What was taken last. */
+  readonly last = (user: string): ShownRow | undefined => this.#shown.get(user);
+
   /** What the rows of these accounts are sorted by. */
   sortable(users: readonly string[], book: AddressBook): SortedRow[] {
     return users.map((user) => {

@@ -74,12 +74,21 @@ export function formatAge(ms: number): string {
   return ms < 10_000 ? `${(Math.max(0, ms) / 1000).toFixed(1)} s` : formatDuration(ms);
 }
 
+/** Made once: to make one takes longer than to draw a row. */
+const TIME = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
+const CLOCK = new Intl.DateTimeFormat(undefined, {
+  ...{ hour: 'numeric', minute: 'numeric', second: 'numeric', hour12: false },
+});
+const MINUTE = new Intl.DateTimeFormat(undefined, {
+  ...{ hour: '2-digit', minute: '2-digit', hour12: false },
+});
+
 export function formatTime(ms: number): string {
-  return new Date(ms).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
+  return TIME.format(ms);
 }
 
 export function formatClock(ms: number): string {
-  return new Date(ms).toLocaleTimeString(undefined, { hour12: false });
+  return CLOCK.format(ms);
 }
 
 /** A moment of the past: the time of today, the date too of another day. */
@@ -96,7 +105,7 @@ export function formatTick(ms: number, stepMs: number): string {
     return date.toLocaleDateString(undefined, { day: 'numeric', month: 'short' });
   }
   if (stepMs < 60_000) return formatClock(ms);
-  return date.toLocaleTimeString(undefined, { hour: '2-digit', minute: '2-digit', hour12: false });
+  return MINUTE.format(ms);
 }
 
 /** An address in lower case; undefined if it is none. */
