@@ -9,6 +9,7 @@ import { mkdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { Roster } from '../src/feed/simulator/roster.ts';
 import { launch } from '../test/browser/browser.ts';
 import { start } from '../test/cli/program.ts';
 import { PROJECT } from '../test/paths.ts';
@@ -23,22 +24,47 @@ const RUN_MS_MAX = 900_000;
 
 interface Picture extends BrowserContextOptions {
   readonly name: string;
+  /** Whose accounts are on the board, if that is what it shows, with their labels. */
+  readonly board?: readonly string[];
+}
+
+const ACCOUNTS = 200;
+const LABELS = ['Treasury', 'Market making', 'Basis', 'Vault A', 'Vault B', 'Hedges', 'Desk 7'];
+
+function listAccounts(): string[] {
+  const roster = new Roster({ seed: SEED, userCount: ACCOUNTS, startsWithAllUsers: false });
+  return Array.from({ length: 14 }, (_, index) => {
+    return `${roster.user(index).text} ${LABELS[index] ?? ''}`;
+  });
 }
 
 const PICTURES: readonly Picture[] = [
   { name: 'dashboard-light', colorScheme: 'light', viewport: { width: 1280, height: 860 } },
   { name: 'dashboard-dark', colorScheme: 'dark', viewport: { width: 1280, height: 860 } },
   { name: 'dashboard-phone', colorScheme: 'light', viewport: { width: 390, height: 844 } },
+  {
+    name: 'dashboard-board',
+    colorScheme: 'light',
+    viewport: { width: 1280, height: 860 },
+    board: listAccounts(),
+  },
 ];
 
 async function openAll(browser: Browser, url: string): Promise<Map<string, Page>> {
   const pages = new Map<string, Page>();
-  for (const { name, ...options } of PICTURES) {
+  for (const { name, board, ...options } of PICTURES) {
     const page = await (await browser.newContext(options)).newPage();
     await page.goto(url);
+    if (board !== undefined) await fillBoard(page, board);
     pages.set(name, page);
   }
   return pages;
+}
+
+async function fillBoard(page: Page, accounts: readonly string[]): Promise<void> {
+  await page.getByRole('link', { name: 'Board' }).click();
+  await page.getByLabel(/^Addresses/).fill(accounts.join('\n'));
+  await page.getByRole('button', { name: /^Add \d/ }).click();
 }
 
 /** The simulated exchange holds an auction every ten minutes; between them there is less to see. */
@@ -66,7 +92,11 @@ async function takePictures(browser: Browser, url: string): Promise<void> {
   }
 }
 
-const demo = start(['demo', '--port', '0', '--seed', SEED, '--accounts', '200'], {}, RUN_MS_MAX);
+const demo = start(
+  ['demo', '--port', '0', '--seed', SEED, '--accounts', String(ACCOUNTS)],
+  {},
+  RUN_MS_MAX,
+);
 try {
   await demo.untilWritten('Ctrl-C');
   const url = /dashboard (\S+)/.exec(demo.stdout)?.[1] ?? '';

@@ -146,7 +146,7 @@ async function countDraws(page: Page): Promise<() => Promise<number>> {
 }
 
 browserTest('it draws as often as the person chose, which is kept', async () => {
-  const page = await open();
+  const page = await open({ paceMs: 0 });
   const pace = page.getByLabel('New figures');
   assert.equal(await pace.inputValue(), '1000');
   const addresses: string[] = [];

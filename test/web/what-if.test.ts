@@ -16,7 +16,7 @@ import { headlineOf } from '../../web/src/figures/headline.ts';
 import { readTerms } from '../../web/src/figures/margin-terms.ts';
 import { type Fate, type Move, readPercent, suppose } from '../../web/src/figures/what-if.ts';
 import { stateOf, TIME } from '../info/states.ts';
-import { scale } from '../scale.ts';
+import { ALSO_LONG, scale } from '../scale.ts';
 import { runs, SEED_NOTE } from '../seed.ts';
 import type { WireEvent } from '../twin/naive-block.ts';
 import {
@@ -144,7 +144,7 @@ function moveReally(state: State, choice: number | null, percentText: string): O
   return { fates, truth: new Map([0, 1].flatMap((index) => [...liquidatedOn(state, index)])) };
 }
 
-test(`what is supposed is what the ledger answers when marks move ${SEED_NOTE}`, () => {
+test(`what is supposed is what the ledger answers when marks move ${SEED_NOTE}`, ALSO_LONG, () => {
   const seen = { liquidated: 0, stays: 0 };
   const property = fc.property(accounts, coinChoice, percent, (drawn, choice, percentText) => {
     const bare = (choices: AccountChoices) => ({ ...choices, collateral: null });
@@ -172,31 +172,35 @@ function isCollateralSeen(drawn: Accounts, state: State, dexIndex: number): bool
   return pricesOf(state) !== pricesOf(other);
 }
 
-test(`with collateral that no answer tells, nothing is claimed that is not so ${SEED_NOTE}`, () => {
-  let backed = 0;
-  const property = fc.property(accounts, coinChoice, percent, (drawn, choice, percentText) => {
-    // Cash that does not depend on the collateral.
-    const cash = () => 1_000_000n;
-    const fixed = {
-      markets: drawn.markets,
-      first: { ...drawn.first, cash },
-      second: { ...drawn.second, cash },
-    };
-    const state = createAccounts(fixed);
-    const areSeen = [0, 1].map((dexIndex) => isCollateralSeen(fixed, state, dexIndex));
-    const { fates, truth } = moveReally(state, choice, percentText);
-    for (const [coin, fate] of fates) {
-      assert.notEqual(fate, 'unknown', coin);
-      if (fate === 'stays') assert.equal(truth.get(coin), false, coin);
-      if (fate === 'liquidated' && areSeen[coin.startsWith(DEX) ? 1 : 0]) {
-        assert.equal(truth.get(coin), true, coin);
+test(
+  `with collateral that no answer tells, nothing is claimed that is not so ${SEED_NOTE}`,
+  ALSO_LONG,
+  () => {
+    let backed = 0;
+    const property = fc.property(accounts, coinChoice, percent, (drawn, choice, percentText) => {
+      // Cash that does not depend on the collateral.
+      const cash = () => 1_000_000n;
+      const fixed = {
+        markets: drawn.markets,
+        first: { ...drawn.first, cash },
+        second: { ...drawn.second, cash },
+      };
+      const state = createAccounts(fixed);
+      const areSeen = [0, 1].map((dexIndex) => isCollateralSeen(fixed, state, dexIndex));
+      const { fates, truth } = moveReally(state, choice, percentText);
+      for (const [coin, fate] of fates) {
+        assert.notEqual(fate, 'unknown', coin);
+        if (fate === 'stays') assert.equal(truth.get(coin), false, coin);
+        if (fate === 'liquidated' && areSeen[coin.startsWith(DEX) ? 1 : 0]) {
+          assert.equal(truth.get(coin), true, coin);
+        }
+        if (fate === 'backed') backed++;
       }
-      if (fate === 'backed') backed++;
-    }
-  });
-  fc.assert(property, runs(RUNS));
-  assert.ok(backed > RUNS / 20, `${backed}`);
-});
+    });
+    fc.assert(property, runs(RUNS));
+    assert.ok(backed > RUNS / 20, `${backed}`);
+  },
+);
 
 const TIERS = [
   { lowerBound: '0.0', maxLeverage: 10 },
