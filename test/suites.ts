@@ -91,7 +91,7 @@ function mountingSuite(suite: Suite): Suite {
 /** Files whose demos can be followed: their tests ask a follower then. */
 const FOLLOWED: readonly string[] = scale(
   [],
-  ['clients/sdk', 'browser/figures'],
+  ['clients/sdk'],
   [
     'clients/ccxt',
     'clients/python-client',
@@ -135,7 +135,7 @@ const ALL: Suite[] = [
     needs: program('nats-server'),
   },
   testSuite('follow', { seconds: 240, longSeconds: scale(0, 400, 2400), filesAtATime: 2 }),
-  testSuite('browser', { seconds: 300, longSeconds: 420, filesAtATime: 2 }),
+  testSuite('browser', { seconds: 360, longSeconds: 480, filesAtATime: 2 }),
   FOLLOWED_DEMOS,
   ENDURANCE,
   testSuite('lane', { seconds: 300, longSeconds: 480, filesAtATime: 2 }),

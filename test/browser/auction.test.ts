@@ -52,18 +52,22 @@ for (const screen of SCREENS) {
   );
 }
 
-browserTest('whether an auction is unfolded outlives a reload', async () => {
-  const page = await openPage(ended.url);
-  const summary = panel(page).locator('summary');
-  await summary.click();
-  await body(page).waitFor();
-  await page.reload();
-  await body(page).waitFor();
-  await summary.click();
-  await page.reload();
-  await summary.waitFor();
-  assert.equal(await body(page).isVisible(), false);
-});
+browserTest(
+  'whether an auction is unfolded outlives a reload',
+  async () => {
+    const page = await openPage(ended.url);
+    const summary = panel(page).locator('summary');
+    await summary.click();
+    await body(page).waitFor();
+    await page.reload();
+    await body(page).waitFor();
+    await summary.click();
+    await page.reload();
+    await summary.waitFor();
+    assert.equal(await body(page).isVisible(), false);
+  },
+  LONG_ONLY,
+);
 
 browserTest('an auction that ends is folded, one that begins is not', async (context) => {
   const { url, data } = await serveSmall(context, { data: place() });

@@ -132,21 +132,25 @@ browserTest(
   },
 );
 
-browserTest('the figures of every row are those of the ledger at its height', async () => {
-  const page = await openBoard(demo.url, demo.users.join('\n'));
-  await untilKnown(page, demo.users.length);
-  const seen = new Set<number>();
-  for (let round = 0; round < 2; round++) {
-    const rows = await until('a new height', async () => {
-      const found = await readRows(page);
-      return found.some(({ height, accountTime }) => !seen.has(height || accountTime)) && found;
-    });
-    for (const row of rows) {
-      seen.add(row.height || row.accountTime);
-      await assertExact(row);
+browserTest(
+  'the figures of every row are those of the ledger at its height',
+  async () => {
+    const page = await openBoard(demo.url, demo.users.join('\n'));
+    await untilKnown(page, demo.users.length);
+    const seen = new Set<number>();
+    for (let round = 0; round < 2; round++) {
+      const rows = await until('a new height', async () => {
+        const found = await readRows(page);
+        return found.some(({ height, accountTime }) => !seen.has(height || accountTime)) && found;
+      });
+      for (const row of rows) {
+        seen.add(row.height || row.accountTime);
+        await assertExact(row);
+      }
     }
-  }
-});
+  },
+  LONG_ONLY,
+);
 
 interface DexState {
   marginSummary: { accountValue: string };
@@ -184,34 +188,38 @@ async function assertExact(row: ShownRow): Promise<void> {
   }
 }
 
-browserTest('rows hold still while figures move, and the order is in the address', async () => {
-  const page = await openBoard(demo.url, demo.users.join('\n'));
-  await untilKnown(page, demo.users.length);
-  const { origin } = new URL(demo.url);
-  const heading = page.getByRole('columnheader', { name: 'Profit' });
-  await heading.getByRole('button').click();
-  await page.waitForURL(`${origin}/#board&sort=-pnl`);
-  assert.equal(await heading.getAttribute('aria-sort'), 'descending');
-  const order = (await readRows(page)).map(({ user }) => user);
-  const marked = await page.evaluate(() => {
-    const rows = document.querySelectorAll('.board tbody tr');
-    for (const row of rows) row.setAttribute('data-seen', 'yes');
-    return rows.length;
-  });
-  const heights = new Set<number>();
-  const later = await until('three heights', async () => {
-    const rows = await readRows(page);
-    return heights.add(Math.max(...rows.map(({ height }) => height))).size > 2 && rows;
-  });
-  assert.deepEqual(
-    later.map(({ user }) => user),
-    order,
-  );
-  assert.equal(await page.locator('.board tr[data-seen="yes"]').count(), marked);
-  await page.reload();
-  await untilKnown(page, demo.users.length);
-  assert.equal(await heading.getAttribute('aria-sort'), 'descending');
-});
+browserTest(
+  'rows hold still while figures move, and the order is in the address',
+  async () => {
+    const page = await openBoard(demo.url, demo.users.join('\n'));
+    await untilKnown(page, demo.users.length);
+    const { origin } = new URL(demo.url);
+    const heading = page.getByRole('columnheader', { name: 'Profit' });
+    await heading.getByRole('button').click();
+    await page.waitForURL(`${origin}/#board&sort=-pnl`);
+    assert.equal(await heading.getAttribute('aria-sort'), 'descending');
+    const order = (await readRows(page)).map(({ user }) => user);
+    const marked = await page.evaluate(() => {
+      const rows = document.querySelectorAll('.board tbody tr');
+      for (const row of rows) row.setAttribute('data-seen', 'yes');
+      return rows.length;
+    });
+    const heights = new Set<number>();
+    const later = await until('three heights', async () => {
+      const rows = await readRows(page);
+      return heights.add(Math.max(...rows.map(({ height }) => height))).size > 2 && rows;
+    });
+    assert.deepEqual(
+      later.map(({ user }) => user),
+      order,
+    );
+    assert.equal(await page.locator('.board tr[data-seen="yes"]').count(), marked);
+    await page.reload();
+    await untilKnown(page, demo.users.length);
+    assert.equal(await heading.getAttribute('aria-sort'), 'descending');
+  },
+  LONG_ONLY,
+);
 
 browserTest(
   'a row opens its account, by a click and by the keyboard, and Back comes back',
@@ -265,34 +273,39 @@ browserTest(
     await rowOf(page, USER).getByRole('button', { name: /^Edit/ }).click();
     assert.equal(await page.getByLabel('Data older than').inputValue(), '90');
   },
+  LONG_ONLY,
 );
 
-browserTest('the board is saved as a file and read from one, without the key', async (context) => {
-  const { url, secret } = await serve(context);
-  const page = await openBoard(url, `${USER} Main desk\n${OTHER}`);
-  await untilKnown(page, 2);
-  await edit(page, USER, { 'Distance to liquidation below': '2.5 %' });
-  const download = page.waitForEvent('download');
-  await page.getByRole('button', { name: 'Save as file' }).click();
-  const file = await (await download).path();
-  const text = readFileSync(file, 'utf8');
-  assert.equal(text.includes(secret), false);
-  const [account] = JSON.parse(text).accounts;
-  assert.deepEqual(account, {
-    ...{ address: USER, label: 'Main desk', isOnBoard: true, thresholds: { distance: '2.5' } },
-  });
-  const fresh = await openPage(url);
-  await fresh.getByRole('link', { name: 'Board' }).click();
-  await fresh.getByLabel(/^Or a file/).setInputFiles({
-    ...{ name: 'board.json', mimeType: 'application/json', buffer: Buffer.from(text) },
-  });
-  await fresh.getByRole('button', { name: 'Add 2 accounts' }).click();
-  const rows = await untilKnown(fresh, 2);
-  assert.deepEqual(new Set(rows.map(({ user }) => user)), new Set([USER, OTHER]));
-  await rowOf(fresh, USER).getByRole('button', { name: 'Edit Main desk' }).click();
-  assert.equal(await fresh.getByLabel('Distance to liquidation below').inputValue(), '2.5');
-  assert.equal(fresh.url().includes('Main'), false);
-});
+browserTest(
+  'the board is saved as a file and read from one, without the key',
+  async (context) => {
+    const { url, secret } = await serve(context);
+    const page = await openBoard(url, `${USER} Main desk\n${OTHER}`);
+    await untilKnown(page, 2);
+    await edit(page, USER, { 'Distance to liquidation below': '2.5 %' });
+    const download = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Save as file' }).click();
+    const file = await (await download).path();
+    const text = readFileSync(file, 'utf8');
+    assert.equal(text.includes(secret), false);
+    const [account] = JSON.parse(text).accounts;
+    assert.deepEqual(account, {
+      ...{ address: USER, label: 'Main desk', isOnBoard: true, thresholds: { distance: '2.5' } },
+    });
+    const fresh = await openPage(url);
+    await fresh.getByRole('link', { name: 'Board' }).click();
+    await fresh.getByLabel(/^Or a file/).setInputFiles({
+      ...{ name: 'board.json', mimeType: 'application/json', buffer: Buffer.from(text) },
+    });
+    await fresh.getByRole('button', { name: 'Add 2 accounts' }).click();
+    const rows = await untilKnown(fresh, 2);
+    assert.deepEqual(new Set(rows.map(({ user }) => user)), new Set([USER, OTHER]));
+    await rowOf(fresh, USER).getByRole('button', { name: 'Edit Main desk' }).click();
+    assert.equal(await fresh.getByLabel('Distance to liquidation below').inputValue(), '2.5');
+    assert.equal(fresh.url().includes('Main'), false);
+  },
+  LONG_ONLY,
+);
 
 /** Notifications of a browser that lets itself be asked; what is shown is kept. */
 async function stubNotifications(page: Page): Promise<void> {
@@ -396,46 +409,59 @@ browserTest(
   LONG_ONLY,
 );
 
-browserTest('a label is shown wherever its address is, and finds it', async (context) => {
-  const { url, origin } = await serve(context);
-  const page = await openPage(url);
-  await page.locator('tr[data-coin="BTC"]').waitFor();
-  await page.getByRole('button', { name: 'Label and limits' }).click();
-  await page.getByLabel('Label', { exact: true }).fill('Main desk');
-  await page.getByRole('button', { name: 'Save', exact: true }).click();
-  await page.getByRole('button', { name: 'Main desk', exact: true }).waitFor();
-  assert.match(await page.title(), /^Main desk 65,600\.00 · perpinfo$/);
-  assert.equal(await page.locator('#addresses option').first().getAttribute('label'), 'Main desk');
-  assert.equal(page.url(), `${origin}/#user=${USER}`);
-  await page.getByLabel('Address').fill(NOBODY);
-  await page.keyboard.press('Enter');
-  await page.waitForURL(`${origin}/#user=${NOBODY}`);
-  await page.getByLabel('Address').fill('main DESK');
-  await page.keyboard.press('Enter');
-  await page.waitForURL(`${origin}/#user=${USER}`);
-  await page.reload();
-  await page.getByRole('button', { name: 'Main desk', exact: true }).waitFor();
-});
-
-browserTest('without push the board asks for its accounts', async (context) => {
-  const { url, data } = await serve(context, [delegation(VALIDATORS[0], '5.0', 1)]);
-  const page = await openBoard(url, `${USER}\n${NOBODY}`, {
-    expected: /status of 422/,
-    prepare: async (opened) => {
-      await opened.routeWebSocket(/\/ws(\?|$)/, (socket) => socket.close({ code: 1001 }));
-    },
-  });
-  await untilKnown(page, 2);
-  await makeLedger(data, [
-    formatBlock(2, Date.now(), [{ type: 'marks', prices: { BTC: '87000.0' } }]),
-  ]);
-  await until('the next round', async () => {
-    const row = (await readRows(page)).find(({ user }) => user === USER);
-    return (
-      row?.texts['value'] === '66,100.00' && row.height === 2 && row.texts['unlock'] === 'unlocked'
+browserTest(
+  'a label is shown wherever its address is, and finds it',
+  async (context) => {
+    const { url, origin } = await serve(context);
+    const page = await openPage(url);
+    await page.locator('tr[data-coin="BTC"]').waitFor();
+    await page.getByRole('button', { name: 'Label and limits' }).click();
+    await page.getByLabel('Label', { exact: true }).fill('Main desk');
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByRole('button', { name: 'Main desk', exact: true }).waitFor();
+    assert.match(await page.title(), /^Main desk 65,600\.00 · perpinfo$/);
+    assert.equal(
+      await page.locator('#addresses option').first().getAttribute('label'),
+      'Main desk',
     );
-  });
-});
+    assert.equal(page.url(), `${origin}/#user=${USER}`);
+    await page.getByLabel('Address').fill(NOBODY);
+    await page.keyboard.press('Enter');
+    await page.waitForURL(`${origin}/#user=${NOBODY}`);
+    await page.getByLabel('Address').fill('main DESK');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(`${origin}/#user=${USER}`);
+    await page.reload();
+    await page.getByRole('button', { name: 'Main desk', exact: true }).waitFor();
+  },
+  LONG_ONLY,
+);
+
+browserTest(
+  'without push the board asks for its accounts',
+  async (context) => {
+    const { url, data } = await serve(context, [delegation(VALIDATORS[0], '5.0', 1)]);
+    const page = await openBoard(url, `${USER}\n${NOBODY}`, {
+      expected: /status of 422/,
+      prepare: async (opened) => {
+        await opened.routeWebSocket(/\/ws(\?|$)/, (socket) => socket.close({ code: 1001 }));
+      },
+    });
+    await untilKnown(page, 2);
+    await makeLedger(data, [
+      formatBlock(2, Date.now(), [{ type: 'marks', prices: { BTC: '87000.0' } }]),
+    ]);
+    await until('the next round', async () => {
+      const row = (await readRows(page)).find(({ user }) => user === USER);
+      return (
+        row?.texts['value'] === '66,100.00' &&
+        row.height === 2 &&
+        row.texts['unlock'] === 'unlocked'
+      );
+    });
+  },
+  LONG_ONLY,
+);
 
 const SCREENS = [
   { width: 390, colorScheme: 'dark' },

@@ -67,32 +67,36 @@ browserTest('a click on a figure copies all its digits, and they can be read', a
   assert.equal(await readClipboard(page), '12.50000001');
 });
 
-browserTest('the address is copied, without the clipboard API too, and looked up', async () => {
-  const page = await open({
-    async prepare(opened) {
-      await opened.addInitScript(() => {
-        const { clipboard } = navigator;
-        Object.assign(globalThis, { readText: () => clipboard.readText() });
-        Object.defineProperty(navigator, 'clipboard', { value: undefined });
-      });
-    },
-  });
-  const copy = page.getByRole('button', { name: 'Copy the address that is shown' });
-  await copy.press('Enter');
-  await page.locator('.notice', { hasText: `Copied ${USER}` }).waitFor();
-  const text = await page.evaluate(() =>
-    (globalThis as unknown as { readText(): Promise<string> }).readText(),
-  );
-  assert.equal(text, USER);
-  assert.ok(await copy.evaluate((button) => button === document.activeElement));
-  const link = page.getByRole('link', { name: 'Explorer' });
-  const names = ['href', 'rel', 'target'];
-  assert.deepEqual(await Promise.all(names.map((name) => link.getAttribute(name))), [
-    EXPLORER.replace('{address}', USER),
-    'noopener noreferrer',
-    '_blank',
-  ]);
-});
+browserTest(
+  'the address is copied, without the clipboard API too, and looked up',
+  async () => {
+    const page = await open({
+      async prepare(opened) {
+        await opened.addInitScript(() => {
+          const { clipboard } = navigator;
+          Object.assign(globalThis, { readText: () => clipboard.readText() });
+          Object.defineProperty(navigator, 'clipboard', { value: undefined });
+        });
+      },
+    });
+    const copy = page.getByRole('button', { name: 'Copy the address that is shown' });
+    await copy.press('Enter');
+    await page.locator('.notice', { hasText: `Copied ${USER}` }).waitFor();
+    const text = await page.evaluate(() =>
+      (globalThis as unknown as { readText(): Promise<string> }).readText(),
+    );
+    assert.equal(text, USER);
+    assert.ok(await copy.evaluate((button) => button === document.activeElement));
+    const link = page.getByRole('link', { name: 'Explorer' });
+    const names = ['href', 'rel', 'target'];
+    assert.deepEqual(await Promise.all(names.map((name) => link.getAttribute(name))), [
+      EXPLORER.replace('{address}', USER),
+      'noopener noreferrer',
+      '_blank',
+    ]);
+  },
+  LONG_ONLY,
+);
 
 /** What the button of the focused row says. */
 const focusedRow = (page: Page) => page.evaluate(() => document.activeElement?.textContent);
@@ -128,18 +132,22 @@ browserTest('by keyboard: one tab stop for all rows, arrows, Enter, and all digi
   assert.equal(await focusedRow(page), 'BTC');
 });
 
-browserTest('what is in the dialog stands still while the table goes on', async () => {
-  const page = await open();
-  await page.locator('tr[data-coin="SOL"] button').click();
-  const mark = page.getByRole('dialog').locator('[data-digits="Mark"]');
-  assert.equal(await mark.innerText(), '150.0');
-  await makeLedger(data, [
-    formatBlock(2, Date.now(), [{ type: 'marks', prices: { SOL: '151.5' } }]),
-  ]);
-  const moved = page.locator('tr[data-coin="SOL"] [data-field="mark"]', { hasText: '151.5' });
-  await moved.waitFor();
-  assert.equal(await mark.innerText(), '150.0');
-});
+browserTest(
+  'what is in the dialog stands still while the table goes on',
+  async () => {
+    const page = await open();
+    await page.locator('tr[data-coin="SOL"] button').click();
+    const mark = page.getByRole('dialog').locator('[data-digits="Mark"]');
+    assert.equal(await mark.innerText(), '150.0');
+    await makeLedger(data, [
+      formatBlock(2, Date.now(), [{ type: 'marks', prices: { SOL: '151.5' } }]),
+    ]);
+    const moved = page.locator('tr[data-coin="SOL"] [data-field="mark"]', { hasText: '151.5' });
+    await moved.waitFor();
+    assert.equal(await mark.innerText(), '150.0');
+  },
+  LONG_ONLY,
+);
 
 for (const screen of SCREENS) {
   const { viewport, colorScheme } = screen;
@@ -175,23 +183,27 @@ for (const screen of SCREENS) {
   );
 }
 
-browserTest('a selection that ends beside a dialog leaves it open', async () => {
-  const page = await open();
-  await page.getByRole('button', { name: 'curl for Account' }).click();
-  const dialog = page.getByRole('dialog');
-  const box = await dialog.boundingBox();
-  assert.ok(box);
-  await page.mouse.move(box.x + 60, box.y + 80);
-  await page.mouse.down();
-  await page.mouse.move(box.x - 30, box.y + 80);
-  await page.mouse.up();
-  assert.equal(await dialog.count(), 1);
-  await page.mouse.click(box.x - 30, box.y + 80);
-  await dialog.waitFor({ state: 'detached' });
-  // The focus is back where it was.
-  const name = await page.evaluate(() => document.activeElement?.textContent);
-  assert.equal(name, 'curl for Account');
-});
+browserTest(
+  'a selection that ends beside a dialog leaves it open',
+  async () => {
+    const page = await open();
+    await page.getByRole('button', { name: 'curl for Account' }).click();
+    const dialog = page.getByRole('dialog');
+    const box = await dialog.boundingBox();
+    assert.ok(box);
+    await page.mouse.move(box.x + 60, box.y + 80);
+    await page.mouse.down();
+    await page.mouse.move(box.x - 30, box.y + 80);
+    await page.mouse.up();
+    assert.equal(await dialog.count(), 1);
+    await page.mouse.click(box.x - 30, box.y + 80);
+    await dialog.waitFor({ state: 'detached' });
+    // The focus is back where it was.
+    const name = await page.evaluate(() => document.activeElement?.textContent);
+    assert.equal(name, 'curl for Account');
+  },
+  LONG_ONLY,
+);
 
 browserTest('positions are saved as CSV, with the digits of the endpoint', async () => {
   const page = await open();

@@ -100,19 +100,23 @@ function storePoint(page: Page): Promise<void> {
   );
 }
 
-browserTest('the addresses and their charts are forgotten too, if that is wanted', async () => {
-  const page = await openPage(url);
-  await page.locator('tr[data-coin="BTC"]').waitFor();
-  await storePoint(page);
-  assert.equal(await countStored(page), 1);
-  await askToForget(page);
-  await page.getByLabel('Forget the addresses').check();
-  await page.getByRole('button', { name: 'Forget it' }).click();
-  await page.getByLabel('Endpoint key').waitFor();
-  assert.equal((await readStored(page)).includes(USER), false);
-  await until('the charts to be gone', async () => (await countStored(page)) === 0);
-  await page.getByLabel('Endpoint key').fill(secret);
-  await page.keyboard.press('Enter');
-  await page.getByText('Enter an address above').waitFor();
-  assert.equal(await page.locator('.chip').count(), 0);
-});
+browserTest(
+  'the addresses and their charts are forgotten too, if that is wanted',
+  async () => {
+    const page = await openPage(url);
+    await page.locator('tr[data-coin="BTC"]').waitFor();
+    await storePoint(page);
+    assert.equal(await countStored(page), 1);
+    await askToForget(page);
+    await page.getByLabel('Forget the addresses').check();
+    await page.getByRole('button', { name: 'Forget it' }).click();
+    await page.getByLabel('Endpoint key').waitFor();
+    assert.equal((await readStored(page)).includes(USER), false);
+    await until('the charts to be gone', async () => (await countStored(page)) === 0);
+    await page.getByLabel('Endpoint key').fill(secret);
+    await page.keyboard.press('Enter');
+    await page.getByText('Enter an address above').waitFor();
+    assert.equal(await page.locator('.chip').count(), 0);
+  },
+  LONG_ONLY,
+);

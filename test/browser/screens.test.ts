@@ -64,11 +64,15 @@ for (const width of [390, 768, 1200, 1280, 1440, 2560]) {
   );
 }
 
-browserTest('the width of a wall is used', async () => {
-  const page = await open(screen(2560));
-  const box = await page.locator('.panel-positions').boundingBox();
-  assert.ok(box && box.width > 2400, JSON.stringify(box));
-});
+browserTest(
+  'the width of a wall is used',
+  async () => {
+    const page = await open(screen(2560));
+    const box = await page.locator('.panel-positions').boundingBox();
+    assert.ok(box && box.width > 2400, JSON.stringify(box));
+  },
+  LONG_ONLY,
+);
 
 browserTest(
   'on a phone a position is a card, with side, profit and liquidation first',
@@ -112,26 +116,30 @@ browserTest('on a phone the chooser folds away, and all targets are large enough
   assert.equal(await page.getByLabel('Address').isVisible(), false);
 });
 
-browserTest('on paper it is light and whole, without what can only be clicked', async () => {
-  const page = await open({ colorScheme: 'dark' });
-  await page.emulateMedia({ media: 'print', colorScheme: 'dark' });
-  const style = await page.evaluate(() => {
-    const { backgroundColor, color } = getComputedStyle(document.body);
-    return {
-      backgroundColor,
-      color,
-      overflow: getComputedStyle(document.querySelector('.scroll') as Element).overflowX,
-    };
-  });
-  const brightness = (color: string) =>
-    (color.match(/\d+/g) ?? []).slice(0, 3).reduce((sum, part) => sum + Number(part), 0);
-  assert.ok(brightness(style.backgroundColor) > 600, style.backgroundColor);
-  assert.ok(brightness(style.color) < 200, style.color);
-  assert.equal(style.overflow, 'visible');
-  assert.equal(await page.getByRole('button', { name: 'What if…' }).isVisible(), false);
-  const pdf = await page.pdf({ format: 'A4' });
-  assert.equal(pdf.subarray(0, 5).toString(), '%PDF-');
-});
+browserTest(
+  'on paper it is light and whole, without what can only be clicked',
+  async () => {
+    const page = await open({ colorScheme: 'dark' });
+    await page.emulateMedia({ media: 'print', colorScheme: 'dark' });
+    const style = await page.evaluate(() => {
+      const { backgroundColor, color } = getComputedStyle(document.body);
+      return {
+        backgroundColor,
+        color,
+        overflow: getComputedStyle(document.querySelector('.scroll') as Element).overflowX,
+      };
+    });
+    const brightness = (color: string) =>
+      (color.match(/\d+/g) ?? []).slice(0, 3).reduce((sum, part) => sum + Number(part), 0);
+    assert.ok(brightness(style.backgroundColor) > 600, style.backgroundColor);
+    assert.ok(brightness(style.color) < 200, style.color);
+    assert.equal(style.overflow, 'visible');
+    assert.equal(await page.getByRole('button', { name: 'What if…' }).isVisible(), false);
+    const pdf = await page.pdf({ format: 'A4' });
+    assert.equal(pdf.subarray(0, 5).toString(), '%PDF-');
+  },
+  LONG_ONLY,
+);
 
 /** Counts what is drawn of the account from now on. */
 async function countDraws(page: Page): Promise<() => Promise<number>> {
@@ -145,19 +153,23 @@ async function countDraws(page: Page): Promise<() => Promise<number>> {
   return () => page.evaluate(() => (globalThis as unknown as { draws: number }).draws);
 }
 
-browserTest('it draws as often as the person chose, which is kept', async () => {
-  const page = await open({ paceMs: 0 });
-  const pace = page.getByLabel('New figures');
-  assert.equal(await pace.inputValue(), '1000');
-  const addresses: string[] = [];
-  page.on('websocket', (socket) => addresses.push(new URL(socket.url()).search));
-  await pace.selectOption('every 5 seconds');
-  await page.locator('[data-field="connection"]', { hasText: 'pushed' }).waitFor();
-  assert.deepEqual(addresses, ['?interval=5000&compress=true']);
-  await page.reload();
-  await page.locator('tr[data-coin="BTC"]').waitFor();
-  assert.equal(await pace.inputValue(), '5000');
-});
+browserTest(
+  'it draws as often as the person chose, which is kept',
+  async () => {
+    const page = await open({ paceMs: 0 });
+    const pace = page.getByLabel('New figures');
+    assert.equal(await pace.inputValue(), '1000');
+    const addresses: string[] = [];
+    page.on('websocket', (socket) => addresses.push(new URL(socket.url()).search));
+    await pace.selectOption('every 5 seconds');
+    await page.locator('[data-field="connection"]', { hasText: 'pushed' }).waitFor();
+    assert.deepEqual(addresses, ['?interval=5000&compress=true']);
+    await page.reload();
+    await page.locator('tr[data-coin="BTC"]').waitFor();
+    assert.equal(await pace.inputValue(), '5000');
+  },
+  LONG_ONLY,
+);
 
 browserTest(
   'a hidden page draws nothing but its title, and everything when it is seen',

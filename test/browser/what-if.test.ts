@@ -78,66 +78,74 @@ browserTest('what is supposed is what the page shows when it happens', async (co
   );
 });
 
-browserTest('one coin alone moves, by the slider and by the keyboard', async () => {
-  const page = await openWhatIf(standing.url);
-  await page.getByLabel('Move', { exact: true }).selectOption('ETH');
-  const slider = page.getByRole('slider', { name: 'Move by per cent' });
-  await slider.press('End');
-  await page.getByText('Hypothetical: the mark of ETH +200 %.').waitFor();
-  assert.deepEqual(await readRows(page, 'supposedMark'), [
-    ...[
-      ['BTC', '86000.0'],
-      ['ETH', '9300.0'],
-      ['SOL', '150.0'],
-      ['xyz:GOLD', '100.0'],
-    ],
-  ]);
-  // 4 short by 6,200 more each.
-  assert.equal(await fieldText(page, 'supposedChange'), '−24,800.00');
-  await slider.press('Home');
-  await page.getByText('Hypothetical: the mark of ETH −90 %.').waitFor();
-  // On a dex that does not have the coin, nothing is supposed.
-  await page.locator('input[name="dex"][value="xyz"]').check();
-  await page.getByText('Hypothetical').waitFor({ state: 'detached' });
-});
+browserTest(
+  'one coin alone moves, by the slider and by the keyboard',
+  async () => {
+    const page = await openWhatIf(standing.url);
+    await page.getByLabel('Move', { exact: true }).selectOption('ETH');
+    const slider = page.getByRole('slider', { name: 'Move by per cent' });
+    await slider.press('End');
+    await page.getByText('Hypothetical: the mark of ETH +200 %.').waitFor();
+    assert.deepEqual(await readRows(page, 'supposedMark'), [
+      ...[
+        ['BTC', '86000.0'],
+        ['ETH', '9300.0'],
+        ['SOL', '150.0'],
+        ['xyz:GOLD', '100.0'],
+      ],
+    ]);
+    // 4 short by 6,200 more each.
+    assert.equal(await fieldText(page, 'supposedChange'), '−24,800.00');
+    await slider.press('Home');
+    await page.getByText('Hypothetical: the mark of ETH −90 %.').waitFor();
+    // On a dex that does not have the coin, nothing is supposed.
+    await page.locator('input[name="dex"][value="xyz"]').check();
+    await page.getByText('Hypothetical').waitFor({ state: 'detached' });
+  },
+  LONG_ONLY,
+);
 
-browserTest('it ends by a click, by Escape, with the account, and by a reload', async () => {
-  const page = await openWhatIf(standing.url);
-  const banner = page.getByText('Hypothetical');
-  const untilGone = async () => {
-    await banner.waitFor({ state: 'detached' });
-    assert.equal(await page.locator('.supposed, [data-field^="supposed"]').count(), 0);
-  };
-  await page.getByRole('button', { name: '−20 %' }).click();
-  await banner.waitFor();
-  await page.getByRole('button', { name: 'Reset' }).click();
-  await untilGone();
-  assert.equal(await page.evaluate(() => document.activeElement?.getAttribute('type')), 'range');
-  await moveBy(page, '+5');
-  // What cannot be meant changes nothing.
-  await page.getByLabel('by per cent', { exact: true }).fill('-95');
-  await page.getByText('from −90 to 200').waitFor();
-  await page.getByText('Hypothetical: all marks +5 %.').waitFor();
-  // Escape closes a dialog first.
-  await page.getByRole('button', { name: 'curl for Positions' }).click();
-  await page.keyboard.press('Escape');
-  await page.getByRole('dialog').waitFor({ state: 'detached' });
-  await page.getByText('Hypothetical: all marks +5 %.').waitFor();
-  await page.keyboard.press('Escape');
-  await untilGone();
-  await moveBy(page, '5');
-  await page.getByLabel('Address').fill(NOBODY);
-  await page.keyboard.press('Enter');
-  await page.getByText('No positions here').waitFor();
-  await page.goBack();
-  await page.locator('tr[data-coin="BTC"]').waitFor();
-  assert.equal(await page.getByRole('slider').count(), 0);
-  await page.getByRole('button', { name: 'What if' }).click();
-  await moveBy(page, '5');
-  await page.reload();
-  await page.locator('tr[data-coin="BTC"]').waitFor();
-  await untilGone();
-});
+browserTest(
+  'it ends by a click, by Escape, with the account, and by a reload',
+  async () => {
+    const page = await openWhatIf(standing.url);
+    const banner = page.getByText('Hypothetical');
+    const untilGone = async () => {
+      await banner.waitFor({ state: 'detached' });
+      assert.equal(await page.locator('.supposed, [data-field^="supposed"]').count(), 0);
+    };
+    await page.getByRole('button', { name: '−20 %' }).click();
+    await banner.waitFor();
+    await page.getByRole('button', { name: 'Reset' }).click();
+    await untilGone();
+    assert.equal(await page.evaluate(() => document.activeElement?.getAttribute('type')), 'range');
+    await moveBy(page, '+5');
+    // What cannot be meant changes nothing.
+    await page.getByLabel('by per cent', { exact: true }).fill('-95');
+    await page.getByText('from −90 to 200').waitFor();
+    await page.getByText('Hypothetical: all marks +5 %.').waitFor();
+    // Escape closes a dialog first.
+    await page.getByRole('button', { name: 'curl for Positions' }).click();
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await page.getByText('Hypothetical: all marks +5 %.').waitFor();
+    await page.keyboard.press('Escape');
+    await untilGone();
+    await moveBy(page, '5');
+    await page.getByLabel('Address').fill(NOBODY);
+    await page.keyboard.press('Enter');
+    await page.getByText('No positions here').waitFor();
+    await page.goBack();
+    await page.locator('tr[data-coin="BTC"]').waitFor();
+    assert.equal(await page.getByRole('slider').count(), 0);
+    await page.getByRole('button', { name: 'What if' }).click();
+    await moveBy(page, '5');
+    await page.reload();
+    await page.locator('tr[data-coin="BTC"]').waitFor();
+    await untilGone();
+  },
+  LONG_ONLY,
+);
 
 browserTest(
   'collateral that the answer does not tell is not left out silently',
@@ -153,6 +161,7 @@ browserTest(
     );
     await page.getByText('collateral from outside of the account backs them').waitFor();
   },
+  LONG_ONLY,
 );
 
 const SCREENS = [
