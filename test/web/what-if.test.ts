@@ -30,7 +30,7 @@ import {
 
 const USER = `0x${'ab'.repeat(20)}`;
 const DEX = 'xyz';
-const RUNS = scale(200, 3_000);
+const RUNS = scale(200, 600, 3_000);
 
 const askStates = (state: State): States =>
   JSON.parse(answerQuestion(state, { type: 'allDexsClearinghouseState', user: USER }));
