@@ -112,6 +112,7 @@ browserTest(
     await page.getByRole('button', { name: 'Forget it' }).click();
     await page.getByLabel('Endpoint key').waitFor();
     assert.equal((await readStored(page)).includes(USER), false);
+    assert.equal(new URL(page.url()).hash, '');
     await until('the charts to be gone', async () => (await countStored(page)) === 0);
     await page.getByLabel('Endpoint key').fill(secret);
     await page.keyboard.press('Enter');

@@ -12,18 +12,12 @@ import { Frame } from '../parts/panel.tsx';
 import { CELL, COLUMN_HEADING, ROW, ROW_HEADING, ROWS, TABLE } from '../parts/roles.ts';
 import { drawRowButton, useRows } from '../parts/row-buttons.tsx';
 import { saveFile } from '../parts/save-file.ts';
+import { OvertakenNote, type SortableColumn, SortHeading } from '../parts/sorting.tsx';
 import type { View } from '../view/view.ts';
 import { PositionRow } from './position-row.tsx';
 import { WhatIf } from './what-if.tsx';
 
-interface Column {
-  readonly name: ColumnName;
-  readonly label: string;
-  readonly hint?: string;
-  readonly isText?: boolean;
-  /** The least comes first, as people expect of texts, and of what is the nearest. */
-  readonly isAscending?: boolean;
-}
+type Column = SortableColumn<ColumnName>;
 
 const COLUMNS: readonly Column[] = [
   { name: 'coin', label: 'Coin', isText: true, isAscending: true },
@@ -188,6 +182,13 @@ function PositionsTable(props: PositionsTableProps) {
   const isOvertaken = sort !== undefined && sortKeys(holdings, sort).join() !== order.join();
   const byKey = new Map(holdings.map((holding) => [keyOf(holding), holding]));
   const [coin, ...others] = COLUMNS.filter(({ name }) => hasDex || name !== 'dex');
+  const drawHeading = (column: Column) => (
+    <SortHeading
+      key={column.name}
+      {...{ column, sort }}
+      onSort={() => sortBy(nextSort(sort, column))}
+    />
+  );
   const { stop, opened, close, handlers } = useRows([...order, SUM]);
   const digits = (row: string) => {
     const holding = byKey.get(row);
@@ -196,25 +197,16 @@ function PositionsTable(props: PositionsTableProps) {
   return (
     <>
       <p class="sort-note muted small">
-        {isOvertaken && sort && (
-          <>
-            Figures have moved since it was sorted.{' '}
-            <button type="button" class="link-button" onClick={() => sortBy({ ...sort })}>
-              Sort again
-            </button>
-          </>
-        )}
+        {isOvertaken && sort && <OvertakenNote sortAgain={() => sortBy({ ...sort })} />}
       </p>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard. */}
       <section class="scroll" tabIndex={0} aria-label="Table of positions">
         <table {...TABLE} class="positions" {...handlers}>
           <thead {...ROWS}>
             <tr {...ROW}>
-              <Heading column={coin} {...{ sort, sortBy }} />
+              {drawHeading(coin)}
               {supposed && <SupposedHeadings />}
-              {others.map((column) => (
-                <Heading key={column.name} {...{ column, sort, sortBy }} />
-              ))}
+              {others.map(drawHeading)}
             </tr>
           </thead>
           <tbody {...ROWS}>
@@ -254,29 +246,6 @@ function SupposedHeadings() {
         If: PnL
       </th>
     </>
-  );
-}
-
-interface HeadingProps {
-  readonly column: Column;
-  readonly sort: Sort | undefined;
-  sortBy(sort: Sort | undefined): void;
-}
-
-function Heading({ column, sort, sortBy }: HeadingProps) {
-  const { name, label, hint, isText } = column;
-  const isSorted = sort?.column === name;
-  const direction = isSorted && (sort.isDescending ? 'descending' : 'ascending');
-  return (
-    <th {...COLUMN_HEADING} class={isText ? '' : 'number'} aria-sort={direction || 'none'}>
-      <button type="button" title={hint} onClick={() => sortBy(nextSort(sort, column))}>
-        {isText && label}
-        <span aria-hidden="true" class="sort-mark">
-          {isSorted ? (sort.isDescending ? '▼' : '▲') : ''}
-        </span>
-        {!isText && label}
-      </button>
-    </th>
   );
 }
 

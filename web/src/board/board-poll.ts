@@ -31,6 +31,8 @@ export class BoardPoll {
   readonly #options: BoardPollOptions;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #isOn = false;
+  /** Incremented to end the steps of the last start. */
+  #round = 0;
   #next = 0;
   #usersPerStep = USERS_PER_STEP;
   /** When the stakes of an account were asked for, by performance.now(). */
@@ -43,7 +45,8 @@ export class BoardPoll {
   start(): void {
     if (this.#isOn) return;
     this.#isOn = true;
-    this.#timer = setTimeout(() => void this.#step(), STEP_MS);
+    this.#round++;
+    this.#schedule(STEP_MS);
   }
 
   stop(): void {
@@ -51,7 +54,12 @@ export class BoardPoll {
     clearTimeout(this.#timer);
   }
 
-  async #step(): Promise<void> {
+  #schedule(delayMs: number): void {
+    const round = this.#round;
+    this.#timer = setTimeout(() => void this.#step(round), delayMs);
+  }
+
+  async #step(round: number): Promise<void> {
     let delayMs = STEP_MS;
     try {
       const users = this.#takeUsers();
@@ -64,7 +72,7 @@ export class BoardPoll {
       if (status === 422) this.#usersPerStep = Math.max(1, Math.floor(this.#usersPerStep / 2));
       delayMs = Math.max(FAILED_MS, retryAfterMs);
     }
-    if (this.#isOn) this.#timer = setTimeout(() => void this.#step(), delayMs);
+    if (this.#isOn && round === this.#round) this.#schedule(delayMs);
   }
 
   #takeUsers(): readonly string[] {

@@ -5,6 +5,7 @@ import { type BoardColumnName, BoardOrder, type BoardSort } from '../figures/boa
 import { Figure, SignedFigure } from '../parts/figure.tsx';
 import { CELL, COLUMN_HEADING, ROW, ROW_HEADING, ROWS, TABLE } from '../parts/roles.ts';
 import { saveFile } from '../parts/save-file.ts';
+import { OvertakenNote, type SortableColumn, SortHeading } from '../parts/sorting.tsx';
 import { type AddressBook, entryOf, formatBook, usersOnBoard } from '../view/address-book.ts';
 import type { NoticeState, View } from '../view/view.ts';
 import { AccountDialog, describeOrigin } from './account-dialog.tsx';
@@ -151,14 +152,7 @@ function saveAsFile(book: AddressBook): void {
   saveFile('perpinfo-board.json', 'application/json', formatBook(book));
 }
 
-interface Column {
-  readonly name: BoardColumnName;
-  readonly label: string;
-  readonly hint?: string;
-  readonly isText?: boolean;
-  /** The least comes first, as people expect of texts, and of what is the nearest. */
-  readonly isAscending?: boolean;
-}
+type Column = SortableColumn<BoardColumnName>;
 
 const COLUMNS: readonly Column[] = [
   { name: 'account', label: 'Account', isText: true, isAscending: true },
@@ -239,7 +233,11 @@ function BoardTable({ view, board, actions, users, edit }: BoardTableProps) {
           <thead {...ROWS}>
             <tr {...ROW}>
               {COLUMNS.map((column) => (
-                <Heading key={column.name} {...{ column, sort }} sortBy={actions.sortBoard} />
+                <SortHeading
+                  key={column.name}
+                  {...{ column, sort }}
+                  onSort={() => actions.sortBoard(nextSort(sort, column))}
+                />
               ))}
               <th {...COLUMN_HEADING}>
                 <span class="hidden">Edit</span>
@@ -280,38 +278,8 @@ function SortNote({ isOvertaken, sum, users, isShort, children: sortAgain }: Sor
     <p class="sort-note muted small">
       {isShort &&
         `The key’s budget is spent: ${sum.known} of ${users.length} accounts so far, the others follow. `}
-      {isOvertaken && (
-        <>
-          Figures have moved since it was sorted.{' '}
-          <button type="button" class="link-button" onClick={sortAgain}>
-            Sort again
-          </button>
-        </>
-      )}
+      {isOvertaken && <OvertakenNote sortAgain={sortAgain} />}
     </p>
-  );
-}
-
-interface HeadingProps {
-  readonly column: Column;
-  readonly sort: BoardSort;
-  sortBy(sort: BoardSort): void;
-}
-
-function Heading({ column, sort, sortBy }: HeadingProps) {
-  const { name, label, hint, isText } = column;
-  const isSorted = sort.column === name;
-  const direction = isSorted && (sort.isDescending ? 'descending' : 'ascending');
-  return (
-    <th {...COLUMN_HEADING} class={isText ? '' : 'number'} aria-sort={direction || 'none'}>
-      <button type="button" title={hint} onClick={() => sortBy(nextSort(sort, column))}>
-        {isText && label}
-        <span aria-hidden="true" class="sort-mark">
-          {isSorted ? (sort.isDescending ? '▼' : '▲') : ''}
-        </span>
-        {!isText && label}
-      </button>
-    </th>
   );
 }
 

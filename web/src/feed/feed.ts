@@ -101,7 +101,7 @@ export class Feed {
   /** Forgets whose accounts were shown. */
   forgetAddresses(): void {
     forgetAddresses();
-    this.select('', '');
+    this.select('', undefined);
     this.#store.set({ recent: [], examples: [], history: this.#keeper.forget() });
   }
 

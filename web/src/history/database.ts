@@ -1,10 +1,18 @@
 /** The browser's database, as promises. */
 
-/** Opens a database, and lets it be made if there is none yet. */
-export function openDatabase(
+/** Opens a database when it is first wanted, and lets it be made if there is none yet. */
+export function databaseOpener(
   name: string,
   create: (database: IDBDatabase) => void,
-): Promise<IDBDatabase> {
+): () => Promise<IDBDatabase> {
+  let opened: Promise<IDBDatabase> | undefined;
+  return () => {
+    opened ??= openDatabase(name, create);
+    return opened;
+  };
+}
+
+function openDatabase(name: string, create: (database: IDBDatabase) => void): Promise<IDBDatabase> {
   return new Promise((resolve, reject) => {
     const request = indexedDB.open(name, 1);
     request.onupgradeneeded = () => create(request.result);

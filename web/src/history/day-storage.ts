@@ -3,7 +3,7 @@
  * whatever the number of days.
  */
 
-import { openDatabase, settle } from './database.ts';
+import { databaseOpener, settle } from './database.ts';
 import type { DayStart } from './day-start.ts';
 
 const DATABASE = 'perpinfo.days';
@@ -14,14 +14,9 @@ interface Row extends DayStart {
   readonly user: string;
 }
 
-let opened: Promise<IDBDatabase> | undefined;
-
-function open(): Promise<IDBDatabase> {
-  opened ??= openDatabase(DATABASE, (database) => {
-    database.createObjectStore(STORE, { keyPath: ['ledger', 'user'] });
-  });
-  return opened;
-}
+const open = databaseOpener(DATABASE, (database) => {
+  database.createObjectStore(STORE, { keyPath: ['ledger', 'user'] });
+});
 
 /** By user; none if the browser keeps nothing. */
 export async function loadDayStarts(ledger: string): Promise<Map<string, DayStart>> {

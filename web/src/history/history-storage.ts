@@ -1,6 +1,6 @@
 /** Histories of account values in the browser's database, so that a reload does not forget the day. */
 
-import { openDatabase, settle } from './database.ts';
+import { databaseOpener, settle } from './database.ts';
 import { type Point, RANGES, type Range } from './value-history.ts';
 
 const DATABASE = 'perpinfo';
@@ -13,15 +13,10 @@ interface Row extends Point {
   readonly range: string;
 }
 
-let opened: Promise<IDBDatabase> | undefined;
-
-function open(): Promise<IDBDatabase> {
-  opened ??= openDatabase(DATABASE, (database) => {
-    const store = database.createObjectStore(STORE, { keyPath: ['account', 'range', 'time'] });
-    store.createIndex(BY_AGE, ['range', 'time']);
-  });
-  return opened;
-}
+const open = databaseOpener(DATABASE, (database) => {
+  const store = database.createObjectStore(STORE, { keyPath: ['account', 'range', 'time'] });
+  store.createIndex(BY_AGE, ['range', 'time']);
+});
 
 /** The points of each range; none if the browser keeps nothing. */
 export async function loadPoints(account: string): Promise<Point[][]> {
