@@ -1,6 +1,6 @@
 /** What a process takes of the machine, as Linux tells it. */
 
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 
 /** Linux counts processor time in hundredths of a second, whatever the processor does. */
 const TICKS_PER_SECOND = 100;
@@ -20,10 +20,22 @@ export function cpuSeconds(pid: number): number {
   return readTime(pid, OWN_TIME);
 }
 
+/** The processes that a process has started, with any of its threads, as far as they run. */
+export function childrenOf(pid: number): number[] {
+  return readdirSync(`/proc/${pid}/task`)
+    .flatMap((thread) => readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8').split(' '))
+    .filter(Boolean)
+    .map(Number);
+}
+
 /** The process and those that it has started: a server whose workers are processes. */
 function familyOf(pid: number): number[] {
-  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ');
-  return [pid, ...children.filter(Boolean).map(Number)];
+  return [pid, ...childrenOf(pid)];
+}
+
+/** The process, those that it has started, and those that they have started: a browser. */
+function treeOf(pid: number): number[] {
+  return [pid, ...childrenOf(pid).flatMap(treeOf)];
 }
 
 /** Processor time so far of a process and those that it has started. */
@@ -45,4 +57,13 @@ export function rssAnonMegabytes(pid: number): number {
 /** The same of a process and those that it has started. */
 export function rssAnonMegabytesOfAll(pid: number): number {
   return familyOf(pid).reduce((sum, process) => sum + rssAnonMegabytes(process), 0);
+}
+
+/** Processor time so far of a browser. */
+export function cpuSecondsOfTree(pid: number): number {
+  return treeOf(pid).reduce((sum, process) => sum + cpuSeconds(process), 0);
+}
+
+export function rssAnonMegabytesOfTree(pid: number): number {
+  return treeOf(pid).reduce((sum, process) => sum + rssAnonMegabytes(process), 0);
 }

@@ -12,7 +12,6 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { cpus, loadavg, tmpdir } from 'node:os';
 import path from 'node:path';
-import { openKeyStore } from '../src/access/embedded/embedded-keys.ts';
 import { createStateFormat } from '../src/http/push/frames.ts';
 import { parseQuestion } from '../src/info/registry.ts';
 import type { StateView } from '../src/state/state.ts';
@@ -20,6 +19,7 @@ import { drawWishes, requireOpenFiles } from '../test/push/crowd.ts';
 import { createLiveLedger } from '../test/push/live-ledger.ts';
 import { Client } from '../test/service/running.ts';
 import { findTypicalAnswer, usersOf } from './dataset.ts';
+import { createKey, PATIENCE } from './exchange.ts';
 import { type Spread, spreadOf } from './measure.ts';
 import { benchFewChanges } from './push-few-changes.ts';
 import { benchKeptRate } from './push-kept-rate.ts';
@@ -36,8 +36,6 @@ const POSITIONS_PER_ACCOUNT = 4;
 const SUBSCRIPTIONS_EACH = 10;
 const INTERVALS_MS = [0, 250, 1000];
 const BULK_USERS = 1000;
-/** Whoever connects while the machine is busy is let in all the same. */
-const PATIENCE = ['--overload-delay', '60000'];
 
 const FULL = { accounts: 10_000, connections: 1000, rounds: 3, warmUpSeconds: 3, seconds: 8 };
 const QUICK = { accounts: 1000, connections: 100, rounds: 1, warmUpSeconds: 1, seconds: 2 };
@@ -47,13 +45,6 @@ interface Contestant {
   readonly name: string;
   start(): Promise<RunningServer>;
   readonly rounds: PushRound[];
-}
-
-async function createKey(directory: string): Promise<string> {
-  const store = await openKeyStore(directory);
-  const { secret } = store.create({ label: 'bench', budget: undefined, expiresMs: undefined });
-  await store.close();
-  return secret;
 }
 
 function createContestants(folder: string, subscriptions: number, profiles?: string): Contestant[] {

@@ -5,7 +5,7 @@
 
 /** Set by `npm run test:long`. */
 export const isLongRun = process.env['PERPINFO_LONG_TESTS'] === 'true';
-/** Set with it by `npm run test:follow`: sizes for which there is no time on every change. */
+/** Set with it by `npm run test:full`: sizes for which there is no time on every change. */
 const isFullRun = isLongRun && process.env['PERPINFO_FULL_TESTS'] === 'true';
 
 /** For counts, durations and lists that are larger in the long run, and possibly in the full one. */

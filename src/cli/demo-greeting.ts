@@ -15,10 +15,13 @@ export interface DemoDescription {
 
 /** Maximum number of users to search for examples. */
 const USERS_SEARCHED_MAX = 2_000;
+/** Longer than most people look at a demo. */
+const LOCKED_MS_MIN = 3_600_000;
 
 interface Examples {
   /** Has several positions and, if possible, a stake. */
   readonly trader: string;
+  /** Has a stake that is locked, if possible: others may be taken back while one looks. */
   readonly staker: string;
   /** Has positions on several dexes. */
   readonly multiDexTrader: string;
@@ -38,11 +41,15 @@ function findExamples(state: StateView): Examples {
   });
   const [onFirst, ...onOthers] = counts;
   const pick = (index: number) => users[Math.max(0, index)];
-  const isStaker = (user: string) => ask({ type: 'delegations', user }).length > 0;
+  const delegationsOf = (user: string): { lockedUntilTimestamp: number }[] =>
+    ask({ type: 'delegations', user });
+  const isStaker = (user: string) => delegationsOf(user).length > 0;
+  const isLocked = (user: string) =>
+    delegationsOf(user).some((each) => each.lockedUntilTimestamp > state.time + LOCKED_MS_MIN);
   const traders = users.filter((_, i) => onFirst[i] >= 2 && onFirst[i] <= 6);
   return {
     trader: traders.find(isStaker) ?? traders[0] ?? users[0],
-    staker: users.findLast(isStaker) ?? users[0],
+    staker: users.findLast(isLocked) ?? users.findLast(isStaker) ?? users[0],
     multiDexTrader: pick(
       users.findIndex((_, i) => onFirst[i] > 0 && onOthers.some((on) => on[i] > 1)),
     ),

@@ -250,6 +250,7 @@ export class Answers {
       reply.time = answer.time;
     }
     reply.body = answer.bytes;
+    reply.releaseBody = answer.release;
     return reply;
   }
 

@@ -23,10 +23,17 @@ export interface LongAnswer {
   readonly bytes: Buffer;
   readonly height: number;
   readonly time: number;
+  /** To be called when the bytes are no longer needed: the next answer is written over them. */
+  release(): void;
 }
 
 /** How long they are worked on before requests get their turn. */
-const SLICE_MS = 1;
+const SLICE_MS = 0.5;
+/**
+ * Buffers that wait for the next answer. To allocate megabytes for each one makes the engine collect
+ * garbage several times a second, for milliseconds in which nobody is answered.
+ */
+const SPARE_MAX = 2;
 /** How often one is begun: the last time it is written in one go, which holds up all others. */
 const ATTEMPTS_MAX = 5;
 
@@ -59,6 +66,7 @@ export class LongAnswers {
   readonly #options: LongAnswersOptions;
   /** In the order of their questions. */
   readonly #jobs: Job[] = [];
+  readonly #spare: AnswerWriter[] = [];
 
   constructor(options: LongAnswersOptions) {
     this.#options = options;
@@ -103,24 +111,31 @@ export class LongAnswers {
       job.resolve(undefined);
       return true;
     }
-    const { out, steps } = draftOf(job, state);
+    const { out, steps } = this.#draftOf(job, state);
     const isInOneGo = job.attempts === ATTEMPTS_MAX;
     while (steps.next().done !== true) {
       if (!isInOneGo && performance.now() >= endMs) return false;
     }
     const { height, time } = state;
-    job.resolve({ bytes: out.bytesFrom(0), height, time });
+    job.resolve({ bytes: out.bytesFrom(0), height, time, release: () => this.#keepSpare(out) });
     return true;
   }
-}
 
-/** What has been written of this height's answer: nothing, if it is begun. */
-function draftOf(job: Job, state: StateView): Draft {
-  if (job.draft?.height === state.height) return job.draft;
-  const out = job.draft?.out ?? new AnswerWriter(job.question.bytesExpected);
-  out.moveTo(0);
-  const steps = job.question.writePieces(out, state, job.readings);
-  job.attempts += 1;
-  job.draft = { height: state.height, out, steps };
-  return job.draft;
+  /** What has been written of this height's answer: nothing, if it is begun. */
+  #draftOf(job: Job, state: StateView): Draft {
+    if (job.draft?.height === state.height) return job.draft;
+    const { question, readings } = job;
+    const out = job.draft?.out ?? this.#spare.pop() ?? new AnswerWriter(question.bytesExpected);
+    out.moveTo(0);
+    const steps = question.writePieces(out, state, readings);
+    job.attempts += 1;
+    job.draft = { height: state.height, out, steps };
+    return job.draft;
+  }
+
+  #keepSpare(out: AnswerWriter): void {
+    // A buffer of an unusual size is given up.
+    out.clear();
+    if (this.#spare.length < SPARE_MAX) this.#spare.push(out);
+  }
 }

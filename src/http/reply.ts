@@ -16,9 +16,10 @@ export class Reply {
   readonly status: number;
   /** The type of the question, for the metrics. */
   readonly type: string;
-  /** Text, or an account's answer in the ring, valid until the next one is looked up. */
-  /** Text, an answer in the cache of answers, or the bytes of a long one. */
+  /** Text, an account's answer in the ring, valid until the next one is looked up, or a long one's bytes. */
   body: string | AccountAnswers | Buffer = '';
+  /** To be called when the bytes of a long body are sent, so that they can be written over. */
+  releaseBody: (() => void) | undefined = undefined;
   /** Why the request was refused; undefined if it was not. */
   refusal: RequestError | undefined = undefined;
   /** The ledger position of the reply; -1 if it has none. */

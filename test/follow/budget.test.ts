@@ -11,7 +11,7 @@ import { startFollowing } from './following.ts';
 
 const BUDGET = 400;
 /** More than a minute in the full run: the window moves. */
-const RUN_MS = scale(5_000, 15_000, 150_000);
+const RUN_MS = scale(5_000, 10_000, 150_000);
 
 test(
   `no window of 60 s has more than ${BUDGET}, however much is asked for`,

@@ -21,10 +21,10 @@ import { RunningFollower } from './running-follower.ts';
 import { RunningStub, type StubChoice } from './running-stub.ts';
 import { Truth } from './truth.ts';
 
-const RUNS = scale(2, 8, 500);
+const RUNS = scale(2, 4, 500);
 const LANES = scale(1, 4);
 /** Runs of whole services, on the machine's own clock. */
-const SERVICE_RUNS = scale(1, 2, 20);
+const SERVICE_RUNS = scale(1, 1, 20);
 const SPEED = 10;
 
 const SERVICE_FLAGS = ['--follow-sweep', '5000', '--follow-wait', '3000'];

@@ -12,7 +12,7 @@ import { ask, readRssMib, type Service, startService } from './service.ts';
 
 /** Enough for the heap to reach its working size. */
 const WARM_UP_COUNT = scale(250, 2500);
-const REQUEST_COUNT = scale(500, 5000);
+const REQUEST_COUNT = scale(500, 2500, 5000);
 const CONCURRENCY = 16;
 /** What the heap of a running process may grow and shrink by. */
 const RSS_MIB_TOLERANCE = 32;

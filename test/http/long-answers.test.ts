@@ -84,6 +84,24 @@ test('requests that have been read are answered before each slice', async () => 
   );
 });
 
+test('bytes are written over once they are released, and not before', async () => {
+  const { answers } = createLongAnswers();
+  const write = async (asked: readonly string[]) => {
+    const answer = await answers.write(askFor(asked), undefined);
+    assert.ok(answer !== undefined && !(answer instanceof RequestError));
+    return answer;
+  };
+  const first = await write(users);
+  const text = first.bytes.toString();
+  const second = await write(users.toReversed());
+  assert.equal(first.bytes.toString(), text);
+  first.release();
+  const third = await write(users.slice(1));
+  assert.equal(third.bytes.buffer, first.bytes.buffer);
+  assert.notEqual(third.bytes.buffer, second.bytes.buffer);
+  assert.equal(third.bytes.toString(), askFor(users.slice(1)).answer(state));
+});
+
 test('a question that is refused, or has no state to be answered from, says so', async () => {
   const refused = await createLongAnswers().answers.write(askFor(users, 'nope'), undefined);
   assert.ok(refused instanceof RequestError);

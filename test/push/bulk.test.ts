@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { ADDRESS_EXPECTED } from '../../src/exact/address.ts';
 import { createPlaces } from '../cli/program.ts';
+import { connect } from '../http/raw-client.ts';
 import { ALSO_LONG, scale } from '../scale.ts';
 import { type Answer, createKey, startService } from '../service/running.ts';
 import { createLiveLedger } from './live-ledger.ts';
@@ -80,6 +81,24 @@ test('accounts in one call are what single calls answer at the same height', asy
   assert.equal(together.body, `{"successful_states":[${pairs}],"failed_wallets":[]}`);
   const heights = new Set([...singles, together].map(({ headers }) => headers['ledger-height']));
   assert.deepEqual([...heights], [`${live.state.height}`]);
+});
+
+test('who reads slowly gets its own bytes, whatever is answered meanwhile', async () => {
+  const body = JSON.stringify({ type: 'batchClearinghouseStates', users: users.toReversed() });
+  const expected = (await askMany(users.toReversed())).body;
+  const head = `POST /${secret}/info HTTP/1.1\r\nHost: x\r\nContent-Type: application/json`;
+  const request = `${head}\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+  const slow = await Promise.all([1, 2, 3].map(() => connect(service.port)));
+  for (const { socket } of slow) socket.pause();
+  for (const reader of slow) for (let time = 0; time < 3; time++) reader.send(request);
+  for (let round = 0; round < 10; round++) await askMany(users.slice(round));
+  for (const reader of slow) {
+    reader.socket.resume();
+    for (let time = 0; time < 3; time++) {
+      assert.equal((await reader.response()).body, expected);
+    }
+    reader.close();
+  }
 });
 
 test('a user more than a thousand is refused, and the list of users named', async () => {

@@ -24,7 +24,7 @@ const ACCOUNTS = scale(250, 2000);
 const SIZES = { connections: scale(100, 1000), each: 10 };
 /** In this time the engine's heap takes the size that the load asks for. */
 const WARM_UP_MS = scale(1000, 3000);
-const RUN_MS = scale(2500, 15_000);
+const RUN_MS = scale(2500, 8_000, 15_000);
 /** A busy machine may make a crowd wait; the test's suite has a budget of its own. */
 const SERVICE_MS_MAX = 200_000;
 /**

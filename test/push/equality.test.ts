@@ -19,7 +19,7 @@ import { connectPush, type PushClient, type PushedState } from './push-client.ts
 import { openSteppedLedger, type SteppedLedger } from './stepped-ledger.ts';
 
 /** In the long run a simulated hour: a block every ten seconds. */
-const BLOCKS = scale(30, 360);
+const BLOCKS = scale(30, 180, 360);
 const ACCOUNTS = 60;
 const SUBSCRIPTIONS = 40;
 /** Share of states that say the same again: a change that no figure shows, such as of collateral. */

@@ -27,9 +27,9 @@ import { withoutTime } from '../without-time.ts';
 import { blockAfter, FIRST_BLOCK, randomBlock, USERS } from './random-events.ts';
 import { Tally } from './tally.ts';
 
-const SEQUENCES = scale(10, 150);
+const SEQUENCES = scale(10, 75, 150);
 const BLOCKS_MAX = 150;
-const SIMULATED_BLOCKS = scale(300, 3000);
+const SIMULATED_BLOCKS = scale(300, 1500, 3000);
 const SIMULATED_ACCOUNTS = 30;
 /** A user that no event names. */
 const STRANGER = `0x${'f'.repeat(40)}`;

@@ -29,10 +29,10 @@ import { isEqual, isLess, rational, ZERO } from './rational.ts';
 import { Tally } from './tally.ts';
 
 const BATCHES_MAX = 850;
-const BATCHES = scale(30, BATCHES_MAX);
+const BATCHES = scale(30, BATCHES_MAX / 2, BATCHES_MAX);
 const MARKETS_MAX = 8;
 const ACCOUNTS_MAX = 300;
-const COMPARED_MIN = scale(500, 100_000);
+const COMPARED_MIN = scale(500, 50_000, 100_000);
 const SAFE_USD = rational(SAFE_MAX, 1_000_000n);
 
 function userAt(index: number): string {

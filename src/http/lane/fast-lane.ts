@@ -22,6 +22,7 @@ import { ReplyText } from '../reply-text.ts';
 import { LaneConnection, type LaneReader } from './lane-connection.ts';
 import { DeadlineTimer, findMissedDeadline } from './lane-deadlines.ts';
 import { type LaneOutcome, LaneResponder } from './lane-responder.ts';
+import { sendInPieces } from './long-body.ts';
 import { TurnTally } from './turn-tally.ts';
 
 export interface LaneParts {
@@ -215,15 +216,35 @@ export class FastLane implements LaneReader {
   }
 
   #send(connection: LaneConnection): void {
-    const { text, longBody, isOver, client } = connection;
-    const { socket } = client;
+    const { text, longReply } = connection;
+    const { socket } = connection.client;
     connection.text = '';
-    connection.longBody = undefined;
+    connection.longReply = undefined;
     if (socket.destroyed) return;
     if (text !== '') socket.write(text, 'latin1');
-    if (longBody !== undefined) socket.write(longBody);
+    if (longReply === undefined) this.#finishSending(connection);
+    else this.#sendLong(connection, longReply);
+  }
+
+  /** Until it is sent, the connection's next request waits. */
+  #sendLong(connection: LaneConnection, { body, releaseBody }: Reply): void {
+    const { answers, settings } = this.#parts;
+    const { socket } = connection.client;
+    connection.isWaiting = true;
+    socket.setTimeout(stalledMsMax(settings));
+    sendInPieces(socket, body as Buffer, answers.turns, () => {
+      releaseBody?.();
+      connection.isWaiting = false;
+      connection.restartDeadlines(performance.now());
+      socket.setTimeout(0);
+      this.#finishSending(connection);
+    });
+  }
+
+  #finishSending(connection: LaneConnection): void {
+    const { isOver, client } = connection;
     if (isOver) this.#end(connection);
-    else if (socket.writableLength > 0) this.#awaitReader(connection);
+    else if (client.socket.writableLength > 0) this.#awaitReader(connection);
     else this.#proceed(connection);
   }
 

@@ -1,6 +1,7 @@
 /** A connection on the fast lane: its unanswered bytes, and the state of its requests. */
 
 import type { ClientConnection, ConnectionHandler } from '../connections/client-connection.ts';
+import type { Reply } from '../reply.ts';
 import type { RequestHead } from '../request-head.ts';
 import { PartialHead } from './ordinary-request.ts';
 
@@ -50,9 +51,9 @@ export class LaneConnection implements ConnectionHandler {
   /** Bytes of earlier turns; they begin with a request. */
   #kept: Buffer = NOTHING;
   #keptLength = 0;
-  /** Responses that are to be sent, and the body of the last one if that is long. */
+  /** Responses that are to be sent, and the last of them if its body is long. */
   text = '';
-  longBody: Buffer | undefined;
+  longReply: Reply | undefined;
   head: LaneHead | undefined;
   /** When the current partial request began; 0 if there is none. */
   begunMs = 0;
