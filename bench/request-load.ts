@@ -32,6 +32,8 @@ export interface RequestTask {
   /** Drawn at random. */
   readonly requests: readonly Sent[];
   readonly body: BodyWrite;
+  /** How many connections ask; 64 by default. */
+  readonly connections?: number;
   /** Whether each connection repeats one request, instead of drawing each at random. */
   readonly isPolling?: boolean;
   /** Any other status fails the run. */
@@ -189,7 +191,7 @@ async function runTask(task: RequestTask): Promise<RequestRun> {
   const requests = task.requests.map(layOut);
   const late = new LateBodies();
   const askers = Array.from(
-    { length: CONNECTIONS },
+    { length: task.connections ?? CONNECTIONS },
     (_, index) => new Asker(task, requests, late, index),
   );
   const startedMs = performance.now();

@@ -102,6 +102,7 @@ const FOLLOWED: readonly string[] = scale(
     'clients/versions',
     'browser/accessibility',
     'browser/behaviour',
+    'browser/board',
     'browser/figures',
   ],
 );

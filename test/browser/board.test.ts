@@ -20,10 +20,20 @@ const demo = await startDemo({ after }, place());
 const OTHER = `0x${'cd'.repeat(20)}`;
 const DAY_MS = 86_400_000;
 
+interface ServeOptions {
+  /** When the first block is; now if it does not matter. */
+  readonly time?: number;
+  readonly budget?: string;
+}
+
 /** A service on a small ledger, without a place in its address. */
-async function serve(context: TestContext, events: readonly object[] = []) {
-  const data = await makeLedger(place(), [firstBlock({ time: Date.now(), events })]);
-  const { secret } = await createKey(data);
+async function serve(
+  context: TestContext,
+  events: readonly object[] = [],
+  { time = Date.now(), ...terms }: ServeOptions = {},
+) {
+  const data = await makeLedger(place(), [firstBlock({ time, events })]);
+  const { secret } = await createKey(data, terms);
   const service = await startService(context, { data, flags: ['--max-age', '0'] });
   const origin = `http://127.0.0.1:${service.port}`;
   return { data, secret, origin, url: `${origin}/#key=${secret}&users=${USER}` };
@@ -307,10 +317,16 @@ browserTest(
   LONG_ONLY,
 );
 
-/** Notifications of a browser that lets itself be asked; what is shown is kept. */
+/** Notifications of a browser that lets itself be asked; what is shown and heard is kept. */
 async function stubNotifications(page: Page): Promise<void> {
   await page.addInitScript(() => {
     const shown: string[] = [];
+    const heard: number[] = [];
+    const start = OscillatorNode.prototype.start;
+    OscillatorNode.prototype.start = function play(when) {
+      heard.push(this.frequency.value);
+      start.call(this, when);
+    };
     class StubNotification {
       static permission = sessionStorage.getItem('granted') ?? 'default';
 
@@ -323,9 +339,12 @@ async function stubNotifications(page: Page): Promise<void> {
         StubNotification.permission = 'granted';
       }
     }
-    Object.assign(globalThis, { Notification: StubNotification, shown });
+    Object.assign(globalThis, { Notification: StubNotification, shown, heard });
   });
 }
+
+const readHeard = (page: Page): Promise<number[]> =>
+  page.evaluate(() => (globalThis as unknown as { heard: number[] }).heard);
 
 const readShown = (page: Page): Promise<string[]> =>
   page.evaluate(() => (globalThis as unknown as { shown: string[] }).shown);
@@ -359,6 +378,7 @@ browserTest(
       }),
       [told],
     );
+    assert.deepEqual(await readHeard(page), [880, 1_175]);
     assert.match(await page.title(), /^⚑ 1 /);
     assert.match(
       (await page.locator('link[rel="icon"]').getAttribute('data-level')) ?? '',
@@ -459,6 +479,48 @@ browserTest(
         row.texts['unlock'] === 'unlocked'
       );
     });
+  },
+  LONG_ONLY,
+);
+
+browserTest(
+  'over midnight, the change is counted from the last value before it',
+  async (context) => {
+    const midnightMs = new Date().setHours(0, 0, 0, 0);
+    const { url, data } = await serve(context, [], { time: midnightMs - 5_000 });
+    const page = await openBoard(url, USER, { expected: /status of 422/ });
+    await untilKnown(page, 1);
+    const append = (height: number, time: number, price: string) =>
+      makeLedger(data, [formatBlock(height, time, [{ type: 'marks', prices: { BTC: price } }])]);
+    const untilChanged = (change: string, dayStart: string) =>
+      until(`a change of ${change}`, async () => {
+        const [row] = await readRows(page);
+        return row.complete['change'] === change && row.dayStart === dayStart;
+      });
+    await append(2, midnightMs - 1_000, '87000.0');
+    await untilChanged('500.0', '65600.0');
+    await append(3, midnightMs + 1_000, '88000.0');
+    await untilChanged('500.0', '66100.0');
+    await append(4, midnightMs + 2_000, '86000.0');
+    await untilChanged('-500.0', '66100.0');
+  },
+  LONG_ONLY,
+);
+
+browserTest(
+  'a board that the key’s budget does not carry says so, and shows what it has',
+  async (context) => {
+    const { url } = await serve(context, [], { budget: '400/h' });
+    const users = Array.from({ length: 40 }, (_, index) => `0x${String(index).padStart(40, '0')}`);
+    const page = await openBoard(url, [USER, ...users].join('\n'), {
+      expected: /status of (422|429)/,
+    });
+    await page.getByText(/^The key’s budget is spent: \d+ of 41 accounts so far/).waitFor();
+    await rowOf(page, USER).getByText('65,600.00', { exact: true }).waitFor();
+    const rows = await readRows(page);
+    const known = rows.filter(({ texts }) => texts['value'] !== '–');
+    assert.equal(rows.length, 41);
+    assert.ok(known.length < 41, `${known.length} known`);
   },
   LONG_ONLY,
 );
