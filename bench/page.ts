@@ -17,15 +17,17 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import type { Browser, Page } from 'playwright-core';
 import { launch } from '../test/browser/browser.ts';
-import { createLiveLedger, type LiveLedger } from '../test/push/live-ledger.ts';
+import { buildLedger, usersOf } from './dataset.ts';
 import { createKey, PATIENCE } from './exchange.ts';
 import { childrenOf, cpuSecondsOfTree, rssAnonMegabytesOfTree } from './process-usage.ts';
 import { atMost, type Goal, printGoals, printTable } from './report.ts';
 import { type RunningServer, startPerpinfo } from './servers.ts';
+import { type RunningWriter, startWriter } from './writer.ts';
 
 const HOST = '127.0.0.1';
 const VIEWPORT = { width: 1440, height: 900 };
 const POSITIONS = 32;
+const ACCOUNTS = 50;
 const BOARD_ACCOUNTS = 500;
 const BOARD_POSITIONS = 4;
 const WARM_UP_MS = 15_000;
@@ -37,7 +39,7 @@ const { values } = parseArgs({
 
 /** A ledger that moves, and a service that answers from it. */
 interface ServedLedger {
-  readonly live: LiveLedger;
+  readonly writer: RunningWriter;
   readonly server: RunningServer;
   readonly secret: string;
   readonly users: readonly string[];
@@ -147,17 +149,21 @@ class OpenPage {
 }
 
 async function startLedger(
-  options: { accounts: number; positionsPerAccount: number },
+  accounts: number,
+  positionsPerAccount: number,
   main?: string,
 ): Promise<ServedLedger> {
   const folder = mkdtempSync(path.join(tmpdir(), 'perpinfo-page-'));
   folders.push(folder);
-  const live = await createLiveLedger(folder, { seed: 'page', ...options });
+  const { state } = await buildLedger(folder, accounts, positionsPerAccount);
   const secret = await createKey(folder);
-  live.run();
-  const flags = [...PATIENCE, '--max-age', '10000'];
-  const server = await startPerpinfo(folder, { workers: 1, flags, ...(main && { main }) });
-  return { live, server, secret, users: live.users };
+  const writer = await startWriter(folder);
+  const server = await startPerpinfo(folder, {
+    workers: 1,
+    flags: PATIENCE,
+    ...(main && { main }),
+  });
+  return { writer, server, secret, users: usersOf(state) };
 }
 
 /** The share of a core, in per cent, and kilobytes a second between two measurements. */
@@ -200,11 +206,8 @@ const ledgers: ServedLedger[] = [];
 const pages: OpenPage[] = [];
 
 async function openAll(): Promise<void> {
-  const accounts = { accounts: 50, positionsPerAccount: POSITIONS };
-  ledgers.push(await startLedger(accounts));
-  ledgers.push(
-    await startLedger({ accounts: BOARD_ACCOUNTS, positionsPerAccount: BOARD_POSITIONS }),
-  );
+  ledgers.push(await startLedger(ACCOUNTS, POSITIONS));
+  ledgers.push(await startLedger(BOARD_ACCOUNTS, BOARD_POSITIONS));
   const [account, board] = ledgers;
   pages.push(await OpenPage.open('empty tab'));
   pages.push(await OpenPage.open(`${POSITIONS} positions`, account));
@@ -212,7 +215,7 @@ async function openAll(): Promise<void> {
   pages.push(await OpenPage.open(`board of ${BOARD_ACCOUNTS}`, board));
   await pages[2].showBoard(board.users.slice(0, BOARD_ACCOUNTS));
   if (values.beside === undefined) return;
-  ledgers.push(await startLedger(accounts, path.join(values.beside, 'dist', 'main.js')));
+  ledgers.push(await startLedger(ACCOUNTS, POSITIONS, path.join(values.beside, 'dist', 'main.js')));
   pages.push(await OpenPage.open(`${POSITIONS} positions, ${values.beside}`, ledgers[2]));
   await pages[3].showPositions();
 }
@@ -237,9 +240,9 @@ try {
   printGoals(goalsOf(pages[1]));
 } finally {
   for (const page of pages) await page.close();
-  for (const { live, server } of ledgers) {
+  for (const { writer, server } of ledgers) {
     await server.stop();
-    await live.close();
+    await writer.stop();
   }
   for (const folder of folders) rmSync(folder, { recursive: true });
 }

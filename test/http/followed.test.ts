@@ -109,7 +109,7 @@ test('without a follower, what is unknown is a 503', async (t) => {
 });
 
 test('the answer waits for the height that has the account, and not for ever', async (t) => {
-  const { follower, ledger, ask } = await openFollowed(t, { settings: { followWait: 300 } });
+  const { follower, ledger, ask } = await openFollowed(t, { settings: { followWait: 2_000 } });
   follower.scripts.set(ALICE, async (item) => {
     setTimeout(() => void follower.record(item), 50);
     return { outcome: 'recorded', height: 2 };

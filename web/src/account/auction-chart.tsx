@@ -1,6 +1,6 @@
 /** The auction's line from start to floor, and where it is now. */
 
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import type uPlot from 'uplot';
 import type { Line } from '../figures/auction-line.ts';
 import { areaOf, Chart, type ChartData, type Palette } from '../parts/chart.ts';
@@ -36,14 +36,14 @@ function toLines({ start, present, end }: Line): ChartData {
 export function AuctionChart({ line, label }: { line: Line; label: string }) {
   const element = useRef<HTMLDivElement>(null);
   const chart = useRef<Chart>(undefined);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (element.current === null) return undefined;
     chart.current = new Chart(element.current, { lines: createLines });
     return () => chart.current?.remove();
   }, []);
   const { start, present, end } = line;
   // The current point identifies the line.
-  useEffect(() => {
+  useLayoutEffect(() => {
     chart.current?.show(toLines(line), start.time, end.time);
   }, [start.time, present.time, present.value]);
   return (

@@ -1,6 +1,6 @@
 /** The account value over time, live: what is known is a line, what is not a gap. */
 
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { formatSince, formatTime } from '../figures/text.ts';
 import { changeOver, type ValueChange } from '../history/value-change.ts';
 import {
@@ -26,12 +26,13 @@ export function ValueChart({ history, version, range: name, chooseRange }: Value
   const chart = useRef<Chart>(undefined);
   const range = findRange(name);
   const points = history.pointsOf(name);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (element.current === null) return undefined;
     chart.current = new Chart(element.current, { lines: (palette) => [areaOf(palette)] });
     return () => chart.current?.remove();
   }, []);
-  useEffect(() => {
+  // With the figures, in the same frame: another one would cost as much again.
+  useLayoutEffect(() => {
     const last = points.at(-1);
     if (last === undefined) return;
     const from = Math.max(points[0].time, last.time - range.keptMs);
