@@ -231,7 +231,9 @@ export class Answers {
     return isLong(question) ? this.#replyInPieces(request, question) : this.#reply(request, state);
   }
 
-  #replyInPieces(request: AdmittedRequest, question: LongQuestion): Promise<Reply> {
+  #replyInPieces(request: AdmittedRequest, question: LongQuestion): Reply | Promise<Reply> {
+    const overload = this.#longAnswers.findOverload();
+    if (overload !== undefined) return this.#refuseAdmitted(overload, request);
     return this.#longAnswers.write(question, request.readings).then((answer) =>
       this.#resume(request, (resumed) => {
         const state = this.readiness.findState();

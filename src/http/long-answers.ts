@@ -34,6 +34,11 @@ const SLICE_MS = 0.5;
  * garbage several times a second, for milliseconds in which nobody is answered.
  */
 const SPARE_MAX = 2;
+/**
+ * Answers that may wait, some seconds of work. A client that breaks off is not noticed while its answer
+ * waits: without a limit, connecting and asking again and again would fill the memory.
+ */
+const WAITING_MAX = 256;
 /** How often one is begun: the last time it is written in one go, which holds up all others. */
 const ATTEMPTS_MAX = 5;
 
@@ -70,6 +75,13 @@ export class LongAnswers {
 
   constructor(options: LongAnswersOptions) {
     this.#options = options;
+  }
+
+  /** Why no further answer may wait; undefined if one may. */
+  findOverload(): RequestError | undefined {
+    if (this.#jobs.length < WAITING_MAX) return undefined;
+    const message = `${WAITING_MAX} answers about many accounts wait here, the limit`;
+    return new RequestError('overloaded', message);
   }
 
   /** The answer, or why it is refused; undefined if there is no state to answer from any more. */

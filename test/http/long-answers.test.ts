@@ -102,6 +102,16 @@ test('bytes are written over once they are released, and not before', async () =
   assert.equal(third.bytes.toString(), askFor(users.slice(1)).answer(state));
 });
 
+test('no more than 256 answers wait, and then again', async () => {
+  const { answers } = createLongAnswers();
+  const few = askFor(users.slice(0, 200));
+  assert.equal(answers.findOverload(), undefined);
+  const writing = Array.from({ length: 256 }, () => answers.write(few, undefined));
+  assert.match(String(answers.findOverload()?.message), /^256 answers about many accounts wait/);
+  await Promise.all(writing);
+  assert.equal(answers.findOverload(), undefined);
+});
+
 test('a question that is refused, or has no state to be answered from, says so', async () => {
   const refused = await createLongAnswers().answers.write(askFor(users, 'nope'), undefined);
   assert.ok(refused instanceof RequestError);
