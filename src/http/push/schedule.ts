@@ -40,7 +40,7 @@ export interface Owner extends Link<Owner> {
 /** How long subscriptions are worked on before requests get their turn. */
 const SLICE_MS = 4;
 /** Bytes that are gathered before they are sent. A client that is slow to read may keep them all. */
-const GATHERED_BYTES_MAX = 32 << 10;
+const GATHERED_BYTES_MAX = 128 << 10;
 /** Those that become due within this time are looked at together. */
 const PAUSE_MS_MIN = 10;
 /** Of a connection, those too that become due within this share of the interval. */
