@@ -32,6 +32,8 @@ const BOARD_ACCOUNTS = 500;
 const BOARD_POSITIONS = 4;
 const WARM_UP_MS = 15_000;
 const SAMPLE_MINUTES = 10;
+/** For a machine that others keep busy. */
+const PATIENCE_MS = 180_000;
 
 const { values } = parseArgs({
   options: { minutes: { type: 'string', default: '2' }, beside: { type: 'string' } },
@@ -104,6 +106,7 @@ class OpenPage {
     const browser = await launch();
     const pid = childrenOf(process.pid).find((child) => !before.has(child)) ?? 0;
     const page = await (await browser.newContext({ viewport: VIEWPORT })).newPage();
+    page.setDefaultTimeout(PATIENCE_MS);
     const proxy = ledger && new CountingProxy(ledger.server.port);
     if (ledger !== undefined && proxy !== undefined) {
       await page.goto(`${await proxy.listen()}/#key=${ledger.secret}&users=${ledger.users[0]}`);
@@ -234,9 +237,9 @@ try {
     await sleep(next * 60_000);
     passed += next;
     await measureAll();
-    console.log(`${passed} of ${minutes} minutes`);
+    console.log(`\n${passed} of ${minutes} minutes`);
+    printUsages(pages);
   }
-  printUsages(pages);
   printGoals(goalsOf(pages[1]));
 } finally {
   for (const page of pages) await page.close();

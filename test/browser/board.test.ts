@@ -171,7 +171,7 @@ interface DexState {
 
 async function assertExact(row: ShownRow): Promise<void> {
   const { user, height, accountTime, texts, complete, dayStart } = row;
-  const where = { height, accountTime, fields: {}, rows: {}, order: [] };
+  const where = { height, accountTime, fields: {}, rows: {}, order: [], olderRows: {} };
   const question = { type: 'allDexsClearinghouseState', user };
   const states: [string, DexState][] = await demo.answerOf(where, question);
   const positions = states.flatMap(([, { assetPositions }]) =>

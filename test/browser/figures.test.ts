@@ -164,24 +164,42 @@ function negated(text: string): string {
   return text.startsWith('-') ? text.slice(1) : `-${text}`;
 }
 
-const checkPositions = (panel: ShownPanel, scope: Scope) =>
-  checkAgainst(panel, scope, (states) => comparePositions(panel, scope, states));
+/** Rows in sight are of the panel's height, each of the others of its own. */
+async function checkPositions(panel: ShownPanel, scope: Scope): Promise<number> {
+  const { olderRows } = panel;
+  for (const height of new Set(Object.values(olderRows).filter((one) => one > 0))) {
+    const states = await answerFor({ ...panel, height }, scope);
+    compareRows(panel, scope, states, (coin) => olderRows[coin] === height);
+  }
+  return checkAgainst(panel, scope, (states) => comparePositions(panel, scope, states));
+}
 
-function comparePositions({ rows, order, fields }: ShownPanel, scope: Scope, states: States) {
-  const positions = positionsOf(states);
-  assert.deepEqual(
-    order,
-    positions.map(({ coin }) => coin),
-  );
+function compareRows(
+  { rows }: ShownPanel,
+  scope: Scope,
+  states: States,
+  isCompared: (coin: string) => boolean,
+): void {
   for (const [dex, account] of states) {
     const column = scope.dex === undefined ? { dex: plain(nameOf(dex)) } : {};
     for (const position of positionsOf([[dex, account]])) {
+      if (!isCompared(position.coin)) continue;
       const shown = rows[position.coin];
       checkMark(position, shown['mark']);
       const expected = { ...column, ...expectedRow(position, shown['mark']) };
       assert.deepEqual(shown, expected, position.coin);
     }
   }
+}
+
+function comparePositions(panel: ShownPanel, scope: Scope, states: States) {
+  const { order, fields, olderRows } = panel;
+  const positions = positionsOf(states);
+  assert.deepEqual(
+    order,
+    positions.map(({ coin }) => coin),
+  );
+  compareRows(panel, scope, states, (coin) => !(olderRows[coin] > 0));
   if (positions.length === 0) return 0;
   const value = totalOf(states, ({ marginSummary }) => marginSummary.totalNtlPos);
   assert.deepEqual(fields['sumValue'], rounded(value));

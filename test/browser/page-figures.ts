@@ -20,6 +20,8 @@ export interface ShownPanel {
   /** By coin or validator. */
   readonly rows: Record<string, Fields>;
   readonly order: readonly string[];
+  /** Rows that are out of sight may be of an older height, which they name. */
+  readonly olderRows: Readonly<Record<string, number>>;
 }
 
 /** Where an answer is from: a height, or the time of the exchange's own answer; 0 if there is none. */
@@ -56,6 +58,11 @@ export function readPanels(page: Page): Promise<Record<string, ShownPanel>> {
           rows.map((row) => [nameOf(row), readFields(row.querySelectorAll('[data-field]'))]),
         ),
         order: rows.map(nameOf),
+        olderRows: Object.fromEntries(
+          rows
+            .filter((row) => row.getBoundingClientRect().top >= innerHeight)
+            .map((row) => [nameOf(row), Number(row.dataset['height'])]),
+        ),
       };
     }
     return panels;

@@ -2,7 +2,7 @@
 
 import { scale } from '../scale.ts';
 import { type Cleanup, createKey, makeLedger, startService } from '../service/running.ts';
-import { firstBlock, USER } from './small-ledger.ts';
+import { firstBlock, type Held, USER } from './small-ledger.ts';
 
 interface SmallService {
   readonly data: string;
@@ -14,6 +14,7 @@ interface SmallService {
 
 interface SmallServiceOptions {
   readonly data: string;
+  readonly holdings?: readonly Held[];
   /** Further events of the first block. */
   readonly events?: readonly object[];
   readonly flags?: readonly string[];
@@ -21,9 +22,9 @@ interface SmallServiceOptions {
 
 export async function serveSmall(
   context: Cleanup,
-  { data, events = [], flags = [] }: SmallServiceOptions,
+  { data, holdings, events = [], flags = [] }: SmallServiceOptions,
 ): Promise<SmallService> {
-  await makeLedger(data, [firstBlock({ time: Date.now(), events })]);
+  await makeLedger(data, [firstBlock({ time: Date.now(), events, ...(holdings && { holdings }) })]);
   // Before the service starts, so that it knows the key when the page asks.
   const { secret } = await createKey(data);
   const service = await startService(context, { data, flags: ['--max-age', '0', ...flags] });

@@ -8,7 +8,7 @@ import { UpstreamPanel } from './account/upstream.tsx';
 import { AccountName } from './board/account-name.tsx';
 import { BoardPanel, type BoardParts } from './board/board.tsx';
 import type { Verdict } from './figures/risk.ts';
-import { formatAge } from './figures/text.ts';
+import { formatAge, formatCount } from './figures/text.ts';
 import { type Actions, Header } from './header.tsx';
 import { KeyForm } from './key-form.tsx';
 import { PACES } from './view/pace.ts';
@@ -84,7 +84,7 @@ function Banner({ view }: { view: View }) {
       {isWrong && freshness !== undefined && (
         <span>
           {' '}
-          What is shown is of height {freshness.height.toLocaleString('en')}, now{' '}
+          What is shown is of height {formatCount(freshness.height)}, now{' '}
           {formatAge(ledgerAgeMs(view))} old.
         </span>
       )}

@@ -6,7 +6,7 @@ import { AddressTools } from './address-tools.tsx';
 import type { BoardActions } from './board/board.tsx';
 import { holdingsOf, pickDex } from './figures/all-dexes.ts';
 import type { Sort } from './figures/position-figures.ts';
-import { formatAge, formatTime, nameDex } from './figures/text.ts';
+import { formatAge, formatCount, formatTime, nameDex, quoteTyped } from './figures/text.ts';
 import type { Move } from './figures/what-if.ts';
 import { ForgetKey } from './forget-key.tsx';
 import type { RangeName } from './history/value-history.ts';
@@ -101,7 +101,7 @@ function FreshnessLine({ view }: { view: View }) {
       <div>
         <dt>Height</dt>
         <dd class="figure" data-field="height">
-          {freshness === undefined ? '\u2013' : freshness.height.toLocaleString('en')}
+          {freshness === undefined ? '\u2013' : formatCount(freshness.height)}
         </dd>
       </div>
       <div>
@@ -205,11 +205,8 @@ function AddressForm({ view, actions }: { view: View; actions: Actions }) {
   );
 }
 
-const TYPED_MAX = 60;
-
 function describeBadAddress(typed: string): string {
-  const shown = typed.length > TYPED_MAX ? `${typed.slice(0, TYPED_MAX)}…` : typed;
-  return `“${shown}” is no address: expected 0x and 40 hexadecimal digits, or a label`;
+  return `${quoteTyped(typed)} is no address: expected 0x and 40 hexadecimal digits, or a label`;
 }
 
 interface ChipsProps {

@@ -26,12 +26,13 @@ import { Feed } from './feed/feed.ts';
 import { TermsWatch } from './feed/market-terms.ts';
 import type { States } from './figures/answers.ts';
 import { judgeAccount, type Verdict } from './figures/risk.ts';
+import { quoteTyped } from './figures/text.ts';
 import { type Move, NO_MOVE } from './figures/what-if.ts';
 import type { Actions } from './header.tsx';
 import { copyFiguresOnClick } from './parts/clipboard.ts';
 import { drawTab } from './tab.ts';
 import { showPlace } from './view/address-bar.ts';
-import { readPlace } from './view/place.ts';
+import { findBadUser, readPlace } from './view/place.ts';
 import {
   type Handed,
   loadBook,
@@ -51,6 +52,7 @@ const NOTICE_MS = 6_000;
 
 const root = document.getElementById('root') as HTMLElement;
 const asked = readPlace(location.hash);
+const badUser = findBadUser(location.hash);
 const handed = takeKey();
 const store = new Store(draw);
 const feed = new Feed(store);
@@ -170,6 +172,12 @@ function draw(view: View): void {
   drawTab(view, verdict);
 }
 
+/** A link that was cut off must not look as if it had led to the account that is shown. */
+function tellBadUser(user: string): void {
+  actions.tell(`The link leads nowhere: ${quoteTyped(user)} is no address.`);
+  showPlace(store.view, false);
+}
+
 /** Whose account is shown at first: of the link, of the examples that came with it, or the last one. */
 function chooseUser(linked: string, examples: readonly string[]): string {
   return linked || examples[0] || store.view.recent[0] || store.view.examples[0] || '';
@@ -185,10 +193,12 @@ store.set({ notices: readNoticeState() });
 feed.start();
 scout.look();
 showPlace(store.view, false);
+if (badUser !== undefined) tellBadUser(badUser);
 
 // Back, Forward, and a link that is pasted into an open page change only the fragment.
 addEventListener('hashchange', () => {
   const { user, dex, ...rest } = readPlace(location.hash);
+  const bad = findBadUser(location.hash);
   const again = takeKey();
   if (again !== undefined) {
     take(again);
@@ -200,6 +210,7 @@ addEventListener('hashchange', () => {
   if (user !== '' && (user !== store.view.user || dex !== store.view.dex)) {
     select(user, dex);
   }
+  if (bad !== undefined) tellBadUser(bad);
 });
 onKeyForgotten(() => {
   actions.forgetKey(false);

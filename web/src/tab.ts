@@ -21,10 +21,32 @@ const COLOURS: Readonly<Record<Level | 'unknown', string>> = {
 const BADGE = "%3Ccircle cx='12.5' cy='3.5' r='3.5' fill='%23f59e0b'/%3E";
 const END = '%3C/svg%3E';
 
+/**
+ * How often a title is shown in which only the value is new: for each title the browser draws its row of
+ * tabs again, which takes a sixth of what all figures of the page take.
+ */
+const VALUE_MS = 5_000;
+
+/** What the title that was last shown is about, and when it was shown. */
+let shownAbout = '';
+let shownMs = Number.NEGATIVE_INFINITY;
+
 export function drawTab(view: View, verdict: Verdict): void {
   const alarms = view.alarms.size;
-  document.title = `${alarms === 0 ? '' : `⚑ ${alarms} `}${formatTitle(view, verdict)}`;
+  const flag = alarms === 0 ? '' : `⚑ ${alarms} `;
+  const [words, value] = formatTitle(view, verdict);
+  const title = words === '' ? 'perpinfo' : `${words} ${value}· perpinfo`;
+  drawTitle(flag + title, `${flag}${words} ${view.user} ${view.dex}`);
   drawIcon(levelOf(view, verdict), alarms > 0);
+}
+
+/** `about`: all that it depends on but the value. */
+function drawTitle(title: string, about: string): void {
+  const nowMs = performance.now();
+  if (about === shownAbout && nowMs - shownMs < VALUE_MS) return;
+  shownAbout = about;
+  shownMs = nowMs;
+  document.title = title;
 }
 
 function levelOf(view: View, { level }: Verdict): Level | 'unknown' {
@@ -32,20 +54,24 @@ function levelOf(view: View, { level }: Verdict): Level | 'unknown' {
   return isCurrent(view, view.account) ? level : 'unknown';
 }
 
-function formatTitle(view: View, { level }: Verdict): string {
-  if (view.isBoard) return `Board of ${usersOnBoard(view.book).length} · perpinfo`;
+function formatTitle(view: View, { level }: Verdict): readonly [words: string, value: string] {
+  if (view.isBoard) return [`Board of ${usersOnBoard(view.book).length}`, ''];
   const states = pickDex(view.account.answer?.value ?? [], view.dex);
-  if (states.length === 0) return 'perpinfo';
-  const value = groupRounded(totalsOf(states).accountValue, 2);
+  if (states.length === 0) return ['', ''];
   const mark = isCurrent(view, view.account) ? MARKS[level] : '(old) ';
-  return `${mark}${nameOf(view.book, view.user)} ${value} · perpinfo`;
+  const value = groupRounded(totalsOf(states).accountValue, 2);
+  return [`${mark}${nameOf(view.book, view.user)}`, `${value} `];
 }
+
+let shownIcon = '';
 
 /** The icon of index.html, in the colour of the risk. */
 function drawIcon(level: Level | 'unknown', hasAlarms: boolean): void {
-  const icon = document.querySelector<HTMLLinkElement>('link[rel="icon"]');
   const state = `${level}${hasAlarms ? ' alarm' : ''}`;
-  if (icon === null || icon.dataset['level'] === state) return;
+  if (state === shownIcon) return;
+  shownIcon = state;
+  const icon = document.querySelector<HTMLLinkElement>('link[rel="icon"]');
+  if (icon === null) return;
   icon.dataset['level'] = state;
   icon.href = icon.href
     .replace(/fill='%23[0-9a-f]{6}'/, `fill='%23${COLOURS[level].slice(1)}'`)

@@ -90,7 +90,7 @@ function HeadlineStats({ states }: { states: States }) {
       <Stat label="Short" field="short" text={short} />
       <Stat label="Net exposure" field="net" text={net} />
       {nearest !== undefined && (
-        <div class="stat">
+        <div class="stat stat-wide">
           <dt>Nearest liquidation</dt>
           <dd class="figure" data-field="nearestLiquidation">
             {nearest.coin}, {nearest.distance}

@@ -1,9 +1,10 @@
 /**
  * A row of the table of positions. There may be hundreds, several times a second: cells are plain
- * elements, made by functions and not by components, and a row that has not changed is not drawn.
+ * elements, made by functions and not by components. A row that has not changed, or is out of sight, is
+ * not drawn.
  */
 
-import { useMemo } from 'preact/hooks';
+import { Component } from 'preact';
 import { type Holding, keyOf } from '../figures/all-dexes.ts';
 import type { Position } from '../figures/answers.ts';
 import { formatPercent, negateText, parseDecimal } from '../figures/decimal.ts';
@@ -14,8 +15,10 @@ import { toneOf } from '../parts/figure.tsx';
 import { CELL, ROW, ROW_HEADING } from '../parts/roles.ts';
 import { drawRowButton } from '../parts/row-buttons.tsx';
 
-interface PositionRowProps {
+interface Row {
   readonly holding: Holding;
+  /** Of the answer; undefined for the exchange's own. */
+  readonly height: number | undefined;
   readonly hasDex: boolean;
   /** Undefined where nothing is supposed. */
   readonly supposed: SupposedPosition | undefined;
@@ -23,17 +26,50 @@ interface PositionRowProps {
   readonly isStop: boolean;
 }
 
-export function PositionRow(props: PositionRowProps) {
-  return useMemo(() => drawRow(props), [JSON.stringify(props)]);
+interface PositionRowProps extends Row {
+  readonly isInSight: boolean;
 }
 
-function drawRow({ holding, hasDex, supposed, isStop }: PositionRowProps) {
+/**
+ * A class, since a hook would return the elements of an earlier draw: each would hold all elements of that
+ * draw in memory, and those the ones before.
+ */
+export class PositionRow extends Component<PositionRowProps> {
+  #drawn: Row | undefined;
+
+  override shouldComponentUpdate({ isInSight, ...row }: PositionRowProps): boolean {
+    const drawn = this.#drawn;
+    if (drawn === undefined) return true;
+    // Out of sight, figures that name their height may wait; what a row consists of may not.
+    if (!isInSight && row.height !== undefined && isAlike(row, drawn)) return false;
+    return JSON.stringify({ ...row, height: drawn.height }) !== JSON.stringify(drawn);
+  }
+
+  override render({ isInSight: _isInSight, ...row }: PositionRowProps) {
+    this.#drawn = row;
+    return drawRow(row);
+  }
+}
+
+/** Whether they differ in figures only; what is supposed is always drawn. */
+function isAlike(row: Row, drawn: Row): boolean {
+  const isSupposed = row.supposed !== undefined || drawn.supposed !== undefined;
+  return !isSupposed && row.hasDex === drawn.hasDex && row.isStop === drawn.isStop;
+}
+
+function drawRow({ holding, height, hasDex, supposed, isStop }: Row) {
   const { dex, position } = holding;
   const { coin, szi, leverage, maxLeverage, cumFunding } = position;
   const isUp = isLong(position);
   const derived = derive(position);
   return (
-    <tr {...ROW} data-dex={dex} data-coin={coin} class={supposed && `would-be-${supposed.fate}`}>
+    <tr
+      {...ROW}
+      data-dex={dex}
+      data-coin={coin}
+      data-height={height}
+      class={supposed && `would-be-${supposed.fate}`}
+    >
       <th {...ROW_HEADING}>{drawRowButton({ name: keyOf(holding), label: coin, isStop })}</th>
       {supposed && drawSupposed(supposed)}
       {hasDex && (

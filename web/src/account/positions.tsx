@@ -1,6 +1,6 @@
 /** The positions: sortable, with sums; rows keep their place while figures move. */
 
-import { useMemo } from 'preact/hooks';
+import { useMemo, useRef } from 'preact/hooks';
 import { type Holding, holdingsOf, keyOf, pickDex } from '../figures/all-dexes.ts';
 import { digitsOfPosition, digitsOfSums, sumsOf } from '../figures/all-digits.ts';
 import { type ColumnName, type Sort, sortKeys } from '../figures/position-figures.ts';
@@ -12,6 +12,7 @@ import { Frame } from '../parts/panel.tsx';
 import { CELL, COLUMN_HEADING, ROW, ROW_HEADING, ROWS, TABLE } from '../parts/roles.ts';
 import { drawRowButton, useRows } from '../parts/row-buttons.tsx';
 import { saveFile } from '../parts/save-file.ts';
+import { useSight } from '../parts/sight.ts';
 import { OvertakenNote, type SortableColumn, SortHeading } from '../parts/sorting.tsx';
 import type { View } from '../view/view.ts';
 import { PositionRow } from './position-row.tsx';
@@ -57,7 +58,11 @@ export function PositionsPanel({ view, sortBy, suppose: change, tell }: Position
   const table = useMemo(
     () =>
       holdings && (
-        <PositionsTable key={`${user} ${dex}`} {...{ holdings, hasDex, supposed, sort, sortBy }} />
+        <PositionsTable
+          key={`${user} ${dex}`}
+          height={answer?.height}
+          {...{ holdings, hasDex, supposed, sort, sortBy }}
+        />
       ),
     [holdings, hasDex, supposed, sort],
   );
@@ -166,6 +171,8 @@ const SUM = '';
 
 interface PositionsTableProps {
   readonly holdings: readonly Holding[];
+  /** Of the answer; undefined for the exchange's own. */
+  readonly height: number | undefined;
   /** Whether the dex of each position is shown. */
   readonly hasDex: boolean;
   /** Undefined where nothing is supposed. */
@@ -175,7 +182,7 @@ interface PositionsTableProps {
 }
 
 function PositionsTable(props: PositionsTableProps) {
-  const { holdings, hasDex, supposed, sort, sortBy } = props;
+  const { holdings, height, hasDex, supposed, sort, sortBy } = props;
   const keys = holdings.map(keyOf).join();
   // The order is frozen at the click: rows that move cannot be read.
   const order = useMemo(() => sortKeys(holdings, sort), [keys, sort]);
@@ -190,6 +197,8 @@ function PositionsTable(props: PositionsTableProps) {
     />
   );
   const { stop, opened, close, handlers } = useRows([...order, SUM]);
+  const body = useRef<HTMLTableSectionElement>(null);
+  const isInSight = useSight(body, order);
   const digits = (row: string) => {
     const holding = byKey.get(row);
     return holding === undefined ? digitsOfSums(holdings) : digitsOfPosition(holding.position);
@@ -209,13 +218,20 @@ function PositionsTable(props: PositionsTableProps) {
               {others.map(drawHeading)}
             </tr>
           </thead>
-          <tbody {...ROWS}>
+          <tbody {...ROWS} ref={body}>
             {order.map((key) => {
               const holding = byKey.get(key);
               if (holding === undefined) return null;
               const then = supposed?.positions.get(key);
-              const isStop = key === stop;
-              return <PositionRow key={key} {...{ holding, hasDex, isStop }} supposed={then} />;
+              return (
+                <PositionRow
+                  key={key}
+                  {...{ holding, height, hasDex }}
+                  supposed={then}
+                  isStop={key === stop}
+                  isInSight={isInSight(key)}
+                />
+              );
             })}
           </tbody>
           <Sums {...{ holdings, hasDex, supposed }} isStop={stop === SUM} />

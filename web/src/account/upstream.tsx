@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from 'preact';
 import type { FollowReport } from '../figures/answers.ts';
-import { formatAge } from '../figures/text.ts';
+import { formatAge, formatCount } from '../figures/text.ts';
 import { Bar } from '../parts/figure.tsx';
 import type { View } from '../view/view.ts';
 
@@ -45,7 +45,7 @@ export function UpstreamPanel({ view }: { view: View }) {
       </header>
       <dl class="stats">
         <Item label="Followed" field="followed" title="accounts and lists of delegations">
-          {followed.toLocaleString('en')}
+          {formatCount(followed)}
         </Item>
         <Age label="Marks" field="marksAge" ms={ages.marks} sinceMs={sinceMs} />
         <Age label="Accounts, median" field="medianAge" ms={ages.accountsMedian} {...{ sinceMs }} />
@@ -116,7 +116,7 @@ function Budget({ budget }: Pick<FollowReport, 'budget'>) {
   const { limit, left } = budget;
   return (
     <Item label="Budget left" field="budget" title="weight a minute that the exchange allows">
-      {left.toLocaleString('en')} of {limit.toLocaleString('en')}{' '}
+      {formatCount(left)} of {formatCount(limit)}{' '}
       <Bar share={left / limit} tone="accent" label={`${left} of ${limit}`} />
     </Item>
   );

@@ -24,6 +24,7 @@ interface ValueChartProps {
 export function ValueChart({ history, version, range: name, chooseRange }: ValueChartProps) {
   const element = useRef<HTMLDivElement>(null);
   const chart = useRef<Chart>(undefined);
+  const drawn = useRef<readonly Point[]>(undefined);
   const range = findRange(name);
   const points = history.pointsOf(name);
   useLayoutEffect(() => {
@@ -35,8 +36,11 @@ export function ValueChart({ history, version, range: name, chooseRange }: Value
   useLayoutEffect(() => {
     const last = points.at(-1);
     if (last === undefined) return;
-    const from = Math.max(points[0].time, last.time - range.keptMs);
-    chart.current?.show(toLine(points), from / 1000, last.time / 1000);
+    const from = Math.max(points[0].time, last.time - range.keptMs) / 1000;
+    const to = last.time / 1000;
+    if (drawn.current === points && !chart.current?.isMoved(from, to)) return;
+    drawn.current = points;
+    chart.current?.show(toLine(points), from, to);
   }, [points, version, range]);
   const change = changeOver(points, range);
   return (

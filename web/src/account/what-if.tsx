@@ -7,6 +7,7 @@ import {
   isMoved,
   type Move,
   NO_MOVE,
+  PERCENT_DECIMALS_MAX,
   PERCENT_MAX,
   PERCENT_MIN,
   readPercent,
@@ -156,7 +157,7 @@ function PercentField({ move, suppose }: WhatIfProps) {
       />{' '}
       %
       <span id="what-if-range" class={isWrong ? 'problem-code small' : 'hidden'}>
-        from {group(`${PERCENT_MIN}`)} to {PERCENT_MAX}
+        from {group(`${PERCENT_MIN}`)} to {PERCENT_MAX}, at most {PERCENT_DECIMALS_MAX} decimals
       </span>
     </div>
   );

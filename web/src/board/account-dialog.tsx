@@ -3,7 +3,7 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Answer } from '../figures/answers.ts';
-import { formatTime } from '../figures/text.ts';
+import { formatCount, formatTime } from '../figures/text.ts';
 import { Dialog } from '../parts/dialog.tsx';
 import {
   type AddressBook,
@@ -85,6 +85,6 @@ export function describeOrigin({ height, time, accountTime }: Answer): string {
   const place =
     height === undefined
       ? 'The exchange’s own answer'
-      : `Of height ${height.toLocaleString('en')}, ${formatTime(time)}`;
+      : `Of height ${formatCount(height)}, ${formatTime(time)}`;
   return accountTime === undefined ? `${place}.` : `${place}, read at ${formatTime(accountTime)}.`;
 }

@@ -50,25 +50,39 @@ function describeBadLine(line: string): string {
   return `“${shown}” has no address: expected 0x and 40 hexadecimal digits`;
 }
 
-/** `0x... label`, `0x...,label`, `label,0x...`, or several addresses. Lines that begin with # are remarks. */
+/** `0x... label`, `0x...,label`, `label 0x...`, or several addresses. Lines that begin with # are remarks. */
 function readLine(line: string): ReadLine {
   const trimmed = line.trim();
   if (trimmed === '' || trimmed.startsWith('#')) return { accounts: [] };
   const accounts: [address: string, label: string][] = [];
   let before = '';
   for (const cell of splitCells(trimmed)) {
-    const [first = '', ...words] = cell.split(/\s+/);
-    const address = readAddress(first);
-    if (address !== undefined) {
-      accounts.push([address, cleanLabel(words.join(' ') || before)]);
+    const found = readCell(cell, before);
+    if (found.length > 0) {
+      accounts.push(...found);
       before = '';
-    } else if (/^0x/i.test(first)) {
+    } else if (/^0x/i.test(cell)) {
       return { accounts, problem: describeBadLine(cell) };
     } else if (accounts.length === 0) before = cell;
     else if (accounts[accounts.length - 1][1] === '')
       accounts[accounts.length - 1][1] = cleanLabel(cell);
   }
   return accounts.length === 0 ? { accounts, problem: describeBadLine(trimmed) } : { accounts };
+}
+
+/** Its addresses, each with the words after it; the first with those before it if it has none. */
+function readCell(cell: string, before: string): [address: string, label: string][] {
+  const found: { readonly address: string; readonly words: string[] }[] = [];
+  const leading: string[] = [];
+  for (const word of cell.split(/\s+/)) {
+    const address = readAddress(word);
+    if (address !== undefined) found.push({ address, words: [] });
+    else (found.at(-1)?.words ?? leading).push(word);
+  }
+  return found.map(({ address, words }, index) => {
+    const label = words.join(' ') || (index === 0 ? leading.join(' ') || before : '');
+    return [address, cleanLabel(label)];
+  });
 }
 
 /** The cells of a line of CSV; a quoted one may have commas. */

@@ -1,6 +1,7 @@
 /** Adding accounts to the board, and limits for all of them. */
 
 import { useMemo, useState } from 'preact/hooks';
+import { formatCount } from '../figures/text.ts';
 import { Dialog } from '../parts/dialog.tsx';
 import { type AddressBook, type Entry, mergeBooks, usersOnBoard } from '../view/address-book.ts';
 import { ACCOUNTS_MAX, type AccountList, readAccountList } from './account-list.ts';
@@ -60,7 +61,7 @@ export function AddForm({ book, changeBook, done }: AddFormProps) {
 }
 
 function countAccounts(count: number): string {
-  return count === 1 ? '1 account' : `${count.toLocaleString('en')} accounts`;
+  return count === 1 ? '1 account' : `${formatCount(count)} accounts`;
 }
 
 function FilePicker({ read }: { read: (text: string) => void }) {
@@ -83,7 +84,7 @@ function Findings({ list, isTooLong }: { list: AccountList; isTooLong: boolean }
   const { problems, repeated } = list;
   return (
     <div id="list-findings" role="status" class="small">
-      {isTooLong && <p class="loss">A board has at most {ACCOUNTS_MAX.toLocaleString('en')}.</p>}
+      {isTooLong && <p class="loss">A board has at most {formatCount(ACCOUNTS_MAX)}.</p>}
       {repeated > 0 && (
         <p class="muted">
           {repeated === 1 ? 'An address is named again' : `${repeated} addresses are named again`}:

@@ -223,7 +223,7 @@ function drawNearest(figures: BoardFigures | undefined) {
   }
   const { coin, distance, loss, liquidationPx } = nearest;
   return (
-    <td {...CELL} class="number" data-label="Nearest liquidation">
+    <td {...CELL} class="number may-wrap" data-label="Nearest liquidation">
       <span data-field="nearest" title={`liquidation at ${liquidationPx}`}>
         {coin} {distance}
       </span>
@@ -247,7 +247,7 @@ function drawUnlock(shown: ShownRow | undefined) {
         ? 'unlocked'
         : `in ${formatDuration(time - (shown?.nowMs ?? 0))}`;
   return (
-    <td {...CELL} class="number" data-label="Next unlock">
+    <td {...CELL} class="number may-wrap" data-label="Next unlock">
       <span
         data-field="unlock"
         data-time={time}

@@ -2,6 +2,7 @@
 
 import { useCallback, useMemo, useRef, useState } from 'preact/hooks';
 import { type BoardColumnName, BoardOrder, type BoardSort } from '../figures/board-sort.ts';
+import { formatCount } from '../figures/text.ts';
 import { Figure, SignedFigure } from '../parts/figure.tsx';
 import { CELL, COLUMN_HEADING, ROW, ROW_HEADING, ROWS, TABLE } from '../parts/roles.ts';
 import { saveFile } from '../parts/save-file.ts';
@@ -321,6 +322,6 @@ function Sums({ sum, count }: { sum: BoardSum; count: number }) {
 /** Rows change one by one: each is as it has been since its own height. */
 function describeHeights(heights: BoardSum['heights']): string {
   if (heights === undefined) return '';
-  const [lowest, highest] = heights.map((height) => height.toLocaleString('en'));
+  const [lowest, highest] = heights.map(formatCount);
   return lowest === highest ? `height ${lowest}` : `heights ${lowest} to ${highest}`;
 }

@@ -19,6 +19,10 @@ import { EMPTY_PANEL, type LinkState, pushedWithinMs, type Store } from '../view
 const POLL_MS = { account: 3_000, stakes: 10_000, auction: 6_000 } as const;
 const HEALTH_MS = 1_000;
 const HEALTH_MS_MAX = 8_000;
+/** While pushed states tell how fresh the ledger is, /health is asked for the rest. */
+const HEALTH_MS_PUSHED = 5_000;
+/** A pushed state tells of the ledger for so long: until the next one at the usual pace, if it is late. */
+const TOLD_MS = 1_500;
 /** How soon push must show a sign of life where HTTP shows none. */
 const PROBE_MS = 1_000;
 /** An unchanged value is not pushed, but its chart must still advance, up to what has surely arrived. */
@@ -37,6 +41,10 @@ export class Feed {
   #isCheckingHealth = false;
   /** When push was last heard, by performance.now(). */
   #pushHeardMs = Number.NEGATIVE_INFINITY;
+  /** When a pushed state was last newer than all that was known. */
+  #toldMs = Number.NEGATIVE_INFINITY;
+  /** When /health last answered. */
+  #healthMs = Number.NEGATIVE_INFINITY;
 
   constructor(store: Store) {
     this.#store = store;
@@ -245,6 +253,7 @@ export class Feed {
     const heardMs = performance.now();
     const serviceMs = freshness.time + freshness.lagMs + heardMs - freshness.heardMs;
     const lagMs = Math.max(0, serviceMs - time);
+    this.#toldMs = heardMs;
     this.#store.bring({ freshness: { ...freshness, height, time, lagMs, heardMs } });
   }
 
@@ -269,7 +278,8 @@ export class Feed {
       const health = await askHealth();
       const isLive = health.status === 'ok';
       this.#healthFailures = 0;
-      this.#store.bring({ freshness: { ...health, heardMs: performance.now() } });
+      this.#healthMs = performance.now();
+      this.#store.bring({ freshness: { ...health, heardMs: this.#healthMs } });
       this.#setLinkState(isLive ? 'live' : 'stopped', isLive ? '' : health.message);
       if (health.ledger !== '') {
         this.#store.bring({ history: this.#keeper.setLedger(health.ledger) });
@@ -284,7 +294,22 @@ export class Feed {
     }
     this.#isCheckingHealth = false;
     const delayMs = Math.min(HEALTH_MS_MAX, HEALTH_MS * 2 ** Math.min(this.#healthFailures, 5));
-    this.#healthTimer = setTimeout(() => void this.#checkHealth(), delayMs);
+    this.#scheduleHealth(delayMs);
+  }
+
+  #scheduleHealth(delayMs: number): void {
+    this.#healthTimer = setTimeout(() => {
+      if (this.#isTold()) this.#scheduleHealth(HEALTH_MS);
+      else void this.#checkHealth();
+    }, delayMs);
+  }
+
+  /** Whether pushed states make the next health check needless; what is followed may fail beside them. */
+  #isTold(): boolean {
+    const { link, freshness } = this.#store.view;
+    const nowMs = performance.now();
+    if (link.state !== 'live' || freshness?.follow !== undefined) return false;
+    return nowMs - this.#toldMs < TOLD_MS && nowMs - this.#healthMs < HEALTH_MS_PUSHED;
   }
 
   /** HTTP may be slow or blocked while push still comes. */

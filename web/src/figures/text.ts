@@ -46,6 +46,13 @@ export function describeDex(dex: string): string {
   return dex === '' ? 'the first dex' : `dex ${dex}`;
 }
 
+/** A whole number, such as a height. Made once, as the formats of times below. */
+const COUNT = new Intl.NumberFormat('en');
+
+export function formatCount(count: number): string {
+  return COUNT.format(count);
+}
+
 const UNITS: readonly (readonly [string, number])[] = [
   ['d', 86_400],
   ['h', 3_600],
@@ -106,6 +113,13 @@ export function formatTick(ms: number, stepMs: number): string {
   }
   if (stepMs < 60_000) return formatClock(ms);
   return MINUTE.format(ms);
+}
+
+const TYPED_MAX = 60;
+
+/** What was typed, or came with a link, instead of an address. */
+export function quoteTyped(typed: string): string {
+  return `“${typed.length > TYPED_MAX ? `${typed.slice(0, TYPED_MAX)}…` : typed}”`;
 }
 
 /** An address in lower case; undefined if it is none. */

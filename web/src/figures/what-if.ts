@@ -22,6 +22,7 @@ import {
 } from './decimal.ts';
 import { liquidationOf, type MarginTerms, maintenanceOf } from './margin-terms.ts';
 import { markOf } from './position-figures.ts';
+import { decimalsOf } from './text.ts';
 
 export interface Move {
   /** The only coin whose mark moves; undefined for all. */
@@ -33,6 +34,7 @@ export interface Move {
 export const NO_MOVE: Move = { coin: undefined, percent: '0' };
 export const PERCENT_MIN = -90;
 export const PERCENT_MAX = 200;
+export const PERCENT_DECIMALS_MAX = 4;
 
 /**
  * liquidated: its margin would be below maintenance. backed: the same, but collateral that no answer
@@ -62,7 +64,8 @@ type AllTerms = ReadonlyMap<string, MarginTerms>;
 /** Typed per cent as decimal text; undefined if it is none, or out of range. */
 export function readPercent(typed: string): string | undefined {
   const text = typed.trim().replace(/^\+/, '').replace('\u2212', '-');
-  if (!/^-?\d{1,3}(\.\d{1,4})?$/.test(text)) return undefined;
+  if (!/^-?\d{1,3}(\.\d+)?$/.test(text) || decimalsOf(text) > PERCENT_DECIMALS_MAX)
+    return undefined;
   const percent = parseDecimal(text);
   const isLow = compare(percent, parseDecimal(`${PERCENT_MIN}`)) < 0;
   const isHigh = compare(percent, parseDecimal(`${PERCENT_MAX}`)) > 0;

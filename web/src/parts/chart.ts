@@ -31,12 +31,19 @@ const FONT = '11px system-ui, sans-serif';
 const CHARACTER_PX = 6.5;
 const TIME_TICK_PX = 70;
 const VALUE_TICK_PX = 34;
+/** In seconds: marks of less than one would all tell the same time. */
+const TIME_STEPS = [
+  ...[1, 2, 5, 10, 15, 30].flatMap((count) => [count, count * 60]),
+  ...[1, 2, 3, 4, 6, 12, 24, 48].map((hours) => hours * 3600),
+].sort((one, other) => one - other);
+
+const LINE_PX = 2;
 
 /** A line with a faded area below it. */
 export function areaOf(palette: () => Palette): uPlot.Series {
   return {
     stroke: () => palette().accent,
-    width: 2,
+    width: LINE_PX,
     points: { show: false },
     fill: ({ ctx, bbox }) => {
       const gradient = ctx.createLinearGradient(0, bbox.top, 0, bbox.top + bbox.height);
@@ -53,6 +60,7 @@ function createAxes(palette: () => Palette): uPlot.Axis[] {
       font: FONT,
       stroke: () => palette().text,
       space: TIME_TICK_PX,
+      incrs: TIME_STEPS,
       grid: { show: false },
       ticks: { stroke: () => palette().line, width: 1, size: 4 },
       values: (_chart, times, _axis, _space, step) =>
@@ -114,6 +122,14 @@ export class Chart {
   show(data: ChartData, from: number, to: number): void {
     this.#range = [from, to];
     this.#plot.setData(data as uPlot.AlignedData);
+  }
+
+  /** Whether the axis would move by at least the width of the line: less is not seen. */
+  isMoved(from: number, to: number): boolean {
+    const [drawnFrom, drawnTo] = this.#range;
+    const widthPx = this.#plot.bbox.width / uPlot.pxRatio;
+    const leastSeconds = ((to - from) * LINE_PX) / widthPx;
+    return Math.abs(from - drawnFrom) >= leastSeconds || Math.abs(to - drawnTo) >= leastSeconds;
   }
 
   /** The value under the pointer, in words. */

@@ -2,6 +2,7 @@
 
 import { useState } from 'preact/hooks';
 import type { Answer, Question } from '../figures/answers.ts';
+import { formatCount } from '../figures/text.ts';
 import { basePath, infoPath } from '../service/service.ts';
 import { CopyButton } from './copy-button.tsx';
 import { Dialog } from './dialog.tsx';
@@ -30,7 +31,7 @@ function formatCurl(path: string, question: Question): string {
 function describePlace({ height }: Answer): string {
   return height === undefined
     ? 'The exchange’s own answer'
-    : `Answer at height ${height.toLocaleString('en')}`;
+    : `Answer at height ${formatCount(height)}`;
 }
 
 export function CurlDialog({ title, question, answer, apiKey, close }: CurlDialogProps) {

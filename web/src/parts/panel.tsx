@@ -4,7 +4,7 @@ import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import type { NamedFigure } from '../figures/all-digits.ts';
 import type { Answer } from '../figures/answers.ts';
-import { formatAge, formatTime } from '../figures/text.ts';
+import { formatAge, formatCount, formatTime } from '../figures/text.ts';
 import { accountAgeMs, isCurrent, isUnchanged, type Panel, type View } from '../view/view.ts';
 import { CurlDialog } from './curl-dialog.tsx';
 import { DigitsDialog } from './digits-dialog.tsx';
@@ -84,7 +84,7 @@ function Origin({ view, answer }: { view: View; answer: Answer }) {
       ) : (
         <span class="height muted small" title="the ledger height of this answer">
           {isUnchanged(view, answer) && 'unchanged since '}
-          height <span class="figure">{height.toLocaleString('en')}</span>
+          height <span class="figure">{formatCount(height)}</span>
         </span>
       )}
       {accountTime !== undefined && ageMs !== undefined && (

@@ -46,6 +46,12 @@ export function readPlace(fragment: string): Place {
   };
 }
 
+/** What a link names in place of an address; undefined where there is nothing wrong. */
+export function findBadUser(fragment: string): string | undefined {
+  const user = new URLSearchParams(fragment.replace(/^#/, '')).get('user') ?? '';
+  return user === '' || readAddress(user) !== undefined ? undefined : user;
+}
+
 function readDex(name: string | null): string | undefined {
   if (name === null) return undefined;
   return name === FIRST ? '' : name;

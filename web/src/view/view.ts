@@ -122,7 +122,8 @@ export class Store {
   #timer: ReturnType<typeof setTimeout> | undefined;
   #isScheduled = false;
   #drawnMs = 0;
-  #drawMs = 0;
+  /** How long the last two draws took. */
+  #drawMs: readonly [last: number, before: number] = [0, 0];
 
   /** Draws while the page is visible. */
   constructor(draw: (view: View) => void) {
@@ -142,7 +143,8 @@ export class Store {
   bring(change: Partial<View>): void {
     this.view = { ...this.view, ...change };
     if (this.#isScheduled || this.#timer !== undefined || document.hidden) return;
-    const pauseMs = Math.max(this.view.paceMs, this.#drawMs * REST_PER_DRAW);
+    // One slow draw, such as the first of a long table, says nothing of the next.
+    const pauseMs = Math.max(this.view.paceMs, Math.min(...this.#drawMs) * REST_PER_DRAW);
     const sinceMs = performance.now() - this.#drawnMs;
     this.#timer = setTimeout(() => requestAnimationFrame(() => this.#drawNow()), pauseMs - sinceMs);
   }
@@ -154,7 +156,7 @@ export class Store {
     if (document.hidden) return;
     this.#drawnMs = performance.now();
     this.#draw(this.view);
-    this.#drawMs = performance.now() - this.#drawnMs;
+    this.#drawMs = [performance.now() - this.#drawnMs, this.#drawMs[0]];
   }
 }
 
