@@ -24,6 +24,9 @@ export class KeyRing {
   #saving: Promise<void> | undefined;
   #pausedUntilMs = 0;
   #readFailure = '';
+  /** Never goes back, even if this machine's clock is set back: what has expired stays so. */
+  #timeMs = Date.now();
+  #steadyMs = performance.now();
   readonly #timers: NodeJS.Timeout[] = [];
 
   /** Throws if keys cannot be read: a service must not start without them. */
@@ -38,7 +41,7 @@ export class KeyRing {
   /** The live key of a secret; counts as a use. Undefined if unknown, revoked or expired. */
   find(secretHash: string, nowMs: number): Key | undefined {
     const key = this.#keyByHash.get(secretHash);
-    if (key === undefined || isExpired(key, nowMs)) return undefined;
+    if (key === undefined || this.#isExpired(key, nowMs)) return undefined;
     this.#usedMsById.set(key.id, nowMs);
     return key;
   }
@@ -51,7 +54,11 @@ export class KeyRing {
   /** Whether the secret has a live key; does not count as a use. */
   isLive(secretHash: string, nowMs: number): boolean {
     const key = this.#keyByHash.get(secretHash);
-    return key !== undefined && !isExpired(key, nowMs);
+    return key !== undefined && !this.#isExpired(key, nowMs);
+  }
+
+  #isExpired({ expiresMs }: Key, nowMs: number): boolean {
+    return expiresMs !== undefined && Math.max(nowMs, this.#timeMs) >= expiresMs;
   }
 
   async close(): Promise<void> {
@@ -62,6 +69,7 @@ export class KeyRing {
 
   /** On failure the cached keys stay. Each failure is logged once, not fifty times a second. */
   #refresh(): void {
+    this.#advanceTime();
     try {
       this.#read();
       this.#readFailure = '';
@@ -71,6 +79,12 @@ export class KeyRing {
         this.#options.warn(`keys could not be read, the cached ones stay in use: ${message}`);
       this.#readFailure = message;
     }
+  }
+
+  #advanceTime(): void {
+    const steadyMs = performance.now();
+    this.#timeMs = Math.max(Date.now(), this.#timeMs + steadyMs - this.#steadyMs);
+    this.#steadyMs = steadyMs;
   }
 
   #read(): void {
@@ -100,8 +114,4 @@ export class KeyRing {
     this.#usedMsById = new Map([...used, ...this.#usedMsById]);
     this.#options.warnOfUse(`could not save when keys were last used: ${message}`);
   }
-}
-
-function isExpired({ expiresMs }: Key, nowMs: number): boolean {
-  return expiresMs !== undefined && nowMs >= expiresMs;
 }

@@ -11,7 +11,7 @@ import { type Ledger, LedgerError, type LedgerWriter } from '../ledger/ledger.ts
 import { restoreReplica } from '../replica/replica.ts';
 import { openStorageWriter, type Storage } from '../replica/storage.ts';
 import type { Call, Command } from './command.ts';
-import { reportRestore } from './restore.ts';
+import { reportReplay } from './replay-report.ts';
 
 const settings = FEED_SETTINGS;
 type AppendCall = Call<(typeof settings)[number]>;
@@ -94,7 +94,7 @@ async function appendTo(
   input: Input,
   { settings: chosen, terminal, signal }: AppendCall,
 ): Promise<void> {
-  const report = reportRestore({ terminal, signal });
+  const report = reportReplay({ terminal, signal });
   const replica = await restoreReplica({ ledger, snapshots, shared, ...report });
   const first = replica.point.height + 1;
   let bytesRead = 0;

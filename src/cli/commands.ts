@@ -15,6 +15,8 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   'keys list': async () => (await import('./keys.ts')).keysList,
   'keys revoke': async () => (await import('./keys.ts')).keysRevoke,
   verify: async () => (await import('./verify.ts')).verify,
+  backup: async () => (await import('./backup.ts')).backup,
+  restore: async () => (await import('./restore.ts')).restore,
   prune: async () => (await import('./prune.ts')).prune,
   copy: async () => (await import('./copy.ts')).copy,
   simulate: async () => (await import('./simulate.ts')).simulate,

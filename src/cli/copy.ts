@@ -4,7 +4,7 @@ import type { LedgerWriter } from '../ledger/ledger.ts';
 import { copyLedger } from '../replica/ledger-copy.ts';
 import { openStorage, openStorageWriter, type Storage } from '../replica/storage.ts';
 import type { Call, Command } from './command.ts';
-import { reportRestore } from './restore.ts';
+import { reportReplay } from './replay-report.ts';
 
 const settings = [
   'from',
@@ -56,7 +56,7 @@ async function copyStorage(
     source,
     target,
     until,
-    ...reportRestore({ terminal, signal }),
+    ...reportReplay({ terminal, signal }),
     copying(step, height, end) {
       signal.throwIfAborted();
       const percent = Math.floor((height / end) * 100);

@@ -20,7 +20,7 @@ import { createLog, STANDARD_ERROR } from '../service/log.ts';
 import { ANSWERING_SETTINGS, runWorker } from '../service/worker.ts';
 import type { Call, Command } from './command.ts';
 import { describeDemo } from './demo-greeting.ts';
-import { reportRestore } from './restore.ts';
+import { reportReplay } from './replay-report.ts';
 
 const settings = ['port', 'host', 'seed', 'demoAccounts', 'keptData', 'noAuction'] as const;
 type DemoCall = Call<(typeof settings)[number]>;
@@ -101,7 +101,7 @@ async function resumeExchange(
 ): Promise<{ simulator: Simulator; writer: BlockWriter }> {
   const { seed, demoAccounts, noAuction } = call.settings;
   const snapshots = new SnapshotFolder(directory);
-  const report = reportRestore(call);
+  const report = reportReplay(call);
   const replica = await restoreReplica({ ledger, snapshots, ...report });
   const simulator = createSimulator({
     seed,

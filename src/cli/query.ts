@@ -8,7 +8,7 @@ import { restoreReplica } from '../replica/replica.ts';
 import { openStorage } from '../replica/storage.ts';
 import type { StateView } from '../state/state.ts';
 import type { Command } from './command.ts';
-import { reportRestore } from './restore.ts';
+import { reportReplay } from './replay-report.ts';
 
 const settings = [...STORAGE_SETTINGS, 'at'] as const;
 
@@ -25,7 +25,7 @@ export const query: Command<(typeof settings)[number]> = {
     const question = parseArgument(positionals[0]);
     const storage = await openStorage(chosen);
     try {
-      const report = reportRestore({ terminal, signal });
+      const report = reportReplay({ terminal, signal });
       const replica = await restoreReplica({ ...storage, height: chosen.at, ...report });
       await terminal.write(`${answer(replica.state, question)}\n`);
     } finally {

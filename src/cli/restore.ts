@@ -1,26 +1,35 @@
-/** Progress and warnings of a command that restores a replica. */
+/** `perpinfo restore`: a ledger and its keys from a backup file. */
 
-import type { ReplicaOptions } from '../replica/replica.ts';
-import type { Terminal } from './terminal.ts';
+import { restoreBackup } from '../backup/restore.ts';
+import { UsageError } from '../config/usage-error.ts';
+import type { Command } from './command.ts';
+import { reportSteps } from './replay-report.ts';
 
-interface ReportOptions {
-  readonly terminal: Terminal;
-  readonly signal: AbortSignal;
-}
+const settings = ['data', 'backupFrom'] as const;
 
-/** `progress` throws when the signal aborts, which ends the restore. */
-export function reportRestore({
-  terminal,
-  signal,
-}: ReportOptions): Required<Pick<ReplicaOptions, 'warn' | 'progress'>> {
-  return {
-    warn: (message) => terminal.say(`warning: ${message}`),
-    progress: (height, target) => {
-      signal.throwIfAborted();
-      terminal.progress(() => {
-        const percent = Math.floor((height / target) * 100);
-        return `replaying the ledger: height ${height} of ${target} (${percent} %)`;
-      });
-    },
-  };
+export const restore: Command<(typeof settings)[number]> = {
+  name: 'restore',
+  summary: 'Restores a ledger and its keys in a folder from a backup.',
+  settings,
+  details:
+    'Checks the whole file first. Then adds the blocks, reads them back, replays them and compares the\n' +
+    'state with that of the backup; until then no other command opens the ledger, and the same command\n' +
+    'continues after an interruption. A folder with another ledger is refused; one with an earlier\n' +
+    'restore gets the newer blocks. Keys are restored if the folder has none; those that were revoked\n' +
+    'after the backup work again. Prints height, chain head and state digest.',
+  example: 'perpinfo restore --from /backups/exchange.backup --data ./data',
+  async run({ settings: { data, backupFrom: file }, terminal, signal }) {
+    if (data === '') {
+      throw new UsageError([
+        '--data DIR is required: restore to a folder, then copy it to NATS with perpinfo copy',
+      ]);
+    }
+    const done = await restoreBackup({ file, data, ...reportSteps({ terminal, signal }) });
+    terminal.say(`restored ${done.addedBlocks} blocks, ${describeKeys(done.addedKeys)}`);
+    await terminal.write(`height ${done.height}\nhead   ${done.head}\ndigest ${done.digest}\n`);
+  },
+};
+
+function describeKeys(count: number | undefined): string {
+  return count === undefined ? 'and left the keys of the folder as they are' : `and ${count} keys`;
 }

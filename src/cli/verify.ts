@@ -6,7 +6,7 @@ import { describePruning } from '../replica/replica.ts';
 import { openStorage, type Storage } from '../replica/storage.ts';
 import { verifyLedger } from '../replica/verification.ts';
 import type { Call, Command } from './command.ts';
-import { reportRestore } from './restore.ts';
+import { reportReplay } from './replay-report.ts';
 
 const settings = STORAGE_SETTINGS;
 type VerifyCall = Call<(typeof settings)[number]>;
@@ -34,7 +34,7 @@ async function verifyStorage(
   { ledger, snapshots, shared }: Storage,
   { terminal, signal }: VerifyCall,
 ): Promise<void> {
-  const { warn, progress } = reportRestore({ terminal, signal });
+  const { warn, progress } = reportReplay({ terminal, signal });
   const base = await ledger.base();
   // The blocks up to the base are gone: the replay needs a snapshot to start from.
   if (base.height > 0) {

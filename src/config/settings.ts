@@ -95,6 +95,26 @@ const COPY = {
   },
 } as const satisfies Declarations;
 
+const BACKUP = {
+  backupTo: {
+    flag: 'to',
+    variable: 'PERPINFO_BACKUP_TO',
+    type: text('FILE'),
+    help: 'file to back up to; an earlier backup of the same ledger is brought up to date',
+  },
+  backupFrom: {
+    flag: 'from',
+    variable: 'PERPINFO_BACKUP_FROM',
+    type: text('FILE'),
+    help: 'backup to restore',
+  },
+  withoutKeys: {
+    type: switchType,
+    default: false,
+    help: 'leave the access keys out of the backup',
+  },
+} as const satisfies Declarations;
+
 const RETENTION = {
   snapshotEvery: {
     type: count({ from: 1 }),
@@ -427,6 +447,7 @@ const SIMULATE = {
 const DECLARATIONS = {
   ...LEDGER,
   ...COPY,
+  ...BACKUP,
   ...RETENTION,
   ...FEED,
   ...FOLLOW,
@@ -499,6 +520,7 @@ export const SETTING_GROUPS: readonly SettingGroup[] = [
   group('query', QUERY),
   group('compare', COMPARE),
   group('copy', COPY),
+  group('backup, restore', BACKUP),
   group('demo', DEMO),
   group('simulate', SIMULATE),
 ];

@@ -111,9 +111,9 @@ export function parseBigUnits(text: string, decimals: number): bigint {
   return isNegative ? -magnitude : magnitude;
 }
 
-/** "000" to "999", and the same without trailing zeros ("0" for "000"). */
+/** "000" to "999", and the same without trailing zeros. */
 const GROUP_PADDED = Array.from({ length: 1000 }, (_, value) => String(value).padStart(3, '0'));
-const GROUP_TRIMMED = GROUP_PADDED.map((text) => text.replace(/0+$/, '') || '0');
+const GROUP_TRIMMED = GROUP_PADDED.map((text) => text.replace(/0+$/, ''));
 
 /** The digits after the point without trailing zeros, formatted three at a step. */
 function formatFraction(fraction: number, decimals: number): string {
@@ -123,8 +123,7 @@ function formatFraction(fraction: number, decimals: number): string {
   for (let group = 0; group < groupCount; group++) {
     const above = Math.floor(rest / 1000);
     const digits = rest - above * 1000;
-    if (text !== '') text = GROUP_PADDED[digits] + text;
-    else if (digits !== 0) text = GROUP_TRIMMED[digits];
+    text = text === '' ? GROUP_TRIMMED[digits] : GROUP_PADDED[digits] + text;
     rest = above;
   }
   return text === '' ? '0' : text;

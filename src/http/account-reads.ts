@@ -53,10 +53,20 @@ export class AccountReads {
   ): Promise<Readings> | undefined {
     const { wanted } = this.#parts;
     if (wanted === undefined || !state.isPartial) return undefined;
-    const due = subjects.filter((subject) => isDue(state, subject, ageMsMax));
+    const due = subjects.filter((subject) => this.#isDue(state, subject, ageMsMax));
     if (due.length === 0) return undefined;
     const wants = due.map((subject) => wanted.want(itemOf(state, subject), ageMsMax));
     return this.#awaitAll(wants).then((outcomes) => this.#gather(subjects, due, outcomes));
+  }
+
+  /**
+   * Whether the subject has to be read. Ages are by this machine's clock, unless it is behind the
+   * exchange's: an exchange that stands still gets old.
+   */
+  #isDue(state: StateView, subject: Subject, ageMsMax: number): boolean {
+    if (!isHeld(state, subject)) return true;
+    if (ageMsMax === Number.POSITIVE_INFINITY) return false;
+    return this.#parts.live.nowMs() - subjectTime(state, subject) >= ageMsMax;
   }
 
   /** Waits for the outcomes and for the heights in them. */
@@ -135,7 +145,7 @@ export class AccountReads {
     if (this.#parts.wanted === undefined) return true;
     return subjects.every(
       (subject) =>
-        readings?.findAnswer(subject) !== undefined || !isDue(state, subject, this.ageMsMax),
+        readings?.findAnswer(subject) !== undefined || !this.#isDue(state, subject, this.ageMsMax),
     );
   }
 
@@ -169,16 +179,6 @@ export class AccountReads {
 /** Time 0 is that of what was never read, and of an account whose last answer was not recorded. */
 function isHeld(state: StateView, subject: Subject): boolean {
   return isSubjectKnown(state, subject) && subjectTime(state, subject) > 0;
-}
-
-/**
- * Whether the subject has to be read. Ages are by this machine's clock, unless it is behind the
- * exchange's: an exchange that stands still gets old.
- */
-function isDue(state: StateView, subject: Subject, ageMsMax: number): boolean {
-  if (!isHeld(state, subject)) return true;
-  const nowMs = Math.max(Date.now(), state.time);
-  return nowMs - subjectTime(state, subject) >= ageMsMax;
 }
 
 /** While others were read, the exchange's answer about this one could not be recorded. */

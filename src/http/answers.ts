@@ -10,12 +10,13 @@ import { type Admission, NO_KEY, UNKNOWN_KEY } from '../access/admission.ts';
 import type { Allowance } from '../access/budgets.ts';
 import type { Key } from '../access/keys.ts';
 import type { Settings } from '../config/settings.ts';
-import type { Readings } from '../info/readings.ts';
+import { type Readings, requireKnown } from '../info/readings.ts';
 import { RequestError } from '../info/request-error.ts';
 import type { StateView } from '../state/state.ts';
 import { AccountAnswers } from './account-answers.ts';
 import { AccountReads, type AccountReadsParts } from './account-reads.ts';
 import { AnswerFailure, describeFailure } from './answer-failure.ts';
+import { BoundedLog } from './bounded-log.ts';
 import type { RequestCounters, WorkCounters } from './counters.ts';
 import { entityTag, namesTag } from './entity-tag.ts';
 import { isLong, type LongAnswer, LongAnswers, type LongQuestion } from './long-answers.ts';
@@ -57,6 +58,7 @@ interface AdmittedRequest extends AdmittedHead {
 
 export class Answers {
   readonly #parts: AnswersParts;
+  readonly #log: BoundedLog;
   readonly #accounts = new AccountAnswers();
   readonly reads: AccountReads;
   readonly readiness: Readiness;
@@ -66,6 +68,7 @@ export class Answers {
 
   constructor(parts: AnswersParts) {
     this.#parts = parts;
+    this.#log = new BoundedLog(parts.log);
     this.reads = new AccountReads(parts);
     this.readiness = new Readiness(parts);
     this.#passedOn = new PassedOn(parts);
@@ -132,7 +135,7 @@ export class Answers {
   /** Counts and logs a bug of ours; the transport then ends the connection. */
   reportFailure(error: unknown): void {
     this.#parts.counters.countFailure();
-    this.#parts.log.error(describeFailure(error), 'a request failed');
+    this.#log.write('error', describeFailure(error), 'a request failed');
   }
 
   #admitHead(head: RequestHead, peer: Peer): Key | Reply {
@@ -234,14 +237,18 @@ export class Answers {
   #replyInPieces(request: AdmittedRequest, question: LongQuestion): Reply | Promise<Reply> {
     const overload = this.#longAnswers.findOverload();
     if (overload !== undefined) return this.#refuseAdmitted(overload, request);
-    return this.#longAnswers.write(question, request.readings).then((answer) =>
-      this.#resume(request, (resumed) => {
+    return this.#longAnswers.write(question, request.readings).then(async (answer) => {
+      const reply = await this.#resume(request, (resumed) => {
         const state = this.readiness.findState();
         const refusal = [state, answer].find((part) => part instanceof RequestError);
         if (refusal !== undefined) return this.#refuseAdmitted(refusal, resumed);
         return this.#longReply(resumed, state as StateView, answer as LongAnswer);
-      }),
-    );
+      });
+      if (reply.refusal !== undefined && answer !== undefined && 'release' in answer) {
+        answer.release(true);
+      }
+      return reply;
+    });
   }
 
   #longReply(request: AdmittedRequest, state: StateView, answer: LongAnswer): Reply {
@@ -268,6 +275,8 @@ export class Answers {
     const { question, head, readings } = request;
     // The exchange's own answers are not recorded, so nobody knows since when they have been the same.
     if (readings?.isEmpty === false) return this.#reply(request, state);
+    // What a partial ledger does not hold is refused, whatever the client has of it.
+    if (state.isPartial) requireKnown(state, question.subjects(state), readings);
     const tag = entityTag(state, question.type, question.changedAt(state));
     const isUnchanged = namesTag(head.ifNoneMatch, tag);
     const reply = isUnchanged

@@ -23,8 +23,11 @@ export interface LongAnswer {
   readonly bytes: Buffer;
   readonly height: number;
   readonly time: number;
-  /** To be called when the bytes are no longer needed: the next answer is written over them. */
-  release(): void;
+  /**
+   * To be called once, when the bytes are sent or never will be. `isFree` if nothing reads them any more:
+   * the next answer is then written over them.
+   */
+  release(isFree: boolean): void;
 }
 
 /** How long they are worked on before requests get their turn. */
@@ -39,6 +42,11 @@ const SPARE_MAX = 2;
  * waits: without a limit, connecting and asking again and again would fill the memory.
  */
 const WAITING_MAX = 256;
+/**
+ * Written bytes that clients have not taken yet. Each client has a minute and more to read its answer, so
+ * without a limit those that ask and do not read would fill the memory.
+ */
+const UNSENT_BYTES_MAX = 256 << 20;
 /** How often one is begun: the last time it is written in one go, which holds up all others. */
 const ATTEMPTS_MAX = 5;
 
@@ -72,6 +80,7 @@ export class LongAnswers {
   /** In the order of their questions. */
   readonly #jobs: Job[] = [];
   readonly #spare: AnswerWriter[] = [];
+  #unsentBytes = 0;
 
   constructor(options: LongAnswersOptions) {
     this.#options = options;
@@ -79,8 +88,15 @@ export class LongAnswers {
 
   /** Why no further answer may wait; undefined if one may. */
   findOverload(): RequestError | undefined {
-    if (this.#jobs.length < WAITING_MAX) return undefined;
+    if (this.#jobs.length < WAITING_MAX) return this.#findUnsent();
     const message = `${WAITING_MAX} answers about many accounts wait here, the limit`;
+    return new RequestError('overloaded', message);
+  }
+
+  /** Why no further answer may be written; undefined if one may. */
+  #findUnsent(): RequestError | undefined {
+    if (this.#unsentBytes < UNSENT_BYTES_MAX) return undefined;
+    const message = `answers about many accounts: ${UNSENT_BYTES_MAX} bytes are not read by their clients, the limit`;
     return new RequestError('overloaded', message);
   }
 
@@ -123,14 +139,28 @@ export class LongAnswers {
       job.resolve(undefined);
       return true;
     }
+    const unsent = job.draft === undefined ? this.#findUnsent() : undefined;
+    if (unsent !== undefined) throw unsent;
     const { out, steps } = this.#draftOf(job, state);
     const isInOneGo = job.attempts === ATTEMPTS_MAX;
     while (steps.next().done !== true) {
       if (!isInOneGo && performance.now() >= endMs) return false;
     }
     const { height, time } = state;
-    job.resolve({ bytes: out.bytesFrom(0), height, time, release: () => this.#keepSpare(out) });
+    job.resolve({ height, time, ...this.#handOut(out) });
     return true;
+  }
+
+  #handOut(out: AnswerWriter): Pick<LongAnswer, 'bytes' | 'release'> {
+    const bytes = out.bytesFrom(0);
+    this.#unsentBytes += bytes.length;
+    return {
+      bytes,
+      release: (isFree) => {
+        this.#unsentBytes -= bytes.length;
+        if (isFree) this.#keepSpare(out);
+      },
+    };
   }
 
   /** What has been written of this height's answer: nothing, if it is begun. */

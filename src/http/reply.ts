@@ -18,8 +18,8 @@ export class Reply {
   readonly type: string;
   /** Text, an account's answer in the ring, valid until the next one is looked up, or a long one's bytes. */
   body: string | AccountAnswers | Buffer = '';
-  /** To be called when the bytes of a long body are sent, so that they can be written over. */
-  releaseBody: (() => void) | undefined = undefined;
+  /** To be called once with a long body, when it is sent or never will be (LongAnswer.release). */
+  releaseBody: ((isFree: boolean) => void) | undefined = undefined;
   /** Why the request was refused; undefined if it was not. */
   refusal: RequestError | undefined = undefined;
   /** The ledger position of the reply; -1 if it has none. */

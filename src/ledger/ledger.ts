@@ -53,7 +53,8 @@ export interface LedgerWriter extends Ledger {
  * missing: the ledger, or a part of it, does not exist. busy: another writer has it open. conflict:
  * another writer wrote to it. corrupt: stored bytes were changed, or do not chain. unavailable: its
  * servers cannot be reached; a retry may help. limit: a block or a setting exceeds what it supports.
- * unwritable: its disk is full or read-only; stored blocks can still be read.
+ * unwritable: its disk is full or read-only; stored blocks can still be read. newer: a newer perpinfo
+ * wrote it.
  */
 export type LedgerFault =
   | 'missing'
@@ -62,7 +63,8 @@ export type LedgerFault =
   | 'corrupt'
   | 'unavailable'
   | 'limit'
-  | 'unwritable';
+  | 'unwritable'
+  | 'newer';
 
 export function isUnavailable(error: unknown): error is LedgerError {
   return error instanceof LedgerError && error.fault === 'unavailable';

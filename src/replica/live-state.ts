@@ -16,6 +16,8 @@ const CATCH_UP_MS = 200;
 const HEAD_MS = 500;
 const RETRY_MS = 500;
 const RETRY_MS_MAX = 4_000;
+/** Maximum number of those who wait for a height, also for clients that have given up. */
+const WAITERS_MAX = 65_536;
 
 type LiveStatus = 'ok' | 'replaying' | 'behind' | 'feed_failed' | 'stale' | 'ahead' | 'broken';
 
@@ -71,6 +73,8 @@ export class LiveState {
   #retryReason = '';
   #failure: Error | undefined;
   #headSeen = 0;
+  /** The ledger's time by the clock that nobody can set. */
+  #steadyTimeMs = performance.now();
   readonly #waiters = new Set<Waiter>();
   #feedFailure: FeedFailure | undefined;
   /** Resolves after the first restore. */
@@ -105,14 +109,27 @@ export class LiveState {
    */
   findStaleness(nowMs: number): Pick<Health, 'status' | 'message'> | undefined {
     const { maxAgeMs } = this.#options;
+    if (maxAgeMs === 0) return undefined;
     const time = this.#replica?.state.time ?? 0;
-    if (maxAgeMs === 0 || Math.abs(nowMs - time) <= maxAgeMs) return undefined;
     const newest = `the newest block is of ${formatUtc(time)}`;
-    if (time < nowMs) {
-      return { status: 'stale', message: `${newest}, more than ${maxAgeMs / 1000} s ago` };
+    if (time - nowMs > maxAgeMs) {
+      const seconds = Math.round((time - nowMs) / 1000);
+      return { status: 'ahead', message: `${newest}, ${seconds} s ahead of this machine's clock` };
     }
-    const seconds = Math.round((time - nowMs) / 1000);
-    return { status: 'ahead', message: `${newest}, ${seconds} s ahead of this machine's clock` };
+    if (this.#ageAt(nowMs) <= maxAgeMs) return undefined;
+    return { status: 'stale', message: `${newest}, more than ${maxAgeMs / 1000} s ago` };
+  }
+
+  /** The age of the ledger's time. A clock that is set back makes nothing younger. */
+  #ageAt(nowMs: number): number {
+    const time = this.#replica?.state.time ?? 0;
+    return Math.max(nowMs - time, performance.now() - this.#steadyTimeMs);
+  }
+
+  /** This machine's time; where its clock was set back, what it must be at least. */
+  nowMs(): number {
+    const time = this.#replica?.state.time ?? 0;
+    return Math.max(Date.now(), time + (performance.now() - this.#steadyTimeMs));
   }
 
   /** Makes the service unhealthy until another process appends blocks. */
@@ -172,6 +189,7 @@ export class LiveState {
   }
 
   #advance(replica: Replica): void {
+    this.#steadyTimeMs = performance.now() - Math.max(0, Date.now() - replica.state.time);
     this.#wake(replica.point.height);
     try {
       this.#options.advanced(replica.state);
@@ -181,9 +199,9 @@ export class LiveState {
     }
   }
 
-  /** Resolves when the state reaches the height, or at the deadline. */
+  /** Resolves when the state reaches the height, or at the deadline; at once if too many wait. */
   async waitFor(height: number, timeoutMs: number): Promise<void> {
-    if ((this.state?.height ?? 0) >= height) return;
+    if ((this.state?.height ?? 0) >= height || this.#waiters.size === WAITERS_MAX) return;
     await new Promise<void>((resolve) => {
       const waiter = {
         height,
@@ -207,7 +225,7 @@ export class LiveState {
     if (this.state !== undefined) await this.waitFor(head, CATCH_UP_MS);
     const unknown = { height: this.#replayed.height, time: 0, ledgerId: '' };
     const { height, time, ledgerId: ledger } = this.#replica?.state ?? unknown;
-    const lagMs = Math.max(0, nowMs - time);
+    const lagMs = Math.max(0, Math.round(this.#ageAt(nowMs)));
     const judged = this.#judge(head, nowMs);
     const { maxAgeMs } = this.#options;
     return { ...judged, ledger, height, time, lagMs, maxAgeMs, head: Math.max(head, height) };

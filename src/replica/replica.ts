@@ -84,7 +84,7 @@ export class Replica {
       applyBlock(this.#state, parseLine(line));
     } catch (error) {
       if (!(error instanceof BlockError)) throw error;
-      const message = `stored block ${height} does not apply: ${error.message}`;
+      const message = `stored block ${height} does not apply: ${error.message}${hintAt(error)}`;
       throw new LedgerError('corrupt', message, { cause: error });
     }
   }
@@ -166,6 +166,11 @@ async function nameLedger(state: State, ledger: Ledger): Promise<void> {
   if (first !== undefined) state.ledgerId = ledgerIdOf(first.hash);
 }
 
+/** What to do about a stored block that has an event which this version does not know. */
+function hintAt({ field }: BlockError): string {
+  return field === 'type' ? '; if a newer perpinfo wrote it, upgrade this one' : '';
+}
+
 /** Yields to the event loop after each slice of time. */
 async function runInSlices(steps: Iterator<void>, { worked }: ReplicaWatcher): Promise<void> {
   let startedMs = performance.now();
@@ -194,6 +199,7 @@ async function loadStart(options: ReplicaOptions, height: number): Promise<Repli
   const { ledger, snapshots, warn } = options;
   const base = await ledger.base();
   const isFetched = await fetchShared(options, height);
+  let hasUnreadable = !isFetched;
   const heights = listSnapshots(snapshots, warn);
   const usable = heights.filter((at) => at >= base.height && at <= height);
   for (const at of usable.reverse()) {
@@ -207,17 +213,23 @@ async function loadStart(options: ReplicaOptions, height: number): Promise<Repli
       }
       warn(`the snapshot of height ${at} is ignored: it belongs to another ledger`);
     } catch (error) {
+      hasUnreadable ||= isSystemError(error);
       warn(`the snapshot of height ${at} is ignored: ${(error as Error).message}`);
     }
   }
   if (base.height === 0) return new Replica(createState(), CHAIN_START);
   const later = heights.find((at) => at > height);
-  // If fetching failed, on a full disk for instance, a retry may succeed.
+  // If one could not be fetched, on a full disk for instance, or not be read, a retry may succeed.
   throw new LedgerError(
-    isFetched ? 'missing' : 'unavailable',
+    hasUnreadable ? 'unavailable' : 'missing',
     `the blocks up to ${base.height} were pruned, and no snapshot from there to ${height} is usable` +
       (later === undefined ? '' : `; the first height with a snapshot is ${later}`),
   );
+}
+
+/** Whether the system refused to read, which says nothing about what is stored. */
+function isSystemError(error: unknown): boolean {
+  return typeof (error as NodeJS.ErrnoException).code === 'string';
 }
 
 /** Snapshots are a cache: a folder that cannot be read counts as empty. */

@@ -14,6 +14,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { type FileHandle, open, rename, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describeDiskFailure } from '../ledger/embedded/disk-failure.ts';
+import { syncFolder, writeAll } from '../ledger/embedded/durable-file.ts';
 import { makeFolder } from '../ledger/embedded/folder.ts';
 import { Presence } from '../ledger/embedded/presence.ts';
 import { HASH_BYTES } from '../ledger/hash-chain.ts';
@@ -43,6 +44,13 @@ const DRAFT_IDLE_MS = 60_000;
 export interface LoadedSnapshot {
   readonly state: State;
   readonly point: ChainPoint;
+}
+
+/** Where the bytes of a snapshot are read from. */
+export interface SnapshotSource {
+  readonly size: number;
+  /** Fills the bytes with the next ones; throws at the end. */
+  fill(bytes: Uint8Array): Promise<void>;
 }
 
 export class SnapshotFolder {
@@ -125,7 +133,8 @@ export class SnapshotFolder {
     const file = await openIfExists(this.pathOf(height));
     if (file === undefined) return undefined;
     try {
-      const snapshot = await readSnapshot(file);
+      const { size } = await file.stat();
+      const snapshot = await readSnapshot({ size, fill: (bytes) => fill(file, bytes) });
       if (snapshot.state.height === height) return snapshot;
       throw new Error(`it holds the state of height ${snapshot.state.height}`);
     } finally {
@@ -167,15 +176,6 @@ async function openIfExists(file: string): Promise<FileHandle | undefined> {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw error;
-  }
-}
-
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
   }
 }
 
@@ -222,15 +222,6 @@ async function writeSnapshot(
   await writeAll(file, checksum.digest(), CHECKSUM_OFFSET);
 }
 
-/** On a nearly full disk a write is partial, and only the next one fails. */
-async function writeAll(file: FileHandle, bytes: Uint8Array, offset: number): Promise<void> {
-  for (let written = 0; written < bytes.length; ) {
-    const rest = bytes.length - written;
-    const { bytesWritten } = await file.write(bytes, written, rest, offset + written);
-    written += bytesWritten;
-  }
-}
-
 function* piecesOf(bytes: Uint8Array): Generator<Uint8Array> {
   for (let start = 0; start < bytes.length; start += READ_BYTES) {
     yield bytes.subarray(start, start + READ_BYTES);
@@ -248,14 +239,14 @@ async function fill(file: FileHandle, bytes: Uint8Array): Promise<void> {
 
 /** Fills the parts in order; while one piece is hashed, the next is read. */
 async function readInto(
-  file: FileHandle,
+  source: SnapshotSource,
   parts: readonly Uint8Array[],
   checksum: Hash,
 ): Promise<void> {
   let filled: Uint8Array = new Uint8Array(0);
   for (const part of parts) {
     for (const piece of piecesOf(part)) {
-      const reading = fill(file, piece);
+      const reading = source.fill(piece);
       checksum.update(filled);
       await reading;
       filled = piece;
@@ -264,23 +255,23 @@ async function readInto(
   checksum.update(filled);
 }
 
-async function readSnapshot(file: FileHandle): Promise<LoadedSnapshot> {
-  const { size } = await file.stat();
+export async function readSnapshot(source: SnapshotSource): Promise<LoadedSnapshot> {
+  const { size } = source;
   const head = Buffer.alloc(HEAD_BYTES);
-  await fill(file, head);
+  await source.fill(head);
   if (!head.subarray(0, CHECKSUM_OFFSET).equals(MAGIC)) throw new Error('it is not a snapshot');
   const checksum = createHash('sha256').update(head.subarray(BODY_OFFSET));
   const descriptionBytes = head.readUInt32LE(HEAD_BYTES - 4);
   if (descriptionBytes > size) throw new Error('its description is longer than the file');
   const descriptionText = Buffer.alloc(descriptionBytes);
-  await readInto(file, [descriptionText], checksum);
+  await readInto(source, [descriptionText], checksum);
   const description = decodeDescription(descriptionText);
   // The checksum is verified last, so check the sizes before a damaged description allocates too much.
   if (HEAD_BYTES + descriptionBytes + tableBytes(description) !== size) {
     throw new Error('its size does not match its description');
   }
   const { tables, targets } = allocateTables(description);
-  await readInto(file, targets, checksum);
+  await readInto(source, targets, checksum);
   const stored = head.subarray(CHECKSUM_OFFSET, BODY_OFFSET);
   if (!checksum.digest().equals(stored)) throw new Error('its bytes do not match its checksum');
   const hash = Buffer.from(head.subarray(BODY_OFFSET, BODY_OFFSET + HASH_BYTES));

@@ -2,14 +2,15 @@
 
 import { checkLink } from '../ledger/hash-chain.ts';
 import { type ChainPoint, type Ledger, LedgerError, type StoredBlock } from '../ledger/ledger.ts';
-import { createState } from '../state/state.ts';
+import { SnapshotFormatError } from '../state/snapshot.ts';
+import { createState, type StateView } from '../state/state.ts';
 import { Replica, stateDigest } from './replica.ts';
 import type { SnapshotFolder } from './snapshot-folder.ts';
 
 export interface VerificationOptions {
   readonly ledger: Ledger;
   readonly snapshots: SnapshotFolder;
-  /** Called for each damaged snapshot. */
+  /** Called for each snapshot that is damaged, or of a format that this version does not read. */
   warn(message: string): void;
   /** Called after each batch of blocks; may throw to abort. */
   progress(height: number, target: number): void;
@@ -19,13 +20,27 @@ export interface VerifiedLedger {
   readonly head: ChainPoint;
   /** Undefined if the ledger was pruned and there is no snapshot to replay from. */
   readonly digest: string | undefined;
+  /** The replayed state; undefined like the digest. */
+  readonly state: StateView | undefined;
   /** The heights of snapshots that are damaged or belong to another ledger, ascending. */
   readonly badSnapshots: readonly number[];
 }
 
+/** Attempts at a verification whose blocks are pruned while it runs. */
+const ATTEMPTS_MAX = 5;
+
 /** Throws a LedgerError if a block is missing, damaged or does not apply. */
-export function verifyLedger(options: VerificationOptions): Promise<VerifiedLedger> {
-  return new Verification(options).run();
+export async function verifyLedger(options: VerificationOptions): Promise<VerifiedLedger> {
+  const { ledger } = options;
+  for (let attempts = 1; ; attempts++) {
+    const base = await ledger.base();
+    try {
+      return await new Verification(options).run();
+    } catch (error) {
+      const isOvertaken = (await ledger.base()).height > base.height;
+      if (attempts === ATTEMPTS_MAX || !isOvertaken) throw error;
+    }
+  }
 }
 
 class Verification {
@@ -58,9 +73,10 @@ class Verification {
     if (previous.height !== head.height) {
       throw new LedgerError('corrupt', `block ${previous.height + 1} is not in the ledger`);
     }
-    const digest = this.#replica === undefined ? undefined : stateDigest(this.#replica.state);
+    const state = this.#replica?.state;
+    const digest = state === undefined ? undefined : stateDigest(state);
     const badSnapshots = [...this.#damaged, ...this.#unchecked].sort((a, b) => a - b);
-    return { head, digest, badSnapshots };
+    return { head, digest, state, badSnapshots };
   }
 
   #checkBlock(previous: ChainPoint, block: StoredBlock): void {
@@ -80,9 +96,11 @@ class Verification {
         throw new Error('its state differs from the replayed one');
       }
     } catch (error) {
-      this.#damaged.push(height);
+      const isOtherFormat = error instanceof SnapshotFormatError;
+      if (!isOtherFormat) this.#damaged.push(height);
+      const fault = isOtherFormat ? 'not checked' : 'damaged';
       const reason = (error as Error).message;
-      this.#options.warn(`the snapshot of height ${height} is damaged: ${reason}`);
+      this.#options.warn(`the snapshot of height ${height} is ${fault}: ${reason}`);
     }
   }
 }

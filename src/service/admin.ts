@@ -15,6 +15,8 @@ export interface AdminOptions {
   metrics(): Promise<string>;
 }
 
+/** Maximum number of connections; further ones are closed. One program or two read the metrics. */
+const CONNECTIONS_MAX = 64;
 const TEXT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
 export async function startAdmin({ host, port, metrics }: AdminOptions): Promise<AdminServer> {
@@ -28,6 +30,7 @@ export async function startAdmin({ host, port, metrics }: AdminOptions): Promise
       response.writeHead(503, { 'Content-Type': TEXT_TYPE }).end('try again\n');
     }
   });
+  server.maxConnections = CONNECTIONS_MAX;
   return {
     port: await listen(server, port, host),
     close() {

@@ -18,7 +18,7 @@ const COUNTERS = {
   },
   failures: {
     name: 'perpinfo_internal_failures_total',
-    help: 'Requests that failed because of a bug; each is in the log.',
+    help: 'Requests that failed because of a bug; the first 30 of a minute are in the log.',
   },
   cacheFailures: {
     name: 'perpinfo_cache_failures_total',
@@ -89,6 +89,8 @@ export class Metrics implements Counters {
   readonly #counters: Record<keyof typeof COUNTERS, Counter>;
   readonly #gauges: Record<keyof typeof GAUGES, Gauge>;
   readonly #work: PlainHistogram;
+  /** The ledger's time by the clock that nobody can set. */
+  #steadyTimeMs = performance.now();
 
   constructor(registry: Registry) {
     const registers = [registry];
@@ -106,9 +108,10 @@ export class Metrics implements Counters {
     this.#addLag(registry);
   }
 
-  /** Computed on collection, since it grows while no block arrives. */
+  /** Computed on collection, since it grows while no block arrives, also if the clock is set back. */
   #addLag(registry: Registry): void {
     const { time } = this.#gauges;
+    const steadyAge = () => (performance.now() - this.#steadyTimeMs) / 1000;
     new Gauge({
       name: 'perpinfo_ledger_lag_seconds',
       help: "How old the ledger's time is (the oldest of all workers).",
@@ -116,7 +119,8 @@ export class Metrics implements Counters {
       aggregator: 'max',
       async collect() {
         const [sample] = (await time.get()).values;
-        this.set(sample === undefined ? 0 : Math.max(0, Date.now() / 1000 - sample.value));
+        const age = Date.now() / 1000 - (sample?.value ?? 0);
+        this.set(sample === undefined ? 0 : Math.max(steadyAge(), age));
       },
     });
   }
@@ -169,5 +173,6 @@ export class Metrics implements Counters {
   setLedger(height: number, timeMs: number): void {
     this.#gauges.height.set(height);
     this.#gauges.time.set(timeMs / 1000);
+    this.#steadyTimeMs = performance.now() - Math.max(0, Date.now() - timeMs);
   }
 }

@@ -10,6 +10,7 @@ import type { Logger } from 'pino';
 import type { ChargeChannel } from '../access/budget-sharing.ts';
 import { Budgets, type Charge } from '../access/budgets.ts';
 import type { FeedFailure } from '../replica/live-state.ts';
+import { HandedConnection } from './handed-connection.ts';
 import { type FromSupervisor, type FromWorker, ignoreFailure } from './worker-messages.ts';
 
 const RESTART_MS_MIN = 100;
@@ -78,6 +79,7 @@ class Supervisor {
   #start(): void {
     const { log } = this.#options;
     const worker = cluster.fork();
+    const handed = new HandedConnection(worker);
     const startedMs = performance.now();
     this.#workers.add(worker);
     worker.on('listening', () => {
@@ -89,6 +91,7 @@ class Supervisor {
       else if ('charges' in message) this.#forward(worker, message.charges);
     });
     worker.on('exit', (code, signalName) => {
+      handed.close();
       for (const group of [this.#workers, this.#greeted, this.#answering]) group.delete(worker);
       if (this.#isStopping) return;
       if (!this.#hasListened) {

@@ -121,11 +121,19 @@ function bytesOf({ buffer, byteOffset, byteLength }: Float64Array): Uint8Array {
   return new Uint8Array(buffer, byteOffset, byteLength);
 }
 
+/** The snapshot is of a format that this version does not read; it may well be sound. */
+export class SnapshotFormatError extends Error {
+  override readonly name = 'SnapshotFormatError';
+}
+
 export function decodeDescription(bytes: Uint8Array): SnapshotDescription {
   const description = JSON.parse(new TextDecoder().decode(bytes)) as SnapshotDescription;
   const { format } = description;
   if (FORMATS_READ.includes(format)) return description;
-  throw new Error(`the snapshot has format ${format}, expected one of ${FORMATS_READ.join(', ')}`);
+  const version = format > FORMAT ? 'a newer perpinfo: upgrade this one' : 'an older perpinfo';
+  throw new SnapshotFormatError(
+    `it has format ${format}, expected one of ${FORMATS_READ.join(', ')}; it was written by ${version}`,
+  );
 }
 
 /** The bytes of all tables together. */

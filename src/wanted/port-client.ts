@@ -14,6 +14,8 @@ import { busy } from './wanted-messages.ts';
 
 /** Maximum number of wants and forwarded questions in flight, per client. */
 export const IN_FLIGHT_MAX = 4_096;
+/** Maximum number of those who wait for an outcome: several may wait for the same one. */
+const WAITING_MAX = 65_536;
 /** Deadline of a want or a forwarded question; those who wait for it may give up earlier. */
 export const OUTCOME_MS_MAX = 60_000;
 /** How long requests wait for a follower that is not there: it may be restarting. */
@@ -36,19 +38,31 @@ interface SharedWant {
 }
 
 const TOO_MANY = busy(`${IN_FLIGHT_MAX} questions to the exchange are in flight, the limit`);
+const TOO_MANY_WAIT = busy(`${WAITING_MAX} questions wait for the exchange, the limit`);
 
 export class PortClient implements WantedClient {
   readonly #channel: WantedChannel;
   readonly #interest: InterestBatch;
   readonly #wants = new Map<string, SharedWant>();
   #inFlight = 0;
+  #waiting = 0;
 
   constructor(channel: WantedChannel) {
     this.#channel = channel;
     this.#interest = new InterestBatch((interests) => channel.sendInterest(interests));
   }
 
-  want(item: WantedItem, maxAgeMs: number): Promise<WantedOutcome> {
+  async want(item: WantedItem, maxAgeMs: number): Promise<WantedOutcome> {
+    if (this.#waiting === WAITING_MAX) return TOO_MANY_WAIT;
+    this.#waiting++;
+    try {
+      return await this.#share(item, maxAgeMs);
+    } finally {
+      this.#waiting--;
+    }
+  }
+
+  #share(item: WantedItem, maxAgeMs: number): Promise<WantedOutcome> {
     const key = `${itemKey(item)} ${maxAgeMs}`;
     const nowMs = performance.now();
     const shared = this.#wants.get(key);

@@ -8,15 +8,14 @@ import { type KeyReader, type ListedKey, sortKeys } from '../key-store.ts';
 import { KeyUseFile } from '../key-use.ts';
 import { type Key, KeyError } from '../keys.ts';
 import {
-  CONTENTS,
   type Contents,
   checksum,
   damageError,
   decodeKey,
+  type KeyTables,
   keysFolder,
-  openTables,
-  type Tables,
 } from './key-tables.ts';
+import { openLmdbKeyTables } from './lmdb-key-tables.ts';
 
 /** How long tables may take to appear in a file that another process has just created. */
 const CREATION_MS_MAX = 1_000;
@@ -28,7 +27,7 @@ export class EmbeddedKeyReader implements KeyReader {
   protected readonly folder: string;
   readonly #use: KeyUseFile;
   readonly #canReopen: boolean;
-  #tables: Tables | undefined;
+  #tables: KeyTables | undefined;
   #fileId: string;
   #checkedMs = performance.now();
   #reopening: Promise<void> | undefined;
@@ -41,7 +40,7 @@ export class EmbeddedKeyReader implements KeyReader {
   #ids: ReadonlySet<string> = new Set();
 
   /** With `canReopen`, a file that replaces the open one is opened instead. */
-  constructor(folder: string, tables: Tables | undefined, { canReopen = false } = {}) {
+  constructor(folder: string, tables: KeyTables | undefined, { canReopen = false } = {}) {
     this.folder = folder;
     this.#use = new KeyUseFile(path.join(folder, 'last-used.json'));
     this.#tables = tables;
@@ -55,7 +54,7 @@ export class EmbeddedKeyReader implements KeyReader {
 
   version(): number {
     this.#checkFile();
-    this.#tables?.folder.environment.resetReadTxn();
+    this.#tables?.refresh();
     this.#version = this.#versionBase + (this.contents()?.version ?? 0);
     return this.#version;
   }
@@ -75,7 +74,7 @@ export class EmbeddedKeyReader implements KeyReader {
   /** A failure is retried by the next check; until then the previous file stays in use. */
   async #reopen(found: string): Promise<void> {
     const tables =
-      found === '' ? undefined : await openTables(this.folder, true).catch(() => undefined);
+      found === '' ? undefined : await openForReading(this.folder).catch(() => undefined);
     if (found !== '' && tables === undefined) return;
     const previous = this.#tables;
     this.#versionBase = this.#version + 1;
@@ -88,11 +87,11 @@ export class EmbeddedKeyReader implements KeyReader {
         ? `${file} was removed or moved away while it was open: every key is refused until it is back`
         : `${file} was replaced while it was open: the keys of the new file are valid now`;
     // Last, so that no read hits a closed file.
-    await previous.folder.close();
+    await previous.close();
   }
 
   protected contents(): Contents | undefined {
-    return this.reading(() => this.#tables?.meta.get(CONTENTS));
+    return this.reading(() => this.#tables?.readContents());
   }
 
   all(): Key[] {
@@ -100,21 +99,21 @@ export class EmbeddedKeyReader implements KeyReader {
     this.#faults = this.#fileChange === undefined ? [] : [this.#fileChange];
     this.#fileChange = undefined;
     if (tables === undefined) return [];
-    const records = this.reading(() => Array.from(tables.keys.getRange()));
-    const ids = records.map(({ key }) => key);
-    const damagedRecords = records.filter(({ key, value }) => decodeKey(key, value) === undefined);
-    for (const { key } of damagedRecords) {
-      this.#faults.push(damageError(this.folder, `the record of key ${key} is damaged`).message);
+    const records = this.reading(() => tables.readKeys());
+    const ids = records.map(({ id }) => id);
+    const damagedRecords = records.filter(({ id, value }) => decodeKey(id, value) === undefined);
+    for (const { id } of damagedRecords) {
+      this.#faults.push(damageError(this.folder, `the record of key ${id} is damaged`).message);
     }
     if (this.contents()?.ids !== checksum(...ids)) {
       this.#faults.push(damageError(this.folder, 'keys are missing').message);
     }
     this.#ids = new Set(ids);
-    return records.flatMap(({ key, value }) => decodeKey(key, value) ?? []);
+    return records.flatMap(({ id, value }) => decodeKey(id, value) ?? []);
   }
 
   async list(): Promise<ListedKey[]> {
-    this.#tables?.folder.environment.resetReadTxn();
+    this.#tables?.refresh();
     const usedMsById = await this.#use.read();
     return sortKeys(this.all().map((key) => ({ ...key, lastUsedMs: usedMsById.get(key.id) })));
   }
@@ -125,7 +124,7 @@ export class EmbeddedKeyReader implements KeyReader {
 
   async close(): Promise<void> {
     await this.#reopening;
-    await this.#tables?.folder.close();
+    await this.#tables?.close();
   }
 
   /** LMDB's errors do not name the file, nor what to do. */
@@ -138,6 +137,10 @@ export class EmbeddedKeyReader implements KeyReader {
   }
 }
 
+function openForReading(folder: string): Promise<KeyTables | undefined> {
+  return openLmdbKeyTables(folder, { readOnly: true });
+}
+
 /** Opens keys for reading; creates nothing, and a folder without keys reads as empty. */
 export async function openKeyReader(dataDirectory: string): Promise<KeyReader> {
   if (readStat(dataDirectory) === undefined) {
@@ -147,7 +150,7 @@ export async function openKeyReader(dataDirectory: string): Promise<KeyReader> {
   const deadlineMs = performance.now() + CREATION_MS_MAX;
   for (; ; await sleep(CREATION_POLL_MS)) {
     const isThere = readFileId(folder) !== '';
-    const tables = isThere ? await openTables(folder, true) : undefined;
+    const tables = isThere ? await openForReading(folder) : undefined;
     if (!isThere || tables !== undefined) {
       return new EmbeddedKeyReader(folder, tables, { canReopen: true });
     }

@@ -1,29 +1,54 @@
 /**
- * Access keys in an LMDB environment of their own beside the ledger, so that managing keys does not
- * need the ledger's writer.
+ * The port beneath the keys of a folder: a database of its own beside the ledger, so that managing keys
+ * does not need the ledger's writer. LMDB implements it (lmdb-key-tables.ts), and in the tests a
+ * simulated disk that fails.
  *
  *   keys   ID         -> checksum of the ID and the JSON, a space, the JSON of the key
  *   meta   "contents" -> JSON of { version, ids }: the version goes up with every change, and ids is
  *                        a checksum of all IDs, so that a lost record is noticed
+ *          "format"   -> the format as a number, from 2 on: this one is 1, and has no such entry
  */
 
 import { createHash } from 'node:crypto';
 import path from 'node:path';
-import type { Database } from 'lmdb';
-import { dataFile, LmdbFolder } from '../../ledger/embedded/lmdb-environment.ts';
+import { dataFile } from '../../ledger/embedded/lmdb-environment.ts';
 import { type Key, KeyError } from '../keys.ts';
-
-export const CONTENTS = 'contents';
 
 export interface Contents {
   readonly version: number;
   readonly ids: string;
 }
 
-export interface Tables {
-  readonly folder: LmdbFolder<unknown>;
-  readonly keys: Database<string, string>;
-  readonly meta: Database<Contents, string>;
+/** A row of the table of keys; the value may be anything if it is damaged. */
+export interface KeyRecord {
+  readonly id: string;
+  readonly value: unknown;
+}
+
+export interface KeyTables {
+  /** Makes the newest change visible to the reads that follow. */
+  refresh(): void;
+  readContents(): Contents | undefined;
+  readKey(id: string): unknown;
+  /** In order of their IDs. */
+  readKeys(): readonly KeyRecord[];
+  /** Throws if the disk has no room for a change of this size. */
+  requireSpace(bytes: number): void;
+  /** Reserves room, if the disk has it, so that a later change fits on a full disk. */
+  reserveSpace(bytes: number): void;
+  /**
+   * Makes all changes in one transaction, durable when it returns; none if the callback throws. Reads in
+   * the callback see them already.
+   */
+  transact<T>(change: (changes: KeyChanges) => T): T;
+  close(): Promise<void>;
+}
+
+/** The changes of a transaction. */
+export interface KeyChanges {
+  putKey(id: string, value: string): void;
+  removeKey(id: string): void;
+  putContents(contents: Contents): void;
 }
 
 export function checksum(...parts: string[]): string {
@@ -51,17 +76,4 @@ export function keysFolder(dataDirectory: string): string {
 export function damageError(folder: string, what: string, cause?: unknown): KeyError {
   const message = `${what} in ${dataFile(folder)}: restore it from a backup, or revoke the keys and create new ones`;
   return new KeyError(message, { cause });
-}
-
-/** Undefined if the tables do not exist: opening read-only does not create them. */
-export async function openTables(path: string, readOnly: boolean): Promise<Tables | undefined> {
-  const folder = await LmdbFolder.open<unknown>({ what: 'the keys', folder: path, readOnly });
-  const { environment } = folder;
-  const { keys, meta } = await folder.write(() => ({
-    keys: environment.openDB<string, string>({ name: 'keys', encoding: 'string' }),
-    meta: environment.openDB<Contents, string>({ name: 'meta', encoding: 'json' }),
-  }));
-  if (keys !== undefined && meta !== undefined) return { folder, keys, meta };
-  await folder.close();
-  return undefined;
 }

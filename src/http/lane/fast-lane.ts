@@ -204,7 +204,10 @@ export class FastLane implements LaneReader {
   #finishWait(connection: LaneConnection, reply: Reply, startedMs: number): void {
     connection.isWaiting = false;
     connection.activeMs = performance.now();
-    if (connection.client.socket.destroyed) return;
+    if (connection.client.socket.destroyed) {
+      reply.releaseBody?.(true);
+      return;
+    }
     const outcome = this.#responder.put(
       connection,
       reply,
@@ -220,7 +223,10 @@ export class FastLane implements LaneReader {
     const { socket } = connection.client;
     connection.text = '';
     connection.longReply = undefined;
-    if (socket.destroyed) return;
+    if (socket.destroyed) {
+      longReply?.releaseBody?.(true);
+      return;
+    }
     if (text !== '') socket.write(text, 'latin1');
     if (longReply === undefined) this.#finishSending(connection);
     else this.#sendLong(connection, longReply);
@@ -232,8 +238,9 @@ export class FastLane implements LaneReader {
     const { socket } = connection.client;
     connection.isWaiting = true;
     socket.setTimeout(stalledMsMax(settings));
-    sendInPieces(socket, body as Buffer, answers.turns, () => {
-      releaseBody?.();
+    sendInPieces(socket, body as Buffer, answers.turns, (isSent) => {
+      releaseBody?.(isSent);
+      if (!isSent) return;
       connection.isWaiting = false;
       connection.restartDeadlines(performance.now());
       socket.setTimeout(0);

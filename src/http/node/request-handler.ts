@@ -1,6 +1,6 @@
 /** The transport on Node's HTTP server: reads a request, asks for the reply, and sends it. */
 
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Settings } from '../../config/settings.ts';
 import { RequestError } from '../../info/request-error.ts';
 import type { Answers } from '../answers.ts';
@@ -97,6 +97,7 @@ export class RequestHandler {
   }
 
   #send({ request, response }: HttpExchange, reply: Outcome): void {
+    if (reply?.releaseBody !== undefined) releaseAfter(response, reply.releaseBody);
     // Its body was refused already (interruptions.ts).
     if (reply === undefined || response.headersSent) return;
     // After a refusal in place of 100 Continue the body may or may not follow, so the connection ends.
@@ -117,6 +118,12 @@ export class RequestHandler {
     this.#parts.answers.reportFailure(error);
     response.destroy();
   }
+}
+
+/** What a closed response has left unwritten may still be read, so the bytes are not used again. */
+function releaseAfter(response: ServerResponse, release: (isFree: boolean) => void): void {
+  if (response.closed) release(false);
+  else response.once('close', () => release(false));
 }
 
 function clientOf({ socket }: IncomingMessage): ClientConnection {

@@ -179,6 +179,7 @@ export class PushConnection {
     const { type, status, refusal } = reply;
     if (refusal === undefined) this.outbox.send(formatAnswer(id, reply));
     else this.outbox.send(formatPostError(id, describeRefusal(refusal)));
+    reply.releaseBody?.(true);
     counters.countRequests(type, status, (performance.now() - startedMs) / 1000, 1);
   }
 

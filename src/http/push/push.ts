@@ -14,6 +14,7 @@ import { RequestError } from '../../info/request-error.ts';
 import type { LiveState } from '../../replica/live-state.ts';
 import { describeFailure } from '../answer-failure.ts';
 import type { Answers } from '../answers.ts';
+import { BoundedLog } from '../bounded-log.ts';
 import type { PushCounters } from '../counters.ts';
 import { queryOf } from '../router.ts';
 import {
@@ -107,6 +108,7 @@ function createOptions({
 
 export class Push {
   readonly #parts: PushParts;
+  readonly #log: BoundedLog;
   readonly #server: WebSocketServer;
   readonly #compressingServer: WebSocketServer;
   readonly #frames = new FrameWriter();
@@ -124,6 +126,7 @@ export class Push {
 
   constructor(parts: PushParts) {
     this.#parts = parts;
+    this.#log = new BoundedLog(parts.log);
     this.#server = this.#createServer();
     this.#compressingServer = this.#createServer(COMPRESSION);
     this.#schedule = new PushSchedule({
@@ -239,7 +242,7 @@ export class Push {
   /** After a bug of ours, only this connection is closed. */
   #fail({ socket, keyId }: PushConnection, error: unknown): void {
     this.#parts.counters.countFailure();
-    this.#parts.log.error({ keyId, ...describeFailure(error) }, 'a push connection failed');
+    this.#log.write('error', { keyId, ...describeFailure(error) }, 'a push connection failed');
     socket.close(INTERNAL_ERROR, 'internal error');
   }
 
@@ -284,7 +287,7 @@ export class Push {
 
   #noteCutOff({ keyId }: PushConnection, reason: string): void {
     this.#parts.counters.countCutOff();
-    this.#parts.log.info({ keyId, reason }, 'a push connection was cut off');
+    this.#log.write('info', { keyId, reason }, 'a push connection was cut off');
   }
 
   #sweep(): void {

@@ -2,15 +2,10 @@
 
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { type ChainPoint, type Ledger, LedgerError, type StoredBlock } from '../ledger.ts';
-import {
-  decodeRecord,
-  ledgerFolder,
-  META_GUARD,
-  openStores,
-  readBase,
-  type Stores,
-} from './ledger-stores.ts';
+import { checkIsRestored, checkLedgerFormat, decodeRecord, readBase } from './ledger-records.ts';
+import type { LedgerStore } from './ledger-store.ts';
 import { readFileId } from './lmdb-environment.ts';
+import { ledgerFolder, openLmdbLedgerStore } from './lmdb-ledger-store.ts';
 
 /** A batch ends after this many blocks, or with the block that reaches this many bytes. */
 const READ_BATCH_BLOCKS = 256;
@@ -21,13 +16,14 @@ const FOLLOW_POLL_MS = 5;
 const FOLLOW_CHECK_MS = 1_000;
 
 export class EmbeddedLedger implements Ledger {
-  protected readonly stores: Stores;
+  protected readonly store: LedgerStore;
 
-  constructor(stores: Stores) {
-    this.stores = stores;
+  constructor(store: LedgerStore) {
+    this.store = store;
   }
 
   async base(): Promise<ChainPoint> {
+    this.store.refresh();
     return this.basePoint();
   }
 
@@ -40,11 +36,12 @@ export class EmbeddedLedger implements Ledger {
   }
 
   async point(height: number): Promise<ChainPoint | undefined> {
+    this.store.refresh();
     const base = this.basePoint();
     if (height === base.height) return base;
     if (height < base.height) return undefined; // An interrupted prune may have left the block.
-    const value = this.stores.blocks.get(height);
-    return value === undefined ? undefined : decodeRecord(height, value);
+    const value = this.store.readBlock(height);
+    return value === undefined ? undefined : decodeRecord({ height, value });
   }
 
   async *read(after: number, to = this.headPoint().height): AsyncIterable<readonly StoredBlock[]> {
@@ -64,7 +61,7 @@ export class EmbeddedLedger implements Ledger {
     let checkedMs = performance.now();
     while (!signal.aborted) {
       if (performance.now() - checkedMs >= FOLLOW_CHECK_MS) {
-        await this.stores.folder.check();
+        await this.store.check();
         checkedMs = performance.now();
       }
       for await (const batch of this.read(height)) {
@@ -77,17 +74,16 @@ export class EmbeddedLedger implements Ledger {
   }
 
   async close(): Promise<void> {
-    await this.stores.folder.close();
+    await this.store.close();
   }
 
   #readBatch(start: number, to: number): StoredBlock[] {
     const batch: StoredBlock[] = [];
     try {
-      const range = this.stores.blocks.getRange({ start, end: to + 1, limit: READ_BATCH_BLOCKS });
       let bytes = 0;
-      for (const { key, value } of range) {
-        batch.push(decodeRecord(key, value));
-        bytes += value.length;
+      for (const record of this.store.readBlocks(start, to, READ_BATCH_BLOCKS)) {
+        batch.push(decodeRecord(record));
+        bytes += record.value.length;
         if (bytes >= READ_BATCH_BYTES) break;
       }
     } catch (error) {
@@ -101,21 +97,20 @@ export class EmbeddedLedger implements Ledger {
   }
 
   protected basePoint(): ChainPoint {
-    return readBase(this.stores);
+    return readBase(this.store);
   }
 
   protected headPoint(): ChainPoint {
-    // The driver keeps a read transaction per turn of the event loop, which would hide newer blocks.
-    this.stores.environment.resetReadTxn();
-    const [last] = this.stores.blocks.getRange({ reverse: true, limit: 1 });
-    const head = last === undefined ? this.basePoint() : decodeRecord(last.key, last.value);
+    this.store.refresh();
+    const last = this.store.readLastBlock();
+    const head = last === undefined ? this.basePoint() : decodeRecord(last);
     this.#checkIsWhole(head.height);
     return head;
   }
 
   /** No later block links to the newest one, so only the guard reveals that the last are missing. */
   #checkIsWhole(headHeight: number): void {
-    const written = (this.stores.meta.getEntry(META_GUARD)?.version ?? 1) - 1;
+    const written = (this.store.readGuard() ?? 1) - 1;
     if (headHeight === written) return;
     const message = `the ledger ends at block ${headHeight}, but was written up to block ${written}`;
     throw new LedgerError('corrupt', message);
@@ -128,12 +123,17 @@ export async function openEmbeddedLedger(dataDirectory: string): Promise<Ledger>
   if (readFileId(folder) === '') {
     throw new LedgerError('missing', `there is no ledger in ${dataDirectory}`);
   }
-  const stores = await openStores(folder, { readOnly: true });
-  // Opening read-only creates no tables: they are undefined until a writer has created them.
-  if (stores.blocks !== undefined && stores.meta !== undefined) return new EmbeddedLedger(stores);
-  await stores.folder.close();
-  throw new LedgerError(
-    'missing',
-    `there is no ledger in ${dataDirectory}: its creation was interrupted`,
-  );
+  const store = await openLmdbLedgerStore(folder, { readOnly: true });
+  if (store === undefined) {
+    const message = `there is no ledger in ${dataDirectory}: its creation was interrupted`;
+    throw new LedgerError('missing', message);
+  }
+  try {
+    checkLedgerFormat(store, dataDirectory);
+    checkIsRestored(store, dataDirectory);
+    return new EmbeddedLedger(store);
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
 }

@@ -7,17 +7,17 @@ import { describeProcess, type ProcessIdentity, processStatus } from '../process
 import { describeDiskFailure, findReason } from './disk-failure.ts';
 import { EmbeddedLedger } from './embedded-ledger.ts';
 import {
+  checkIsRestored,
+  checkLedgerFormat,
   encodePoint,
-  LEDGER_LABEL,
-  ledgerFolder,
+  encodeRecord,
   META_BASE,
-  META_GUARD,
+  META_RESTORE,
   META_WRITER,
-  openStores,
-  type Stores,
-} from './ledger-stores.ts';
+} from './ledger-records.ts';
+import type { LedgerChanges } from './ledger-store.ts';
 import { createOpeningError } from './lmdb-environment.ts';
-import { checkSpace } from './lmdb-space.ts';
+import { LEDGER_LABEL, ledgerFolder, openLmdbLedgerStore } from './lmdb-ledger-store.ts';
 
 /** Blocks dropped per transaction: a prune yields to the event loop after each. */
 const PRUNE_BATCH_BLOCKS = 2048;
@@ -33,28 +33,30 @@ function estimateBytes(blocks: readonly StoredBlock[]): number {
   }, TREE_BYTES);
 }
 
-class EmbeddedLedgerWriter extends EmbeddedLedger implements LedgerWriter {
-  readonly #folder: string;
+/** A ledger that gets the blocks of a backup. */
+export interface RestoringWriter extends LedgerWriter {
+  /** From here to the end of the restore, nobody else can open the ledger, also after a crash. */
+  startRestore(): Promise<void>;
+  endRestore(): Promise<void>;
+}
+
+/** @internal Exported for the simulator of faults, which gives it another store. */
+export class EmbeddedLedgerWriter extends EmbeddedLedger implements RestoringWriter {
   #headHeight = 0;
   #isClosed = false;
   /** False while a batch is being written, and forever after a failed one. */
   #isFlushed = true;
   readonly #identity = JSON.stringify(describeProcess());
 
-  constructor(stores: Stores, folder: string) {
-    super(stores);
-    this.#folder = folder;
-  }
-
   /** In one transaction, so that of two concurrent writers exactly one succeeds. */
   async register(): Promise<void> {
-    const { meta } = this.stores;
-    const owner = await this.#transact(() => {
-      const taken = meta.get(META_WRITER);
+    const { store } = this;
+    const owner = await store.transact((changes) => {
+      const taken = store.readMeta(META_WRITER);
       const current = taken && (JSON.parse(taken.toString()) as ProcessIdentity);
       if (current !== undefined && processStatus(current) === 'running') return current;
-      meta.put(META_WRITER, Buffer.from(this.#identity));
-      if (meta.get(META_GUARD) === undefined) meta.put(META_GUARD, Buffer.alloc(0), 1);
+      changes.putMeta(META_WRITER, Buffer.from(this.#identity));
+      if (store.readGuard() === undefined) changes.putGuard(1);
       return undefined;
     });
     if (owner !== undefined) {
@@ -64,42 +66,29 @@ class EmbeddedLedgerWriter extends EmbeddedLedger implements LedgerWriter {
     this.#headHeight = this.headPoint().height;
   }
 
-  #transact<T>(change: () => T): Promise<T> {
-    const { environment, folder } = this.stores;
-    return folder.write(() => environment.transactionSync(change));
-  }
-
   async append(blocks: readonly StoredBlock[]): Promise<void> {
-    const { blocks: stored, meta } = this.stores;
     const next = this.#headHeight + 1;
     if (blocks.some(({ height }, index) => height !== next + index)) {
       throw new LedgerError('conflict', `the next block of this ledger is block ${next}`);
     }
     try {
-      checkSpace(this.#folder, [stored, meta], estimateBytes(blocks));
+      this.store.requireSpace(estimateBytes(blocks));
       await this.#store(blocks);
     } catch (error) {
       throw error instanceof LedgerError ? error : await this.#fail(error, blocks.length);
     }
     // If the file was moved away meanwhile, the blocks are not in this ledger.
-    this.stores.folder.checkInPlace();
+    this.store.checkInPlace();
     this.#headHeight += blocks.length;
   }
 
   async #store(blocks: readonly StoredBlock[]): Promise<void> {
-    const { environment, folder, blocks: stored, meta } = this.stores;
     const next = this.#headHeight + 1;
     this.#isFlushed = false;
-    const commit = () =>
-      meta.ifVersion(META_GUARD, next, () => {
-        for (const { height, hash, line } of blocks) {
-          stored.put(height, Buffer.concat([hash, line]));
-        }
-        meta.put(META_GUARD, Buffer.alloc(0), next + blocks.length);
-      });
-    const isCommitted = await folder.write(commit);
+    const records = blocks.map(encodeRecord);
+    const isCommitted = await this.store.append(records, { from: next, to: next + blocks.length });
     // A commit is visible before it is durable: only a flushed one survives a power cut.
-    await environment.flushed;
+    await this.store.flush();
     this.#isFlushed = true;
     if (isCommitted) return;
     const message = `another writer has written block ${next} of this ledger`;
@@ -110,12 +99,12 @@ class EmbeddedLedgerWriter extends EmbeddedLedger implements LedgerWriter {
     const reason = await findReason(error);
     const [first, last] = [this.#headHeight + 1, this.#headHeight + count];
     const what = count === 1 ? `block ${first}` : `blocks ${first} to ${last}`;
-    const message = `cannot store ${what}: ${describeDiskFailure(reason, this.#folder)}`;
+    const message = `cannot store ${what}: ${describeDiskFailure(reason, this.store.folder)}`;
     return new LedgerError('unwritable', message, { cause: error });
   }
 
   async prune(height: number): Promise<void> {
-    const { blocks, meta } = this.stores;
+    const { store } = this;
     const point = await this.point(height);
     if (point === undefined) {
       throw new LedgerError('missing', `there is no block ${height} to prune up to`);
@@ -123,34 +112,52 @@ class EmbeddedLedgerWriter extends EmbeddedLedger implements LedgerWriter {
     try {
       // The base first: blocks below it count as dropped, so a crash after this is harmless.
       if (height > this.basePoint().height) {
-        await this.#transact(() => void meta.put(META_BASE, encodePoint(point)));
+        await store.transact((changes) => changes.putMeta(META_BASE, encodePoint(point)));
       }
       for (;;) {
-        const keys = [...blocks.getKeys({ end: height + 1, limit: PRUNE_BATCH_BLOCKS })];
-        if (keys.length === 0) return;
-        await this.#transact(() => {
-          for (const key of keys) blocks.remove(key);
+        const heights = store.readHeights(height, PRUNE_BATCH_BLOCKS);
+        if (heights.length === 0) return;
+        await store.transact((changes) => {
+          for (const each of heights) changes.removeBlock(each);
         });
         await nextTurn();
       }
     } catch (error) {
-      const reason = describeDiskFailure(error as Error, this.#folder);
+      const reason = describeDiskFailure(error as Error, this.store.folder);
       throw new LedgerError('unwritable', `cannot prune: ${reason}`, { cause: error });
     }
   }
 
   async startAt(base: ChainPoint): Promise<void> {
-    const { environment, meta } = this.stores;
     const head = this.headPoint();
     if (head.height !== 0) {
       throw new LedgerError('conflict', `this ledger is not empty: it is at block ${head.height}`);
     }
-    await this.#transact(() => {
-      meta.put(META_BASE, encodePoint(base));
-      meta.put(META_GUARD, Buffer.alloc(0), base.height + 1);
+    await this.store.transact((changes) => {
+      changes.putMeta(META_BASE, encodePoint(base));
+      changes.putGuard(base.height + 1);
     });
-    await environment.flushed;
+    await this.store.flush();
     this.#headHeight = base.height;
+  }
+
+  startRestore(): Promise<void> {
+    return this.#changeMark((changes) => changes.putMeta(META_RESTORE, Buffer.alloc(0)));
+  }
+
+  endRestore(): Promise<void> {
+    return this.#changeMark((changes) => changes.removeMeta(META_RESTORE));
+  }
+
+  async #changeMark(change: (changes: LedgerChanges) => void): Promise<void> {
+    try {
+      this.store.requireSpace(TREE_BYTES / 2);
+      await this.store.transact(change);
+      await this.store.flush();
+    } catch (error) {
+      const reason = describeDiskFailure(error as Error, this.store.folder);
+      throw new LedgerError('unwritable', `cannot restore: ${reason}`, { cause: error });
+    }
   }
 
   override async close(): Promise<void> {
@@ -163,11 +170,12 @@ class EmbeddedLedgerWriter extends EmbeddedLedger implements LedgerWriter {
 
   /** Best effort: the next writer also checks whether this process has ended. */
   async #unregister(): Promise<void> {
-    const { blocks, meta } = this.stores;
+    const { store } = this;
     try {
-      checkSpace(this.#folder, [blocks, meta], TREE_BYTES / 2);
-      await this.#transact(() => {
-        if (meta.get(META_WRITER)?.toString() === this.#identity) meta.remove(META_WRITER);
+      store.requireSpace(TREE_BYTES / 2);
+      await store.transact((changes) => {
+        const isOwn = store.readMeta(META_WRITER)?.toString() === this.#identity;
+        if (isOwn) changes.removeMeta(META_WRITER);
       });
     } catch {
       // On a full disk the removal fails too.
@@ -180,15 +188,30 @@ class EmbeddedLedgerWriter extends EmbeddedLedger implements LedgerWriter {
  * also reads it must open the writer first: LMDB has one environment per process, which keeps the mode
  * that it was first opened in.
  */
-export async function openEmbeddedLedgerWriter(dataDirectory: string): Promise<LedgerWriter> {
+export function openEmbeddedLedgerWriter(dataDirectory: string): Promise<LedgerWriter> {
+  return openWriter(dataDirectory, checkIsRestored);
+}
+
+/** The same, also if an earlier restore was interrupted. */
+export function openRestoringWriter(dataDirectory: string): Promise<RestoringWriter> {
+  return openWriter(dataDirectory, () => undefined);
+}
+
+async function openWriter(
+  dataDirectory: string,
+  checkRestore: typeof checkIsRestored,
+): Promise<RestoringWriter> {
   const folder = ledgerFolder(dataDirectory);
-  const stores = await openStores(folder, { readOnly: false });
+  const store = await openLmdbLedgerStore(folder, { readOnly: false });
+  if (store === undefined) throw new Error(`LMDB created no tables in ${folder}`);
   try {
-    const writer = new EmbeddedLedgerWriter(stores, folder);
+    checkLedgerFormat(store, dataDirectory);
+    checkRestore(store, dataDirectory);
+    const writer = new EmbeddedLedgerWriter(store);
     await writer.register();
     return writer;
   } catch (error) {
-    await stores.folder.close();
+    await store.close();
     if (error instanceof LedgerError) throw error;
     throw createOpeningError(error as Error, { what: LEDGER_LABEL, folder, readOnly: false });
   }

@@ -61,6 +61,13 @@ export function readPrevious(height: number, headers: MsgHdrs | undefined): Chai
   return { height: height - 1, hash: readHash(height, headers, PREVIOUS) };
 }
 
+function createEncodingError(height: number, encoding: string): LedgerError {
+  const message =
+    `block ${height} has the encoding ${JSON.stringify(encoding)}, expected none or ${DEFLATE}: ` +
+    'it was written by a newer perpinfo, upgrade this one';
+  return new LedgerError('newer', message);
+}
+
 export function decodeMessage(
   height: number,
   headers: MsgHdrs | undefined,
@@ -68,7 +75,9 @@ export function decodeMessage(
 ): StoredBlock {
   const hash = readHash(height, headers, HASH);
   const bytes = Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength);
-  if (headers?.get(ENCODING) !== DEFLATE) return { height, hash, line: bytes };
+  const encoding = headers?.get(ENCODING) ?? '';
+  if (encoding === '') return { height, hash, line: bytes };
+  if (encoding !== DEFLATE) throw createEncodingError(height, encoding);
   try {
     return { height, hash, line: inflateRawSync(bytes, { maxOutputLength: LINE_BYTES_MAX }) };
   } catch (error) {

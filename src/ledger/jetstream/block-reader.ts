@@ -238,33 +238,34 @@ export class BlockReader {
   ): AsyncGenerator<readonly StoredBlock[], boolean> {
     let mayJump = isFirst;
     let batch: StoredBlock[] = [];
-    for await (const message of messages) {
-      if (message.seq <= this.#height) {
-        this.#compare(message);
-        continue;
-      }
-      // At a gap: start over if the message was lost in delivery; skip it only if it was dropped.
-      const isNext = message.seq === this.#height + 1;
-      if (!isNext && (!mayJump || (await this.#isThere(Math.max(1, this.#height + 1))))) {
-        if (batch.length > 0) yield batch;
-        return false;
-      }
-      mayJump = false;
-      if (message.seq > this.#terms.to) {
-        this.#height = this.#terms.to;
-        break;
-      }
-      try {
+    try {
+      for await (const message of messages) {
+        if (message.seq <= this.#height) {
+          this.#compare(message);
+          continue;
+        }
+        // At a gap: start over if the message was lost in delivery; skip it only if it was dropped.
+        const isNext = message.seq === this.#height + 1;
+        if (!isNext && (!mayJump || (await this.#isThere(Math.max(1, this.#height + 1))))) {
+          if (batch.length > 0) yield batch;
+          return false;
+        }
+        mayJump = false;
+        if (message.seq > this.#terms.to) {
+          this.#height = this.#terms.to;
+          break;
+        }
         // A copy: the bytes belong to the connection's buffer, which is reused.
         batch.push(this.#accept(message.seq, message.headers, Buffer.from(message.data)));
-      } catch (error) {
-        if (batch.length > 0) yield batch; // The blocks before a damaged one are good.
-        throw error;
+        if (messages.getPending() > 0 && this.#isWanted()) continue;
+        yield batch;
+        if (!this.#isWanted()) return true;
+        batch = [];
       }
-      if (messages.getPending() > 0 && this.#isWanted()) continue;
-      yield batch;
-      if (!this.#isWanted()) return true;
-      batch = [];
+    } catch (error) {
+      // The blocks before a damaged one, or before the delivery broke off, are good.
+      if (batch.length > 0) yield batch;
+      throw error;
     }
     if (batch.length > 0) yield batch;
     return this.#link.isConnected;

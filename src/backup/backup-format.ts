@@ -1,0 +1,168 @@
+/**
+ * The layout of a backup file; numbers are little-endian.
+ *
+ *   8 bytes   "perpback"
+ *   u32       format
+ *   pieces, in the order of their kinds:
+ *     1  description  JSON: the point before the first block, and the size of the snapshot
+ *     2  snapshot     a snapshot file, in any number of pieces; only if the ledger was pruned
+ *     3  blocks       any number of pieces, each: height (u64) and hash of its last block, then every
+ *                     line after its length (u32)
+ *     4  keys         JSON: the access keys; may be absent
+ *     5  end          JSON: height, hash and state digest at the last block
+ *
+ * A piece:
+ *
+ *   u8        kind
+ *   u32       length as stored
+ *   u32       length when inflated
+ *   32 bytes  SHA-256 over the checksum of the piece before, the 9 bytes above and the stored bytes; for
+ *             the first piece, over the file's first 12 bytes instead of a checksum
+ *   the bytes, deflated
+ */
+
+import { createHash } from 'node:crypto';
+import { promisify } from 'node:util';
+import { deflateRaw, inflateRaw } from 'node:zlib';
+import type { Key } from '../access/keys.ts';
+import { HASH_BYTES, nextBlock } from '../ledger/hash-chain.ts';
+import type { ChainPoint, StoredBlock } from '../ledger/ledger.ts';
+
+/**
+ * Increment when the layout or the state digest changes, and keep reading the one before: the digest
+ * of an earlier format must then not be compared.
+ */
+export const BACKUP_FORMAT = 1;
+export const BACKUP_MAGIC = Buffer.from('perpback');
+export const FILE_HEAD_BYTES = BACKUP_MAGIC.length + 4;
+const PIECE_FIELDS_BYTES = 9;
+export const PIECE_HEAD_BYTES = PIECE_FIELDS_BYTES + HASH_BYTES;
+
+/** A fifth of the size, at the speed at which blocks are read; higher levels gain little. */
+const DEFLATE_LEVEL = 3;
+/** The largest --block-bytes-max, and room for the blocks before it in a piece. */
+const INFLATED_BYTES_MAX = (1 << 30) + (1 << 22);
+
+export const PIECE_KINDS = ['description', 'snapshot', 'blocks', 'keys', 'end'] as const;
+export type PieceKind = (typeof PIECE_KINDS)[number];
+
+export interface BackupDescription {
+  /** The point before the first block. */
+  readonly base: { readonly height: number; readonly hash: string };
+  /** The snapshot that a pruned ledger starts from; null if its blocks begin with the first. */
+  readonly snapshot: { readonly height: number; readonly bytes: number } | null;
+}
+
+export interface BackupEnd {
+  readonly height: number;
+  /** Of the last block, in hexadecimal. */
+  readonly head: string;
+  readonly digest: string;
+}
+
+/** As they are in the file: what is undefined in a key is not there. */
+export type BackedUpKeys = readonly Key[];
+
+const deflateBytes = promisify<Buffer, { level: number }, Buffer>(deflateRaw);
+const inflateBytes = promisify<Buffer, { maxOutputLength: number }, Buffer>(inflateRaw);
+
+export function encodeFileHead(): Buffer {
+  const head = Buffer.alloc(FILE_HEAD_BYTES);
+  BACKUP_MAGIC.copy(head);
+  head.writeUInt32LE(BACKUP_FORMAT, BACKUP_MAGIC.length);
+  return head;
+}
+
+/** The first 41 bytes of a piece. */
+export interface PieceHead {
+  /** Undefined if there is no such kind. */
+  readonly kind: PieceKind | undefined;
+  readonly storedBytes: number;
+  readonly inflatedBytes: number;
+  readonly checksum: Buffer;
+  /** The bytes that the checksum covers. */
+  readonly fields: Buffer;
+}
+
+export function decodePieceHead(bytes: Buffer): PieceHead {
+  return {
+    kind: PIECE_KINDS[bytes.readUInt8(0) - 1],
+    storedBytes: bytes.readUInt32LE(1),
+    inflatedBytes: bytes.readUInt32LE(5),
+    checksum: bytes.subarray(PIECE_FIELDS_BYTES, PIECE_HEAD_BYTES),
+    fields: bytes.subarray(0, PIECE_FIELDS_BYTES),
+  };
+}
+
+export function pieceChecksum(previous: Buffer, fields: Buffer, stored: Buffer): Buffer {
+  return createHash('sha256').update(previous).update(fields).update(stored).digest();
+}
+
+export interface EncodedPiece {
+  readonly bytes: Buffer;
+  readonly checksum: Buffer;
+}
+
+/** `previous` is the checksum of the piece before, or the head of the file. */
+export async function encodePiece(
+  kind: PieceKind,
+  payload: Buffer,
+  previous: Buffer,
+): Promise<EncodedPiece> {
+  const stored = await deflateBytes(payload, { level: DEFLATE_LEVEL });
+  const fields = Buffer.alloc(PIECE_FIELDS_BYTES);
+  fields.writeUInt8(PIECE_KINDS.indexOf(kind) + 1, 0);
+  fields.writeUInt32LE(stored.length, 1);
+  fields.writeUInt32LE(payload.length, 5);
+  const checksum = pieceChecksum(previous, fields, stored);
+  return { bytes: Buffer.concat([fields, checksum, stored]), checksum };
+}
+
+/** Throws if the bytes are not those of the given length, deflated. */
+export async function inflatePiece(stored: Buffer, inflatedBytes: number): Promise<Buffer> {
+  // zlib wants a limit of 1 or more.
+  const maxOutputLength = Math.max(1, Math.min(inflatedBytes, INFLATED_BYTES_MAX));
+  const payload = await inflateBytes(stored, { maxOutputLength });
+  if (payload.length === inflatedBytes) return payload;
+  throw new Error(`it inflates to ${payload.length} bytes, expected ${inflatedBytes}`);
+}
+
+const LAST_POINT_BYTES = 8 + HASH_BYTES;
+const LINE_LENGTH_BYTES = 4;
+
+export function encodeBlocks(blocks: readonly StoredBlock[], last: ChainPoint): Buffer {
+  const point = Buffer.alloc(LAST_POINT_BYTES);
+  point.writeBigUInt64LE(BigInt(last.height));
+  last.hash.copy(point, 8);
+  const parts = blocks.flatMap(({ line }) => {
+    const length = Buffer.alloc(LINE_LENGTH_BYTES);
+    length.writeUInt32LE(line.length);
+    return [length, line];
+  });
+  return Buffer.concat([point, ...parts]);
+}
+
+/** The blocks after `previous`; throws if they do not lead to the point that is stored with them. */
+export function decodeBlocks(payload: Buffer, previous: ChainPoint): StoredBlock[] {
+  const blocks: StoredBlock[] = [];
+  let last = previous;
+  for (let at = LAST_POINT_BYTES; at < payload.length; ) {
+    const start = at + LINE_LENGTH_BYTES;
+    at = start + payload.readUInt32LE(at);
+    if (at > payload.length) throw new Error('a line is longer than its piece');
+    const block = nextBlock(last, payload.subarray(start, at));
+    blocks.push(block);
+    last = block;
+  }
+  const height = Number(payload.readBigUInt64LE());
+  const hash = payload.subarray(8, LAST_POINT_BYTES);
+  if (last.height === height && last.hash.equals(hash)) return blocks;
+  throw new Error(
+    `its lines lead to block ${last.height} with the hash ${last.hash.toString('hex')}, ` +
+      `expected block ${height} with ${hash.toString('hex')}`,
+  );
+}
+
+export function encodeJson(value: BackupDescription | BackupEnd | BackedUpKeys): Buffer {
+  return Buffer.from(JSON.stringify(value));
+}

@@ -1,0 +1,267 @@
+/**
+ * Reads a backup file from its start to its end, and checks every byte on the way: whatever is damaged,
+ * missing or too much is an error that says where.
+ */
+
+import { statSync } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
+import { UsageError } from '../config/usage-error.ts';
+import { type ChainPoint, LedgerError, type StoredBlock } from '../ledger/ledger.ts';
+import {
+  BACKUP_FORMAT,
+  BACKUP_MAGIC,
+  type BackedUpKeys,
+  type BackupDescription,
+  type BackupEnd,
+  decodeBlocks,
+  decodePieceHead,
+  encodeFileHead,
+  FILE_HEAD_BYTES,
+  inflatePiece,
+  PIECE_HEAD_BYTES,
+  PIECE_KINDS,
+  type PieceHead,
+  type PieceKind,
+  pieceChecksum,
+} from './backup-format.ts';
+
+interface Piece {
+  readonly kind: PieceKind;
+  readonly payload: Buffer;
+  readonly checksum: Buffer;
+  /** Where the next piece starts. */
+  readonly end: number;
+}
+
+/** A place between two pieces, at which a backup can be continued. */
+export interface BackupPlace {
+  readonly position: number;
+  /** Of the piece before. */
+  readonly checksum: Buffer;
+  /** The last block before. */
+  readonly point: ChainPoint;
+}
+
+export class BackupReader {
+  readonly #path: string;
+  readonly #file: FileHandle;
+  #position = FILE_HEAD_BYTES;
+  #checksum: Buffer = encodeFileHead();
+  #point: ChainPoint = { height: 0, hash: Buffer.alloc(0) };
+  #description: BackupDescription | undefined;
+  /** Read, but not yet given to anyone. */
+  #next: Piece | undefined;
+
+  private constructor(path: string, file: FileHandle) {
+    this.#path = path;
+    this.#file = file;
+  }
+
+  static async open(path: string): Promise<BackupReader> {
+    const file = await openFile(path);
+    const reader = new BackupReader(path, file);
+    try {
+      await reader.#checkFileHead();
+      return reader;
+    } catch (error) {
+      await file.close();
+      throw error;
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#file.close();
+  }
+
+  /** The place after what was read. */
+  get place(): BackupPlace {
+    return { position: this.#position, checksum: this.#checksum, point: this.#point };
+  }
+
+  /** Where the file has been read to, as a share of its bytes. */
+  async readShare(): Promise<number> {
+    return this.#position / Math.max(1, await this.#readSize());
+  }
+
+  async readDescription(): Promise<BackupDescription> {
+    if (this.#description !== undefined) return this.#description;
+    const piece = await this.#takeIf('description');
+    if (piece === undefined) throw await this.#missing('description');
+    const description = JSON.parse(piece.payload.toString()) as BackupDescription;
+    const { base } = description;
+    this.#point = { height: base.height, hash: Buffer.from(base.hash, 'hex') };
+    this.#description = description;
+    return description;
+  }
+
+  /** The bytes of the snapshot file, to be read before the blocks. */
+  async *readSnapshot(): AsyncGenerator<Buffer> {
+    await this.readDescription();
+    for (;;) {
+      const piece = await this.#takeIf('snapshot');
+      if (piece === undefined) return;
+      yield piece.payload;
+    }
+  }
+
+  /** The blocks, each checked to follow the one before. */
+  async *readBlocks(): AsyncGenerator<readonly StoredBlock[]> {
+    for await (const _ of this.readSnapshot());
+    for (;;) {
+      const piece = await this.#peek();
+      if (piece?.kind !== 'blocks') return;
+      const blocks = this.#decode(piece);
+      this.#take(piece);
+      this.#point = blocks.at(-1) ?? this.#point;
+      yield blocks;
+    }
+  }
+
+  #decode({ payload }: Piece): StoredBlock[] {
+    try {
+      return decodeBlocks(payload, this.#point);
+    } catch (error) {
+      throw this.#damage((error as Error).message);
+    }
+  }
+
+  /** Undefined if the backup was made without keys. Read them after the blocks. */
+  async readKeys(): Promise<BackedUpKeys | undefined> {
+    const piece = await this.#takeIf('keys');
+    return piece && (JSON.parse(piece.payload.toString()) as BackedUpKeys);
+  }
+
+  /** Throws if anything comes after it, or if it is not the end of the blocks that were read. */
+  async readEnd(): Promise<BackupEnd> {
+    const piece = await this.#takeIf('end');
+    if (piece === undefined) throw await this.#missing('end');
+    const end = JSON.parse(piece.payload.toString()) as BackupEnd;
+    const { height, hash } = this.#point;
+    if (end.height !== height || end.head !== hash.toString('hex')) {
+      throw this.#damage(`its last block is ${height}, expected ${end.height}`);
+    }
+    const rest = (await this.#readSize()) - this.#position;
+    if (rest === 0) return end;
+    throw this.#damage(`got ${rest} bytes after its end, expected none`);
+  }
+
+  async #takeIf(kind: PieceKind): Promise<Piece | undefined> {
+    const piece = await this.#peek();
+    if (piece?.kind !== kind) return undefined;
+    this.#take(piece);
+    return piece;
+  }
+
+  #take({ end, checksum }: Piece): void {
+    this.#position = end;
+    this.#checksum = checksum;
+    this.#next = undefined;
+  }
+
+  /** The next piece; undefined at the end of the file. */
+  async #peek(): Promise<Piece | undefined> {
+    this.#next ??= await this.#readPiece();
+    return this.#next;
+  }
+
+  async #readPiece(): Promise<Piece | undefined> {
+    const rest = (await this.#readSize()) - this.#position;
+    if (rest === 0) return undefined;
+    const head = decodePieceHead(await this.#read(this.#position, PIECE_HEAD_BYTES));
+    const start = this.#position + PIECE_HEAD_BYTES;
+    const stored = await this.#read(start, head.storedBytes);
+    this.#checkPiece(head, stored);
+    return {
+      kind: head.kind ?? 'end',
+      payload: await this.#inflate(head, stored),
+      checksum: Buffer.from(head.checksum),
+      end: start + stored.length,
+    };
+  }
+
+  #checkPiece({ kind, checksum, fields }: PieceHead, stored: Buffer): void {
+    const computed = pieceChecksum(this.#checksum, fields, stored);
+    if (!computed.equals(checksum)) {
+      const [got, expected] = [checksum.toString('hex'), computed.toString('hex')];
+      throw this.#damage(`its stored checksum is ${got}, its bytes give ${expected}`);
+    }
+    if (kind === undefined) {
+      throw this.#damage(`its piece has no known kind, expected one of ${PIECE_KINDS.join(', ')}`);
+    }
+  }
+
+  async #inflate({ inflatedBytes }: PieceHead, stored: Buffer): Promise<Buffer> {
+    try {
+      return await inflatePiece(stored, inflatedBytes);
+    } catch (error) {
+      throw this.#damage(`it cannot be inflated (${(error as Error).message})`);
+    }
+  }
+
+  async #read(position: number, length: number): Promise<Buffer> {
+    const size = await this.#readSize();
+    // Before a damaged length allocates too much.
+    if (position + length > size) {
+      throw this.#damage(`it ends at byte ${size}, expected at least ${position + length}`);
+    }
+    const bytes = Buffer.alloc(length);
+    for (let filled = 0; filled < length; ) {
+      const { bytesRead } = await this.#file.read(
+        bytes,
+        filled,
+        length - filled,
+        position + filled,
+      );
+      if (bytesRead === 0) throw this.#damage(`it ends at byte ${position + filled}`);
+      filled += bytesRead;
+    }
+    return bytes;
+  }
+
+  async #readSize(): Promise<number> {
+    return (await this.#file.stat()).size;
+  }
+
+  async #checkFileHead(): Promise<void> {
+    const length = Math.min(FILE_HEAD_BYTES, await this.#readSize());
+    const head = await this.#read(0, length);
+    const magic = head.subarray(0, BACKUP_MAGIC.length);
+    if (!BACKUP_MAGIC.subarray(0, length).equals(magic)) {
+      throw new LedgerError('conflict', `${this.#path} is not a backup of perpinfo`);
+    }
+    if (length < FILE_HEAD_BYTES) {
+      this.#position = length;
+      throw this.#damage(`it ends there, expected at least ${FILE_HEAD_BYTES} bytes`);
+    }
+    const format = head.readUInt32LE(BACKUP_MAGIC.length);
+    if (format === BACKUP_FORMAT) return;
+    const message =
+      `${this.#path} has format ${format}, expected format ${BACKUP_FORMAT}: ` +
+      'it was written by a newer perpinfo, upgrade this one';
+    throw new LedgerError('newer', message);
+  }
+
+  async #missing(expected: PieceKind): Promise<LedgerError> {
+    const piece = await this.#peek();
+    const got = piece === undefined ? 'the end of the file' : `a piece of kind ${piece.kind}`;
+    return this.#damage(`got ${got}, expected the piece of kind ${expected}`);
+  }
+
+  #damage(reason: string): LedgerError {
+    const after = this.#description === undefined ? '' : `, after block ${this.#point.height}`;
+    const message = `${this.#path} is damaged at byte ${this.#position}${after}: ${reason}`;
+    return new LedgerError('corrupt', message);
+  }
+}
+
+/** Refuses a pipe, which would be waited for. */
+async function openFile(path: string): Promise<FileHandle> {
+  const stat = statSync(path, { throwIfNoEntry: false });
+  if (stat === undefined) throw new UsageError([`there is no file ${path}`]);
+  if (!stat.isFile()) throw new UsageError([`got ${path}, which is not a file`]);
+  try {
+    return await open(path, 'r');
+  } catch (error) {
+    throw new UsageError([`cannot read ${path} (${(error as NodeJS.ErrnoException).code})`]);
+  }
+}

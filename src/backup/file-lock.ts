@@ -1,0 +1,80 @@
+/** Lets one process at a time write a file: a lock file beside it names the process. */
+
+import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { LedgerError } from '../ledger/ledger.ts';
+import {
+  describeProcess,
+  type ProcessIdentity,
+  processStatus,
+} from '../ledger/process-identity.ts';
+
+/** Locks of ended processes that are removed before giving up. */
+const ATTEMPTS_MAX = 5;
+
+export class FileLock {
+  readonly #lock: string;
+  readonly #draft: string;
+  readonly #identity = JSON.stringify(describeProcess());
+
+  private constructor(file: string) {
+    this.#lock = `${file}.lock`;
+    this.#draft = `${this.#lock}.${process.pid}`;
+  }
+
+  /** Throws if a running process has the lock. */
+  static take(file: string): FileLock {
+    const lock = new FileLock(file);
+    for (let attempt = 1; !lock.#tryTake(); attempt++) lock.#removeIfEnded(file, attempt);
+    return lock;
+  }
+
+  release(): void {
+    rmSync(this.#lock, { force: true });
+  }
+
+  #tryTake(): boolean {
+    try {
+      writeFileSync(this.#draft, this.#identity);
+      // Linked into place, so that it is never there without its content.
+      linkSync(this.#draft, this.#lock);
+      return true;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+      throw error;
+    } finally {
+      rmSync(this.#draft, { force: true });
+    }
+  }
+
+  #removeIfEnded(file: string, attempt: number): void {
+    const owner = readOwner(this.#lock);
+    if (owner === undefined) return;
+    if (attempt === ATTEMPTS_MAX || !isEnded(owner)) throw this.#busyError(file, owner);
+    // Moved away first: another process may have taken the lock in the meantime.
+    renameSync(this.#lock, this.#draft);
+    const isSame = JSON.stringify(readOwner(this.#draft)) === JSON.stringify(owner);
+    if (!isSame) linkSync(this.#draft, this.#lock);
+    rmSync(this.#draft, { force: true });
+  }
+
+  #busyError(file: string, { pid }: ProcessIdentity): LedgerError {
+    const message =
+      `process ${pid} is writing ${file}: wait for it, ` +
+      `or delete ${this.#lock} if it ran in another container and has ended`;
+    return new LedgerError('busy', message);
+  }
+}
+
+/** Undefined if the lock is gone. */
+function readOwner(lock: string): ProcessIdentity | undefined {
+  try {
+    return JSON.parse(readFileSync(lock, 'utf8')) as ProcessIdentity;
+  } catch {
+    return undefined;
+  }
+}
+
+/** A process of an earlier boot has ended; one of another container may be running. */
+function isEnded(owner: ProcessIdentity): boolean {
+  return processStatus(owner) === 'ended' || owner.boot !== describeProcess().boot;
+}

@@ -1,0 +1,90 @@
+/**
+ * The unfinished backup, FILE.part: pieces are appended to it, and it gets the name FILE once it is whole.
+ * After an interruption it is continued.
+ */
+
+import { type FileHandle, open, rename } from 'node:fs/promises';
+import path from 'node:path';
+import { describeDiskFailure } from '../ledger/embedded/disk-failure.ts';
+import { syncFolder, writeAll } from '../ledger/embedded/durable-file.ts';
+import { LedgerError } from '../ledger/ledger.ts';
+import { encodeFileHead, encodePiece, type PieceKind } from './backup-format.ts';
+import type { BackupPlace } from './backup-reader.ts';
+
+export function partPath(file: string): string {
+  return `${file}.part`;
+}
+
+export class PartFile {
+  readonly #target: string;
+  readonly #file: FileHandle;
+  #position: number;
+  #checksum: Buffer;
+
+  private constructor(target: string, file: FileHandle, position: number, checksum: Buffer) {
+    this.#target = target;
+    this.#file = file;
+    this.#position = position;
+    this.#checksum = checksum;
+  }
+
+  /** Starts a new one; an earlier one is overwritten. */
+  static create(target: string): Promise<PartFile> {
+    return writing(target, async () => {
+      const file = await open(partPath(target), 'w');
+      const head = encodeFileHead();
+      await writeAll(file, head, 0);
+      return new PartFile(target, file, head.length, head);
+    });
+  }
+
+  /** Continues one at a place; what comes after it is cut off. */
+  static continue(target: string, { position, checksum }: BackupPlace): Promise<PartFile> {
+    return writing(target, async () => {
+      const file = await open(partPath(target), 'r+');
+      await file.truncate(position);
+      return new PartFile(target, file, position, checksum);
+    });
+  }
+
+  append(kind: PieceKind, payload: Buffer): Promise<void> {
+    return writing(this.#target, async () => {
+      const { bytes, checksum } = await encodePiece(kind, payload, this.#checksum);
+      await writeAll(this.#file, bytes, this.#position);
+      this.#position += bytes.length;
+      this.#checksum = checksum;
+    });
+  }
+
+  sync(): Promise<void> {
+    return writing(this.#target, () => this.#file.sync());
+  }
+
+  /** Gives it its final name, durably. */
+  finish(): Promise<void> {
+    return writing(this.#target, async () => {
+      await rename(partPath(this.#target), this.#target);
+      await syncFolder(path.dirname(this.#target));
+    });
+  }
+
+  get size(): number {
+    return this.#position;
+  }
+
+  close(): Promise<void> {
+    return this.#file.close();
+  }
+}
+
+/** Explains failures of the disk. */
+export async function writing<T>(target: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof LedgerError) throw error;
+    const reason = describeDiskFailure(error as Error, path.dirname(path.resolve(target)));
+    const message = `cannot write ${partPath(target)}: ${reason}; run it again to continue`;
+    throw new LedgerError('unwritable', message, { cause: error });
+  }
+}

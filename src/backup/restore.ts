@@ -1,0 +1,176 @@
+/**
+ * Restores a ledger in a folder from a backup file. The file is checked before anything is written. Until
+ * the blocks are all there, read back and replayed, nothing else opens the ledger.
+ */
+
+import { openKeyStore } from '../access/embedded/embedded-keys.ts';
+import { openRestoringWriter, type RestoringWriter } from '../ledger/embedded/embedded-writer.ts';
+import { type ChainPoint, LedgerError, type StoredBlock } from '../ledger/ledger.ts';
+import { SnapshotFolder } from '../replica/snapshot-folder.ts';
+import { verifyLedger } from '../replica/verification.ts';
+import type { StateView } from '../state/state.ts';
+import type { BackedUpKeys, BackupEnd } from './backup-format.ts';
+import { BackupReader } from './backup-reader.ts';
+import { type ScannedBackup, scanBackup } from './backup-scan.ts';
+
+export interface RestoreOptions {
+  readonly file: string;
+  /** The data directory. */
+  readonly data: string;
+  /** Reports what costs time, not correctness. */
+  warn(message: string): void;
+  /** Reports progress; may throw to abort. */
+  progress(step: string, height: number, share: number): void;
+}
+
+export interface RestoredBackup extends BackupEnd {
+  /** Number of blocks that were not in the folder before. */
+  readonly addedBlocks: number;
+  /** Number of keys that were added; undefined if the folder has keys already, which stay as they are. */
+  readonly addedKeys: number | undefined;
+}
+
+export async function restoreBackup(options: RestoreOptions): Promise<RestoredBackup> {
+  const { file, data, progress } = options;
+  const backup = await scanBackup(file, (height, share) =>
+    progress('checking the backup', height, share),
+  );
+  const ledger = await openRestoringWriter(data);
+  try {
+    const restoration = new Restoration(options, backup, ledger);
+    const addedBlocks = await restoration.addBlocks();
+    const state = await restoration.check();
+    await restoration.saveSnapshot(state);
+    const addedKeys = await addKeys(data, backup.keys ?? []);
+    await ledger.endRestore();
+    return { ...backup.end, addedBlocks, addedKeys };
+  } finally {
+    await ledger.close();
+  }
+}
+
+class Restoration {
+  readonly #options: RestoreOptions;
+  readonly #backup: ScannedBackup;
+  readonly #ledger: RestoringWriter;
+  readonly #snapshots: SnapshotFolder;
+
+  constructor(options: RestoreOptions, backup: ScannedBackup, ledger: RestoringWriter) {
+    this.#options = options;
+    this.#backup = backup;
+    this.#ledger = ledger;
+    this.#snapshots = new SnapshotFolder(options.data);
+  }
+
+  /** Adds the blocks after those that are there, which must be the backup's; returns their number. */
+  async addBlocks(): Promise<number> {
+    const { end, description } = this.#backup;
+    const head = await this.#ledger.head();
+    const isEmpty = head.height === 0;
+    if (head.height > end.height || (!isEmpty && head.height < description.base.height)) {
+      throw this.#conflict(head);
+    }
+    const reader = await BackupReader.open(this.#options.file);
+    try {
+      await this.#addSnapshot(reader);
+      await this.#addAfter(reader, isEmpty ? await this.#start(reader) : head);
+    } finally {
+      await reader.close();
+    }
+    return end.height - (isEmpty ? description.base.height : head.height);
+  }
+
+  /** The snapshot that a pruned ledger starts from. */
+  async #addSnapshot(reader: BackupReader): Promise<void> {
+    const { snapshot } = await reader.readDescription();
+    if (snapshot !== null) await this.#snapshots.receive(snapshot.height, reader.readSnapshot());
+  }
+
+  /** Prepares an empty ledger. */
+  async #start(reader: BackupReader): Promise<ChainPoint> {
+    const { point: base } = reader.place;
+    await this.#ledger.startRestore();
+    if (base.height > 0) await this.#ledger.startAt(base);
+    return base;
+  }
+
+  async #addAfter(reader: BackupReader, head: ChainPoint): Promise<void> {
+    const { progress } = this.#options;
+    let isMarked = false;
+    this.#compare(reader.place.point, head);
+    for await (const blocks of reader.readBlocks()) {
+      for (const block of blocks) this.#compare(block, head);
+      const missing = blocks.filter(({ height }) => height > head.height);
+      if (missing.length > 0 && !isMarked) {
+        await this.#ledger.startRestore();
+        isMarked = true;
+      }
+      await this.#append(missing);
+      const { height } = reader.place.point;
+      progress('restoring', height, height / this.#backup.end.height);
+    }
+  }
+
+  async #append(blocks: readonly StoredBlock[]): Promise<void> {
+    if (blocks.length > 0) await this.#ledger.append(blocks);
+  }
+
+  /** Throws if the folder's last block is not the backup's of that height. */
+  #compare(point: ChainPoint, head: ChainPoint): void {
+    if (point.height === head.height && !point.hash.equals(head.hash)) throw this.#conflict(head);
+  }
+
+  #conflict({ height }: ChainPoint): LedgerError {
+    const { data, file } = this.#options;
+    const { description, end } = this.#backup;
+    const message =
+      `the ledger in ${data} is at block ${height}, which is not the same in ${file} with its blocks ` +
+      `${description.base.height + 1} to ${end.height}: expected an empty folder or an earlier restore`;
+    return new LedgerError('conflict', message);
+  }
+
+  /** Reads the folder's blocks back, replays them, and compares head and digest with the backup's. */
+  async check(): Promise<StateView> {
+    const { data, warn, progress } = this.#options;
+    const { end } = this.#backup;
+    const { head, digest, state } = await verifyLedger({
+      ledger: this.#ledger,
+      snapshots: this.#snapshots,
+      warn,
+      progress: (height, target) => progress('reading the ledger back', height, height / target),
+    });
+    const isSame = head.hash.toString('hex') === end.head && digest === end.digest;
+    if (isSame && state !== undefined) return state;
+    const message =
+      `the ledger in ${data} differs from the backup at height ${end.height}: got the head ` +
+      `${head.hash.toString('hex')} and the digest ${digest}, expected ${end.head} and ${end.digest}`;
+    throw new LedgerError('corrupt', message);
+  }
+
+  /** Saves the state for a fast start; nothing depends on it. */
+  async saveSnapshot(state: StateView): Promise<void> {
+    if (state.height === 0) return;
+    const { end } = this.#backup;
+    try {
+      await this.#snapshots.save(state, Buffer.from(end.head, 'hex'));
+    } catch (error) {
+      this.#options.warn(
+        `the snapshot of height ${state.height} was not saved: ${(error as Error).message}`,
+      );
+    }
+  }
+}
+
+/** Keys that are there stay as they are: a backup may hold some that were revoked since. */
+async function addKeys(data: string, keys: BackedUpKeys): Promise<number | undefined> {
+  if (keys.length === 0) return 0;
+  const store = await openKeyStore(data);
+  try {
+    const present = store.all();
+    if (present.length > 0) return undefined;
+    store.restore(keys);
+    return keys.length;
+  } finally {
+    await store.close();
+  }
+}

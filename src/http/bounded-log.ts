@@ -1,0 +1,31 @@
+/** Log lines that clients can cause: only so many a minute, so that nobody can fill a disk with them. */
+
+import type { Logger } from 'pino';
+
+/** Maximum number of lines in LINES_MS; the rest is only counted. */
+const LINES_MAX = 30;
+const LINES_MS = 60_000;
+
+export class BoundedLog {
+  readonly #log: Logger;
+  #lines = 0;
+  #sinceMs = Number.NEGATIVE_INFINITY;
+
+  constructor(log: Logger) {
+    this.#log = log;
+  }
+
+  /** The first line after others were left out says how many. */
+  write(level: 'info' | 'error', entry: object, message: string): void {
+    const nowMs = performance.now();
+    const leftOut = Math.max(0, this.#lines - LINES_MAX);
+    const isNewMinute = nowMs - this.#sinceMs >= LINES_MS;
+    if (isNewMinute) {
+      this.#sinceMs = nowMs;
+      this.#lines = 0;
+    }
+    this.#lines++;
+    if (this.#lines > LINES_MAX) return;
+    this.#log[level](isNewMinute && leftOut > 0 ? { ...entry, leftOut } : entry, message);
+  }
+}

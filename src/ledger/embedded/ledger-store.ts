@@ -1,0 +1,55 @@
+/**
+ * The port beneath the embedded ledger: a database of two tables. LMDB implements it
+ * (lmdb-ledger-store.ts), and in the tests a simulated disk that fails.
+ *
+ *   blocks  height -> 32 bytes of hash, then the line
+ *   meta    "base"   -> the height (8 bytes, big-endian) and hash before the first block
+ *           "writer" -> JSON of the process that has the ledger open for writing
+ *           "format" -> the format as text, from 2 on: this one is 1, and has no such entry
+ *           "restore" -> nothing; there while blocks of a backup are missing
+ *   guard   the head's height plus one; every append is conditional on it, so that writers can never
+ *           interleave
+ */
+
+/** A row of the table of blocks. */
+export interface BlockRecord {
+  readonly height: number;
+  readonly value: Buffer;
+}
+
+export interface LedgerStore {
+  /** Its folder, for error messages. */
+  readonly folder: string;
+  /** Makes the newest commit visible to the reads that follow. */
+  refresh(): void;
+  readBlock(height: number): Buffer | undefined;
+  readLastBlock(): BlockRecord | undefined;
+  /** Blocks from `start` to `end`, both inclusive, ascending, at most `limit`. */
+  readBlocks(start: number, end: number, limit: number): Iterable<BlockRecord>;
+  /** The heights of the first blocks up to `end`, at most `limit`. */
+  readHeights(end: number, limit: number): readonly number[];
+  readMeta(name: string): Buffer | undefined;
+  /** Undefined if no writer has opened the ledger yet. */
+  readGuard(): number | undefined;
+  /** Throws if the disk has no room for a change of this size. */
+  requireSpace(bytes: number): void;
+  /** Makes all changes in one transaction, or none if the callback throws. It must not be async. */
+  transact<T>(change: (changes: LedgerChanges) => T): Promise<T>;
+  /** Adds blocks and moves the guard in one transaction; false if the guard is not at `from`. */
+  append(records: readonly BlockRecord[], guard: { from: number; to: number }): Promise<boolean>;
+  /** Resolves when all commits are on the disk: they are visible before that. */
+  flush(): Promise<void>;
+  /** Throws if the file was removed or replaced: no other process would see further writes. */
+  checkInPlace(): void;
+  /** `checkInPlace`, and throws if a process of another namespace has the folder open. */
+  check(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** The changes of a transaction. */
+export interface LedgerChanges {
+  putMeta(name: string, value: Buffer): void;
+  removeMeta(name: string): void;
+  putGuard(guard: number): void;
+  removeBlock(height: number): void;
+}
