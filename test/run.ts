@@ -7,8 +7,11 @@
  */
 
 import { spawn } from 'node:child_process';
-import { availableParallelism } from 'node:os';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { availableParallelism, tmpdir } from 'node:os';
+import path from 'node:path';
 import { parseArgs } from 'node:util';
+import { checkCoverage } from './coverage.ts';
 import { isLongRun, ONLY_LONG } from './scale.ts';
 import { SEED } from './seed.ts';
 import { SUITES, type Suite } from './suites.ts';
@@ -33,6 +36,9 @@ const { values, positionals: wanted } = parseArgs({
 
 /** Every suite gets the same seed, also when it runs again: a random case that failed fails again. */
 const environment = { ...process.env, PERPINFO_TEST_SEED: String(SEED) };
+/** Where processes of counted suites leave what they have counted. */
+const counted = mkdtempSync(path.join(tmpdir(), 'perpinfo-coverage-'));
+process.once('exit', () => rmSync(counted, { recursive: true, force: true }));
 
 /** Process groups of the suites that run, so that nothing that a test started is left behind. */
 const groups = new Set<number>();
@@ -59,7 +65,8 @@ function runSuite(suite: Suite): Promise<Result> {
   const output: Buffer[] = [];
   return new Promise((resolve) => {
     const stdio = ['ignore', 'pipe', 'pipe'] as const;
-    const child = spawn(program, args, { stdio: [...stdio], detached: true, env: environment });
+    const env = suite.isCounted ? { ...environment, NODE_V8_COVERAGE: counted } : environment;
+    const child = spawn(program, args, { stdio: [...stdio], detached: true, env });
     if (child.pid !== undefined) groups.add(child.pid);
     for (const stream of [child.stdout, child.stderr]) {
       stream.on('data', (bytes: Buffer) => output.push(bytes));
@@ -181,5 +188,13 @@ for (const result of results.sort((a, b) => b.seconds - a.seconds)) console.log(
 if (again.length > 0) {
   console.log(`run again alone: ${again.map(({ suite }) => suite.name).join(', ')}`);
 }
+const hasPassed = results.every((result) => result.hasPassed);
+const countedSuites = SUITES.filter(({ isCounted }) => isCounted);
+// Some of the suites alone say nothing about how much all of them cover.
+const isCovered =
+  !hasPassed ||
+  countedSuites.length === 0 ||
+  countedSuites.some((suite) => !present.includes(suite)) ||
+  checkCoverage(counted);
 printSummary(results, chosen.length - present.length);
-process.exitCode = results.every(({ hasPassed }) => hasPassed) ? 0 : 1;
+process.exitCode = hasPassed && isCovered ? 0 : 1;

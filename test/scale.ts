@@ -20,3 +20,8 @@ export const ONLY_LONG = 'runs in npm run test:long';
 export const ALSO_LONG: { readonly only?: true } = isLongRun ? { only: true } : {};
 /** Options of a test that is too long for `npm test`. */
 export const LONG_ONLY = { ...ALSO_LONG, skip: isLongRun ? false : ONLY_LONG } as const;
+/** Options of a test that is too long for `npm run test:long` as well. */
+export const FULL_ONLY = {
+  ...ALSO_LONG,
+  skip: isFullRun ? false : 'runs in npm run test:full',
+} as const;

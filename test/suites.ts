@@ -18,6 +18,8 @@ export interface Suite {
   command: string[];
   /** The suite is left out where this is missing, unless the variable CI is set. */
   needs?: Need;
+  /** Its processes count the branches that they take (coverage.ts). */
+  isCounted?: boolean;
   /** Measures what other load would spoil: runs after the others, with nothing beside it. */
   isAlone?: boolean;
 }
@@ -32,19 +34,22 @@ interface SuiteOptions {
   seconds: number;
   /** Time budget in `npm run test:long`. */
   longSeconds?: number;
+  /** Whether its processes count the branches that they take, which costs a little time. */
+  isCounted?: boolean;
   /** Test files that run side by side; fewer in the long run, whose tests load the machine. */
   filesAtATime?: number;
 }
 
 /** Every *.test.ts below a folder of test/; in the long run, only tests with a long size. */
 function testSuite(name: string, options: SuiteOptions): Suite {
-  const { seconds, longSeconds = seconds, filesAtATime = 1 } = options;
+  const { seconds, longSeconds = seconds, filesAtATime = 1, isCounted = false } = options;
   const files = listTests(name);
   const runner = ['--enable-source-maps', '--test', '--test-reporter=spec'];
   if (isLongRun) runner.push('--test-only');
   return {
     name,
     budgetSeconds: scale(seconds, longSeconds, FULL_FACTOR * longSeconds),
+    isCounted: isCounted && !isLongRun,
     command:
       files.length === 0
         ? []
@@ -66,8 +71,8 @@ function listTests(suite: string): string[] {
 function hasLongSize(file: string): boolean {
   const text = readFileSync(file, 'utf8');
   const hasSizes = /from '(\.\.?\/)+scale\.ts'/.test(text);
-  if (hasSizes && !/ALSO_LONG|LONG_ONLY/.test(text)) {
-    throw new Error(`${file}: no test has the option ALSO_LONG or LONG_ONLY`);
+  if (hasSizes && !/ALSO_LONG|LONG_ONLY|FULL_ONLY/.test(text)) {
+    throw new Error(`${file}: no test has the option ALSO_LONG, LONG_ONLY or FULL_ONLY`);
   }
   return hasSizes;
 }
@@ -122,7 +127,7 @@ const FOLLOWED_DEMOS: Suite = {
 };
 
 const ENDURANCE: Suite = isLongRun
-  ? { ...testSuite('endurance', { seconds: 0, longSeconds: 240 }), isAlone: true }
+  ? { ...testSuite('endurance', { seconds: 0, longSeconds: 360 }), isAlone: true }
   : { name: 'endurance', budgetSeconds: 0, command: [] };
 
 const LINT: Suite = {
@@ -135,7 +140,7 @@ const LINT: Suite = {
 const ALL: Suite[] = [
   LINT,
   {
-    ...testSuite('cluster', { seconds: 240, longSeconds: 360, filesAtATime: 3 }),
+    ...testSuite('cluster', { seconds: 240, longSeconds: 360, filesAtATime: 3, isCounted: true }),
     needs: program('nats-server'),
   },
   testSuite('follow', { seconds: 240, longSeconds: 400, filesAtATime: 2 }),
@@ -150,18 +155,22 @@ const ALL: Suite[] = [
   testSuite('hostile', { seconds: 360, filesAtATime: scale(2, 1) }),
   testSuite('cli', { seconds: 240, filesAtATime: scale(3, 2) }),
   testSuite('clients', { seconds: 240, filesAtATime: scale(2, 1) }),
-  mountingSuite(testSuite('disk', { seconds: 180, filesAtATime: 2 })),
+  mountingSuite(testSuite('disk', { seconds: 180, filesAtATime: 2, isCounted: true })),
   testSuite('crash', { seconds: 180, longSeconds: 360 }),
-  testSuite('replica', { seconds: 180, longSeconds: 300, filesAtATime: 2 }),
+  testSuite('backup', { seconds: 120, longSeconds: 300 }),
+  testSuite('upgrade', { seconds: 60 }),
+  testSuite('simulation', { seconds: 120, longSeconds: 300, filesAtATime: 2 }),
+  testSuite('replica', { seconds: 180, longSeconds: 300, filesAtATime: 2, isCounted: true }),
   testSuite('twin', { seconds: 180, longSeconds: 300, filesAtATime: 2 }),
   testSuite('docs', { seconds: 180, filesAtATime: scale(2, 1) }),
   testSuite('feed', { seconds: 120, filesAtATime: 2 }),
-  testSuite('ledger', { seconds: 120 }),
-  testSuite('state', { seconds: 120, filesAtATime: 2 }),
-  testSuite('exact', { seconds: 60 }),
-  testSuite('events', { seconds: 60 }),
-  testSuite('info', { seconds: 60, filesAtATime: 2 }),
+  testSuite('ledger', { seconds: 120, isCounted: true }),
+  testSuite('state', { seconds: 120, filesAtATime: 2, isCounted: true }),
+  testSuite('exact', { seconds: 60, isCounted: true }),
+  testSuite('events', { seconds: 60, isCounted: true }),
+  testSuite('info', { seconds: 60, filesAtATime: 2, isCounted: true }),
   testSuite('wanted', { seconds: 60 }),
+  testSuite('mutations', { seconds: 60, longSeconds: 240 }),
   testSuite('structure', { seconds: 60 }),
   testSuite('web', { seconds: 60, filesAtATime: 2 }),
 ];

@@ -60,6 +60,20 @@ test('query and verify show the progress of the replay', options, async () => {
   }
 });
 
+test('backup and restore show the progress of each step', options, async () => {
+  const [data, backup, target] = [place(), place('backup'), place()];
+  await run(['append', '--data', data, file]);
+  const steps = [
+    [['backup', '--data', data, '--to', backup], 'backing up'],
+    [['restore', '--from', backup, '--data', target], 'checking the backup'],
+  ] as const;
+  for (const [args, step] of steps) {
+    const { code, stdout } = await runOnTerminal([...args]);
+    assert.equal(code, 0);
+    assert.match(linesOfProgress(stdout)[0], new RegExp(`^${step}: height \\d+ \\(\\d+ %\\)$`));
+  }
+});
+
 test('without a terminal no progress is shown', LONG_ONLY, async () => {
   const appended = await run(['append', '--data', place(), file]);
   assert.match(appended.stdout, /^(durable \d+\n)*$/);

@@ -10,7 +10,8 @@ const place = createPlaces();
 
 const COMMANDS = [
   ...['demo', 'serve', 'follow', 'append', 'query', 'compare'],
-  ...['keys create', 'keys list', 'keys revoke', 'verify', 'prune', 'copy', 'simulate'],
+  ...['keys create', 'keys list', 'keys revoke', 'verify'],
+  ...['backup', 'restore', 'prune', 'copy', 'simulate'],
 ];
 
 const NATS: [flag: string, rest: string][] = [
@@ -47,6 +48,15 @@ const SETTINGS: Record<string, [flag: string, rest: string][]> = {
   'keys list': STORAGE,
   'keys revoke': STORAGE,
   verify: STORAGE,
+  backup: [
+    ...STORAGE,
+    ['--to FILE', '(PERPINFO_BACKUP_TO; required)'],
+    ['--without-keys', '(PERPINFO_WITHOUT_KEYS; default false)'],
+  ],
+  restore: [
+    ['--data DIR', '(PERPINFO_DATA; required without --ledger)'],
+    ['--from FILE', '(PERPINFO_BACKUP_FROM; required)'],
+  ],
   copy: [
     ['--from LEDGER', '(PERPINFO_FROM; required)'],
     ['--to LEDGER', '(PERPINFO_TO; required)'],
@@ -150,11 +160,11 @@ const SHORT_FAULTS = ADDRESS_FAULTS.filter((_, index) => index % 3 === 0);
 const WRONG: [args: string[], message: string][] = [
   [
     ['nope'],
-    'got command "nope", expected one of demo, serve, follow, append, query, compare, keys create, keys list, keys revoke, verify, prune, copy, simulate',
+    'got command "nope", expected one of demo, serve, follow, append, query, compare, keys create, keys list, keys revoke, verify, backup, restore, prune, copy, simulate',
   ],
   [
     ['--nope'],
-    'got command "--nope", expected one of demo, serve, follow, append, query, compare, keys create, keys list, keys revoke, verify, prune, copy, simulate',
+    'got command "--nope", expected one of demo, serve, follow, append, query, compare, keys create, keys list, keys revoke, verify, backup, restore, prune, copy, simulate',
   ],
   [['append'], '--data DIR is required'],
   ...scale(SHORT_FAULTS, ADDRESS_FAULTS).map(([address, fault]): [string[], string] => [

@@ -24,7 +24,7 @@ import { SEED, SEED_NOTE } from '../seed.ts';
 const KILLS_MAX = 50;
 const KILLS = scale(4, KILLS_MAX);
 /** Kills that must have come between the first and the last block. */
-const MIDDLE_MIN = KILLS / 10;
+const MIDDLE_MIN = KILLS / 20;
 /** Frequent, so that many kills come during a snapshot or a prune. */
 const SETTINGS = ['--snapshot-every', '3', '--snapshot-keep', '4', '--keep-blocks', '5'];
 

@@ -1,7 +1,7 @@
 /** What `npm ci` would warn of, read from the lockfile, for every supported Node and without the registry. */
 
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { PROJECT } from '../paths.ts';
@@ -11,6 +11,9 @@ interface LockedPackage {
   readonly deprecated?: string;
   readonly hasInstallScript?: boolean;
   readonly resolved?: string;
+  readonly version?: string;
+  readonly integrity?: string;
+  readonly link?: boolean;
   readonly optionalDependencies?: Readonly<Record<string, string>>;
 }
 
@@ -53,6 +56,33 @@ test('every package runs on every supported Node', () => {
       const range = engines?.node;
       assert.ok(range === undefined || satisfies(node, range), `${name} on ${node}: ${range}`);
     }
+  }
+});
+
+test('every package, and what it needs in turn, is pinned to one version and one content', () => {
+  const places = PACKAGES.filter(([place]) => place !== '');
+  assert.ok(places.length > 200);
+  for (const [place, { version = '', integrity = '', link }] of places) {
+    assert.match(version, /^\d+\.\d+\.\d+(?:-[\w.]+)?$/, place);
+    assert.match(integrity, /^sha512-[A-Za-z0-9+/]{86}==$/, place);
+    assert.equal(link, undefined, place);
+  }
+});
+
+test('our own dependencies and overrides are exact versions', () => {
+  for (const part of ['dependencies', 'devDependencies', 'overrides']) {
+    for (const [name, version] of Object.entries<string>(MANIFEST[part])) {
+      assert.match(version, /^(?:npm:@?[\w/-]+@)?\d+\.\d+\.\d+$/, name);
+    }
+  }
+});
+
+test('no install script may run, and none has built anything that is used', () => {
+  const allowed = Object.entries(MANIFEST.allowScripts).filter(([, isAllowed]) => isAllowed);
+  assert.deepEqual(allowed, []);
+  for (const name of Object.keys(MANIFEST.allowScripts)) {
+    const built = path.join(PROJECT, 'node_modules', name, 'build');
+    assert.equal(existsSync(built), false, built);
   }
 });
 

@@ -1,10 +1,19 @@
 /** A fresh checkout, and the package made from it. */
 
 import assert from 'node:assert/strict';
-import { execFileSync, spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { createInterface } from 'node:readline';
 import { after, test } from 'node:test';
 import { PROJECT } from '../paths.ts';
 import { LONG_ONLY } from '../scale.ts';
@@ -49,6 +58,37 @@ test('without a build the program says how to build it', () => {
   assert.deepEqual(perpinfo(checkout, '--version'), { code: 1, stdout: '', stderr });
 });
 
+/** What an installation of the package has: nothing that is for development only. */
+function linkDependencies(place: string): void {
+  const { packages } = JSON.parse(readFileSync(path.join(PROJECT, 'package-lock.json'), 'utf8'));
+  for (const [name, { dev }] of Object.entries<{ dev?: boolean }>(packages)) {
+    const isNested = name.lastIndexOf('node_modules/') > 0;
+    const source = path.join(PROJECT, name);
+    if (name === '' || dev || isNested || !existsSync(source)) continue;
+    const link = path.join(place, name.slice('node_modules/'.length));
+    mkdirSync(path.dirname(link), { recursive: true });
+    symlinkSync(source, link);
+  }
+}
+
+/** Starts the installed service on a ledger of its own, and returns the status of its health. */
+async function askHealth(bin: string): Promise<number> {
+  const data = path.join(folder, 'ledger');
+  const blocks = execFileSync(bin, ['simulate', '--blocks', '3']);
+  execFileSync(bin, ['append', '--data', data], { input: blocks });
+  const flags = ['--data', data, '--port', '0', '--admin-port', '0', '--max-age', '0'];
+  const service = spawn(bin, ['serve', ...flags], { stdio: ['ignore', 'pipe', 'inherit'] });
+  try {
+    for await (const line of createInterface(service.stdout)) {
+      const { msg, address } = JSON.parse(line);
+      if (msg === 'listening') return (await fetch(`${address}/health`)).status;
+    }
+    throw new Error('the service has ended');
+  } finally {
+    service.kill('SIGKILL');
+  }
+}
+
 /** Packs the checkout, and unpacks the package as an installation would. */
 function installPackage(): { files: string[]; place: string } {
   const packed = execFileSync('npm', ['pack', '--json'], {
@@ -60,19 +100,20 @@ function installPackage(): { files: string[]; place: string } {
   mkdirSync(place);
   const [{ filename, files }] = JSON.parse(packed);
   execFileSync('tar', ['-xzf', path.join(checkout, filename), '-C', place]);
-  symlinkSync(modules, path.join(place, 'node_modules'));
+  linkDependencies(path.join(place, 'node_modules'));
   return { files: files.map((file: { path: string }) => file.path), place: `${place}/package` };
 }
 
 test(
   'the package runs, and contains what its documents and source maps point to',
   LONG_ONLY,
-  () => {
+  async () => {
     const { files, place } = installPackage();
     const bin = path.join(place, 'bin/perpinfo.js');
     assert.equal(execFileSync(bin, ['--version'], { encoding: 'utf8' }), `${version}\n`);
-    const blocks = execFileSync(bin, ['simulate', '--blocks', '3'], { encoding: 'utf8' });
-    assert.equal(blocks.trimEnd().split('\n').length, 3);
+    assert.equal(await askHealth(bin), 200);
+    const bill = readFileSync(path.join(place, 'sbom.cdx.json'), 'utf8');
+    assert.equal(bill, execFileSync('node', ['.ci/sbom.mjs'], { cwd: PROJECT, encoding: 'utf8' }));
     assert.ok(files.includes('dist/web/index.html'));
     for (const name of ['LICENSE', 'README.md', 'CHANGELOG.md']) assert.ok(files.includes(name));
     for (const file of files) {

@@ -83,6 +83,19 @@ test('an amount of staking or gas holds a signed 64-bit number of units and no m
   }
 });
 
+test('an amount that is refused is told what was expected', () => {
+  const refused: [text: string, decimals: number, expected: string][] = [
+    ['x', 0, 'a whole number as text'],
+    ['1.25', 1, 'a decimal with at most 1 decimal'],
+    ['1.x', 6, 'a decimal with at most 6 decimals'],
+    ['9007199254740992', 0, 'an amount within ±9007199254740991.0'],
+  ];
+  for (const [text, decimals, expected] of refused) {
+    const error = { name: 'DecimalError', message: `expected ${expected}`, expected };
+    assert.throws(() => parseUnits(text, decimals), error);
+  }
+});
+
 test('text out has a point and a digit, no trailing zeros, no exponent and no negative zero', () => {
   const texts: [units: Exact, decimals: number, text: string][] = [
     [0, 6, '0.0'],

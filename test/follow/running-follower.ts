@@ -14,12 +14,14 @@ export interface FollowerOptions {
   readonly stub: Pick<RunningStub, 'url'>;
   readonly workers?: number;
   readonly flags?: readonly string[];
+  /** Of its environment. */
+  readonly variables?: Record<string, string>;
   /** The key of an earlier run on the same data. */
   readonly secret?: string;
 }
 
 /** A follower runs for as long as its tests take. */
-const RUN_MS_MAX = 1_200_000;
+const RUN_MS_MAX = 7_200_000;
 
 /** Quick for tests; a flag that follows wins. The exchange may be hours behind this machine's clock. */
 export const QUICK = ['--follow-interval', '20', '--follow-sweep', '1000', '--follow-budget', '0'];
@@ -37,11 +39,12 @@ export class RunningFollower {
   }
 
   static async start(context: Cleanup, options: FollowerOptions): Promise<RunningFollower> {
-    const { data, stub, workers = 1, flags = [] } = options;
+    const { data, stub, workers = 1, flags = [], variables = {} } = options;
     const secret = options.secret ?? (await createKey(data)).secret;
     const service = await startService(context, {
       data,
       workers,
+      variables,
       runMsMax: RUN_MS_MAX,
       flags: ['--follow', stub.url, ...QUICK, ...ANY_AGE, ...flags],
     });

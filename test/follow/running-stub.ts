@@ -9,7 +9,7 @@ import { STUB_DEFAULTS, type StubOptions } from './stub-options.ts';
 
 const PROGRAM = path.join(import.meta.dirname, 'stub-exchange.js');
 /** A stub runs for as long as its tests take. */
-const RUN_MS_MAX = 1_200_000;
+const RUN_MS_MAX = 7_200_000;
 
 export interface StubReport {
   readonly height: number;

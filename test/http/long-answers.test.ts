@@ -5,7 +5,12 @@ import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { formatAddress } from '../../src/exact/address.ts';
 import { createSimulator } from '../../src/feed/simulator/simulator.ts';
-import { isLong, LongAnswers, type LongQuestion } from '../../src/http/long-answers.ts';
+import {
+  isLong,
+  type LongAnswer,
+  LongAnswers,
+  type LongQuestion,
+} from '../../src/http/long-answers.ts';
 import { Turns } from '../../src/http/turns.ts';
 import { parseQuestion } from '../../src/info/registry.ts';
 import type { Question } from '../../src/info/request.ts';
@@ -95,7 +100,7 @@ test('bytes are written over once they are released, and not before', async () =
   const text = first.bytes.toString();
   const second = await write(users.toReversed());
   assert.equal(first.bytes.toString(), text);
-  first.release();
+  first.release(true);
   const third = await write(users.slice(1));
   assert.equal(third.bytes.buffer, first.bytes.buffer);
   assert.notEqual(third.bytes.buffer, second.bytes.buffer);
@@ -109,6 +114,31 @@ test('no more than 256 answers wait, and then again', async () => {
   const writing = Array.from({ length: 256 }, () => answers.write(few, undefined));
   assert.match(String(answers.findOverload()?.message), /^256 answers about many accounts wait/);
   await Promise.all(writing);
+  assert.equal(answers.findOverload(), undefined);
+});
+
+test('answers are refused while 256 MiB of others are unsent, those that wait for their turn too', async () => {
+  const { answers } = createLongAnswers();
+  const question = askFor(users);
+  const unsent: LongAnswer[] = [];
+  let refusal: RequestError | undefined;
+  let unsentBytes = 0;
+  while (refusal === undefined) {
+    const [answer, next] = await Promise.all([
+      answers.write(question, undefined),
+      answers.write(question, undefined),
+    ]);
+    for (const each of [answer, next]) {
+      assert.ok(each !== undefined);
+      if (each instanceof RequestError) refusal = each;
+      else unsentBytes += each.bytes.length;
+      if (!(each instanceof RequestError)) unsent.push(each);
+    }
+  }
+  assert.equal(refusal.code, 'overloaded');
+  assert.equal(answers.findOverload()?.message, refusal.message);
+  assert.ok(unsentBytes >= 256 << 20 && unsentBytes - unsent[0].bytes.length < 256 << 20);
+  for (const { release } of unsent) release(false);
   assert.equal(answers.findOverload(), undefined);
 });
 

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { formatAddress } from '../../src/exact/address.ts';
-import { readAccountQuestion } from '../../src/info/account-question.ts';
+import { readAccountQuery, readAccountQuestion } from '../../src/info/account-question.ts';
 import { parseQuestion } from '../../src/info/registry.ts';
 
 const USER = '0x31ca8395cf837de08b24da3f660e77761dfb974b';
@@ -70,4 +70,16 @@ test('longer and shorter bodies are left to the registry', () => {
   assert.equal(read(body.slice(0, -1)), undefined);
   assert.equal(read(`${body} `), undefined);
   assert.equal(read(''), undefined);
+});
+
+test('a query string in the documented order is read, any other is left to the registry', () => {
+  const query = `type=clearinghouseState&user=${USER}`;
+  for (const text of [query, `${query}&dex=`, query.replace('31ca', '31CA')]) {
+    const address = readAccountQuery(text) ?? assert.fail(text);
+    assert.equal(formatAddress(address), USER);
+  }
+  const others = ['', `${query}0`, `${query}&dex=xyz`, `x${query}`, query.slice(0, -1)];
+  for (const text of [...others, `user=${USER}&type=clearinghouseState`, `${query}&dex=&dex=`]) {
+    assert.equal(readAccountQuery(text), undefined, text);
+  }
 });

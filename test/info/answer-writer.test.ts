@@ -112,3 +112,36 @@ test('a head is put right before a body, and leaves it as it is', () => {
     assert.equal(out.textFrom(start, out.length), `${'h'.repeat(length)}body`);
   }
 });
+
+test('what is written can be read, moved and changed in place, and left to its reader', () => {
+  const out = new AnswerWriter();
+  out.long('head');
+  out.bytes(Buffer.from('body'));
+  assert.equal(out.bytesFrom(4).toString(), 'body');
+  assert.equal(out.bytesBetween(2, 6).toString(), 'adbo');
+  assert.equal(out.textFrom(0, 4), 'head');
+  out.shift(4, 6);
+  out.setByte(4, 45);
+  out.setByte(5, 45);
+  assert.equal(out.toString(), 'head--body');
+  const read = out.bytesFrom(0);
+  out.leaveBuffer();
+  out.long('anew');
+  assert.deepEqual([read.toString(), out.toString()], ['head--body', 'anew']);
+});
+
+test('a buffer is kept for the next answer, unless it has grown beyond 4 MiB', () => {
+  const out = new AnswerWriter();
+  const memory = () => out.bytesFrom(0).buffer.byteLength;
+  for (const [length, isKept] of [
+    [2 ** 20, true],
+    [2 ** 22, false],
+  ] as const) {
+    out.long('x'.repeat(length));
+    const grown = memory();
+    out.clear();
+    assert.equal(out.length, 0);
+    assert.equal(memory() === grown, isKept);
+    if (!isKept) assert.equal(memory(), 2 ** 16);
+  }
+});

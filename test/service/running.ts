@@ -25,8 +25,9 @@ const LOOK_MS = 10;
 export async function until<T>(
   what: string,
   look: () => T | Promise<T>,
+  patienceMs = PATIENCE_MS,
 ): Promise<Exclude<T, undefined | false>> {
-  const deadlineMs = performance.now() + PATIENCE_MS;
+  const deadlineMs = performance.now() + patienceMs;
   for (;;) {
     const seen = await look();
     if (seen !== undefined && seen !== false) return seen as Exclude<T, undefined | false>;
@@ -179,6 +180,8 @@ export interface ServiceOptions {
   data: string;
   workers?: number;
   flags?: readonly string[];
+  /** Of its environment. */
+  variables?: Record<string, string>;
   /** Where a test takes longer than most: after so long the service is killed. */
   runMsMax?: number;
 }
@@ -186,13 +189,13 @@ export interface ServiceOptions {
 /** Starts the service on ports that the system picks, and waits until every worker listens. */
 export async function startService(
   context: Cleanup,
-  { data, workers = 1, flags = [], runMsMax }: ServiceOptions,
+  { data, workers = 1, flags = [], variables, runMsMax }: ServiceOptions,
 ): Promise<RunningService> {
   const ports = ['--port', '0', '--admin-port', '0'];
   // How a busy machine slows the service down is not what is tested; a flag that follows wins.
   const patience = ['--overload-delay', '60000'];
   const choice = ['--data', data, '--workers', `${workers}`];
-  const program = start(['serve', ...choice, ...ports, ...patience, ...flags], {}, runMsMax);
+  const program = start(['serve', ...choice, ...ports, ...patience, ...flags], variables, runMsMax);
   const service = new RunningService(program);
   context.after(async () => void (await service.stop()));
   await until('the service to listen', () => {

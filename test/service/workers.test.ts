@@ -89,6 +89,22 @@ test(
   },
 );
 
+test('a connection that a worker was handed when it died does not hang', async (context) => {
+  const service = await startService(context, { data, workers: 2, flags: anyAge });
+  await service.untilCaughtUp(lines.length);
+  const [victim, other] = service.workerPids;
+  for (const pid of [victim, other]) process.kill(pid, 'SIGSTOP');
+  // One is handed to each worker, which does not take it; the others wait for a worker.
+  const asked = Array.from({ length: 4 }, () => service.connect().ask(secret, LIGHT));
+  const settled = Promise.allSettled(asked);
+  await sleep(200);
+  process.kill(victim, 'SIGKILL');
+  await until('its end', () => service.log('a worker died').length === 1);
+  process.kill(other, 'SIGCONT');
+  const answered = (await settled).filter(({ status }) => status === 'fulfilled');
+  assert.equal(answered.length, asked.length - 1);
+});
+
 /** Long enough that its replay takes a while. */
 const LONG_LEDGER_BLOCKS = 2_000;
 

@@ -1,0 +1,88 @@
+/** Backups and restores that are killed at any moment, and then continued. */
+
+import assert from 'node:assert/strict';
+import { existsSync, rmSync } from 'node:fs';
+import { before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Random } from '../../src/feed/simulator/random.ts';
+import { createPlaces, readVerification, run, simulateLines, start } from '../cli/program.ts';
+import { appendAll, NO_SNAPSHOTS, verifyDirectory } from '../replica/data-directory.ts';
+import { ALSO_LONG, scale } from '../scale.ts';
+import { SEED, SEED_NOTE } from '../seed.ts';
+
+const KILLS = scale(2, 4, 40);
+const BLOCKS = scale(300, 1000, 2000);
+/** Runs that may end before their kill comes. */
+const RUNS_MAX = 4 * KILLS;
+
+const place = createPlaces();
+const [data, whole] = [place(), place('backup')];
+let original: Awaited<ReturnType<typeof verifyDirectory>>;
+let [backupMs, restoreMs] = [0, 0];
+
+async function measure(args: string[]): Promise<number> {
+  const startedMs = performance.now();
+  const { code, stderr } = await run(args);
+  assert.equal(code, 0, stderr);
+  return performance.now() - startedMs;
+}
+
+before(async () => {
+  await appendAll(data, simulateLines(BLOCKS, 'kill'), NO_SNAPSHOTS);
+  original = await verifyDirectory(data);
+  backupMs = await measure(['backup', '--data', data, '--to', whole]);
+  restoreMs = await measure(['restore', '--from', whole, '--data', place()]);
+});
+
+interface Ordeal {
+  readonly args: string[];
+  /** How long a run takes that nobody kills. */
+  readonly runMs: number;
+  /** Called when a run has ended by itself, to begin again from nothing. */
+  again(): void;
+}
+
+/** Kills runs at random moments, each time continuing, until enough were killed. */
+async function killRuns({ args, runMs, again }: Ordeal, random: Random): Promise<number> {
+  let kills = 0;
+  for (let runs = 0; kills < KILLS && runs < RUNS_MAX; runs++) {
+    const program = start(args);
+    await Promise.race([sleep(random.between(runMs / 4, runMs)), program.ended]);
+    program.child.kill('SIGKILL');
+    const { code, signal, stderr } = await program.ended;
+    assert.ok(code === 0 || signal === 'SIGKILL', stderr);
+    if (signal === 'SIGKILL') kills++;
+    else again();
+  }
+  return kills;
+}
+
+test(`a backup survives ${KILLS} kills at random moments ${SEED_NOTE}`, ALSO_LONG, async (t) => {
+  const [file, target] = [place('backup'), place()];
+  const args = ['backup', '--data', data, '--to', file];
+  const again = () => rmSync(file);
+  const random = new Random(`${SEED} backup`);
+  const kills = await killRuns({ args, runMs: backupMs, again }, random);
+  t.diagnostic(`${kills} kills in runs of ${Math.round(backupMs)} ms`);
+  assert.ok(kills > 0, 'no run was killed');
+  const { code, stderr, ...outcome } = await run(args);
+  assert.equal(code, 0, stderr);
+  assert.deepEqual(readVerification({ code, stderr, ...outcome }), original);
+  assert.equal(existsSync(`${file}.part`), false);
+  await measure(['restore', '--from', file, '--data', target]);
+  assert.deepEqual(await verifyDirectory(target), original);
+});
+
+test(`a restore survives ${KILLS} kills at random moments ${SEED_NOTE}`, ALSO_LONG, async (t) => {
+  const target = place();
+  const args = ['restore', '--from', whole, '--data', target];
+  const again = () => rmSync(target, { recursive: true });
+  const random = new Random(`${SEED} restore`);
+  const kills = await killRuns({ args, runMs: restoreMs, again }, random);
+  t.diagnostic(`${kills} kills in runs of ${Math.round(restoreMs)} ms`);
+  assert.ok(kills > 0, 'no run was killed');
+  const { code, stderr, ...outcome } = await run(args);
+  assert.equal(code, 0, stderr);
+  assert.deepEqual(readVerification({ code, stderr, ...outcome }), original);
+  assert.deepEqual(await verifyDirectory(target), original);
+});

@@ -1,0 +1,124 @@
+/**
+ * Branch coverage of the folders that every figure depends on, from what V8 has counted in the processes
+ * of some suites. A branch is a block that V8 counts by itself, functions included, in the compiled files:
+ * the tests' build and the program's are the same bytes, so both count.
+ */
+
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { PROJECT } from './paths.ts';
+
+interface Range {
+  readonly startOffset: number;
+  readonly endOffset: number;
+  readonly count: number;
+}
+
+/** What one process has counted of one file. */
+type Counted = readonly Range[];
+
+interface Branch {
+  readonly start: number;
+  readonly end: number;
+  isTaken: boolean;
+}
+
+interface FolderCoverage {
+  readonly folder: string;
+  readonly branches: number;
+  readonly taken: number;
+  /** By file: the lines of branches that were not taken, in the compiled file. */
+  readonly missed: ReadonlyMap<string, readonly number[]>;
+}
+
+/**
+ * By folder of src/: the share of branches that the counted suites take at least. Of ledger/, much of what
+ * handles faults of NATS servers and disks is not taken in processes that live to count it.
+ */
+const SHARE_MIN: Readonly<Record<string, number>> = {
+  exact: 0.95,
+  events: 0.94,
+  state: 0.94,
+  info: 0.94,
+  ledger: 0.78,
+};
+
+/** Prints a line for each folder; false if one has less than its share. */
+export function checkCoverage(place: string): boolean {
+  const folders = readCoverage(place, Object.keys(SHARE_MIN));
+  for (const { folder, branches, taken, missed } of folders) {
+    const isEnough = taken >= SHARE_MIN[folder] * branches;
+    const percent = ((100 * taken) / branches).toFixed(1);
+    const verdict = isEnough ? '' : `, FAILED: at least ${100 * SHARE_MIN[folder]} %`;
+    console.log(`branches of ${folder}/: ${percent} % (${taken} of ${branches})${verdict}`);
+    if (!isEnough) for (const [file, lines] of missed) console.log(`  ${file}.js: ${lines}`);
+  }
+  return folders.every(({ folder, branches, taken }) => taken >= SHARE_MIN[folder] * branches);
+}
+
+/** A file of src/ as it was compiled, by its place below the folder of the build. */
+const COMPILED = /\/(?:dist|build\/src)\/((\w+)\/[\w/-]+)\.js$/;
+
+/** Reads what the processes have left in a folder (NODE_V8_COVERAGE). */
+function readCoverage(place: string, folders: readonly string[]): FolderCoverage[] {
+  const files = readCounted(place, folders);
+  return folders.map((folder) => {
+    const missed = new Map<string, readonly number[]>();
+    let branches = 0;
+    let taken = 0;
+    for (const [file, counted] of files) {
+      if (!file.startsWith(`${folder}/`)) continue;
+      const all = mergeBranches(counted);
+      const left = all.filter(({ isTaken }) => !isTaken);
+      branches += all.length;
+      taken += all.length - left.length;
+      if (left.length > 0) missed.set(file, linesOf(file, left));
+    }
+    return { folder, branches, taken, missed };
+  });
+}
+
+function linesOf(file: string, branches: readonly Branch[]): number[] {
+  const text = readFileSync(path.join(PROJECT, 'dist', `${file}.js`), 'utf8');
+  return branches.map(({ start }) => text.slice(0, start).split('\n').length).sort((a, b) => a - b);
+}
+
+function readCounted(place: string, folders: readonly string[]): Map<string, Counted[]> {
+  const files = new Map<string, Counted[]>();
+  for (const name of readdirSync(place)) {
+    const { result } = JSON.parse(readFileSync(path.join(place, name), 'utf8'));
+    for (const { url, functions } of result) {
+      const [, file, folder] = COMPILED.exec(url) ?? [];
+      if (file === undefined || !folders.includes(folder)) continue;
+      const ranges = functions.flatMap((each: { ranges: Range[] }) => each.ranges);
+      files.set(file, [...(files.get(file) ?? []), ranges]);
+    }
+  }
+  return files;
+}
+
+/** V8 tells of a block only where its count differs from the one around it. */
+function mergeBranches(counted: readonly Counted[]): Branch[] {
+  const branches = new Map<string, Branch>();
+  for (const { startOffset: start, endOffset: end } of counted.flat()) {
+    branches.set(`${start} ${end}`, { start, end, isTaken: false });
+  }
+  for (const ranges of counted) {
+    for (const branch of branches.values()) {
+      if (!branch.isTaken) branch.isTaken = countOf(branch, ranges) > 0;
+    }
+  }
+  return [...branches.values()];
+}
+
+/** The count of the smallest range around a branch. */
+function countOf({ start, end }: Branch, ranges: Counted): number {
+  let count = 0;
+  let length = Number.POSITIVE_INFINITY;
+  for (const { startOffset, endOffset, count: counted } of ranges) {
+    if (startOffset > start || endOffset < end || endOffset - startOffset > length) continue;
+    length = endOffset - startOffset;
+    count = counted;
+  }
+  return count;
+}

@@ -1,0 +1,327 @@
+/** The tables of docs/operations.md#limits: every limit of the code, with the code's own figures. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { SETTING_GROUPS, SETTINGS, type SettingName } from '../../src/config/settings.ts';
+import { readSources } from '../structure/sources.ts';
+import { readDocument, readSections } from './documents.ts';
+
+interface Row {
+  readonly limit: string;
+  readonly setting: string;
+}
+
+/** How a figure is written: as a number, in bytes, in time, or a rate per millisecond as one per second. */
+type Unit = 'count' | 'bytes' | 'ms' | 'perMs' | 'mebi';
+/** A setting, or a constant by its file and name. */
+type Source = readonly [unit: Unit, name: string];
+
+/** By the first cell of a row: where its figures come from, in their order. */
+const ROWS: Readonly<Record<string, readonly Source[]>> = {
+  connections: [['count', 'connectionsMax']],
+  'connections to the admin port': [['count', 'service/admin.ts CONNECTIONS_MAX']],
+  'address and headers, in any number': [['bytes', 'headerBytesMax']],
+  'time for them': [['ms', 'headerTimeout']],
+  body: [['bytes', 'bodyBytesMax']],
+  'bytes of a longer body, read to drop them': [
+    ['bytes', 'http/request-head.ts DISCARDED_BYTES_MAX'],
+  ],
+  'time for a whole request': [['ms', 'requestTimeout']],
+  'time between requests, or with a response unread': [['ms', 'idleTimeout']],
+  'pipelined requests answered in one go': [
+    ['count', 'http/lane/lane-responder.ts SHARE_REQUESTS_MAX'],
+    ['bytes', 'http/lane/lane-responder.ts SHARE_BYTES_MAX'],
+  ],
+  'bytes read for one go': [
+    ['bytes', 'http/lane/fast-lane.ts TURN_BYTES'],
+    ['count', 'http/lane/fast-lane.ts TURN_READS_MAX'],
+    ['bytes', 'http/connections/shared-reads.ts READ_BYTES'],
+  ],
+  'requests without a known key, path or method': [['count', 'http/peer.ts STRANGE_REQUESTS_MAX']],
+  'queue of requests, by its delay': [['ms', 'overloadDelay']],
+  'weight of questions': [['count', 'budget']],
+  'requests that wait for a height': [['count', 'replica/live-state.ts WAITERS_MAX']],
+  'time that they wait': [['ms', 'minHeightWait']],
+  'accounts in a question': [
+    ['count', 'info/many-accounts.ts USERS_MAX'],
+    ['count', 'info/many-accounts.ts USERS_ON_ALL_DEXES_MAX'],
+  ],
+  'answers about many accounts that wait': [['count', 'http/long-answers.ts WAITING_MAX']],
+  'answers about many accounts that are not read': [
+    ['bytes', 'http/long-answers.ts UNSENT_BYTES_MAX'],
+  ],
+  'their buffers, kept for the next': [
+    ['count', 'http/long-answers.ts SPARE_MAX'],
+    ['bytes', 'info/answer-writer.ts BYTES_KEPT_MAX'],
+  ],
+  'answers kept for the next to ask': [['bytes', 'http/account-answers.ts RING_BYTES']],
+  'refusals kept of unknown types': [
+    ['count', 'info/registry.ts UNKNOWN_TYPES_MAX'],
+    ['count', 'info/registry.ts UNKNOWN_TYPE_LENGTH_MAX'],
+  ],
+  'log lines about clients': [['count', 'http/bounded-log.ts LINES_MAX']],
+  'push connections': [['count', 'pushConnectionsMax']],
+  subscriptions: [['count', 'pushSubscriptionsMax']],
+  message: [['bytes', 'bodyBytesMax']],
+  'fragments of a message': [['count', 'http/push/push.ts FRAGMENTS_MAX']],
+  'reads that a message arrives in': [
+    ['count', 'http/push/push.ts FRAGMENTS_MAX'],
+    ['count', 'http/push/push.ts READ_BYTES_MIN'],
+  ],
+  'time for a message': [['ms', 'requestTimeout']],
+  'pings, and pongs to none of our pings': [
+    ['count', 'http/push/frame-limits.ts CONTROL_FRAMES_MAX'],
+    ['perMs', 'http/push/frame-limits.ts CONTROL_FRAMES_PER_MS'],
+  ],
+  'posts that wait for an account or a long answer': [
+    ['count', 'http/push/connection.ts POSTS_IN_FLIGHT_MAX'],
+  ],
+  'a refused frame in its error': [['count', 'http/push/frames.ts ECHO_LENGTH_MAX']],
+  'unacknowledged bytes before states wait': [
+    ['bytes', 'http/push/outbox.ts WINDOW_BYTES'],
+    ['bytes', 'http/push/connection-subscriptions.ts GATHERED_BYTES_MAX'],
+  ],
+  'bytes composed for several connections': [['bytes', 'http/push/schedule.ts GATHERED_BYTES_MAX']],
+  'unread bytes': [['bytes', 'pushBacklogMax']],
+  'time that bytes are unread': [['ms', 'pushStallTimeout']],
+};
+
+const FOLLOWER_ROWS: Readonly<Record<string, readonly Source[]>> = {
+  'questions to the exchange in flight': [['count', 'wanted/port-client.ts IN_FLIGHT_MAX']],
+  'requests that wait for them': [['count', 'wanted/port-client.ts WAITING_MAX']],
+  'time that they wait': [['ms', 'followWait']],
+  'accounts noted as asked for in a second': [['count', 'wanted/interest-batch.ts ITEMS_MAX']],
+  'accounts that are read again and again': [
+    ['count', 'feed/follow/follow-session.ts WATCHED_MAX'],
+  ],
+  'time after which nobody has asked for one': [['ms', 'followForget']],
+  'accounts that are subscribed to': [['count', 'followUsersMax']],
+  'accounts read at a time because they are due': [
+    ['count', 'feed/follow/follow-session.ts READS_MAX'],
+  ],
+  "questions in the follower's queue": [
+    ['count', 'feed/follow/upstream/upstream-budget.ts QUEUE_MAX'],
+  ],
+  'weight asked of the exchange in a minute, and so new accounts in the ledger': [
+    ['count', 'followBudget'],
+  ],
+  'answers kept of forwarded questions': [
+    ['count', 'feed/follow/upstream/kept-answers.ts ANSWERS_MAX'],
+    ['mebi', 'feed/follow/upstream/kept-answers.ts CHARACTERS_MAX'],
+    ['ms', 'forwardKeep'],
+  ],
+  'log lines about accounts': [
+    ['count', 'feed/follow/follow-audit.ts LINES_MAX'],
+    ['count', 'feed/follow/follow-audit.ts LOGGED_MAX'],
+  ],
+  'fields named in the metrics': [['count', 'feed/follow/follow-audit.ts FIELDS_MAX']],
+};
+
+/** Files that clients make work for; what the others hold comes from the feed or from who runs them. */
+const REACHED = /^(?:http|access|wanted|service|info|feed\/follow)\/|^replica\/live-state\.ts$/;
+const LIMIT_NAME = /(?:_MAX|_BYTES)$/;
+/** A time alone lets nothing grow. */
+const TIME_NAME = /_MS_MAX$/;
+
+/** Limits in those files that no client reaches, and why. */
+const NOT_BY_CLIENTS: Readonly<Record<string, readonly string[]>> = {
+  'sizes of what is written and read, whoever asks': [
+    'http/lane/long-body.ts PIECE_BYTES',
+    'http/push/frame-limits.ts MASK_BYTES',
+    'http/push/frame-limits.ts HEADER_BYTES_MAX',
+    'http/push/frame-writer.ts FLUSH_BYTES',
+    'http/push/frame-writer.ts HEADER_BYTES_MAX',
+    'http/push/frame-writer.ts USUAL_HEADER_BYTES',
+    'http/push/outbox.ts FRAME_OVERHEAD_BYTES',
+    'http/push/outbox.ts GATHERED_BYTES_MAX',
+    'http/push/outbox.ts PING_PAYLOAD_BYTES',
+    'http/push/topics.ts POSITION_BYTES_MAX',
+    'info/answer-writer.ts LOOPED_MAX',
+    'info/answer-writer.ts WORD_BYTES',
+    'info/clearinghouse.ts ACCOUNT_BYTES_MAX',
+    'info/dex-field.ts DEXES_SHOWN_MAX',
+    'info/many-accounts.ts ACCOUNT_BYTES',
+    'info/many-accounts.ts ALL_DEXES_BYTES',
+    'info/many-accounts.ts NAME_BYTES_MAX',
+    'service/worker.ts INLINED_BYTES_MAX',
+  ],
+  'shares of work and numbers of attempts': [
+    'http/connections/drain.ts ACCEPT_SHARE_MAX',
+    'http/long-answers.ts ATTEMPTS_MAX',
+    'http/push/connection-subscriptions.ts LOOKED_MAX',
+    'http/push/schedule.ts EARLY_SHARE_MAX',
+    'access/jetstream/jetstream-keys.ts ATTEMPTS_MAX',
+    'feed/follow/account-reader.ts FAILURES_MAX',
+    'feed/follow/account-reader.ts MODE_REFUSALS_MAX',
+    'feed/follow/account-reader.ts READS_MAX',
+    'feed/follow/account-reader.ts UNIFIED_FAILURES_MAX',
+    'feed/follow/delegations-reader.ts READS_MAX',
+    'feed/follow/heartbeat.ts TRIES_MAX',
+    'feed/follow/upstream/circuit-breaker.ts FAILURES_MAX',
+    'feed/follow/upstream/upstream.ts ATTEMPTS_MAX',
+  ],
+  'keys, which whoever runs the service makes': [
+    'access/embedded/embedded-keys.ts CHANGE_BYTES',
+    'access/embedded/embedded-keys.ts RESERVED_BYTES',
+    'access/key-changes.ts ID_BYTES',
+    'access/key-changes.ts SECRETS_MAX',
+    'access/key-changes.ts SECRET_BYTES',
+  ],
+  'between our own processes': [
+    'wanted/forwarded-fields.ts TIME_MAX',
+    'wanted/nats/nats-wanted.ts INTERESTS_MAX',
+    'wanted/socket/socket-channel.ts INTERESTS_MAX',
+    'wanted/socket/socket-channel.ts LINE_BYTES_MAX',
+    'wanted/socket/socket-server.ts LINE_BYTES_MAX',
+    'wanted/socket/socket-server.ts UNREAD_BYTES_MAX',
+  ],
+  'what the exchange sends, or is sent': [
+    'feed/follow/dialect/dialect.ts DECIMAL_LENGTH_MAX',
+    'feed/follow/follow-subscriptions.ts TRADES_MAX',
+    'feed/follow/learned.ts PRICES_MAX',
+    'feed/follow/learned.ts REFUSED_MAX',
+    'feed/follow/open-follow-feed.ts MESSAGES_MAX',
+    'feed/follow/open-follow-feed.ts SUBSCRIPTIONS_MAX',
+    'feed/follow/upstream/spent-file.ts SLOT_BYTES',
+    'feed/follow/upstream/spent-file.ts WEIGHT_MAX',
+    'feed/follow/upstream/upstream-answer.ts SHOWN_LENGTH_MAX',
+    'feed/follow/upstream/upstream-push.ts MESSAGE_BYTES_MAX',
+  ],
+};
+
+/** Settings that bound what clients do, by their names and groups. */
+const LIMIT_SETTING = /(?:Max|Timeout|Wait|Delay|Forget|Keep|[bB]udget)$/;
+const LIMIT_GROUPS = /^(?:Follow|Serving|Requests|Push|Keys)/;
+
+const SOURCES = readSources();
+const [TABLE, FOLLOWER_TABLE] = readTables();
+
+/** The rows of each table of the section, by their first cell. */
+function readTables(): Map<string, Row>[] {
+  const section = readSections(readDocument('docs/operations.md'), 2).get('Limits') ?? '';
+  return section
+    .split(/^\|---.*\n/m)
+    .slice(1)
+    .map((part) => {
+      const rows = part.slice(0, part.search(/^(?!\|)/m)).matchAll(/^\| (.+) \|$/gm);
+      return new Map(
+        Array.from(rows, ([, cells]) => {
+          const [what, limit, , setting] = cells.split(' | ');
+          return [what, { limit, setting }] as const;
+        }),
+      );
+    });
+}
+
+function isSetting(name: string): name is SettingName {
+  return name in SETTINGS;
+}
+
+/** The default of a setting, or the value of a constant as the code has it; undefined if there is none. */
+function readValue(name: string): number | undefined {
+  if (isSetting(name)) return SETTINGS[name].default as number | undefined;
+  const [file, constant] = name.split(' ');
+  const declared = new RegExp(`^(?:export )?const ${constant} = (.+);$`, 'm');
+  const [, text] = declared.exec(SOURCES.get(file) ?? '') ?? [];
+  assert.ok(text, `no constant ${name}`);
+  const [, left, operator = '*', right = '1'] =
+    /^([\d_]+)(?: (<<|\*|\/) ([\d_]+))?$/.exec(text) ?? [];
+  assert.ok(left, `${name} = ${text}: a form that this test does not read`);
+  const [a, b] = [left, right].map((digits) => Number(digits.replaceAll('_', '')));
+  if (operator === '/') return a / b;
+  return operator === '<<' ? a * 2 ** b : a * b;
+}
+
+const FORMATS: Readonly<Record<Unit, (value: number) => string>> = {
+  count: (value) => value.toLocaleString('en'),
+  bytes: (value) => (value >= 1 << 20 ? `${value / (1 << 20)} MiB` : `${value / 1024} KiB`),
+  ms: (value) => {
+    if (value >= 3_600_000) return `${value / 3_600_000} h`;
+    return value >= 1000 ? `${value / 1000} s` : `${value} ms`;
+  },
+  perMs: (value) => `${value * 1000}`,
+  mebi: (value) => `${value / (1 << 20)} Mi`,
+};
+
+/** The figures of a cell as they are written. */
+function figuresOf(cell: string): string[] {
+  return Array.from(cell.matchAll(/\d[\d,]*(?: (?:KiB|MiB|Mi|ms|s|h)\b)?/g), ([figure]) =>
+    figure.replace(/,$/, ''),
+  );
+}
+
+/** What is wrong with a table. */
+function findFaults(
+  table: ReadonlyMap<string, Row>,
+  rows: Readonly<Record<string, readonly Source[]>>,
+): string[] {
+  const faults: string[] = [];
+  for (const [what, sources] of Object.entries(rows)) {
+    const row = table.get(what);
+    if (row === undefined) {
+      faults.push(`${what}: no row`);
+      continue;
+    }
+    const figures = sources.flatMap(([unit, name]) => {
+      const value = readValue(name);
+      return value === undefined ? [] : [FORMATS[unit](value)];
+    });
+    const settings = sources.flatMap(([, name]) =>
+      isSetting(name) ? [`\`--${SETTINGS[name].flag}\``] : [],
+    );
+    const written = `${figuresOf(row.limit).join(', ')} by ${row.setting}`;
+    const expected = `${figures.join(', ')} by ${settings.join(', ') || 'fixed'}`;
+    if (written !== expected) faults.push(`${what}: ${written}, in the code ${expected}`);
+  }
+  for (const what of table.keys()) if (!(what in rows)) faults.push(`${what}: not in the code`);
+  return faults;
+}
+
+test('each row has the figures and the setting of the code, and each limit has a row', () => {
+  assert.deepEqual(findFaults(TABLE, ROWS), []);
+  assert.deepEqual(findFaults(FOLLOWER_TABLE, FOLLOWER_ROWS), []);
+});
+
+const listed = [...Object.values(ROWS), ...Object.values(FOLLOWER_ROWS)]
+  .flat()
+  .map(([, name]) => name);
+
+test('every constant that limits what clients can reach has a row, or a reason to have none', () => {
+  const reasons = Object.values(NOT_BY_CLIENTS).flat();
+  const names = [...SOURCES]
+    .filter(([file]) => REACHED.test(file))
+    .flatMap(([file, text]) =>
+      Array.from(text.matchAll(/^(?:export )?const ([A-Z_]+)\b/gm), ([, name]) => [file, name]),
+    )
+    .filter(([, name]) => LIMIT_NAME.test(name) && !TIME_NAME.test(name))
+    .map((found) => found.join(' '));
+  const missing = names.filter((name) => !listed.includes(name) && !reasons.includes(name));
+  assert.deepEqual(missing, [], 'constants without a row in docs/operations.md#limits');
+  const gone = reasons.filter((name) => !names.includes(name));
+  assert.deepEqual(gone, [], 'constants that are not in the code any more');
+});
+
+test('every setting that limits clients has a row', () => {
+  const names = SETTING_GROUPS.filter(({ title }) => LIMIT_GROUPS.test(title))
+    .flatMap(({ settings }) => settings.map(({ name }) => name))
+    .filter((name) => LIMIT_SETTING.test(name));
+  assert.deepEqual(
+    names.filter((name) => !listed.includes(name)),
+    [],
+  );
+});
+
+test('the check finds what it looks for', () => {
+  const table = new Map([
+    ['connections', { limit: '2,000', setting: '`--connections-max`' }],
+    ['body', { limit: '64 KiB', setting: 'fixed' }],
+    ['made up', { limit: '1', setting: 'fixed' }],
+  ]);
+  const { connections, body, message } = ROWS;
+  assert.deepEqual(findFaults(table, { connections, body, message }), [
+    'connections: 2,000 by `--connections-max`, in the code 20,000 by `--connections-max`',
+    'body: 64 KiB by fixed, in the code 64 KiB by `--body-bytes-max`',
+    'message: no row',
+    'made up: not in the code',
+  ]);
+});

@@ -1,0 +1,85 @@
+/**
+ * Loaded into every process of a soak (`node --import`): writes down every few seconds what the process
+ * holds and how late its event loop comes. One file per process, a line of JSON per sample.
+ */
+
+import { appendFileSync, readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { pathToFileURL } from 'node:url';
+
+export interface ProcessSample {
+  /** By this machine's clock. */
+  readonly timeMs: number;
+  /** Memory of its own, without files that it has mapped. */
+  readonly ownMegabytes: number;
+  readonly heapMegabytes: number;
+  /** Buffers outside of the heap. */
+  readonly externalMegabytes: number;
+  readonly descriptors: number;
+  /** Sockets, timers and requests that the event loop waits for. */
+  readonly handles: number;
+  /** 99th percentile since the last sample. */
+  readonly delayMs: number;
+  /** Since the last sample: 1 is one core. */
+  readonly cores: number;
+}
+
+const FOLDER_VARIABLE = 'SOAK_PROBE_FOLDER';
+const SAMPLE_MS = 3_000;
+const DELAY_TIMER_MS = 10;
+const MEGA = 1e6;
+
+/** The environment of processes that are to be sampled. */
+export function probeVariables(folder: string): Record<string, string> {
+  const script = pathToFileURL(import.meta.filename).href;
+  return { NODE_OPTIONS: `--import=${script}`, [FOLDER_VARIABLE]: folder };
+}
+
+/** What the processes have written, by their ids. */
+export function readProbes(folder: string): Map<number, ProcessSample[]> {
+  const samples = readdirSync(folder).map((name): [number, ProcessSample[]] => {
+    const lines = readFileSync(path.join(folder, name), 'utf8').split('\n').slice(0, -1);
+    return [Number.parseInt(name, 10), lines.map((line) => JSON.parse(line))];
+  });
+  return new Map(samples);
+}
+
+function readOwnMegabytes(): number {
+  const status = readFileSync('/proc/self/status', 'utf8');
+  return (Number(/^RssAnon:\s+(\d+) kB$/m.exec(status)?.[1]) * 1024) / MEGA;
+}
+
+function writeSamples(folder: string): void {
+  const file = path.join(folder, `${process.pid}.ndjson`);
+  const delays = monitorEventLoopDelay({ resolution: DELAY_TIMER_MS });
+  delays.enable();
+  let before = process.cpuUsage();
+  let beforeMs = performance.now();
+  const takeSample = (): ProcessSample => {
+    const { heapUsed, external } = process.memoryUsage();
+    const used = process.cpuUsage(before);
+    const passedMs = performance.now() - beforeMs;
+    before = process.cpuUsage();
+    beforeMs = performance.now();
+    // What is recorded is the time between two calls of a timer.
+    const delayMs = Math.max(0, delays.percentile(99) / 1e6 - DELAY_TIMER_MS);
+    delays.reset();
+    return {
+      timeMs: Date.now(),
+      ownMegabytes: readOwnMegabytes(),
+      heapMegabytes: heapUsed / MEGA,
+      externalMegabytes: external / MEGA,
+      descriptors: readdirSync('/proc/self/fd').length,
+      handles: process.getActiveResourcesInfo().length,
+      delayMs,
+      cores: (used.user + used.system) / 1000 / passedMs,
+    };
+  };
+  setInterval(() => {
+    appendFileSync(file, `${JSON.stringify(takeSample())}\n`);
+  }, SAMPLE_MS).unref();
+}
+
+const folder = process.env[FOLDER_VARIABLE];
+if (folder !== undefined) writeSamples(folder);

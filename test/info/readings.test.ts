@@ -1,0 +1,133 @@
+/** The exchange's own answers, read for one question, stand in for what the ledger does not hold. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type Address, parseAddress } from '../../src/exact/address.ts';
+import { AnswerWriter } from '../../src/info/answer-writer.ts';
+import { Readings } from '../../src/info/readings.ts';
+import { parseQuestion } from '../../src/info/registry.ts';
+import { RequestError } from '../../src/info/request-error.ts';
+import type { Subject } from '../../src/info/subject.ts';
+import { assertRefused, stateOf, TIME } from './states.ts';
+
+const KNOWN = '0xabcdef0000000000000000000000000000000001';
+const STRANGER = '0xabcdef0000000000000000000000000000000003';
+const ACCOUNT: Subject = { kind: 'account', user: addressOf(STRANGER), dexIndex: 0 };
+const DELEGATIONS: Subject = { kind: 'delegations', user: addressOf(STRANGER) };
+const ANSWER = '{"marginSummary":{"accountValue":"1.5"}}';
+
+const STATE = stateOf(
+  [{ type: 'account', user: KNOWN, dex: '', rawUsd: '12.5', positions: [] }],
+  [{ type: 'partial' }],
+);
+
+function addressOf(text: string): Address {
+  const address = parseAddress(text);
+  assert.ok(address);
+  return address;
+}
+
+function readingsOf(subject: Subject, answer: string): Readings {
+  const readings = new Readings();
+  assert.equal(readings.isEmpty, true);
+  readings.noteAnswer(subject, answer, TIME + 5);
+  readings.noteAnswer(subject, answer, TIME + 9);
+  assert.deepEqual([readings.isEmpty, readings.hasAnswers], [false, true]);
+  assert.equal(readings.oldestAnswerTime, TIME + 5);
+  return readings;
+}
+
+test("an account is answered by the exchange's own words, returned or written", () => {
+  const question = parseQuestion({ type: 'clearinghouseState', user: STRANGER });
+  const readings = readingsOf(ACCOUNT, ANSWER);
+  assert.equal(question.answer(STATE, readings), ANSWER);
+  const out = new AnswerWriter();
+  question.write(out, STATE, readings);
+  assert.equal(out.toString(), ANSWER);
+});
+
+test('delegations are answered by them, and a sum of them is refused', () => {
+  const readings = readingsOf(DELEGATIONS, '[]');
+  const ask = (type: string) => parseQuestion({ type, user: STRANGER }).answer(STATE, readings);
+  assert.equal(ask('delegations'), '[]');
+  assert.throws(() => ask('delegatorSummary'), RequestError);
+});
+
+test('on all dexes and in a batch they stand beside what the ledger holds', () => {
+  const readings = readingsOf(ACCOUNT, ANSWER);
+  const onAll = parseQuestion({ type: 'allDexsClearinghouseState', user: STRANGER });
+  const out = new AnswerWriter();
+  onAll.write(out, STATE, readings);
+  assert.equal(out.toString(), onAll.answer(STATE, readings));
+  assert.ok(out.toString().includes(ANSWER));
+  const batch = parseQuestion({ type: 'batchClearinghouseStates', users: [KNOWN, STRANGER] });
+  const held = parseQuestion({ type: 'clearinghouseState', user: KNOWN }).answer(STATE);
+  const { successful_states, failed_wallets } = JSON.parse(batch.answer(STATE, readings));
+  assert.deepEqual(
+    successful_states.map(([user]: [string]) => user),
+    [KNOWN, STRANGER],
+  );
+  assert.deepEqual(successful_states[0][1], JSON.parse(held));
+  assert.deepEqual(successful_states[1][1], JSON.parse(ANSWER));
+  assert.deepEqual(failed_wallets, []);
+});
+
+test('what could not be read is refused with the reason, and only that', () => {
+  const readings = new Readings();
+  readings.noteFailure(ACCOUNT, new RequestError('upstream_failed', 'the exchange is away'));
+  assert.equal(readings.isEmpty, false);
+  const question = parseQuestion({ type: 'clearinghouseState', user: STRANGER });
+  assert.throws(() => question.answer(STATE, readings), { code: 'upstream_failed' });
+  const known = parseQuestion({ type: 'clearinghouseState', user: KNOWN });
+  assert.equal(known.answer(STATE, readings), known.answer(STATE));
+  const delegations = parseQuestion({ type: 'delegations', user: STRANGER });
+  assertRefused(() => delegations.answer(STATE, readings), {
+    code: 'not_ready',
+    field: 'user',
+    message: `this ledger does not hold the delegations of ${STRANGER}: it is partial, and no event has named it`,
+  });
+});
+
+test('a question names the rows that its answer depends on', () => {
+  const user = STATE.addresses.find(addressOf(KNOWN));
+  const ask = (type: string, asked: string) => parseQuestion({ type, user: asked });
+  const about = ask('clearinghouseState', KNOWN).dependencies(STATE);
+  assert.equal(about?.accounts.length, 1);
+  assert.deepEqual(ask('delegations', KNOWN).dependencies(STATE)?.addresses, [user]);
+  assert.notEqual(ask('allDexsClearinghouseState', KNOWN).dependencies(STATE), undefined);
+  assert.equal(parseQuestion({ type: 'allMids' }).dependencies(STATE), undefined);
+  // Whoever is not known yet may become known by any block.
+  for (const type of ['clearinghouseState', 'delegations', 'allDexsClearinghouseState']) {
+    assert.equal(ask(type, STRANGER).dependencies(STATE), undefined);
+  }
+});
+
+test('a long answer in pieces is the same text', () => {
+  const users = Array.from({ length: 1000 }, (_, index) => `0x${String(index).padStart(40, '0')}`);
+  const question = parseQuestion({
+    type: 'batchClearinghouseStates',
+    users: [KNOWN, ...users].slice(1),
+  });
+  assert.ok((question.bytesExpected ?? 0) > 0);
+  const out = new AnswerWriter();
+  const steps = question.writePieces(out, STATE);
+  let pieces = 0;
+  while (steps.next().done !== true) pieces++;
+  assert.ok(pieces > 1);
+  assert.equal(out.toString(), question.answer(STATE));
+});
+
+test('refusals of unknown types are the same for the same type, however many there are', () => {
+  const refusalOf = (type: string) => {
+    try {
+      return parseQuestion({ type });
+    } catch (error) {
+      return error;
+    }
+  };
+  const first = refusalOf('nope');
+  assert.equal(refusalOf('nope'), first);
+  for (let count = 0; count < 100; count++) refusalOf(`nope ${count}`);
+  assert.notEqual(refusalOf('nope'), first);
+  assert.deepEqual(refusalOf('nope'), first);
+});

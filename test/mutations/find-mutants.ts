@@ -1,0 +1,316 @@
+/**
+ * The mutants of a compiled file: small changes to its code, each of which some test should notice. All
+ * of them are compiled into one file, each behind a switch, so that trying one costs no build:
+ *
+ *     a < b    becomes    (active.id === 1 ? (a) <= (b) : active.id === 2 ? (a) >= (b) : a < b)
+ *
+ * A loop counts its turns, so that an endless one ends; see switches.ts.
+ */
+
+import { type ESTree, parseSync } from 'vite';
+
+/** A change, and the place in the compiled file that it replaces. */
+export interface Change {
+  readonly start: number;
+  readonly original: string;
+  readonly mutated: string;
+}
+
+interface FileWithMutants {
+  /** Change number n is behind the switch `firstId + n`. */
+  readonly changes: readonly Change[];
+  readonly code: string;
+}
+
+type Node = ESTree.Node;
+
+/** Where a node stands in its parent. */
+interface Place {
+  readonly parent: Node;
+  readonly key: string;
+  /** Before the last link of an optional chain: parentheses here would cut the chain. */
+  readonly isInChain: boolean;
+}
+
+export const REMOVED = '(removed)';
+
+const BINARY: Readonly<Record<string, readonly string[]>> = {
+  '<': ['<=', '>='],
+  '<=': ['<', '>'],
+  '>': ['>=', '<='],
+  '>=': ['>', '<'],
+  '===': ['!=='],
+  '!==': ['==='],
+  '+': ['-'],
+  '-': ['+'],
+  '*': ['/'],
+  '/': ['*'],
+  '%': ['*'],
+  '**': ['*'],
+  '&': ['|'],
+  '|': ['&'],
+  '^': ['&'],
+  '<<': ['>>'],
+  '>>': ['<<'],
+  '>>>': ['<<'],
+};
+
+const ASSIGNMENTS: Readonly<Record<string, string>> = {
+  '+=': '-=',
+  '-=': '+=',
+  '*=': '/=',
+  '/=': '*=',
+  '%=': '*=',
+  '&=': '|=',
+  '|=': '&=',
+  '^=': '&=',
+  '<<=': '>>=',
+  '>>=': '<<=',
+  '>>>=': '<<=',
+  '??=': '=',
+  '||=': '=',
+  '&&=': '=',
+};
+
+/** Methods and their opposites. */
+const METHODS: Readonly<Record<string, string>> = {
+  min: 'max',
+  max: 'min',
+  floor: 'ceil',
+  ceil: 'floor',
+  trunc: 'ceil',
+  round: 'floor',
+  some: 'every',
+  every: 'some',
+  startsWith: 'endsWith',
+  endsWith: 'startsWith',
+};
+
+/** Methods that can be left out: what they are called on has the same type. */
+const OMITTED = new Set(['filter', 'sort', 'toSorted', 'slice', 'subarray', 'reverse', 'padStart']);
+
+const REMOVABLE = new Set([
+  'ExpressionStatement',
+  'ReturnStatement',
+  'ThrowStatement',
+  'BreakStatement',
+  'ContinueStatement',
+]);
+
+/** How a switch is written: one that is noted when it is reached, or one that costs little. */
+export type SwitchForm = 'noting' | 'trying';
+
+const SWITCHES: Readonly<Record<SwitchForm, (id: number) => string>> = {
+  noting: (id) => `isReached(${id})`,
+  trying: (id) => `active.id===${id}`,
+};
+
+export function findMutants(code: string, firstId: number, form: SwitchForm): FileWithMutants {
+  const { program, errors } = parseSync('compiled.js', code, { sourceType: 'module' });
+  if (errors.length > 0) throw new Error(`the build cannot be parsed: ${errors[0].message}`);
+  const changes: Change[] = [];
+  const text = (node: Node) => code.slice(node.start, node.end);
+  const isOn = SWITCHES[form];
+
+  /** The original code of a node, with the switches of everything inside it. */
+  function renderInside(node: Node, isInChain: boolean): string {
+    let rendered = '';
+    let end = node.start;
+    for (const [key, child] of listChildren(node)) {
+      const isLink = isInChain && (key === 'object' || key === 'callee');
+      rendered += code.slice(end, child.start);
+      rendered += render(child, { parent: node, key, isInChain: isLink });
+      end = child.end;
+    }
+    return rendered + code.slice(end, node.end);
+  }
+
+  function render(node: Node, place: Place): string {
+    if (isFixed(node, place)) return text(node);
+    const mutated = [...listMutated(node, place, text)];
+    const ids = mutated.map((each) => {
+      changes.push({ start: node.start, original: text(node), mutated: each });
+      return firstId + changes.length - 1;
+    });
+    const isChain = node.type === 'ChainExpression' || place.isInChain;
+    const inside = renderInside(node, isChain);
+    const switched = addSwitches(node, inside, mutated, ids);
+    return place.key === 'body' && isLoop(place.parent) ? `{countTurn();${switched}}` : switched;
+  }
+
+  function addSwitches(
+    node: Node,
+    inside: string,
+    mutated: readonly string[],
+    ids: readonly number[],
+  ): string {
+    if (mutated.length === 0) return inside;
+    if (REMOVABLE.has(node.type)) return `{if(!(${isOn(ids[0])})){${inside}}}`;
+    const cases = mutated.map((each, index) => `${isOn(ids[index])}?(${each}):`);
+    return `(${cases.join('')}${inside})`;
+  }
+
+  return { code: renderInside(program, false), changes };
+}
+
+/** The nodes below a node, in the order of the text. */
+function listChildren(node: Node): [key: string, child: Node][] {
+  const children: [string, Node][] = [];
+  for (const [key, value] of Object.entries(node)) {
+    // Of a shorthand property, key and value are the same text.
+    if (key === 'key' && 'shorthand' in node && node.shorthand) continue;
+    const items: unknown[] = Array.isArray(value) ? value : [value];
+    for (const item of items) if (isNode(item)) children.push([key, item]);
+  }
+  return children.sort(([, a], [, b]) => a.start - b.start);
+}
+
+function isNode(value: unknown): value is Node {
+  return typeof value === 'object' && value !== null && 'type' in value && 'start' in value;
+}
+
+/** Properties that hold prose for people. */
+const PROSE = ['summary', 'description'];
+
+/** Names, addresses of modules, directives and prose: nothing in them is code that runs. */
+function isFixed(node: Node, { parent, key }: Place): boolean {
+  if (parent.type === 'Property' && key === 'value' && parent.key.type === 'Identifier') {
+    if (PROSE.includes(parent.key.name)) return node.type !== 'Identifier';
+  }
+  if (node.type === 'ImportDeclaration' || node.type === 'ExportAllDeclaration') return true;
+  if (key === 'source' || key === 'directive') return true;
+  if (parent.type === 'TaggedTemplateExpression' && key === 'quasi') return true;
+  return key === 'key' && 'computed' in parent && !parent.computed;
+}
+
+type TextOf = (node: Node) => string;
+
+function* listMutated(node: Node, place: Place, text: TextOf): Iterable<string> {
+  if (isCondition(place) && !isConstant(node)) {
+    yield 'false';
+    // A loop without an end says little.
+    if (!isLoop(place.parent)) yield 'true';
+  }
+  if (isArrowBody(node, place)) yield 'undefined';
+  yield* listOwn(node, place, text);
+}
+
+/** Loops that may have no end. */
+function isLoop(node: Node): boolean {
+  return ['WhileStatement', 'DoWhileStatement', 'ForStatement'].includes(node.type);
+}
+
+function isCondition({ parent, key }: Place): boolean {
+  if (key !== 'test') return false;
+  return isLoop(parent) || parent.type === 'IfStatement' || parent.type === 'ConditionalExpression';
+}
+
+function isConstant(node: Node): boolean {
+  return node.type === 'Literal';
+}
+
+function isArrowBody(node: Node, { parent, key }: Place): boolean {
+  if (parent.type !== 'ArrowFunctionExpression' || key !== 'body') return false;
+  return node.type !== 'BlockStatement' && node.type !== 'Literal' && node.type !== 'Identifier';
+}
+
+function* listOwn(node: Node, place: Place, text: TextOf): Iterable<string> {
+  switch (node.type) {
+    case 'BinaryExpression':
+      for (const operator of BINARY[node.operator] ?? []) {
+        yield `(${text(node.left)}) ${operator} (${text(node.right)})`;
+      }
+      break;
+    case 'LogicalExpression':
+      yield text(node.left);
+      yield text(node.right);
+      if (node.operator === '??') break;
+      yield `(${text(node.left)}) ${node.operator === '&&' ? '||' : '&&'} (${text(node.right)})`;
+      break;
+    case 'UnaryExpression':
+      if (['-', '!', '~'].includes(node.operator)) yield text(node.argument);
+      break;
+    case 'UpdateExpression': {
+      const [operator, operand] = [node.operator === '++' ? '--' : '++', text(node.argument)];
+      yield node.prefix ? `${operator}${operand}` : `${operand}${operator}`;
+      break;
+    }
+    case 'AssignmentExpression':
+      if (node.operator in ASSIGNMENTS) {
+        yield `${text(node.left)} ${ASSIGNMENTS[node.operator]} ${text(node.right)}`;
+      }
+      break;
+    case 'ArrayExpression':
+      if (node.elements.length > 0) yield '[]';
+      break;
+    case 'ObjectExpression':
+      if (node.properties.length > 0) yield '{}';
+      break;
+    case 'TemplateLiteral':
+      yield "''";
+      break;
+    case 'Literal':
+      yield* listOfLiteral(node);
+      break;
+    case 'ChainExpression':
+      yield* listWithoutOptional(node, text);
+      break;
+    case 'CallExpression':
+      if (!place.isInChain) yield* listOfCall(node, text);
+      break;
+    default:
+      if (REMOVABLE.has(node.type) && !isSuperCall(node)) yield REMOVED;
+  }
+}
+
+function isSuperCall(node: Node): boolean {
+  if (node.type !== 'ExpressionStatement') return false;
+  return node.expression.type === 'CallExpression' && node.expression.callee.type === 'Super';
+}
+
+type Literal = Extract<Node, { type: 'Literal' }>;
+
+function* listOfLiteral(node: Literal): Iterable<string> {
+  if ('regex' in node) {
+    const { pattern, flags } = node.regex;
+    if (pattern.startsWith('^')) yield `/${pattern.slice(1)}/${flags}`;
+    if (pattern.endsWith('$')) yield `/${pattern.slice(0, -1)}/${flags}`;
+    return;
+  }
+  const { value } = node;
+  if (typeof value === 'boolean') yield String(!value);
+  else if (typeof value === 'number') yield String(value + 1);
+  else if (typeof value === 'bigint') yield `${value + 1n}n`;
+  else if (typeof value === 'string') yield value === '' ? "'mutant'" : "''";
+}
+
+/** The chain without one of its question marks. */
+function* listWithoutOptional(chain: Node, text: TextOf): Iterable<string> {
+  const code = text(chain);
+  for (const link of listLinks(chain)) {
+    if (!('optional' in link) || !link.optional) continue;
+    const before = link.type === 'CallExpression' ? link.callee : link.object;
+    const at = code.indexOf('?.', before.end - chain.start);
+    const isNamed = link.type === 'MemberExpression' && !link.computed;
+    yield `${code.slice(0, at)}${isNamed ? '.' : ''}${code.slice(at + 2)}`;
+  }
+}
+
+type Link = Extract<Node, { type: 'CallExpression' | 'MemberExpression' }>;
+
+function* listLinks(node: Node): Iterable<Link> {
+  if (node.type === 'ChainExpression') yield* listLinks(node.expression);
+  if (node.type !== 'CallExpression' && node.type !== 'MemberExpression') return;
+  yield node;
+  yield* listLinks(node.type === 'CallExpression' ? node.callee : node.object);
+}
+
+function* listOfCall(node: ESTree.CallExpression, text: TextOf): Iterable<string> {
+  const { callee } = node;
+  if (callee.type !== 'MemberExpression' || callee.computed) return;
+  const method = text(callee.property);
+  const receiver = text(callee.object);
+  if (OMITTED.has(method)) yield receiver;
+  if (!Object.hasOwn(METHODS, method)) return;
+  yield `${receiver}.${METHODS[method]}(${node.arguments.map(text).join(', ')})`;
+}

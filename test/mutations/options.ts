@@ -1,0 +1,72 @@
+/** The options of the command: which mutants are tried, and how. */
+
+import { parseArgs } from 'node:util';
+import { FOLDERS, listSources } from './mutated-build.ts';
+
+export interface Options {
+  readonly folders: readonly string[];
+  /** Below src/; undefined for all files of the folders. */
+  readonly files: readonly string[] | undefined;
+  /** How many random mutants; undefined for all. */
+  readonly sample: number | undefined;
+  readonly seed: string;
+  readonly jobs: number;
+  /** Slow test files are left out, for a first look. */
+  readonly isQuick: boolean;
+  /** Mutants with an explanation are not tried. */
+  readonly isTrusting: boolean;
+}
+
+export const USAGE = `npm run test:mutations -- [option ...]
+
+  --folder NAME     only this folder of src/: ${FOLDERS.join(', ')}; may be given again
+  --file NAME       only this file, such as exact/decimal.ts; may be given again
+  --sample COUNT    only so many mutants, at random
+  --seed TEXT       of the sample; the default is 1
+  --jobs COUNT      threads that try mutants; the default is 1
+  --quick           leave out slow test files, for a first look
+  --trust-explained do not try mutants that have an explanation`;
+
+/** Throws an error that says which option is wrong. */
+export function readOptions(args: string[]): Options {
+  const { values } = parseArgs({
+    args,
+    options: {
+      folder: { type: 'string', multiple: true },
+      file: { type: 'string', multiple: true },
+      sample: { type: 'string' },
+      seed: { type: 'string', default: '1' },
+      jobs: { type: 'string', default: '1' },
+      quick: { type: 'boolean', default: false },
+      'trust-explained': { type: 'boolean', default: false },
+    },
+  });
+  checkChoices('folder', values.folder, FOLDERS);
+  checkChoices('file', values.file, listSources());
+  return {
+    folders: values.folder ?? FOLDERS,
+    files: values.file,
+    sample: values.sample === undefined ? undefined : readCount('sample', values.sample),
+    seed: values.seed,
+    jobs: readCount('jobs', values.jobs),
+    isQuick: values.quick,
+    isTrusting: values['trust-explained'],
+  };
+}
+
+function checkChoices(
+  name: string,
+  values: readonly string[] | undefined,
+  choices: readonly string[],
+): void {
+  const wrong = values?.find((value) => !choices.includes(value));
+  if (wrong !== undefined) {
+    throw new Error(`--${name}: got "${wrong}", expected one of ${choices.join(', ')}`);
+  }
+}
+
+function readCount(name: string, text: string): number {
+  const count = Number(text);
+  if (Number.isInteger(count) && count > 0) return count;
+  throw new Error(`--${name}: got "${text}", expected a whole number above 0`);
+}

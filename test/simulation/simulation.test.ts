@@ -1,0 +1,79 @@
+/** Seeds of the simulator of faults, and the simulator itself. */
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { test } from 'node:test';
+import { Random } from '../../src/feed/simulator/random.ts';
+import { PROJECT } from '../paths.ts';
+import { ALSO_LONG, LONG_ONLY, scale } from '../scale.ts';
+import { SEED, SEED_NOTE } from '../seed.ts';
+import { BROKEN_VARIANTS } from './broken-variants.ts';
+import { KEPT_SEEDS } from './kept-seeds.ts';
+import { Report } from './report.ts';
+import { runSeed } from './run-seed.ts';
+import { tryVariant } from './try-variant.ts';
+import { drawFaults, FAULT_KINDS } from './world/faults.ts';
+
+const FIXED_SEEDS = scale(6, 30, 1_000);
+const NEW_SEEDS = scale(6, 30, 1_000);
+/** Those that few seeds notice; `npm run simulate-variants` tries all. */
+const VARIANTS = ['acknowledge before the sync', 'keep an old answer at a new height'];
+const VARIANT_SEEDS = 200;
+
+async function runSeeds(report: Report, seeds: readonly string[]): Promise<void> {
+  for (const seed of seeds) {
+    const result = await runSeed(seed);
+    report.add(result);
+    assert.equal(result.violation, undefined, report.describeViolation(result));
+  }
+}
+
+test(
+  `${FIXED_SEEDS} fixed seeds and ${NEW_SEEDS} new ones keep every promise ${SEED_NOTE}`,
+  ALSO_LONG,
+  async (context) => {
+    const report = new Report();
+    const fixed = Array.from({ length: FIXED_SEEDS }, (_, index) => `venue/fixed/${index}`);
+    const drawn = Array.from({ length: NEW_SEEDS }, (_, index) => `venue/${SEED}/${index}`);
+    await runSeeds(report, [...fixed, ...drawn]);
+    context.diagnostic(report.describe(0));
+  },
+);
+
+test('seeds that once found something find nothing any more', async () => {
+  await runSeeds(
+    new Report(),
+    KEPT_SEEDS.map(({ seed }) => seed),
+  );
+});
+
+test('a seed gives the same run to the byte', async () => {
+  const first = await runSeed('venue/same');
+  const second = await runSeed('venue/same');
+  const other = await runSeed('venue/other');
+  assert.equal(second.traceHash, first.traceHash);
+  assert.notEqual(other.traceHash, first.traceHash);
+});
+
+test('every kind of fault is drawn', () => {
+  const kinds = Array.from({ length: 300 }, (_, index) =>
+    drawFaults(new Random(`${index}`), 0, 1).map(({ kind }) => kind),
+  );
+  assert.deepEqual([...new Set(kinds.flat())].sort(), [...FAULT_KINDS].sort());
+});
+
+for (const { name, file, find } of BROKEN_VARIANTS) {
+  test(`the code to break is there: ${name}`, () => {
+    const compiled = path.join(PROJECT, 'build', 'src', `${file}.js`);
+    assert.equal(readFileSync(compiled, 'utf8').split(find).length, 2);
+  });
+}
+
+for (const name of VARIANTS) {
+  test(`a broken variant is noticed: ${name} ${SEED_NOTE}`, LONG_ONLY, async (context) => {
+    const { seeds, told } = await tryVariant(name, VARIANT_SEEDS);
+    assert.ok(seeds !== undefined, `not noticed in ${VARIANT_SEEDS} seeds`);
+    context.diagnostic(`seed ${seeds}: ${told}`);
+  });
+}

@@ -1,0 +1,188 @@
+/**
+ * The files of a simulated machine, with what a real disk may do to them: bytes that were not synced are
+ * lost, torn or kept when the power goes, and so are names until their folder is synced.
+ */
+
+import path from 'node:path';
+import type { DiskFaults } from './disk-faults.ts';
+import type { Kernel } from './kernel.ts';
+
+/** Files below this folder are simulated. */
+export const SIMULATED_ROOT = '/simulated';
+
+/** How long a call takes, at most, on a disk that is well. */
+const CALL_MS_MAX = 0.4;
+/** Bytes that a short read or write gets done. */
+const SHORT_BYTES = 64;
+
+interface FileNode {
+  bytes: Buffer;
+  /** As of the last sync. */
+  synced: Buffer;
+  modifiedMs: number;
+}
+
+function systemError(code: string, what: string): Error {
+  return Object.assign(new Error(`${code}: ${what}`), { code });
+}
+
+export class SimulatedFiles {
+  readonly #kernel: Kernel;
+  readonly #faults: DiskFaults;
+  #folders = new Set([SIMULATED_ROOT]);
+  #names = new Map<string, FileNode>();
+  /** As of the last sync of their folders. */
+  #syncedNames = new Map<string, FileNode>();
+
+  constructor(kernel: Kernel, faults: DiskFaults) {
+    this.#kernel = kernel;
+    this.#faults = faults;
+  }
+
+  exists(name: string): boolean {
+    return this.#names.has(name) || this.#folders.has(name);
+  }
+
+  isFolder(name: string): boolean {
+    return this.#folders.has(name);
+  }
+
+  list(folder: string): string[] {
+    if (!this.#folders.has(folder)) throw systemError('ENOENT', folder);
+    return [...this.#names.keys()]
+      .filter((name) => path.dirname(name) === folder)
+      .map((name) => path.basename(name))
+      .sort();
+  }
+
+  makeFolder(folder: string): void {
+    if (this.#folders.has(folder)) throw systemError('EEXIST', folder);
+    this.#kernel.enterWrite();
+    this.#folders.add(folder);
+  }
+
+  get freeBytes(): number {
+    return this.#faults.isFull ? 0 : 1 << 30;
+  }
+
+  /** A file or undefined. */
+  find(name: string): FileNode | undefined {
+    return this.#names.get(name);
+  }
+
+  require(name: string): FileNode {
+    const node = this.#names.get(name);
+    if (node === undefined) throw systemError('ENOENT', name);
+    return node;
+  }
+
+  create(name: string): FileNode {
+    this.#kernel.enterWrite();
+    if (!this.#folders.has(path.dirname(name))) throw systemError('ENOENT', name);
+    const none = Buffer.alloc(0);
+    const node = { bytes: none, synced: none, modifiedMs: this.#kernel.clockMs };
+    this.#names.set(name, node);
+    return node;
+  }
+
+  rename(from: string, to: string): void {
+    this.#kernel.enterWrite();
+    this.#names.set(to, this.require(from));
+    this.#names.delete(from);
+  }
+
+  remove(name: string): void {
+    this.#kernel.enterWrite();
+    this.#names.delete(name);
+  }
+
+  /** Returns how many bytes were written, which may be fewer. */
+  write(node: FileNode, bytes: Uint8Array, position: number): number {
+    this.#kernel.enterWrite();
+    if (this.#faults.isFull) throw systemError('ENOSPC', 'no space left on device');
+    const count = this.#faults.isShort() ? Math.min(SHORT_BYTES, bytes.length) : bytes.length;
+    const end = Math.max(node.bytes.length, position + count);
+    const grown = Buffer.alloc(end);
+    node.bytes.copy(grown);
+    grown.set(bytes.subarray(0, count), position);
+    node.bytes = grown;
+    node.modifiedMs = this.#kernel.clockMs;
+    return count;
+  }
+
+  /** Returns how many bytes were read, which may be fewer. */
+  read(node: FileNode, target: Uint8Array, position: number): number {
+    if (this.#faults.failsReads()) throw systemError('EIO', 'i/o error, read');
+    const rest = node.bytes.subarray(position, position + target.length);
+    const count = this.#faults.isShort() ? Math.min(SHORT_BYTES, rest.length) : rest.length;
+    target.set(rest.subarray(0, count));
+    return count;
+  }
+
+  sync(node: FileNode): void {
+    this.#kernel.enterWrite();
+    if (this.#faults.isFull) throw systemError('ENOSPC', 'no space left on device');
+    node.synced = node.bytes;
+  }
+
+  syncFolder(folder: string): void {
+    this.#kernel.enterWrite();
+    const isInside = (name: string) => path.dirname(name) === folder;
+    for (const name of this.#syncedNames.keys()) {
+      if (isInside(name) && !this.#names.has(name)) this.#syncedNames.delete(name);
+    }
+    for (const [name, node] of this.#names) if (isInside(name)) this.#syncedNames.set(name, node);
+  }
+
+  /** Resolves after as long as a call takes on this disk. */
+  async delay(): Promise<void> {
+    this.#kernel.requireRunning();
+    const delayMs = this.#kernel.random.between(0, CALL_MS_MAX) + this.#faults.slowMs();
+    await new Promise<void>((resolve) => this.#kernel.schedule(delayMs, resolve));
+  }
+
+  /** What was not synced is lost, torn or kept, each as chance has it. */
+  cutPower(): void {
+    const { random } = this.#kernel;
+    const names = new Set([...this.#names.keys(), ...this.#syncedNames.keys()]);
+    const left = new Map<string, FileNode>();
+    for (const name of names) {
+      const isKept = random.chance(0.5);
+      const node = (isKept ? this.#names : this.#syncedNames).get(name);
+      if (node !== undefined) left.set(name, node);
+    }
+    for (const node of new Set(left.values())) {
+      node.bytes = this.#tear(node);
+      node.synced = node.bytes;
+    }
+    this.#names = left;
+    this.#syncedNames = new Map(left);
+  }
+
+  #tear({ bytes, synced }: FileNode): Buffer {
+    const { random } = this.#kernel;
+    if (bytes === synced || random.chance(0.3)) return bytes;
+    if (random.chance(0.4)) return synced;
+    if (random.chance(0.5)) return bytes.subarray(0, random.below(bytes.length + 1));
+    // The size was written, some of the bytes were not.
+    const torn = Buffer.from(bytes);
+    const start = random.below(torn.length + 1);
+    torn.fill(0, start, start + random.below(torn.length - start + 1));
+    return torn;
+  }
+
+  /** Flips a bit of a file whose name matches; false if there is none. */
+  flipBit(pattern: RegExp): boolean {
+    const { random } = this.#kernel;
+    const nodes = [...this.#names].filter(
+      ([name, node]) => pattern.test(name) && node.bytes.length,
+    );
+    if (nodes.length === 0) return false;
+    const [, node] = random.pick(nodes);
+    const flipped = Buffer.from(node.bytes);
+    flipped[random.below(flipped.length)] ^= 1 << random.below(8);
+    node.bytes = flipped;
+    node.synced = flipped;
+    return true;
+  }
+}

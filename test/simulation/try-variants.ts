@@ -1,0 +1,23 @@
+/**
+ * Runs the simulator of faults on every broken variant of the code, and prints how many seeds it took to
+ * notice each, as a table:
+ *
+ *   npm run simulate-variants -- [--seeds 1000] [--only TEXT]
+ */
+
+import { parseArgs } from 'node:util';
+import { BROKEN_VARIANTS } from './broken-variants.ts';
+import { tryVariant } from './try-variant.ts';
+
+const TOLD_LENGTH_MAX = 90;
+
+const { values } = parseArgs({
+  options: { seeds: { type: 'string', default: '1000' }, only: { type: 'string', default: '' } },
+});
+
+for (const { name } of BROKEN_VARIANTS.filter((each) => each.name.includes(values.only))) {
+  const { seeds, told } = await tryVariant(name, Number(values.seeds));
+  if (seeds === undefined) process.exitCode = 1;
+  const noticed = seeds === undefined ? '**not noticed**' : told.slice(0, TOLD_LENGTH_MAX);
+  process.stdout.write(`| ${name} | ${seeds ?? '-'} | ${noticed} |\n`);
+}

@@ -1,0 +1,91 @@
+/** Which rows blocks have changed, as whoever pushes states is told. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { parseBlock } from '../../src/events/event.ts';
+import { parseAddress } from '../../src/exact/address.ts';
+import { findAccount } from '../../src/state/accounts.ts';
+import { applyBlock } from '../../src/state/fold.ts';
+import { createState, type State } from '../../src/state/state.ts';
+
+const ALICE = `0x${'a'.repeat(40)}`;
+const BOB = `0x${'b'.repeat(40)}`;
+const TIERS = [{ lowerBound: '0.0', maxLeverage: 40 }];
+const BTC = { type: 'market', dex: '', coin: 'BTC', szDecimals: 5, marginTiers: TIERS };
+const NOTHING = { accounts: [], addresses: [] };
+
+function transfer(user: string) {
+  return { type: 'transfer', user, dex: '', amount: '1000.0' };
+}
+
+function buy(user: string) {
+  return { type: 'fill', user, coin: 'BTC', side: 'B', sz: '0.1', px: '50000.0', fee: '0.0' };
+}
+
+function apply(state: State, ...events: object[]): void {
+  const line = JSON.stringify({ height: state.height + 1, time: 1000, events });
+  applyBlock(state, parseBlock(line));
+}
+
+function addressRow(state: State, user: string): number {
+  return state.addresses.find(parseAddress(user) ?? assert.fail(user));
+}
+
+function accountRow(state: State, user: string): number {
+  return findAccount(state, addressRow(state, user), 0);
+}
+
+/** Alice and Bob with a position each, and somebody who watches. */
+function prepare(): State {
+  const state = createState();
+  apply(state, { ...BTC, onlyIsolated: false, markPx: '50000.0' });
+  apply(state, transfer(ALICE), transfer(BOB), buy(ALICE), buy(BOB));
+  state.changes.watch(true);
+  return state;
+}
+
+test('a change is told once, and an account once a block', () => {
+  const state = prepare();
+  apply(state, transfer(ALICE), transfer(ALICE));
+  apply(state, transfer(BOB));
+  const accounts = [accountRow(state, ALICE), accountRow(state, BOB)];
+  assert.deepEqual(state.changes.take(), { accounts, addresses: [] });
+  assert.deepEqual(state.changes.take(), NOTHING);
+});
+
+test('other delegations change an address and no account', () => {
+  const state = prepare();
+  apply(state, { type: 'delegate', user: BOB, validator: ALICE, amount: '1.0' });
+  const { accounts, addresses } = state.changes.take();
+  assert.deepEqual([accounts, [...new Set(addresses)]], [[], [addressRow(state, BOB)]]);
+});
+
+test('a refused block tells nothing, and takes nothing of the blocks before it', () => {
+  const state = prepare();
+  apply(state, transfer(ALICE));
+  const bad = [transfer(BOB), { type: 'delegate', user: BOB, validator: BOB, amount: '1.0' }];
+  assert.throws(() => apply(state, ...bad, { type: 'order' }), { name: 'BlockError' });
+  assert.throws(() => apply(state, ...bad, { ...transfer(BOB), dex: 'none' }), {
+    name: 'BlockError',
+  });
+  assert.deepEqual(state.changes.take(), { accounts: [accountRow(state, ALICE)], addresses: [] });
+});
+
+test('a funding of nothing changes no account', () => {
+  const state = prepare();
+  const payments = [
+    [ALICE, '0.0'],
+    [BOB, '1.5'],
+  ];
+  apply(state, { type: 'funding', coin: 'BTC', payments });
+  assert.deepEqual(state.changes.take(), { accounts: [accountRow(state, BOB)], addresses: [] });
+});
+
+test('nothing is noted while nobody watches, nor kept from an earlier watch', () => {
+  const state = prepare();
+  apply(state, transfer(ALICE));
+  state.changes.watch(false);
+  apply(state, transfer(BOB));
+  state.changes.watch(true);
+  assert.deepEqual(state.changes.take(), NOTHING);
+});
