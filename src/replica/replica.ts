@@ -293,19 +293,26 @@ export async function isOvertaken(replica: Replica, ledger: Ledger): Promise<boo
   return base.height > replica.point.height;
 }
 
-/** Attempts at a restore whose blocks are pruned while it runs. */
+/** Attempts at a restore while the ledger is pruned. */
 const RESTORES_MAX = 5;
 
 /** Restores the state at a height from the nearest earlier snapshot and the blocks after it. */
 export async function restoreReplica(options: ReplicaOptions): Promise<Replica> {
+  const { ledger } = options;
   for (let restores = 1; ; restores++) {
-    const target = await findTarget(options);
-    const replica = await loadStart(options, target);
+    const base = await ledger.base();
     try {
-      await replay(replica, options, target);
-      return replica;
+      return await restoreOnce(options);
     } catch (error) {
-      if (restores === RESTORES_MAX || !(await isOvertaken(replica, options.ledger))) throw error;
+      const isOvertaken = (await ledger.base().catch(() => base)).height > base.height;
+      if (restores === RESTORES_MAX || !isOvertaken) throw error;
     }
   }
+}
+
+async function restoreOnce(options: ReplicaOptions): Promise<Replica> {
+  const target = await findTarget(options);
+  const replica = await loadStart(options, target);
+  await replay(replica, options, target);
+  return replica;
 }

@@ -23,4 +23,9 @@ export const KEPT_SEEDS: readonly KeptSeed[] = [
     seed: 'venue/1/85',
     found: 'verify called a ledger damaged whose blocks were pruned while it ran',
   },
+  {
+    seed: 'venue/20261117/2455',
+    found:
+      'a worker called a ledger broken that was pruned between its base and its snapshot being read',
+  },
 ];
