@@ -10,6 +10,8 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   follow: async () => (await import('./follow.ts')).follow,
   append: async () => (await import('./append.ts')).append,
   query: async () => (await import('./query.ts')).query,
+  history: async () => (await import('./history.ts')).history,
+  archive: async () => (await import('./archive.ts')).archive,
   compare: async () => (await import('./compare.ts')).compare,
   'keys create': async () => (await import('./keys.ts')).keysCreate,
   'keys list': async () => (await import('./keys.ts')).keysList,

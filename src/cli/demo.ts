@@ -3,6 +3,7 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import type { Logger } from 'pino';
 import { Budgets } from '../access/budgets.ts';
 import { openKeyStore } from '../access/embedded/embedded-keys.ts';
 import { hashSecret } from '../access/keys.ts';
@@ -16,6 +17,7 @@ import { makeFolder } from '../ledger/embedded/folder.ts';
 import type { LedgerWriter } from '../ledger/ledger.ts';
 import { restoreReplica } from '../replica/replica.ts';
 import { SnapshotFolder } from '../replica/snapshot-folder.ts';
+import { runArchiverProcess } from '../service/archiver-process.ts';
 import { createLog, STANDARD_ERROR } from '../service/log.ts';
 import { ANSWERING_SETTINGS, runWorker } from '../service/worker.ts';
 import type { Call, Command } from './command.ts';
@@ -84,9 +86,12 @@ async function runDemo(directory: string, call: DemoCall): Promise<void> {
       const text = describeDemo({ ...call.settings, port, secret, state: simulator.state });
       void call.terminal.write(text);
     };
+    const log = createLog({ logLevel: 'warn', logFormat: 'auto' }, STANDARD_ERROR);
+    const archived = { ...FIXED_SETTINGS, data: directory, archiveDays: undefined };
     await runAll(call.signal, [
       (signal) => writer.run(createTradingFeed(simulator, INTERVAL_MS), signal),
-      (signal) => serveDemo({ directory, call, signal, listening }),
+      (signal) => serveDemo({ directory, call, log, signal, listening }),
+      (signal) => runArchiverProcess({ settings: archived, log, signal }),
     ]);
   } finally {
     await ledger.close();
@@ -160,16 +165,17 @@ async function openDemoKey(directory: string): Promise<string> {
 interface Serving {
   readonly directory: string;
   readonly call: DemoCall;
+  readonly log: Logger;
   readonly signal: AbortSignal;
   listening(port: number): void;
 }
 
-function serveDemo({ directory, call, signal, listening }: Serving): Promise<void> {
+function serveDemo({ directory, call, log, signal, listening }: Serving): Promise<void> {
   const { host, port } = call.settings;
   const chosen = readSettings([...ANSWERING_SETTINGS, 'snapshotEvery', 'snapshotKeep']);
   return runWorker({
     settings: { ...chosen, ...FIXED_SETTINGS, data: directory, host, port },
-    log: createLog({ logLevel: 'warn', logFormat: 'auto' }, STANDARD_ERROR),
+    log,
     signal,
     budgets: new Budgets(),
     listening,

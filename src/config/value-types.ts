@@ -238,3 +238,24 @@ function parseTime(value: string): number {
   const isRealDate = new Date(time).toJSON()?.startsWith(value.slice(0, 10));
   return isRealDate ? time : Number.NaN;
 }
+
+export const moment: ValueType<number> = {
+  placeholder: 'WHEN',
+  expected: 'a time such as 2026-01-31 or 2026-01-31T12:00:00Z, or milliseconds since 1970',
+  parse(value) {
+    const time = /^\d{1,16}$/.test(value) ? Number(value) : parseTime(value);
+    return Number.isSafeInteger(time) ? time : undefined;
+  },
+};
+
+const SECOND_MS = 1000;
+
+export const duration: ValueType<number> = {
+  placeholder: 'TIME',
+  expected: 'a time such as 1d, 12h, 15min or 30s, above 0',
+  parse(value) {
+    const [, count, unit] = /^(\d{1,6})(s|min|h|d)$/.exec(value) ?? [];
+    if (count === undefined || Number(count) === 0) return undefined;
+    return Number(count) * (unit === 's' ? SECOND_MS : UNITS_MS[unit]);
+  },
+};

@@ -10,7 +10,13 @@ import { type Admission, NO_KEY, UNKNOWN_KEY } from '../access/admission.ts';
 import type { Allowance } from '../access/budgets.ts';
 import type { Key } from '../access/keys.ts';
 import type { Settings } from '../config/settings.ts';
+import {
+  CourseQuestion,
+  type HistoryAnswer,
+  type HistoryQuestion,
+} from '../info/history-question.ts';
 import { type Readings, requireKnown } from '../info/readings.ts';
+import { isAboutPast } from '../info/registry.ts';
 import { RequestError } from '../info/request-error.ts';
 import type { StateView } from '../state/state.ts';
 import { AccountAnswers } from './account-answers.ts';
@@ -18,9 +24,10 @@ import { AccountReads, type AccountReadsParts } from './account-reads.ts';
 import { AnswerFailure, describeFailure } from './answer-failure.ts';
 import { BoundedLog } from './bounded-log.ts';
 import type { RequestCounters, WorkCounters } from './counters.ts';
-import { entityTag, namesTag } from './entity-tag.ts';
+import { entityTag, namesTag, pastTag } from './entity-tag.ts';
 import { isLong, type LongAnswer, LongAnswers, type LongQuestion } from './long-answers.ts';
 import { PassedOn, type PassedOnParts, PassedOnQuestion } from './passed-on.ts';
+import { type HistorySource, PastAnswers } from './past-answers.ts';
 import { isStrangeTooOften, type Peer } from './peer.ts';
 import type { ParsedQuestion, QuestionSource } from './question-source.ts';
 import { Readiness, type ReadinessParts } from './readiness.ts';
@@ -33,12 +40,16 @@ export interface AnswersParts extends ReadinessParts, AccountReadsParts {
   readonly admission: Admission;
   readonly counters: RequestCounters & WorkCounters;
   readonly log: Logger;
+  /** The archive; undefined if the service keeps none. */
+  readonly history?: HistorySource | undefined;
   readonly settings: ReadinessParts['settings'] &
     AccountReadsParts['settings'] &
     PassedOnParts['settings'] &
     Settings<'minHeightWait' | 'bodyBytesMax'>;
 }
 
+/** Before the ledger is replayed, nothing is known to be later than the archive. */
+const NO_PRESENT = { height: 0, time: 0 };
 /** The weight of a refused question. */
 const REFUSED_WEIGHT = 1;
 /** A request whose key is known. */
@@ -65,6 +76,7 @@ export class Answers {
   readonly turns = new Turns();
   readonly #passedOn: PassedOn;
   readonly #longAnswers: LongAnswers;
+  readonly #past: PastAnswers;
 
   constructor(parts: AnswersParts) {
     this.#parts = parts;
@@ -76,6 +88,12 @@ export class Answers {
       turns: this.turns,
       readState: () => parts.live.state,
       worked: (seconds) => parts.counters.countWork('many_accounts', seconds),
+    });
+    this.#past = new PastAnswers({
+      source: parts.history,
+      turns: this.turns,
+      worked: (seconds) => parts.counters.countWork('past', seconds),
+      failed: (error) => this.#log.write('error', { err: error }, 'the archive cannot be read'),
     });
   }
 
@@ -113,6 +131,7 @@ export class Answers {
       if (head.termsRefusal !== undefined) {
         return this.#refuse(head.termsRefusal, { peer, key, type });
       }
+      if (isAboutPast(question)) return this.#answerPast(question, { head, peer, key });
       const readings = undefined;
       return this.#answerAdmitted({ head, peer, key, question, isRenderedAtOnce, readings });
     } catch (error) {
@@ -169,6 +188,63 @@ export class Answers {
       reply.body = answer;
       return reply;
     });
+  }
+
+  /** Answers from the archive; the key may be revoked while a long series is computed. */
+  #answerPast(asked: HistoryQuestion, { head, peer, key }: AdmittedHead): Reply | Promise<Reply> {
+    const { type, weight } = asked;
+    const refuse = (refusal: RequestError) => this.#refuse(refusal, { peer, key, type });
+    const refusal =
+      this.#parts.admission.findShortage(key, weight) ?? this.readiness.findOverload();
+    if (refusal !== undefined) return refuse(refusal);
+    const history = this.#past.find();
+    if (history instanceof RequestError) return refuse(history);
+    const question = head.wantsCsv && asked instanceof CourseQuestion ? asked.asCsv() : asked;
+    const height = this.#past.findHeight(question, history, this.#parts.live.state ?? NO_PRESENT);
+    if (height instanceof RequestError) return refuse(height);
+    const tag = height === undefined ? undefined : pastTag(history.ledgerId, type, height);
+    if (height !== undefined && tag !== undefined && namesTag(head.ifNoneMatch, tag)) {
+      const reply = this.#pastReply(304, { key, type, weight });
+      reply.height = height;
+      reply.time = history.timeOf(height);
+      reply.tag = tag;
+      reply.isFixed = true;
+      return reply;
+    }
+    const answered = this.#past.answer(question, history);
+    const finish = (answer: HistoryAnswer | RequestError, keyNow: Key) =>
+      answer instanceof RequestError
+        ? this.#refuse(answer, { peer, key: keyNow, type })
+        : this.#replyAboutPast(answer, { key: keyNow, type, weight, tag });
+    if (!(answered instanceof Promise)) return finish(answered, key);
+    return answered.then((answer) => {
+      const keyNow = this.#admitHead(head, peer);
+      return keyNow instanceof Reply ? keyNow : finish(answer, keyNow);
+    });
+  }
+
+  #pastReply(
+    status: number,
+    { key, type, weight }: { key: Key; type: string; weight: number },
+  ): Reply {
+    const reply = new Reply(status, type);
+    reply.allowance = this.#parts.admission.charge(key, weight);
+    return reply;
+  }
+
+  #replyAboutPast(
+    { body, format, height, time, isFixed, accountTime }: HistoryAnswer,
+    charged: { key: Key; type: string; weight: number; tag: string | undefined },
+  ): Reply {
+    const reply = this.#pastReply(200, charged);
+    reply.body = body;
+    reply.isCsv = format === 'csv';
+    reply.height = height;
+    reply.time = time;
+    reply.accountTime = accountTime;
+    reply.tag = charged.tag;
+    reply.isFixed = isFixed;
+    return reply;
   }
 
   #answerAdmitted(request: AdmittedRequest): Reply | Promise<Reply> {

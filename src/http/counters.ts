@@ -36,7 +36,7 @@ export interface ConnectionCounters {
 }
 
 /** Work that others wait for, since it takes up a turn of the event loop. */
-export type Work = 'blocks' | 'requests' | 'many_accounts' | 'push' | 'snapshot';
+export type Work = 'blocks' | 'requests' | 'many_accounts' | 'past' | 'push' | 'snapshot';
 
 export interface WorkCounters {
   /** Counts a piece of work between two turns of the event loop, or more. */

@@ -10,10 +10,15 @@ export function entityTag({ ledgerId }: StateView, type: string, changedAt: numb
   return `W/"${ledgerId}-${type}-${changedAt}"`;
 }
 
+/** The tag of an answer about the past, which never changes: a strong one. */
+export function pastTag(ledgerId: string, type: string, height: number): string {
+  return `"${ledgerId}-${type}-at-${height}"`;
+}
+
 /** Whether an If-None-Match header names the tag, compared as weak tags are. */
 export function namesTag(header: string | undefined, tag: string): boolean {
   if (header === undefined || header === tag) return header === tag;
-  const opaque = tag.slice(2);
+  const opaque = tag.replace(/^W\//, '');
   return header.split(',').some((part) => {
     const named = part.trim();
     return named === '*' || named.replace(/^W\//, '') === opaque;

@@ -6,6 +6,7 @@ import type { Address } from '../exact/address.ts';
 import { readAccountQuery, readAccountQuestion } from '../info/account-question.ts';
 import type { AnswerWriter } from '../info/answer-writer.ts';
 import { clearinghouseState } from '../info/clearinghouse.ts';
+import type { HistoryQuestion } from '../info/history-question.ts';
 import { type Readings, requireKnown } from '../info/readings.ts';
 import { readQuery, readQuestion } from '../info/registry.ts';
 import { RequestError } from '../info/request-error.ts';
@@ -38,9 +39,12 @@ export interface ParsedQuestion {
   ): string | AccountAnswers;
 }
 
+/** What a request asks: the state, the archive, or the exchange behind the service. */
+export type ReadQuestion = ParsedQuestion | HistoryQuestion | PassedOnQuestion | RequestError;
+
 /** An unparsed question; `read` parses it, also as one to be passed on if that is on. */
 export interface QuestionSource {
-  read(passesOn: boolean): ParsedQuestion | PassedOnQuestion | RequestError;
+  read(passesOn: boolean): ReadQuestion;
 }
 
 const FIRST_DEX = 0;
@@ -101,7 +105,7 @@ export class BodySource implements QuestionSource {
     this.#end = end;
   }
 
-  read(passesOn: boolean): ParsedQuestion | PassedOnQuestion | RequestError {
+  read(passesOn: boolean): ReadQuestion {
     const user = readAccountQuestion(this.#bytes, this.#start, this.#end);
     if (user !== undefined) return new AccountQuestion(user);
     const body = parseBody(this.#bytes.subarray(this.#start, this.#end));
@@ -117,20 +121,17 @@ export class JsonSource implements QuestionSource {
     this.#value = value;
   }
 
-  read(passesOn: boolean): ParsedQuestion | PassedOnQuestion | RequestError {
+  read(passesOn: boolean): ReadQuestion {
     return readJson(this.#value, passesOn);
   }
 }
 
-function readJson(
-  body: unknown,
-  passesOn: boolean,
-): ParsedQuestion | PassedOnQuestion | RequestError {
+function readJson(body: unknown, passesOn: boolean): ReadQuestion {
   return (passesOn ? readPassedOn(body) : undefined) ?? readQuestion(body);
 }
 
 /** The question in a query string, or why it is invalid. */
-export function readQueryText(query: string): ParsedQuestion | RequestError {
+export function readQueryText(query: string): ParsedQuestion | HistoryQuestion | RequestError {
   const user = readAccountQuery(query);
   return user === undefined ? readQuery(new URLSearchParams(query)) : new AccountQuestion(user);
 }

@@ -26,6 +26,7 @@ export class ReplyText implements HeaderSink {
   readonly #out = new AnswerWriter();
   /** By status: the status line and the headers that all responses begin with. */
   readonly #starts = new Map<number, FixedText>();
+  readonly #csvStarts = new Map<number, FixedText>();
   /** The lines of the last ledger position: it changes with the blocks, not with the answers. */
   #position = { height: -1, time: -1, text: fixedText('') };
   /** The end of the head, if the connection is kept and if it is closed; cached for a second. */
@@ -81,12 +82,13 @@ export class ReplyText implements HeaderSink {
 
   #startOf(reply: Reply): FixedText {
     const { status } = reply;
-    let start = this.#starts.get(status);
+    const starts = reply.isCsv ? this.#csvStarts : this.#starts;
+    let start = starts.get(status);
     if (start === undefined) {
       const headers = Object.entries(firstHeaders(reply));
       const lines = headers.map(([name, value]) => `\r\n${name}: ${value}`);
       start = fixedText(`HTTP/1.1 ${status} ${STATUS_CODES[status]}${lines.join('')}`);
-      this.#starts.set(status, start);
+      starts.set(status, start);
     }
     return start;
   }

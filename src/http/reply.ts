@@ -32,6 +32,10 @@ export class Reply {
   /** The rest of the key's budget. */
   allowance: Allowance | undefined = undefined;
   tag: string | undefined = undefined;
+  /** The same request will always have this reply: it is about the past. */
+  isFixed = false;
+  /** The body is CSV instead of JSON. */
+  isCsv = false;
   /** The methods that the route takes; undefined if the reply does not list them. */
   allow: string | undefined = undefined;
   /** The connection is closed after this reply. */
@@ -99,14 +103,22 @@ export const COMMON_HEADERS: Readonly<Record<string, string>> = {
   ...CORS_HEADERS,
 };
 
+const CSV_HEADERS: Readonly<Record<string, string>> = {
+  'Content-Type': 'text/csv; charset=utf-8; header=present',
+  ...CORS_HEADERS,
+};
+
 /** A preflight has no body, and so no Content-Type. */
-export function firstHeaders({ status }: Reply): Readonly<Record<string, string>> {
-  return status === 204 ? CORS_HEADERS : COMMON_HEADERS;
+export function firstHeaders({ status, isCsv }: Reply): Readonly<Record<string, string>> {
+  if (status === 204) return CORS_HEADERS;
+  return isCsv ? CSV_HEADERS : COMMON_HEADERS;
 }
 
 /** Retry-After of a 503. */
 const RETRY_AFTER_SECONDS = 1;
 const PREFLIGHT_SECONDS = 86_400;
+/** The longest time that caches heed. */
+const FOR_EVER = 'private, max-age=31536000, immutable';
 
 /** All headers after the common ones, except Date, Connection and Keep-Alive. */
 export function putHeaders(reply: Reply, length: number, sink: HeaderSink): void {
@@ -122,8 +134,8 @@ export function putHeaders(reply: Reply, length: number, sink: HeaderSink): void
   }
   if (reply.allowance !== undefined) putAllowance(reply.allowance, sink);
   if (reply.tag !== undefined) {
-    // Not for caches: the URL contains a key, and the answer is soon stale.
-    sink.putText(CACHE_CONTROL, 'private, no-cache');
+    // Not for shared caches: the URL contains a key. An answer about the present is soon stale.
+    sink.putText(CACHE_CONTROL, reply.isFixed ? FOR_EVER : 'private, no-cache');
     sink.putText(TAG, reply.tag);
   }
 }

@@ -5,6 +5,7 @@
 
 import { hashSecret } from '../access/keys.ts';
 import { describeValue } from '../events/refusal.ts';
+import type { HistoryQuestion } from '../info/history-question.ts';
 import { RequestError } from '../info/request-error.ts';
 import { type ParsedQuestion, readQueryText } from './question-source.ts';
 import {
@@ -46,8 +47,10 @@ export interface RequestHead {
   /** The maximum age of accounts in milliseconds; undefined if the request has none. */
   readonly accountAgeMsMax: number | undefined;
   readonly ifNoneMatch: string | undefined;
+  /** The client prefers CSV, where there is such an answer. */
+  readonly wantsCsv: boolean;
   /** Undefined if the question is in the body. */
-  readonly question: ParsedQuestion | RequestError | undefined;
+  readonly question: ParsedQuestion | HistoryQuestion | RequestError | undefined;
 }
 
 export const MIN_HEIGHT_HEADER = 'Ledger-Min-Height';
@@ -78,6 +81,7 @@ export function readHead(source: RawHead, bodyBytesMax: number): RequestHead {
     minHeight: typeof minHeight === 'number' ? minHeight : 0,
     accountAgeMsMax: typeof accountAgeMsMax === 'number' ? accountAgeMsMax : undefined,
     ifNoneMatch: textOf(headers, 'if-none-match'),
+    wantsCsv: wantsCsv(textOf(headers, 'accept')),
     question: isQuery ? readQueryText(queryOf(target)) : undefined,
   };
 }
@@ -95,6 +99,7 @@ export function headOfPost(secretHash: string): RequestHead {
     minHeight: 0,
     accountAgeMsMax: undefined,
     ifNoneMatch: undefined,
+    wantsCsv: false,
     question: undefined,
   };
 }
@@ -113,6 +118,11 @@ function refuseRoute(
 ): RequestError | undefined {
   if (route === undefined) return NOT_FOUND;
   return allow.split(', ').includes(method) ? undefined : refuseMethod(method, allow);
+}
+
+/** Whether the first media type that an Accept header names is CSV. */
+function wantsCsv(accept = ''): boolean {
+  return /^\s*text\/csv\s*(?:[;,]|$)/i.test(accept);
 }
 
 function textOf(headers: HeaderTable, name: string): string | undefined {

@@ -9,15 +9,34 @@ import {
   spotMeta,
   spotMetaAndAssetCtxs,
 } from './absent-markets.ts';
+import { accountHistory } from './account-history.ts';
 import { perpDeployAuctionStatus } from './auction.ts';
 import { clearinghouseState } from './clearinghouse.ts';
 import { delegations, delegatorSummary } from './delegations.ts';
 import { perpDexs } from './dexes.ts';
 import { exchangeStatus, userAbstraction } from './exchange.ts';
+import {
+  CourseQuestion,
+  formatField,
+  type HistoryQuestion,
+  type HistoryType,
+  PastQuestion,
+  readFormat,
+} from './history-question.ts';
 import { allDexsClearinghouseState, batchClearinghouseStates } from './many-accounts.ts';
 import { marginTable } from './margin-tables.ts';
 import { allMids, allPerpMetas, meta, metaAndAssetCtxs } from './markets.ts';
-import { type Question, type RequestType, readFields, readOne, readParameters } from './request.ts';
+import { MOMENT_FIELDS, NO_ARCHIVE, readMoment } from './moment.ts';
+import { portfolio } from './portfolio.ts';
+import { positionHistory } from './position-history.ts';
+import {
+  type Question,
+  type RequestType,
+  readFields,
+  readOne,
+  readParameters,
+  readValues,
+} from './request.ts';
 import { RequestError, type RequestErrorCode } from './request-error.ts';
 import { webData2 } from './web-data.ts';
 
@@ -44,9 +63,15 @@ export const REQUEST_TYPES: readonly RequestType[] = [
   webData2,
 ];
 
+/** Questions about a course of time, which need an archive. */
+export const HISTORY_TYPES: readonly HistoryType[] = [accountHistory, positionHistory, portfolio];
+
+/** What a body or a query asks. */
+export type AskedQuestion = Question | HistoryQuestion;
+
 interface TypeTable {
   /** A Map, so that a type such as "constructor" finds nothing. */
-  readonly byType: ReadonlyMap<unknown, RequestType>;
+  readonly byType: ReadonlyMap<unknown, RequestType | HistoryType>;
   /** The end of the error message for any other type. */
   readonly expected: string;
   /** Cached, because a client that asks for a type we do not have asks for it again and again. */
@@ -57,63 +82,106 @@ interface TypeTable {
 const UNKNOWN_TYPES_MAX = 64;
 const UNKNOWN_TYPE_LENGTH_MAX = 64;
 
-function tableOf(types: readonly RequestType[]): TypeTable {
+function tableOf(types: readonly (RequestType | HistoryType)[]): TypeTable {
   return {
-    byType: new Map<unknown, RequestType>(types.map((request) => [request.type, request])),
+    byType: new Map<unknown, RequestType | HistoryType>(
+      types.map((request) => [request.type, request]),
+    ),
     expected: `expected one of ${types.map(({ type }) => type).join(', ')}`,
     unknownTypes: new Map(),
   };
 }
 
-const REQUEST_TABLE = tableOf(REQUEST_TYPES);
+const REQUEST_TABLE = tableOf([...REQUEST_TYPES, ...HISTORY_TYPES]);
 /** The types whose answers are pushed. */
 const SUBSCRIPTION_TABLE = tableOf(REQUEST_TYPES.filter(({ pushedAs }) => pushedAs !== undefined));
 
 /** The question that a body asks, or why it is refused. */
-export function readQuestion(body: unknown): Question | RequestError {
-  return readTyped(REQUEST_TABLE, 'body', body);
+export function readQuestion(body: unknown): AskedQuestion | RequestError {
+  const request = readTypeOf(REQUEST_TABLE, 'body', body);
+  return request instanceof RequestError ? request : readAsked(request, body as JsonObject);
+}
+
+type JsonObject = Readonly<Record<string, unknown>>;
+
+/** The question about the present, about a moment or about a course of time. */
+function readAsked(
+  request: RequestType | HistoryType,
+  source: JsonObject,
+): AskedQuestion | RequestError {
+  if ('hasCsv' in request) return readCourseQuestion(request, source);
+  const question = readFields(request, source);
+  if (question instanceof RequestError) return question;
+  const moment = readMoment(source);
+  if (moment === undefined || moment instanceof RequestError) return moment ?? question;
+  return new PastQuestion(question, moment);
+}
+
+function readCourseQuestion(
+  request: HistoryType,
+  source: JsonObject,
+): HistoryQuestion | RequestError {
+  const fields = readValues(request, source);
+  if (fields instanceof RequestError) return fields;
+  const format = readFormat(request, source['format']);
+  return format instanceof RequestError ? format : new CourseQuestion(request, fields, format);
+}
+
+export function isAboutPast(question: object): question is HistoryQuestion {
+  return question instanceof PastQuestion || question instanceof CourseQuestion;
 }
 
 /**
- * As readQuestion, but throws the refusal.
+ * The question about the present that a body asks, or throws a RequestError.
  *
  * @internal exported for tests and benchmarks
  */
 export function parseQuestion(body: unknown): Question {
-  return orThrow(readQuestion(body));
+  const question = orThrow(readQuestion(body));
+  if (isAboutPast(question)) throw NO_ARCHIVE;
+  return question;
 }
 
 /** The question whose answers a subscription asks for, or throws a RequestError. */
 export function parseSubscription(subscription: unknown): Question {
-  return orThrow(readTyped(SUBSCRIPTION_TABLE, 'subscription', subscription));
+  const request = orThrow(readTypeOf(SUBSCRIPTION_TABLE, 'subscription', subscription));
+  const source = subscription as JsonObject;
+  const moment = Object.keys(MOMENT_FIELDS).find((name) => source[name] !== undefined);
+  if (moment === undefined) return orThrow(readFields(request as RequestType, source));
+  const message = `${moment}: got ${describeValue(source[moment])}, expected none: the past is not pushed`;
+  throw new RequestError('invalid_field', message, moment);
 }
 
-function orThrow(question: Question | RequestError): Question {
-  if (question instanceof RequestError) throw question;
-  return question;
+function orThrow<T>(read: T | RequestError): T {
+  if (read instanceof RequestError) throw read;
+  return read;
 }
 
-function readTyped(table: TypeTable, name: string, value: unknown): Question | RequestError {
-  if (!isJsonObject(value)) {
-    const message = `${name}: got ${describeValue(value)}, expected an object with a type`;
-    return new RequestError('invalid_field', message, name);
-  }
-  const request = readType(table, value['type']);
-  return request instanceof RequestError ? request : readFields(request, value);
+function readTypeOf(
+  table: TypeTable,
+  name: string,
+  value: unknown,
+): RequestType | HistoryType | RequestError {
+  if (isJsonObject(value)) return readType(table, value['type']);
+  const message = `${name}: got ${describeValue(value)}, expected an object with a type`;
+  return new RequestError('invalid_field', message, name);
 }
 
 /** The question that a query string asks, or why it is refused. */
-export function readQuery(parameters: URLSearchParams): Question | RequestError {
+export function readQuery(parameters: URLSearchParams): AskedQuestion | RequestError {
   const types = parameters.getAll('type');
   const type = types.length === 0 ? undefined : readOne('type', types);
   if (type instanceof RequestError) return type;
   const request = readType(REQUEST_TABLE, type);
   if (request instanceof RequestError) return request;
-  const source = readParameters(request, parameters);
-  return source instanceof RequestError ? source : readFields(request, source);
+  const source = readParameters(
+    { ...MOMENT_FIELDS, format: formatField, ...request.fields },
+    parameters,
+  );
+  return source instanceof RequestError ? source : readAsked(request, source);
 }
 
-function readType(table: TypeTable, type: unknown): RequestType | RequestError {
+function readType(table: TypeTable, type: unknown): RequestType | HistoryType | RequestError {
   const request = table.byType.get(type);
   if (request !== undefined) return request;
   if (typeof type === 'string') return refuseUnknownType(table, type);

@@ -16,6 +16,10 @@ export const REQUEST_ERRORS = {
   invalid_address: { status: 422, meaning: `an address is not ${ADDRESS_EXPECTED}` },
   unknown_type: { status: 422, meaning: 'there is no such type of question' },
   unknown_dex: { status: 422, meaning: 'there is no such perp dex' },
+  unknown_height: {
+    status: 422,
+    meaning: 'the archive does not hold the height or time, or there is no archive',
+  },
   rate_limited: {
     status: 429,
     meaning: "the key's budget is spent, or it has too many push connections or subscriptions",

@@ -38,8 +38,8 @@ export interface Field<T> {
 /** For `pushedAs`: the frame's data has the answer's members, instead of the answer under a name. */
 export const AS_DATA = Symbol('as data');
 
-type FieldTable = Record<string, Field<unknown>>;
-type ParsedFields<F extends FieldTable> = {
+export type FieldTable = Record<string, Field<unknown>>;
+export type ParsedFields<F extends FieldTable> = {
   [Name in keyof F]: Exclude<ReturnType<F[Name]['read']>, RequestError>;
 };
 
@@ -144,6 +144,18 @@ export function readFields<F extends FieldTable>(
   request: RequestType<F>,
   source: Readonly<Record<string, unknown>>,
 ): Question | RequestError {
+  const fields = readValues(request, source);
+  return fields instanceof RequestError ? fields : new ParsedRequest(request, fields);
+}
+
+/** What declares fields. */
+type Declaring<F extends FieldTable> = Pick<RequestType<F>, 'fields' | 'check'>;
+
+/** The values of the declared fields, or why they are refused. */
+export function readValues<F extends FieldTable>(
+  request: Declaring<F>,
+  source: Readonly<Record<string, unknown>>,
+): ParsedFields<F> | RequestError {
   const parsed: Record<string, unknown> = {};
   for (const name of Object.keys(request.fields)) {
     const value = readField(request.fields[name], name, source[name]);
@@ -151,9 +163,7 @@ export function readFields<F extends FieldTable>(
     parsed[name] = value;
   }
   const fields = parsed as ParsedFields<F>;
-  const refusal = request.check?.(fields);
-  if (refusal !== undefined) return refusal;
-  return new ParsedRequest(request, fields);
+  return request.check?.(fields) ?? fields;
 }
 
 /** A class, since subscriptions keep many of them: functions of its own for each would take more room. */
@@ -258,11 +268,11 @@ function formatFields<F extends FieldTable>(
 
 /** Converts a query string to the object that a JSON body would hold. */
 export function readParameters(
-  request: RequestType,
+  fields: FieldTable,
   parameters: URLSearchParams,
 ): Record<string, unknown> | RequestError {
   const source: Record<string, unknown> = {};
-  for (const [name, field] of Object.entries(request.fields)) {
+  for (const [name, field] of Object.entries(fields)) {
     const texts = parameters.getAll(name);
     if (texts.length === 0) continue;
     const value = field.readTexts?.(texts) ?? readOne(name, texts);

@@ -66,11 +66,12 @@ export class Replica {
     return this.#state;
   }
 
-  /** Checks the link of the next stored block, and applies it. */
-  apply(block: StoredBlock): void {
+  /** Checks the link of the next stored block, and applies it. `applied` is called with its events. */
+  apply(block: StoredBlock, applied?: (block: Block) => void): void {
     checkLink(this.#point, block);
-    this.#applyWhole(block);
+    const parsed = this.#applyWhole(block);
     this.#moveTo(block);
+    applied?.(parsed);
   }
 
   /** The ledger is named after its first block. */
@@ -79,9 +80,11 @@ export class Replica {
     if (height === 1) this.#state.ledgerId = ledgerIdOf(hash);
   }
 
-  #applyWhole({ height, line }: StoredBlock): void {
+  #applyWhole({ height, line }: StoredBlock): Block {
     try {
-      applyBlock(this.#state, parseLine(line));
+      const block = parseLine(line);
+      applyBlock(this.#state, block);
+      return block;
     } catch (error) {
       if (!(error instanceof BlockError)) throw error;
       const message = `stored block ${height} does not apply: ${error.message}${hintAt(error)}`;

@@ -17,13 +17,21 @@ import { openStorage } from '../replica/storage.ts';
 import { listenForWanted } from '../wanted/open-wanted.ts';
 import type { WantedHandler } from '../wanted/wanted.ts';
 import { type AdminServer, startAdmin } from './admin.ts';
+import { runArchiverProcess } from './archiver-process.ts';
 import { formatOrigin } from './listen-address.ts';
 import { ServiceFeed, type ServiceFeedOptions } from './service-feed.ts';
 import { type SupervisorOptions, superviseWorkers } from './supervisor.ts';
 import { SupervisorLink } from './supervisor-link.ts';
 import { runWorker, WORKER_SETTINGS } from './worker.ts';
 
-export const SERVE_SETTINGS = [...WORKER_SETTINGS, 'workers', 'adminHost', 'adminPort'] as const;
+export const SERVE_SETTINGS = [
+  ...WORKER_SETTINGS,
+  'workers',
+  'adminHost',
+  'adminPort',
+  'archive',
+  'archiveDays',
+] as const;
 
 export interface ServiceOptions {
   readonly settings: Settings<(typeof SERVE_SETTINGS)[number]>;
@@ -37,9 +45,27 @@ export async function runService(options: ServiceOptions): Promise<void> {
   logStop(options);
   // Fails before anything is started if there is no ledger.
   await (await openStorage(options.settings)).close();
-  if (options.settings.workers === 1) await runAlone(options);
-  else await runWorkers(options);
+  await withArchiver(options, () =>
+    options.settings.workers === 1 ? runAlone(options) : runWorkers(options),
+  );
   options.log.info('stopped');
+}
+
+/** Has the archive written while the work is done, if the settings say so. */
+async function withArchiver(
+  { settings, log }: ServiceOptions,
+  work: () => Promise<void>,
+): Promise<void> {
+  const stop = new AbortController();
+  const archiver = settings.archive
+    ? runArchiverProcess({ settings, log, signal: stop.signal })
+    : undefined;
+  try {
+    await work();
+  } finally {
+    stop.abort();
+    await archiver;
+  }
 }
 
 function logStop({ log, signal }: ServiceOptions): void {
@@ -76,7 +102,9 @@ export async function runFedService(options: FedServiceOptions): Promise<void> {
   if (signal.aborted) void stop();
   try {
     await options.ready;
-    await runWorkers({ ...options, signal: stopWorkers.signal, feedFailure: feed.failure });
+    await withArchiver(options, () =>
+      runWorkers({ ...options, signal: stopWorkers.signal, feedFailure: feed.failure }),
+    );
   } finally {
     feed.stop();
     await feeding;

@@ -9,6 +9,7 @@ import type { Budgets } from '../access/budgets.ts';
 import { KeyRing } from '../access/key-ring.ts';
 import type { KeyReader } from '../access/key-store.ts';
 import { openKeysForReading } from '../access/open-key-store.ts';
+import { ArchiveLink } from '../archive/archive-link.ts';
 import type { Settings } from '../config/settings.ts';
 import { Answers } from '../http/answers.ts';
 import { createInfoServer, SERVER_SETTINGS } from '../http/create-server.ts';
@@ -83,7 +84,10 @@ async function serveFrom(
   options: WorkerOptions,
 ): Promise<void> {
   const wanted = createWantedClient(options.settings);
-  const parts = assemble(storage, store, wanted, options);
+  const { data } = options.settings;
+  const warn = (message: string) => options.log.warn(message);
+  const history = data === '' ? undefined : new ArchiveLink(data, warn);
+  const parts = assemble({ storage, store, wanted, history }, options);
   const end = new AbortController();
   const follower = new LedgerFollower(
     parts,
@@ -99,6 +103,7 @@ async function serveFrom(
     parts.load.close();
     await parts.keys.close();
     await parts.keeper?.close();
+    await history?.close();
     await wanted.close();
   }
 }
@@ -112,12 +117,15 @@ interface Parts {
   readonly server: InfoServer;
 }
 
-function assemble(
-  storage: Storage,
-  store: KeyReader,
-  wanted: WantedClient,
-  options: WorkerOptions,
-): Parts {
+/** What a worker answers from. */
+interface Sources {
+  readonly storage: Storage;
+  readonly store: KeyReader;
+  readonly wanted: WantedClient;
+  readonly history: ArchiveLink | undefined;
+}
+
+function assemble({ storage, store, wanted, history }: Sources, options: WorkerOptions): Parts {
   const { settings, log, budgets, registry = register } = options;
   const load = new LoadGauge(settings.overloadDelay);
   const metrics = new Metrics(registry);
@@ -151,7 +159,7 @@ function assemble(
   });
   const admission = new Admission(keys, budgets);
   const shared = { live, admission, counters: metrics, log, settings };
-  const answers = new Answers({ ...shared, load, wanted });
+  const answers = new Answers({ ...shared, load, wanted, history });
   const push = new Push({ ...shared, answers });
   const server = createInfoServer({ ...shared, answers, push, wanted });
   return { live, push, keys, load, keeper, server };

@@ -61,7 +61,7 @@ const TIER_COUNT_MAX = 100;
 const MARKET_COUNT_MAX = 2 ** 20;
 
 /** The columns of a mark's row; a market's row is its index plus one. */
-const MARK_PRICE = 0;
+export const MARK_PRICE = 0;
 /** The heights of the last change of the mark price, and of the market's terms. */
 export const MARK_CHANGED_AT = 1;
 export const TERMS_CHANGED_AT = 2;
@@ -99,6 +99,18 @@ export function createMarket(terms: MarketTerms): Market {
   const { coin, dexIndex, sizeDecimals, onlyIsolated } = terms;
   const priceDecimals = USD_DECIMALS - sizeDecimals;
   return { coin, dexIndex, sizeDecimals, tiers, onlyIsolated, priceDecimals };
+}
+
+/** The terms that a market was created from. */
+export function termsOf({
+  coin,
+  dexIndex,
+  sizeDecimals,
+  tiers,
+  onlyIsolated,
+}: Market): MarketTerms {
+  const given = tiers.map(({ lowerBound, maxLeverage }) => ({ lowerBound, maxLeverage }));
+  return { coin, dexIndex, sizeDecimals, tiers: given, onlyIsolated };
 }
 
 function checkTiers(tiers: readonly TierTerms[]): void {
@@ -156,8 +168,8 @@ export class MarketBook {
   /** The current block's lists, while they are hidden. */
   #hidden: Listings;
   readonly #marks: Table;
-  readonly #indexByDex = new Map<string, number>();
-  readonly #indexByCoin = new Map<string, number>();
+  #indexByDex = new Map<string, number>();
+  #indexByCoin = new Map<string, number>();
 
   constructor(dexes: Dex[] = [FIRST_DEX], markets: Market[] = [], marks = new Table()) {
     this.#dexes = dexes;
@@ -167,6 +179,15 @@ export class MarketBook {
     this.#marks = marks;
     for (const [index, { name }] of dexes.entries()) this.#indexByDex.set(name, index);
     for (const [index, { coin }] of markets.entries()) this.#indexByCoin.set(coin, index);
+  }
+
+  /** The same dexes and markets with other marks, sharing the indexes; neither may be written to. */
+  withMarks(marks: Table): MarketBook {
+    const book = new MarketBook([], [], marks);
+    book.#show({ dexes: this.#dexes, markets: this.#markets });
+    book.#indexByDex = this.#indexByDex;
+    book.#indexByCoin = this.#indexByCoin;
+    return book;
   }
 
   get dexes(): readonly Dex[] {
@@ -185,6 +206,10 @@ export class MarketBook {
 
   markPrice(marketIndex: number): number {
     return this.#marks.get(marketIndex + 1, MARK_PRICE);
+  }
+
+  markChangedAt(marketIndex: number): number {
+    return this.#marks.get(marketIndex + 1, MARK_CHANGED_AT);
   }
 
   /** The height of the last change of a market's mark price or terms. */

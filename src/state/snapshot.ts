@@ -9,7 +9,7 @@
 import { AddressBook } from './addresses.ts';
 import type { Auction, RecordedAuction } from './auction.ts';
 import { ChangeLog } from './change-log.ts';
-import { createMarket, type Dex, MarketBook, type MarketTerms } from './markets.ts';
+import { createMarket, type Dex, MarketBook, type MarketTerms, termsOf } from './markets.ts';
 import { upgradeFromFormat2 } from './snapshot-upgrade.ts';
 import type { State, StateView, TableView } from './state.ts';
 import { ROW_BYTES, Table } from './table.ts';
@@ -22,6 +22,9 @@ const FORMATS_READ: readonly number[] = [2, FORMAT];
 const TABLE_NAMES = ['addresses', 'marks', 'accounts', 'positions', 'delegations'] as const;
 type TableName = (typeof TABLE_NAMES)[number];
 
+/** Gas as decimal text of its smallest unit, since JSON has no bigint. */
+export type DescribedAuction = Record<keyof Auction, number | string | null> | 'none' | null;
+
 export interface SnapshotDescription {
   format: number;
   /** Since format 3. */
@@ -30,8 +33,7 @@ export interface SnapshotDescription {
   time: number;
   dexes: { name: string; fullName: string; deployer: string | null }[];
   markets: MarketTerms[];
-  /** Gas as decimal text of its smallest unit, since JSON has no bigint. */
-  auction: Record<keyof Auction, number | string | null> | 'none' | null;
+  auction: DescribedAuction;
   /** Since format 3. */
   auctionChangedAt?: number;
   isPartial: boolean;
@@ -57,13 +59,7 @@ function describe(state: StateView): SnapshotDescription {
     height: state.height,
     time: state.time,
     dexes: markets.dexes.map((dex) => ({ ...dex, deployer: dex.deployer ?? null })),
-    markets: markets.markets.map(({ coin, dexIndex, sizeDecimals, tiers, onlyIsolated }) => ({
-      coin,
-      dexIndex,
-      sizeDecimals,
-      tiers: tiers.map(({ lowerBound, maxLeverage }) => ({ lowerBound, maxLeverage })),
-      onlyIsolated,
-    })),
+    markets: markets.markets.map(termsOf),
     auction: describeAuction(auction),
     auctionChangedAt: state.auctionChangedAt,
     isPartial: state.isPartial,
@@ -151,7 +147,7 @@ export function allocateTables(description: SnapshotDescription) {
   return { tables, targets: TABLE_NAMES.map((name) => bytesOf(tables[name].cells)) };
 }
 
-function describeAuction(auction: RecordedAuction): SnapshotDescription['auction'] {
+export function describeAuction(auction: RecordedAuction): DescribedAuction {
   if (auction === undefined) return null;
   if (auction === null) return 'none';
   return {
@@ -162,7 +158,7 @@ function describeAuction(auction: RecordedAuction): SnapshotDescription['auction
   };
 }
 
-function decodeAuction(auction: SnapshotDescription['auction']): RecordedAuction {
+export function decodeAuction(auction: DescribedAuction): RecordedAuction {
   if (auction === null) return undefined;
   if (auction === 'none') return null;
   return {

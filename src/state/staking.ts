@@ -209,7 +209,8 @@ function removeDelegations(state: State, user: Address): void {
 
 type ListedDelegation = EventOf<'delegations'>['delegations'][0];
 
-function listDelegation(state: State, user: Address, listed: ListedDelegation): number {
+/** Adds a delegation to the end of the user's list; returns its row. */
+export function listDelegation(state: State, user: Address, listed: ListedDelegation): number {
   const row = addDelegation(state, user, listed.validator);
   setAmount(state, row, listed.amount);
   state.delegations.set(row, LOCKED_UNTIL, listed.lockedUntilTimestamp);

@@ -45,6 +45,7 @@ export interface StateView {
     | 'findDex'
     | 'findMarket'
     | 'changedAt'
+    | 'markChangedAt'
     | 'termsChangedAt'
     | 'dexesChangedAt'
   > & {

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { parseBlock } from '../../src/events/event.ts';
-import { readQuery } from '../../src/info/registry.ts';
+import { isAboutPast, readQuery } from '../../src/info/registry.ts';
 import type { Question } from '../../src/info/request.ts';
 import { RequestError, type RequestErrorCode } from '../../src/info/request-error.ts';
 import { applyBlock } from '../../src/state/fold.ts';
@@ -39,5 +39,6 @@ export function assertRefused(ask: () => unknown, { code, field, message }: Refu
 export function parseQueryText(query: string): Question {
   const question = readQuery(new URLSearchParams(query));
   if (question instanceof RequestError) throw question;
+  assert.ok(!isAboutPast(question));
   return question;
 }

@@ -1,0 +1,45 @@
+/** Which heights an archive holds, and of which ledger. */
+
+import type { ChainPoint } from '../ledger/ledger.ts';
+import type { ArchiveTables } from './archive-tables.ts';
+
+const ENTRY = 'range';
+
+export interface ArchiveRange {
+  /** The ledger's name: that of its first block. */
+  readonly ledgerId: string;
+  readonly first: number;
+  readonly head: ChainPoint;
+  /** Heights that are missing in between, from and to inclusive: the ledger was pruned before them. */
+  readonly gaps: readonly (readonly [from: number, to: number])[];
+}
+
+interface StoredRange extends Omit<ArchiveRange, 'head'> {
+  readonly height: number;
+  readonly hash: string;
+}
+
+/** Undefined if the archive is empty, or its first image is not complete. */
+export function readRange({ meta }: ArchiveTables): ArchiveRange | undefined {
+  const bytes = meta.get(ENTRY);
+  if (bytes === undefined) return undefined;
+  const { height, hash, ...range } = JSON.parse(bytes.toString()) as StoredRange;
+  return { ...range, head: { height, hash: Buffer.from(hash, 'hex') } };
+}
+
+/** To be called in a transaction. */
+export function putRange({ meta }: ArchiveTables, { head, ...range }: ArchiveRange): void {
+  const stored: StoredRange = { ...range, height: head.height, hash: head.hash.toString('hex') };
+  void meta.put(ENTRY, Buffer.from(JSON.stringify(stored)));
+}
+
+export function isInRange({ first, head, gaps }: ArchiveRange, height: number): boolean {
+  if (height < first || height > head.height) return false;
+  return !gaps.some(([from, to]) => height >= from && height <= to);
+}
+
+/** In words: "heights 1 to 500". */
+export function describeRange({ first, head, gaps }: ArchiveRange): string {
+  const missing = gaps.map(([from, to]) => `${from} to ${to}`).join(', ');
+  return `heights ${first} to ${head.height}${missing === '' ? '' : ` without ${missing}`}`;
+}

@@ -1,0 +1,185 @@
+/** Reads an archive: the state of any height that it holds, with the rows that a question needs. */
+
+import type { Address } from '../exact/address.ts';
+import { LedgerError } from '../ledger/ledger.ts';
+import { type AccountVersion, describePack, VersionReader } from './account-versions.ts';
+import { type ArchiveRange, isInRange, readRange } from './archive-range.ts';
+import {
+  type ArchiveFolder,
+  findDelegations,
+  findPack,
+  markKey,
+  openArchiveFolder,
+  packAddress,
+  readPacks,
+} from './archive-tables.ts';
+import { type DelegationList, unpackDelegations } from './delegation-lists.ts';
+import { type Listing, Listings } from './listings.ts';
+import { markAt, placeInSpan, SPAN_HEIGHTS, spanOf, timeAt, unpackTimes } from './spans.ts';
+
+/** First times of spans that are kept in memory, for the search by time. */
+const TIMES_KEPT_MAX = 65_536;
+
+/** An address that the archive knows: its row in the ledger's state, and where it has accounts. */
+export interface KnownAddress {
+  readonly row: number;
+  readonly dexes: readonly number[];
+}
+
+export class Archive {
+  readonly #folder: ArchiveFolder;
+  readonly #listings: Listings;
+  #range: ArchiveRange;
+  readonly #firstTimes = new Map<number, number>();
+
+  constructor(folder: ArchiveFolder, range: ArchiveRange) {
+    this.#folder = folder;
+    this.#range = range;
+    this.#listings = new Listings(folder.tables);
+    this.#listings.update();
+  }
+
+  /** What the archive holds now; to be called before the questions of a turn. */
+  refresh(): ArchiveRange {
+    this.#folder.refresh();
+    const range = readRange(this.#folder.tables);
+    if (range === undefined) throw new LedgerError('missing', 'the archive is being built again');
+    if (range.head.height !== this.#range.head.height) this.#listings.update();
+    this.#range = range;
+    return range;
+  }
+
+  get range(): ArchiveRange {
+    return this.#range;
+  }
+
+  holds(height: number): boolean {
+    return isInRange(this.#range, height);
+  }
+
+  listingAt(height: number): Listing {
+    return this.#listings.at(height);
+  }
+
+  timeOf(height: number): number {
+    const span = spanOf(height);
+    return timeAt(this.#timesOf(span), span, placeInSpan(height));
+  }
+
+  #timesOf(span: number): Buffer {
+    const record = this.#folder.tables.times.getBinaryFast(span);
+    if (record !== undefined) return record;
+    throw new LedgerError('corrupt', `the archive has no times of span ${span}`);
+  }
+
+  /** The last height whose block is not later than the time; undefined if the first one is. */
+  heightAt(time: number): number | undefined {
+    const { first, head } = this.#range;
+    if (time < this.timeOf(first)) return undefined;
+    let low = spanOf(first);
+    let high = spanOf(head.height);
+    while (low < high) {
+      const middle = (low + high + 1) >>> 1;
+      if (this.#firstTimeOf(middle) <= time) low = middle;
+      else high = middle - 1;
+    }
+    return this.#lastNotLater(low, time);
+  }
+
+  /** The time of the span's first block; NaN, which is never too late, if it is in a gap. */
+  #firstTimeOf(span: number): number {
+    const known = this.#firstTimes.get(span);
+    if (known !== undefined) return known;
+    const record = this.#folder.tables.times.getBinaryFast(span);
+    const times = record === undefined ? [] : unpackTimes(record, span);
+    const time = times.find((each) => !Number.isNaN(each)) ?? Number.NEGATIVE_INFINITY;
+    if (this.#firstTimes.size === TIMES_KEPT_MAX) this.#firstTimes.clear();
+    this.#firstTimes.set(span, time);
+    return time;
+  }
+
+  #lastNotLater(span: number, time: number): number | undefined {
+    for (let each = span; each >= spanOf(this.#range.first); each--) {
+      const record = this.#folder.tables.times.getBinaryFast(each);
+      if (record === undefined) continue;
+      const times = unpackTimes(record, each);
+      for (let place = SPAN_HEIGHTS - 1; place >= 0; place--) {
+        if (times[place] <= time) return each * SPAN_HEIGHTS + place;
+      }
+    }
+    return undefined;
+  }
+
+  markOf(market: number, height: number): number {
+    const span = spanOf(height);
+    const record = this.#folder.tables.marks.getBinaryFast(markKey(span, market));
+    const what = `the record of marks of market ${market} in span ${span}`;
+    if (record === undefined) throw new LedgerError('corrupt', `the archive lacks ${what}`);
+    return markAt(record, what, placeInSpan(height));
+  }
+
+  findAddress(address: Address): KnownAddress | undefined {
+    const record = this.#folder.tables.addresses.get(packAddress(address));
+    if (record === undefined) return undefined;
+    const dexes: number[] = [];
+    for (let offset = 4; offset < record.length; offset += 2) {
+      dexes.push(record.readUInt16LE(offset));
+    }
+    return { row: record.readUInt32LE(), dexes };
+  }
+
+  /** The account's version at a height; undefined if there was no account. */
+  accountAt(addressRow: number, dexIndex: number, height: number): AccountVersion | undefined {
+    return this.readVersions(addressRow, dexIndex, height)?.skipTo(height);
+  }
+
+  /** The pack that holds the version at a height, to read on from there. */
+  readVersions(addressRow: number, dexIndex: number, height: number): VersionReader | undefined {
+    const id = { addressRow, dexIndex };
+    const pack = findPack(this.#folder.tables, id, height);
+    return pack === undefined ? undefined : new VersionReader(pack.record, describePack(id));
+  }
+
+  /** The account's versions from one height to another, in order; each is valid until the next. */
+  *versionsOf(
+    addressRow: number,
+    dexIndex: number,
+    { from, to }: { readonly from: number; readonly to: number },
+  ): Iterable<AccountVersion> {
+    const id = { addressRow, dexIndex };
+    const { tables } = this.#folder;
+    for (const pack of readPacks(tables, id, findPack(tables, id, from)?.height ?? from)) {
+      const reader = new VersionReader(pack.record, describePack(id));
+      while (reader.nextHeight <= to) {
+        const version = reader.next();
+        if (version.height >= from) yield version;
+      }
+      if (reader.nextHeight !== Number.POSITIVE_INFINITY) return;
+    }
+  }
+
+  delegationsAt(addressRow: number, height: number): DelegationList | undefined {
+    const found = findDelegations(this.#folder.tables, addressRow, height);
+    if (found === undefined) return undefined;
+    return unpackDelegations(found.record, `the delegations of address ${addressRow}`);
+  }
+
+  close(): Promise<void> {
+    return this.#folder.close();
+  }
+}
+
+/** Undefined if there is none, or its first image is not complete. */
+export async function openArchive(dataDirectory: string): Promise<Archive | undefined> {
+  const folder = await openArchiveFolder(dataDirectory, { readOnly: true });
+  if (folder === undefined) return undefined;
+  try {
+    const range = readRange(folder.tables);
+    if (range !== undefined) return new Archive(folder, range);
+  } catch (error) {
+    await folder.close();
+    throw error;
+  }
+  await folder.close();
+  return undefined;
+}

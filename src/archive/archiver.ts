@@ -1,0 +1,304 @@
+/**
+ * Writes the archive: applies each block of the ledger, and notes what it changed. Everything since the
+ * last flush is in memory; a flush is one transaction, so the archive always ends after a whole block.
+ */
+
+import type { Block } from '../events/event.ts';
+import { LedgerError, type StoredBlock } from '../ledger/ledger.ts';
+import type { Replica } from '../replica/replica.ts';
+import { DELEGATIONS_SEEN, FIRST_ACCOUNT, FIRST_DELEGATION } from '../state/addresses.ts';
+import * as column from '../state/columns.ts';
+import type { StateView } from '../state/state.ts';
+import { type ArchiveRange, putRange, readRange } from './archive-range.ts';
+import {
+  type AccountId,
+  type ArchiveFolder,
+  type ArchiveTables,
+  accountKey,
+  delegationsKey,
+  findPack,
+  markKey,
+  packAddress,
+} from './archive-tables.ts';
+import { type AccountEffect, accountNumber, BlockEffects } from './block-effects.ts';
+import { packDelegations } from './delegation-lists.ts';
+import { findListingChange } from './listings.ts';
+import { OpenPack } from './open-pack.ts';
+import { findRemovals } from './retention.ts';
+import { MarkSpan, packTimes, placeInSpan, SPAN_HEIGHTS, spanOf, unpackTimes } from './spans.ts';
+
+/** Packs that are kept in memory after a flush, so that busy accounts are not read back. */
+const PACKS_KEPT_MAX = 20_000;
+/** The first image of a large ledger is written in transactions of so many accounts. */
+const IMAGE_ACCOUNTS = 50_000;
+/** Room on the disk that a flush may take for each changed record, beside its bytes. */
+const RECORD_PAGE_BYTES = 4096;
+
+interface Put {
+  readonly bytes: number;
+  /** To be called in the transaction. */
+  apply(): void;
+}
+
+export class Archiver {
+  readonly #folder: ArchiveFolder;
+  readonly #tables: ArchiveTables;
+  readonly #replica: Replica;
+  #range: ArchiveRange | undefined;
+  /** The first height of an archive that is empty so far. */
+  readonly #start: number;
+  readonly #packs = new Map<number, OpenPack>();
+  readonly #puts: Put[] = [];
+  #span = -1;
+  #times: Float64Array = new Float64Array(SPAN_HEIGHTS).fill(Number.NaN);
+  #areTimesDirty = false;
+  readonly #marks = new Map<number, MarkSpan>();
+  readonly #dirtyMarks = new Set<number>();
+  #wasPartial: boolean;
+  #bytesPending = 0;
+
+  /** The replica is at the end of the archive, or anywhere if the archive is empty. */
+  constructor(folder: ArchiveFolder, replica: Replica, range: ArchiveRange | undefined) {
+    this.#folder = folder;
+    this.#tables = folder.tables;
+    this.#replica = replica;
+    this.#range = range;
+    this.#start = replica.point.height + 1;
+    this.#wasPartial = replica.state.isPartial;
+    if (range !== undefined) this.#continueSpan(range.head.height);
+  }
+
+  get height(): number {
+    return this.#replica.point.height;
+  }
+
+  get hasPending(): boolean {
+    return this.#range?.head.height !== this.height && this.height > 0;
+  }
+
+  /** About how many bytes the next flush writes. */
+  get bytesPending(): number {
+    return this.#bytesPending;
+  }
+
+  apply(stored: StoredBlock): void {
+    this.#replica.apply(stored, (block) => this.#note(block));
+    this.#bytesPending += stored.line.length;
+  }
+
+  #note(block: Block): void {
+    const { state } = this.#replica;
+    this.#noteListing(state);
+    this.#noteTime(state);
+    this.#noteMarks(state);
+    const effects = new BlockEffects(state, block);
+    for (const effect of effects.accounts.values()) this.#noteAccount(state, effect);
+    for (const addressRow of effects.delegators) this.#noteDelegations(state, addressRow);
+  }
+
+  #noteListing(state: StateView, isWhole = false): void {
+    const record = findListingChange(state, this.#wasPartial, isWhole);
+    this.#wasPartial = state.isPartial;
+    if (record === undefined) return;
+    const { height } = state;
+    this.#put(record.length, () => void this.#tables.listings.put(height, record));
+  }
+
+  #put(bytes: number, apply: () => void): void {
+    this.#puts.push({ bytes, apply });
+  }
+
+  #noteTime({ height, time }: StateView): void {
+    if (spanOf(height) !== this.#span) this.#startSpan(height);
+    this.#times[placeInSpan(height)] = time;
+    this.#areTimesDirty = true;
+  }
+
+  /** The records of a span are complete when the next one starts. */
+  #startSpan(height: number): void {
+    this.#putSpan();
+    this.#span = spanOf(height);
+    this.#times = new Float64Array(SPAN_HEIGHTS).fill(Number.NaN);
+    for (const [market, { last }] of this.#marks) {
+      this.#marks.set(market, new MarkSpan(last));
+      this.#dirtyMarks.add(market);
+    }
+  }
+
+  #putSpan(): void {
+    const span = this.#span;
+    if (this.#areTimesDirty) {
+      const record = packTimes(this.#times);
+      this.#put(record.length, () => void this.#tables.times.put(span, record));
+    }
+    for (const market of this.#dirtyMarks) {
+      const record = (this.#marks.get(market) as MarkSpan).pack();
+      this.#put(record.length, () => void this.#tables.marks.put(markKey(span, market), record));
+    }
+    this.#areTimesDirty = false;
+    this.#dirtyMarks.clear();
+  }
+
+  #noteMarks({ markets, height }: StateView, isWhole = false): void {
+    for (let market = 0; market < markets.markets.length; market++) {
+      if (!isWhole && markets.markChangedAt(market) !== height) continue;
+      const span = this.#marks.get(market) ?? new MarkSpan(0);
+      this.#marks.set(market, span);
+      span.add(placeInSpan(height), markets.markPrice(market));
+      this.#dirtyMarks.add(market);
+    }
+  }
+
+  /** Reads the span back in whose middle the archive ends. */
+  #continueSpan(height: number): void {
+    this.#span = spanOf(height);
+    const times = this.#tables.times.get(this.#span);
+    if (times !== undefined) this.#times = unpackTimes(times, this.#span);
+    const { markets } = this.#replica.state.markets;
+    for (let market = 0; market < markets.length; market++) {
+      const record = this.#tables.marks.get(markKey(this.#span, market));
+      if (record === undefined) continue;
+      this.#marks.set(market, MarkSpan.unpack(record, `the marks of market ${market}`));
+    }
+  }
+
+  #noteAccount(state: StateView, effect: AccountEffect): void {
+    this.#packOf(state, effect).add(state, effect);
+  }
+
+  #packOf(state: StateView, { addressRow, dexIndex }: AccountId): OpenPack {
+    const id = { addressRow, dexIndex };
+    const number = accountNumber(id);
+    const known = this.#packs.get(number);
+    if (known !== undefined) return known;
+    const stored = findPack(this.#tables, id);
+    if (stored === undefined) this.#putAddress(state, addressRow);
+    const pack = new OpenPack(id, stored);
+    this.#packs.set(number, pack);
+    return pack;
+  }
+
+  /** The record of an address names the dexes on which it has accounts. */
+  #putAddress(state: StateView, addressRow: number): void {
+    const dexes: number[] = [];
+    let account = state.addresses.table.get(addressRow, FIRST_ACCOUNT);
+    for (; account !== 0; account = state.accounts.get(account, column.NEXT_ACCOUNT)) {
+      dexes.push(state.accounts.get(account, column.ACCOUNT_DEX));
+    }
+    const record = Buffer.alloc(4 + 2 * dexes.length);
+    record.writeUInt32LE(addressRow);
+    for (const [index, dex] of dexes.entries()) record.writeUInt16LE(dex, 4 + 2 * index);
+    const key = packAddress(state.addresses.addressOf(addressRow));
+    this.#put(record.length, () => void this.#tables.addresses.put(key, record));
+  }
+
+  #noteDelegations(state: StateView, addressRow: number): void {
+    const key = delegationsKey(addressRow, state.height);
+    const record = packDelegations(state, addressRow);
+    const address = packAddress(state.addresses.addressOf(addressRow));
+    if (!this.#tables.addresses.doesExist(address)) this.#putAddress(state, addressRow);
+    this.#put(record.length, () => void this.#tables.delegations.put(key, record));
+  }
+
+  /** Makes everything up to the last block durable in one transaction. */
+  async flush(): Promise<void> {
+    if (!this.hasPending) return;
+    const { ledgerId } = this.#replica.state;
+    const before = this.#range ?? { ledgerId, first: this.#start, gaps: [] };
+    await this.#commit({ ...before, head: this.#replica.point });
+  }
+
+  async #commit(range: ArchiveRange | undefined): Promise<void> {
+    this.#putSpan();
+    for (const { id, packs } of this.#takePacks()) {
+      for (const { height, record } of packs) {
+        const key = accountKey(id, height);
+        this.#put(record.length, () => void this.#tables.accounts.put(key, record));
+      }
+    }
+    const puts = this.#puts.splice(0);
+    const bytes = puts.reduce((sum, put) => sum + put.bytes + RECORD_PAGE_BYTES, 0);
+    await this.#folder.transact(bytes, () => {
+      this.#requireSoleWriter();
+      for (const put of puts) put.apply();
+      if (range !== undefined) putRange(this.#tables, range);
+    });
+    this.#range = range ?? this.#range;
+    this.#bytesPending = 0;
+    this.#forgetPacks();
+  }
+
+  /** To be called in a transaction: what another process has written is not in our memory. */
+  #requireSoleWriter(): void {
+    const stored = readRange(this.#tables)?.head.height;
+    const expected = this.#range?.head.height;
+    if (stored === expected) return;
+    const message = `another process writes to the archive: it ends at ${stored}, expected ${expected}`;
+    throw new LedgerError('conflict', message);
+  }
+
+  *#takePacks() {
+    for (const pack of this.#packs.values()) {
+      if (pack.isDirty) yield { id: pack.id, packs: pack.takeChanged() };
+    }
+  }
+
+  /** The oldest go first. */
+  #forgetPacks(): void {
+    for (const number of this.#packs.keys()) {
+      if (this.#packs.size <= PACKS_KEPT_MAX) return;
+      this.#packs.delete(number);
+    }
+  }
+
+  /** Forgets what held only before a height. */
+  async forgetBefore(height: number): Promise<void> {
+    if (this.#range === undefined || height <= this.#range.first) return;
+    // First of all nobody may ask for it any more.
+    await this.#commit({ ...this.#range, first: height });
+    for (const removals of findRemovals(this.#tables, height)) {
+      await this.#folder.transact(0, () => {
+        for (const remove of removals) remove();
+      });
+    }
+  }
+
+  /**
+   * Notes the whole state, as it is: for a ledger whose first blocks were pruned, or some that the
+   * archive has not seen. It is visible when all of it is written.
+   */
+  async noteImage(progress: (done: number, of: number) => void): Promise<void> {
+    const { state } = this.#replica;
+    this.#noteListing(state, true);
+    this.#noteTime(state);
+    this.#noteMarks(state, true);
+    const { table } = state.addresses;
+    for (let row = 1; row < table.rowCount; row++) {
+      this.#noteAddress(state, row);
+      if (row % IMAGE_ACCOUNTS !== 0) continue;
+      await this.#commit(undefined);
+      progress(row, table.rowCount);
+    }
+    const before = this.#range;
+    await this.#commit({
+      ledgerId: state.ledgerId,
+      first: before?.first ?? state.height,
+      gaps:
+        before === undefined ? [] : [...before.gaps, [before.head.height + 1, state.height - 1]],
+      head: this.#replica.point,
+    });
+  }
+
+  #noteAddress(state: StateView, addressRow: number): void {
+    let account = state.addresses.table.get(addressRow, FIRST_ACCOUNT);
+    for (; account !== 0; account = state.accounts.get(account, column.NEXT_ACCOUNT)) {
+      const dexIndex = state.accounts.get(account, column.ACCOUNT_DEX);
+      const effect = { transfers: 0, volume: 0, causes: new Map(), isReplaced: true };
+      this.#noteAccount(state, { addressRow, dexIndex, ...effect });
+    }
+    const hasDelegations =
+      state.addresses.table.get(addressRow, FIRST_DELEGATION) !== 0 ||
+      state.addresses.table.get(addressRow, DELEGATIONS_SEEN) !== 0;
+    if (hasDelegations) this.#noteDelegations(state, addressRow);
+  }
+}

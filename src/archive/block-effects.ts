@@ -1,0 +1,115 @@
+/**
+ * Whom the events of a block concern, and what only events tell: transfers, traded volume, and why a
+ * position changed.
+ */
+
+import type { Block, Event, EventOf } from '../events/event.ts';
+import { readUnits } from '../events/fields.ts';
+import type { Address } from '../exact/address.ts';
+import { add, type Exact, multiply } from '../exact/decimal.ts';
+import type { StateView } from '../state/state.ts';
+import { type Cause, causeBit } from './account-versions.ts';
+import type { AccountId } from './archive-tables.ts';
+
+/** What a block's events did to an account. */
+export interface AccountEffect extends AccountId {
+  transfers: Exact;
+  volume: Exact;
+  /** By market. */
+  readonly causes: Map<number, number>;
+  /** An event has replaced the whole account: any of its positions may have changed. */
+  isReplaced: boolean;
+}
+
+/** A number that identifies an account: the row of its address and its dex. */
+export function accountNumber({ addressRow, dexIndex }: AccountId): number {
+  return addressRow * 2 ** 16 + dexIndex;
+}
+
+export class BlockEffects {
+  readonly #state: StateView;
+  /** By account number. */
+  readonly accounts = new Map<number, AccountEffect>();
+  /** The rows of users whose delegations may have changed. */
+  readonly delegators = new Set<number>();
+
+  /** `state` is the state after the block. */
+  constructor(state: StateView, block: Block) {
+    this.#state = state;
+    for (const event of block.events) this.#note(event);
+  }
+
+  #note({ type, fields }: Event): void {
+    switch (type) {
+      case 'accountTime':
+      case 'orderMargin':
+      case 'collateral':
+        this.#onDex(fields);
+        break;
+      case 'account':
+        this.#onDex(fields).isReplaced = true;
+        break;
+      case 'transfer':
+        this.#noteTransfer(fields);
+        break;
+      case 'leverage':
+      case 'isolatedMargin':
+        this.#inMarket(fields.user, fields.coin, type);
+        break;
+      case 'fill':
+        this.#noteFill(fields);
+        break;
+      case 'funding':
+        for (const { user } of fields.payments) this.#inMarket(user, fields.coin, type);
+        break;
+      case 'delegate':
+      case 'undelegate':
+      case 'delegationReward':
+      case 'delegation':
+      case 'delegations':
+        this.delegators.add(this.#state.addresses.find(fields.user));
+        break;
+      default:
+      // Dexes, markets, marks and the auction concern no account.
+    }
+  }
+
+  #noteTransfer(fields: EventOf<'transfer'>): void {
+    const effect = this.#onDex(fields);
+    effect.transfers = add(effect.transfers, fields.amount);
+  }
+
+  #noteFill({ user, coin, sz, px }: EventOf<'fill'>): void {
+    const effect = this.#inMarket(user, coin, 'fill');
+    const { markets } = this.#state.markets;
+    const { sizeDecimals, priceDecimals } = markets[this.#marketOf(coin)];
+    const value = multiply(readUnits('sz', sz, sizeDecimals), readUnits('px', px, priceDecimals));
+    effect.volume = add(effect.volume, value);
+  }
+
+  #onDex({ user, dex }: { user: Address; dex: string }): AccountEffect {
+    return this.#account(user, this.#state.markets.findDex(dex) as number);
+  }
+
+  #inMarket(user: Address, coin: string, cause: Cause): AccountEffect {
+    const market = this.#marketOf(coin);
+    const effect = this.#account(user, this.#state.markets.markets[market].dexIndex);
+    effect.causes.set(market, (effect.causes.get(market) ?? 0) | causeBit(cause));
+    return effect;
+  }
+
+  /** The block has been applied, so the coin is known. */
+  #marketOf(coin: string): number {
+    return this.#state.markets.findMarket(coin) as number;
+  }
+
+  #account(user: Address, dexIndex: number): AccountEffect {
+    const id = { addressRow: this.#state.addresses.find(user), dexIndex };
+    const number = accountNumber(id);
+    const known = this.accounts.get(number);
+    if (known !== undefined) return known;
+    const effect = { ...id, transfers: 0, volume: 0, causes: new Map(), isReplaced: false };
+    this.accounts.set(number, effect);
+    return effect;
+  }
+}

@@ -1,0 +1,86 @@
+/** The archive as questions about the past see it. */
+
+import type { Address } from '../exact/address.ts';
+import type { HistoryRange, HistoryView, PastView, PositionChange } from '../info/history-view.ts';
+import {
+  CAUSES,
+  causeBit,
+  ENTRY_NOTIONAL,
+  FUNDING_SINCE_OPEN,
+  LEVERAGE,
+  SIZE,
+} from './account-versions.ts';
+import type { Archive } from './archive.ts';
+import { describeRange } from './archive-range.ts';
+import { PastState } from './past-state.ts';
+
+export class History implements HistoryView {
+  readonly #archive: Archive;
+
+  constructor(archive: Archive) {
+    this.#archive = archive;
+  }
+
+  get ledgerId(): string {
+    return this.#archive.range.ledgerId;
+  }
+
+  range(): HistoryRange {
+    const { range } = this.#archive;
+    const { first, head } = range;
+    return {
+      first,
+      firstTime: this.#archive.timeOf(first),
+      last: head.height,
+      lastTime: this.#archive.timeOf(head.height),
+      text: describeRange(range),
+    };
+  }
+
+  holds(height: number): boolean {
+    return this.#archive.holds(height);
+  }
+
+  heightAt(time: number): number | undefined {
+    return this.#archive.heightAt(time);
+  }
+
+  timeOf(height: number): number {
+    return this.#archive.timeOf(height);
+  }
+
+  markOf(market: number, height: number): number {
+    return this.#archive.markOf(market, height);
+  }
+
+  at(height: number): PastView {
+    return new PastState(this.#archive, height);
+  }
+
+  dexesOf(user: Address): readonly number[] {
+    return this.#archive.findAddress(user)?.dexes ?? [];
+  }
+
+  *positionChanges(
+    { user, dexIndex }: { readonly user: Address; readonly dexIndex: number },
+    market: number,
+    { from, to }: { readonly from: number; readonly to: number },
+  ): Iterable<PositionChange> {
+    const known = this.#archive.findAddress(user);
+    if (known === undefined) return;
+    for (const version of this.#archive.versionsOf(known.row, dexIndex, { from, to })) {
+      const position = version.positions.find((each) => each.market === market);
+      if (position === undefined || position.causes === 0) continue;
+      const { cells } = position;
+      yield {
+        height: version.height,
+        size: cells[SIZE],
+        entryNotional: cells[ENTRY_NOTIONAL],
+        isIsolated: cells[LEVERAGE] % 2 === 1,
+        leverage: cells[LEVERAGE] >>> 1,
+        fundingSinceOpen: cells[FUNDING_SINCE_OPEN],
+        causes: CAUSES.filter((cause) => position.causes & causeBit(cause)),
+      };
+    }
+  }
+}

@@ -1,0 +1,212 @@
+/** Keeps an archive up to date: from where it ends, block by block, until the signal. */
+
+import { CHAIN_START } from '../ledger/hash-chain.ts';
+import { LedgerError, type StoredBlock } from '../ledger/ledger.ts';
+import { Replica, restoreReplica } from '../replica/replica.ts';
+import type { Storage } from '../replica/storage.ts';
+import { createState } from '../state/state.ts';
+import { Archive } from './archive.ts';
+import { type ArchiveRange, readRange } from './archive-range.ts';
+import { type ArchiveFolder, archiveFolder, openArchiveFolder } from './archive-tables.ts';
+import { Archiver } from './archiver.ts';
+
+/** How long a block may wait to be written. */
+const FLUSH_MS = 1_000;
+/** Bytes of blocks after which what they changed is written at once. */
+const FLUSH_BYTES = 32 << 20;
+/** How often old versions are looked for. */
+const RETENTION_MS = 3_600_000;
+const DAY_MS = 86_400_000;
+
+export interface KeepOptions {
+  readonly data: string;
+  readonly storage: Storage;
+  readonly days: number | undefined;
+  readonly signal: AbortSignal;
+  /** Ends at the ledger's head of this moment instead of following it. */
+  readonly isOnce?: boolean;
+  warn(message: string): void;
+  /** Called after each write with the last height that is in the archive, and the ledger's. */
+  progress(height: number, head: number): void;
+}
+
+export async function keepArchive(options: KeepOptions): Promise<void> {
+  const folder = await openArchiveFolder(options.data, { readOnly: false });
+  if (folder === undefined) throw new LedgerError('missing', 'the archive cannot be created');
+  try {
+    await new Keeper(folder, options).run();
+  } finally {
+    await folder.close();
+  }
+}
+
+class Keeper {
+  readonly #folder: ArchiveFolder;
+  readonly #options: KeepOptions;
+  #flushedMs = performance.now();
+  #retainedMs = 0;
+  /** The flush that is under way: blocks are applied after it. */
+  #flushing: Promise<void> | undefined;
+
+  constructor(folder: ArchiveFolder, options: KeepOptions) {
+    this.#folder = folder;
+    this.#options = options;
+  }
+
+  async run(): Promise<void> {
+    const { storage, signal, isOnce } = this.#options;
+    const archiver = await this.#open();
+    if (archiver === undefined) return;
+    const idle = new IdleFlush(() => this.#flush(archiver));
+    try {
+      const end = AbortSignal.any([signal, idle.failed]);
+      const batches = isOnce
+        ? storage.ledger.read(archiver.height)
+        : storage.ledger.follow(archiver.height, end);
+      for await (const batch of batches) {
+        await this.#applyAll(archiver, batch, end);
+        if (end.aborted) break;
+      }
+    } finally {
+      await idle.close();
+    }
+    await this.#flush(archiver);
+  }
+
+  async #applyAll(
+    archiver: Archiver,
+    batch: readonly StoredBlock[],
+    end: AbortSignal,
+  ): Promise<void> {
+    for (const block of batch) {
+      if (this.#flushing !== undefined) await this.#flushing;
+      if (end.aborted) return;
+      archiver.apply(block);
+      if (this.#isFlushDue(archiver)) await this.#flush(archiver);
+    }
+  }
+
+  #isFlushDue({ bytesPending }: Archiver): boolean {
+    return bytesPending >= FLUSH_BYTES || performance.now() - this.#flushedMs >= FLUSH_MS;
+  }
+
+  async #flush(archiver: Archiver): Promise<void> {
+    await this.#flushing;
+    if (!archiver.hasPending) return;
+    this.#flushing = this.#write(archiver);
+    try {
+      await this.#flushing;
+    } finally {
+      this.#flushing = undefined;
+      this.#flushedMs = performance.now();
+    }
+  }
+
+  async #write(archiver: Archiver): Promise<void> {
+    await archiver.flush();
+    const { days, storage, progress } = this.#options;
+    progress(archiver.height, await storage.ledger.height());
+    const nowMs = performance.now();
+    if (days === undefined || nowMs - this.#retainedMs < RETENTION_MS) return;
+    this.#retainedMs = nowMs;
+    await this.#forgetOld(archiver, days);
+  }
+
+  async #forgetOld(archiver: Archiver, days: number): Promise<void> {
+    const range = readRange(this.#folder.tables);
+    if (range === undefined) return;
+    const archive = new Archive(this.#folder, range);
+    const oldest = archive.heightAt(archive.timeOf(range.head.height) - days * DAY_MS);
+    if (oldest !== undefined) await archiver.forgetBefore(oldest);
+  }
+
+  /** Undefined if the signal came first. */
+  async #open(): Promise<Archiver | undefined> {
+    const range = readRange(this.#folder.tables);
+    if (range === undefined) return this.#begin();
+    await this.#checkIsOfLedger(range);
+    const base = await this.#options.storage.ledger.base();
+    if (base.height > range.head.height) return this.#beginAgain(range);
+    const replica = await this.#restore(range.head.height);
+    return new Archiver(this.#folder, replica, range);
+  }
+
+  async #begin(): Promise<Archiver> {
+    // What is there without a range is the rest of an image that was interrupted.
+    await this.#folder.transact(0, () => {
+      for (const [name, table] of Object.entries(this.#folder.tables)) {
+        if (name !== 'meta') table.clearSync();
+      }
+    });
+    const base = await this.#options.storage.ledger.base();
+    if (base.height === 0) {
+      return new Archiver(this.#folder, new Replica(createState(), CHAIN_START), undefined);
+    }
+    return this.#noteImage(undefined);
+  }
+
+  /** The ledger was pruned before the archive had read it: what was in between is lost. */
+  #beginAgain(range: ArchiveRange): Promise<Archiver> {
+    const { warn } = this.#options;
+    warn(
+      `the blocks after ${range.head.height} were pruned before they were archived: a gap remains`,
+    );
+    return this.#noteImage(range);
+  }
+
+  async #noteImage(range: ArchiveRange | undefined): Promise<Archiver> {
+    const { storage, signal, progress } = this.#options;
+    const base = await storage.ledger.base();
+    const [oldest] = storage.snapshots.heights().filter((height) => height >= base.height);
+    const replica = await this.#restore(oldest);
+    const archiver = new Archiver(this.#folder, replica, range);
+    await archiver.noteImage(() => signal.throwIfAborted());
+    progress(archiver.height, await storage.ledger.height());
+    return archiver;
+  }
+
+  #restore(height: number | undefined): Promise<Replica> {
+    const { storage, warn, signal } = this.#options;
+    const progress = () => signal.throwIfAborted();
+    return restoreReplica({ ...storage, height, warn, progress });
+  }
+
+  async #checkIsOfLedger({ head }: ArchiveRange): Promise<void> {
+    const { storage, data } = this.#options;
+    const last = await storage.ledger.head();
+    const point = await storage.ledger.point(head.height);
+    const isPruned = head.height < (await storage.ledger.base()).height;
+    if (isPruned || point?.hash.equals(head.hash)) return;
+    const reason =
+      head.height > last.height
+        ? `it ends at ${head.height}, the ledger at ${last.height}`
+        : `its block ${head.height} is another one`;
+    const advice = `delete ${archiveFolder(data)} to build it again`;
+    throw new LedgerError('conflict', `the archive is not of this ledger: ${reason}; ${advice}`);
+  }
+}
+
+/** Flushes also while no block comes. */
+class IdleFlush {
+  readonly #timer: NodeJS.Timeout;
+  readonly #failure = new AbortController();
+  #last: Promise<void> = Promise.resolve();
+
+  constructor(flush: () => Promise<void>) {
+    this.#timer = setInterval(() => {
+      this.#last = flush().catch((error: Error) => this.#failure.abort(error));
+    }, FLUSH_MS);
+  }
+
+  /** Aborted if a flush fails. */
+  get failed(): AbortSignal {
+    return this.#failure.signal;
+  }
+
+  /** Throws what a flush failed with. */
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#last;
+    this.failed.throwIfAborted();
+  }
+}

@@ -1,0 +1,120 @@
+/**
+ * Dexes, markets and the auction change seldom: the archive keeps their changes as JSON, and a reader
+ * holds all of them in memory.
+ */
+
+import type { RecordedAuction } from '../state/auction.ts';
+import { createMarket, type Dex, MarketBook, type MarketTerms, termsOf } from '../state/markets.ts';
+import { type DescribedAuction, decodeAuction, describeAuction } from '../state/snapshot.ts';
+import type { StateView } from '../state/state.ts';
+import type { ArchiveTables } from './archive-tables.ts';
+import { allocateRecord, checkRecord, seal } from './packed.ts';
+
+/** What a block has changed; absent members are as before. */
+interface ListingChange {
+  dexes?: readonly Dex[];
+  /** Index and terms of new and changed markets. */
+  markets?: readonly (readonly [index: number, terms: MarketTerms])[];
+  auction?: { recorded: DescribedAuction };
+  isPartial?: boolean;
+}
+
+export interface Listing {
+  readonly height: number;
+  /** Its mark prices are not those of the height. */
+  readonly markets: MarketBook;
+  readonly auction: RecordedAuction;
+  readonly isPartial: boolean;
+}
+
+const NO_LISTING: Listing = {
+  height: 0,
+  markets: new MarketBook(),
+  auction: undefined,
+  isPartial: false,
+};
+
+/** The change that the block at the state's height has made; with `isWhole`, everything there is. */
+export function findListingChange(
+  state: StateView,
+  wasPartial: boolean,
+  isWhole = false,
+): Buffer | undefined {
+  const { markets, height } = state;
+  const isNew = (changedAt: number) => isWhole || changedAt === height;
+  const change: ListingChange = {};
+  if (isNew(markets.dexesChangedAt)) change.dexes = markets.dexes;
+  const changed = [...markets.markets.entries()].filter(([index]) =>
+    isNew(markets.termsChangedAt(index)),
+  );
+  if (changed.length > 0)
+    change.markets = changed.map(([index, market]) => [index, termsOf(market)]);
+  if (isNew(state.auctionChangedAt)) change.auction = { recorded: describeAuction(state.auction) };
+  if (isWhole || state.isPartial !== wasPartial) change.isPartial = state.isPartial;
+  return Object.keys(change).length === 0 ? undefined : packChange(change);
+}
+
+function packChange(change: ListingChange): Buffer {
+  const text = Buffer.from(JSON.stringify(change));
+  const { record, start } = allocateRecord(text.length);
+  text.copy(record, start);
+  return seal(record);
+}
+
+/** All listings of an archive, in order. */
+export class Listings {
+  readonly #tables: ArchiveTables;
+  readonly #listings: Listing[] = [NO_LISTING];
+
+  constructor(tables: ArchiveTables) {
+    this.#tables = tables;
+  }
+
+  /** Reads what was written since the last call. */
+  update(): void {
+    const after = this.#last.height;
+    for (const { key, value } of this.#tables.listings.getRange({ start: after + 1 })) {
+      this.#listings.push(applyChange(this.#last, key, unpackChange(value, key)));
+    }
+  }
+
+  get #last(): Listing {
+    return this.#listings[this.#listings.length - 1];
+  }
+
+  /** The listing that held at a height. */
+  at(height: number): Listing {
+    let low = 0;
+    let high = this.#listings.length - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >>> 1;
+      if (this.#listings[middle].height <= height) low = middle;
+      else high = middle - 1;
+    }
+    return this.#listings[low];
+  }
+}
+
+function unpackChange(record: Buffer, height: number): ListingChange {
+  const start = checkRecord(record, `the listing of height ${height}`);
+  return JSON.parse(record.toString('utf8', start)) as ListingChange;
+}
+
+function applyChange(before: Listing, height: number, change: ListingChange): Listing {
+  const { auction, isPartial = before.isPartial } = change;
+  return {
+    height,
+    markets: applyMarkets(before.markets, change),
+    auction: auction === undefined ? before.auction : decodeAuction(auction.recorded),
+    isPartial,
+  };
+}
+
+function applyMarkets(before: MarketBook, { dexes, markets }: ListingChange): MarketBook {
+  if (dexes === undefined && markets === undefined) return before;
+  const list = [...before.markets];
+  for (const [index, terms] of markets ?? []) list[index] = createMarket(terms);
+  // JSON leaves out the deployer that the first dex does not have.
+  const named = dexes?.map(({ name, fullName, deployer }) => ({ name, fullName, deployer }));
+  return new MarketBook(named ?? [...before.dexes], list);
+}

@@ -1,0 +1,148 @@
+/**
+ * How the archive's records are packed: whole numbers take as many bytes as they need, seven bits in
+ * each, and a record begins with a checksum over the rest.
+ */
+
+import { crc32 } from 'node:zlib';
+import { add, type Exact, negate } from '../exact/decimal.ts';
+
+const CHECKSUM_BYTES = 4;
+const INITIAL_BYTES = 256;
+/** Bytes of the longest number that is read without bigint: seven of seven bits. */
+const PLAIN_BYTES_MAX = 7;
+const PLAIN_MAX = 2 ** 51;
+
+/** A record whose bytes were changed, or that cannot be what was written. */
+export class DamagedRecord extends Error {
+  override readonly name = 'DamagedRecord';
+}
+
+/** Writes one record. */
+export class PackedWriter {
+  #bytes: Buffer;
+  #length: number;
+
+  /** Continues a record, or starts an empty one. */
+  constructor(record?: Buffer) {
+    this.#length = record?.length ?? CHECKSUM_BYTES;
+    this.#bytes = Buffer.allocUnsafe(Math.max(INITIAL_BYTES, this.#length * 2));
+    record?.copy(this.#bytes);
+  }
+
+  /** The record's length, checksum included. */
+  get length(): number {
+    return this.#length;
+  }
+
+  byte(value: number): void {
+    if (this.#length === this.#bytes.length) this.#grow();
+    this.#bytes[this.#length++] = value;
+  }
+
+  /** A number that is 0 or more. */
+  whole(value: number): void {
+    let rest = value;
+    for (; rest >= 128; rest = Math.floor(rest / 128)) this.byte((rest % 128) | 128);
+    this.byte(rest);
+  }
+
+  /** The sign is the lowest bit, so small numbers of either sign are short. */
+  signed(value: Exact): void {
+    if (typeof value === 'number' && value < PLAIN_MAX && value > -PLAIN_MAX) {
+      this.whole(value < 0 ? -2 * value - 1 : 2 * value);
+    } else {
+      this.#bigSigned(BigInt(value));
+    }
+  }
+
+  #bigSigned(value: bigint): void {
+    let rest = value < 0n ? -2n * value - 1n : 2n * value;
+    for (; rest >= 128n; rest >>= 7n) this.byte(Number(rest & 127n) | 128);
+    this.byte(Number(rest));
+  }
+
+  #grow(): void {
+    const larger = Buffer.allocUnsafe(this.#bytes.length * 2);
+    this.#bytes.copy(larger, 0, 0, this.#length);
+    this.#bytes = larger;
+  }
+
+  /** The record so far; more may be written afterwards. */
+  finish(): Buffer {
+    return seal(Buffer.from(this.#bytes.subarray(0, this.#length)));
+  }
+}
+
+/** Room for a record of so many bytes, to be filled from the returned offset on and then sealed. */
+export function allocateRecord(bytes: number): { record: Buffer; start: number } {
+  return { record: Buffer.alloc(CHECKSUM_BYTES + bytes), start: CHECKSUM_BYTES };
+}
+
+/** Puts the checksum in its place. */
+export function seal(record: Buffer): Buffer {
+  record.writeUInt32LE(crc32(record.subarray(CHECKSUM_BYTES)));
+  return record;
+}
+
+/** Throws a DamagedRecord if the checksum is wrong; returns where the contents start. */
+export function checkRecord(record: Buffer, what: string): number {
+  const isWhole =
+    record.length >= CHECKSUM_BYTES &&
+    record.readUInt32LE() === crc32(record.subarray(CHECKSUM_BYTES));
+  if (!isWhole) throw new DamagedRecord(`${what} is damaged: its checksum is wrong`);
+  return CHECKSUM_BYTES;
+}
+
+/** Reads one record, after checking it. */
+export class PackedReader {
+  readonly #bytes: Buffer;
+  #offset: number;
+
+  constructor(record: Buffer, what: string) {
+    this.#bytes = record;
+    this.#offset = checkRecord(record, what);
+  }
+
+  get offset(): number {
+    return this.#offset;
+  }
+
+  get isAtEnd(): boolean {
+    return this.#offset >= this.#bytes.length;
+  }
+
+  byte(): number {
+    return this.#bytes[this.#offset++];
+  }
+
+  whole(): number {
+    let value = 0;
+    for (let scale = 1; ; scale *= 128) {
+      const byte = this.byte();
+      if (byte < 128) return value + byte * scale;
+      value += (byte - 128) * scale;
+    }
+  }
+
+  signed(): Exact {
+    const start = this.#offset;
+    while (this.#bytes[this.#offset] >= 128) this.#offset++;
+    const length = ++this.#offset - start;
+    this.#offset = start;
+    if (length > PLAIN_BYTES_MAX) return this.#bigSigned();
+    const packed = this.whole();
+    return packed % 2 === 0 ? packed / 2 : -(packed + 1) / 2;
+  }
+
+  #bigSigned(): Exact {
+    let packed = 0n;
+    for (let shift = 0n; ; shift += 7n) {
+      const byte = this.byte();
+      packed |= BigInt(byte & 127) << shift;
+      if (byte < 128) break;
+    }
+    // Adding narrows to a number where one is enough.
+    const magnitude = add((packed + (packed & 1n)) / 2n, 0);
+    return packed % 2n === 0n ? magnitude : negate(magnitude);
+  }
+}

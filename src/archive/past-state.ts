@@ -1,0 +1,170 @@
+/**
+ * The state at a past height, as far as a question needs it: dexes and markets, and the accounts and
+ * delegations that were loaded. It is an ordinary state, so the ordinary code answers from it.
+ */
+
+import type { Address } from '../exact/address.ts';
+import type { AccountSums, PastView } from '../info/history-view.ts';
+import type { Subject } from '../info/subject.ts';
+import { findAccount, findOrAddAccount, findOrAddPosition } from '../state/accounts.ts';
+import { DELEGATIONS_SEEN } from '../state/addresses.ts';
+import * as column from '../state/columns.ts';
+import { packTerms } from '../state/columns.ts';
+import { MARK_PRICE } from '../state/markets.ts';
+import { listDelegation } from '../state/staking.ts';
+import { createState, type State, type StateView } from '../state/state.ts';
+import { Table } from '../state/table.ts';
+import type { AccountVersion, PositionVersion, VersionReader } from './account-versions.ts';
+import * as versions from './account-versions.ts';
+import type { Archive } from './archive.ts';
+import type { Listing } from './listings.ts';
+
+/** An account that was loaded, and its versions, to go on from. */
+interface LoadedAccount {
+  readonly user: Address;
+  readonly addressRow: number;
+  readonly dexIndex: number;
+  reader: VersionReader | undefined;
+}
+
+const NO_SUMS: AccountSums = { netTransfers: 0, volume: 0 };
+
+export class PastState implements PastView {
+  readonly #archive: Archive;
+  #listing: Listing;
+  #state: State;
+  #marks: Table;
+  /** The markets whose marks are those of the height. */
+  readonly #marksLoaded = new Set<number>();
+  readonly #accounts: LoadedAccount[] = [];
+  readonly #delegators: Address[] = [];
+
+  constructor(archive: Archive, height: number) {
+    this.#archive = archive;
+    this.#listing = archive.listingAt(height);
+    this.#marks = new Table(this.#listing.markets.markets.length + 1);
+    this.#state = this.#createState(height);
+  }
+
+  #createState(height: number): State {
+    const { markets, auction, isPartial } = this.#listing;
+    return {
+      ...createState(),
+      ledgerId: this.#archive.range.ledgerId,
+      height,
+      time: this.#archive.timeOf(height),
+      markets: markets.withMarks(this.#marks),
+      auction,
+      isPartial,
+    };
+  }
+
+  get state(): StateView {
+    return this.#state;
+  }
+
+  load(subject: Subject): void {
+    const known = this.#archive.findAddress(subject.user);
+    if (known === undefined) return;
+    if (subject.kind === 'delegations') {
+      this.#loadDelegations(subject.user, known.row);
+      return;
+    }
+    const { user, dexIndex } = subject;
+    if (!known.dexes.includes(dexIndex)) return;
+    const account = { user, dexIndex, addressRow: known.row, reader: undefined };
+    this.#accounts.push(account);
+    this.#loadAccount(account);
+  }
+
+  #loadAccount(account: LoadedAccount): void {
+    const { height } = this.#state;
+    const next = account.reader?.nextHeight ?? 0;
+    // After the last version of a pack, the next one may be in another.
+    const isLater = next > height && next !== Number.POSITIVE_INFINITY;
+    if (!isLater) {
+      const { addressRow, dexIndex } = account;
+      account.reader = this.#archive.readVersions(addressRow, dexIndex, height);
+    }
+    const { reader } = account;
+    if (reader !== undefined) this.#putVersion(account, reader.skipTo(height));
+  }
+
+  #putVersion({ user, dexIndex }: LoadedAccount, version: AccountVersion): void {
+    const account = findOrAddAccount(this.#state, user, dexIndex);
+    const { accounts } = this.#state;
+    const { amounts } = version;
+    accounts.set(account, column.CASH, Number(amounts[versions.CASH]));
+    accounts.set(account, column.ORDER_MARGIN, Number(amounts[versions.ORDER_MARGIN]));
+    accounts.set(account, column.COLLATERAL, Number(amounts[versions.COLLATERAL]));
+    accounts.set(account, column.ACCOUNT_TIME, Number(amounts[versions.READ_TIME]));
+    for (const position of version.positions) this.#putPosition(account, position);
+  }
+
+  #putPosition(account: number, { market, cells }: PositionVersion): void {
+    const { positions } = this.#state;
+    const row = findOrAddPosition(this.#state, account, market);
+    const packed = cells[versions.LEVERAGE];
+    const mode = packed % 2 === 1 ? 'isolated' : 'cross';
+    positions.set(row, column.TERMS, packTerms(market, packed >>> 1, mode));
+    positions.set(row, column.SIZE, cells[versions.SIZE]);
+    positions.set(row, column.ENTRY_NOTIONAL, cells[versions.ENTRY_NOTIONAL]);
+    positions.set(row, column.RAW_USD, cells[versions.RAW_USD]);
+    positions.set(row, column.FUNDING_ALL_TIME, cells[versions.FUNDING_ALL_TIME]);
+    positions.set(row, column.FUNDING_SINCE_OPEN, cells[versions.FUNDING_SINCE_OPEN]);
+    positions.set(row, column.FUNDING_SINCE_CHANGE, cells[versions.FUNDING_SINCE_CHANGE]);
+    if (cells[versions.SIZE] !== 0) this.#loadMark(market);
+  }
+
+  #loadMark(market: number): void {
+    if (this.#marksLoaded.has(market)) return;
+    this.#marksLoaded.add(market);
+    this.#marks.set(market + 1, MARK_PRICE, this.#archive.markOf(market, this.#state.height));
+  }
+
+  #loadDelegations(user: Address, addressRow: number): void {
+    const list = this.#archive.delegationsAt(addressRow, this.#state.height);
+    if (list === undefined) return;
+    const row = this.#state.addresses.findOrAdd(user);
+    this.#state.addresses.table.set(row, DELEGATIONS_SEEN, list.seen);
+    for (const { validator, amount, lockedUntil } of list.delegations) {
+      listDelegation(this.#state, user, { validator, amount, lockedUntilTimestamp: lockedUntil });
+    }
+    this.#delegators.push(user);
+  }
+
+  loadMarks(): void {
+    for (const market of this.#listing.markets.markets.keys()) this.#loadMark(market);
+  }
+
+  moveTo(height: number): void {
+    if (this.#delegators.length > 0) throw new Error('delegations do not move');
+    const listing = this.#archive.listingAt(height);
+    if (listing.markets !== this.#listing.markets)
+      this.#marks = new Table(listing.markets.markets.length + 1);
+    this.#listing = listing;
+    this.#marksLoaded.clear();
+    this.#state = { ...this.#createState(height), ...this.#kept() };
+    for (const account of this.#accounts) this.#loadAccount(account);
+  }
+
+  /** What stays of the state when it moves. */
+  #kept(): Pick<State, 'addresses' | 'accounts' | 'positions'> {
+    const { addresses, accounts, positions } = this.#state;
+    return { addresses, accounts, positions };
+  }
+
+  sumsOf(user: Address, dexIndex: number): AccountSums {
+    const loaded = this.#accounts.find(
+      (account) => account.dexIndex === dexIndex && isSame(account.user, user),
+    );
+    const row = findAccount(this.#state, this.#state.addresses.find(user), dexIndex);
+    if (loaded?.reader === undefined || row === 0) return NO_SUMS;
+    const { amounts } = loaded.reader.version;
+    return { netTransfers: amounts[versions.NET_TRANSFERS], volume: amounts[versions.VOLUME] };
+  }
+}
+
+function isSame(a: Address, b: Address): boolean {
+  return a.word0 === b.word0 && a.word1 === b.word1 && a.word2 === b.word2 && a.word3 === b.word3;
+}

@@ -1,0 +1,131 @@
+/**
+ * Marks and times, which nearly every block changes, are kept by spans of 256 heights: a height's place
+ * follows from its number, so that nothing has to be searched for.
+ */
+
+import { allocateRecord, checkRecord, DamagedRecord, seal } from './packed.ts';
+
+export const SPAN_HEIGHTS = 256;
+
+export function spanOf(height: number): number {
+  return Math.floor(height / SPAN_HEIGHTS);
+}
+
+export function placeInSpan(height: number): number {
+  return height % SPAN_HEIGHTS;
+}
+
+const TIME_BYTES = 8;
+
+/** The times of a span's blocks; NaN for heights that are not in the archive. */
+export function packTimes(times: Float64Array): Buffer {
+  const { record, start } = allocateRecord(times.length * TIME_BYTES);
+  for (const [place, time] of times.entries())
+    record.writeDoubleLE(time, start + place * TIME_BYTES);
+  return seal(record);
+}
+
+export function unpackTimes(record: Buffer, span: number): Float64Array {
+  const start = checkRecord(record, `the record of times of span ${span}`);
+  const times = new Float64Array(SPAN_HEIGHTS);
+  for (let place = 0; place < SPAN_HEIGHTS; place++) {
+    times[place] = record.readDoubleLE(start + place * TIME_BYTES);
+  }
+  return times;
+}
+
+/** Time at a place, without unpacking the rest. */
+export function timeAt(record: Buffer, span: number, place: number): number {
+  const start = checkRecord(record, `the record of times of span ${span}`);
+  return record.readDoubleLE(start + place * TIME_BYTES);
+}
+
+/**
+ * A market's marks in a span: the mark before the span, and each change with its place. Record: width of
+ * a difference in bytes (u8), count of changes (u16), first mark (f64), the places (u8 each), the marks
+ * as differences from the first one (2, 4 or 8 bytes each).
+ */
+export class MarkSpan {
+  readonly first: number;
+  readonly #places: number[] = [];
+  readonly #marks: number[] = [];
+
+  constructor(first: number) {
+    this.first = first;
+  }
+
+  get last(): number {
+    return this.#marks.at(-1) ?? this.first;
+  }
+
+  add(place: number, mark: number): void {
+    this.#places.push(place);
+    this.#marks.push(mark);
+  }
+
+  pack(): Buffer {
+    const count = this.#marks.length;
+    const differences = this.#marks.map((mark) => mark - this.first);
+    const width = widthOf(differences);
+    const { record, start } = allocateRecord(HEAD_BYTES + count * (1 + width));
+    record.writeUInt8(width, start);
+    record.writeUInt16LE(count, start + 1);
+    record.writeDoubleLE(this.first, start + 3);
+    const places = start + HEAD_BYTES;
+    for (let index = 0; index < count; index++) {
+      record.writeUInt8(this.#places[index], places + index);
+      const offset = places + count + index * width;
+      if (width === WIDE) record.writeDoubleLE(this.#marks[index], offset);
+      else record.writeIntLE(differences[index], offset, width);
+    }
+    return seal(record);
+  }
+
+  static unpack(record: Buffer, what: string): MarkSpan {
+    const { first, count, places, marks, width } = readHead(record, what);
+    const span = new MarkSpan(first);
+    for (let index = 0; index < count; index++) {
+      span.add(record[places + index], readMark(record, marks + index * width, width, first));
+    }
+    return span;
+  }
+}
+
+const HEAD_BYTES = 11;
+/** Differences that are wider than four bytes are kept as the marks themselves. */
+const WIDE = 8;
+
+function widthOf(differences: readonly number[]): number {
+  const largest = differences.reduce((most, each) => Math.max(most, Math.abs(each)), 0);
+  if (largest < 2 ** 15) return 2;
+  return largest < 2 ** 31 ? 4 : WIDE;
+}
+
+function readHead(record: Buffer, what: string) {
+  const start = checkRecord(record, what);
+  const width = record.readUInt8(start);
+  const count = record.readUInt16LE(start + 1);
+  if (record.length !== start + HEAD_BYTES + count * (1 + width)) {
+    throw new DamagedRecord(`${what} is damaged: its length is wrong`);
+  }
+  const places = start + HEAD_BYTES;
+  return { first: record.readDoubleLE(start + 3), count, places, marks: places + count, width };
+}
+
+function readMark(record: Buffer, offset: number, width: number, first: number): number {
+  if (width === WIDE) return record.readDoubleLE(offset);
+  return first + record.readIntLE(offset, width);
+}
+
+/** The mark at a place of a packed span, found without unpacking the rest. */
+export function markAt(record: Buffer, what: string, place: number): number {
+  const { first, count, places, marks, width } = readHead(record, what);
+  let low = 0;
+  let high = count;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (record[places + middle] <= place) low = middle + 1;
+    else high = middle;
+  }
+  return low === 0 ? first : readMark(record, marks + (low - 1) * width, width, first);
+}

@@ -1,0 +1,50 @@
+/** `perpinfo archive`: keeps an archive of a ledger, without a service. */
+
+import { keepArchive } from '../archive/keep-archive.ts';
+import { UsageError } from '../config/usage-error.ts';
+import { STORAGE_SETTINGS } from '../ledger/location.ts';
+import { openStorage } from '../replica/storage.ts';
+import type { Command } from './command.ts';
+
+const settings = [...STORAGE_SETTINGS, 'archiveDays', 'once'] as const;
+
+export const archive: Command<(typeof settings)[number]> = {
+  name: 'archive',
+  summary: 'Keeps an archive of the ledger, from which the past is answered.',
+  settings,
+  details:
+    'Writes what each block changed into the folder "archive" beside the ledger, from where it ends,\n' +
+    'and follows the ledger until it is stopped; with --once it stops at the newest block. The archive\n' +
+    'is made of the ledger alone: it may be deleted, and is then built again from the blocks that are\n' +
+    'left. One process at a time writes to it; "serve --archive" does the same beside its workers.',
+  example: 'perpinfo archive --data ./data --once',
+  isService: true,
+  async run({ settings: chosen, terminal, signal }) {
+    if (chosen.data === '') {
+      throw new UsageError(['--data: got nothing, expected the folder for the archive']);
+    }
+    const storage = await openStorage(chosen);
+    let last = 0;
+    // Started by a service, it ends with it, however that ends.
+    const orphaned = new AbortController();
+    process.once('disconnect', () => orphaned.abort());
+    try {
+      await keepArchive({
+        data: chosen.data,
+        storage,
+        days: chosen.archiveDays,
+        signal: AbortSignal.any([signal, orphaned.signal]),
+        isOnce: chosen.once,
+        warn: (message) => terminal.say(`warning: ${message}`),
+        progress: (height, head) => {
+          last = height;
+          const percent = head === 0 ? 100 : Math.floor((height / head) * 100);
+          terminal.progress(() => `archiving: height ${height} of ${head} (${percent} %)`);
+        },
+      });
+      terminal.say(`archived up to height ${last}`);
+    } finally {
+      await storage.close();
+    }
+  },
+};

@@ -1,0 +1,77 @@
+/** `perpinfo history`: an account's figures over time, offline, for a spreadsheet. */
+
+import { openArchive } from '../archive/archive.ts';
+import { History } from '../archive/history.ts';
+import { UsageError } from '../config/usage-error.ts';
+import { AccountSeries, COLUMNS, findDexAtEnd } from '../info/account-history.ts';
+import { listPoints, readCourse } from '../info/course.ts';
+import type { HistoryView } from '../info/history-view.ts';
+import { RequestError } from '../info/request-error.ts';
+import { LedgerError } from '../ledger/ledger.ts';
+import type { Call, Command } from './command.ts';
+
+const settings = [
+  ...(['archiveData', 'user', 'dex'] as const),
+  ...(['historyFrom', 'historyTo', 'historyStep', 'historyFormat'] as const),
+] as const;
+type HistoryCall = Call<(typeof settings)[number]>;
+
+/** Rows that are written together. */
+const BATCH_ROWS = 1000;
+
+export const history: Command<(typeof settings)[number]> = {
+  name: 'history',
+  summary: "Prints an account's figures over time from the archive, without a server.",
+  settings,
+  details:
+    'One row for each step, of the last block that is not later: height, time, the account value and\n' +
+    'other figures, and net transfers. Profit over a time is the change of accountValue less that of\n' +
+    'netTransfers. Rows without figures are gaps in the ledger. There is no limit on the rows. The\n' +
+    'archive is written by "serve --archive" or "perpinfo archive".',
+  example: 'perpinfo history --data ./data --user 0x1234... --from 2026-01-01 --step 1d > 2026.csv',
+  async run(call) {
+    const { archiveData } = call.settings;
+    const archive = await openArchive(archiveData);
+    if (archive === undefined) {
+      const advice = 'write one with "perpinfo archive"';
+      throw new LedgerError('missing', `there is no archive in ${archiveData}: ${advice}`);
+    }
+    try {
+      await printRows(new History(archive), call);
+    } catch (error) {
+      if (!(error instanceof RequestError)) throw error;
+      throw new UsageError([`${error.code}: ${error.message}`]);
+    } finally {
+      await archive.close();
+    }
+  },
+};
+
+async function printRows(view: HistoryView, { settings: chosen, terminal, signal }: HistoryCall) {
+  const { user, dex = '', historyFrom, historyTo, historyStep, historyFormat } = chosen;
+  const course = readCourse(view, { from: historyFrom, to: historyTo });
+  const series = new AccountSeries(view, user, findDexAtEnd(view, course, dex));
+  const format = historyFormat === 'csv' ? formatCsvRow : formatObject;
+  let batch = historyFormat === 'csv' ? [formatCsvRow(COLUMNS)] : [];
+  for (const point of listPoints(view, course, historyStep)) {
+    batch.push(format(series.rowAt(point)));
+    if (batch.length < BATCH_ROWS) continue;
+    signal.throwIfAborted();
+    await terminal.write(batch.join(''));
+    batch = [];
+    const share = (point.time - course.from) / Math.max(1, course.to - course.from);
+    terminal.progress(() => `reading the archive: ${Math.floor(share * 100)} %`);
+  }
+  await terminal.write(batch.join(''));
+}
+
+function formatCsvRow(row: readonly string[]): string {
+  return `${row.join(',')}\r\n`;
+}
+
+function formatObject([height, time, ...amounts]: readonly string[]): string {
+  const [, , ...names] = COLUMNS;
+  const figures = names.map((name, index) => [name, amounts[index] || null]);
+  const row = { height: height === '' ? null : Number(height), time: Number(time) };
+  return `${JSON.stringify({ ...row, ...Object.fromEntries(figures) })}\n`;
+}

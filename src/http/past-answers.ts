@@ -1,0 +1,114 @@
+/**
+ * Answers about the past, from the archive. A long series would hold up everybody else, so answers are
+ * computed in slices, in turns where several are asked for.
+ */
+
+import type { HistoryAnswer, HistoryQuestion } from '../info/history-question.ts';
+import type { HistoryView } from '../info/history-view.ts';
+import { NO_ARCHIVE } from '../info/moment.ts';
+import { RequestError } from '../info/request-error.ts';
+import type { Turns } from './turns.ts';
+
+/** The archive, if there is one; what it holds is as of the last call. */
+export interface HistorySource {
+  find(): HistoryView | undefined;
+}
+
+/** How long answers are worked on before requests get their turn. */
+const SLICE_MS = 0.5;
+/** Answers that may be under way: each holds its rows, and takes a share of every turn. */
+const JOBS_MAX = 256;
+
+interface Job {
+  readonly steps: Iterator<void, HistoryAnswer, void>;
+  resolve(answer: HistoryAnswer | RequestError): void;
+}
+
+export interface PastAnswersOptions {
+  readonly source: HistorySource | undefined;
+  readonly turns: Turns;
+  /** Called after each slice of work, with its time. */
+  worked(seconds: number): void;
+  /** Called if the archive cannot be read. */
+  failed(error: Error): void;
+}
+
+export class PastAnswers {
+  readonly #options: PastAnswersOptions;
+  readonly #jobs: Job[] = [];
+
+  constructor(options: PastAnswersOptions) {
+    this.#options = options;
+  }
+
+  /** The archive, or why it cannot be asked. */
+  find(): HistoryView | RequestError {
+    return this.#guard(() => this.#options.source?.find() ?? NO_ARCHIVE);
+  }
+
+  /** The height that the question is about, if it is about one; or why it is refused. */
+  findHeight(
+    question: HistoryQuestion,
+    history: HistoryView,
+    present: { readonly height: number; readonly time: number },
+  ): number | RequestError | undefined {
+    return this.#guard(() => question.findHeight(history, present));
+  }
+
+  /** At once if it takes no longer than a slice and nobody else waits. */
+  answer(
+    question: HistoryQuestion,
+    history: HistoryView,
+  ): HistoryAnswer | RequestError | Promise<HistoryAnswer | RequestError> {
+    if (this.#jobs.length >= JOBS_MAX) return TOO_MANY;
+    const steps = question.answer(history);
+    const answer = this.#jobs.length === 0 ? this.#work(steps) : undefined;
+    if (answer !== undefined) return answer;
+    return new Promise((resolve) => {
+      this.#jobs.push({ steps, resolve });
+      if (this.#jobs.length === 1) this.#continueLater();
+    });
+  }
+
+  #continueLater(): void {
+    this.#options.turns.doLater(() => {
+      const job = this.#jobs.shift();
+      if (job === undefined) return;
+      const answer = this.#work(job.steps);
+      if (answer === undefined) this.#jobs.push(job);
+      else job.resolve(answer);
+      if (this.#jobs.length > 0) this.#continueLater();
+    });
+  }
+
+  /** Works for a slice of time; undefined if that is not enough. */
+  #work(steps: Job['steps']): HistoryAnswer | RequestError | undefined {
+    const startedMs = performance.now();
+    const answer = this.#guard(() => {
+      for (;;) {
+        const step = steps.next();
+        if (step.done === true) return step.value;
+        if (performance.now() - startedMs >= SLICE_MS) return undefined;
+      }
+    });
+    this.#options.worked((performance.now() - startedMs) / 1000);
+    return answer;
+  }
+
+  /** A refusal is returned; so is an archive that cannot be read, loudly. */
+  #guard<T>(work: () => T): T | RequestError {
+    try {
+      return work();
+    } catch (error) {
+      if (error instanceof RequestError) return error;
+      this.#options.failed(error as Error);
+      const reason = (error as Error).message;
+      return new RequestError('not_ready', `the archive cannot be read: ${reason}`);
+    }
+  }
+}
+
+const TOO_MANY = new RequestError(
+  'overloaded',
+  `${JOBS_MAX} answers about the past are being computed, expected fewer: try again`,
+);

@@ -1,0 +1,161 @@
+/** `accountHistory`: an account's figures over time. */
+
+import { USD_DECIMALS } from '../events/fields.ts';
+import type { Address } from '../exact/address.ts';
+import { add, type Exact, formatUnits } from '../exact/decimal.ts';
+import { findAccount } from '../state/accounts.ts';
+import * as column from '../state/columns.ts';
+import { accountFigures } from '../state/figures.ts';
+import type { StateView } from '../state/state.ts';
+import {
+  type CoursePoint,
+  courseFields,
+  listPoints,
+  POINTS_MAX,
+  readCourse,
+  readStep,
+  stepField,
+} from './course.ts';
+import { dexField, requireDex } from './dex-field.ts';
+import type { HistorySteps, HistoryType } from './history-question.ts';
+import type { HistoryView, PastView } from './history-view.ts';
+import { addressField } from './request.ts';
+import { amount, listOf, orNull, tuple, wholeNumber } from './schema.ts';
+
+const fields = { user: addressField, dex: dexField, ...courseFields, step: stepField };
+
+/** The columns of a row, in their order; what follows the time are amounts. */
+export const COLUMNS = [
+  ...['height', 'time', 'accountValue', 'totalNtlPos', 'totalMarginUsed', 'withdrawable'],
+  ...['unrealizedPnl', 'cumFunding', 'netTransfers'],
+];
+const AMOUNT_COUNT = COLUMNS.length - 2;
+
+export const accountHistory: HistoryType<typeof fields> = {
+  type: 'accountHistory',
+  summary:
+    `An account's figures over time, at most ${POINTS_MAX} rows: ${COLUMNS.join(', ')}. Profit is ` +
+    'accountValue less netTransfers. A row without a height is a gap in the ledger.',
+  weight: 20,
+  fields,
+  answerSchema: listOf(
+    tuple(orNull(wholeNumber), wholeNumber, ...new Array(AMOUNT_COUNT).fill(orNull(amount))),
+  ),
+  example: {
+    question: {
+      type: 'accountHistory',
+      user: '0xeaa346d93e222853a2229e2fbb584830fa478fd2',
+      dex: '',
+      from: 1758556800000,
+      to: 1758560400000,
+      step: 3600000,
+    },
+    answer: [
+      [1, 1758556800000, '850.0', '4111.0', '198.2', '468.8', '-5.8', '0.0', '850.0'],
+      [3601, 1758560400000, '851.2', '4112.2', '198.2', '470.0', '-4.6', '0.0', '850.0'],
+    ],
+  },
+  hasCsv: true,
+  *answer(history, { user, dex, from, to, step }, format): HistorySteps {
+    const course = readCourse(history, { from, to });
+    const stepMs = readStep(course, step);
+    const series = new AccountSeries(history, user, findDexAtEnd(history, course, dex));
+    const rows: (readonly string[])[] = [];
+    for (const point of listPoints(history, course, stepMs)) {
+      rows.push(series.rowAt(point));
+      yield;
+    }
+    const { last, lastTime } = history.range();
+    const body = format === 'csv' ? formatCsv(COLUMNS, rows) : formatJson(rows);
+    const { isFixed } = course;
+    return { body, format, height: last, time: lastTime, isFixed, accountTime: -1 };
+  },
+};
+
+/** Lines end as the standard for CSV has it. */
+export function formatCsv(
+  columns: readonly string[],
+  rows: readonly (readonly string[])[],
+): string {
+  return [columns, ...rows].map((row) => `${row.join(',')}\r\n`).join('');
+}
+
+function formatJson(rows: readonly (readonly string[])[]): string {
+  const texts = rows.map(([height, time, ...amounts]) => {
+    const quoted = amounts.map((each) => (each === '' ? 'null' : `"${each}"`));
+    return `[${height === '' ? 'null' : height},${time},${quoted.join(',')}]`;
+  });
+  return `[${texts.join(',')}]`;
+}
+
+/** A dex may be younger than the course, and keeps its index. */
+export function findDexAtEnd(history: HistoryView, { to }: { to: number }, dex: string): number {
+  const height = history.heightAt(to) ?? history.range().first;
+  return requireDex(history.at(height).state, dex);
+}
+
+/** An account's figures at ascending heights. */
+export class AccountSeries {
+  readonly #history: HistoryView;
+  readonly #user: Address;
+  readonly #dexIndex: number;
+  #past: PastView | undefined;
+
+  constructor(history: HistoryView, user: Address, dexIndex: number) {
+    this.#history = history;
+    this.#user = user;
+    this.#dexIndex = dexIndex;
+  }
+
+  /** The columns as texts; empty ones in a gap, and where a partial ledger does not know the account. */
+  rowAt({ height, time }: CoursePoint): string[] {
+    const past = height === undefined ? undefined : this.#moveTo(height);
+    const account = past === undefined ? 0 : this.#findAccount(past.state);
+    const isUnknown = past === undefined || (account === 0 && past.state.isPartial);
+    if (isUnknown) return ['', String(time), ...new Array<string>(AMOUNT_COUNT).fill('')];
+    const figures = this.#figures(past, account);
+    return [
+      String(height),
+      String(time),
+      ...figures.map((each) => formatUnits(each, USD_DECIMALS)),
+    ];
+  }
+
+  #moveTo(height: number): PastView {
+    if (this.#past === undefined) {
+      this.#past = this.#history.at(height);
+      this.#past.load({ kind: 'account', user: this.#user, dexIndex: this.#dexIndex });
+    } else {
+      this.#past.moveTo(height);
+    }
+    return this.#past;
+  }
+
+  #findAccount(state: StateView): number {
+    return findAccount(state, state.addresses.find(this.#user), this.#dexIndex);
+  }
+
+  #figures(past: PastView, account: number): Exact[] {
+    const { state } = past;
+    const { summary, withdrawable, positions } = accountFigures(state, account);
+    const unrealized = positions.reduce<Exact>(
+      (sum, { unrealizedPnl }) => add(sum, unrealizedPnl),
+      0,
+    );
+    const { netTransfers } = past.sumsOf(this.#user, this.#dexIndex);
+    return [
+      ...[summary.accountValue, summary.totalNtlPos, summary.totalMarginUsed, withdrawable],
+      ...[unrealized, sumFunding(state, account), netTransfers],
+    ];
+  }
+}
+
+/** What the account has paid in all its positions, closed ones included. */
+function sumFunding({ accounts, positions }: StateView, account: number): Exact {
+  let sum: Exact = 0;
+  let row = accounts.get(account, column.FIRST_POSITION);
+  for (; row !== 0; row = positions.get(row, column.NEXT_POSITION)) {
+    sum = add(sum, positions.get(row, column.FUNDING_ALL_TIME));
+  }
+  return sum;
+}

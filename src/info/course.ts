@@ -1,0 +1,94 @@
+/** A course of time that a question asks for, as the heights at its steps. */
+
+import { describeValue } from '../events/refusal.ts';
+import type { HistoryView } from './history-view.ts';
+import { wholeField } from './moment.ts';
+import { RequestError } from './request-error.ts';
+
+export const POINTS_MAX = 5_000;
+/** Points of a course whose step is not given. */
+const POINTS_DEFAULT = 500;
+/** Where the ledger has no block for longer than this, and longer than a step, it has a gap. */
+const GAP_MS = 60_000;
+/** Not given: the end of what is kept. */
+const OPEN = -1;
+
+/** A time that is not given is the end of what is kept. */
+interface GivenCourse {
+  readonly from: number | undefined;
+  readonly to: number | undefined;
+}
+
+export const courseFields = {
+  from: {
+    ...wholeField('the first time, in milliseconds; by default the first that is kept'),
+    fallback: OPEN,
+  },
+  to: {
+    ...wholeField('the last time, in milliseconds; by default the last that is kept'),
+    fallback: OPEN,
+  },
+};
+
+export const stepField = {
+  ...wholeField('milliseconds between two points; by default a 500th of the time', { from: 1 }),
+  fallback: OPEN,
+};
+
+export interface Course {
+  readonly from: number;
+  readonly to: number;
+  /** True if no later block can add to it. */
+  readonly isFixed: boolean;
+}
+
+/** The times from and to, cut to what is kept. */
+export function readCourse(history: HistoryView, { from = OPEN, to = OPEN }: GivenCourse): Course {
+  const { firstTime, lastTime } = history.range();
+  if (to !== OPEN && from > to) {
+    const message = `to: got ${to}, expected ${from}, which is from, or later`;
+    throw new RequestError('invalid_field', message, 'to');
+  }
+  const start = Math.max(from, firstTime);
+  const end = to === OPEN ? lastTime : Math.min(to, lastTime);
+  return { from: start, to: end, isFixed: to !== OPEN && to < lastTime };
+}
+
+export function readStep({ from, to }: Course, given: number): number {
+  const least = Math.max(1, Math.ceil((to - from) / (POINTS_MAX - 2)));
+  if (given === OPEN) return Math.max(1, Math.ceil((to - from) / POINTS_DEFAULT));
+  if (given >= least) return given;
+  const expected = `${least} or more: at most ${POINTS_MAX} points are answered`;
+  throw new RequestError(
+    'invalid_field',
+    `step: got ${describeValue(given)}, expected ${expected}`,
+    'step',
+  );
+}
+
+/** A point of a course: a height, or a time at which the ledger has a gap. */
+export interface CoursePoint {
+  /** Undefined in a gap. */
+  readonly height: number | undefined;
+  readonly time: number;
+}
+
+/** The points of a course, each height once; the last one is at its end. */
+export function* listPoints(
+  history: HistoryView,
+  { from, to }: Pick<Course, 'from' | 'to'>,
+  step: number,
+): Generator<CoursePoint> {
+  let last = 0;
+  for (let time = from; ; time += step) {
+    const at = Math.min(time, to);
+    const height = history.heightAt(at);
+    if (height !== undefined && height !== last) {
+      last = height;
+      yield { height, time: history.timeOf(height) };
+    } else if (height !== undefined && at - history.timeOf(height) > Math.max(GAP_MS, step)) {
+      yield { height: undefined, time: at };
+    }
+    if (time >= to) return;
+  }
+}

@@ -1,0 +1,148 @@
+/**
+ * Questions about the past: any question with a moment, and those about a course of time. They are
+ * answered in steps, since a long series takes longer than others should wait.
+ */
+
+import { describeValue } from '../events/refusal.ts';
+import type { HistoryView } from './history-view.ts';
+import { type Moment, type Present, resolveMoment } from './moment.ts';
+import type { Field, FieldTable, ParsedFields, Question, RequestType } from './request.ts';
+import { RequestError } from './request-error.ts';
+import { oldestTime } from './subject.ts';
+
+export type AnswerFormat = 'json' | 'csv';
+
+export interface HistoryAnswer {
+  readonly body: string;
+  readonly format: AnswerFormat;
+  /** The position that the answer is of, or ends with. */
+  readonly height: number;
+  readonly time: number;
+  /** True if the same question will always have this answer. */
+  readonly isFixed: boolean;
+  /** On a partial ledger, when the oldest account of the answer was read; -1 if it is about none. */
+  readonly accountTime: number;
+}
+
+/** Yields where work may pause. */
+export type HistorySteps = Generator<void, HistoryAnswer, void>;
+
+/** A question that an archive answers. */
+export interface HistoryQuestion {
+  readonly type: string;
+  readonly weight: number;
+  /**
+   * The height that the answer is of, if it is of one. Throws a RequestError if the archive does not hold
+   * it; `present` is where the ledger is.
+   */
+  findHeight(history: HistoryView, present: Present): number | undefined;
+  answer(history: HistoryView): HistorySteps;
+}
+
+/** A type of question about a course of time. */
+export interface HistoryType<F extends FieldTable = FieldTable>
+  extends Pick<
+    RequestType<F>,
+    'type' | 'summary' | 'weight' | 'fields' | 'answerSchema' | 'example' | 'check'
+  > {
+  /** The formats that it is answered in, besides JSON. */
+  readonly hasCsv: boolean;
+  answer(history: HistoryView, fields: ParsedFields<F>, format: AnswerFormat): HistorySteps;
+}
+
+/** A question as of a moment. */
+export class PastQuestion implements HistoryQuestion {
+  readonly #question: Question;
+  readonly #moment: Moment;
+
+  constructor(question: Question, moment: Moment) {
+    this.#question = question;
+    this.#moment = moment;
+  }
+
+  get type(): string {
+    return this.#question.type;
+  }
+
+  get weight(): number {
+    return this.#question.weight;
+  }
+
+  findHeight(history: HistoryView, present?: Present): number {
+    return resolveMoment(this.#moment, history, present);
+  }
+
+  *answer(history: HistoryView): HistorySteps {
+    const past = history.at(this.findHeight(history));
+    const { state } = past;
+    const question = this.#question;
+    question.validate(state);
+    const subjects = question.subjects(state);
+    for (const subject of subjects) {
+      past.load(subject);
+      yield;
+    }
+    // It says which rows it depends on, or may depend on all marks.
+    if (question.request.dependencies === undefined) past.loadMarks();
+    const body = question.answer(state);
+    const { height, time, isPartial } = state;
+    const accountTime = isPartial ? (oldestTime(state, subjects) ?? -1) : -1;
+    return { body, format: 'json', height, time, isFixed: true, accountTime };
+  }
+}
+
+/** A question about a course of time. */
+export class CourseQuestion<F extends FieldTable> implements HistoryQuestion {
+  readonly #request: HistoryType<F>;
+  readonly #fields: ParsedFields<F>;
+  readonly #format: AnswerFormat;
+
+  constructor(request: HistoryType<F>, fields: ParsedFields<F>, format: AnswerFormat) {
+    this.#request = request;
+    this.#fields = fields;
+    this.#format = format;
+  }
+
+  get type(): string {
+    return this.#request.type;
+  }
+
+  get weight(): number {
+    return this.#request.weight;
+  }
+
+  findHeight(): undefined {
+    return undefined;
+  }
+
+  /** The same question as CSV, if it has such an answer. */
+  asCsv(): CourseQuestion<F> {
+    if (!this.#request.hasCsv) return this;
+    return new CourseQuestion(this.#request, this.#fields, 'csv');
+  }
+
+  answer(history: HistoryView): HistorySteps {
+    return this.#request.answer(history, this.#fields, this.#format);
+  }
+}
+
+const FORMATS: readonly unknown[] = ['json', 'csv'];
+
+/** The field `format` of questions about a course of time. */
+export const formatField: Field<unknown> = {
+  description: 'json or csv',
+  schema: { enum: FORMATS },
+  fallback: 'json',
+  read: (_name, value) => value,
+};
+
+/** The format that is asked for, or why it is refused. */
+export function readFormat(
+  { type, hasCsv }: HistoryType,
+  value: unknown = 'json',
+): AnswerFormat | RequestError {
+  if (FORMATS.includes(value) && (hasCsv || value === 'json')) return value as AnswerFormat;
+  const expected = hasCsv ? '"json" or "csv"' : `"json", the only format of ${type}`;
+  const message = `format: got ${describeValue(value)}, expected ${expected}`;
+  return new RequestError('invalid_field', message, 'format');
+}

@@ -1,0 +1,69 @@
+/** The past, as questions see it; the archive implements it. */
+
+import type { Address } from '../exact/address.ts';
+import type { Exact } from '../exact/decimal.ts';
+import type { StateView } from '../state/state.ts';
+import type { Subject } from './subject.ts';
+
+/** The heights that are kept, and the times of the first and the last one. */
+export interface HistoryRange {
+  readonly first: number;
+  readonly firstTime: number;
+  readonly last: number;
+  readonly lastTime: number;
+  /** In words, for refusals: "heights 1 to 500". */
+  readonly text: string;
+}
+
+/** What only the account's events tell. */
+export interface AccountSums {
+  /** Transfers in less transfers out, and what the account was worth when its history begins. */
+  readonly netTransfers: Exact;
+  /** Size times price of all fills. */
+  readonly volume: Exact;
+}
+
+/** The state at a height, with the rows that were loaded into it. */
+export interface PastView {
+  readonly state: StateView;
+  load(subject: Subject): void;
+  /** Loads the mark prices of all markets, not only of those in which loaded accounts are open. */
+  loadMarks(): void;
+  /** Goes on to a later height, with the same subjects. */
+  moveTo(height: number): void;
+  /** Of a loaded account; zeros if it did not exist. */
+  sumsOf(user: Address, dexIndex: number): AccountSums;
+}
+
+/** A position after a block that changed it. */
+export interface PositionChange {
+  readonly height: number;
+  readonly size: number;
+  readonly entryNotional: number;
+  readonly isIsolated: boolean;
+  readonly leverage: number;
+  readonly fundingSinceOpen: number;
+  /** The types of the events that changed it. */
+  readonly causes: readonly string[];
+}
+
+export interface HistoryView {
+  /** The name of the ledger that it is of. */
+  readonly ledgerId: string;
+  range(): HistoryRange;
+  holds(height: number): boolean;
+  /** The last height whose block is not later; undefined if even the first one is. */
+  heightAt(time: number): number | undefined;
+  timeOf(height: number): number;
+  /** A market's mark price at a height. */
+  markOf(market: number, height: number): number;
+  at(height: number): PastView;
+  /** The dexes, by index, on which the user has ever had an account. */
+  dexesOf(user: Address): readonly number[];
+  /** The changes of a position in blocks from one height to another, in order. */
+  positionChanges(
+    account: { readonly user: Address; readonly dexIndex: number },
+    market: number,
+    heights: { readonly from: number; readonly to: number },
+  ): Iterable<PositionChange>;
+}

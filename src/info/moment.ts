@@ -1,0 +1,105 @@
+/**
+ * The moment that a question is about, if it is not the present: the fields `atHeight` and `atTime`,
+ * which every question may have.
+ */
+
+import { describeValue } from '../events/refusal.ts';
+import type { HistoryView } from './history-view.ts';
+import type { Field } from './request.ts';
+import { RequestError } from './request-error.ts';
+
+/** The longest number that a query may have. */
+const DIGITS_MAX = 16;
+
+/** A whole number; in a query, its digits. */
+export function wholeField(
+  description: string,
+  { from = 0, fallback }: { from?: number; fallback?: number } = {},
+): Field<number> {
+  return {
+    description,
+    schema: { type: 'integer', minimum: from },
+    ...(fallback !== undefined && { fallback }),
+    read(name, value) {
+      if (Number.isSafeInteger(value) && (value as number) >= from) return value as number;
+      const expected = `a whole number, ${from} or more`;
+      const message = `${name}: got ${describeValue(value)}, expected ${expected}`;
+      return new RequestError('invalid_field', message, name);
+    },
+    readTexts: ([text, ...others]) =>
+      others.length === 0 && /^\d+$/.test(text) && text.length <= DIGITS_MAX ? Number(text) : text,
+  };
+}
+
+/** A moment of the past, by one of the two. */
+export interface Moment {
+  readonly height?: number;
+  readonly time?: number;
+}
+
+export const MOMENT_FIELDS = {
+  atHeight: wholeField('answer as of this height, from the archive', { from: 1 }),
+  atTime: wholeField('answer as of the last block that is not later, in milliseconds'),
+};
+
+/** Undefined if the question is about the present. */
+export function readMoment(
+  source: Readonly<Record<string, unknown>>,
+): Moment | RequestError | undefined {
+  const { atHeight, atTime } = source;
+  if (atHeight === undefined && atTime === undefined) return undefined;
+  if (atHeight !== undefined && atTime !== undefined) {
+    const message = `atTime: got ${describeValue(atTime)} beside atHeight, expected one of the two`;
+    return new RequestError('invalid_field', message, 'atTime');
+  }
+  const name = atHeight === undefined ? 'atTime' : 'atHeight';
+  const value = MOMENT_FIELDS[name].read(name, source[name]);
+  if (value instanceof RequestError) return value;
+  return atHeight === undefined ? { time: value } : { height: value };
+}
+
+/** Where the ledger is; the archive is a moment behind it. */
+export interface Present {
+  readonly height: number;
+  readonly time: number;
+}
+
+/** The height of a moment; throws a RequestError if the archive does not hold it. */
+export function resolveMoment(
+  { height, time }: Moment,
+  history: HistoryView,
+  present?: Present,
+): number {
+  const { last, lastTime } = history.range();
+  if (height !== undefined) {
+    if (history.holds(height)) return height;
+    throw height > last && height <= (present?.height ?? 0)
+      ? refuseEarly('atHeight', height, last)
+      : refuseMoment('atHeight', height, history);
+  }
+  const at = time as number;
+  if (at > lastTime) {
+    throw at <= (present?.time ?? 0)
+      ? refuseEarly('atTime', at, last)
+      : refuseMoment('atTime', at, history);
+  }
+  const found = history.heightAt(at);
+  if (found === undefined || !history.holds(found)) throw refuseMoment('atTime', at, history);
+  return found;
+}
+
+function refuseEarly(field: string, got: number, last: number): RequestError {
+  const message = `${field}: got ${got}, the archive is at height ${last} and catches up`;
+  return new RequestError('behind', message, field);
+}
+
+function refuseMoment(field: string, got: number, history: HistoryView): RequestError {
+  const { text, firstTime, lastTime } = history.range();
+  const expected = `what the archive holds: ${text}, times ${firstTime} to ${lastTime}`;
+  return new RequestError('unknown_height', `${field}: got ${got}, expected ${expected}`, field);
+}
+
+export const NO_ARCHIVE = new RequestError(
+  'unknown_height',
+  'this service answers about the present only: it keeps no archive (serve --archive)',
+);

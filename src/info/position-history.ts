@@ -1,0 +1,134 @@
+/** `positionHistory`: every block that changed a position. */
+
+import { USD_DECIMALS } from '../events/fields.ts';
+import { describeValue } from '../events/refusal.ts';
+import { divideFloor, formatUnits } from '../exact/decimal.ts';
+import type { Market } from '../state/markets.ts';
+import { formatCsv } from './account-history.ts';
+import { courseFields, POINTS_MAX, readCourse } from './course.ts';
+import type { HistorySteps, HistoryType } from './history-question.ts';
+import type { HistoryView, PositionChange } from './history-view.ts';
+import { addressField, type Field } from './request.ts';
+import { RequestError } from './request-error.ts';
+import { amount, anyText, choiceOf, listOf, object, wholeNumber } from './schema.ts';
+
+const coinField: Field<string> = {
+  description: 'the name of a coin, as meta lists it',
+  schema: { type: 'string' },
+  read(name, value) {
+    if (typeof value === 'string') return value;
+    const message = `${name}: got ${describeValue(value)}, expected the name of a coin as text`;
+    return new RequestError('invalid_field', message, name);
+  },
+};
+
+const fields = { user: addressField, coin: coinField, ...courseFields };
+
+export const positionHistory: HistoryType<typeof fields> = {
+  type: 'positionHistory',
+  summary:
+    `The first ${POINTS_MAX} blocks that changed a user's position in a coin, with the position ` +
+    'after the block, the mark then, and the types of the events that changed it.',
+  weight: 20,
+  fields,
+  answerSchema: listOf(
+    object({
+      height: wholeNumber,
+      time: wholeNumber,
+      szi: amount,
+      entryPx: amount,
+      entryNtl: amount,
+      markPx: amount,
+      leverage: object({ type: choiceOf('cross', 'isolated'), value: wholeNumber }),
+      fundingSinceOpen: amount,
+      causes: listOf(anyText),
+    }),
+  ),
+  example: {
+    question: {
+      type: 'positionHistory',
+      user: '0xeaa346d93e222853a2229e2fbb584830fa478fd2',
+      coin: 'BTC',
+      from: 1758556800000,
+      to: 1758560400000,
+    },
+    answer: [
+      {
+        height: 17,
+        time: 1758556816000,
+        szi: '0.04226',
+        entryPx: '97437.4',
+        entryNtl: '4117.7078',
+        markPx: '97435.0',
+        leverage: { type: 'isolated', value: 20 },
+        fundingSinceOpen: '0.0',
+        causes: ['fill'],
+      },
+    ],
+  },
+  hasCsv: true,
+  *answer(history, { user, coin, from, to }, format): HistorySteps {
+    const course = readCourse(history, { from, to });
+    const { last, lastTime, first } = history.range();
+    const end = history.heightAt(course.to) ?? first;
+    const { market, index } = findMarketAt(history, end, coin);
+    const start = history.heightAt(course.from - 1) ?? first - 1;
+    const rows: Row[] = [];
+    const account = { user, dexIndex: market.dexIndex };
+    for (const change of history.positionChanges(account, index, { from: start + 1, to: end })) {
+      rows.push(describeChange(history, change, market, index));
+      if (rows.length === POINTS_MAX) break;
+      yield;
+    }
+    const body = format === 'csv' ? toCsv(rows) : JSON.stringify(rows);
+    const { isFixed } = course;
+    return { body, format, height: last, time: lastTime, isFixed, accountTime: -1 };
+  },
+};
+
+function findMarketAt(history: HistoryView, height: number, coin: string) {
+  const { markets } = history.at(height).state;
+  const index = markets.findMarket(coin);
+  if (index !== undefined) return { index, market: markets.markets[index] };
+  const message = `coin: got ${describeValue(coin)}, expected a coin that meta lists`;
+  throw new RequestError('invalid_field', message, 'coin');
+}
+
+function describeChange(
+  history: HistoryView,
+  change: PositionChange,
+  { sizeDecimals, priceDecimals }: Market,
+  index: number,
+) {
+  const { height, size, entryNotional, isIsolated, leverage } = change;
+  const entryPrice = size === 0 ? 0 : divideFloor(entryNotional, Math.abs(size));
+  return {
+    height,
+    time: history.timeOf(height),
+    szi: formatUnits(size, sizeDecimals),
+    entryPx: formatUnits(entryPrice, priceDecimals),
+    entryNtl: formatUnits(entryNotional, USD_DECIMALS),
+    markPx: formatUnits(history.markOf(index, height), priceDecimals),
+    leverage: { type: isIsolated ? 'isolated' : 'cross', value: leverage },
+    fundingSinceOpen: formatUnits(change.fundingSinceOpen, USD_DECIMALS),
+    causes: change.causes,
+  };
+}
+
+type Row = ReturnType<typeof describeChange>;
+
+const CSV_COLUMNS = [
+  ...['height', 'time', 'szi', 'entryPx', 'entryNtl', 'markPx', 'leverageType', 'leverage'],
+  ...['fundingSinceOpen', 'causes'],
+];
+
+function toCsv(rows: readonly Row[]): string {
+  return formatCsv(
+    CSV_COLUMNS,
+    rows.map((row) => [
+      ...[String(row.height), String(row.time), row.szi, row.entryPx, row.entryNtl, row.markPx],
+      ...[row.leverage.type, String(row.leverage.value), row.fundingSinceOpen],
+      row.causes.join(' '),
+    ]),
+  );
+}

@@ -1,0 +1,49 @@
+/** Archives in temporary folders. */
+
+import { type Archive, openArchive } from '../../src/archive/archive.ts';
+import { History } from '../../src/archive/history.ts';
+import { type KeepOptions, keepArchive } from '../../src/archive/keep-archive.ts';
+import { openStorage } from '../../src/replica/storage.ts';
+
+/** As `perpinfo archive --once` does. */
+export async function archiveOnce(
+  data: string,
+  options: Partial<Pick<KeepOptions, 'days' | 'warn' | 'progress' | 'signal'>> = {},
+): Promise<void> {
+  const settings = {
+    data,
+    ledger: undefined,
+    natsReplicas: 1,
+    natsCreds: undefined,
+    natsCa: undefined,
+  };
+  const storage = await openStorage(settings);
+  try {
+    await keepArchive({
+      data,
+      storage,
+      days: undefined,
+      signal: new AbortController().signal,
+      isOnce: true,
+      warn: () => undefined,
+      progress: () => undefined,
+      ...options,
+    });
+  } finally {
+    await storage.close();
+  }
+}
+
+/** Opens the archive for reading while `use` runs. */
+export async function withArchive<T>(
+  data: string,
+  use: (history: History, archive: Archive) => T | Promise<T>,
+): Promise<T> {
+  const archive = await openArchive(data);
+  if (archive === undefined) throw new Error(`there is no archive in ${data}`);
+  try {
+    return await use(new History(archive), archive);
+  } finally {
+    await archive.close();
+  }
+}
