@@ -19,6 +19,10 @@ const RETRY_MS_MAX = 4_000;
 /** Maximum number of those who wait for a height, also for clients that have given up. */
 const WAITERS_MAX = 65_536;
 
+const WELL = 'caught up and fresh';
+/** A ledger that cannot be reached for a moment is no reason to stop: after --max-age it is stale. */
+export const WELL_AS_FAR = 'fresh, and caught up with the last block that could be read';
+
 type LiveStatus = 'ok' | 'replaying' | 'behind' | 'feed_failed' | 'stale' | 'ahead' | 'broken';
 
 /** Why the service's own feed failed, and the last height that it made durable. */
@@ -221,12 +225,12 @@ export class LiveState {
   }
 
   async health(nowMs: number): Promise<Health> {
-    const head = await this.#readHead();
+    const { head, isRead } = await this.#readHead();
     if (this.state !== undefined) await this.waitFor(head, CATCH_UP_MS);
     const unknown = { height: this.#replayed.height, time: 0, ledgerId: '' };
     const { height, time, ledgerId: ledger } = this.#replica?.state ?? unknown;
     const lagMs = Math.max(0, Math.round(this.#ageAt(nowMs)));
-    const judged = this.#judge(head, nowMs);
+    const judged = this.#judge(head, isRead, nowMs);
     const { maxAgeMs } = this.#options;
     return { ...judged, ledger, height, time, lagMs, maxAgeMs, head: Math.max(head, height) };
   }
@@ -235,18 +239,19 @@ export class LiveState {
    * The height of the newest block, or the last known one if the ledger does not answer in time. Only
    * the follower decides that the ledger is broken: it knows which failures are temporary.
    */
-  async #readHead(): Promise<number> {
+  async #readHead(): Promise<{ head: number; isRead: boolean }> {
+    let height: number | undefined;
     try {
       const late = sleep(HEAD_MS, undefined, { ref: false });
-      const height = await Promise.race([this.#options.ledger.height(), late]);
-      this.#headSeen = height ?? this.#headSeen;
+      height = await Promise.race([this.#options.ledger.height(), late]);
     } catch {
       // The follower gets the same failure, and retries.
     }
-    return this.#headSeen;
+    this.#headSeen = height ?? this.#headSeen;
+    return { head: this.#headSeen, isRead: height !== undefined };
   }
 
-  #judge(head: number, nowMs: number): Pick<Health, 'status' | 'message'> {
+  #judge(head: number, isRead: boolean, nowMs: number): Pick<Health, 'status' | 'message'> {
     const { state } = this;
     if (state === undefined) {
       const status = this.#failure === undefined ? 'replaying' : 'broken';
@@ -259,7 +264,7 @@ export class LiveState {
     if (failure !== undefined && state.height <= failure.height) {
       return { status: 'feed_failed', message: `the feed has failed: ${failure.reason}` };
     }
-    return this.findStaleness(nowMs) ?? { status: 'ok', message: 'caught up and fresh' };
+    return this.findStaleness(nowMs) ?? { status: 'ok', message: isRead ? WELL : WELL_AS_FAR };
   }
 }
 

@@ -28,4 +28,8 @@ export const KEPT_SEEDS: readonly KeptSeed[] = [
     found:
       'a worker called a ledger broken that was pruned between its base and its snapshot being read',
   },
+  {
+    seed: 'venue/20261117/4262',
+    found: 'health said "caught up" of a ledger whose newest block it could not read',
+  },
 ];
