@@ -29,6 +29,10 @@ export function wrongLastSequence(last: number): Refusal {
   return refuse(400, 10071, `wrong last sequence: ${last}`);
 }
 
+export function sequenceNotFound(seq: number): Refusal {
+  return refuse(400, 10043, `sequence ${seq} not found`);
+}
+
 export function wrongLastId(last: string): Refusal {
   return refuse(400, 10070, `wrong last msg ID: ${last}`);
 }

@@ -59,7 +59,8 @@ export class Consumer {
     const policy = place.config.deliver_policy;
     this.#first = policy === 'last_per_subject' ? stream.lastOfEach(this.#filter) : [];
     const isFromEnd = policy === 'last_per_subject' || policy === 'new';
-    this.#nextSeq = isFromEnd ? stream.lastSeq + 1 : (place.config.opt_start_seq ?? 1);
+    const end = stream.lastSeq + 1;
+    this.#nextSeq = isFromEnd ? end : Math.min(place.config.opt_start_seq ?? 1, end);
     this.#watchIdleness(msOf(place.config.inactive_threshold));
     this.#beat(place.config.deliver_subject, msOf(place.config.idle_heartbeat));
   }

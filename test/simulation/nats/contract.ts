@@ -3,6 +3,7 @@
  * the simulated server and against a real one (test/cluster/contract.test.ts).
  */
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { NatsLink } from '../../../src/ledger/jetstream/nats.ts';
 
 interface Step {
@@ -16,6 +17,8 @@ const SUBJECT = `perpinfo.${NAME}.blocks`;
 const BUCKET = 'contract-bucket';
 const OBJECTS = 'contract-objects';
 const FETCH_MS = 1_000;
+/** By then a consumer is there. */
+const PUBLISH_MS = 200;
 
 interface Publication {
   readonly id?: string;
@@ -219,6 +222,24 @@ const CONSUMER_STEPS: readonly Step[] = [
     'publish after purging all',
     (link) => publish(link, { id: 'g', expect: { lastSubjectSequence: 0 } }),
     '7',
+  ),
+  step('publish another', (link) => publish(link, { id: 'h', expect: { lastSequence: 7 } }), '8'),
+  step(
+    'a consumer beyond the end starts with the next message',
+    async (link) => {
+      const fetching = fetch(link, 20, 1);
+      await sleep(PUBLISH_MS);
+      return [await publish(link, { id: 'i' }), await fetching];
+    },
+    '9,0 pending: 9 line i (0) deleted true',
+  ),
+  step('delete the last', ({ manager }) => manager.streams.deleteMessage(NAME, 9), 'true'),
+  step('info after deleting the last', describe, '2 messages, 7 to 9'),
+  step('read what was deleted', (link) => read(link, 9), 'none'),
+  step(
+    'delete it again',
+    ({ manager }) => manager.streams.deleteMessage(NAME, 9),
+    'JetStreamApiError 400 10043: sequence 9 not found',
   ),
   step('delete', ({ manager }) => manager.streams.delete(NAME), 'true'),
   step('info after deleting', describe, 'StreamNotFoundError 404 10059: stream not found'),

@@ -32,6 +32,9 @@ export function planWrite(
   if (group === 'STREAM') {
     if (verb === 'CREATE') return { type: 'create stream', config: body as never, timeMs };
     if (verb === 'DELETE') return { type: 'delete stream', stream };
+    if (verb === 'MSG' && stream === 'DELETE') {
+      return { type: 'delete message', stream: name, seq: body.seq ?? 0 };
+    }
     if (verb === 'PURGE') return { type: 'purge', stream, request: body };
   }
   if (group === 'CONSUMER') {

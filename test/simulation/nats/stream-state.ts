@@ -215,6 +215,13 @@ export class StreamState {
     while (this.#firstSeq <= this.#lastSeq && !this.#messages.has(this.#firstSeq)) this.#firstSeq++;
   }
 
+  /** False if there is no such message. */
+  delete(seq: number): boolean {
+    const isThere = this.#messages.has(seq);
+    if (isThere) this.#remove([seq]);
+    return isThere;
+  }
+
   /** Returns how many messages were removed. */
   purge({ seq, filter = '>' }: PurgeRequest): number {
     const meant = [...this.#messages.values()].filter(

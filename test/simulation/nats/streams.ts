@@ -1,7 +1,12 @@
 /** All streams of a server, and which server each consumer is on: what the servers agree on. */
 
 import type { ConsumerConfig, StreamConfig } from '@nats-io/jetstream';
-import { CONSUMER_NOT_FOUND, NAME_IN_USE, STREAM_NOT_FOUND } from './api-errors.ts';
+import {
+  CONSUMER_NOT_FOUND,
+  NAME_IN_USE,
+  STREAM_NOT_FOUND,
+  sequenceNotFound,
+} from './api-errors.ts';
 import { type NewMessage, type PurgeRequest, StreamState } from './stream-state.ts';
 
 export interface ConsumerPlace {
@@ -17,6 +22,7 @@ export type Operation =
   | { readonly type: 'create stream'; readonly config: StreamConfig; readonly timeMs: number }
   | { readonly type: 'delete stream'; readonly stream: string }
   | { readonly type: 'purge'; readonly stream: string; readonly request: PurgeRequest }
+  | { readonly type: 'delete message'; readonly stream: string; readonly seq: number }
   | { readonly type: 'publish'; readonly stream: string; readonly message: NewMessage }
   | { readonly type: 'create consumer'; readonly place: ConsumerPlace; readonly reply: string }
   | { readonly type: 'delete consumer'; readonly stream: string; readonly name: string };
@@ -53,6 +59,12 @@ export class Streams {
         const stream = this.#streams.get(operation.stream);
         if (stream === undefined) return STREAM_NOT_FOUND;
         return { success: true, purged: stream.purge(operation.request) };
+      }
+      case 'delete message': {
+        const stream = this.#streams.get(operation.stream);
+        if (stream === undefined) return STREAM_NOT_FOUND;
+        const { seq } = operation;
+        return stream.delete(seq) ? { success: true } : sequenceNotFound(seq);
       }
       case 'publish':
         return this.#streams.get(operation.stream)?.publish(operation.message) ?? STREAM_NOT_FOUND;
