@@ -31,9 +31,16 @@ export function describeHolder(holder: LeaseHolder): string {
   return statusOf(holder) === 'unknown' ? `process ${pid} on ${host}` : `process ${pid}`;
 }
 
+/** The tokens of the leases that this process holds. */
+const heldTokens = new Set<string>();
+
 /** The host is compared as well, because not every system has ids of boots and namespaces. */
 function statusOf(holder: LeaseHolder): ProcessStatus {
-  return holder.host === hostname() ? processStatus(holder) : 'unknown';
+  if (holder.host !== hostname()) return 'unknown';
+  const status = processStatus(holder);
+  if (status !== 'running' || holder.pid !== process.pid) return status;
+  // Without the token, the entry is left of a lease that this process took or released in an outage.
+  return heldTokens.has(holder.token) ? 'running' : 'ended';
 }
 
 export class Lease {
@@ -52,6 +59,7 @@ export class Lease {
     this.#key = place.key;
     this.#holder = holder;
     this.#revision = revision;
+    heldTokens.add(holder.token);
     this.#timer = setInterval(() => this.#startRenewal(), RENEW_MS);
     this.#timer.unref();
   }
@@ -91,6 +99,7 @@ export class Lease {
 
   async release(): Promise<void> {
     clearInterval(this.#timer);
+    heldTokens.delete(this.#holder.token);
     // A renewal in flight changes the revision that the delete expects.
     await this.#renewal;
     if (this.#isLost || !this.#link.isConnected) return;
