@@ -67,7 +67,7 @@ export class EmbeddedLedger implements Ledger {
       for await (const batch of this.read(height)) {
         yield batch;
         if (signal.aborted) return;
-        height = batch.at(-1)?.height ?? height;
+        height = batch[batch.length - 1].height;
       }
       await sleep(FOLLOW_POLL_MS, undefined, { signal }).catch(() => undefined);
     }

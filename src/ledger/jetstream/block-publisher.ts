@@ -149,8 +149,7 @@ export class BlockPublisher {
     } catch (failure) {
       if (!isUnavailable(failure)) throw failure;
     }
-    const isStored = this.#head.height >= (blocks.at(-1)?.height ?? 0);
-    if (isStored) return;
+    if (this.#head.height >= blocks[blocks.length - 1].height) return;
     if (performance.now() > deadlineMs) {
       if (this.#isShort) throw lostBlocks(this.#head.height);
       throw isUnavailable(error) ? error : link.describe('appending', error);
@@ -161,8 +160,7 @@ export class BlockPublisher {
   /** Moves the head to the last of our blocks in the stream; a foreign block there is a conflict. */
   async #catchUp(blocks: readonly StoredBlock[]): Promise<void> {
     const { state } = await this.#ledger.streamInfo();
-    const lastHeight = blocks.at(-1)?.height ?? 0;
-    const height = Math.min(state.last_seq, lastHeight);
+    const height = Math.min(state.last_seq, blocks[blocks.length - 1].height);
     this.#isShort = state.last_seq < this.#head.height;
     if (height <= this.#head.height) return;
     const stored = await this.#ledger.point(height);

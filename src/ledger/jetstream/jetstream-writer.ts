@@ -68,7 +68,8 @@ class JetStreamLedgerWriter extends JetStreamLedger implements LedgerWriter {
 
   async #hasBase(): Promise<boolean> {
     try {
-      return (await this.base()) !== undefined;
+      await this.base();
+      return true;
     } catch (error) {
       if (error instanceof LedgerError && error.fault === 'missing') return false;
       throw error;

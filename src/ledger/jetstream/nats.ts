@@ -142,16 +142,11 @@ export class NatsLink {
   }
 
   /** Rejects when the connection is lost, because a request in flight is then never answered. */
-  async untilInterrupted<T>(work: Promise<T>): Promise<T> {
-    let forget = () => {};
-    const interrupted = new Promise<never>((_, reject) => {
-      forget = this.onInterrupt(() => reject(new Error('the connection was lost')));
+  untilInterrupted<T>(work: Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const forget = this.onInterrupt(() => reject(new Error('the connection was lost')));
+      void work.then(resolve, reject).finally(forget);
     });
-    try {
-      return await Promise.race([work, interrupted]);
-    } finally {
-      forget();
-    }
   }
 
   #askWithRetry<T>(what: string, work: () => Promise<T>): Promise<T> {
@@ -199,8 +194,6 @@ export class NatsLink {
       const reading = this.manager.streams.getMessage(this.name, { seq });
       return (await this.untilInterrupted(reading)) ?? undefined;
     } catch (error) {
-      const { NoMessageFound } = this.modules.stream.JetStreamApiCodes;
-      if (this.#codeOf(error) === NoMessageFound) return undefined;
       const message = this.#isRefused(error) ? await this.#readMessageDirectly(seq) : undefined;
       if (message === undefined) throw error;
       return message;
