@@ -1,0 +1,42 @@
+/** How errors of disks are told apart and described. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { findReason, isUnwritable, muteDriver } from '../../src/ledger/embedded/disk-failure.ts';
+import { createOpeningError } from '../../src/ledger/embedded/lmdb-environment.ts';
+
+const FULL = Object.assign(new Error('No space left on device.'), { code: 28 });
+
+test('errors of the driver are not printed, others are; both are told apart by their codes', async (t) => {
+  const printed: unknown[][] = [];
+  const output = globalThis.console;
+  t.mock.method(output, 'error', (...values: unknown[]) => printed.push(values));
+  muteDriver();
+  muteDriver();
+  output.error(FULL);
+  output.error('a message', 1);
+  output.error(new Error('of this code'));
+  assert.deepEqual(
+    printed.map(([first]) => (first instanceof Error ? first.message : first)),
+    ['a message', 'of this code'],
+  );
+  assert.equal(await findReason(FULL), FULL);
+  assert.equal(isUnwritable(FULL), true);
+  assert.equal(isUnwritable(new Error('another')), false);
+});
+
+test('a folder that may not be read is named, without its free space', () => {
+  const denied = Object.assign(new Error('Permission denied: Attempting to setup locks'), {
+    code: 'EACCES',
+  });
+  const opening = { what: 'the ledger', folder: '/some/ledger' };
+  const reading = createOpeningError(denied, { ...opening, readOnly: true });
+  assert.equal(reading.fault, 'unavailable');
+  assert.equal(
+    reading.message,
+    'cannot open the ledger for reading: /some/ledger cannot be read: Permission denied',
+  );
+  const writing = createOpeningError(denied, { ...opening, readOnly: false });
+  assert.equal(writing.fault, 'unwritable');
+  assert.match(writing.message, /for writing: \/some\/ledger cannot be written to: /);
+});

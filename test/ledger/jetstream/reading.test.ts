@@ -1,0 +1,293 @@
+/** Blocks that are read from servers that lag, lose, replace or damage them. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { CHAIN_START } from '../../../src/ledger/hash-chain.ts';
+import { BlockReader } from '../../../src/ledger/jetstream/block-reader.ts';
+import type { NatsLink } from '../../../src/ledger/jetstream/nats.ts';
+import { LedgerError, type StoredBlock } from '../../../src/ledger/ledger.ts';
+import { chainLines, chainOfLength, heightsOf } from '../chains.ts';
+import {
+  besideServer,
+  publishBlock,
+  type SimulatedWorld,
+  storeBlocks,
+} from './simulated-ledger.ts';
+
+const blocks = chainOfLength(8);
+const FOREVER = Number.POSITIVE_INFINITY;
+
+interface Reading {
+  /** The last height to read; without it, what comes is followed. */
+  to?: number;
+  after?: number;
+  retryMs?: number;
+  /** Called after each batch. */
+  read?: (heights: readonly number[], stop: () => void) => unknown;
+}
+
+interface Outcome {
+  readonly heights: readonly number[];
+  readonly error: string | undefined;
+}
+
+/** Reads until the end, or until `read` stops it, or until it fails. */
+async function readAll(
+  link: NatsLink,
+  { to = FOREVER, after = 0, retryMs = FOREVER, read = () => undefined }: Reading,
+): Promise<Outcome> {
+  const stopping = new AbortController();
+  const heights: number[] = [];
+  try {
+    const terms = { to, signal: stopping.signal, retryMs };
+    for await (const batch of new BlockReader(link, after, terms).read()) {
+      heights.push(...heightsOf(batch));
+      await read(heights, () => stopping.abort());
+    }
+    return { heights, error: undefined };
+  } catch (error) {
+    assert.ok(error instanceof LedgerError, `${(error as Error).stack}`);
+    return { heights, error: `${error.fault}: ${error.message}` };
+  }
+}
+
+function stopAt(height: number) {
+  return (heights: readonly number[], stop: () => void) => {
+    if (heights.at(-1) === height) stop();
+  };
+}
+
+async function storeAndConnect(world: SimulatedWorld, count: number): Promise<NatsLink> {
+  await storeBlocks(world, blocks.slice(0, count));
+  return world.connect();
+}
+
+async function replaceStream(link: NatsLink, others: readonly StoredBlock[]): Promise<void> {
+  const { config } = await link.manager.streams.info(link.name);
+  await link.manager.streams.delete(link.name);
+  await link.manager.streams.add(config);
+  for (const [index, block] of others.entries()) {
+    await publishBlock(link, others[index - 1] ?? CHAIN_START, block);
+  }
+}
+
+function refuseConsumers(link: NatsLink): void {
+  link.manager.consumers.add = () => Promise.reject(new Error('no metadata leader'));
+}
+
+test(
+  'blocks are read one by one where no consumer can be created, and in order where reads fail',
+  besideServer(async (world) => {
+    const link = await storeAndConnect(world, 8);
+    refuseConsumers(link);
+    const readMessage = link.readMessage.bind(link);
+    const failuresLeft = new Map([
+      [3, 1],
+      [6, 2],
+    ]);
+    link.readMessage = async (seq) => {
+      const left = failuresLeft.get(seq) ?? 0;
+      failuresLeft.set(seq, left - 1);
+      if (left <= 0) return readMessage(seq);
+      if (seq === 3) throw new Error('timeout');
+      return undefined; // The server lags.
+    };
+    const batches: number[] = [];
+    const read = (heights: readonly number[]) => batches.push(heights.length);
+    const { heights, error } = await readAll(link, { to: 8, read });
+    assert.deepEqual(heights, [1, 2, 3, 4, 5, 6, 7, 8]);
+    assert.equal(error, undefined);
+    assert.deepEqual(batches, [2, 5, 8]);
+    await link.close();
+  }),
+);
+
+test(
+  'a server that stays behind the stream is left',
+  besideServer(async (world) => {
+    const link = await storeAndConnect(world, 4);
+    refuseConsumers(link);
+    const readMessage = link.readMessage.bind(link);
+    const leaveServer = link.leaveServer.bind(link);
+    let hasLeft = false;
+    link.leaveServer = () => {
+      hasLeft = true;
+      leaveServer();
+    };
+    link.readMessage = async (seq) => (hasLeft ? readMessage(seq) : undefined);
+    assert.deepEqual(await readAll(link, { to: 4 }), { heights: [1, 2, 3, 4], error: undefined });
+    assert.ok(hasLeft);
+    await link.close();
+  }),
+);
+
+test(
+  'a follower that is stopped while its server is away ends without an error',
+  besideServer(async (world) => {
+    const { kernel, nats } = world;
+    const link = await storeAndConnect(world, 2);
+    const read = (_: readonly number[], stop: () => void) => {
+      nats.servers[0].kill();
+      kernel.schedule(4_000, stop);
+    };
+    assert.deepEqual(await readAll(link, { read }), { heights: [1, 2], error: undefined });
+    await link.close();
+  }),
+);
+
+test(
+  'a follower that is stopped while it waits for a block ends without an error',
+  besideServer(async (world) => {
+    const { kernel } = world;
+    const link = await storeAndConnect(world, 2);
+    const read = (_: readonly number[], stop: () => void) => void kernel.schedule(500, stop);
+    assert.deepEqual(await readAll(link, { read }), { heights: [1, 2], error: undefined });
+    await link.close();
+  }),
+);
+
+test(
+  'a read whose server stays away fails after the time for retries',
+  besideServer(async (world) => {
+    const link = await storeAndConnect(world, 2);
+    world.nats.servers[0].kill();
+    const { heights, error } = await readAll(link, { to: 2, retryMs: 3_000 });
+    assert.deepEqual(heights, []);
+    assert.match(`${error}`, /^unavailable: reading blocks: NATS request failed: /);
+    await link.close();
+  }),
+);
+
+test(
+  'a stream that is deleted while it is followed is waited for, and then missing',
+  besideServer(async (world) => {
+    const link = await storeAndConnect(world, 2);
+    const startedMs = world.kernel.nowMs;
+    const read = () => link.manager.streams.delete(link.name);
+    const { heights, error } = await readAll(link, { read });
+    assert.deepEqual(heights, [1, 2]);
+    assert.equal(error, 'missing: there is no ledger ledger at 10.0.0.1:4222');
+    assert.ok(world.kernel.nowMs - startedMs > 15_000, 'it may be moving to another server');
+    await link.close();
+  }),
+);
+
+test(
+  'a stream that was replaced by a shorter one has lost blocks',
+  besideServer(async (world) => {
+    const link = await storeAndConnect(world, 4);
+    const read = () => replaceStream(link, blocks.slice(0, 2));
+    const { heights, error } = await readAll(link, { read });
+    assert.deepEqual(heights, [1, 2, 3, 4]);
+    assert.equal(error, 'corrupt: the ledger ends at block 2, but block 4 was read from it');
+    await link.close();
+  }),
+);
+
+test(
+  'a stream that is replaced while a consumer is created is noticed by its first common block',
+  besideServer(async (world) => {
+    const link = await storeAndConnect(world, 4);
+    const { consumers } = link.manager;
+    const add = consumers.add.bind(consumers);
+    const others = chainLines(['other 1', 'other 2', 'other 3', 'other 4', 'other 5']);
+    let created = 0;
+    consumers.add = async (stream, config) => {
+      if (++created === 1) return add(stream, config);
+      // It starts at the end of an empty stream, although a later start was asked for.
+      await replaceStream(link, []);
+      const info = await add(stream, config);
+      for (const [index, block] of others.entries()) {
+        await publishBlock(link, others[index - 1] ?? CHAIN_START, block);
+      }
+      return info;
+    };
+    const read = () => world.nats.cutConnections(world.kernel.current);
+    const { heights, error } = await readAll(link, { read });
+    assert.deepEqual(heights, [1, 2, 3, 4]);
+    assert.equal(error, 'corrupt: block 4 has changed since it was read');
+    await link.close();
+  }),
+);
+
+test(
+  'blocks that are delivered twice are read once',
+  besideServer(async (world) => {
+    const link = await storeAndConnect(world, 6);
+    world.nats.faults.duplicateChance = 1;
+    assert.deepEqual(await readAll(link, { read: stopAt(6) }), {
+      heights: [1, 2, 3, 4, 5, 6],
+      error: undefined,
+    });
+    await link.close();
+  }),
+);
+
+test(
+  'a block that was deleted from the end of a stream is missed by a read and by a follower',
+  besideServer(async (world) => {
+    const link = await storeAndConnect(world, 5);
+    await link.manager.streams.deleteMessage(link.name, 5);
+    const error =
+      'corrupt: block 5 is not in the ledger, which ends at 5: it was deleted. ' +
+      'See docs/operations.md for how to repair the ledger';
+    const expected = { heights: [1, 2, 3, 4], error };
+    assert.deepEqual(await readAll(link, { to: 5 }), expected);
+    assert.deepEqual(await readAll(link, {}), expected);
+    const reader = await world.openReader();
+    await assert.rejects(reader.head(), { fault: 'corrupt', message: /^block 5 is not in/ });
+    await reader.close();
+    await link.close();
+  }),
+);
+
+test(
+  'a follower whose next blocks were dropped goes on after them',
+  besideServer(async (world) => {
+    const link = await storeAndConnect(world, 8);
+    await link.manager.streams.purge(link.name, { seq: 7 });
+    const { heights, error } = await readAll(link, { after: 4, read: stopAt(8) });
+    assert.deepEqual([heights, error], [[7, 8], undefined]);
+    await link.close();
+  }),
+);
+
+test(
+  'a read up to a block that was dropped meanwhile ends without blocks',
+  besideServer(async (world) => {
+    const link = await storeAndConnect(world, 6);
+    await link.manager.streams.purge(link.name, { seq: 5 });
+    assert.deepEqual(await readAll(link, { to: 2 }), { heights: [], error: undefined });
+    assert.deepEqual(await readAll(link, { to: 6 }), { heights: [5, 6], error: undefined });
+    await link.close();
+  }),
+);
+
+test(
+  'the blocks before one that is not a block are read',
+  besideServer(async (world) => {
+    const link = await storeAndConnect(world, 2);
+    await link.streams.publish(`perpinfo.${link.name}.blocks`, 'stray');
+    const { heights, error } = await readAll(link, { to: 3 });
+    assert.deepEqual(heights, [1, 2]);
+    assert.equal(
+      error,
+      "corrupt: block 3 was not written by a ledger's writer: it has no Perpinfo-Hash header",
+    );
+    await link.close();
+  }),
+);
+
+test(
+  'a message that is lost on its way is read again',
+  besideServer(async (world) => {
+    const link = await storeAndConnect(world, 8);
+    world.nats.faults.lossChance = 0.2;
+    const { heights, error } = await readAll(link, { to: 8 });
+    assert.deepEqual([heights, error], [[1, 2, 3, 4, 5, 6, 7, 8], undefined]);
+    world.nats.faults.mend();
+    await sleep(1_000);
+    await link.close();
+  }),
+);
