@@ -164,7 +164,7 @@ const ALL: Suite[] = [
   testSuite('twin', { seconds: 180, longSeconds: 300, filesAtATime: 2 }),
   testSuite('docs', { seconds: 180, filesAtATime: scale(2, 1) }),
   testSuite('feed', { seconds: 120, filesAtATime: 2 }),
-  testSuite('ledger', { seconds: 120, isCounted: true }),
+  testSuite('ledger', { seconds: 180, isCounted: true }),
   testSuite('state', { seconds: 120, filesAtATime: 2, isCounted: true }),
   testSuite('exact', { seconds: 60, isCounted: true }),
   testSuite('events', { seconds: 60, isCounted: true }),
