@@ -9,37 +9,42 @@ import { add, type Exact, subtract } from '../exact/decimal.ts';
 import type { AccountId } from './archive-tables.ts';
 import { PackedReader, type PackedWriter } from './packed.ts';
 
-/** The amounts of an account, in the order of `AccountVersion.amounts`. */
-export const CASH = 0;
-export const ORDER_MARGIN = 1;
-export const COLLATERAL = 2;
-/** When the account was last read as a whole; 0 if it never was. */
-export const READ_TIME = 3;
-/** Transfers in less transfers out, and what the account was worth when its history begins. */
-export const NET_TRANSFERS = 4;
-/** Size times price of all fills. */
-export const VOLUME = 5;
+/** The place of each amount in `AccountVersion.amounts`. */
+export const AMOUNT = {
+  cash: 0,
+  orderMargin: 1,
+  collateral: 2,
+  /** When the account was last read as a whole; 0 if it never was. */
+  readTime: 3,
+  /** Transfers in less transfers out, and what the account was worth when its history begins. */
+  netTransfers: 4,
+  /** Size times price of all fills. */
+  volume: 5,
+} as const;
 const AMOUNT_COUNT = 6;
 
-/** The cells of a position, in the order of `PositionVersion.cells`. */
-export const LEVERAGE = 0;
-export const SIZE = 1;
-export const ENTRY_NOTIONAL = 2;
-export const RAW_USD = 3;
-export const FUNDING_ALL_TIME = 4;
-export const FUNDING_SINCE_OPEN = 5;
-export const FUNDING_SINCE_CHANGE = 6;
+/** The place of each cell in `PositionVersion.cells`. */
+export const CELL = {
+  /** Twice the leverage, and one more if the position is isolated. */
+  leverage: 0,
+  size: 1,
+  entryNotional: 2,
+  rawUsd: 3,
+  fundingAllTime: 4,
+  fundingSinceOpen: 5,
+  fundingSinceChange: 6,
+} as const;
 const CELL_COUNT = 7;
 
 /** After the bits of the amounts: positions have changed too. */
 const HAS_POSITIONS = 1 << AMOUNT_COUNT;
 
 /** Why a position changed: the types of events of the block, one bit each. */
-export const CAUSES = ['fill', 'funding', 'isolatedMargin', 'leverage', 'account'] as const;
-export type Cause = (typeof CAUSES)[number];
+export const CHANGE_CAUSES = ['fill', 'funding', 'isolatedMargin', 'leverage', 'account'] as const;
+export type ChangeCause = (typeof CHANGE_CAUSES)[number];
 
-export function causeBit(cause: Cause): number {
-  return 1 << CAUSES.indexOf(cause);
+export function causeBit(cause: ChangeCause): number {
+  return 1 << CHANGE_CAUSES.indexOf(cause);
 }
 
 export interface PositionVersion {
@@ -91,16 +96,15 @@ export function packChange(out: PackedWriter, before: AccountVersion, after: Acc
   }
   if (changed.length === 0) return;
   out.whole(changed.length);
-  for (const position of changed)
-    packPosition(out, findPosition(before, position.market), position);
+  for (const position of changed) packPosition(out, positionIn(before, position.market), position);
 }
 
-function findPosition(version: AccountVersion, market: number): PositionVersion | undefined {
+function positionIn(version: AccountVersion, market: number): PositionVersion | undefined {
   return version.positions.find((position) => position.market === market);
 }
 
 function hasPositionChanged(before: AccountVersion, { market, cells }: PositionVersion): boolean {
-  const found = findPosition(before, market);
+  const found = positionIn(before, market);
   return found === undefined || cells.some((cell, index) => cell !== found.cells[index]);
 }
 

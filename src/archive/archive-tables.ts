@@ -11,23 +11,23 @@ import { LedgerError } from '../ledger/ledger.ts';
 const LABEL = 'the archive';
 const FORMAT = '1';
 
-type Table<K extends Buffer | string | number> = Database<Buffer, K>;
+type RecordTable<K extends Buffer | string | number> = Database<Buffer, K>;
 
 export interface ArchiveTables {
   /** Height and times of the ends, and what the archive is of. */
-  readonly meta: Table<string>;
+  readonly meta: RecordTable<string>;
   /** By span. */
-  readonly times: Table<number>;
+  readonly times: RecordTable<number>;
   /** By span and market. */
-  readonly marks: Table<Buffer>;
+  readonly marks: RecordTable<Buffer>;
   /** By address: its row in the state, and the dexes on which it has an account. */
-  readonly addresses: Table<Buffer>;
+  readonly addresses: RecordTable<Buffer>;
   /** Packs of account versions, by address row, dex and the height of the first version. */
-  readonly accounts: Table<Buffer>;
+  readonly accounts: RecordTable<Buffer>;
   /** Lists of delegations, by address row and height. */
-  readonly delegations: Table<Buffer>;
+  readonly delegations: RecordTable<Buffer>;
   /** Changes of dexes, markets and the auction, by height. */
-  readonly listings: Table<number>;
+  readonly listings: RecordTable<number>;
 }
 
 export interface ArchiveFolder {
@@ -43,7 +43,7 @@ export function archiveFolder(dataDirectory: string): string {
   return path.join(dataDirectory, 'archive');
 }
 
-export function hasArchive(dataDirectory: string): boolean {
+function hasArchive(dataDirectory: string): boolean {
   return readFileId(archiveFolder(dataDirectory)) !== '';
 }
 
@@ -119,13 +119,13 @@ async function checkFormat(
   throw new LedgerError('newer', message);
 }
 
-const ROW_BYTES = 4;
+const ADDRESS_ROW_BYTES = 4;
 const DEX_BYTES = 2;
 const HEIGHT_BYTES = 6;
 const HEIGHT_MAX = 2 ** 48 - 1;
 
 export function markKey(span: number, market: number): Buffer {
-  const key = Buffer.allocUnsafe(HEIGHT_BYTES + ROW_BYTES);
+  const key = Buffer.allocUnsafe(HEIGHT_BYTES + ADDRESS_ROW_BYTES);
   key.writeUIntBE(span, 0, HEIGHT_BYTES);
   key.writeUInt32BE(market, HEIGHT_BYTES);
   return key;
@@ -137,20 +137,20 @@ export interface AccountId {
   readonly dexIndex: number;
 }
 
-const ACCOUNT_BYTES = ROW_BYTES + DEX_BYTES;
+const ACCOUNT_BYTES = ADDRESS_ROW_BYTES + DEX_BYTES;
 
 export function accountKey({ addressRow, dexIndex }: AccountId, height: number): Buffer {
   const key = Buffer.allocUnsafe(ACCOUNT_BYTES + HEIGHT_BYTES);
   key.writeUInt32BE(addressRow);
-  key.writeUInt16BE(dexIndex, ROW_BYTES);
+  key.writeUInt16BE(dexIndex, ADDRESS_ROW_BYTES);
   key.writeUIntBE(height, ACCOUNT_BYTES, HEIGHT_BYTES);
   return key;
 }
 
 export function delegationsKey(addressRow: number, height: number): Buffer {
-  const key = Buffer.allocUnsafe(ROW_BYTES + HEIGHT_BYTES);
+  const key = Buffer.allocUnsafe(ADDRESS_ROW_BYTES + HEIGHT_BYTES);
   key.writeUInt32BE(addressRow);
-  key.writeUIntBE(height, ROW_BYTES, HEIGHT_BYTES);
+  key.writeUIntBE(height, ADDRESS_ROW_BYTES, HEIGHT_BYTES);
   return key;
 }
 
@@ -200,7 +200,7 @@ export function findDelegations(
 }
 
 /** The last entry from `end` down to `start`, `start` excluded: no height is 0. */
-function findLast(table: Table<Buffer>, end: Buffer, start: Buffer): Entry | undefined {
+function findLast(table: RecordTable<Buffer>, end: Buffer, start: Buffer): Entry | undefined {
   for (const { key, value } of table.getRange({
     start: end,
     end: start,

@@ -14,7 +14,8 @@ import {
   readPacks,
 } from './archive-tables.ts';
 import { type DelegationList, unpackDelegations } from './delegation-lists.ts';
-import { type Listing, Listings } from './listings.ts';
+import { type KeptListing, KeptListings } from './listings.ts';
+import { checkRecord } from './packed.ts';
 import { markAt, placeInSpan, SPAN_HEIGHTS, spanOf, timeAt, unpackTimes } from './spans.ts';
 
 /** First times of spans that are kept in memory, for the search by time. */
@@ -28,14 +29,14 @@ export interface KnownAddress {
 
 export class Archive {
   readonly #folder: ArchiveFolder;
-  readonly #listings: Listings;
+  readonly #listings: KeptListings;
   #range: ArchiveRange;
   readonly #firstTimes = new Map<number, number>();
 
   constructor(folder: ArchiveFolder, range: ArchiveRange) {
     this.#folder = folder;
     this.#range = range;
-    this.#listings = new Listings(folder.tables);
+    this.#listings = new KeptListings(folder.tables);
     this.#listings.update();
   }
 
@@ -57,7 +58,7 @@ export class Archive {
     return isInRange(this.#range, height);
   }
 
-  listingAt(height: number): Listing {
+  listingAt(height: number): KeptListing {
     return this.#listings.at(height);
   }
 
@@ -162,6 +163,17 @@ export class Archive {
     const found = findDelegations(this.#folder.tables, addressRow, height);
     if (found === undefined) return undefined;
     return unpackDelegations(found.record, `the delegations of address ${addressRow}`);
+  }
+
+  /** Throws a DamagedRecord if the checksum of any record is wrong. */
+  checkRecords(): void {
+    const { times, marks, accounts, delegations, listings } = this.#folder.tables;
+    for (const [name, table] of Object.entries({ times, marks, accounts, delegations, listings })) {
+      for (const { key, value } of table.getRange()) {
+        const shown = Buffer.isBuffer(key) ? key.toString('hex') : key;
+        checkRecord(value, `the record ${shown} of ${name}`);
+      }
+    }
   }
 
   close(): Promise<void> {

@@ -8,7 +8,7 @@ import { readUnits } from '../events/fields.ts';
 import type { Address } from '../exact/address.ts';
 import { add, type Exact, multiply } from '../exact/decimal.ts';
 import type { StateView } from '../state/state.ts';
-import { type Cause, causeBit } from './account-versions.ts';
+import { type ChangeCause, causeBit } from './account-versions.ts';
 import type { AccountId } from './archive-tables.ts';
 
 /** What a block's events did to an account. */
@@ -91,7 +91,7 @@ export class BlockEffects {
     return this.#account(user, this.#state.markets.findDex(dex) as number);
   }
 
-  #inMarket(user: Address, coin: string, cause: Cause): AccountEffect {
+  #inMarket(user: Address, coin: string, cause: ChangeCause): AccountEffect {
     const market = this.#marketOf(coin);
     const effect = this.#account(user, this.#state.markets.markets[market].dexIndex);
     effect.causes.set(market, (effect.causes.get(market) ?? 0) | causeBit(cause));

@@ -2,14 +2,7 @@
 
 import type { Address } from '../exact/address.ts';
 import type { HistoryRange, HistoryView, PastView, PositionChange } from '../info/history-view.ts';
-import {
-  CAUSES,
-  causeBit,
-  ENTRY_NOTIONAL,
-  FUNDING_SINCE_OPEN,
-  LEVERAGE,
-  SIZE,
-} from './account-versions.ts';
+import { CELL, CHANGE_CAUSES, causeBit } from './account-versions.ts';
 import type { Archive } from './archive.ts';
 import { describeRange } from './archive-range.ts';
 import { PastState } from './past-state.ts';
@@ -74,12 +67,12 @@ export class History implements HistoryView {
       const { cells } = position;
       yield {
         height: version.height,
-        size: cells[SIZE],
-        entryNotional: cells[ENTRY_NOTIONAL],
-        isIsolated: cells[LEVERAGE] % 2 === 1,
-        leverage: cells[LEVERAGE] >>> 1,
-        fundingSinceOpen: cells[FUNDING_SINCE_OPEN],
-        causes: CAUSES.filter((cause) => position.causes & causeBit(cause)),
+        size: cells[CELL.size],
+        entryNotional: cells[CELL.entryNotional],
+        isIsolated: cells[CELL.leverage] % 2 === 1,
+        leverage: cells[CELL.leverage] >>> 1,
+        fundingSinceOpen: cells[CELL.fundingSinceOpen],
+        causes: CHANGE_CAUSES.filter((cause) => position.causes & causeBit(cause)),
       };
     }
   }

@@ -125,10 +125,21 @@ class Keeper {
     const range = readRange(this.#folder.tables);
     if (range === undefined) return this.#begin();
     await this.#checkIsOfLedger(range);
-    const base = await this.#options.storage.ledger.base();
-    if (base.height > range.head.height) return this.#beginAgain(range);
-    const replica = await this.#restore(range.head.height);
-    return new Archiver(this.#folder, replica, range);
+    const replica = await this.#restoreAt(range.head.height);
+    return replica === undefined
+      ? this.#beginAgain(range)
+      : new Archiver(this.#folder, replica, range);
+  }
+
+  /** Undefined if the blocks and snapshots that lead there were deleted. */
+  async #restoreAt(height: number): Promise<Replica | undefined> {
+    try {
+      return await this.#restore(height);
+    } catch (error) {
+      const isLost = error instanceof LedgerError && error.fault === 'missing';
+      if (isLost) return undefined;
+      throw error;
+    }
   }
 
   async #begin(): Promise<Archiver> {
@@ -145,11 +156,11 @@ class Keeper {
     return this.#noteImage(undefined);
   }
 
-  /** The ledger was pruned before the archive had read it: what was in between is lost. */
+  /** The ledger was pruned, and nothing leads to the archive's end: what is in between is lost. */
   #beginAgain(range: ArchiveRange): Promise<Archiver> {
     const { warn } = this.#options;
     warn(
-      `the blocks after ${range.head.height} were pruned before they were archived: a gap remains`,
+      `the ledger was pruned, and cannot be replayed from ${range.head.height} on: a gap remains`,
     );
     return this.#noteImage(range);
   }

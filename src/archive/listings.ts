@@ -19,7 +19,7 @@ interface ListingChange {
   isPartial?: boolean;
 }
 
-export interface Listing {
+export interface KeptListing {
   readonly height: number;
   /** Its mark prices are not those of the height. */
   readonly markets: MarketBook;
@@ -27,7 +27,7 @@ export interface Listing {
   readonly isPartial: boolean;
 }
 
-const NO_LISTING: Listing = {
+const NO_LISTING: KeptListing = {
   height: 0,
   markets: new MarketBook(),
   auction: undefined,
@@ -51,10 +51,10 @@ export function findListingChange(
     change.markets = changed.map(([index, market]) => [index, termsOf(market)]);
   if (isNew(state.auctionChangedAt)) change.auction = { recorded: describeAuction(state.auction) };
   if (isWhole || state.isPartial !== wasPartial) change.isPartial = state.isPartial;
-  return Object.keys(change).length === 0 ? undefined : packChange(change);
+  return Object.keys(change).length === 0 ? undefined : packListingChange(change);
 }
 
-function packChange(change: ListingChange): Buffer {
+function packListingChange(change: ListingChange): Buffer {
   const text = Buffer.from(JSON.stringify(change));
   const { record, start } = allocateRecord(text.length);
   text.copy(record, start);
@@ -62,9 +62,9 @@ function packChange(change: ListingChange): Buffer {
 }
 
 /** All listings of an archive, in order. */
-export class Listings {
+export class KeptListings {
   readonly #tables: ArchiveTables;
-  readonly #listings: Listing[] = [NO_LISTING];
+  readonly #listings: KeptListing[] = [NO_LISTING];
 
   constructor(tables: ArchiveTables) {
     this.#tables = tables;
@@ -78,12 +78,12 @@ export class Listings {
     }
   }
 
-  get #last(): Listing {
+  get #last(): KeptListing {
     return this.#listings[this.#listings.length - 1];
   }
 
   /** The listing that held at a height. */
-  at(height: number): Listing {
+  at(height: number): KeptListing {
     let low = 0;
     let high = this.#listings.length - 1;
     while (low < high) {
@@ -100,7 +100,7 @@ function unpackChange(record: Buffer, height: number): ListingChange {
   return JSON.parse(record.toString('utf8', start)) as ListingChange;
 }
 
-function applyChange(before: Listing, height: number, change: ListingChange): Listing {
+function applyChange(before: KeptListing, height: number, change: ListingChange): KeptListing {
   const { auction, isPartial = before.isPartial } = change;
   return {
     height,

@@ -8,17 +8,12 @@ import { accountFigures } from '../state/figures.ts';
 import type { StateView } from '../state/state.ts';
 import {
   AccountVersion,
-  CASH,
-  COLLATERAL,
+  AMOUNT,
   causeBit,
   describePack,
   hasChanged,
-  NET_TRANSFERS,
-  ORDER_MARGIN,
   packChange,
-  READ_TIME,
   VersionReader,
-  VOLUME,
 } from './account-versions.ts';
 import type { AccountId } from './archive-tables.ts';
 import type { AccountEffect } from './block-effects.ts';
@@ -62,13 +57,17 @@ export class OpenPack {
   add(state: StateView, effect: AccountEffect): void {
     const account = findAccount(state, this.id.addressRow, this.id.dexIndex);
     if (account === 0) return;
-    const version = readVersion(state, account, effect);
+    const version = versionOf(state, account);
+    for (const position of version.positions) {
+      const causes = effect.causes.get(position.market) ?? 0;
+      position.causes = causes | (effect.isReplaced ? causeBit('account') : 0);
+    }
     const isNew = this.#last.height === 0;
     const { amounts } = this.#last;
-    version.amounts[VOLUME] = add(amounts[VOLUME], effect.volume);
-    version.amounts[NET_TRANSFERS] = isNew
+    version.amounts[AMOUNT.volume] = add(amounts[AMOUNT.volume], effect.volume);
+    version.amounts[AMOUNT.netTransfers] = isNew
       ? openingTransfers(state, account, effect)
-      : add(amounts[NET_TRANSFERS], effect.transfers);
+      : add(amounts[AMOUNT.netTransfers], effect.transfers);
     this.#put(version);
   }
 
@@ -111,20 +110,20 @@ function openingTransfers(state: StateView, account: number, effect: AccountEffe
   return accountFigures(state, account).summary.accountValue;
 }
 
-function readVersion(state: StateView, account: number, effect: AccountEffect): AccountVersion {
+/** The account's rows as a version, without what only events tell. */
+export function versionOf(state: StateView, account: number): AccountVersion {
   const { accounts, positions } = state;
   const version = new AccountVersion();
   version.height = state.height;
-  version.amounts[CASH] = accounts.get(account, column.CASH);
-  version.amounts[ORDER_MARGIN] = accounts.get(account, column.ORDER_MARGIN);
-  version.amounts[COLLATERAL] = accounts.get(account, column.COLLATERAL);
-  version.amounts[READ_TIME] = accounts.get(account, column.ACCOUNT_TIME);
+  version.amounts[AMOUNT.cash] = accounts.get(account, column.CASH);
+  version.amounts[AMOUNT.orderMargin] = accounts.get(account, column.ORDER_MARGIN);
+  version.amounts[AMOUNT.collateral] = accounts.get(account, column.COLLATERAL);
+  version.amounts[AMOUNT.readTime] = accounts.get(account, column.ACCOUNT_TIME);
   let row = accounts.get(account, column.FIRST_POSITION);
   for (; row !== 0; row = positions.get(row, column.NEXT_POSITION)) {
     const terms = positions.get(row, column.TERMS);
-    const market = marketOfTerms(terms);
     version.positions.push({
-      market,
+      market: marketOfTerms(terms),
       cells: [
         leverageOfTerms(terms) * 2 + (isIsolatedTerms(terms) ? 1 : 0),
         positions.get(row, column.SIZE),
@@ -134,7 +133,7 @@ function readVersion(state: StateView, account: number, effect: AccountEffect): 
         positions.get(row, column.FUNDING_SINCE_OPEN),
         positions.get(row, column.FUNDING_SINCE_CHANGE),
       ],
-      causes: (effect.causes.get(market) ?? 0) | (effect.isReplaced ? causeBit('account') : 0),
+      causes: 0,
     });
   }
   return version;

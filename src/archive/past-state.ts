@@ -14,10 +14,15 @@ import { MARK_PRICE } from '../state/markets.ts';
 import { listDelegation } from '../state/staking.ts';
 import { createState, type State, type StateView } from '../state/state.ts';
 import { Table } from '../state/table.ts';
-import type { AccountVersion, PositionVersion, VersionReader } from './account-versions.ts';
-import * as versions from './account-versions.ts';
+import {
+  type AccountVersion,
+  AMOUNT,
+  CELL,
+  type PositionVersion,
+  type VersionReader,
+} from './account-versions.ts';
 import type { Archive } from './archive.ts';
-import type { Listing } from './listings.ts';
+import type { KeptListing } from './listings.ts';
 
 /** An account that was loaded, and its versions, to go on from. */
 interface LoadedAccount {
@@ -31,7 +36,7 @@ const NO_SUMS: AccountSums = { netTransfers: 0, volume: 0 };
 
 export class PastState implements PastView {
   readonly #archive: Archive;
-  #listing: Listing;
+  #listing: KeptListing;
   #state: State;
   #marks: Table;
   /** The markets whose marks are those of the height. */
@@ -94,26 +99,26 @@ export class PastState implements PastView {
     const account = findOrAddAccount(this.#state, user, dexIndex);
     const { accounts } = this.#state;
     const { amounts } = version;
-    accounts.set(account, column.CASH, Number(amounts[versions.CASH]));
-    accounts.set(account, column.ORDER_MARGIN, Number(amounts[versions.ORDER_MARGIN]));
-    accounts.set(account, column.COLLATERAL, Number(amounts[versions.COLLATERAL]));
-    accounts.set(account, column.ACCOUNT_TIME, Number(amounts[versions.READ_TIME]));
+    accounts.set(account, column.CASH, Number(amounts[AMOUNT.cash]));
+    accounts.set(account, column.ORDER_MARGIN, Number(amounts[AMOUNT.orderMargin]));
+    accounts.set(account, column.COLLATERAL, Number(amounts[AMOUNT.collateral]));
+    accounts.set(account, column.ACCOUNT_TIME, Number(amounts[AMOUNT.readTime]));
     for (const position of version.positions) this.#putPosition(account, position);
   }
 
   #putPosition(account: number, { market, cells }: PositionVersion): void {
     const { positions } = this.#state;
     const row = findOrAddPosition(this.#state, account, market);
-    const packed = cells[versions.LEVERAGE];
+    const packed = cells[CELL.leverage];
     const mode = packed % 2 === 1 ? 'isolated' : 'cross';
     positions.set(row, column.TERMS, packTerms(market, packed >>> 1, mode));
-    positions.set(row, column.SIZE, cells[versions.SIZE]);
-    positions.set(row, column.ENTRY_NOTIONAL, cells[versions.ENTRY_NOTIONAL]);
-    positions.set(row, column.RAW_USD, cells[versions.RAW_USD]);
-    positions.set(row, column.FUNDING_ALL_TIME, cells[versions.FUNDING_ALL_TIME]);
-    positions.set(row, column.FUNDING_SINCE_OPEN, cells[versions.FUNDING_SINCE_OPEN]);
-    positions.set(row, column.FUNDING_SINCE_CHANGE, cells[versions.FUNDING_SINCE_CHANGE]);
-    if (cells[versions.SIZE] !== 0) this.#loadMark(market);
+    positions.set(row, column.SIZE, cells[CELL.size]);
+    positions.set(row, column.ENTRY_NOTIONAL, cells[CELL.entryNotional]);
+    positions.set(row, column.RAW_USD, cells[CELL.rawUsd]);
+    positions.set(row, column.FUNDING_ALL_TIME, cells[CELL.fundingAllTime]);
+    positions.set(row, column.FUNDING_SINCE_OPEN, cells[CELL.fundingSinceOpen]);
+    positions.set(row, column.FUNDING_SINCE_CHANGE, cells[CELL.fundingSinceChange]);
+    if (cells[CELL.size] !== 0) this.#loadMark(market);
   }
 
   #loadMark(market: number): void {
@@ -161,7 +166,7 @@ export class PastState implements PastView {
     const row = findAccount(this.#state, this.#state.addresses.find(user), dexIndex);
     if (loaded?.reader === undefined || row === 0) return NO_SUMS;
     const { amounts } = loaded.reader.version;
-    return { netTransfers: amounts[versions.NET_TRANSFERS], volume: amounts[versions.VOLUME] };
+    return { netTransfers: amounts[AMOUNT.netTransfers], volume: amounts[AMOUNT.volume] };
   }
 }
 

@@ -82,7 +82,7 @@ export class MarkSpan {
   }
 
   static unpack(record: Buffer, what: string): MarkSpan {
-    const { first, count, places, marks, width } = readHead(record, what);
+    const { first, count, places, marks, width } = readSpanHead(record, what);
     const span = new MarkSpan(first);
     for (let index = 0; index < count; index++) {
       span.add(record[places + index], readMark(record, marks + index * width, width, first));
@@ -101,7 +101,7 @@ function widthOf(differences: readonly number[]): number {
   return largest < 2 ** 31 ? 4 : WIDE;
 }
 
-function readHead(record: Buffer, what: string) {
+function readSpanHead(record: Buffer, what: string) {
   const start = checkRecord(record, what);
   const width = record.readUInt8(start);
   const count = record.readUInt16LE(start + 1);
@@ -119,7 +119,7 @@ function readMark(record: Buffer, offset: number, width: number, first: number):
 
 /** The mark at a place of a packed span, found without unpacking the rest. */
 export function markAt(record: Buffer, what: string, place: number): number {
-  const { first, count, places, marks, width } = readHead(record, what);
+  const { first, count, places, marks, width } = readSpanHead(record, what);
   let low = 0;
   let high = count;
   while (low < high) {

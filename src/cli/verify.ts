@@ -1,8 +1,13 @@
 /** `perpinfo verify`: checks every block and snapshot of a ledger. */
 
+import { type Archive, openArchive } from '../archive/archive.ts';
+import { checkArchive } from '../archive/archive-check.ts';
+import { describeRange } from '../archive/archive-range.ts';
+import { archiveFolder } from '../archive/archive-tables.ts';
+import { DamagedRecord } from '../archive/packed.ts';
 import { LedgerError } from '../ledger/ledger.ts';
 import { STORAGE_SETTINGS } from '../ledger/location.ts';
-import { describePruning } from '../replica/replica.ts';
+import { describePruning, restoreReplica } from '../replica/replica.ts';
 import { openStorage, type Storage } from '../replica/storage.ts';
 import { verifyLedger } from '../replica/verification.ts';
 import type { Call, Command } from './command.ts';
@@ -13,12 +18,13 @@ type VerifyCall = Call<(typeof settings)[number]>;
 
 export const verify: Command<(typeof settings)[number]> = {
   name: 'verify',
-  summary: 'Checks every block of the ledger, and every snapshot against the blocks.',
+  summary: 'Checks every block of the ledger, and its snapshots and archive against the blocks.',
   settings,
   details:
     'Reads the whole ledger, checks each hash, replays every block and compares the state with\n' +
     'each snapshot. Prints height, chain head and state digest. Exits with code 1 if anything is wrong.\n' +
-    'On a pruned ledger, checks the remaining blocks.',
+    'On a pruned ledger, checks the remaining blocks. Of an archive, checks every record, and the state\n' +
+    'at its last height.',
   example: 'perpinfo verify --data ./data',
   async run(call) {
     const storage = await openStorage(call.settings);
@@ -30,10 +36,9 @@ export const verify: Command<(typeof settings)[number]> = {
   },
 };
 
-async function verifyStorage(
-  { ledger, snapshots, shared }: Storage,
-  { terminal, signal }: VerifyCall,
-): Promise<void> {
+async function verifyStorage(storage: Storage, call: VerifyCall): Promise<void> {
+  const { ledger, snapshots, shared } = storage;
+  const { terminal, signal } = call;
   const { warn, progress } = reportReplay({ terminal, signal });
   const base = await ledger.base();
   // The blocks up to the base are gone: the replay needs a snapshot to start from.
@@ -52,8 +57,54 @@ async function verifyStorage(
   await terminal.write(
     `height ${head.height}\nhead   ${head.hash.toString('hex')}\ndigest ${digest}\n`,
   );
+  await verifyArchive(storage, call);
   if (badSnapshots.length === 0) return;
   const heights = badSnapshots.join(', ');
   const message = `the blocks are valid, but the snapshots of height ${heights} are not: delete them`;
   throw new LedgerError('corrupt', message);
+}
+
+/** Checks the archive, if there is one. */
+async function verifyArchive(storage: Storage, call: VerifyCall): Promise<void> {
+  const { data } = call.settings;
+  const archive = data === '' ? undefined : await openArchive(data);
+  if (archive === undefined) return;
+  try {
+    await compareArchive(archive, storage, call);
+    await call.terminal.write(`archive ${describeRange(archive.range)}\n`);
+  } catch (error) {
+    if (!(error instanceof DamagedRecord)) throw error;
+    const advice = `delete ${archiveFolder(data)} to build it again`;
+    throw new LedgerError('corrupt', `the archive is damaged: ${error.message}; ${advice}`);
+  } finally {
+    await archive.close();
+  }
+}
+
+async function compareArchive(
+  archive: Archive,
+  storage: Storage,
+  { terminal, signal }: VerifyCall,
+): Promise<void> {
+  const { first, head } = archive.range;
+  const base = await storage.ledger.base();
+  if (base.height >= first) {
+    const last = Math.min(base.height, head.height);
+    terminal.say(`heights ${first} to ${last} are in the archive alone: their blocks were pruned`);
+  }
+  if (head.height < base.height) {
+    archive.checkRecords();
+    return;
+  }
+  const point = await storage.ledger.point(head.height);
+  if (!point?.hash.equals(head.hash)) {
+    throw new DamagedRecord(`it ends with another block ${head.height} than the ledger has`);
+  }
+  const report = reportReplay({ terminal, signal });
+  const { state } = await restoreReplica({ ...storage, height: head.height, ...report });
+  const progress = (done: number, of: number) => {
+    signal.throwIfAborted();
+    terminal.progress(() => `checking the archive: address ${done} of ${of}`);
+  };
+  checkArchive({ archive, state, progress });
 }

@@ -40,11 +40,11 @@ export interface ParsedQuestion {
 }
 
 /** What a request asks: the state, the archive, or the exchange behind the service. */
-export type ReadQuestion = ParsedQuestion | HistoryQuestion | PassedOnQuestion | RequestError;
+export type AnyQuestion = ParsedQuestion | HistoryQuestion | PassedOnQuestion | RequestError;
 
 /** An unparsed question; `read` parses it, also as one to be passed on if that is on. */
 export interface QuestionSource {
-  read(passesOn: boolean): ReadQuestion;
+  read(passesOn: boolean): AnyQuestion;
 }
 
 const FIRST_DEX = 0;
@@ -105,7 +105,7 @@ export class BodySource implements QuestionSource {
     this.#end = end;
   }
 
-  read(passesOn: boolean): ReadQuestion {
+  read(passesOn: boolean): AnyQuestion {
     const user = readAccountQuestion(this.#bytes, this.#start, this.#end);
     if (user !== undefined) return new AccountQuestion(user);
     const body = parseBody(this.#bytes.subarray(this.#start, this.#end));
@@ -121,12 +121,12 @@ export class JsonSource implements QuestionSource {
     this.#value = value;
   }
 
-  read(passesOn: boolean): ReadQuestion {
+  read(passesOn: boolean): AnyQuestion {
     return readJson(this.#value, passesOn);
   }
 }
 
-function readJson(body: unknown, passesOn: boolean): ReadQuestion {
+function readJson(body: unknown, passesOn: boolean): AnyQuestion {
   return (passesOn ? readPassedOn(body) : undefined) ?? readQuestion(body);
 }
 

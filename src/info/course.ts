@@ -76,7 +76,7 @@ export interface CoursePoint {
 /** The points of a course, each height once; the last one is at its end. */
 export function* listPoints(
   history: HistoryView,
-  { from, to }: Pick<Course, 'from' | 'to'>,
+  { from, to }: { readonly from: number; readonly to: number },
   step: number,
 ): Generator<CoursePoint> {
   let last = 0;

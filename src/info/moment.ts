@@ -9,7 +9,7 @@ import type { Field } from './request.ts';
 import { RequestError } from './request-error.ts';
 
 /** The longest number that a query may have. */
-const DIGITS_MAX = 16;
+const NUMBER_LENGTH = 16;
 
 /** A whole number; in a query, its digits. */
 export function wholeField(
@@ -27,7 +27,9 @@ export function wholeField(
       return new RequestError('invalid_field', message, name);
     },
     readTexts: ([text, ...others]) =>
-      others.length === 0 && /^\d+$/.test(text) && text.length <= DIGITS_MAX ? Number(text) : text,
+      others.length === 0 && /^\d+$/.test(text) && text.length <= NUMBER_LENGTH
+        ? Number(text)
+        : text,
   };
 }
 

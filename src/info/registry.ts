@@ -64,7 +64,13 @@ export const REQUEST_TYPES: readonly RequestType[] = [
 ];
 
 /** Questions about a course of time, which need an archive. */
-export const HISTORY_TYPES: readonly HistoryType[] = [accountHistory, positionHistory, portfolio];
+const HISTORY_TYPES: readonly HistoryType[] = [accountHistory, positionHistory, portfolio];
+
+/** What every type of question declares, for whoever describes the interface. */
+export const ALL_TYPES: readonly (RequestType | HistoryType)[] = [
+  ...REQUEST_TYPES,
+  ...HISTORY_TYPES,
+];
 
 /** What a body or a query asks. */
 export type AskedQuestion = Question | HistoryQuestion;
@@ -92,22 +98,22 @@ function tableOf(types: readonly (RequestType | HistoryType)[]): TypeTable {
   };
 }
 
-const REQUEST_TABLE = tableOf([...REQUEST_TYPES, ...HISTORY_TYPES]);
+const REQUEST_TABLE = tableOf(ALL_TYPES);
 /** The types whose answers are pushed. */
 const SUBSCRIPTION_TABLE = tableOf(REQUEST_TYPES.filter(({ pushedAs }) => pushedAs !== undefined));
 
 /** The question that a body asks, or why it is refused. */
 export function readQuestion(body: unknown): AskedQuestion | RequestError {
   const request = readTypeOf(REQUEST_TABLE, 'body', body);
-  return request instanceof RequestError ? request : readAsked(request, body as JsonObject);
+  return request instanceof RequestError ? request : readAsked(request, body as GivenFields);
 }
 
-type JsonObject = Readonly<Record<string, unknown>>;
+type GivenFields = Readonly<Record<string, unknown>>;
 
 /** The question about the present, about a moment or about a course of time. */
 function readAsked(
   request: RequestType | HistoryType,
-  source: JsonObject,
+  source: GivenFields,
 ): AskedQuestion | RequestError {
   if ('hasCsv' in request) return readCourseQuestion(request, source);
   const question = readFields(request, source);
@@ -119,7 +125,7 @@ function readAsked(
 
 function readCourseQuestion(
   request: HistoryType,
-  source: JsonObject,
+  source: GivenFields,
 ): HistoryQuestion | RequestError {
   const fields = readValues(request, source);
   if (fields instanceof RequestError) return fields;
@@ -145,7 +151,7 @@ export function parseQuestion(body: unknown): Question {
 /** The question whose answers a subscription asks for, or throws a RequestError. */
 export function parseSubscription(subscription: unknown): Question {
   const request = orThrow(readTypeOf(SUBSCRIPTION_TABLE, 'subscription', subscription));
-  const source = subscription as JsonObject;
+  const source = subscription as GivenFields;
   const moment = Object.keys(MOMENT_FIELDS).find((name) => source[name] !== undefined);
   if (moment === undefined) return orThrow(readFields(request as RequestType, source));
   const message = `${moment}: got ${describeValue(source[moment])}, expected none: the past is not pushed`;

@@ -13,7 +13,7 @@ const RESTART_MS_MAX = 60_000;
 const HEALTHY_MS = 60_000;
 
 /** The settings that it is given; it reads the others from the environment, as this process does. */
-export const ARCHIVER_SETTINGS = [
+const ARCHIVER_SETTINGS = [
   ...(['data', 'ledger', 'natsReplicas', 'natsCreds', 'natsCa', 'archiveDays'] as const),
 ];
 

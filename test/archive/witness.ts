@@ -44,11 +44,7 @@ function answerFrom(state: StateView, body: Record<string, unknown>): string {
 }
 
 /** The archive's answer about a height, or the text of the refusal. */
-export function answerAt(
-  history: HistoryView,
-  height: number,
-  body: Record<string, unknown>,
-): string {
+function answerAt(history: HistoryView, height: number, body: Record<string, unknown>): string {
   try {
     const steps = new PastQuestion(parseQuestion(body), { height }).answer(history);
     for (;;) {
@@ -91,6 +87,11 @@ export class Witness {
       applyBlock(state, parseBlock(line));
       this.look(state);
     }
+  }
+
+  /** The first answer that was noted at a height. */
+  answerOf(height: number): string | undefined {
+    return this.#noted.find((noted) => noted.height === height)?.answer;
   }
 
   /** Compares what was noted about the heights that the archive holds; returns how many those are. */

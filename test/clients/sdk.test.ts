@@ -120,6 +120,30 @@ for (const [name, transport] of Object.entries(TRANSPORTS)) {
   });
 }
 
+test('a portfolio is answered over every transport', {
+  skip: isFollowed && 'it is passed on',
+}, async () => {
+  for (const transport of Object.values(TRANSPORTS)) {
+    const info = new InfoClient({ transport });
+    const periods = await until('the archive', () =>
+      info.portfolio({ user: trader }).catch(() => undefined),
+    );
+    assert.deepEqual(
+      periods.map(([name]) => name),
+      PERIODS,
+    );
+    for (const [, { accountValueHistory, pnlHistory }] of periods) {
+      assert.ok(Number(accountValueHistory.at(-1)?.[1]) > 0);
+      assert.equal(pnlHistory[0][1], '0.0');
+    }
+  }
+});
+
+const PERIODS = [
+  ...['day', 'week', 'month', 'allTime'],
+  ...['perpDay', 'perpWeek', 'perpMonth', 'perpAllTime'],
+];
+
 const NO_SUCH_TYPE = `type: got "openOrders", expected one of ${TYPES}`;
 
 /** A follower asks the exchange. */

@@ -131,6 +131,11 @@ function wrongQuestionCases({ user }: Subjects): Case[] {
       ...([{ type: 'clearinghouseState', user, dex: 'nowhere' }, 'unknown_dex', 'dex'] as const),
       'dex: got "nowhere", expected one of "", "abc", "idx"',
     ),
+    {
+      name: 'a moment, where there is no archive',
+      asked: { body: JSON.stringify({ type: 'delegations', user, atHeight: 1 }) },
+      expected: { status: 422, error: 'unknown_height' },
+    },
     wrongQuestion(
       ...([{ type: 'y'.repeat(900) }, 'unknown_type', 'type'] as const),
       `type: got "${'y'.repeat(60)}"… (900 characters), expected one of ${TYPES}`,

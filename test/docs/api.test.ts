@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { REQUEST_TYPES } from '../../src/info/registry.ts';
+import { ALL_TYPES, REQUEST_TYPES } from '../../src/info/registry.ts';
 import { AS_DATA, type RequestType } from '../../src/info/request.ts';
 import { REQUEST_ERRORS, RequestError } from '../../src/info/request-error.ts';
 import { listForwardedTypes } from '../../src/wanted/forwarded-types.ts';
@@ -10,7 +10,7 @@ import { fencedBlocks, readDocument, readSections } from './documents.ts';
 
 const API = readDocument('docs/api.md');
 const SECTIONS = readSections(API, 4);
-const ANSWERS = new Map(REQUEST_TYPES.map(({ type, example }) => [type, example.answer]));
+const ANSWERS = new Map(ALL_TYPES.map(({ type, example }) => [type, example.answer]));
 
 /** A text such as "<meta>" stands for the example answer of that type. */
 function fillIn(shown: unknown): unknown {
@@ -23,7 +23,7 @@ function fillIn(shown: unknown): unknown {
   return Object.fromEntries(Object.entries(shown).map(([name, value]) => [name, fillIn(value)]));
 }
 
-function describeFields({ fields, weight }: RequestType): string {
+function describeFields({ fields, weight }: Pick<RequestType, 'fields' | 'weight'>): string {
   const names = Object.entries(fields).map(
     ([name, { fallback }]) => `\`${name}\`${fallback === undefined ? '' : ' (optional)'}`,
   );
@@ -31,12 +31,12 @@ function describeFields({ fields, weight }: RequestType): string {
 }
 
 test('the page has a section for each question, and no other', () => {
-  const types = REQUEST_TYPES.map(({ type }) => type);
+  const types = ALL_TYPES.map(({ type }) => type);
   assert.deepEqual([...SECTIONS.keys()].sort(), types.sort());
 });
 
 test('each question is shown with its fields, its weight, an example and its answer', () => {
-  for (const request of REQUEST_TYPES) {
+  for (const request of ALL_TYPES) {
     const section = SECTIONS.get(request.type) ?? '';
     assert.ok(section.includes(describeFields(request)), request.type);
     const examples = fencedBlocks(section, 'json').map((block) => fillIn(JSON.parse(block)));
@@ -45,8 +45,11 @@ test('each question is shown with its fields, its weight, an example and its ans
 });
 
 test('every field that a question has is explained', () => {
-  const names = new Set(REQUEST_TYPES.flatMap(({ fields }) => Object.keys(fields)));
-  const listed = Array.from(API.matchAll(/^\| `(users?|dex|id)` \|/gm), ([, name]) => name);
+  const names = new Set(ALL_TYPES.flatMap(({ fields }) => Object.keys(fields)));
+  const listed = Array.from(
+    API.matchAll(/^\| `(users?|dex|id|coin|from|to|step)` \|/gm),
+    ([, name]) => name,
+  );
   assert.deepEqual(listed.sort(), [...names].sort());
 });
 

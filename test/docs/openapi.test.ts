@@ -13,7 +13,7 @@ import { describeNeed, SETTINGS } from '../../src/config/settings.ts';
 import { formatAddress } from '../../src/exact/address.ts';
 import { formatLlms } from '../../src/http/pages/llms.ts';
 import { formatOpenApi } from '../../src/http/pages/openapi.ts';
-import { REQUEST_TYPES } from '../../src/info/registry.ts';
+import { ALL_TYPES, REQUEST_TYPES } from '../../src/info/registry.ts';
 import { REQUEST_ERRORS } from '../../src/info/request-error.ts';
 import type { StateView } from '../../src/state/state.ts';
 import { MAIN } from '../paths.ts';
@@ -93,7 +93,7 @@ test('the description is valid OpenAPI 3.1', async () => {
 });
 
 test('the description has an example of every question and its answer', () => {
-  const types = REQUEST_TYPES.map(({ type }) => type);
+  const types = ALL_TYPES.map(({ type }) => type);
   const questions = INFO.requestBody?.content[JSON_TYPE].examples ?? {};
   const answers = INFO.responses['200'].content[JSON_TYPE].examples ?? {};
   assert.deepEqual(Object.keys(questions), types);
@@ -120,7 +120,7 @@ test('every example matches its schema', () => {
 
 test('/llms.txt names every type with its fields and weight, and every error', () => {
   const text = formatLlms();
-  for (const { type, weight, fields, answerSchema } of REQUEST_TYPES) {
+  for (const { type, weight, fields, answerSchema } of ALL_TYPES) {
     const section = text.split(`### ${type}\n`)[1]?.split('\n\n')[0] ?? '';
     assert.ok(section.includes(`Weight ${weight}.`), `${type}: weight ${weight}`);
     for (const [name, { description }] of Object.entries(fields)) {
@@ -270,6 +270,7 @@ async function provokeErrors(): Promise<Reply[]> {
     await ask({ type: 'delegations', user: '0x12' }),
     await ask({ ...account, dex: 7 }),
     await ask({ ...account, dex: 'none' }),
+    await ask({ ...account, atHeight: 1 }),
     await ask(account, { 'Ledger-Min-Height': 'now' }),
     await service.ask(poorKey, auction).then(() => service.ask(poorKey, auction)),
     await ask(account, { 'Ledger-Min-Height': '999999999' }),

@@ -5,7 +5,7 @@ import { cpSync, mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { EVENT_TYPES } from '../../src/events/event.ts';
-import { REQUEST_TYPES } from '../../src/info/registry.ts';
+import { ALL_TYPES } from '../../src/info/registry.ts';
 import { Program } from '../cli/program.ts';
 import { MAIN, PROJECT } from '../paths.ts';
 import { makeTemporaryFolder } from '../temporary-folder.ts';
@@ -93,7 +93,7 @@ test("the README's block is the last of its example", () => {
 });
 
 test('what the README counts is counted', () => {
-  assert.ok(README.includes(`[${REQUEST_TYPES.length} questions]`));
+  assert.ok(README.includes(`[${ALL_TYPES.length} questions]`));
   assert.ok(README.includes(` ${EVENT_TYPES.length} events`));
 });
 

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { NO_ARCHIVE } from '../../src/info/moment.ts';
 import { answerQuestion } from '../../src/info/registry.ts';
 import { REQUEST_ERRORS, type RequestErrorCode } from '../../src/info/request-error.ts';
 import { createState, type State } from '../../src/state/state.ts';
@@ -125,6 +126,13 @@ const WRONG_QUESTIONS: readonly WrongQuestion[] = [
   wrongDex(' ', '" "'),
   wrongDex('__proto__', '"__proto__"'),
   wrongDex('constructor', '"constructor"'),
+  {
+    about: 'a moment, where there is no archive',
+    question: { type: 'delegations', user: USER, atHeight: 5 },
+    code: 'unknown_height',
+    field: undefined,
+    message: NO_ARCHIVE.message,
+  },
 ];
 
 const stateWithDex = stateOf([DEX]);

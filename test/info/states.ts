@@ -23,7 +23,7 @@ export function stateOf(...blocks: readonly (readonly unknown[])[]): State {
 
 export interface Refused {
   readonly code: RequestErrorCode;
-  readonly field: string;
+  readonly field: string | undefined;
   readonly message: string;
 }
 

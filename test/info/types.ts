@@ -19,6 +19,9 @@ export const TYPES = [
   'spotClearinghouseState',
   'outcomeMeta',
   'webData2',
+  'accountHistory',
+  'positionHistory',
+  'portfolio',
 ].join(', ');
 
 /** Those that can be subscribed to, likewise. */

@@ -1,11 +1,11 @@
 /** /llms.txt: the interface in prose, generated from the declarations that parse questions. */
 
-import { REQUEST_TYPES } from '../../info/registry.ts';
+import { ALL_TYPES, REQUEST_TYPES } from '../../info/registry.ts';
 import { AS_DATA, type RequestType } from '../../info/request.ts';
 import { REQUEST_ERRORS } from '../../info/request-error.ts';
 
 function describeQuestions(): string {
-  return REQUEST_TYPES.map(({ type, summary, weight, fields, example }) => {
+  return ALL_TYPES.map(({ type, summary, weight, fields, example }) => {
     const lines = Object.entries(fields).map(
       ([name, field]) =>
         `  - ${name} (${field.fallback === undefined ? 'required' : 'optional'}): ${field.description}`,
@@ -57,6 +57,10 @@ as floats. Times are milliseconds since 1970 unless the name ends in Seconds.
 Every answer is computed from one ledger position, given by the headers Ledger-Height and
 Ledger-Time. With the request header Ledger-Min-Height: N the answer is from height N or later, or
 the request fails with 503 "behind".
+
+Where the service keeps an archive, every question may have the field atHeight, or atTime in
+milliseconds: it is then answered as it was then. accountHistory and positionHistory are also
+answered as CSV, with "format": "csv" or the header Accept: text/csv.
 
 A ledger that follows another server is partial: it holds the accounts that were asked for. The header
 Account-Time says when the account was read there, and Account-Max-Age: MS on a request has an older

@@ -1,7 +1,9 @@
 /** /openapi.json: the interface as OpenAPI 3.1, generated from the declarations that parse questions. */
 
-import { REQUEST_TYPES } from '../../info/registry.ts';
-import type { RequestType } from '../../info/request.ts';
+import { formatField, type HistoryType } from '../../info/history-question.ts';
+import { MOMENT_FIELDS } from '../../info/moment.ts';
+import { ALL_TYPES } from '../../info/registry.ts';
+import type { Field, RequestType } from '../../info/request.ts';
 import { REQUEST_ERRORS, RequestError, type RequestErrorCode } from '../../info/request-error.ts';
 import type { ServiceHealth } from '../health.ts';
 
@@ -53,8 +55,19 @@ const ERROR_HEADERS: Readonly<Record<number, Json>> = {
   503: { ...RETRY_HEADER, ...LEDGER_HEADERS, ...BUDGET_HEADERS },
 };
 
-function questionSchema({ type, summary, fields }: RequestType): Json {
-  const entries = Object.entries(fields);
+/** The fields of a type, and those that it may have besides. */
+function fieldsOf(request: RequestType | HistoryType): [string, Field<unknown>][] {
+  const others = 'hasCsv' in request ? { format: formatField } : MOMENT_FIELDS;
+  const optional = Object.entries(others).map(([name, field]): [string, Field<unknown>] => [
+    name,
+    { ...(field as Field<unknown>), fallback: null },
+  ]);
+  return [...Object.entries(request.fields), ...optional];
+}
+
+function questionSchema(request: RequestType | HistoryType): Json {
+  const { type, summary } = request;
+  const entries = fieldsOf(request);
   const properties = entries.map(([name, { description, schema }]) => [
     name,
     { ...schema, description },
@@ -119,21 +132,22 @@ const TAG_HEADER: Json = {
 };
 
 function answerContent(): Json {
-  const answers = REQUEST_TYPES.map(({ type, example }) => [type, { value: example.answer }]);
+  const answers = ALL_TYPES.map(({ type, example }) => [type, { value: example.answer }]);
   return {
     'application/json': {
       schema: { anyOf: schemaReferences('Answer') },
       examples: Object.fromEntries(answers),
     },
+    'text/csv': { schema: { type: 'string', description: 'of questions with format csv' } },
   };
 }
 
 function schemaReferences(kind: 'Question' | 'Answer'): Json[] {
-  return REQUEST_TYPES.map(({ type }) => ({ $ref: `#/components/schemas/${type}${kind}` }));
+  return ALL_TYPES.map(({ type }) => ({ $ref: `#/components/schemas/${type}${kind}` }));
 }
 
 function infoOperation(): Json {
-  const questions = REQUEST_TYPES.map(({ type, example }) => [type, { value: example.question }]);
+  const questions = ALL_TYPES.map(({ type, example }) => [type, { value: example.question }]);
   return {
     operationId: 'info',
     summary: 'Answers one question, selected by the field `type`.',
@@ -160,7 +174,7 @@ function infoOperation(): Json {
 
 /** The union of the fields of all types; each type uses its own. */
 function queryParameters(): Json[] {
-  const fields = new Map(REQUEST_TYPES.flatMap((request) => Object.entries(request.fields)));
+  const fields = new Map(ALL_TYPES.flatMap(fieldsOf));
   return Array.from(fields, ([name, { description, schema }]) => ({
     name,
     in: 'query',
@@ -171,7 +185,7 @@ function queryParameters(): Json[] {
 
 function pollOperation(): Json {
   const headers = { ...LEDGER_HEADERS, ...ACCOUNT_HEADERS, ...BUDGET_HEADERS, ...TAG_HEADER };
-  const types = REQUEST_TYPES.map(({ type }) => type);
+  const types = ALL_TYPES.map(({ type }) => type);
   return {
     operationId: 'poll',
     summary: 'The same question as query parameters; an unchanged answer is a 304.',
@@ -242,7 +256,7 @@ const ERROR_SCHEMA: Json = {
 
 function describeInterface(): Json {
   const schemas: Json = { Error: ERROR_SCHEMA, Health: HEALTH_SCHEMA };
-  for (const request of REQUEST_TYPES) {
+  for (const request of ALL_TYPES) {
     schemas[`${request.type}Question`] = questionSchema(request);
     schemas[`${request.type}Answer`] = request.answerSchema;
   }

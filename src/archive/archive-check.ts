@@ -1,0 +1,77 @@
+/**
+ * Checks an archive: every record's checksum, and that its last state is the one that the ledger's
+ * blocks lead to.
+ */
+
+import { formatAddress } from '../exact/address.ts';
+import { FIRST_ACCOUNT } from '../state/addresses.ts';
+import * as column from '../state/columns.ts';
+import type { StateView } from '../state/state.ts';
+import { type AccountVersion, AMOUNT, CELL } from './account-versions.ts';
+import type { Archive } from './archive.ts';
+import { packDelegations, unpackDelegations } from './delegation-lists.ts';
+import { versionOf } from './open-pack.ts';
+import { DamagedRecord } from './packed.ts';
+
+export interface ArchiveCheckOptions {
+  readonly archive: Archive;
+  /** The ledger's state at the archive's last height. */
+  readonly state: StateView;
+  /** Called now and then; may throw to abort. */
+  progress(done: number, of: number): void;
+}
+
+/** Throws a DamagedRecord at the first record that is not what was written, or not what it must be. */
+export function checkArchive({ archive, state, progress }: ArchiveCheckOptions): void {
+  archive.checkRecords();
+  checkMarks(archive, state);
+  const { table } = state.addresses;
+  for (let row = 1; row < table.rowCount; row++) {
+    checkAddress(archive, state, row);
+    progress(row, table.rowCount);
+  }
+}
+
+function checkMarks(archive: Archive, { markets, height, time }: StateView): void {
+  requireEqual(`the time of height ${height}`, archive.timeOf(height), time);
+  for (const [market, { coin }] of markets.markets.entries()) {
+    const mark = archive.markOf(market, height);
+    requireEqual(`the mark of ${coin} at height ${height}`, mark, markets.markPrice(market));
+  }
+}
+
+function checkAddress(archive: Archive, state: StateView, row: number): void {
+  const address = state.addresses.addressOf(row);
+  const text = formatAddress(address);
+  let account = state.addresses.table.get(row, FIRST_ACCOUNT);
+  const known = archive.findAddress(address);
+  for (; account !== 0; account = state.accounts.get(account, column.NEXT_ACCOUNT)) {
+    const dexIndex = state.accounts.get(account, column.ACCOUNT_DEX);
+    const what = `the account of ${text} on dex ${dexIndex}`;
+    if (!known?.dexes.includes(dexIndex)) throw new DamagedRecord(`${what} is not in the archive`);
+    const found = archive.accountAt(row, dexIndex, state.height);
+    requireEqual(what, found && describe(found), describe(versionOf(state, account)));
+  }
+  const stored = archive.delegationsAt(row, state.height);
+  if (stored === undefined) return;
+  const expected = unpackDelegations(packDelegations(state, row), text);
+  requireEqual(`the delegations of ${text}`, toText(stored), toText(expected));
+}
+
+/** What shows in answers: the leverage of a closed position does not. */
+function describe({ amounts, positions }: AccountVersion): string {
+  const open = positions.filter(({ cells }) => cells[CELL.size] !== 0);
+  return toText([
+    amounts.slice(0, AMOUNT.netTransfers),
+    open.map(({ market, cells }) => [market, ...cells]),
+  ]);
+}
+
+function toText(value: unknown): string {
+  return JSON.stringify(value, (_key, each) => (typeof each === 'bigint' ? String(each) : each));
+}
+
+function requireEqual(what: string, found: unknown, expected: unknown): void {
+  if (found === expected) return;
+  throw new DamagedRecord(`${what} is ${found} in the archive, and ${expected} in the ledger`);
+}

@@ -1,0 +1,213 @@
+/** The archive while it is written, after kill -9, after pruning, after it was built again, and damaged. */
+
+import assert from 'node:assert/strict';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { openArchive } from '../../src/archive/archive.ts';
+import { archiveFolder } from '../../src/archive/archive-tables.ts';
+import { History } from '../../src/archive/history.ts';
+import { formatAddress } from '../../src/exact/address.ts';
+import { Random } from '../../src/feed/simulator/random.ts';
+import { createSimulator, type Simulator } from '../../src/feed/simulator/simulator.ts';
+import { createPlaces, joinLines, run, start } from '../cli/program.ts';
+import { appendAll, NO_SNAPSHOTS } from '../replica/data-directory.ts';
+import { ALSO_LONG, scale } from '../scale.ts';
+import { SEED, SEED_NOTE } from '../seed.ts';
+import { until } from '../service/running.ts';
+import { archiveOnce, withArchive } from './archived.ts';
+import { listBodies, Witness } from './witness.ts';
+
+const place = createPlaces();
+const BLOCKS = 1200;
+const ACCOUNTS = 30;
+const KILLS = scale(3, 12, 40);
+const QUESTIONS_PER_BLOCK = 10;
+
+const simulator = createSimulator({ seed: `endurance ${SEED}`, accounts: ACCOUNTS });
+const lines = Array.from({ length: BLOCKS }, () => simulator.next());
+const users = listUsers(simulator);
+
+function listUsers({ state }: Simulator): string[] {
+  return Array.from({ length: ACCOUNTS }, (_, index) =>
+    formatAddress(state.addresses.addressOf(index + 1)),
+  );
+}
+
+const bodies = listBodies({
+  user: users,
+  users: [users.slice(0, 5)],
+  dex: simulator.state.markets.dexes.map(({ name }) => name),
+  id: [3],
+});
+const witness = new Witness(`endurance ${SEED}`, bodies, QUESTIONS_PER_BLOCK);
+witness.lookAtAll(lines);
+
+/** How many answers were noted up to a height. */
+function countUpTo(height: number): number {
+  return height * QUESTIONS_PER_BLOCK;
+}
+
+/** Waits until the archive ends beyond a height. */
+async function untilBeyond(data: string, height: number): Promise<void> {
+  await until(`the archive to go beyond ${height}`, async () => {
+    const archive = await openArchive(data);
+    const last = archive?.range.head.height ?? 0;
+    await archive?.close();
+    return last > height;
+  });
+}
+
+test(`an archiver that is killed again and again ${SEED_NOTE}`, ALSO_LONG, async (context) => {
+  const data = place();
+  await appendAll(data, lines.slice(0, 50), NO_SNAPSHOTS);
+  const random = new Random(`kill ${SEED}`);
+  const feeder = start(['append', '--data', data, '--ahead-max', '0']);
+  const ends: number[] = [];
+  for (let kill = 0; kill < KILLS; kill++) {
+    const program = start(['archive', '--data', data]);
+    const share = (count: number) => 50 + Math.floor((count * (BLOCKS - 50)) / KILLS);
+    feeder.child.stdin.write(joinLines(lines.slice(share(kill), share(kill + 1))));
+    await untilBeyond(data, ends.at(-1) ?? 0);
+    await sleep(random.below(1500));
+    program.child.kill('SIGKILL');
+    await program.ended;
+    await withArchive(data, (history) => {
+      ends.push(history.range().last);
+      assert.equal(witness.compare(history), countUpTo(history.range().last));
+    });
+  }
+  feeder.child.stdin.end();
+  assert.equal((await feeder.ended).code, 0);
+  await archiveOnce(data);
+  const compared = await withArchive(data, (history) => witness.compare(history));
+  assert.equal(compared, witness.count);
+  const { code, stdout, stderr } = await run(['verify', '--data', data]);
+  assert.equal(code, 0, stderr);
+  assert.match(stdout, new RegExp(`archive heights 1 to ${BLOCKS}\n$`));
+  context.diagnostic(`ended at heights ${ends.join(' ')}; ${compared} answers compared`);
+});
+
+test('answers while the archive is written, and grows with the ledger', async () => {
+  const data = place();
+  await appendAll(data, lines.slice(0, 100), NO_SNAPSHOTS);
+  const archiver = start(['archive', '--data', data]);
+  try {
+    const feeder = start(['append', '--data', data, '--ahead-max', '0']);
+    feeder.child.stdin.end(joinLines(lines.slice(100)));
+    let compared = 0;
+    let last = 0;
+    while (last < BLOCKS) {
+      const archive = await openArchive(data);
+      if (archive === undefined) continue;
+      const history = new History(archive);
+      last = archive.refresh().head.height;
+      compared = witness.compare(history);
+      assert.equal(compared, countUpTo(last));
+      await archive.close();
+      await sleep(50);
+    }
+    assert.equal((await feeder.ended).code, 0);
+  } finally {
+    archiver.child.kill('SIGTERM');
+  }
+  assert.equal((await archiver.ended).code, 0);
+});
+
+test('after the ledger was pruned the archive holds what the ledger does not', async () => {
+  const data = place();
+  await appendAll(data, lines.slice(0, 800), { snapshotEvery: 100, snapshotKeep: 3 });
+  await archiveOnce(data);
+  const pruned = await run(['prune', '--data', data, '--keep-blocks', '100']);
+  assert.match(pruned.stdout, /starts at block [67]01/);
+  // Its snapshots reach back to where the archive ends.
+  await appendAll(data, lines.slice(800), { snapshotEvery: 100, snapshotKeep: 5 });
+  await archiveOnce(data);
+  const compared = await withArchive(data, (history) => witness.compare(history));
+  assert.equal(compared, witness.count);
+  const { code, stderr } = await run(['verify', '--data', data]);
+  assert.equal(code, 0, stderr);
+  assert.match(stderr, /heights 1 to [67]00 are in the archive alone/);
+});
+
+test('an archive of a pruned ledger begins with its oldest snapshot', async () => {
+  const data = place();
+  await appendAll(data, lines, { snapshotEvery: 100, snapshotKeep: 3 });
+  await run(['prune', '--data', data, '--keep-blocks', '100']);
+  await archiveOnce(data);
+  await withArchive(data, (history) => {
+    const { first, last } = history.range();
+    assert.ok(first >= 1000 && first <= 1100, `begins at ${first}`);
+    assert.equal(last, BLOCKS);
+    assert.equal(witness.compare(history), countUpTo(BLOCKS) - countUpTo(first - 1));
+  });
+});
+
+test('blocks that were pruned before they were archived are a gap, and said to be one', async () => {
+  const data = place();
+  await appendAll(data, lines.slice(0, 300), { snapshotEvery: 100, snapshotKeep: 3 });
+  await archiveOnce(data);
+  await appendAll(data, lines.slice(300), { snapshotEvery: 100, snapshotKeep: 3 });
+  await run(['prune', '--data', data, '--keep-blocks', '100']);
+  const warnings: string[] = [];
+  await archiveOnce(data, { warn: (message) => warnings.push(message) });
+  assert.match(warnings.join(), /cannot be replayed from 300 on: a gap remains/);
+  await withArchive(data, (history, { range }) => {
+    const [[from, to]] = range.gaps;
+    assert.equal(from, 301);
+    assert.ok(to >= 999 && to < 1100);
+    assert.ok(!history.holds(from) && !history.holds(to) && history.holds(to + 1));
+    const expected = countUpTo(300) + countUpTo(BLOCKS) - countUpTo(to);
+    assert.equal(witness.compare(history), expected);
+  });
+});
+
+test('an archive that was deleted is built again, to the same answers', async () => {
+  const data = place();
+  await appendAll(data, lines, NO_SNAPSHOTS);
+  for (let round = 0; round < 2; round++) {
+    await archiveOnce(data);
+    await withArchive(data, (history) => assert.equal(witness.compare(history), witness.count));
+    rmSync(archiveFolder(data), { recursive: true });
+  }
+});
+
+test('only the days that are asked for are kept, to the same answers', async () => {
+  const slow = createSimulator({ seed: 'days', accounts: ACCOUNTS, intervalMs: 600_000 });
+  const days = Array.from({ length: 800 }, () => slow.next());
+  const own = new Witness(
+    'days',
+    listBodies({ user: [...listUsers(slow)], users: [[]], dex: [''], id: [3] }),
+    10,
+  );
+  own.lookAtAll(days);
+  const data = place();
+  await appendAll(data, days, NO_SNAPSHOTS);
+  await archiveOnce(data, { days: 2 });
+  await withArchive(data, (history, archive) => {
+    const { first, firstTime, last, lastTime } = history.range();
+    assert.ok(first > 256 && first < 600, `begins at ${first}`);
+    assert.ok(lastTime - firstTime >= 2 * 86_400_000);
+    assert.ok(lastTime - history.timeOf(first + 1) < 2 * 86_400_000);
+    assert.equal(own.compare(history), (last - first + 1) * 10);
+    assert.equal(history.heightAt(firstTime - 1), undefined);
+    archive.checkRecords();
+  });
+});
+
+test('a damaged record is refused, never answered from', async () => {
+  const data = place();
+  await appendAll(data, lines, NO_SNAPSHOTS);
+  await archiveOnce(data);
+  const file = path.join(archiveFolder(data), 'data.mdb');
+  const bytes = readFileSync(file);
+  const random = new Random(`damage ${SEED}`);
+  // Beyond the first pages, which describe the file: LMDB itself checks nothing there.
+  for (let flip = 0; flip < 400; flip++)
+    bytes[8 * 4096 + random.below(bytes.length - 8 * 4096)] ^= 1;
+  writeFileSync(file, bytes);
+  const { code, stderr } = await run(['verify', '--data', data]);
+  assert.notEqual(code, 0);
+  assert.match(stderr, /damaged|archive/);
+});

@@ -1,0 +1,277 @@
+/** The past over HTTP: moments, series, CSV, tags, refusals; the same on both transports. */
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { formatAddress } from '../../src/exact/address.ts';
+import { createSimulator } from '../../src/feed/simulator/simulator.ts';
+import { createPlaces, joinLines, run } from '../cli/program.ts';
+import {
+  type Answer,
+  type Client,
+  createKey,
+  makeLedger,
+  startService,
+  until,
+} from '../service/running.ts';
+import { Witness } from './witness.ts';
+
+const place = createPlaces();
+const BLOCKS = 400;
+const ACCOUNTS = 20;
+
+const simulator = createSimulator({ seed: 'past', accounts: ACCOUNTS });
+const lines = Array.from({ length: BLOCKS }, () => simulator.next());
+const times = lines.map((line) => JSON.parse(line).time as number);
+const [user] = [...Array(ACCOUNTS).keys()].map((index) =>
+  formatAddress(simulator.state.addresses.addressOf(index + 1)),
+);
+
+const FLAGS = ['--max-age', '0'];
+
+let data: string;
+let secret: string;
+const clients: Client[] = [];
+const cleanups: (() => Promise<void> | void)[] = [];
+
+before(async () => {
+  data = await makeLedger(place(), lines);
+  ({ secret } = await createKey(data));
+  const archived = await run(['archive', '--data', data, '--once']);
+  assert.equal(archived.code, 0, archived.stderr);
+  for (const further of [[], ['--no-fast-lane']]) {
+    const cleanup = { after: (clean: () => Promise<void> | void) => void cleanups.push(clean) };
+    const service = await startService(cleanup, { data, flags: [...FLAGS, ...further] });
+    clients.push(service.connect());
+  }
+});
+
+after(async () => {
+  for (const clean of cleanups) await clean();
+});
+
+/** The same answer from both transports. */
+async function ask(body: object, headers: Record<string, string> = {}): Promise<Answer> {
+  const asked = {
+    method: 'POST',
+    path: `/${secret}/info`,
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(body),
+  };
+  return same(await Promise.all(clients.map((client) => client.send(asked))));
+}
+
+async function get(query: string, headers: Record<string, string> = {}): Promise<Answer> {
+  const asked = { path: `/${secret}/info?${query}`, headers };
+  return same(await Promise.all(clients.map((client) => client.send(asked))));
+}
+
+function same(answers: readonly Answer[]): Answer {
+  for (const answer of answers) delete answer.headers['date'];
+  assert.deepEqual(answers[1], answers[0]);
+  return answers[0];
+}
+
+test('a moment is answered as it was, by height and by time', async () => {
+  const body = { type: 'clearinghouseState', user };
+  const witness = new Witness('past', [body], 1);
+  witness.lookAtAll(lines);
+  for (const height of [1, 7, 100, 255, 256, 257, BLOCKS]) {
+    const answer = await ask({ ...body, atHeight: height });
+    assert.equal(answer.status, 200, answer.body);
+    assert.equal(answer.headers['ledger-height'], String(height));
+    assert.equal(answer.headers['ledger-time'], String(times[height - 1]));
+    assert.equal(answer.body, witness.answerOf(height));
+    const last = times.lastIndexOf(times[height - 1]) + 1;
+    // A time after the last block has not been: later blocks may still come before it.
+    const later = last === BLOCKS ? 0 : 1;
+    const byTime = await ask({ ...body, atTime: times[height - 1] + later });
+    assert.equal(byTime.headers['ledger-height'], String(last));
+    assert.equal(byTime.body, witness.answerOf(last));
+  }
+});
+
+test('an answer of the past may be cached for good', async () => {
+  const query = `type=clearinghouseState&user=${user}&atHeight=100`;
+  const first = await get(query);
+  assert.equal(first.headers['cache-control'], 'private, max-age=31536000, immutable');
+  const tag = String(first.headers['etag']);
+  assert.match(tag, /^"[\w-]+-clearinghouseState-at-100"$/);
+  const again = await get(query, { 'if-none-match': tag });
+  assert.deepEqual([again.status, again.body, again.headers['etag']], [304, '', tag]);
+});
+
+const REFUSALS: readonly [body: object, status: number, code: string, field?: string][] = [
+  [{ type: 'delegations', user, atHeight: BLOCKS + 1 }, 422, 'unknown_height', 'atHeight'],
+  [{ type: 'delegations', user, atTime: 5 }, 422, 'unknown_height', 'atTime'],
+  [{ type: 'delegations', user, atTime: 8e15 }, 422, 'unknown_height', 'atTime'],
+  [{ type: 'delegations', user, atHeight: 0 }, 422, 'invalid_field', 'atHeight'],
+  [{ type: 'delegations', user, atHeight: '7' }, 422, 'invalid_field', 'atHeight'],
+  [{ type: 'delegations', user, atHeight: 1, atTime: 1 }, 422, 'invalid_field', 'atTime'],
+  [{ type: 'clearinghouseState', user, dex: 'none', atHeight: 9 }, 422, 'unknown_dex', 'dex'],
+  [{ type: 'accountHistory', user, step: 0 }, 422, 'invalid_field', 'step'],
+  [{ type: 'accountHistory', user, step: 1, to: times[0] + 1e9 }, 422, 'invalid_field', 'step'],
+  [{ type: 'accountHistory', user, from: 9, to: 5 }, 422, 'invalid_field', 'to'],
+  [{ type: 'accountHistory', user, format: 'xml' }, 422, 'invalid_field', 'format'],
+  [{ type: 'accountHistory', user, dex: 'none' }, 422, 'unknown_dex', 'dex'],
+  [{ type: 'accountHistory' }, 422, 'missing_field', 'user'],
+  [{ type: 'positionHistory', user, coin: 'NONE' }, 422, 'invalid_field', 'coin'],
+  [{ type: 'portfolio', user, format: 'csv' }, 422, 'invalid_field', 'format'],
+];
+
+test('a bad question about the past is refused with the field to blame', async () => {
+  for (const [body, status, code, field] of REFUSALS) {
+    const answer = await ask(body);
+    const refusal = JSON.parse(answer.body);
+    assert.deepEqual(
+      [answer.status, refusal.error, refusal.field],
+      [status, code, field],
+      answer.body,
+    );
+  }
+});
+
+test('a series is the figures of each moment, as JSON and as CSV', async () => {
+  const step = 60_000;
+  const answer = await ask({ type: 'accountHistory', user, step });
+  const rows = JSON.parse(answer.body) as [number, number, ...string[]][];
+  assert.ok(rows.length > 50, `${rows.length} rows`);
+  for (const [height, time, value, notional, margin, withdrawable] of rows) {
+    const moment = await ask({ type: 'clearinghouseState', user, atHeight: height });
+    const { marginSummary, ...account } = JSON.parse(moment.body);
+    assert.equal(time, times[height - 1]);
+    assert.deepEqual(
+      [value, notional, margin, withdrawable],
+      [
+        ...[marginSummary.accountValue, marginSummary.totalNtlPos],
+        ...[marginSummary.totalMarginUsed, account.withdrawable],
+      ],
+    );
+  }
+  const csv = await ask({ type: 'accountHistory', user, step }, { accept: 'text/csv' });
+  assert.match(String(csv.headers['content-type']), /^text\/csv/);
+  const [head, ...texts] = csv.body.split('\r\n').slice(0, -1);
+  assert.equal(head.split(',').length, rows[0].length);
+  assert.deepEqual(
+    texts.map((text) => text.split(',')),
+    rows.map((row) => row.map(String)),
+  );
+  assert.equal((await ask({ type: 'accountHistory', user, step, format: 'csv' })).body, csv.body);
+});
+
+test('opening value, transfers and profit add up to the closing value', async () => {
+  const millionths = (text: string) => Math.round(Number(text) * 1e6);
+  const rows = JSON.parse((await ask({ type: 'accountHistory', user, step: 60_000 })).body);
+  const transferred = lines
+    .flatMap((line) => JSON.parse(line).events)
+    .filter((event) => event.type === 'transfer' && event.user === user && event.dex === '');
+  const opening = rows[0];
+  const closing = rows.at(-1);
+  const sum = transferred.reduce((total, { amount }) => total + millionths(amount), 0);
+  assert.equal(millionths(closing[8]) - millionths(opening[8]), sum);
+});
+
+test('a position is told block by block', async () => {
+  const fills = lines.flatMap((line) => {
+    const { height, events } = JSON.parse(line);
+    return events
+      .filter(
+        (event: { type: string; user: string }) => event.type === 'fill' && event.user === user,
+      )
+      .map(({ coin }: { coin: string }) => ({ height, coin }));
+  });
+  assert.ok(fills.length > 0);
+  const [{ coin }] = fills;
+  const changes = JSON.parse((await ask({ type: 'positionHistory', user, coin })).body);
+  const filled = changes.filter(({ causes }: { causes: string[] }) => causes.includes('fill'));
+  const heights = [
+    ...new Set(fills.filter((fill) => fill.coin === coin).map(({ height }) => height)),
+  ];
+  assert.deepEqual(
+    filled.map(({ height }: { height: number }) => height),
+    heights,
+  );
+  for (const change of changes) {
+    const moment = await ask({ type: 'clearinghouseState', user, atHeight: change.height });
+    const held = JSON.parse(moment.body).assetPositions.find(
+      ({ position }: { position: { coin: string } }) => position.coin === coin,
+    );
+    assert.equal(change.szi, held?.position.szi ?? '0.0');
+  }
+});
+
+test('a portfolio has all periods, and no profit at its start', async () => {
+  const periods = JSON.parse((await ask({ type: 'portfolio', user })).body);
+  const names = [
+    'day',
+    'week',
+    'month',
+    'allTime',
+    'perpDay',
+    'perpWeek',
+    'perpMonth',
+    'perpAllTime',
+  ];
+  assert.deepEqual(
+    periods.map(([name]: [string]) => name),
+    names,
+  );
+  for (const [, { accountValueHistory, pnlHistory, vlm }] of periods) {
+    assert.equal(pnlHistory[0][1], '0.0');
+    assert.equal(pnlHistory.length, accountValueHistory.length);
+    assert.ok(Number(vlm) >= 0);
+  }
+});
+
+test('the commands say the same as the service', async () => {
+  const { stdout, stderr, code } = await run([
+    'history',
+    '--data',
+    data,
+    '--user',
+    user,
+    '--step',
+    '1min',
+  ]);
+  assert.equal(code, 0, stderr);
+  const csv = await ask({ type: 'accountHistory', user, step: 60_000, format: 'csv' });
+  assert.equal(stdout, csv.body);
+  const objects = await run([
+    'history',
+    '--data',
+    data,
+    '--user',
+    user,
+    '--step',
+    '1min',
+    '--format',
+    'ndjson',
+  ]);
+  assert.equal(objects.stdout.trimEnd().split('\n').length, stdout.split('\r\n').length - 2);
+});
+
+test('without an archive the past is refused, and a service that keeps one has it soon', async (context) => {
+  const own = await makeLedger(place(), lines.slice(0, 50));
+  const key = (await createKey(own)).secret;
+  const asked = {
+    path: `/${key}/info?type=delegations&user=${user}&atHeight=20`,
+  };
+  const without = await startService(context, { data: own, flags: FLAGS });
+  const refused = await without.once(asked);
+  assert.equal(refused.status, 422);
+  assert.match(refused.body, /"error":"unknown_height".*keeps no archive/);
+  await without.stop();
+  const keeping = await startService(context, { data: own, flags: [...FLAGS, '--archive'] });
+  const answered = await until('the archive', async () => {
+    const answer = await keeping.once(asked);
+    return answer.status === 200 ? answer : undefined;
+  });
+  assert.equal(answered.headers['ledger-height'], '20');
+  const input = joinLines(lines.slice(50));
+  await run(['append', '--data', own, '--ahead-max', '0'], { input });
+  await until('the archive to follow', async () => {
+    const late = { path: `/${key}/info?type=delegations&user=${user}&atHeight=${BLOCKS}` };
+    const { status } = await keeping.once(late);
+    assert.ok([200, 422, 503].includes(status), String(status));
+    return status === 200;
+  });
+});
