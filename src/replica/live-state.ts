@@ -20,7 +20,11 @@ const RETRY_MS_MAX = 4_000;
 const WAITERS_MAX = 65_536;
 
 const WELL = 'caught up and fresh';
-/** A ledger that cannot be reached for a moment is no reason to stop: after --max-age it is stale. */
+/**
+ * A ledger that cannot be reached for a moment is no reason to stop: after --max-age it is stale.
+ *
+ * @internal exported for the simulator of faults
+ */
 export const WELL_AS_FAR = 'fresh, and caught up with the last block that could be read';
 
 type LiveStatus = 'ok' | 'replaying' | 'behind' | 'feed_failed' | 'stale' | 'ahead' | 'broken';

@@ -1,0 +1,207 @@
+/**
+ * What the past costs, beside the present, LMDB and the ledger in the same run:
+ *
+ *   npm run bench:history            with a million versions of accounts, some minutes
+ *   npm run bench:history -- 2000    with fewer blocks
+ */
+
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { open } from 'lmdb';
+import { type Archive, openArchive } from '../src/archive/archive.ts';
+import { archiveFolder } from '../src/archive/archive-tables.ts';
+import { History } from '../src/archive/history.ts';
+import { keepArchive } from '../src/archive/keep-archive.ts';
+import { formatAddress } from '../src/exact/address.ts';
+import { BlockWriter } from '../src/feed/block-writer.ts';
+import { createNdjsonFeed } from '../src/feed/ndjson.ts';
+import { Random } from '../src/feed/simulator/random.ts';
+import { createSimulator } from '../src/feed/simulator/simulator.ts';
+import { type HistorySteps, PastQuestion } from '../src/info/history-question.ts';
+import { answerQuestion, parseQuestion, readQuestion } from '../src/info/registry.ts';
+import { openEmbeddedLedgerWriter } from '../src/ledger/embedded/embedded-writer.ts';
+import { type Replica, restoreReplica } from '../src/replica/replica.ts';
+import { SnapshotFolder } from '../src/replica/snapshot-folder.ts';
+import { openStorage, type Storage } from '../src/replica/storage.ts';
+import { type Comparison, compare } from './measure.ts';
+
+const BLOCKS_DEFAULT = 12_000;
+const ACCOUNTS = 2_000;
+const QUESTIONS = 5_000;
+const POINTS = 365;
+const SERIES = 20;
+
+function report(what: string, result: string, goal: string, isMet: boolean): void {
+  console.log(`${isMet ? 'met   ' : 'MISSED'} ${what.padEnd(56)} ${result}  (goal: ${goal})`);
+}
+
+function formatRatio({ ratio, ratioMin, ratioMax }: Comparison): string {
+  return `${ratio.toFixed(2)} [${ratioMin.toFixed(2)} to ${ratioMax.toFixed(2)}]`;
+}
+
+async function writeLedger(data: string, blocks: number): Promise<number> {
+  const simulator = createSimulator({ seed: 'history', accounts: ACCOUNTS });
+  const ledger = await openEmbeddedLedgerWriter(data);
+  let bytes = 0;
+  function* read() {
+    for (let block = 0; block < blocks; block++) {
+      const line = Buffer.from(`${simulator.next()}\n`);
+      bytes += line.length;
+      yield line;
+    }
+  }
+  const snapshots = new SnapshotFolder(data);
+  const warn = (message: string) => console.log(message);
+  const replica = await restoreReplica({ ledger, snapshots, warn });
+  const retention = { snapshotEvery: 1_000_000, snapshotKeep: 10 };
+  const writer = new BlockWriter({ ledger, replica, snapshots, ...retention, aheadMsMax: 0, warn });
+  const feed = createNdjsonFeed({
+    name: 'simulator',
+    lineBytesMax: 1 << 20,
+    read: async function* () {
+      yield* read();
+    },
+  });
+  await writer.run(feed, new AbortController().signal);
+  await ledger.close();
+  return bytes;
+}
+
+const SILENT = { warn: () => undefined, progress: () => undefined };
+
+async function replay(storage: Storage): Promise<{ replica: Replica; seconds: number }> {
+  const before = process.cpuUsage();
+  const replica = await restoreReplica({ ...storage, warn: () => undefined });
+  return { replica, seconds: secondsSince(before) };
+}
+
+async function archive(data: string, storage: Storage): Promise<number> {
+  const before = process.cpuUsage();
+  const { signal } = new AbortController();
+  await keepArchive({ data, storage, days: undefined, signal, isOnce: true, ...SILENT });
+  return secondsSince(before);
+}
+
+function secondsSince(before: NodeJS.CpuUsage): number {
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1e6;
+}
+
+function finish(steps: HistorySteps): string {
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value.body;
+  }
+}
+
+/** Random accounts at random heights, beside the same accounts now; both from the text of the question. */
+function benchAnswers(opened: Archive, { state }: Replica): void {
+  const history = new History(opened);
+  const random = new Random('answers');
+  const questions = Array.from({ length: QUESTIONS }, () => ({
+    type: 'clearinghouseState',
+    user: formatAddress(state.addresses.addressOf(1 + random.below(ACCOUNTS))),
+    height: 1 + random.below(state.height),
+  }));
+  const result = compare(
+    () => {
+      opened.refresh();
+      for (const { height, ...question } of questions) {
+        const past = new PastQuestion(parseQuestion(question), { height });
+        Buffer.byteLength(finish(past.answer(history)));
+      }
+    },
+    () => {
+      for (const question of questions) Buffer.byteLength(answerQuestion(state, question));
+    },
+  );
+  const what = 'compute an answer of the past / of the present';
+  report(what, formatRatio(result), 'at most 5', result.ratio <= 5);
+  console.log(`       ${((result.ours / QUESTIONS) * 1e6).toFixed(1)} µs an answer of the past`);
+}
+
+/** Series of 365 points, beside as many random values of a kilobyte from LMDB. */
+function benchSeries(opened: Archive, { state }: Replica, folder: string): void {
+  const history = new History(opened);
+  const { firstTime, lastTime } = history.range();
+  const random = new Random('series');
+  const step = Math.ceil((lastTime - firstTime) / (POINTS - 1));
+  const questions = Array.from({ length: SERIES }, () => {
+    const user = formatAddress(state.addresses.addressOf(1 + random.below(ACCOUNTS)));
+    return readQuestion({ type: 'accountHistory', user, step });
+  });
+  const table = open<Buffer, number>({ path: path.join(folder, 'plain'), encoding: 'binary' });
+  const values = 200_000;
+  table.transactionSync(() => {
+    for (let key = 0; key < values; key++) table.put(key, Buffer.alloc(1000, key));
+  });
+  const keys = Array.from({ length: SERIES * POINTS }, () => random.below(values));
+  let points = 0;
+  const result = compare(
+    () => {
+      points = 0;
+      for (const question of questions) {
+        if (!('answer' in question)) throw new Error('the question is refused');
+        points += JSON.parse(finish((question as PastQuestion).answer(history))).length;
+      }
+    },
+    () => {
+      for (const key of keys) table.get(key);
+    },
+  );
+  const what = `a series of ${POINTS} points / as many random values from LMDB`;
+  report(what, formatRatio(result), 'at most 3', result.ratio <= 3);
+  console.log(
+    `       ${points / SERIES} points, ${((result.ours / points) * 1e6).toFixed(1)} µs each`,
+  );
+  void table.close();
+}
+
+function countVersions(opened: Archive, { state }: Replica): number {
+  let count = 0;
+  for (let row = 1; row <= ACCOUNTS; row++) {
+    const known = opened.findAddress(state.addresses.addressOf(row));
+    for (const dexIndex of known?.dexes ?? []) {
+      const all = { from: 1, to: state.height };
+      for (const _version of opened.versionsOf(row, dexIndex, all)) count++;
+    }
+  }
+  return count;
+}
+
+async function main(): Promise<void> {
+  const blocks = Number(process.argv[2] ?? BLOCKS_DEFAULT);
+  const data = mkdtempSync(path.join(tmpdir(), 'perpinfo-history-'));
+  try {
+    const bytes = await writeLedger(data, blocks);
+    const nats = { ledger: undefined, natsReplicas: 1, natsCreds: undefined, natsCa: undefined };
+    const storage = await openStorage({ data, ...nats });
+    const { replica, seconds } = await replay(storage);
+    const archiving = await archive(data, storage);
+    const { size } = statSync(path.join(archiveFolder(data), 'data.mdb'));
+    const opened = await openArchive(data);
+    if (opened === undefined) throw new Error('there is no archive');
+    const versions = countVersions(opened, replica);
+    console.log(
+      `       ${blocks} blocks, ${(bytes / 1e6).toFixed(0)} MB of lines, ${versions} versions of accounts`,
+    );
+    const rate = seconds / archiving;
+    report('rate of the archiver / of a replay', rate.toFixed(2), 'at least 0.5', rate >= 0.5);
+    const share = size / bytes;
+    report(
+      "bytes of the archive / of the ledger's lines",
+      share.toFixed(2),
+      'at most 1',
+      share <= 1,
+    );
+    benchAnswers(opened, replica);
+    benchSeries(opened, replica, data);
+    await opened.close();
+    await storage.close();
+  } finally {
+    rmSync(data, { recursive: true, force: true });
+  }
+}
+
+await main();
