@@ -25,6 +25,7 @@ import { AnswerFailure, describeFailure } from './answer-failure.ts';
 import { BoundedLog } from './bounded-log.ts';
 import type { RequestCounters, WorkCounters } from './counters.ts';
 import { entityTag, namesTag, pastTag } from './entity-tag.ts';
+import type { KeptPast } from './health.ts';
 import { isLong, type LongAnswer, LongAnswers, type LongQuestion } from './long-answers.ts';
 import { PassedOn, type PassedOnParts, PassedOnQuestion } from './passed-on.ts';
 import { type HistorySource, PastAnswers } from './past-answers.ts';
@@ -95,6 +96,14 @@ export class Answers {
       worked: (seconds) => parts.counters.countWork('past', seconds),
       failed: (error) => this.#log.write('error', { err: error }, 'the archive cannot be read'),
     });
+  }
+
+  /** What the archive holds; undefined if there is none. */
+  keptPast(): KeptPast | undefined {
+    const range = this.#past.range();
+    if (range === undefined) return undefined;
+    const { first, firstTime, last, lastTime } = range;
+    return { first, firstTime, last, lastTime };
   }
 
   readHead(source: RawHead): RequestHead {

@@ -1,13 +1,19 @@
 /** The health of a service: that of its state, and on a partial ledger that of the follower. */
 
+import type { HistoryRange } from '../info/history-view.ts';
 import type { Health, LiveState } from '../replica/live-state.ts';
 import type { FollowStatus, WantedClient } from '../wanted/wanted.ts';
+
+/** The heights that can be asked about, and their times in milliseconds. */
+export type KeptPast = Omit<HistoryRange, 'text'>;
 
 /** `upstream_failed`: the exchange that the ledger follows fails, or nobody follows it. */
 export interface ServiceHealth extends Omit<Health, 'status'> {
   readonly status: Health['status'] | 'upstream_failed';
   /** The follower's last report; only on a partial ledger with a follower. */
   readonly follow?: FollowStatus;
+  /** What the archive holds, which is a moment behind the ledger; absent if there is none. */
+  readonly archive?: KeptPast;
   /** For the dashboard: the operator's explorer, if there is one. */
   readonly explorerUrl?: string;
 }

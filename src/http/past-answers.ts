@@ -4,7 +4,7 @@
  */
 
 import type { HistoryAnswer, HistoryQuestion } from '../info/history-question.ts';
-import type { HistoryView } from '../info/history-view.ts';
+import type { HistoryRange, HistoryView } from '../info/history-view.ts';
 import { NO_ARCHIVE } from '../info/moment.ts';
 import { RequestError } from '../info/request-error.ts';
 import type { Turns } from './turns.ts';
@@ -44,6 +44,12 @@ export class PastAnswers {
   /** The archive, or why it cannot be asked. */
   find(): HistoryView | RequestError {
     return this.#guard(() => this.#options.source?.find() ?? NO_ARCHIVE);
+  }
+
+  /** Undefined if there is no archive, or it cannot be read. */
+  range(): HistoryRange | undefined {
+    const range = this.#guard(() => this.#options.source?.find()?.range());
+    return range instanceof RequestError ? undefined : range;
   }
 
   /** The height that the question is about, if it is about one; or why it is refused. */

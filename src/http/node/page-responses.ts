@@ -4,7 +4,7 @@ import type { Settings } from '../../config/settings.ts';
 import type { RequestError } from '../../info/request-error.ts';
 import type { LiveState } from '../../replica/live-state.ts';
 import type { WantedClient } from '../../wanted/wanted.ts';
-import { readHealth, type ServiceHealth } from '../health.ts';
+import { type KeptPast, readHealth, type ServiceHealth } from '../health.ts';
 import { loadDashboard, sendAsset } from '../pages/dashboard.ts';
 import { formatHome } from '../pages/home.ts';
 import { formatLlms } from '../pages/llms.ts';
@@ -18,6 +18,7 @@ const HTML = { 'Content-Type': 'text/html; charset=utf-8' };
 
 export interface PageParts {
   readonly live: LiveState;
+  readonly answers: { keptPast(): KeptPast | undefined };
   /** The way to the follower of an exchange; undefined if there is none. */
   readonly wanted?: WantedClient | undefined;
   readonly settings: Settings<'explorerUrl'>;
@@ -48,10 +49,12 @@ export class PageResponses {
   }
 
   async #sendHealth({ response }: HttpExchange): Promise<void> {
-    const { live, wanted, settings } = this.#parts;
+    const { live, answers, wanted, settings } = this.#parts;
     const { explorerUrl } = settings;
+    const archive = answers.keptPast();
     const health: ServiceHealth = {
       ...(await readHealth(live, wanted, Date.now())),
+      ...(archive === undefined ? {} : { archive }),
       ...(explorerUrl === undefined ? {} : { explorerUrl }),
     };
     const position = { 'Ledger-Height': health.height, 'Ledger-Time': health.time };

@@ -237,6 +237,17 @@ const HEALTH_SCHEMA: Json = {
       type: 'string',
       description: "the operator's explorer, with {address} for an address; absent if none is set",
     },
+    archive: {
+      type: 'object',
+      description: 'what the archive holds, times in milliseconds; absent if there is none',
+      properties: {
+        first: { type: 'integer', description: 'the first height' },
+        firstTime: { type: 'integer' },
+        last: { type: 'integer', description: 'the last height' },
+        lastTime: { type: 'integer' },
+      },
+      required: ['first', 'firstTime', 'last', 'lastTime'],
+    },
     follow: { type: 'object', description: 'on a partial ledger, the report of its follower' },
   },
   required: ['status', 'message', 'ledger', 'height', 'time', 'lagMs', 'maxAgeMs', 'head'],
