@@ -84,8 +84,9 @@ browserTest('what is shown is in the address: it can be shared, and taken back',
   const first = new URLSearchParams(new URL(page.url()).hash.slice(1)).get('user');
   await show(page, NOBODY);
   await page.waitForURL(`${origin}/#user=${NOBODY}`);
-  await page.getByRole('button', { name: '6 h' }).click();
-  await page.waitForURL(`${origin}/#user=${NOBODY}&range=6h`);
+  await page.getByRole('button', { name: '7 d' }).click();
+  await page.waitForURL(new RegExp(`/#user=${NOBODY}&(span=week|range=7d)$`));
+  const place = page.url();
   await page.goBack();
   await page.waitForURL(`${origin}/#user=${first}`);
   await until('the first account', async () => {
@@ -94,7 +95,7 @@ browserTest('what is shown is in the address: it can be shared, and taken back',
   await page.getByRole('button', { name: 'Liquidation' }).click();
   await page.waitForURL(`${origin}/#user=${first}&sort=liquidation`);
   await page.goForward();
-  await page.waitForURL(`${origin}/#user=${NOBODY}&range=6h`);
+  await page.waitForURL(place);
   await until('the account again', async () => {
     return (await page.getByLabel('Address').inputValue()) === NOBODY;
   });

@@ -12,6 +12,8 @@ const FIRST: Place = {
   user: '',
   dex: undefined,
   range: '15 min',
+  span: 'day',
+  at: undefined,
   sort: undefined,
 };
 const BOARD: Place = { ...FIRST, isBoard: true };
@@ -24,6 +26,8 @@ test('a place is read as it was written, and what is as at first is not written'
     [{ ...FIRST, dex: '' }, '#dex=FIRST'],
     [{ ...FIRST, dex: 'first' }, '#dex=first'],
     [{ ...FIRST, range: '7 d' }, '#range=7d'],
+    [{ ...FIRST, span: 'month' }, '#span=month'],
+    [{ ...FIRST, user: USER, at: 1_234_567 }, `#user=${USER}&at=1234567`],
     [{ ...FIRST, sort: { column: 'pnl', isDescending: true } }, '#sort=-pnl'],
     [{ ...FIRST, sort: { column: 'liquidation', isDescending: false } }, '#sort=liquidation'],
     [BOARD, '#board'],
@@ -44,6 +48,11 @@ test('what makes no sense is left out', () => {
   for (const fragment of [
     '#user=0x12',
     '#range=1y',
+    '#span=15min',
+    '#at=0',
+    '#at=-1',
+    '#at=1e3',
+    '#at=1234567890123456',
     '#sort=nothing',
     '#sort=-',
     '#key=abc',
@@ -51,7 +60,13 @@ test('what makes no sense is left out', () => {
   ]) {
     assert.deepEqual(readPlace(fragment), FIRST, fragment);
   }
-  for (const fragment of ['#board&sort=size', '#board&sort=', '#board=1', '#board&range=7']) {
+  for (const fragment of [
+    '#board&sort=size',
+    '#board&sort=',
+    '#board=1',
+    '#board&range=7',
+    '#board&at=3',
+  ]) {
     assert.deepEqual(readPlace(fragment), BOARD, fragment);
   }
 });

@@ -11,6 +11,7 @@ import type { Verdict } from './figures/risk.ts';
 import { formatAge, formatCount } from './figures/text.ts';
 import { type Actions, Header } from './header.tsx';
 import { KeyForm } from './key-form.tsx';
+import { TimeBar } from './time-bar.tsx';
 import { PACES } from './view/pace.ts';
 import { ledgerAgeMs, type View } from './view/view.ts';
 
@@ -31,6 +32,7 @@ export function App({ view, verdict, actions, board }: AppProps) {
       <main class={view.isBoard ? 'wide' : ''}>
         {needsKey && <KeyForm problem={view.keyProblem} use={actions.useKey} />}
         {view.isBoard && view.key !== '' && <BoardPanel {...{ view, board, actions }} />}
+        {!view.isBoard && !needsKey && <TimeBar {...{ view, actions }} />}
         {!view.isBoard && (!needsKey || view.account.answer !== undefined) && (
           <Panels {...{ view, verdict, actions }} />
         )}
@@ -50,7 +52,7 @@ function Panels({ view, verdict, actions }: Omit<AppProps, 'board'>) {
         <section class="panel panel-account" aria-label="Account">
           <p class="empty">Enter an address above to see its account and its stakes.</p>
         </section>
-        <AuctionPanel view={view} />
+        <AuctionPanel key={view.at} view={view} />
         <UpstreamPanel view={view} />
       </div>
     );
@@ -58,8 +60,8 @@ function Panels({ view, verdict, actions }: Omit<AppProps, 'board'>) {
   return (
     <div class="grid">
       <AccountName key={view.user} {...{ view, actions }} />
-      <AccountPanel {...{ view, verdict }} chooseRange={actions.chooseRange} />
-      <AuctionPanel view={view} />
+      <AccountPanel {...{ view, verdict, actions }} />
+      <AuctionPanel key={view.at} view={view} />
       <PositionsPanel
         view={view}
         sortBy={actions.sortBy}
@@ -77,11 +79,13 @@ function Banner({ view }: { view: View }) {
   const { state, message } = view.link;
   const isWrong = state === 'stopped' || state === 'offline';
   const what = state === 'offline' ? 'Not connected' : 'The data has stopped';
-  const { freshness } = view;
+  const { freshness, at } = view;
+  // The past does not age; only being unable to ask for it matters.
+  if (at !== undefined && state !== 'offline') return null;
   return (
     <section class={isWrong ? 'banner' : ''} aria-label="State of the data">
       <span role="alert">{isWrong && `${what}: ${message}.`}</span>
-      {isWrong && freshness !== undefined && (
+      {isWrong && freshness !== undefined && at === undefined && (
         <span>
           {' '}
           What is shown is of height {formatCount(freshness.height)}, now{' '}

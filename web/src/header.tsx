@@ -1,6 +1,7 @@
 /** What is always visible: whose account, which dex, and how fresh everything is. */
 
 import { useEffect, useState } from 'preact/hooks';
+import type { ChartActions } from './account/account.tsx';
 import { UpstreamState } from './account/upstream.tsx';
 import { AddressTools } from './address-tools.tsx';
 import type { BoardActions } from './board/board.tsx';
@@ -9,17 +10,16 @@ import type { Sort } from './figures/position-figures.ts';
 import { formatAge, formatCount, formatTime, nameDex, quoteTyped } from './figures/text.ts';
 import type { Move } from './figures/what-if.ts';
 import { ForgetKey } from './forget-key.tsx';
-import type { RangeName } from './history/value-history.ts';
+import { PastLine, type TimeActions } from './time-bar.tsx';
 import { entryOf, findAddress, nameOf } from './view/address-book.ts';
 import { formatPlace } from './view/place.ts';
 import { type Dex, isAging, type LinkState, ledgerAgeMs, type View } from './view/view.ts';
 
-export interface Actions extends BoardActions {
+export interface Actions extends BoardActions, ChartActions, TimeActions {
   useKey(key: string): void;
   forgetKey(isWithAddresses: boolean): void;
   /** Shows an account on one dex, or on all if it is undefined. */
   select(user: string, dex: string | undefined): void;
-  chooseRange(range: RangeName): void;
   sortBy(sort: Sort | undefined): void;
   /** Supposes that marks have moved; undefined ends it. */
   suppose(move: Move | undefined): void;
@@ -32,10 +32,14 @@ export interface Actions extends BoardActions {
 export function Header({ view, actions }: { view: View; actions: Actions }) {
   const isConnected = view.key !== '';
   return (
-    <header class="top">
+    <header class={view.at === undefined ? 'top' : 'top is-past'}>
       <h1 class="brand">perpinfo</h1>
       {isConnected && <Tabs view={view} />}
-      <FreshnessLine view={view} />
+      {view.at === undefined || view.keyProblem !== '' ? (
+        <FreshnessLine view={view} />
+      ) : (
+        <PastLine view={view} at={view.at} showAt={actions.showAt} />
+      )}
       {isConnected && <ForgetKey forget={actions.forgetKey} />}
       {isConnected && view.keyProblem === '' && !view.isBoard && (
         <Chooser view={view} actions={actions} />

@@ -9,6 +9,7 @@ import './styles/copying.css';
 import './styles/auction.css';
 import './styles/states.css';
 import './styles/what-if.css';
+import './styles/past.css';
 import './styles/board.css';
 import './styles/sheet.css';
 import './styles/small.css';
@@ -21,6 +22,7 @@ import { BoardRows } from './board/board-rows.ts';
 import { Notifier, readNoticeState } from './board/notifier.ts';
 import { RowSchedule } from './board/row-schedule.ts';
 import { ShownRows } from './board/shown-rows.ts';
+import { CourseWatch } from './feed/course-watch.ts';
 import { DexScout } from './feed/dexes.ts';
 import { Feed } from './feed/feed.ts';
 import { TermsWatch } from './feed/market-terms.ts';
@@ -30,6 +32,7 @@ import { quoteTyped } from './figures/text.ts';
 import { type Move, NO_MOVE } from './figures/what-if.ts';
 import type { Actions } from './header.tsx';
 import { copyFiguresOnClick } from './parts/clipboard.ts';
+import { ask, type Refusal } from './service/service.ts';
 import { drawTab } from './tab.ts';
 import { showPlace } from './view/address-bar.ts';
 import { findBadUser, readPlace } from './view/place.ts';
@@ -57,6 +60,7 @@ const handed = takeKey();
 const store = new Store(draw);
 const feed = new Feed(store);
 const scout = new DexScout(store);
+const courses = new CourseWatch(store);
 const termsWatch = new TermsWatch(store);
 const schedule = new RowSchedule();
 const rows = new BoardRows((user) => schedule.mark(user));
@@ -106,6 +110,22 @@ const actions: Actions = {
     store.set({ range });
     showPlace(store.view, false);
   },
+  chooseSpan(span) {
+    store.set({ span, zoom: undefined });
+    showPlace(store.view, false);
+  },
+  zoomTo(zoom) {
+    store.set({ zoom });
+  },
+  showAt,
+  showAtTime(timeMs) {
+    // Any question tells the height of a time.
+    const question = { type: 'perpDexs', atTime: timeMs };
+    void ask(store.view.key, question).then(
+      ({ height }) => showAt(height),
+      ({ message }: Refusal) => actions.tell(message),
+    );
+  },
   sortBy(sort) {
     store.set({ sort });
     showPlace(store.view, false);
@@ -137,8 +157,22 @@ function openAccount(user: string): void {
 }
 
 function openBoard(): void {
+  feed.showAt(undefined);
   store.set({ isBoard: true });
   showPlace(store.view, true);
+}
+
+/** The past and the present are apart by a step that Back takes back; moments of the past are not. */
+function showAt(at: number | undefined): void {
+  const isStep = (at === undefined) !== (store.view.at === undefined);
+  leaveFor(at);
+  showPlace(store.view, isStep);
+}
+
+/** What is supposed is about the marks of the present. */
+function leaveFor(at: number | undefined): void {
+  if (at !== undefined) suppose(undefined);
+  feed.showAt(at);
 }
 
 function suppose(whatIf: Move | undefined): void {
@@ -151,6 +185,7 @@ function select(user: string, dex: string | undefined): void {
   const { view } = store;
   if (user !== view.user) suppose(undefined);
   else if (dex !== view.dex && view.whatIf?.coin !== undefined) suppose(NO_MOVE);
+  store.set({ zoom: undefined });
   feed.select(user, dex);
 }
 
@@ -168,6 +203,7 @@ function judge(view: View): Verdict {
 function draw(view: View): void {
   const verdict = judge(view);
   boardFeed.follow(view);
+  courses.follow(view);
   render(<App view={view} verdict={verdict} actions={actions} board={board} />, root);
   drawTab(view, verdict);
 }
@@ -197,7 +233,7 @@ if (badUser !== undefined) tellBadUser(badUser);
 
 // Back, Forward, and a link that is pasted into an open page change only the fragment.
 addEventListener('hashchange', () => {
-  const { user, dex, ...rest } = readPlace(location.hash);
+  const { user, dex, at, ...rest } = readPlace(location.hash);
   const bad = findBadUser(location.hash);
   const again = takeKey();
   if (again !== undefined) {
@@ -207,6 +243,7 @@ addEventListener('hashchange', () => {
     return;
   }
   store.set(rest);
+  leaveFor(at);
   if (user !== '' && (user !== store.view.user || dex !== store.view.dex)) {
     select(user, dex);
   }

@@ -36,7 +36,7 @@ export function drawTab(view: View, verdict: Verdict): void {
   const flag = alarms === 0 ? '' : `⚑ ${alarms} `;
   const [words, value] = formatTitle(view, verdict);
   const title = words === '' ? 'perpinfo' : `${words} ${value}· perpinfo`;
-  drawTitle(flag + title, `${flag}${words} ${view.user} ${view.dex}`);
+  drawTitle(flag + title, `${flag}${words} ${view.user} ${view.dex} ${view.at}`);
   drawIcon(levelOf(view, verdict), alarms > 0);
 }
 
@@ -51,6 +51,7 @@ function drawTitle(title: string, about: string): void {
 
 function levelOf(view: View, { level }: Verdict): Level | 'unknown' {
   if (view.isBoard) return view.link.state === 'live' ? 'safe' : 'unknown';
+  if (view.at !== undefined) return 'unknown';
   return isCurrent(view, view.account) ? level : 'unknown';
 }
 
@@ -58,9 +59,14 @@ function formatTitle(view: View, { level }: Verdict): readonly [words: string, v
   if (view.isBoard) return [`Board of ${usersOnBoard(view.book).length}`, ''];
   const states = pickDex(view.account.answer?.value ?? [], view.dex);
   if (states.length === 0) return ['', ''];
-  const mark = isCurrent(view, view.account) ? MARKS[level] : '(old) ';
+  const mark = markOf(view, level);
   const value = groupRounded(totalsOf(states).accountValue, 2);
   return [`${mark}${nameOf(view.book, view.user)}`, `${value} `];
+}
+
+function markOf(view: View, level: Level): string {
+  if (view.at !== undefined) return '(past) ';
+  return isCurrent(view, view.account) ? MARKS[level] : '(old) ';
 }
 
 let shownIcon = '';

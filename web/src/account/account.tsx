@@ -9,26 +9,32 @@ import { headlineOf } from '../figures/headline.ts';
 import { findTightest, marginRatioOf, type Verdict } from '../figures/risk.ts';
 import { describeThresholds, levelOfMarginRatio, TONES } from '../figures/risk-levels.ts';
 import { describeDex } from '../figures/text.ts';
-import { changeOver } from '../history/value-change.ts';
+import { changeOver, type ValueChange } from '../history/value-change.ts';
 import { findRange, type RangeName } from '../history/value-history.ts';
 import { Figure, SignedFigure } from '../parts/figure.tsx';
 import { Frame } from '../parts/panel.tsx';
 import type { View } from '../view/view.ts';
+import { type CourseActions, CourseChart, changeOfLine, useCourseLine } from './course-chart.tsx';
 import { ValueChart } from './value-chart.tsx';
 
 interface AccountPanelProps {
   readonly view: View;
   readonly verdict: Verdict;
+  readonly actions: ChartActions;
+}
+
+export interface ChartActions extends CourseActions {
   chooseRange(range: RangeName): void;
 }
 
-export function AccountPanel({ view, verdict, chooseRange }: AccountPanelProps) {
+export function AccountPanel({ view, verdict, actions }: AccountPanelProps) {
   const { account, dex, history, historyVersion: version, range } = view;
   const all = account.answer?.value;
   const states = useMemo(() => all && pickDex(all, dex), [all, dex]);
   const scope = dex === undefined ? 'all dexes' : describeDex(dex);
   const extra = (all?.length ?? 0) > 1 && <span class="tag">{scope}</span>;
-  const change = () => changeOver(history.pointsOf(range), findRange(range));
+  const line = useCourseLine(view);
+  const change = () => (line === undefined ? changeSeen(view) : changeOfLine(line));
   const digits = states?.length ? () => digitsOfAccount(states, change()) : undefined;
   return (
     <Frame name="account" title="Account" view={view} panel={account} {...{ extra, digits }}>
@@ -43,11 +49,19 @@ export function AccountPanel({ view, verdict, chooseRange }: AccountPanelProps) 
             <Health states={states} verdict={verdict} />
             <p class="thresholds muted small">{describeThresholds()}</p>
           </div>
-          <ValueChart {...{ history, version, range, chooseRange }} />
+          {line === undefined ? (
+            <ValueChart {...{ history, version, range }} chooseRange={actions.chooseRange} />
+          ) : (
+            <CourseChart {...{ view, line, actions }} />
+          )}
         </div>
       )}
     </Frame>
   );
+}
+
+function changeSeen({ history, range }: View): ValueChange | undefined {
+  return changeOver(history.pointsOf(range), findRange(range));
 }
 
 function describeWait({ account, freshness }: View): string {

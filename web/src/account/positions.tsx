@@ -69,7 +69,7 @@ export function PositionsPanel({ view, sortBy, suppose: change, tell }: Position
   const extra = holdings && (
     <>
       <span class="tag">{count}</span>
-      {count > 0 && <WhatIfButton {...{ whatIf, change }} />}
+      {count > 0 && view.at === undefined && <WhatIfButton {...{ whatIf, change }} />}
     </>
   );
   const tools = holdings && count > 0 && <CsvButton {...{ view, holdings, tell }} />;

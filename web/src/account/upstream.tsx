@@ -34,7 +34,8 @@ const SHAPES = { well: '\u25CF', ill: '\u2715', unknown: '\u25CC' } as const;
 /** The follower's report, as /health has it. */
 export function UpstreamPanel({ view }: { view: View }) {
   const { freshness } = view;
-  if (freshness?.follow === undefined) return null;
+  // The report is about the present.
+  if (freshness?.follow === undefined || view.at !== undefined) return null;
   const { upstream, isWell, reason, followed, ages, budget, counters } = freshness.follow;
   const sinceMs = performance.now() - freshness.heardMs;
   return (

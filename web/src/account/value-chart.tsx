@@ -55,7 +55,7 @@ export function ValueChart({ history, version, range: name, chooseRange }: Value
         <span class="spacer" />
         <RangeChoice chosen={name} choose={chooseRange} />
       </figcaption>
-      <div class="chart" role="img" aria-label={describe(change)}>
+      <div class="chart" role="img" aria-label={describeLine(change)}>
         <div ref={element} class="chart-canvas" />
       </div>
     </figure>
@@ -63,7 +63,7 @@ export function ValueChart({ history, version, range: name, chooseRange }: Value
 }
 
 /** In a gap the line has a point without a value. */
-function toLine(points: readonly Point[]): ChartData {
+export function toLine(points: readonly Point[]): ChartData {
   const times: number[] = [];
   const values: (number | null)[] = [];
   for (const { time, value, isAfterGap } of points) {
@@ -77,7 +77,7 @@ function toLine(points: readonly Point[]): ChartData {
   return [times, values];
 }
 
-function Change({ change }: { change: ValueChange | undefined }) {
+export function Change({ change }: { change: ValueChange | undefined }) {
   if (change === undefined) return null;
   const { amount, ratio, since } = change;
   return (
@@ -98,7 +98,7 @@ function Change({ change }: { change: ValueChange | undefined }) {
   );
 }
 
-function describe(change: ValueChange | undefined): string {
+export function describeLine(change: ValueChange | undefined): string {
   if (change === undefined) return 'A line of the account value, which has just begun';
   return `A line of the account value since ${formatTime(change.since)}, changed by ${change.amount}`;
 }

@@ -7,7 +7,7 @@ import { AccountDialog } from './account-dialog.tsx';
 import { type BoardActions, Notices } from './board.tsx';
 
 export function AccountName({ view, actions }: { view: View; actions: BoardActions }) {
-  const { user, book, alarms, notices } = view;
+  const { user, book, alarms, notices, at } = view;
   const [isOpen, setOpen] = useState(false);
   const { thresholds } = entryOf(book, user);
   const hasLimits = Object.keys(thresholds).length > 0;
@@ -17,7 +17,8 @@ export function AccountName({ view, actions }: { view: View; actions: BoardActio
         {nameOf(book, user)}
       </strong>
       <span role="alert" class="account-alarms">
-        {alarms.get(user)?.map(({ name, mark }) => (
+        {/* Limits are judged by the present. */}
+        {(at === undefined ? alarms.get(user) : undefined)?.map(({ name, mark }) => (
           <span key={name} class="alarm-words" data-alarm={name}>
             ⚑ {mark}
           </span>

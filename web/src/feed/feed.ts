@@ -10,7 +10,13 @@ import { Push, type PushEvents, type PushMessage } from '../service/push.ts';
 import { ask, askHealth, type Refusal } from '../service/service.ts';
 import { Watch } from '../service/watch.ts';
 import { forgetAddresses, saveKey, savePace, saveRecent } from '../view/storage.ts';
-import { EMPTY_PANEL, type LinkState, pushedWithinMs, type Store } from '../view/view.ts';
+import {
+  EMPTY_PANEL,
+  type LinkState,
+  pushedWithinMs,
+  type Store,
+  type View,
+} from '../view/view.ts';
 
 /**
  * Each of the questions weighs 20: polling spends 720 a minute of a key's budget. The account is asked
@@ -71,7 +77,7 @@ export class Feed {
     saveKey(key);
     this.#store.set({ key, keyProblem: '', ...blankPanels() });
     this.#push.connect(key);
-    this.#watches.auction.change(key === '' ? undefined : { type: 'perpDeployAuctionStatus' });
+    this.#askAboutAuction();
     const { user, dex } = this.#store.view;
     this.select(user, dex);
   }
@@ -94,11 +100,39 @@ export class Feed {
     else this.#askAbout(user);
   }
 
+  /** Shows the page as it was at a height, without push; undefined shows the present again. */
+  showAt(at: number | undefined): void {
+    const { view } = this.#store;
+    if (at === view.at) return;
+    for (const name of PANEL_NAMES) this.#unsubscribe(name);
+    // Figures stay, greyed out, until those of the height have come; but none of the past are live.
+    const { account, stakes, auction } = at === undefined ? blankPanels() : view;
+    this.#store.set({ at, account, stakes, auction, zoom: undefined });
+    this.#keeper.history.interrupt();
+    this.#askAboutAuction();
+    this.#askAbout(view.user, { account, stakes });
+  }
+
+  /** About the moment that is shown. */
+  #pin(question: Question): Question {
+    const { at } = this.#store.view;
+    return at === undefined ? question : { ...question, atHeight: at };
+  }
+
+  #askAboutAuction(): void {
+    const { key, auction } = this.#store.view;
+    const question = key === '' ? undefined : this.#pin({ type: 'perpDeployAuctionStatus' });
+    this.#store.set({ auction: { ...auction, question, refusal: undefined } });
+    this.#watches.auction.change(question);
+  }
+
   /** One answer has all dexes, so that all figures are of one height. */
-  #askAbout(user: string): void {
-    const account = { ...EMPTY_PANEL, question: { type: 'allDexsClearinghouseState', user } };
-    const stakes = { ...EMPTY_PANEL, question: { type: 'delegations', user } };
+  #askAbout(user: string, shown: Pick<View, 'account' | 'stakes'> = blankPanels()): void {
     const isAsked = user !== '' && this.#store.view.key !== '';
+    const question = this.#pin({ type: 'allDexsClearinghouseState', user });
+    const account = { ...shown.account, question, refusal: undefined };
+    const ofStakes = this.#pin({ type: 'delegations', user });
+    const stakes = { ...shown.stakes, question: ofStakes, refusal: undefined };
     this.#unsubscribe('account');
     this.#unsubscribe('stakes');
     this.#store.set(isAsked ? { account, stakes } : { account: EMPTY_PANEL, stakes: EMPTY_PANEL });
@@ -135,6 +169,7 @@ export class Feed {
   #isOlder(name: PanelName, answer: Answer): boolean {
     const { freshness, ...view } = this.#store.view;
     const shown = view[name].answer;
+    if (view.at !== undefined) return false;
     if (shown === undefined || freshness === undefined) return false;
     // What is ahead of /health belongs to a ledger that was replaced.
     if (answer.height !== undefined && shown.height !== undefined) {
@@ -156,7 +191,8 @@ export class Feed {
 
   /** Adds a point to the chart, if the answer has one. */
   #noteValue(name: PanelName, answer: Answer): void {
-    if (name !== 'account' || this.#isOlder(name, answer)) return;
+    if (name !== 'account' || this.#store.view.at !== undefined) return;
+    if (this.#isOlder(name, answer)) return;
     const { time, value } = answer as Answer<States>;
     const shown = pickDex(value, this.#store.view.dex);
     if (shown.length === 0) return;
@@ -183,10 +219,10 @@ export class Feed {
 
   #refuse(name: PanelName, refusal: Refusal): void {
     const { view } = this.#store;
+    const isPast = view.at !== undefined;
     if (refusal.status === 401) this.#refuseKey(refusal);
-    else if (name === 'account') this.#store.set({ account: { ...view.account, refusal } });
-    else if (name === 'stakes') this.#store.set({ stakes: { ...view.stakes, refusal } });
-    else this.#store.set({ auction: { ...view.auction, refusal } });
+    // Figures of another height than the one that is refused would be taken for its own.
+    else this.#store.set({ [name]: { ...view[name], refusal, ...(isPast && NO_ANSWER) } });
     if (refusal.status === 0 && view.link.state === 'live') this.#checkHealthNow();
   }
 
@@ -207,7 +243,13 @@ export class Feed {
 
   #subscribe(name: PanelName): void {
     const { question, isPushed } = this.#watches[name];
-    if (question === undefined || isPushed || !this.#store.view.link.isPush) return;
+    if (
+      question === undefined ||
+      question.atHeight !== undefined ||
+      isPushed ||
+      !this.#store.view.link.isPush
+    )
+      return;
     this.#push.send('subscribe', question);
   }
 
@@ -226,7 +268,8 @@ export class Feed {
 
   #unsubscribe(name: PanelName): void {
     const { question } = this.#watches[name];
-    if (question !== undefined) this.#push.send('unsubscribe', question);
+    if (question !== undefined && question.atHeight === undefined)
+      this.#push.send('unsubscribe', question);
   }
 
   #received({ channel, data }: PushMessage): void {
@@ -350,13 +393,15 @@ export class Feed {
   }
 }
 
+const NO_ANSWER = { answer: undefined };
+
 function blankPanels() {
   return { account: EMPTY_PANEL, stakes: EMPTY_PANEL, auction: EMPTY_PANEL };
 }
 
 /** A canonical name for a question, independent of the order of its fields. */
-function nameOf({ type, user = '', dex = '' }: Question): string {
-  return `${type} ${user.toLowerCase()} ${dex}`;
+function nameOf({ type, user = '', dex = '', atHeight = 0 }: Question): string {
+  return `${type} ${user.toLowerCase()} ${dex} ${atHeight}`;
 }
 
 interface Pushed extends Question {

@@ -55,6 +55,13 @@ export interface Auction {
   readonly endGas: string | null;
 }
 
+export interface KeptPast {
+  readonly first: number;
+  readonly firstTime: number;
+  readonly last: number;
+  readonly lastTime: number;
+}
+
 export interface Health {
   readonly status: string;
   readonly message: string;
@@ -66,6 +73,8 @@ export interface Health {
   /** The age from which on the ledger counts as stale; 0 if there is none. */
   readonly maxAgeMs: number;
   readonly head: number;
+  /** What the archive holds: heights, and their times. Absent if there is none. */
+  readonly archive?: KeptPast;
   /** The operator's explorer, with {address} for an address. */
   readonly explorerUrl?: string;
   /** On a ledger that follows an exchange: the follower's last report. */
@@ -97,6 +106,13 @@ export interface Question {
   readonly type: string;
   readonly user?: string;
   readonly dex?: string;
+  /** A moment of the past, by its height or as the last block that is not later. */
+  readonly atHeight?: number;
+  readonly atTime?: number;
+  /** Of a course: its ends and its step, in milliseconds. */
+  readonly from?: number;
+  readonly to?: number;
+  readonly step?: number;
 }
 
 /** An answer, the ledger position that it is from, and how old its account is. */

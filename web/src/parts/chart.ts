@@ -2,7 +2,7 @@
 
 import 'uplot/dist/uPlot.min.css';
 import uPlot from 'uplot';
-import { formatClock, formatTick, group } from '../figures/text.ts';
+import { formatClock, formatTick, formatTime, group } from '../figures/text.ts';
 
 export interface Palette {
   readonly text: string;
@@ -10,6 +10,7 @@ export interface Palette {
   readonly accent: string;
   readonly accentFill: string;
   readonly accentFade: string;
+  readonly profit: string;
 }
 
 function readPalette(): Palette {
@@ -21,6 +22,7 @@ function readPalette(): Palette {
     accent: read('accent'),
     accentFill: read('accent-fill'),
     accentFade: read('accent-fade'),
+    profit: read('profit'),
   };
 }
 
@@ -34,7 +36,7 @@ const VALUE_TICK_PX = 34;
 /** In seconds: marks of less than one would all tell the same time. */
 const TIME_STEPS = [
   ...[1, 2, 5, 10, 15, 30].flatMap((count) => [count, count * 60]),
-  ...[1, 2, 3, 4, 6, 12, 24, 48].map((hours) => hours * 3600),
+  ...[1, 2, 3, 4, 6, 12, 24, 48, 7 * 24, 30 * 24, 90 * 24, 365 * 24].map((hours) => hours * 3600),
 ].sort((one, other) => one - other);
 
 const LINE_PX = 2;
@@ -54,7 +56,22 @@ export function areaOf(palette: () => Palette): uPlot.Series {
   };
 }
 
-function createAxes(palette: () => Palette): uPlot.Axis[] {
+/** A line that may be below zero. */
+export function profitOf(palette: () => Palette): uPlot.Series {
+  return { stroke: () => palette().profit, width: LINE_PX, points: { show: false } };
+}
+
+/** The room for the texts of the values. */
+function widthOf(texts: readonly string[]): number {
+  return 12 + CHARACTER_PX * Math.max(0, ...texts.map(({ length }) => length));
+}
+
+/** Wide enough for some values: charts with the same width have their times below each other. */
+export function axisWidthOf(values: readonly number[]): number {
+  return widthOf(values.map(formatValue));
+}
+
+function createAxes(palette: () => Palette, axisPx: () => number): uPlot.Axis[] {
   return [
     {
       font: FONT,
@@ -73,8 +90,7 @@ function createAxes(palette: () => Palette): uPlot.Axis[] {
       space: VALUE_TICK_PX,
       grid: { stroke: () => palette().line, width: 1 },
       ticks: { show: false },
-      size: (_chart, texts) =>
-        12 + CHARACTER_PX * Math.max(0, ...(texts ?? []).map(({ length }) => length)),
+      size: (_chart, texts) => Math.max(axisPx(), widthOf(texts ?? [])),
       values: (_chart, values) => values.map(formatValue),
     },
   ];
@@ -87,7 +103,22 @@ function formatValue(value: number): string {
 export interface ChartOptions {
   /** The lines, in the order of their data. */
   lines(palette: () => Palette): uPlot.Series[];
+  /** The least width of the axis of values. */
+  axisPx?(): number;
+  /** Called with the times, in seconds, that somebody has drawn the pointer over. */
+  drawnOver?(from: number, to: number): void;
 }
+
+/** Something that has happened, at a time in seconds. */
+export interface ChartMark {
+  readonly time: number;
+  readonly title: string;
+  readonly tone: string;
+}
+
+/** A pointer that is drawn over less was meant as a click. */
+const DRAWN_PX_MIN = 5;
+const DAY_SECONDS = 86_400;
 
 export class Chart {
   readonly #plot: uPlot;
@@ -97,22 +128,32 @@ export class Chart {
   #palette = readPalette();
   #range: readonly [from: number, to: number] = [0, 1];
 
-  constructor(element: HTMLElement, { lines }: ChartOptions) {
+  readonly #marks = document.createElement('div');
+
+  constructor(element: HTMLElement, { lines, axisPx = () => 0, drawnOver }: ChartOptions) {
     const palette = () => this.#palette;
     const options: uPlot.Options = {
       ...sizeOf(element),
       legend: { show: false },
       // The page scrolls, not the chart in it.
-      cursor: { y: false, drag: { x: false, y: false } },
+      cursor: {
+        y: false,
+        drag: { x: drawnOver !== undefined, y: false, setScale: false, dist: DRAWN_PX_MIN },
+      },
       scales: { x: { time: true, range: () => [...this.#range] } },
-      axes: createAxes(palette),
+      axes: createAxes(palette, axisPx),
       series: [{}, ...lines(palette)],
       padding: [10, 0, 0, 20],
-      hooks: { setCursor: [(plot) => this.#read(plot)] },
+      hooks: {
+        setCursor: [(plot) => this.#read(plot)],
+        setSelect: [(plot) => drawnOver && this.#select(plot, drawnOver)],
+      },
     };
     this.#plot = new uPlot(options, [[], ...lines(palette).map(() => [])], element);
     this.#reading.className = 'chart-reading figure';
     element.append(this.#reading);
+    this.#marks.className = 'chart-marks';
+    this.#plot.over.append(this.#marks);
     this.#scheme.addEventListener('change', this.#repaint);
     this.#sizes = new ResizeObserver(() => this.#plot.setSize(sizeOf(element)));
     this.#sizes.observe(element);
@@ -122,6 +163,27 @@ export class Chart {
   show(data: ChartData, from: number, to: number): void {
     this.#range = [from, to];
     this.#plot.setData(data as uPlot.AlignedData);
+  }
+
+  /** To be called after `show`. */
+  mark(marks: readonly ChartMark[]): void {
+    const [from, to] = this.#range;
+    const elements = marks.map(({ time, title, tone }) => {
+      const element = document.createElement('span');
+      element.className = `chart-mark ${tone}`;
+      element.title = title;
+      element.style.left = `${((time - from) / (to - from)) * 100}%`;
+      return element;
+    });
+    this.#marks.replaceChildren(...elements);
+  }
+
+  #select(plot: uPlot, drawnOver: (from: number, to: number) => void): void {
+    const { left, width, top, height } = plot.select;
+    if (width < DRAWN_PX_MIN) return;
+    const [from, to] = [left, left + width].map((px) => plot.posToVal(px, 'x'));
+    plot.setSelect({ left: 0, width: 0, top, height }, false);
+    drawnOver(from, to);
   }
 
   /** Whether the axis would move by at least the width of the line: less is not seen. */
@@ -140,7 +202,12 @@ export class Chart {
     this.#reading.textContent =
       index == null || value == null
         ? ''
-        : `${formatClock(data[0][index] * 1000)}  ${formatValue(value)}`;
+        : `${this.#formatMoment(data[0][index] * 1000)}  ${formatValue(value)}`;
+  }
+
+  #formatMoment(timeMs: number): string {
+    const [from, to] = this.#range;
+    return to - from < DAY_SECONDS ? formatClock(timeMs) : formatTime(timeMs);
   }
 
   readonly #repaint = (): void => {

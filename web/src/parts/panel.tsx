@@ -41,7 +41,9 @@ export function Frame(props: FrameProps) {
         <h2 id={`title-${name}`}>{title}</h2>
         {extra}
         <span class="spacer" />
-        {isOld && <span class="tag tag-old">not current</span>}
+        {isOld && (
+          <span class="tag tag-old">{view.at === undefined ? 'not current' : 'asking…'}</span>
+        )}
         {answer !== undefined && <Origin view={view} answer={answer} />}
         {tools}
         {digits !== undefined && (

@@ -1,4 +1,4 @@
-/** Polls one question: with backoff after failures, not at all while it is pushed. */
+/** Polls one question: with backoff after failures, not at all while it is pushed, once about the past. */
 
 import type { Answer, Question } from '../figures/answers.ts';
 import { Refusal } from './service.ts';
@@ -71,7 +71,9 @@ export class Watch {
       if (refusal.status >= 400 && refusal.status < 500 && refusal.status !== 429) return;
       return this.#schedule(question, round, this.#backoffMs(refusal));
     }
-    if (!this.#isPushed) this.#schedule(question, round, this.#options.pollMs);
+    // What was true then stays true.
+    const isPast = question.atHeight !== undefined;
+    if (!this.#isPushed && !isPast) this.#schedule(question, round, this.#options.pollMs);
   }
 
   #schedule(question: Question, round: number, delayMs: number): void {

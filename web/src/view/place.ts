@@ -11,6 +11,7 @@ import {
 } from '../figures/board-sort.ts';
 import { COLUMN_NAMES, type ColumnName, type Sort } from '../figures/position-figures.ts';
 import { readAddress } from '../figures/text.ts';
+import { FIRST_SPAN, SPANS, type SpanName } from '../history/course.ts';
 import { RANGES, type RangeName } from '../history/value-history.ts';
 
 export interface Place {
@@ -22,6 +23,10 @@ export interface Place {
   /** The only dex that is shown; undefined for all. */
   readonly dex: string | undefined;
   readonly range: RangeName;
+  /** How far back the chart goes where there is an archive. */
+  readonly span: SpanName;
+  /** The height that is shown; undefined for the present. */
+  readonly at: number | undefined;
   /** Undefined for the endpoint's order. */
   readonly sort: Sort | undefined;
 }
@@ -42,6 +47,9 @@ export function readPlace(fragment: string): Place {
     user: readAddress(given.get('user') ?? '') ?? '',
     dex: readDex(given.get('dex')),
     range: RANGES.find(({ name }) => shorten(name) === given.get('range'))?.name ?? RANGES[0].name,
+    span: SPANS.find(({ name }) => name === given.get('span'))?.name ?? FIRST_SPAN,
+    // The board is about the present.
+    at: isBoard ? undefined : readHeight(given.get('at') ?? ''),
     sort: isBoard ? undefined : readSort(sort, COLUMN_NAMES),
   };
 }
@@ -55,6 +63,11 @@ export function findBadUser(fragment: string): string | undefined {
 function readDex(name: string | null): string | undefined {
   if (name === null) return undefined;
   return name === FIRST ? '' : name;
+}
+
+/** As many digits as a number holds exactly. */
+function readHeight(text: string): number | undefined {
+  return /^[1-9]\d{0,14}$/.test(text) ? Number(text) : undefined;
 }
 
 interface ColumnSort<Name> {
@@ -85,11 +98,13 @@ function formatBoardPlace({ boardSort }: Place): string {
   return sort === formatSort(WORST_FIRST) ? `#${BOARD}` : `#${BOARD}&sort=${sort}`;
 }
 
-function formatAccountPlace({ user, dex, range, sort }: Place): string {
+function formatAccountPlace({ user, dex, at, range, span, sort }: Place): string {
   const given = new URLSearchParams();
   if (user !== '') given.set('user', user);
   if (dex !== undefined) given.set('dex', dex === '' ? FIRST : dex);
+  if (at !== undefined) given.set('at', String(at));
   if (range !== RANGES[0].name) given.set('range', shorten(range));
+  if (span !== FIRST_SPAN) given.set('span', span);
   if (sort !== undefined) given.set('sort', formatSort(sort));
   const text = given.toString();
   return text === '' ? '' : `#${text}`;

@@ -6,6 +6,7 @@ import { type BoardSort, WORST_FIRST } from '../figures/board-sort.ts';
 import type { MarginTerms } from '../figures/margin-terms.ts';
 import type { Sort } from '../figures/position-figures.ts';
 import type { Move } from '../figures/what-if.ts';
+import { type Course, FIRST_SPAN, type SpanName, type TimeSpan } from '../history/course.ts';
 import { RANGES, type RangeName, ValueHistory } from '../history/value-history.ts';
 import type { Refusal } from '../service/service.ts';
 import type { AddressBook } from './address-book.ts';
@@ -64,6 +65,13 @@ export interface View {
   /** Incremented with every new point. */
   readonly historyVersion: number;
   readonly range: RangeName;
+  /** The height that is shown, if it is not the present. */
+  readonly at: number | undefined;
+  /** Where there is an archive: how far back the chart goes, the part of it that is shown, and the rows. */
+  readonly span: SpanName;
+  readonly zoom: TimeSpan | undefined;
+  readonly course: Course | undefined;
+  readonly courseRefusal: Refusal | undefined;
   /** Of the positions; undefined for the endpoint's order. */
   readonly sort: Sort | undefined;
   /** What was last done for the person, such as "Copied …"; empty after a while. */
@@ -106,6 +114,11 @@ export class Store {
     history: new ValueHistory(),
     historyVersion: 0,
     range: RANGES[0].name,
+    at: undefined,
+    span: FIRST_SPAN,
+    zoom: undefined,
+    course: undefined,
+    courseRefusal: undefined,
     sort: undefined,
     notice: '',
     whatIf: undefined,
@@ -161,7 +174,9 @@ export class Store {
 }
 
 /** Whether what a panel shows is current. */
-export function isCurrent({ link, keyProblem }: View, panel: Panel<unknown>): boolean {
+export function isCurrent({ link, keyProblem, at }: View, panel: Panel<unknown>): boolean {
+  // The past does not age: it is current once its answer is there.
+  if (at !== undefined) return panel.answer?.height === at;
   return link.state === 'live' && keyProblem === '' && panel.refusal === undefined;
 }
 
@@ -169,6 +184,17 @@ export function isCurrent({ link, keyProblem }: View, panel: Panel<unknown>): bo
 export function ledgerAgeMs({ freshness }: View): number {
   if (freshness === undefined) return 0;
   return freshness.lagMs + performance.now() - freshness.heardMs;
+}
+
+/** The time of the block that is shown of the past; undefined before its first answer. */
+export function pastTime({ at, account, stakes, auction }: View): number | undefined {
+  const answers = [account.answer, stakes.answer, auction.answer];
+  return answers.find((answer) => answer?.height === at)?.time;
+}
+
+/** The dexes whose figures are shown, as the account's answer has them. */
+export function dexesShown({ account, dex }: View): readonly string[] {
+  return dex === undefined ? (account.answer?.value.map(([name]) => name) ?? []) : [dex];
 }
 
 /** Before a ledger is too old it is getting old: from half of the limit on. */
@@ -190,20 +216,25 @@ export function pushedWithinMs({ paceMs }: View): number {
 
 /** Nothing is pushed while nothing changes: an answer so much older than the ledger is unchanged. */
 export function isUnchanged(view: View, { height, time }: Answer): boolean {
-  const { link, freshness } = view;
-  if (link.state !== 'live' || !link.isPush || freshness === undefined) return false;
+  const { link, freshness, at } = view;
+  if (at !== undefined || link.state !== 'live' || !link.isPush || freshness === undefined)
+    return false;
   return height !== undefined && freshness.time - time > pushedWithinMs(view);
 }
 
 /** Since an account was read from the exchange; undefined on a ledger that follows none. */
 export function accountAgeMs(view: View, { accountTime }: Answer): number | undefined {
   const { freshness } = view;
-  if (accountTime === undefined || freshness === undefined) return undefined;
+  if (accountTime === undefined || freshness === undefined || view.at !== undefined) {
+    return undefined;
+  }
   return Math.max(0, ledgerAgeMs(view) + freshness.time - accountTime);
 }
 
 /** The estimated ledger time now; it advances only while the link is live. */
-export function ledgerNow({ link, freshness }: View): number {
+export function ledgerNow(view: View): number {
+  const { link, freshness, at } = view;
+  if (at !== undefined) return pastTime(view) ?? view.account.answer?.time ?? 0;
   if (freshness === undefined) return 0;
   const sinceMs = link.state === 'live' ? performance.now() - freshness.heardMs : 0;
   return freshness.time + sinceMs;

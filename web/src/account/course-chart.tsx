@@ -1,0 +1,302 @@
+/** Value and profit over time, as the archive has them: zoomable, with transfers marked. */
+
+import { useLayoutEffect, useMemo, useRef } from 'preact/hooks';
+import { formatCount, formatTime, group, groupRounded, withSign } from '../figures/text.ts';
+import {
+  continueLive,
+  findTransfers,
+  panSpan,
+  profitPoints,
+  SPANS,
+  type SpanName,
+  scaleSpan,
+  spanUntil,
+  subjectOf,
+  type TimeSpan,
+  type Transfer,
+  valuePoints,
+} from '../history/course.ts';
+import { changeOver, type ValueChange } from '../history/value-change.ts';
+import { type Point, RANGES } from '../history/value-history.ts';
+import {
+  areaOf,
+  axisWidthOf,
+  Chart,
+  type ChartMark,
+  type ChartOptions,
+  profitOf,
+} from '../parts/chart.ts';
+import { SignedFigure, toneOf } from '../parts/figure.tsx';
+import { dexesShown, pastTime, type View } from '../view/view.ts';
+import { Change, describeLine, toLine } from './value-chart.tsx';
+
+export interface CourseActions {
+  chooseSpan(span: SpanName): void;
+  /** Shows a part of the span, with finer steps; undefined for all of it. */
+  zoomTo(zoom: TimeSpan | undefined): void;
+}
+
+interface CourseLine {
+  readonly values: readonly Point[];
+  /** Since the left edge; only as far as the archive tells what was transferred. */
+  readonly profits: readonly Point[];
+  readonly transfers: readonly Transfer[];
+  readonly span: TimeSpan;
+  readonly stepMs: number;
+  /** All that can be zoomed in. */
+  readonly bounds: TimeSpan;
+}
+
+/** Undefined where there is no archive: the chart then has what the page has seen. */
+export function useCourseLine(view: View): CourseLine | undefined {
+  const { course, user, at, zoom, freshness, history, historyVersion } = view;
+  const archive = freshness?.archive;
+  const isSame = course?.subject === subjectOf(user, dexesShown(view));
+  const known = isSame ? course : undefined;
+  const figures = useMemo(
+    () =>
+      known && {
+        values: valuePoints(known),
+        profits: profitPoints(known),
+        transfers: findTransfers(known),
+      },
+    [known],
+  );
+  const isLive = at === undefined && zoom === undefined;
+  const stepMs = known?.stepMs ?? 0;
+  const values = useMemo(() => {
+    const kept = figures?.values ?? [];
+    return isLive ? continueLive(kept, stepMs, history.pointsOf(RANGES[0].name)) : kept;
+  }, [figures, isLive, history, isLive && historyVersion]);
+  if (archive === undefined) return undefined;
+  const end = at === undefined ? archive.lastTime : (pastTime(view) ?? archive.lastTime);
+  const bounds = spanUntil(view.span, end, archive.firstTime);
+  const { profits = [], transfers = [] } = figures ?? {};
+  const shown = zoom ?? known?.span ?? bounds;
+  const span = isLive ? slide(shown, values, view.span) : shown;
+  return { values, profits, transfers, span, stepMs, bounds };
+}
+
+/** Live points move the right edge, and the left one with it once the span has its full length. */
+function slide(span: TimeSpan, values: readonly Point[], name: SpanName): TimeSpan {
+  const to = Math.max(span.to, values.at(-1)?.time ?? 0);
+  return spanUntil(name, to, span.from);
+}
+
+const WHOLE_LINE = { name: '', stepMs: 0, keptMs: Number.POSITIVE_INFINITY };
+
+export function changeOfLine({ values }: CourseLine): ValueChange | undefined {
+  return changeOver(values, WHOLE_LINE);
+}
+
+interface CourseChartProps {
+  readonly view: View;
+  readonly line: CourseLine;
+  readonly actions: CourseActions;
+}
+
+export function CourseChart({ view, line, actions }: CourseChartProps) {
+  const { values, profits, transfers, stepMs } = line;
+  const { valueBox, profitBox } = useCharts(line, actions.zoomTo);
+  const change = changeOfLine(line);
+  const profit = profits.at(-1)?.value;
+  const zoom = (factor: number) => actions.zoomTo(scaleSpan(line.span, factor, line.bounds));
+  const press = ({ key }: KeyboardEvent) => {
+    if (key === '+' || key === '=') zoom(ZOOM_IN);
+    else if (key === '-') zoom(ZOOM_OUT);
+  };
+  return (
+    <figure
+      class="chart-box"
+      data-source="archive"
+      data-points={values.length}
+      data-gaps={values.filter(({ isAfterGap }) => isAfterGap).length}
+      data-transfers={transfers.length}
+      data-step={stepMs}
+    >
+      <figcaption class="chart-caption small">
+        <span class="muted">Account value</span>
+        <Change change={change} />
+        <span class="spacer" />
+        <SpanChoice {...{ view, actions, press }} />
+        <ZoomButtons {...{ view, line, zoom, press }} zoomTo={actions.zoomTo} />
+      </figcaption>
+      <div class="chart" role="img" aria-label={describeLine(change)}>
+        <div ref={valueBox} class="chart-canvas" />
+      </div>
+      <p class="chart-caption small">
+        <span class="muted">Profit in this time, without transfers</span>
+        {profit !== undefined && <SignedFigure text={profit} field="profitChange" />}
+      </p>
+      <div class="chart chart-profit" role="img" aria-label={describeProfit(profit)}>
+        <div ref={profitBox} class="chart-canvas" />
+      </div>
+      {view.courseRefusal !== undefined && (
+        <p class="problem" role="alert">
+          There is no history: {view.courseRefusal.message}
+        </p>
+      )}
+      <Transfers transfers={transfers} />
+    </figure>
+  );
+}
+
+function describeProfit(profit: string | undefined): string {
+  return profit === undefined ? 'A line of the profit' : `A line of the profit, now ${profit}`;
+}
+
+/** Two charts with one time axis, drawn with the figures. */
+function useCharts(line: CourseLine, zoomTo: CourseActions['zoomTo']) {
+  const valueBox = useRef<HTMLDivElement>(null);
+  const profitBox = useRef<HTMLDivElement>(null);
+  const charts = useRef<readonly Chart[]>([]);
+  const drawn = useRef<readonly Point[]>(undefined);
+  const axisPx = useRef(0);
+  useLayoutEffect(() => {
+    if (valueBox.current === null || profitBox.current === null) return undefined;
+    const options: Omit<ChartOptions, 'lines'> = {
+      axisPx: () => axisPx.current,
+      drawnOver: (from, to) => zoomTo({ from: Math.round(from * 1000), to: Math.round(to * 1000) }),
+    };
+    charts.current = [
+      new Chart(valueBox.current, { ...options, lines: (palette) => [areaOf(palette)] }),
+      new Chart(profitBox.current, { ...options, lines: (palette) => [profitOf(palette)] }),
+    ];
+    return () => {
+      for (const chart of charts.current) chart.remove();
+    };
+  }, []);
+  useLayoutEffect(() => {
+    const [from, to] = [line.span.from / 1000, line.span.to / 1000];
+    const [first] = charts.current;
+    if (drawn.current === line.profits && first?.isMoved(from, to) === false) return;
+    drawn.current = line.profits;
+    const marks = line.transfers.map(toMark);
+    axisPx.current = axisWidthOf([line.values, line.profits].flatMap(extremesOf));
+    for (const [index, points] of [line.values, line.profits].entries()) {
+      charts.current[index]?.show(toLine(points), from, to);
+      charts.current[index]?.mark(marks);
+    }
+  });
+  return { valueBox, profitBox };
+}
+
+/** The longest texts of an axis are at its ends. */
+function extremesOf(points: readonly Point[]): number[] {
+  const values = points.map(({ value }) => Number(value));
+  return values.length === 0 ? [] : [Math.min(...values), Math.max(...values)];
+}
+
+function describeTransfer({ amount, time }: Transfer): string {
+  const shown = withSign(amount, group(amount));
+  return `${shown} transferred, by ${formatTime(time)}`;
+}
+
+function toMark(transfer: Transfer): ChartMark {
+  const { time, amount } = transfer;
+  return { time: time / 1000, title: describeTransfer(transfer), tone: toneOf(amount) };
+}
+
+interface SpanChoiceProps {
+  readonly view: View;
+  readonly actions: CourseActions;
+  press(event: KeyboardEvent): void;
+}
+
+function SpanChoice({ view, actions, press }: SpanChoiceProps) {
+  return (
+    <fieldset class="ranges" onKeyDown={press}>
+      <legend class="hidden">How far back the chart goes</legend>
+      {SPANS.map(({ name, label, title }) => (
+        <button
+          key={name}
+          type="button"
+          class="quiet"
+          title={title}
+          aria-pressed={name === view.span}
+          onClick={() => actions.chooseSpan(name)}
+        >
+          {label}
+        </button>
+      ))}
+    </fieldset>
+  );
+}
+
+const ZOOM_IN = 0.5;
+const ZOOM_OUT = 2;
+const PAN_SHARE = 0.5;
+
+interface ZoomButtonsProps {
+  readonly view: View;
+  readonly line: CourseLine;
+  zoom(factor: number): void;
+  zoomTo(zoom: TimeSpan | undefined): void;
+  press(event: KeyboardEvent): void;
+}
+
+/** What drawing the pointer over the chart does, by keyboard and touch. */
+function ZoomButtons({ view, line, zoom, zoomTo, press }: ZoomButtonsProps) {
+  const isZoomed = view.zoom !== undefined;
+  const pan = (share: number) => zoomTo(panSpan(line.span, share, line.bounds));
+  const buttons = [
+    { sign: '+', name: 'Zoom in', isOff: false, act: () => zoom(ZOOM_IN) },
+    { sign: '−', name: 'Zoom out', isOff: !isZoomed, act: () => zoom(ZOOM_OUT) },
+    { sign: '‹', name: 'Earlier part', isOff: !isZoomed, act: () => pan(-PAN_SHARE) },
+    { sign: '›', name: 'Later part', isOff: !isZoomed, act: () => pan(PAN_SHARE) },
+  ];
+  return (
+    <fieldset class="ranges" onKeyDown={press}>
+      <legend class="hidden">Part of the chart; the keys + and − zoom</legend>
+      {buttons.map(({ sign, name, isOff, act }) => (
+        <button
+          key={name}
+          type="button"
+          class="quiet"
+          title={name}
+          // Not disabled: focus must not be lost with the last step.
+          aria-disabled={isOff}
+          onClick={() => isOff || act()}
+        >
+          <span aria-hidden="true">{sign}</span>
+          <span class="hidden">{name}</span>
+        </button>
+      ))}
+      {isZoomed && (
+        <button type="button" class="quiet" onClick={() => zoomTo(undefined)}>
+          Whole range
+        </button>
+      )}
+    </fieldset>
+  );
+}
+
+const TRANSFERS_MAX = 20;
+
+/** The marks of the chart in words, the newest first. */
+function Transfers({ transfers }: { transfers: readonly Transfer[] }) {
+  if (transfers.length === 0) return null;
+  const newest = [...transfers].reverse().slice(0, TRANSFERS_MAX);
+  return (
+    <details class="fold transfers small">
+      <summary>
+        {transfers.length === 1 ? '1 transfer' : `${formatCount(transfers.length)} transfers`}
+      </summary>
+      <ul>
+        {newest.map((transfer) => (
+          <li key={transfer.time} class="figure" data-transfer={transfer.amount}>
+            <span class={toneOf(transfer.amount)}>
+              {withSign(transfer.amount, groupRounded(transfer.amount, 2))}
+            </span>{' '}
+            <span class="muted" title={describeTransfer(transfer)}>
+              by {formatTime(transfer.time)}
+            </span>
+          </li>
+        ))}
+      </ul>
+      {newest.length < transfers.length && (
+        <p class="muted">and {formatCount(transfers.length - newest.length)} earlier ones</p>
+      )}
+    </details>
+  );
+}

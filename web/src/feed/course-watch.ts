@@ -1,0 +1,119 @@
+/** Asks the archive for the course that the chart shows: when another is chosen, and when it has grown old. */
+
+import type { Answer } from '../figures/answers.ts';
+import {
+  type Course,
+  type HistoryRow,
+  spanUntil,
+  stepOf,
+  subjectOf,
+  sumRows,
+  type TimeSpan,
+} from '../history/course.ts';
+import { ask, Refusal } from '../service/service.ts';
+import { dexesShown, type Store, type View } from '../view/view.ts';
+
+/** Until then the states that the page sees continue the line; it costs 20 of the budget for each dex. */
+const OLD_MS_MAX = 300_000;
+/** An archive that has just begun grows by a multiple of itself. */
+const OLD_MS_MIN = 10_000;
+const OLD_SHARE = 0.25;
+/** While somebody moves through time, the chart waits until they have stopped. */
+const PAST_DELAY_MS = 500;
+const RETRY_MS = 30_000;
+
+function oldMsOf({ from, to }: TimeSpan): number {
+  return Math.min(OLD_MS_MAX, Math.max(OLD_MS_MIN, (to - from) * OLD_SHARE));
+}
+
+interface Wanted {
+  /** What is asked for; of a line that goes on, without its end. */
+  readonly name: string;
+  readonly user: string;
+  readonly dexes: readonly string[];
+  readonly span: TimeSpan;
+}
+
+export class CourseWatch {
+  readonly #store: Store;
+  #name = '';
+  #askedTo = 0;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  /** To be called with every view. */
+  follow(view: View): void {
+    const wanted = findWanted(view);
+    if (wanted === undefined) return;
+    const { name, span } = wanted;
+    if (name === this.#name && span.to - this.#askedTo < oldMsOf(span)) return;
+    this.#name = name;
+    this.#askedTo = span.to;
+    clearTimeout(this.#timer);
+    const delayMs = view.at === undefined ? 0 : PAST_DELAY_MS;
+    this.#timer = setTimeout(() => void this.#ask(wanted), delayMs);
+  }
+
+  async #ask({ name, user, dexes, span }: Wanted): Promise<void> {
+    const { key } = this.#store.view;
+    const stepMs = stepOf(span);
+    try {
+      const lists = await Promise.all(
+        dexes.map((dex) => askRows(key, { user, dex, ...span, step: stepMs })),
+      );
+      if (name !== this.#name) return;
+      const rows = sumRows(lists.filter((list) => list !== undefined));
+      const course: Course = { subject: subjectOf(user, dexes), span, stepMs, rows };
+      this.#store.set({ course, courseRefusal: undefined });
+    } catch (error) {
+      if (name !== this.#name) return;
+      const courseRefusal = error instanceof Refusal ? error : new Refusal(String(error));
+      this.#store.set({ courseRefusal });
+      this.#timer = setTimeout(
+        () => {
+          this.#name = '';
+        },
+        Math.max(RETRY_MS, courseRefusal.retryAfterMs),
+      );
+    }
+  }
+}
+
+/** Undefined while there is nothing to ask, or it is not known yet what. */
+function findWanted(view: View): Wanted | undefined {
+  const { key, keyProblem, user, at, zoom, account, freshness, isBoard } = view;
+  const archive = freshness?.archive;
+  const { answer } = account;
+  if (key === '' || keyProblem !== '' || isBoard || user === '') return undefined;
+  if (archive === undefined || answer === undefined) return undefined;
+  if (at !== undefined && answer.height !== at) return undefined;
+  const end = at === undefined ? archive.lastTime : answer.time;
+  const span = zoom ?? spanUntil(view.span, end, archive.firstTime);
+  const dexes = dexesShown(view);
+  const isGrowing = zoom === undefined && at === undefined;
+  const what = [subjectOf(user, dexes), isGrowing ? view.span : [span.from, span.to], key];
+  return { name: JSON.stringify(what), user, dexes, span };
+}
+
+interface CourseQuestion extends TimeSpan {
+  readonly user: string;
+  readonly dex: string;
+  readonly step: number;
+}
+
+/** Undefined of a dex that did not exist yet. */
+async function askRows(
+  key: string,
+  question: CourseQuestion,
+): Promise<readonly HistoryRow[] | undefined> {
+  try {
+    const answer = await ask(key, { type: 'accountHistory', ...question });
+    return (answer as Answer<readonly HistoryRow[]>).value;
+  } catch (error) {
+    if (error instanceof Refusal && error.code === 'unknown_dex') return undefined;
+    throw error;
+  }
+}

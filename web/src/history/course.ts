@@ -1,0 +1,209 @@
+/** The course of an account as the archive has it: value, profit, and what was transferred, exactly. */
+
+import { formatDecimal, parseDecimal, subtract, sum } from '../figures/decimal.ts';
+import type { Point } from './value-history.ts';
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+/** How far back the chart goes; all that is kept if there is no length. */
+export const SPANS = [
+  { name: 'hour', label: '1 h', title: 'an hour', lengthMs: HOUR_MS },
+  { name: 'day', label: '1 d', title: 'a day', lengthMs: DAY_MS },
+  { name: 'week', label: '7 d', title: 'a week', lengthMs: 7 * DAY_MS },
+  { name: 'month', label: '30 d', title: 'a month', lengthMs: 30 * DAY_MS },
+  { name: 'all', label: 'all', title: 'all that is kept', lengthMs: Number.POSITIVE_INFINITY },
+] as const;
+export type SpanName = (typeof SPANS)[number]['name'];
+export const FIRST_SPAN: SpanName = 'day';
+
+/** In milliseconds of ledger time. */
+export interface TimeSpan {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** The length of a span up to a time, cut to what is kept. */
+export function spanUntil(name: SpanName, to: number, firstTime: number): TimeSpan {
+  const { lengthMs } = SPANS.find((span) => span.name === name) ?? SPANS[0];
+  return { from: Math.min(to, Math.max(firstTime, to - lengthMs)), to };
+}
+
+/** As many points as a wide chart can show. */
+const POINTS = 500;
+
+export function stepOf({ from, to }: TimeSpan): number {
+  return Math.max(1, Math.ceil((to - from) / POINTS));
+}
+
+const ZOOM_MS_MIN = 10_000;
+
+/** A span of another length with the same middle, moved into the bounds; undefined if it is all of them. */
+export function scaleSpan(
+  { from, to }: TimeSpan,
+  factor: number,
+  bounds: TimeSpan,
+): TimeSpan | undefined {
+  const lengthMs = Math.max(ZOOM_MS_MIN, Math.round((to - from) * factor));
+  if (lengthMs >= bounds.to - bounds.from) return undefined;
+  const middle = (from + to) / 2;
+  return moveInto({ from: Math.round(middle - lengthMs / 2), lengthMs }, bounds);
+}
+
+/** Moved by a share of its length. */
+export function panSpan({ from, to }: TimeSpan, share: number, bounds: TimeSpan): TimeSpan {
+  const lengthMs = to - from;
+  return moveInto({ from: from + Math.round(lengthMs * share), lengthMs }, bounds);
+}
+
+function moveInto(
+  { from, lengthMs }: { readonly from: number; readonly lengthMs: number },
+  bounds: TimeSpan,
+): TimeSpan {
+  const start = Math.max(bounds.from, Math.min(from, bounds.to - lengthMs));
+  return { from: start, to: start + lengthMs };
+}
+
+/** A row of `accountHistory`: a height, a time and amounts; no height and no amounts in a gap. */
+export type HistoryRow = readonly [
+  height: number | null,
+  time: number,
+  accountValue: string | null,
+  totalNtlPos: string | null,
+  totalMarginUsed: string | null,
+  withdrawable: string | null,
+  unrealizedPnl: string | null,
+  cumFunding: string | null,
+  netTransfers: string | null,
+];
+
+/** What is known at a time. */
+interface Known {
+  readonly value: string;
+  readonly netTransfers: string;
+}
+
+export interface CourseRow {
+  readonly time: number;
+  /** Undefined in a gap. */
+  readonly known: Known | undefined;
+}
+
+function toRow([, time, value, , , , , , netTransfers]: HistoryRow): CourseRow {
+  const isKnown = value !== null && netTransfers !== null;
+  return { time, known: isKnown ? { value, netTransfers } : undefined };
+}
+
+/** The rows of an account over its dexes; what is not known on one of them is not known. */
+export function sumRows(lists: readonly (readonly HistoryRow[])[]): CourseRow[] {
+  const [first = [], ...others] = lists.map((rows) => rows.map(toRow));
+  if (others.length === 0) return first;
+  const knownAt = others.map((rows) => new Map(rows.map(({ time, known }) => [time, known])));
+  return first.map(({ time, known }) => {
+    const all = [known, ...knownAt.map((byTime) => byTime.get(time))];
+    return { time, known: sumKnown(all) };
+  });
+}
+
+function sumKnown(all: readonly (Known | undefined)[]): Known | undefined {
+  const known = all.filter((each) => each !== undefined);
+  if (known.length < all.length) return undefined;
+  return {
+    value: formatDecimal(sum(known.map(({ value }) => value))),
+    netTransfers: formatDecimal(sum(known.map(({ netTransfers }) => netTransfers))),
+  };
+}
+
+/** The course of an account over a span of time. */
+export interface Course {
+  /** Of which account, see subjectOf. */
+  readonly subject: string;
+  readonly span: TimeSpan;
+  readonly stepMs: number;
+  readonly rows: readonly CourseRow[];
+}
+
+export function subjectOf(user: string, dexes: readonly string[]): string {
+  return JSON.stringify([user, ...dexes]);
+}
+
+const MINUTE_MS = 60_000;
+
+/** So far apart, two points have a gap between them. */
+function gapMsOf(stepMs: number): number {
+  return 2 * stepMs + MINUTE_MS;
+}
+
+type CourseFigures = Pick<Course, 'rows' | 'stepMs'>;
+
+function pointsOf({ rows, stepMs }: CourseFigures, read: (known: Known) => string): Point[] {
+  const points: Point[] = [];
+  let isInGap = false;
+  for (const { time, known } of rows) {
+    const last = points.at(-1);
+    if (known !== undefined) {
+      const isFar = last !== undefined && time - last.time > gapMsOf(stepMs);
+      points.push({
+        time,
+        value: read(known),
+        isAfterGap: isFar || (isInGap && points.length > 0),
+      });
+    }
+    isInGap = known === undefined;
+  }
+  return points;
+}
+
+export function valuePoints(course: CourseFigures): Point[] {
+  return pointsOf(course, ({ value }) => value);
+}
+
+const gainOf = ({ value, netTransfers }: Known) =>
+  subtract(parseDecimal(value), parseDecimal(netTransfers));
+
+/** Value less transfers, since the first row that is known. */
+export function profitPoints(course: CourseFigures): Point[] {
+  const first = course.rows.find(({ known }) => known !== undefined)?.known;
+  if (first === undefined) return [];
+  const start = gainOf(first);
+  return pointsOf(course, (known) => formatDecimal(subtract(gainOf(known), start)));
+}
+
+/** What the page has seen since goes on where the archive ends. */
+export function continueLive(
+  points: readonly Point[],
+  stepMs: number,
+  seen: readonly Point[],
+): readonly Point[] {
+  const last = points.at(-1);
+  if (last === undefined) return seen;
+  const [next, ...others] = seen.filter(({ time }) => time > last.time);
+  if (next === undefined) return points;
+  const isAfterGap = next.time - last.time > gapMsOf(stepMs);
+  return [...points, { ...next, isAfterGap }, ...others];
+}
+
+/** In or out, somewhere between two rows. */
+export interface Transfer {
+  readonly since: number;
+  readonly time: number;
+  /** What came in; negative for what went out. */
+  readonly amount: string;
+}
+
+export function findTransfers({ rows }: Pick<Course, 'rows'>): Transfer[] {
+  const transfers: Transfer[] = [];
+  let last: { readonly time: number; readonly known: Known } | undefined;
+  for (const { time, known } of rows) {
+    if (known === undefined) continue;
+    if (last !== undefined && known.netTransfers !== last.known.netTransfers) {
+      const difference = subtract(
+        parseDecimal(known.netTransfers),
+        parseDecimal(last.known.netTransfers),
+      );
+      transfers.push({ since: last.time, time, amount: formatDecimal(difference) });
+    }
+    last = { time, known };
+  }
+  return transfers;
+}
