@@ -86,7 +86,7 @@ browserTest('what is shown is in the address: it can be shared, and taken back',
   await page.waitForURL(`${origin}/#user=${NOBODY}`);
   await page.getByRole('button', { name: '7 d' }).click();
   await page.waitForURL(new RegExp(`/#user=${NOBODY}&(span=week|range=7d)$`));
-  const place = page.url();
+  const link = page.url();
   await page.goBack();
   await page.waitForURL(`${origin}/#user=${first}`);
   await until('the first account', async () => {
@@ -95,12 +95,12 @@ browserTest('what is shown is in the address: it can be shared, and taken back',
   await page.getByRole('button', { name: 'Liquidation' }).click();
   await page.waitForURL(`${origin}/#user=${first}&sort=liquidation`);
   await page.goForward();
-  await page.waitForURL(place);
+  await page.waitForURL(link);
   await until('the account again', async () => {
     return (await page.getByLabel('Address').inputValue()) === NOBODY;
   });
   assert.equal(
-    await page.getByRole('button', { name: '6 h' }).getAttribute('aria-pressed'),
+    await page.getByRole('button', { name: '7 d' }).getAttribute('aria-pressed'),
     'true',
   );
 });

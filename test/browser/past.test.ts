@@ -1,7 +1,7 @@
 /** The past, on a service with an archive: the chart's points are its rows, and a moment is its answers. */
 
 import assert from 'node:assert/strict';
-import { after } from 'node:test';
+import { after, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { archiveOnce } from '../archive/archived.ts';
 import { createPlaces } from '../cli/program.ts';
@@ -59,6 +59,12 @@ async function ask(question: object) {
   assert.equal(status, 200, body);
   return JSON.parse(body);
 }
+
+test('the health of the service tells what the archive holds', async () => {
+  const { archive } = JSON.parse((await service.once({ path: '/health' })).body);
+  const [firstTime, lastTime] = [timeOf(1), timeOf(BLOCKS)];
+  assert.deepEqual(archive, { first: 1, firstTime, last: BLOCKS, lastTime });
+});
 
 interface CourseQuestion {
   readonly type: string;

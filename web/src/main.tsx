@@ -237,6 +237,7 @@ addEventListener('hashchange', () => {
   const bad = findBadUser(location.hash);
   const again = takeKey();
   if (again !== undefined) {
+    leaveFor(undefined);
     take(again);
     actions.useKey(again.key);
     showPlace(store.view, false);

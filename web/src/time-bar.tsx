@@ -1,6 +1,6 @@
 /** A way through time: the page as it was at any height that the archive holds, marked as past. */
 
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { KeptPast } from './figures/answers.ts';
 import { formatLocalTime, readLocalTime } from './figures/local-time.ts';
 import { formatCount, formatTime } from './figures/text.ts';
@@ -76,8 +76,11 @@ function HeightSlider({ archive, at, showAt }: HeightSliderProps) {
   const { first, last } = archive;
   const [draft, setDraft] = useState<number>();
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
-  useEffect(() => setDraft(undefined), [at]);
-  useEffect(() => () => clearTimeout(timer.current), []);
+  // At once: a move that follows must not be lost, nor one from before undo a way back to live.
+  useLayoutEffect(() => {
+    setDraft(undefined);
+    return () => clearTimeout(timer.current);
+  }, [at]);
   const height = draft ?? at ?? last;
   const move = (to: number) => {
     const next = Math.max(first, Math.min(to, last));
@@ -162,6 +165,8 @@ function TimeForm({ archive, timeMs, isPast, go }: TimeFormProps) {
           min={formatLocalTime(firstTime)}
           max={formatLocalTime(lastTime)}
           value={draft ?? shown}
+          // The present moves on; what somebody is about to change does not.
+          onFocus={() => setDraft(draft ?? shown)}
           onInput={({ currentTarget }) => setDraft(currentTarget.value)}
         />
       </label>

@@ -58,7 +58,8 @@ export class CourseWatch {
   }
 
   async #ask({ name, user, dexes, span }: Wanted): Promise<void> {
-    const { key } = this.#store.view;
+    const { key, courseRefusal: last } = this.#store.view;
+    if (last !== undefined) this.#store.set({ courseRefusal: undefined });
     const stepMs = stepOf(span);
     try {
       const lists = await Promise.all(

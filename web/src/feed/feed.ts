@@ -104,7 +104,7 @@ export class Feed {
   showAt(at: number | undefined): void {
     const { view } = this.#store;
     if (at === view.at) return;
-    for (const name of PANEL_NAMES) this.#unsubscribe(name);
+    this.#unsubscribe('auction');
     // Figures stay, greyed out, until those of the height have come; but none of the past are live.
     const { account, stakes, auction } = at === undefined ? blankPanels() : view;
     this.#store.set({ at, account, stakes, auction, zoom: undefined });
@@ -184,8 +184,9 @@ export class Feed {
     if (this.#isOlder(name, answer)) return;
     const { question } = this.#watches[name];
     const change = { [name]: { question, answer, refusal: undefined } };
-    // The first answer is shown at once.
-    if (this.#store.view[name].answer === undefined) this.#store.set(change);
+    const { at, [name]: shown } = this.#store.view;
+    // The first answer is shown at once, and so is what somebody moves to in the past.
+    if (shown.answer === undefined || at !== undefined) this.#store.set(change);
     else this.#store.bring(change);
   }
 
