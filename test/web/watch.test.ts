@@ -50,6 +50,18 @@ test('it asks at once, then at its pace', async () => {
   assert.equal(asked, 4);
 });
 
+test('what is asked about the past is asked once, and again only after a failure', async () => {
+  failure = new Refusal('the archive catches up', 503, 'behind');
+  watch.change({ ...QUESTION, atHeight: 7 });
+  await pass(3_000);
+  assert.ok(asked >= 2, `${asked}`);
+  failure = undefined;
+  await pass(60_000);
+  const answered = asked;
+  await pass(60_000);
+  assert.equal(asked, answered);
+});
+
 test('after failures it waits ever longer, up to half a minute', async () => {
   failure = new Refusal('overloaded', 503, 'overloaded');
   watch.change(QUESTION);
