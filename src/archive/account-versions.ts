@@ -7,7 +7,7 @@
 
 import { add, type Exact, subtract } from '../exact/decimal.ts';
 import type { AccountId } from './archive-tables.ts';
-import { PackedReader, type PackedWriter } from './packed.ts';
+import { PackedReader, PackedWriter } from './packed.ts';
 
 /** The place of each amount in `AccountVersion.amounts`. */
 export const AMOUNT = {
@@ -73,57 +73,118 @@ export class AccountVersion {
   }
 }
 
-/** Whether the later version differs; the first one does from none, even if it holds only zeros. */
-export function hasChanged(before: AccountVersion, after: AccountVersion): boolean {
-  return (
-    before.height === 0 ||
-    before.amounts.some((amount, index) => amount !== after.amounts[index]) ||
-    after.positions.some((position) => hasPositionChanged(before, position))
-  );
+/** Packs a version as its difference from an account of zeros. */
+export function packWhole(out: PackedWriter, { height, amounts, positions }: AccountVersion): void {
+  const mask = maskOf(amounts, NO_AMOUNTS) | (positions.length === 0 ? 0 : HAS_POSITIONS);
+  packHead(out, height, mask, amounts, NO_AMOUNTS);
+  if (positions.length === 0) return;
+  out.whole(positions.length);
+  for (const position of positions) packPosition(out, position, NO_CELLS, position.cells);
 }
 
-/** Packs the change from one version to the next. */
-export function packChange(out: PackedWriter, before: AccountVersion, after: AccountVersion): void {
-  const changed = after.positions.filter((position) => hasPositionChanged(before, position));
-  let mask = changed.length === 0 ? 0 : HAS_POSITIONS;
-  for (let index = 0; index < AMOUNT_COUNT; index++) {
-    if (before.amounts[index] !== after.amounts[index]) mask |= 1 << index;
+const NO_AMOUNTS: readonly Exact[] = new Array(AMOUNT_COUNT).fill(0);
+const NO_CELLS: readonly number[] = new Array(CELL_COUNT).fill(0);
+
+/** One bit for each value that differs. */
+function maskOf(after: readonly Exact[], before: readonly Exact[]): number {
+  let mask = 0;
+  for (let index = 0; index < after.length; index++) {
+    if (after[index] !== before[index]) mask |= 1 << index;
   }
-  out.whole(after.height - before.height);
+  return mask;
+}
+
+function packHead(
+  out: PackedWriter,
+  heights: number,
+  mask: number,
+  after: readonly Exact[],
+  before: readonly Exact[],
+): void {
+  out.whole(heights);
   out.byte(mask);
-  for (let index = 0; index < AMOUNT_COUNT; index++) {
-    if (mask & (1 << index)) out.signed(subtract(after.amounts[index], before.amounts[index]));
+  packDifferences(out, mask, after, before);
+}
+
+function packDifferences(
+  out: PackedWriter,
+  mask: number,
+  after: readonly Exact[],
+  before: readonly Exact[],
+): void {
+  for (let index = 0; index < after.length; index++) {
+    if (mask & (1 << index)) out.signed(subtract(after[index], before[index]));
   }
-  if (changed.length === 0) return;
-  out.whole(changed.length);
-  for (const position of changed) packPosition(out, positionIn(before, position.market), position);
-}
-
-function positionIn(version: AccountVersion, market: number): PositionVersion | undefined {
-  return version.positions.find((position) => position.market === market);
-}
-
-function hasPositionChanged(before: AccountVersion, { market, cells }: PositionVersion): boolean {
-  const found = positionIn(before, market);
-  return found === undefined || cells.some((cell, index) => cell !== found.cells[index]);
 }
 
 function packPosition(
   out: PackedWriter,
-  before: PositionVersion | undefined,
-  { market, cells, causes }: PositionVersion,
+  { market, causes }: PositionVersion,
+  before: readonly number[],
+  after: readonly number[],
 ): void {
+  const mask = maskOf(after, before);
   out.whole(market);
   out.byte(causes);
-  let mask = 0;
-  for (let index = 0; index < CELL_COUNT; index++) {
-    if ((before?.cells[index] ?? 0) !== cells[index]) mask |= 1 << index;
-  }
   out.byte(mask);
-  for (let index = 0; index < CELL_COUNT; index++) {
-    if (mask & (1 << index)) out.signed(subtract(cells[index], before?.cells[index] ?? 0));
+  packDifferences(out, mask, after, before);
+}
+
+/**
+ * Turns a version into the next one, value by value, and packs what differs. Used again for each change,
+ * since millions of them are packed.
+ */
+export class VersionChange {
+  readonly amounts: Exact[] = new Array(AMOUNT_COUNT).fill(0);
+  readonly cells: number[] = new Array(CELL_COUNT).fill(0);
+  readonly #positions = new PackedWriter();
+  #version = new AccountVersion();
+  #changedCount = 0;
+  #place = 0;
+
+  /** Begins with the account's last version; its positions are given in the order of their markets. */
+  begin(version: AccountVersion): void {
+    this.#version = version;
+    this.#changedCount = 0;
+    this.#place = 0;
+    this.#positions.clear();
+  }
+
+  /** The next position, whose new cells are in `cells`. */
+  addPosition(market: number, causes: number): void {
+    const { positions } = this.#version;
+    const place = this.#place++;
+    if (positions[place]?.market !== market) {
+      positions.splice(place, 0, { market, cells: [...NO_CELLS], causes: NEW });
+    }
+    const position = positions[place];
+    const isChanged = position.causes === NEW || maskOf(this.cells, position.cells) !== 0;
+    position.causes = isChanged ? causes : 0;
+    if (!isChanged) return;
+    this.#changedCount++;
+    packPosition(this.#positions, position, position.cells, this.cells);
+    for (let index = 0; index < CELL_COUNT; index++) position.cells[index] = this.cells[index];
+  }
+
+  /** Packs the change, with the new amounts in `amounts`; false if nothing has changed. */
+  end(out: PackedWriter, height: number): boolean {
+    const version = this.#version;
+    const changed = maskOf(this.amounts, version.amounts);
+    if (changed === 0 && this.#changedCount === 0 && version.height !== 0) return false;
+    const mask = changed | (this.#changedCount === 0 ? 0 : HAS_POSITIONS);
+    packHead(out, height - version.height, mask, this.amounts, version.amounts);
+    if (this.#changedCount > 0) {
+      out.whole(this.#changedCount);
+      out.append(this.#positions);
+    }
+    version.height = height;
+    for (let index = 0; index < AMOUNT_COUNT; index++) version.amounts[index] = this.amounts[index];
+    return true;
   }
 }
+
+/** No set of causes: the position was not there before. */
+const NEW = -1;
 
 export function describePack({ addressRow, dexIndex }: AccountId): string {
   return `a pack of versions of the account of address ${addressRow} on dex ${dexIndex}`;

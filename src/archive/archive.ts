@@ -16,10 +16,12 @@ import {
 import { type DelegationList, unpackDelegations } from './delegation-lists.ts';
 import { type KeptListing, KeptListings } from './listings.ts';
 import { checkRecord } from './packed.ts';
-import { markAt, placeInSpan, SPAN_HEIGHTS, spanOf, timeAt, unpackTimes } from './spans.ts';
+import { lastPlace, markAt, placeInSpan, SPAN_HEIGHTS, spanOf, unpackTimes } from './spans.ts';
 
 /** First times of spans that are kept in memory, for the search by time. */
 const TIMES_KEPT_MAX = 65_536;
+/** Spans whose times are kept in memory, two kilobytes each. */
+const SPANS_KEPT_MAX = 1024;
 
 /** An address that the archive knows: its row in the ledger's state, and where it has accounts. */
 export interface KnownAddress {
@@ -32,6 +34,7 @@ export class Archive {
   readonly #listings: KeptListings;
   #range: ArchiveRange;
   readonly #firstTimes = new Map<number, number>();
+  readonly #times = new Map<number, Float64Array>();
 
   constructor(folder: ArchiveFolder, range: ArchiveRange) {
     this.#folder = folder;
@@ -63,14 +66,21 @@ export class Archive {
   }
 
   timeOf(height: number): number {
-    const span = spanOf(height);
-    return timeAt(this.#timesOf(span), span, placeInSpan(height));
+    const time = this.#timesOf(spanOf(height))?.[placeInSpan(height)];
+    if (time !== undefined) return time;
+    throw new LedgerError('corrupt', `the archive has no time of height ${height}`);
   }
 
-  #timesOf(span: number): Buffer {
+  /** Undefined in a gap. Only the span that grows is read again and again. */
+  #timesOf(span: number): Float64Array | undefined {
+    const kept = this.#times.get(span);
+    if (kept !== undefined) return kept;
     const record = this.#folder.tables.times.getBinaryFast(span);
-    if (record !== undefined) return record;
-    throw new LedgerError('corrupt', `the archive has no times of span ${span}`);
+    if (record === undefined) return undefined;
+    const times = unpackTimes(record, span);
+    if (this.#times.size === SPANS_KEPT_MAX) this.#times.clear();
+    if (span < spanOf(this.#range.head.height)) this.#times.set(span, times);
+    return times;
   }
 
   /** The last height whose block is not later than the time; undefined if the first one is. */
@@ -91,8 +101,7 @@ export class Archive {
   #firstTimeOf(span: number): number {
     const known = this.#firstTimes.get(span);
     if (known !== undefined) return known;
-    const record = this.#folder.tables.times.getBinaryFast(span);
-    const times = record === undefined ? [] : unpackTimes(record, span);
+    const times = this.#timesOf(span) ?? [];
     const time = times.find((each) => !Number.isNaN(each)) ?? Number.NEGATIVE_INFINITY;
     if (this.#firstTimes.size === TIMES_KEPT_MAX) this.#firstTimes.clear();
     this.#firstTimes.set(span, time);
@@ -101,12 +110,9 @@ export class Archive {
 
   #lastNotLater(span: number, time: number): number | undefined {
     for (let each = span; each >= spanOf(this.#range.first); each--) {
-      const record = this.#folder.tables.times.getBinaryFast(each);
-      if (record === undefined) continue;
-      const times = unpackTimes(record, each);
-      for (let place = SPAN_HEIGHTS - 1; place >= 0; place--) {
-        if (times[place] <= time) return each * SPAN_HEIGHTS + place;
-      }
+      const times = this.#timesOf(each);
+      const place = times === undefined ? -1 : lastPlace(times, time);
+      if (place !== -1) return each * SPAN_HEIGHTS + place;
     }
     return undefined;
   }

@@ -293,7 +293,7 @@ export class Archiver {
     let account = state.addresses.table.get(addressRow, FIRST_ACCOUNT);
     for (; account !== 0; account = state.accounts.get(account, column.NEXT_ACCOUNT)) {
       const dexIndex = state.accounts.get(account, column.ACCOUNT_DEX);
-      const effect = { transfers: 0, volume: 0, causes: new Map(), isReplaced: true };
+      const effect = { transfers: 0, volume: 0, causes: [], isReplaced: true };
       this.#noteAccount(state, { addressRow, dexIndex, ...effect });
     }
     const hasDelegations =

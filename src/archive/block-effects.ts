@@ -15,10 +15,22 @@ import type { AccountId } from './archive-tables.ts';
 export interface AccountEffect extends AccountId {
   transfers: Exact;
   volume: Exact;
-  /** By market. */
-  readonly causes: Map<number, number>;
+  /** Markets and, after each, the bits of its causes. */
+  readonly causes: number[];
   /** An event has replaced the whole account: any of its positions may have changed. */
   isReplaced: boolean;
+}
+
+/** Why a block may have changed the account's position in a market. */
+export function causesOf({ causes, isReplaced }: AccountEffect, market: number): number {
+  return findCauses(causes, market) | (isReplaced ? causeBit('account') : 0);
+}
+
+function findCauses(causes: readonly number[], market: number): number {
+  for (let index = 0; index < causes.length; index += 2) {
+    if (causes[index] === market) return causes[index + 1];
+  }
+  return 0;
 }
 
 /** A number that identifies an account: the row of its address and its dex. */
@@ -94,7 +106,7 @@ export class BlockEffects {
   #inMarket(user: Address, coin: string, cause: ChangeCause): AccountEffect {
     const market = this.#marketOf(coin);
     const effect = this.#account(user, this.#state.markets.markets[market].dexIndex);
-    effect.causes.set(market, (effect.causes.get(market) ?? 0) | causeBit(cause));
+    noteCause(effect.causes, market, causeBit(cause));
     return effect;
   }
 
@@ -108,8 +120,15 @@ export class BlockEffects {
     const number = accountNumber(id);
     const known = this.accounts.get(number);
     if (known !== undefined) return known;
-    const effect = { ...id, transfers: 0, volume: 0, causes: new Map(), isReplaced: false };
+    const effect = { ...id, transfers: 0, volume: 0, causes: [], isReplaced: false };
     this.accounts.set(number, effect);
     return effect;
   }
+}
+
+function noteCause(causes: number[], market: number, bit: number): void {
+  let index = 0;
+  while (index < causes.length && causes[index] !== market) index += 2;
+  if (index === causes.length) causes.push(market, bit);
+  else causes[index + 1] |= bit;
 }

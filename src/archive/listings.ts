@@ -44,11 +44,12 @@ export function findListingChange(
   const isNew = (changedAt: number) => isWhole || changedAt === height;
   const change: ListingChange = {};
   if (isNew(markets.dexesChangedAt)) change.dexes = markets.dexes;
-  const changed = [...markets.markets.entries()].filter(([index]) =>
-    isNew(markets.termsChangedAt(index)),
-  );
-  if (changed.length > 0)
-    change.markets = changed.map(([index, market]) => [index, termsOf(market)]);
+  const changed: [number, MarketTerms][] = [];
+  for (let index = 0; index < markets.markets.length; index++) {
+    if (isNew(markets.termsChangedAt(index)))
+      changed.push([index, termsOf(markets.markets[index])]);
+  }
+  if (changed.length > 0) change.markets = changed;
   if (isNew(state.auctionChangedAt)) change.auction = { recorded: describeAuction(state.auction) };
   if (isWhole || state.isPartial !== wasPartial) change.isPartial = state.isPartial;
   return Object.keys(change).length === 0 ? undefined : packListingChange(change);

@@ -9,18 +9,22 @@ import type { StateView } from '../state/state.ts';
 import {
   AccountVersion,
   AMOUNT,
-  causeBit,
+  CELL,
   describePack,
-  hasChanged,
-  packChange,
+  packWhole,
+  VersionChange,
   VersionReader,
 } from './account-versions.ts';
 import type { AccountId } from './archive-tables.ts';
-import type { AccountEffect } from './block-effects.ts';
+import { type AccountEffect, causesOf } from './block-effects.ts';
 import { PackedWriter } from './packed.ts';
 
 /** A pack that has reached this size is complete. A reader reads half of one on average. */
 const PACK_BYTES = 1024;
+
+/** Used for one change after the other. */
+const change = new VersionChange();
+const packed = new PackedWriter();
 
 interface FinishedPack {
   readonly height: number;
@@ -57,38 +61,37 @@ export class OpenPack {
   add(state: StateView, effect: AccountEffect): void {
     const account = findAccount(state, this.id.addressRow, this.id.dexIndex);
     if (account === 0) return;
-    const version = versionOf(state, account);
-    for (const position of version.positions) {
-      const causes = effect.causes.get(position.market) ?? 0;
-      position.causes = causes | (effect.isReplaced ? causeBit('account') : 0);
-    }
-    const isNew = this.#last.height === 0;
-    const { amounts } = this.#last;
-    version.amounts[AMOUNT.volume] = add(amounts[AMOUNT.volume], effect.volume);
-    version.amounts[AMOUNT.netTransfers] = isNew
+    const last = this.#last;
+    const isNew = last.height === 0;
+    change.begin(last);
+    readAmounts(change.amounts, state, account);
+    change.amounts[AMOUNT.volume] = add(last.amounts[AMOUNT.volume], effect.volume);
+    change.amounts[AMOUNT.netTransfers] = isNew
       ? openingTransfers(state, account, effect)
-      : add(amounts[AMOUNT.netTransfers], effect.transfers);
-    this.#put(version);
-  }
-
-  #put(version: AccountVersion): void {
-    if (!hasChanged(this.#last, version)) return;
-    const isFull = this.#out.length >= Math.max(PACK_BYTES, 4 * this.#firstBytes);
-    if (isFull) this.#startNext();
-    packChange(this.#out, this.#last, version);
-    if (this.#firstHeight === 0) {
-      this.#firstHeight = version.height;
-      this.#firstBytes = this.#out.length;
+      : add(last.amounts[AMOUNT.netTransfers], effect.transfers);
+    const { positions } = state;
+    let row = state.accounts.get(account, column.FIRST_POSITION);
+    for (; row !== 0; row = positions.get(row, column.NEXT_POSITION)) {
+      const market = readCells(change.cells, state, row);
+      change.addPosition(market, causesOf(effect, market));
     }
-    this.#last = version;
-    this.#isDirty = true;
+    packed.clear();
+    if (change.end(packed, state.height)) this.#put();
   }
 
-  #startNext(): void {
-    if (this.#isDirty) this.#finished.push(this.#current());
-    this.#out = new PackedWriter();
-    this.#last = new AccountVersion();
-    this.#firstHeight = 0;
+  /** Adds the change that was packed, or starts the next pack with the whole version. */
+  #put(): void {
+    const isFull = this.#out.length >= Math.max(PACK_BYTES, 4 * this.#firstBytes);
+    if (isFull && this.#isDirty) this.#finished.push(this.#current());
+    if (isFull || this.#firstHeight === 0) {
+      this.#out = new PackedWriter();
+      packWhole(this.#out, this.#last);
+      this.#firstHeight = this.#last.height;
+      this.#firstBytes = this.#out.length;
+    } else {
+      this.#out.append(packed);
+    }
+    this.#isDirty = true;
   }
 
   #current(): FinishedPack {
@@ -112,29 +115,35 @@ function openingTransfers(state: StateView, account: number, effect: AccountEffe
 
 /** The account's rows as a version, without what only events tell. */
 export function versionOf(state: StateView, account: number): AccountVersion {
-  const { accounts, positions } = state;
   const version = new AccountVersion();
   version.height = state.height;
-  version.amounts[AMOUNT.cash] = accounts.get(account, column.CASH);
-  version.amounts[AMOUNT.orderMargin] = accounts.get(account, column.ORDER_MARGIN);
-  version.amounts[AMOUNT.collateral] = accounts.get(account, column.COLLATERAL);
-  version.amounts[AMOUNT.readTime] = accounts.get(account, column.ACCOUNT_TIME);
-  let row = accounts.get(account, column.FIRST_POSITION);
+  readAmounts(version.amounts, state, account);
+  const { positions } = state;
+  let row = state.accounts.get(account, column.FIRST_POSITION);
   for (; row !== 0; row = positions.get(row, column.NEXT_POSITION)) {
-    const terms = positions.get(row, column.TERMS);
-    version.positions.push({
-      market: marketOfTerms(terms),
-      cells: [
-        leverageOfTerms(terms) * 2 + (isIsolatedTerms(terms) ? 1 : 0),
-        positions.get(row, column.SIZE),
-        positions.get(row, column.ENTRY_NOTIONAL),
-        positions.get(row, column.RAW_USD),
-        positions.get(row, column.FUNDING_ALL_TIME),
-        positions.get(row, column.FUNDING_SINCE_OPEN),
-        positions.get(row, column.FUNDING_SINCE_CHANGE),
-      ],
-      causes: 0,
-    });
+    const cells: number[] = [];
+    const market = readCells(cells, state, row);
+    version.positions.push({ market, cells, causes: 0 });
   }
   return version;
+}
+
+function readAmounts(amounts: Exact[], { accounts }: StateView, account: number): void {
+  amounts[AMOUNT.cash] = accounts.get(account, column.CASH);
+  amounts[AMOUNT.orderMargin] = accounts.get(account, column.ORDER_MARGIN);
+  amounts[AMOUNT.collateral] = accounts.get(account, column.COLLATERAL);
+  amounts[AMOUNT.readTime] = accounts.get(account, column.ACCOUNT_TIME);
+}
+
+/** Returns the position's market. */
+function readCells(cells: number[], { positions }: StateView, row: number): number {
+  const terms = positions.get(row, column.TERMS);
+  cells[CELL.leverage] = leverageOfTerms(terms) * 2 + (isIsolatedTerms(terms) ? 1 : 0);
+  cells[CELL.size] = positions.get(row, column.SIZE);
+  cells[CELL.entryNotional] = positions.get(row, column.ENTRY_NOTIONAL);
+  cells[CELL.rawUsd] = positions.get(row, column.RAW_USD);
+  cells[CELL.fundingAllTime] = positions.get(row, column.FUNDING_ALL_TIME);
+  cells[CELL.fundingSinceOpen] = positions.get(row, column.FUNDING_SINCE_OPEN);
+  cells[CELL.fundingSinceChange] = positions.get(row, column.FUNDING_SINCE_CHANGE);
+  return marketOfTerms(terms);
 }

@@ -61,6 +61,18 @@ export class PackedWriter {
     this.byte(Number(rest));
   }
 
+  /** Adds what another one holds. */
+  append(other: PackedWriter): void {
+    const { length } = other;
+    while (this.#length + length > this.#bytes.length) this.#grow();
+    this.#length += other.#bytes.copy(this.#bytes, this.#length, CHECKSUM_BYTES, length);
+  }
+
+  /** Starts again with an empty record. */
+  clear(): void {
+    this.#length = CHECKSUM_BYTES;
+  }
+
   #grow(): void {
     const larger = Buffer.allocUnsafe(this.#bytes.length * 2);
     this.#bytes.copy(larger, 0, 0, this.#length);

@@ -34,38 +34,53 @@ interface LoadedAccount {
 
 const NO_SUMS: AccountSums = { netTransfers: 0, volume: 0 };
 
+/** Tables to load rows into, used again: to allocate them takes longer than an answer. */
+const spare: State[] = [];
+const SPARE_MAX = 16;
+
+/** A state without rows. */
+function takeState(): State {
+  const state = spare.pop() ?? createState();
+  // Nothing is ever committed to it, so this removes every row.
+  for (const part of [state.addresses, state.accounts, state.positions, state.delegations]) {
+    part.rollback();
+  }
+  return state;
+}
+
 export class PastState implements PastView {
   readonly #archive: Archive;
+  readonly #state: State;
   #listing: KeptListing;
-  #state: State;
   #marks: Table;
   /** The markets whose marks are those of the height. */
   readonly #marksLoaded = new Set<number>();
   readonly #accounts: LoadedAccount[] = [];
-  readonly #delegators: Address[] = [];
 
   constructor(archive: Archive, height: number) {
     this.#archive = archive;
+    const { ledgerId } = archive.range;
     this.#listing = archive.listingAt(height);
     this.#marks = new Table(this.#listing.markets.markets.length + 1);
-    this.#state = this.#createState(height);
+    const markets = this.#listing.markets.withMarks(this.#marks);
+    this.#state = { ...takeState(), ledgerId, markets };
+    this.#setHeight(height);
   }
 
-  #createState(height: number): State {
-    const { markets, auction, isPartial } = this.#listing;
-    return {
-      ...createState(),
-      ledgerId: this.#archive.range.ledgerId,
-      height,
-      time: this.#archive.timeOf(height),
-      markets: markets.withMarks(this.#marks),
-      auction,
-      isPartial,
-    };
+  #setHeight(height: number): void {
+    const { auction, isPartial } = this.#listing;
+    this.#state.height = height;
+    this.#state.time = this.#archive.timeOf(height);
+    this.#state.auction = auction;
+    this.#state.isPartial = isPartial;
   }
 
   get state(): StateView {
     return this.#state;
+  }
+
+  release(): void {
+    if (spare.length < SPARE_MAX) spare.push(this.#state);
   }
 
   load(subject: Subject): void {
@@ -92,7 +107,14 @@ export class PastState implements PastView {
       account.reader = this.#archive.readVersions(addressRow, dexIndex, height);
     }
     const { reader } = account;
-    if (reader !== undefined) this.#putVersion(account, reader.skipTo(height));
+    if (reader === undefined) return;
+    if (isLater) this.#loadMarksOf(reader.version);
+    else this.#putVersion(account, reader.skipTo(height));
+  }
+
+  /** The rows are those of the last height, the marks are not. */
+  #loadMarksOf({ positions }: AccountVersion): void {
+    for (const { market, cells } of positions) if (cells[CELL.size] !== 0) this.#loadMark(market);
   }
 
   #putVersion({ user, dexIndex }: LoadedAccount, version: AccountVersion): void {
@@ -135,7 +157,6 @@ export class PastState implements PastView {
     for (const { validator, amount, lockedUntil } of list.delegations) {
       listDelegation(this.#state, user, { validator, amount, lockedUntilTimestamp: lockedUntil });
     }
-    this.#delegators.push(user);
   }
 
   loadMarks(): void {
@@ -143,20 +164,19 @@ export class PastState implements PastView {
   }
 
   moveTo(height: number): void {
-    if (this.#delegators.length > 0) throw new Error('delegations do not move');
     const listing = this.#archive.listingAt(height);
-    if (listing.markets !== this.#listing.markets)
-      this.#marks = new Table(listing.markets.markets.length + 1);
+    const isSameMarkets = listing.markets === this.#listing.markets;
     this.#listing = listing;
+    if (!isSameMarkets) this.#replaceMarkets();
+    this.#setHeight(height);
     this.#marksLoaded.clear();
-    this.#state = { ...this.#createState(height), ...this.#kept() };
     for (const account of this.#accounts) this.#loadAccount(account);
   }
 
-  /** What stays of the state when it moves. */
-  #kept(): Pick<State, 'addresses' | 'accounts' | 'positions'> {
-    const { addresses, accounts, positions } = this.#state;
-    return { addresses, accounts, positions };
+  #replaceMarkets(): void {
+    const { markets } = this.#listing;
+    this.#marks = new Table(markets.markets.length + 1);
+    Object.assign(this.#state, { markets: markets.withMarks(this.#marks) });
   }
 
   sumsOf(user: Address, dexIndex: number): AccountSums {

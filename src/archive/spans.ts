@@ -27,17 +27,21 @@ export function packTimes(times: Float64Array): Buffer {
 
 export function unpackTimes(record: Buffer, span: number): Float64Array {
   const start = checkRecord(record, `the record of times of span ${span}`);
-  const times = new Float64Array(SPAN_HEIGHTS);
-  for (let place = 0; place < SPAN_HEIGHTS; place++) {
-    times[place] = record.readDoubleLE(start + place * TIME_BYTES);
+  if (record.length !== start + SPAN_HEIGHTS * TIME_BYTES) {
+    throw new DamagedRecord(`the record of times of span ${span} is damaged: its length is wrong`);
   }
+  const times = new Float64Array(SPAN_HEIGHTS);
+  // Doubles are little-endian here as in the record.
+  new Uint8Array(times.buffer).set(record.subarray(start));
   return times;
 }
 
-/** Time at a place, without unpacking the rest. */
-export function timeAt(record: Buffer, span: number, place: number): number {
-  const start = checkRecord(record, `the record of times of span ${span}`);
-  return record.readDoubleLE(start + place * TIME_BYTES);
+/** The last place whose time is not later; -1 if there is none. */
+export function lastPlace(times: Float64Array, time: number): number {
+  let place = times.length - 1;
+  // Places without a block have no time, which is not earlier than any.
+  while (place >= 0 && !(times[place] <= time)) place--;
+  return place;
 }
 
 /**

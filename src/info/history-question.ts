@@ -4,7 +4,7 @@
  */
 
 import { describeValue } from '../events/refusal.ts';
-import type { HistoryView } from './history-view.ts';
+import type { HistoryView, PastView } from './history-view.ts';
 import { type Moment, type Present, resolveMoment } from './moment.ts';
 import type { Field, FieldTable, ParsedFields, Question, RequestType } from './request.ts';
 import { RequestError } from './request-error.ts';
@@ -74,6 +74,14 @@ export class PastQuestion implements HistoryQuestion {
 
   *answer(history: HistoryView): HistorySteps {
     const past = history.at(this.findHeight(history));
+    try {
+      return yield* this.#answerFrom(past);
+    } finally {
+      past.release();
+    }
+  }
+
+  *#answerFrom(past: PastView): HistorySteps {
     const { state } = past;
     const question = this.#question;
     question.validate(state);

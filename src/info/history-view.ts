@@ -29,7 +29,9 @@ export interface PastView {
   load(subject: Subject): void;
   /** Loads the mark prices of all markets, not only of those in which loaded accounts are open. */
   loadMarks(): void;
-  /** Goes on to a later height, with the same subjects. */
+  /** The state is no longer used, so that its tables may be used again. */
+  release(): void;
+  /** Goes on to a later height, with the same accounts; delegations stay those of the first one. */
   moveTo(height: number): void;
   /** Of a loaded account; zeros if it did not exist. */
   sumsOf(user: Address, dexIndex: number): AccountSums;
