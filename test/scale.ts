@@ -18,6 +18,8 @@ export const ONLY_LONG = 'runs in npm run test:long';
 
 /** Options of a test that is larger in the long run. */
 export const ALSO_LONG: { readonly only?: true } = isLongRun ? { only: true } : {};
+/** Options of a test that is larger in the full run only: the long run leaves it out. */
+export const ALSO_FULL: { readonly only?: true } = isFullRun ? { only: true } : {};
 /** Options of a test that is too long for `npm test`. */
 export const LONG_ONLY = { ...ALSO_LONG, skip: isLongRun ? false : ONLY_LONG } as const;
 /** Options of a test that is too long for `npm run test:long` as well. */

@@ -71,8 +71,8 @@ function listTests(suite: string): string[] {
 function hasLongSize(file: string): boolean {
   const text = readFileSync(file, 'utf8');
   const hasSizes = /from '(\.\.?\/)+scale\.ts'/.test(text);
-  if (hasSizes && !/ALSO_LONG|LONG_ONLY|FULL_ONLY/.test(text)) {
-    throw new Error(`${file}: no test has the option ALSO_LONG, LONG_ONLY or FULL_ONLY`);
+  if (hasSizes && !/ALSO_LONG|ALSO_FULL|LONG_ONLY|FULL_ONLY/.test(text)) {
+    throw new Error(`${file}: no test has the option ALSO_LONG, ALSO_FULL, LONG_ONLY or FULL_ONLY`);
   }
   return hasSizes;
 }

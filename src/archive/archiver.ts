@@ -20,7 +20,7 @@ import {
   markKey,
   packAddress,
 } from './archive-tables.ts';
-import { type AccountEffect, accountNumber, BlockEffects } from './block-effects.ts';
+import { type AccountEffect, BlockEffects, numberAccount } from './block-effects.ts';
 import { packDelegations } from './delegation-lists.ts';
 import { findListingChange } from './listings.ts';
 import { OpenPack } from './open-pack.ts';
@@ -167,10 +167,10 @@ export class Archiver {
   }
 
   #packOf(state: StateView, { addressRow, dexIndex }: AccountId): OpenPack {
-    const id = { addressRow, dexIndex };
-    const number = accountNumber(id);
+    const number = numberAccount(addressRow, dexIndex);
     const known = this.#packs.get(number);
     if (known !== undefined) return known;
+    const id = { addressRow, dexIndex };
     const stored = findPack(this.#tables, id);
     if (stored === undefined) this.#putAddress(state, addressRow);
     const pack = new OpenPack(id, stored);

@@ -33,8 +33,8 @@ function findCauses(causes: readonly number[], market: number): number {
   return 0;
 }
 
-/** A number that identifies an account: the row of its address and its dex. */
-export function accountNumber({ addressRow, dexIndex }: AccountId): number {
+/** A number that identifies an account. */
+export function numberAccount(addressRow: number, dexIndex: number): number {
   return addressRow * 2 ** 16 + dexIndex;
 }
 
@@ -116,12 +116,13 @@ export class BlockEffects {
   }
 
   #account(user: Address, dexIndex: number): AccountEffect {
-    const id = { addressRow: this.#state.addresses.find(user), dexIndex };
-    const number = accountNumber(id);
-    const known = this.accounts.get(number);
-    if (known !== undefined) return known;
-    const effect = { ...id, transfers: 0, volume: 0, causes: [], isReplaced: false };
-    this.accounts.set(number, effect);
+    const addressRow = this.#state.addresses.find(user);
+    const number = numberAccount(addressRow, dexIndex);
+    let effect = this.accounts.get(number);
+    if (effect === undefined) {
+      effect = { addressRow, dexIndex, transfers: 0, volume: 0, causes: [], isReplaced: false };
+      this.accounts.set(number, effect);
+    }
     return effect;
   }
 }

@@ -44,7 +44,7 @@ class Keeper {
   readonly #folder: ArchiveFolder;
   readonly #options: KeepOptions;
   #flushedMs = performance.now();
-  #retainedMs = 0;
+  #retainedMs = Number.NEGATIVE_INFINITY;
   /** The flush that is under way: blocks are applied after it. */
   #flushing: Promise<void> | undefined;
 
@@ -71,6 +71,8 @@ class Keeper {
       await idle.close();
     }
     await this.#flush(archiver);
+    const { days } = this.#options;
+    if (isOnce && days !== undefined) await this.#forgetOld(archiver, days);
   }
 
   async #applyAll(

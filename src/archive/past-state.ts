@@ -10,7 +10,7 @@ import { findAccount, findOrAddAccount, findOrAddPosition } from '../state/accou
 import { DELEGATIONS_SEEN } from '../state/addresses.ts';
 import * as column from '../state/columns.ts';
 import { packTerms } from '../state/columns.ts';
-import { MARK_PRICE } from '../state/markets.ts';
+import { MARK_PRICE, type MarketBook } from '../state/markets.ts';
 import { listDelegation } from '../state/staking.ts';
 import { createState, type State, type StateView } from '../state/state.ts';
 import { Table } from '../state/table.ts';
@@ -34,41 +34,54 @@ interface LoadedAccount {
 
 const NO_SUMS: AccountSums = { netTransfers: 0, volume: 0 };
 
-/** Tables to load rows into, used again: to allocate them takes longer than an answer. */
-const spare: State[] = [];
+/** What rows are loaded into. It is used again: to allocate it takes longer than an answer. */
+interface Room {
+  readonly state: State;
+  /** The markets that the state's were made of. */
+  readonly listed: MarketBook;
+  readonly marks: Table;
+}
+
+const spareRooms: Room[] = [];
 const SPARE_MAX = 16;
 
-/** A state without rows. */
-function takeState(): State {
-  const state = spare.pop() ?? createState();
+/** A state with these markets and without rows. */
+function takeRoom(listed: MarketBook): Room {
+  const spare = spareRooms.pop();
+  const state = spare?.state ?? createState();
   // Nothing is ever committed to it, so this removes every row.
   for (const part of [state.addresses, state.accounts, state.positions, state.delegations]) {
     part.rollback();
   }
-  return state;
+  return spare?.listed === listed ? spare : furnish(state, listed);
+}
+
+function furnish(state: State, listed: MarketBook): Room {
+  const marks = new Table();
+  for (let market = 0; market < listed.markets.length; market++) marks.addRow();
+  return { state: { ...state, markets: listed.withMarks(marks) }, listed, marks };
 }
 
 export class PastState implements PastView {
   readonly #archive: Archive;
-  readonly #state: State;
-  #listing: KeptListing;
-  #marks: Table;
+  #room: Room;
   /** The markets whose marks are those of the height. */
   readonly #marksLoaded = new Set<number>();
   readonly #accounts: LoadedAccount[] = [];
 
   constructor(archive: Archive, height: number) {
     this.#archive = archive;
-    const { ledgerId } = archive.range;
-    this.#listing = archive.listingAt(height);
-    this.#marks = new Table(this.#listing.markets.markets.length + 1);
-    const markets = this.#listing.markets.withMarks(this.#marks);
-    this.#state = { ...takeState(), ledgerId, markets };
-    this.#setHeight(height);
+    const listing = archive.listingAt(height);
+    this.#room = takeRoom(listing.markets);
+    this.#state.ledgerId = archive.range.ledgerId;
+    this.#setHeight(height, listing);
   }
 
-  #setHeight(height: number): void {
-    const { auction, isPartial } = this.#listing;
+  get #state(): State {
+    return this.#room.state;
+  }
+
+  #setHeight(height: number, { auction, isPartial }: KeptListing): void {
     this.#state.height = height;
     this.#state.time = this.#archive.timeOf(height);
     this.#state.auction = auction;
@@ -80,7 +93,7 @@ export class PastState implements PastView {
   }
 
   release(): void {
-    if (spare.length < SPARE_MAX) spare.push(this.#state);
+    if (spareRooms.length < SPARE_MAX) spareRooms.push(this.#room);
   }
 
   load(subject: Subject): void {
@@ -146,7 +159,8 @@ export class PastState implements PastView {
   #loadMark(market: number): void {
     if (this.#marksLoaded.has(market)) return;
     this.#marksLoaded.add(market);
-    this.#marks.set(market + 1, MARK_PRICE, this.#archive.markOf(market, this.#state.height));
+    const mark = this.#archive.markOf(market, this.#state.height);
+    this.#room.marks.set(market + 1, MARK_PRICE, mark);
   }
 
   #loadDelegations(user: Address, addressRow: number): void {
@@ -160,23 +174,15 @@ export class PastState implements PastView {
   }
 
   loadMarks(): void {
-    for (const market of this.#listing.markets.markets.keys()) this.#loadMark(market);
+    for (const market of this.#room.listed.markets.keys()) this.#loadMark(market);
   }
 
   moveTo(height: number): void {
     const listing = this.#archive.listingAt(height);
-    const isSameMarkets = listing.markets === this.#listing.markets;
-    this.#listing = listing;
-    if (!isSameMarkets) this.#replaceMarkets();
-    this.#setHeight(height);
+    if (listing.markets !== this.#room.listed) this.#room = furnish(this.#state, listing.markets);
+    this.#setHeight(height, listing);
     this.#marksLoaded.clear();
     for (const account of this.#accounts) this.#loadAccount(account);
-  }
-
-  #replaceMarkets(): void {
-    const { markets } = this.#listing;
-    this.#marks = new Table(markets.markets.length + 1);
-    Object.assign(this.#state, { markets: markets.withMarks(this.#marks) });
   }
 
   sumsOf(user: Address, dexIndex: number): AccountSums {

@@ -11,7 +11,7 @@ import { applyBlock } from '../../src/state/fold.ts';
 import { createState, type State } from '../../src/state/state.ts';
 import { createPlaces } from '../cli/program.ts';
 import { appendAll, NO_SNAPSHOTS } from '../replica/data-directory.ts';
-import { ALSO_LONG, scale } from '../scale.ts';
+import { ALSO_FULL, scale } from '../scale.ts';
 import { runs, SEED, SEED_NOTE } from '../seed.ts';
 import { blockAfter, FIRST_BLOCK, randomBlock, USERS } from '../twin/random-events.ts';
 import { archiveOnce, withArchive } from './archived.ts';
@@ -20,13 +20,13 @@ import { listBodies, Witness } from './witness.ts';
 const place = createPlaces();
 const STRANGER = `0x${'f'.repeat(40)}`;
 
-const SIMULATED_BLOCKS = scale(1_500, 6_000, 20_000);
+const SIMULATED_BLOCKS = scale(500, 500, 6_000);
 const ACCOUNTS = 60;
-const SEQUENCES = scale(6, 25, 60);
+const SEQUENCES = scale(4, 4, 60);
 const BLOCKS_MAX = 120;
 const QUESTIONS_PER_BLOCK = 20;
 
-test(`an exchange's accounts at any height ${SEED_NOTE}`, ALSO_LONG, async (context) => {
+test(`an exchange's accounts at any height ${SEED_NOTE}`, ALSO_FULL, async (context) => {
   const simulator = createSimulator({ seed: `archive ${SEED}`, accounts: ACCOUNTS });
   const lines = Array.from({ length: SIMULATED_BLOCKS }, () => simulator.next());
   const { addresses, markets } = simulator.state;
@@ -60,7 +60,7 @@ function tryApply(state: State, line: string): boolean {
   }
 }
 
-test(`random events, partial ledgers included ${SEED_NOTE}`, ALSO_LONG, async (context) => {
+test(`random events, partial ledgers included ${SEED_NOTE}`, ALSO_FULL, async (context) => {
   let compared = 0;
   const bodies = listBodies({
     user: [...USERS, STRANGER],

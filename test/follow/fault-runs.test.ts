@@ -21,7 +21,7 @@ import { RunningFollower } from './running-follower.ts';
 import { RunningStub, type StubChoice } from './running-stub.ts';
 import { Truth } from './truth.ts';
 
-const RUNS = scale(2, 4, 500);
+const RUNS = scale(2, 3, 500);
 const LANES = scale(1, 4);
 /** Runs of whole services, on the machine's own clock. */
 const SERVICE_RUNS = scale(1, 1, 20);

@@ -11,7 +11,7 @@ import { holdsStrangeCoin } from './strange-coin.ts';
 import type { Told } from './told-answers.ts';
 
 const HOUR_MS = 3_600_000;
-const ROUNDS = scale(1, 4, 40);
+const ROUNDS = scale(1, 2, 40);
 
 function accountQuestions({ truth }: Following): Question[] {
   return truth.users.flatMap((user) =>

@@ -28,7 +28,7 @@ const SHORT = ['account-32', 'delegations-01'];
 
 const RECORDINGS = readdirSync(VECTORS)
   .filter((file, index) =>
-    scale(SHORT.includes(path.basename(file, '.json')), index % 8 === 0, true),
+    scale(SHORT.includes(path.basename(file, '.json')), index % 12 === 0, true),
   )
   .map((file) => JSON.parse(readFileSync(path.join(VECTORS, file), 'utf8')) as Recording);
 

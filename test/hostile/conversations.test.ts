@@ -23,8 +23,8 @@ import { ALSO_LONG, scale } from '../scale.ts';
 import { SEED, SEED_NOTE } from '../seed.ts';
 import { formatHandshake, HTTP_MOVES, PUSH_MOVES, type Subjects } from './hostile-moves.ts';
 
-const CONVERSATIONS = scale(200, 1_500, 6_000);
-const WARM_UP = scale(200, 1500);
+const CONVERSATIONS = scale(200, 800, 6_000);
+const WARM_UP = scale(200, 800, 1500);
 const ROUND = 50;
 const MEMORY_MIB_MAX = 64;
 const STOP_TIMEOUT_MS = 3_000;

@@ -10,7 +10,7 @@ import { compare, listenBoth, openBothLanes, PLACES } from './both-lanes.ts';
 import { metricsOf } from './metrics.ts';
 import { randomConversation } from './random-conversations.ts';
 
-const REQUEST_COUNT = scale(500, 8_000, 250_000);
+const REQUEST_COUNT = scale(500, 5_000, 250_000);
 /** Every run must meet these: otherwise it may compare nothing but refusals. */
 const STATUSES = [
   ...['100', '101', '200', '204', '304', '400', '401', '404', '405', '413', '415', '422', '429'],

@@ -21,7 +21,7 @@ import {
 import { metricsOf } from './metrics.ts';
 import { cutRequests, fewRequests } from './random-conversations.ts';
 
-const CONVERSATION_COUNT = scale(200, 1000, 2000);
+const CONVERSATION_COUNT = scale(200, 600, 2000);
 const CLOSED_MS_MAX = 20_000;
 
 // Health says how old the ledger is.

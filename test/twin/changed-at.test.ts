@@ -27,7 +27,7 @@ import { withoutTime } from '../without-time.ts';
 import { blockAfter, FIRST_BLOCK, randomBlock, USERS } from './random-events.ts';
 import { Tally } from './tally.ts';
 
-const SEQUENCES = scale(10, 75, 150);
+const SEQUENCES = scale(10, 40, 150);
 const BLOCKS_MAX = 150;
 const SIMULATED_BLOCKS = scale(300, 1500, 3000);
 const SIMULATED_ACCOUNTS = 30;

@@ -23,7 +23,7 @@ import { type BlockSteps, blockAfter, FIRST_BLOCK, randomBlock, USERS } from './
 import { Tally } from './tally.ts';
 
 const SEQUENCES_MAX = 400;
-const SEQUENCES = scale(40, SEQUENCES_MAX / 2, SEQUENCES_MAX);
+const SEQUENCES = scale(40, SEQUENCES_MAX / 4, SEQUENCES_MAX);
 const BLOCKS_MAX = 150;
 
 interface BookMarket {

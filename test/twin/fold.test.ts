@@ -24,7 +24,7 @@ import { type BlockSteps, blockAfter, FIRST_BLOCK, randomBlock, USERS } from './
 import { Tally } from './tally.ts';
 
 const SEQUENCES_MAX = 400;
-const SEQUENCES = scale(20, SEQUENCES_MAX / 2, SEQUENCES_MAX);
+const SEQUENCES = scale(20, SEQUENCES_MAX / 4, SEQUENCES_MAX);
 const SEQUENCES_DIGESTED = scale(10, 50, 100);
 const BLOCKS_MAX = 150;
 /** A user that no event names. */
