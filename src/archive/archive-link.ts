@@ -4,8 +4,8 @@ import type { HistoryView } from '../info/history-view.ts';
 import { type Archive, openArchive } from './archive.ts';
 import { History } from './history.ts';
 
-/** How often an archive that is not there yet is looked for. */
-const RETRY_MS = 1_000;
+/** How often an archive that is not there yet, or was replaced, is looked for. */
+const LOOK_MS = 1_000;
 
 export class ArchiveLink {
   readonly #data: string;
@@ -13,27 +13,43 @@ export class ArchiveLink {
   #archive: Archive | undefined;
   #history: History | undefined;
   #timer: NodeJS.Timeout | undefined;
-  #opening: Promise<void>;
+  #looking: Promise<void>;
   #isClosed = false;
   #lastWarning = '';
 
   constructor(data: string, warn: (message: string) => void) {
     this.#data = data;
     this.#warn = warn;
-    this.#opening = this.#open();
+    this.#looking = this.#look();
   }
 
-  async #open(): Promise<void> {
+  async #look(): Promise<void> {
     try {
-      this.#archive = await openArchive(this.#data);
-      if (this.#archive !== undefined) this.#history = new History(this.#archive);
+      await this.#leaveReplaced();
+      if (this.#archive === undefined) await this.#open();
     } catch (error) {
       this.#warnOnce(`cannot open the archive: ${(error as Error).message}`);
     }
-    if (this.#archive !== undefined || this.#isClosed) return;
+    if (this.#isClosed) return;
     this.#timer = setTimeout(() => {
-      this.#opening = this.#open();
-    }, RETRY_MS);
+      this.#looking = this.#look();
+    }, LOOK_MS);
+  }
+
+  /** An archive that was deleted and is built again has another file. */
+  async #leaveReplaced(): Promise<void> {
+    const archive = this.#archive;
+    if (archive === undefined || archive.isInPlace()) return;
+    this.#archive = undefined;
+    this.#history = undefined;
+    await archive.close();
+  }
+
+  async #open(): Promise<void> {
+    const archive = await openArchive(this.#data);
+    if (archive === undefined) return;
+    this.#history = new History(archive);
+    this.#archive = archive;
   }
 
   #warnOnce(message: string): void {
@@ -50,7 +66,7 @@ export class ArchiveLink {
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#timer);
-    await this.#opening;
+    await this.#looking;
     await this.#archive?.close();
   }
 }

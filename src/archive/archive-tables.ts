@@ -32,6 +32,8 @@ export interface ArchiveTables {
 
 export interface ArchiveFolder {
   readonly tables: ArchiveTables;
+  /** False if the file was removed or replaced. */
+  isInPlace(): boolean;
   /** From now on reads see what was committed last. */
   refresh(): void;
   /** Writes in one transaction; throws first if the disk has less room than this. */
@@ -68,8 +70,10 @@ export async function openArchiveFolder(
     throw error;
   }
   const { environment } = opened;
+  const fileId = readFileId(folder);
   return {
     tables,
+    isInPlace: () => readFileId(folder) === fileId,
     refresh: () => environment.resetReadTxn(),
     async transact(bytes, change) {
       await opened.check();

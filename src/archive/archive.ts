@@ -171,6 +171,11 @@ export class Archive {
     return unpackDelegations(found.record, `the delegations of address ${addressRow}`);
   }
 
+  /** False if the archive's file was removed or replaced: what is read here does not grow any more. */
+  isInPlace(): boolean {
+    return this.#folder.isInPlace();
+  }
+
   /** Throws a DamagedRecord if the checksum of any record is wrong. */
   checkRecords(): void {
     const { times, marks, accounts, delegations, listings } = this.#folder.tables;

@@ -94,6 +94,12 @@ class Keeper {
 
   async #flush(archiver: Archiver): Promise<void> {
     await this.#flushing;
+    if (!this.#folder.isInPlace()) {
+      throw new LedgerError(
+        'conflict',
+        'the archive was removed while it was written: start again',
+      );
+    }
     if (!archiver.hasPending) return;
     this.#flushing = this.#write(archiver);
     try {

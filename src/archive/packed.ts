@@ -98,9 +98,10 @@ export function seal(record: Buffer): Buffer {
 
 /** Throws a DamagedRecord if the checksum is wrong; returns where the contents start. */
 export function checkRecord(record: Buffer, what: string): number {
+  // Up to its length: a record that the driver lends lies in a larger buffer.
   const isWhole =
     record.length >= CHECKSUM_BYTES &&
-    record.readUInt32LE() === crc32(record.subarray(CHECKSUM_BYTES));
+    record.readUInt32LE() === crc32(record.subarray(CHECKSUM_BYTES, record.length));
   if (!isWhole) throw new DamagedRecord(`${what} is damaged: its checksum is wrong`);
   return CHECKSUM_BYTES;
 }

@@ -32,7 +32,7 @@ export function unpackTimes(record: Buffer, span: number): Float64Array {
   }
   const times = new Float64Array(SPAN_HEIGHTS);
   // Doubles are little-endian here as in the record.
-  new Uint8Array(times.buffer).set(record.subarray(start));
+  new Uint8Array(times.buffer).set(record.subarray(start, record.length));
   return times;
 }
 

@@ -1,7 +1,9 @@
 /** The past over HTTP: moments, series, CSV, tags, refusals; the same on both transports. */
 
 import assert from 'node:assert/strict';
+import { existsSync, rmSync } from 'node:fs';
 import { after, before, test } from 'node:test';
+import { archiveFolder } from '../../src/archive/archive-tables.ts';
 import { formatAddress } from '../../src/exact/address.ts';
 import { createSimulator } from '../../src/feed/simulator/simulator.ts';
 import { createPlaces, joinLines, run } from '../cli/program.ts';
@@ -273,5 +275,11 @@ test('without an archive the past is refused, and a service that keeps one has i
     const { status } = await keeping.once(late);
     assert.ok([200, 422, 503].includes(status), String(status));
     return status === 200;
+  });
+  // Built again, it is found again.
+  rmSync(archiveFolder(own), { recursive: true });
+  await until('the archive to be built again', async () => {
+    const { status } = await keeping.once(asked);
+    return status === 200 && existsSync(archiveFolder(own));
   });
 });

@@ -9,7 +9,7 @@ import { askedWrongly, createPlaces, done, failed, run } from './program.ts';
 const place = createPlaces();
 
 const COMMANDS = [
-  ...['demo', 'serve', 'follow', 'append', 'query', 'compare'],
+  ...['demo', 'serve', 'follow', 'append', 'query', 'history', 'archive', 'compare'],
   ...['keys create', 'keys list', 'keys revoke', 'verify'],
   ...['backup', 'restore', 'prune', 'copy', 'simulate'],
 ];
@@ -160,11 +160,11 @@ const SHORT_FAULTS = ADDRESS_FAULTS.filter((_, index) => index % 3 === 0);
 const WRONG: [args: string[], message: string][] = [
   [
     ['nope'],
-    'got command "nope", expected one of demo, serve, follow, append, query, compare, keys create, keys list, keys revoke, verify, backup, restore, prune, copy, simulate',
+    'got command "nope", expected one of demo, serve, follow, append, query, history, archive, compare, keys create, keys list, keys revoke, verify, backup, restore, prune, copy, simulate',
   ],
   [
     ['--nope'],
-    'got command "--nope", expected one of demo, serve, follow, append, query, compare, keys create, keys list, keys revoke, verify, backup, restore, prune, copy, simulate',
+    'got command "--nope", expected one of demo, serve, follow, append, query, history, archive, compare, keys create, keys list, keys revoke, verify, backup, restore, prune, copy, simulate',
   ],
   [['append'], '--data DIR is required'],
   ...scale(SHORT_FAULTS, ADDRESS_FAULTS).map(([address, fault]): [string[], string] => [

@@ -23,7 +23,10 @@ export function makeFolder(folder: string): void {
 /** Undefined if the path does not exist; throws if one of its parents is a file. */
 export function readStat(file: string): Stats | undefined {
   try {
-    return statSync(file, { throwIfNoEntry: false });
+    const stat = statSync(file, { throwIfNoEntry: false });
+    // To later versions of Node, what lies below a file is missing like any other.
+    if (stat === undefined) checkNoFile(path.dirname(file), undefined);
+    return stat;
   } catch (error) {
     checkNoFile(path.dirname(file), error);
     throw error;
