@@ -14,7 +14,7 @@ import type { Question } from './dialect-answers.ts';
 import { type Following, startFollowing } from './following.ts';
 import { RunningFollower } from './running-follower.ts';
 
-const KILLS = scale(3, 4, 50);
+const KILLS = scale(3, 3, 50);
 
 test(
   `${KILLS} kills of follower, worker and exchange in turn lose nothing ${SEED_NOTE}`,
