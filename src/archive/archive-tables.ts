@@ -182,16 +182,17 @@ export function findPack(
   return findLast(accounts, accountKey(id, height), accountKey(id, 0));
 }
 
-/** The packs of an account from one that begins at the height on, in order. */
-export function* readPacks(
+/** The oldest pack of an account that does not begin before the height. */
+export function findPackFrom(
   { accounts }: ArchiveTables,
   id: AccountId,
   height: number,
-): Iterable<Entry> {
-  const range = { start: accountKey(id, height), end: accountKey(id, HEIGHT_MAX) };
+): Entry | undefined {
+  const range = { start: accountKey(id, height), end: accountKey(id, HEIGHT_MAX), limit: 1 };
   for (const { key, value } of accounts.getRange(range)) {
-    yield { height: heightOfKey(key), record: value };
+    return { height: heightOfKey(key), record: value };
   }
+  return undefined;
 }
 
 /** The newest list of delegations that is not later than the height. */

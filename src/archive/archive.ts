@@ -8,10 +8,10 @@ import {
   type ArchiveFolder,
   findDelegations,
   findPack,
+  findPackFrom,
   markKey,
   openArchiveFolder,
   packAddress,
-  readPacks,
 } from './archive-tables.ts';
 import { type DelegationList, unpackDelegations } from './delegation-lists.ts';
 import { type KeptListing, KeptListings } from './listings.ts';
@@ -155,7 +155,9 @@ export class Archive {
   ): Iterable<AccountVersion> {
     const id = { addressRow, dexIndex };
     const { tables } = this.#folder;
-    for (const pack of readPacks(tables, id, findPack(tables, id, from)?.height ?? from)) {
+    let pack = findPack(tables, id, from) ?? findPackFrom(tables, id, from);
+    // Found one by one: whoever asks may pause, and an open cursor would hold old pages meanwhile.
+    for (; pack !== undefined; pack = findPackFrom(tables, id, pack.height + 1)) {
       const reader = new VersionReader(pack.record, describePack(id));
       while (reader.nextHeight <= to) {
         const version = reader.next();

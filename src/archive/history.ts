@@ -58,12 +58,15 @@ export class History implements HistoryView {
     { user, dexIndex }: { readonly user: Address; readonly dexIndex: number },
     market: number,
     { from, to }: { readonly from: number; readonly to: number },
-  ): Iterable<PositionChange> {
+  ): Iterable<PositionChange | undefined> {
     const known = this.#archive.findAddress(user);
     if (known === undefined) return;
     for (const version of this.#archive.versionsOf(known.row, dexIndex, { from, to })) {
       const position = version.positions.find((each) => each.market === market);
-      if (position === undefined || position.causes === 0) continue;
+      if (position === undefined || position.causes === 0) {
+        yield undefined;
+        continue;
+      }
       const { cells } = position;
       yield {
         height: version.height,

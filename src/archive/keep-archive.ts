@@ -56,7 +56,6 @@ class Keeper {
   async run(): Promise<void> {
     const { storage, signal, isOnce } = this.#options;
     const archiver = await this.#open();
-    if (archiver === undefined) return;
     const idle = new IdleFlush(() => this.#flush(archiver));
     try {
       const end = AbortSignal.any([signal, idle.failed]);
@@ -128,8 +127,7 @@ class Keeper {
     if (oldest !== undefined) await archiver.forgetBefore(oldest);
   }
 
-  /** Undefined if the signal came first. */
-  async #open(): Promise<Archiver | undefined> {
+  async #open(): Promise<Archiver> {
     const range = readRange(this.#folder.tables);
     if (range === undefined) return this.#begin();
     await this.#checkIsOfLedger(range);

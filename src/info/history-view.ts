@@ -62,10 +62,13 @@ export interface HistoryView {
   at(height: number): PastView;
   /** The dexes, by index, on which the user has ever had an account. */
   dexesOf(user: Address): readonly number[];
-  /** The changes of a position in blocks from one height to another, in order. */
+  /**
+   * The changes of a position in blocks from one height to another, in order. Undefined for each change of
+   * the account that did not concern the position: there may be many, and work may pause there.
+   */
   positionChanges(
     account: { readonly user: Address; readonly dexIndex: number },
     market: number,
     heights: { readonly from: number; readonly to: number },
-  ): Iterable<PositionChange>;
+  ): Iterable<PositionChange | undefined>;
 }

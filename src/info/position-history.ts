@@ -76,7 +76,7 @@ export const positionHistory: HistoryType<typeof fields> = {
     const rows: Row[] = [];
     const account = { user, dexIndex: market.dexIndex };
     for (const change of history.positionChanges(account, index, { from: start + 1, to: end })) {
-      rows.push(describeChange(history, change, market, index));
+      if (change !== undefined) rows.push(describeChange(history, change, market, index));
       if (rows.length === POINTS_MAX) break;
       yield;
     }

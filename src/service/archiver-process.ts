@@ -12,6 +12,9 @@ const RESTART_MS_MAX = 60_000;
 /** A process that lived this long resets the restart delay. */
 const HEALTHY_MS = 60_000;
 
+/** How long it may take to write what it has when it is stopped; the archive survives a kill. */
+const STOP_MS_MAX = 5_000;
+
 /** The settings that it is given; it reads the others from the environment, as this process does. */
 const ARCHIVER_SETTINGS = [
   ...(['data', 'ledger', 'natsReplicas', 'natsCreds', 'natsCa', 'archiveDays'] as const),
@@ -28,30 +31,39 @@ export async function runArchiverProcess(options: ArchiverOptions): Promise<void
   const { log, signal } = options;
   for (let restartMs = RESTART_MS_MIN; !signal.aborted; ) {
     const startedMs = performance.now();
-    const code = await runOnce(options);
+    const reason = await runOnce(options);
     if (signal.aborted) return;
-    log.error({ code }, 'the archiver has ended: it is started again');
+    log.error({ reason }, 'the archiver has ended: it is started again');
     const isHealthy = performance.now() - startedMs >= HEALTHY_MS;
     restartMs = isHealthy ? RESTART_MS_MIN : Math.min(restartMs * 2, RESTART_MS_MAX);
     await sleep(restartMs, undefined, { signal }).catch(() => undefined);
   }
 }
 
-/** The exit code, or the signal that ended it. */
-async function runOnce({ settings, log, signal }: ArchiverOptions): Promise<number | string> {
+/** Why it has ended: its exit code or the signal, and its last words. */
+async function runOnce({ settings, log, signal }: ArchiverOptions): Promise<string> {
   const child = fork(process.argv[1], ['archive', ...formatFlags(settings)], {
     // Standard input is the feed's. When the channel closes, the process ends: it never outlives us.
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   });
-  logLines(child, log);
-  const stop = () => void child.kill('SIGTERM');
+  let lastLine = '';
+  readLines(child, (line) => {
+    lastLine = line;
+    log.info({ part: 'archiver' }, line);
+  });
+  let deadline: NodeJS.Timeout | undefined;
+  const stop = () => {
+    child.kill('SIGTERM');
+    deadline = setTimeout(() => child.kill('SIGKILL'), STOP_MS_MAX);
+  };
   signal.addEventListener('abort', stop, { once: true });
   try {
     const [code, signalName] = await once(child, 'exit');
-    return code ?? signalName;
+    return `${code ?? signalName}: ${lastLine}`;
   } catch (error) {
     return (error as Error).message;
   } finally {
+    clearTimeout(deadline);
     signal.removeEventListener('abort', stop);
   }
 }
@@ -63,9 +75,7 @@ function formatFlags(settings: ArchiverOptions['settings']): string[] {
   });
 }
 
-function logLines({ stderr }: ChildProcess, log: Logger): void {
+function readLines({ stderr }: ChildProcess, each: (line: string) => void): void {
   if (stderr === null) return;
-  createInterface({ input: stderr }).on('line', (line) =>
-    log.info({ part: 'archiver' }, line.replace(/^perpinfo: /, '')),
-  );
+  createInterface({ input: stderr }).on('line', (line) => each(line.replace(/^perpinfo: /, '')));
 }

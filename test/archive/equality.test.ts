@@ -3,17 +3,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { parseBlock } from '../../src/events/event.ts';
-import { BlockError } from '../../src/events/refusal.ts';
 import { formatAddress } from '../../src/exact/address.ts';
 import { createSimulator } from '../../src/feed/simulator/simulator.ts';
-import { applyBlock } from '../../src/state/fold.ts';
-import { createState, type State } from '../../src/state/state.ts';
+import { createState } from '../../src/state/state.ts';
 import { createPlaces } from '../cli/program.ts';
 import { appendAll, NO_SNAPSHOTS } from '../replica/data-directory.ts';
 import { ALSO_FULL, scale } from '../scale.ts';
 import { runs, SEED, SEED_NOTE } from '../seed.ts';
 import { blockAfter, FIRST_BLOCK, randomBlock, USERS } from '../twin/random-events.ts';
+import { tryApply } from '../twin/try-apply.ts';
 import { archiveOnce, withArchive } from './archived.ts';
 import { listBodies, Witness } from './witness.ts';
 
@@ -48,17 +46,6 @@ test(`an exchange's accounts at any height ${SEED_NOTE}`, ALSO_FULL, async (cont
   assert.equal(compared, witness.count);
   context.diagnostic(`${compared} answers compared`);
 });
-
-/** Applies a block that may be refused; true if it was not. */
-function tryApply(state: State, line: string): boolean {
-  try {
-    applyBlock(state, parseBlock(line));
-    return true;
-  } catch (error) {
-    if (error instanceof BlockError) return false;
-    throw error;
-  }
-}
 
 test(`random events, partial ledgers included ${SEED_NOTE}`, ALSO_FULL, async (context) => {
   let compared = 0;

@@ -6,14 +6,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { parseBlock } from '../../src/events/event.ts';
-import { BlockError } from '../../src/events/refusal.ts';
 import { formatAddress } from '../../src/exact/address.ts';
 import { createSimulator } from '../../src/feed/simulator/simulator.ts';
 import { parseQuestion, REQUEST_TYPES } from '../../src/info/registry.ts';
 import type { Question } from '../../src/info/request.ts';
 import { RequestError } from '../../src/info/request-error.ts';
-import { applyBlock } from '../../src/state/fold.ts';
 import {
   allocateTables,
   decodeDescription,
@@ -26,6 +23,7 @@ import { runs, SEED, SEED_NOTE } from '../seed.ts';
 import { withoutTime } from '../without-time.ts';
 import { blockAfter, FIRST_BLOCK, randomBlock, USERS } from './random-events.ts';
 import { Tally } from './tally.ts';
+import { tryApply } from './try-apply.ts';
 
 const SEQUENCES = scale(10, 40, 150);
 const BLOCKS_MAX = 150;
@@ -94,14 +92,6 @@ class Observer {
     assert.ok(changedAt >= this.#heights[index], `${type}: ${changedAt}, ${this.#heights[index]}`);
     if (this.#heights[index] === 0) return;
     this.#tally.count(`${type} ${changedAt > this.#heights[index] ? 'later' : 'exact'}`);
-  }
-}
-
-function tryApply(state: State, line: string): void {
-  try {
-    applyBlock(state, parseBlock(line));
-  } catch (error) {
-    if (!(error instanceof BlockError)) throw error;
   }
 }
 

@@ -5,7 +5,6 @@ import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { parseBlock } from '../../src/events/event.ts';
-import { BlockError } from '../../src/events/refusal.ts';
 import { type Address, parseAddress } from '../../src/exact/address.ts';
 import { answerQuestion } from '../../src/info/registry.ts';
 import { RequestError } from '../../src/info/request-error.ts';
@@ -22,6 +21,7 @@ import { type Folded, foldBlock } from './naive-fold.ts';
 import { createNaiveState, keyOf, type NaiveState } from './naive-state.ts';
 import { type BlockSteps, blockAfter, FIRST_BLOCK, randomBlock, USERS } from './random-events.ts';
 import { Tally } from './tally.ts';
+import { tryApply } from './try-apply.ts';
 
 const SEQUENCES_MAX = 400;
 const SEQUENCES = scale(20, SEQUENCES_MAX / 4, SEQUENCES_MAX);
@@ -29,17 +29,6 @@ const SEQUENCES_DIGESTED = scale(10, 50, 100);
 const BLOCKS_MAX = 150;
 /** A user that no event names. */
 const STRANGER = `0x${'f'.repeat(40)}`;
-
-/** Whether the state accepted the block; any error but a refusal is a bug. */
-function tryApply(state: State, line: string): boolean {
-  try {
-    applyBlock(state, parseBlock(line));
-    return true;
-  } catch (error) {
-    if (error instanceof BlockError) return false;
-    throw error;
-  }
-}
 
 function questionsAt({ dexes }: NaiveState): Question[] {
   const users = [...USERS, STRANGER];
