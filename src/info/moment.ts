@@ -103,5 +103,5 @@ function refuseMoment(field: string, got: number, history: HistoryView): Request
 
 export const NO_ARCHIVE = new RequestError(
   'unknown_height',
-  'this service answers about the present only: it keeps no archive (serve --archive)',
+  'there is no archive to ask about the past, or it holds nothing yet; serve --archive keeps one',
 );

@@ -260,7 +260,7 @@ test('without an archive the past is refused, and a service that keeps one has i
   const without = await startService(context, { data: own, flags: FLAGS });
   const refused = await without.once(asked);
   assert.equal(refused.status, 422);
-  assert.match(refused.body, /"error":"unknown_height".*keeps no archive/);
+  assert.match(refused.body, /"error":"unknown_height".*there is no archive/);
   await without.stop();
   const keeping = await startService(context, { data: own, flags: [...FLAGS, '--archive'] });
   const answered = await until('the archive', async () => {
