@@ -1,7 +1,7 @@
 # Build with the compiler, run without it.
 FROM node:24-slim AS build
 WORKDIR /app
-COPY package.json package-lock.json .npmrc tsconfig.json ./
+COPY package.json package-lock.json .npmrc tsconfig.json vite.config.ts ./
 RUN npm ci --ignore-scripts
 COPY src ./src
 COPY web ./web

@@ -140,16 +140,15 @@ function nameFunction(frame: CallFrame): string {
 }
 
 /** Which part of the process a function belongs to. */
-function nameGroup({ functionName, url }: CallFrame): string {
+function nameGroup(frame: CallFrame): string {
+  const { functionName, url } = frame;
   if (functionName === '(garbage collector)') return 'garbage collection';
   if (functionName === '(idle)') return 'idle';
   if (functionName === '(program)') return "native code (node's, the engine's, the system's)";
   if (url.startsWith('node:')) return "node's own modules";
   if (url === '') return 'native functions that were called by name';
-  const file = fileOf(url);
-  if (!file.startsWith('dist/')) return file.split('/').slice(0, 2).join('/');
-  const folder = path.dirname(path.relative('dist', file));
-  return folder === '.' ? 'src' : `src/${folder}`;
+  if (!fileOf(url).startsWith('dist/')) return fileOf(url).split('/').slice(0, 2).join('/');
+  return path.dirname(locate(frame));
 }
 
 function printTimes(title: string, times: Times, requests: number, count = times.size): void {

@@ -3,10 +3,12 @@
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { constants } from 'node:os';
+import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Command, formatHelp } from './cli/command.ts';
 import { loadAllCommands, loadCommand, loadCommandGroup } from './cli/commands.ts';
 import { OutputError, Terminal } from './cli/terminal.ts';
+import { PACKAGE_FOLDER } from './config/package-folder.ts';
 import { readSettings, splitArguments } from './config/read-settings.ts';
 import { UsageError } from './config/usage-error.ts';
 
@@ -26,7 +28,7 @@ async function formatOverview(): Promise<string> {
 }
 
 function readVersion(): string {
-  const text = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
+  const text = readFileSync(path.join(PACKAGE_FOLDER, 'package.json'), 'utf8');
   return (JSON.parse(text) as { version: string }).version;
 }
 

@@ -1,7 +1,7 @@
 /**
  * Branch coverage of the folders that every figure depends on, from what V8 has counted in the processes
- * of some suites. A branch is a block that V8 counts by itself, functions included, in the compiled files:
- * the tests' build and the program's are the same bytes, so both count.
+ * of some suites. A branch is a block that V8 counts by itself, functions included, in the files that the
+ * tests are compiled with. What only the built program takes is not counted: its files are others.
  */
 
 import { readdirSync, readFileSync } from 'node:fs';
@@ -54,7 +54,7 @@ export function checkCoverage(place: string): boolean {
 }
 
 /** A file of src/ as it was compiled, by its place below the folder of the build. */
-const COMPILED = /\/(?:dist|build\/src)\/((\w+)\/[\w/-]+)\.js$/;
+const COMPILED = /\/build\/src\/((\w+)\/[\w/-]+)\.js$/;
 
 /** Reads what the processes have left in a folder (NODE_V8_COVERAGE). */
 function readCoverage(place: string, folders: readonly string[]): FolderCoverage[] {
@@ -76,7 +76,7 @@ function readCoverage(place: string, folders: readonly string[]): FolderCoverage
 }
 
 function linesOf(file: string, branches: readonly Branch[]): number[] {
-  const text = readFileSync(path.join(PROJECT, 'dist', `${file}.js`), 'utf8');
+  const text = readFileSync(path.join(PROJECT, 'build/src', `${file}.js`), 'utf8');
   return branches.map(({ start }) => text.slice(0, start).split('\n').length).sort((a, b) => a - b);
 }
 

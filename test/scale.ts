@@ -1,6 +1,6 @@
 /**
- * The size of a test: what fits into `npm test`, or the full size of `npm run test:long`. The long run
- * takes exactly the tests with one of the options below, so a test without a long size never runs twice.
+ * Which run a test belongs to, and its size there. `npm run test:long` takes what is too long for
+ * `npm test`, and almost nothing that has run there; `npm run test:full` the larger sizes as well.
  */
 
 /** Set by `npm run test:long`. */
@@ -8,15 +8,20 @@ export const isLongRun = process.env['PERPINFO_LONG_TESTS'] === 'true';
 /** Set with it by `npm run test:full`: sizes for which there is no time on every change. */
 const isFullRun = isLongRun && process.env['PERPINFO_FULL_TESTS'] === 'true';
 
-/** For counts, durations and lists that are larger in the long run, and possibly in the full one. */
+/** For counts and durations that are larger in the long run or the full one. */
 export function scale<T>(short: T, long: T, full: T = long): T {
   if (!isLongRun) return short;
   return isFullRun ? full : long;
 }
 
+/** Of a list of cases: the first ones in `npm test`, the others in the long run, all in the full one. */
+export function shareOut<T>(cases: readonly T[], shortCount: number): readonly T[] {
+  return scale(cases.slice(0, shortCount), cases.slice(shortCount), cases);
+}
+
 export const ONLY_LONG = 'runs in npm run test:long';
 
-/** Options of a test that is larger in the long run. */
+/** Options of a test that has other cases or a larger size in the long run. */
 export const ALSO_LONG: { readonly only?: true } = isLongRun ? { only: true } : {};
 /** Options of a test that is larger in the full run only: the long run leaves it out. */
 export const ALSO_FULL: { readonly only?: true } = isFullRun ? { only: true } : {};

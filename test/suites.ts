@@ -38,12 +38,15 @@ interface SuiteOptions {
   isCounted?: boolean;
   /** Test files that run side by side; fewer in the long run, whose tests load the machine. */
   filesAtATime?: number;
+  /** Files whose tests are all LONG_ONLY: what they start for all their tests is not started in vain. */
+  longFiles?: readonly string[];
 }
 
 /** Every *.test.ts below a folder of test/; in the long run, only tests with a long size. */
 function testSuite(name: string, options: SuiteOptions): Suite {
   const { seconds, longSeconds = seconds, filesAtATime = 1, isCounted = false } = options;
-  const files = listTests(name);
+  const left = isLongRun ? [] : (options.longFiles ?? []);
+  const files = listTests(name).filter((file) => !left.includes(path.basename(file, '.test.js')));
   const runner = ['--enable-source-maps', '--test', '--test-reporter=spec'];
   if (isLongRun) runner.push('--test-only');
   return {
@@ -71,10 +74,12 @@ function listTests(suite: string): string[] {
 function hasLongSize(file: string): boolean {
   const text = readFileSync(file, 'utf8');
   const hasSizes = /from '(\.\.?\/)+scale\.ts'/.test(text);
-  if (hasSizes && !/ALSO_LONG|ALSO_FULL|LONG_ONLY|FULL_ONLY/.test(text)) {
+  const isInLongRun = /ALSO_LONG|LONG_ONLY/.test(text);
+  const isInFullRun = isInLongRun || /ALSO_FULL|FULL_ONLY/.test(text);
+  if (hasSizes && !isInFullRun) {
     throw new Error(`${file}: no test has the option ALSO_LONG, ALSO_FULL, LONG_ONLY or FULL_ONLY`);
   }
-  return hasSizes;
+  return hasSizes && scale(false, isInLongRun, isInFullRun);
 }
 
 function program(name: string): Need {
@@ -144,7 +149,10 @@ const ALL: Suite[] = [
     needs: program('nats-server'),
   },
   testSuite('follow', { seconds: 240, longSeconds: 400, filesAtATime: 2 }),
-  testSuite('browser', { seconds: 360, longSeconds: 480, filesAtATime: 2 }),
+  testSuite('browser', {
+    ...{ seconds: 360, longSeconds: 480, filesAtATime: 2 },
+    longFiles: ['all-dexes', 'auction', 'followed', 'links', 'push', 'sight'],
+  }),
   FOLLOWED_DEMOS,
   ENDURANCE,
   testSuite('lane', { seconds: 300, longSeconds: 480, filesAtATime: 2 }),

@@ -26,10 +26,18 @@ export function makeKey(terms: KeyTerms): KeyChange {
   return addNewSecret(key);
 }
 
+/** Begins with a letter or a digit: commands would take a "-" at the beginning for a flag. */
+function makeSecret(): string {
+  for (;;) {
+    const secret = randomBytes(SECRET_BYTES).toString('base64url');
+    if (/^[a-z0-9]/i.test(secret)) return secret;
+  }
+}
+
 function addNewSecret(key: Key): KeyChange {
   const { id } = key;
   const number = key.secretCount + 1;
-  const secret = randomBytes(SECRET_BYTES).toString('base64url');
+  const secret = makeSecret();
   const added = { number, hash: hashSecret(secret), createdMs: Date.now() };
   return {
     key: { ...key, secrets: [...key.secrets, added], secretCount: number },

@@ -13,7 +13,7 @@ import { Random } from '../../src/feed/simulator/random.ts';
 import { createSimulator, type Simulator } from '../../src/feed/simulator/simulator.ts';
 import { createPlaces, joinLines, run, start } from '../cli/program.ts';
 import { appendAll, NO_SNAPSHOTS } from '../replica/data-directory.ts';
-import { ALSO_FULL, scale } from '../scale.ts';
+import { LONG_ONLY, scale } from '../scale.ts';
 import { SEED, SEED_NOTE } from '../seed.ts';
 import { until } from '../service/running.ts';
 import { archiveOnce, withArchive } from './archived.ts';
@@ -59,7 +59,7 @@ async function untilBeyond(data: string, height: number): Promise<void> {
   });
 }
 
-test(`an archiver that is killed again and again ${SEED_NOTE}`, ALSO_FULL, async (context) => {
+test(`an archiver that is killed again and again ${SEED_NOTE}`, LONG_ONLY, async (context) => {
   const data = place();
   await appendAll(data, lines.slice(0, 50), NO_SNAPSHOTS);
   const random = new Random(`kill ${SEED}`);
@@ -89,7 +89,7 @@ test(`an archiver that is killed again and again ${SEED_NOTE}`, ALSO_FULL, async
   context.diagnostic(`ended at heights ${ends.join(' ')}; ${compared} answers compared`);
 });
 
-test('answers while the archive is written, and grows with the ledger', async () => {
+test('answers while the archive is written, and grows with the ledger', LONG_ONLY, async () => {
   const data = place();
   await appendAll(data, lines.slice(0, 100), NO_SNAPSHOTS);
   const archiver = start(['archive', '--data', data]);

@@ -7,6 +7,7 @@ import { archiveFolder } from '../../src/archive/archive-tables.ts';
 import { formatAddress } from '../../src/exact/address.ts';
 import { createSimulator } from '../../src/feed/simulator/simulator.ts';
 import { createPlaces, joinLines, run } from '../cli/program.ts';
+import { LONG_ONLY } from '../scale.ts';
 import {
   type Answer,
   type Client,
@@ -251,35 +252,39 @@ test('the commands say the same as the service', async () => {
   assert.equal(objects.stdout.trimEnd().split('\n').length, stdout.split('\r\n').length - 2);
 });
 
-test('without an archive the past is refused, and a service that keeps one has it soon', async (context) => {
-  const own = await makeLedger(place(), lines.slice(0, 50));
-  const key = (await createKey(own)).secret;
-  const asked = {
-    path: `/${key}/info?type=delegations&user=${user}&atHeight=20`,
-  };
-  const without = await startService(context, { data: own, flags: FLAGS });
-  const refused = await without.once(asked);
-  assert.equal(refused.status, 422);
-  assert.match(refused.body, /"error":"unknown_height".*there is no archive/);
-  await without.stop();
-  const keeping = await startService(context, { data: own, flags: [...FLAGS, '--archive'] });
-  const answered = await until('the archive', async () => {
-    const answer = await keeping.once(asked);
-    return answer.status === 200 ? answer : undefined;
-  });
-  assert.equal(answered.headers['ledger-height'], '20');
-  const input = joinLines(lines.slice(50));
-  await run(['append', '--data', own, '--ahead-max', '0'], { input });
-  await until('the archive to follow', async () => {
-    const late = { path: `/${key}/info?type=delegations&user=${user}&atHeight=${BLOCKS}` };
-    const { status } = await keeping.once(late);
-    assert.ok([200, 422, 503].includes(status), String(status));
-    return status === 200;
-  });
-  // Built again, it is found again.
-  rmSync(archiveFolder(own), { recursive: true });
-  await until('the archive to be built again', async () => {
-    const { status } = await keeping.once(asked);
-    return status === 200 && existsSync(archiveFolder(own));
-  });
-});
+test(
+  'without an archive the past is refused, and a service that keeps one has it soon',
+  LONG_ONLY,
+  async (context) => {
+    const own = await makeLedger(place(), lines.slice(0, 50));
+    const key = (await createKey(own)).secret;
+    const asked = {
+      path: `/${key}/info?type=delegations&user=${user}&atHeight=20`,
+    };
+    const without = await startService(context, { data: own, flags: FLAGS });
+    const refused = await without.once(asked);
+    assert.equal(refused.status, 422);
+    assert.match(refused.body, /"error":"unknown_height".*there is no archive/);
+    await without.stop();
+    const keeping = await startService(context, { data: own, flags: [...FLAGS, '--archive'] });
+    const answered = await until('the archive', async () => {
+      const answer = await keeping.once(asked);
+      return answer.status === 200 ? answer : undefined;
+    });
+    assert.equal(answered.headers['ledger-height'], '20');
+    const input = joinLines(lines.slice(50));
+    await run(['append', '--data', own, '--ahead-max', '0'], { input });
+    await until('the archive to follow', async () => {
+      const late = { path: `/${key}/info?type=delegations&user=${user}&atHeight=${BLOCKS}` };
+      const { status } = await keeping.once(late);
+      assert.ok([200, 422, 503].includes(status), String(status));
+      return status === 200;
+    });
+    // Built again, it is found again.
+    rmSync(archiveFolder(own), { recursive: true });
+    await until('the archive to be built again', async () => {
+      const { status } = await keeping.once(asked);
+      return status === 200 && existsSync(archiveFolder(own));
+    });
+  },
+);

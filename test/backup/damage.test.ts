@@ -7,7 +7,7 @@ import { Random } from '../../src/feed/simulator/random.ts';
 import { createPlaces, simulateLines } from '../cli/program.ts';
 import { flipBit } from '../replica/damage.ts';
 import { appendAll, NO_SNAPSHOTS } from '../replica/data-directory.ts';
-import { ALSO_LONG, scale } from '../scale.ts';
+import { ALSO_FULL, scale } from '../scale.ts';
 import { SEED, SEED_NOTE } from '../seed.ts';
 import { backUp, restore } from './backups.ts';
 
@@ -34,7 +34,7 @@ async function assertRefused(content: Buffer, about: string): Promise<void> {
   assert.equal(existsSync(target), false, about);
 }
 
-test(`${CASES} flipped bits are each refused ${SEED_NOTE}`, ALSO_LONG, async () => {
+test(`${CASES} flipped bits are each refused ${SEED_NOTE}`, ALSO_FULL, async () => {
   const random = new Random(`${SEED} flips`);
   const positions = Array.from({ length: CASES }, () => random.below(bytes.length));
   for (const position of [...Array(60).keys(), ...positions]) {
@@ -42,7 +42,7 @@ test(`${CASES} flipped bits are each refused ${SEED_NOTE}`, ALSO_LONG, async () 
   }
 });
 
-test(`a file cut at ${CASES} lengths is refused each time ${SEED_NOTE}`, ALSO_LONG, async () => {
+test(`a file cut at ${CASES} lengths is refused each time ${SEED_NOTE}`, ALSO_FULL, async () => {
   const random = new Random(`${SEED} cuts`);
   const lengths = Array.from({ length: CASES }, () => random.below(bytes.length));
   for (const length of [0, 1, 8, 12, 53, bytes.length - 1, ...lengths]) {

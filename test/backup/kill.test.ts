@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Random } from '../../src/feed/simulator/random.ts';
 import { createPlaces, readVerification, run, simulateLines, start } from '../cli/program.ts';
 import { appendAll, NO_SNAPSHOTS, verifyDirectory } from '../replica/data-directory.ts';
-import { ALSO_LONG, scale } from '../scale.ts';
+import { ALSO_FULL, scale } from '../scale.ts';
 import { SEED, SEED_NOTE } from '../seed.ts';
 
 const KILLS = scale(2, 4, 40);
@@ -57,7 +57,7 @@ async function killRuns({ args, runMs, again }: Ordeal, random: Random): Promise
   return kills;
 }
 
-test(`a backup survives ${KILLS} kills at random moments ${SEED_NOTE}`, ALSO_LONG, async (t) => {
+test(`a backup survives ${KILLS} kills at random moments ${SEED_NOTE}`, ALSO_FULL, async (t) => {
   const [file, target] = [place('backup'), place()];
   const args = ['backup', '--data', data, '--to', file];
   const again = () => rmSync(file);
@@ -73,7 +73,7 @@ test(`a backup survives ${KILLS} kills at random moments ${SEED_NOTE}`, ALSO_LON
   assert.deepEqual(await verifyDirectory(target), original);
 });
 
-test(`a restore survives ${KILLS} kills at random moments ${SEED_NOTE}`, ALSO_LONG, async (t) => {
+test(`a restore survives ${KILLS} kills at random moments ${SEED_NOTE}`, ALSO_FULL, async (t) => {
   const target = place();
   const args = ['restore', '--from', whole, '--data', target];
   const again = () => rmSync(target, { recursive: true });

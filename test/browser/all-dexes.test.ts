@@ -28,33 +28,37 @@ const coinsOn = async (page: Page) => (await readPanels(page))['positions'].orde
 
 const ALL = ['BTC', 'ETH', 'SOL', 'xyz:GOLD'];
 
-browserTest('links: all dexes without dex=, one with it, the first by FIRST', async (context) => {
-  const { url } = await serve(context);
-  const page = await openPage(url);
-  await page.locator('tr[data-dex="xyz"]').waitFor();
-  assert.deepEqual(await coinsOn(page), ALL);
-  const { origin } = new URL(url);
-  const all = `${origin}/#user=${USER}`;
-  assert.equal(page.url(), all);
-  await choose(page, 'first');
-  await page.waitForURL(`${all}&dex=FIRST`);
-  assert.deepEqual(await coinsOn(page), ALL.slice(0, 3));
-  assert.equal(await page.locator('[data-field="dex"]').count(), 0);
-  await choose(page, 'xyz');
-  await page.waitForURL(`${all}&dex=xyz`);
-  await page.reload();
-  await page.locator('tr[data-dex="xyz"]').waitFor();
-  assert.deepEqual(await coinsOn(page), ALL.slice(3));
-  assert.equal(await fieldText(page, 'accountValue'), '700.00');
-  await page.goBack();
-  await page.locator('tr[data-dex="xyz"]').waitFor({ state: 'detached' });
-  assert.deepEqual(await coinsOn(page), ALL.slice(0, 3));
-  await page.goto(`${all}&dex=nope`);
-  await page.getByText('There is no dex “nope” here.').waitFor();
-  await choose(page, 'all');
-  await page.locator('tr[data-dex="xyz"]').waitFor();
-  assert.equal(await fieldText(page, 'accountValue'), '66,300.00');
-});
+browserTest(
+  'links: all dexes without dex=, one with it, the first by FIRST',
+  async (context) => {
+    const { url } = await serve(context);
+    const page = await openPage(url);
+    await page.locator('tr[data-dex="xyz"]').waitFor();
+    assert.deepEqual(await coinsOn(page), ALL);
+    const { origin } = new URL(url);
+    const all = `${origin}/#user=${USER}`;
+    assert.equal(page.url(), all);
+    await choose(page, 'first');
+    await page.waitForURL(`${all}&dex=FIRST`);
+    assert.deepEqual(await coinsOn(page), ALL.slice(0, 3));
+    assert.equal(await page.locator('[data-field="dex"]').count(), 0);
+    await choose(page, 'xyz');
+    await page.waitForURL(`${all}&dex=xyz`);
+    await page.reload();
+    await page.locator('tr[data-dex="xyz"]').waitFor();
+    assert.deepEqual(await coinsOn(page), ALL.slice(3));
+    assert.equal(await fieldText(page, 'accountValue'), '700.00');
+    await page.goBack();
+    await page.locator('tr[data-dex="xyz"]').waitFor({ state: 'detached' });
+    assert.deepEqual(await coinsOn(page), ALL.slice(0, 3));
+    await page.goto(`${all}&dex=nope`);
+    await page.getByText('There is no dex “nope” here.').waitFor();
+    await choose(page, 'all');
+    await page.locator('tr[data-dex="xyz"]').waitFor();
+    assert.equal(await fieldText(page, 'accountValue'), '66,300.00');
+  },
+  LONG_ONLY,
+);
 
 browserTest(
   'a ledger with one dex has no filter and no column for it',

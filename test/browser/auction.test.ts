@@ -69,29 +69,33 @@ browserTest(
   LONG_ONLY,
 );
 
-browserTest('an auction that ends is folded, one that begins is not', async (context) => {
-  const { url, data } = await serveSmall(context, { data: place() });
-  const page = await openPage(url);
-  const summary = panel(page).locator('summary');
-  await summary.getByText('No auction', { exact: true }).waitFor();
-  await summary.click();
-  await panel(page).getByText('Not live yet').waitFor();
-  await summary.click();
-  await makeLedger(data, [formatBlock(2, Date.now(), [auction(startSeconds, 600)])]);
-  await panel(page).getByText('Cost now').waitFor();
-  assert.equal(await summary.count(), 0);
-  assert.equal(await fieldText(page, 'floorGas'), '500.0');
-  await makeLedger(data, [formatBlock(3, Date.now(), [END])]);
-  await summary.getByText('Ended at 750.50000001 gas').waitFor();
-  assert.equal(await body(page).isVisible(), false);
-  await summary.click();
-  // The floor is still known, and so is when it was last seen to run.
-  assert.equal(await fieldText(page, 'floorGas'), '500.0');
-  await panel(page).locator('.auction-chart canvas').first().waitFor();
-  const startText = await page.evaluate(
-    (time) =>
-      new Date(time).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'medium' }),
-    startSeconds * 1000,
-  );
-  assert.equal((await fieldText(page, 'auctionEnd')).includes(startText), false);
-});
+browserTest(
+  'an auction that ends is folded, one that begins is not',
+  async (context) => {
+    const { url, data } = await serveSmall(context, { data: place() });
+    const page = await openPage(url);
+    const summary = panel(page).locator('summary');
+    await summary.getByText('No auction', { exact: true }).waitFor();
+    await summary.click();
+    await panel(page).getByText('Not live yet').waitFor();
+    await summary.click();
+    await makeLedger(data, [formatBlock(2, Date.now(), [auction(startSeconds, 600)])]);
+    await panel(page).getByText('Cost now').waitFor();
+    assert.equal(await summary.count(), 0);
+    assert.equal(await fieldText(page, 'floorGas'), '500.0');
+    await makeLedger(data, [formatBlock(3, Date.now(), [END])]);
+    await summary.getByText('Ended at 750.50000001 gas').waitFor();
+    assert.equal(await body(page).isVisible(), false);
+    await summary.click();
+    // The floor is still known, and so is when it was last seen to run.
+    assert.equal(await fieldText(page, 'floorGas'), '500.0');
+    await panel(page).locator('.auction-chart canvas').first().waitFor();
+    const startText = await page.evaluate(
+      (time) =>
+        new Date(time).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'medium' }),
+      startSeconds * 1000,
+    );
+    assert.equal((await fieldText(page, 'auctionEnd')).includes(startText), false);
+  },
+  LONG_ONLY,
+);

@@ -287,106 +287,138 @@ browserTest('a revoked key greys the figures and asks for another one', async (c
   assert.doesNotMatch((await panel(page, 'account').getAttribute('class')) ?? '', /is-old/);
 });
 
-browserTest('the page notices that the service stops, and that it is back', async (context) => {
-  const { url, data, service } = await serve(context);
-  const page = await openPage(url, { expected: /ERR_|status of 422|\/ws\?.*' failed/ });
-  await page.locator('tr[data-coin="BTC"]').waitFor();
-  const { port } = service;
-  await service.stop();
-  await page.locator('[data-field="connection"]', { hasText: 'not connected' }).waitFor();
-  await page.getByRole('alert').getByText('the service cannot be reached').waitFor();
-  for (const name of ['account', 'positions', 'stakes', 'auction']) {
-    assert.match((await panel(page, name).getAttribute('class')) ?? '', /is-old/, name);
-  }
-  assert.match(await page.title(), /^\(old\)/);
-  await makeLedger(data, [formatBlock(2, Date.now(), [])]);
-  await startService(context, { data, flags: ['--max-age', '0', '--port', String(port)] });
-  await untilConnected(page);
-  await until('the new height', async () => (await readPanels(page))['account'].height === 2);
-  assert.doesNotMatch((await panel(page, 'account').getAttribute('class')) ?? '', /is-old/);
-});
+browserTest(
+  'the page notices that the service stops, and that it is back',
+  async (context) => {
+    const { url, data, service } = await serve(context);
+    const page = await openPage(url, { expected: /ERR_|status of 422|\/ws\?.*' failed/ });
+    await page.locator('tr[data-coin="BTC"]').waitFor();
+    const { port } = service;
+    await service.stop();
+    await page.locator('[data-field="connection"]', { hasText: 'not connected' }).waitFor();
+    await page.getByRole('alert').getByText('the service cannot be reached').waitFor();
+    for (const name of ['account', 'positions', 'stakes', 'auction']) {
+      assert.match((await panel(page, name).getAttribute('class')) ?? '', /is-old/, name);
+    }
+    assert.match(await page.title(), /^\(old\)/);
+    await makeLedger(data, [formatBlock(2, Date.now(), [])]);
+    await startService(context, { data, flags: ['--max-age', '0', '--port', String(port)] });
+    await untilConnected(page);
+    await until('the new height', async () => (await readPanels(page))['account'].height === 2);
+    assert.doesNotMatch((await panel(page, 'account').getAttribute('class')) ?? '', /is-old/);
+  },
+  LONG_ONLY,
+);
 
-browserTest('while states are pushed the page is connected, whatever HTTP does', async () => {
-  const page = await openPage(demo.url, { expected: /ERR_FAILED/ });
-  await untilConnected(page);
-  await until('push', async () => (await fieldText(page, 'connection')) === 'live, pushed');
-  let failures = 0;
-  await page.route('**/health', (route) => {
-    failures++;
-    return route.abort();
-  });
-  await until('three failures', () => failures >= 3);
-  const height = await fieldText(page, 'height');
-  await until('another height', async () => (await fieldText(page, 'height')) !== height);
-  assert.equal(await fieldText(page, 'connection'), 'live, pushed');
-  assert.match(await fieldText(page, 'age'), /^\d\.\d s$/);
-});
+browserTest(
+  'while states are pushed the page is connected, whatever HTTP does',
+  async () => {
+    const page = await openPage(demo.url, { expected: /ERR_FAILED/ });
+    await untilConnected(page);
+    await until('push', async () => (await fieldText(page, 'connection')) === 'live, pushed');
+    let failures = 0;
+    await page.route('**/health', (route) => {
+      failures++;
+      return route.abort();
+    });
+    await until('three failures', () => failures >= 3);
+    const height = await fieldText(page, 'height');
+    await until('another height', async () => (await fieldText(page, 'height')) !== height);
+    assert.equal(await fieldText(page, 'connection'), 'live, pushed');
+    assert.match(await fieldText(page, 'age'), /^\d\.\d s$/);
+  },
+  LONG_ONLY,
+);
 
-browserTest('a ledger is said to get old before it is too old', async (context) => {
-  const data = await makeLedger(place(), [firstBlock({ time: Date.now() })]);
-  const { secret } = await createKey(data);
-  const flags = ['--max-age', '12000'];
-  const service = await startService(context, { data, flags });
-  const url = `http://127.0.0.1:${service.port}/#key=${secret}&users=${USER}`;
-  const page = await openPage(url, { expected: /status of (422|503)|\/ws\?.*' failed/ });
-  await page.locator('.link-aging [data-field="connection"]', { hasText: 'live' }).waitFor();
-  await page.locator('[data-field="connection"]', { hasText: 'data stopped' }).waitFor();
-  const message = /the newest block is of 2[-\d]+T[:\d]+Z, more than 12 s ago/;
-  await page.getByRole('alert').getByText(message).waitFor();
-});
+browserTest(
+  'a ledger is said to get old before it is too old',
+  async (context) => {
+    const data = await makeLedger(place(), [firstBlock({ time: Date.now() })]);
+    const { secret } = await createKey(data);
+    const flags = ['--max-age', '12000'];
+    const service = await startService(context, { data, flags });
+    const url = `http://127.0.0.1:${service.port}/#key=${secret}&users=${USER}`;
+    const page = await openPage(url, { expected: /status of (422|503)|\/ws\?.*' failed/ });
+    await page.locator('.link-aging [data-field="connection"]', { hasText: 'live' }).waitFor();
+    await page.locator('[data-field="connection"]', { hasText: 'data stopped' }).waitFor();
+    const message = /the newest block is of 2[-\d]+T[:\d]+Z, more than 12 s ago/;
+    await page.getByRole('alert').getByText(message).waitFor();
+  },
+  LONG_ONLY,
+);
 
-browserTest('what has not changed says since which height', async (context) => {
-  const { url, data } = await serve(context);
-  const page = await openPage(url, { expected: /status of 422/ });
-  await until('push', async () => (await fieldText(page, 'connection')) === 'live, pushed');
-  const head = panel(page, 'account').locator('.panel-head');
-  await head.getByText(/^height 1$/).waitFor();
-  await makeLedger(data, [formatBlock(2, Date.now() + 5_000, [])]);
-  await head.getByText(/^unchanged since height 1$/).waitFor();
-  assert.equal(await fieldText(page, 'height'), '2');
-});
+browserTest(
+  'what has not changed says since which height',
+  async (context) => {
+    const { url, data } = await serve(context);
+    let isPushed = false;
+    const prepare = async (page: Page) => {
+      page.on('websocket', (socket) =>
+        socket.on('framereceived', ({ payload }) => {
+          isPushed ||= /^{"channel":"allDexsClearinghouseState"/.test(String(payload));
+        }),
+      );
+    };
+    const page = await openPage(url, { expected: /status of 422/, prepare });
+    const head = panel(page, 'account').locator('.panel-head');
+    await head.getByText(/^height 1$/).waitFor();
+    await until('a push of the account', () => isPushed);
+    await makeLedger(data, [formatBlock(2, Date.now() + 5_000, [])]);
+    await head.getByText(/^unchanged since height 1$/).waitFor();
+    assert.equal(await fieldText(page, 'height'), '2');
+  },
+  LONG_ONLY,
+);
 
-browserTest('an outage is a gap in the chart, which a reload keeps', async (context) => {
-  const { url, data, service } = await serve(context);
-  const page = await openPage(url, { expected: /ERR_|status of 422|\/ws\?.*' failed/ });
-  const chart = page.locator('figure.chart-box');
-  const read = async () => {
-    const names = ['data-points', 'data-gaps'];
-    const [points, gaps] = await Promise.all(names.map((name) => chart.getAttribute(name)));
-    return { points: Number(points), gaps: Number(gaps) };
-  };
-  await until('the first point', async () => (await read()).points === 1);
-  const { port } = service;
-  await service.stop();
-  await page.locator('[data-field="connection"]', { hasText: 'not connected' }).waitFor();
-  const marks = { type: 'marks', prices: { BTC: '60000.0' } };
-  await makeLedger(data, [formatBlock(2, Date.now() + 20_000, [marks])]);
-  await startService(context, { data, flags: ['--max-age', '0', '--port', String(port)] });
-  await until('the gap', async () => (await read()).gaps === 1);
-  assert.equal((await read()).points, 2);
-  const change = await fieldText(page, 'valueChange');
-  assert.match(change, /^[+−][\d,]+\.\d\d$/);
-  await until('the point to be saved', async () => (await countStored(page)) > 0);
-  await page.reload();
-  await until('the gap after the reload', async () => (await read()).gaps === 1);
-  assert.equal((await read()).points, 2);
-  assert.equal(await fieldText(page, 'valueChange'), change);
-  await page.getByRole('button', { name: '7 d' }).click();
-  assert.deepEqual(await read(), { points: 2, gaps: 1 });
-});
+browserTest(
+  'an outage is a gap in the chart, which a reload keeps',
+  async (context) => {
+    const { url, data, service } = await serve(context);
+    const page = await openPage(url, { expected: /ERR_|status of 422|\/ws\?.*' failed/ });
+    const chart = page.locator('figure.chart-box');
+    const read = async () => {
+      const names = ['data-points', 'data-gaps'];
+      const [points, gaps] = await Promise.all(names.map((name) => chart.getAttribute(name)));
+      return { points: Number(points), gaps: Number(gaps) };
+    };
+    await until('the first point', async () => (await read()).points === 1);
+    const { port } = service;
+    await service.stop();
+    await page.locator('[data-field="connection"]', { hasText: 'not connected' }).waitFor();
+    const marks = { type: 'marks', prices: { BTC: '60000.0' } };
+    await makeLedger(data, [formatBlock(2, Date.now() + 20_000, [marks])]);
+    await startService(context, { data, flags: ['--max-age', '0', '--port', String(port)] });
+    await until('the gap', async () => (await read()).gaps === 1);
+    assert.equal((await read()).points, 2);
+    const change = await fieldText(page, 'valueChange');
+    assert.match(change, /^[+−][\d,]+\.\d\d$/);
+    await until('the point to be saved', async () => (await countStored(page)) > 0);
+    await page.reload();
+    await until('the gap after the reload', async () => (await read()).gaps === 1);
+    assert.equal((await read()).points, 2);
+    assert.equal(await fieldText(page, 'valueChange'), change);
+    await page.getByRole('button', { name: '7 d' }).click();
+    assert.deepEqual(await read(), { points: 2, gaps: 1 });
+  },
+  LONG_ONLY,
+);
 
-browserTest('a stale ledger is reported, and its figures are greyed out', async (context) => {
-  const data = await makeLedger(place(), [firstBlock({ time: Date.now() - 60_000 })]);
-  const { secret } = await createKey(data);
-  const service = await startService(context, { data });
-  const url = `http://127.0.0.1:${service.port}/#key=${secret}&users=${USER}`;
-  const page = await openPage(url, { expected: /status of (422|503)|\/ws\?.*' failed/ });
-  await page.locator('tr[data-coin="BTC"]').waitFor();
-  await page.locator('[data-field="connection"]', { hasText: 'data stopped' }).waitFor();
-  await page.getByRole('alert').getByText('more than 10 s ago').waitFor();
-  assert.match((await panel(page, 'positions').getAttribute('class')) ?? '', /is-old/);
-  assert.match(await fieldText(page, 'age'), /^1 min \d\d s$/);
-});
+browserTest(
+  'a stale ledger is reported, and its figures are greyed out',
+  async (context) => {
+    const data = await makeLedger(place(), [firstBlock({ time: Date.now() - 60_000 })]);
+    const { secret } = await createKey(data);
+    const service = await startService(context, { data });
+    const url = `http://127.0.0.1:${service.port}/#key=${secret}&users=${USER}`;
+    const page = await openPage(url, { expected: /status of (422|503)|\/ws\?.*' failed/ });
+    await page.locator('tr[data-coin="BTC"]').waitFor();
+    await page.locator('[data-field="connection"]', { hasText: 'data stopped' }).waitFor();
+    await page.getByRole('alert').getByText('more than 10 s ago').waitFor();
+    assert.match((await panel(page, 'positions').getAttribute('class')) ?? '', /is-old/);
+    assert.match(await fieldText(page, 'age'), /^1 min \d\d s$/);
+  },
+  LONG_ONLY,
+);
 
 browserTest(
   'a spent budget is reported, and the page asks less often',
@@ -408,14 +440,18 @@ browserTest(
   LONG_ONLY,
 );
 
-browserTest('the auction: running, with its floor worked out', async (context) => {
-  const startSeconds = Math.floor(Date.now() / 1000) - 300;
-  const { url } = await serve(context, [auction(startSeconds, 600)]);
-  const page = await openPage(url);
-  await panel(page, 'auction').locator('canvas').first().waitFor();
-  assert.equal(await fieldText(page, 'floorGas'), '500.0');
-  assert.match(await panel(page, 'auction').innerText(), /Time left\s+[45] min/);
-});
+browserTest(
+  'the auction: running, with its floor worked out',
+  async (context) => {
+    const startSeconds = Math.floor(Date.now() / 1000) - 300;
+    const { url } = await serve(context, [auction(startSeconds, 600)]);
+    const page = await openPage(url);
+    await panel(page, 'auction').locator('canvas').first().waitFor();
+    assert.equal(await fieldText(page, 'floorGas'), '500.0');
+    assert.match(await panel(page, 'auction').innerText(), /Time left\s+[45] min/);
+  },
+  LONG_ONLY,
+);
 
 browserTest(
   'a countdown turns into "unlocked"',
@@ -475,6 +511,7 @@ browserTest(
     const [account, stakes] = ['allDexsClearinghouseState', 'delegations'];
     assert.deepEqual(types, [account, account, stakes, 'perpDeployAuctionStatus']);
   },
+  LONG_ONLY,
 );
 
 for (const width of scale([360, 1920], [390, 768])) {

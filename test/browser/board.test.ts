@@ -253,6 +253,7 @@ browserTest(
     await page.waitForURL(`${origin}/#board`);
     await page.getByRole('heading', { name: 'Board' }).waitFor();
   },
+  LONG_ONLY,
 );
 
 browserTest(
@@ -403,6 +404,7 @@ browserTest(
     await words.waitFor();
     assert.deepEqual(await readShown(page), ['Main desk: value 57,600.00, below your 60,000']);
   },
+  LONG_ONLY,
 );
 
 browserTest(

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { after } from 'node:test';
 import type { Page } from 'playwright-core';
 import { createPlaces } from '../cli/program.ts';
+import { LONG_ONLY } from '../scale.ts';
 import { until } from '../service/running.ts';
 import { browserTest, openPage, untilConnected, useBrowser } from './browser.ts';
 import { sumUnits, toUnits, writeDecimal, writeRounded, writeWhole } from './exact.ts';
@@ -356,22 +357,26 @@ browserTest('every figure equals the answer at its height, user by user', async 
   assert.ok(positionCount >= 5 && stakeCount >= 1, `${positionCount} ${stakeCount}`);
 });
 
-browserTest('figures stay right while the ledger goes on, without a reload', async () => {
-  const page = await openPage(demo.url, { prepare: async (opened) => told.watch(opened) });
-  await untilConnected(page);
-  const places = new Set<number>();
-  const scope = { user: demo.users[0] };
-  while (places.size < 4) {
-    const { account, positions } = await until('a new height', async () => {
-      const panels = await readPanels(page);
-      const place = placeOf(panels['account']);
-      return place > 0 && !places.has(place) && panels;
-    });
-    places.add(placeOf(account));
-    await checkAccount(account, scope);
-    await checkPositions(positions, scope);
-  }
-});
+browserTest(
+  'figures stay right while the ledger goes on, without a reload',
+  async () => {
+    const page = await openPage(demo.url, { prepare: async (opened) => told.watch(opened) });
+    await untilConnected(page);
+    const places = new Set<number>();
+    const scope = { user: demo.users[0] };
+    while (places.size < 4) {
+      const { account, positions } = await until('a new height', async () => {
+        const panels = await readPanels(page);
+        const place = placeOf(panels['account']);
+        return place > 0 && !places.has(place) && panels;
+      });
+      places.add(placeOf(account));
+      await checkAccount(account, scope);
+      await checkPositions(positions, scope);
+    }
+  },
+  LONG_ONLY,
+);
 
 browserTest(
   'a dex is a filter: its own figures, at once, from the answer that is there',
@@ -403,4 +408,5 @@ browserTest(
     assert.match(second, /&dex=abc$/);
     assert.doesNotMatch(page.url(), /dex=/);
   },
+  LONG_ONLY,
 );

@@ -141,42 +141,46 @@ async function untilAsked(asked: readonly CourseQuestion[], count: number): Prom
   await until(`${count} questions about a course`, () => asked.length >= count);
 }
 
-browserTest('the chart has the rows of the archive, and zooming asks for finer ones', async () => {
-  const { page, asked } = await openWatched();
-  await untilAsked(asked, 2);
-  const expected = await expectChart(asked.slice(0, 2));
-  assert.deepEqual(expected.transfers, ['-250.125', '300.25', '1000.5']);
-  await until('the points', async () => (await readChart(page)).points === expected.points);
-  assert.deepEqual(await readChart(page), expected);
+browserTest(
+  'the chart has the rows of the archive, and zooming asks for finer ones',
+  async () => {
+    const { page, asked } = await openWatched();
+    await untilAsked(asked, 2);
+    const expected = await expectChart(asked.slice(0, 2));
+    assert.deepEqual(expected.transfers, ['-250.125', '300.25', '1000.5']);
+    await until('the points', async () => (await readChart(page)).points === expected.points);
+    assert.deepEqual(await readChart(page), expected);
 
-  await page.getByRole('button', { name: 'Zoom in' }).click();
-  await untilAsked(asked, 4);
-  assert.equal(lengthOf(asked[2]), Math.round(lengthOf(asked[0]) / 2));
-  const finer = await expectChart(asked.slice(2, 4));
-  assert.ok(finer.step < expected.step);
-  await until('the finer points', async () => (await readChart(page)).step === finer.step);
-  assert.deepEqual(await readChart(page), finer);
+    await page.getByRole('button', { name: 'Zoom in' }).click();
+    await untilAsked(asked, 4);
+    assert.equal(lengthOf(asked[2]), Math.round(lengthOf(asked[0]) / 2));
+    const finer = await expectChart(asked.slice(2, 4));
+    assert.ok(finer.step < expected.step);
+    await until('the finer points', async () => (await readChart(page)).step === finer.step);
+    assert.deepEqual(await readChart(page), finer);
 
-  await page.keyboard.press('-');
-  await until('the whole range', async () => (await readChart(page)).step === expected.step);
-  const box = await page.locator('.chart .u-over').first().boundingBox();
-  assert.ok(box);
-  await page.mouse.move(box.x + box.width * 0.7, box.y + 20);
-  await page.mouse.down();
-  await page.mouse.move(box.x + box.width * 0.9, box.y + 30, { steps: 5 });
-  await page.mouse.up();
-  await untilAsked(asked, 8);
-  const drawn = asked[6];
-  const share = (time: number) => (time - asked[0].from) / lengthOf(asked[0]);
-  assert.ok(Math.abs(share(drawn.from) - 0.7) < 0.02, `from ${share(drawn.from)}`);
-  assert.ok(Math.abs(share(drawn.to) - 0.9) < 0.02, `to ${share(drawn.to)}`);
-  await page.getByRole('button', { name: 'Whole range' }).click();
-  await until('the whole range', async () => (await readChart(page)).step === expected.step);
+    await page.keyboard.press('-');
+    await until('the whole range', async () => (await readChart(page)).step === expected.step);
+    const box = await page.locator('.chart .u-over').first().boundingBox();
+    assert.ok(box);
+    await page.mouse.move(box.x + box.width * 0.7, box.y + 20);
+    await page.mouse.down();
+    await page.mouse.move(box.x + box.width * 0.9, box.y + 30, { steps: 5 });
+    await page.mouse.up();
+    await untilAsked(asked, 8);
+    const drawn = asked[6];
+    const share = (time: number) => (time - asked[0].from) / lengthOf(asked[0]);
+    assert.ok(Math.abs(share(drawn.from) - 0.7) < 0.02, `from ${share(drawn.from)}`);
+    assert.ok(Math.abs(share(drawn.to) - 0.9) < 0.02, `to ${share(drawn.to)}`);
+    await page.getByRole('button', { name: 'Whole range' }).click();
+    await until('the whole range', async () => (await readChart(page)).step === expected.step);
 
-  await page.getByRole('button', { name: '1 h', exact: true }).click();
-  await page.waitForURL(/&span=hour$/);
-  await until('an hour', () => lengthOf(asked[asked.length - 1]) === 3_600_000);
-});
+    await page.getByRole('button', { name: '1 h', exact: true }).click();
+    await page.waitForURL(/&span=hour$/);
+    await until('an hour', () => lengthOf(asked[asked.length - 1]) === 3_600_000);
+  },
+  LONG_ONLY,
+);
 
 async function untilAt(page: Page, height: number): Promise<void> {
   await page.locator(`[data-field="moment"][data-at="${height}"][data-time]`).waitFor();
@@ -258,15 +262,19 @@ const withKey = (secret: string) => ({
   },
 });
 
-browserTest('a link to a moment opens in the past, on a phone in the dark', async () => {
-  const [phone] = SCREENS;
-  const options = { ...phone, ...withKey(secret), colorScheme: 'dark' as const };
-  const page = await openPage(`${origin}/#user=${USER}&at=250`, options);
-  await assertPast(page, 250);
-  await assertAccessible(page);
-  const isWide = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth);
-  assert.equal(isWide, false, 'nothing is wider than the screen');
-});
+browserTest(
+  'a link to a moment opens in the past, on a phone in the dark',
+  async () => {
+    const [phone] = SCREENS;
+    const options = { ...phone, ...withKey(secret), colorScheme: 'dark' as const };
+    const page = await openPage(`${origin}/#user=${USER}&at=250`, options);
+    await assertPast(page, 250);
+    await assertAccessible(page);
+    const isWide = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth);
+    assert.equal(isWide, false, 'nothing is wider than the screen');
+  },
+  LONG_ONLY,
+);
 
 browserTest(
   'a moment that is not kept is refused in words, and live is one click away',
@@ -292,4 +300,5 @@ browserTest(
     assert.equal(await page.getByLabel('Height that is shown').count(), 0);
     assert.equal(await chartOf(page).count(), 0);
   },
+  LONG_ONLY,
 );

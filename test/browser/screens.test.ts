@@ -97,24 +97,28 @@ browserTest(
   },
 );
 
-browserTest('on a phone the chooser folds away, and all targets are large enough', async () => {
-  const page = await open(screen(390));
-  assert.equal(await page.getByLabel('Address').isVisible(), false);
-  const toggle = page.getByRole('button', { name: 'Other account or dex…' });
-  assert.equal(await toggle.getAttribute('aria-expanded'), 'false');
-  await toggle.click();
-  const small = await page.evaluate(() =>
-    Array.from(document.querySelectorAll('button, select, input:not([type="checkbox"])'))
-      .filter((element) => element.getClientRects().length > 0)
-      .filter((element) => element.getBoundingClientRect().height < 43.5)
-      .map((element) => element.outerHTML.slice(0, 120)),
-  );
-  assert.deepEqual(small, []);
-  await page.getByLabel('Address').fill(`0x${'cd'.repeat(20)}`);
-  await page.getByRole('button', { name: 'Show', exact: true }).click();
-  await page.getByText('No positions here').waitFor();
-  assert.equal(await page.getByLabel('Address').isVisible(), false);
-});
+browserTest(
+  'on a phone the chooser folds away, and all targets are large enough',
+  async () => {
+    const page = await open(screen(390));
+    assert.equal(await page.getByLabel('Address').isVisible(), false);
+    const toggle = page.getByRole('button', { name: 'Other account or dex…' });
+    assert.equal(await toggle.getAttribute('aria-expanded'), 'false');
+    await toggle.click();
+    const small = await page.evaluate(() =>
+      Array.from(document.querySelectorAll('button, select, input:not([type="checkbox"])'))
+        .filter((element) => element.getClientRects().length > 0)
+        .filter((element) => element.getBoundingClientRect().height < 43.5)
+        .map((element) => element.outerHTML.slice(0, 120)),
+    );
+    assert.deepEqual(small, []);
+    await page.getByLabel('Address').fill(`0x${'cd'.repeat(20)}`);
+    await page.getByRole('button', { name: 'Show', exact: true }).click();
+    await page.getByText('No positions here').waitFor();
+    assert.equal(await page.getByLabel('Address').isVisible(), false);
+  },
+  LONG_ONLY,
+);
 
 browserTest(
   'on paper it is light and whole, without what can only be clicked',
@@ -203,4 +207,5 @@ browserTest(
       before,
     );
   },
+  LONG_ONLY,
 );

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { after } from 'node:test';
 import type { Page } from 'playwright-core';
 import { createPlaces } from '../cli/program.ts';
+import { LONG_ONLY } from '../scale.ts';
 import { makeLedger, until } from '../service/running.ts';
 import { browserTest, openPage, untilConnected, useBrowser } from './browser.ts';
 import { readPanels } from './page-figures.ts';
@@ -52,48 +53,62 @@ async function marksOf(page: Page): Promise<string[]> {
   return [...new Set(Object.values(rows).map(({ mark }) => mark.text))];
 }
 
-browserTest('rows out of sight are drawn less often, and name the height they are of', async () => {
-  const page = await open();
-  await page.evaluate(() => {
-    const counts: Record<string, number> = {};
-    Object.assign(globalThis, { counts });
-    for (const row of document.querySelectorAll<HTMLElement>('tr[data-coin]')) {
-      const coin = row.dataset['coin'] ?? '';
-      counts[coin] = 0;
-      new MutationObserver(() => counts[coin]++).observe(row, { attributeFilter: ['data-height'] });
+browserTest(
+  'rows out of sight are drawn less often, and name the height they are of',
+  async () => {
+    const page = await open();
+    await page.evaluate(() => {
+      const counts: Record<string, number> = {};
+      Object.assign(globalThis, { counts });
+      for (const row of document.querySelectorAll<HTMLElement>('tr[data-coin]')) {
+        const coin = row.dataset['coin'] ?? '';
+        counts[coin] = 0;
+        new MutationObserver(() => counts[coin]++).observe(row, {
+          attributeFilter: ['data-height'],
+        });
+      }
+    });
+    for (let update = 0; update < UPDATES; update++) {
+      await moveMarks(page);
+      const { rows, olderRows } = (await readPanels(page))['positions'];
+      assert.equal(rows[TOP]['mark'].text, markAt(height));
+      for (const [coin, own] of Object.entries(olderRows)) {
+        assert.equal(rows[coin]['mark'].text, markAt(own), coin);
+      }
     }
-  });
-  for (let update = 0; update < UPDATES; update++) {
+    const drawn = await page.evaluate(() => ({
+      ...(globalThis as unknown as { counts: Record<string, number> }).counts,
+    }));
+    assert.equal(drawn[TOP], UPDATES);
+    assert.ok(drawn[BOTTOM] < UPDATES, `${drawn[BOTTOM]}`);
+  },
+  LONG_ONLY,
+);
+
+browserTest(
+  'a row that comes into sight is current',
+  async () => {
+    const page = await open();
     await moveMarks(page);
-    const { rows, olderRows } = (await readPanels(page))['positions'];
-    assert.equal(rows[TOP]['mark'].text, markAt(height));
-    for (const [coin, own] of Object.entries(olderRows)) {
-      assert.equal(rows[coin]['mark'].text, markAt(own), coin);
-    }
-  }
-  const drawn = await page.evaluate(() => ({
-    ...(globalThis as unknown as { counts: Record<string, number> }).counts,
-  }));
-  assert.equal(drawn[TOP], UPDATES);
-  assert.ok(drawn[BOTTOM] < UPDATES, `${drawn[BOTTOM]}`);
-});
+    await rowOf(page, BOTTOM).scrollIntoViewIfNeeded();
+    await rowOf(page, BOTTOM).getByText(markAt(height), { exact: true }).first().waitFor();
+    await moveMarks(page);
+    assert.equal(await rowOf(page, BOTTOM).getAttribute('data-height'), `${height}`);
+  },
+  LONG_ONLY,
+);
 
-browserTest('a row that comes into sight is current', async () => {
-  const page = await open();
-  await moveMarks(page);
-  await rowOf(page, BOTTOM).scrollIntoViewIfNeeded();
-  await rowOf(page, BOTTOM).getByText(markAt(height), { exact: true }).first().waitFor();
-  await moveMarks(page);
-  assert.equal(await rowOf(page, BOTTOM).getAttribute('data-height'), `${height}`);
-});
-
-browserTest('whoever copies or prints the table gets all rows of one height', async () => {
-  const page = await open();
-  await moveMarks(page);
-  await page.keyboard.press('Control+A');
-  await page.keyboard.press('Control+C');
-  assert.deepEqual(await marksOf(page), [markAt(height)]);
-  await moveMarks(page);
-  await page.evaluate(() => dispatchEvent(new Event('beforeprint')));
-  assert.deepEqual(await marksOf(page), [markAt(height)]);
-});
+browserTest(
+  'whoever copies or prints the table gets all rows of one height',
+  async () => {
+    const page = await open();
+    await moveMarks(page);
+    await page.keyboard.press('Control+A');
+    await page.keyboard.press('Control+C');
+    assert.deepEqual(await marksOf(page), [markAt(height)]);
+    await moveMarks(page);
+    await page.evaluate(() => dispatchEvent(new Event('beforeprint')));
+    assert.deepEqual(await marksOf(page), [markAt(height)]);
+  },
+  LONG_ONLY,
+);

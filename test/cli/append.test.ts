@@ -4,7 +4,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { MAIN } from '../paths.ts';
 import { verifyDirectory } from '../replica/data-directory.ts';
-import { ALSO_LONG, LONG_ONLY, scale } from '../scale.ts';
+import { ALSO_LONG, LONG_ONLY, scale, shareOut } from '../scale.ts';
 import {
   askedWrongly,
   createPlaces,
@@ -20,7 +20,7 @@ import {
 const place = createPlaces();
 const lines = simulateLines(60);
 /** Appended in many batches, so that a signal finds the writer at work. */
-const many = simulateLines(scale(500, 1500));
+const many = simulateLines(scale(500, 500, 1500));
 const expected = await appendAll();
 
 function writeInput(text: string | Buffer): string {
@@ -245,7 +245,7 @@ const SIGNALS: [signal: NodeJS.Signals, code: number][] = [
   ['SIGINT', 130],
 ];
 
-for (const [signal, code] of SIGNALS.slice(0, scale(1, 2))) {
+for (const [signal, code] of shareOut(SIGNALS, 1)) {
   test(
     `${signal} ends a live feed after what was acknowledged, with exit code ${code}`,
     ALSO_LONG,

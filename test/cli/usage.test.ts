@@ -154,9 +154,6 @@ const ADDRESS_FAULTS: [address: string, fault: string][] = [
   ['nats://user:sec%ret@host/a', ESCAPE],
 ];
 
-/** Each takes a process. */
-const SHORT_FAULTS = ADDRESS_FAULTS.filter((_, index) => index % 3 === 0);
-
 const WRONG: [args: string[], message: string][] = [
   [
     ['nope'],
@@ -167,7 +164,7 @@ const WRONG: [args: string[], message: string][] = [
     'got command "--nope", expected one of demo, serve, follow, append, query, history, archive, compare, keys create, keys list, keys revoke, verify, backup, restore, prune, copy, simulate',
   ],
   [['append'], '--data DIR is required'],
-  ...scale(SHORT_FAULTS, ADDRESS_FAULTS).map(([address, fault]): [string[], string] => [
+  ...ADDRESS_FAULTS.map(([address, fault]): [string[], string] => [
     ['append', '--ledger', address],
     `--ledger: got a hidden value (${fault}), expected nats://[user:password@]host:port[,host:port...]/NAME`,
   ]),
@@ -225,7 +222,10 @@ const WRONG: [args: string[], message: string][] = [
   ],
 ];
 
-for (const [args, message] of WRONG.filter((_, index) => index % scale(2, 1) === 0)) {
+/** Each takes a process: every third one in `npm test`, and the others in the long run. */
+const SHARE = WRONG.filter((_, index) => scale(index % 3 === 0, index % 3 > 0, true));
+
+for (const [args, message] of SHARE) {
   test(`perpinfo ${args.join(' ')} is refused in one line`, ALSO_LONG, async () => {
     assert.deepEqual(await run(args), askedWrongly(message));
   });

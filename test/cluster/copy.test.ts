@@ -30,7 +30,7 @@ async function verify(...flags: string[]) {
   return readVerification(outcome);
 }
 
-test('a copy from a folder to NATS and back equals the original each time', async () => {
+test('a copy from a folder to NATS and back equals the original each time', LONG_ONLY, async () => {
   const [data, back] = [place(), place()];
   const address = nats.address('there-and-back');
   await appendAll(data, lines.slice(0, 200), NO_SNAPSHOTS);

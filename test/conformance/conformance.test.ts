@@ -12,7 +12,7 @@ import { answerQuestion, parseQuestion } from '../../src/info/registry.ts';
 import { REQUEST_ERRORS, type RequestErrorCode } from '../../src/info/request-error.ts';
 import { connect, type RawClient, type RawResponse } from '../http/raw-client.ts';
 import { formatQuestion, HEIGHT } from '../http/service.ts';
-import { ALSO_LONG, scale } from '../scale.ts';
+import { ALSO_FULL, scale } from '../scale.ts';
 import { readSamples } from '../service/running.ts';
 import { StandingClock } from '../standing-clock.ts';
 import {
@@ -212,7 +212,7 @@ const CONCURRENCY = 12;
 for (const [about, cut] of Object.entries(ARRIVALS)) {
   test(
     `over HTTP every response is the one of the table, with requests that come ${about}`,
-    ALSO_LONG,
+    ALSO_FULL,
     async () => {
       const queue = CASES.values();
       const faults: string[] = [];

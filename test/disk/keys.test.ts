@@ -38,7 +38,7 @@ test(
   },
 );
 
-test('on a full disk keys work, are listed, and can be revoked', async (t) => {
+test('on a full disk keys work, are listed, and can be revoked', LONG_ONLY, async (t) => {
   const disk = makeDisk(t, 4096);
   const data = await makeLedger(path.join(disk.folder, 'data'), lines);
   const { id, secret } = await createKey(data);

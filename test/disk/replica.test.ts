@@ -6,7 +6,7 @@ import { after, before, test } from 'node:test';
 import { createPlaces, joinLines, run, simulateLines } from '../cli/program.ts';
 import { type NatsServers, natsOptions, startNats } from '../cluster/nats-servers.ts';
 import { createSharedKey, startReplicas, untilHeight } from '../cluster/replicas.ts';
-import { ALSO_LONG, scale } from '../scale.ts';
+import { ALSO_LONG, scale, shareOut } from '../scale.ts';
 import { LIGHT, readSamples, until } from '../service/running.ts';
 import { makeDisk, type SmallDisk } from './small-disk.ts';
 
@@ -15,7 +15,7 @@ const skip = !hasNats && process.env['CI'] === undefined ? 'there is no nats-ser
 const place = createPlaces();
 const lines = simulateLines(60, 'disk');
 /** Blocks per append, each followed by failed snapshots. */
-const STEP = scale(25, 10);
+const STEP = scale(25, 25, 10);
 let nats: NatsServers;
 
 before(async () => {
@@ -61,7 +61,7 @@ const BREAKING: [what: string, breakDisk: (disk: SmallDisk) => void][] = [
   ['full', (disk) => disk.fill()],
 ];
 
-for (const [what, breakDisk] of BREAKING.slice(0, scale(1, 2))) {
+for (const [what, breakDisk] of shareOut(BREAKING, 0)) {
   test(`a replica with a ${what} folder follows and answers, and counts failed snapshots`, {
     ...ALSO_LONG,
     skip,

@@ -52,25 +52,29 @@ test(
   },
 );
 
-test('on a read-only disk the service and all reading commands work', async (context) => {
-  const disk = makeDisk(context, DISK_KIBIBYTES);
-  const data = await makeLedger(path.join(disk.folder, 'data'), lines);
-  const { id, secret } = await createKey(data);
-  disk.setReadOnly(true);
-  const service = await startService(context, { data, flags: anyAge });
-  await service.untilCaughtUp(lines.length);
-  assert.equal((await service.connect().ask(secret, LIGHT)).status, 200);
-  const listed = await run(['keys', 'list', '--data', data]);
-  assert.deepEqual([listed.code, listed.stdout.includes(id)], [0, true]);
-  assert.equal((await run(['query', '--data', data, JSON.stringify(LIGHT)])).code, 0);
-  assert.equal((await run(['verify', '--data', data])).code, 0);
-  const refused = (what: string, folder: string) =>
-    `perpinfo: cannot open ${what} for writing: ${path.join(data, folder)} cannot be written to: Read-only file system\n`;
-  const revoked = await run(['keys', 'revoke', '--data', data, id]);
-  assert.deepEqual(revoked, failed(refused('the keys', 'keys')));
-  const appended = await run(['append', '--data', data]);
-  assert.deepEqual(appended, failed(refused('the ledger', 'ledger')));
-});
+test(
+  'on a read-only disk the service and all reading commands work',
+  LONG_ONLY,
+  async (context) => {
+    const disk = makeDisk(context, DISK_KIBIBYTES);
+    const data = await makeLedger(path.join(disk.folder, 'data'), lines);
+    const { id, secret } = await createKey(data);
+    disk.setReadOnly(true);
+    const service = await startService(context, { data, flags: anyAge });
+    await service.untilCaughtUp(lines.length);
+    assert.equal((await service.connect().ask(secret, LIGHT)).status, 200);
+    const listed = await run(['keys', 'list', '--data', data]);
+    assert.deepEqual([listed.code, listed.stdout.includes(id)], [0, true]);
+    assert.equal((await run(['query', '--data', data, JSON.stringify(LIGHT)])).code, 0);
+    assert.equal((await run(['verify', '--data', data])).code, 0);
+    const refused = (what: string, folder: string) =>
+      `perpinfo: cannot open ${what} for writing: ${path.join(data, folder)} cannot be written to: Read-only file system\n`;
+    const revoked = await run(['keys', 'revoke', '--data', data, id]);
+    assert.deepEqual(revoked, failed(refused('the keys', 'keys')));
+    const appended = await run(['append', '--data', data]);
+    assert.deepEqual(appended, failed(refused('the ledger', 'ledger')));
+  },
+);
 
 test('a full disk fails the feed, and the service keeps answering', async (context) => {
   const disk = makeDisk(context, DISK_KIBIBYTES);

@@ -15,7 +15,7 @@ import {
   parseUnits,
   subtract,
 } from '../../src/exact/decimal.ts';
-import { ALSO_LONG, scale } from '../scale.ts';
+import { ALSO_FULL, scale } from '../scale.ts';
 import { runs, SEED_NOTE } from '../seed.ts';
 import { SAFE_MAX, STAKE_MAX } from '../twin/naive-block.ts';
 import { readDecimal, writeDecimal } from '../twin/naive-decimal.ts';
@@ -149,7 +149,7 @@ function assertExact(actual: Exact, expected: bigint): void {
   assert.strictEqual(typeof actual === 'number' ? actual + 0 : actual, exact(expected));
 }
 
-test(`sums, differences and products are exact at any size ${SEED_NOTE}`, ALSO_LONG, () => {
+test(`sums, differences and products are exact at any size ${SEED_NOTE}`, ALSO_FULL, () => {
   fc.assert(
     fc.property(operand, operand, (a, b) => {
       assertExact(add(exact(a), exact(b)), a + b);
@@ -160,7 +160,7 @@ test(`sums, differences and products are exact at any size ${SEED_NOTE}`, ALSO_L
   );
 });
 
-test(`quotients round as their names say ${SEED_NOTE}`, ALSO_LONG, () => {
+test(`quotients round as their names say ${SEED_NOTE}`, ALSO_FULL, () => {
   fc.assert(
     fc.property(operand, divisor, decimals, (a, b, places) => {
       assertExact(divideFloor(exact(a), exact(b)), floor(rational(a, b)));
@@ -188,7 +188,7 @@ const nearTie = fc
 
 test(
   `ties round away from zero, and their neighbours to the nearest ${SEED_NOTE}`,
-  ALSO_LONG,
+  ALSO_FULL,
   () => {
     fc.assert(
       fc.property(nearTie, ({ dividend, divisor, places }) => {
@@ -204,7 +204,7 @@ test(
   },
 );
 
-test(`the quotient of a multiple and of its neighbours is exact ${SEED_NOTE}`, ALSO_LONG, () => {
+test(`the quotient of a multiple and of its neighbours is exact ${SEED_NOTE}`, ALSO_FULL, () => {
   const offset = fc.integer({ min: -2, max: 2 });
   fc.assert(
     fc.property(safeWhole, divisor, offset, (quotient, below, distance) => {
@@ -217,7 +217,7 @@ test(`the quotient of a multiple and of its neighbours is exact ${SEED_NOTE}`, A
 
 test(
   `the greatest common divisor divides both, and leaves nothing in common ${SEED_NOTE}`,
-  ALSO_LONG,
+  ALSO_FULL,
   () => {
     fc.assert(
       fc.property(divisor, divisor, divisor, (a, b, common) => {
@@ -235,7 +235,7 @@ test(
 
 test(
   `an amount reads back from its own text, as number and as bigint ${SEED_NOTE}`,
-  ALSO_LONG,
+  ALSO_FULL,
   () => {
     fc.assert(
       fc.property(anyWhole, safeWhole, decimals, (large, safe, places) => {
@@ -276,7 +276,7 @@ function assertParsesLikeTwin(text: string, places: number): void {
   );
 }
 
-test(`what is and is not an amount follows the grammar ${SEED_NOTE}`, ALSO_LONG, () => {
+test(`what is and is not an amount follows the grammar ${SEED_NOTE}`, ALSO_FULL, () => {
   const character = fc.constantFrom(...'0011223456789..--+eE _x٣\n');
   const almostAmount = fc.string({ unit: character, maxLength: 8 });
   fc.assert(
@@ -287,7 +287,7 @@ test(`what is and is not an amount follows the grammar ${SEED_NOTE}`, ALSO_LONG,
 
 test(
   `amounts with zeros before and behind, of any size, parse exactly ${SEED_NOTE}`,
-  ALSO_LONG,
+  ALSO_FULL,
   () => {
     const zeros = fc.nat(12).map((count) => '0'.repeat(count));
     const nearLimit = fc

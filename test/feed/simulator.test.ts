@@ -14,7 +14,7 @@ import { type AccountFigures, accountFigures } from '../../src/state/figures.ts'
 import { applyBlock } from '../../src/state/fold.ts';
 import { liquidationPrice } from '../../src/state/liquidation.ts';
 import { createState, type State, type StateView } from '../../src/state/state.ts';
-import { ALSO_LONG, LONG_ONLY, scale } from '../scale.ts';
+import { ALSO_FULL, LONG_ONLY, scale } from '../scale.ts';
 import { NOT_SIMULATED } from './not-simulated.ts';
 
 const LINE_BYTES_MAX = 256 * 1024;
@@ -170,7 +170,7 @@ test('accounts stay solvent and of a believable size', LONG_ONLY, () => {
 
 test(
   'an account that falls below its maintenance margin is closed within a few blocks',
-  ALSO_LONG,
+  ALSO_FULL,
   () => {
     const simulator = createSimulator({ seed: 'liquidated', accounts: 60 });
     const blocksBelow = new Map<number, number>();

@@ -11,7 +11,9 @@ import { startFollowing } from './following.ts';
 
 const BUDGET = 400;
 /** More than a minute in the full run: the window moves. */
-const RUN_MS = scale(5_000, 10_000, 150_000);
+const RUN_MS = scale(5_000, 5_000, 150_000);
+/** By when a busy machine has spent the budget. */
+const PATIENCE_MS = RUN_MS + 60_000;
 
 test(
   `no window of 60 s has more than ${BUDGET}, however much is asked for`,
@@ -23,8 +25,12 @@ test(
     });
     const { follower, truth, stub } = following;
     const statuses = new Map<number, number>();
-    const endMs = performance.now() + RUN_MS;
-    for (let index = 0; performance.now() < endMs; index++) {
+    const startedMs = performance.now();
+    const isOver = () => {
+      const tookMs = performance.now() - startedMs;
+      return tookMs > PATIENCE_MS || (tookMs > RUN_MS && statuses.has(200) && statuses.has(503));
+    };
+    for (let index = 0; !isOver(); index++) {
       const user = truth.users[index % truth.users.length];
       const told = await follower.ask({ type: 'clearinghouseState', user, dex: '' });
       statuses.set(told.status, (statuses.get(told.status) ?? 0) + 1);
@@ -49,7 +55,7 @@ const TOLD_MS_MAX = 10_000;
 /** An hour of the exchange, after all accounts were read once, in the full run. */
 const OLD = scale(
   { accounts: 150, budget: 300, minutes: 12, warmUpMinutes: 8 },
-  { accounts: 300, budget: 400, minutes: 25, warmUpMinutes: 12 },
+  { accounts: 150, budget: 300, minutes: 12, warmUpMinutes: 8 },
   { accounts: 2_000, budget: 1_200, minutes: 80, warmUpMinutes: 20 },
 );
 
@@ -66,7 +72,7 @@ test(
     const file = path.join(folder, 'truth.ndjson');
     const run = await runBudget({ ...OLD, file, sweepMs: 60_000, blockMs: 10_000 });
     const steady = run.samples.filter(({ minute }) => minute > OLD.warmUpMinutes);
-    for (const sample of run.samples.filter(({ minute }) => minute % scale(4, 5) === 0)) {
+    for (const sample of run.samples.filter(({ minute }) => minute % 4 === 0)) {
       context.diagnostic(describeAges(sample));
     }
     context.diagnostic(

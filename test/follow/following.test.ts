@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ALSO_LONG, LONG_ONLY, scale } from '../scale.ts';
+import { ALSO_FULL, FULL_ONLY, LONG_ONLY, scale } from '../scale.ts';
 import { until } from '../service/running.ts';
 import type { Question } from './dialect-answers.ts';
 import { type Following, startFollowing } from './following.ts';
@@ -11,7 +11,7 @@ import { holdsStrangeCoin } from './strange-coin.ts';
 import type { Told } from './told-answers.ts';
 
 const HOUR_MS = 3_600_000;
-const ROUNDS = scale(1, 2, 40);
+const ROUNDS = scale(1, 1, 40);
 
 function accountQuestions({ truth }: Following): Question[] {
   return truth.users.flatMap((user) =>
@@ -39,9 +39,9 @@ async function askRounds(
 
 test(
   'every account of the exchange is answered as it was at its Account-Time',
-  ALSO_LONG,
+  ALSO_FULL,
   async (context) => {
-    const following = await startFollowing(context, { stub: { accounts: scale(15, 40) } });
+    const following = await startFollowing(context, { stub: { accounts: scale(15, 15, 40) } });
     const questions = accountQuestions(following);
     await Promise.all(questions.map((question) => following.follower.untilAnswered(question)));
     const told = await askRounds(following, questions, ROUNDS);
@@ -140,7 +140,7 @@ for (const [name, stub] of SERVERS) {
   });
 }
 
-test('no more users are subscribed to than the exchange allows', LONG_ONLY, async (context) => {
+test('no more users are subscribed to than the exchange allows', FULL_ONLY, async (context) => {
   const following = await startFollowing(context, {
     follower: { flags: ['--follow-sweep', '5000'] },
   });
@@ -155,28 +155,32 @@ test('no more users are subscribed to than the exchange allows', LONG_ONLY, asyn
   assert.deepEqual(push.refusals, {});
 });
 
-test('an account that our rules do not reproduce is answered by the exchange, and not recorded', async (context) => {
-  const following = await startFollowing(context);
-  const { follower, stub, truth } = following;
-  const user = truth.users.find(holdsStrangeCoin);
-  assert.ok(user);
-  await stub.setFaults({ strangeCoin: true });
-  const question = { type: 'clearinghouseState', user, dex: '' };
-  const told = await until("the exchange's own answer", async () => {
-    const answer = await follower.ask(question);
-    return answer.headers['account-source'] === 'upstream' ? answer : undefined;
-  });
-  assert.equal(told.headers['ledger-height'], undefined);
-  await following.check([told]);
-  await stub.setFaults({});
-  const again = await until('an answer from the ledger', async () => {
-    const answer = await follower.ask(question);
-    return answer.headers['account-source'] === undefined && answer.status === 200
-      ? answer
-      : undefined;
-  });
-  await following.check([again]);
-});
+test(
+  'an account that our rules do not reproduce is answered by the exchange, and not recorded',
+  LONG_ONLY,
+  async (context) => {
+    const following = await startFollowing(context);
+    const { follower, stub, truth } = following;
+    const user = truth.users.find(holdsStrangeCoin);
+    assert.ok(user);
+    await stub.setFaults({ strangeCoin: true });
+    const question = { type: 'clearinghouseState', user, dex: '' };
+    const told = await until("the exchange's own answer", async () => {
+      const answer = await follower.ask(question);
+      return answer.headers['account-source'] === 'upstream' ? answer : undefined;
+    });
+    assert.equal(told.headers['ledger-height'], undefined);
+    await following.check([told]);
+    await stub.setFaults({});
+    const again = await until('an answer from the ledger', async () => {
+      const answer = await follower.ask(question);
+      return answer.headers['account-source'] === undefined && answer.status === 200
+        ? answer
+        : undefined;
+    });
+    await following.check([again]);
+  },
+);
 
 test('/health tells that the exchange is gone, and that it is back', LONG_ONLY, async (context) => {
   const { follower, stub, truth } = await startFollowing(context);

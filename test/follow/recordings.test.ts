@@ -10,7 +10,7 @@ import { answerQuestion } from '../../src/info/registry.ts';
 import { applyBlock } from '../../src/state/fold.ts';
 import { createState } from '../../src/state/state.ts';
 import { VECTORS } from '../paths.ts';
-import { ALSO_LONG, scale } from '../scale.ts';
+import { ALSO_FULL, scale } from '../scale.ts';
 import { makeTemporaryFolder } from '../temporary-folder.ts';
 import type { Json, Question } from './dialect-answers.ts';
 import { RunningFollower } from './running-follower.ts';
@@ -24,7 +24,7 @@ interface Recording {
 }
 
 /** A unified account and delegations; half of all in the long run, all in the full one. */
-const SHORT = ['account-32', 'delegations-01'];
+const SHORT = ['account-32'];
 
 const RECORDINGS = readdirSync(VECTORS)
   .filter((file, index) =>
@@ -66,7 +66,7 @@ function assertRecorded(where: string, recorded: Json, told: Json): void {
 }
 
 for (const { name, block, query, expected } of RECORDINGS) {
-  test(`${name} is followed, asked and equal`, ALSO_LONG, async (context) => {
+  test(`${name} is followed, asked and equal`, ALSO_FULL, async (context) => {
     const folder = await makeTemporaryFolder(context);
     const file = path.join(folder, 'truth.ndjson');
     const line = JSON.stringify(block);

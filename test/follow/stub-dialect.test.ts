@@ -19,7 +19,7 @@ import { readAbstraction, readCollateral } from '../../src/feed/follow/dialect/s
 import { Random } from '../../src/feed/simulator/random.ts';
 import { createSimulator } from '../../src/feed/simulator/simulator.ts';
 import { createState } from '../../src/state/state.ts';
-import { ALSO_LONG, scale } from '../scale.ts';
+import { ALSO_FULL, scale } from '../scale.ts';
 import { SEED, SEED_NOTE } from '../seed.ts';
 import { DialectAnswers, type Json, type Question } from './dialect-answers.ts';
 import { holdsStrangeCoin } from './strange-coin.ts';
@@ -92,7 +92,7 @@ function findMismatches(sample: Sample, directory: MarketDirectory, answer: unkn
 
 test(
   `every account of the stub exchange checks, and has the rows of the truth ${SEED_NOTE}`,
-  ALSO_LONG,
+  ALSO_FULL,
   () => {
     const directory = readDirectory();
     assert.deepEqual(directory.skipped, []);
@@ -104,7 +104,7 @@ test(
   },
 );
 
-test(`every contradiction of the stub exchange is found ${SEED_NOTE}`, ALSO_LONG, () => {
+test(`every contradiction of the stub exchange is found ${SEED_NOTE}`, ALSO_FULL, () => {
   const directory = readDirectory();
   const random = new Random(`contradictions/${SEED}`);
   const samples = listSamples();
@@ -116,7 +116,7 @@ test(`every contradiction of the stub exchange is found ${SEED_NOTE}`, ALSO_LONG
   }
 });
 
-test(`no answer of the stub exchange with a wrong shape is read ${SEED_NOTE}`, ALSO_LONG, () => {
+test(`no answer of the stub exchange with a wrong shape is read ${SEED_NOTE}`, ALSO_FULL, () => {
   const directory = readDirectory();
   const random = new Random(`shapes/${SEED}`);
   const samples = listSamples();

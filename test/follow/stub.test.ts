@@ -29,12 +29,19 @@ async function startStub(context: Context, choice: Partial<StubChoice> = {}): Pr
   return RunningStub.start(context, { file, intervalMs: 0, limit: 0, ...choice });
 }
 
-async function post(stub: RunningStub, body: unknown): Promise<{ status: number; text: string }> {
+/** Long enough for a busy machine. */
+const DEADLINE_MS = 60_000;
+
+async function post(
+  stub: RunningStub,
+  body: unknown,
+  deadlineMs = DEADLINE_MS,
+): Promise<{ status: number; text: string }> {
   const response = await fetch(`${stub.url}/info`, {
     method: 'POST',
     headers: { 'Content-Type': 'application/json' },
     body: typeof body === 'string' ? body : JSON.stringify(body),
-    signal: AbortSignal.timeout(5000),
+    signal: AbortSignal.timeout(deadlineMs),
   });
   return { status: response.status, text: await response.text() };
 }
@@ -179,9 +186,13 @@ test('the weight of 60 s is counted, and what is over the limit gets 429 and nul
 });
 
 /** How a question ends: its status and its body, or why there is none. */
-async function outcomeOf(stub: RunningStub, question: Question): Promise<string> {
+async function outcomeOf(
+  stub: RunningStub,
+  question: Question,
+  deadlineMs = DEADLINE_MS,
+): Promise<string> {
   try {
-    const { status, text } = await post(stub, question);
+    const { status, text } = await post(stub, question, deadlineMs);
     return `${status} ${text}`;
   } catch (error) {
     const { name, cause } = error as Error;
@@ -218,7 +229,8 @@ test(
     const right = await ask(stub, question);
     for (const fault of ANSWER_FAULTS) {
       await stub.setFaults({ answers: { [fault]: 1 } });
-      assert.match(await outcomeOf(stub, question), SEEN[fault], fault);
+      const deadlineMs = fault === 'hang' ? 1000 : DEADLINE_MS;
+      assert.match(await outcomeOf(stub, question, deadlineMs), SEEN[fault], fault);
       assert.equal((await stub.report()).faults[fault], 1, fault);
       await stub.setFaults({});
       assert.equal((await ask(stub, question)).time, right.time, fault);
@@ -333,7 +345,8 @@ async function connect(context: Context, stub: RunningStub) {
     const count = () => messages.filter(({ channel }) => channel === 'pong').length;
     const before = count();
     send({ method: 'ping' });
-    while (count() === before) await once(socket, 'message', { signal: AbortSignal.timeout(2000) });
+    while (count() === before)
+      await once(socket, 'message', { signal: AbortSignal.timeout(DEADLINE_MS) });
     return messages.splice(0).filter(({ channel }) => channel !== 'pong');
   };
   return { socket, subscribe, settle, messages };
@@ -458,5 +471,5 @@ test('connections are closed every second when that is switched on', LONG_ONLY, 
   const stub = await startStub(context);
   const client = await connect(context, stub);
   await stub.setFaults({ push: ['closing'] });
-  await once(client.socket, 'close', { signal: AbortSignal.timeout(3000) });
+  await once(client.socket, 'close', { signal: AbortSignal.timeout(DEADLINE_MS) });
 });

@@ -11,7 +11,7 @@ import {
   type WaitingRequest,
 } from '../../src/feed/follow/upstream/upstream-budget.ts';
 import { UpstreamError } from '../../src/feed/follow/upstream/upstream-error.ts';
-import { ALSO_LONG, scale } from '../scale.ts';
+import { ALSO_FULL, scale } from '../scale.ts';
 import { runs, SEED_NOTE } from '../seed.ts';
 import { ManualClock } from './manual-clock.ts';
 
@@ -422,7 +422,7 @@ function play(plans: readonly Plan[], limit: number): CountingServer {
   return server;
 }
 
-test(`no window of a minute, as the upstream counts, is ever over ${SEED_NOTE}`, ALSO_LONG, () => {
+test(`no window of a minute, as the upstream counts, is ever over ${SEED_NOTE}`, ALSO_FULL, () => {
   const plans = fc.array(PLAN, { minLength: 50, maxLength: 400 });
   const property = fc.property(plans, fc.constantFrom(100, 300, 1200), (list, limit) => {
     const { fullestWindow } = play(list, limit);

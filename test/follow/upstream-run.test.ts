@@ -8,7 +8,7 @@ import type { Priority } from '../../src/feed/follow/upstream/priority.ts';
 import { UpstreamError } from '../../src/feed/follow/upstream/upstream-error.ts';
 import { Random } from '../../src/feed/simulator/random.ts';
 import { weightOf } from '../../src/wanted/upstream-weights.ts';
-import { ALSO_LONG, scale } from '../scale.ts';
+import { LONG_ONLY, scale } from '../scale.ts';
 import { SEED, SEED_NOTE } from '../seed.ts';
 import type { ManualClock } from './manual-clock.ts';
 import { json, plain, RESET, type Respond } from './scripted-server.ts';
@@ -157,9 +157,9 @@ async function run(t: TestContext, seed: string, budget: number): Promise<MoodyS
 
 test(
   `through all faults the budget is kept, and everything is settled ${SEED_NOTE}`,
-  ALSO_LONG,
+  LONG_ONLY,
   async (t) => {
-    for (let index = 0; index < scale(3, 40); index++) {
+    for (let index = 0; index < scale(3, 3, 40); index++) {
       const budget = [250, 500, 1200][index % 3];
       const { fullestWindow } = await run(t, `${SEED}-${index}`, budget);
       assert.ok(fullestWindow <= budget, `run ${index}: ${fullestWindow} of ${budget}`);

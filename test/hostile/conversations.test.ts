@@ -19,12 +19,12 @@ import {
   type Service,
   startService,
 } from '../http/service.ts';
-import { ALSO_LONG, scale } from '../scale.ts';
+import { ALSO_LONG, scale, shareOut } from '../scale.ts';
 import { SEED, SEED_NOTE } from '../seed.ts';
 import { formatHandshake, HTTP_MOVES, PUSH_MOVES, type Subjects } from './hostile-moves.ts';
 
-const CONVERSATIONS = scale(200, 800, 6_000);
-const WARM_UP = scale(200, 800, 1500);
+const CONVERSATIONS = scale(100, 200, 6_000);
+const WARM_UP = scale(100, 200, 1500);
 const ROUND = 50;
 const MEMORY_MIB_MAX = 64;
 const STOP_TIMEOUT_MS = 3_000;
@@ -136,7 +136,7 @@ const LANES: [name: string, flags: string[]][] = [
   ['plain lane', ['--no-fast-lane']],
 ];
 
-for (const [lane, flags] of LANES.slice(0, scale(1, 2))) {
+for (const [lane, flags] of shareOut(LANES, 1)) {
   test(`hostile conversations harm nobody (${lane}) ${SEED_NOTE}`, ALSO_LONG, async (t) => {
     const service = await startService(t, [...FLAGS, ...flags]);
     const subjects = { key: service.key, asset: await findAsset(service.port) };

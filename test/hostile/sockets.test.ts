@@ -18,11 +18,13 @@ import {
   startService,
 } from '../http/service.ts';
 import { MAIN } from '../paths.ts';
-import { ALSO_LONG, scale } from '../scale.ts';
+import { ALSO_LONG, scale, shareOut } from '../scale.ts';
 
 type Lane = readonly [name: string, flags: readonly string[]];
-const FAST_LANE: Lane = ['fast lane', []];
-const LANES = scale<readonly Lane[]>([FAST_LANE], [FAST_LANE, ['plain lane', ['--no-fast-lane']]]);
+const LANES: readonly Lane[] = [
+  ['fast lane', []],
+  ['plain lane', ['--no-fast-lane']],
+];
 /** So that a client that does not read is given up soon. */
 const SHORT = [
   ...['--idle-timeout', '1000', '--header-timeout', '1000', '--request-timeout', '1000'],
@@ -59,7 +61,7 @@ async function isAnswered(service: Service): Promise<void> {
   assert.equal((await ask(service)).status, 200);
 }
 
-for (const [lane, flags] of LANES) {
+for (const [lane, flags] of shareOut(LANES, 1)) {
   test(
     `a tunnel behind unread responses, then a reset, harms nobody (${lane})`,
     ALSO_LONG,
@@ -82,7 +84,7 @@ for (const [lane, flags] of LANES) {
     },
   );
 
-  for (const [about, last] of LAST_REQUESTS.slice(0, scale(1, LAST_REQUESTS.length))) {
+  for (const [about, last] of LAST_REQUESTS) {
     test(
       `unread responses before ${about} do not keep a connection (${lane})`,
       ALSO_LONG,
@@ -156,7 +158,7 @@ for (const [lane, flags] of LANES) {
   );
 }
 
-const OFFERS = scale(2000, 20_000);
+const OFFERS = scale(2000, 2000, 20_000);
 const HONEST_MS_MAX = 5_000;
 
 async function checkManyOffers(service: Service): Promise<void> {

@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { queryObjects } from 'node:v8';
 import { RequestStream } from '../../src/http/node/request-stream.ts';
+import { LONG_ONLY } from '../scale.ts';
 import { startInProcess } from './in-process.ts';
 import { connect } from './raw-client.ts';
 import { formatQuestion, formatRequest } from './service.ts';
@@ -23,16 +24,24 @@ async function resetAfter(port: number, bytes: Buffer): Promise<void> {
   await sleep(SETTLE_MS);
 }
 
-test('a page held behind a full share of answers is dropped when its client resets', async (context) => {
-  const { port } = await startInProcess(context);
-  const strange = formatRequest({ method: 'GET', path: '/nope' });
-  await resetAfter(port, Buffer.concat([...Array.from({ length: 16 }, () => strange), PAGE]));
-  assert.equal(queryObjects(RequestStream, { format: 'count' }), 0);
-});
+test(
+  'a page held behind a full share of answers is dropped when its client resets',
+  LONG_ONLY,
+  async (context) => {
+    const { port } = await startInProcess(context);
+    const strange = formatRequest({ method: 'GET', path: '/nope' });
+    await resetAfter(port, Buffer.concat([...Array.from({ length: 16 }, () => strange), PAGE]));
+    assert.equal(queryObjects(RequestStream, { format: 'count' }), 0);
+  },
+);
 
-test('a page held behind a wait for a height is dropped when its client resets', async (context) => {
-  const { port, key } = await startInProcess(context, { settings: { minHeightWait: 100 } });
-  const waiting = formatQuestion(key, { headers: { 'Ledger-Min-Height': '99999' } });
-  await resetAfter(port, Buffer.concat([waiting, PAGE]));
-  assert.equal(queryObjects(RequestStream, { format: 'count' }), 0);
-});
+test(
+  'a page held behind a wait for a height is dropped when its client resets',
+  LONG_ONLY,
+  async (context) => {
+    const { port, key } = await startInProcess(context, { settings: { minHeightWait: 100 } });
+    const waiting = formatQuestion(key, { headers: { 'Ledger-Min-Height': '99999' } });
+    await resetAfter(port, Buffer.concat([waiting, PAGE]));
+    assert.equal(queryObjects(RequestStream, { format: 'count' }), 0);
+  },
+);

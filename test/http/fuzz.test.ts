@@ -4,15 +4,15 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import fc from 'fast-check';
 import { REQUEST_ERRORS } from '../../src/info/request-error.ts';
-import { ALSO_LONG, scale } from '../scale.ts';
+import { ALSO_LONG, scale, shareOut } from '../scale.ts';
 import { SEED, SEED_NOTE } from '../seed.ts';
 import { badRequest } from './bad-requests.ts';
 import { connect, type RawResponse } from './raw-client.ts';
 import { ask, readRssMib, type Service, startService } from './service.ts';
 
 /** Enough for the heap to reach its working size. */
-const WARM_UP_COUNT = scale(250, 2500);
-const REQUEST_COUNT = scale(500, 2500, 5000);
+const WARM_UP_COUNT = scale(250, 500, 2500);
+const REQUEST_COUNT = scale(500, 500, 5000);
 const CONCURRENCY = 16;
 /** What the heap of a running process may grow and shrink by. */
 const RSS_MIB_TOLERANCE = 32;
@@ -88,7 +88,7 @@ const LANES = [
   ["Node's server", ['--no-fast-lane']],
 ] as const;
 
-for (const [lane, flags] of LANES.slice(0, scale(1, LANES.length))) {
+for (const [lane, flags] of shareOut(LANES, 1)) {
   test(
     `bad requests are refused, and memory comes back (${lane}) ${SEED_NOTE}`,
     ALSO_LONG,

@@ -16,6 +16,7 @@ import { parseQuestion } from '../../src/info/registry.ts';
 import type { Question } from '../../src/info/request.ts';
 import { RequestError } from '../../src/info/request-error.ts';
 import type { StateView } from '../../src/state/state.ts';
+import { LONG_ONLY } from '../scale.ts';
 
 const ACCOUNTS = 1000;
 const ANSWERS = 12;
@@ -117,30 +118,34 @@ test('no more than 256 answers wait, and then again', async () => {
   assert.equal(answers.findOverload(), undefined);
 });
 
-test('answers are refused while 256 MiB of others are unsent, those that wait for their turn too', async () => {
-  const { answers } = createLongAnswers();
-  const question = askFor(users);
-  const unsent: LongAnswer[] = [];
-  let refusal: RequestError | undefined;
-  let unsentBytes = 0;
-  while (refusal === undefined) {
-    const [answer, next] = await Promise.all([
-      answers.write(question, undefined),
-      answers.write(question, undefined),
-    ]);
-    for (const each of [answer, next]) {
-      assert.ok(each !== undefined);
-      if (each instanceof RequestError) refusal = each;
-      else unsentBytes += each.bytes.length;
-      if (!(each instanceof RequestError)) unsent.push(each);
+test(
+  'answers are refused while 256 MiB of others are unsent, those that wait for their turn too',
+  LONG_ONLY,
+  async () => {
+    const { answers } = createLongAnswers();
+    const question = askFor(users);
+    const unsent: LongAnswer[] = [];
+    let refusal: RequestError | undefined;
+    let unsentBytes = 0;
+    while (refusal === undefined) {
+      const [answer, next] = await Promise.all([
+        answers.write(question, undefined),
+        answers.write(question, undefined),
+      ]);
+      for (const each of [answer, next]) {
+        assert.ok(each !== undefined);
+        if (each instanceof RequestError) refusal = each;
+        else unsentBytes += each.bytes.length;
+        if (!(each instanceof RequestError)) unsent.push(each);
+      }
     }
-  }
-  assert.equal(refusal.code, 'overloaded');
-  assert.equal(answers.findOverload()?.message, refusal.message);
-  assert.ok(unsentBytes >= 256 << 20 && unsentBytes - unsent[0].bytes.length < 256 << 20);
-  for (const { release } of unsent) release(false);
-  assert.equal(answers.findOverload(), undefined);
-});
+    assert.equal(refusal.code, 'overloaded');
+    assert.equal(answers.findOverload()?.message, refusal.message);
+    assert.ok(unsentBytes >= 256 << 20 && unsentBytes - unsent[0].bytes.length < 256 << 20);
+    for (const { release } of unsent) release(false);
+    assert.equal(answers.findOverload(), undefined);
+  },
+);
 
 test('a question that is refused, or has no state to be answered from, says so', async () => {
   const refused = await createLongAnswers().answers.write(askFor(users, 'nope'), undefined);

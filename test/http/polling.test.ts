@@ -8,7 +8,7 @@ import { answerQuestion } from '../../src/info/registry.ts';
 import type { StateView } from '../../src/state/state.ts';
 import { createPlaces } from '../cli/program.ts';
 import { openSteppedLedger } from '../push/stepped-ledger.ts';
-import { ALSO_LONG, scale } from '../scale.ts';
+import { ALSO_FULL, scale } from '../scale.ts';
 import { type Answer, type Client, createKey, startService } from '../service/running.ts';
 import { withoutTime } from '../without-time.ts';
 
@@ -54,7 +54,7 @@ function findTrader(state: StateView): string {
 
 test(
   'the tag changes exactly when the answer does, its time left aside',
-  ALSO_LONG,
+  ALSO_FULL,
   async (context) => {
     const folder = place();
     const ledger = await openSteppedLedger(context, folder);

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ALSO_LONG, scale } from '../scale.ts';
+import { ALSO_LONG, LONG_ONLY, scale, shareOut } from '../scale.ts';
 import { connect, type RawClient } from './raw-client.ts';
 import { formatQuestion, QUESTION, readRssMib, type Service, startService } from './service.ts';
 
@@ -158,7 +158,7 @@ const LANES = [
   ["Node's server", ['--no-fast-lane']],
 ] as const;
 
-for (const [lane, flags] of LANES.slice(0, scale(1, LANES.length))) {
+for (const [lane, flags] of shareOut(LANES, 0)) {
   test(`slow, silent and unreading clients are cut off, others are served throughout (${lane})`, {
     ...ALSO_LONG,
     timeout: 60_000,
@@ -168,11 +168,11 @@ for (const [lane, flags] of LANES.slice(0, scale(1, LANES.length))) {
   });
 }
 
-const IDLE_COUNT = scale(500, 2000);
+const IDLE_COUNT = scale(500, 500, 2000);
 
 test(
   'idle connections, however many, are closed, others are served throughout',
-  ALSO_LONG,
+  LONG_ONLY,
   async (t) => {
     const service = await startService(t, LIMITS);
     let isOver = false;
@@ -220,27 +220,31 @@ async function checkConnectionsMax(service: Service, workers: number): Promise<v
 const CHUNK_COUNT = 30_000;
 const HALF_SENT_COUNT = 20;
 
-test('bodies that are half sent in tiny chunks hold little more than their bytes', async (t) => {
-  const service = await startService(t, ['--overload-delay', '60000']);
-  const headers = { 'Transfer-Encoding': 'chunked', 'Content-Length': undefined };
-  const body = '1\r\n \r\n'.repeat(CHUNK_COUNT);
-  const halfSent = formatQuestion(service.key, { headers, body });
-  const before = readRssMib(service.program);
-  const clients = await Promise.all(
-    Array.from({ length: HALF_SENT_COUNT }, () => connect(service.port)),
-  );
-  for (const client of clients) client.send(halfSent);
-  await untilTaken(clients);
-  const grown = readRssMib(service.program) - before;
-  t.diagnostic(`${grown.toFixed(1)} MiB for ${HALF_SENT_COUNT} bodies of ${CHUNK_COUNT} bytes`);
-  assert.ok(grown < 64, `${grown.toFixed(1)} MiB`);
-  for (const client of clients)
-    client.send(`${QUESTION.length.toString(16)}\r\n${QUESTION}\r\n0\r\n\r\n`);
-  for (const client of clients) {
-    assert.equal((await client.response()).status, 200);
-    client.close();
-  }
-});
+test(
+  'bodies that are half sent in tiny chunks hold little more than their bytes',
+  LONG_ONLY,
+  async (t) => {
+    const service = await startService(t, ['--overload-delay', '60000']);
+    const headers = { 'Transfer-Encoding': 'chunked', 'Content-Length': undefined };
+    const body = '1\r\n \r\n'.repeat(CHUNK_COUNT);
+    const halfSent = formatQuestion(service.key, { headers, body });
+    const before = readRssMib(service.program);
+    const clients = await Promise.all(
+      Array.from({ length: HALF_SENT_COUNT }, () => connect(service.port)),
+    );
+    for (const client of clients) client.send(halfSent);
+    await untilTaken(clients);
+    const grown = readRssMib(service.program) - before;
+    t.diagnostic(`${grown.toFixed(1)} MiB for ${HALF_SENT_COUNT} bodies of ${CHUNK_COUNT} bytes`);
+    assert.ok(grown < 64, `${grown.toFixed(1)} MiB`);
+    for (const client of clients)
+      client.send(`${QUESTION.length.toString(16)}\r\n${QUESTION}\r\n0\r\n\r\n`);
+    for (const client of clients) {
+      assert.equal((await client.response()).status, 200);
+      client.close();
+    }
+  },
+);
 
 /** Waits until the kernel has taken all that was sent, and the service has had time to read it. */
 async function untilTaken(clients: readonly RawClient[]): Promise<void> {

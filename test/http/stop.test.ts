@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ALSO_LONG, scale } from '../scale.ts';
+import { ALSO_LONG, shareOut } from '../scale.ts';
 import { connect, type RawResponse } from './raw-client.ts';
 import { ask, formatQuestion, type Service, startService } from './service.ts';
 
@@ -38,7 +38,7 @@ const STOPS = [
   { workers: '2', signal: 'SIGTERM', lane: "Node's server" },
 ] as const;
 
-for (const { workers, signal, lane } of STOPS.slice(0, scale(3, STOPS.length))) {
+for (const { workers, signal, lane } of shareOut(STOPS, 3)) {
   test(
     `at ${signal} requests under way finish, with ${workers} at work (${lane})`,
     ALSO_LONG,

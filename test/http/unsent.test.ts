@@ -18,11 +18,13 @@ const BATCH = {
 /** How a busy machine slows the service down is not what is tested. */
 const PATIENT = { overloadDelay: 60_000 };
 
+let underWay = 0;
 let written = 0;
 let unreleased = 0;
 const { write } = LongAnswers.prototype;
 LongAnswers.prototype.write = async function (...question) {
-  const answer = await write.apply(this, question);
+  underWay++;
+  const answer = await write.apply(this, question).finally(() => underWay--);
   if (answer === undefined || !('release' in answer)) return answer;
   written++;
   unreleased++;
@@ -36,7 +38,7 @@ LongAnswers.prototype.write = async function (...question) {
 };
 
 async function untilReleased(writtenMin: number): Promise<void> {
-  while (written < writtenMin || unreleased > 0) await sleep(5);
+  while (written < writtenMin || underWay > 0 || unreleased > 0) await sleep(5);
   assert.equal(unreleased, 0);
 }
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { LONG_ONLY } from '../scale.ts';
 import { openGround } from './in-process.ts';
 import { prepareData } from './service.ts';
 
@@ -7,7 +8,7 @@ const WAITERS = 65_536;
 const NEVER = Number.MAX_SAFE_INTEGER;
 const WAIT_MS = 1_000;
 
-test('at most 65,536 wait for a height; one more does not wait', async (context) => {
+test('at most 65,536 wait for a height; one more does not wait', LONG_ONLY, async (context) => {
   let close: () => Promise<void> = async () => undefined;
   context.after(() => close());
   const { folder } = await prepareData(context);

@@ -10,11 +10,11 @@ import { listenLocally } from '../http/in-process.ts';
 import { connect, type RawClient } from '../http/raw-client.ts';
 import { formatQuestion, formatRequest, startService } from '../http/service.ts';
 import { PushClient } from '../push/push-client.ts';
-import { ALSO_LONG, scale } from '../scale.ts';
+import { ALSO_LONG, shareOut } from '../scale.ts';
 import { type BothLanes, openBothLanes } from './both-lanes.ts';
 
 type LaneName = 'fast' | 'plain';
-const LANES: readonly LaneName[] = scale(['fast'], ['fast', 'plain']);
+const LANES: readonly LaneName[] = shareOut(['fast', 'plain'], 1);
 
 interface Place {
   readonly port: number;

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { formatQuestion, formatRequest } from '../http/service.ts';
-import { ALSO_LONG, scale } from '../scale.ts';
+import { ALSO_FULL, scale } from '../scale.ts';
 import { StandingClock } from '../standing-clock.ts';
 import { compare, openBothLanes, PLACES, type Read } from './both-lanes.ts';
 import { byteByByte, cutAt } from './random-conversations.ts';
@@ -97,12 +97,12 @@ function* everyPair(bytes: Buffer): Iterable<Read[]> {
 }
 
 for (const [name, bytes] of Object.entries(REQUESTS)) {
-  test(`cut at every byte: ${name}`, ALSO_LONG, async () => {
+  test(`cut at every byte: ${name}`, ALSO_FULL, async () => {
     assert.equal(await compareCuts(everyCut(bytes)), bytes.length + 1);
   });
 }
 
-test('cut at pairs of bytes: a short question', ALSO_LONG, async () => {
+test('cut at pairs of bytes: a short question', ALSO_FULL, async () => {
   const places = Array.from(SHORT.keys()).slice(1, -1);
   const firsts = places.filter((_, index) => index % PAIR_STEP === 0);
   const count = firsts.reduce((sum, first) => sum + SHORT.length - 1 - first, 0);

@@ -3,14 +3,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Random } from '../../src/feed/simulator/random.ts';
-import { ALSO_LONG, scale } from '../scale.ts';
+import { ALSO_FULL, scale } from '../scale.ts';
 import { SEED, SEED_NOTE } from '../seed.ts';
 import { StandingClock } from '../standing-clock.ts';
 import { compare, listenBoth, openBothLanes, PLACES } from './both-lanes.ts';
 import { metricsOf } from './metrics.ts';
 import { randomConversation } from './random-conversations.ts';
 
-const REQUEST_COUNT = scale(500, 5_000, 250_000);
+const REQUEST_COUNT = scale(250, 250, 250_000);
 /** Every run must meet these: otherwise it may compare nothing but refusals. */
 const STATUSES = [
   ...['100', '101', '200', '204', '304', '400', '401', '404', '405', '413', '415', '422', '429'],
@@ -29,7 +29,7 @@ function noteStatuses(text: string): void {
   }
 }
 
-test(`both lanes say the same to random requests ${SEED_NOTE}`, ALSO_LONG, async (t) => {
+test(`both lanes say the same to random requests ${SEED_NOTE}`, ALSO_FULL, async (t) => {
   const lanes = await openBothLanes(t);
   await listenBoth(lanes);
   const random = new Random(`lane ${SEED}`);

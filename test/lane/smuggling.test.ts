@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { formatRequest, QUESTION } from '../http/service.ts';
-import { ALSO_LONG, scale } from '../scale.ts';
+import { ALSO_FULL, scale } from '../scale.ts';
 import { compare, openBothLanes, type Read } from './both-lanes.ts';
 import { byteByByte, cutAt } from './random-conversations.ts';
 
@@ -263,7 +263,7 @@ function statusesIn(text: string): number[] {
 }
 
 for (const [name, row] of Object.entries(REFUSED)) {
-  test(`refused by both: ${name}`, ALSO_LONG, async () => {
+  test(`refused by both: ${name}`, ALSO_FULL, async () => {
     for (const reads of arrivals(formatRow(row))) {
       const { text, standing } = await compare(lanes, { reads, ending: 'stays', isSlow: false });
       const statuses = statusesIn(text);
@@ -275,7 +275,7 @@ for (const [name, row] of Object.entries(REFUSED)) {
 }
 
 for (const [name, { because, statuses, ...row }] of Object.entries(ALLOWED)) {
-  test(`allowed by both, since ${because}: ${name}`, ALSO_LONG, async () => {
+  test(`allowed by both, since ${because}: ${name}`, ALSO_FULL, async () => {
     for (const reads of arrivals(formatRow(row))) {
       const { text, standing } = await compare(lanes, { reads, ending: 'stays', isSlow: false });
       assert.deepEqual([statusesIn(text), standing], [statuses, 'open']);

@@ -8,7 +8,7 @@ import { Random } from '../../src/feed/simulator/random.ts';
 import { listenLocally } from '../http/in-process.ts';
 import { connect } from '../http/raw-client.ts';
 import { formatQuestion } from '../http/service.ts';
-import { ALSO_LONG, scale } from '../scale.ts';
+import { ALSO_FULL, scale } from '../scale.ts';
 import { SEED, SEED_NOTE } from '../seed.ts';
 import { StandingClock } from '../standing-clock.ts';
 import {
@@ -21,7 +21,7 @@ import {
 import { metricsOf } from './metrics.ts';
 import { cutRequests, fewRequests } from './random-conversations.ts';
 
-const CONVERSATION_COUNT = scale(200, 600, 2000);
+const CONVERSATION_COUNT = scale(80, 80, 2000);
 const CLOSED_MS_MAX = 20_000;
 
 // Health says how old the ledger is.
@@ -52,7 +52,7 @@ async function converse(port: number, { reads }: Conversation): Promise<string> 
 
 test(
   `conversations over sockets, cut by the system, are the same ${SEED_NOTE}`,
-  ALSO_LONG,
+  ALSO_FULL,
   async (t) => {
     const lanes = await openBothLanes(t);
     // What does not come is not waited for: the client's end would come first, or not.

@@ -10,7 +10,7 @@ import { Random } from '../../src/feed/simulator/random.ts';
 import { openEmbeddedLedgerWriter } from '../../src/ledger/embedded/embedded-writer.ts';
 import { CHAIN_START } from '../../src/ledger/hash-chain.ts';
 import type { ChainPoint, LedgerWriter } from '../../src/ledger/ledger.ts';
-import { ALSO_LONG, scale } from '../scale.ts';
+import { ALSO_FULL, scale } from '../scale.ts';
 import { SEED, SEED_NOTE } from '../seed.ts';
 import { makeTemporaryFolder } from '../temporary-folder.ts';
 import { chainOfLength, collectBlocks, describeBlocks } from './chains.ts';
@@ -71,7 +71,7 @@ async function killBeside(context: TestContext, folder: string): Promise<void> {
   }
 }
 
-test('whoever opens a ledger undoes nothing that is written to it', ALSO_LONG, async (t) => {
+test('whoever opens a ledger undoes nothing that is written to it', ALSO_FULL, async (t) => {
   const folder = await makeTemporaryFolder(t);
   const writer = await openEmbeddedLedgerWriter(folder);
   await checkComplete(writer, await appendUntil(writer, openBeside(t, folder)));
@@ -79,7 +79,7 @@ test('whoever opens a ledger undoes nothing that is written to it', ALSO_LONG, a
 
 test(
   `whoever is killed while it opens a ledger stops nobody ${SEED_NOTE}`,
-  ALSO_LONG,
+  ALSO_FULL,
   async (t) => {
     const folder = await makeTemporaryFolder(t);
     const writer = await openEmbeddedLedgerWriter(folder);

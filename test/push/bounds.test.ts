@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { WebSocket } from 'ws';
 import { createPlaces, simulateLines } from '../cli/program.ts';
 import { readRssMib } from '../http/service.ts';
+import { LONG_ONLY } from '../scale.ts';
 import {
   type Cleanup,
   createKey,
@@ -108,7 +109,7 @@ test('while a client does not read on, only its newest ping waits for an answer'
   assert.deepEqual(pongs, ['last']);
 });
 
-test('pongs that answer no ping of ours are no sign of reading', async (context) => {
+test('pongs that answer no ping of ours are no sign of reading', LONG_ONLY, async (context) => {
   const client = await connectSilent(context);
   await client.isQuiet();
   const pongs = setInterval(() => client.socket.pong(''), 200);
@@ -146,7 +147,7 @@ test('a message that does not come to its end is not waited for', async (context
   await other.isQuiet();
 });
 
-test('a frame of which only the head comes is not waited for', async (context) => {
+test('a frame of which only the head comes is not waited for', LONG_ONLY, async (context) => {
   const before = await countCutOff();
   const socket = await connectRaw(context, { port, key });
   socket.write(formatFrame(OPCODES.text, Buffer.from('{}')).subarray(0, 1));

@@ -5,7 +5,7 @@ import { answerQuestion } from '../../src/info/registry.ts';
 import type { StateView } from '../../src/state/state.ts';
 import { createPlaces } from '../cli/program.ts';
 import { readRssMib } from '../http/service.ts';
-import { ALSO_LONG, scale } from '../scale.ts';
+import { LONG_ONLY, scale } from '../scale.ts';
 import { SEED, SEED_NOTE } from '../seed.ts';
 import {
   type Cleanup,
@@ -20,11 +20,11 @@ import { createLiveLedger, type LiveLedger } from './live-ledger.ts';
 
 const place = createPlaces();
 
-const ACCOUNTS = scale(250, 2000);
-const SIZES = { connections: scale(100, 1000), each: 10 };
+const ACCOUNTS = scale(250, 250, 2000);
+const SIZES = { connections: scale(100, 100, 1000), each: 10 };
 /** In this time the engine's heap takes the size that the load asks for. */
-const WARM_UP_MS = scale(1000, 3000);
-const RUN_MS = scale(2500, 8_000, 15_000);
+const WARM_UP_MS = scale(1000, 1000, 3000);
+const RUN_MS = scale(2500, 2500, 15_000);
 /** A busy machine may make a crowd wait; the test's suite has a budget of its own. */
 const SERVICE_MS_MAX = 200_000;
 /**
@@ -103,7 +103,7 @@ function isCurrent({ wish, content }: Subscriber, state: StateView): boolean {
 
 test(
   `a crowd of connections with ten subscriptions each ends on the last state ${SEED_NOTE}`,
-  ALSO_LONG,
+  LONG_ONLY,
   async (context) => {
     requireOpenFiles(SIZES.connections);
     const { live, service, crowd, asker } = await gather(context);

@@ -11,7 +11,7 @@ import { Random } from '../../src/feed/simulator/random.ts';
 import { createSimulator } from '../../src/feed/simulator/simulator.ts';
 import { answerQuestion, parseQuestion } from '../../src/info/registry.ts';
 import { createPlaces, run } from '../cli/program.ts';
-import { ALSO_LONG, scale } from '../scale.ts';
+import { ALSO_FULL, scale } from '../scale.ts';
 import { SEED, SEED_NOTE } from '../seed.ts';
 import { type Client, createKey, type RunningService, startService } from '../service/running.ts';
 import { withoutTime } from '../without-time.ts';
@@ -19,7 +19,7 @@ import { connectPush, type PushClient, type PushedState } from './push-client.ts
 import { openSteppedLedger, type SteppedLedger } from './stepped-ledger.ts';
 
 /** In the long run a simulated hour: a block every ten seconds. */
-const BLOCKS = scale(30, 180, 360);
+const BLOCKS = scale(15, 15, 360);
 const ACCOUNTS = 60;
 const SUBSCRIPTIONS = 40;
 /** Share of states that say the same again: a change that no figure shows, such as of collateral. */
@@ -145,7 +145,7 @@ function lastAnswer(seen: Seen, name: string): string {
 
 test(
   `block by block, every change is pushed and nothing else ${SEED_NOTE}`,
-  ALSO_LONG,
+  ALSO_FULL,
   async (context) => {
     const { ledger, lines, client, subscriptions } = await setStage(context, 'stepped', '0');
     const seen = await subscribeAll(client, subscriptions);
@@ -177,7 +177,7 @@ test(
   },
 );
 
-test(`at full speed, what is pushed is what was there ${SEED_NOTE}`, ALSO_LONG, async (context) => {
+test(`at full speed, what is pushed is what was there ${SEED_NOTE}`, ALSO_FULL, async (context) => {
   const stage = await setStage(context, 'fast', '20');
   const { ledger, lines, client, asking, subscriptions, key } = stage;
   const seen = await subscribeAll(client, subscriptions);

@@ -6,7 +6,7 @@ import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openKeyStore } from '../../src/access/embedded/embedded-keys.ts';
 import { createPlaces, simulateLines } from '../cli/program.ts';
-import { ALSO_LONG, LONG_ONLY, scale } from '../scale.ts';
+import { ALSO_LONG, LONG_ONLY, shareOut } from '../scale.ts';
 import {
   type Cleanup,
   type Client,
@@ -202,7 +202,7 @@ test('stopping the service says goodbye', async (context) => {
   assert.deepEqual(await client.closed, { code: 1001, reason: 'the service is stopping' });
 });
 
-test('a client that shows no sign of life is taken for gone', async (context) => {
+test('a client that shows no sign of life is taken for gone', LONG_ONLY, async (context) => {
   // Long enough for the client here not to seem gone on a busy machine.
   const impatient = await start(context, ['--idle-timeout', '3000']);
   const { secret: key } = await createLiveKey(impatient);
@@ -241,33 +241,39 @@ function lineOf(height: number): string {
 /** Blocks that each change a state of some 90 KB: more of them than buffers on the way can hold. */
 const BLOCKS = 300;
 
-test('a client that reads slowly gets the newest state, not all of them', async (context) => {
-  const folder = place('slow');
-  const ledger = await openSteppedLedger(context, folder);
-  await ledger.append(lineOf(1));
-  const flags = ['--max-age', '0', '--push-interval', '0', '--push-stall-timeout', '60000'];
-  const slowed = await startService(context, { data: folder, flags });
-  await slowed.untilCaughtUp(1);
-  const { secret: key } = await createLiveKey(slowed, { folder });
-  const client = new PushClient(openSocket({ port: slowed.port, key }));
-  context.after(() => client.close());
-  await once(client.socket, 'open');
-  client.subscribe({ type: 'clearinghouseState', user: USER });
-  await client.next('subscriptionResponse');
-  const first = await client.nextState();
-  client.socket.pause();
-  const asking = slowed.connect();
-  for (let height = 2; height <= BLOCKS; height++) {
-    await ledger.append(lineOf(height));
-    await asking.ask(key, { type: 'exchangeStatus' }, { 'Ledger-Min-Height': height });
-  }
-  client.socket.resume();
-  const states: PushedState[] = [first];
-  while (states.at(-1)?.height !== BLOCKS) states.push(await client.nextState());
-  assert.ok(states.length < BLOCKS / 2, `${states.length} states were sent`);
-  assert.ok(states.every(({ height }, index) => index === 0 || height > states[index - 1].height));
-  await client.isQuiet();
-});
+test(
+  'a client that reads slowly gets the newest state, not all of them',
+  LONG_ONLY,
+  async (context) => {
+    const folder = place('slow');
+    const ledger = await openSteppedLedger(context, folder);
+    await ledger.append(lineOf(1));
+    const flags = ['--max-age', '0', '--push-interval', '0', '--push-stall-timeout', '60000'];
+    const slowed = await startService(context, { data: folder, flags });
+    await slowed.untilCaughtUp(1);
+    const { secret: key } = await createLiveKey(slowed, { folder });
+    const client = new PushClient(openSocket({ port: slowed.port, key }));
+    context.after(() => client.close());
+    await once(client.socket, 'open');
+    client.subscribe({ type: 'clearinghouseState', user: USER });
+    await client.next('subscriptionResponse');
+    const first = await client.nextState();
+    client.socket.pause();
+    const asking = slowed.connect();
+    for (let height = 2; height <= BLOCKS; height++) {
+      await ledger.append(lineOf(height));
+      await asking.ask(key, { type: 'exchangeStatus' }, { 'Ledger-Min-Height': height });
+    }
+    client.socket.resume();
+    const states: PushedState[] = [first];
+    while (states.at(-1)?.height !== BLOCKS) states.push(await client.nextState());
+    assert.ok(states.length < BLOCKS / 2, `${states.length} states were sent`);
+    assert.ok(
+      states.every(({ height }, index) => index === 0 || height > states[index - 1].height),
+    );
+    await client.isQuiet();
+  },
+);
 
 test('a client that does not read at all is cut off, by time or by bytes', async (context) => {
   const folder = place('stalled');
@@ -331,7 +337,7 @@ const ATTEMPTS_MAX = 3;
 /** Frames that cost their sender nothing, as many as it can send. */
 const FLOODS = ['{"method":"ping"}', '{"method":"nonsense"}', '{"method":"post","id":1}'];
 
-for (const frame of FLOODS.slice(0, scale(1, FLOODS.length))) {
+for (const frame of shareOut(FLOODS, 0)) {
   test(
     `whoever sends ${frame} without end does not keep others waiting`,
     ALSO_LONG,

@@ -11,7 +11,7 @@ import { type Ledger, LedgerError, type StoredBlock } from '../../src/ledger/led
 import { stateDigest } from '../../src/replica/replica.ts';
 import { SnapshotFolder } from '../../src/replica/snapshot-folder.ts';
 import { chainLines, collectBlocks } from '../ledger/chains.ts';
-import { ALSO_LONG, scale } from '../scale.ts';
+import { ALSO_FULL, scale } from '../scale.ts';
 import { makeTemporaryFolder } from '../temporary-folder.ts';
 import {
   describePosition,
@@ -87,7 +87,7 @@ function assertRefused({ code, output, complaint }: Verdict, reason: RegExp, abo
   assert.equal(output, '', about);
 }
 
-describe('a flipped bit in a stored block', ALSO_LONG, () => {
+describe('a flipped bit in a stored block', ALSO_FULL, () => {
   test('stops a replica at that height, whichever byte it is in', async (t) => {
     const open = await openDirectory(t);
     const value = open.raw.get(DAMAGED);
@@ -100,7 +100,7 @@ describe('a flipped bit in a stored block', ALSO_LONG, () => {
     assert.deepEqual(outlookOf(replica.state), OUTLOOK);
   });
 
-  test('is reported by verify with the height', ALSO_LONG, async (t) => {
+  test('is reported by verify with the height', ALSO_FULL, async (t) => {
     const folder = await makeDirectory(t, TWO_SNAPSHOTS);
     const raw = openRawBlocks(folder);
     t.after(() => raw.close());
@@ -193,7 +193,7 @@ describe('a ledger that does not fit together', () => {
   }
 });
 
-describe('a damaged snapshot', ALSO_LONG, () => {
+describe('a damaged snapshot', ALSO_FULL, () => {
   /** Loading fails; restoring warns, and starts from the snapshot before it. */
   async function assertCostsOnlyTime({ ledger, folder }: OpenDirectory, about: string) {
     await assert.rejects(new SnapshotFolder(folder).load(HEIGHT), about);
@@ -215,7 +215,7 @@ describe('a damaged snapshot', ALSO_LONG, () => {
     }
   });
 
-  test('with a flipped bit costs time and nothing else', ALSO_LONG, async (t) => {
+  test('with a flipped bit costs time and nothing else', ALSO_FULL, async (t) => {
     const open = await openDirectory(t, TWO_SNAPSHOTS);
     const file = snapshotPath(open.folder, HEIGHT);
     const bytes = await readFile(file);
@@ -250,7 +250,7 @@ describe('a damaged snapshot', ALSO_LONG, () => {
 
   test(
     'is reported by verify with the height, and the blocks are called sound',
-    ALSO_LONG,
+    ALSO_FULL,
     async (t) => {
       const folder = await makeDirectory(t, TWO_SNAPSHOTS);
       const sound = await runVerify(folder);
@@ -286,7 +286,7 @@ describe('a damaged snapshot', ALSO_LONG, () => {
   });
 });
 
-describe('a flipped bit anywhere in the file of the database', ALSO_LONG, () => {
+describe('a flipped bit anywhere in the file of the database', ALSO_FULL, () => {
   const FLIPS = scale(3, 25);
   const BLOCKS = 150;
 
@@ -305,7 +305,7 @@ describe('a flipped bit anywhere in the file of the database', ALSO_LONG, () => 
     return runVerify(folder);
   }
 
-  test('is refused by verify, or does not change its output', ALSO_LONG, async (t) => {
+  test('is refused by verify, or does not change its output', ALSO_FULL, async (t) => {
     const folder = await makeTemporaryFolder(t);
     await appendAll(folder, simulateLines('flips', BLOCKS), NO_SNAPSHOTS);
     const sound = await runVerify(folder);

@@ -11,7 +11,7 @@ import fc from 'fast-check';
 import { openEmbeddedLedger } from '../../src/ledger/embedded/embedded-ledger.ts';
 import { SnapshotFolder } from '../../src/replica/snapshot-folder.ts';
 import { MAIN } from '../paths.ts';
-import { ALSO_LONG, scale } from '../scale.ts';
+import { ALSO_FULL, scale } from '../scale.ts';
 import { runs, SEED_NOTE } from '../seed.ts';
 import { inTemporaryFolder, makeTemporaryFolder } from '../temporary-folder.ts';
 import {
@@ -24,7 +24,7 @@ import {
 } from './data-directory.ts';
 import { foldOutlooks, type Outlook, outlookOf, simulateLines } from './exchange.ts';
 
-const BLOCKS = 800;
+const BLOCKS = scale(300, 300, 800);
 const SNAPSHOT_EVERY = 50;
 const FOLLOW_MS_MAX = 20_000;
 
@@ -42,7 +42,7 @@ function joinLines(lines: readonly string[], newline = '\n'): Buffer {
 }
 
 for (const seed of scale(['one'], ['one', 'two', 'three'])) {
-  describe(`the exchange of seed ${seed}`, ALSO_LONG, () => {
+  describe(`the exchange of seed ${seed}`, ALSO_FULL, () => {
     let lines: string[];
     let outlooks: Outlook[];
     let final: Outlook;
@@ -52,7 +52,7 @@ for (const seed of scale(['one'], ['one', 'two', 'three'])) {
       final = outlooks[BLOCKS];
     });
 
-    test('a full replay gives the state of the fold alone', ALSO_LONG, async (t) => {
+    test('a full replay gives the state of the fold alone', ALSO_FULL, async (t) => {
       const folder = await makeTemporaryFolder(t);
       const { replica: written } = await appendAll(folder, lines, NO_SNAPSHOTS);
       const { replica, startHeight } = await restoreDirectory(folder);
@@ -62,7 +62,7 @@ for (const seed of scale(['one'], ['one', 'two', 'three'])) {
       assert.deepEqual(replica.point, written.point);
     });
 
-    test('a replay from each snapshot alone gives the same state', ALSO_LONG, async (t) => {
+    test('a replay from each snapshot alone gives the same state', ALSO_FULL, async (t) => {
       const folder = await makeTemporaryFolder(t);
       await appendAll(folder, lines, { snapshotEvery: SNAPSHOT_EVERY });
       const heights = new SnapshotFolder(folder).heights();
@@ -77,21 +77,21 @@ for (const seed of scale(['one'], ['one', 'two', 'three'])) {
       }
     });
 
-    test('a restore at any height gives the state of that height', ALSO_LONG, async (t) => {
+    test('a restore at any height gives the state of that height', ALSO_FULL, async (t) => {
       const folder = await makeTemporaryFolder(t);
       await appendAll(folder, lines, { snapshotEvery: SNAPSHOT_EVERY });
-      for (const height of [0, 1, 29, 30, 49, 50, 51, 99, 100, 437, 799, 800]) {
+      for (const height of [0, 1, 29, 30, 49, 50, 51, 99, 100, 237, BLOCKS - 1, BLOCKS]) {
         const { replica, startHeight } = await restoreDirectory(folder, height);
         assert.equal(startHeight, height - (height % SNAPSHOT_EVERY));
         assert.deepEqual(outlookOf(replica.state), outlooks[height]);
       }
       await assert.rejects(restoreDirectory(folder, BLOCKS + 1), {
         fault: 'missing',
-        message: 'height 801 is not in the ledger: the ledger ends at 800',
+        message: `height ${BLOCKS + 1} is not in the ledger: the ledger ends at ${BLOCKS}`,
       });
     });
 
-    test('following while another process appends gives the same state', ALSO_LONG, async (t) => {
+    test('following while another process appends gives the same state', ALSO_FULL, async (t) => {
       const folder = await makeTemporaryFolder(t);
       const { replica } = await appendAll(folder, lines.slice(0, 10), NO_SNAPSHOTS);
       const ledger = await openEmbeddedLedger(folder);
@@ -168,13 +168,13 @@ async function appendInPieces(
   }
 }
 
-describe('the same lines in any batching', ALSO_LONG, () => {
+describe('the same lines in any batching', ALSO_FULL, () => {
   const lines = simulateLines('batching', 250);
   const outlooks = foldOutlooks(lines);
 
   test(
     `appending in random pieces and chunks gives the same state ${SEED_NOTE}`,
-    ALSO_LONG,
+    ALSO_FULL,
     async (t) => {
       const whole = await appendAll(await makeTemporaryFolder(t), lines, NO_SNAPSHOTS);
       const compare = (batching: Batching) =>

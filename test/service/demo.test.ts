@@ -134,7 +134,7 @@ test('the seed decides who trades', LONG_ONLY, async (context) => {
   assert.notEqual(other, first);
 });
 
-test('a demo that is kept goes on where it was, with the same key', async (context) => {
+test('a demo that is kept goes on where it was, with the same key', LONG_ONLY, async (context) => {
   const data = place();
   const first = await startDemo(context, '--data', data);
   const before = await first.ask();
@@ -161,7 +161,7 @@ test('a demo that is kept goes on where it was, with the same key', async (conte
   assert.equal((await run(['verify', '--data', data])).code, 0);
 });
 
-test('a ledger that no demo created is left alone', async () => {
+test('a ledger that no demo created is left alone', LONG_ONLY, async () => {
   const data = await makeLedger(place(), simulateLines(3));
   const expected = `--data: ${data} holds a ledger that no demo created; choose another folder`;
   assert.deepEqual(await run(['demo', '--port', '0', '--data', data]), askedWrongly(expected));
@@ -190,7 +190,7 @@ test('bad settings are told all at once', async () => {
   assert.deepEqual(outcome, askedWrongly(problems.join('; ')));
 });
 
-test('a port that is taken ends the demo, and its folder goes', async (context) => {
+test('a port that is taken ends the demo, and its folder goes', LONG_ONLY, async (context) => {
   const port = await takePort(context);
   const temporary = place('temporary');
   mkdirSync(temporary);

@@ -14,7 +14,7 @@ import {
   run,
   simulateLines,
 } from '../cli/program.ts';
-import { ALSO_LONG, LONG_ONLY, scale } from '../scale.ts';
+import { LONG_ONLY, scale } from '../scale.ts';
 import {
   type Cleanup,
   createKey,
@@ -197,27 +197,31 @@ function damage(file: string, text: string, change: (byte: number) => number): v
   writeFileSync(file, bytes);
 }
 
-test('a damaged record opens nothing and is named; the other keys are listed and work', async (context) => {
-  const data = await makeLedger(place(), lines);
-  const good = await create(data, '--label', 'good');
-  const bad = await create(data, '--label', 'damaged', '--budget', '20/h');
-  const file = path.join(data, 'keys', 'data.mdb');
-  damage(file, 'damaged', (byte) => byte ^ 1);
-  const advice = `in ${file}: restore it from a backup, or revoke the keys and create new ones`;
-  const complaint = `the record of key ${bad.id} is damaged ${advice}`;
-  const listed = await run(['keys', 'list', '--data', data]);
-  assert.deepEqual([listed.code, listed.stderr], [1, `perpinfo: ${complaint}\n`]);
-  assert.ok(listed.stdout.includes(good.id) && !listed.stdout.includes(bad.id));
+test(
+  'a damaged record opens nothing and is named; the other keys are listed and work',
+  LONG_ONLY,
+  async (context) => {
+    const data = await makeLedger(place(), lines);
+    const good = await create(data, '--label', 'good');
+    const bad = await create(data, '--label', 'damaged', '--budget', '20/h');
+    const file = path.join(data, 'keys', 'data.mdb');
+    damage(file, 'damaged', (byte) => byte ^ 1);
+    const advice = `in ${file}: restore it from a backup, or revoke the keys and create new ones`;
+    const complaint = `the record of key ${bad.id} is damaged ${advice}`;
+    const listed = await run(['keys', 'list', '--data', data]);
+    assert.deepEqual([listed.code, listed.stderr], [1, `perpinfo: ${complaint}\n`]);
+    assert.ok(listed.stdout.includes(good.id) && !listed.stdout.includes(bad.id));
 
-  const service = await startService(context, { data, flags: ['--max-age', '0'] });
-  await service.untilCaughtUp(lines.length);
-  assert.equal(service.log(complaint).length, 1);
-  const client = service.connect();
-  assert.equal((await client.ask(good.secret, LIGHT)).status, 200);
-  assert.equal((await client.ask(bad.secret, LIGHT)).status, 401);
-  assert.equal((await revoke(data, bad.id)).code, 0);
-  assert.equal((await list(data)).length, 1);
-});
+    const service = await startService(context, { data, flags: ['--max-age', '0'] });
+    await service.untilCaughtUp(lines.length);
+    assert.equal(service.log(complaint).length, 1);
+    const client = service.connect();
+    assert.equal((await client.ask(good.secret, LIGHT)).status, 200);
+    assert.equal((await client.ask(bad.secret, LIGHT)).status, 401);
+    assert.equal((await revoke(data, bad.id)).code, 0);
+    assert.equal((await list(data)).length, 1);
+  },
+);
 
 test('keys that have got lost, or a file without any tables, are no empty list', async () => {
   const data = place();
@@ -286,7 +290,7 @@ async function serveWithWorkers(
   const data = await makeLedger(place(), lines);
   const service = await startService(context, {
     data,
-    workers: scale(2, 4),
+    workers: scale(2, 2, 4),
     flags: ['--max-age', '0'],
   });
   await service.untilCaughtUp(lines.length);
@@ -300,7 +304,7 @@ async function askEverywhere(service: RunningService, secret: string): Promise<S
   return new Set(answers.map(({ status }) => status));
 }
 
-test('keys come and go on a running server with several workers', ALSO_LONG, async (context) => {
+test('keys come and go on a running server with several workers', LONG_ONLY, async (context) => {
   const { data, service } = await serveWithWorkers(context);
   assert.deepEqual(await askEverywhere(service, 'x'.repeat(43)), new Set([401]));
   const first = await create(data);
@@ -322,7 +326,7 @@ test('keys come and go on a running server with several workers', ALSO_LONG, asy
   assert.deepEqual(await askEverywhere(service, second.secret), new Set([401]));
 });
 
-test('a key is refused from the moment it expires', async (context) => {
+test('a key is refused from the moment it expires', LONG_ONLY, async (context) => {
   const data = await makeLedger(place(), lines);
   const expiresMs = Date.now() + 3000;
   const { secret } = await createKey(data, { expiresMs });

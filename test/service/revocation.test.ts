@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createPlaces, run, simulateLines } from '../cli/program.ts';
 import { measureOwnDelay } from '../own-delay.ts';
-import { ALSO_LONG, scale } from '../scale.ts';
+import { ALSO_FULL, scale } from '../scale.ts';
 import {
   type Cleanup,
   type Client,
@@ -59,7 +59,7 @@ async function serve(
 
 test(
   'under load on several workers, a revoked key gets no answer 100 ms later',
-  ALSO_LONG,
+  ALSO_FULL,
   async (context) => {
     const { data, service } = await serve(context, scale(2, 4));
     const { id, secret } = await createKey(data);

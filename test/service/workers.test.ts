@@ -5,7 +5,7 @@ import { connect } from 'node:net';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createPlaces, run, simulateLines } from '../cli/program.ts';
-import { ALSO_LONG, LONG_ONLY, scale } from '../scale.ts';
+import { ALSO_LONG, LONG_ONLY, scale, shareOut } from '../scale.ts';
 import {
   Client,
   createKey,
@@ -23,7 +23,7 @@ const lines = simulateLines(30);
 const data = await makeLedger(place(), lines);
 const { secret } = await createKey(data);
 const anyAge = ['--max-age', '0'];
-const WORKERS = scale(2, 4);
+const WORKERS = scale(2, 2, 4);
 
 /** How many processor ticks a process has used: one that answers uses some. */
 function ticksOf(pid: number): number {
@@ -40,7 +40,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-test('workers share the port, and all of them answer', ALSO_LONG, async (context) => {
+test('workers share the port, and all of them answer', LONG_ONLY, async (context) => {
   const service = await startService(context, { data, workers: WORKERS, flags: anyAge });
   await service.untilCaughtUp(lines.length);
   const { program, port, workerPids } = service;
@@ -89,21 +89,25 @@ test(
   },
 );
 
-test('a connection that a worker was handed when it died does not hang', async (context) => {
-  const service = await startService(context, { data, workers: 2, flags: anyAge });
-  await service.untilCaughtUp(lines.length);
-  const [victim, other] = service.workerPids;
-  for (const pid of [victim, other]) process.kill(pid, 'SIGSTOP');
-  // One is handed to each worker, which does not take it; the others wait for a worker.
-  const asked = Array.from({ length: 4 }, () => service.connect().ask(secret, LIGHT));
-  const settled = Promise.allSettled(asked);
-  await sleep(200);
-  process.kill(victim, 'SIGKILL');
-  await until('its end', () => service.log('a worker died').length === 1);
-  process.kill(other, 'SIGCONT');
-  const answered = (await settled).filter(({ status }) => status === 'fulfilled');
-  assert.equal(answered.length, asked.length - 1);
-});
+test(
+  'a connection that a worker was handed when it died does not hang',
+  LONG_ONLY,
+  async (context) => {
+    const service = await startService(context, { data, workers: 2, flags: anyAge });
+    await service.untilCaughtUp(lines.length);
+    const [victim, other] = service.workerPids;
+    for (const pid of [victim, other]) process.kill(pid, 'SIGSTOP');
+    // One is handed to each worker, which does not take it; the others wait for a worker.
+    const asked = Array.from({ length: 4 }, () => service.connect().ask(secret, LIGHT));
+    const settled = Promise.allSettled(asked);
+    await sleep(200);
+    process.kill(victim, 'SIGKILL');
+    await until('its end', () => service.log('a worker died').length === 1);
+    process.kill(other, 'SIGCONT');
+    const answered = (await settled).filter(({ status }) => status === 'fulfilled');
+    assert.equal(answered.length, asked.length - 1);
+  },
+);
 
 /** Long enough that its replay takes a while. */
 const LONG_LEDGER_BLOCKS = 2_000;
@@ -151,7 +155,7 @@ test('workers that are replaced do not give a key its budget again', LONG_ONLY, 
   assert.deepEqual(new Set(asked.map(({ status }) => status)), new Set([429]));
 });
 
-test('a stop while a worker is being replaced stops that one too', async (context) => {
+test('a stop while a worker is being replaced stops that one too', LONG_ONLY, async (context) => {
   for (const pauseMs of [0, 400]) {
     const service = await startService(context, { data, workers: 2, flags: anyAge });
     process.kill(service.workerPids[0], 'SIGKILL');
@@ -161,13 +165,13 @@ test('a stop while a worker is being replaced stops that one too', async (contex
   }
 });
 
-test('no worker outlives the first process', async (context) => {
+test('no worker outlives the first process', LONG_ONLY, async (context) => {
   const service = await startService(context, { data, workers: 2, flags: anyAge });
   service.program.child.kill('SIGKILL');
   await until('the workers to end', () => !service.workerPids.some(isAlive));
 });
 
-const SIGNALS = scale<readonly NodeJS.Signals[]>(['SIGTERM'], ['SIGTERM', 'SIGINT']);
+const SIGNALS = shareOut<NodeJS.Signals>(['SIGTERM', 'SIGINT'], 1);
 
 for (const signal of SIGNALS) {
   for (const workers of [1, WORKERS]) {
@@ -210,7 +214,7 @@ function signalAll(first: number | undefined, workers: number[], signal: NodeJS.
   for (const pid of new Set([first ?? 0, ...workers])) process.kill(pid, signal);
 }
 
-for (const workers of scale([WORKERS], [1, WORKERS])) {
+for (const workers of shareOut([WORKERS, 1], 1)) {
   test(
     `a port that is taken is named, exit code 1, with ${workers}`,
     ALSO_LONG,

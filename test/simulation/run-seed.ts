@@ -4,8 +4,11 @@ import { runLedger } from './nats/ledger-run.ts';
 import { planFaults } from './nats/nats-fault-plan.ts';
 import { VenueRun } from './world/venue-run.ts';
 
-/** venue: a folder, its writer and workers. nats: writers and a reader of a ledger on NATS. */
-export const WORLDS = ['venue', 'nats'] as const;
+/**
+ * venue: a folder, its writer and workers. disk: the same on a disk that damages what it holds. nats:
+ * writers and a reader of a ledger on NATS.
+ */
+export const WORLDS = ['venue', 'disk', 'nats'] as const;
 export type World = (typeof WORLDS)[number];
 
 /** For how long faults happen on NATS, whose elections and leases take seconds. */
@@ -24,7 +27,7 @@ export interface SeedResult {
 
 export async function runSeed(seed: string): Promise<SeedResult> {
   const [world] = seed.split('/');
-  if (world === 'venue') return new VenueRun(seed).run();
+  if (world === 'venue' || world === 'disk') return new VenueRun(seed).run();
   if (world === 'nats') return runOnNats(seed);
   throw new Error(`seed: got ${seed}, expected one that begins with ${WORLDS.join('/ or ')}/`);
 }

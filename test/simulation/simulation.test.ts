@@ -13,10 +13,10 @@ import { KEPT_SEEDS } from './kept-seeds.ts';
 import { Report } from './report.ts';
 import { runSeed } from './run-seed.ts';
 import { tryVariant } from './try-variant.ts';
-import { drawFaults, FAULT_KINDS } from './world/faults.ts';
+import { DISK_FAULT_KINDS, drawDiskFaults, drawFaults, FAULT_KINDS } from './world/faults.ts';
 
-const FIXED_SEEDS = scale(6, 30, 1_000);
-const NEW_SEEDS = scale(6, 30, 1_000);
+const FIXED_SEEDS = scale(4, 30, 1_000);
+const NEW_SEEDS = scale(4, 30, 1_000);
 /** Those that few seeds notice; `npm run simulate-variants` tries all. */
 const VARIANTS = ['acknowledge before the sync', 'keep an old answer at a new height'];
 const VARIANT_SEEDS = 200;
@@ -36,7 +36,8 @@ test(
     const report = new Report();
     const fixed = Array.from({ length: FIXED_SEEDS }, (_, index) => `venue/fixed/${index}`);
     const drawn = Array.from({ length: NEW_SEEDS }, (_, index) => `venue/${SEED}/${index}`);
-    await runSeeds(report, [...fixed, ...drawn]);
+    const damaged = Array.from({ length: NEW_SEEDS / 2 }, (_, index) => `disk/${SEED}/${index}`);
+    await runSeeds(report, [...fixed, ...drawn, ...damaged]);
     context.diagnostic(report.describe(0));
   },
 );
@@ -57,10 +58,12 @@ test('a seed gives the same run to the byte', async () => {
 });
 
 test('every kind of fault is drawn', () => {
-  const kinds = Array.from({ length: 300 }, (_, index) =>
-    drawFaults(new Random(`${index}`), 0, 1).map(({ kind }) => kind),
-  );
-  assert.deepEqual([...new Set(kinds.flat())].sort(), [...FAULT_KINDS].sort());
+  const kinds = Array.from({ length: 300 }, (_, index) => {
+    const random = new Random(`${index}`);
+    return [...drawFaults(random, 0, 1), ...drawDiskFaults(random, 0, 1)].map(({ kind }) => kind);
+  });
+  const expected = new Set([...FAULT_KINDS, ...DISK_FAULT_KINDS]);
+  assert.deepEqual(new Set(kinds.flat()), expected);
 });
 
 for (const { name, file, find } of BROKEN_VARIANTS) {

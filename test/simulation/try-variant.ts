@@ -4,6 +4,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
+import { BROKEN_VARIANTS } from './broken-variants.ts';
 
 const HERE = import.meta.dirname;
 
@@ -17,7 +18,8 @@ export interface VariantOutcome {
 export async function tryVariant(name: string, seedsMax: number): Promise<VariantOutcome> {
   const program = path.join(HERE, 'simulate-faults.js');
   const loader = path.join(HERE, 'variant-loader.js');
-  const flags = ['--seeds', `${seedsMax}`, '--world', 'venue'];
+  const variant = BROKEN_VARIANTS.find((each) => each.name === name);
+  const flags = ['--seeds', `${seedsMax}`, '--world', variant?.world ?? 'venue'];
   const child = spawn(process.execPath, ['--import', loader, program, ...flags], {
     env: { ...process.env, PERPINFO_BROKEN_VARIANT: name },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -18,14 +18,14 @@ import {
   encodeSnapshot,
 } from '../../src/state/snapshot.ts';
 import { createState, type State, type StateView } from '../../src/state/state.ts';
-import { ALSO_LONG, scale } from '../scale.ts';
+import { ALSO_FULL, scale } from '../scale.ts';
 import { runs, SEED, SEED_NOTE } from '../seed.ts';
 import { withoutTime } from '../without-time.ts';
 import { blockAfter, FIRST_BLOCK, randomBlock, USERS } from './random-events.ts';
 import { Tally } from './tally.ts';
 import { tryApply } from './try-apply.ts';
 
-const SEQUENCES = scale(10, 40, 150);
+const SEQUENCES = scale(6, 40, 150);
 const BLOCKS_MAX = 150;
 const SIMULATED_BLOCKS = scale(300, 1500, 3000);
 const SIMULATED_ACCOUNTS = 30;
@@ -119,7 +119,7 @@ function assertSame(questions: readonly Question[], state: StateView, restored: 
 
 test(
   `random events change no answer before its height says so ${SEED_NOTE}`,
-  ALSO_LONG,
+  ALSO_FULL,
   (context) => {
     const questions = listQuestions([...USERS, STRANGER], ['', 'xyz', 'abc']);
     const tally = new Tally();
@@ -141,7 +141,7 @@ test(
 
 test(
   `an exchange changes no answer before its height says so ${SEED_NOTE}`,
-  ALSO_LONG,
+  ALSO_FULL,
   (context) => {
     const simulator = createSimulator({ seed: `changed ${SEED}`, accounts: SIMULATED_ACCOUNTS });
     while (!simulator.isSetUp) simulator.next();

@@ -16,7 +16,7 @@ import { headlineOf } from '../../web/src/figures/headline.ts';
 import { readTerms } from '../../web/src/figures/margin-terms.ts';
 import { type Fate, type Move, readPercent, suppose } from '../../web/src/figures/what-if.ts';
 import { stateOf, TIME } from '../info/states.ts';
-import { ALSO_LONG, scale } from '../scale.ts';
+import { ALSO_FULL, scale } from '../scale.ts';
 import { runs, SEED_NOTE } from '../seed.ts';
 import type { WireEvent } from '../twin/naive-block.ts';
 import {
@@ -144,7 +144,7 @@ function moveReally(state: State, choice: number | null, percentText: string): O
   return { fates, truth: new Map([0, 1].flatMap((index) => [...liquidatedOn(state, index)])) };
 }
 
-test(`what is supposed is what the ledger answers when marks move ${SEED_NOTE}`, ALSO_LONG, () => {
+test(`what is supposed is what the ledger answers when marks move ${SEED_NOTE}`, ALSO_FULL, () => {
   const seen = { liquidated: 0, stays: 0 };
   const property = fc.property(accounts, coinChoice, percent, (drawn, choice, percentText) => {
     const bare = (choices: AccountChoices) => ({ ...choices, collateral: null });
@@ -174,7 +174,7 @@ function isCollateralSeen(drawn: Accounts, state: State, dexIndex: number): bool
 
 test(
   `with collateral that no answer tells, nothing is claimed that is not so ${SEED_NOTE}`,
-  ALSO_LONG,
+  ALSO_FULL,
   () => {
     let backed = 0;
     const property = fc.property(accounts, coinChoice, percent, (drawn, choice, percentText) => {

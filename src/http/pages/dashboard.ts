@@ -7,10 +7,11 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import path from 'node:path';
+import { PACKAGE_FOLDER } from '../../config/package-folder.ts';
 import { writeHead } from '../node/send.ts';
 
-/** Vite's output folder, beside the compiled service. */
-const BUILT = path.resolve(import.meta.dirname, '../../web');
+/** Vite's output folder. */
+const BUILT = path.join(PACKAGE_FOLDER, 'dist/web');
 const INDEX = 'index.html';
 
 /** Same origin only: nothing inline, no third parties, no framing. */

@@ -32,7 +32,7 @@ import {
 } from '../../../src/state/figures.ts';
 import { applyBlock } from '../../../src/state/fold.ts';
 import { createState, type State } from '../../../src/state/state.ts';
-import { ALSO_LONG, scale } from '../../scale.ts';
+import { ALSO_FULL, scale } from '../../scale.ts';
 import { SEED, SEED_NOTE } from '../../seed.ts';
 import { Tally } from '../../twin/tally.ts';
 import {
@@ -128,7 +128,7 @@ const BRANCHES = [
 
 test(
   `the rows behind an upstream's answer are found, and reproduce it ${SEED_NOTE}`,
-  ALSO_LONG,
+  ALSO_FULL,
   (context) => {
     const random = new Random(`dialect/${SEED}`);
     const counts = new Tally();
@@ -176,7 +176,7 @@ function liquidationInDoubles(account: AccountFigures, position: PositionFigures
 
 test(
   `the noise of an exchange that computes in doubles is no mismatch ${SEED_NOTE}`,
-  ALSO_LONG,
+  ALSO_FULL,
   () => {
     let noisy = 0;
     for (const sample of samples()) {
@@ -296,7 +296,7 @@ function namedFields(sample: Sample, answer: AnsweredAccount): string[] {
   return mismatches.map(({ field }) => field);
 }
 
-test(`each single figure that was tampered with is found ${SEED_NOTE}`, ALSO_LONG, (context) => {
+test(`each single figure that was tampered with is found ${SEED_NOTE}`, ALSO_FULL, (context) => {
   const random = new Random(`tampered/${SEED}`);
   const counts = new Tally();
   const candidates = [...samples()].filter(({ answer }) => answer.assetPositions.length > 0);

@@ -15,7 +15,7 @@ import { findAccount } from '../../../src/state/accounts.ts';
 import { COLLATERAL } from '../../../src/state/columns.ts';
 import { applyBlock } from '../../../src/state/fold.ts';
 import { createState, type State } from '../../../src/state/state.ts';
-import { ALSO_LONG, scale } from '../../scale.ts';
+import { ALSO_FULL, scale } from '../../scale.ts';
 import { runs, SEED, SEED_NOTE } from '../../seed.ts';
 import {
   type AccountChoices,
@@ -86,7 +86,7 @@ function readBatch(
 
 test(
   `random accounts are read backwards exactly, or refused ${SEED_NOTE}`,
-  ALSO_LONG,
+  ALSO_FULL,
   (context) => {
     const tally = new Tally();
     const markets = fc.array(randomMarket, { minLength: 1, maxLength: 8, size: 'max' });

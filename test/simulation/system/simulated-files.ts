@@ -171,14 +171,15 @@ export class SimulatedFiles {
     return torn;
   }
 
-  /** Flips a bit of a file whose name matches; false if there is none. */
-  flipBit(pattern: RegExp): boolean {
+  /** Flips a bit of a file whose name matches, or of the one with the last name; false if there is none. */
+  flipBit(pattern: RegExp, { isNewest = false } = {}): boolean {
     const { random } = this.#kernel;
     const nodes = [...this.#names].filter(
       ([name, node]) => pattern.test(name) && node.bytes.length,
     );
     if (nodes.length === 0) return false;
-    const [, node] = random.pick(nodes);
+    const byName = nodes.toSorted(([a], [b]) => (a < b ? -1 : 1));
+    const [, node] = isNewest ? byName[byName.length - 1] : random.pick(nodes);
     const flipped = Buffer.from(node.bytes);
     flipped[random.below(flipped.length)] ^= 1 << random.below(8);
     node.bytes = flipped;

@@ -24,6 +24,13 @@ interface Tables {
 
 type Change = (tables: Tables) => void;
 
+/** A record begins with the hash of its block. */
+const HASH_BYTES = 32;
+
+function isDigit(byte: number): boolean {
+  return byte >= 0x30 && byte <= 0x39;
+}
+
 function createTables(): Tables {
   return { blocks: new Map(), meta: new Map(), guard: undefined };
 }
@@ -91,7 +98,16 @@ export class SimulatedLedgerFile {
 
   /** A stored block is gone; its height, or undefined if there is none. */
   loseBlock(): number | undefined {
-    const height = this.#pickHeight();
+    return this.#lose(this.#pickHeight());
+  }
+
+  /** The newest block that was flushed is gone. */
+  loseLastBlock(): number | undefined {
+    const heights = [...this.#flushed.blocks.keys()];
+    return this.#lose(heights.length === 0 ? undefined : Math.max(...heights));
+  }
+
+  #lose(height: number | undefined): number | undefined {
     if (height === undefined) return undefined;
     for (const tables of [this.#visible, this.#flushed]) tables.blocks.delete(height);
     return height;
@@ -105,6 +121,18 @@ export class SimulatedLedgerFile {
     const flipped = Buffer.from(this.#flushed.blocks.get(height) ?? []);
     flipped[random.below(flipped.length)] ^= 1 << random.below(8);
     this.#replace(height, flipped);
+    return height;
+  }
+
+  /** A digit of a stored block is another one: its line is still one that can be read. */
+  changeDigit(): number | undefined {
+    const { random } = this.#kernel;
+    const height = this.#pickHeight();
+    if (height === undefined) return undefined;
+    const changed = Buffer.from(this.#flushed.blocks.get(height) ?? []);
+    const digits = [...changed.keys()].filter((at) => at >= HASH_BYTES && isDigit(changed[at]));
+    changed[random.pick(digits)] ^= 1;
+    this.#replace(height, changed);
     return height;
   }
 

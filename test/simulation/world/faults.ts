@@ -22,7 +22,15 @@ export const FAULT_KINDS = [
   'lose a block',
 ] as const;
 
-type FaultKind = (typeof FAULT_KINDS)[number];
+/** What a disk does to what it holds, beside what it does in every run. */
+export const DISK_FAULT_KINDS = [
+  'change a digit of a block',
+  'lose the last block in a power cut',
+  'damage the newest snapshot',
+  'fill the disk',
+] as const;
+
+type FaultKind = (typeof FAULT_KINDS)[number] | (typeof DISK_FAULT_KINDS)[number];
 
 /** Faults that a ledger does not recover from by itself: they must be noticed. */
 const LASTING: readonly FaultKind[] = ['damage a block', 'lose a block'];
@@ -46,6 +54,23 @@ export function drawFaults(random: Random, fromMs: number, toMs: number): Fault[
     atMs: random.between(fromMs, toMs),
     forMs: random.between(20, 1_500),
   })).sort((a, b) => a.atMs - b.atMs);
+}
+
+/** What a process that starts reads again. */
+const RESTARTS: readonly FaultKind[] = ['kill a worker', 'kill the writer', 'cut the power'];
+
+/** A few faults of the disk, each with a restart soon after it, which has to notice. */
+export function drawDiskFaults(random: Random, fromMs: number, toMs: number): Fault[] {
+  const faults: Fault[] = [];
+  const count = 1 + random.below(3);
+  for (let index = 0; index < count; index++) {
+    const atMs = random.between(fromMs, toMs);
+    const forMs = random.between(200, 1_500);
+    faults.push({ kind: random.pick(DISK_FAULT_KINDS), atMs, forMs });
+    const laterMs = random.between(1, 600);
+    faults.push({ kind: random.pick(RESTARTS), atMs: atMs + laterMs, forMs });
+  }
+  return faults.sort((a, b) => a.atMs - b.atMs);
 }
 
 export function describeFault({ kind, atMs, forMs }: Fault): string {

@@ -13,7 +13,7 @@ import { SIMULATED_ROOT } from '../system/simulated-files.ts';
 import { onSystem } from '../system/virtual-system.ts';
 import { ChargeNetwork } from './charge-network.ts';
 import { Client } from './client.ts';
-import { describeFault, drawFaults, type Fault } from './faults.ts';
+import { describeFault, drawDiskFaults, drawFaults, type Fault } from './faults.ts';
 import { Judge } from './judge.ts';
 import { KeyDesk } from './key-desk.ts';
 import { Machine } from './machine.ts';
@@ -65,12 +65,14 @@ export class VenueRun {
     this.#judge = new Judge(this.#kernel, this.#truth);
     this.#desk = new KeyDesk(this.#machine);
     this.#network = new ChargeNetwork(this.#kernel);
-    this.#faults = drawFaults(random, FAULTS_FROM_MS, FAULTS_TO_MS);
+    const isDiskRun = seed.startsWith('disk/');
+    const draw = isDiskRun ? drawDiskFaults : drawFaults;
+    this.#faults = draw(random, FAULTS_FROM_MS, FAULTS_TO_MS);
     this.#terms = {
       blockMs: random.between(20, 80),
       snapshotEvery: 5 + random.below(30),
       snapshotKeep: 1 + random.below(3),
-      retention: random.chance(0.3)
+      retention: random.chance(isDiskRun ? 0.6 : 0.3)
         ? { keepBlocks: 10 + random.below(40), keepDays: undefined }
         : undefined,
     };
@@ -285,6 +287,18 @@ export class VenueRun {
         break;
       case 'lose a block':
         this.#damaged ||= ledger.loseBlock() ?? 0;
+        break;
+      case 'change a digit of a block':
+        this.#damaged ||= ledger.changeDigit() ?? 0;
+        break;
+      case 'lose the last block in a power cut':
+        this.#cutPower();
+        this.#damaged ||= ledger.loseLastBlock() ?? 0;
+        break;
+      case 'damage the newest snapshot':
+        if (files.flipBit(/\.snapshot$/, { isNewest: true })) {
+          this.#mayLackSnapshots ||= this.#terms.retention !== undefined;
+        }
         break;
       case 'damage a key': {
         const id = keys.flipBit();
