@@ -18,6 +18,8 @@ const FOLDER = path.join(PROJECT, 'docs/images');
 const SEED = '11';
 /** Long enough for the line of the account value to have some shape. */
 const WATCHED_MS = 30_000;
+/** Until everything that a page asks for is drawn. */
+const SETTLED_MS = 3_000;
 const BYTES_MAX = 200_000;
 const AUCTION_MS_MAX = 660_000;
 const RUN_MS_MAX = 900_000;
@@ -26,6 +28,8 @@ interface Picture extends BrowserContextOptions {
   readonly name: string;
   /** Whose accounts are on the board, if that is what it shows, with their labels. */
   readonly board?: readonly string[];
+  /** Shows the page as it was some time ago. */
+  readonly isPast?: boolean;
 }
 
 const ACCOUNTS = 200;
@@ -48,11 +52,17 @@ const PICTURES: readonly Picture[] = [
     viewport: { width: 1280, height: 860 },
     board: listAccounts(),
   },
+  {
+    name: 'dashboard-past',
+    colorScheme: 'light',
+    viewport: { width: 1280, height: 860 },
+    isPast: true,
+  },
 ];
 
 async function openAll(browser: Browser, url: string): Promise<Map<string, Page>> {
   const pages = new Map<string, Page>();
-  for (const { name, board, ...options } of PICTURES) {
+  for (const { name, board, isPast: _, ...options } of PICTURES) {
     const page = await (await browser.newContext(options)).newPage();
     await page.goto(url);
     if (board !== undefined) await fillBoard(page, board);
@@ -65,6 +75,15 @@ async function fillBoard(page: Page, accounts: readonly string[]): Promise<void>
   await page.getByRole('link', { name: 'Board' }).click();
   await page.getByLabel(/^Addresses/).fill(accounts.join('\n'));
   await page.getByRole('button', { name: /^Add \d/ }).click();
+}
+
+/** Moves the slider to a height that is two thirds of the way. */
+async function goBack(page: Page): Promise<void> {
+  const slider = page.getByLabel('Height that is shown');
+  const newest = Number(await slider.getAttribute('max'));
+  await slider.fill(String(Math.round((newest * 2) / 3)));
+  await page.getByRole('button', { name: 'Back to live' }).waitFor();
+  await sleep(SETTLED_MS);
 }
 
 /** The simulated exchange holds an auction every ten minutes; between them there is less to see. */
@@ -81,9 +100,11 @@ async function takePictures(browser: Browser, url: string): Promise<void> {
   const pages = await openAll(browser, url);
   await sleep(WATCHED_MS);
   mkdirSync(FOLDER, { recursive: true });
-  for (const [name, page] of pages) {
+  for (const { name, isPast } of PICTURES) {
     const file = path.join(FOLDER, `${name}.png`);
+    const page = pages.get(name) as Page;
     await page.bringToFront();
+    if (isPast) await goBack(page);
     await page.screenshot({ path: file });
     const { size } = statSync(file);
     if (size > BYTES_MAX)

@@ -6,9 +6,14 @@ const SLOW_MS_MAX = 120;
 const FAILED_READ_CHANCE = 0.3;
 const SHORT_CHANCE = 0.3;
 
+/** What may be wrong for a while. */
+export type DiskFlag = 'isFull' | 'hasNoInodes' | 'isSlow' | 'hasFailingReads' | 'hasShortCalls';
+
 export class DiskFaults {
   readonly #random: Random;
   isFull = false;
+  /** Files that are there can grow, and none can be added. */
+  hasNoInodes = false;
   isSlow = false;
   hasFailingReads = false;
   hasShortCalls = false;
@@ -33,6 +38,7 @@ export class DiskFaults {
 
   mend(): void {
     this.isFull = false;
+    this.hasNoInodes = false;
     this.isSlow = false;
     this.hasFailingReads = false;
     this.hasShortCalls = false;

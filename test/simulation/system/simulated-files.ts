@@ -79,6 +79,7 @@ export class SimulatedFiles {
   create(name: string): FileNode {
     this.#kernel.enterWrite();
     if (!this.#folders.has(path.dirname(name))) throw systemError('ENOENT', name);
+    if (this.#faults.hasNoInodes) throw systemError('ENOSPC', 'no space left on device');
     const none = Buffer.alloc(0);
     const node = { bytes: none, synced: none, modifiedMs: this.#kernel.clockMs };
     this.#names.set(name, node);

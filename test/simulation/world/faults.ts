@@ -27,7 +27,7 @@ export const DISK_FAULT_KINDS = [
   'change a digit of a block',
   'lose the last block in a power cut',
   'damage the newest snapshot',
-  'fill the disk',
+  'run out of inodes',
 ] as const;
 
 type FaultKind = (typeof FAULT_KINDS)[number] | (typeof DISK_FAULT_KINDS)[number];

@@ -8,6 +8,7 @@ import { LedgerError } from '../../../src/ledger/ledger.ts';
 import { SnapshotFolder } from '../../../src/replica/snapshot-folder.ts';
 import { verifyLedger } from '../../../src/replica/verification.ts';
 import type { SeedResult } from '../run-seed.ts';
+import type { DiskFlag } from '../system/disk-faults.ts';
 import { Kernel, ProcessEnded, type SimulatedProcess } from '../system/kernel.ts';
 import { SIMULATED_ROOT } from '../system/simulated-files.ts';
 import { onSystem } from '../system/virtual-system.ts';
@@ -29,6 +30,15 @@ const WORKERS = 2;
 const ASK_MS_MAX = 40;
 const HEALTH_MS = 200;
 const WARNINGS_SHOWN = 12;
+
+/** What is wrong with the disk for the time of a fault. */
+const DISK_FLAGS: Readonly<Partial<Record<Fault['kind'], DiskFlag>>> = {
+  'fill the disk': 'isFull',
+  'run out of inodes': 'hasNoInodes',
+  'slow the disk': 'isSlow',
+  'fail reads': 'hasFailingReads',
+  'shorten reads and writes': 'hasShortCalls',
+};
 
 interface RunningWorker {
   readonly worker: Worker;
@@ -221,6 +231,14 @@ export class VenueRun {
     kernel.trace(kind);
     this.#judge.count(`fault: ${kind}`);
     const later = (mend: () => void) => kernel.schedule(forMs, mend, kernel.world);
+    const flag = DISK_FLAGS[kind];
+    if (flag !== undefined) {
+      faults[flag] = true;
+      later(() => {
+        faults[flag] = false;
+      });
+      return;
+    }
     switch (kind) {
       case 'kill the writer':
         if (this.#writer) kernel.kill(this.#writer);
@@ -239,30 +257,6 @@ export class VenueRun {
         break;
       case 'pause a worker':
         this.#pause(worker, forMs);
-        break;
-      case 'fill the disk':
-        faults.isFull = true;
-        later(() => {
-          faults.isFull = false;
-        });
-        break;
-      case 'slow the disk':
-        faults.isSlow = true;
-        later(() => {
-          faults.isSlow = false;
-        });
-        break;
-      case 'fail reads':
-        faults.hasFailingReads = true;
-        later(() => {
-          faults.hasFailingReads = false;
-        });
-        break;
-      case 'shorten reads and writes':
-        faults.hasShortCalls = true;
-        later(() => {
-          faults.hasShortCalls = false;
-        });
         break;
       case 'set the clock':
         this.#setClock(random.between(-20_000, 20_000));
