@@ -165,7 +165,7 @@ const ALL: Suite[] = [
   testSuite('clients', { seconds: 240, filesAtATime: scale(2, 1) }),
   mountingSuite(testSuite('disk', { seconds: 180, filesAtATime: 2, isCounted: true })),
   testSuite('crash', { seconds: 180, longSeconds: 360 }),
-  testSuite('archive', { seconds: 180, longSeconds: 300 }),
+  testSuite('archive', { seconds: 180, longSeconds: 300, isCounted: true }),
   testSuite('backup', { seconds: 120, longSeconds: 300 }),
   testSuite('upgrade', { seconds: 60 }),
   testSuite('simulation', { seconds: 120, longSeconds: 300, filesAtATime: 2 }),

@@ -16,12 +16,16 @@ import {
 import { type DelegationList, unpackDelegations } from './delegation-lists.ts';
 import { type KeptListing, KeptListings } from './listings.ts';
 import { checkRecord } from './packed.ts';
-import { lastPlace, markAt, placeInSpan, SPAN_HEIGHTS, spanOf, unpackTimes } from './spans.ts';
+import { lastPlace, MarkSpan, placeInSpan, SPAN_HEIGHTS, spanOf, unpackTimes } from './spans.ts';
 
 /** First times of spans that are kept in memory, for the search by time. */
 const TIMES_KEPT_MAX = 65_536;
 /** Spans whose times are kept in memory, two kilobytes each. */
 const SPANS_KEPT_MAX = 1024;
+/** Spans of markets whose marks are kept in memory, at most three kilobytes each: all accounts share them. */
+const MARK_SPANS_KEPT_MAX = 8192;
+/** More than there can be markets. */
+const MARKETS_MAX = 2 ** 20;
 
 /** An address that the archive knows: its row in the ledger's state, and where it has accounts. */
 export interface KnownAddress {
@@ -35,6 +39,7 @@ export class Archive {
   #range: ArchiveRange;
   readonly #firstTimes = new Map<number, number>();
   readonly #times = new Map<number, Float64Array>();
+  readonly #marks = new Map<number, MarkSpan>();
 
   constructor(folder: ArchiveFolder, range: ArchiveRange) {
     this.#folder = folder;
@@ -119,10 +124,20 @@ export class Archive {
 
   markOf(market: number, height: number): number {
     const span = spanOf(height);
+    const key = span * MARKETS_MAX + market;
+    const kept = this.#marks.get(key);
+    if (kept !== undefined) return kept.at(placeInSpan(height));
+    const marks = this.#readMarks(market, span);
+    if (this.#marks.size === MARK_SPANS_KEPT_MAX) this.#marks.clear();
+    if (span < spanOf(this.#range.head.height)) this.#marks.set(key, marks);
+    return marks.at(placeInSpan(height));
+  }
+
+  #readMarks(market: number, span: number): MarkSpan {
     const record = this.#folder.tables.marks.getBinaryFast(markKey(span, market));
     const what = `the record of marks of market ${market} in span ${span}`;
     if (record === undefined) throw new LedgerError('corrupt', `the archive lacks ${what}`);
-    return markAt(record, what, placeInSpan(height));
+    return MarkSpan.unpack(record, what);
   }
 
   findAddress(address: Address): KnownAddress | undefined {

@@ -62,6 +62,18 @@ export class MarkSpan {
     return this.#marks.at(-1) ?? this.first;
   }
 
+  /** The mark after the block at a place. */
+  at(place: number): number {
+    let low = 0;
+    let high = this.#places.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (this.#places[middle] <= place) low = middle + 1;
+      else high = middle;
+    }
+    return low === 0 ? this.first : this.#marks[low - 1];
+  }
+
   add(place: number, mark: number): void {
     this.#places.push(place);
     this.#marks.push(mark);
@@ -119,17 +131,4 @@ function readSpanHead(record: Buffer, what: string) {
 function readMark(record: Buffer, offset: number, width: number, first: number): number {
   if (width === WIDE) return record.readDoubleLE(offset);
   return first + record.readIntLE(offset, width);
-}
-
-/** The mark at a place of a packed span, found without unpacking the rest. */
-export function markAt(record: Buffer, what: string, place: number): number {
-  const { first, count, places, marks, width } = readSpanHead(record, what);
-  let low = 0;
-  let high = count;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (record[places + middle] <= place) low = middle + 1;
-    else high = middle;
-  }
-  return low === 0 ? first : readMark(record, marks + (low - 1) * width, width, first);
 }

@@ -65,6 +65,7 @@ export const accountHistory: HistoryType<typeof fields> = {
       rows.push(series.rowAt(point));
       yield;
     }
+    series.release();
     const { last, lastTime } = history.range();
     const body = format === 'csv' ? formatCsv(COLUMNS, rows) : formatJson(rows);
     const { isFixed } = course;
@@ -91,7 +92,12 @@ function formatJson(rows: readonly (readonly string[])[]): string {
 /** A dex may be younger than the course, and keeps its index. */
 export function findDexAtEnd(history: HistoryView, { to }: { to: number }, dex: string): number {
   const height = history.heightAt(to) ?? history.range().first;
-  return requireDex(history.at(height).state, dex);
+  const past = history.at(height);
+  try {
+    return requireDex(past.state, dex);
+  } finally {
+    past.release();
+  }
 }
 
 /** An account's figures at ascending heights. */
@@ -129,6 +135,12 @@ export class AccountSeries {
       this.#past.moveTo(height);
     }
     return this.#past;
+  }
+
+  /** No further row is asked for. */
+  release(): void {
+    this.#past?.release();
+    this.#past = undefined;
   }
 
   #findAccount(state: StateView): number {

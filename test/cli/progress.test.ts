@@ -13,6 +13,7 @@ writeFileSync(file, joinLines(simulateLines(1000)));
 /** `script` of util-linux gives a program a terminal. */
 const hasScript = spawnSync('script', ['--version']).status === 0;
 const options = { skip: hasScript ? false : 'script of util-linux is not installed' };
+const longOptions = { ...LONG_ONLY, skip: LONG_ONLY.skip || options.skip };
 
 /** The escape sequence that clears a line of progress. */
 const CLEAR = '\r\x1b[K';
@@ -38,7 +39,7 @@ test('append shows its progress, then only the result', options, async () => {
   assert.match(shown.at(-1) ?? '', /^perpinfo: appended 1000 durable blocks; .* height 1000\r\n$/);
 });
 
-test('simulate shows its progress while its output goes to a file', options, async () => {
+test('simulate shows its progress while its output goes to a file', longOptions, async () => {
   const target = place('simulated.ndjson');
   const { code, stdout } = await runOnTerminal(['simulate', '--blocks', '2000'], `> '${target}'`);
   assert.equal(code, 0);
@@ -60,7 +61,7 @@ test('query and verify show the progress of the replay', options, async () => {
   }
 });
 
-test('backup and restore show the progress of each step', options, async () => {
+test('backup and restore show the progress of each step', longOptions, async () => {
   const [data, backup, target] = [place(), place('backup'), place()];
   await run(['append', '--data', data, file]);
   const steps = [

@@ -89,12 +89,19 @@ export class Demo {
     return this.#place.ledger.answerAt(height, question);
   }
 
-  /** The answers at this time: more than one, if blocks have the same time or the demo is followed. */
-  async answersAt(time: number, question: Question): Promise<Answer[]> {
+  /**
+   * The answers at this time: more than one, if blocks have the same time or the demo is followed. And
+   * those of so many blocks before.
+   */
+  async answersAt(time: number, question: Question, earlier = 0): Promise<Answer[]> {
     const answers: Answer[] = [];
     for (const ledger of new Set([this.#place.ledger, this.#source])) {
       for (const height of await ledger.heightsAt(time)) {
-        for await (const answer of ledger.answersFrom(height, height, question)) {
+        for await (const answer of ledger.answersFrom(
+          Math.max(1, height - earlier),
+          height,
+          question,
+        )) {
           answers.push(answer);
         }
       }

@@ -6,7 +6,7 @@ import { after, before, test } from 'node:test';
 import { createPlaces, joinLines, run, simulateLines } from '../cli/program.ts';
 import { type NatsServers, natsOptions, startNats } from '../cluster/nats-servers.ts';
 import { createSharedKey, startReplicas, untilHeight } from '../cluster/replicas.ts';
-import { ALSO_LONG, scale, shareOut } from '../scale.ts';
+import { ALSO_LONG, LONG_ONLY, scale, shareOut } from '../scale.ts';
 import { LIGHT, readSamples, until } from '../service/running.ts';
 import { makeDisk, type SmallDisk } from './small-disk.ts';
 
@@ -30,7 +30,8 @@ async function append(address: string, from: number, to: number): Promise<void> 
 }
 
 test('a replica without room for its snapshot starts once there is room', {
-  skip,
+  ...LONG_ONLY,
+  skip: LONG_ONLY.skip || skip,
 }, async (t) => {
   const address = nats.address('room');
   await append(address, 0, 50);

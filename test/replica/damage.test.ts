@@ -11,7 +11,7 @@ import { type Ledger, LedgerError, type StoredBlock } from '../../src/ledger/led
 import { stateDigest } from '../../src/replica/replica.ts';
 import { SnapshotFolder } from '../../src/replica/snapshot-folder.ts';
 import { chainLines, collectBlocks } from '../ledger/chains.ts';
-import { ALSO_FULL, scale } from '../scale.ts';
+import { ALSO_FULL, ALSO_LONG, LONG_ONLY, scale } from '../scale.ts';
 import { makeTemporaryFolder } from '../temporary-folder.ts';
 import {
   describePosition,
@@ -87,8 +87,8 @@ function assertRefused({ code, output, complaint }: Verdict, reason: RegExp, abo
   assert.equal(output, '', about);
 }
 
-describe('a flipped bit in a stored block', ALSO_FULL, () => {
-  test('stops a replica at that height, whichever byte it is in', async (t) => {
+describe('a flipped bit in a stored block', ALSO_LONG, () => {
+  test('stops a replica at that height, whichever byte it is in', LONG_ONLY, async (t) => {
     const open = await openDirectory(t);
     const value = open.raw.get(DAMAGED);
     for (let position = 0; position < value.length; position++) {
@@ -193,7 +193,7 @@ describe('a ledger that does not fit together', () => {
   }
 });
 
-describe('a damaged snapshot', ALSO_FULL, () => {
+describe('a damaged snapshot', ALSO_LONG, () => {
   /** Loading fails; restoring warns, and starts from the snapshot before it. */
   async function assertCostsOnlyTime({ ledger, folder }: OpenDirectory, about: string) {
     await assert.rejects(new SnapshotFolder(folder).load(HEIGHT), about);
@@ -204,7 +204,7 @@ describe('a damaged snapshot', ALSO_FULL, () => {
     assert.equal(stateDigest(replica.state), OUTLOOK.digest, about);
   }
 
-  test('with a flipped bit, whichever byte it is in, is not loaded', async (t) => {
+  test('with a flipped bit, whichever byte it is in, is not loaded', LONG_ONLY, async (t) => {
     const folder = await makeDirectory(t, TWO_SNAPSHOTS);
     const file = snapshotPath(folder, HEIGHT);
     const bytes = await readFile(file);
@@ -225,7 +225,7 @@ describe('a damaged snapshot', ALSO_FULL, () => {
     }
   });
 
-  test('of any other length is not loaded', async (t) => {
+  test('of any other length is not loaded', LONG_ONLY, async (t) => {
     const folder = await makeDirectory(t, TWO_SNAPSHOTS);
     const file = snapshotPath(folder, HEIGHT);
     const bytes = await readFile(file);

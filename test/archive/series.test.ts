@@ -1,0 +1,347 @@
+/** Questions about the past, held against a fold that notes every account after every block. */
+
+import assert from 'node:assert/strict';
+import { before, test } from 'node:test';
+import { parseBlock } from '../../src/events/event.ts';
+import { formatAddress } from '../../src/exact/address.ts';
+import { createSimulator } from '../../src/feed/simulator/simulator.ts';
+import type { HistoryAnswer, HistoryQuestion } from '../../src/info/history-question.ts';
+import type { HistoryView } from '../../src/info/history-view.ts';
+import type { Present } from '../../src/info/moment.ts';
+import { answerQuestion, readQuestion } from '../../src/info/registry.ts';
+import { RequestError } from '../../src/info/request-error.ts';
+import { applyBlock } from '../../src/state/fold.ts';
+import { createState } from '../../src/state/state.ts';
+import { createPlaces } from '../cli/program.ts';
+import { appendAll, NO_SNAPSHOTS } from '../replica/data-directory.ts';
+import type { WireBlock } from '../twin/naive-block.ts';
+import { Book, usdOf } from '../twin/naive-book.ts';
+import { writeDecimal } from '../twin/naive-decimal.ts';
+import { archiveOnce, withArchive } from './archived.ts';
+
+const BLOCKS = 300;
+const ACCOUNTS = 10;
+const STRANGER = `0x${'f'.repeat(40)}`;
+const place = createPlaces();
+
+const simulator = createSimulator({ seed: 'series', accounts: ACCOUNTS });
+const lines = Array.from({ length: BLOCKS }, () => simulator.next());
+const blocks = lines.map((line) => JSON.parse(line) as WireBlock);
+const users = Array.from({ length: ACCOUNTS }, (_, index) =>
+  formatAddress(simulator.state.addresses.addressOf(index + 1)),
+);
+const dexes = simulator.state.markets.dexes.map(({ name }) => name);
+
+interface AnsweredPosition {
+  readonly coin: string;
+  readonly szi: string;
+  readonly entryPx: string;
+  readonly leverage: { readonly type: string; readonly value: number };
+  readonly unrealizedPnl: string;
+}
+
+interface AnsweredAccount {
+  readonly marginSummary: Readonly<Record<string, string>>;
+  readonly withdrawable: string;
+  readonly assetPositions: readonly { readonly position: AnsweredPosition }[];
+  readonly transfers: bigint;
+}
+
+/** By height, user and dex. */
+const noted = new Map<string, AnsweredAccount>();
+
+function accountAt(height: number, user: string, dex: string): AnsweredAccount {
+  return noted.get(`${height} ${user} ${dex}`) ?? assert.fail(`${user} at ${height}`);
+}
+
+let data: string;
+before(async () => {
+  const state = createState();
+  const book = new Book();
+  for (const [index, line] of lines.entries()) {
+    applyBlock(state, parseBlock(line));
+    for (const event of blocks[index].events) book.record(event);
+    for (const user of users) {
+      for (const dex of state.markets.dexes.map(({ name }) => name)) {
+        const answer = JSON.parse(answerQuestion(state, { type: 'clearinghouseState', user, dex }));
+        const transfers = book.valueOf(user, dex) - book.profitOf(user, dex);
+        noted.set(`${state.height} ${user} ${dex}`, { ...answer, transfers });
+      }
+    }
+  }
+  data = place();
+  await appendAll(data, lines, NO_SNAPSHOTS);
+  await archiveOnce(data);
+});
+
+/** The answer, or the refusal. */
+function ask(history: HistoryView, body: object, present?: Present): HistoryAnswer | RequestError {
+  const question = readQuestion(body) as HistoryQuestion | RequestError;
+  if (question instanceof RequestError) return question;
+  try {
+    question.findHeight(history, present ?? { height: 0, time: 0 });
+    const steps = question.answer(history);
+    for (;;) {
+      const step = steps.next();
+      if (step.done === true) return step.value;
+    }
+  } catch (error) {
+    if (error instanceof RequestError) return error;
+    throw error;
+  }
+}
+
+function answerOf(history: HistoryView, body: object): HistoryAnswer {
+  const answer = ask(history, body);
+  assert.ok(!(answer instanceof RequestError), JSON.stringify(answer));
+  return answer;
+}
+
+const timeOf = (height: number) => blocks[height - 1].time;
+
+/** The heights of a course, found by looking at every block. */
+function heightsOf(from: number, to: number, step: number): number[] {
+  const heights = new Set<number>();
+  for (let time = from; ; time += step) {
+    const at = Math.min(time, to);
+    heights.add(blocks.findLastIndex((block) => block.time <= at) + 1);
+    if (time >= to) return [...heights];
+  }
+}
+
+const FIRST = blocks[0].time;
+const LAST = blocks[BLOCKS - 1].time;
+const COURSES = [
+  { step: 7_000 },
+  { from: FIRST - 50_000, to: LAST + 50_000, step: 1_000 },
+  { from: timeOf(40), to: timeOf(41), step: 300 },
+  { from: timeOf(100) + 1, to: timeOf(200) - 1, step: 13_337 },
+  { from: timeOf(250), to: timeOf(250), step: 1 },
+];
+
+test('a series has the figures of the account at each of its heights', async () => {
+  await withArchive(data, (history) => {
+    for (const user of users) {
+      for (const course of COURSES) {
+        const { body, isFixed } = answerOf(history, { type: 'accountHistory', user, ...course });
+        const from = Math.max(course.from ?? FIRST, FIRST);
+        const to = Math.min(course.to ?? LAST, LAST);
+        const expected = heightsOf(from, to, course.step).map((height) => rowOf(height, user));
+        assert.deepEqual(JSON.parse(body), expected);
+        assert.equal(isFixed, course.to !== undefined && course.to < LAST);
+      }
+    }
+  });
+});
+
+function rowOf(height: number, user: string): unknown[] {
+  const { marginSummary, withdrawable, assetPositions, transfers } = accountAt(height, user, '');
+  const unrealized = assetPositions.reduce((sum, { position }) => {
+    return sum + usdOf(position.unrealizedPnl);
+  }, 0n);
+  return [
+    ...[height, timeOf(height), marginSummary['accountValue'], marginSummary['totalNtlPos']],
+    ...[marginSummary['totalMarginUsed'], withdrawable, writeDecimal(unrealized, 6)],
+    ...[writeDecimal(fundingUpTo(height, user), 6), writeDecimal(transfers, 6)],
+  ];
+}
+
+/** What the user has paid on the first dex, with what it had paid when its account was first read. */
+function fundingUpTo(height: number, user: string): bigint {
+  let sum = 0n;
+  for (const { events } of blocks.slice(0, height)) {
+    for (const event of events) {
+      if (event.type === 'account' && event.user === user && event.dex === '') {
+        for (const { cumFunding } of event.positions) sum += usdOf(cumFunding.allTime);
+      }
+      if (event.type !== 'funding' || event.coin.includes(':')) continue;
+      for (const [payer, amount] of event.payments) if (payer === user) sum += usdOf(amount);
+    }
+  }
+  return sum;
+}
+
+test('of an account that there never was, all figures are zero', async () => {
+  await withArchive(data, (history) => {
+    const { body } = answerOf(history, { type: 'accountHistory', user: STRANGER, step: 60_000 });
+    for (const [, , ...amounts] of JSON.parse(body)) {
+      assert.deepEqual(new Set(amounts), new Set(['0.0']));
+    }
+  });
+});
+
+test('where the ledger has no block for long, a series has a gap and no line', async () => {
+  const own = place();
+  const start = Date.UTC(2026, 0, 1);
+  const times = [0, 1, 2, 600, 601].map((seconds) => start + seconds * 1000);
+  const empty = times.map((time, index) => JSON.stringify({ height: index + 1, time, events: [] }));
+  await appendAll(own, empty, NO_SNAPSHOTS);
+  await archiveOnce(own);
+  await withArchive(own, (history) => {
+    const question = { type: 'accountHistory', user: STRANGER, step: 100_000 };
+    const rows = JSON.parse(answerOf(history, question).body) as (number | null)[][];
+    assert.deepEqual(
+      rows.map(([height]) => height),
+      [1, 3, null, null, null, null, 4, 5],
+    );
+    assert.deepEqual(rows[2].slice(2), new Array(7).fill(null));
+    const csv = answerOf(history, { ...question, format: 'csv' }).body.split('\r\n');
+    assert.equal(csv[3], `,${start + 200_000},,,,,,,`);
+  });
+});
+
+/** The events of a block that change a user's position in a coin. */
+function causesOf({ events }: WireBlock, user: string, coin: string): Set<string> {
+  const causes = new Set<string>();
+  for (const event of events) {
+    const isPaid =
+      event.type === 'funding' &&
+      event.coin === coin &&
+      event.payments.some(([payer, amount]) => payer === user && usdOf(amount) !== 0n);
+    const isOwn = 'user' in event && event.user === user;
+    const isOfCoin = event.type === 'account' || ('coin' in event && event.coin === coin);
+    if (isPaid || (isOwn && isOfCoin)) causes.add(event.type);
+  }
+  return causes;
+}
+
+test('a position is told after every block that changed it', async () => {
+  let changes = 0;
+  await withArchive(data, (history) => {
+    for (const user of users) {
+      for (const { coin } of simulator.state.markets.markets.slice(0, 6)) {
+        const { body } = answerOf(history, { type: 'positionHistory', user, coin });
+        for (const { height, time, szi, entryPx, leverage, causes } of JSON.parse(body)) {
+          const dex = coin.includes(':') ? coin.split(':')[0] : '';
+          const held = accountAt(height, user, dex).assetPositions.find(
+            ({ position }) => position.coin === coin,
+          )?.position;
+          assert.equal(time, timeOf(height));
+          assert.equal(szi, held?.szi ?? '0.0');
+          if (held !== undefined) {
+            assert.equal(entryPx, held.entryPx);
+            const { type, value } = held.leverage;
+            assert.deepEqual(leverage, { type, value });
+          }
+          for (const cause of causes) {
+            assert.ok(causesOf(blocks[height - 1], user, coin).has(cause), `${cause} ${height}`);
+          }
+          changes++;
+        }
+        const told = new Set(JSON.parse(body).map(({ height }: { height: number }) => height));
+        for (const block of blocks) {
+          if (causesOf(block, user, coin).has('fill')) assert.ok(told.has(block.height));
+        }
+      }
+    }
+  });
+  assert.ok(changes > 100, `${changes} changes`);
+});
+
+test('positions as CSV have the same rows, within the times that are asked for', async () => {
+  await withArchive(data, (history) => {
+    const [user] = users;
+    const { coin } = simulator.state.markets.markets[0];
+    const asked = { type: 'positionHistory', user, coin, from: timeOf(100), to: timeOf(200) };
+    const rows = JSON.parse(answerOf(history, asked).body);
+    const csv = answerOf(history, { ...asked, format: 'csv' })
+      .body.split('\r\n')
+      .slice(1, -1);
+    assert.deepEqual(
+      csv.map((line) => Number(line.split(',')[0])),
+      rows.map(({ height }: { height: number }) => height),
+    );
+    assert.ok(rows.every(({ height }: { height: number }) => height >= 100 && height <= 200));
+  });
+});
+
+test('a portfolio sums value, profit and volume over all dexes', async () => {
+  await withArchive(data, (history) => {
+    for (const user of users) {
+      const { body, isFixed } = answerOf(history, { type: 'portfolio', user });
+      assert.equal(isFixed, false);
+      const periods = new Map<string, Portfolio>(JSON.parse(body));
+      const { accountValueHistory, pnlHistory, vlm } = periods.get('allTime') ?? assert.fail();
+      assert.deepEqual(periods.get('perpAllTime'), periods.get('allTime'));
+      const opening = sumsAt(accountValueHistory[0][0], user);
+      for (const [index, [time, value]] of accountValueHistory.entries()) {
+        const sums = sumsAt(time, user);
+        assert.equal(value, writeDecimal(sums.value, 6));
+        const profit = sums.profit - opening.profit;
+        assert.deepEqual(pnlHistory[index], [time, writeDecimal(profit, 6)]);
+      }
+      assert.ok(Number(vlm) >= 0);
+    }
+  });
+});
+
+interface Portfolio {
+  readonly accountValueHistory: readonly (readonly [time: number, value: string])[];
+  readonly pnlHistory: readonly (readonly [time: number, value: string])[];
+  readonly vlm: string;
+}
+
+function sumsAt(time: number, user: string): { value: bigint; profit: bigint } {
+  const { height } = blocks.findLast((block) => block.time === time) ?? assert.fail(`${time}`);
+  let [value, profit] = [0n, 0n];
+  for (const dex of dexes) {
+    const account = noted.get(`${height} ${user} ${dex}`);
+    if (account === undefined) continue;
+    value += usdOf(account.marginSummary['accountValue']);
+    profit += usdOf(account.marginSummary['accountValue']) - account.transfers;
+  }
+  return { value, profit };
+}
+
+const [USER] = users;
+const REFUSED: [body: object, code: string, field: string][] = [
+  [{ type: 'accountHistory', user: USER, from: 5, to: 4 }, 'invalid_field', 'to'],
+  [{ type: 'accountHistory', user: USER, from: -1 }, 'invalid_field', 'from'],
+  [{ type: 'accountHistory', user: USER, to: 1.5 }, 'invalid_field', 'to'],
+  [{ type: 'accountHistory', user: USER, step: 0 }, 'invalid_field', 'step'],
+  [{ type: 'accountHistory', user: USER, step: 1 }, 'invalid_field', 'step'],
+  [{ type: 'accountHistory', user: USER, dex: 'none' }, 'unknown_dex', 'dex'],
+  [{ type: 'accountHistory', user: USER, format: 'xml' }, 'invalid_field', 'format'],
+  [{ type: 'accountHistory' }, 'missing_field', 'user'],
+  [{ type: 'positionHistory', user: USER, coin: 'NONE' }, 'invalid_field', 'coin'],
+  [{ type: 'positionHistory', user: USER, coin: 7 }, 'invalid_field', 'coin'],
+  [{ type: 'portfolio', user: USER, format: 'csv' }, 'invalid_field', 'format'],
+  [{ type: 'delegations', user: USER, atHeight: 0 }, 'invalid_field', 'atHeight'],
+  [{ type: 'delegations', user: USER, atHeight: 1, atTime: 1 }, 'invalid_field', 'atTime'],
+  [{ type: 'delegations', user: USER, atHeight: BLOCKS + 1 }, 'unknown_height', 'atHeight'],
+  [{ type: 'delegations', user: USER, atTime: FIRST - 1 }, 'unknown_height', 'atTime'],
+  [{ type: 'delegations', user: USER, atTime: LAST + 1 }, 'unknown_height', 'atTime'],
+];
+
+for (const [body, code, field] of REFUSED) {
+  test(`${JSON.stringify(body).replace(USER, '0x…')} is refused for ${field}`, async () => {
+    await withArchive(data, (history) => {
+      const refusal = ask(history, body);
+      assert.ok(refusal instanceof RequestError);
+      assert.deepEqual([refusal.code, refusal.field], [code, field]);
+    });
+  });
+}
+
+test('what the ledger has and the archive has not yet is a matter of waiting', async () => {
+  await withArchive(data, (history) => {
+    const present = { height: BLOCKS + 5, time: LAST + 5_000 };
+    for (const moment of [{ atHeight: BLOCKS + 5 }, { atTime: LAST + 5_000 }]) {
+      const refusal = ask(history, { type: 'delegations', user: USER, ...moment }, present);
+      assert.equal(refusal instanceof RequestError && refusal.code, 'behind');
+    }
+  });
+});
+
+test('a time between two blocks is the moment of the earlier one', async () => {
+  await withArchive(data, (history) => {
+    for (const [time, height] of [
+      [timeOf(50), 50],
+      [timeOf(51) - 1, 50],
+      [LAST, BLOCKS],
+    ]) {
+      const question = { type: 'perpDeployAuctionStatus', atTime: time };
+      assert.equal(answerOf(history, question).height, height);
+    }
+  });
+});
