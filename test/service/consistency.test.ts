@@ -11,7 +11,7 @@ import { openRawBlocks } from '../replica/damage.ts';
 import { restoreDirectory } from '../replica/data-directory.ts';
 import { longLine } from '../replica/long-line.ts';
 import { SMALL_LINES } from '../replica/small-ledger.ts';
-import { ALSO_LONG, LONG_ONLY, scale, shareOut } from '../scale.ts';
+import { ALSO_FULL, ALSO_LONG, LONG_ONLY, scale, shareOut } from '../scale.ts';
 import {
   type Answer,
   type Cleanup,
@@ -109,7 +109,7 @@ async function askOn(client: Client, secret: string, questions: object[]): Promi
 
 test(
   'under load, with a writer: never back in height, and always as query --at tells',
-  ALSO_LONG,
+  ALSO_FULL,
   async (context) => {
     const data = place();
     const feed = await startFeed(context, data);

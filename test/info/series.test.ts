@@ -12,12 +12,12 @@ import { answerQuestion, readQuestion } from '../../src/info/registry.ts';
 import { RequestError } from '../../src/info/request-error.ts';
 import { applyBlock } from '../../src/state/fold.ts';
 import { createState } from '../../src/state/state.ts';
+import { archiveOnce, withArchive } from '../archive/archived.ts';
 import { createPlaces } from '../cli/program.ts';
 import { appendAll, NO_SNAPSHOTS } from '../replica/data-directory.ts';
 import type { WireBlock } from '../twin/naive-block.ts';
 import { Book, usdOf } from '../twin/naive-book.ts';
 import { writeDecimal } from '../twin/naive-decimal.ts';
-import { archiveOnce, withArchive } from './archived.ts';
 
 const BLOCKS = 300;
 const ACCOUNTS = 10;
