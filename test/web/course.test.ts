@@ -127,3 +127,14 @@ test('a local time is read to the end of its second', () => {
   assert.equal(readLocalTime('2026-03-04T05:06:07'), timeMs - 89 + 999);
   assert.equal(readLocalTime(''), undefined);
 });
+
+test('a course begins when the account does', () => {
+  const row = (time: number, value: string, transfers: string): HistoryRow => {
+    return [1, time, value, '0.0', '0.0', '0.0', '0.0', '0.0', transfers];
+  };
+  const before = [row(1, '0.0', '0.0'), row(2, '0.0', '0.0')];
+  const after = [row(3, '12.5', '10.0'), row(4, '0.0', '-2.5'), row(5, '0.0', '0.0')];
+  const timesOf = (rows: HistoryRow[]) => sumRows([rows]).map(({ time }) => time);
+  assert.deepEqual(timesOf([...before, ...after]), [3, 4, 5]);
+  assert.deepEqual(timesOf(before), [1, 2]);
+});

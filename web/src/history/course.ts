@@ -97,12 +97,25 @@ function toRow([, time, value, , , , , , netTransfers]: HistoryRow): CourseRow {
 /** The rows of an account over its dexes; what is not known on one of them is not known. */
 export function sumRows(lists: readonly (readonly HistoryRow[])[]): CourseRow[] {
   const [first = [], ...others] = lists.map((rows) => rows.map(toRow));
-  if (others.length === 0) return first;
+  if (others.length === 0) return fromItsBeginning(first);
   const knownAt = others.map((rows) => new Map(rows.map(({ time, known }) => [time, known])));
-  return first.map(({ time, known }) => {
+  const rows = first.map(({ time, known }) => {
     const all = [known, ...knownAt.map((byTime) => byTime.get(time))];
     return { time, known: sumKnown(all) };
   });
+  return fromItsBeginning(rows);
+}
+
+/** Without the time before the account was there: its first transfer is no gain. */
+function fromItsBeginning(rows: CourseRow[]): CourseRow[] {
+  const isThere = ({ known }: CourseRow) =>
+    known && (isNotZero(known.value) || isNotZero(known.netTransfers));
+  const beginning = rows.findIndex(isThere);
+  return beginning === -1 ? rows : rows.slice(beginning);
+}
+
+function isNotZero(amount: string): boolean {
+  return /[1-9]/.test(amount);
 }
 
 function sumKnown(all: readonly (Known | undefined)[]): Known | undefined {
