@@ -40,6 +40,7 @@ export class Archive {
   readonly #firstTimes = new Map<number, number>();
   readonly #times = new Map<number, Float64Array>();
   readonly #marks = new Map<number, MarkSpan>();
+  #marketsKept = 0;
 
   constructor(folder: ArchiveFolder, range: ArchiveRange) {
     this.#folder = folder;
@@ -53,9 +54,20 @@ export class Archive {
     this.#folder.refresh();
     const range = readRange(this.#folder.tables);
     if (range === undefined) throw new LedgerError('missing', 'the archive is being built again');
-    if (range.head.height !== this.#range.head.height) this.#listings.update();
+    if (range.head.height !== this.#range.head.height) {
+      this.#listings.update();
+      this.#forgetSpan(spanOf(this.#range.head.height));
+    }
     this.#range = range;
     return range;
+  }
+
+  /** The last span grows; all others stay as they are. */
+  #forgetSpan(span: number): void {
+    this.#times.delete(span);
+    for (let market = 0; market < this.#marketsKept; market++) {
+      this.#marks.delete(span * MARKETS_MAX + market);
+    }
   }
 
   get range(): ArchiveRange {
@@ -76,7 +88,7 @@ export class Archive {
     throw new LedgerError('corrupt', `the archive has no time of height ${height}`);
   }
 
-  /** Undefined in a gap. Only the span that grows is read again and again. */
+  /** Undefined in a gap. */
   #timesOf(span: number): Float64Array | undefined {
     const kept = this.#times.get(span);
     if (kept !== undefined) return kept;
@@ -84,7 +96,7 @@ export class Archive {
     if (record === undefined) return undefined;
     const times = unpackTimes(record, span);
     if (this.#times.size === SPANS_KEPT_MAX) this.#times.clear();
-    if (span < spanOf(this.#range.head.height)) this.#times.set(span, times);
+    this.#times.set(span, times);
     return times;
   }
 
@@ -129,7 +141,8 @@ export class Archive {
     if (kept !== undefined) return kept.at(placeInSpan(height));
     const marks = this.#readMarks(market, span);
     if (this.#marks.size === MARK_SPANS_KEPT_MAX) this.#marks.clear();
-    if (span < spanOf(this.#range.head.height)) this.#marks.set(key, marks);
+    this.#marks.set(key, marks);
+    this.#marketsKept = Math.max(this.#marketsKept, market + 1);
     return marks.at(placeInSpan(height));
   }
 

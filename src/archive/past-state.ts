@@ -47,13 +47,24 @@ const SPARE_MAX = 16;
 
 /** A state with these markets and without rows. */
 function takeRoom(listed: MarketBook): Room {
-  const spare = spareRooms.pop();
-  const state = spare?.state ?? createState();
-  // Nothing is ever committed to it, so this removes every row.
-  for (const part of [state.addresses, state.accounts, state.positions, state.delegations]) {
-    part.rollback();
-  }
-  return spare?.listed === listed ? spare : furnish(state, listed);
+  const place = spareRooms.findIndex((room) => room.listed === listed);
+  if (place === -1) return furnish(takeState(), listed);
+  const [room] = spareRooms.splice(place, 1);
+  removeRows(room.state);
+  return room;
+}
+
+/** The room that has been spare for longest gives its state once there are many. */
+function takeState(): State {
+  const state = spareRooms.length < SPARE_MAX ? undefined : spareRooms.shift()?.state;
+  if (state === undefined) return createState();
+  removeRows(state);
+  return state;
+}
+
+/** Nothing is ever committed to it, so this removes every row. */
+function removeRows({ addresses, accounts, positions, delegations }: State): void {
+  for (const part of [addresses, accounts, positions, delegations]) part.rollback();
 }
 
 function furnish(state: State, listed: MarketBook): Room {

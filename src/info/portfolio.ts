@@ -108,6 +108,7 @@ function* formatPeriod(
     profits.push(`[${time},"${formatUnits(profit, USD_DECIMALS)}"]`);
     yield;
   }
+  past?.release();
   return (
     `{"accountValueHistory":[${values.join(',')}],"pnlHistory":[${profits.join(',')}]` +
     `,"vlm":"${formatUnits(volume, USD_DECIMALS)}"}`

@@ -87,7 +87,9 @@ export const positionHistory: HistoryType<typeof fields> = {
 };
 
 function findMarketAt(history: HistoryView, height: number, coin: string) {
-  const { markets } = history.at(height).state;
+  const past = history.at(height);
+  const { markets } = past.state;
+  past.release();
   const index = markets.findMarket(coin);
   if (index !== undefined) return { index, market: markets.markets[index] };
   const message = `coin: got ${describeValue(coin)}, expected a coin that meta lists`;
