@@ -1,0 +1,98 @@
+/** What every type of question tells beside its answer: since when it is the same, its cost, its size. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { parseBlock } from '../../src/events/event.ts';
+import { formatAddress } from '../../src/exact/address.ts';
+import { createSimulator } from '../../src/feed/simulator/simulator.ts';
+import { CourseQuestion, PastQuestion } from '../../src/info/history-question.ts';
+import { ALL_TYPES, parseQuestion, readQuestion } from '../../src/info/registry.ts';
+import { RequestError } from '../../src/info/request-error.ts';
+import { applyBlock } from '../../src/state/fold.ts';
+import { createState, type StateView } from '../../src/state/state.ts';
+import { listBodies } from '../archive/witness.ts';
+import { withoutTime } from '../without-time.ts';
+
+const BLOCKS = 80;
+const simulator = createSimulator({ seed: 'asked', accounts: 10 });
+const lines = Array.from({ length: BLOCKS }, () => simulator.next());
+const users = [1, 2, 3].map((row) => formatAddress(simulator.state.addresses.addressOf(row)));
+const bodies = listBodies({
+  user: users,
+  users: [users, Array.from({ length: 40 }, (_, index) => users[index % 3])],
+  dex: ['', 'abc'],
+  id: [3],
+});
+
+function lookAt(state: StateView, body: object): { text: string; changedAt: number } | undefined {
+  try {
+    const question = parseQuestion(body);
+    return { text: withoutTime(question.answer(state)), changedAt: question.changedAt(state) };
+  } catch (error) {
+    // A dex that is not there yet.
+    if (error instanceof RequestError) return undefined;
+    throw error;
+  }
+}
+
+test('no answer changes without its height of change', () => {
+  const state = createState();
+  const last = new Map<object, string>();
+  for (const line of lines) {
+    applyBlock(state, parseBlock(line));
+    for (const body of bodies) {
+      const seen = lookAt(state, body);
+      if (seen === undefined) continue;
+      const before = last.get(body);
+      const about = `${JSON.stringify(body)} at ${state.height}`;
+      assert.ok(seen.changedAt >= 0 && seen.changedAt <= state.height, about);
+      if (before !== undefined && before !== seen.text) {
+        assert.equal(seen.changedAt, state.height, about);
+      }
+      last.set(body, seen.text);
+    }
+  }
+  assert.equal(new Set([...last.keys()].map((body) => JSON.stringify(body))).size, last.size);
+});
+
+test('an answer about many accounts says how long it is about, and comes in pieces', () => {
+  const many = Array.from({ length: 40 }, (_, index) => users[index % 3]);
+  const of = (body: object) => parseQuestion({ type: 'batchClearinghouseStates', ...body });
+  assert.equal(of({ users }).bytesExpected, undefined);
+  const one = of({ users: many }).bytesExpected ?? 0;
+  const all = of({ users: many, dex: 'ALL_DEXES' }).bytesExpected ?? 0;
+  assert.ok(one > 0 && all > one, `${one} and ${all} bytes`);
+});
+
+test('a question about the past is of the type and the weight of the one about the present', () => {
+  const [user] = users;
+  for (const { type, weight } of ALL_TYPES) {
+    const fields = { user, users, dex: '', id: 3, coin: 'BTC', requests: [] };
+    const asked = readQuestion({ type, ...fields, atHeight: 5 });
+    if (asked instanceof RequestError) continue;
+    assert.ok(asked instanceof PastQuestion || asked instanceof CourseQuestion, type);
+    assert.equal(asked.type, type);
+    assert.ok(asked.weight >= weight, type);
+  }
+});
+
+test('what has rows is also asked for as CSV, and what has none is not', () => {
+  const [user] = users;
+  const isOther = (body: object) => {
+    const question = readQuestion(body);
+    assert.ok(question instanceof CourseQuestion);
+    return question.asCsv() !== question;
+  };
+  assert.equal(isOther({ type: 'accountHistory', user }), true);
+  assert.equal(isOther({ type: 'positionHistory', user, coin: 'BTC' }), true);
+  assert.equal(isOther({ type: 'portfolio', user }), false);
+});
+
+test('a refusal is told as JSON, with its status, and as existing clients read it', () => {
+  const refusal = readQuestion({ type: 'accountHistory', user: 'nobody' });
+  assert.ok(refusal instanceof RequestError);
+  const { error, message, field, code, msg } = JSON.parse(refusal.toJson());
+  assert.deepEqual([error, field, refusal.status], ['invalid_address', 'user', 422]);
+  assert.equal(msg, message);
+  assert.ok(code !== undefined);
+});
