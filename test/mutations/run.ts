@@ -26,6 +26,7 @@ const FURTHER_FILES = ['docs/api.test.js', 'replica/digest.test.js'];
 const SLOW_FILES = [
   'events/block-pieces.test.js',
   'info/coverage.test.js',
+  'info/series.test.js',
   'state/address-growth.test.js',
   'state/pieces.test.js',
   'state/table-growth.test.js',
