@@ -150,6 +150,15 @@ export class VersionChange {
     this.#positions.clear();
   }
 
+  /** The next position, which no event concerns; false if it was not there before. */
+  keepPosition(market: number): boolean {
+    const position = this.#version.positions[this.#place];
+    if (position?.market !== market) return false;
+    position.causes = 0;
+    this.#place++;
+    return true;
+  }
+
   /** The next position, whose new cells are in `cells`. */
   addPosition(market: number, causes: number): void {
     const { positions } = this.#version;

@@ -72,8 +72,11 @@ export class OpenPack {
     const { positions } = state;
     let row = state.accounts.get(account, column.FIRST_POSITION);
     for (; row !== 0; row = positions.get(row, column.NEXT_POSITION)) {
-      const market = readCells(change.cells, state, row);
-      change.addPosition(market, causesOf(effect, market));
+      const market = marketOfTerms(positions.get(row, column.TERMS));
+      const causes = causesOf(effect, market);
+      if (causes === 0 && change.keepPosition(market)) continue;
+      readCells(change.cells, state, row);
+      change.addPosition(market, causes);
     }
     packed.clear();
     if (change.end(packed, state.height)) this.#put();
