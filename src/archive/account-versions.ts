@@ -52,6 +52,8 @@ export interface PositionVersion {
   readonly cells: number[];
   /** The causes of this version's change; 0 if the version before had the same position. */
   causes: number;
+  /** It was read since somebody last took it. */
+  isRead?: boolean;
 }
 
 export class AccountVersion {
@@ -247,6 +249,7 @@ export class VersionReader {
   #readPosition(): void {
     const position = this.version.position(this.#in.whole());
     position.causes = this.#in.byte();
+    position.isRead = true;
     const mask = this.#in.byte();
     for (let index = 0; index < CELL_COUNT; index++) {
       if (mask & (1 << index)) {

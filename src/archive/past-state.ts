@@ -149,11 +149,16 @@ export class PastState implements PastView {
     accounts.set(account, column.ORDER_MARGIN, Number(amounts[AMOUNT.orderMargin]));
     accounts.set(account, column.COLLATERAL, Number(amounts[AMOUNT.collateral]));
     accounts.set(account, column.ACCOUNT_TIME, Number(amounts[AMOUNT.readTime]));
-    for (const position of version.positions) this.#putPosition(account, position);
+    for (const position of version.positions) {
+      if (position.isRead) this.#putPosition(account, position);
+      else if (position.cells[CELL.size] !== 0) this.#loadMark(position.market);
+    }
   }
 
-  #putPosition(account: number, { market, cells }: PositionVersion): void {
+  #putPosition(account: number, position: PositionVersion): void {
     const { positions } = this.#state;
+    const { market, cells } = position;
+    position.isRead = false;
     const row = findOrAddPosition(this.#state, account, market);
     const packed = cells[CELL.leverage];
     const mode = packed % 2 === 1 ? 'isolated' : 'cross';

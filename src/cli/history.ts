@@ -3,7 +3,13 @@
 import { openArchive } from '../archive/archive.ts';
 import { History } from '../archive/history.ts';
 import { UsageError } from '../config/usage-error.ts';
-import { AccountSeries, COLUMNS, findDexAtEnd } from '../info/account-history.ts';
+import {
+  AccountSeries,
+  COLUMNS,
+  findDexAtEnd,
+  formatCsvRow,
+  type SeriesRow,
+} from '../info/account-history.ts';
 import { listPoints, readCourse } from '../info/course.ts';
 import type { HistoryView } from '../info/history-view.ts';
 import { RequestError } from '../info/request-error.ts';
@@ -52,7 +58,7 @@ async function printRows(view: HistoryView, { settings: chosen, terminal, signal
   const course = readCourse(view, { from: historyFrom, to: historyTo });
   const series = new AccountSeries(view, user, findDexAtEnd(view, course, dex));
   const format = historyFormat === 'csv' ? formatCsvRow : formatObject;
-  let batch = historyFormat === 'csv' ? [formatCsvRow(COLUMNS)] : [];
+  let batch = historyFormat === 'csv' ? [`${COLUMNS.join(',')}\r\n`] : [];
   for (const point of listPoints(view, course, historyStep)) {
     batch.push(format(series.rowAt(point)));
     if (batch.length < BATCH_ROWS) continue;
@@ -65,13 +71,8 @@ async function printRows(view: HistoryView, { settings: chosen, terminal, signal
   await terminal.write(batch.join(''));
 }
 
-function formatCsvRow(row: readonly string[]): string {
-  return `${row.join(',')}\r\n`;
-}
-
-function formatObject([height, time, ...amounts]: readonly string[]): string {
+function formatObject({ height, time, amounts }: SeriesRow): string {
   const [, , ...names] = COLUMNS;
-  const figures = names.map((name, index) => [name, amounts[index] || null]);
-  const row = { height: height === '' ? null : Number(height), time: Number(time) };
-  return `${JSON.stringify({ ...row, ...Object.fromEntries(figures) })}\n`;
+  const figures = names.map((name, index) => [name, amounts?.[index] ?? null]);
+  return `${JSON.stringify({ height: height ?? null, time, ...Object.fromEntries(figures) })}\n`;
 }

@@ -60,33 +60,41 @@ export const accountHistory: HistoryType<typeof fields> = {
     const course = readCourse(history, { from, to });
     const stepMs = readStep(course, step);
     const series = new AccountSeries(history, user, findDexAtEnd(history, course, dex));
-    const rows: (readonly string[])[] = [];
+    const rows: SeriesRow[] = [];
     for (const point of listPoints(history, course, stepMs)) {
       rows.push(series.rowAt(point));
       yield;
     }
     series.release();
     const { last, lastTime } = history.range();
-    const body = format === 'csv' ? formatCsv(COLUMNS, rows) : formatJson(rows);
+    const body =
+      format === 'csv'
+        ? `${COLUMNS.join(',')}\r\n${rows.map(formatCsvRow).join('')}`
+        : `[${rows.map(formatJsonRow).join(',')}]`;
     const { isFixed } = course;
     return { body, format, height: last, time: lastTime, isFixed, accountTime: -1 };
   },
 };
 
-/** Lines end as the standard for CSV has it. */
-export function formatCsv(
-  columns: readonly string[],
-  rows: readonly (readonly string[])[],
-): string {
-  return [columns, ...rows].map((row) => `${row.join(',')}\r\n`).join('');
+/** A row of a series. */
+export interface SeriesRow {
+  /** Undefined, as the amounts, in a gap and where a partial ledger does not know the account. */
+  readonly height: number | undefined;
+  readonly time: number;
+  readonly amounts: readonly string[] | undefined;
 }
 
-function formatJson(rows: readonly (readonly string[])[]): string {
-  const texts = rows.map(([height, time, ...amounts]) => {
-    const quoted = amounts.map((each) => (each === '' ? 'null' : `"${each}"`));
-    return `[${height === '' ? 'null' : height},${time},${quoted.join(',')}]`;
-  });
-  return `[${texts.join(',')}]`;
+const NO_AMOUNTS = new Array<string>(AMOUNT_COUNT).fill('');
+const NO_AMOUNTS_JSON = new Array<string>(AMOUNT_COUNT).fill('null').join(',');
+
+/** Lines end as the standard for CSV has it. */
+export function formatCsvRow({ height, time, amounts = NO_AMOUNTS }: SeriesRow): string {
+  return `${height ?? ''},${time},${amounts.join(',')}\r\n`;
+}
+
+function formatJsonRow({ height, time, amounts }: SeriesRow): string {
+  if (amounts === undefined) return `[null,${time},${NO_AMOUNTS_JSON}]`;
+  return `[${height},${time},"${amounts.join('","')}"]`;
 }
 
 /** A dex may be younger than the course, and keeps its index. */
@@ -113,18 +121,12 @@ export class AccountSeries {
     this.#dexIndex = dexIndex;
   }
 
-  /** The columns as texts; empty ones in a gap, and where a partial ledger does not know the account. */
-  rowAt({ height, time }: CoursePoint): string[] {
+  rowAt({ height, time }: CoursePoint): SeriesRow {
     const past = height === undefined ? undefined : this.#moveTo(height);
     const account = past === undefined ? 0 : this.#findAccount(past.state);
     const isUnknown = past === undefined || (account === 0 && past.state.isPartial);
-    if (isUnknown) return ['', String(time), ...new Array<string>(AMOUNT_COUNT).fill('')];
-    const figures = this.#figures(past, account);
-    return [
-      String(height),
-      String(time),
-      ...figures.map((each) => formatUnits(each, USD_DECIMALS)),
-    ];
+    if (isUnknown) return { height: undefined, time, amounts: undefined };
+    return { height, time, amounts: this.#figures(past, account).map(formatUsd) };
   }
 
   #moveTo(height: number): PastView {
@@ -150,16 +152,18 @@ export class AccountSeries {
   #figures(past: PastView, account: number): Exact[] {
     const { state } = past;
     const { summary, withdrawable, positions } = accountFigures(state, account);
-    const unrealized = positions.reduce<Exact>(
-      (sum, { unrealizedPnl }) => add(sum, unrealizedPnl),
-      0,
-    );
+    let unrealized: Exact = 0;
+    for (const position of positions) unrealized = add(unrealized, position.unrealizedPnl);
     const { netTransfers } = past.sumsOf(this.#user, this.#dexIndex);
-    return [
-      ...[summary.accountValue, summary.totalNtlPos, summary.totalMarginUsed, withdrawable],
-      ...[unrealized, sumFunding(state, account), netTransfers],
-    ];
+    const { accountValue, totalNtlPos, totalMarginUsed } = summary;
+    const held = [accountValue, totalNtlPos, totalMarginUsed, withdrawable];
+    held.push(unrealized, sumFunding(state, account), netTransfers);
+    return held;
   }
+}
+
+function formatUsd(amount: Exact): string {
+  return formatUnits(amount, USD_DECIMALS);
 }
 
 /** What the account has paid in all its positions, closed ones included. */

@@ -4,7 +4,6 @@ import { USD_DECIMALS } from '../events/fields.ts';
 import { describeValue } from '../events/refusal.ts';
 import { divideFloor, formatUnits } from '../exact/decimal.ts';
 import type { Market } from '../state/markets.ts';
-import { formatCsv } from './account-history.ts';
 import { courseFields, POINTS_MAX, readCourse } from './course.ts';
 import type { HistorySteps, HistoryType } from './history-question.ts';
 import type { HistoryView, PositionChange } from './history-view.ts';
@@ -125,12 +124,9 @@ const CSV_COLUMNS = [
 ];
 
 function toCsv(rows: readonly Row[]): string {
-  return formatCsv(
-    CSV_COLUMNS,
-    rows.map((row) => [
-      ...[String(row.height), String(row.time), row.szi, row.entryPx, row.entryNtl, row.markPx],
-      ...[row.leverage.type, String(row.leverage.value), row.fundingSinceOpen],
-      row.causes.join(' '),
-    ]),
-  );
+  const lines = rows.map((row) => [
+    ...[row.height, row.time, row.szi, row.entryPx, row.entryNtl, row.markPx],
+    ...[row.leverage.type, row.leverage.value, row.fundingSinceOpen, row.causes.join(' ')],
+  ]);
+  return [CSV_COLUMNS, ...lines].map((line) => `${line.join(',')}\r\n`).join('');
 }
