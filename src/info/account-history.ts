@@ -126,7 +126,7 @@ export class AccountSeries {
     const account = past === undefined ? 0 : this.#findAccount(past.state);
     const isUnknown = past === undefined || (account === 0 && past.state.isPartial);
     if (isUnknown) return { height: undefined, time, amounts: undefined };
-    return { height, time, amounts: this.#figures(past, account).map(formatUsd) };
+    return { height, time, amounts: this.#figures(past, account).map(formatFigure) };
   }
 
   #moveTo(height: number): PastView {
@@ -162,7 +162,7 @@ export class AccountSeries {
   }
 }
 
-function formatUsd(amount: Exact): string {
+function formatFigure(amount: Exact): string {
   return formatUnits(amount, USD_DECIMALS);
 }
 
