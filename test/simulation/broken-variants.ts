@@ -73,6 +73,7 @@ export const BROKEN_VARIANTS: readonly BrokenVariant[] = [
     file: 'replica/retention',
     find: 'if (oldest >= wanted)',
     replacement: 'if (true)',
+    world: 'disk',
   },
   {
     name: 'keep an old answer at a new height',

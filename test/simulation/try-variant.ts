@@ -1,8 +1,9 @@
 /** Runs the simulator of faults on a broken variant of the code, in a process of its own. */
 
-import { spawn } from 'node:child_process';
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
+import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { BROKEN_VARIANTS } from './broken-variants.ts';
 
@@ -15,6 +16,22 @@ export interface VariantOutcome {
   readonly told: string;
 }
 
+/** Progress is told every few seconds; a run takes less than one. */
+const STALL_MS = 60_000;
+
+/** Ends the process if it tells nothing for long: broken code may run for ever. */
+function watchForStall(child: ChildProcessByStdio<null, Readable, Readable>) {
+  const watched = { hasStalled: false };
+  const stop = () => {
+    watched.hasStalled = true;
+    child.kill('SIGKILL');
+  };
+  const timer = setTimeout(stop, STALL_MS);
+  child.stderr.on('data', () => timer.refresh());
+  child.on('close', () => clearTimeout(timer));
+  return watched;
+}
+
 export async function tryVariant(name: string, seedsMax: number): Promise<VariantOutcome> {
   const program = path.join(HERE, 'simulate-faults.js');
   const loader = path.join(HERE, 'variant-loader.js');
@@ -25,8 +42,13 @@ export async function tryVariant(name: string, seedsMax: number): Promise<Varian
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const ended = once(child, 'close');
+  const stall = watchForStall(child);
   const [output, errors] = await Promise.all([text(child.stdout), text(child.stderr)]);
   await ended;
+  if (stall.hasStalled) {
+    const done = [...errors.matchAll(/^(\d+) seeds/gm)].at(-1)?.[1] ?? 0;
+    return { seeds: Number(done) + 1, told: 'a run does not end' };
+  }
   const [, told] = /^violation: (.*)$/m.exec(output) ?? [];
   const [, index] = /--seed \S+\/(\d+)$/m.exec(output) ?? [];
   if (told !== undefined) return { seeds: Number(index) + 1, told };

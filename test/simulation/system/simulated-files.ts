@@ -20,6 +20,7 @@ interface FileNode {
   /** As of the last sync. */
   synced: Buffer;
   modifiedMs: number;
+  isDamaged?: true;
 }
 
 function systemError(code: string, what: string): Error {
@@ -185,6 +186,12 @@ export class SimulatedFiles {
     flipped[random.below(flipped.length)] ^= 1 << random.below(8);
     node.bytes = flipped;
     node.synced = flipped;
+    node.isDamaged = true;
     return true;
+  }
+
+  /** Whether there is a file with such a name that no bit of was flipped. */
+  hasIntact(pattern: RegExp): boolean {
+    return [...this.#names].some(([name, node]) => pattern.test(name) && !node.isDamaged);
   }
 }

@@ -1,5 +1,6 @@
 /** A client of a worker: asks at random, and holds every reply against the truth. */
 
+import { AnswerFailure } from '../../../src/http/answer-failure.ts';
 import { BodySource } from '../../../src/http/question-source.ts';
 import type { Reply } from '../../../src/http/reply.ts';
 import { WELL_AS_FAR } from '../../../src/replica/live-state.ts';
@@ -87,9 +88,17 @@ export class Client {
       },
     });
     const body = new BodySource(Buffer.from(JSON.stringify(question)));
-    const reply = answers.answer(head, this.#peer, isPoll ? undefined : body);
-    if (reply instanceof Promise) void reply.then((late) => this.#judge(asked, late, mustAnswer));
-    else this.#judge(asked, reply, mustAnswer);
+    try {
+      const reply = answers.answer(head, this.#peer, isPoll ? undefined : body);
+      if (reply instanceof Promise) void reply.then((late) => this.#judge(asked, late, mustAnswer));
+      else this.#judge(asked, reply, mustAnswer);
+    } catch (error) {
+      // A process that was killed meanwhile ends here.
+      if (!(error instanceof AnswerFailure)) throw error;
+      this.#parts.judge.violate(
+        `no answer: ${nameOf(question)}, ${(error.cause as Error).message}`,
+      );
+    }
   }
 
   #judge(asked: Asked, reply: Reply, mustAnswer: boolean): void {

@@ -30,6 +30,7 @@ const WORKERS = 2;
 const ASK_MS_MAX = 40;
 const HEALTH_MS = 200;
 const WARNINGS_SHOWN = 12;
+const SNAPSHOT = /\.snapshot$/;
 
 /** What is wrong with the disk for the time of a fault. */
 const DISK_FLAGS: Readonly<Partial<Record<Fault['kind'], DiskFlag>>> = {
@@ -83,7 +84,10 @@ export class VenueRun {
       snapshotEvery: 5 + random.below(30),
       snapshotKeep: 1 + random.below(3),
       retention: random.chance(isDiskRun ? 0.6 : 0.3)
-        ? { keepBlocks: 10 + random.below(40), keepDays: undefined }
+        ? {
+            keepBlocks: isDiskRun ? 3 + random.below(12) : 10 + random.below(40),
+            keepDays: undefined,
+          }
         : undefined,
     };
     this.#refusesStale = random.chance(0.3);
@@ -272,9 +276,7 @@ export class VenueRun {
         this.#desk.changeSomething();
         break;
       case 'damage a snapshot':
-        if (files.flipBit(/\.snapshot$/)) {
-          this.#mayLackSnapshots ||= this.#terms.retention !== undefined;
-        }
+        if (files.flipBit(SNAPSHOT)) this.#noteSnapshotLost();
         break;
       case 'damage a block':
         this.#damaged ||= ledger.flipBit() ?? 0;
@@ -290,9 +292,7 @@ export class VenueRun {
         this.#damaged ||= ledger.loseLastBlock() ?? 0;
         break;
       case 'damage the newest snapshot':
-        if (files.flipBit(/\.snapshot$/, { isNewest: true })) {
-          this.#mayLackSnapshots ||= this.#terms.retention !== undefined;
-        }
+        if (files.flipBit(SNAPSHOT, { isNewest: true })) this.#noteSnapshotLost();
         break;
       case 'damage a key': {
         const id = keys.flipBit();
@@ -300,6 +300,12 @@ export class VenueRun {
         break;
       }
     }
+  }
+
+  /** As long as one snapshot is left, blocks that it needs must be left as well. */
+  #noteSnapshotLost(): void {
+    const isLast = !this.#machine.files.hasIntact(SNAPSHOT);
+    this.#mayLackSnapshots ||= isLast && this.#terms.retention !== undefined;
   }
 
   #cutPower(): void {
