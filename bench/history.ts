@@ -83,6 +83,25 @@ async function archive(data: string, storage: Storage): Promise<number> {
   return secondsSince(before);
 }
 
+const ROUNDS = 3;
+
+/** Both in turns; the first time, while code is still being compiled, does not count. */
+async function benchArchiver(data: string, storage: Storage): Promise<Replica> {
+  const rates: number[] = [];
+  let { replica } = await replay(storage);
+  await archive(data, storage);
+  for (let round = 0; round < ROUNDS; round++) {
+    rmSync(archiveFolder(data), { recursive: true });
+    const replayed = await replay(storage);
+    replica = replayed.replica;
+    rates.push(replayed.seconds / (await archive(data, storage)));
+  }
+  const [least, rate, most] = rates.sort((a, b) => a - b);
+  const result = `${rate.toFixed(2)} [${least.toFixed(2)} to ${most.toFixed(2)}]`;
+  report('rate of the archiver / of a replay', result, 'at least 0.5', rate >= 0.5);
+  return replica;
+}
+
 function secondsSince(before: NodeJS.CpuUsage): number {
   const { user, system } = process.cpuUsage(before);
   return (user + system) / 1e6;
@@ -178,8 +197,7 @@ async function main(): Promise<void> {
     const bytes = await writeLedger(data, blocks);
     const nats = { ledger: undefined, natsReplicas: 1, natsCreds: undefined, natsCa: undefined };
     const storage = await openStorage({ data, ...nats });
-    const { replica, seconds } = await replay(storage);
-    const archiving = await archive(data, storage);
+    const replica = await benchArchiver(data, storage);
     const { size } = statSync(path.join(archiveFolder(data), 'data.mdb'));
     const opened = await openArchive(data);
     if (opened === undefined) throw new Error('there is no archive');
@@ -187,8 +205,6 @@ async function main(): Promise<void> {
     console.log(
       `       ${blocks} blocks, ${(bytes / 1e6).toFixed(0)} MB of lines, ${versions} versions of accounts`,
     );
-    const rate = seconds / archiving;
-    report('rate of the archiver / of a replay', rate.toFixed(2), 'at least 0.5', rate >= 0.5);
     const share = size / bytes;
     report(
       "bytes of the archive / of the ledger's lines",
