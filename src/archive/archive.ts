@@ -41,6 +41,8 @@ export class Archive {
   readonly #times = new Map<number, Float64Array>();
   readonly #marks = new Map<number, MarkSpan>();
   #marketsKept = 0;
+  /** The span in which a time was found last. */
+  #lastFound = -1;
 
   constructor(folder: ArchiveFolder, range: ArchiveRange) {
     this.#folder = folder;
@@ -102,8 +104,21 @@ export class Archive {
 
   /** The last height whose block is not later than the time; undefined if the first one is. */
   heightAt(time: number): number | undefined {
+    if (time < this.timeOf(this.#range.first)) return undefined;
+    if (!this.#isInSpan(this.#lastFound, time)) this.#lastFound = this.#findSpan(time);
+    return this.#lastNotLater(this.#lastFound, time);
+  }
+
+  /** Whoever asks for one time after the other mostly stays in a span. */
+  #isInSpan(span: number, time: number): boolean {
     const { first, head } = this.#range;
-    if (time < this.timeOf(first)) return undefined;
+    const isKept = span >= spanOf(first) && span < spanOf(head.height);
+    return isKept && this.#firstTimeOf(span) <= time && this.#firstTimeOf(span + 1) > time;
+  }
+
+  /** The last span whose first block is not later. */
+  #findSpan(time: number): number {
+    const { first, head } = this.#range;
     let low = spanOf(first);
     let high = spanOf(head.height);
     while (low < high) {
@@ -111,7 +126,7 @@ export class Archive {
       if (this.#firstTimeOf(middle) <= time) low = middle;
       else high = middle - 1;
     }
-    return this.#lastNotLater(low, time);
+    return low;
   }
 
   /** The time of the span's first block; NaN, which is never too late, if it is in a gap. */
