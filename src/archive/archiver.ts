@@ -233,7 +233,9 @@ export class Archiver {
     const stored = readRange(this.#tables)?.head.height;
     const expected = this.#range?.head.height;
     if (stored === expected) return;
-    const message = `another process writes to the archive: it ends at ${stored}, expected ${expected}`;
+    const ends = stored === undefined ? 'it is empty now' : `it ends at ${stored} now`;
+    const ended = expected === undefined ? 'was empty' : `ended at ${expected}`;
+    const message = `another process writes to the archive, or has damaged it: ${ends}, and ${ended}`;
     throw new LedgerError('conflict', message);
   }
 

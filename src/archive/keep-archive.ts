@@ -70,7 +70,8 @@ class Keeper {
       await idle.close();
     }
     await this.#flush(archiver);
-    const { days } = this.#options;
+    const { days, progress } = this.#options;
+    progress(archiver.height, await storage.ledger.height());
     if (isOnce && days !== undefined) await this.#forgetOld(archiver, days);
   }
 

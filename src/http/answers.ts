@@ -92,6 +92,7 @@ export class Answers {
     });
     this.#past = new PastAnswers({
       source: parts.history,
+      ledgerId: () => parts.live.state?.ledgerId,
       turns: this.turns,
       worked: (seconds) => parts.counters.countWork('past', seconds),
       failed: (error) => this.#log.write('error', { err: error }, 'the archive cannot be read'),
@@ -211,8 +212,12 @@ export class Answers {
     const question = head.wantsCsv && asked instanceof CourseQuestion ? asked.asCsv() : asked;
     const height = this.#past.findHeight(question, history, this.#parts.live.state ?? NO_PRESENT);
     if (height instanceof RequestError) return refuse(height);
-    const tag = height === undefined ? undefined : pastTag(history.ledgerId, type, height);
-    if (height !== undefined && tag !== undefined && namesTag(head.ifNoneMatch, tag)) {
+    // Only an address with its question in it can be cached.
+    const isTagged = height !== undefined && head.method !== 'POST';
+    const tag = isTagged ? pastTag(history.ledgerId, type, height) : undefined;
+    const isKnown =
+      tag !== undefined && head.ifNoneMatch !== '*' && namesTag(head.ifNoneMatch, tag);
+    if (isTagged && isKnown) {
       const reply = this.#pastReply(304, { key, type, weight });
       reply.height = height;
       reply.time = history.timeOf(height);

@@ -26,6 +26,8 @@ interface Job {
 
 export interface PastAnswersOptions {
   readonly source: HistorySource | undefined;
+  /** The name of the ledger that is served; undefined until it is known. */
+  ledgerId(): string | undefined;
   readonly turns: Turns;
   /** Called after each slice of work, with its time. */
   worked(seconds: number): void;
@@ -43,12 +45,21 @@ export class PastAnswers {
 
   /** The archive, or why it cannot be asked. */
   find(): HistoryView | RequestError {
-    return this.#guard(() => this.#options.source?.find() ?? NO_ARCHIVE);
+    return this.#guard(() => this.#findOwn() ?? NO_ARCHIVE);
+  }
+
+  /** A folder may hold the archive of another ledger, which was copied there. */
+  #findOwn(): HistoryView | undefined {
+    const history = this.#options.source?.find();
+    const served = this.#options.ledgerId();
+    if (history === undefined || served === undefined) return history;
+    if (history.ledgerId !== served) throw OTHER_LEDGER;
+    return history;
   }
 
   /** Undefined if there is no archive, or it cannot be read. */
   range(): HistoryRange | undefined {
-    const range = this.#guard(() => this.#options.source?.find()?.range());
+    const range = this.#guard(() => this.#findOwn()?.range());
     return range instanceof RequestError ? undefined : range;
   }
 
@@ -113,6 +124,11 @@ export class PastAnswers {
     }
   }
 }
+
+const OTHER_LEDGER = new RequestError(
+  'not_ready',
+  'the archive is of another ledger: delete its folder to have it built again',
+);
 
 const TOO_MANY = new RequestError(
   'overloaded',

@@ -2,7 +2,7 @@
 
 import { describeValue } from '../events/refusal.ts';
 import type { HistoryView } from './history-view.ts';
-import { wholeField } from './moment.ts';
+import { isInGap, wholeField } from './moment.ts';
 import { RequestError } from './request-error.ts';
 
 export const POINTS_MAX = 5_000;
@@ -80,10 +80,12 @@ export function* listPoints(
   step: number,
 ): Generator<CoursePoint> {
   let last = 0;
-  for (let time = from; ; time += step) {
+  for (let time = from; from <= to; time += step) {
     const at = Math.min(time, to);
     const height = history.heightAt(at);
-    if (height !== undefined && height !== last) {
+    if (height !== undefined && isInGap(history, height, at)) {
+      yield { height: undefined, time: at };
+    } else if (height !== undefined && height !== last) {
       last = height;
       yield { height, time: history.timeOf(height) };
     } else if (height !== undefined && at - history.timeOf(height) > Math.max(GAP_MS, step)) {

@@ -104,11 +104,17 @@ export class CourseQuestion<F extends FieldTable> implements HistoryQuestion {
   readonly #request: HistoryType<F>;
   readonly #fields: ParsedFields<F>;
   readonly #format: AnswerFormat;
+  readonly #isFormatGiven: boolean;
 
-  constructor(request: HistoryType<F>, fields: ParsedFields<F>, format: AnswerFormat) {
+  constructor(
+    request: HistoryType<F>,
+    fields: ParsedFields<F>,
+    { format, isFormatGiven }: { format: AnswerFormat; isFormatGiven: boolean },
+  ) {
     this.#request = request;
     this.#fields = fields;
     this.#format = format;
+    this.#isFormatGiven = isFormatGiven;
   }
 
   get type(): string {
@@ -123,10 +129,10 @@ export class CourseQuestion<F extends FieldTable> implements HistoryQuestion {
     return undefined;
   }
 
-  /** The same question as CSV, if it has such an answer. */
+  /** The same question as CSV, if it has such an answer and names no format itself. */
   asCsv(): CourseQuestion<F> {
-    if (!this.#request.hasCsv) return this;
-    return new CourseQuestion(this.#request, this.#fields, 'csv');
+    if (!this.#request.hasCsv || this.#isFormatGiven) return this;
+    return new CourseQuestion(this.#request, this.#fields, { format: 'csv', isFormatGiven: true });
   }
 
   answer(history: HistoryView): HistorySteps {

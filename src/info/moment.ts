@@ -86,8 +86,15 @@ export function resolveMoment(
       : refuseMoment('atTime', at, history);
   }
   const found = history.heightAt(at);
-  if (found === undefined || !history.holds(found)) throw refuseMoment('atTime', at, history);
+  const isKept = found !== undefined && history.holds(found) && !isInGap(history, found, at);
+  if (!isKept) throw refuseMoment('atTime', at, history);
   return found;
+}
+
+/** Whether blocks that are not kept may lie between the last one that is not later, and the time. */
+export function isInGap(history: HistoryView, height: number, time: number): boolean {
+  const isLast = height === history.range().last;
+  return !isLast && !history.holds(height + 1) && time > history.timeOf(height);
 }
 
 function refuseEarly(field: string, got: number, last: number): RequestError {

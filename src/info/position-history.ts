@@ -69,12 +69,15 @@ export const positionHistory: HistoryType<typeof fields> = {
   *answer(history, { user, coin, from, to }, format): HistorySteps {
     const course = readCourse(history, { from, to });
     const { last, lastTime, first } = history.range();
-    const end = history.heightAt(course.to) ?? first;
+    // A course that ends before the first block has no rows, whatever the coin.
+    const isBefore = course.to < course.from;
+    const end = (isBefore ? undefined : history.heightAt(course.to)) ?? last;
     const { market, index } = findMarketAt(history, end, coin);
     const start = history.heightAt(course.from - 1) ?? first - 1;
     const rows: Row[] = [];
     const account = { user, dexIndex: market.dexIndex };
-    for (const change of history.positionChanges(account, index, { from: start + 1, to: end })) {
+    const heights = { from: start + 1, to: isBefore ? start : end };
+    for (const change of history.positionChanges(account, index, heights)) {
       if (change !== undefined) rows.push(describeChange(history, change, market, index));
       if (rows.length === POINTS_MAX) break;
       yield;

@@ -127,10 +127,21 @@ function readCourseQuestion(
   request: HistoryType,
   source: GivenFields,
 ): HistoryQuestion | RequestError {
-  const fields = readValues(request, source);
+  const fields = refuseMomentOf(request, source) ?? readValues(request, source);
   if (fields instanceof RequestError) return fields;
   const format = readFormat(request, source['format']);
-  return format instanceof RequestError ? format : new CourseQuestion(request, fields, format);
+  if (format instanceof RequestError) return format;
+  const isFormatGiven = source['format'] !== undefined;
+  return new CourseQuestion(request, fields, { format, isFormatGiven });
+}
+
+/** A course of time has two ends, and no moment. */
+function refuseMomentOf({ type }: HistoryType, source: GivenFields): RequestError | undefined {
+  const given = Object.keys(MOMENT_FIELDS).find((name) => source[name] !== undefined);
+  if (given === undefined) return undefined;
+  const value = describeValue(source[given]);
+  const message = `${given}: got ${value}, expected none: ${type} is about a course of time`;
+  return new RequestError('invalid_field', message, given);
 }
 
 export function isAboutPast(question: object): question is HistoryQuestion {

@@ -11,6 +11,9 @@ import { History } from '../../src/archive/history.ts';
 import { formatAddress } from '../../src/exact/address.ts';
 import { Random } from '../../src/feed/simulator/random.ts';
 import { createSimulator, type Simulator } from '../../src/feed/simulator/simulator.ts';
+import { listPoints } from '../../src/info/course.ts';
+import { resolveMoment } from '../../src/info/moment.ts';
+import { RequestError } from '../../src/info/request-error.ts';
 import { createPlaces, joinLines, run, start } from '../cli/program.ts';
 import { appendAll, NO_SNAPSHOTS } from '../replica/data-directory.ts';
 import { LONG_ONLY, scale } from '../scale.ts';
@@ -160,6 +163,17 @@ test('blocks that were pruned before they were archived are a gap, and said to b
     assert.ok(!history.holds(from) && !history.holds(to) && history.holds(to + 1));
     const expected = countUpTo(300) + countUpTo(BLOCKS) - countUpTo(to);
     assert.equal(witness.compare(history), expected);
+    // Between the two blocks around the gap others were, which nobody can tell about any more.
+    const timeOf = (height: number) => JSON.parse(lines[height - 1]).time as number;
+    const middle = timeOf(400);
+    assert.throws(
+      () => resolveMoment({ time: middle }, history),
+      (error) => error instanceof RequestError && error.code === 'unknown_height',
+    );
+    assert.equal(resolveMoment({ time: timeOf(300) }, history), 300);
+    const points = [...listPoints(history, { from: timeOf(290), to: timeOf(BLOCKS) }, 1000)];
+    const inGap = points.filter(({ time }) => time > timeOf(300) && time < timeOf(to + 1));
+    assert.ok(inGap.length > 0 && inGap.every(({ height }) => height === undefined));
   });
 });
 

@@ -1,7 +1,7 @@
 /** The past over HTTP: moments, series, CSV, tags, refusals; the same on both transports. */
 
 import assert from 'node:assert/strict';
-import { existsSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, rmSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import { archiveFolder } from '../../src/archive/archive-tables.ts';
 import { formatAddress } from '../../src/exact/address.ts';
@@ -161,6 +161,26 @@ test('a series is the figures of each moment, as JSON and as CSV', async () => {
   assert.equal((await ask({ type: 'accountHistory', user, step, format: 'csv' })).body, csv.body);
 });
 
+test('a format that the question names wins over the one that the client accepts', async () => {
+  const accept = { accept: 'text/csv' };
+  const given = await get(`type=accountHistory&user=${user}&step=60000&format=json`, accept);
+  assert.match(String(given.headers['content-type']), /^application\/json/);
+  const chosen = await get(`type=accountHistory&user=${user}&step=60000`, accept);
+  assert.match(String(chosen.headers['content-type']), /^text\/csv/);
+});
+
+test('only a question in an address has a tag, and a star is no tag of the past', async () => {
+  const query = `type=clearinghouseState&user=${user}&atHeight=100`;
+  const { headers, body } = await get(query);
+  const tag = String(headers['etag']);
+  assert.equal((await get(query, { 'if-none-match': tag })).status, 304);
+  assert.equal((await get(query, { 'if-none-match': '*' })).status, 200);
+  assert.equal((await get(`${query}&dex=nope`, { 'if-none-match': '*' })).status, 422);
+  const question = { type: 'clearinghouseState', user, atHeight: 100 };
+  const posted = await ask(question, { 'if-none-match': tag });
+  assert.deepEqual([posted.status, posted.headers['etag'], posted.body], [200, undefined, body]);
+});
+
 test('opening value, transfers and profit add up to the closing value', async () => {
   const millionths = (text: string) => Math.round(Number(text) * 1e6);
   const rows = JSON.parse((await ask({ type: 'accountHistory', user, step: 60_000 })).body);
@@ -250,6 +270,26 @@ test('the commands say the same as the service', async () => {
     'ndjson',
   ]);
   assert.equal(objects.stdout.trimEnd().split('\n').length, stdout.split('\r\n').length - 2);
+});
+
+test('the archive of another ledger is not answered from', async (context) => {
+  const own = await makeLedger(place(), lines.slice(0, 50));
+  const { secret: key } = await createKey(own);
+  const other = createSimulator({ seed: 'other', accounts: ACCOUNTS });
+  const foreign = await makeLedger(
+    place(),
+    Array.from({ length: 50 }, () => other.next()),
+  );
+  assert.equal((await run(['archive', '--data', foreign, '--once'])).code, 0);
+  cpSync(archiveFolder(foreign), archiveFolder(own), { recursive: true });
+  const service = await startService(context, { data: own, flags: FLAGS });
+  await service.untilCaughtUp(50);
+  const query = `type=clearinghouseState&user=${user}&atHeight=30`;
+  const refused = await until('the archive to be found', async () => {
+    const { status, body } = await service.connect().send({ path: `/${key}/info?${query}` });
+    return status === 503 && body;
+  });
+  assert.match(String(refused), /the archive is of another ledger: delete its folder/);
 });
 
 test(

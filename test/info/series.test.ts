@@ -293,6 +293,18 @@ function sumsAt(time: number, user: string): { value: bigint; profit: bigint } {
   return { value, profit };
 }
 
+test('a course outside of what is kept has no rows', async () => {
+  await withArchive(data, (history) => {
+    const { coin } = simulator.state.markets.markets[0];
+    for (const course of [{ to: FIRST - 1 }, { from: LAST + 1 }]) {
+      const series = { type: 'accountHistory', user: USER, ...course, step: 1000 };
+      assert.equal(answerOf(history, series).body, '[]');
+      const changes = { type: 'positionHistory', user: USER, coin, ...course };
+      assert.equal(answerOf(history, changes).body, '[]');
+    }
+  });
+});
+
 const [USER] = users;
 const REFUSED: [body: object, code: string, field: string][] = [
   [{ type: 'accountHistory', user: USER, from: 5, to: 4 }, 'invalid_field', 'to'],
@@ -305,6 +317,8 @@ const REFUSED: [body: object, code: string, field: string][] = [
   [{ type: 'accountHistory' }, 'missing_field', 'user'],
   [{ type: 'positionHistory', user: USER, coin: 'NONE' }, 'invalid_field', 'coin'],
   [{ type: 'positionHistory', user: USER, coin: 7 }, 'invalid_field', 'coin'],
+  [{ type: 'portfolio', user: USER, atHeight: 5 }, 'invalid_field', 'atHeight'],
+  [{ type: 'accountHistory', user: USER, atTime: LAST }, 'invalid_field', 'atTime'],
   [{ type: 'portfolio', user: USER, format: 'csv' }, 'invalid_field', 'format'],
   [{ type: 'delegations', user: USER, atHeight: 0 }, 'invalid_field', 'atHeight'],
   [{ type: 'delegations', user: USER, atHeight: 1, atTime: 1 }, 'invalid_field', 'atTime'],
