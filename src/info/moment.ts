@@ -93,8 +93,8 @@ export function resolveMoment(
 
 /** Whether blocks that are not kept may lie between the last one that is not later, and the time. */
 export function isInGap(history: HistoryView, height: number, time: number): boolean {
-  const isLast = height === history.range().last;
-  return !isLast && !history.holds(height + 1) && time > history.timeOf(height);
+  if (history.holds(height + 1) || time <= history.timeOf(height)) return false;
+  return height !== history.range().last;
 }
 
 function refuseEarly(field: string, got: number, last: number): RequestError {
