@@ -92,6 +92,8 @@ browserTest('what is shown is in the address: it can be shared, and taken back',
   await until('the first account', async () => {
     return (await page.getByLabel('Address').inputValue()) === first;
   });
+  // The table is another one once the account's positions are there.
+  await page.locator('tr[data-coin]').first().waitFor();
   await page.getByRole('button', { name: 'Liquidation' }).click();
   await page.waitForURL(`${origin}/#user=${first}&sort=liquidation`);
   await page.goForward();
