@@ -20,7 +20,7 @@ import { Client, type RunningService, until } from '../service/running.ts';
 import { type NatsServer, type NatsServers, natsOptions, startNats } from './nats-servers.ts';
 import { checkAllAnswers, createSharedKey, Oracle, startReplica, untilHeight } from './replicas.ts';
 
-const FAULTS = scale(1, 2, 30);
+const FAULTS = scale(3, 3, 30);
 const PAUSES = 3;
 const PAUSE_MS = 10_000;
 const CHECKED_MIN = 1000;

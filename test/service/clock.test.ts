@@ -52,7 +52,9 @@ test(
     const client = service.connect();
     const ask = async ({ secret }: { secret: string }) => (await client.ask(secret, HEAVY)).status;
     assert.deepEqual([await ask(revoked), await ask(spent)], [200, 200]);
-    const expiring = await createKey(data, { expiresMs: Date.now() + 500 });
+    const expiring = await createKey(data, { expiresMs: Date.now() + 6_000 });
+    // Before it is known it is refused as well.
+    await until('the key to be known', async () => (await ask(expiring)) === 200);
     const store = await openKeyStore(data);
     store.revoke(revoked.id);
     await store.close();
