@@ -22,8 +22,8 @@ import { lastPlace, MarkSpan, placeInSpan, SPAN_HEIGHTS, spanOf, unpackTimes } f
 const TIMES_KEPT_MAX = 65_536;
 /** Spans whose times are kept in memory, two kilobytes each. */
 const SPANS_KEPT_MAX = 1024;
-/** Spans of markets whose marks are kept in memory, at most three kilobytes each: all accounts share them. */
-const MARK_SPANS_KEPT_MAX = 8192;
+/** Spans of markets whose marks are kept in memory, at most four kilobytes each: all accounts share them. */
+const MARK_SPANS_KEPT_MAX = 16_384;
 /** More than there can be markets. */
 const MARKETS_MAX = 2 ** 20;
 
@@ -155,10 +155,17 @@ export class Archive {
     const kept = this.#marks.get(key);
     if (kept !== undefined) return kept.at(placeInSpan(height));
     const marks = this.#readMarks(market, span);
-    if (this.#marks.size === MARK_SPANS_KEPT_MAX) this.#marks.clear();
+    if (this.#marks.size === MARK_SPANS_KEPT_MAX) this.#forgetOldest();
     this.#marks.set(key, marks);
     this.#marketsKept = Math.max(this.#marketsKept, market + 1);
     return marks.at(placeInSpan(height));
+  }
+
+  #forgetOldest(): void {
+    for (const key of this.#marks.keys()) {
+      this.#marks.delete(key);
+      return;
+    }
   }
 
   #readMarks(market: number, span: number): MarkSpan {
