@@ -46,6 +46,7 @@ interface SuiteOptions {
 function testSuite(name: string, options: SuiteOptions): Suite {
   const { seconds, longSeconds = seconds, filesAtATime = 1, isCounted = false } = options;
   const left = isLongRun ? [] : (options.longFiles ?? []);
+  for (const each of left) checkIsLong(path.join(SOURCES, name, `${each}.test.ts`));
   const files = listTests(name).filter((file) => !left.includes(path.basename(file, '.test.js')));
   const runner = ['--enable-source-maps', '--test', '--test-reporter=spec'];
   if (isLongRun) runner.push('--test-only');
@@ -80,6 +81,15 @@ function hasLongSize(file: string): boolean {
     throw new Error(`${file}: no test has the option ALSO_LONG, ALSO_FULL, LONG_ONLY or FULL_ONLY`);
   }
   return hasSizes && scale(false, isInLongRun, isInFullRun);
+}
+
+/** A test without the option would run nowhere: neither run takes it. */
+function checkIsLong(file: string): void {
+  const text = readFileSync(file, 'utf8');
+  const tests = text.match(/^ *(browserTest|test)\(/gm)?.length ?? 0;
+  // One of them is the import.
+  const long = (text.match(/\bLONG_ONLY\b/g)?.length ?? 0) - 1;
+  if (long < tests) throw new Error(`${file}: every test needs the option LONG_ONLY`);
 }
 
 function program(name: string): Need {

@@ -52,7 +52,7 @@ export interface PositionVersion {
   readonly cells: number[];
   /** The causes of this version's change; 0 if the version before had the same position. */
   causes: number;
-  /** It was read since somebody last took it. */
+  /** The pack had a change of it since it was last put into a state. */
   isRead?: boolean;
 }
 

@@ -24,8 +24,8 @@ const TIMES_KEPT_MAX = 65_536;
 const SPANS_KEPT_MAX = 1024;
 /** Spans of markets whose marks are kept in memory, at most four kilobytes each: all accounts share them. */
 const MARK_SPANS_KEPT_MAX = 16_384;
-/** More than there can be markets. */
-const MARKETS_MAX = 2 ** 20;
+/** As many markets as a position's terms can tell apart. */
+const MARKETS_MAX = 2 ** 21;
 
 /** An address that the archive knows: its row in the ledger's state, and where it has accounts. */
 export interface KnownAddress {
@@ -40,6 +40,7 @@ export class Archive {
   readonly #firstTimes = new Map<number, number>();
   readonly #times = new Map<number, Float64Array>();
   readonly #marks = new Map<number, MarkSpan>();
+  /** Markets up to here may have marks in memory. */
   #marketsKept = 0;
   /** The span in which a time was found last. */
   #lastFound = -1;
@@ -129,7 +130,7 @@ export class Archive {
     return low;
   }
 
-  /** The time of the span's first block; NaN, which is never too late, if it is in a gap. */
+  /** The time of the span's first block; earlier than any if the span is in a gap. */
   #firstTimeOf(span: number): number {
     const known = this.#firstTimes.get(span);
     if (known !== undefined) return known;

@@ -6,6 +6,7 @@ import { UsageError } from '../config/usage-error.ts';
 import {
   AccountSeries,
   COLUMNS,
+  CSV_HEAD,
   findDexAtEnd,
   formatCsvRow,
   type SeriesRow,
@@ -58,7 +59,7 @@ async function printRows(view: HistoryView, { settings: chosen, terminal, signal
   const course = readCourse(view, { from: historyFrom, to: historyTo });
   const series = new AccountSeries(view, user, findDexAtEnd(view, course, dex));
   const format = historyFormat === 'csv' ? formatCsvRow : formatObject;
-  let batch = historyFormat === 'csv' ? [`${COLUMNS.join(',')}\r\n`] : [];
+  let batch = historyFormat === 'csv' ? [CSV_HEAD] : [];
   for (const point of listPoints(view, course, historyStep)) {
     batch.push(format(series.rowAt(point)));
     if (batch.length < BATCH_ROWS) continue;

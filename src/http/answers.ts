@@ -212,12 +212,16 @@ export class Answers {
     const question = head.wantsCsv && asked instanceof CourseQuestion ? asked.asCsv() : asked;
     const height = this.#past.findHeight(question, history, this.#parts.live.state ?? NO_PRESENT);
     if (height instanceof RequestError) return refuse(height);
-    // Only an address with its question in it can be cached.
+    // Of a question that is not in the address, a tag would say nothing: all have the same address.
     const isTagged = height !== undefined && head.method !== 'POST';
     const tag = isTagged ? pastTag(history.ledgerId, type, height) : undefined;
-    const isKnown =
-      tag !== undefined && head.ifNoneMatch !== '*' && namesTag(head.ifNoneMatch, tag);
-    if (isTagged && isKnown) {
+    // A star would match whatever is asked, also what is refused.
+    if (
+      isTagged &&
+      tag !== undefined &&
+      head.ifNoneMatch !== '*' &&
+      namesTag(head.ifNoneMatch, tag)
+    ) {
       const reply = this.#pastReply(304, { key, type, weight });
       reply.height = height;
       reply.time = history.timeOf(height);

@@ -29,6 +29,7 @@ export const COLUMNS = [
   ...['height', 'time', 'accountValue', 'totalNtlPos', 'totalMarginUsed', 'withdrawable'],
   ...['unrealizedPnl', 'cumFunding', 'netTransfers'],
 ];
+export const CSV_HEAD = `${COLUMNS.join(',')}\r\n`;
 const AMOUNT_COUNT = COLUMNS.length - 2;
 
 export const accountHistory: HistoryType<typeof fields> = {
@@ -69,7 +70,7 @@ export const accountHistory: HistoryType<typeof fields> = {
     const { last, lastTime } = history.range();
     const body =
       format === 'csv'
-        ? `${COLUMNS.join(',')}\r\n${rows.map(formatCsvRow).join('')}`
+        ? `${CSV_HEAD}${rows.map(formatCsvRow).join('')}`
         : `[${rows.map(formatJsonRow).join(',')}]`;
     const { isFixed } = course;
     return { body, format, height: last, time: lastTime, isFixed, accountTime: -1 };

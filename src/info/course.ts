@@ -79,8 +79,9 @@ export function* listPoints(
   { from, to }: { readonly from: number; readonly to: number },
   step: number,
 ): Generator<CoursePoint> {
+  if (from > to) return;
   let last = 0;
-  for (let time = from; from <= to; time += step) {
+  for (let time = from; ; time += step) {
     const at = Math.min(time, to);
     const height = history.heightAt(at);
     if (height !== undefined && isInGap(history, height, at)) {

@@ -103,18 +103,13 @@ export class PastQuestion implements HistoryQuestion {
 export class CourseQuestion<F extends FieldTable> implements HistoryQuestion {
   readonly #request: HistoryType<F>;
   readonly #fields: ParsedFields<F>;
-  readonly #format: AnswerFormat;
-  readonly #isFormatGiven: boolean;
+  /** Undefined if the question names none. */
+  readonly #format: AnswerFormat | undefined;
 
-  constructor(
-    request: HistoryType<F>,
-    fields: ParsedFields<F>,
-    { format, isFormatGiven }: { format: AnswerFormat; isFormatGiven: boolean },
-  ) {
+  constructor(request: HistoryType<F>, fields: ParsedFields<F>, format: AnswerFormat | undefined) {
     this.#request = request;
     this.#fields = fields;
     this.#format = format;
-    this.#isFormatGiven = isFormatGiven;
   }
 
   get type(): string {
@@ -131,12 +126,12 @@ export class CourseQuestion<F extends FieldTable> implements HistoryQuestion {
 
   /** The same question as CSV, if it has such an answer and names no format itself. */
   asCsv(): CourseQuestion<F> {
-    if (!this.#request.hasCsv || this.#isFormatGiven) return this;
-    return new CourseQuestion(this.#request, this.#fields, { format: 'csv', isFormatGiven: true });
+    if (!this.#request.hasCsv || this.#format !== undefined) return this;
+    return new CourseQuestion(this.#request, this.#fields, 'csv');
   }
 
   answer(history: HistoryView): HistorySteps {
-    return this.#request.answer(history, this.#fields, this.#format);
+    return this.#request.answer(history, this.#fields, this.#format ?? 'json');
   }
 }
 
@@ -150,11 +145,12 @@ export const formatField: Field<unknown> = {
   read: (_name, value) => value,
 };
 
-/** The format that is asked for, or why it is refused. */
+/** The format that is asked for, undefined if none is, or why it is refused. */
 export function readFormat(
   { type, hasCsv }: HistoryType,
-  value: unknown = 'json',
-): AnswerFormat | RequestError {
+  value: unknown,
+): AnswerFormat | RequestError | undefined {
+  if (value === undefined) return undefined;
   if (FORMATS.includes(value) && (hasCsv || value === 'json')) return value as AnswerFormat;
   const expected = hasCsv ? '"json" or "csv"' : `"json", the only format of ${type}`;
   const message = `format: got ${describeValue(value)}, expected ${expected}`;

@@ -91,8 +91,8 @@ export const positionHistory: HistoryType<typeof fields> = {
 function findMarketAt(history: HistoryView, height: number, coin: string) {
   const past = history.at(height);
   const { markets } = past.state;
-  past.release();
   const index = markets.findMarket(coin);
+  past.release();
   if (index !== undefined) return { index, market: markets.markets[index] };
   const message = `coin: got ${describeValue(coin)}, expected a coin that meta lists`;
   throw new RequestError('invalid_field', message, 'coin');

@@ -130,9 +130,7 @@ function readCourseQuestion(
   const fields = refuseMomentOf(request, source) ?? readValues(request, source);
   if (fields instanceof RequestError) return fields;
   const format = readFormat(request, source['format']);
-  if (format instanceof RequestError) return format;
-  const isFormatGiven = source['format'] !== undefined;
-  return new CourseQuestion(request, fields, { format, isFormatGiven });
+  return format instanceof RequestError ? format : new CourseQuestion(request, fields, format);
 }
 
 /** A course of time has two ends, and no moment. */
