@@ -7,7 +7,14 @@ import { History } from './history.ts';
 /** How often an archive that is not there yet, or was replaced, is looked for. */
 const LOOK_MS = 1_000;
 
+export interface ArchiveLinkOptions {
+  /** Whether the service keeps the archive itself. */
+  readonly isKept: boolean;
+  warn(message: string): void;
+}
+
 export class ArchiveLink {
+  readonly isKept: boolean;
   readonly #data: string;
   readonly #warn: (message: string) => void;
   #archive: Archive | undefined;
@@ -17,7 +24,8 @@ export class ArchiveLink {
   #isClosed = false;
   #lastWarning = '';
 
-  constructor(data: string, warn: (message: string) => void) {
+  constructor(data: string, { isKept, warn }: ArchiveLinkOptions) {
+    this.isKept = isKept;
     this.#data = data;
     this.#warn = warn;
     this.#looking = this.#look();

@@ -2,6 +2,7 @@
 
 import type { ChainPoint } from '../ledger/ledger.ts';
 import type { ArchiveTables } from './archive-tables.ts';
+import { allocateRecord, checkRecord, seal } from './packed.ts';
 
 const ENTRY = 'range';
 
@@ -21,16 +22,20 @@ interface StoredRange extends Omit<ArchiveRange, 'head'> {
 
 /** Undefined if the archive is empty, or its first image is not complete. */
 export function readRange({ meta }: ArchiveTables): ArchiveRange | undefined {
-  const bytes = meta.get(ENTRY);
-  if (bytes === undefined) return undefined;
-  const { height, hash, ...range } = JSON.parse(bytes.toString()) as StoredRange;
+  const record = meta.get(ENTRY);
+  if (record === undefined) return undefined;
+  const start = checkRecord(record, 'the record of the heights that it holds');
+  const { height, hash, ...range } = JSON.parse(record.toString('utf8', start)) as StoredRange;
   return { ...range, head: { height, hash: Buffer.from(hash, 'hex') } };
 }
 
 /** To be called in a transaction. */
 export function putRange({ meta }: ArchiveTables, { head, ...range }: ArchiveRange): void {
   const stored: StoredRange = { ...range, height: head.height, hash: head.hash.toString('hex') };
-  void meta.put(ENTRY, Buffer.from(JSON.stringify(stored)));
+  const text = JSON.stringify(stored);
+  const { record, start } = allocateRecord(text.length);
+  record.write(text, start);
+  void meta.put(ENTRY, seal(record));
 }
 
 export function isInRange({ first, head, gaps }: ArchiveRange, height: number): boolean {

@@ -45,7 +45,8 @@ export function archiveFolder(dataDirectory: string): string {
   return path.join(dataDirectory, 'archive');
 }
 
-function hasArchive(dataDirectory: string): boolean {
+/** Whether there is an archive, be it whole or not. */
+export function hasArchive(dataDirectory: string): boolean {
   return readFileId(archiveFolder(dataDirectory)) !== '';
 }
 

@@ -9,6 +9,7 @@ import { Archive } from './archive.ts';
 import { type ArchiveRange, readRange } from './archive-range.ts';
 import { type ArchiveFolder, archiveFolder, openArchiveFolder } from './archive-tables.ts';
 import { Archiver } from './archiver.ts';
+import { adviseOnDamage } from './damage.ts';
 
 /** How long a block may wait to be written. */
 const FLUSH_MS = 1_000;
@@ -34,7 +35,7 @@ export async function keepArchive(options: KeepOptions): Promise<void> {
   const folder = await openArchiveFolder(options.data, { readOnly: false });
   if (folder === undefined) throw new LedgerError('missing', 'the archive cannot be created');
   try {
-    await new Keeper(folder, options).run();
+    await adviseOnDamage(options.data, () => new Keeper(folder, options).run());
   } finally {
     await folder.close();
   }

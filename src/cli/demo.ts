@@ -40,6 +40,7 @@ const FIXED_SETTINGS = {
   natsReplicas: 1,
   natsCreds: undefined,
   natsCa: undefined,
+  archive: true,
   stopTimeout: STOP_TIMEOUT_MS,
 } as const;
 

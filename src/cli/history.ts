@@ -1,6 +1,7 @@
 /** `perpinfo history`: an account's figures over time, offline, for a spreadsheet. */
 
 import { openArchive } from '../archive/archive.ts';
+import { adviseOnDamage } from '../archive/damage.ts';
 import { History } from '../archive/history.ts';
 import { UsageError } from '../config/usage-error.ts';
 import {
@@ -36,23 +37,25 @@ export const history: Command<(typeof settings)[number]> = {
     'netTransfers. Rows without figures are gaps in the ledger. There is no limit on the rows. The\n' +
     'archive is written by "serve --archive" or "perpinfo archive".',
   example: 'perpinfo history --data ./data --user 0x1234... --from 2026-01-01 --step 1d > 2026.csv',
-  async run(call) {
-    const { archiveData } = call.settings;
-    const archive = await openArchive(archiveData);
-    if (archive === undefined) {
-      const advice = 'write one with "perpinfo archive"';
-      throw new LedgerError('missing', `there is no archive in ${archiveData}: ${advice}`);
-    }
-    try {
-      await printRows(new History(archive), call);
-    } catch (error) {
-      if (!(error instanceof RequestError)) throw error;
-      throw new UsageError([`${error.code}: ${error.message}`]);
-    } finally {
-      await archive.close();
-    }
-  },
+  run: (call) => adviseOnDamage(call.settings.archiveData, () => print(call)),
 };
+
+async function print(call: HistoryCall): Promise<void> {
+  const { archiveData } = call.settings;
+  const archive = await openArchive(archiveData);
+  if (archive === undefined) {
+    const advice = 'write one with "perpinfo archive"';
+    throw new LedgerError('missing', `there is no archive in ${archiveData}: ${advice}`);
+  }
+  try {
+    await printRows(new History(archive), call);
+  } catch (error) {
+    if (!(error instanceof RequestError)) throw error;
+    throw new UsageError([`${error.code}: ${error.message}`]);
+  } finally {
+    await archive.close();
+  }
+}
 
 async function printRows(view: HistoryView, { settings: chosen, terminal, signal }: HistoryCall) {
   const { user, dex = '', historyFrom, historyTo, historyStep, historyFormat } = chosen;

@@ -3,7 +3,8 @@
 import { type Archive, openArchive } from '../archive/archive.ts';
 import { checkArchive } from '../archive/archive-check.ts';
 import { describeRange } from '../archive/archive-range.ts';
-import { archiveFolder } from '../archive/archive-tables.ts';
+import { archiveFolder, hasArchive } from '../archive/archive-tables.ts';
+import { adviseOnDamage } from '../archive/damage.ts';
 import { DamagedRecord } from '../archive/packed.ts';
 import { LedgerError } from '../ledger/ledger.ts';
 import { STORAGE_SETTINGS } from '../ledger/location.ts';
@@ -67,18 +68,28 @@ async function verifyStorage(storage: Storage, call: VerifyCall): Promise<void> 
 /** Checks the archive, if there is one. */
 async function verifyArchive(storage: Storage, call: VerifyCall): Promise<void> {
   const { data } = call.settings;
-  const archive = data === '' ? undefined : await openArchive(data);
+  if (data === '') return;
+  await adviseOnDamage(data, () => verifyArchiveIn(data, storage, call));
+}
+
+async function verifyArchiveIn(data: string, storage: Storage, call: VerifyCall): Promise<void> {
+  const archive = await openArchive(data);
+  if (archive === undefined && hasArchive(data)) throw refuseIncomplete(data);
   if (archive === undefined) return;
   try {
     await compareArchive(archive, storage, call);
     await call.terminal.write(`archive ${describeRange(archive.range)}\n`);
-  } catch (error) {
-    if (!(error instanceof DamagedRecord)) throw error;
-    const advice = `delete ${archiveFolder(data)} to build it again`;
-    throw new LedgerError('corrupt', `the archive is damaged: ${error.message}; ${advice}`);
   } finally {
     await archive.close();
   }
+}
+
+/** One that lost the record of what it holds looks the same as one that has just been begun. */
+function refuseIncomplete(data: string): LedgerError {
+  const message =
+    `the archive in ${archiveFolder(data)} is not complete: it is being begun, or was broken off, ` +
+    'or is damaged; "perpinfo archive" begins it again';
+  return new LedgerError('corrupt', message);
 }
 
 async function compareArchive(

@@ -466,7 +466,7 @@ const COMPARE = {
   },
   user: {
     type: userAddress,
-    help: 'whose account to compare',
+    help: 'whose account',
   },
   dex: {
     type: shortText(6),

@@ -10,11 +10,7 @@ import { type Admission, NO_KEY, UNKNOWN_KEY } from '../access/admission.ts';
 import type { Allowance } from '../access/budgets.ts';
 import type { Key } from '../access/keys.ts';
 import type { Settings } from '../config/settings.ts';
-import {
-  CourseQuestion,
-  type HistoryAnswer,
-  type HistoryQuestion,
-} from '../info/history-question.ts';
+import type { HistoryQuestion } from '../info/history-question.ts';
 import { type Readings, requireKnown } from '../info/readings.ts';
 import { isAboutPast } from '../info/registry.ts';
 import { RequestError } from '../info/request-error.ts';
@@ -24,11 +20,11 @@ import { AccountReads, type AccountReadsParts } from './account-reads.ts';
 import { AnswerFailure, describeFailure } from './answer-failure.ts';
 import { BoundedLog } from './bounded-log.ts';
 import type { RequestCounters, WorkCounters } from './counters.ts';
-import { entityTag, namesTag, pastTag } from './entity-tag.ts';
+import { entityTag, namesTag } from './entity-tag.ts';
 import type { KeptPast } from './health.ts';
 import { isLong, type LongAnswer, LongAnswers, type LongQuestion } from './long-answers.ts';
 import { PassedOn, type PassedOnParts, PassedOnQuestion } from './passed-on.ts';
-import { type HistorySource, PastAnswers } from './past-answers.ts';
+import { type HistorySource, PastAnswers, type PastReply } from './past-answers.ts';
 import { isStrangeTooOften, type Peer } from './peer.ts';
 import type { ParsedQuestion, QuestionSource } from './question-source.ts';
 import { Readiness, type ReadinessParts } from './readiness.ts';
@@ -95,7 +91,8 @@ export class Answers {
       ledgerId: () => parts.live.state?.ledgerId,
       turns: this.turns,
       worked: (seconds) => parts.counters.countWork('past', seconds),
-      failed: (error) => this.#log.write('error', { err: error }, 'the archive cannot be read'),
+      failed: ({ message }) =>
+        this.#log.write('error', { reason: message }, 'the archive cannot be read'),
     });
   }
 
@@ -201,67 +198,36 @@ export class Answers {
   }
 
   /** Answers from the archive; the key may be revoked while a long series is computed. */
-  #answerPast(asked: HistoryQuestion, { head, peer, key }: AdmittedHead): Reply | Promise<Reply> {
-    const { type, weight } = asked;
-    const refuse = (refusal: RequestError) => this.#refuse(refusal, { peer, key, type });
-    const refusal =
+  #answerPast(
+    question: HistoryQuestion,
+    { head, peer, key }: AdmittedHead,
+  ): Reply | Promise<Reply> {
+    const { type, weight } = question;
+    const shortage =
       this.#parts.admission.findShortage(key, weight) ?? this.readiness.findOverload();
-    if (refusal !== undefined) return refuse(refusal);
-    const history = this.#past.find();
-    if (history instanceof RequestError) return refuse(history);
-    const question = head.wantsCsv && asked instanceof CourseQuestion ? asked.asCsv() : asked;
-    const height = this.#past.findHeight(question, history, this.#parts.live.state ?? NO_PRESENT);
-    if (height instanceof RequestError) return refuse(height);
-    // Of a question that is not in the address, a tag would say nothing: all have the same address.
-    const isTagged = height !== undefined && head.method !== 'POST';
-    const tag = isTagged ? pastTag(history.ledgerId, type, height) : undefined;
-    // A star would match whatever is asked, also what is refused.
-    if (
-      isTagged &&
-      tag !== undefined &&
-      head.ifNoneMatch !== '*' &&
-      namesTag(head.ifNoneMatch, tag)
-    ) {
-      const reply = this.#pastReply(304, { key, type, weight });
-      reply.height = height;
-      reply.time = history.timeOf(height);
-      reply.tag = tag;
-      reply.isFixed = true;
-      return reply;
-    }
-    const answered = this.#past.answer(question, history);
-    const finish = (answer: HistoryAnswer | RequestError, keyNow: Key) =>
+    if (shortage !== undefined) return this.#refuse(shortage, { peer, key, type });
+    const finish = (answer: PastReply | RequestError, keyNow: Key) =>
       answer instanceof RequestError
         ? this.#refuse(answer, { peer, key: keyNow, type })
-        : this.#replyAboutPast(answer, { key: keyNow, type, weight, tag });
-    if (!(answered instanceof Promise)) return finish(answered, key);
-    return answered.then((answer) => {
+        : this.#replyAboutPast(answer, keyNow, question);
+    const answer = this.#past.answer(question, head, this.#parts.live.state ?? NO_PRESENT);
+    if (!(answer instanceof Promise)) return finish(answer, key);
+    return answer.then((late) => {
       const keyNow = this.#admitHead(head, peer);
-      return keyNow instanceof Reply ? keyNow : finish(answer, keyNow);
+      return keyNow instanceof Reply ? keyNow : finish(late, keyNow);
     });
   }
 
-  #pastReply(
-    status: number,
-    { key, type, weight }: { key: Key; type: string; weight: number },
-  ): Reply {
-    const reply = new Reply(status, type);
+  #replyAboutPast(answer: PastReply, key: Key, { type, weight }: HistoryQuestion): Reply {
+    const reply = new Reply(answer.body === undefined ? 304 : 200, type);
     reply.allowance = this.#parts.admission.charge(key, weight);
-    return reply;
-  }
-
-  #replyAboutPast(
-    { body, format, height, time, isFixed, accountTime }: HistoryAnswer,
-    charged: { key: Key; type: string; weight: number; tag: string | undefined },
-  ): Reply {
-    const reply = this.#pastReply(200, charged);
-    reply.body = body;
-    reply.isCsv = format === 'csv';
-    reply.height = height;
-    reply.time = time;
-    reply.accountTime = accountTime;
-    reply.tag = charged.tag;
-    reply.isFixed = isFixed;
+    reply.body = answer.body ?? '';
+    reply.isCsv = answer.format === 'csv';
+    reply.height = answer.height;
+    reply.time = answer.time;
+    reply.accountTime = answer.accountTime;
+    reply.tag = answer.tag;
+    reply.isFixed = answer.isFixed;
     return reply;
   }
 

@@ -7,8 +7,14 @@
 import type { StateView } from '../state/state.ts';
 
 export function entityTag({ ledgerId }: StateView, type: string, changedAt: number): string {
-  return `W/"${ledgerId}-${type}-${changedAt}"`;
+  if (last.changedAt !== changedAt || last.type !== type || last.ledgerId !== ledgerId) {
+    last = { ledgerId, type, changedAt, tag: `W/"${ledgerId}-${type}-${changedAt}"` };
+  }
+  return last.tag;
 }
+
+/** In a market that moves, most accounts have changed with the newest block, and share a tag. */
+let last = { ledgerId: '', type: '', changedAt: -1, tag: '' };
 
 /** The tag of an answer about the past, which never changes: a strong one. */
 export function pastTag(ledgerId: string, type: string, height: number): string {
@@ -17,7 +23,8 @@ export function pastTag(ledgerId: string, type: string, height: number): string 
 
 /** Whether an If-None-Match header names the tag, compared as weak tags are. */
 export function namesTag(header: string | undefined, tag: string): boolean {
-  if (header === undefined || header === tag) return header === tag;
+  if (header === undefined) return false;
+  if (header === tag || header === '*') return true;
   const opaque = tag.replace(/^W\//, '');
   return header.split(',').some((part) => {
     const named = part.trim();

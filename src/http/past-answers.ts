@@ -3,15 +3,31 @@
  * computed in slices, in turns where several are asked for.
  */
 
-import type { HistoryAnswer, HistoryQuestion } from '../info/history-question.ts';
+import {
+  CourseQuestion,
+  type HistoryAnswer,
+  type HistoryQuestion,
+} from '../info/history-question.ts';
 import type { HistoryRange, HistoryView } from '../info/history-view.ts';
-import { NO_ARCHIVE } from '../info/moment.ts';
+import { NO_ARCHIVE, type Present } from '../info/moment.ts';
 import { RequestError } from '../info/request-error.ts';
+import { namesTag, pastTag } from './entity-tag.ts';
+import type { RequestHead } from './request-head.ts';
 import type { Turns } from './turns.ts';
 
 /** The archive, if there is one; what it holds is as of the last call. */
 export interface HistorySource {
+  /** Whether the service keeps the archive itself, so that one that is not there is being built. */
+  readonly isKept: boolean;
   find(): HistoryView | undefined;
+}
+
+/** An answer about the past as a client gets it. */
+export interface PastReply extends Omit<HistoryAnswer, 'body'> {
+  /** Undefined if the client has it already. */
+  readonly body: string | undefined;
+  /** The entity tag, if it has one. */
+  readonly tag: string | undefined;
 }
 
 /** How long answers are worked on before requests get their turn. */
@@ -43,9 +59,31 @@ export class PastAnswers {
     this.#options = options;
   }
 
-  /** The archive, or why it cannot be asked. */
-  find(): HistoryView | RequestError {
-    return this.#guard(() => this.#findOwn() ?? NO_ARCHIVE);
+  /** Undefined if there is no archive, or it cannot be read. */
+  range(): HistoryRange | undefined {
+    const range = this.#guard(() => this.#findOwn()?.range());
+    return range instanceof RequestError ? undefined : range;
+  }
+
+  /** At once, unless it takes longer than a slice or others wait. `present` is where the ledger is. */
+  answer(
+    asked: HistoryQuestion,
+    head: RequestHead,
+    present: Present,
+  ): PastReply | RequestError | Promise<PastReply | RequestError> {
+    const history = this.#guard(() => this.#findOwn() ?? this.#describeAbsence());
+    if (history instanceof RequestError) return history;
+    const question = head.wantsCsv && asked instanceof CourseQuestion ? asked.asCsv() : asked;
+    const height = this.#guard(() => question.findHeight(history, present));
+    if (height instanceof RequestError) return height;
+    const tag = chooseTag(history, question, height, head);
+    if (height !== undefined && tag !== undefined && isHeld(tag, head)) {
+      return { ...UNCHANGED, height, time: history.timeOf(height), tag };
+    }
+    const answer = this.#compute(question, history);
+    const addTag = (result: HistoryAnswer | RequestError) =>
+      result instanceof RequestError ? result : { ...result, tag };
+    return answer instanceof Promise ? answer.then(addTag) : addTag(answer);
   }
 
   /** A folder may hold the archive of another ledger, which was copied there. */
@@ -53,27 +91,18 @@ export class PastAnswers {
     const history = this.#options.source?.find();
     const served = this.#options.ledgerId();
     if (history === undefined || served === undefined) return history;
-    if (history.ledgerId !== served) throw OTHER_LEDGER;
+    if (history.ledgerId !== served) {
+      throw new Error('it is of another ledger; delete its folder to have it built again');
+    }
     return history;
   }
 
-  /** Undefined if there is no archive, or it cannot be read. */
-  range(): HistoryRange | undefined {
-    const range = this.#guard(() => this.#findOwn()?.range());
-    return range instanceof RequestError ? undefined : range;
-  }
-
-  /** The height that the question is about, if it is about one; or why it is refused. */
-  findHeight(
-    question: HistoryQuestion,
-    history: HistoryView,
-    present: { readonly height: number; readonly time: number },
-  ): number | RequestError | undefined {
-    return this.#guard(() => question.findHeight(history, present));
+  #describeAbsence(): RequestError {
+    return this.#options.source?.isKept ? BEING_BUILT : NO_ARCHIVE;
   }
 
   /** At once if it takes no longer than a slice and nobody else waits. */
-  answer(
+  #compute(
     question: HistoryQuestion,
     history: HistoryView,
   ): HistoryAnswer | RequestError | Promise<HistoryAnswer | RequestError> {
@@ -125,9 +154,26 @@ export class PastAnswers {
   }
 }
 
-const OTHER_LEDGER = new RequestError(
+/** Of a question that is not in the address, a tag would say nothing: all have the same address. */
+function chooseTag(
+  { ledgerId }: HistoryView,
+  { type }: HistoryQuestion,
+  height: number | undefined,
+  { method }: RequestHead,
+): string | undefined {
+  return height === undefined || method === 'POST' ? undefined : pastTag(ledgerId, type, height);
+}
+
+/** Whether the client has the answer. A star would match whatever is asked, also what is refused. */
+function isHeld(tag: string, { ifNoneMatch }: RequestHead): boolean {
+  return ifNoneMatch !== '*' && namesTag(ifNoneMatch, tag);
+}
+
+const UNCHANGED = { body: undefined, format: 'json', isFixed: true, accountTime: -1 } as const;
+
+const BEING_BUILT = new RequestError(
   'not_ready',
-  'the archive is of another ledger: delete its folder to have it built again',
+  'the archive is being built and holds nothing yet: try again in a moment',
 );
 
 const TOO_MANY = new RequestError(

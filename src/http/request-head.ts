@@ -120,9 +120,10 @@ function refuseRoute(
   return allow.split(', ').includes(method) ? undefined : refuseMethod(method, allow);
 }
 
-/** Whether the first media type that an Accept header names is CSV. */
+/** Whether the first media type that an Accept header names is CSV; a quality of 0 means "not this". */
 function wantsCsv(accept = ''): boolean {
-  return /^\s*text\/csv\s*(?:[;,]|$)/i.test(accept);
+  const [first] = accept.split(',', 1);
+  return /^\s*text\/csv\s*(?:;|$)/i.test(first) && !/;\s*q=0(?:\.0*)?\s*(?:;|$)/i.test(first);
 }
 
 function textOf(headers: HeaderTable, name: string): string | undefined {

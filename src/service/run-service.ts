@@ -29,7 +29,6 @@ export const SERVE_SETTINGS = [
   'workers',
   'adminHost',
   'adminPort',
-  'archive',
   'archiveDays',
 ] as const;
 

@@ -32,6 +32,7 @@ export const ANSWERING_SETTINGS = [...SERVER_SETTINGS, ...PUSH_SETTINGS] as cons
 
 export const WORKER_SETTINGS = [
   ...STORAGE_SETTINGS,
+  'archive',
   'snapshotEvery',
   'snapshotKeep',
   'host',
@@ -84,9 +85,9 @@ async function serveFrom(
   options: WorkerOptions,
 ): Promise<void> {
   const wanted = createWantedClient(options.settings);
-  const { data } = options.settings;
+  const { data, archive: isKept } = options.settings;
   const warn = (message: string) => options.log.warn(message);
-  const history = data === '' ? undefined : new ArchiveLink(data, warn);
+  const history = data === '' ? undefined : new ArchiveLink(data, { isKept, warn });
   const parts = assemble({ storage, store, wanted, history }, options);
   const end = new AbortController();
   const follower = new LedgerFollower(

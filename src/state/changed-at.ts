@@ -32,7 +32,12 @@ export function accountChangedAt(state: StateView, account: number): number {
   const { accounts, positions, markets } = state;
   let changedAt = accounts.get(account, column.ACCOUNT_CHANGED_AT);
   let position = accounts.get(account, column.FIRST_POSITION);
-  for (; position !== 0; position = positions.get(position, column.NEXT_POSITION)) {
+  // Nothing has changed later than with the newest block.
+  for (
+    ;
+    position !== 0 && changedAt < state.height;
+    position = positions.get(position, column.NEXT_POSITION)
+  ) {
     if (positions.get(position, column.SIZE) === 0) continue;
     const marketIndex = marketOfTerms(positions.get(position, column.TERMS));
     changedAt = Math.max(changedAt, markets.changedAt(marketIndex));
