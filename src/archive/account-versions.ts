@@ -6,7 +6,7 @@
  */
 
 import { add, type Exact, subtract } from '../exact/decimal.ts';
-import type { AccountId } from './archive-tables.ts';
+import type { AccountId, ArchiveEntry } from './archive-tables.ts';
 import { PackedReader, PackedWriter } from './packed.ts';
 
 /** The place of each amount in `AccountVersion.amounts`. */
@@ -197,7 +197,7 @@ export class VersionChange {
 /** No set of causes: the position was not there before. */
 const NEW = -1;
 
-export function describePack({ addressRow, dexIndex }: AccountId): string {
+function describePack({ addressRow, dexIndex }: AccountId): string {
   return `a pack of versions of the account of address ${addressRow} on dex ${dexIndex}`;
 }
 
@@ -208,8 +208,8 @@ export class VersionReader {
   readonly version = new AccountVersion();
   #nextHeight = 0;
 
-  constructor(record: Buffer, what: string) {
-    this.#in = new PackedReader(record, what);
+  constructor(id: AccountId, { key, record }: ArchiveEntry) {
+    this.#in = new PackedReader(record, key, describePack(id));
     this.#readHeight();
   }
 

@@ -9,6 +9,7 @@ import * as column from '../state/columns.ts';
 import type { StateView } from '../state/state.ts';
 import { type AccountVersion, AMOUNT, CELL } from './account-versions.ts';
 import type { Archive } from './archive.ts';
+import { delegationsKey } from './archive-tables.ts';
 import { packDelegations, unpackDelegations } from './delegation-lists.ts';
 import { versionOf } from './open-pack.ts';
 import { DamagedRecord } from './packed.ts';
@@ -45,6 +46,7 @@ function checkAddress(archive: Archive, state: StateView, row: number): void {
   const text = formatAddress(address);
   let account = state.addresses.table.get(row, FIRST_ACCOUNT);
   const known = archive.findAddress(address);
+  if (known !== undefined) requireEqual(`the row of ${text}`, known.row, row);
   for (; account !== 0; account = state.accounts.get(account, column.NEXT_ACCOUNT)) {
     const dexIndex = state.accounts.get(account, column.ACCOUNT_DEX);
     const what = `the account of ${text} on dex ${dexIndex}`;
@@ -54,7 +56,8 @@ function checkAddress(archive: Archive, state: StateView, row: number): void {
   }
   const stored = archive.delegationsAt(row, state.height);
   if (stored === undefined) return;
-  const expected = unpackDelegations(packDelegations(state, row), text);
+  const key = delegationsKey(row, state.height);
+  const expected = unpackDelegations(packDelegations(state, row, key), key, text);
   requireEqual(`the delegations of ${text}`, toText(stored), toText(expected));
 }
 

@@ -24,7 +24,7 @@ interface StoredRange extends Omit<ArchiveRange, 'head'> {
 export function readRange({ meta }: ArchiveTables): ArchiveRange | undefined {
   const record = meta.get(ENTRY);
   if (record === undefined) return undefined;
-  const start = checkRecord(record, 'the record of the heights that it holds');
+  const start = checkRecord(record, ENTRY, 'the record of the heights that it holds');
   const { height, hash, ...range } = JSON.parse(record.toString('utf8', start)) as StoredRange;
   return { ...range, head: { height, hash: Buffer.from(hash, 'hex') } };
 }
@@ -35,7 +35,7 @@ export function putRange({ meta }: ArchiveTables, { head, ...range }: ArchiveRan
   const text = JSON.stringify(stored);
   const { record, start } = allocateRecord(text.length);
   record.write(text, start);
-  void meta.put(ENTRY, seal(record));
+  void meta.put(ENTRY, seal(record, ENTRY));
 }
 
 export function isInRange({ first, head, gaps }: ArchiveRange, height: number): boolean {

@@ -169,7 +169,9 @@ export function subjectOfKey(key: Buffer): Buffer {
   return key.subarray(0, key.length - HEIGHT_BYTES);
 }
 
-interface Entry {
+/** A record that is found by its subject and a height. */
+export interface ArchiveEntry {
+  readonly key: Buffer;
   readonly height: number;
   readonly record: Buffer;
 }
@@ -179,7 +181,7 @@ export function findPack(
   { accounts }: ArchiveTables,
   id: AccountId,
   height = HEIGHT_MAX,
-): Entry | undefined {
+): ArchiveEntry | undefined {
   return findLast(accounts, accountKey(id, height), accountKey(id, 0));
 }
 
@@ -188,10 +190,10 @@ export function findPackFrom(
   { accounts }: ArchiveTables,
   id: AccountId,
   height: number,
-): Entry | undefined {
+): ArchiveEntry | undefined {
   const range = { start: accountKey(id, height), end: accountKey(id, HEIGHT_MAX), limit: 1 };
   for (const { key, value } of accounts.getRange(range)) {
-    return { height: heightOfKey(key), record: value };
+    return { key, height: heightOfKey(key), record: value };
   }
   return undefined;
 }
@@ -201,19 +203,23 @@ export function findDelegations(
   { delegations }: ArchiveTables,
   addressRow: number,
   height = HEIGHT_MAX,
-): Entry | undefined {
+): ArchiveEntry | undefined {
   return findLast(delegations, delegationsKey(addressRow, height), delegationsKey(addressRow, 0));
 }
 
 /** The last entry from `end` down to `start`, `start` excluded: no height is 0. */
-function findLast(table: RecordTable<Buffer>, end: Buffer, start: Buffer): Entry | undefined {
+function findLast(
+  table: RecordTable<Buffer>,
+  end: Buffer,
+  start: Buffer,
+): ArchiveEntry | undefined {
   for (const { key, value } of table.getRange({
     start: end,
     end: start,
     reverse: true,
     limit: 1,
   })) {
-    return { height: heightOfKey(key), record: value };
+    return { key, height: heightOfKey(key), record: value };
   }
   return undefined;
 }

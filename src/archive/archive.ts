@@ -2,7 +2,7 @@
 
 import type { Address } from '../exact/address.ts';
 import { LedgerError } from '../ledger/ledger.ts';
-import { type AccountVersion, describePack, VersionReader } from './account-versions.ts';
+import { type AccountVersion, VersionReader } from './account-versions.ts';
 import { type ArchiveRange, isInRange, readRange } from './archive-range.ts';
 import {
   type ArchiveFolder,
@@ -14,6 +14,7 @@ import {
   packAddress,
 } from './archive-tables.ts';
 import { type DelegationList, unpackDelegations } from './delegation-lists.ts';
+import { type KnownAddress, unpackKnownAddress } from './known-address.ts';
 import { type KeptListing, KeptListings } from './listings.ts';
 import { checkRecord } from './packed.ts';
 import { lastPlace, MarkSpan, placeInSpan, SPAN_HEIGHTS, spanOf, unpackTimes } from './spans.ts';
@@ -26,12 +27,6 @@ const SPANS_KEPT_MAX = 1024;
 const MARK_SPANS_KEPT_MAX = 16_384;
 /** As many markets as a position's terms can tell apart. */
 const MARKETS_MAX = 2 ** 21;
-
-/** An address that the archive knows: its row in the ledger's state, and where it has accounts. */
-export interface KnownAddress {
-  readonly row: number;
-  readonly dexes: readonly number[];
-}
 
 export class Archive {
   readonly #folder: ArchiveFolder;
@@ -170,20 +165,17 @@ export class Archive {
   }
 
   #readMarks(market: number, span: number): MarkSpan {
-    const record = this.#folder.tables.marks.getBinaryFast(markKey(span, market));
+    const key = markKey(span, market);
+    const record = this.#folder.tables.marks.getBinaryFast(key);
     const what = `the record of marks of market ${market} in span ${span}`;
     if (record === undefined) throw new LedgerError('corrupt', `the archive lacks ${what}`);
-    return MarkSpan.unpack(record, what);
+    return MarkSpan.unpack(record, key, what);
   }
 
   findAddress(address: Address): KnownAddress | undefined {
-    const record = this.#folder.tables.addresses.get(packAddress(address));
-    if (record === undefined) return undefined;
-    const dexes: number[] = [];
-    for (let offset = 4; offset < record.length; offset += 2) {
-      dexes.push(record.readUInt16LE(offset));
-    }
-    return { row: record.readUInt32LE(), dexes };
+    const key = packAddress(address);
+    const record = this.#folder.tables.addresses.get(key);
+    return record === undefined ? undefined : unpackKnownAddress(record, key);
   }
 
   /** The account's version at a height; undefined if there was no account. */
@@ -195,7 +187,13 @@ export class Archive {
   readVersions(addressRow: number, dexIndex: number, height: number): VersionReader | undefined {
     const id = { addressRow, dexIndex };
     const pack = findPack(this.#folder.tables, id, height);
-    return pack === undefined ? undefined : new VersionReader(pack.record, describePack(id));
+    return pack === undefined ? undefined : new VersionReader(id, pack);
+  }
+
+  /** The height of the account's first pack after a height; Infinity if there is none. */
+  nextPackAfter(addressRow: number, dexIndex: number, height: number): number {
+    const next = findPackFrom(this.#folder.tables, { addressRow, dexIndex }, height + 1);
+    return next?.height ?? Number.POSITIVE_INFINITY;
   }
 
   /** The account's versions from one height to another, in order; each is valid until the next. */
@@ -209,7 +207,7 @@ export class Archive {
     let pack = findPack(tables, id, from) ?? findPackFrom(tables, id, from);
     // Found one by one: whoever asks may pause, and an open cursor would hold old pages meanwhile.
     for (; pack !== undefined; pack = findPackFrom(tables, id, pack.height + 1)) {
-      const reader = new VersionReader(pack.record, describePack(id));
+      const reader = new VersionReader(id, pack);
       while (reader.nextHeight <= to) {
         const version = reader.next();
         if (version.height >= from) yield version;
@@ -221,7 +219,8 @@ export class Archive {
   delegationsAt(addressRow: number, height: number): DelegationList | undefined {
     const found = findDelegations(this.#folder.tables, addressRow, height);
     if (found === undefined) return undefined;
-    return unpackDelegations(found.record, `the delegations of address ${addressRow}`);
+    const { key, record } = found;
+    return unpackDelegations(record, key, `the delegations of address ${addressRow}`);
   }
 
   /** False if the archive's file was removed or replaced: what is read here does not grow any more. */
@@ -231,11 +230,11 @@ export class Archive {
 
   /** Throws a DamagedRecord if the checksum of any record is wrong. */
   checkRecords(): void {
-    const { times, marks, accounts, delegations, listings } = this.#folder.tables;
-    for (const [name, table] of Object.entries({ times, marks, accounts, delegations, listings })) {
+    const { meta: _checked, ...tables } = this.#folder.tables;
+    for (const [name, table] of Object.entries(tables)) {
       for (const { key, value } of table.getRange()) {
         const shown = Buffer.isBuffer(key) ? key.toString('hex') : key;
-        checkRecord(value, `the record ${shown} of ${name}`);
+        checkRecord(value, key, `the record ${shown} of ${name}`);
       }
     }
   }

@@ -12,9 +12,9 @@ import type { StateView } from '../state/state.ts';
 import { type ArchiveRange, putRange, readRange } from './archive-range.ts';
 import {
   type AccountId,
+  type ArchiveEntry,
   type ArchiveFolder,
   type ArchiveTables,
-  accountKey,
   delegationsKey,
   findPack,
   markKey,
@@ -22,6 +22,7 @@ import {
 } from './archive-tables.ts';
 import { type AccountEffect, BlockEffects, numberAccount } from './block-effects.ts';
 import { packDelegations } from './delegation-lists.ts';
+import { packKnownAddress } from './known-address.ts';
 import { findListingChange } from './listings.ts';
 import { OpenPack } from './open-pack.ts';
 import { findRemovals } from './retention.ts';
@@ -128,12 +129,13 @@ export class Archiver {
   #putSpan(): void {
     const span = this.#span;
     if (this.#areTimesDirty) {
-      const record = packTimes(this.#times);
+      const record = packTimes(this.#times, span);
       this.#put(record.length, () => void this.#tables.times.put(span, record));
     }
     for (const market of this.#dirtyMarks) {
-      const record = (this.#marks.get(market) as MarkSpan).pack();
-      this.#put(record.length, () => void this.#tables.marks.put(markKey(span, market), record));
+      const key = markKey(span, market);
+      const record = (this.#marks.get(market) as MarkSpan).pack(key);
+      this.#put(record.length, () => void this.#tables.marks.put(key, record));
     }
     this.#areTimesDirty = false;
     this.#dirtyMarks.clear();
@@ -156,9 +158,10 @@ export class Archiver {
     if (times !== undefined) this.#times = unpackTimes(times, this.#span);
     const { markets } = this.#replica.state.markets;
     for (let market = 0; market < markets.length; market++) {
-      const record = this.#tables.marks.get(markKey(this.#span, market));
+      const key = markKey(this.#span, market);
+      const record = this.#tables.marks.get(key);
       if (record === undefined) continue;
-      this.#marks.set(market, MarkSpan.unpack(record, `the marks of market ${market}`));
+      this.#marks.set(market, MarkSpan.unpack(record, key, `the marks of market ${market}`));
     }
   }
 
@@ -185,16 +188,14 @@ export class Archiver {
     for (; account !== 0; account = state.accounts.get(account, column.NEXT_ACCOUNT)) {
       dexes.push(state.accounts.get(account, column.ACCOUNT_DEX));
     }
-    const record = Buffer.alloc(4 + 2 * dexes.length);
-    record.writeUInt32LE(addressRow);
-    for (const [index, dex] of dexes.entries()) record.writeUInt16LE(dex, 4 + 2 * index);
     const key = packAddress(state.addresses.addressOf(addressRow));
+    const record = packKnownAddress({ row: addressRow, dexes }, key);
     this.#put(record.length, () => void this.#tables.addresses.put(key, record));
   }
 
   #noteDelegations(state: StateView, addressRow: number): void {
     const key = delegationsKey(addressRow, state.height);
-    const record = packDelegations(state, addressRow);
+    const record = packDelegations(state, addressRow, key);
     const address = packAddress(state.addresses.addressOf(addressRow));
     if (!this.#tables.addresses.doesExist(address)) this.#putAddress(state, addressRow);
     this.#put(record.length, () => void this.#tables.delegations.put(key, record));
@@ -210,11 +211,8 @@ export class Archiver {
 
   async #commit(range: ArchiveRange | undefined): Promise<void> {
     this.#putSpan();
-    for (const { id, packs } of this.#takePacks()) {
-      for (const { height, record } of packs) {
-        const key = accountKey(id, height);
-        this.#put(record.length, () => void this.#tables.accounts.put(key, record));
-      }
+    for (const { key, record } of this.#takePacks()) {
+      this.#put(record.length, () => void this.#tables.accounts.put(key, record));
     }
     const puts = this.#puts.splice(0);
     const bytes = puts.reduce((sum, put) => sum + put.bytes + RECORD_PAGE_BYTES, 0);
@@ -239,9 +237,9 @@ export class Archiver {
     throw new LedgerError('conflict', message);
   }
 
-  *#takePacks() {
+  *#takePacks(): Iterable<ArchiveEntry> {
     for (const pack of this.#packs.values()) {
-      if (pack.isDirty) yield { id: pack.id, packs: pack.takeChanged() };
+      if (pack.isDirty) yield* pack.takeChanged();
     }
   }
 

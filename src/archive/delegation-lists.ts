@@ -17,7 +17,7 @@ export interface DelegationList {
   }[];
 }
 
-export function packDelegations(state: StateView, addressRow: number): Buffer {
+export function packDelegations(state: StateView, addressRow: number, key: Buffer): Buffer {
   const { addresses, delegations } = state;
   const out = new PackedWriter();
   out.whole(addresses.table.get(addressRow, DELEGATIONS_SEEN));
@@ -28,11 +28,11 @@ export function packDelegations(state: StateView, addressRow: number): Buffer {
     out.signed(delegatedAmount(state, row));
     out.whole(delegations.get(row, LOCKED_UNTIL));
   }
-  return out.finish();
+  return out.finish(key);
 }
 
-export function unpackDelegations(record: Buffer, what: string): DelegationList {
-  const reader = new PackedReader(record, what);
+export function unpackDelegations(record: Buffer, key: Buffer, what: string): DelegationList {
+  const reader = new PackedReader(record, key, what);
   const seen = reader.whole();
   const delegations: DelegationList['delegations'][0][] = [];
   const bytes = Buffer.alloc(ADDRESS_BYTES);

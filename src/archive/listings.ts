@@ -52,14 +52,14 @@ export function findListingChange(
   if (changed.length > 0) change.markets = changed;
   if (isNew(state.auctionChangedAt)) change.auction = { recorded: describeAuction(state.auction) };
   if (isWhole || state.isPartial !== wasPartial) change.isPartial = state.isPartial;
-  return Object.keys(change).length === 0 ? undefined : packListingChange(change);
+  return Object.keys(change).length === 0 ? undefined : packListingChange(change, height);
 }
 
-function packListingChange(change: ListingChange): Buffer {
+function packListingChange(change: ListingChange, height: number): Buffer {
   const text = Buffer.from(JSON.stringify(change));
   const { record, start } = allocateRecord(text.length);
   text.copy(record, start);
-  return seal(record);
+  return seal(record, height);
 }
 
 /** All listings of an archive, in order. */
@@ -97,7 +97,7 @@ export class KeptListings {
 }
 
 function unpackChange(record: Buffer, height: number): ListingChange {
-  const start = checkRecord(record, `the listing of height ${height}`);
+  const start = checkRecord(record, height, `the listing of height ${height}`);
   return JSON.parse(record.toString('utf8', start)) as ListingChange;
 }
 

@@ -10,12 +10,11 @@ import {
   AccountVersion,
   AMOUNT,
   CELL,
-  describePack,
   packWhole,
   VersionChange,
   VersionReader,
 } from './account-versions.ts';
-import type { AccountId } from './archive-tables.ts';
+import { type AccountId, type ArchiveEntry, accountKey } from './archive-tables.ts';
 import { type AccountEffect, causesOf } from './block-effects.ts';
 import { PackedWriter } from './packed.ts';
 
@@ -26,11 +25,6 @@ const PACK_BYTES = 1024;
 const change = new VersionChange();
 const packed = new PackedWriter();
 
-interface FinishedPack {
-  readonly height: number;
-  readonly record: Buffer;
-}
-
 export class OpenPack {
   readonly id: AccountId;
   #last = new AccountVersion();
@@ -39,15 +33,15 @@ export class OpenPack {
   /** The length of the pack when it held its first version: packs of large accounts are larger. */
   #firstBytes = 0;
   #isDirty = false;
-  readonly #finished: FinishedPack[] = [];
+  readonly #finished: ArchiveEntry[] = [];
 
   /** Continues a stored pack, or starts the first one. */
-  constructor(id: AccountId, stored?: FinishedPack) {
+  constructor(id: AccountId, stored?: ArchiveEntry) {
     this.id = id;
     this.#out = new PackedWriter(stored?.record);
     this.#firstHeight = stored?.height ?? 0;
     if (stored === undefined) return;
-    const reader = new VersionReader(stored.record, describePack(id));
+    const reader = new VersionReader(id, stored);
     reader.next();
     this.#firstBytes = reader.offset;
     this.#last = reader.skipTo(Number.MAX_SAFE_INTEGER);
@@ -97,12 +91,14 @@ export class OpenPack {
     this.#isDirty = true;
   }
 
-  #current(): FinishedPack {
-    return { height: this.#firstHeight, record: this.#out.finish() };
+  #current(): ArchiveEntry {
+    const height = this.#firstHeight;
+    const key = accountKey(this.id, height);
+    return { key, height, record: this.#out.finish(key) };
   }
 
   /** The packs that have changed since the last call. */
-  takeChanged(): readonly FinishedPack[] {
+  takeChanged(): readonly ArchiveEntry[] {
     const changed = this.#finished.splice(0);
     if (this.#isDirty) changed.push(this.#current());
     this.#isDirty = false;

@@ -1,10 +1,13 @@
 /**
  * How the archive's records are packed: whole numbers take as many bytes as they need, seven bits in
- * each, and a record begins with a checksum over the rest.
+ * each, and a record begins with a checksum over its key and the rest. A record that a damaged key has
+ * put into another's place is so noticed as well.
  */
 
 import { crc32 } from 'node:zlib';
 import { add, type Exact, negate } from '../exact/decimal.ts';
+
+export type RecordKey = Buffer | string | number;
 
 const CHECKSUM_BYTES = 4;
 const INITIAL_BYTES = 256;
@@ -80,8 +83,8 @@ export class PackedWriter {
   }
 
   /** The record so far; more may be written afterwards. */
-  finish(): Buffer {
-    return seal(Buffer.from(this.#bytes.subarray(0, this.#length)));
+  finish(key: RecordKey): Buffer {
+    return seal(Buffer.from(this.#bytes.subarray(0, this.#length)), key);
   }
 }
 
@@ -91,17 +94,21 @@ export function allocateRecord(bytes: number): { record: Buffer; start: number }
 }
 
 /** Puts the checksum in its place. */
-export function seal(record: Buffer): Buffer {
-  record.writeUInt32LE(crc32(record.subarray(CHECKSUM_BYTES)));
+export function seal(record: Buffer, key: RecordKey): Buffer {
+  record.writeUInt32LE(checksumOf(record, key));
   return record;
 }
 
-/** Throws a DamagedRecord if the checksum is wrong; returns where the contents start. */
-export function checkRecord(record: Buffer, what: string): number {
+function checksumOf(record: Buffer, key: RecordKey): number {
+  const ofKey = crc32(Buffer.isBuffer(key) ? key : String(key));
   // Up to its length: a record that the driver lends lies in a larger buffer.
+  return crc32(record.subarray(CHECKSUM_BYTES, record.length), ofKey);
+}
+
+/** Throws a DamagedRecord if the checksum is wrong; returns where the contents start. */
+export function checkRecord(record: Buffer, key: RecordKey, what: string): number {
   const isWhole =
-    record.length >= CHECKSUM_BYTES &&
-    record.readUInt32LE() === crc32(record.subarray(CHECKSUM_BYTES, record.length));
+    record.length >= CHECKSUM_BYTES && record.readUInt32LE() === checksumOf(record, key);
   if (!isWhole) throw new DamagedRecord(`${what} is damaged: its checksum is wrong`);
   return CHECKSUM_BYTES;
 }
@@ -111,9 +118,9 @@ export class PackedReader {
   readonly #bytes: Buffer;
   #offset: number;
 
-  constructor(record: Buffer, what: string) {
+  constructor(record: Buffer, key: RecordKey, what: string) {
     this.#bytes = record;
-    this.#offset = checkRecord(record, what);
+    this.#offset = checkRecord(record, key, what);
   }
 
   get offset(): number {

@@ -29,7 +29,13 @@ interface LoadedAccount {
   readonly user: Address;
   readonly addressRow: number;
   readonly dexIndex: number;
+  /** Reads the pack that holds the version at `foundAt`; undefined if there was no account. */
   reader: VersionReader | undefined;
+  foundAt: number;
+  /** Where the archive ended then: later versions may be missing in the pack as it was read. */
+  knownUntil: number;
+  /** The height from which on versions are in another pack; undefined until it is needed. */
+  nextPack: number | undefined;
 }
 
 const NO_SUMS: AccountSums = { netTransfers: 0, volume: 0 };
@@ -116,23 +122,31 @@ export class PastState implements PastView {
     }
     const { user, dexIndex } = subject;
     if (!known.dexes.includes(dexIndex)) return;
-    const account = { user, dexIndex, addressRow: known.row, reader: undefined };
+    const notFound = { reader: undefined, foundAt: 0, knownUntil: 0, nextPack: undefined };
+    const account: LoadedAccount = { user, dexIndex, addressRow: known.row, ...notFound };
     this.#accounts.push(account);
-    this.#loadAccount(account);
+    this.#loadPack(account);
   }
 
-  #loadAccount(account: LoadedAccount): void {
+  #loadPack(account: LoadedAccount): void {
+    const { addressRow, dexIndex } = account;
     const { height } = this.#state;
-    const next = account.reader?.nextHeight ?? 0;
-    // After the last version of a pack, the next one may be in another.
-    const isLater = next > height && next !== Number.POSITIVE_INFINITY;
-    if (!isLater) {
-      const { addressRow, dexIndex } = account;
-      account.reader = this.#archive.readVersions(addressRow, dexIndex, height);
-    }
-    const { reader } = account;
-    if (reader === undefined) return;
-    if (isLater) this.#loadMarksOf(reader.version);
+    const reader = this.#archive.readVersions(addressRow, dexIndex, height);
+    account.reader = reader;
+    account.foundAt = height;
+    account.knownUntil = this.#archive.range.head.height;
+    account.nextPack = undefined;
+    if (reader !== undefined) this.#putVersion(account, reader.skipTo(height));
+  }
+
+  /** The rows are those of an earlier height: reads on from there. */
+  #advance(account: LoadedAccount): void {
+    const { addressRow, dexIndex, foundAt, knownUntil, reader } = account;
+    const { height } = this.#state;
+    account.nextPack ??= this.#archive.nextPackAfter(addressRow, dexIndex, foundAt);
+    if (height >= account.nextPack || height > knownUntil) this.#loadPack(account);
+    else if (reader === undefined) return;
+    else if (reader.nextHeight > height) this.#loadMarksOf(reader.version);
     else this.#putVersion(account, reader.skipTo(height));
   }
 
@@ -198,7 +212,7 @@ export class PastState implements PastView {
     if (listing.markets !== this.#room.listed) this.#room = furnish(this.#state, listing.markets);
     this.#setHeight(height, listing);
     this.#marksLoaded.clear();
-    for (const account of this.#accounts) this.#loadAccount(account);
+    for (const account of this.#accounts) this.#advance(account);
   }
 
   sumsOf(user: Address, dexIndex: number): AccountSums {

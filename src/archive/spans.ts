@@ -18,15 +18,15 @@ export function placeInSpan(height: number): number {
 const TIME_BYTES = 8;
 
 /** The times of a span's blocks; NaN for heights that are not in the archive. */
-export function packTimes(times: Float64Array): Buffer {
+export function packTimes(times: Float64Array, span: number): Buffer {
   const { record, start } = allocateRecord(times.length * TIME_BYTES);
   for (const [place, time] of times.entries())
     record.writeDoubleLE(time, start + place * TIME_BYTES);
-  return seal(record);
+  return seal(record, span);
 }
 
 export function unpackTimes(record: Buffer, span: number): Float64Array {
-  const start = checkRecord(record, `the record of times of span ${span}`);
+  const start = checkRecord(record, span, `the record of times of span ${span}`);
   if (record.length !== start + SPAN_HEIGHTS * TIME_BYTES) {
     throw new DamagedRecord(`the record of times of span ${span} is damaged: its length is wrong`);
   }
@@ -83,7 +83,7 @@ export class MarkSpan {
     this.#marks.push(mark);
   }
 
-  pack(): Buffer {
+  pack(key: Buffer): Buffer {
     const count = this.#marks.length;
     const differences = this.#marks.map((mark) => mark - this.first);
     const width = widthOf(differences);
@@ -98,11 +98,12 @@ export class MarkSpan {
       if (width === WIDE) record.writeDoubleLE(this.#marks[index], offset);
       else record.writeIntLE(differences[index], offset, width);
     }
-    return seal(record);
+    return seal(record, key);
   }
 
-  static unpack(record: Buffer, what: string): MarkSpan {
-    const { first, count, places, marks, width } = readSpanHead(record, what);
+  static unpack(record: Buffer, key: Buffer, what: string): MarkSpan {
+    const start = checkRecord(record, key, what);
+    const { first, count, places, marks, width } = readSpanHead(record, start, what);
     const span = new MarkSpan(first);
     for (let index = 0; index < count; index++) {
       span.add(record[places + index], readMark(record, marks + index * width, width, first));
@@ -121,8 +122,7 @@ function widthOf(differences: readonly number[]): number {
   return largest < 2 ** 31 ? 4 : WIDE;
 }
 
-function readSpanHead(record: Buffer, what: string) {
-  const start = checkRecord(record, what);
+function readSpanHead(record: Buffer, start: number, what: string) {
   const width = record.readUInt8(start);
   const count = record.readUInt16LE(start + 1);
   if (record.length !== start + HEAD_BYTES + count * (1 + width)) {

@@ -3,9 +3,9 @@
 import { USD_DECIMALS } from '../events/fields.ts';
 import type { Address } from '../exact/address.ts';
 import { add, type Exact, formatUnits } from '../exact/decimal.ts';
+import { accountTotals } from '../state/account-totals.ts';
 import { findAccount } from '../state/accounts.ts';
 import * as column from '../state/columns.ts';
-import { accountFigures } from '../state/figures.ts';
 import type { StateView } from '../state/state.ts';
 import {
   type CoursePoint,
@@ -152,14 +152,13 @@ export class AccountSeries {
 
   #figures(past: PastView, account: number): Exact[] {
     const { state } = past;
-    const { summary, withdrawable, positions } = accountFigures(state, account);
-    let unrealized: Exact = 0;
-    for (const position of positions) unrealized = add(unrealized, position.unrealizedPnl);
+    const totals = accountTotals(state, account);
+    const { accountValue, totalNtlPos, totalMarginUsed, withdrawable, unrealizedPnl } = totals;
     const { netTransfers } = past.sumsOf(this.#user, this.#dexIndex);
-    const { accountValue, totalNtlPos, totalMarginUsed } = summary;
-    const held = [accountValue, totalNtlPos, totalMarginUsed, withdrawable];
-    held.push(unrealized, sumFunding(state, account), netTransfers);
-    return held;
+    return [
+      ...[accountValue, totalNtlPos, totalMarginUsed, withdrawable],
+      ...[unrealizedPnl, sumFunding(state, account), netTransfers],
+    ];
   }
 }
 

@@ -6,8 +6,8 @@
 import { USD_DECIMALS } from '../events/fields.ts';
 import type { Address } from '../exact/address.ts';
 import { add, type Exact, formatUnits, subtract } from '../exact/decimal.ts';
+import { accountTotals } from '../state/account-totals.ts';
 import { findAccount } from '../state/accounts.ts';
-import { accountFigures } from '../state/figures.ts';
 import { listPoints } from './course.ts';
 import type { HistorySteps, HistoryType } from './history-question.ts';
 import type { HistoryView, PastView } from './history-view.ts';
@@ -125,7 +125,7 @@ function sumAccounts(past: PastView, user: Address, dexes: readonly number[]): S
   let sums: Sums = { value: 0, profit: 0, volume: 0 };
   for (const dexIndex of dexes) {
     const account = findAccount(state, state.addresses.find(user), dexIndex);
-    const { accountValue } = accountFigures(state, account).summary;
+    const { accountValue } = accountTotals(state, account);
     const { netTransfers, volume } = past.sumsOf(user, dexIndex);
     sums = {
       value: add(sums.value, accountValue),

@@ -63,6 +63,11 @@ export class QuickFigures {
 
   /** False if an amount is too large for plain numbers; the fields are then meaningless. */
   compute(state: StateView, account: number): boolean {
+    return this.computeTotals(state, account) && this.#computeRatios();
+  }
+
+  /** The same without each position's return and liquidation price. */
+  computeTotals(state: StateView, account: number): boolean {
     const { accounts, positions } = state;
     const cash = accounts.get(account, column.CASH);
     const orderMargin = accounts.get(account, column.ORDER_MARGIN);
@@ -84,7 +89,7 @@ export class QuickFigures {
     if (!(amounts * AMOUNTS_ADDED_MAX <= SAFE_MAX)) return false;
     this.withdrawable = Math.max(0, this.crossSummary.accountValue - reserved);
     this.#equity = this.crossSummary.accountValue + collateral - this.crossMaintenanceMargin;
-    return this.#computeRatios();
+    return true;
   }
 
   #nextPosition(): QuickPosition {

@@ -251,3 +251,28 @@ test('an archive that is wrong about what it holds is refused by all who read it
   await archiveOnce(data);
   assert.equal((await run(['verify', '--data', data])).code, 0);
 });
+
+test('a record of any table that is damaged, or in the place of another, is noticed', async () => {
+  const data = place();
+  await appendAll(data, lines.slice(0, 40), NO_SNAPSHOTS);
+  await archiveOnce(data);
+  const folder = await openArchiveFolder(data, { readOnly: false });
+  assert.ok(folder !== undefined);
+  const { meta: _meta, ...tables } = folder.tables;
+  for (const [name, named] of Object.entries(tables)) {
+    const table = named as typeof tables.accounts;
+    const [first, second] = table.getKeys({ limit: 2 });
+    const [whole, other] = [first, second ?? first].map((key) => Buffer.from(table.get(key) ?? ''));
+    const damaged = Buffer.from(whole);
+    damaged[damaged.length - 1] ^= 1;
+    const wrong = second === undefined ? [damaged] : [damaged, other];
+    for (const record of wrong) {
+      await folder.transact(record.length, () => void table.put(first, record));
+      const checked = withArchive(data, (_history, archive) => archive.checkRecords());
+      await assert.rejects(checked, /is damaged: its checksum is wrong/, name);
+    }
+    await folder.transact(whole.length, () => void table.put(first, whole));
+  }
+  await withArchive(data, (_history, archive) => archive.checkRecords());
+  await folder.close();
+});
