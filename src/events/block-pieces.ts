@@ -7,7 +7,6 @@
  */
 
 import { type BlockHead, type Event, parseBlock, readEvent } from './event.ts';
-import { BlockError } from './refusal.ts';
 
 /** Minimum size of a piece: about thirty events, which take a tenth of a millisecond. */
 const PIECE_BYTES = 4096;
@@ -37,19 +36,17 @@ export interface CutBlock extends BlockHead {
   readonly pieces: Iterable<readonly Event[]>;
 }
 
-/** Undefined unless the line holds height, time and events, in this order. */
+/**
+ * Undefined unless the line holds height, time and events, in this order. Throws a BlockError if the
+ * height or the time is refused.
+ */
 export function cutBlock(line: Buffer): CutBlock | undefined {
   const [head] = HEAD.exec(line.toString('latin1', 0, EDGE_BYTES)) ?? [];
-  const [tail] = TAIL.exec(line.toString('latin1', Math.max(0, line.length - EDGE_BYTES))) ?? [];
+  const [tail] = TAIL.exec(line.subarray(-EDGE_BYTES).toString('latin1')) ?? [];
   if (head === undefined || tail === undefined) return undefined;
-  try {
-    const { height, time } = parseBlock(head + tail);
-    const events = line.subarray(head.length, line.length - tail.length);
-    return { height, time, pieces: cutEvents(events) };
-  } catch (error) {
-    if (error instanceof BlockError) return undefined;
-    throw error;
-  }
+  const { height, time } = parseBlock(head + tail);
+  const events = line.subarray(head.length, line.length - tail.length);
+  return { height, time, pieces: cutEvents(events) };
 }
 
 function* cutEvents(events: Buffer): Generator<Event[]> {
@@ -79,11 +76,11 @@ function* readPiece(events: Buffer, from: number): Generator<Event[], number> {
   return to;
 }
 
-/** The text before the payments, if a long funding event starts here. */
+/** The text before the payments, if a funding event starts here that takes several pieces. */
 function findLongFunding(events: Buffer, from: number): string | undefined {
   const [funding] = FUNDING.exec(events.toString('latin1', from, from + EDGE_BYTES)) ?? [];
   if (funding === undefined) return undefined;
-  return findCut(events, from + funding.length) - from > PIECE_BYTES ? funding : undefined;
+  return events[findCut(events, from + funding.length)] === COMMA ? funding : undefined;
 }
 
 /** Splits the event into several, each with some of its payments; returns where it ends. */

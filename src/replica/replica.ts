@@ -102,9 +102,10 @@ export class Replica {
 
   /** False if the block must be applied whole, possibly just to get the error message. */
   *#tryPieces(line: Buffer): Generator<void, boolean, void> {
-    const cut = isUtf8(line) ? cutBlock(line) : undefined;
-    if (cut === undefined) return false;
+    if (!isUtf8(line)) return false;
     try {
+      const cut = cutBlock(line);
+      if (cut === undefined) return false;
       yield* applyInPieces(this.#state, cut, cut.pieces);
       return true;
     } catch (error) {

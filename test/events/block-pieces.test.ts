@@ -3,32 +3,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { cutBlock } from '../../src/events/block-pieces.ts';
-import { type Event, type EventOf, parseBlock } from '../../src/events/event.ts';
-import { BlockError, Refusal } from '../../src/events/refusal.ts';
+import { type Block, type Event, type EventOf, parseBlock } from '../../src/events/event.ts';
+import { BlockError } from '../../src/events/refusal.ts';
 import { runs, SEED_NOTE } from '../seed.ts';
+import { readInPieces } from './read-in-pieces.ts';
 
-interface Read {
-  readonly height: number;
-  readonly time: number;
-  readonly events: readonly Event[];
-}
-
-/** What the pieces give, all together; undefined where the line is left to the whole parser. */
-function readInPieces(line: string): (Read & { pieces: number }) | undefined {
-  const cut = cutBlock(Buffer.from(line));
-  if (cut === undefined) return undefined;
-  const { height, time } = cut;
-  try {
-    const pieces = [...cut.pieces];
-    return { height, time, events: pieces.flat(), pieces: pieces.length };
-  } catch (error) {
-    assert.ok(error instanceof SyntaxError || error instanceof Refusal, String(error));
-    return undefined;
-  }
-}
-
-function readWhole(line: string): Read | undefined {
+function readWhole(line: string): Block | undefined {
   try {
     return parseBlock(line);
   } catch (error) {
@@ -54,7 +34,7 @@ function assertSame(line: string): boolean {
   const whole = readWhole(line);
   assert.ok(whole !== undefined, 'pieces were read of a line that is refused');
   assert.deepEqual([read.height, read.time], [whole.height, whole.time]);
-  assert.equal(describe(read.events), describe(whole.events));
+  assert.equal(describe(read.pieces.flat()), describe(whole.events));
   return true;
 }
 
@@ -194,50 +174,3 @@ test(`a damaged line is never read as something else ${SEED_NOTE}`, () => {
   );
   assert.ok(readable > 0, 'none was readable');
 });
-
-const TRANSFER =
-  '{"type":"transfer","user":"0x00000000000000000000000000000000000000aa","dex":"","amount":"1.0"}';
-const PAYMENT = '["0x00000000000000000000000000000000000000aa","0.5"]';
-const MANY = Array(500).fill(TRANSFER).join(',');
-const PAID = Array(500).fill(PAYMENT).join(',');
-const FUNDING = `{"type":"funding","coin":"BTC","payments":[${PAID}]}`;
-
-function framed(list: string): string {
-  return `{"height":7,"time":9,"events":[${list}]}`;
-}
-
-test('a long line is read in many pieces, and so is a single long event', () => {
-  assert.ok((readInPieces(framed(MANY))?.pieces ?? 0) > 5);
-  assert.ok((readInPieces(framed(`${TRANSFER},${FUNDING},${TRANSFER}`))?.pieces ?? 0) > 5);
-  assert.deepEqual(readInPieces(framed(''))?.events, []);
-  assert.deepEqual(readInPieces(framed(' '))?.events, []);
-});
-
-const LEFT_TO_THE_WHOLE: Record<string, string> = {
-  'another order of fields': `{"time":9,"height":7,"events":[${MANY}]}`,
-  'one field too many': `{"height":7,"time":9,"x":1,"events":[${MANY}]}`,
-  'a field after the events': `{"height":7,"time":9,"events":[${MANY}],"x":[]}`,
-  'events twice': `{"height":7,"time":9,"events":[${MANY}],"events":[]}`,
-  'a height that is out of range': `{"height":0,"time":9,"events":[${MANY}]}`,
-  'a height that JSON does not have': `{"height":07,"time":9,"events":[${MANY}]}`,
-  'a comma too many at the end': framed(`${MANY},`),
-  'a comma too many at the beginning': framed(`,${MANY}`),
-  'a comma too many in between': framed(`${MANY},,${MANY}`),
-  'a bracket too many': framed(`${MANY}]`),
-  'a form feed between events': framed(`${MANY},\f${MANY}`),
-  'something behind the block': `${framed(MANY)} x`,
-  'a line that was cut off': framed(MANY).slice(0, -100),
-  'funding that was cut off': framed(FUNDING.slice(0, -2)),
-  'funding with a comma too many': framed(FUNDING.replace(']]}', '],]}')),
-  'funding with a field too many': framed(FUNDING.replace(']]}', ']],"x":1}')),
-  'funding with other payments behind': framed(FUNDING.replace(']]}', ']],"payments":[]}')),
-  'funding with a form feed at its end': framed(`${FUNDING.slice(0, -1)}\f}`),
-  'funding with much space and no comma behind': framed(`${FUNDING}${' '.repeat(200)}${TRANSFER}`),
-  'an event of an unknown type at the end': framed(`${MANY},{"type":"order"}`),
-};
-
-for (const [about, text] of Object.entries(LEFT_TO_THE_WHOLE)) {
-  test(`left to the whole parser: ${about}`, () => {
-    assert.equal(readInPieces(text), undefined);
-  });
-}

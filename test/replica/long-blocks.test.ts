@@ -132,6 +132,7 @@ const CHANGES: Record<string, (line: string) => string> = {
   'a line that breaks off behind an event': (line) => line.slice(0, line.lastIndexOf(',{"type"')),
   'a comma too many': (line) => line.replace(/\]\}$/, ',]}'),
   'the height of another block': (line) => line.replace(/^\{"height":\d+/, '{"height":5'),
+  'a height of 0': (line) => line.replace(/^\{"height":\d+/, '{"height":0'),
   'a time before the last one': (line) => line.replace(/"time":\d+/, '"time":5'),
   'a field that does not belong there': (line) => line.replace(/\}$/, ',"extra":1}'),
   'a byte order mark': (line) => `\ufeff${line}`,
