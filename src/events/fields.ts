@@ -37,13 +37,18 @@ export function readAddress(field: string, value: unknown): Address {
   return address;
 }
 
+/** The refusal of a decimal that cannot be parsed; any other error is a bug and stays as it is. */
+function refuseDecimal(field: string, value: string, error: unknown): unknown {
+  return error instanceof DecimalError ? new Refusal(field, value, error.expected) : error;
+}
+
 /** Exported for the fold, which knows the decimals of each market. */
 export function readUnits(field: string, value: unknown, decimals: number): number {
   if (typeof value !== 'string') throw new Refusal(field, value, 'a decimal as text');
   try {
     return parseUnits(value, decimals);
   } catch (error) {
-    throw error instanceof DecimalError ? new Refusal(field, value, error.expected) : error;
+    throw refuseDecimal(field, value, error);
   }
 }
 
@@ -52,7 +57,7 @@ function readBigUnits(field: string, value: unknown, decimals: number): bigint {
   try {
     return parseBigUnits(value, decimals);
   } catch (error) {
-    throw error instanceof DecimalError ? new Refusal(field, value, error.expected) : error;
+    throw refuseDecimal(field, value, error);
   }
 }
 
