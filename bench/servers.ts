@@ -74,8 +74,10 @@ export function startFixedAnswer(
   return startNode([path.join(import.meta.dirname, 'fixed-answer.js'), kind, bodyFile]);
 }
 
-/** A bare WebSocket server that sends fixed frames once it has this number of subscriptions. */
-/** Sends each frame once an interval, or as often as it can. */
+/**
+ * A bare WebSocket server. Once it has this number of subscriptions it sends each a fixed frame, once an
+ * interval or as often as it can.
+ */
 export function startFixedPush(
   frameFile: string,
   subscriptions: number,

@@ -13,6 +13,12 @@ import { adviseOnDamage } from './damage.ts';
 
 /** How long a block may wait to be written. */
 const FLUSH_MS = 1_000;
+/**
+ * The same while the archive catches up, which is when so many blocks are read at once: nobody waits for
+ * one of them, and each flush writes the newest pack of every account that has changed.
+ */
+const CATCH_UP_FLUSH_MS = 10_000;
+const CATCH_UP_BLOCKS = 64;
 /** Bytes of blocks after which what they changed is written at once. */
 const FLUSH_BYTES = 32 << 20;
 /** How often old versions are looked for. */
@@ -85,12 +91,13 @@ class Keeper {
       if (this.#flushing !== undefined) await this.#flushing;
       if (end.aborted) return;
       archiver.apply(block);
-      if (this.#isFlushDue(archiver)) await this.#flush(archiver);
+      if (this.#isFlushDue(archiver, batch.length)) await this.#flush(archiver);
     }
   }
 
-  #isFlushDue({ bytesPending }: Archiver): boolean {
-    return bytesPending >= FLUSH_BYTES || performance.now() - this.#flushedMs >= FLUSH_MS;
+  #isFlushDue({ bytesPending }: Archiver, blocksRead: number): boolean {
+    const waitMs = blocksRead >= CATCH_UP_BLOCKS ? CATCH_UP_FLUSH_MS : FLUSH_MS;
+    return bytesPending >= FLUSH_BYTES || performance.now() - this.#flushedMs >= waitMs;
   }
 
   async #flush(archiver: Archiver): Promise<void> {

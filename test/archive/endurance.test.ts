@@ -8,11 +8,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { openArchive } from '../../src/archive/archive.ts';
 import { archiveFolder, openArchiveFolder } from '../../src/archive/archive-tables.ts';
 import { History } from '../../src/archive/history.ts';
-import { formatAddress } from '../../src/exact/address.ts';
+import { type Address, formatAddress, parseAddress } from '../../src/exact/address.ts';
 import { Random } from '../../src/feed/simulator/random.ts';
 import { createSimulator, type Simulator } from '../../src/feed/simulator/simulator.ts';
 import { listPoints } from '../../src/info/course.ts';
 import { resolveMoment } from '../../src/info/moment.ts';
+import { answerQuestion } from '../../src/info/registry.ts';
 import { RequestError } from '../../src/info/request-error.ts';
 import { createPlaces, joinLines, run, start } from '../cli/program.ts';
 import { appendAll, NO_SNAPSHOTS } from '../replica/data-directory.ts';
@@ -174,6 +175,33 @@ test('blocks that were pruned before they were archived are a gap, and said to b
     const points = [...listPoints(history, { from: timeOf(290), to: timeOf(BLOCKS) }, 1000)];
     const inGap = points.filter(({ time }) => time > timeOf(300) && time < timeOf(to + 1));
     assert.ok(inGap.length > 0 && inGap.every(({ height }) => height === undefined));
+  });
+});
+
+test('who moves on through an archive sees what was archived meanwhile', async () => {
+  const data = place();
+  await appendAll(data, lines.slice(0, 300), NO_SNAPSHOTS);
+  await archiveOnce(data);
+  await withArchive(data, async (history, archive) => {
+    const open = (height: number) =>
+      users.map((user) => {
+        const past = history.at(height);
+        past.load({ kind: 'account', user: parseAddress(user) as Address, dexIndex: 0 });
+        return past;
+      });
+    const underWay = open(300);
+    await appendAll(data, lines.slice(300), NO_SNAPSHOTS);
+    await archiveOnce(data);
+    archive.refresh();
+    for (const height of [301, 420, BLOCKS]) {
+      const fresh = open(height);
+      for (const [index, past] of underWay.entries()) {
+        past.moveTo(height);
+        const question = { type: 'clearinghouseState', user: users[index] };
+        const expected = answerQuestion(fresh[index].state, question);
+        assert.equal(answerQuestion(past.state, question), expected);
+      }
+    }
   });
 });
 
