@@ -289,7 +289,11 @@ export class Answers {
     if (state instanceof RequestError) return this.#refuseAdmitted(state, request);
     const overload = this.readiness.findOverload();
     if (overload !== undefined) return this.#refuseAdmitted(overload, request);
-    if (request.head.question !== undefined) return this.#replyToPoll(request, state);
+    const isPoll = request.head.question !== undefined;
+    return isPoll ? this.#replyToPoll(request, state) : this.#replyWhole(request, state);
+  }
+
+  #replyWhole(request: AdmittedRequest, state: StateView): Reply | Promise<Reply> {
     const { question } = request;
     return isLong(question) ? this.#replyInPieces(request, question) : this.#reply(request, state);
   }
@@ -320,6 +324,8 @@ export class Answers {
     }
     reply.body = answer.bytes;
     reply.releaseBody = answer.release;
+    const isTagged = request.head.question !== undefined && request.readings?.isEmpty !== false;
+    if (isTagged) reply.tag = tagOfLong(request.question, state, answer);
     return reply;
   }
 
@@ -331,14 +337,15 @@ export class Answers {
   }
 
   /** The answer, or a 304 if the client has it already. */
-  #replyToPoll(request: AdmittedRequest, state: StateView): Reply {
+  #replyToPoll(request: AdmittedRequest, state: StateView): Reply | Promise<Reply> {
     const { question, head, readings } = request;
     // The exchange's own answers are not recorded, so nobody knows since when they have been the same.
-    if (readings?.isEmpty === false) return this.#reply(request, state);
+    if (readings?.isEmpty === false) return this.#replyWhole(request, state);
     // What a partial ledger does not hold is refused, whatever the client has of it.
     if (state.isPartial) requireKnown(state, question.subjects(state), readings);
     const tag = entityTag(state, question.type, question.changedAt(state));
     const isUnchanged = namesTag(head.ifNoneMatch, tag);
+    if (!isUnchanged && isLong(question)) return this.#replyInPieces(request, question);
     const reply = isUnchanged
       ? this.#chargedReply(304, request, state)
       : this.#reply(request, state);
@@ -397,6 +404,15 @@ export class Answers {
     }
     return reply;
   }
+}
+
+/**
+ * The tag of an answer that took several turns. If a block has come since, nobody knows any more how long
+ * the answer had been the same: its own height is never too early.
+ */
+function tagOfLong(question: ParsedQuestion, state: StateView, { height }: LongAnswer): string {
+  const changedAt = state.height === height ? question.changedAt(state) : height;
+  return entityTag(state, question.type, changedAt);
 }
 
 /** What is known of a request that is refused. */

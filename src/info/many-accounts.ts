@@ -221,14 +221,17 @@ export const batchClearinghouseStates: RequestType<typeof batchFields> = {
       for (const _piece of writeBatch(out, { state, readings }, fields));
     }),
   expectBytes({ users, dex }) {
-    if (users.length <= PIECE_USERS) return undefined;
-    return users.length * (dex === ALL_DEXES ? ALL_DEXES_BYTES : ACCOUNT_BYTES);
+    const isOnAllDexes = dex === ALL_DEXES;
+    if (users.length <= (isOnAllDexes ? SHORT_ON_ALL_DEXES_MAX : PIECE_ACCOUNTS)) return undefined;
+    return users.length * (isOnAllDexes ? ALL_DEXES_BYTES : ACCOUNT_BYTES);
   },
   writePieces: (out, state, fields, readings) => writeBatch(out, { state, readings }, fields),
 };
 
-/** Users between two pauses. */
-const PIECE_USERS = 32;
+/** Accounts between two pauses. */
+const PIECE_ACCOUNTS = 32;
+/** Users on all dexes whose answer is written in one go: nobody knows yet how many dexes there are. */
+const SHORT_ON_ALL_DEXES_MAX = 4;
 /** About as many as an account with a few positions has. */
 const ACCOUNT_BYTES = 2500;
 const ALL_DEXES_BYTES = 2 * ACCOUNT_BYTES;
@@ -240,13 +243,18 @@ interface Batch {
 
 function* writeBatch(out: AnswerWriter, sources: Sources, { users, dex }: Batch): Generator<void> {
   const dexIndex = findBatchDex(sources.state, dex);
+  const accountsEach = dexIndex === undefined ? sources.state.markets.dexes.length : 1;
   const failed: string[] = [];
+  let sincePause = 0;
   out.fixed(SUCCESSFUL);
   for (const [index, { address, given }] of users.entries()) {
     const reason = findFailure(sources, { address, given }, dexIndex);
     if (reason !== undefined) failed.push(formatFailure(given, index, reason));
     else if (address !== undefined) writeSuccess(out, sources, address, dexIndex);
-    if (index % PIECE_USERS === PIECE_USERS - 1) yield;
+    sincePause += accountsEach;
+    if (sincePause < PIECE_ACCOUNTS) continue;
+    sincePause = 0;
+    yield;
   }
   out.long(toAscii(`],"failed_wallets":[${failed.join(',')}]}`));
 }

@@ -12,6 +12,7 @@ import {
   type LongQuestion,
 } from '../../src/http/long-answers.ts';
 import { Turns } from '../../src/http/turns.ts';
+import { AnswerWriter } from '../../src/info/answer-writer.ts';
 import { parseQuestion } from '../../src/info/registry.ts';
 import type { Question } from '../../src/info/request.ts';
 import { RequestError } from '../../src/info/request-error.ts';
@@ -158,4 +159,26 @@ test('a question that is refused, or has no state to be answered from, says so',
 test('few accounts are no long answer', () => {
   const question = parseQuestion({ type: 'batchClearinghouseStates', users: users.slice(0, 20) });
   assert.equal(isLong(question), false);
+});
+
+test('between two pauses are few accounts, on one dex and on all', () => {
+  const dexes = state.markets.dexes.length;
+  assert.ok(dexes > 1);
+  for (const [asked, dex, most] of [
+    [users, '', 32],
+    [users.slice(0, 100), 'ALL_DEXES', 32 + dexes - 1],
+  ] as const) {
+    const out = new AnswerWriter();
+    const pieces = askFor(asked, dex).writePieces(out, state);
+    let accounts = 0;
+    for (let isOver = false; !isOver; ) {
+      const start = out.length;
+      isOver = pieces.next().done === true;
+      const piece = out.bytesFrom(0).toString('latin1', start);
+      const written = piece.split('"crossMarginSummary"').length - 1;
+      assert.ok(written <= most, `${written} accounts on ${dex}`);
+      accounts += written;
+    }
+    assert.equal(accounts, asked.length * (dex === '' ? 1 : dexes));
+  }
 });

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { parseBlock } from '../../src/events/event.ts';
 import { formatAddress } from '../../src/exact/address.ts';
 import { createSimulator } from '../../src/feed/simulator/simulator.ts';
-import { answerQuestion } from '../../src/info/registry.ts';
+import { answerQuestion, parseQuestion } from '../../src/info/registry.ts';
 import { RequestError } from '../../src/info/request-error.ts';
 import { stateDigest } from '../../src/replica/replica.ts';
 import { applyBlock } from '../../src/state/fold.ts';
@@ -56,9 +56,10 @@ export interface Outlook {
 }
 
 /** The answer, or why a partial ledger has none. */
+/** The answer and since when it has been the same, or why it is refused. */
 function answerOrRefuse(state: StateView, question: unknown): string {
   try {
-    return answerQuestion(state, question);
+    return `${answerQuestion(state, question)} ${parseQuestion(question).changedAt(state)}`;
   } catch (error) {
     if (error instanceof RequestError) return error.message;
     throw error;

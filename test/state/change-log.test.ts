@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseBlock } from '../../src/events/event.ts';
 import { parseAddress } from '../../src/exact/address.ts';
+import { parseQuestion } from '../../src/info/registry.ts';
 import { findAccount } from '../../src/state/accounts.ts';
 import { applyBlock } from '../../src/state/fold.ts';
 import { createState, type State } from '../../src/state/state.ts';
@@ -88,4 +89,18 @@ test('nothing is noted while nobody watches, nor kept from an earlier watch', ()
   apply(state, transfer(BOB));
   state.changes.watch(true);
   assert.deepEqual(state.changes.take(), NOTHING);
+});
+
+test('what is set to what it was has not changed', () => {
+  const state = prepare();
+  const questions = ['clearinghouseState', 'allMids', 'meta'].map((type) =>
+    parseQuestion({ type, user: ALICE }),
+  );
+  const heights = () => questions.map((question) => question.changedAt(state));
+  const before = heights();
+  apply(state, { type: 'marks', prices: { BTC: '50000.0' } });
+  assert.deepEqual(heights(), before);
+  apply(state, { type: 'marks', prices: { BTC: '50001' } });
+  const [account, mids, meta] = heights();
+  assert.deepEqual([account, mids, meta], [state.height, state.height, before[2]]);
 });

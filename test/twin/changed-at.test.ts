@@ -59,6 +59,9 @@ function textOf(question: Question, state: StateView): string | undefined {
   }
 }
 
+/** Of what an exchange changes, hardly anything may be said to have changed later than it has. */
+const LATER_SHARE_MAX = 0.05;
+
 /** Since when each answer has been the same, by its text. */
 class Observer {
   readonly #questions: readonly Question[];
@@ -159,5 +162,12 @@ test(
     }
     assertSame(questions, state, restore(state));
     context.diagnostic(tally.describe());
+    for (const { type } of questions) {
+      const [exact, later] = [tally.countOf(`${type} exact`), tally.countOf(`${type} later`)];
+      assert.ok(
+        later <= (exact + later) * LATER_SHARE_MAX,
+        `${type}: ${later} later, ${exact} exact`,
+      );
+    }
   },
 );

@@ -107,7 +107,8 @@ export class LaneResponder {
     const isLast = reply.isLast || head?.isLast === true || (client.isDraining && isNothingLeft);
     const isHead = head?.parsed.method === 'HEAD';
     connection.text += this.#parts.text.format(reply, { isHead, isLast });
-    if (Buffer.isBuffer(reply.body) && !isHead) connection.longReply = reply;
+    if (isHead) reply.releaseBody?.(true);
+    else if (Buffer.isBuffer(reply.body)) connection.longReply = reply;
     connection.hasAsked = true;
     this.#parts.tally.count(reply.type, reply.status);
     return isLast ? 'last' : 'answered';
