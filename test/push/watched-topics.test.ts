@@ -117,3 +117,52 @@ test(`one that is added in the middle of a block is found if the block changes i
     }
   }
 });
+
+const COINS = Array.from({ length: 10 }, (_, index) => `C${index}`);
+const TIERS = [{ lowerBound: '0.0', maxLeverage: 10 }];
+
+function blockOf({ height }: StateView, events: readonly object[]): string {
+  return JSON.stringify({ height: height + 1, time: 1000, events });
+}
+
+function buy(user: string, coin: string) {
+  return { type: 'fill', user, coin, side: 'B', sz: '1.0', px: '10.0', fee: '0.0' };
+}
+
+test('three marks and ten fills lead to the holders of these coins and those ten, and to no one else', () => {
+  const users = Array.from({ length: 100 }, (_, index) => `0x${String(index).padStart(40, '1')}`);
+  /** Ten users hold each coin. */
+  const coinOf = (user: number) => COINS[user % COINS.length];
+  const market = { type: 'market', dex: '', szDecimals: 2, marginTiers: TIERS };
+  const state = createState();
+  applyWhole(
+    state,
+    blockOf(state, [
+      ...COINS.map((coin) => ({ ...market, coin, onlyIsolated: false, markPx: '10.0' })),
+      ...users.map((user) => ({ type: 'transfer', user, dex: '', amount: '1000.0' })),
+      ...users.map((user, index) => buy(user, coinOf(index))),
+    ]),
+  );
+  const watched = new WatchedTopics<WatchedQuestion>();
+  const topics = users.map((user) => {
+    const question = parseSubscription({ type: 'clearinghouseState', user, dex: '' });
+    return new WatchedQuestion(question, state);
+  });
+  for (const topic of topics) watched.add(topic, state);
+  watched.advance(state, () => undefined);
+  const moved = COINS.slice(0, 3);
+  const traders = users.map((_, index) => index).filter((index) => index % 10 === 5);
+  const prices = Object.fromEntries(moved.map((coin) => [coin, '11.0']));
+  const fills = traders.map((index) => buy(users[index], coinOf(index)));
+  applyWhole(state, blockOf(state, [{ type: 'marks', prices }, ...fills]));
+  const looked = new Set<WatchedQuestion>();
+  watched.advance(state, (topic) => looked.add(topic));
+  const expected = topics.filter(
+    (_, index) => moved.includes(coinOf(index)) || traders.includes(index),
+  );
+  assert.equal(expected.length, 40);
+  assert.deepEqual(
+    topics.filter((topic) => looked.has(topic)),
+    expected,
+  );
+});
