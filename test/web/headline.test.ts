@@ -2,8 +2,12 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { AccountState, Position } from '../../web/src/figures/answers.ts';
+import { judgeThresholds } from '../../web/src/figures/alarms.ts';
+import { holdingsOf } from '../../web/src/figures/all-dexes.ts';
+import type { AccountState, Position, States } from '../../web/src/figures/answers.ts';
+import { boardFiguresOf } from '../../web/src/figures/board-row.ts';
 import { headlineOf } from '../../web/src/figures/headline.ts';
+import { derive, sortKeys } from '../../web/src/figures/position-figures.ts';
 import { position } from './position.ts';
 
 function account(accountValue: string, positions: readonly Position[]): AccountState {
@@ -62,4 +66,30 @@ test('an account without value has no leverage, and one without positions no liq
     { leverage: undefined, nearest: undefined, net: '0.0' },
   );
   assert.equal(headlineOf([['', account('-5.0', [])]]).leverage, undefined);
+});
+
+test('an isolated position without margin or price is the nearest, the first, and beyond any limit', () => {
+  const isolated = { type: 'isolated', value: 5, rawUsd: '-250.0' };
+  const lost = position('LOST', '2.0', '200.0', { leverage: isolated, marginUsed: '-50.0' });
+  const state = account('400.0', [
+    position('CROSS', '1.0', '5.0'),
+    position('NEAR', '1.0', '100.0', { liquidationPx: '99.0' }),
+    // With margin, no price liquidates it.
+    position('BACKED', '1.0', '100.0', { leverage: isolated, marginUsed: '150.0' }),
+    lost,
+  ]);
+  const states: States = [['', state]];
+  assert.deepEqual(headlineOf(states).nearest, {
+    ...{ coin: 'LOST', liquidationPx: '100.0', share: { units: 0n, scale: 0 } },
+    ...{ distance: '0.0 %', loss: '0.0' },
+  });
+  assert.equal(derive(lost).distance?.tone, 'loss');
+  const order = sortKeys(holdingsOf(states), { column: 'liquidation', isDescending: false });
+  assert.deepEqual(
+    order.map((key) => key.trim()),
+    ['LOST', 'NEAR', 'CROSS', 'BACKED'],
+  );
+  const measured = { figures: boardFiguresOf(states), ageMs: 0 };
+  const [alarm] = judgeThresholds({ distance: '0.5' }, measured, []);
+  assert.equal(alarm?.words, 'LOST 0.00 % to liquidation, below your 0.5 %');
 });

@@ -158,7 +158,7 @@ function drawFunding({ allTime, sinceOpen, sinceChange }: Position['cumFunding']
     <td
       {...CELL}
       class={`number ${toneOf(received)}`}
-      data-label="Funding"
+      data-label="Funding received"
       title={title}
       data-field="fundingReceived"
       data-complete={received}
@@ -186,14 +186,16 @@ function drawProfit({ unrealizedPnl, returnOnEquity }: Position) {
   );
 }
 
+const NO_PRICE = 'the service gives no liquidation price';
+
 function drawLiquidation({ liquidationPx, entryPx }: Position, { mark, distance }: Derived) {
-  if (liquidationPx === null || distance === undefined) {
+  if (distance === undefined) {
     return (
       <td
         {...CELL}
         class="number muted liquidation"
         data-label="Liquidation"
-        title="the service gives no liquidation price"
+        title={NO_PRICE}
         data-field="liquidationPx"
       >
         none
@@ -205,8 +207,8 @@ function drawLiquidation({ liquidationPx, entryPx }: Position, { mark, distance 
   const isNear = tone === 'loss';
   return (
     <td {...CELL} class="number liquidation" data-label="Liquidation">
-      <span title={liquidationPx} data-field="liquidationPx">
-        {groupRounded(liquidationPx, decimals)}
+      <span title={liquidationPx ?? NO_PRICE} data-field="liquidationPx">
+        {liquidationPx === null ? 'none' : groupRounded(liquidationPx, decimals)}
       </span>
       <span class="bar distance" aria-hidden="true">
         <span class={`bar-fill ${tone}`} style={{ width: `${(share * 100).toFixed(1)}%` }} />

@@ -295,7 +295,7 @@ function Sums({ holdings, hasDex, supposed, isStop }: SumsProps) {
         <td {...CELL} class="number" data-label="Margin">
           <Figure text={margin} field="sumMargin" decimals={2} />
         </td>
-        <td {...CELL} class="number" data-label="Funding">
+        <td {...CELL} class="number" data-label="Funding received">
           <SignedFigure text={funding} field="sumFunding" decimals={2} />
         </td>
         <td {...CELL} />

@@ -14,7 +14,7 @@ import {
   subtract,
   sum,
 } from './decimal.ts';
-import { describeDistance, distanceOf, isLong } from './position-figures.ts';
+import { describeDistance, distanceOf, isLong, markOf } from './position-figures.ts';
 
 interface NearestLiquidation {
   readonly coin: string;
@@ -73,7 +73,8 @@ function findNearest(positions: readonly Position[]): NearestLiquidation | undef
 
 function describeNearest(position: Position, share: Decimal): NearestLiquidation {
   const { coin, szi, positionValue } = position;
-  const liquidationPx = position.liquidationPx ?? '0.0';
+  // Only a lost position is near without a price: it is liquidated wherever the mark is.
+  const liquidationPx = position.liquidationPx ?? formatDecimal(markOf(position));
   const valueThen = multiply(absolute(parseDecimal(szi)), parseDecimal(liquidationPx));
   const valueNow = parseDecimal(positionValue);
   const loss = isLong(position) ? subtract(valueNow, valueThen) : subtract(valueThen, valueNow);

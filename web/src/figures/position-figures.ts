@@ -41,9 +41,17 @@ interface Distance {
   readonly tone: Tone;
 }
 
-/** Distance from the mark to the liquidation price, as a share of the mark; negative beyond it. */
+/** Whether an isolated position has no margin left: any price may liquidate it. */
+export function isLost({ leverage, marginUsed }: Position): boolean {
+  return leverage.type === 'isolated' && parseDecimal(marginUsed).units <= 0n;
+}
+
+/**
+ * Distance from the mark to the liquidation price, as a share of the mark; negative beyond it. A lost
+ * position without such a price is at it.
+ */
 export function distanceOf(position: Position, mark = markOf(position)): Decimal | undefined {
-  if (position.liquidationPx === null) return undefined;
+  if (position.liquidationPx === null) return isLost(position) ? ZERO : undefined;
   const liquidation = parseDecimal(position.liquidationPx);
   const gap = isLong(position) ? subtract(mark, liquidation) : subtract(liquidation, mark);
   return divideRounded(gap, mark, RATIO_DECIMALS);

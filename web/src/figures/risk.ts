@@ -15,7 +15,7 @@ import {
   WHOLE,
   ZERO,
 } from './decimal.ts';
-import { distanceOf } from './position-figures.ts';
+import { distanceOf, isLost } from './position-figures.ts';
 import { LEVELS, type Level, levelOfDistance, levelOfMarginRatio, WORDS } from './risk-levels.ts';
 import { group } from './text.ts';
 
@@ -67,11 +67,9 @@ function danger(culprit: string): Finding {
 }
 
 function findPositionRisk(position: Position): Finding[] {
-  const { coin, leverage, marginUsed } = position;
+  const { coin, leverage } = position;
   const name = `${coin} ${leverage.type}`;
-  if (leverage.type === 'isolated' && parseDecimal(marginUsed).units <= 0n) {
-    return [danger(`${name}, its margin is lost`)];
-  }
+  if (isLost(position)) return [danger(`${name}, its margin is lost`)];
   const left = distanceOf(position);
   if (left === undefined) return [];
   if (left.units <= 0n) return [danger(`${name}, at its liquidation price`)];
