@@ -28,6 +28,7 @@ import { Feed } from './feed/feed.ts';
 import { TermsWatch } from './feed/market-terms.ts';
 import type { States } from './figures/answers.ts';
 import { judgeAccount, type Verdict } from './figures/risk.ts';
+import type { LevelOrUnknown } from './figures/risk-levels.ts';
 import { quoteTyped } from './figures/text.ts';
 import { type Move, NO_MOVE } from './figures/what-if.ts';
 import type { Actions } from './header.tsx';
@@ -35,6 +36,7 @@ import { copyFiguresOnClick } from './parts/clipboard.ts';
 import { ask, type Refusal } from './service/service.ts';
 import { drawTab } from './tab.ts';
 import { showPlace } from './view/address-bar.ts';
+import { usersOnBoard } from './view/address-book.ts';
 import { findBadUser, readPlace } from './view/place.ts';
 import {
   type Handed,
@@ -200,12 +202,18 @@ function judge(view: View): Verdict {
   return judged.verdict;
 }
 
+/** Of what is shown: nothing is called safe before there is an answer. */
+function levelShown(view: View): LevelOrUnknown {
+  if (view.isBoard) return shown.worstOf(usersOnBoard(view.book));
+  return view.account.answer === undefined ? 'unknown' : judge(view).level;
+}
+
 function draw(view: View): void {
   const verdict = judge(view);
   boardFeed.follow(view);
   courses.follow(view);
   render(<App view={view} verdict={verdict} actions={actions} board={board} />, root);
-  drawTab(view, verdict);
+  drawTab(view, levelShown(view));
 }
 
 /** A link that was cut off must not look as if it had led to the account that is shown. */
@@ -268,5 +276,6 @@ setInterval(() => {
 function passTimeHidden(view: View): void {
   boardFeed.readAll();
   boardFeed.follow(view);
-  drawTab(view, judge(view));
+  if (view.isBoard) for (const user of usersOnBoard(view.book)) board.take(user);
+  drawTab(view, levelShown(view));
 }

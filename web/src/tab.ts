@@ -1,16 +1,20 @@
-/** The page's tab: whose account, its value and risk, and alarms, readable in a row of tabs. */
+/** The page's tab: whose account or how many, value, risk and alarms, readable in a row of tabs. */
 
 import { pickDex, totalsOf } from './figures/all-dexes.ts';
-import type { Verdict } from './figures/risk.ts';
-import type { Level } from './figures/risk-levels.ts';
+import type { LevelOrUnknown } from './figures/risk-levels.ts';
 import { groupRounded } from './figures/text.ts';
 import { nameOf, usersOnBoard } from './view/address-book.ts';
-import { isCurrent, type View } from './view/view.ts';
+import { EMPTY_PANEL, isCurrent, type View } from './view/view.ts';
 
 /** In front of the value. */
-const MARKS: Readonly<Record<Level, string>> = { safe: '', watch: '! ', danger: '‼ ' };
+const MARKS: Readonly<Record<LevelOrUnknown, string>> = {
+  safe: '',
+  watch: '! ',
+  danger: '‼ ',
+  unknown: '',
+};
 
-const COLOURS: Readonly<Record<Level | 'unknown', string>> = {
+const COLOURS: Readonly<Record<LevelOrUnknown, string>> = {
   safe: '#0f766e',
   watch: '#b45309',
   danger: '#b91c1c',
@@ -31,13 +35,14 @@ const VALUE_MS = 5_000;
 let shownAbout = '';
 let shownMs = Number.NEGATIVE_INFINITY;
 
-export function drawTab(view: View, verdict: Verdict): void {
+/** `level`: of the account or the board that is shown. */
+export function drawTab(view: View, level: LevelOrUnknown): void {
   const alarms = view.alarms.size;
   const flag = alarms === 0 ? '' : `⚑ ${alarms} `;
-  const [words, value] = formatTitle(view, verdict);
+  const [words, value] = formatTitle(view, level);
   const title = words === '' ? 'perpinfo' : `${words} ${value}· perpinfo`;
   drawTitle(flag + title, `${flag}${words} ${view.user} ${view.dex} ${view.at}`);
-  drawIcon(levelOf(view, verdict), alarms > 0);
+  drawIcon(isShownCurrent(view) ? level : 'unknown', alarms > 0);
 }
 
 /** `about`: all that it depends on but the value. */
@@ -49,30 +54,31 @@ function drawTitle(title: string, about: string): void {
   document.title = title;
 }
 
-function levelOf(view: View, { level }: Verdict): Level | 'unknown' {
-  if (view.isBoard) return view.link.state === 'live' ? 'safe' : 'unknown';
-  if (view.at !== undefined) return 'unknown';
-  return isCurrent(view, view.account) ? level : 'unknown';
+/** The risk of the past is none of now. */
+function isShownCurrent(view: View): boolean {
+  if (view.isBoard) return isCurrent(view, EMPTY_PANEL);
+  return view.at === undefined && isCurrent(view, view.account);
 }
 
-function formatTitle(view: View, { level }: Verdict): readonly [words: string, value: string] {
-  if (view.isBoard) return [`Board of ${usersOnBoard(view.book).length}`, ''];
+function formatTitle(view: View, level: LevelOrUnknown): readonly [words: string, value: string] {
+  const mark = markOf(view, level);
+  if (view.isBoard) return [`${mark}Board of ${usersOnBoard(view.book).length}`, ''];
   const states = pickDex(view.account.answer?.value ?? [], view.dex);
   if (states.length === 0) return ['', ''];
-  const mark = markOf(view, level);
   const value = groupRounded(totalsOf(states).accountValue, 2);
   return [`${mark}${nameOf(view.book, view.user)}`, `${value} `];
 }
 
-function markOf(view: View, level: Level): string {
+function markOf(view: View, level: LevelOrUnknown): string {
   if (view.at !== undefined) return '(past) ';
-  return isCurrent(view, view.account) ? MARKS[level] : '(old) ';
+  if (isShownCurrent(view)) return MARKS[level];
+  return view.link.state === 'connecting' && level === 'unknown' ? '' : '(old) ';
 }
 
 let shownIcon = '';
 
 /** The icon of index.html, in the colour of the risk. */
-function drawIcon(level: Level | 'unknown', hasAlarms: boolean): void {
+function drawIcon(level: LevelOrUnknown, hasAlarms: boolean): void {
   const state = `${level}${hasAlarms ? ' alarm' : ''}`;
   if (state === shownIcon) return;
   shownIcon = state;

@@ -7,10 +7,16 @@ import type { States } from '../figures/answers.ts';
 import { formatPercent, toShare, WHOLE } from '../figures/decimal.ts';
 import { headlineOf } from '../figures/headline.ts';
 import { findTightest, marginRatioOf, type Verdict } from '../figures/risk.ts';
-import { describeThresholds, levelOfMarginRatio, TONES } from '../figures/risk-levels.ts';
+import {
+  describeThresholds,
+  levelOfMarginRatio,
+  marginRatioMarks,
+  TONES,
+} from '../figures/risk-levels.ts';
 import { describeDex } from '../figures/text.ts';
 import { changeOver, type ValueChange } from '../history/value-change.ts';
 import { findRange, type RangeName } from '../history/value-history.ts';
+import { dashesAt } from '../parts/dashes.ts';
 import { Figure, SignedFigure } from '../parts/figure.tsx';
 import { Frame } from '../parts/panel.tsx';
 import type { View } from '../view/view.ts';
@@ -184,6 +190,8 @@ interface GaugeProps {
   readonly children: string;
 }
 
+const MARK_DASHES = dashesAt(marginRatioMarks());
+
 /** A half circle, filled from the left, with marks at the thresholds. */
 function Gauge({ share, tone, text, where, children }: GaugeProps) {
   const arc = 'M 10 55 A 45 45 0 0 1 100 55';
@@ -206,12 +214,7 @@ function Gauge({ share, tone, text, where, children }: GaugeProps) {
           pathLength="100"
           stroke-dasharray={`${share * 100} 200`}
         />
-        <path
-          class="gauge-mark"
-          d={arc}
-          pathLength="100"
-          stroke-dasharray="0 50 0.8 29.2 0.8 200"
-        />
+        <path class="gauge-mark" d={arc} pathLength="100" stroke-dasharray={MARK_DASHES} />
       </svg>
       <span class="gauge-text figure" data-field="maintenanceShare">
         {children}

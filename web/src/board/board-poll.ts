@@ -62,8 +62,7 @@ export class BoardPoll {
   async #step(round: number): Promise<void> {
     let delayMs = STEP_MS;
     try {
-      const users = this.#takeUsers();
-      if (users.length > 0) await this.#askAccounts(users);
+      await this.#askAccounts(this.#takeUsers());
       const [due] = this.#options.users().filter((user) => this.#isStakesDue(user));
       if (due !== undefined) await this.#askStakes(due);
     } catch (error) {
@@ -84,14 +83,24 @@ export class BoardPoll {
   }
 
   async #askAccounts(users: readonly string[]): Promise<void> {
+    if (users.length === 0) return;
     const question: BatchQuestion = { type: 'batchClearinghouseStates', users, dex: 'ALL_DEXES' };
-    const { value, ...rest } = await this.#options.ask(question);
+    const { value, ...rest } = await this.#options.ask(question).catch((refusal: Refusal) => {
+      this.#failAll(users, refusal);
+      throw refusal;
+    });
     if (!this.#isOn) return;
     const { successful_states: found, failed_wallets: failed } = value as Batch;
     for (const [user, states] of found) {
       this.#options.answered(user.toLowerCase(), { ...rest, value: states });
     }
     for (const [user, reason] of failed) this.#options.failed(user.toLowerCase(), reason);
+  }
+
+  /** Without an answer about any of them; a batch that was too large is asked again in parts. */
+  #failAll(users: readonly string[], { status, message }: Refusal): void {
+    if (!this.#isOn || (status === 422 && users.length > 1)) return;
+    for (const user of users) this.#options.failed(user, message);
   }
 
   #isStakesDue(user: string): boolean {

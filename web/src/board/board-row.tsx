@@ -21,11 +21,13 @@ import { type DayStart, isMidnight } from '../history/day-start.ts';
 import { toneOf } from '../parts/figure.tsx';
 import { CELL, ROW, ROW_HEADING } from '../parts/roles.ts';
 import type { RowSchedule } from './row-schedule.ts';
-import type { ShownRow } from './shown-rows.ts';
+import { isRowOld, type ShownRow } from './shown-rows.ts';
 
 interface BoardRowProps {
   readonly user: string;
   readonly label: string;
+  /** Not while the key does not work, of which the page tells once for all rows. */
+  readonly isAsked: boolean;
   readonly alarms: readonly Alarm[] | undefined;
   readonly schedule: RowSchedule;
   /** What is to be drawn now. */
@@ -37,7 +39,7 @@ interface BoardRowProps {
 }
 
 export function BoardRow(props: BoardRowProps) {
-  const { user, label, alarms, schedule, take, last, open, edit } = props;
+  const { user, label, isAsked, alarms, schedule, take, last, open, edit } = props;
   // A row that has moved to another group shows at once what it showed there.
   const [shown, setShown] = useState(() => last(user));
   const row = useRef<HTMLTableRowElement>(null);
@@ -48,28 +50,22 @@ export function BoardRow(props: BoardRowProps) {
     return schedule.add({ user, element, draw, measure });
   }, [user]);
   return useMemo(
-    () => drawRow({ user, row, label, alarms, shown, open, edit }),
-    [label, alarms, shown, open, edit],
+    () => drawRow({ user, row, label, isAsked, alarms, shown, open, edit }),
+    [label, isAsked, alarms, shown, open, edit],
   );
 }
 
-interface Drawn {
-  readonly user: string;
+interface Drawn
+  extends Pick<BoardRowProps, 'user' | 'label' | 'isAsked' | 'alarms' | 'open' | 'edit'> {
   readonly row: RefObject<HTMLTableRowElement | null>;
-  readonly label: string;
-  readonly alarms: readonly Alarm[] | undefined;
   readonly shown: ShownRow | undefined;
-  open(user: string): void;
-  edit(user: string): void;
 }
 
 /** What is not known, or does not apply. */
 const NOTHING = '–';
-/** A polled row is called old from this age on. */
-const OLD_MS = 5_000;
 const MINUTE_MS = 60_000;
 
-function drawRow({ user, row, label, alarms = [], shown, open, edit }: Drawn) {
+function drawRow({ user, row, label, isAsked, alarms = [], shown, open, edit }: Drawn) {
   const { figures, state } = shown ?? {};
   const isOld = shown !== undefined && isRowOld(shown);
   const marks = `${isOld ? 'is-old' : ''} ${alarms.length > 0 ? 'is-beyond' : ''}`;
@@ -94,7 +90,7 @@ function drawRow({ user, row, label, alarms = [], shown, open, edit }: Drawn) {
           {label || shortenAddress(user)}
         </a>
         <span class="under muted">{label === '' ? '' : shortenAddress(user)}</span>
-        {drawNote(shown)}
+        {drawNote(shown, isAsked)}
       </th>
       {drawUsd('Value', 'value', figures?.value)}
       {drawChange(shown?.change, state?.dayStart)}
@@ -123,13 +119,9 @@ function drawRow({ user, row, label, alarms = [], shown, open, edit }: Drawn) {
   );
 }
 
-function isRowOld({ figures, state, ageMs }: ShownRow): boolean {
-  return figures !== undefined && !state.isPushed && ageMs > OLD_MS;
-}
-
 /** Why the figures are missing or not current. */
-function drawNote(shown: ShownRow | undefined) {
-  const text = describeState(shown);
+function drawNote(shown: ShownRow | undefined, isAsked: boolean) {
+  const text = describeState(shown, isAsked);
   return (
     text !== '' && (
       <span class="under muted" data-field="note" title={shown?.state.problem}>
@@ -139,11 +131,13 @@ function drawNote(shown: ShownRow | undefined) {
   );
 }
 
-function describeState(shown: ShownRow | undefined): string {
-  if (shown === undefined) return 'asking…';
-  const { figures, state, ageMs } = shown;
-  const reason = state.problem === '' ? '' : `: ${state.problem}`;
-  if (figures === undefined) return reason === '' ? 'asking…' : `no answer${reason}`;
+function describeState(shown: ShownRow | undefined, isAsked: boolean): string {
+  const problem = isAsked ? shown?.state.problem : '';
+  const reason = problem ? `: ${problem}` : '';
+  if (shown?.figures === undefined) {
+    return reason === '' ? (isAsked ? 'asking…' : '') : `no answer${reason}`;
+  }
+  const { state, ageMs } = shown;
   if (isRowOld(shown)) return `${formatAge(ageMs)} old${reason}`;
   return state.account?.height === undefined ? 'the exchange’s own answer' : '';
 }

@@ -194,6 +194,7 @@ const SETTLE_MS = 1_000;
 function BoardTable({ view, board, actions, users, edit }: BoardTableProps) {
   const { book, boardSort: sort, alarms } = view;
   const { shown } = board;
+  const isAsked = view.keyProblem === '';
   const order = useRef(new BoardOrder()).current;
   const turn = Math.floor(performance.now() / SETTLE_MS);
   const { arranged, isOvertaken, sum } = useMemo(() => {
@@ -213,6 +214,7 @@ function BoardTable({ view, board, actions, users, edit }: BoardTableProps) {
               user={user}
               label={entryOf(book, user).label}
               alarms={alarms.get(user)}
+              isAsked={isAsked}
               schedule={board.schedule}
               take={board.take}
               last={shown.last}
@@ -221,7 +223,7 @@ function BoardTable({ view, board, actions, users, edit }: BoardTableProps) {
           ))}
         </tbody>
       )),
-    [arranged.join(), book, alarms],
+    [arranged.join(), book, alarms, isAsked],
   );
   return (
     <>

@@ -8,6 +8,7 @@ import {
 } from '../figures/board-row.ts';
 import type { SortedRow } from '../figures/board-sort.ts';
 import { formatDecimal, sum } from '../figures/decimal.ts';
+import { type LevelOrUnknown, worstLevel } from '../figures/risk-levels.ts';
 import { type AddressBook, nameOf } from '../view/address-book.ts';
 import { ledgerNow, type View } from '../view/view.ts';
 import type { BoardRows, RowState } from './board-rows.ts';
@@ -62,6 +63,11 @@ export class ShownRows {
     });
   }
 
+  /** The worst verdict of these accounts; those that are missing or old are not called safe. */
+  worstOf(users: readonly string[]): LevelOrUnknown {
+    return worstLevel(users.map((user) => levelOfRow(this.#shown.get(user))));
+  }
+
   sum(users: readonly string[]): BoardSum {
     const rows = users.flatMap((user) => this.#shown.get(user) ?? []);
     const known = rows.flatMap(({ figures }) => figures ?? []);
@@ -92,6 +98,19 @@ export interface BoardSum {
   readonly unrealizedPnl: string;
   /** The lowest and the highest of all rows. */
   readonly heights: readonly [lowest: number, highest: number] | undefined;
+}
+
+/** A polled row is called old from this age on. */
+const OLD_MS = 5_000;
+
+export function isRowOld({ figures, state, ageMs }: ShownRow): boolean {
+  return figures !== undefined && !state.isPushed && ageMs > OLD_MS;
+}
+
+function levelOfRow(row: ShownRow | undefined): LevelOrUnknown {
+  if (row?.figures === undefined) return 'unknown';
+  const { level } = row.figures.verdict;
+  return level === 'safe' && isRowOld(row) ? 'unknown' : level;
 }
 
 function sumOf(texts: readonly string[]): string {

@@ -1,10 +1,20 @@
 /** From when on something is called risky: the one table that everything on the page judges by. */
 
-import { compare, type Decimal, formatPercent } from './decimal.ts';
+import { compare, type Decimal, formatPercent, toShare, WHOLE } from './decimal.ts';
 
 /** From the least to the most. */
 export const LEVELS = ['safe', 'watch', 'danger'] as const;
 export type Level = (typeof LEVELS)[number];
+
+/** Unknown as long as there is no answer, or none that is current. */
+export type LevelOrUnknown = Level | 'unknown';
+
+/** Of many accounts: one that is unknown is no danger, but the others are then not called safe. */
+export function worstLevel(levels: readonly LevelOrUnknown[]): LevelOrUnknown {
+  if (levels.includes('danger')) return 'danger';
+  if (levels.includes('watch')) return 'watch';
+  return levels.length === 0 || levels.includes('unknown') ? 'unknown' : 'safe';
+}
 
 const percent = (units: bigint): Decimal => ({ units, scale: 2 });
 
@@ -42,6 +52,12 @@ export function levelOfDistance(distance: Decimal): Level {
   const { watch, danger } = THRESHOLDS.distance;
   if (compare(distance, danger) < 0) return 'danger';
   return compare(distance, watch) < 0 ? 'watch' : 'safe';
+}
+
+/** Where the levels of the margin ratio begin, in per cent. */
+export function marginRatioMarks(): number[] {
+  const { watch, danger } = THRESHOLDS.marginRatio;
+  return [watch, danger].map((share) => toShare(share, WHOLE) * 100);
 }
 
 /** The table in words, for the page. */

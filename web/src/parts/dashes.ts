@@ -1,0 +1,17 @@
+/** Marks on a line that is a hundred long, as the pattern of its dashes. */
+
+/** Of a mark, along the line. */
+const MARK_LENGTH = 0.8;
+/** Longer than the line, so that the pattern does not begin again. */
+const REST = 200;
+
+/** For `stroke-dasharray`: a mark begins at each of these places, in this order. */
+export function dashesAt(places: readonly number[]): string {
+  const dashes = [0];
+  let end = 0;
+  for (const place of places) {
+    dashes.push(Number((place - end).toFixed(2)), MARK_LENGTH);
+    end = place + MARK_LENGTH;
+  }
+  return [...dashes, REST].join(' ');
+}
