@@ -39,6 +39,8 @@ export class RowSchedule {
   constructor() {
     document.addEventListener('visibilitychange', () => this.#wait());
     document.addEventListener(SKIPPING, (event) => this.#look(event as SkippingEvent));
+    // On paper nothing is out of sight.
+    addEventListener('beforeprint', () => this.#drawAll());
   }
 
   /** Draws a row from now on; the function that is returned ends it. */
@@ -58,6 +60,11 @@ export class RowSchedule {
     if (!this.#rows.has(user)) return;
     this.#due.add(user);
     this.#wait();
+  }
+
+  #drawAll(): void {
+    this.#due.clear();
+    for (const row of this.#rows.values()) row.draw();
   }
 
   /** What comes into sight is drawn at once. */
