@@ -1,4 +1,4 @@
-/** The auction while none runs: folded, and what is known of the last one. */
+/** The auction while none runs: folded, with what is known of the last one, or announced. */
 
 import assert from 'node:assert/strict';
 import { after } from 'node:test';
@@ -21,6 +21,10 @@ const ended = await serveSmall(
   { data: place(), events: [auction(startSeconds, 600), END] },
 );
 
+/** What is known of the next one: that nobody tells. */
+const NEXT =
+  'The endpoint does not tell when the next one begins; once it is announced, it is shown here.';
+
 const panel = (page: Page): Locator => page.locator('section.panel-auction');
 const body = (page: Page): Locator => panel(page).locator('.auction-body');
 
@@ -41,6 +45,7 @@ for (const screen of SCREENS) {
       // The answer has no moment of the end: it was after the start, and before the page asked.
       assert.match(await fieldText(page, 'auctionEnd'), /^between .+ and .+$/);
       await panel(page).getByText('after 10 min 00 s').waitFor();
+      await panel(page).getByText(NEXT).waitFor();
       await assertAccessible(page);
       const { scroll, width } = await page.evaluate(() => ({
         scroll: document.documentElement.scrollWidth,
@@ -96,6 +101,22 @@ browserTest(
       startSeconds * 1000,
     );
     assert.equal((await fieldText(page, 'auctionEnd')).includes(startText), false);
+  },
+  LONG_ONLY,
+);
+
+browserTest(
+  'an auction that is announced says when it starts, and at what price',
+  async (context) => {
+    const announced = auction(Math.floor(Date.now() / 1000) + 7_200, 600);
+    const { url } = await serveSmall(context, { data: place(), events: [announced] });
+    const page = await openPage(url);
+    await panel(page).getByText('Starts in', { exact: true }).waitFor();
+    assert.equal(await panel(page).locator('summary').count(), 0);
+    assert.match(await fieldText(page, 'auctionState'), /^1 h 5\d min$/);
+    await panel(page).getByText('Cost at the start', { exact: true }).waitFor();
+    assert.equal(await fieldText(page, 'currentGas'), '1,000.0000 gas');
+    await panel(page).getByText('It has not begun.').waitFor();
   },
   LONG_ONLY,
 );

@@ -280,6 +280,8 @@ browserTest('a revoked key greys the figures and asks for another one', async (c
     return answer.status === 401 && answer;
   });
   await page.getByRole('alert').getByText(JSON.parse(body).message).waitFor();
+  assert.equal(await page.getByRole('alert').getByText(/./).count(), 1);
+  assert.equal(await page.getByText(/asking…/i).count(), 0);
   assert.match((await panel(page, 'account').getAttribute('class')) ?? '', /is-old/);
   assert.equal(await fieldText(page, 'connection'), 'key refused');
   const other = await createKey(data);

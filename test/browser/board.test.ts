@@ -318,6 +318,27 @@ browserTest(
   LONG_ONLY,
 );
 
+browserTest(
+  'a CSV file of addresses and labels is read',
+  async (context) => {
+    const { url } = await serve(context);
+    const page = await openPage(url);
+    await page.getByRole('link', { name: 'Board' }).click();
+    const csv = `label,address\r\n"Desk, main",${USER}\r\nReserve,${OTHER}\r\n`;
+    await page.getByLabel(/^Or a file/).setInputFiles({
+      ...{ name: 'accounts.csv', mimeType: 'text/csv', buffer: Buffer.from(csv) },
+    });
+    const add = page.getByRole('button', { name: 'Add 2 accounts' });
+    await add.waitFor();
+    assert.equal(await page.locator('#list-findings').innerText(), '');
+    await add.click();
+    await untilKnown(page, 2);
+    assert.equal(await rowOf(page, USER).getByRole('link').innerText(), 'Desk, main');
+    assert.equal(await rowOf(page, OTHER).getByRole('link').innerText(), 'Reserve');
+  },
+  LONG_ONLY,
+);
+
 /** Notifications of a browser that lets itself be asked; what is shown and heard is kept. */
 async function stubNotifications(page: Page): Promise<void> {
   await page.addInitScript(() => {

@@ -8,8 +8,9 @@ import { LONG_ONLY } from '../scale.ts';
 import { until } from '../service/running.ts';
 import { assertAccessible } from './axe.ts';
 import { browserTest, openPage, useBrowser } from './browser.ts';
-import { USER } from './small-ledger.ts';
+import { NOBODY, USER } from './small-ledger.ts';
 import { SCREENS, serveSmall } from './small-service.ts';
+import { openStoredBoard } from './stored-board.ts';
 import { countStored } from './stored-points.ts';
 
 const place = createPlaces();
@@ -118,6 +119,27 @@ browserTest(
     await page.keyboard.press('Enter');
     await page.getByText('Enter an address above').waitFor();
     assert.equal(await page.locator('.chip').count(), 0);
+  },
+  LONG_ONLY,
+);
+
+browserTest(
+  'of a key that does not work one thing is said on the board too',
+  async () => {
+    const users = [USER, NOBODY];
+    const page = await openStoredBoard(url.replace(/key=[^&]+/, 'key=nothing'), users, {
+      expected: /status of 401|\/ws\?.*' failed/,
+    });
+    await page.getByText('This key does not work').waitFor();
+    // Longer than it takes until something is asked without push.
+    await page.waitForTimeout(3_000);
+    assert.equal(await page.locator('.board tbody tr').count(), users.length);
+    assert.equal(await page.getByRole('alert').getByText(/./).count(), 1);
+    assert.equal(await page.getByText(/asking…/i).count(), 0);
+    assert.equal(await page.locator('.board [data-field="note"]').count(), 0);
+    await page.getByLabel('Endpoint key').fill(secret);
+    await page.keyboard.press('Enter');
+    await page.locator(`tr[data-user="${USER}"]`).getByText('healthy').waitFor();
   },
   LONG_ONLY,
 );

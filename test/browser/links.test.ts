@@ -1,4 +1,4 @@
-/** Links to the page that were cut off on their way. */
+/** Links to the page: to another browser, and cut off on their way. */
 
 import assert from 'node:assert/strict';
 import { after } from 'node:test';
@@ -9,7 +9,7 @@ import { USER } from './small-ledger.ts';
 import { serveSmall } from './small-service.ts';
 
 useBrowser();
-const { url } = await serveSmall({ after }, { data: createPlaces()() });
+const { url, secret } = await serveSmall({ after }, { data: createPlaces()() });
 
 browserTest(
   'a link with half an address says so, and the address bar what is shown',
@@ -25,6 +25,30 @@ browserTest(
     await page.reload();
     await page.locator('tr[data-coin="BTC"]').waitFor();
     assert.equal(new URL(page.url()).hash, `#user=${USER}`);
+  },
+  LONG_ONLY,
+);
+
+browserTest(
+  'a link that is shared shows the same in a browser that has never been here',
+  async () => {
+    const page = await openPage(url);
+    await page.locator('tr[data-coin="BTC"]').waitFor();
+    await page.getByRole('columnheader', { name: 'Value' }).getByRole('button').click();
+    await page.getByRole('button', { name: '7 d' }).click();
+    await page.waitForURL(new RegExp(`/#user=${USER}&range=7d&sort=-value$`));
+    const link = page.url();
+    const other = await openPage(link);
+    await other.getByLabel('Endpoint key').fill(secret);
+    await other.keyboard.press('Enter');
+    await other.locator('tr[data-coin="BTC"]').waitFor();
+    assert.equal(other.url(), link);
+    const heading = other.getByRole('columnheader', { name: 'Value' });
+    assert.equal(await heading.getAttribute('aria-sort'), 'descending');
+    const coins = await other.locator('tr[data-coin] th').allInnerTexts();
+    assert.deepEqual(coins, ['BTC', 'SOL', 'ETH']);
+    const range = other.getByRole('button', { name: '7 d' });
+    assert.equal(await range.getAttribute('aria-pressed'), 'true');
   },
   LONG_ONLY,
 );

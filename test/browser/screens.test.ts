@@ -8,12 +8,25 @@ import { LONG_ONLY } from '../scale.ts';
 import { makeLedger } from '../service/running.ts';
 import { assertAccessible } from './axe.ts';
 import { browserTest, fieldText, openPage, type PageOptions, useBrowser } from './browser.ts';
-import { delegation, formatBlock, METALS, VALIDATORS } from './small-ledger.ts';
+import { delegation, formatBlock, METALS, NOBODY, VALIDATORS } from './small-ledger.ts';
 import { serveSmall } from './small-service.ts';
 
 const place = createPlaces();
 useBrowser();
-const events = [...METALS, delegation(VALIDATORS[0], '12.5', 0)];
+/** Who has received funding for one position, and paid it for another. */
+const FUNDED = `0x${'cd'.repeat(20)}`;
+const funded = (coin: string, paid: string) => ({
+  ...{ coin, szi: '1.0', entryNtl: '100.0', leverage: { type: 'cross', value: 10 } },
+  cumFunding: { allTime: paid, sinceOpen: paid, sinceChange: paid },
+});
+const events = [
+  ...METALS,
+  delegation(VALIDATORS[0], '12.5', 0),
+  {
+    ...{ type: 'account', user: FUNDED, dex: '', rawUsd: '90000.0' },
+    positions: [funded('BTC', '-12.5'), funded('ETH', '3.25')],
+  },
+];
 const { url, data } = await serveSmall({ after }, { data: place(), events, flags: [] });
 let height = 1;
 
@@ -97,6 +110,36 @@ browserTest(
   },
 );
 
+for (const width of [390, 1440]) {
+  browserTest(
+    `funding that was received is a gain and says so at ${width} pixels`,
+    async () => {
+      const page = await openPage(url.replace(/users=.*/, `users=${FUNDED}`), screen(width));
+      const funding = (coin: string) =>
+        page.locator(`tr[data-coin="${coin}"] [data-field="fundingReceived"]`);
+      const received = funding('BTC');
+      await received.getByText('+12.50', { exact: true }).waitFor();
+      assert.match((await received.getAttribute('class')) ?? '', /\bgain\b/);
+      assert.match((await received.getAttribute('title')) ?? '', /^12\.5 received since open/);
+      assert.equal(await funding('ETH').innerText(), '−3.25');
+      assert.match((await funding('ETH').getAttribute('class')) ?? '', /\bloss\b/);
+      const heading = page.getByRole('columnheader', { name: 'Funding received' });
+      assert.equal(await heading.count(), 1);
+      const sum = page.locator('tfoot td', { has: page.locator('[data-field="sumFunding"]') });
+      const label = width === 390 ? '"Funding received"' : 'none';
+      for (const cell of [received, sum]) {
+        const shown = await cell.evaluate((td) => getComputedStyle(td, '::before').content);
+        assert.equal(shown, label);
+      }
+      assert.match(
+        (await page.locator('[data-field="sumFunding"]').getAttribute('class')) ?? '',
+        /\bgain\b/,
+      );
+    },
+    LONG_ONLY,
+  );
+}
+
 browserTest(
   'on a phone the chooser folds away, and all targets are large enough',
   async () => {
@@ -112,7 +155,7 @@ browserTest(
         .map((element) => element.outerHTML.slice(0, 120)),
     );
     assert.deepEqual(small, []);
-    await page.getByLabel('Address').fill(`0x${'cd'.repeat(20)}`);
+    await page.getByLabel('Address').fill(NOBODY);
     await page.getByRole('button', { name: 'Show', exact: true }).click();
     await page.getByText('No positions here').waitFor();
     assert.equal(await page.getByLabel('Address').isVisible(), false);
