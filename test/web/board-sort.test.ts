@@ -3,7 +3,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { boardFiguresOf } from '../../web/src/figures/board-row.ts';
-import { BoardOrder, type SortedRow, WORST_FIRST } from '../../web/src/figures/board-sort.ts';
+import {
+  BOARD_COLUMN_NAMES,
+  type BoardColumnName,
+  BoardOrder,
+  type SortedRow,
+  WORST_FIRST,
+} from '../../web/src/figures/board-sort.ts';
+import { parseDecimal } from '../../web/src/figures/decimal.ts';
+import type { Level } from '../../web/src/figures/risk-levels.ts';
 import { accountState } from './account-state.ts';
 import { position } from './position.ts';
 
@@ -52,3 +60,71 @@ test('any column sorts in both directions, with what is missing last', () => {
   const byName = { column: 'account', isDescending: true } as const;
   assert.deepEqual(order.arrange(rows, byName), ['c', 'b', 'a']);
 });
+
+interface Told {
+  readonly name: string;
+  readonly change: string;
+  readonly unlockTime: number;
+  readonly risk: readonly [level: Level, left: string];
+  /** The share of the mark to the nearest liquidation. */
+  readonly share: string;
+  /** Value, long, short, net and profit. */
+  readonly amounts: readonly [string, string, string, string, string];
+}
+
+function toldRow(
+  user: string,
+  { name, change, unlockTime, risk, share, amounts }: Told,
+): SortedRow {
+  const [level, left] = risk;
+  const [value, long, short, net, unrealizedPnl] = amounts;
+  const figures = {
+    ...{ value, long, short, net, unrealizedPnl, marginRatio: undefined },
+    verdict: { level, word: level, culprit: 'A cross', left: parseDecimal(left) },
+    nearest: {
+      ...{ coin: 'A', liquidationPx: '1.0', distance: '', loss: '1.0' },
+      share: parseDecimal(share),
+    },
+  };
+  return { user, name, figures, change, unlockTime };
+}
+
+/** In no column is the order of the texts that of the numbers. */
+const TOLD = [
+  toldRow('a', {
+    ...{ name: 'beta', change: '-3.0', unlockTime: 2_000, risk: ['watch', '0.001'], share: '0.5' },
+    amounts: ['9.5', '1000.0', '5.0', '7.0', '-0.1'],
+  }),
+  toldRow('b', {
+    ...{ name: 'Alpha', change: '2.0', unlockTime: 300, risk: ['danger', '0.4'], share: '0.05' },
+    amounts: ['100.25', '999.5', '0.0', '-10.0', '0.001'],
+  }),
+  toldRow('c', {
+    ...{ name: 'gamma', change: '-20.0', unlockTime: 10_000, risk: ['danger', '0.04'] },
+    ...{ share: '1.5', amounts: ['10.0', '20.0', '30.0', '-2.0', '-5.0'] },
+  }),
+];
+
+const ASCENDING: Readonly<Record<BoardColumnName, string>> = {
+  account: 'bac',
+  value: 'acb',
+  change: 'cab',
+  risk: 'abc',
+  liquidation: 'bac',
+  long: 'cba',
+  short: 'bac',
+  net: 'bca',
+  pnl: 'cab',
+  unlock: 'bac',
+};
+
+for (const column of BOARD_COLUMN_NAMES) {
+  test(`rows are sorted by ${column}, whatever order they come in`, () => {
+    const descending = [...ASCENDING[column]].reverse().join('');
+    for (const rows of [TOLD, TOLD.toReversed()]) {
+      const order = (isDescending: boolean) =>
+        new BoardOrder().arrange(rows, { column, isDescending }).join('');
+      assert.deepEqual([order(false), order(true)], [ASCENDING[column], descending]);
+    }
+  });
+}

@@ -57,6 +57,11 @@ const EXAMPLES: readonly (readonly [AccountState, string, string])[] = [
     'at risk',
     'BTC cross, 0.2 % to liquidation',
   ],
+  [
+    createState([{ liquidationPx: '99.0' }, { coin: 'BTC', liquidationPx: '98.0' }]),
+    'at risk',
+    'NEAR cross, 1.0 % to liquidation',
+  ],
   [createState([{ liquidationPx: '95.0' }]), 'watch', 'NEAR cross, 5.0 % to liquidation'],
   [createState([{ liquidationPx: '85.0' }]), 'healthy', 'NEAR cross, 15.0 % to liquidation'],
   [createState([{ liquidationPx: '101.0' }]), 'at risk', 'NEAR cross, at its liquidation price'],
@@ -103,26 +108,165 @@ test('the worst of all dexes counts, and is named with its dex', () => {
   assert.deepEqual([word, culprit], ['at risk', '90.00 % of the cross margin on abc used']);
 });
 
-/** The levels of figures, by hand. */
-function levelOf(distance: number, ratio: number): Level {
-  if (distance < 5 || ratio >= 80) return 'danger';
-  return distance < 15 || ratio >= 50 ? 'watch' : 'safe';
+/** Integers only, so that the model is exact: prices in millionths, amounts in hundredths. */
+interface DrawnPosition {
+  readonly type: 'cross' | 'isolated';
+  readonly isLong: boolean;
+  readonly size: bigint;
+  readonly mark: bigint;
+  readonly liquidation: bigint | null;
+  readonly margin: bigint;
 }
 
-test(`no verdict is better than what is worst ${SEED_NOTE}`, () => {
-  const whole = fc.integer({ min: 1, max: 99 });
-  const account = fc.record({ distances: fc.array(whole, { minLength: 1 }), ratio: whole });
-  const property = fc.property(fc.array(account, { minLength: 1, maxLength: 4 }), (accounts) => {
-    const states = accounts.map(({ distances, ratio }, index) => {
-      const wishes = distances.map((distance) => ({ liquidationPx: `${100 - distance}.0` }));
-      return [`dex${index}`, createState(wishes, { maintenance: `${ratio * 10}.0` })] as const;
-    });
-    const levels = accounts.flatMap(({ distances, ratio }) =>
-      distances.map((distance) => LEVELS.indexOf(levelOf(distance, ratio))),
-    );
-    assert.equal(LEVELS.indexOf(judgeAccount(states).level), Math.max(...levels));
+interface DrawnDex {
+  readonly positions: readonly DrawnPosition[];
+  readonly maintenance: bigint;
+  readonly crossValue: bigint;
+  readonly value: bigint;
+}
+
+const between = (min: bigint, max: bigint) => fc.bigInt({ min, max });
+
+/** Around every threshold, a hundredth of a per cent from it, and anywhere. */
+const distanceInHundredths = fc.oneof(
+  fc.constantFrom(-1n, 0n, 1n, 499n, 500n, 501n, 1_499n, 1_500n, 1_501n),
+  between(-500n, 3_000n),
+  between(-20_000n, 9_999n),
+);
+
+const drawnPosition: fc.Arbitrary<DrawnPosition> = fc
+  .record({
+    type: fc.constantFrom('cross', 'isolated'),
+    isLong: fc.boolean(),
+    size: between(1n, 100_000n),
+    markInHundredths: between(1n, 10_000_000n),
+    distance: fc.option(distanceInHundredths, { freq: 4 }),
+    margin: fc.oneof(
+      { weight: 5, arbitrary: between(1n, 1_000_000n) },
+      { weight: 1, arbitrary: between(-100n, 0n) },
+    ),
+  })
+  .map(({ markInHundredths, distance, ...rest }) => {
+    const mark = markInHundredths * 10_000n;
+    const moved = (distance ?? 0n) * markInHundredths;
+    const liquidation = rest.isLong ? mark - moved : mark + moved;
+    const isPrice = distance !== null && liquidation > 0n;
+    return { ...rest, mark, liquidation: isPrice ? liquidation : null };
   });
-  fc.assert(property, runs(200));
+
+const drawnDex: fc.Arbitrary<DrawnDex> = fc
+  .record({
+    positions: fc.array(drawnPosition, { maxLength: 4 }),
+    used: fc.oneof(
+      fc.constantFrom(0n, 4_999n, 5_000n, 5_001n, 7_999n, 8_000n, 8_001n, 10_000n),
+      between(0n, 12_000n),
+    ),
+    crossValue: fc.oneof(
+      { weight: 6, arbitrary: between(1n, 10_000n).map((one) => one * 10_000n) },
+      { weight: 1, arbitrary: between(-10_000n, 0n) },
+    ),
+    value: fc.oneof(
+      { weight: 6, arbitrary: between(0n, 100_000_000n) },
+      { weight: 1, arbitrary: fc.oneof(fc.constantFrom(-1n, 0n), between(-100_000_000n, -1n)) },
+    ),
+  })
+  .map(({ used, ...rest }) => ({
+    ...rest,
+    maintenance: rest.crossValue > 0n ? (used * rest.crossValue) / 10_000n : used,
+  }));
+
+function writeUnits(units: bigint, decimals: number): string {
+  const digits = `${units < 0n ? -units : units}`.padStart(decimals + 1, '0');
+  return `${units < 0n ? '-' : ''}${digits.slice(0, -decimals)}.${digits.slice(-decimals)}`;
+}
+
+const coinOf = (dexIndex: number, index: number) => `COIN${dexIndex}${index}`;
+
+function writePosition(drawn: DrawnPosition, coin: string): Position {
+  const { type, isLong, size, mark, liquidation, margin } = drawn;
+  return {
+    ...createPosition({ coin, type, marginUsed: writeUnits(margin, 2) }),
+    szi: writeUnits(isLong ? size : -size, 2),
+    positionValue: writeUnits(size * mark, 8),
+    liquidationPx: liquidation === null ? null : writeUnits(liquidation, 6),
+  };
+}
+
+function writeState(drawn: DrawnDex, dexIndex: number): AccountState {
+  const { marginSummary: summary, ...state } = createState([]);
+  return {
+    ...state,
+    marginSummary: { ...summary, accountValue: writeUnits(drawn.value, 2) },
+    crossMarginSummary: { ...summary, accountValue: writeUnits(drawn.crossValue, 2) },
+    crossMaintenanceMarginUsed: writeUnits(drawn.maintenance, 2),
+    assetPositions: drawn.positions.map((position, index) => ({
+      ...{ type: 'oneWay', position: writePosition(position, coinOf(dexIndex, index)) },
+    })),
+  };
+}
+
+const dexNames = ['', 'abc', 'idx', 'xyz'];
+
+/** What is within a threshold, by the words that name it. */
+interface Within {
+  readonly level: Exclude<Level, 'safe'>;
+  readonly culprit: RegExp;
+}
+
+function findWithin(accounts: readonly DrawnDex[]): Within[] {
+  const found: Within[] = [];
+  const note = (isDanger: boolean, isWatch: boolean, culprit: string) => {
+    if (isDanger) found.push({ level: 'danger', culprit: new RegExp(culprit) });
+    else if (isWatch) found.push({ level: 'watch', culprit: new RegExp(culprit) });
+  };
+  for (const [dexIndex, { positions, maintenance, crossValue, value }] of accounts.entries()) {
+    if (positions.length === 0) continue;
+    const where = dexIndex === 0 ? '' : ` on ${dexNames[dexIndex]}`;
+    for (const [index, { type, isLong, mark, liquidation, margin }] of positions.entries()) {
+      const name = `^${coinOf(dexIndex, index)} ${type}, `;
+      note(type === 'isolated' && margin <= 0n, false, `${name}its margin is lost$`);
+      if (liquidation === null) continue;
+      const left = isLong ? mark - liquidation : liquidation - mark;
+      note(20n * left < mark, 20n * left < 3n * mark, `${name}(at its|[\\d.]+ % to) liquidation`);
+    }
+    const isDanger = maintenance > 0n && 5n * maintenance >= 4n * crossValue;
+    const isWatch = maintenance > 0n && 2n * maintenance >= crossValue;
+    note(isDanger, isWatch, `cross margin${where} (used|is left)$`);
+    note(value < 0n, false, `^the account value${where} is negative$`);
+  }
+  return found;
+}
+
+test(`no account within a threshold is called healthy, and the culprit is within it ${SEED_NOTE}`, () => {
+  const seen = new Set<string>();
+  const property = fc.property(fc.array(drawnDex, { maxLength: dexNames.length }), (accounts) => {
+    const states = accounts.map((drawn, index) => {
+      return [dexNames[index], writeState(drawn, index)] as const;
+    });
+    const within = findWithin(accounts);
+    const { level, word, culprit } = judgeAccount(states);
+    const worst = within.some((one) => one.level === 'danger') ? 'danger' : 'watch';
+    assert.equal(level, within.length === 0 ? 'safe' : worst);
+    if (within.length === 0) {
+      const isEmpty = accounts.every(({ positions }) => positions.length === 0);
+      assert.equal(word, isEmpty ? 'nothing at risk' : 'healthy');
+      assert.equal(culprit === '', isEmpty);
+    } else {
+      assert.doesNotMatch(word, /healthy|nothing/);
+      const named = within.find((one) => one.level === level && one.culprit.test(culprit));
+      assert.ok(named, `${culprit} is not within a threshold`);
+    }
+    seen.add(level).add(culprit.replace(/[\d.]+|abc|idx|xyz/g, ''));
+  });
+  fc.assert(property, runs(1_000));
+  // Nothing of what may be said was left out.
+  for (const said of [
+    ...LEVELS,
+    'COIN isolated, its margin is lost',
+    'the account value is negative',
+  ]) {
+    assert.ok(seen.has(said), `${said} of ${[...seen]}`);
+  }
 });
 
 test('the thresholds are told in words', () => {

@@ -9,11 +9,53 @@ import { SEED, SEED_NOTE } from '../seed.ts';
 
 const START_MS = 1_758_556_800_000;
 const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 
 /** As it is stored. */
 function keptOf(history: ValueHistory) {
   return RANGES.map(({ name }) => [...history.pointsOf(name)]);
 }
+
+test('points are kept for 15 minutes, 6 hours and 7 days, by second, ten seconds and minute', () => {
+  assert.deepEqual(RANGES, [
+    { name: '15 min', stepMs: 1_000, keptMs: 900_000 },
+    { name: '6 h', stepMs: 10_000, keptMs: 21_600_000 },
+    { name: '7 d', stepMs: 60_000, keptMs: 604_800_000 },
+  ]);
+});
+
+test('after eight days what is older than each range is gone, but for where its line comes from', () => {
+  const history = new ValueHistory();
+  const everyMs = 100_000;
+  const end = START_MS + 8 * DAY_MS;
+  for (let time = START_MS; time <= end; time += everyMs) history.add(time, '1.0');
+  const expected = [900_000, 21_600_000, 604_800_000].map((keptMs) => {
+    const count = Math.floor(keptMs / everyMs) + (keptMs % everyMs === 0 ? 1 : 2);
+    return Array.from({ length: count }, (_, index) => end - (count - 1 - index) * everyMs);
+  });
+  assert.deepEqual(
+    keptOf(history).map((points) => points.map(({ time }) => time)),
+    expected,
+  );
+  assert.equal(keptOf(history)[2].at(0)?.time, START_MS + DAY_MS);
+});
+
+test('a silence of more than two minutes is a gap, though nobody says so', () => {
+  const history = new ValueHistory();
+  const offsets = [0, 120_000, 240_001, 360_001, 3_960_001, 4_000_000];
+  for (const offset of offsets) history.add(START_MS + offset, '1.0');
+  assert.deepEqual(
+    history.pointsOf('7 d').map(({ time, isAfterGap }) => [time - START_MS, isAfterGap]),
+    [
+      [0, false],
+      [120_000, false],
+      [240_001, true],
+      [360_001, false],
+      [3_960_001, true],
+      [4_000_000, false],
+    ],
+  );
+});
 
 /** States of a ledger with some blocks a second: the value at a time is that of the last one before. */
 class TrueValues {

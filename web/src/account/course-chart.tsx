@@ -2,6 +2,7 @@
 
 import { useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import { formatCount, formatTime, group, groupRounded, withSign } from '../figures/text.ts';
+import { toLine } from '../history/chart-line.ts';
 import {
   continueLive,
   findTransfers,
@@ -28,7 +29,7 @@ import {
 } from '../parts/chart.ts';
 import { SignedFigure, toneOf } from '../parts/figure.tsx';
 import { dexesShown, pastTime, type View } from '../view/view.ts';
-import { Change, describeLine, toLine } from './value-chart.tsx';
+import { Change, describeLine } from './value-chart.tsx';
 
 export interface CourseActions {
   chooseSpan(span: SpanName): void;

@@ -2,6 +2,7 @@
 
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { formatSince, formatTime } from '../figures/text.ts';
+import { toLine } from '../history/chart-line.ts';
 import { changeOver, type ValueChange } from '../history/value-change.ts';
 import {
   findRange,
@@ -10,7 +11,7 @@ import {
   type RangeName,
   type ValueHistory,
 } from '../history/value-history.ts';
-import { areaOf, Chart, type ChartData } from '../parts/chart.ts';
+import { areaOf, Chart } from '../parts/chart.ts';
 import { SignedFigure, toneOf } from '../parts/figure.tsx';
 
 interface ValueChartProps {
@@ -60,21 +61,6 @@ export function ValueChart({ history, version, range: name, chooseRange }: Value
       </div>
     </figure>
   );
-}
-
-/** In a gap the line has a point without a value. */
-export function toLine(points: readonly Point[]): ChartData {
-  const times: number[] = [];
-  const values: (number | null)[] = [];
-  for (const { time, value, isAfterGap } of points) {
-    if (isAfterGap) {
-      times.push((time - 1) / 1000);
-      values.push(null);
-    }
-    times.push(time / 1000);
-    values.push(Number(value));
-  }
-  return [times, values];
 }
 
 export function Change({ change }: { change: ValueChange | undefined }) {

@@ -1,0 +1,21 @@
+/** The line of a chart: points at their true times, and nothing where nothing is known. */
+
+import type { Point } from './value-history.ts';
+
+/** Times in seconds, and values; null ends the line until the next value. */
+type Line = readonly [times: readonly number[], values: readonly (number | null)[]];
+
+/** In a gap the line has a point without a value. */
+export function toLine(points: readonly Point[]): Line {
+  const times: number[] = [];
+  const values: (number | null)[] = [];
+  for (const { time, value, isAfterGap } of points) {
+    if (isAfterGap) {
+      times.push((time - 1) / 1000);
+      values.push(null);
+    }
+    times.push(time / 1000);
+    values.push(Number(value));
+  }
+  return [times, values];
+}
