@@ -1,4 +1,4 @@
-/** The board, labels and limits, as a person uses them. */
+/** The board and its labels, as a person uses them. */
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -8,16 +8,32 @@ import { createPlaces } from '../cli/program.ts';
 import { LONG_ONLY } from '../scale.ts';
 import { createKey, makeLedger, startService, until } from '../service/running.ts';
 import { assertAccessible } from './axe.ts';
-import { browserTest, openPage, type PageOptions, untilConnected, useBrowser } from './browser.ts';
-import { sumUnits, toUnits, writeDecimal, writeRounded } from './exact.ts';
+import { edit, openBoard, readRows, rowOf, type ShownRow, untilKnown } from './board-page.ts';
+import { browserTest, openPage, useBrowser } from './browser.ts';
+import { toUnits, writeDecimal, writeRounded } from './exact.ts';
+import {
+  exposureOf,
+  nearestOf,
+  positionsOf,
+  type States,
+  totalOf,
+  verdictOf,
+} from './naive-account.ts';
 import { startDemo } from './running-demo.ts';
-import { delegation, firstBlock, formatBlock, NOBODY, USER, VALIDATORS } from './small-ledger.ts';
+import {
+  delegation,
+  firstBlock,
+  formatBlock,
+  NOBODY,
+  OTHER,
+  USER,
+  VALIDATORS,
+} from './small-ledger.ts';
 
 const place = createPlaces();
 useBrowser();
 const demo = await startDemo({ after }, place());
 
-const OTHER = `0x${'cd'.repeat(20)}`;
 const DAY_MS = 86_400_000;
 
 interface ServeOptions {
@@ -37,65 +53,6 @@ async function serve(
   const service = await startService(context, { data, flags: ['--max-age', '0'] });
   const origin = `http://127.0.0.1:${service.port}`;
   return { data, secret, origin, url: `${origin}/#key=${secret}&users=${USER}` };
-}
-
-async function paste(page: Page, list: string): Promise<void> {
-  await page.getByRole('link', { name: 'Board' }).click();
-  await page.getByLabel(/^Addresses/).fill(list);
-  await page.getByRole('button', { name: /^Add \d/ }).click();
-}
-
-async function openBoard(url: string, list: string, options: PageOptions = {}): Promise<Page> {
-  const page = await openPage(url, options);
-  await untilConnected(page);
-  await paste(page, list);
-  return page;
-}
-
-interface ShownRow {
-  readonly user: string;
-  /** 0 if it shows the exchange's own answer, or none. */
-  readonly height: number;
-  readonly accountTime: number;
-  readonly texts: Readonly<Record<string, string>>;
-  /** All digits, where the page shows a figure rounded. */
-  readonly complete: Readonly<Record<string, string>>;
-  /** What the account was worth when the day began. */
-  readonly dayStart: string;
-}
-
-/** All rows at one moment. */
-function readRows(page: Page): Promise<ShownRow[]> {
-  return page.evaluate(() =>
-    Array.from(document.querySelectorAll<HTMLElement>('.board tbody tr'), (row) => {
-      const fields = Array.from(row.querySelectorAll<HTMLElement>('[data-field]'));
-      const nameOf = ({ dataset }: HTMLElement) => dataset['field'] ?? '';
-      return {
-        user: row.dataset['user'] ?? '',
-        height: Number(row.dataset['height'] ?? 0),
-        accountTime: Number(row.dataset['accountTime'] ?? 0),
-        texts: Object.fromEntries(fields.map((field) => [nameOf(field), field.innerText])),
-        complete: Object.fromEntries(fields.map((field) => [nameOf(field), field.title])),
-        dayStart: row.querySelector<HTMLElement>('[data-start]')?.dataset['start'] ?? '',
-      };
-    }),
-  );
-}
-
-async function untilKnown(page: Page, count: number): Promise<ShownRow[]> {
-  return until('all figures', async () => {
-    const rows = await readRows(page);
-    const isKnown = rows.length === count && rows.every(({ texts }) => texts['value'] !== '–');
-    return isKnown && rows;
-  });
-}
-
-const rowOf = (page: Page, user: string) => page.locator(`tr[data-user="${user}"]`);
-
-async function edit(page: Page, user: string, fields: Record<string, string>): Promise<void> {
-  await rowOf(page, user).getByRole('button', { name: /^Edit/ }).click();
-  for (const [label, text] of Object.entries(fields)) await page.getByLabel(label).fill(text);
-  await page.getByRole('button', { name: 'Save', exact: true }).click();
 }
 
 browserTest(
@@ -147,6 +104,9 @@ browserTest(
   async () => {
     const page = await openBoard(demo.url, demo.users.join('\n'));
     await untilKnown(page, demo.users.length);
+    await until('all stakes', async () =>
+      (await readRows(page)).every(({ stakes }) => stakes.height + stakes.accountTime > 0),
+    );
     const seen = new Set<number>();
     for (let round = 0; round < 2; round++) {
       const rows = await until('a new height', async () => {
@@ -156,45 +116,55 @@ browserTest(
       for (const row of rows) {
         seen.add(row.height || row.accountTime);
         await assertExact(row);
+        await assertUnlock(row);
       }
     }
   },
   LONG_ONLY,
 );
 
-interface DexState {
-  marginSummary: { accountValue: string };
-  assetPositions: {
-    position: { szi: string; positionValue: string; unrealizedPnl: string; liquidationPx: string };
-  }[];
-}
-
 async function assertExact(row: ShownRow): Promise<void> {
-  const { user, height, accountTime, texts, complete, dayStart } = row;
-  const where = { height, accountTime, fields: {}, rows: {}, order: [], olderRows: {} };
-  const question = { type: 'allDexsClearinghouseState', user };
-  const states: [string, DexState][] = await demo.answerOf(where, question);
-  const positions = states.flatMap(([, { assetPositions }]) =>
-    assetPositions.map(({ position }) => position),
-  );
-  const exposure = (isShort: boolean) =>
-    sumUnits(
-      positions
-        .filter(({ szi }) => szi.startsWith('-') === isShort)
-        .map(({ positionValue }) => positionValue),
-    );
-  const [long, short] = [exposure(false), exposure(true)];
-  const figures = {
-    value: sumUnits(states.map(([, { marginSummary }]) => marginSummary.accountValue)),
-    ...{ long, short, net: long - short },
-    unrealizedPnl: sumUnits(positions.map(({ unrealizedPnl }) => unrealizedPnl)),
-  };
-  for (const [name, units] of Object.entries(figures)) {
+  const { user, height, texts, complete, dayStart } = row;
+  const states: States = await demo.answerOf(row, { type: 'allDexsClearinghouseState', user });
+  const value = totalOf(states, ({ marginSummary }) => marginSummary.accountValue);
+  const positions = positionsOf(states);
+  const figures = { value: toUnits(value), ...exposureOf(positions) };
+  const nearest = nearestOf(positions);
+  for (const [name, units] of Object.entries({
+    ...figures,
+    ...(nearest && { loss: nearest.loss }),
+  })) {
     assert.equal(complete[name], writeDecimal(units), `${name} of ${user} at ${height}`);
+    if (name !== 'unrealizedPnl') assert.equal(texts[name], writeRounded(units, 2));
   }
-  assert.equal(texts['value'], writeRounded(figures.value, 2));
+  assert.equal(texts['nearest'], nearest ? `${nearest.coin} ${nearest.distance}` : 'none');
+  const { word, culprit } = verdictOf(states);
+  assert.deepEqual([texts['risk'], texts['culprit']], [word, culprit]);
   if (dayStart !== '') {
     assert.equal(complete['change'], writeDecimal(figures.value - toUnits(dayStart)));
+  }
+}
+
+/** Moments of which it is not known whether the page or the test came to them first. */
+const CLOCKS_APART_MS = 10_000;
+
+/** The next unlock is that of the delegations at the height that the row has them from. */
+async function assertUnlock({ user, texts, stakes }: ShownRow): Promise<void> {
+  const { unlockTime } = stakes;
+  const asked: { lockedUntilTimestamp: number }[] = await demo.answerOf(stakes, {
+    type: 'delegations',
+    user,
+  });
+  const times = asked.map(({ lockedUntilTimestamp }) => lockedUntilTimestamp);
+  const nextAfter = (ms: number) => Math.min(...times.filter((time) => time > ms));
+  const nowMs = Date.now();
+  const next = [nowMs - CLOCKS_APART_MS, nowMs + CLOCKS_APART_MS].map(nextAfter);
+  if (unlockTime > 0) {
+    assert.ok(next.includes(unlockTime), `${unlockTime} of ${times}`);
+    assert.match(texts['unlock'], /^in \d/);
+  } else {
+    assert.ok(next.includes(Number.POSITIVE_INFINITY), `none of ${times}`);
+    assert.equal(texts['unlock'], times.length === 0 ? '–' : 'unlocked');
   }
 }
 
@@ -335,119 +305,6 @@ browserTest(
     await untilKnown(page, 2);
     assert.equal(await rowOf(page, USER).getByRole('link').innerText(), 'Desk, main');
     assert.equal(await rowOf(page, OTHER).getByRole('link').innerText(), 'Reserve');
-  },
-  LONG_ONLY,
-);
-
-/** Notifications of a browser that lets itself be asked; what is shown and heard is kept. */
-async function stubNotifications(page: Page): Promise<void> {
-  await page.addInitScript(() => {
-    const shown: string[] = [];
-    const heard: number[] = [];
-    const start = OscillatorNode.prototype.start;
-    OscillatorNode.prototype.start = function play(when) {
-      heard.push(this.frequency.value);
-      start.call(this, when);
-    };
-    class StubNotification {
-      static permission = sessionStorage.getItem('granted') ?? 'default';
-
-      constructor(title: string, { body }: { body: string }) {
-        shown.push(`${title}: ${body}`);
-      }
-
-      static async requestPermission(): Promise<void> {
-        sessionStorage.setItem('granted', 'granted');
-        StubNotification.permission = 'granted';
-      }
-    }
-    Object.assign(globalThis, { Notification: StubNotification, shown, heard });
-  });
-}
-
-const readHeard = (page: Page): Promise<number[]> =>
-  page.evaluate(() => (globalThis as unknown as { heard: number[] }).heard);
-
-const readShown = (page: Page): Promise<string[]> =>
-  page.evaluate(() => (globalThis as unknown as { shown: string[] }).shown);
-
-browserTest(
-  'a limit that is crossed is marked, and told once, until it is crossed again',
-  async (context) => {
-    const { url, data } = await serve(context);
-    const options = { expected: /status of 422/, prepare: stubNotifications };
-    const page = await openBoard(url, `${USER} Main desk\n${NOBODY}`, options);
-    await untilKnown(page, 2);
-    await page.getByRole('button', { name: 'Notify me' }).click();
-    await page.getByText('Notifications are on').waitFor();
-    await edit(page, USER, { 'Account value below': '60,000' });
-    let height = 1;
-    /** BTC is half of a coin: the value moves by half of it. */
-    const move = async (price: string) => {
-      height++;
-      const marks = { type: 'marks', prices: { BTC: price } };
-      await makeLedger(data, [formatBlock(height, Date.now(), [marks])]);
-    };
-    const mark = rowOf(page, USER).locator('[data-alarm="value"]');
-    assert.equal(await mark.count(), 0);
-    await move('74000.0');
-    await mark.getByText('value below 60,000').waitFor();
-    const told = 'Main desk: value 59,600.00, below your 60,000';
-    assert.deepEqual(
-      await until('the notice', async () => {
-        const shown = await readShown(page);
-        return shown.length > 0 && shown;
-      }),
-      [told],
-    );
-    assert.deepEqual(await readHeard(page), [880, 1_175]);
-    assert.match(await page.title(), /^⚑ 1 /);
-    assert.match(
-      (await page.locator('link[rel="icon"]').getAttribute('data-level')) ?? '',
-      /alarm$/,
-    );
-    // Hardly back, below again, and a reload: all one crossing.
-    await move('75000.0');
-    await mark.getByText('value was below 60,000').waitFor();
-    await move('65600.0');
-    await mark.getByText('value below 60,000').waitFor();
-    assert.deepEqual(await readShown(page), [told]);
-    await page.reload();
-    await mark.getByText('value below 60,000').waitFor();
-    assert.deepEqual(await readShown(page), []);
-    await move('78000.0');
-    await mark.waitFor({ state: 'detached' });
-    assert.doesNotMatch(await page.title(), /⚑/);
-    // On the account's own page too.
-    await rowOf(page, USER).getByRole('link').click();
-    await move('70000.0');
-    const words = page.getByRole('alert').getByText('value below 60,000');
-    await words.waitFor();
-    assert.deepEqual(await readShown(page), ['Main desk: value 57,600.00, below your 60,000']);
-  },
-  LONG_ONLY,
-);
-
-browserTest(
-  'notifications that are blocked or missing are said to be',
-  async (context) => {
-    const { url } = await serve(context);
-    const states = [
-      ['denied', 'Notifications are blocked'],
-      [undefined, 'No notifications here'],
-    ] as const;
-    for (const [permission, words] of states) {
-      const page = await openBoard(url, USER, {
-        prepare: async (opened) => {
-          await opened.addInitScript((given) => {
-            if (given === undefined) Reflect.deleteProperty(globalThis, 'Notification');
-            else Object.assign(globalThis, { Notification: { permission: given } });
-          }, permission);
-        },
-      });
-      await page.getByText(words).waitFor();
-      assert.equal(await page.getByRole('button', { name: 'Notify me' }).count(), 0);
-    }
   },
   LONG_ONLY,
 );

@@ -8,6 +8,18 @@ import { LONG_ONLY } from '../scale.ts';
 import { until } from '../service/running.ts';
 import { browserTest, openPage, untilConnected, useBrowser } from './browser.ts';
 import { sumUnits, toUnits, writeDecimal, writeRounded, writeWhole } from './exact.ts';
+import {
+  distanceTextOf,
+  exposureOf,
+  maintenanceShareOf,
+  markOf,
+  nearestOf,
+  type Position,
+  positionsOf,
+  type States,
+  totalOf,
+  verdictOf,
+} from './naive-account.ts';
 import { type Fields, placeOf, readPanels, type Shown, type ShownPanel } from './page-figures.ts';
 import { startDemo } from './running-demo.ts';
 import { ToldAnswers } from './told-answers.ts';
@@ -35,27 +47,6 @@ const signed = (text: string): Shown => {
 /** A field without a tooltip. */
 const plain = (text: string): Shown => ({ complete: text, text });
 
-interface Position {
-  coin: string;
-  szi: string;
-  entryPx: string;
-  positionValue: string;
-  unrealizedPnl: string;
-  returnOnEquity: string;
-  liquidationPx: string | null;
-  marginUsed: string;
-  leverage: { type: string; value: number };
-  cumFunding: { sinceOpen: string };
-}
-
-/** In units of ten to the minus 20; the quotient is exact. */
-function markOf({ positionValue, szi }: Position): bigint {
-  const size = toUnits(szi.replace('-', ''));
-  const mark = (toUnits(positionValue) * 10n ** 20n) / size;
-  assert.equal((mark * size) % 10n ** 20n, 0n);
-  return mark;
-}
-
 /** The mark itself is checked by multiplying it back. */
 function checkMark(position: Position, shown: Shown): void {
   assert.equal(toUnits(shown.complete), markOf(position), position.coin);
@@ -63,36 +54,16 @@ function checkMark(position: Position, shown: Shown): void {
 }
 
 function expectedLiquidation(position: Position, mark: Shown): Fields {
-  const { liquidationPx, entryPx, szi } = position;
+  const { liquidationPx, entryPx } = position;
   if (liquidationPx === null) {
     return { liquidationPx: { complete: 'the service gives no liquidation price', text: 'none' } };
   }
   const decimals = Math.max(...[entryPx, mark.complete].map((px) => px.split('.')[1].length));
-  const gap = markOf(position) - toUnits(liquidationPx);
-  const away = ((szi.startsWith('-') ? -gap : gap) * 10n ** 22n) / markOf(position);
-  const warning = away < 5n * 10n ** 20n ? '! ' : '';
-  const isVeryFar = away >= 1000n * 10n ** 20n;
   return {
     liquidationPx: rounded(liquidationPx, decimals),
-    distance: plain(isVeryFar ? '> 999 %' : `${warning}${writeRounded(away, 1)} %`),
+    distance: plain(distanceTextOf(position) ?? ''),
   };
 }
-
-interface Summary {
-  accountValue: string;
-  totalNtlPos: string;
-  totalMarginUsed: string;
-}
-
-interface Account {
-  marginSummary: Summary;
-  crossMarginSummary: Summary;
-  crossMaintenanceMarginUsed: string;
-  withdrawable: string;
-  assetPositions: { position: Position }[];
-}
-
-type States = readonly (readonly [dex: string, account: Account])[];
 
 /** What a panel is about: a user, on all dexes or on one. */
 interface Scope {
@@ -131,12 +102,6 @@ async function checkAgainst<T>(
   }
   throw failures.at(-1);
 }
-
-const positionsOf = (states: States): Position[] =>
-  states.flatMap(([, { assetPositions }]) => assetPositions.map(({ position }) => position));
-
-const totalOf = (states: States, pick: (account: Account) => string): string =>
-  writeDecimal(sumUnits(states.map(([, account]) => pick(account))));
 
 const nameOf = (dex: string): string => (dex === '' ? 'first' : dex);
 const describe = (dex: string): string => (dex === '' ? 'the first dex' : `dex ${dex}`);
@@ -213,21 +178,13 @@ function comparePositions(panel: ShownPanel, scope: Scope, states: States) {
   return positions.length;
 }
 
-function expectedExposure(positions: readonly Position[]) {
-  const exposureOf = (isShort: boolean) =>
-    sumUnits(
-      positions
-        .filter(({ szi }) => szi.startsWith('-') === isShort)
-        .map(({ positionValue }) => positionValue),
-    );
-  const [long, short] = [exposureOf(false), exposureOf(true)].map(writeDecimal);
-  const net = writeDecimal(exposureOf(false) - exposureOf(true));
-  const pnl = writeDecimal(sumUnits(positions.map(({ unrealizedPnl }) => unrealizedPnl)));
+function expectedExposure(positions: readonly Position[]): Fields {
+  const { unrealizedPnl, long, short, net } = exposureOf(positions);
   return {
-    unrealizedPnl: signed(pnl),
-    long: rounded(long),
-    short: rounded(short),
-    net: rounded(net),
+    unrealizedPnl: signed(writeDecimal(unrealizedPnl)),
+    long: rounded(writeDecimal(long)),
+    short: rounded(writeDecimal(short)),
+    net: rounded(writeDecimal(net)),
   };
 }
 
@@ -241,25 +198,8 @@ function checkHeadline(
   const leverage = value > 0n ? (toUnits(totalNtlPos) * 10n ** 20n) / value : undefined;
   const text = leverage === undefined ? undefined : `${writeRounded(leverage, 2)}×`;
   assert.equal(shown.accountLeverage?.text, text);
-  const distances = positions.flatMap((position) => {
-    if (position.liquidationPx === null) return [];
-    const mark = markOf(position);
-    const gap = mark - toUnits(position.liquidationPx);
-    return [
-      {
-        coin: position.coin,
-        share: Number(position.szi.startsWith('-') ? -gap : gap) / Number(mark),
-      },
-    ];
-  });
-  const [nearest] = distances.sort((one, other) => one.share - other.share);
-  assert.equal(shown.nearestLiquidation?.text.split(',')[0], nearest?.coin);
-}
-
-/** The share of the cross account value that maintenance takes, in units. */
-function maintenanceShareOf({ crossMarginSummary, crossMaintenanceMarginUsed }: Account): bigint {
-  const value = toUnits(crossMarginSummary.accountValue);
-  return value > 0n ? (toUnits(crossMaintenanceMarginUsed) * 10n ** 22n) / value : 0n;
+  const nearest = nearestOf(positions);
+  assert.equal(shown.nearestLiquidation?.text, nearest && `${nearest.coin}, ${nearest.distance}`);
 }
 
 /** The gauge is about the first of the dexes on which maintenance takes the most. */
@@ -272,15 +212,22 @@ function expectedGauge(states: States): Fields {
     ...where,
     crossMaintenanceMarginUsed: rounded(account.crossMaintenanceMarginUsed),
     crossAccountValue: rounded(account.crossMarginSummary.accountValue),
-    maintenanceShare: plain(`${writeRounded(maintenanceShareOf(account), 2)} %`),
+    maintenanceShare: plain(`${writeRounded(100n * maintenanceShareOf(account), 2)} %`),
   };
 }
 
-const checkAccount = (panel: ShownPanel, scope: Scope) =>
-  checkAgainst(panel, scope, (states) => compareAccount(panel, states));
+/** The verdict is about all dexes, whichever is shown. */
+async function checkAccount(panel: ShownPanel, scope: Scope): Promise<void> {
+  await checkAgainst(panel, scope, (states) => compareAccount(panel, states));
+  await checkAgainst(panel, { user: scope.user }, (states) => {
+    const { word, culprit } = verdictOf(states);
+    const { verdict, culprit: named } = panel.fields;
+    assert.deepEqual([verdict?.text, named?.text ?? ''], [word, culprit]);
+  });
+}
 
 function compareAccount(panel: ShownPanel, states: States): void {
-  const { nearestLiquidation, accountLeverage, ...fields } = panel.fields;
+  const { nearestLiquidation, accountLeverage, verdict, culprit, ...fields } = panel.fields;
   const positions = positionsOf(states);
   const accountValue = totalOf(states, ({ marginSummary }) => marginSummary.accountValue);
   const totalNtlPos = totalOf(states, ({ marginSummary }) => marginSummary.totalNtlPos);

@@ -80,9 +80,9 @@ interface Held {
 type States = readonly (readonly [dex: string, { readonly assetPositions: readonly Held[] }])[];
 
 /** Coins and sizes on all dexes: as they are shown, and as the upstream had them when it was read. */
-async function readSizes({ rows, order, ...panel }: ShownPanel, user: string) {
+async function readSizes({ rows, order, accountTime }: ShownPanel, user: string) {
   const question = { type: 'allDexsClearinghouseState', user };
-  const told: States = await upstream.answerOf({ ...panel, rows, order, height: 0 }, question);
+  const told: States = await upstream.answerOf({ accountTime, height: 0 }, question);
   const held = told.flatMap(([, { assetPositions }]) => assetPositions);
   return [
     order.map((coin) => [coin, rows[coin]['szi'].complete]),

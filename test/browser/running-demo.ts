@@ -15,6 +15,9 @@ import type { ShownPanel } from './page-figures.ts';
 /** Long enough for all tests of a file. */
 const RUN_MS_MAX = 280_000;
 
+/** Where an answer is from. */
+type Place = Pick<ShownPanel, 'height' | 'accountTime'>;
+
 export class RunningDemo {
   /** Of the demo, even if it is followed. */
   readonly data: string;
@@ -62,7 +65,7 @@ export class RunningDemo {
   }
 
   /** The answer that a panel shows, computed from the ledger: the demo's, if it is its own answer. */
-  async answerOf({ height, accountTime }: ShownPanel, question: object) {
+  async answerOf({ height, accountTime }: Place, question: object) {
     if (height > 0) return answerAt(this.#ledgerData, height, question);
     const [ownHeight] = await heightsAt(this.data, accountTime);
     return answerAt(this.data, ownHeight, question);

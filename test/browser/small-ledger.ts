@@ -1,6 +1,7 @@
 /** A ledger of one user with a few positions and stakes, written by hand. */
 
 export const USER = `0x${'ab'.repeat(20)}`;
+export const OTHER = `0x${'cd'.repeat(20)}`;
 export const NOBODY = `0x${'0'.repeat(39)}1`;
 export const VALIDATORS = [`0x${'11'.repeat(20)}`, `0x${'22'.repeat(20)}`];
 
@@ -43,15 +44,21 @@ export function firstBlock({ time, holdings = HOLDINGS, events = [] }: Start): s
     onlyIsolated: false,
     markPx,
   }));
-  const positions = holdings.map(({ coin, szi, entryNtl }) => ({
-    coin,
-    szi,
-    entryNtl,
-    leverage: { type: 'cross', value: 10 },
-    cumFunding: NO_FUNDING,
-  }));
-  const account = { type: 'account', user: USER, dex: '', rawUsd: '20000.0', positions };
+  const account = accountOf(USER, '20000.0', holdings);
   return formatBlock(1, time, [...markets, account, ...events]);
+}
+
+/** What a user has on the first dex, whose markets are in the block already. */
+export function accountOf(
+  user: string,
+  rawUsd: string,
+  holdings: readonly Omit<Held, 'markPx'>[],
+): object {
+  const positions = holdings.map(({ coin, szi, entryNtl }) => ({
+    ...{ coin, szi, entryNtl, cumFunding: NO_FUNDING },
+    leverage: { type: 'cross', value: 10 },
+  }));
+  return { type: 'account', user, dex: '', rawUsd, positions };
 }
 
 /** A second dex, on which the user has an isolated position that is 4.6 % from its liquidation. */
@@ -76,8 +83,9 @@ export function delegation(
   validator: string,
   amount: string,
   lockedUntilTimestamp: number,
+  user = USER,
 ): object {
-  return { type: 'delegation', user: USER, validator, amount, lockedUntilTimestamp };
+  return { type: 'delegation', user, validator, amount, lockedUntilTimestamp };
 }
 
 export function auction(startTimeSeconds: number, durationSeconds: number): object {

@@ -1,13 +1,20 @@
 /** A service on the small ledger, with a key of its own. */
 
 import { scale } from '../scale.ts';
-import { type Cleanup, createKey, makeLedger, startService } from '../service/running.ts';
+import {
+  type Cleanup,
+  createKey,
+  makeLedger,
+  type RunningService,
+  startService,
+} from '../service/running.ts';
 import { firstBlock, type Held, USER } from './small-ledger.ts';
 
 interface SmallService {
   readonly data: string;
   readonly secret: string;
   readonly origin: string;
+  readonly service: RunningService;
   /** The page with key and user in its fragment. */
   readonly url: string;
 }
@@ -15,6 +22,8 @@ interface SmallService {
 interface SmallServiceOptions {
   readonly data: string;
   readonly holdings?: readonly Held[];
+  /** Of the first block; now if it does not matter. */
+  readonly time?: number;
   /** Further events of the first block. */
   readonly events?: readonly object[];
   readonly flags?: readonly string[];
@@ -22,14 +31,14 @@ interface SmallServiceOptions {
 
 export async function serveSmall(
   context: Cleanup,
-  { data, holdings, events = [], flags = [] }: SmallServiceOptions,
+  { data, holdings, time = Date.now(), events = [], flags = [] }: SmallServiceOptions,
 ): Promise<SmallService> {
-  await makeLedger(data, [firstBlock({ time: Date.now(), events, ...(holdings && { holdings }) })]);
+  await makeLedger(data, [firstBlock({ time, events, ...(holdings && { holdings }) })]);
   // Before the service starts, so that it knows the key when the page asks.
   const { secret } = await createKey(data);
   const service = await startService(context, { data, flags: ['--max-age', '0', ...flags] });
   const origin = `http://127.0.0.1:${service.port}`;
-  return { data, secret, origin, url: `${origin}/#key=${secret}&users=${USER}` };
+  return { data, secret, origin, service, url: `${origin}/#key=${secret}&users=${USER}` };
 }
 
 /** A phone, a tablet and a desktop; in the long run, each in the other scheme. */

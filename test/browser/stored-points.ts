@@ -2,20 +2,40 @@
 
 import type { Page } from 'playwright-core';
 
-export function countStored(page: Page): Promise<number> {
+export interface StoredPoint {
+  readonly account: string;
+  readonly range: string;
+  readonly time: number;
+  readonly value: string;
+  readonly isAfterGap: boolean;
+}
+
+export async function countStored(page: Page): Promise<number> {
+  return (await readStored(page)).length;
+}
+
+export function readStored(page: Page): Promise<StoredPoint[]> {
+  return storeAndRead(page, []);
+}
+
+/** Adds points, and returns all that there are then. */
+export function storeAndRead(page: Page, added: readonly StoredPoint[]): Promise<StoredPoint[]> {
   return page.evaluate(
-    () =>
-      new Promise<number>((resolve, reject) => {
+    (points) =>
+      new Promise<StoredPoint[]>((resolve, reject) => {
         const request = indexedDB.open('perpinfo');
         request.onerror = () => reject(request.error);
         request.onsuccess = () => {
           const database = request.result;
-          const counting = database.transaction('values').objectStore('values').count();
-          counting.onsuccess = () => {
+          const store = database.transaction('values', 'readwrite').objectStore('values');
+          for (const point of points) store.put(point);
+          const reading = store.getAll();
+          reading.onsuccess = () => {
             database.close();
-            resolve(counting.result);
+            resolve(reading.result);
           };
         };
       }),
+    added,
   );
 }

@@ -158,8 +158,14 @@ function Health({ states, verdict }: { states: States; verdict: Verdict }) {
         {`${percent} %`}
       </Gauge>
       <p class="health-words">
-        <strong class={`verdict ${isAtRisk ? TONES[verdict.level] : 'muted'}`}>{word}</strong>
-        {isAtRisk && <span class="culprit">{culprit}</span>}
+        <strong class={`verdict ${isAtRisk ? TONES[verdict.level] : 'muted'}`} data-field="verdict">
+          {word}
+        </strong>
+        {isAtRisk && (
+          <span class="culprit" data-field="culprit">
+            {culprit}
+          </span>
+        )}
         <span class="muted small">
           maintenance{' '}
           <Figure

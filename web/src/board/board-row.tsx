@@ -232,7 +232,8 @@ function drawNearest(figures: BoardFigures | undefined) {
 }
 
 function drawUnlock(shown: ShownRow | undefined) {
-  const stakes = shown?.state.stakes?.value;
+  const answer = shown?.state.stakes;
+  const stakes = answer?.value;
   const time = shown?.unlockTime;
   const text =
     stakes === undefined || stakes.length === 0
@@ -245,6 +246,8 @@ function drawUnlock(shown: ShownRow | undefined) {
       <span
         data-field="unlock"
         data-time={time}
+        data-height={answer?.height}
+        data-account-time={answer?.accountTime}
         title={time === undefined ? undefined : formatTime(time)}
       >
         {text}
