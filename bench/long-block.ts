@@ -17,6 +17,7 @@ import { spreadOf } from './measure.ts';
 const ACCOUNTS = Number(process.argv[2] ?? 20_000);
 const EVENTS = 5_000;
 const PAYMENTS = 15_000;
+const POSITIONS = 3_000;
 const ROUNDS = 30;
 /** In these the engine still optimises: they do not count. */
 const WARM_UP_ROUNDS = 10;
@@ -49,6 +50,37 @@ function funding(users: readonly string[], coin: string): Line {
     const paid = [...users.slice(from), ...users.slice(0, from)].slice(0, PAYMENTS);
     const payments = paid.map((user) => [user, '0.01']);
     return lineOf(height, time, [{ type: 'funding', coin, payments }]);
+  };
+}
+
+/** The coins of new markets. */
+function addMarkets(replica: Replica, count: number): string[] {
+  const coins = Array.from({ length: count }, (_, index) => `M${index}`);
+  const events = coins.map((coin) => ({
+    type: 'market',
+    dex: '',
+    coin,
+    szDecimals: 2,
+    marginTiers: [{ lowerBound: '0.0', maxLeverage: 10 }],
+    onlyIsolated: false,
+    markPx: '5.0',
+  }));
+  replica.extend(lineOf(replica.point.height + 1, replica.state.time, events));
+  return coins;
+}
+
+/** One event that gives a user a position in each market. */
+function positions(user: string, coins: readonly string[]): Line {
+  return (height, time) => {
+    const given = coins.map((coin) => ({
+      coin,
+      szi: `${height}.0`,
+      entryNtl: '20.0',
+      leverage: { type: 'cross', value: 7 },
+      cumFunding: { allTime: '0.5', sinceOpen: '0.0', sinceChange: '0.0' },
+    }));
+    const account = { type: 'account', user, dex: '', rawUsd: '10.0', positions: given };
+    return lineOf(height, time, [account]);
   };
 }
 
@@ -134,3 +166,5 @@ for (let from = 0; from < holders.length; from += EVENTS) {
 }
 await measure(`${EVENTS} events`, replica, trades(users, coin));
 await measure(`${PAYMENTS} payments in one event`, replica, funding(users, coin));
+const coins = addMarkets(replica, POSITIONS);
+await measure(`${POSITIONS} positions in one event`, replica, positions(users[0], coins));

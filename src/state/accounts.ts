@@ -63,11 +63,22 @@ export function findPosition(state: StateView, account: number, marketIndex: num
   return 0;
 }
 
-/** A new position gets the default leverage; later changes of the market do not affect it. */
-export function findOrAddPosition(state: State, account: number, marketIndex: number): number {
+/**
+ * A new position gets the default leverage; later changes of the market do not affect it. The search
+ * may start after a position of the account that is in an earlier market.
+ */
+export function findOrAddPosition(
+  state: State,
+  account: number,
+  marketIndex: number,
+  after = 0,
+): number {
   const { positions } = state;
-  let before = 0;
-  let position = state.accounts.get(account, column.FIRST_POSITION);
+  let before = after;
+  let position =
+    after === 0
+      ? state.accounts.get(account, column.FIRST_POSITION)
+      : positions.get(after, column.NEXT_POSITION);
   while (position !== 0) {
     const found = marketOfTerms(positions.get(position, column.TERMS));
     if (found === marketIndex) return position;
@@ -236,9 +247,10 @@ export function applyAccount(state: State, event: EventOf<'account'>, time: numb
     clearPosition(positions, position);
   }
   let index = 0;
+  let last = 0;
   try {
     for (; index < event.positions.length; index++) {
-      setPosition(state, { account, dexIndex, given: event.positions[index] });
+      last = setPosition(state, { account, dexIndex, given: event.positions[index], last });
     }
   } catch (error) {
     throw error instanceof Refusal ? prefixRefusal(`positions[${index}]`, error) : error;
@@ -249,9 +261,12 @@ interface GivenPosition {
   account: number;
   dexIndex: number;
   given: EventOf<'account'>['positions'][0];
+  /** The position that the event gave before this one, or 0. */
+  last: number;
 }
 
-function setPosition(state: State, { account, dexIndex, given }: GivenPosition): void {
+/** Returns the position. If the event has them in the order of the markets, each step is short. */
+function setPosition(state: State, { account, dexIndex, given, last }: GivenPosition): number {
   const { positions, markets } = state;
   const { coin, szi, entryNtl, leverage, cumFunding } = given;
   const marketIndex = markets.requireMarket(coin);
@@ -261,7 +276,8 @@ function setPosition(state: State, { account, dexIndex, given }: GivenPosition):
   }
   const size = readUnits('szi', szi, market.sizeDecimals);
   if (size === 0) throw new Refusal('szi', szi, 'a size that is not 0');
-  const position = findOrAddPosition(state, account, marketIndex);
+  const isLater = marketOfTerms(positions.get(last, column.TERMS)) < marketIndex;
+  const position = findOrAddPosition(state, account, marketIndex, isLater ? last : 0);
   if (positions.get(position, column.SIZE) !== 0) throw new Refusal('coin', coin, 'each coin once');
   positions.set(position, column.TERMS, packTerms(marketIndex, leverage.value, leverage.type));
   positions.set(position, column.SIZE, size);
@@ -270,4 +286,5 @@ function setPosition(state: State, { account, dexIndex, given }: GivenPosition):
   positions.set(position, column.FUNDING_ALL_TIME, cumFunding.allTime);
   positions.set(position, column.FUNDING_SINCE_OPEN, cumFunding.sinceOpen);
   positions.set(position, column.FUNDING_SINCE_CHANGE, cumFunding.sinceChange);
+  return position;
 }
