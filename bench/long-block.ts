@@ -17,7 +17,7 @@ import { spreadOf } from './measure.ts';
 const ACCOUNTS = Number(process.argv[2] ?? 20_000);
 const EVENTS = 5_000;
 const PAYMENTS = 15_000;
-const POSITIONS = 3_000;
+const MARKETS = 3_000;
 const ROUNDS = 30;
 /** In these the engine still optimises: they do not count. */
 const WARM_UP_ROUNDS = 10;
@@ -67,6 +67,14 @@ function addMarkets(replica: Replica, count: number): string[] {
   }));
   replica.extend(lineOf(replica.point.height + 1, replica.state.time, events));
   return coins;
+}
+
+/** One event with the price of each market, all of them new. */
+function marks(coins: readonly string[]): Line {
+  return (height, time) => {
+    const prices = Object.fromEntries(coins.map((coin) => [coin, `${height}.5`]));
+    return lineOf(height, time, [{ type: 'marks', prices }]);
+  };
 }
 
 /** One event that gives a user a position in each market. */
@@ -166,5 +174,6 @@ for (let from = 0; from < holders.length; from += EVENTS) {
 }
 await measure(`${EVENTS} events`, replica, trades(users, coin));
 await measure(`${PAYMENTS} payments in one event`, replica, funding(users, coin));
-const coins = addMarkets(replica, POSITIONS);
-await measure(`${POSITIONS} positions in one event`, replica, positions(users[0], coins));
+const coins = addMarkets(replica, MARKETS);
+await measure(`${MARKETS} prices in one event`, replica, marks(coins));
+await measure(`${MARKETS} positions in one event`, replica, positions(users[0], coins));

@@ -17,10 +17,32 @@ const EDGE_BYTES = 128;
 
 const HEAD = /^\s*\{\s*"height"\s*:\s*\d+\s*,\s*"time"\s*:\s*\d+\s*,\s*"events"\s*:\s*\[/;
 const TAIL = /\]\s*\}\s*$/;
-/** Funding is the only event that grows with the number of users, so it is split too. */
-const FUNDING =
-  /^\s*\{\s*"type"\s*:\s*"funding"\s*,\s*"coin"\s*:\s*"[\w:]*"\s*,\s*"payments"\s*:\s*\[/;
-const FUNDING_END = /^[ \t\r\n]*\}[ \t\r\n]*/;
+const EVENT_END = /^[ \t\r\n]*\}[ \t\r\n]*/;
+
+/** A type of event with a list that may be long: the list is cut like that of the events. */
+interface LongType {
+  /** Matches the event up to the first item of the list. */
+  readonly start: RegExp;
+  readonly list: string;
+  /** Ends the list and the event. */
+  readonly end: string;
+}
+
+/** Funding grows with the number of users, marks with that of markets. */
+const LONG_TYPES: readonly LongType[] = [
+  {
+    start: /^\s*\{\s*"type"\s*:\s*"funding"\s*,\s*"coin"\s*:\s*"[\w:]*"\s*,\s*"payments"\s*:\s*\[/,
+    list: 'payments',
+    end: ']}',
+  },
+  { start: /^\s*\{\s*"type"\s*:\s*"marks"\s*,\s*"prices"\s*:\s*\{/, list: 'prices', end: '}}' },
+];
+
+interface LongEvent {
+  readonly type: LongType;
+  /** The text before the first item of its list. */
+  readonly head: string;
+}
 
 const QUOTE = 34;
 const COMMA = 44;
@@ -30,7 +52,7 @@ const BRACES = { open: 123, close: 125 };
 
 export interface CutBlock extends BlockHead {
   /**
-   * The events, in order; a long funding event is split into several. Iterating throws a SyntaxError
+   * The events, in order; one with a long list is split into several. Iterating throws a SyntaxError
    * or a Refusal if the line must be passed to `parseBlock`.
    */
   readonly pieces: Iterable<readonly Event[]>;
@@ -51,11 +73,11 @@ export function cutBlock(line: Buffer): CutBlock | undefined {
 
 function* cutEvents(events: Buffer): Generator<Event[]> {
   for (let from = 0; ; ) {
-    const funding = findLongFunding(events, from);
+    const long = findLongEvent(events, from);
     const to =
-      funding === undefined
+      long === undefined
         ? yield* readPiece(events, from)
-        : yield* cutPayments(events, from + funding.length, funding);
+        : yield* cutList(events, from + long.head.length, long);
     if (to === events.length) return;
     from = afterComma(events, to);
   }
@@ -76,28 +98,51 @@ function* readPiece(events: Buffer, from: number): Generator<Event[], number> {
   return to;
 }
 
-/** The text before the payments, if a funding event starts here that takes several pieces. */
-function findLongFunding(events: Buffer, from: number): string | undefined {
-  const [funding] = FUNDING.exec(events.toString('latin1', from, from + EDGE_BYTES)) ?? [];
-  if (funding === undefined) return undefined;
-  return events[findCut(events, from + funding.length)] === COMMA ? funding : undefined;
+/** The event that starts here, if its list takes several pieces. */
+function findLongEvent(events: Buffer, from: number): LongEvent | undefined {
+  const text = events.toString('latin1', from, from + EDGE_BYTES);
+  for (const type of LONG_TYPES) {
+    const [head] = type.start.exec(text) ?? [];
+    if (head === undefined) continue;
+    return events[findCut(events, from + head.length)] === COMMA ? { type, head } : undefined;
+  }
+  return undefined;
 }
 
-/** Splits the event into several, each with some of its payments; returns where it ends. */
-function* cutPayments(events: Buffer, start: number, funding: string): Generator<Event[], number> {
+/** Splits the event into several, each with some of its items; returns where it ends. */
+function* cutList(
+  events: Buffer,
+  start: number,
+  { type, head }: LongEvent,
+): Generator<Event[], number> {
+  const keys = new Set<string>();
   for (let from = start; ; ) {
     const to = findCut(events, from);
-    const source = JSON.parse(`${funding}${events.toString('utf8', from, to)}]}`);
-    if (source.payments.length === 0) throw new SyntaxError('expected a payment after the comma');
+    const source = JSON.parse(head + events.toString('utf8', from, to) + type.end);
+    checkItems(source[type.list], keys);
     yield [readEvent(source)];
-    if (events[to] === BRACKETS.close) return endOfFunding(events, to + 1);
+    if (events[to] === type.end.charCodeAt(0)) return endOfEvent(events, to + 1);
     from = afterComma(events, to);
   }
 }
 
-function endOfFunding(events: Buffer, from: number): number {
-  const [end] = FUNDING_END.exec(events.toString('latin1', from, from + EDGE_BYTES)) ?? [];
-  if (end === undefined) throw new SyntaxError('expected the end of the funding event');
+/**
+ * `keys` are those of the pieces before. Of a key that an object has twice, only the last value counts:
+ * pieces must not apply the first one.
+ */
+function checkItems(items: object, keys: Set<string>): void {
+  const added = Object.keys(items);
+  if (added.length === 0) throw new SyntaxError('expected an item after the comma');
+  if (Array.isArray(items)) return;
+  for (const key of added) {
+    if (keys.has(key)) throw new SyntaxError('expected each key once');
+    keys.add(key);
+  }
+}
+
+function endOfEvent(events: Buffer, from: number): number {
+  const [end] = EVENT_END.exec(events.toString('latin1', from, from + EDGE_BYTES)) ?? [];
+  if (end === undefined) throw new SyntaxError('expected the end of the event');
   return from + end.length;
 }
 

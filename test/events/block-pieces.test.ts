@@ -17,9 +17,10 @@ function readWhole(line: string): Block | undefined {
   }
 }
 
-/** As text, one part to each event or payment: pieces may have parted the payments of an event. */
+/** As text, one part to each event, payment or price: pieces may have parted those of an event. */
 function describe(events: readonly Event[]): string {
   const parts = events.flatMap(({ type, fields }): unknown[] => {
+    if (type === 'marks') return (fields as EventOf<'marks'>).prices.map((price) => [type, price]);
     if (type !== 'funding') return [[type, fields]];
     const { coin, payments } = fields as EventOf<'funding'>;
     return payments.map((payment) => [type, coin, payment]);
@@ -71,7 +72,13 @@ const event = fc.oneof(
   }),
   fc.record({
     type: fc.constant('marks'),
-    prices: fc.dictionary(trickyText, fc.constant('1.0'), { maxKeys: 5 }),
+    prices: fc.oneof(
+      fc.dictionary(trickyText, fc.constant('1.0'), { maxKeys: 5 }),
+      fc.tuple(fc.integer({ min: 1, max: 500 }), trickyText).map(([count, text]) => {
+        const coins = Array.from({ length: count }, (_, index) => `${text}C${index}`);
+        return Object.fromEntries(coins.map((coin) => [coin, '1.0']));
+      }),
+    ),
   }),
   fc.record({
     type: fc.constant('funding'),
@@ -146,6 +153,8 @@ const damage = fc.oneof(
       '],"time":5,"events":[',
       '{"type":"marks","prices":{}},',
       ',"coin":"BTC"',
+      ',"C1":"2.0"',
+      '"C1":"2.0",',
     ),
   }),
   fc.record({

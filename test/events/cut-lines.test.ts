@@ -11,6 +11,7 @@ const TRANSFER =
 const PAYMENT = '["0x00000000000000000000000000000000000000aa","0.5"]';
 const MANY = listOf(500, TRANSFER);
 const FUNDING = fundingOf(listOf(500, PAYMENT));
+const MARKS = marksOf(pricesOf(1000));
 
 function listOf(count: number, item: string): string {
   return Array(count).fill(item).join(',');
@@ -18,6 +19,15 @@ function listOf(count: number, item: string): string {
 
 function fundingOf(payments: string): string {
   return `{"type":"funding","coin":"BTC","payments":[${payments}]}`;
+}
+
+/** Each price takes 13 bytes. */
+function pricesOf(count: number): string {
+  return Array.from({ length: count }, (_, index) => `"C${1000 + index}":"1.0"`).join(',');
+}
+
+function marksOf(prices: string): string {
+  return `{"type":"marks","prices":{${prices}}}`;
 }
 
 function framed(list: string): string {
@@ -39,6 +49,12 @@ function eventCounts(list: string): number[] | undefined {
 function paymentCounts(count: number): number[] | undefined {
   const { pieces } = readInPieces(framed(fundingOf(listOf(count, PAYMENT)))) ?? {};
   return pieces?.map(([{ fields }]) => (fields as EventOf<'funding'>).payments.length);
+}
+
+/** How many prices each piece has, of a block with one marks event of these. */
+function priceCounts(prices: string): number[] | undefined {
+  const { pieces } = readInPieces(framed(marksOf(prices))) ?? {};
+  return pieces?.map(([{ fields }]) => (fields as EventOf<'marks'>).prices.length);
 }
 
 test('a block without events has one piece without events', () => {
@@ -63,6 +79,25 @@ test('the payments of a funding event are cut like events', () => {
   assert.deepEqual(paymentCounts(78), [78]);
   assert.deepEqual(paymentCounts(79), [78, 1]);
   assert.deepEqual(paymentCounts(200), [78, 78, 44]);
+});
+
+test('the prices of a marks event are cut like events', () => {
+  assert.deepEqual(priceCounts(''), [0]);
+  assert.deepEqual(priceCounts(pricesOf(293)), [293]);
+  assert.deepEqual(priceCounts(pricesOf(294)), [293, 1]);
+  assert.deepEqual(priceCounts(pricesOf(700)), [293, 293, 114]);
+});
+
+test('a coin may be repeated within a piece, and counts once; not in another piece', () => {
+  const prices = pricesOf(700);
+  assert.deepEqual(priceCounts(`"C1000":"2.0",${prices}`), [292, 293, 115]);
+  assert.equal(priceCounts(`${prices},"C1000":"2.0"`), undefined);
+  assert.equal(priceCounts(`${prices},"\\u00431000":"2.0"`), undefined);
+  assert.deepEqual(priceCounts(`${prices},"C1699":"2.0"`), [293, 293, 114]);
+});
+
+test('two marks events may have the same coins', () => {
+  assert.deepEqual(eventCounts(`${MARKS},${MARKS}`), Array(8).fill(1));
 });
 
 test('a long funding event has its own pieces between others', () => {
@@ -127,6 +162,11 @@ const LEFT_TO_THE_WHOLE: Record<string, string> = {
   'funding with a form feed at its end': framed(`${FUNDING.slice(0, -1)}\f}`),
   'funding with another end': framed(`${FUNDING.slice(0, -1)}x,${TRANSFER}`),
   'funding with much space and no comma behind': framed(`${FUNDING}${' '.repeat(200)}${TRANSFER}`),
+  'marks that were cut off': framed(MARKS.slice(0, -2)),
+  'marks with a comma too many': framed(MARKS.replace('}}', ',}}')),
+  'marks with other prices behind': framed(MARKS.replace('}}', '},"prices":{}}')),
+  'marks that end as a list does': framed(MARKS.replace('}}', ']}')),
+  'funding that ends as an object does': framed(FUNDING.replace(']]}', ']}}')),
   'an event of an unknown type at the end': framed(`${MANY},{"type":"order"}`),
 };
 
@@ -141,15 +181,18 @@ test('a comma too many at the end is noticed wherever the last cut is', () => {
     const transfers = framed(`${listOf(count, TRANSFER)},`);
     const payments = framed(fundingOf(`${listOf(count, PAYMENT)},`));
     assert.equal(readInPieces(transfers), undefined, `${count} events`);
+    const prices = framed(marksOf(`${pricesOf(count * 10)},`));
     assert.equal(readInPieces(payments), undefined, `${count} payments`);
+    assert.equal(readInPieces(prices), undefined, `${count * 10} prices`);
   }
 });
 
 const WRONG_CUTS: Record<string, string> = {
   'expected a comma between two items': `${MANY}]`,
   'expected an event after the comma': `,${sized(10_000)}`,
-  'expected a payment after the comma': fundingOf(`${listOf(78, PAYMENT)},`),
-  'expected the end of the funding event': FUNDING.replace(']]}', ']],"x":1}'),
+  'expected an item after the comma': fundingOf(`${listOf(78, PAYMENT)},`),
+  'expected each key once': marksOf(`${pricesOf(294)},"C1000":"1.0"`),
+  'expected the end of the event': FUNDING.replace(']]}', ']],"x":1}'),
 };
 
 for (const [message, list] of Object.entries(WRONG_CUTS)) {

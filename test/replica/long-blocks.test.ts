@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import fc from 'fast-check';
 import { formatAddress } from '../../src/exact/address.ts';
 import { answerQuestion } from '../../src/info/registry.ts';
 import { openEmbeddedLedger } from '../../src/ledger/embedded/embedded-ledger.ts';
@@ -13,6 +14,8 @@ import { LiveState } from '../../src/replica/live-state.ts';
 import { Replica } from '../../src/replica/replica.ts';
 import { SnapshotFolder } from '../../src/replica/snapshot-folder.ts';
 import { createState, type StateView } from '../../src/state/state.ts';
+import { runs, SEED_NOTE } from '../seed.ts';
+import { hashSnapshot } from '../state/snapshot-hash.ts';
 import { makeTemporaryFolder } from '../temporary-folder.ts';
 import { appendAll, NO_SNAPSHOTS, restoreDirectory } from './data-directory.ts';
 import { outlookOf, simulateLines } from './exchange.ts';
@@ -164,6 +167,61 @@ test('bytes that are not UTF-8, or not the ones that were hashed, are refused in
     assert.notEqual(refusal, undefined);
     assert.equal(await attempt(() => inPieces.follow(ledgerOf([each]), NEVER)), refusal);
   }
+});
+
+/** In an object, a coin that is a number comes before the others, wherever the line has it. */
+const COINS = Array.from({ length: 1500 }, (_, index) =>
+  index % 3 === 0 ? `${index}` : `C${index}`,
+);
+
+function restoreMarkets(): Replica {
+  const replica = new Replica(createState(), CHAIN_START);
+  const terms = { szDecimals: 2, marginTiers: [{ lowerBound: '0.0', maxLeverage: 10 }] };
+  const market = { type: 'market', dex: '', ...terms, onlyIsolated: false, markPx: '5.0' };
+  const events = COINS.map((coin) => ({ ...market, coin }));
+  replica.extend(Buffer.from(JSON.stringify({ height: 1, time: 0, events })));
+  return replica;
+}
+
+/** Prices that come on top of those of all coins: repeated ones, good or bad, and an unknown coin. */
+const OTHER_PRICES = ['"C1":"5.0"', '"C1":"2.5"', '"C1000":"-1.0"', '"C1":7', '"3":"0.00001"'];
+const otherPrice = fc.record({
+  at: fc.nat(COINS.length),
+  price: fc.constantFrom(...OTHER_PRICES, ...OTHER_PRICES, '"NONE":"1.0"'),
+});
+/** An event with all coins, some of them twice, as text. */
+const longMarks = fc
+  .record({
+    mark: fc.constantFrom('5.0', '2.5'),
+    first: fc.nat(COINS.length),
+    others: fc.array(otherPrice, { maxLength: 2 }),
+  })
+  .map(({ mark, first, others }) => {
+    const coins = [...COINS.slice(first), ...COINS.slice(0, first)];
+    const prices = coins.map((coin) => `"${coin}":"${mark}"`);
+    for (const { at, price } of others) prices.splice(at, 0, price);
+    return `{"type":"marks","prices":{${prices.join(',')}}}`;
+  });
+
+test(`in pieces, long marks have the same result as in one go ${SEED_NOTE}`, async () => {
+  let refused = 0;
+  let applied = 0;
+  const compare = async (blocks: readonly string[][]) => {
+    const [whole, inPieces] = [restoreMarkets(), restoreMarkets()];
+    for (const events of blocks) {
+      const line = `{"height":${whole.point.height + 1},"time":0,"events":[${events}]}`;
+      const next = nextBlock(whole.point, Buffer.from(line));
+      const refusal = await attempt(async () => whole.apply(next));
+      assert.equal(await attempt(() => inPieces.follow(ledgerOf([next]), NEVER)), refusal);
+      assert.equal(hashSnapshot(inPieces.state), hashSnapshot(whole.state));
+      if (refusal === undefined) applied++;
+      else refused++;
+    }
+  };
+  const block = fc.array(longMarks, { minLength: 1, maxLength: 2 });
+  const blocks = fc.array(block, { minLength: 2, maxLength: 4 });
+  await fc.assert(fc.asyncProperty(blocks, compare), runs(20));
+  assert.ok(refused > 0 && applied > 0, `${refused} refused, ${applied} applied`);
 });
 
 /** The message that it fails with. */
