@@ -222,7 +222,8 @@ export const batchClearinghouseStates: RequestType<typeof batchFields> = {
     }),
   expectBytes({ users, dex }) {
     const isOnAllDexes = dex === ALL_DEXES;
-    if (users.length <= (isOnAllDexes ? SHORT_ON_ALL_DEXES_MAX : PIECE_ACCOUNTS)) return undefined;
+    if (users.length <= (isOnAllDexes ? USERS_AT_ONCE_ON_ALL_DEXES : PIECE_ACCOUNTS))
+      return undefined;
     return users.length * (isOnAllDexes ? ALL_DEXES_BYTES : ACCOUNT_BYTES);
   },
   writePieces: (out, state, fields, readings) => writeBatch(out, { state, readings }, fields),
@@ -231,7 +232,7 @@ export const batchClearinghouseStates: RequestType<typeof batchFields> = {
 /** Accounts between two pauses. */
 const PIECE_ACCOUNTS = 32;
 /** Users on all dexes whose answer is written in one go: nobody knows yet how many dexes there are. */
-const SHORT_ON_ALL_DEXES_MAX = 4;
+const USERS_AT_ONCE_ON_ALL_DEXES = 4;
 /** About as many as an account with a few positions has. */
 const ACCOUNT_BYTES = 2500;
 const ALL_DEXES_BYTES = 2 * ACCOUNT_BYTES;
