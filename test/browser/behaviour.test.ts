@@ -219,14 +219,23 @@ browserTest(
     const leverage = { type: 'isolated', value: 10, rawUsd: '-40000.0' };
     const cumFunding = { allTime: '0.0', sinceOpen: '0.0', sinceChange: '0.0' };
     const position = { coin: 'SOL', szi: '100.0', entryNtl: '16000.0', leverage, cumFunding };
+    // A short that owes cash: no price above zero liquidates it, so the service gives none.
+    const owing = {
+      ...{ coin: 'ETH', szi: '-1.0', entryNtl: '3000.0', cumFunding },
+      leverage: { ...leverage, rawUsd: '-10.0' },
+    };
+    const positions = [position, owing];
     const { url } = await serve(context, [
-      { type: 'account', user: NOBODY, dex: '', rawUsd: '50000.0', positions: [position] },
+      { type: 'account', user: NOBODY, dex: '', rawUsd: '50000.0', positions },
     ]);
     const page = await openPage(url);
     await untilConnected(page);
     await show(page, NOBODY.replace('0x', '0X').toUpperCase());
     await page.locator('tr[data-coin="SOL"]').waitFor();
     await panel(page, 'account').getByText('at risk', { exact: true }).waitFor();
+    const row = page.locator('tr[data-coin="ETH"]');
+    assert.equal(await row.locator('[data-field="liquidationPx"]').innerText(), 'none');
+    assert.equal(await row.locator('[data-field="distance"]').innerText(), '! 0.0 %');
   },
   LONG_ONLY,
 );

@@ -182,6 +182,8 @@ browserTest(
     assert.ok(brightness(style.color) < 200, style.color);
     assert.equal(style.overflow, 'visible');
     assert.equal(await page.getByRole('button', { name: 'What if…' }).isVisible(), false);
+    // The headings of the columns can be clicked too, but say what is below them.
+    assert.equal(await page.getByText('Funding received').first().isVisible(), true);
     const pdf = await page.pdf({ format: 'A4' });
     assert.equal(pdf.subarray(0, 5).toString(), '%PDF-');
   },
