@@ -6,14 +6,14 @@
  * On any error the caller passes the whole line to `parseBlock`, which reports what is wrong.
  */
 
-import { type BlockHead, type Event, parseBlock, readEvent } from './event.ts';
+import { type BlockHead, type Event, type MorePositions, parseBlock, readEvent } from './event.ts';
 
 /** Minimum size of a piece: about thirty events, which take a tenth of a millisecond. */
 const PIECE_BYTES = 4096;
 /** An event longer than this gets its own piece. */
 const LONG_BYTES = 2 * PIECE_BYTES;
 /** Bytes that the patterns below are matched against: either end of a line, or an event's start. */
-const EDGE_BYTES = 128;
+const EDGE_BYTES = 256;
 
 const HEAD = /^\s*\{\s*"height"\s*:\s*\d+\s*,\s*"time"\s*:\s*\d+\s*,\s*"events"\s*:\s*\[/;
 const TAIL = /\]\s*\}\s*$/;
@@ -28,7 +28,7 @@ interface LongType {
   readonly end: string;
 }
 
-/** Funding grows with the number of users, marks with that of markets. */
+/** Funding grows with the number of users, the others with that of markets. */
 const LONG_TYPES: readonly LongType[] = [
   {
     start: /^\s*\{\s*"type"\s*:\s*"funding"\s*,\s*"coin"\s*:\s*"[\w:]*"\s*,\s*"payments"\s*:\s*\[/,
@@ -36,6 +36,12 @@ const LONG_TYPES: readonly LongType[] = [
     end: ']}',
   },
   { start: /^\s*\{\s*"type"\s*:\s*"marks"\s*,\s*"prices"\s*:\s*\{/, list: 'prices', end: '}}' },
+  {
+    start:
+      /^\s*\{\s*"type"\s*:\s*"account"\s*,\s*"user"\s*:\s*"\w*"\s*,\s*"dex"\s*:\s*"\w*"\s*,\s*"rawUsd"\s*:\s*"[-.\d]*"\s*,\s*"positions"\s*:\s*\[/,
+    list: 'positions',
+    end: ']}',
+  },
 ];
 
 interface LongEvent {
@@ -50,12 +56,14 @@ const BACKSLASH = 92;
 const BRACKETS = { open: 91, close: 93 };
 const BRACES = { open: 123, close: 125 };
 
+export type PieceEvent = Event | MorePositions;
+
 export interface CutBlock extends BlockHead {
   /**
    * The events, in order; one with a long list is split into several. Iterating throws a SyntaxError
    * or a Refusal if the line must be passed to `parseBlock`.
    */
-  readonly pieces: Iterable<readonly Event[]>;
+  readonly pieces: Iterable<readonly PieceEvent[]>;
 }
 
 /**
@@ -71,7 +79,7 @@ export function cutBlock(line: Buffer): CutBlock | undefined {
   return { height, time, pieces: cutEvents(events) };
 }
 
-function* cutEvents(events: Buffer): Generator<Event[]> {
+function* cutEvents(events: Buffer): Generator<PieceEvent[]> {
   for (let from = 0; ; ) {
     const long = findLongEvent(events, from);
     const to =
@@ -114,16 +122,22 @@ function* cutList(
   events: Buffer,
   start: number,
   { type, head }: LongEvent,
-): Generator<Event[], number> {
+): Generator<PieceEvent[], number> {
   const keys = new Set<string>();
   for (let from = start; ; ) {
     const to = findCut(events, from);
     const source = JSON.parse(head + events.toString('utf8', from, to) + type.end);
     checkItems(source[type.list], keys);
-    yield [readEvent(source)];
+    const event = readEvent(source);
+    yield [from === start ? event : continueEvent(event)];
     if (events[to] === type.end.charCodeAt(0)) return endOfEvent(events, to + 1);
     from = afterComma(events, to);
   }
+}
+
+/** An account event would close the positions of the pieces before. */
+function continueEvent(event: Event): PieceEvent {
+  return event.type === 'account' ? { type: 'morePositions', fields: event.fields } : event;
 }
 
 /**

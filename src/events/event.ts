@@ -194,6 +194,12 @@ export type EventOf<T extends EventType> = ReturnType<EventReaders[T]>;
 /** An event of any kind: its type and its fields. */
 export type Event = { [T in EventType]: EventRecord<T> }[EventType];
 
+/** The rest of a long `account` event that was split: positions beside those that it gave before. */
+export interface MorePositions {
+  readonly type: 'morePositions';
+  readonly fields: EventOf<'account'>;
+}
+
 export interface EventRecord<T extends EventType> {
   readonly type: T;
   readonly fields: EventOf<T>;

@@ -246,11 +246,24 @@ export function applyAccount(state: State, event: EventOf<'account'>, time: numb
   for (; position !== 0; position = positions.get(position, column.NEXT_POSITION)) {
     clearPosition(positions, position);
   }
+  setPositions(state, account, event.positions);
+}
+
+/** Adds to the positions that an account event of the same block has given. */
+export function applyMorePositions(state: State, event: EventOf<'account'>): void {
+  const account = findOrAddAccount(state, event.user, state.markets.requireDex(event.dex));
+  setPositions(state, account, event.positions);
+}
+
+type GivenPositions = EventOf<'account'>['positions'];
+
+function setPositions(state: State, account: number, given: GivenPositions): void {
+  const dexIndex = state.accounts.get(account, column.ACCOUNT_DEX);
   let index = 0;
   let last = 0;
   try {
-    for (; index < event.positions.length; index++) {
-      last = setPosition(state, { account, dexIndex, given: event.positions[index], last });
+    for (; index < given.length; index++) {
+      last = setPosition(state, { account, dexIndex, given: given[index], last });
     }
   } catch (error) {
     throw error instanceof Refusal ? prefixRefusal(`positions[${index}]`, error) : error;
@@ -260,7 +273,7 @@ export function applyAccount(state: State, event: EventOf<'account'>, time: numb
 interface GivenPosition {
   account: number;
   dexIndex: number;
-  given: EventOf<'account'>['positions'][0];
+  given: GivenPositions[0];
   /** The position that the event gave before this one, or 0. */
   last: number;
 }

@@ -4,7 +4,8 @@
  * pieces, its writes are hidden between the pieces.
  */
 
-import type { Block, BlockHead, Event, EventOf, EventRecord, EventType } from '../events/event.ts';
+import type { PieceEvent } from '../events/block-pieces.ts';
+import type { Block, BlockHead, EventOf, EventRecord, EventType } from '../events/event.ts';
 import { BlockError, Refusal } from '../events/refusal.ts';
 import {
   applyAccount,
@@ -12,6 +13,7 @@ import {
   applyFunding,
   applyIsolatedMargin,
   applyLeverage,
+  applyMorePositions,
   applyOrderMargin,
   applyTransfer,
 } from './accounts.ts';
@@ -54,14 +56,14 @@ export function applyBlock(state: State, block: Block): void {
 export function* applyInPieces(
   state: State,
   { height, time }: BlockHead,
-  pieces: Iterable<readonly Event[]>,
+  pieces: Iterable<readonly PieceEvent[]>,
 ): Generator<void, void, void> {
   checkIsNext(state, { height, time });
   const before = replacedWhole(state);
   let isWhole = false;
   try {
     for (const events of pieces) {
-      for (const event of events) applyEvent(state, event, time);
+      for (const event of events) applyPieceEvent(state, event, time);
       yield* hidden(state, before);
     }
     isWhole = true;
@@ -130,6 +132,11 @@ function replaceAuction(state: State, auction: RecordedAuction): void {
 
 function applyEvent<T extends EventType>(state: State, event: EventRecord<T>, time: number): void {
   APPLIERS[event.type](state, event.fields, time);
+}
+
+function applyPieceEvent(state: State, event: PieceEvent, time: number): void {
+  if (event.type === 'morePositions') applyMorePositions(state, event.fields);
+  else applyEvent(state, event, time);
 }
 
 /** What a block replaces instead of writing to it, so that it needs no journal. */

@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { type Block, type Event, type EventOf, parseBlock } from '../../src/events/event.ts';
+import type { PieceEvent } from '../../src/events/block-pieces.ts';
+import { type Block, type EventOf, parseBlock } from '../../src/events/event.ts';
 import { BlockError } from '../../src/events/refusal.ts';
 import { runs, SEED_NOTE } from '../seed.ts';
 import { readInPieces } from './read-in-pieces.ts';
@@ -17,9 +18,14 @@ function readWhole(line: string): Block | undefined {
   }
 }
 
-/** As text, one part to each event, payment or price: pieces may have parted those of an event. */
-function describe(events: readonly Event[]): string {
+/** As text, one part to each event, payment, price or position: pieces may have parted an event. */
+function describe(events: readonly PieceEvent[]): string {
   const parts = events.flatMap(({ type, fields }): unknown[] => {
+    if (type === 'account' || type === 'morePositions') {
+      const { positions, ...account } = fields as EventOf<'account'>;
+      const parts = positions.map((position) => ['position', account, position]);
+      return type === 'account' ? [[type, account], ...parts] : parts;
+    }
     if (type === 'marks') return (fields as EventOf<'marks'>).prices.map((price) => [type, price]);
     if (type !== 'funding') return [[type, fields]];
     const { coin, payments } = fields as EventOf<'funding'>;
@@ -49,8 +55,29 @@ const trickyText = fc
     maxLength: 15,
   })
   .map((parts) => parts.join(''));
+const POSITION = {
+  coin: 'BTC',
+  szi: '1.0',
+  entryNtl: '5.0',
+  leverage: { type: 'isolated', value: 5, rawUsd: '2.0' },
+  cumFunding: { allTime: '0.0', sinceOpen: '0.0', sinceChange: '0.0' },
+};
 const payment = fc.tuple(user, fc.constantFrom('0.5', '-12.25', '1000.0'));
-const event = fc.oneof(
+function fundingOf<T>(payments: fc.Arbitrary<T>) {
+  const coin = fc.constantFrom('BTC', 'xyz:GOLD');
+  return fc.record({ type: fc.constant('funding'), coin, payments });
+}
+
+function marksOf<T>(prices: fc.Arbitrary<T>) {
+  return fc.record({ type: fc.constant('marks'), prices });
+}
+
+function accountOf<T>(positions: fc.Arbitrary<T>) {
+  const [type, dex, rawUsd] = [fc.constant('account'), fc.constant(''), fc.constant('5.0')];
+  return fc.record({ type, user, dex, rawUsd, positions });
+}
+
+const shortEvent = fc.oneof(
   fc.record({
     type: fc.constant('transfer'),
     user,
@@ -63,40 +90,38 @@ const event = fc.oneof(
     fullName: trickyText,
     deployer: user,
   }),
-  fc.record({
-    type: fc.constant('account'),
-    user,
-    dex: fc.constant(''),
-    rawUsd: fc.constant('5.0'),
-    positions: fc.constant([]),
-  }),
-  fc.record({
-    type: fc.constant('marks'),
-    prices: fc.oneof(
-      fc.dictionary(trickyText, fc.constant('1.0'), { maxKeys: 5 }),
-      fc.tuple(fc.integer({ min: 1, max: 500 }), trickyText).map(([count, text]) => {
+  accountOf(fc.constant([])),
+  marksOf(fc.dictionary(trickyText, fc.constant('1.0'), { maxKeys: 5 })),
+  fundingOf(fc.array(payment, { maxLength: 4 })),
+);
+const longEvent = fc.oneof(
+  accountOf(fc.integer({ min: 1, max: 100 }).map((count) => Array(count).fill(POSITION))),
+  marksOf(
+    fc
+      .tuple(fc.integer({ min: 1, max: 900 }), fc.oneof(fc.constant(''), trickyText))
+      .map(([count, text]) => {
         const coins = Array.from({ length: count }, (_, index) => `${text}C${index}`);
         return Object.fromEntries(coins.map((coin) => [coin, '1.0']));
       }),
-    ),
-  }),
-  fc.record({
-    type: fc.constant('funding'),
-    coin: fc.constantFrom('BTC', 'xyz:GOLD'),
-    payments: fc.oneof(
-      fc.array(payment, { maxLength: 4 }),
-      fc
-        .integer({ min: 1, max: 600 })
-        .chain((count) => payment.map((one) => Array.from({ length: count }, () => one))),
-    ),
-  }),
+  ),
+  fundingOf(
+    fc
+      .tuple(fc.integer({ min: 1, max: 600 }), payment)
+      .map(([count, one]) => Array(count).fill(one)),
+  ),
 );
+
 /** Repeated, so that a line has many pieces. */
+function repeated<T>(event: fc.Arbitrary<T>, max: number): fc.Arbitrary<T[]> {
+  return fc
+    .tuple(event, fc.integer({ min: 1, max }))
+    .map(([one, count]) => Array<T>(count).fill(one));
+}
+
 const events = fc
-  .array(
-    fc.tuple(event, fc.integer({ min: 1, max: 80 })).map(([one, count]) => Array(count).fill(one)),
-    { maxLength: 8 },
-  )
+  .array(fc.oneof(repeated<object>(shortEvent, 80), repeated<object>(longEvent, 4)), {
+    maxLength: 8,
+  })
   .map((groups) => groups.flat());
 const block = fc.record({
   height: fc.integer({ min: 1, max: 1000 }),

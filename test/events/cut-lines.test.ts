@@ -96,6 +96,23 @@ test('a coin may be repeated within a piece, and counts once; not in another pie
   assert.deepEqual(priceCounts(`${prices},"C1699":"2.0"`), [293, 293, 114]);
 });
 
+test('the positions of an account event are cut like events', () => {
+  const position = {
+    ...{ coin: 'BTC', szi: '1.0', entryNtl: '5.0', leverage: { type: 'cross', value: 5 } },
+    cumFunding: { allTime: '0.0', sinceOpen: '0.0', sinceChange: '0.0' },
+  };
+  const account = {
+    ...{ type: 'account', user: '0x00000000000000000000000000000000000000aa', dex: 'sixdex' },
+    ...{ rawUsd: '-9007199254.740991', positions: Array(100).fill(position) },
+  };
+  const { pieces } = readInPieces(framed(JSON.stringify(account))) ?? {};
+  const counts = pieces?.map(([{ type, fields }]) => {
+    return [type, (fields as EventOf<'account'>).positions.length];
+  });
+  const more = ['morePositions', 28];
+  assert.deepEqual(counts, [['account', 28], more, more, ['morePositions', 16]]);
+});
+
 test('two marks events may have the same coins', () => {
   assert.deepEqual(eventCounts(`${MARKS},${MARKS}`), Array(8).fill(1));
 });
@@ -136,9 +153,9 @@ for (const [about, line] of Object.entries(OTHER_FORMS)) {
   });
 }
 
-test('the end of a block is looked for in the last 128 bytes', () => {
-  assert.notEqual(cutBlock(Buffer.from(framed('') + ' '.repeat(126))), undefined);
-  assert.equal(cutBlock(Buffer.from(framed('') + ' '.repeat(127))), undefined);
+test('the end of a block is looked for in the last 256 bytes', () => {
+  assert.notEqual(cutBlock(Buffer.from(framed('') + ' '.repeat(254))), undefined);
+  assert.equal(cutBlock(Buffer.from(framed('') + ' '.repeat(255))), undefined);
 });
 
 test('a height that is out of range is refused', () => {

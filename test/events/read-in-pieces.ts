@@ -1,12 +1,12 @@
 /** Reads a line in pieces, as a replica does. */
 
 import assert from 'node:assert/strict';
-import { cutBlock } from '../../src/events/block-pieces.ts';
-import type { BlockHead, Event } from '../../src/events/event.ts';
+import { cutBlock, type PieceEvent } from '../../src/events/block-pieces.ts';
+import type { BlockHead } from '../../src/events/event.ts';
 import { BlockError, Refusal } from '../../src/events/refusal.ts';
 
 interface ReadInPieces extends BlockHead {
-  readonly pieces: readonly (readonly Event[])[];
+  readonly pieces: readonly (readonly PieceEvent[])[];
 }
 
 /** Undefined where the line is left to the whole parser. */

@@ -203,7 +203,32 @@ const longMarks = fc
     return `{"type":"marks","prices":{${prices.join(',')}}}`;
   });
 
-test(`in pieces, long marks have the same result as in one go ${SEED_NOTE}`, async () => {
+function positionIn(coin: string, szi = '1.0'): string {
+  const cumFunding = { allTime: '0.5', sinceOpen: '0.0', sinceChange: '0.0' };
+  const leverage = { type: 'cross', value: 5 };
+  return JSON.stringify({ coin, szi, entryNtl: '20.0', leverage, cumFunding });
+}
+
+const otherPosition = fc.record({
+  at: fc.nat(COINS.length),
+  position: fc.constantFrom(positionIn('C1'), positionIn('C2', '0.0'), positionIn('NONE')),
+});
+/** An event with positions in every fifth market, in an order that starts anywhere, as text. */
+const longAccount = fc
+  .record({
+    user: fc.constantFrom('aa', 'bb'),
+    first: fc.nat(COINS.length),
+    others: fc.oneof(fc.constant([]), fc.array(otherPosition, { maxLength: 2 })),
+  })
+  .map(({ user, first, others }) => {
+    const coins = [...COINS.slice(first), ...COINS.slice(0, first)];
+    const positions = coins.filter((_, at) => at % 5 === 0).map((coin) => positionIn(coin));
+    for (const { at, position } of others) positions.splice(at, 0, position);
+    const account = `"user":"0x${user.repeat(20)}","dex":"","rawUsd":"${first}.5"`;
+    return `{"type":"account",${account},"positions":[${positions}]}`;
+  });
+
+test(`in pieces, long marks and accounts have the same result as in one go ${SEED_NOTE}`, async () => {
   let refused = 0;
   let applied = 0;
   const compare = async (blocks: readonly string[][]) => {
@@ -218,7 +243,7 @@ test(`in pieces, long marks have the same result as in one go ${SEED_NOTE}`, asy
       else refused++;
     }
   };
-  const block = fc.array(longMarks, { minLength: 1, maxLength: 2 });
+  const block = fc.array(fc.oneof(longMarks, longAccount), { minLength: 1, maxLength: 2 });
   const blocks = fc.array(block, { minLength: 2, maxLength: 4 });
   await fc.assert(fc.asyncProperty(blocks, compare), runs(20));
   assert.ok(refused > 0 && applied > 0, `${refused} refused, ${applied} applied`);
