@@ -3,12 +3,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { cutBlock } from '../../src/events/block-pieces.ts';
 import { parseBlock } from '../../src/events/event.ts';
 import { stateDigest } from '../../src/replica/replica.ts';
-import { applyBlock } from '../../src/state/fold.ts';
+import { applyBlock, applyInPieces } from '../../src/state/fold.ts';
 import { createState, type State } from '../../src/state/state.ts';
 import { Table } from '../../src/state/table.ts';
 import { runs, SEED_NOTE } from '../seed.ts';
+import { hashSnapshot } from './snapshot-hash.ts';
 
 const USER = '0xa11ce00000000000000000000000000000000001';
 const MARKETS = 2000;
@@ -54,8 +56,19 @@ function upTo(count: number): number[] {
   return Array.from({ length: count }, (_, index) => index);
 }
 
+function nextLine(state: State, events: readonly object[]): string {
+  return JSON.stringify({ height: state.height + 1, time: 0, events });
+}
+
 function extend(state: State, events: readonly object[]): void {
-  applyBlock(state, parseBlock(JSON.stringify({ height: state.height + 1, time: 0, events })));
+  applyBlock(state, parseBlock(nextLine(state, events)));
+}
+
+/** Returns how many pieces there were. */
+function extendInPieces(state: State, events: readonly object[]): number {
+  const cut = cutBlock(Buffer.from(nextLine(state, events)));
+  assert.ok(cut !== undefined);
+  return Array.from(applyInPieces(state, cut, cut.pieces)).length;
 }
 
 function createExchange(count: number): State & { positions: CountedTable } {
@@ -95,4 +108,24 @@ test(`the order of the positions in an account event does not matter ${SEED_NOTE
     }),
     runs(100),
   );
+});
+
+test('an account event in pieces gives the rows of the whole one', () => {
+  const [whole, inPieces] = [createExchange(300), createExchange(300)];
+  const backwards = upTo(300).reverse();
+  for (const markets of [upTo(200), backwards, upTo(150)]) {
+    extend(whole, [accountOf(markets)]);
+    assert.ok(extendInPieces(inPieces, [accountOf(markets)]) > 4);
+    assert.equal(hashSnapshot(inPieces), hashSnapshot(whole));
+  }
+});
+
+test('a coin that another piece has given is refused, and nothing is left of the block', () => {
+  const state = createExchange(100);
+  const before = hashSnapshot(state);
+  assert.throws(() => extendInPieces(state, [accountOf([...upTo(100), 0])]), {
+    name: 'Refusal',
+    message: /: got "C0", expected each coin once$/,
+  });
+  assert.equal(hashSnapshot(state), before);
 });
