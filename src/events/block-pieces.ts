@@ -109,12 +109,10 @@ function* readPiece(events: Buffer, from: number): Generator<Event[], number> {
 /** The event that starts here, if its list takes several pieces. */
 function findLongEvent(events: Buffer, from: number): LongEvent | undefined {
   const text = events.toString('latin1', from, from + EDGE_BYTES);
-  for (const type of LONG_TYPES) {
-    const [head] = type.start.exec(text) ?? [];
-    if (head === undefined) continue;
-    return events[findCut(events, from + head.length)] === COMMA ? { type, head } : undefined;
-  }
-  return undefined;
+  const starts = LONG_TYPES.map((type) => ({ type, head: type.start.exec(text)?.[0] ?? '' }));
+  const long = starts.find(({ head }) => head !== '');
+  if (long === undefined) return undefined;
+  return events[findCut(events, from + long.head.length)] === COMMA ? long : undefined;
 }
 
 /** Splits the event into several, each with some of its items; returns where it ends. */

@@ -12,6 +12,15 @@ const PAYMENT = '["0x00000000000000000000000000000000000000aa","0.5"]';
 const MANY = listOf(500, TRANSFER);
 const FUNDING = fundingOf(listOf(500, PAYMENT));
 const MARKS = marksOf(pricesOf(1000));
+const POSITION = {
+  ...{ coin: 'BTC', szi: '1.0', entryNtl: '5.0', leverage: { type: 'cross', value: 5 } },
+  cumFunding: { allTime: '0.0', sinceOpen: '0.0', sinceChange: '0.0' },
+};
+/** With the longest start that an account has. */
+const ACCOUNT = JSON.stringify({
+  ...{ type: 'account', user: '0x00000000000000000000000000000000000000aa', dex: 'sixdex' },
+  ...{ rawUsd: '-9007199254.740991', positions: Array(100).fill(POSITION) },
+});
 
 function listOf(count: number, item: string): string {
   return Array(count).fill(item).join(',');
@@ -97,15 +106,7 @@ test('a coin may be repeated within a piece, and counts once; not in another pie
 });
 
 test('the positions of an account event are cut like events', () => {
-  const position = {
-    ...{ coin: 'BTC', szi: '1.0', entryNtl: '5.0', leverage: { type: 'cross', value: 5 } },
-    cumFunding: { allTime: '0.0', sinceOpen: '0.0', sinceChange: '0.0' },
-  };
-  const account = {
-    ...{ type: 'account', user: '0x00000000000000000000000000000000000000aa', dex: 'sixdex' },
-    ...{ rawUsd: '-9007199254.740991', positions: Array(100).fill(position) },
-  };
-  const { pieces } = readInPieces(framed(JSON.stringify(account))) ?? {};
+  const { pieces } = readInPieces(framed(ACCOUNT)) ?? {};
   const counts = pieces?.map(([{ type, fields }]) => {
     return [type, (fields as EventOf<'account'>).positions.length];
   });
@@ -117,9 +118,15 @@ test('two marks events may have the same coins', () => {
   assert.deepEqual(eventCounts(`${MARKS},${MARKS}`), Array(8).fill(1));
 });
 
-test('a long funding event has its own pieces between others', () => {
+test('an event with a long list has its own pieces between others', () => {
   assert.deepEqual(eventCounts(`${TRANSFER},${FUNDING},${TRANSFER}`), Array(9).fill(1));
-  assert.deepEqual(eventCounts(`{"type":"partial"},${FUNDING}`), Array(8).fill(1));
+  for (const [event, count] of [
+    [FUNDING, 7],
+    [MARKS, 4],
+    [ACCOUNT, 4],
+  ] as const) {
+    assert.deepEqual(eventCounts(`{"type":"partial"},${event}`), Array(1 + count).fill(1));
+  }
 });
 
 test('brackets, commas and quotes in a text do not end an event', () => {
