@@ -125,7 +125,9 @@ test('an event with a long list has its own pieces between others', () => {
     [MARKS, 4],
     [ACCOUNT, 4],
   ] as const) {
-    assert.deepEqual(eventCounts(`{"type":"partial"},${event}`), Array(1 + count).fill(1));
+    for (const before of ['{"type":"partial"}', `{"type":"partial"}${' '.repeat(15)}`]) {
+      assert.deepEqual(eventCounts(`${before},${event}`), Array(1 + count).fill(1));
+    }
   }
 });
 
