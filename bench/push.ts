@@ -5,6 +5,7 @@
  *   npm run bench:push              1,000 connections with 10 subscriptions each, some minutes
  *   npm run bench:push -- --quick   with fewer, in short rounds: to see that it works
  *   npm run bench:push -- --profile FOLDER   leaves profiles of the workers' time in the folder
+ *   npm run bench:push -- --beside DIR   and the build of another checkout (DIR/dist/main.js)
  *
  * The bare server computes nothing: it sends fixed frames of the same length as fast as it can.
  */
@@ -12,6 +13,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { cpus, loadavg, tmpdir } from 'node:os';
 import path from 'node:path';
+import { parseArgs } from 'node:util';
 import { createStateFormat } from '../src/http/push/frames.ts';
 import { parseQuestion } from '../src/info/registry.ts';
 import type { StateView } from '../src/state/state.ts';
@@ -30,7 +32,12 @@ import {
   type RoundSetting,
 } from './push-round.ts';
 import { atLeast, atMost, type Goal, printGoals } from './report.ts';
-import { type RunningServer, startFixedPush, startPerpinfo } from './servers.ts';
+import {
+  type PerpinfoOptions,
+  type RunningServer,
+  startFixedPush,
+  startPerpinfo,
+} from './servers.ts';
 
 const POSITIONS_PER_ACCOUNT = 4;
 const SUBSCRIPTIONS_EACH = 10;
@@ -47,22 +54,33 @@ interface Contestant {
   readonly rounds: PushRound[];
 }
 
-function createContestants(folder: string, subscriptions: number, profiles?: string): Contestant[] {
-  const nodeFlags = profiles === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profiles}`];
+const { values } = parseArgs({
+  options: {
+    quick: { type: 'boolean', default: false },
+    profile: { type: 'string' },
+    beside: { type: 'string' },
+  },
+});
+
+function createContestants(folder: string, subscriptions: number): Contestant[] {
+  const { profile, beside } = values;
+  const nodeFlags = profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profile}`];
   const bare = {
     name: 'ws, fixed frames',
     start: () => startFixedPush(path.join(folder, 'frame.json'), subscriptions),
     rounds: [],
   };
-  const ours = INTERVALS_MS.map((intervalMs) => ({
-    name: `perpinfo --push-interval ${intervalMs}`,
+  const serve = (name: string, intervalMs: number, options: Partial<PerpinfoOptions>) => ({
+    name: `${name} --push-interval ${intervalMs}`,
     start: () => {
       const flags = ['--push-interval', String(intervalMs), ...PATIENCE];
-      return startPerpinfo(folder, { workers: 1, flags, nodeFlags });
+      return startPerpinfo(folder, { workers: 1, flags, ...options });
     },
     rounds: [],
-  }));
-  return [bare, ...ours];
+  });
+  const ours = INTERVALS_MS.map((intervalMs) => serve('perpinfo', intervalMs, { nodeFlags }));
+  if (beside === undefined) return [bare, ...ours];
+  return [bare, ...ours, serve('the other', 0, { main: path.join(beside, 'dist/main.js') })];
 }
 
 const COLUMNS: { title: string; digits: number; of(round: PushRound, bare: PushRound): number }[] =
@@ -175,7 +193,7 @@ function typicalFrame(state: StateView, user: string): string {
   return `${before}${findTypicalAnswer(state)}${after(provenance)}`;
 }
 
-async function run(scale: Scale, folder: string, profiles?: string): Promise<void> {
+async function run(scale: Scale, folder: string): Promise<void> {
   const { accounts, connections } = scale;
   const options = { seed: 'bench', accounts, positionsPerAccount: POSITIONS_PER_ACCOUNT };
   const live = await createLiveLedger(folder, options);
@@ -198,7 +216,7 @@ async function run(scale: Scale, folder: string, profiles?: string): Promise<voi
   const goals: Goal[] = [];
   const few = { folder, users, secret, connections, rounds: scale.rounds, scale };
   try {
-    const contestants = createContestants(folder, subscriptions, profiles);
+    const contestants = createContestants(folder, subscriptions);
     goals.push(...(await benchPush(contestants, { scale, secret, wishes }, scale.rounds)));
     goals.push(...(await benchKeptRate(few)));
     await benchBulk(folder, users.slice(0, BULK_USERS), secret);
@@ -210,9 +228,7 @@ async function run(scale: Scale, folder: string, profiles?: string): Promise<voi
   printGoals(goals);
 }
 
-const profileAt = process.argv.indexOf('--profile');
-const profiles = profileAt < 0 ? undefined : process.argv[profileAt + 1];
-const scale = process.argv.includes('--quick') ? QUICK : FULL;
+const scale = values.quick ? QUICK : FULL;
 requireOpenFiles(scale.connections);
 const load = () =>
   loadavg()
@@ -221,7 +237,7 @@ const load = () =>
 console.log(`node ${process.version}, ${cpus().length} x ${cpus()[0].model}, load ${load()}`);
 const folder = mkdtempSync(path.join(tmpdir(), 'perpinfo-bench-'));
 try {
-  await run(scale, folder, profiles);
+  await run(scale, folder);
 } finally {
   rmSync(folder, { recursive: true });
 }
