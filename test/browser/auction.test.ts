@@ -67,6 +67,7 @@ browserTest(
     await page.reload();
     await body(page).waitFor();
     await summary.click();
+    await body(page).waitFor({ state: 'hidden' });
     await page.reload();
     await summary.waitFor();
     assert.equal(await body(page).isVisible(), false);
