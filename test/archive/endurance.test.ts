@@ -67,7 +67,8 @@ test(`an archiver that is killed again and again ${SEED_NOTE}`, LONG_ONLY, async
   const data = place();
   await appendAll(data, lines.slice(0, 50), NO_SNAPSHOTS);
   const random = new Random(`kill ${SEED}`);
-  const feeder = start(['append', '--data', data, '--ahead-max', '0']);
+  // It lives as long as all kills take.
+  const feeder = start(['append', '--data', data, '--ahead-max', '0'], {}, 300_000);
   const ends: number[] = [];
   for (let kill = 0; kill < KILLS; kill++) {
     const program = start(['archive', '--data', data]);
