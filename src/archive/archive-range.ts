@@ -2,7 +2,7 @@
 
 import type { ChainPoint } from '../ledger/ledger.ts';
 import type { ArchiveTables } from './archive-tables.ts';
-import { allocateRecord, checkRecord, seal } from './packed.ts';
+import { packJson, unpackJson } from './packed.ts';
 
 const ENTRY = 'range';
 
@@ -24,18 +24,15 @@ interface StoredRange extends Omit<ArchiveRange, 'head'> {
 export function readRange({ meta }: ArchiveTables): ArchiveRange | undefined {
   const record = meta.get(ENTRY);
   if (record === undefined) return undefined;
-  const start = checkRecord(record, ENTRY, 'the record of the heights that it holds');
-  const { height, hash, ...range } = JSON.parse(record.toString('utf8', start)) as StoredRange;
+  const stored = unpackJson(record, ENTRY, 'the record of the heights that it holds');
+  const { height, hash, ...range } = stored as StoredRange;
   return { ...range, head: { height, hash: Buffer.from(hash, 'hex') } };
 }
 
 /** To be called in a transaction. */
 export function putRange({ meta }: ArchiveTables, { head, ...range }: ArchiveRange): void {
   const stored: StoredRange = { ...range, height: head.height, hash: head.hash.toString('hex') };
-  const text = JSON.stringify(stored);
-  const { record, start } = allocateRecord(text.length);
-  record.write(text, start);
-  void meta.put(ENTRY, seal(record, ENTRY));
+  void meta.put(ENTRY, packJson(stored, ENTRY));
 }
 
 export function isInRange({ first, head, gaps }: ArchiveRange, height: number): boolean {

@@ -8,7 +8,7 @@ import { createMarket, type Dex, MarketBook, type MarketTerms, termsOf } from '.
 import { type DescribedAuction, decodeAuction, describeAuction } from '../state/snapshot.ts';
 import type { StateView } from '../state/state.ts';
 import type { ArchiveTables } from './archive-tables.ts';
-import { allocateRecord, checkRecord, seal } from './packed.ts';
+import { packJson, unpackJson } from './packed.ts';
 
 /** What a block has changed; absent members are as before. */
 interface ListingChange {
@@ -52,14 +52,7 @@ export function findListingChange(
   if (changed.length > 0) change.markets = changed;
   if (isNew(state.auctionChangedAt)) change.auction = { recorded: describeAuction(state.auction) };
   if (isWhole || state.isPartial !== wasPartial) change.isPartial = state.isPartial;
-  return Object.keys(change).length === 0 ? undefined : packListingChange(change, height);
-}
-
-function packListingChange(change: ListingChange, height: number): Buffer {
-  const text = Buffer.from(JSON.stringify(change));
-  const { record, start } = allocateRecord(text.length);
-  text.copy(record, start);
-  return seal(record, height);
+  return Object.keys(change).length === 0 ? undefined : packJson(change, height);
 }
 
 /** All listings of an archive, in order. */
@@ -97,8 +90,7 @@ export class KeptListings {
 }
 
 function unpackChange(record: Buffer, height: number): ListingChange {
-  const start = checkRecord(record, height, `the listing of height ${height}`);
-  return JSON.parse(record.toString('utf8', start)) as ListingChange;
+  return unpackJson(record, height, `the listing of height ${height}`) as ListingChange;
 }
 
 function applyChange(before: KeptListing, height: number, change: ListingChange): KeptListing {

@@ -113,6 +113,19 @@ export function checkRecord(record: Buffer, key: RecordKey, what: string): numbe
   return CHECKSUM_BYTES;
 }
 
+/** A record of what is rarely written and read: its contents as JSON. */
+export function packJson(value: object, key: RecordKey): Buffer {
+  const text = Buffer.from(JSON.stringify(value));
+  const { record, start } = allocateRecord(text.length);
+  text.copy(record, start);
+  return seal(record, key);
+}
+
+export function unpackJson(record: Buffer, key: RecordKey, what: string): unknown {
+  const start = checkRecord(record, key, what);
+  return JSON.parse(record.toString('utf8', start));
+}
+
 /** Reads one record, after checking it. */
 export class PackedReader {
   readonly #bytes: Buffer;

@@ -8,6 +8,7 @@ import { LONG_ONLY } from '../scale.ts';
 import { makeLedger } from '../service/running.ts';
 import { assertAccessible } from './axe.ts';
 import { browserTest, fieldText, openPage, type PageOptions, useBrowser } from './browser.ts';
+import { letHide, setHidden } from './hiding.ts';
 import { delegation, formatBlock, METALS, NOBODY, VALIDATORS } from './small-ledger.ts';
 import { serveSmall } from './small-service.ts';
 
@@ -223,22 +224,9 @@ browserTest(
 browserTest(
   'a hidden page draws nothing but its title, and everything when it is seen',
   async () => {
-    const page = await open({
-      async prepare(one) {
-        await one.addInitScript(() => {
-          const holder = globalThis as unknown as { isHidden: boolean };
-          holder.isHidden = false;
-          Object.defineProperty(document, 'hidden', { get: () => holder.isHidden });
-        });
-      },
-    });
-    const setHidden = (isHidden: boolean) =>
-      page.evaluate((value) => {
-        (globalThis as unknown as { isHidden: boolean }).isHidden = value;
-        document.dispatchEvent(new Event('visibilitychange'));
-      }, isHidden);
+    const page = await open({ prepare: letHide });
     await page.locator('[data-field="connection"]', { hasText: 'pushed' }).waitFor();
-    await setHidden(true);
+    await setHidden(page, true);
     const draws = await countDraws(page);
     const before = await fieldText(page, 'accountValue');
     const title = await page.title();
@@ -246,7 +234,7 @@ browserTest(
     await page.waitForFunction((old) => document.title !== old, title);
     assert.equal(await fieldText(page, 'accountValue'), before);
     assert.equal(await draws(), 0);
-    await setHidden(false);
+    await setHidden(page, false);
     await page.waitForFunction(
       (old) => document.querySelector('[data-field="accountValue"]')?.textContent !== old,
       before,

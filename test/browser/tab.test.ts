@@ -7,6 +7,7 @@ import { createPlaces } from '../cli/program.ts';
 import { LONG_ONLY } from '../scale.ts';
 import { makeLedger, until } from '../service/running.ts';
 import { browserTest, openPage, untilConnected, useBrowser } from './browser.ts';
+import { letHide, setHidden } from './hiding.ts';
 import { formatBlock, METALS, NOBODY, USER } from './small-ledger.ts';
 import { serveSmall } from './small-service.ts';
 import { openStoredBoard } from './stored-board.ts';
@@ -78,28 +79,17 @@ browserTest(
     const { url, append } = await serve(context);
     const page = await openStoredBoard(url, [NOBODY, USER], {
       expected: /status of 422/,
-      async prepare(opened) {
-        await opened.addInitScript(() => {
-          const holder = globalThis as unknown as { isHidden: boolean };
-          holder.isHidden = false;
-          Object.defineProperty(document, 'hidden', { get: () => holder.isHidden });
-        });
-      },
+      prepare: letHide,
     });
-    const setHidden = (isHidden: boolean) =>
-      page.evaluate((value) => {
-        (globalThis as unknown as { isHidden: boolean }).isHidden = value;
-        document.dispatchEvent(new Event('visibilitychange'));
-      }, isHidden);
     const risk = page.locator(`tr[data-user="${USER}"] [data-field="risk"]`);
     await untilLevel(page, 'safe');
     assert.equal(await risk.innerText(), 'healthy');
-    await setHidden(true);
+    await setHidden(page, true);
     await append(...METALS);
     await untilLevel(page, 'danger');
     assert.equal(await page.title(), '‼ Board of 2 · perpinfo');
     assert.equal(await risk.innerText(), 'healthy');
-    await setHidden(false);
+    await setHidden(page, false);
     await risk.getByText('at risk').waitFor();
   },
   LONG_ONLY,

@@ -135,7 +135,8 @@ function describeState(shown: ShownRow | undefined, isAsked: boolean): string {
   const problem = isAsked ? shown?.state.problem : '';
   const reason = problem ? `: ${problem}` : '';
   if (shown?.figures === undefined) {
-    return reason === '' ? (isAsked ? 'asking…' : '') : `no answer${reason}`;
+    if (reason !== '') return `no answer${reason}`;
+    return isAsked ? 'asking…' : '';
   }
   const { state, ageMs } = shown;
   if (isRowOld(shown)) return `${formatAge(ageMs)} old${reason}`;
