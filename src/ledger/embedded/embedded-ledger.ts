@@ -1,6 +1,6 @@
 /** Reads the embedded ledger. Any number of processes may read it concurrently. */
 
-import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type ChainPoint, type Ledger, LedgerError, type StoredBlock } from '../ledger.ts';
 import { checkIsRestored, checkLedgerFormat, decodeRecord, readBase } from './ledger-records.ts';
 import type { LedgerStore } from './ledger-store.ts';
@@ -10,8 +10,6 @@ import { ledgerFolder, openLmdbLedgerStore } from './lmdb-ledger-store.ts';
 /** A batch ends after this many blocks, or with the block that reaches this many bytes. */
 const READ_BATCH_BLOCKS = 256;
 const READ_BATCH_BYTES = 1 << 20;
-/** How often a follower polls for new blocks: LMDB has no notifications, and a poll costs microseconds. */
-const FOLLOW_POLL_MS = 5;
 /** How often a follower checks that its file has not been replaced. */
 const FOLLOW_CHECK_MS = 1_000;
 
@@ -57,19 +55,25 @@ export class EmbeddedLedger implements Ledger {
   }
 
   async *follow(after: number, signal: AbortSignal): AsyncIterable<readonly StoredBlock[]> {
-    let height = after;
-    let checkedMs = performance.now();
-    while (!signal.aborted) {
-      if (performance.now() - checkedMs >= FOLLOW_CHECK_MS) {
-        await this.store.check();
-        checkedMs = performance.now();
+    const writes = this.store.watchWrites();
+    try {
+      let height = after;
+      let checkedMs = performance.now();
+      while (!signal.aborted) {
+        if (performance.now() - checkedMs >= FOLLOW_CHECK_MS) {
+          await this.store.check();
+          checkedMs = performance.now();
+        }
+        for await (const batch of this.read(height)) {
+          writes.noteFound();
+          yield batch;
+          if (signal.aborted) return;
+          height = batch[batch.length - 1].height;
+        }
+        await writes.wait(signal);
       }
-      for await (const batch of this.read(height)) {
-        yield batch;
-        if (signal.aborted) return;
-        height = batch[batch.length - 1].height;
-      }
-      await sleep(FOLLOW_POLL_MS, undefined, { signal }).catch(() => undefined);
+    } finally {
+      writes.close();
     }
   }
 

@@ -11,6 +11,8 @@
  *           interleave
  */
 
+import type { WriteWatch } from './write-watch.ts';
+
 /** A row of the table of blocks. */
 export interface BlockRecord {
   readonly height: number;
@@ -22,6 +24,8 @@ export interface LedgerStore {
   readonly folder: string;
   /** Makes the newest commit visible to the reads that follow. */
   refresh(): void;
+  /** To wait for changes by other processes. */
+  watchWrites(): Pick<WriteWatch, 'wait' | 'noteFound' | 'close'>;
   readBlock(height: number): Buffer | undefined;
   readLastBlock(): BlockRecord | undefined;
   /** Blocks from `start` to `end`, both inclusive, ascending, at most `limit`. */

@@ -3,8 +3,9 @@
 import path from 'node:path';
 import type { Database } from 'lmdb';
 import type { BlockRecord, LedgerChanges, LedgerStore } from './ledger-store.ts';
-import { LmdbFolder } from './lmdb-environment.ts';
+import { dataFile, LmdbFolder } from './lmdb-environment.ts';
 import { checkSpace } from './lmdb-space.ts';
+import { WriteWatch } from './write-watch.ts';
 
 /** Its name in error messages. */
 export const LEDGER_LABEL = 'the ledger';
@@ -39,6 +40,10 @@ class LmdbLedgerStore implements LedgerStore {
   /** The driver keeps a read transaction per turn of the event loop, which would hide newer blocks. */
   refresh(): void {
     this.#environment.environment.resetReadTxn();
+  }
+
+  watchWrites(): WriteWatch {
+    return new WriteWatch(dataFile(this.folder));
   }
 
   readBlock(height: number): Buffer | undefined {

@@ -4,6 +4,7 @@
  * that cannot be read ends the process with a signal.
  */
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import type {
   BlockRecord,
   LedgerChanges,
@@ -15,6 +16,8 @@ import { SIMULATED_ROOT } from './simulated-files.ts';
 
 const COMMIT_MS_MAX = 2;
 const FLUSH_MS_MAX = 4;
+/** How often a follower looks for new blocks. */
+const LOOK_MS = 5;
 
 interface Tables {
   readonly blocks: Map<number, Buffer>;
@@ -161,6 +164,13 @@ class SimulatedLedgerStore implements LedgerStore {
   }
 
   refresh(): void {}
+
+  /** As on a file system that does not tell of writes. */
+  watchWrites() {
+    const wait = (signal: AbortSignal): Promise<void> =>
+      sleep(LOOK_MS, undefined, { signal }).catch(() => undefined);
+    return { wait, noteFound: () => undefined, close: () => undefined };
+  }
 
   readBlock(height: number): Buffer | undefined {
     return this.#file.tables.blocks.get(height);

@@ -1,0 +1,69 @@
+/**
+ * Waits until another process may have written to a file. LMDB has no notifications, but the operating
+ * system tells of writes to its file, within a millisecond. Not for every file system (not for a network
+ * share, nor for a folder that a container gets from its host), so the file is also looked at in between:
+ * often, until the system is known to tell.
+ */
+
+import { type FSWatcher, watch } from 'node:fs';
+
+/** As long as the system has not told of the last change that was found. */
+const UNTOLD_PAUSE_MS = 5;
+const TOLD_PAUSE_MS = 50;
+
+export class WriteWatch {
+  readonly #watcher: FSWatcher | undefined;
+  /** The file was written to since the last wait began. */
+  #isWritten = false;
+  /** The last wait ended because the file was written to. */
+  #wasTold = false;
+  #pauseMs = UNTOLD_PAUSE_MS;
+  #endPause: () => void = () => undefined;
+
+  constructor(file: string) {
+    this.#watcher = watchFile(file, () => {
+      this.#isWritten = true;
+      this.#endPause();
+    });
+  }
+
+  /** Resolves when the file has been written to, and after a pause at the latest. */
+  async wait(signal: AbortSignal): Promise<void> {
+    if (!this.#isWritten) await this.#pause(signal);
+    this.#wasTold = this.#isWritten;
+    this.#isWritten = false;
+  }
+
+  #pause(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const end = () => {
+        clearTimeout(timer);
+        signal.removeEventListener('abort', end);
+        resolve();
+      };
+      const timer = setTimeout(end, this.#pauseMs);
+      signal.addEventListener('abort', end);
+      this.#endPause = end;
+    });
+  }
+
+  /** The file had something new after the last wait. */
+  noteFound(): void {
+    this.#pauseMs = this.#wasTold ? TOLD_PAUSE_MS : UNTOLD_PAUSE_MS;
+  }
+
+  close(): void {
+    this.#watcher?.close();
+  }
+}
+
+/** Undefined where files cannot be watched, or too many are. */
+function watchFile(file: string, written: () => void): FSWatcher | undefined {
+  try {
+    const watcher = watch(file, { persistent: false }, written);
+    watcher.on('error', () => watcher.close());
+    return watcher;
+  } catch {
+    return undefined;
+  }
+}
