@@ -34,12 +34,14 @@ export class ChangeLog {
     if (this.#isWatched) this.#addresses.push(row);
   }
 
-  /** The changes since the last call, between two blocks. */
+  /** The changes of whole blocks since the last call. */
   take(): Changes {
-    if (this.#accounts.length === 0 && this.#addresses.length === 0) return NONE;
-    const changes = { accounts: this.#accounts, addresses: this.#addresses };
-    this.#clear();
-    return changes;
+    if (this.#accountsCommitted === 0 && this.#addressesCommitted === 0) return NONE;
+    const accounts = this.#accounts.splice(0, this.#accountsCommitted);
+    const addresses = this.#addresses.splice(0, this.#addressesCommitted);
+    this.#accountsCommitted = 0;
+    this.#addressesCommitted = 0;
+    return { accounts, addresses };
   }
 
   #clear(): void {

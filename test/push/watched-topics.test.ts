@@ -70,6 +70,17 @@ function applyWhole(state: State, line: string): void {
   for (const _piece of applyPieces(state, line));
 }
 
+/** The topics that are found after a block, all of them at once. */
+function findAll(watched: WatchedTopics<WatchedQuestion>, state: StateView): Set<WatchedQuestion> {
+  const found = new Set<WatchedQuestion>();
+  watched.advance(state);
+  assert.equal(
+    watched.search((topic) => found.add(topic), Number.POSITIVE_INFINITY),
+    true,
+  );
+  return found;
+}
+
 test(`what changes is found, and little else ${SEED_NOTE}`, (context) => {
   const simulator = createSimulator({ seed: `watched ${SEED}`, accounts: ACCOUNTS });
   const state = createState();
@@ -77,13 +88,12 @@ test(`what changes is found, and little else ${SEED_NOTE}`, (context) => {
   const watched = new WatchedTopics<WatchedQuestion>();
   const topics = listQuestions(state).map((question) => new WatchedQuestion(question, state));
   for (const topic of topics) watched.add(topic, state);
-  watched.advance(state, () => undefined);
+  findAll(watched, state);
   let found = 0;
   let changed = 0;
   for (let block = 0; block < BLOCKS; block++) {
     applyWhole(state, simulator.next());
-    const looked = new Set<WatchedQuestion>();
-    watched.advance(state, (topic) => looked.add(topic));
+    const looked = findAll(watched, state);
     found += looked.size;
     for (const topic of topics) {
       if (!topic.hasChanged(state)) continue;
@@ -93,6 +103,36 @@ test(`what changes is found, and little else ${SEED_NOTE}`, (context) => {
   }
   context.diagnostic(`${changed} changed, ${found} found, ${topics.length * BLOCKS} in all`);
   assert.ok(changed > 0 && found < topics.length * BLOCKS);
+});
+
+test(`what changes while others are searched for is found as well ${SEED_NOTE}`, () => {
+  const random = new Random(`in pieces ${SEED}`);
+  const simulator = createSimulator({ seed: `pieces ${SEED}`, accounts: ACCOUNTS });
+  const state = createState();
+  while (!simulator.isSetUp) applyWhole(state, simulator.next());
+  const watched = new WatchedTopics<WatchedQuestion>();
+  const topics = listQuestions(state).map((question) => new WatchedQuestion(question, state));
+  for (const topic of topics) watched.add(topic, state);
+  findAll(watched, state);
+  /** Those that have changed and were not found since. */
+  const due = new Set<WatchedQuestion>();
+  const search = (endMs: number) => watched.search((topic) => due.delete(topic), endMs);
+  let interrupted = 0;
+  for (let block = 0; block < BLOCKS; block++) {
+    for (const _piece of applyPieces(state, simulator.next())) {
+      // Also in the middle of a block, whose changes are hidden meanwhile.
+      if (random.chance(0.1)) search(Number.NEGATIVE_INFINITY);
+    }
+    for (const topic of topics) if (topic.hasChanged(state)) due.add(topic);
+    watched.advance(state);
+    // Some topics only, and now and then all.
+    const isDone = search(random.chance(0.2) ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY);
+    if (isDone) assert.equal(due.size, 0, `at ${state.height}`);
+    else interrupted++;
+  }
+  assert.ok(interrupted > BLOCKS / 4, `${interrupted} searches were interrupted`);
+  search(Number.POSITIVE_INFINITY);
+  assert.equal(due.size, 0);
 });
 
 test(`one that is added in the middle of a block is found if the block changes it ${SEED_NOTE}`, () => {
@@ -109,8 +149,7 @@ test(`one that is added in the middle of a block is found if the block changes i
       .map((question) => new WatchedQuestion(question, state));
     for (const topic of topics) watched.add(topic, state);
     while (pieces.next().done !== true);
-    const looked = new Set<WatchedQuestion>();
-    watched.advance(state, (topic) => looked.add(topic));
+    const looked = findAll(watched, state);
     for (const topic of topics) {
       if (topic.hasChanged(state)) assert.ok(looked.has(topic), topic.question.type);
       watched.delete(topic);
@@ -149,14 +188,13 @@ test('three marks and ten fills lead to the holders of these coins and those ten
     return new WatchedQuestion(question, state);
   });
   for (const topic of topics) watched.add(topic, state);
-  watched.advance(state, () => undefined);
+  findAll(watched, state);
   const moved = COINS.slice(0, 3);
   const traders = users.map((_, index) => index).filter((index) => index % 10 === 5);
   const prices = Object.fromEntries(moved.map((coin) => [coin, '11.0']));
   const fills = traders.map((index) => buy(users[index], coinOf(index)));
   applyWhole(state, blockOf(state, [{ type: 'marks', prices }, ...fills]));
-  const looked = new Set<WatchedQuestion>();
-  watched.advance(state, (topic) => looked.add(topic));
+  const looked = findAll(watched, state);
   const expected = topics.filter(
     (_, index) => moved.includes(coinOf(index)) || traders.includes(index),
   );

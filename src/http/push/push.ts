@@ -54,6 +54,8 @@ export interface PushParts {
   readonly settings: Settings<PushSettingName>;
 }
 
+/** How long subscriptions are marked after a block before requests get their turn. */
+const MARKING_MS = 2;
 /** How often it is checked whether keys have changed: then connections are inspected. */
 const KEYS_CHECK_MS = 50;
 /** How often connections are inspected for missed deadlines and expired keys. */
@@ -118,6 +120,7 @@ export class Push {
   readonly #connections = new Set<PushConnection>();
   readonly #usageByKey = new Map<string, Usage>();
   readonly #sweeper: NodeJS.Timeout;
+  #marking: NodeJS.Immediate | undefined;
   #keysVersion: number | undefined;
   #inspectedMs = 0;
   #pingedMs = 0;
@@ -328,12 +331,24 @@ export class Push {
 
   /** Called when the state has advanced. */
   advance(): void {
-    const { live, counters } = this.#parts;
-    const { state } = live;
+    const { state } = this.#parts.live;
     if (state === undefined || this.#connections.size === 0) return;
-    const startedMs = performance.now();
     this.#context.topics.advance(state);
+    this.#markChanged();
+  }
+
+  /** Some now, the rest in turns to come. */
+  #markChanged(): void {
+    const { live, counters, answers } = this.#parts;
+    if (live.state === undefined) return;
+    const startedMs = performance.now();
+    const isDone = this.#context.topics.markChanged(live.state, startedMs + MARKING_MS);
     counters.countWork('push', (performance.now() - startedMs) / 1000);
+    if (isDone) return;
+    this.#marking ??= answers.turns.doLater(() => {
+      this.#marking = undefined;
+      this.#markChanged();
+    });
   }
 
   /** The ledger is broken: no more states will come. */
@@ -344,6 +359,7 @@ export class Push {
   /** Closes all connections; those that do not answer in time are terminated. */
   close(): void {
     clearInterval(this.#sweeper);
+    clearImmediate(this.#marking);
     this.#schedule.close();
     this.#topicReads.close();
     this.#closeAll(GOING_AWAY, 'the service is stopping');

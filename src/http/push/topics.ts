@@ -167,14 +167,18 @@ export class Topics {
     this.#watched.delete(topic);
   }
 
-  /** Has the subscriptions looked at that the newest blocks may have changed. */
+  /** Blocks were applied: `markChanged` is to be called until it is done. */
   advance(state: StateView): void {
-    const { height } = state;
-    this.#watched.advance(state, (topic) => {
+    this.#watched.advance(state);
+  }
+
+  /** Has the subscriptions looked at that blocks may have changed, until the time is up; true if all are. */
+  markChanged({ height }: StateView, endMs: number): boolean {
+    return this.#watched.search((topic) => {
       if (topic.markedAt === height) return;
       topic.markedAt = height;
       this.#mark(topic);
-    });
+    }, endMs);
   }
 
   takeReadings(topic: Topic, readings: Readings): void {

@@ -1,6 +1,9 @@
 /**
  * Which topics a block may have changed: those about accounts and delegations that it names, and those
  * of accounts that are open in a market whose mark or terms it changes. All others are not looked at.
+ *
+ * They are searched for in pieces, since there may be very many. Blocks that come meanwhile are looked at
+ * in the next search, so that each comes to its end.
  */
 
 import type { Dependencies } from '../../info/request.ts';
@@ -23,6 +26,9 @@ export interface WatchableTopic {
   dependencies(state: StateView): Dependencies | undefined;
 }
 
+/** So many steps of a search are taken before the time is looked at. */
+const STEPS_PER_LOOK = 64;
+
 /** All topics are looked at if those of the markets that moved would be this many times as many. */
 const ALL_FACTOR = 3;
 
@@ -38,11 +44,15 @@ export class WatchedTopics<Topic extends WatchableTopic> {
   readonly #all = new Set<Topic>();
   /** Those that any block may change. */
   readonly #always = new Set<Topic>();
-  /** The state whose changes are noted, and the height up to which they have been looked at. */
+  /** The state whose changes are noted, and the height up to which they have been searched. */
   #state: StateView | undefined;
   #height = 0;
   /** It may have begun in the middle of a block, whose first changes were not noted. */
   #hasJustBegun = false;
+  /** The state that has advanced since the last search began, if it has. */
+  #advanced: StateView | undefined;
+  /** What is left of the search that is under way. */
+  #underWay: Iterator<Topic | undefined> | undefined;
 
   add(topic: Topic, state: StateView): void {
     if (this.#all.size === 0) this.#watch(state);
@@ -56,24 +66,37 @@ export class WatchedTopics<Topic extends WatchableTopic> {
     if (this.#all.size > 0) return;
     this.#state?.changes.watch(false);
     this.#state = undefined;
+    this.#advanced = undefined;
+    this.#underWay = undefined;
   }
 
-  /** Calls back with the topics that the blocks since the last call may have changed. */
-  advance(state: StateView, changed: (topic: Topic) => void): void {
+  /** A block was applied, or another state took the place of the last one. Never within a block. */
+  advance(state: StateView): void {
     if (this.#all.size === 0) return;
+    this.#advanced = state;
+    if (state !== this.#state) this.#underWay = undefined;
+  }
+
+  /** Calls back with topics that blocks may have changed, until the time is up; true if that was all. */
+  search(changed: (topic: Topic) => void, endMs: number): boolean {
+    for (let step = 1; this.#underWay !== undefined || this.#advanced !== undefined; step++) {
+      this.#underWay ??= this.#startSearch();
+      const { value, done } = this.#underWay.next();
+      if (done === true) this.#underWay = undefined;
+      else if (value !== undefined) changed(value);
+      if (step % STEPS_PER_LOOK === 0 && performance.now() > endMs) return false;
+    }
+    return true;
+  }
+
+  #startSearch(): Iterator<Topic | undefined> {
+    const state = this.#advanced as StateView;
+    this.#advanced = undefined;
     const isOther = state !== this.#state || state.markets.dexesChangedAt > this.#height;
-    if (isOther || this.#hasJustBegun) {
-      this.#startOver(state);
-      this.#hasJustBegun = false;
-      for (const topic of this.#all) changed(topic);
-      return;
-    }
-    for (const topic of this.#findMoved(state)) {
-      this.#register(topic, state);
-      changed(topic);
-    }
-    this.#findRevalued(state, changed);
+    if (isOther || this.#hasJustBegun) return this.#startOver(state);
+    const since = this.#height;
     this.#height = state.height;
+    return this.#findChanged(state, since);
   }
 
   #watch(state: StateView): void {
@@ -85,31 +108,49 @@ export class WatchedTopics<Topic extends WatchableTopic> {
   }
 
   /** After a restore, or with a new dex, every topic may depend on other rows. */
-  #startOver(state: StateView): void {
+  #startOver(state: StateView): Iterator<Topic> {
     state.changes.take();
     this.#watch(state);
-    for (const topic of this.#all) this.#register(topic, state);
+    this.#hasJustBegun = false;
+    return this.#registerAll(state);
   }
 
-  /** Topics that may depend on other rows than before. */
-  #findMoved(state: StateView): Set<Topic> {
+  *#registerAll(state: StateView): Generator<Topic> {
+    for (const topic of this.#all) {
+      this.#register(topic, state);
+      yield topic;
+    }
+  }
+
+  /** A topic may come several times. */
+  *#findChanged(state: StateView, since: number): Generator<Topic | undefined> {
     const { accounts, addresses } = state.changes.take();
-    const moved = new Set(this.#always);
-    addTopics(moved, this.#byRow.accounts, accounts);
-    addTopics(moved, this.#byRow.addresses, addresses);
-    return moved;
+    const revalued = this.#listRevalued(state, since);
+    yield* this.#registerAgain(state, this.#always);
+    for (const row of accounts) yield* this.#registerAgain(state, this.#byRow.accounts.get(row));
+    for (const row of addresses) yield* this.#registerAgain(state, this.#byRow.addresses.get(row));
+    for (const topics of revalued) yield* topics;
   }
 
-  /** There are few markets, so all are looked at. A topic that is open in several comes several times. */
-  #findRevalued({ markets }: StateView, changed: (topic: Topic) => void): void {
+  /** Topics that may depend on other rows than before. A step without a topic comes for each row. */
+  *#registerAgain(state: StateView, topics: Iterable<Topic> = []): Generator<Topic | undefined> {
+    yield undefined;
+    // A copy: a topic that is registered again would come again.
+    for (const topic of [...topics]) {
+      if (!this.#all.has(topic)) continue;
+      this.#register(topic, state);
+      yield topic;
+    }
+  }
+
+  /** The topics of each market whose mark or terms have changed. There are few markets, so all are looked at. */
+  #listRevalued({ markets }: StateView, since: number): Iterable<Topic>[] {
     const revalued = [...this.#byRow.markets]
-      .filter(([index]) => markets.changedAt(index) > this.#height)
+      .filter(([index]) => markets.changedAt(index) > since)
       .map(([, topics]) => topics);
     const count = revalued.reduce((sum, topics) => sum + topics.size, 0);
     // If all marks move, all topics once are fewer than each of them for each of its markets.
-    for (const topics of count < ALL_FACTOR * this.#all.size ? revalued : [this.#all]) {
-      for (const topic of topics) changed(topic);
-    }
+    return count < ALL_FACTOR * this.#all.size ? revalued : [this.#all];
   }
 
   #register(topic: Topic, state: StateView): void {
@@ -148,12 +189,6 @@ function listMarkets({ accounts, positions }: StateView, rows: readonly number[]
     }
   }
   return markets;
-}
-
-function addTopics<Topic>(found: Set<Topic>, byRow: ByRow<Topic>, rows: readonly number[]): void {
-  for (const row of rows) {
-    for (const topic of byRow.get(row) ?? []) found.add(topic);
-  }
 }
 
 function addTopic<Topic>(byRow: ByRow<Topic>, row: number, topic: Topic): void {
