@@ -50,10 +50,13 @@ export function causeBit(cause: ChangeCause): number {
 export interface PositionVersion {
   readonly market: number;
   readonly cells: number[];
-  /** The causes of this version's change; 0 if the version before had the same position. */
+  /** The height of its last change that is known, and the causes of that change. */
+  changedAt: number;
   causes: number;
   /** The pack had a change of it since it was last put into a state. */
-  isRead?: boolean;
+  isRead: boolean;
+  /** Its row in the state that it is put into, or read from; 0 if that is not known. */
+  row: number;
 }
 
 export class AccountVersion {
@@ -69,19 +72,34 @@ export class AccountVersion {
     while (index > 0 && positions[index - 1].market > market) index--;
     const found = positions[index - 1];
     if (found?.market === market) return found;
-    const added = { market, cells: new Array<number>(CELL_COUNT).fill(0), causes: 0 };
+    const added = createPosition(market);
     positions.splice(index, 0, added);
     return added;
   }
+
+  /** Why this version's position is another one than that of the version before; 0 if it is not. */
+  causesOf({ changedAt, causes }: PositionVersion): number {
+    return changedAt === this.height ? causes : 0;
+  }
+}
+
+/** A position of zeros. All are created here, so that they share one hidden class. */
+export function createPosition(market: number): PositionVersion {
+  const cells = new Array<number>(CELL_COUNT).fill(0);
+  return { market, cells, changedAt: 0, causes: 0, isRead: false, row: 0 };
 }
 
 /** Packs a version as its difference from an account of zeros. */
-export function packWhole(out: PackedWriter, { height, amounts, positions }: AccountVersion): void {
+export function packWhole(out: PackedWriter, version: AccountVersion): void {
+  const { height, amounts, positions } = version;
   const mask = maskOf(amounts, NO_AMOUNTS) | (positions.length === 0 ? 0 : HAS_POSITIONS);
   packHead(out, height, mask, amounts, NO_AMOUNTS);
   if (positions.length === 0) return;
   out.whole(positions.length);
-  for (const position of positions) packPosition(out, position, NO_CELLS, position.cells);
+  for (const position of positions) {
+    packPosition(out, position.market, version.causesOf(position));
+    packCells(out, NO_CELLS, position.cells);
+  }
 }
 
 const NO_AMOUNTS: readonly Exact[] = new Array(AMOUNT_COUNT).fill(0);
@@ -119,15 +137,13 @@ function packDifferences(
   }
 }
 
-function packPosition(
-  out: PackedWriter,
-  { market, causes }: PositionVersion,
-  before: readonly number[],
-  after: readonly number[],
-): void {
-  const mask = maskOf(after, before);
+function packPosition(out: PackedWriter, market: number, causes: number): void {
   out.whole(market);
   out.byte(causes);
+}
+
+function packCells(out: PackedWriter, before: readonly number[], after: readonly number[]): void {
+  const mask = maskOf(after, before);
   out.byte(mask);
   packDifferences(out, mask, after, before);
 }
@@ -141,61 +157,44 @@ export class VersionChange {
   readonly cells: number[] = new Array(CELL_COUNT).fill(0);
   readonly #positions = new PackedWriter();
   #version = new AccountVersion();
+  #height = 0;
   #changedCount = 0;
-  #place = 0;
 
-  /** Begins with the account's last version; its positions are given in the order of their markets. */
-  begin(version: AccountVersion): void {
+  /** Begins with the account's last version, and the height of the next one. */
+  begin(version: AccountVersion, height: number): void {
     this.#version = version;
+    this.#height = height;
     this.#changedCount = 0;
-    this.#place = 0;
     this.#positions.clear();
   }
 
-  /** The next position, which no event concerns; false if it was not there before. */
-  keepPosition(market: number): boolean {
-    const position = this.#version.positions[this.#place];
-    if (position?.market !== market) return false;
-    position.causes = 0;
-    this.#place++;
-    return true;
-  }
-
-  /** The next position, whose new cells are in `cells`. */
-  addPosition(market: number, causes: number): void {
-    const { positions } = this.#version;
-    const place = this.#place++;
-    if (positions[place]?.market !== market) {
-      positions.splice(place, 0, { market, cells: [...NO_CELLS], causes: NEW });
-    }
-    const position = positions[place];
-    const isChanged = position.causes === NEW || maskOf(this.cells, position.cells) !== 0;
-    position.causes = isChanged ? causes : 0;
-    if (!isChanged) return;
+  /** A position of the version, whose new cells are in `cells`. To be called by ascending market. */
+  putPosition(position: PositionVersion, causes: number): void {
+    if (maskOf(this.cells, position.cells) === 0) return;
     this.#changedCount++;
-    packPosition(this.#positions, position, position.cells, this.cells);
+    packPosition(this.#positions, position.market, causes);
+    packCells(this.#positions, position.cells, this.cells);
+    position.causes = causes;
+    position.changedAt = this.#height;
     for (let index = 0; index < CELL_COUNT; index++) position.cells[index] = this.cells[index];
   }
 
   /** Packs the change, with the new amounts in `amounts`; false if nothing has changed. */
-  end(out: PackedWriter, height: number): boolean {
+  end(out: PackedWriter): boolean {
     const version = this.#version;
     const changed = maskOf(this.amounts, version.amounts);
     if (changed === 0 && this.#changedCount === 0 && version.height !== 0) return false;
     const mask = changed | (this.#changedCount === 0 ? 0 : HAS_POSITIONS);
-    packHead(out, height - version.height, mask, this.amounts, version.amounts);
+    packHead(out, this.#height - version.height, mask, this.amounts, version.amounts);
     if (this.#changedCount > 0) {
       out.whole(this.#changedCount);
       out.append(this.#positions);
     }
-    version.height = height;
+    version.height = this.#height;
     for (let index = 0; index < AMOUNT_COUNT; index++) version.amounts[index] = this.amounts[index];
     return true;
   }
 }
-
-/** No set of causes: the position was not there before. */
-const NEW = -1;
 
 function describePack({ addressRow, dexIndex }: AccountId): string {
   return `a pack of versions of the account of address ${addressRow} on dex ${dexIndex}`;
@@ -231,7 +230,6 @@ export class VersionReader {
 
   next(): AccountVersion {
     const { version } = this;
-    for (const position of version.positions) position.causes = 0;
     version.height = this.#nextHeight;
     const mask = this.#in.byte();
     for (let index = 0; index < AMOUNT_COUNT; index++) {
@@ -248,6 +246,7 @@ export class VersionReader {
 
   #readPosition(): void {
     const position = this.version.position(this.#in.whole());
+    position.changedAt = this.version.height;
     position.causes = this.#in.byte();
     position.isRead = true;
     const mask = this.#in.byte();

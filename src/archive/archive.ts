@@ -17,16 +17,14 @@ import { type DelegationList, unpackDelegations } from './delegation-lists.ts';
 import { type KnownAddress, unpackKnownAddress } from './known-address.ts';
 import { type KeptListing, KeptListings } from './listings.ts';
 import { checkRecord } from './packed.ts';
-import { lastPlace, MarkSpan, placeInSpan, SPAN_HEIGHTS, spanOf, unpackTimes } from './spans.ts';
+import { lastPlace, placeInSpan, SPAN_HEIGHTS, spanOf, unpackMarks, unpackTimes } from './spans.ts';
 
 /** First times of spans that are kept in memory, for the search by time. */
 const TIMES_KEPT_MAX = 65_536;
 /** Spans whose times are kept in memory, two kilobytes each. */
 const SPANS_KEPT_MAX = 1024;
-/** Spans of markets whose marks are kept in memory, at most four kilobytes each: all accounts share them. */
+/** Spans of markets whose marks are kept in memory, two kilobytes each: all accounts share them. */
 const MARK_SPANS_KEPT_MAX = 16_384;
-/** As many markets as a position's terms can tell apart. */
-const MARKETS_MAX = 2 ** 21;
 
 export class Archive {
   readonly #folder: ArchiveFolder;
@@ -34,9 +32,12 @@ export class Archive {
   #range: ArchiveRange;
   readonly #firstTimes = new Map<number, number>();
   readonly #times = new Map<number, Float64Array>();
-  readonly #marks = new Map<number, MarkSpan>();
-  /** Markets up to here may have marks in memory. */
-  #marketsKept = 0;
+  /** By span, then by market. */
+  readonly #marks = new Map<number, Float64Array[]>();
+  #markSpansKept = 0;
+  /** The span that marks were last asked for. */
+  #lastSpan = -1;
+  #lastMarks: readonly Float64Array[] = [];
   /** The span in which a time was found last. */
   #lastFound = -1;
 
@@ -63,9 +64,15 @@ export class Archive {
   /** The last span grows; all others stay as they are. */
   #forgetSpan(span: number): void {
     this.#times.delete(span);
-    for (let market = 0; market < this.#marketsKept; market++) {
-      this.#marks.delete(span * MARKETS_MAX + market);
-    }
+    this.#forgetMarks(span);
+  }
+
+  #forgetMarks(span: number): void {
+    const markets = this.#marks.get(span) ?? [];
+    // Only those that were read are counted.
+    this.#markSpansKept -= Object.keys(markets).length;
+    this.#marks.delete(span);
+    this.#lastSpan = -1;
   }
 
   get range(): ArchiveRange {
@@ -147,29 +154,39 @@ export class Archive {
 
   markOf(market: number, height: number): number {
     const span = spanOf(height);
-    const key = span * MARKETS_MAX + market;
-    const kept = this.#marks.get(key);
-    if (kept !== undefined) return kept.at(placeInSpan(height));
+    // Whoever asks for one mark mostly asks for others of the height.
+    if (span !== this.#lastSpan) {
+      this.#lastSpan = span;
+      this.#lastMarks = this.#marks.get(span) ?? [];
+    }
+    const marks = this.#lastMarks[market] ?? this.#keepMarks(market, span);
+    return marks[placeInSpan(height)];
+  }
+
+  #keepMarks(market: number, span: number): Float64Array {
     const marks = this.#readMarks(market, span);
-    if (this.#marks.size === MARK_SPANS_KEPT_MAX) this.#forgetOldest();
-    this.#marks.set(key, marks);
-    this.#marketsKept = Math.max(this.#marketsKept, market + 1);
-    return marks.at(placeInSpan(height));
+    while (this.#markSpansKept >= MARK_SPANS_KEPT_MAX) this.#forgetOldest();
+    const ofSpan = this.#marks.get(span) ?? [];
+    ofSpan[market] = marks;
+    this.#marks.set(span, ofSpan);
+    this.#markSpansKept++;
+    this.#lastMarks = ofSpan;
+    return marks;
   }
 
   #forgetOldest(): void {
-    for (const key of this.#marks.keys()) {
-      this.#marks.delete(key);
+    for (const span of this.#marks.keys()) {
+      this.#forgetMarks(span);
       return;
     }
   }
 
-  #readMarks(market: number, span: number): MarkSpan {
+  #readMarks(market: number, span: number): Float64Array {
     const key = markKey(span, market);
     const record = this.#folder.tables.marks.getBinaryFast(key);
     const what = `the record of marks of market ${market} in span ${span}`;
     if (record === undefined) throw new LedgerError('corrupt', `the archive lacks ${what}`);
-    return MarkSpan.unpack(record, key, what);
+    return unpackMarks(record, key, what);
   }
 
   findAddress(address: Address): KnownAddress | undefined {

@@ -26,6 +26,12 @@ export function causesOf({ causes, isReplaced }: AccountEffect, market: number):
   return findCauses(causes, market) | (isReplaced ? causeBit('account') : 0);
 }
 
+/** The markets in which a block's events concern the account by name, ascending. */
+export function namedMarkets({ causes }: AccountEffect): readonly number[] {
+  if (causes.length === 2) return [causes[0]];
+  return causes.filter((_, index) => index % 2 === 0).sort((a, b) => a - b);
+}
+
 function findCauses(causes: readonly number[], market: number): number {
   for (let index = 0; index < causes.length; index += 2) {
     if (causes[index] === market) return causes[index + 1];

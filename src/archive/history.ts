@@ -63,7 +63,8 @@ export class History implements HistoryView {
     if (known === undefined) return;
     for (const version of this.#archive.versionsOf(known.row, dexIndex, { from, to })) {
       const position = version.positions.find((each) => each.market === market);
-      if (position === undefined || position.causes === 0) {
+      const causes = position === undefined ? 0 : version.causesOf(position);
+      if (position === undefined || causes === 0) {
         yield undefined;
         continue;
       }
@@ -75,7 +76,7 @@ export class History implements HistoryView {
         isIsolated: cells[CELL.leverage] % 2 === 1,
         leverage: cells[CELL.leverage] >>> 1,
         fundingSinceOpen: cells[CELL.fundingSinceOpen],
-        causes: CHANGE_CAUSES.filter((cause) => position.causes & causeBit(cause)),
+        causes: CHANGE_CAUSES.filter((cause) => causes & causeBit(cause)),
       };
     }
   }

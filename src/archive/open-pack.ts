@@ -1,7 +1,7 @@
 /** The newest pack of an account's versions, which is still written to. */
 
 import { add, type Exact } from '../exact/decimal.ts';
-import { findAccount } from '../state/accounts.ts';
+import { findAccount, findPosition } from '../state/accounts.ts';
 import * as column from '../state/columns.ts';
 import { isIsolatedTerms, leverageOfTerms, marketOfTerms } from '../state/columns.ts';
 import { accountFigures } from '../state/figures.ts';
@@ -10,12 +10,13 @@ import {
   AccountVersion,
   AMOUNT,
   CELL,
+  createPosition,
   packWhole,
   VersionChange,
   VersionReader,
 } from './account-versions.ts';
 import { type AccountId, type ArchiveEntry, accountKey } from './archive-tables.ts';
-import { type AccountEffect, causesOf } from './block-effects.ts';
+import { type AccountEffect, causesOf, namedMarkets } from './block-effects.ts';
 import { PackedWriter } from './packed.ts';
 
 /** A pack that has reached this size is complete. A reader reads half of one on average. */
@@ -57,23 +58,37 @@ export class OpenPack {
     if (account === 0) return;
     const last = this.#last;
     const isNew = last.height === 0;
-    change.begin(last);
+    change.begin(last, state.height);
     readAmounts(change.amounts, state, account);
     change.amounts[AMOUNT.volume] = add(last.amounts[AMOUNT.volume], effect.volume);
     change.amounts[AMOUNT.netTransfers] = isNew
       ? openingTransfers(state, account, effect)
       : add(last.amounts[AMOUNT.netTransfers], effect.transfers);
+    if (isNew || effect.isReplaced) this.#putAllPositions(state, account, effect);
+    else this.#putNamedPositions(state, account, effect);
+    packed.clear();
+    if (change.end(packed)) this.#put();
+  }
+
+  #putAllPositions(state: StateView, account: number, effect: AccountEffect): void {
     const { positions } = state;
     let row = state.accounts.get(account, column.FIRST_POSITION);
     for (; row !== 0; row = positions.get(row, column.NEXT_POSITION)) {
-      const market = marketOfTerms(positions.get(row, column.TERMS));
-      const causes = causesOf(effect, market);
-      if (causes === 0 && change.keepPosition(market)) continue;
-      readCells(change.cells, state, row);
-      change.addPosition(market, causes);
+      const market = readCells(change.cells, state, row);
+      const position = this.#last.position(market);
+      position.row = row;
+      change.putPosition(position, causesOf(effect, market));
     }
-    packed.clear();
-    if (change.end(packed, state.height)) this.#put();
+  }
+
+  /** Most accounts have far more positions than a block concerns. */
+  #putNamedPositions(state: StateView, account: number, effect: AccountEffect): void {
+    for (const market of namedMarkets(effect)) {
+      const position = this.#last.position(market);
+      position.row ||= findPosition(state, account, market);
+      readCells(change.cells, state, position.row);
+      change.putPosition(position, causesOf(effect, market));
+    }
   }
 
   /** Adds the change that was packed, or starts the next pack with the whole version. */
@@ -121,8 +136,8 @@ export function versionOf(state: StateView, account: number): AccountVersion {
   let row = state.accounts.get(account, column.FIRST_POSITION);
   for (; row !== 0; row = positions.get(row, column.NEXT_POSITION)) {
     const cells: number[] = [];
-    const market = readCells(cells, state, row);
-    version.positions.push({ market, cells, causes: 0 });
+    const position = createPosition(readCells(cells, state, row));
+    version.positions.push({ ...position, cells });
   }
   return version;
 }

@@ -22,7 +22,6 @@ import {
   type VersionReader,
 } from './account-versions.ts';
 import type { Archive } from './archive.ts';
-import type { KeptListing } from './listings.ts';
 
 /** An account that was loaded, and its versions, to go on from. */
 interface LoadedAccount {
@@ -41,68 +40,56 @@ interface LoadedAccount {
 const NO_SUMS: AccountSums = { netTransfers: 0, volume: 0 };
 
 /** What rows are loaded into. It is used again: to allocate it takes longer than an answer. */
-interface Room {
-  readonly state: State;
-  /** The markets that the state's were made of. */
-  readonly listed: MarketBook;
-  readonly marks: Table;
+class Room {
+  readonly marks = new Table();
+  readonly #empty = createState();
+  /** The states of the room, which share their rows, by the markets that theirs are made of. */
+  readonly #states = new WeakMap<MarketBook, State>();
+
+  stateWith(listed: MarketBook): State {
+    const known = this.#states.get(listed);
+    if (known !== undefined) return known;
+    const { marks } = this;
+    while (marks.rowCount <= listed.markets.length) marks.addRow();
+    const state = { ...this.#empty, markets: listed.withMarks(marks) };
+    this.#states.set(listed, state);
+    return state;
+  }
+
+  /** Nothing is ever committed to it, so this removes every row. */
+  clear(): void {
+    const { addresses, accounts, positions, delegations } = this.#empty;
+    for (const part of [addresses, accounts, positions, delegations]) part.rollback();
+  }
 }
 
 const spareRooms: Room[] = [];
 const SPARE_MAX = 16;
 
-/** A state with these markets and without rows. */
-function takeRoom(listed: MarketBook): Room {
-  const place = spareRooms.findIndex((room) => room.listed === listed);
-  if (place === -1) return furnish(takeState(), listed);
-  const [room] = spareRooms.splice(place, 1);
-  removeRows(room.state);
-  return room;
-}
-
-/** The room that has been spare for longest gives its state once there are many. */
-function takeState(): State {
-  const state = spareRooms.length < SPARE_MAX ? undefined : spareRooms.shift()?.state;
-  if (state === undefined) return createState();
-  removeRows(state);
-  return state;
-}
-
-/** Nothing is ever committed to it, so this removes every row. */
-function removeRows({ addresses, accounts, positions, delegations }: State): void {
-  for (const part of [addresses, accounts, positions, delegations]) part.rollback();
-}
-
-function furnish(state: State, listed: MarketBook): Room {
-  const marks = new Table();
-  for (let market = 0; market < listed.markets.length; market++) marks.addRow();
-  return { state: { ...state, markets: listed.withMarks(marks) }, listed, marks };
-}
-
 export class PastState implements PastView {
   readonly #archive: Archive;
-  #room: Room;
-  /** The markets whose marks are those of the height. */
-  readonly #marksLoaded = new Set<number>();
+  readonly #room: Room;
+  /** Of the height, with what was loaded. */
+  #state: State;
+  /** By market, the height whose mark was loaded last. */
+  readonly #markHeights: number[] = [];
   readonly #accounts: LoadedAccount[] = [];
 
   constructor(archive: Archive, height: number) {
     this.#archive = archive;
-    const listing = archive.listingAt(height);
-    this.#room = takeRoom(listing.markets);
-    this.#state.ledgerId = archive.range.ledgerId;
-    this.#setHeight(height, listing);
+    this.#room = spareRooms.pop() ?? new Room();
+    this.#state = this.#stateAt(height);
   }
 
-  get #state(): State {
-    return this.#room.state;
-  }
-
-  #setHeight(height: number, { auction, isPartial }: KeptListing): void {
-    this.#state.height = height;
-    this.#state.time = this.#archive.timeOf(height);
-    this.#state.auction = auction;
-    this.#state.isPartial = isPartial;
+  #stateAt(height: number): State {
+    const { markets, auction, isPartial } = this.#archive.listingAt(height);
+    const state = this.#room.stateWith(markets);
+    state.ledgerId = this.#archive.range.ledgerId;
+    state.height = height;
+    state.time = this.#archive.timeOf(height);
+    state.auction = auction;
+    state.isPartial = isPartial;
+    return state;
   }
 
   get state(): StateView {
@@ -110,7 +97,9 @@ export class PastState implements PastView {
   }
 
   release(): void {
-    if (spareRooms.length < SPARE_MAX) spareRooms.push(this.#room);
+    if (spareRooms.length === SPARE_MAX) return;
+    this.#room.clear();
+    spareRooms.push(this.#room);
   }
 
   load(subject: Subject): void {
@@ -173,7 +162,8 @@ export class PastState implements PastView {
     const { positions } = this.#state;
     const { market, cells } = position;
     position.isRead = false;
-    const row = findOrAddPosition(this.#state, account, market);
+    position.row ||= findOrAddPosition(this.#state, account, market);
+    const { row } = position;
     const packed = cells[CELL.leverage];
     const mode = packed % 2 === 1 ? 'isolated' : 'cross';
     positions.set(row, column.TERMS, packTerms(market, packed >>> 1, mode));
@@ -187,9 +177,10 @@ export class PastState implements PastView {
   }
 
   #loadMark(market: number): void {
-    if (this.#marksLoaded.has(market)) return;
-    this.#marksLoaded.add(market);
-    const mark = this.#archive.markOf(market, this.#state.height);
+    const { height } = this.#state;
+    if (this.#markHeights[market] === height) return;
+    this.#markHeights[market] = height;
+    const mark = this.#archive.markOf(market, height);
     this.#room.marks.set(market + 1, MARK_PRICE, mark);
   }
 
@@ -204,14 +195,11 @@ export class PastState implements PastView {
   }
 
   loadMarks(): void {
-    for (const market of this.#room.listed.markets.keys()) this.#loadMark(market);
+    for (const market of this.#state.markets.markets.keys()) this.#loadMark(market);
   }
 
   moveTo(height: number): void {
-    const listing = this.#archive.listingAt(height);
-    if (listing.markets !== this.#room.listed) this.#room = furnish(this.#state, listing.markets);
-    this.#setHeight(height, listing);
-    this.#marksLoaded.clear();
+    this.#state = this.#stateAt(height);
     for (const account of this.#accounts) this.#advance(account);
   }
 

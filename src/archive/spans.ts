@@ -66,18 +66,6 @@ export class MarkSpan {
     return this.#marks.at(-1) ?? this.first;
   }
 
-  /** The mark after the block at a place. */
-  at(place: number): number {
-    let low = 0;
-    let high = this.#places.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (this.#places[middle] <= place) low = middle + 1;
-      else high = middle;
-    }
-    return low === 0 ? this.first : this.#marks[low - 1];
-  }
-
   add(place: number, mark: number): void {
     this.#places.push(place);
     this.#marks.push(mark);
@@ -110,6 +98,20 @@ export class MarkSpan {
     }
     return span;
   }
+}
+
+/** The mark after the block at each place of a span. */
+export function unpackMarks(record: Buffer, key: Buffer, what: string): Float64Array {
+  const start = checkRecord(record, key, what);
+  const { first, count, places, marks, width } = readSpanHead(record, start, what);
+  const all = new Float64Array(SPAN_HEIGHTS);
+  let mark = first;
+  let place = 0;
+  for (let index = 0; index < count; index++) {
+    for (const next = record[places + index]; place < next; place++) all[place] = mark;
+    mark = readMark(record, marks + index * width, width, first);
+  }
+  return all.fill(mark, place);
 }
 
 const HEAD_BYTES = 11;

@@ -4,6 +4,8 @@ import { openArchive } from '../archive/archive.ts';
 import { adviseOnDamage } from '../archive/damage.ts';
 import { History } from '../archive/history.ts';
 import { UsageError } from '../config/usage-error.ts';
+import { USD_DECIMALS } from '../events/fields.ts';
+import { type Exact, formatUnits } from '../exact/decimal.ts';
 import {
   AccountSeries,
   COLUMNS,
@@ -77,6 +79,10 @@ async function printRows(view: HistoryView, { settings: chosen, terminal, signal
 
 function formatObject({ height, time, amounts }: SeriesRow): string {
   const [, , ...names] = COLUMNS;
-  const figures = names.map((name, index) => [name, amounts?.[index] ?? null]);
+  const figures = names.map((name, index) => [name, formatAmount(amounts?.[index])]);
   return `${JSON.stringify({ height: height ?? null, time, ...Object.fromEntries(figures) })}\n`;
+}
+
+function formatAmount(amount: Exact | undefined): string | null {
+  return amount === undefined ? null : formatUnits(amount, USD_DECIMALS);
 }

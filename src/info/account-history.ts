@@ -2,11 +2,12 @@
 
 import { USD_DECIMALS } from '../events/fields.ts';
 import type { Address } from '../exact/address.ts';
-import { add, type Exact, formatUnits } from '../exact/decimal.ts';
+import { add, type Exact } from '../exact/decimal.ts';
 import { accountTotals } from '../state/account-totals.ts';
 import { findAccount } from '../state/accounts.ts';
 import * as column from '../state/columns.ts';
 import type { StateView } from '../state/state.ts';
+import { AnswerWriter, writtenText } from './answer-writer.ts';
 import {
   type CoursePoint,
   courseFields,
@@ -17,7 +18,7 @@ import {
   stepField,
 } from './course.ts';
 import { dexField, requireDex } from './dex-field.ts';
-import type { HistorySteps, HistoryType } from './history-question.ts';
+import type { AnswerFormat, HistorySteps, HistoryType } from './history-question.ts';
 import type { HistoryView, PastView } from './history-view.ts';
 import { addressField } from './request.ts';
 import { amount, listOf, orNull, tuple, wholeNumber } from './schema.ts';
@@ -61,19 +62,15 @@ export const accountHistory: HistoryType<typeof fields> = {
     const course = readCourse(history, { from, to });
     const stepMs = readStep(course, step);
     const series = new AccountSeries(history, user, findDexAtEnd(history, course, dex));
-    const rows: SeriesRow[] = [];
+    const rows = new RowWriter(format);
     for (const point of listPoints(history, course, stepMs)) {
-      rows.push(series.rowAt(point));
+      rows.add(series.rowAt(point));
       yield;
     }
     series.release();
     const { last, lastTime } = history.range();
-    const body =
-      format === 'csv'
-        ? `${CSV_HEAD}${rows.map(formatCsvRow).join('')}`
-        : `[${rows.map(formatJsonRow).join(',')}]`;
     const { isFixed } = course;
-    return { body, format, height: last, time: lastTime, isFixed, accountTime: -1 };
+    return { body: rows.finish(), format, height: last, time: lastTime, isFixed, accountTime: -1 };
   },
 };
 
@@ -82,20 +79,69 @@ export interface SeriesRow {
   /** Undefined, as the amounts, in a gap and where a partial ledger does not know the account. */
   readonly height: number | undefined;
   readonly time: number;
-  readonly amounts: readonly string[] | undefined;
+  readonly amounts: readonly Exact[] | undefined;
 }
 
-const NO_AMOUNTS = new Array<string>(AMOUNT_COUNT).fill('');
-const NO_AMOUNTS_JSON = new Array<string>(AMOUNT_COUNT).fill('null').join(',');
+/** Enough for the longest amounts of a row. */
+const ROW_BYTES_MAX = 1024;
+
+/** Writes each row as it comes, so that nothing long is left to do at the end. */
+class RowWriter {
+  readonly #format: AnswerFormat;
+  readonly #out = new AnswerWriter();
+
+  constructor(format: AnswerFormat) {
+    this.#format = format;
+    this.#out.long(format === 'csv' ? CSV_HEAD : '[');
+  }
+
+  add(row: SeriesRow): void {
+    if (this.#format === 'csv') {
+      writeCsvRow(this.#out, row);
+      return;
+    }
+    writeJsonRow(this.#out, row);
+    this.#out.text(',');
+  }
+
+  finish(): string {
+    const text = this.#out.toString();
+    if (this.#format === 'csv') return text;
+    return text === '[' ? '[]' : `${text.slice(0, -1)}]`;
+  }
+}
+
+function writeJsonRow(out: AnswerWriter, { height, time, amounts }: SeriesRow): void {
+  out.reserve(ROW_BYTES_MAX);
+  out.text(amounts === undefined ? '[null,' : `[${height},`);
+  out.whole(time);
+  if (amounts === undefined) out.text(NO_AMOUNTS_JSON);
+  for (const amount of amounts ?? []) {
+    out.text(',"');
+    out.units(amount, USD_DECIMALS);
+    out.text('"');
+  }
+  out.text(']');
+}
+
+const NO_AMOUNTS_JSON = ',null'.repeat(AMOUNT_COUNT);
+const NO_AMOUNTS_CSV = ','.repeat(AMOUNT_COUNT);
 
 /** Lines end as the standard for CSV has it. */
-export function formatCsvRow({ height, time, amounts = NO_AMOUNTS }: SeriesRow): string {
-  return `${height ?? ''},${time},${amounts.join(',')}\r\n`;
+function writeCsvRow(out: AnswerWriter, { height, time, amounts }: SeriesRow): void {
+  out.reserve(ROW_BYTES_MAX);
+  out.text(`${height ?? ''},`);
+  out.whole(time);
+  if (amounts === undefined) out.text(NO_AMOUNTS_CSV);
+  for (const amount of amounts ?? []) {
+    out.text(',');
+    out.units(amount, USD_DECIMALS);
+  }
+  out.text('\r\n');
 }
 
-function formatJsonRow({ height, time, amounts }: SeriesRow): string {
-  if (amounts === undefined) return `[null,${time},${NO_AMOUNTS_JSON}]`;
-  return `[${height},${time},"${amounts.join('","')}"]`;
+export function formatCsvRow(row: SeriesRow): string {
+  return writtenText((out) => writeCsvRow(out, row));
 }
 
 /** A dex may be younger than the course, and keeps its index. */
@@ -127,7 +173,7 @@ export class AccountSeries {
     const account = past === undefined ? 0 : this.#findAccount(past.state);
     const isUnknown = past === undefined || (account === 0 && past.state.isPartial);
     if (isUnknown) return { height: undefined, time, amounts: undefined };
-    return { height, time, amounts: this.#figures(past, account).map(formatFigure) };
+    return { height, time, amounts: this.#figures(past, account) };
   }
 
   #moveTo(height: number): PastView {
@@ -155,15 +201,11 @@ export class AccountSeries {
     const totals = accountTotals(state, account);
     const { accountValue, totalNtlPos, totalMarginUsed, withdrawable, unrealizedPnl } = totals;
     const { netTransfers } = past.sumsOf(this.#user, this.#dexIndex);
-    return [
-      ...[accountValue, totalNtlPos, totalMarginUsed, withdrawable],
-      ...[unrealizedPnl, sumFunding(state, account), netTransfers],
-    ];
+    const cumFunding = sumFunding(state, account);
+    const figures = [accountValue, totalNtlPos, totalMarginUsed, withdrawable, unrealizedPnl];
+    figures.push(cumFunding, netTransfers);
+    return figures;
   }
-}
-
-function formatFigure(amount: Exact): string {
-  return formatUnits(amount, USD_DECIMALS);
 }
 
 /** What the account has paid in all its positions, closed ones included. */
