@@ -1,8 +1,15 @@
 /** The archive as questions about the past see it. */
 
 import type { Address } from '../exact/address.ts';
-import type { HistoryRange, HistoryView, PastView, PositionChange } from '../info/history-view.ts';
-import { CELL, CHANGE_CAUSES, causeBit } from './account-versions.ts';
+import type {
+  HistoryRange,
+  HistoryView,
+  PastView,
+  PositionChange,
+  ReducedPosition,
+  Reduction,
+} from '../info/history-view.ts';
+import { type AccountVersion, CELL, CHANGE_CAUSES, causeBit } from './account-versions.ts';
 import type { Archive } from './archive.ts';
 import { describeRange } from './archive-range.ts';
 import { PastState } from './past-state.ts';
@@ -80,4 +87,46 @@ export class History implements HistoryView {
       };
     }
   }
+
+  *reductions(
+    { user, dexIndex }: { readonly user: Address; readonly dexIndex: number },
+    { from, to }: { readonly from: number; readonly to: number },
+  ): Iterable<Reduction | undefined> {
+    const known = this.#archive.findAddress(user);
+    if (known === undefined) return;
+    const sizes = new SizesSeen(this.#archive.accountAt(known.row, dexIndex, from - 1));
+    for (const version of this.#archive.versionsOf(known.row, dexIndex, { from, to })) {
+      const positions = sizes.takeReduced(version);
+      yield positions.length === 0 ? undefined : { height: version.height, positions };
+    }
+  }
+}
+
+/** The sizes of an account's positions, from version to version. */
+class SizesSeen {
+  readonly #sizes = new Map<number, number>();
+
+  constructor(version: AccountVersion | undefined) {
+    for (const { market, cells } of version?.positions ?? []) {
+      this.#sizes.set(market, cells[CELL.size]);
+    }
+  }
+
+  /** The positions that are smaller in the next version. */
+  takeReduced(version: AccountVersion): ReducedPosition[] {
+    const reduced: ReducedPosition[] = [];
+    for (const position of version.positions) {
+      if (version.causesOf(position) === 0) continue;
+      const { market, cells } = position;
+      const before = this.#sizes.get(market) ?? 0;
+      const after = cells[CELL.size];
+      this.#sizes.set(market, after);
+      if (isReduced(before, after)) reduced.push({ market, before, after });
+    }
+    return reduced;
+  }
+}
+
+function isReduced(before: number, after: number): boolean {
+  return before > 0 ? after < before : after > before && before !== 0;
 }

@@ -198,6 +198,15 @@ export class PastState implements PastView {
     for (const market of this.#state.markets.markets.keys()) this.#loadMark(market);
   }
 
+  revalueAt(height: number): void {
+    for (const { reader } of this.#accounts) {
+      for (const { market } of reader?.version.positions ?? []) {
+        this.#room.marks.set(market + 1, MARK_PRICE, this.#archive.markOf(market, height));
+        this.#markHeights[market] = height;
+      }
+    }
+  }
+
   moveTo(height: number): void {
     this.#state = this.#stateAt(height);
     for (const account of this.#accounts) this.#advance(account);

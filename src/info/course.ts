@@ -54,6 +54,16 @@ export function readCourse(history: HistoryView, { from = OPEN, to = OPEN }: Giv
   return { from: start, to: end, isFixed: to !== OPEN && to < lastTime };
 }
 
+/** The heights of a course, from the first to the last one; none if it ends before what is kept. */
+export function heightsOf(
+  history: HistoryView,
+  { from, to }: Course,
+): { readonly from: number; readonly to: number } {
+  const { first, last } = history.range();
+  const start = (history.heightAt(from - 1) ?? first - 1) + 1;
+  return { from: start, to: to < from ? start - 1 : (history.heightAt(to) ?? last) };
+}
+
 export function readStep({ from, to }: Course, given: number): number {
   const least = Math.max(1, Math.ceil((to - from) / (POINTS_MAX - 2)));
   if (given === OPEN) return Math.max(1, Math.ceil((to - from) / POINTS_DEFAULT));

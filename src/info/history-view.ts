@@ -31,6 +31,8 @@ export interface PastView {
   loadMarks(): void;
   /** The state is no longer used, so that its tables may be used again. */
   release(): void;
+  /** Takes the mark prices of another height for the loaded accounts; their rows stay. */
+  revalueAt(height: number): void;
   /** Goes on to a later height, with the same accounts; delegations stay those of the first one. */
   moveTo(height: number): void;
   /** Of a loaded account; zeros if it did not exist. */
@@ -47,6 +49,19 @@ export interface PositionChange {
   readonly fundingSinceOpen: number;
   /** The types of the events that changed it. */
   readonly causes: readonly string[];
+}
+
+/** A position that a block has closed, made smaller, or turned around. */
+export interface ReducedPosition {
+  readonly market: number;
+  readonly before: number;
+  readonly after: number;
+}
+
+/** All such positions of an account in a block. */
+export interface Reduction {
+  readonly height: number;
+  readonly positions: readonly ReducedPosition[];
 }
 
 export interface HistoryView {
@@ -71,4 +86,9 @@ export interface HistoryView {
     market: number,
     heights: { readonly from: number; readonly to: number },
   ): Iterable<PositionChange | undefined>;
+  /** The blocks of these heights that made positions smaller; undefined as above. */
+  reductions(
+    account: { readonly user: Address; readonly dexIndex: number },
+    heights: { readonly from: number; readonly to: number },
+  ): Iterable<Reduction | undefined>;
 }

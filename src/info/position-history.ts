@@ -4,7 +4,7 @@ import { USD_DECIMALS } from '../events/fields.ts';
 import { describeValue } from '../events/refusal.ts';
 import { divideFloor, formatUnits } from '../exact/decimal.ts';
 import type { Market } from '../state/markets.ts';
-import { courseFields, POINTS_MAX, readCourse } from './course.ts';
+import { courseFields, heightsOf, POINTS_MAX, readCourse } from './course.ts';
 import type { HistorySteps, HistoryType } from './history-question.ts';
 import type { HistoryView, PositionChange } from './history-view.ts';
 import { addressField, type Field } from './request.ts';
@@ -68,15 +68,13 @@ export const positionHistory: HistoryType<typeof fields> = {
   hasCsv: true,
   *answer(history, { user, coin, from, to }, format): HistorySteps {
     const course = readCourse(history, { from, to });
-    const { last, lastTime, first } = history.range();
+    const { last, lastTime } = history.range();
+    const heights = heightsOf(history, course);
     // A course that ends before the first block has no rows, whatever the coin.
-    const isBefore = course.to < course.from;
-    const end = (isBefore ? undefined : history.heightAt(course.to)) ?? last;
+    const end = heights.to < heights.from ? last : heights.to;
     const { market, index } = findMarketAt(history, end, coin);
-    const start = history.heightAt(course.from - 1) ?? first - 1;
     const rows: Row[] = [];
     const account = { user, dexIndex: market.dexIndex };
-    const heights = { from: start + 1, to: isBefore ? start : end };
     for (const change of history.positionChanges(account, index, heights)) {
       if (change !== undefined) rows.push(describeChange(history, change, market, index));
       if (rows.length === POINTS_MAX) break;

@@ -23,6 +23,7 @@ import {
   PastQuestion,
   readFormat,
 } from './history-question.ts';
+import { liquidationHistory } from './liquidation-history.ts';
 import { allDexsClearinghouseState, batchClearinghouseStates } from './many-accounts.ts';
 import { marginTable } from './margin-tables.ts';
 import { allMids, allPerpMetas, meta, metaAndAssetCtxs } from './markets.ts';
@@ -64,7 +65,12 @@ export const REQUEST_TYPES: readonly RequestType[] = [
 ];
 
 /** Questions about a course of time, which need an archive. */
-const HISTORY_TYPES: readonly HistoryType[] = [accountHistory, positionHistory, portfolio];
+const HISTORY_TYPES: readonly HistoryType[] = [
+  accountHistory,
+  positionHistory,
+  liquidationHistory,
+  portfolio,
+];
 
 /** What every type of question declares, for whoever describes the interface. */
 export const ALL_TYPES: readonly (RequestType | HistoryType)[] = [

@@ -12,9 +12,13 @@ import {
 } from '../state/known.ts';
 import type { StateView } from '../state/state.ts';
 
-export type Subject =
-  | { readonly kind: 'account'; readonly user: Address; readonly dexIndex: number }
-  | { readonly kind: 'delegations'; readonly user: Address };
+export interface AccountSubject {
+  readonly kind: 'account';
+  readonly user: Address;
+  readonly dexIndex: number;
+}
+
+export type Subject = AccountSubject | { readonly kind: 'delegations'; readonly user: Address };
 
 export function isSubjectKnown(state: StateView, subject: Subject): boolean {
   return subject.kind === 'account'

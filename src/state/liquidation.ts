@@ -1,4 +1,4 @@
-/** The price at which a position is liquidated. */
+/** When a position may be liquidated, and at which price. */
 
 import { add, divideHalfUp, type Exact, multiply, subtract } from '../exact/decimal.ts';
 import { type AccountFigures, type PositionFigures, RATIO_DECIMALS } from './figures.ts';
@@ -9,6 +9,11 @@ function equityBehind(account: AccountFigures, position: PositionFigures): Exact
   const otherMaintenance = subtract(account.crossMaintenanceMargin, position.maintenanceMargin);
   const equity = add(account.crossSummary.accountValue, account.collateral);
   return subtract(equity, otherMaintenance);
+}
+
+/** Whether what backs the position is less than it must be. */
+export function isLiquidatable(account: AccountFigures, position: PositionFigures): boolean {
+  return equityBehind(account, position) < position.maintenanceMargin;
 }
 
 /**

@@ -21,6 +21,7 @@ export const TYPES = [
   'webData2',
   'accountHistory',
   'positionHistory',
+  'liquidationHistory',
   'portfolio',
 ].join(', ');
 

@@ -3,10 +3,10 @@
  * margin are closed against the market makers.
  */
 
-import { add } from '../../exact/decimal.ts';
 import { FIRST_ACCOUNT } from '../../state/addresses.ts';
 import { CASH, NEXT_ACCOUNT, ORDER_MARGIN } from '../../state/columns.ts';
 import { accountFigures, type PositionFigures } from '../../state/figures.ts';
+import { isLiquidatable } from '../../state/liquidation.ts';
 import { fillOrder } from './matching.ts';
 import { type Actor, actorOf, formatUsd, type Scene } from './scene.ts';
 
@@ -37,11 +37,7 @@ function inspectUser(scene: Scene, addressRow: number): void {
 function inspectAccount(scene: Scene, addressRow: number, account: number): void {
   const { state, roster, draft } = scene;
   const figures = accountFigures(state, account);
-  const { crossSummary, crossMaintenanceMargin, collateral } = figures;
-  const isCrossLiquidated = add(crossSummary.accountValue, collateral) < crossMaintenanceMargin;
-  const liquidated = figures.positions.filter((position) =>
-    position.isIsolated ? position.marginUsed < position.maintenanceMargin : isCrossLiquidated,
-  );
+  const liquidated = figures.positions.filter((position) => isLiquidatable(figures, position));
   const hasCross = figures.positions.some(({ isIsolated }) => !isIsolated);
   const shortfall = hasCross ? 0 : -state.accounts.get(account, CASH);
   if (liquidated.length === 0 && shortfall <= 0) return;

@@ -1,0 +1,144 @@
+/** `liquidationHistory`: positions that became smaller while they were below their maintenance margin. */
+
+import { formatUnits } from '../exact/decimal.ts';
+import { findAccount } from '../state/accounts.ts';
+import { accountFigures } from '../state/figures.ts';
+import { isLiquidatable } from '../state/liquidation.ts';
+import { findDexAtEnd } from './account-history.ts';
+import { courseFields, heightsOf, POINTS_MAX, readCourse } from './course.ts';
+import { dexField } from './dex-field.ts';
+import type { HistorySteps, HistoryType } from './history-question.ts';
+import type { HistoryView, PastView, ReducedPosition, Reduction } from './history-view.ts';
+import { addressField } from './request.ts';
+import { amount, anyText, choiceOf, listOf, object, wholeNumber } from './schema.ts';
+import type { AccountSubject } from './subject.ts';
+
+const fields = { user: addressField, dex: dexField, ...courseFields };
+
+export const liquidationHistory: HistoryType<typeof fields> = {
+  type: 'liquidationHistory',
+  summary:
+    `The first ${POINTS_MAX} times that a position of the account became smaller while it was below its ` +
+    'maintenance margin: a ledger has no event of its own for a liquidation.',
+  weight: 20,
+  fields,
+  answerSchema: listOf(
+    object({
+      height: wholeNumber,
+      time: wholeNumber,
+      coin: anyText,
+      szi: amount,
+      sziAfter: amount,
+      markPx: amount,
+      marginMode: choiceOf('cross', 'isolated'),
+    }),
+  ),
+  example: {
+    question: {
+      type: 'liquidationHistory',
+      user: '0xeaa346d93e222853a2229e2fbb584830fa478fd2',
+      dex: '',
+      from: 1758556800000,
+      to: 1758560400000,
+    },
+    answer: [
+      {
+        height: 908,
+        time: 1758557707000,
+        coin: 'BTC',
+        szi: '0.04226',
+        sziAfter: '0.0',
+        markPx: '93121.0',
+        marginMode: 'isolated',
+      },
+    ],
+  },
+  hasCsv: true,
+  *answer(history, { user, dex, from, to }, format): HistorySteps {
+    const course = readCourse(history, { from, to });
+    const subject = {
+      kind: 'account',
+      user,
+      dexIndex: findDexAtEnd(history, course, dex),
+    } as const;
+    const rows: Row[] = [];
+    for (const reduction of history.reductions(subject, heightsOf(history, course))) {
+      if (reduction !== undefined) rows.push(...describeLiquidations(history, subject, reduction));
+      if (rows.length >= POINTS_MAX) break;
+      yield;
+    }
+    const { last, lastTime } = history.range();
+    const told = rows.slice(0, POINTS_MAX);
+    const body = format === 'csv' ? toCsv(told) : JSON.stringify(told);
+    const { isFixed } = course;
+    return { body, format, height: last, time: lastTime, isFixed, accountTime: -1 };
+  },
+};
+
+/** Those of the positions that were below their maintenance margin before the block, or with its marks. */
+function describeLiquidations(
+  history: HistoryView,
+  subject: AccountSubject,
+  { height, positions }: Reduction,
+): Row[] {
+  // The block before may be in a gap.
+  if (!history.holds(height - 1)) return [];
+  const past = history.at(height - 1);
+  past.load(subject);
+  const before = findLiquidatable(past, subject);
+  past.revalueAt(height);
+  const after = findLiquidatable(past, subject);
+  const rows = positions.flatMap((position) => {
+    const marginMode = before.get(position.market) ?? after.get(position.market);
+    return marginMode === undefined ? [] : [describe(history, past, height, position, marginMode)];
+  });
+  past.release();
+  return rows;
+}
+
+type MarginMode = 'cross' | 'isolated';
+
+/** The account's positions that may be liquidated, by market. */
+function findLiquidatable(
+  { state }: PastView,
+  { user, dexIndex }: AccountSubject,
+): Map<number, MarginMode> {
+  const found = new Map<number, MarginMode>();
+  const account = findAccount(state, state.addresses.find(user), dexIndex);
+  if (account === 0) return found;
+  const figures = accountFigures(state, account);
+  for (const position of figures.positions) {
+    if (!isLiquidatable(figures, position)) continue;
+    const market = state.markets.findMarket(position.market.coin) as number;
+    found.set(market, position.isIsolated ? 'isolated' : 'cross');
+  }
+  return found;
+}
+
+function describe(
+  history: HistoryView,
+  { state }: PastView,
+  height: number,
+  { market, before, after }: ReducedPosition,
+  marginMode: MarginMode,
+) {
+  const { coin, sizeDecimals, priceDecimals } = state.markets.markets[market];
+  return {
+    height,
+    time: history.timeOf(height),
+    coin,
+    szi: formatUnits(before, sizeDecimals),
+    sziAfter: formatUnits(after, sizeDecimals),
+    markPx: formatUnits(history.markOf(market, height), priceDecimals),
+    marginMode,
+  };
+}
+
+type Row = ReturnType<typeof describe>;
+
+const CSV_COLUMNS = ['height', 'time', 'coin', 'szi', 'sziAfter', 'markPx', 'marginMode'] as const;
+
+function toCsv(rows: readonly Row[]): string {
+  const lines = rows.map((row) => CSV_COLUMNS.map((column) => row[column]));
+  return [CSV_COLUMNS, ...lines].map((line) => `${line.join(',')}\r\n`).join('');
+}
