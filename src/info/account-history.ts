@@ -82,8 +82,8 @@ export interface SeriesRow {
   readonly amounts: readonly Exact[] | undefined;
 }
 
-/** Enough for the longest amounts of a row. */
-const ROW_BYTES_MAX = 1024;
+/** Room for a row: more than its longest amounts take. */
+const SERIES_ROW_BYTES = 1024;
 
 /** Writes each row as it comes, so that nothing long is left to do at the end. */
 class RowWriter {
@@ -112,7 +112,7 @@ class RowWriter {
 }
 
 function writeJsonRow(out: AnswerWriter, { height, time, amounts }: SeriesRow): void {
-  out.reserve(ROW_BYTES_MAX);
+  out.reserve(SERIES_ROW_BYTES);
   out.text(amounts === undefined ? '[null,' : `[${height},`);
   out.whole(time);
   if (amounts === undefined) out.text(NO_AMOUNTS_JSON);
@@ -129,7 +129,7 @@ const NO_AMOUNTS_CSV = ','.repeat(AMOUNT_COUNT);
 
 /** Lines end as the standard for CSV has it. */
 function writeCsvRow(out: AnswerWriter, { height, time, amounts }: SeriesRow): void {
-  out.reserve(ROW_BYTES_MAX);
+  out.reserve(SERIES_ROW_BYTES);
   out.text(`${height ?? ''},`);
   out.whole(time);
   if (amounts === undefined) out.text(NO_AMOUNTS_CSV);

@@ -29,6 +29,19 @@ const TRANSFERS = new Map([
   [300, { dex: '', amount: '-250.125' }],
 ]);
 
+/** Somebody whose margin is taken away, and whose position is closed in two steps. */
+const VICTIM = `0x${'7'.repeat(40)}`;
+const transferOf = (amount: string) => ({ type: 'transfer', user: VICTIM, dex: '', amount });
+const tradeOf = (side: 'A' | 'B', sz: string) => ({
+  ...{ type: 'fill', user: VICTIM, coin: 'BTC', side, sz, px: '86000.0', fee: '0.0' },
+});
+const LIQUIDATION = new Map<number, object[]>([
+  [140, [transferOf('1000.0'), tradeOf('B', '0.1')]],
+  [160, [transferOf('-995.0')]],
+  [170, [tradeOf('A', '0.06')]],
+  [180, [tradeOf('A', '0.04')]],
+]);
+
 const timeOf = (height: number) =>
   START_MS + (height - 1) * BLOCK_MS + (height > BEFORE_GAP ? GAP_MS : 0);
 
@@ -39,6 +52,7 @@ function block(height: number): string {
   return formatBlock(height, timeOf(height), [
     { type: 'marks', prices },
     ...(transfer === undefined ? [] : [{ type: 'transfer', user: USER, ...transfer }]),
+    ...(LIQUIDATION.get(height) ?? []),
     ...(height === 100 ? [delegation(VALIDATORS[0], '77.0', timeOf(height) + 60_000)] : []),
   ]);
 }
@@ -178,6 +192,33 @@ browserTest(
     await page.getByRole('button', { name: '1 h', exact: true }).click();
     await page.waitForURL(/&span=hour$/);
     await until('an hour', () => lengthOf(asked[asked.length - 1]) === 3_600_000);
+  },
+  LONG_ONLY,
+);
+
+browserTest(
+  'liquidations are marked in the chart, and told in words',
+  async () => {
+    const address = `${origin}/#key=${secret}&users=${VICTIM}&dex=`;
+    const { page, asked } = await openWatched({}, address);
+    const told = chartOf(page).locator('[data-liquidation]');
+    await until('two liquidations', async () => (await told.count()) === 2);
+    const words = await told.allTextContents();
+    assert.match(words[0], /^BTC liquidated from 0\.04 to 0\.0 at a mark of 86,0\d\d\.0, /);
+    assert.match(words[1], /^BTC liquidated from 0\.1 to 0\.04 at a mark of 86,0\d\d\.0, /);
+    const marks = chartOf(page).locator('.chart:first-of-type .chart-mark.liquidation');
+    assert.deepEqual(
+      await marks.evaluateAll((all) => all.map((mark) => mark.getAttribute('title'))),
+      [...[words[1], words[0]]],
+    );
+    const places = await marks.evaluateAll((all) => all.map(({ style }) => parseFloat(style.left)));
+    const { from, to } = asked[asked.length - 1];
+    for (const [index, height] of [170, 180].entries()) {
+      const share = ((timeOf(height) - from) / (to - from)) * 100;
+      assert.ok(Math.abs(places[index] - share) < 1, `${places[index]} of ${share}`);
+    }
+    await chartOf(page).getByText('2 liquidations').click();
+    await assertAccessible(page);
   },
   LONG_ONLY,
 );

@@ -142,6 +142,7 @@ const NOT_BY_CLIENTS: Readonly<Record<string, readonly string[]>> = {
     'http/push/outbox.ts GATHERED_BYTES_MAX',
     'http/push/outbox.ts PING_PAYLOAD_BYTES',
     'http/push/topics.ts POSITION_BYTES_MAX',
+    'info/account-history.ts SERIES_ROW_BYTES',
     'info/answer-writer.ts LOOPED_MAX',
     'info/answer-writer.ts WORD_BYTES',
     'info/clearinghouse.ts ACCOUNT_BYTES_MAX',

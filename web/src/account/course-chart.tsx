@@ -1,11 +1,11 @@
-/** Value and profit over time, as the archive has them: zoomable, with transfers marked. */
+/** Value and profit over time, as the archive has them: zoomable, with what happened marked. */
 
 import { useLayoutEffect, useMemo, useRef } from 'preact/hooks';
-import { formatCount, formatTime, group, groupRounded, withSign } from '../figures/text.ts';
 import { toLine } from '../history/chart-line.ts';
 import {
   continueLive,
   findTransfers,
+  type Liquidation,
   panSpan,
   profitPoints,
   SPANS,
@@ -19,16 +19,10 @@ import {
 } from '../history/course.ts';
 import { changeOver, type ValueChange } from '../history/value-change.ts';
 import { type Point, RANGES } from '../history/value-history.ts';
-import {
-  areaOf,
-  axisWidthOf,
-  Chart,
-  type ChartMark,
-  type ChartOptions,
-  profitOf,
-} from '../parts/chart.ts';
-import { SignedFigure, toneOf } from '../parts/figure.tsx';
+import { areaOf, axisWidthOf, Chart, type ChartOptions, profitOf } from '../parts/chart.ts';
+import { SignedFigure } from '../parts/figure.tsx';
 import { dexesShown, pastTime, type View } from '../view/view.ts';
+import { LiquidationList, markLiquidation, markTransfer, Transfers } from './course-marks.tsx';
 import { Change, describeLine } from './value-chart.tsx';
 
 export interface CourseActions {
@@ -42,6 +36,7 @@ interface CourseLine {
   /** Since the left edge; only as far as the archive tells what was transferred. */
   readonly profits: readonly Point[];
   readonly transfers: readonly Transfer[];
+  readonly liquidations: readonly Liquidation[];
   readonly span: TimeSpan;
   readonly stepMs: number;
   /** All that can be zoomed in. */
@@ -75,7 +70,8 @@ export function useCourseLine(view: View): CourseLine | undefined {
   const { profits = [], transfers = [] } = figures ?? {};
   const shown = zoom ?? known?.span ?? bounds;
   const span = isLive ? slide(shown, values, view.span) : shown;
-  return { values, profits, transfers, span, stepMs, bounds };
+  const liquidations = known?.liquidations ?? [];
+  return { values, profits, transfers, liquidations, span, stepMs, bounds };
 }
 
 /** Live points move the right edge, and the left one with it once the span has its full length. */
@@ -97,7 +93,7 @@ interface CourseChartProps {
 }
 
 export function CourseChart({ view, line, actions }: CourseChartProps) {
-  const { values, profits, transfers, stepMs } = line;
+  const { values, profits, transfers, liquidations, stepMs } = line;
   const { valueBox, profitBox } = useCharts(line, actions.zoomTo);
   const change = changeOfLine(line);
   const profit = profits.at(-1)?.value;
@@ -138,6 +134,7 @@ export function CourseChart({ view, line, actions }: CourseChartProps) {
         </p>
       )}
       <Transfers transfers={transfers} />
+      <LiquidationList liquidations={liquidations} />
     </figure>
   );
 }
@@ -172,7 +169,7 @@ function useCharts(line: CourseLine, zoomTo: CourseActions['zoomTo']) {
     const [first] = charts.current;
     if (drawn.current === line.profits && first?.isMoved(from, to) === false) return;
     drawn.current = line.profits;
-    const marks = line.transfers.map(toMark);
+    const marks = [...line.transfers.map(markTransfer), ...line.liquidations.map(markLiquidation)];
     axisPx.current = axisWidthOf([line.values, line.profits].flatMap(extremesOf));
     for (const [index, points] of [line.values, line.profits].entries()) {
       charts.current[index]?.show(toLine(points), from, to);
@@ -186,16 +183,6 @@ function useCharts(line: CourseLine, zoomTo: CourseActions['zoomTo']) {
 function extremesOf(points: readonly Point[]): number[] {
   const values = points.map(({ value }) => Number(value));
   return values.length === 0 ? [] : [Math.min(...values), Math.max(...values)];
-}
-
-function describeTransfer({ amount, time }: Transfer): string {
-  const shown = withSign(amount, group(amount));
-  return `${shown} transferred, by ${formatTime(time)}`;
-}
-
-function toMark(transfer: Transfer): ChartMark {
-  const { time, amount } = transfer;
-  return { time: time / 1000, title: describeTransfer(transfer), tone: toneOf(amount) };
 }
 
 interface SpanChoiceProps {
@@ -269,35 +256,5 @@ function ZoomButtons({ view, line, zoom, zoomTo, press }: ZoomButtonsProps) {
         </button>
       )}
     </fieldset>
-  );
-}
-
-const TRANSFERS_MAX = 20;
-
-/** The marks of the chart in words, the newest first. */
-function Transfers({ transfers }: { transfers: readonly Transfer[] }) {
-  if (transfers.length === 0) return null;
-  const newest = [...transfers].reverse().slice(0, TRANSFERS_MAX);
-  return (
-    <details class="fold transfers small">
-      <summary>
-        {transfers.length === 1 ? '1 transfer' : `${formatCount(transfers.length)} transfers`}
-      </summary>
-      <ul>
-        {newest.map((transfer) => (
-          <li key={transfer.time} class="figure" data-transfer={transfer.amount}>
-            <span class={toneOf(transfer.amount)}>
-              {withSign(transfer.amount, groupRounded(transfer.amount, 2))}
-            </span>{' '}
-            <span class="muted" title={describeTransfer(transfer)}>
-              by {formatTime(transfer.time)}
-            </span>
-          </li>
-        ))}
-      </ul>
-      {newest.length < transfers.length && (
-        <p class="muted">and {formatCount(transfers.length - newest.length)} earlier ones</p>
-      )}
-    </details>
   );
 }

@@ -4,6 +4,8 @@ import type { Answer } from '../figures/answers.ts';
 import {
   type Course,
   type HistoryRow,
+  joinLiquidations,
+  type Liquidation,
   spanUntil,
   stepOf,
   subjectOf,
@@ -13,7 +15,7 @@ import {
 import { ask, Refusal } from '../service/service.ts';
 import { dexesShown, type Store, type View } from '../view/view.ts';
 
-/** Until then the states that the page sees continue the line; it costs 20 of the budget for each dex. */
+/** Until then the states that the page sees continue the line; it costs 40 of the budget for each dex. */
 const OLD_MS_MAX = 300_000;
 /** An archive that has just begun grows by a multiple of itself. */
 const OLD_MS_MIN = 10_000;
@@ -62,12 +64,14 @@ export class CourseWatch {
     if (last !== undefined) this.#store.set({ courseRefusal: undefined });
     const stepMs = stepOf(span);
     try {
-      const lists = await Promise.all(
-        dexes.map((dex) => askRows(key, { user, dex, ...span, step: stepMs })),
-      );
+      const [series, happened] = await Promise.all([
+        askAll<HistoryRow>(key, dexes, { type: 'accountHistory', user, ...span, step: stepMs }),
+        askAll<Liquidation>(key, dexes, { type: 'liquidationHistory', user, ...span }),
+      ]);
       if (name !== this.#name) return;
-      const rows = sumRows(lists.filter((list) => list !== undefined));
-      const course: Course = { subject: subjectOf(user, dexes), span, stepMs, rows };
+      const rows = sumRows(series);
+      const liquidations = joinLiquidations(happened);
+      const course: Course = { subject: subjectOf(user, dexes), span, stepMs, rows, liquidations };
       this.#store.set({ course, courseRefusal: undefined });
     } catch (error) {
       if (name !== this.#name) return;
@@ -100,19 +104,28 @@ function findWanted(view: View): Wanted | undefined {
 }
 
 interface CourseQuestion extends TimeSpan {
+  readonly type: string;
   readonly user: string;
-  readonly dex: string;
-  readonly step: number;
+  readonly step?: number;
+}
+
+/** The rows of each dex; those that did not exist yet are left out. */
+async function askAll<Row>(
+  key: string,
+  dexes: readonly string[],
+  question: CourseQuestion,
+): Promise<(readonly Row[])[]> {
+  const lists = await Promise.all(dexes.map((dex) => askRows<Row>(key, { ...question, dex })));
+  return lists.filter((list) => list !== undefined);
 }
 
 /** Undefined of a dex that did not exist yet. */
-async function askRows(
+async function askRows<Row>(
   key: string,
-  question: CourseQuestion,
-): Promise<readonly HistoryRow[] | undefined> {
+  question: CourseQuestion & { readonly dex: string },
+): Promise<readonly Row[] | undefined> {
   try {
-    const answer = await ask(key, { type: 'accountHistory', ...question });
-    return (answer as Answer<readonly HistoryRow[]>).value;
+    return ((await ask(key, question)) as Answer<readonly Row[]>).value;
   } catch (error) {
     if (error instanceof Refusal && error.code === 'unknown_dex') return undefined;
     throw error;

@@ -127,6 +127,21 @@ function sumKnown(all: readonly (Known | undefined)[]): Known | undefined {
   };
 }
 
+/** A row of `liquidationHistory`: a position that became smaller below its maintenance margin. */
+export interface Liquidation {
+  readonly time: number;
+  readonly coin: string;
+  /** The sizes before and after, and the mark price. */
+  readonly szi: string;
+  readonly sziAfter: string;
+  readonly markPx: string;
+}
+
+/** Those of all dexes, in order. */
+export function joinLiquidations(lists: readonly (readonly Liquidation[])[]): Liquidation[] {
+  return lists.flat().sort((a, b) => a.time - b.time);
+}
+
 /** The course of an account over a span of time. */
 export interface Course {
   /** Of which account, see subjectOf. */
@@ -134,6 +149,7 @@ export interface Course {
   readonly span: TimeSpan;
   readonly stepMs: number;
   readonly rows: readonly CourseRow[];
+  readonly liquidations: readonly Liquidation[];
 }
 
 export function subjectOf(user: string, dexes: readonly string[]): string {
