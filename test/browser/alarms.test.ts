@@ -10,44 +10,13 @@ import { edit, openBoard, rowOf, untilKnown } from './board-page.ts';
 import { browserTest, useBrowser } from './browser.ts';
 import { formatBlock, type Held, NOBODY, USER } from './small-ledger.ts';
 import { serveSmall } from './small-service.ts';
+import { assertRaised, readHeard, readShown, stubNotifications } from './stubbed-notices.ts';
 
 const place = createPlaces();
 useBrowser();
 
 /** Much less than the limit of an age. */
 const BLOCK_MS = 300;
-
-/** Notifications of a browser that lets itself be asked; what is shown and heard is kept. */
-async function stubNotifications(page: Page): Promise<void> {
-  await page.addInitScript(() => {
-    const shown: string[] = [];
-    const heard: number[] = [];
-    const start = OscillatorNode.prototype.start;
-    OscillatorNode.prototype.start = function play(when) {
-      heard.push(this.frequency.value);
-      start.call(this, when);
-    };
-    class StubNotification {
-      static permission = sessionStorage.getItem('granted') ?? 'default';
-
-      constructor(title: string, { body }: { body: string }) {
-        shown.push(`${title}: ${body}`);
-      }
-
-      static async requestPermission(): Promise<void> {
-        sessionStorage.setItem('granted', 'granted');
-        StubNotification.permission = 'granted';
-      }
-    }
-    Object.assign(globalThis, { Notification: StubNotification, shown, heard });
-  });
-}
-
-const readHeard = (page: Page): Promise<number[]> =>
-  page.evaluate(() => (globalThis as unknown as { heard: number[] }).heard);
-
-const readShown = (page: Page): Promise<string[]> =>
-  page.evaluate(() => (globalThis as unknown as { shown: string[] }).shown);
 
 /** A page with notifications on, and limits for the user of the small ledger. */
 async function openLimited(url: string, limits: Record<string, string>): Promise<Page> {
@@ -60,25 +29,6 @@ async function openLimited(url: string, limits: Record<string, string>): Promise
   await page.getByText('Notifications are on').waitFor();
   await edit(page, USER, limits);
   return page;
-}
-
-interface Raised {
-  readonly name: string;
-  readonly mark: string;
-  /** The one notification. */
-  readonly told: RegExp;
-}
-
-/** Marked, in the title and the icon, and told by one notification with a sound. */
-async function assertRaised(page: Page, { name, mark, told }: Raised): Promise<void> {
-  await rowOf(page, USER).locator(`[data-alarm="${name}"]`).getByText(mark).waitFor();
-  assert.match(await page.title(), /^⚑ 1 /);
-  const icon = page.locator('link[rel="icon"]');
-  assert.match((await icon.getAttribute('data-level')) ?? '', /alarm$/);
-  const shown = await readShown(page);
-  assert.equal(shown.length, 1, shown.join());
-  assert.match(shown[0], told);
-  assert.deepEqual(await readHeard(page), [880, 1_175]);
 }
 
 async function assertQuiet(page: Page): Promise<void> {

@@ -8,8 +8,9 @@ import { LONG_ONLY } from '../scale.ts';
 import { makeLedger } from '../service/running.ts';
 import { assertAccessible } from './axe.ts';
 import { browserTest, fieldText, openPage, useBrowser } from './browser.ts';
+import { FILE_MS_MAX, screenTest } from './every-screen.ts';
 import { auction, formatBlock } from './small-ledger.ts';
-import { SCREENS, serveSmall } from './small-service.ts';
+import { serveSmall } from './small-service.ts';
 
 const place = createPlaces();
 useBrowser();
@@ -18,7 +19,7 @@ const END = { type: 'deployAuctionEnd', endGas: '750.50000001' };
 const startSeconds = Math.floor(Date.now() / 1000) - 300;
 const ended = await serveSmall(
   { after },
-  { data: place(), events: [auction(startSeconds, 600), END] },
+  { data: place(), events: [auction(startSeconds, 600), END], runMsMax: FILE_MS_MAX },
 );
 
 /** What is known of the next one: that nobody tells. */
@@ -28,34 +29,31 @@ const NEXT =
 const panel = (page: Page): Locator => page.locator('section.panel-auction');
 const body = (page: Page): Locator => panel(page).locator('.auction-body');
 
-for (const screen of SCREENS) {
-  const { viewport, colorScheme } = screen;
-  browserTest(
-    `an ended auction is folded: ${viewport.width} pixels wide, ${colorScheme}`,
-    async () => {
-      const page = await openPage(ended.url, screen);
-      const summary = panel(page).locator('summary');
-      assert.equal(await summary.innerText(), 'Ended at 750.50000001 gas');
-      assert.equal(await body(page).isVisible(), false);
-      await assertAccessible(page);
-      await summary.press('Enter');
-      await body(page).waitFor();
-      assert.equal(await fieldText(page, 'currentGas'), '750.5000 gas');
-      assert.equal(await fieldText(page, 'auctionState'), 'ended');
-      // The answer has no moment of the end: it was after the start, and before the page asked.
-      assert.match(await fieldText(page, 'auctionEnd'), /^between .+ and .+$/);
-      await panel(page).getByText('after 10 min 00 s').waitFor();
-      await panel(page).getByText(NEXT).waitFor();
-      await assertAccessible(page);
-      const { scroll, width } = await page.evaluate(() => ({
-        scroll: document.documentElement.scrollWidth,
-        width: innerWidth,
-      }));
-      assert.ok(scroll <= width, `${scroll} > ${width}`);
-    },
-    LONG_ONLY,
-  );
-}
+screenTest(
+  '11. an ended auction is folded',
+  async (screen) => {
+    const page = await openPage(ended.url, screen);
+    const summary = panel(page).locator('summary');
+    assert.equal(await summary.innerText(), 'Ended at 750.50000001 gas');
+    assert.equal(await body(page).isVisible(), false);
+    await assertAccessible(page);
+    await summary.press('Enter');
+    await body(page).waitFor();
+    assert.equal(await fieldText(page, 'currentGas'), '750.5000 gas');
+    assert.equal(await fieldText(page, 'auctionState'), 'ended');
+    // The answer has no moment of the end: it was after the start, and before the page asked.
+    assert.match(await fieldText(page, 'auctionEnd'), /^between .+ and .+$/);
+    await panel(page).getByText('after 10 min 00 s').waitFor();
+    await panel(page).getByText(NEXT).waitFor();
+    await assertAccessible(page);
+    const { scroll, width } = await page.evaluate(() => ({
+      scroll: document.documentElement.scrollWidth,
+      width: innerWidth,
+    }));
+    assert.ok(scroll <= width, `${scroll} > ${width}`);
+  },
+  LONG_ONLY,
+);
 
 browserTest(
   'whether an auction is unfolded outlives a reload',

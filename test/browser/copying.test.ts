@@ -9,8 +9,9 @@ import { LONG_ONLY } from '../scale.ts';
 import { makeLedger } from '../service/running.ts';
 import { assertAccessible } from './axe.ts';
 import { browserTest, openPage, type PageOptions, useBrowser } from './browser.ts';
+import { FILE_MS_MAX, screenTest } from './every-screen.ts';
 import { delegation, formatBlock, USER, VALIDATORS } from './small-ledger.ts';
-import { SCREENS, serveSmall } from './small-service.ts';
+import { serveSmall } from './small-service.ts';
 
 const place = createPlaces();
 useBrowser();
@@ -23,6 +24,7 @@ const { url, secret, data } = await serveSmall(
     data: place(),
     events: [MARKS, delegation(VALIDATORS[0], '12.50000001', 0)],
     flags: ['--explorer-url', EXPLORER],
+    runMsMax: FILE_MS_MAX,
   },
 );
 const BTC_VALUE = '43000.12345';
@@ -149,39 +151,36 @@ browserTest(
   LONG_ONLY,
 );
 
-for (const screen of SCREENS) {
-  const { viewport, colorScheme } = screen;
-  const { width, height } = viewport;
-  browserTest(
-    `all digits of every panel: ${width} pixels wide, ${colorScheme}`,
-    async () => {
-      const page = await open(screen);
-      const openers = {
-        ETH: page.locator('tr[data-coin="ETH"] button'),
-        Stake: page.locator(`button[data-row="${VALIDATORS[0]}"]`),
-        Account: page.getByRole('button', { name: 'All digits of Account' }),
-      };
-      await page.locator('[data-field="accountValue"]').click();
-      for (const [name, opener] of Object.entries(openers)) {
-        const target = await opener.boundingBox();
-        if (width < 680) assert.ok(target && target.height >= 44 && target.width >= 44);
-        await opener.click();
-        const dialog = page.getByRole('dialog', { name: `${name}: all digits` });
-        const box = await dialog.boundingBox();
-        assert.ok(box && box.x >= 0 && box.x + box.width <= width, JSON.stringify(box));
-        const copy = await dialog.getByRole('button', { name: /^Copy/ }).first().boundingBox();
-        if (width < 680) assert.ok(copy && copy.height >= 44 && copy.width >= 44);
-        if (name === 'Account') await assertAccessible(page);
-        // A click beside the dialog closes it, one into it does not.
-        await page.mouse.click(box.x + 5, height / 2);
-        assert.equal(await dialog.count(), 1);
-        await page.mouse.click(width / 2, 3);
-        await dialog.waitFor({ state: 'detached' });
-      }
-    },
-    LONG_ONLY,
-  );
-}
+screenTest(
+  '10. all digits of every panel',
+  async (screen) => {
+    const { width, height } = screen.viewport;
+    const page = await open(screen);
+    const openers = {
+      ETH: page.locator('tr[data-coin="ETH"] button'),
+      Stake: page.locator(`button[data-row="${VALIDATORS[0]}"]`),
+      Account: page.getByRole('button', { name: 'All digits of Account' }),
+    };
+    await page.locator('[data-field="accountValue"]').click();
+    for (const [name, opener] of Object.entries(openers)) {
+      const target = await opener.boundingBox();
+      if (width < 680) assert.ok(target && target.height >= 44 && target.width >= 44);
+      await opener.click();
+      const dialog = page.getByRole('dialog', { name: `${name}: all digits` });
+      const box = await dialog.boundingBox();
+      assert.ok(box && box.x >= 0 && box.x + box.width <= width, JSON.stringify(box));
+      const copy = await dialog.getByRole('button', { name: /^Copy/ }).first().boundingBox();
+      if (width < 680) assert.ok(copy && copy.height >= 44 && copy.width >= 44);
+      if (name === 'Account') await assertAccessible(page);
+      // A click beside the dialog closes it, one into it does not.
+      await page.mouse.click(box.x + 5, height / 2);
+      assert.equal(await dialog.count(), 1);
+      await page.mouse.click(width / 2, 3);
+      await dialog.waitFor({ state: 'detached' });
+    }
+  },
+  LONG_ONLY,
+);
 
 browserTest(
   'a selection that ends beside a dialog leaves it open',

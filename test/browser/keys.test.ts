@@ -8,14 +8,18 @@ import { LONG_ONLY } from '../scale.ts';
 import { until } from '../service/running.ts';
 import { assertAccessible } from './axe.ts';
 import { browserTest, openPage, useBrowser } from './browser.ts';
+import { FILE_MS_MAX, screenTest } from './every-screen.ts';
 import { NOBODY, USER } from './small-ledger.ts';
-import { SCREENS, serveSmall } from './small-service.ts';
+import { serveSmall } from './small-service.ts';
 import { openStoredBoard } from './stored-board.ts';
 import { countStored } from './stored-points.ts';
 
 const place = createPlaces();
 useBrowser();
-const { url, origin, secret } = await serveSmall({ after }, { data: place() });
+const { url, origin, secret } = await serveSmall(
+  { after },
+  { data: place(), runMsMax: FILE_MS_MAX },
+);
 
 const focusedId = (page: Page) => page.evaluate(() => document.activeElement?.id);
 const readStored = (page: Page) =>
@@ -51,39 +55,37 @@ browserTest('the form takes an address with the key, and says what is wrong', as
   await page.locator('tr[data-coin="BTC"]').waitFor();
 });
 
-for (const screen of SCREENS) {
-  const { viewport, colorScheme } = screen;
-  browserTest(
-    `forgetting the key asks first: ${viewport.width} pixels wide, ${colorScheme}`,
-    async () => {
-      const page = await openPage(url, screen);
-      await page.locator('tr[data-coin="BTC"]').waitFor();
-      const dialog = page.getByRole('dialog');
-      const ways = [
-        () => page.getByRole('button', { name: 'Keep it' }).click(),
-        () => page.keyboard.press('Escape'),
-        () => page.mouse.click(viewport.width / 2, 3),
-      ];
-      for (const keep of ways) {
-        await askToForget(page);
-        await keep();
-        await dialog.waitFor({ state: 'detached' });
-        const focused = await page.evaluate(() => document.activeElement?.textContent);
-        assert.equal(focused, 'Forget key');
-      }
-      assert.ok((await readStored(page)).includes(secret));
+screenTest(
+  '10. forgetting the key asks first',
+  async (screen) => {
+    const { viewport } = screen;
+    const page = await openPage(url, screen);
+    await page.locator('tr[data-coin="BTC"]').waitFor();
+    const dialog = page.getByRole('dialog');
+    const ways = [
+      () => page.getByRole('button', { name: 'Keep it' }).click(),
+      () => page.keyboard.press('Escape'),
+      () => page.mouse.click(viewport.width / 2, 3),
+    ];
+    for (const keep of ways) {
       await askToForget(page);
-      await assertAccessible(page);
-      await page.getByRole('button', { name: 'Forget it' }).click();
-      await until('the focus in the form', async () => (await focusedId(page)) === 'key');
-      const stored = await readStored(page);
-      assert.equal(stored.includes(secret), false);
-      // The addresses were to be kept.
-      assert.ok(stored.includes(USER));
-    },
-    LONG_ONLY,
-  );
-}
+      await keep();
+      await dialog.waitFor({ state: 'detached' });
+      const focused = await page.evaluate(() => document.activeElement?.textContent);
+      assert.equal(focused, 'Forget key');
+    }
+    assert.ok((await readStored(page)).includes(secret));
+    await askToForget(page);
+    await assertAccessible(page);
+    await page.getByRole('button', { name: 'Forget it' }).click();
+    await until('the focus in the form', async () => (await focusedId(page)) === 'key');
+    const stored = await readStored(page);
+    assert.equal(stored.includes(secret), false);
+    // The addresses were to be kept.
+    assert.ok(stored.includes(USER));
+  },
+  LONG_ONLY,
+);
 
 /** The ledger stands still, so nothing is kept by itself. */
 function storePoint(page: Page): Promise<void> {

@@ -9,10 +9,11 @@ import { LONG_ONLY } from '../scale.ts';
 import { createKey, makeLedger, startService, until } from '../service/running.ts';
 import { assertAccessible } from './axe.ts';
 import { browserTest, openPage, type PageOptions, untilConnected, useBrowser } from './browser.ts';
+import { FILE_MS_MAX, screenTest } from './every-screen.ts';
 import { sumUnits, toUnits, writeDecimal } from './exact.ts';
 import { readPanels } from './page-figures.ts';
 import { delegation, firstBlock, formatBlock, METALS, USER, VALIDATORS } from './small-ledger.ts';
-import { SCREENS, serveSmall } from './small-service.ts';
+import { serveSmall } from './small-service.ts';
 
 const place = createPlaces();
 useBrowser();
@@ -64,7 +65,10 @@ const lines = [
 const data = await makeLedger(place(), lines);
 const { secret } = await createKey(data, { budget: '100000/min' });
 await archiveOnce(data);
-const service = await startService({ after }, { data, flags: ['--max-age', '0'] });
+const service = await startService(
+  { after },
+  { data, flags: ['--max-age', '0'], runMsMax: FILE_MS_MAX },
+);
 const origin = `http://127.0.0.1:${service.port}`;
 const url = `${origin}/#key=${secret}&users=${USER}`;
 
@@ -303,12 +307,13 @@ const withKey = (secret: string) => ({
   },
 });
 
-browserTest(
-  'a link to a moment opens in the past, on a phone in the dark',
-  async () => {
-    const [phone] = SCREENS;
-    const options = { ...phone, ...withKey(secret), colorScheme: 'dark' as const };
-    const page = await openPage(`${origin}/#user=${USER}&at=250`, options);
+screenTest(
+  'a link to a moment opens in the past',
+  async (screen) => {
+    const page = await openPage(`${origin}/#user=${USER}&at=250`, {
+      ...screen,
+      ...withKey(secret),
+    });
     await assertPast(page, 250);
     await assertAccessible(page);
     const isWide = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth);

@@ -1,6 +1,5 @@
 /** A service on the small ledger, with a key of its own. */
 
-import { scale } from '../scale.ts';
 import {
   type Cleanup,
   createKey,
@@ -27,23 +26,21 @@ interface SmallServiceOptions {
   /** Further events of the first block. */
   readonly events?: readonly object[];
   readonly flags?: readonly string[];
+  /** Where the tests of a file take longer than most: after so long the service is killed. */
+  readonly runMsMax?: number;
 }
 
 export async function serveSmall(
   context: Cleanup,
-  { data, holdings, time = Date.now(), events = [], flags = [] }: SmallServiceOptions,
+  { data, holdings, time = Date.now(), events = [], flags = [], ...limits }: SmallServiceOptions,
 ): Promise<SmallService> {
   await makeLedger(data, [firstBlock({ time, events, ...(holdings && { holdings }) })]);
   // Before the service starts, so that it knows the key when the page asks.
   const { secret } = await createKey(data);
-  const service = await startService(context, { data, flags: ['--max-age', '0', ...flags] });
+  const service = await startService(context, {
+    ...limits,
+    ...{ data, flags: ['--max-age', '0', ...flags] },
+  });
   const origin = `http://127.0.0.1:${service.port}`;
   return { data, secret, origin, service, url: `${origin}/#key=${secret}&users=${USER}` };
 }
-
-/** A phone, a tablet and a desktop; in the long run, each in the other scheme. */
-export const SCREENS = [
-  { viewport: { width: 390, height: 844 }, colorScheme: scale('dark', 'light') },
-  { viewport: { width: 768, height: 1024 }, colorScheme: scale('light', 'dark') },
-  { viewport: { width: 1280, height: 860 }, colorScheme: scale('dark', 'light') },
-] as const;

@@ -8,6 +8,7 @@ import { LONG_ONLY } from '../scale.ts';
 import { type Cleanup, createKey, makeLedger, startService, until } from '../service/running.ts';
 import { assertAccessible } from './axe.ts';
 import { browserTest, fieldText, openPage, type PageOptions, useBrowser } from './browser.ts';
+import { FILE_MS_MAX, screenTest } from './every-screen.ts';
 import { readPanels } from './page-figures.ts';
 import { firstBlock, formatBlock, METALS, NOBODY, USER } from './small-ledger.ts';
 
@@ -18,7 +19,9 @@ useBrowser();
 async function serve(context: Cleanup, events = METALS) {
   const data = await makeLedger(place(), [firstBlock({ time: Date.now(), events })]);
   const { secret } = await createKey(data);
-  const { port } = await startService(context, { data, flags: ['--max-age', '0'] });
+  const { port } = await startService(context, {
+    ...{ data, flags: ['--max-age', '0'], runMsMax: FILE_MS_MAX },
+  });
   return { data, url: `http://127.0.0.1:${port}/#key=${secret}&users=${USER}` };
 }
 
@@ -164,28 +167,22 @@ browserTest(
   LONG_ONLY,
 );
 
-const SCREENS = [
-  { width: 390, colorScheme: 'dark' },
-  { width: 768, colorScheme: 'light' },
-  { width: 1280, colorScheme: 'dark' },
-] as const;
-
-for (const { width, colorScheme } of SCREENS) {
-  const name = `no violations, and all in sight: ${colorScheme}, ${width} pixels`;
-  const look = async () => {
-    const viewport = { width, height: 900 };
-    const page = await openWhatIf(standing.url, { viewport, colorScheme });
+screenTest(
+  '8. what-if has no violations, and all in sight',
+  async (screen) => {
+    const { width } = screen.viewport;
+    const page = await openWhatIf(standing.url, screen);
     await moveBy(page, '-20');
     const scroll = await page.evaluate(() => document.documentElement.scrollWidth);
     assert.ok(scroll <= width, `${scroll} > ${width}`);
     const fate = page.locator('tr[data-coin="xyz:GOLD"] [data-field="supposedFate"]');
     const { x = width, width: size = 0 } = (await fate.boundingBox()) ?? {};
     assert.ok(x + size <= width, 'the outcome is in sight without scrolling');
-    if (width === 390) await assertLargeTargets(page);
+    if (screen.size === 'phone') await assertLargeTargets(page);
     await assertAccessible(page);
-  };
-  browserTest(name, look, LONG_ONLY);
-}
+  },
+  LONG_ONLY,
+);
 
 /** A thumb needs 44 pixels. */
 async function assertLargeTargets(page: Page): Promise<void> {

@@ -18,6 +18,7 @@ import { formatDuration, formatTime, shortenAddress } from '../figures/text.ts';
 import { DigitsDialog } from '../parts/digits-dialog.tsx';
 import { Bar, Figure } from '../parts/figure.tsx';
 import { Frame } from '../parts/panel.tsx';
+import { CELL, COLUMN_HEADING, ROW, ROW_HEADING, ROWS, TABLE } from '../parts/roles.ts';
 import { drawRowButton, useRows } from '../parts/row-buttons.tsx';
 import { ledgerNow, type View } from '../view/view.ts';
 
@@ -51,20 +52,20 @@ function StakesTable({ delegations, now }: { delegations: readonly Delegation[];
     <>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard. */}
       <section class="scroll" tabIndex={0} aria-label="Table of stakes">
-        <table class="stakes" {...handlers}>
-          <thead>
-            <tr>
-              <th scope="col">Validator</th>
-              <th scope="col" class="number">
+        <table {...TABLE} class="stakes" {...handlers}>
+          <thead {...ROWS}>
+            <tr {...ROW}>
+              <th {...COLUMN_HEADING}>Validator</th>
+              <th {...COLUMN_HEADING} class="number">
                 Amount
               </th>
-              <th scope="col" class="number">
+              <th {...COLUMN_HEADING} class="number">
                 Share
               </th>
-              <th scope="col">Unlock</th>
+              <th {...COLUMN_HEADING}>Unlock</th>
             </tr>
           </thead>
-          <tbody>
+          <tbody {...ROWS}>
             {delegations.map((delegation) => (
               <StakeRow
                 key={delegation.validator}
@@ -73,15 +74,15 @@ function StakesTable({ delegations, now }: { delegations: readonly Delegation[];
               />
             ))}
           </tbody>
-          <tfoot>
-            <tr>
-              <th scope="row">
+          <tfoot {...ROWS}>
+            <tr {...ROW}>
+              <th {...ROW_HEADING}>
                 {drawRowButton({ name: SUM, label: 'Sum', isStop: stop === SUM })}
               </th>
-              <td class="number">
+              <td {...CELL} class="number" data-label="Amount">
                 <Figure text={formatDecimal(total)} field="sumAmount" />
               </td>
-              <td colSpan={2} />
+              <td {...CELL} colSpan={2} />
             </tr>
           </tfoot>
         </table>
@@ -118,8 +119,8 @@ function StakeRow({ delegation, total, now, isStop }: StakeRowProps) {
   const percent = describeShare(formatPercent(ratio), part, total);
   const leftMs = lockedUntilTimestamp - now;
   return (
-    <tr data-validator={validator}>
-      <th scope="row" class="address-text">
+    <tr {...ROW} data-validator={validator}>
+      <th {...ROW_HEADING} class="address-text">
         {drawRowButton({
           name: validator,
           label: shortenAddress(validator),
@@ -127,10 +128,10 @@ function StakeRow({ delegation, total, now, isStop }: StakeRowProps) {
           hint: validator,
         })}
       </th>
-      <td class="number">
+      <td {...CELL} class="number" data-label="Amount">
         <Figure text={amount} field="amount" />
       </td>
-      <td class="number">
+      <td {...CELL} class="number" data-label="Share">
         <span class="share">
           <Bar share={toShare(part, total)} tone="accent" label={`${percent} %`} />
           <span class="figure" data-field="share" title={`${formatPercent(ratio, 6)} %`}>
@@ -139,6 +140,8 @@ function StakeRow({ delegation, total, now, isStop }: StakeRowProps) {
         </span>
       </td>
       <td
+        {...CELL}
+        data-label="Unlock"
         data-field="unlock"
         data-time={lockedUntilTimestamp}
         title={formatTime(lockedUntilTimestamp)}
