@@ -86,7 +86,7 @@ function hasLongSize(file: string): boolean {
 /** A test without the option would run nowhere: neither run takes it. */
 function checkIsLong(file: string): void {
   const text = readFileSync(file, 'utf8');
-  const tests = text.match(/^ *(browserTest|test)\(/gm)?.length ?? 0;
+  const tests = text.match(/^ *(browserTest|screenTest|test)\(/gm)?.length ?? 0;
   // One of them is the import.
   const long = (text.match(/\bLONG_ONLY\b/g)?.length ?? 0) - 1;
   if (long < tests) throw new Error(`${file}: every test needs the option LONG_ONLY`);
@@ -166,9 +166,13 @@ const ALL: Suite[] = [
       'all-dexes',
       'auction',
       'board-figures',
+      'day-chart',
       'followed',
       'links',
       'push',
+      'screens-board',
+      'screens-use',
+      'screens-warn',
       'sight',
       'stored',
       'units',

@@ -376,6 +376,8 @@ export class Feed {
   #goOffline(message: string): void {
     const { link } = this.#store.view;
     this.#setLinkState('offline', message);
+    // A connection that was silent meanwhile may go on as if nothing had happened.
+    this.#keeper.history.interrupt();
     if (link.state !== 'offline') this.#push.pause();
   }
 
