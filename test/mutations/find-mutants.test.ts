@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { findMutants, REMOVED } from './find-mutants.ts';
+import { compare, compareTruth, enter, reach, startNoting, stopNoting } from './switches.ts';
 
 /** Code, and what each of its mutants has in the place of what. */
 const FOUND: readonly [code: string, changes: readonly string[]][] = [
@@ -82,4 +83,36 @@ test('a switch that is on changes what the code does, and an endless loop ends',
     }
   });
   assert.ok(noticed.length > changes.length / 2, `${noticed.length} of ${changes.length}`);
+});
+
+test('a mutant that is noted as making no difference gives the same result', () => {
+  const noting = findMutants(`function main() {${PROGRAM}}`, 1, 'noting');
+  const names = ['reach', 'enter', 'compare', 'compareTruth', 'countTurn'];
+  startNoting(noting.changes.length);
+  const main = new Function(...names, `${noting.code}; return main();`);
+  assert.equal(
+    main(reach, enter, compare, compareTruth, () => {}),
+    run(0),
+  );
+  const { reached } = stopNoting();
+  const others = noting.changes.map((_, index) => index + 1).filter((id) => reached[id] === 0);
+  for (const id of others) assert.equal(run(id), run(0), noting.changes[id - 1].original);
+  const compared = ['(at) <= (items.length)', '(value) >= (0)', '(value) <= (0)', '(turn) <= (5)'];
+  const texts = others.map((id) => noting.changes[id - 1].mutated);
+  assert.deepEqual(
+    compared.filter((text) => !texts.includes(text)),
+    [],
+  );
+});
+
+test('a comparison that throws has been reached, and so has one whose mutant throws', () => {
+  startNoting(2);
+  assert.throws(() => {
+    enter(1);
+    throw new Error('in the original');
+  });
+  enter(2);
+  const fail = () => assert.fail('in the mutant');
+  assert.equal(compare('original', 2, fail), 'original');
+  assert.deepEqual([...stopNoting().reached], [0, 1, 1]);
 });

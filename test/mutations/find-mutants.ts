@@ -1,13 +1,17 @@
 /**
  * The mutants of a compiled file: small changes to its code, each of which some test should notice. All
- * of them are compiled into one file, each behind a switch, so that trying one costs no build:
- *
- *     a < b    becomes    (active.id === 1 ? (a) <= (b) : active.id === 2 ? (a) >= (b) : a < b)
- *
- * A loop counts its turns, so that an endless one ends; see switches.ts.
+ * of them are compiled into one file, each behind a switch, so that trying one costs no build; see
+ * switch-forms.ts. A loop counts its turns, so that an endless one ends; see switches.ts.
  */
 
 import { type ESTree, parseSync } from 'vite';
+import {
+  isPure,
+  type MutatedExpression,
+  type SwitchForm,
+  switchExpression,
+  switchStatement,
+} from './switch-forms.ts';
 
 /** A change, and the place in the compiled file that it replaces. */
 export interface Change {
@@ -97,20 +101,11 @@ const REMOVABLE = new Set([
   'ContinueStatement',
 ]);
 
-/** How a switch is written: one that is noted when it is reached, or one that costs little. */
-export type SwitchForm = 'noting' | 'trying';
-
-const SWITCHES: Readonly<Record<SwitchForm, (id: number) => string>> = {
-  noting: (id) => `isReached(${id})`,
-  trying: (id) => `active.id===${id}`,
-};
-
 export function findMutants(code: string, firstId: number, form: SwitchForm): FileWithMutants {
   const { program, errors } = parseSync('compiled.js', code, { sourceType: 'module' });
   if (errors.length > 0) throw new Error(`the build cannot be parsed: ${errors[0].message}`);
   const changes: Change[] = [];
   const text = (node: Node) => code.slice(node.start, node.end);
-  const isOn = SWITCHES[form];
 
   /** The original code of a node, with the switches of everything inside it. */
   function renderInside(node: Node, isInChain: boolean): string {
@@ -127,30 +122,38 @@ export function findMutants(code: string, firstId: number, form: SwitchForm): Fi
 
   function render(node: Node, place: Place): string {
     if (isFixed(node, place)) return text(node);
-    const mutated = [...listMutated(node, place, text)];
-    const ids = mutated.map((each) => {
+    const mutated = [...listMutated(node, place, text)].map((each) => {
       changes.push({ start: node.start, original: text(node), mutated: each });
-      return firstId + changes.length - 1;
+      const id = firstId + changes.length - 1;
+      return { id, text: each, isPure: isComparable(node, place, each) };
     });
     const isChain = node.type === 'ChainExpression' || place.isInChain;
     const inside = renderInside(node, isChain);
-    const switched = addSwitches(node, inside, mutated, ids);
+    const switched = addSwitches(node, place, inside, mutated);
     return place.key === 'body' && isLoop(place.parent) ? `{countTurn();${switched}}` : switched;
   }
 
   function addSwitches(
     node: Node,
+    place: Place,
     inside: string,
-    mutated: readonly string[],
-    ids: readonly number[],
+    mutated: readonly MutatedExpression[],
   ): string {
     if (mutated.length === 0) return inside;
-    if (REMOVABLE.has(node.type)) return `{if(!(${isOn(ids[0])})){${inside}}}`;
-    const cases = mutated.map((each, index) => `${isOn(ids[index])}?(${each}):`);
-    return `(${cases.join('')}${inside})`;
+    if (REMOVABLE.has(node.type)) return switchStatement(form, inside, mutated[0].id);
+    return switchExpression(form, inside, mutated, isCondition(place));
   }
 
   return { code: renderInside(program, false), changes };
+}
+
+/** Whether a mutant of the node can be computed beside it. */
+function isComparable(node: Node, place: Place, mutated: string): boolean {
+  if (isCondition(place) && (mutated === 'false' || mutated === 'true')) return true;
+  // Another literal is always another value.
+  return (
+    node.type !== 'Literal' && isPure(node, (each) => listChildren(each).map(([, child]) => child))
+  );
 }
 
 /** The nodes below a node, in the order of the text. */

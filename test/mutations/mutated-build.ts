@@ -14,7 +14,8 @@ import { SourceMap } from 'node:module';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { PROJECT } from '../paths.ts';
-import { type Change, findMutants, type SwitchForm } from './find-mutants.ts';
+import { type Change, findMutants } from './find-mutants.ts';
+import type { SwitchForm } from './switch-forms.ts';
 
 export const FOLDERS = ['exact', 'events', 'state', 'info'] as const;
 
@@ -86,7 +87,10 @@ interface MutatedFile {
 function mutateSources(sourceFolder: string, form: SwitchForm): Mutant[] {
   const switches = path.resolve(sourceFolder, '../test/mutations/switches.js');
   return [...readFiles(sourceFolder, form)].flatMap(({ compiled, code, mutants }) => {
-    writeFileSync(compiled, `import { active, countTurn, isReached } from '${switches}';${code}`);
+    writeFileSync(
+      compiled,
+      `import { active, compare, compareTruth, countTurn, enter, reach } from '${switches}';${code}`,
+    );
     return mutants;
   });
 }

@@ -11,10 +11,12 @@ export interface Options {
   readonly sample: number | undefined;
   readonly seed: string;
   readonly jobs: number;
-  /** Slow test files are left out, for a first look. */
+  /** Slow tests are left out, for a first look. */
   readonly isQuick: boolean;
   /** Mutants with an explanation are not tried. */
   readonly isTrusting: boolean;
+  /** The file that keeps what has come of each mutant; undefined for none. */
+  readonly results: string | undefined;
 }
 
 export const USAGE = `npm run test:mutations -- [option ...]
@@ -24,8 +26,9 @@ export const USAGE = `npm run test:mutations -- [option ...]
   --sample COUNT    only so many mutants, at random
   --seed TEXT       of the sample; the default is 1
   --jobs COUNT      threads that try mutants; the default is 1
-  --quick           leave out slow test files, for a first look
-  --trust-explained do not try mutants that have an explanation`;
+  --quick           leave out slow tests, for a first look
+  --trust-explained do not try mutants that have an explanation
+  --results FILE    keep what has come of each mutant, and go on from there`;
 
 /** Throws an error that says which option is wrong. */
 export function readOptions(args: string[]): Options {
@@ -39,6 +42,7 @@ export function readOptions(args: string[]): Options {
       jobs: { type: 'string', default: '1' },
       quick: { type: 'boolean', default: false },
       'trust-explained': { type: 'boolean', default: false },
+      results: { type: 'string' },
     },
   });
   checkChoices('folder', values.folder, FOLDERS);
@@ -51,6 +55,7 @@ export function readOptions(args: string[]): Options {
     jobs: readCount('jobs', values.jobs),
     isQuick: values.quick,
     isTrusting: values['trust-explained'],
+    results: values.results,
   };
 }
 

@@ -1,53 +1,45 @@
 /**
  * Mutation testing of the core: changes its code in thousands of small ways, one at a time, and runs the
  * tests that reach the change. A mutant that no test notices is a survivor: it wants a test, simpler
- * code, or a reason in equivalent.json. See USAGE for the options.
+ * code, or a reason in equivalent.json. See options.ts for the options.
  */
 
 import { readdirSync } from 'node:fs';
 import path from 'node:path';
 import { Random } from '../../src/feed/simulator/random.ts';
 import { PROJECT } from '../paths.ts';
-import {
-  describeChange,
-  type ExplainedMutant,
-  isExplainedBy,
-  readExplanations,
-} from './explanations.ts';
-import { createMutatedBuild, FOLDERS, listMutants, type Mutant } from './mutated-build.ts';
+import { type ExplainedMutant, isExplainedBy, readExplanations } from './explanations.ts';
+import { KeptResults } from './kept-results.ts';
+import { createMutatedBuild, listMutants, type Mutant } from './mutated-build.ts';
 import { readOptions, USAGE } from './options.ts';
+import {
+  hasSurvived,
+  isUnexplained,
+  type Result,
+  say,
+  sayNeedless,
+  sayScores,
+  saySurvivor,
+  showProgress,
+} from './report.ts';
 import type { Verdict } from './trial.ts';
 import { noteTests, Trials } from './trials.ts';
 
 /** Suites that need nothing but the core, and files like them of other suites. */
 const SUITES = ['exact', 'events', 'state', 'info', 'twin'];
 const FURTHER_FILES = ['docs/api.test.js', 'replica/digest.test.js'];
-/** Files that take seconds: they are tried on what the others have not noticed. */
-const SLOW_FILES = [
-  'events/block-pieces.test.js',
-  'info/coverage.test.js',
-  'info/series.test.js',
-  'state/address-growth.test.js',
-  'state/pieces.test.js',
-  'state/table-growth.test.js',
-  'twin/changed-at.test.js',
-  'twin/conservation.test.js',
-  'twin/figures.test.js',
-  'twin/fold.test.js',
-];
+/** Tests that take longer are left out of a first look. */
+const QUICK_MS_MAX = 150;
 
 /** The random tests try the same cases against every mutant, and in every run. */
 process.env['PERPINFO_TEST_SEED'] ??= '1';
 
 const options = readOptionsOrExit();
 const explanations = readExplanations();
-
-interface Result {
-  readonly mutant: Mutant;
-  readonly verdict: Verdict;
-  /** Why it may survive. */
-  readonly reason?: string | undefined;
-}
+const kept =
+  options.results === undefined
+    ? undefined
+    : new KeptResults(options.results, path.join(PROJECT, 'build'));
 
 function readOptionsOrExit() {
   try {
@@ -87,28 +79,44 @@ function explain(mutant: Mutant): string | undefined {
   return explanations.find((each) => isExplainedBy(each, mutant))?.reason;
 }
 
-async function tryOne(trials: Trials, mutant: Mutant): Promise<Result> {
+/** What is known of a mutant without a trial. */
+function recall(mutant: Mutant): Result | undefined {
   const reason = explain(mutant);
   if (options.isTrusting && reason !== undefined) {
     return { mutant, verdict: { outcome: 'survived' }, reason };
   }
-  const verdict = await trials.try(mutant);
-  return verdict.outcome === 'survived' ? { mutant, verdict, reason } : { mutant, verdict };
+  const verdict = kept?.find(mutant);
+  return verdict && judge(mutant, verdict);
 }
 
-/** Tries mutants on the tests of some files, after a run without mutants. */
-async function tryAll(mutants: readonly Mutant[], files: readonly string[]): Promise<Result[]> {
-  const noting = createMutatedBuild('noting');
-  const notes = await noteTests(noting, files);
+function judge(mutant: Mutant, verdict: Verdict): Result {
+  const reason = verdict.outcome === 'survived' ? explain(mutant) : undefined;
+  return { mutant, verdict, reason };
+}
+
+function keep({ mutant, verdict }: Result): void {
+  // What is left out of a first look might have noticed it.
+  if (options.isQuick && verdict.outcome === 'survived') return;
+  kept?.add(mutant, verdict);
+}
+
+/** Tries mutants on all tests, after a run without mutants. */
+async function tryAll(mutants: readonly Mutant[]): Promise<Result[]> {
+  if (mutants.length === 0) return [];
+  const files = listTestFiles();
+  const [noting, build] = [createMutatedBuild('noting'), createMutatedBuild('trying')];
+  const notes = await noteTests(noting, build, files);
   noting.remove();
   say(`${mutants.length} mutants, ${notes.tests.length} tests in ${files.length} files`);
-  const build = createMutatedBuild('trying');
   const queue = [...mutants];
   const results: Result[] = [];
   async function work(): Promise<void> {
-    const trials = new Trials(build, files, notes);
+    const trials = new Trials(build, notes, options.isQuick ? QUICK_MS_MAX : Infinity);
     for (let mutant = queue.shift(); mutant !== undefined; mutant = queue.shift()) {
-      results.push(await tryOne(trials, mutant));
+      const result = judge(mutant, await trials.try(mutant));
+      keep(result);
+      if (isUnexplained(result)) saySurvivor(mutant);
+      results.push(result);
       showProgress(results.length, mutants.length);
     }
     await trials.close();
@@ -116,30 +124,6 @@ async function tryAll(mutants: readonly Mutant[], files: readonly string[]): Pro
   await Promise.all(Array.from({ length: options.jobs }, work));
   build.remove();
   return results;
-}
-
-function hasSurvived({ verdict }: Result): boolean {
-  return verdict.outcome === 'survived';
-}
-
-/** On the tests that take little time, and what is left on the others. */
-async function tryInTurn(mutants: readonly Mutant[]): Promise<Result[]> {
-  const files = listTestFiles();
-  const quick = files.filter((file) => !SLOW_FILES.includes(file));
-  const results = await tryAll(mutants, quick);
-  const isLeft = (result: Result) =>
-    options.isTrusting ? isUnexplained(result) : hasSurvived(result);
-  const left = results.filter(isLeft).map(({ mutant }) => mutant);
-  if (options.isQuick || left.length === 0) return results;
-  const further = await tryAll(
-    left,
-    files.filter((file) => SLOW_FILES.includes(file)),
-  );
-  return [...results.filter((result) => !isLeft(result)), ...further];
-}
-
-function isUnexplained(result: Result): boolean {
-  return hasSurvived(result) && result.reason === undefined;
 }
 
 /** Explanations of mutants that were tried and did not survive, or that are no longer there. */
@@ -151,55 +135,13 @@ function listNeedless(results: readonly Result[]): readonly ExplainedMutant[] {
     .filter((each) => !survivors.some(({ mutant }) => isExplainedBy(each, mutant)));
 }
 
-function say(text: string): void {
-  process.stdout.write(`${text}\n`);
-}
-
-function saySurvivor(mutant: Mutant): void {
-  const { file, line, lineText } = mutant;
-  say(`survived: src/${file}:${line}: ${lineText}\n    ${describeChange(mutant)}`);
-}
-
-function sayNeedless({ file, line, change }: ExplainedMutant): void {
-  say(`explained, but does not survive: src/${file}: ${line}\n    ${change}`);
-}
-
-function showProgress(done: number, all: number): void {
-  if (process.stderr.isTTY === true) process.stderr.write(`\r\x1b[K${done} of ${all} mutants\r`);
-  else if (done % 100 === 0) process.stderr.write(`${done} of ${all} mutants\n`);
-}
-
-function formatRow(cells: readonly string[]): string {
-  return cells.map((cell, index) => (index === 0 ? cell.padEnd(8) : cell.padStart(11))).join('');
-}
-
-/** The row of a folder, or of all. */
-function formatScore(name: string, results: readonly Result[]): string {
-  const count = (isCounted: (result: Result) => boolean) => results.filter(isCounted).length;
-  const killed = count(({ verdict }) => verdict.outcome === 'killed');
-  const endless = count(({ verdict }) => verdict.outcome === 'endless');
-  const explained = count(({ reason }) => reason !== undefined);
-  const survived = count(isUnexplained);
-  const score = ((100 * (killed + endless)) / results.length).toFixed(1);
-  const counts = [results.length, killed, endless, explained, survived];
-  return formatRow([name, ...counts.map(String), `${score} %`]);
-}
-
-function sayScores(results: readonly Result[]): void {
-  say('');
-  say(formatRow(['', 'mutants', 'killed', 'timed out', 'explained', 'survived', 'score']));
-  for (const folder of FOLDERS) {
-    const inFolder = results.filter(({ mutant }) => path.dirname(mutant.file) === folder);
-    if (inFolder.length > 0) say(formatScore(folder, inFolder));
-  }
-  say(formatScore('all', results));
-}
-
 const chosen = listMutants().filter(({ file }) => isChosen(file));
 const mutants = options.sample === undefined ? chosen : takeSample(chosen, options.sample);
-const results = await tryInTurn(mutants);
-for (const { mutant } of results.filter(isUnexplained)) saySurvivor(mutant);
+const known = mutants.map(recall).filter((result) => result !== undefined);
+for (const { mutant } of known.filter(isUnexplained)) saySurvivor(mutant);
+const tried = await tryAll(mutants.filter((mutant) => recall(mutant) === undefined));
+const results = [...known, ...tried];
 const needless = listNeedless(results);
 for (const explained of needless) sayNeedless(explained);
-sayScores(results);
+sayScores(results, options.files !== undefined);
 process.exitCode = results.some(isUnexplained) || needless.length > 0 ? 1 : 0;

@@ -1,5 +1,5 @@
 /**
- * A thread that runs tests against mutants. Tests are loaded once, so a trial costs what its tests cost.
+ * A thread that runs tests against mutants. A file is loaded once, so a trial costs what its tests cost.
  * A mutant of code that runs while modules load is tried in a thread of its own.
  */
 
@@ -9,12 +9,16 @@ import fc from 'fast-check';
 import { takeCollected } from './collected-tests.ts';
 import { activate, hasEndlessLoop, startNoting, stopNoting } from './switches.ts';
 import type {
+  ChosenTest,
   LoadTask,
+  Noted,
   NotedLoad,
   NotedTest,
-  Notes,
   NoteTask,
   Task,
+  TestPlace,
+  Timed,
+  TimeTask,
   Tried,
   TryTask,
   Verdict,
@@ -24,28 +28,36 @@ import type {
 fc.configureGlobal({ endOnFailure: true });
 
 const { testFolder } = workerData as { testFolder: string };
-/** Tests that take less run a second time without a mutant, in the opposite order. */
-const AGAIN_MS_MAX = 100;
 /** Turns of loops for each test of a thread in which the mutant is switched on while modules load. */
 const LOADED_TURNS_MAX = 20_000_000;
-/** All tests of the files that are loaded, in order. */
-const tests: { file: string; name: string; run: () => Promise<void> }[] = [];
+/** A test that takes longer is not run again after it has failed: a new thread costs less. */
+const CHECKED_MS_MAX = 500;
 
-/** Returns the places of the file's tests among all. */
-async function load(file: string): Promise<number[]> {
+type Test = Awaited<ReturnType<typeof takeCollected>>[number];
+
+/** The tests of the files that are loaded. */
+const loaded = new Map<string, readonly Test[]>();
+
+async function load(file: string): Promise<readonly Test[]> {
+  const known = loaded.get(file);
+  if (known !== undefined) return known;
   await import(path.join(testFolder, file));
-  const first = tests.length;
-  for (const { name, run } of await takeCollected()) tests.push({ file, name, run });
-  return Array.from({ length: tests.length - first }, (_, index) => first + index);
+  const tests = await takeCollected();
+  loaded.set(file, tests);
+  return tests;
 }
 
-async function passes(test: number): Promise<boolean> {
+async function passes({ run }: Test): Promise<boolean> {
   try {
-    await tests[test].run();
+    await run();
     return true;
   } catch {
     return false;
   }
+}
+
+async function find({ file, index }: TestPlace): Promise<Test> {
+  return (await load(file))[index];
 }
 
 async function noteLoad(
@@ -58,80 +70,108 @@ async function noteLoad(
   return { file, reached: stopNoting().reached };
 }
 
-async function noteTest(index: number, count: number): Promise<NotedTest> {
-  const { file, name } = tests[index];
+async function noteTest(place: TestPlace, count: number): Promise<NotedTest> {
+  const test = await find(place);
   startNoting(count);
-  const usedBefore = process.cpuUsage();
-  const hasPassed = await passes(index);
-  const { user, system } = process.cpuUsage(usedBefore);
-  const ms = (user + system) / 1000;
-  return { file, name, hasPassed, ms, ...stopNoting() };
+  const hasPassed = await passes(test);
+  return { ...place, name: test.name, hasPassed, ...stopNoting() };
 }
 
-async function note({ sources, files, mutantCount }: NoteTask): Promise<Notes> {
+async function note({ sources, files, mutantCount }: NoteTask): Promise<Noted> {
   const loads = [
     await noteLoad(undefined, mutantCount, async () => {
       for (const source of sources) await import(path.join(testFolder, '../src', source));
     }),
   ];
   for (const file of files) loads.push(await noteLoad(file, mutantCount, () => load(file)));
-  const noted: NotedTest[] = [];
-  for (const index of tests.keys()) noted.push(await noteTest(index, mutantCount));
-  for (const index of tests.keys()) await checkAgain(index, noted);
-  return { kind: 'noted', loads, tests: noted };
+  const tests: NotedTest[] = [];
+  for (const [file, { length }] of loaded) {
+    for (let index = 0; index < length; index++) {
+      tests.push(await noteTest({ file, index }, mutantCount));
+    }
+  }
+  return { kind: 'noted', loads, tests };
 }
 
 /** A test that depends on others, or leaves something to them, would kill mutants that it does not notice. */
-async function checkAgain(index: number, noted: NotedTest[]): Promise<void> {
-  const last = tests.length - 1 - index;
-  if (noted[last].ms > AGAIN_MS_MAX) return;
-  noted[last] = { ...noted[last], hasPassed: noted[last].hasPassed && (await passes(last)) };
+async function time({ files, tests }: TimeTask): Promise<Timed> {
+  for (const file of files) await load(file);
+  const times: Timed['times'][number][] = [];
+  for (const place of tests.toReversed()) {
+    const test = await find(place);
+    const start = performance.now();
+    const hasPassed = await passes(test);
+    times.push({ hasPassed, ms: performance.now() - start });
+  }
+  return { kind: 'timed', times: times.reverse() };
 }
 
 /** Undefined if the test passes. */
 async function tryTest(
   mutant: number,
-  test: number,
+  test: Test,
   turnsMax: number,
-): Promise<Verdict | undefined> {
+): Promise<Verdict['outcome'] | undefined> {
   activate(mutant, turnsMax);
   const hasPassed = await passes(test);
-  if (hasEndlessLoop()) return { outcome: 'endless', killer: test };
-  return hasPassed ? undefined : { outcome: 'killed', killer: test };
+  if (hasEndlessLoop()) return 'endless';
+  return hasPassed ? undefined : 'killed';
 }
 
-async function tryMutant({ mutant, files, tests: chosen, turnsMax }: TryTask): Promise<Tried> {
-  if (tests.length === 0) for (const file of files) await load(file);
-  for (const [index, test] of chosen.entries()) {
-    const verdict = await tryTest(mutant, test, turnsMax[index]);
-    if (verdict === undefined) continue;
-    // The mutant may have changed what the modules keep.
+async function tryMutant({ mutant, tests }: TryTask): Promise<Tried> {
+  const ms: number[] = [];
+  for (const chosen of tests) {
+    // The mutant may have changed what the modules keep, and is not to change what a file prepares.
     activate(0);
-    return { kind: 'tried', verdict, isUnharmed: await passes(test) };
+    const test = await find(chosen);
+    const start = performance.now();
+    const outcome = await tryTest(mutant, test, chosen.turnsMax);
+    ms.push(performance.now() - start);
+    if (outcome === undefined) continue;
+    const verdict: Verdict = { outcome, killer: { file: chosen.file, name: test.name } };
+    return { kind: 'tried', verdict, ms, isUnharmed: await isUnharmed(chosen, test) };
   }
-  return { kind: 'tried', verdict: { outcome: 'survived' }, isUnharmed: true };
+  return { kind: 'tried', verdict: { outcome: 'survived' }, ms, isUnharmed: true };
 }
 
-async function tryLoading({ mutant, files, leftOut }: LoadTask): Promise<Verdict> {
+async function isUnharmed(chosen: ChosenTest, test: Test): Promise<boolean> {
+  activate(0);
+  return chosen.ms <= CHECKED_MS_MAX && (await passes(test));
+}
+
+async function tryLoading({ mutant, files, leftOut }: LoadTask): Promise<Tried> {
+  const ms: number[] = [];
   for (const file of files) {
-    activate(mutant, LOADED_TURNS_MAX);
-    try {
-      for (const test of await load(file)) {
-        if (leftOut.includes(tests[test].name)) continue;
-        const verdict = await tryTest(mutant, test, LOADED_TURNS_MAX);
-        if (verdict !== undefined) return verdict;
-      }
-    } catch {
-      return { outcome: hasEndlessLoop() ? 'endless' : 'killed' };
-    }
+    const start = performance.now();
+    const verdict = await tryFile(mutant, file, leftOut);
+    ms.push(performance.now() - start);
+    if (verdict !== undefined) return { kind: 'tried', verdict, ms, isUnharmed: false };
   }
-  return { outcome: 'survived' };
+  return { kind: 'tried', verdict: { outcome: 'survived' }, ms, isUnharmed: false };
 }
 
-async function perform(task: Task): Promise<Notes | Tried> {
+async function tryFile(
+  mutant: number,
+  file: string,
+  leftOut: readonly string[],
+): Promise<Verdict | undefined> {
+  activate(mutant, LOADED_TURNS_MAX);
+  try {
+    for (const test of await load(file)) {
+      if (leftOut.includes(test.name)) continue;
+      const outcome = await tryTest(mutant, test, LOADED_TURNS_MAX);
+      if (outcome !== undefined) return { outcome, killer: { file, name: test.name } };
+    }
+  } catch {
+    return { outcome: hasEndlessLoop() ? 'endless' : 'killed', killer: { file } };
+  }
+  return undefined;
+}
+
+async function perform(task: Task): Promise<Noted | Timed | Tried> {
   if (task.kind === 'note') return note(task);
-  if (task.kind === 'try') return tryMutant(task);
-  return { kind: 'tried', verdict: await tryLoading(task), isUnharmed: false };
+  if (task.kind === 'time') return time(task);
+  return task.kind === 'try' ? tryMutant(task) : tryLoading(task);
 }
 
 parentPort?.on('message', async (task: Task) => parentPort?.postMessage(await perform(task)));

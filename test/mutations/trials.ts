@@ -3,16 +3,15 @@
 import { once } from 'node:events';
 import path from 'node:path';
 import { Worker } from 'node:worker_threads';
+import { Experience } from './experience.ts';
 import type { Mutant, MutatedBuild } from './mutated-build.ts';
-import type { Notes, Task, Tried, Verdict } from './trial.ts';
+import type { Noted, NotedTest, Task, Timed, Tried, Verdict } from './trial.ts';
 
 /** For loops that take turns outside the core. */
 const TRIAL_MS_MAX = 600_000;
 /** A test with a mutant may take this much longer than without. */
 const TURNS_FACTOR = 4;
 const TURNS_MORE = 1_000_000;
-/** A test that has noticed a mutant often notices the next one in the file. */
-const KILLERS_REMEMBERED = 4;
 
 /** Nearly every test may depend on what is computed while modules load: those that take longer are not tried. */
 const LOADED_TEST_MS_MAX = 300;
@@ -33,12 +32,6 @@ function isFor(testFile: string, file: string): boolean {
   return TRIED_AGAINST[testFile]?.includes(file) ?? true;
 }
 
-function sortByMs(files: readonly string[], { tests }: Notes): string[] {
-  const msOf = (file: string) =>
-    tests.filter((test) => test.file === file).reduce((sum, { ms }) => sum + ms, 0);
-  return [...files].sort((a, b) => msOf(a) - msOf(b));
-}
-
 /** A thread that is replaced when it hangs or when a mutant has harmed it. */
 class Thread {
   readonly #testFolder: string;
@@ -51,13 +44,13 @@ class Thread {
   }
 
   /** Undefined if the thread dies or takes too long. */
-  async perform(task: Task, msMax = TRIAL_MS_MAX): Promise<Notes | Tried | undefined> {
+  async perform(task: Task): Promise<Noted | Timed | Tried | undefined> {
     const file = path.join(this.#testFolder, 'mutations/trial-worker.js');
     this.#worker ??= new Worker(file, {
       workerData: { testFolder: this.#testFolder },
       resourceLimits: { maxOldGenerationSizeMb: 1024 },
     });
-    const reply = once(this.#worker, 'message', { signal: AbortSignal.timeout(msMax) });
+    const reply = once(this.#worker, 'message', { signal: AbortSignal.timeout(TRIAL_MS_MAX) });
     this.#worker.postMessage(task);
     try {
       return (await reply)[0];
@@ -73,35 +66,58 @@ class Thread {
   }
 }
 
-/** Runs every test once, to know which mutants it reaches. */
-export async function noteTests(build: MutatedBuild, files: readonly string[]): Promise<Notes> {
+/** What is known of the tests before any mutant is tried. */
+export interface Notes extends Noted {
+  readonly tests: readonly TimedTest[];
+}
+
+interface TimedTest extends NotedTest {
+  readonly ms: number;
+}
+
+/** Runs every test twice, to know where mutants make a difference to it, and how long it takes. */
+export async function noteTests(
+  noting: MutatedBuild,
+  trying: MutatedBuild,
+  files: readonly string[],
+): Promise<Notes> {
+  const { sources, mutants } = noting;
+  const mutantCount = mutants.length;
+  const noted = await performAlone<Noted>(noting, { kind: 'note', sources, files, mutantCount });
+  const places = noted.tests.map(({ file, index }) => ({ file, index }));
+  const { times } = await performAlone<Timed>(trying, { kind: 'time', files, tests: places });
+  for (const [index, { file, name, hasPassed }] of noted.tests.entries()) {
+    if (hasPassed && times[index].hasPassed) continue;
+    throw new Error(`fails without a mutant: ${file}, ${name}`);
+  }
+  const tests = noted.tests.map((test, index) => ({ ...test, ms: times[index].ms }));
+  return { ...noted, tests };
+}
+
+async function performAlone<T extends Noted | Timed>(build: MutatedBuild, task: Task): Promise<T> {
   const thread = new Thread(build.testFolder);
-  const mutantCount = build.mutants.length;
-  const reply = await thread.perform(
-    { kind: 'note', sources: build.sources, files, mutantCount },
-    600_000,
-  );
+  const reply = await thread.perform(task);
   await thread.close();
-  if (reply?.kind !== 'noted') throw new Error('the tests do not end without a mutant');
-  const failed = reply.tests.find(({ hasPassed }) => !hasPassed);
-  if (failed) throw new Error(`fails without a mutant: ${failed.file}, ${failed.name}`);
-  return reply;
+  if (reply === undefined) throw new Error('the tests do not end without a mutant');
+  return reply as T;
 }
 
 export class Trials {
   readonly #testFolder: string;
   readonly #thread: Thread;
-  readonly #files: readonly string[];
-  readonly #filesByMs: readonly string[];
   readonly #notes: Notes;
-  readonly #killers = new Map<string, number[]>();
+  readonly #files: readonly string[];
+  readonly #msMax: number;
+  /** What is known of each test, and of each file of tests, against each file of the core. */
+  readonly #experience = new Experience();
 
-  constructor(build: MutatedBuild, files: readonly string[], notes: Notes) {
+  /** Tests that take longer than `msMax` are left out. */
+  constructor(build: MutatedBuild, notes: Notes, msMax: number) {
     this.#testFolder = build.testFolder;
     this.#thread = new Thread(build.testFolder);
-    this.#files = files;
-    this.#filesByMs = sortByMs(files, notes);
     this.#notes = notes;
+    this.#files = [...new Set(notes.tests.map(({ file }) => file))];
+    this.#msMax = msMax;
   }
 
   async try(mutant: Mutant): Promise<Verdict> {
@@ -116,51 +132,46 @@ export class Trials {
     return this.#thread.close();
   }
 
-  /** Those that reach the mutant: the killers of its neighbours first, then by how long they take. */
-  #chooseTests({ id, file }: Mutant): number[] {
-    const { tests } = this.#notes;
-    const killers = this.#killers.get(file) ?? [];
-    const rank = (test: number) => (killers.includes(test) ? -1 : tests[test].ms);
-    return [...tests.keys()]
-      .filter((test) => tests[test].reached[id] === 1 && isFor(tests[test].file, file))
-      .sort((a, b) => rank(a) - rank(b));
+  /** Those for which the mutant makes a difference. */
+  #chooseTests({ id, file }: Mutant): TimedTest[] {
+    const tests = this.#notes.tests.filter(
+      (test) => test.reached[id] === 1 && test.ms <= this.#msMax && isFor(test.file, file),
+    );
+    return this.#experience.sort(file, tests, nameOf, ({ ms }) => ms);
   }
 
-  async #tryTests(mutant: Mutant, tests: readonly number[]): Promise<Verdict> {
+  async #tryTests(mutant: Mutant, tests: readonly TimedTest[]): Promise<Verdict> {
     if (tests.length === 0) return { outcome: 'survived' };
     const wasUsed = this.#thread.isUsed;
     this.#thread.isUsed = true;
-    const turnsMax = tests.map((test) => this.#notes.tests[test].turns * TURNS_FACTOR + TURNS_MORE);
     const reply = await this.#thread.perform({
       kind: 'try',
       mutant: mutant.id,
-      files: this.#files,
-      tests,
-      turnsMax,
+      tests: tests.map(({ file, index, turns, ms }) => {
+        return { file, index, ms, turnsMax: turns * TURNS_FACTOR + TURNS_MORE };
+      }),
     });
-    if (reply?.kind === 'tried' && reply.isUnharmed) {
-      this.#remember(mutant.file, reply.verdict.killer);
-      return reply.verdict;
-    }
+    if (reply?.kind === 'tried') this.#experience.add(mutant.file, tests.map(nameOf), reply);
+    if (reply?.kind === 'tried' && reply.isUnharmed) return reply.verdict;
     await this.#thread.close();
-    // An earlier mutant may have left something behind.
-    if (wasUsed) return this.#tryTests(mutant, tests);
+    // An earlier mutant may have left something behind; the test that has failed is tried first.
+    if (wasUsed) return this.#tryTests(mutant, putFirst(tests, (reply as Tried)?.ms?.length ?? 0));
     return reply?.kind === 'tried' ? reply.verdict : { outcome: 'endless' };
-  }
-
-  #remember(file: string, killer: number | undefined): void {
-    if (killer === undefined) return;
-    const others = (this.#killers.get(file) ?? []).filter((test) => test !== killer);
-    this.#killers.set(file, [killer, ...others].slice(0, KILLERS_REMEMBERED));
   }
 
   /** Files whose tests may depend on what the mutant has changed while modules were loaded. */
   #chooseFiles({ id, file }: Mutant): string[] {
     const reaching = this.#notes.loads.filter(({ reached }) => reached[id] === 1);
     const isInCore = reaching.some((load) => load.file === undefined);
-    return this.#filesByMs.filter(
+    const files = this.#files.filter(
       (each) => isFor(each, file) && (isInCore || reaching.some((load) => load.file === each)),
     );
+    return this.#experience.sort(file, files, String, (each) => this.#msOf(each));
+  }
+
+  #msOf(file: string): number {
+    const tests = this.#notes.tests.filter((test) => test.file === file);
+    return tests.reduce((sum, { ms }) => sum + ms, 0);
   }
 
   async #tryLoading(mutant: Mutant, files: readonly string[]): Promise<Verdict> {
@@ -170,6 +181,18 @@ export class Trials {
       .map(({ name }) => name);
     const reply = await thread.perform({ kind: 'load', mutant: mutant.id, files, leftOut });
     await thread.close();
-    return reply?.kind === 'tried' ? reply.verdict : { outcome: 'endless' };
+    if (reply?.kind !== 'tried') return { outcome: 'endless' };
+    this.#experience.add(mutant.file, files, reply);
+    return reply.verdict;
   }
+}
+
+function nameOf({ file, index }: TimedTest): string {
+  return `${file} ${index}`;
+}
+
+/** The last of the first `count` before all others. */
+function putFirst(tests: readonly TimedTest[], count: number): readonly TimedTest[] {
+  const last = tests[count - 1];
+  return last === undefined ? tests : [last, ...tests.filter((test) => test !== last)];
 }

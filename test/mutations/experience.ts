@@ -1,0 +1,52 @@
+/**
+ * In which order to try tests: by the time that each has taken for a mutant that it has noticed. A test
+ * that notices many mutants of a file comes early, however long it takes without one; a quick test that
+ * never notices any comes late.
+ */
+
+import type { Tried } from './trial.ts';
+
+/** What is assumed of a test that was never tried: half a mutant noticed, in at most this time. */
+const ASSUMED_KILLS = 0.5;
+const ASSUMED_MS_MAX = 300;
+
+interface Record {
+  ms: number;
+  kills: number;
+}
+
+export class Experience {
+  readonly #records = new Map<string, Record>();
+
+  /** Adds what has come of trying the tests, in this order, against a mutant of the file. */
+  add(
+    file: string,
+    names: readonly string[],
+    { ms, verdict }: Pick<Tried, 'ms' | 'verdict'>,
+  ): void {
+    for (const [index, each] of ms.entries()) this.#find(file, names[index]).ms += each;
+    if (verdict.outcome !== 'survived') this.#find(file, names[ms.length - 1]).kills++;
+  }
+
+  /** The most promising first. */
+  sort<T>(
+    file: string,
+    tests: readonly T[],
+    nameOf: (test: T) => string,
+    msOf: (test: T) => number,
+  ): T[] {
+    const ranked = tests.map((test) => {
+      const { ms, kills } = this.#find(file, nameOf(test));
+      const expected = Math.min(msOf(test), ASSUMED_MS_MAX);
+      return { test, rank: (ms + expected) / (kills + ASSUMED_KILLS) };
+    });
+    return ranked.sort((a, b) => a.rank - b.rank).map(({ test }) => test);
+  }
+
+  #find(file: string, name: string): Record {
+    const key = `${file} ${name}`;
+    const found = this.#records.get(key) ?? { ms: 0, kills: 0 };
+    this.#records.set(key, found);
+    return found;
+  }
+}
