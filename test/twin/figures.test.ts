@@ -6,6 +6,7 @@ import fc from 'fast-check';
 import { parseBlock } from '../../src/events/event.ts';
 import { type Address, parseAddress } from '../../src/exact/address.ts';
 import { answerQuestion } from '../../src/info/registry.ts';
+import { accountTotals } from '../../src/state/account-totals.ts';
 import { findAccount } from '../../src/state/accounts.ts';
 import { applyBlock } from '../../src/state/fold.ts';
 import { QuickFigures } from '../../src/state/quick-figures.ts';
@@ -14,6 +15,7 @@ import { ALSO_FULL, scale } from '../scale.ts';
 import { SEED_NOTE } from '../seed.ts';
 import { assertCovered } from './coverage.ts';
 import { SAFE_MAX, type WireEvent } from './naive-block.ts';
+import { usdOf } from './naive-book.ts';
 import { type AccountFigures, figureAccount, writeFigures } from './naive-figures.ts';
 import { foldBlock } from './naive-fold.ts';
 import { createNaiveState, type NaiveState } from './naive-state.ts';
@@ -84,6 +86,20 @@ function countAccount(tally: Tally, figures: AccountFigures): void {
   for (const position of figures.positions) countPosition(tally, position);
 }
 
+/** The totals of a series are those of the whole answer. */
+function assertTotals(state: State, account: number, answer: string): void {
+  const { marginSummary, withdrawable, assetPositions } = JSON.parse(answer);
+  const gains: bigint[] = assetPositions.map(
+    ({ position }: { position: { unrealizedPnl: string } }) => usdOf(position.unrealizedPnl),
+  );
+  const { accountValue, totalNtlPos, totalMarginUsed } = marginSummary;
+  const totals = Object.values(accountTotals(state, account)).map(BigInt);
+  assert.deepEqual(totals, [
+    ...[accountValue, totalNtlPos, totalMarginUsed, withdrawable].map(usdOf),
+    gains.reduce((sum, gain) => sum + gain, 0n),
+  ]);
+}
+
 function compareBatch(
   tally: Tally,
   markets: readonly RandomMarket[],
@@ -102,6 +118,7 @@ function compareBatch(
     }
     countAccount(tally, figures);
     const account = findAccount(state, state.addresses.find(addressAt(user)), 0);
+    assertTotals(state, account, answer);
     const isQuick = quick.compute(state, account);
     tally.count(isQuick ? 'in plain numbers' : 'with bigint where needed');
   }

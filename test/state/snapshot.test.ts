@@ -1,0 +1,167 @@
+/** A snapshot holds the whole state, is refused if it cannot be read, and stays as it was while blocks go on. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { parseBlock } from '../../src/events/event.ts';
+import { createSimulator } from '../../src/feed/simulator/simulator.ts';
+import { stateDigest } from '../../src/replica/replica.ts';
+import { applyBlock } from '../../src/state/fold.ts';
+import {
+  allocateTables,
+  decodeDescription,
+  decodeState,
+  type EncodedSnapshot,
+  encodeSnapshot,
+  tableBytes,
+} from '../../src/state/snapshot.ts';
+import { createState, type State, type StateView } from '../../src/state/state.ts';
+import { Table } from '../../src/state/table.ts';
+import { hashEncoded, hashSnapshot } from './snapshot-hash.ts';
+
+const USER = '0xa11ce00000000000000000000000000000000001';
+const AUCTION = {
+  type: 'deployAuction',
+  startTimeSeconds: 1_758_556_800,
+  durationSeconds: 3600,
+  startGas: '500.0',
+  floorGas: '100.0',
+};
+
+function extend(state: State, ...events: object[]): void {
+  const line = JSON.stringify({ height: state.height + 1, time: state.height * 1000, events });
+  applyBlock(state, parseBlock(line));
+}
+
+/** The state after a block of each. */
+function stateOf(...events: object[]): State {
+  const state = createState();
+  for (const event of events) extend(state, event);
+  return state;
+}
+
+function load({ description, tables }: EncodedSnapshot): State {
+  const decoded = decodeDescription(description);
+  const bytes = Buffer.concat(Array.from(tables, (piece) => Buffer.from(piece)));
+  assert.equal(bytes.length, tableBytes(decoded));
+  const allocated = allocateTables(decoded);
+  let start = 0;
+  for (const target of allocated.targets) {
+    target.set(bytes.subarray(start, start + target.length));
+    start += target.length;
+  }
+  return decodeState(decoded, allocated.tables);
+}
+
+function reload(state: StateView): State {
+  const snapshot = encodeSnapshot(state);
+  try {
+    return load(snapshot);
+  } finally {
+    snapshot.release();
+  }
+}
+
+const DEX = { type: 'perpDex', dex: 'xyz', fullName: 'Metals', deployer: USER };
+
+test('a loaded state is the one that was saved, and goes on as it does', () => {
+  const simulator = createSimulator({ seed: 'snapshot', accounts: 5 });
+  for (let block = 0; block < 300; block++) simulator.next();
+  const loaded = reload(simulator.state);
+  assert.equal(hashSnapshot(loaded), hashSnapshot(simulator.state));
+  const { ledgerId, height, time, auctionChangedAt } = simulator.state;
+  assert.deepEqual(
+    [loaded.ledgerId, loaded.height, loaded.time, loaded.auctionChangedAt, loaded.isPartial],
+    [ledgerId, height, time, auctionChangedAt, false],
+  );
+  for (let block = 0; block < 50; block++) applyBlock(loaded, parseBlock(simulator.next()));
+  assert.equal(stateDigest(loaded), stateDigest(simulator.state));
+});
+
+for (const [what, state] of [
+  ['a dex, and no auction that is known', stateOf(DEX)],
+  ['no auction', stateOf({ type: 'noDeployAuction' })],
+  ['a running auction', stateOf(AUCTION)],
+  ['an auction that has ended', stateOf(AUCTION, { type: 'deployAuctionEnd', endGas: '250.5' })],
+  ['a partial ledger', stateOf({ type: 'partial' })],
+] as const) {
+  test(`${what} is the same after loading`, () => {
+    const loaded = reload(state);
+    assert.deepEqual(loaded.auction, state.auction);
+    assert.equal(loaded.auctionChangedAt, state.auctionChangedAt);
+    assert.deepEqual(loaded.markets.dexes, state.markets.dexes);
+    assert.equal(loaded.isPartial, state.isPartial);
+    assert.equal(stateDigest(loaded), stateDigest(state));
+  });
+}
+
+test('a snapshot stays as it was while blocks change and add rows', () => {
+  const simulator = createSimulator({ seed: 'snapshot', accounts: 5 });
+  for (let block = 0; block < 300; block++) simulator.next();
+  const before = hashSnapshot(simulator.state);
+  const snapshot = encodeSnapshot(simulator.state);
+  for (let block = 0; block < 20; block++) simulator.next();
+  assert.equal(
+    hashEncoded(snapshot, () => simulator.next()),
+    before,
+  );
+  snapshot.release();
+  assert.notEqual(hashSnapshot(simulator.state), before);
+});
+
+test('one snapshot is open at a time, and none in the middle of a block', () => {
+  const state = stateOf({ type: 'transfer', user: USER, dex: '', amount: '1.0' });
+  const first = encodeSnapshot(state);
+  assert.throws(() => encodeSnapshot(state), { message: 'a snapshot is open already' });
+  first.release();
+  const expected = { message: 'cannot open a snapshot in the middle of a block' };
+  state.delegations.addRow();
+  assert.throws(() => encodeSnapshot(state), expected);
+  state.delegations.rollback();
+  state.positions.set(0, 0, 0);
+  assert.throws(() => encodeSnapshot(state), expected);
+  state.positions.rollback();
+  // What was opened before the failure is closed.
+  encodeSnapshot(state).release();
+});
+
+for (const [format, written] of [
+  [4, 'a newer perpinfo: upgrade this one'],
+  [1, 'an older perpinfo'],
+] as const) {
+  test(`a snapshot of format ${format} is refused, with what to do`, () => {
+    const bytes = Buffer.from(JSON.stringify({ format }));
+    assert.throws(() => decodeDescription(bytes), {
+      name: 'SnapshotFormatError',
+      message: `it has format ${format}, expected one of 2, 3; it was written by ${written}`,
+    });
+  });
+}
+
+test('a snapshot without rows, or with a part of one, is refused', () => {
+  const { description, release } = encodeSnapshot(createState());
+  release();
+  const decoded = decodeDescription(description);
+  assert.equal(tableBytes(decoded), 5 * 64);
+  for (const positions of [0, 1.5, 2 ** 53]) {
+    const rowCounts = { ...decoded.rowCounts, positions };
+    assert.throws(() => tableBytes({ ...decoded, rowCounts }), {
+      message: 'the snapshot has an invalid row count, expected 1 or more',
+    });
+  }
+});
+
+test('of a cell that is written twice a snapshot has the first value, piece by piece', () => {
+  const table = new Table(5000);
+  for (let row = 0; row < 5000; row++) table.set(row, 3, row);
+  table.commit();
+  const copied: number[] = [];
+  let turn = 0;
+  for (const piece of table.openSnapshot().pieces()) {
+    copied.push(...piece.filter((_, cell) => cell % 8 === 3));
+    turn++;
+    for (const row of [0, 2047, 2048, 4095, 4096, 4999]) table.set(row, 3, -turn);
+    table.commit();
+  }
+  assert.deepEqual([turn, copied], [3, Array.from({ length: 5000 }, (_, row) => row)]);
+  table.closeSnapshot();
+});
