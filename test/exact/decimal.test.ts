@@ -10,6 +10,8 @@ import {
   type Exact,
   formatUnits,
   greatestCommonDivisor,
+  magnitude,
+  maximum,
   multiply,
   parseBigUnits,
   parseUnits,
@@ -158,6 +160,15 @@ test(`sums, differences and products are exact at any size ${SEED_NOTE}`, ALSO_F
     }),
     runs(RUNS),
   );
+});
+
+test('a magnitude has no sign, not even that of zero, and a maximum is one of the two', () => {
+  for (const value of [0, 1, 1.5e15, 2n ** 70n]) {
+    assert.equal(magnitude(value), value);
+    assert.equal(magnitude(-value), value);
+    assert.equal(maximum(value, -1), value);
+    assert.equal(maximum(-1, value), value);
+  }
 });
 
 test(`quotients round as their names say ${SEED_NOTE}`, ALSO_FULL, () => {

@@ -11,7 +11,7 @@ export interface Options {
   readonly sample: number | undefined;
   readonly seed: string;
   readonly jobs: number;
-  /** Slow tests are left out, for a first look. */
+  /** Only the most promising tests are run, for a first look. */
   readonly isQuick: boolean;
   /** Mutants with an explanation are not tried. */
   readonly isTrusting: boolean;
@@ -26,7 +26,7 @@ export const USAGE = `npm run test:mutations -- [option ...]
   --sample COUNT    only so many mutants, at random
   --seed TEXT       of the sample; the default is 1
   --jobs COUNT      threads that try mutants; the default is 1
-  --quick           leave out slow tests, for a first look
+  --quick           run only the most promising tests, for a first look
   --trust-explained do not try mutants that have an explanation
   --results FILE    keep what has come of each mutant, and go on from there`;
 

@@ -111,7 +111,7 @@ export class Trials {
   /** What is known of each test, and of each file of tests, against each file of the core. */
   readonly #experience = new Experience();
 
-  /** Tests that take longer than `msMax` are left out. */
+  /** Each mutant is tried on the most promising tests, as far as they take `msMax` together. */
   constructor(build: MutatedBuild, notes: Notes, msMax: number) {
     this.#testFolder = build.testFolder;
     this.#thread = new Thread(build.testFolder);
@@ -135,9 +135,9 @@ export class Trials {
   /** Those for which the mutant makes a difference. */
   #chooseTests({ id, file }: Mutant): TimedTest[] {
     const tests = this.#notes.tests.filter(
-      (test) => test.reached[id] === 1 && test.ms <= this.#msMax && isFor(test.file, file),
+      (test) => test.reached[id] === 1 && isFor(test.file, file),
     );
-    return this.#experience.sort(file, tests, nameOf, ({ ms }) => ms);
+    return this.#choose(file, tests, nameOf, ({ ms }) => ms);
   }
 
   async #tryTests(mutant: Mutant, tests: readonly TimedTest[]): Promise<Verdict> {
@@ -166,7 +166,21 @@ export class Trials {
     const files = this.#files.filter(
       (each) => isFor(each, file) && (isInCore || reaching.some((load) => load.file === each)),
     );
-    return this.#experience.sort(file, files, String, (each) => this.#msOf(each));
+    return this.#choose(file, files, String, (each) => this.#msOf(each));
+  }
+
+  #choose<T>(
+    file: string,
+    all: readonly T[],
+    nameOf: (each: T) => string,
+    msOf: (each: T) => number,
+  ): T[] {
+    let ms = 0;
+    return this.#experience.sort(file, all, nameOf, msOf).filter((each) => {
+      const isInTime = ms < this.#msMax;
+      ms += msOf(each);
+      return isInTime;
+    });
   }
 
   #msOf(file: string): number {
