@@ -39,7 +39,8 @@ export interface MutatedBuild {
   remove(): void;
 }
 
-export function createMutatedBuild(form: SwitchForm): MutatedBuild {
+/** Only the files in `chosen` have switches. */
+export function createMutatedBuild(form: SwitchForm, chosen: ReadonlySet<string>): MutatedBuild {
   const folder = mkdtempSync(path.join(tmpdir(), 'perpinfo-mutants-'));
   const remove = () => rmSync(folder, { recursive: true, force: true });
   process.once('exit', remove);
@@ -56,7 +57,9 @@ export function createMutatedBuild(form: SwitchForm): MutatedBuild {
   replaceNodeTest(testFolder);
   return {
     testFolder,
-    mutants: mutateSources(path.join(folder, 'build/src'), form),
+    mutants: mutateSources(path.join(folder, 'build/src'), (file) =>
+      chosen.has(file) ? form : 'none',
+    ),
     sources: listSources().map(compiledName),
     remove,
   };
@@ -74,7 +77,8 @@ function replaceNodeTest(testFolder: string): void {
 
 /** All mutants of the core, without a copy of the build. */
 export function listMutants(): Mutant[] {
-  return [...readFiles(path.join(PROJECT, 'build/src'), 'noting')].flatMap((file) => file.mutants);
+  const files = readFiles(path.join(PROJECT, 'build/src'), () => 'none');
+  return [...files].flatMap(({ mutants }) => mutants);
 }
 
 interface MutatedFile {
@@ -84,9 +88,9 @@ interface MutatedFile {
 }
 
 /** Writes the mutants into the compiled files of the core. */
-function mutateSources(sourceFolder: string, form: SwitchForm): Mutant[] {
+function mutateSources(sourceFolder: string, formOf: FormOf): Mutant[] {
   const switches = path.resolve(sourceFolder, '../test/mutations/switches.js');
-  return [...readFiles(sourceFolder, form)].flatMap(({ compiled, code, mutants }) => {
+  return [...readFiles(sourceFolder, formOf)].flatMap(({ compiled, code, mutants }) => {
     writeFileSync(
       compiled,
       `import { active, compare, compareTruth, countTurn, enter, reach } from '${switches}';${code}`,
@@ -95,12 +99,14 @@ function mutateSources(sourceFolder: string, form: SwitchForm): Mutant[] {
   });
 }
 
-function* readFiles(sourceFolder: string, form: SwitchForm): Iterable<MutatedFile> {
+type FormOf = (file: string) => SwitchForm;
+
+function* readFiles(sourceFolder: string, formOf: FormOf): Iterable<MutatedFile> {
   let id = 1;
   for (const file of listSources()) {
     const compiled = path.join(sourceFolder, compiledName(file));
     const text = readFileSync(compiled, 'utf8');
-    const { changes, code } = findMutants(text, id, form);
+    const { changes, code } = findMutants(text, id, formOf(file));
     const lineOf = createLineFinder(compiled, text);
     const lines = readFileSync(path.join(PROJECT, 'src', file), 'utf8').split('\n');
     const mutants = changes.map((change, index) => {

@@ -104,7 +104,9 @@ function keep({ mutant, verdict }: Result): void {
 async function tryAll(mutants: readonly Mutant[]): Promise<Result[]> {
   if (mutants.length === 0) return [];
   const files = listTestFiles();
-  const [noting, build] = [createMutatedBuild('noting'), createMutatedBuild('trying')];
+  const switched = new Set(mutants.map(({ file }) => file));
+  const noting = createMutatedBuild('noting', switched);
+  const build = createMutatedBuild('trying', switched);
   const notes = await noteTests(noting, build, files);
   noting.remove();
   say(`${mutants.length} mutants, ${notes.tests.length} tests in ${files.length} files`);

@@ -9,12 +9,12 @@
  *     a < b    becomes    (enter(1),compare((a < b),1,()=>((a) <= (b))))
  *
  * All others are reached as soon as their code is. One that was entered and never compared is reached
- * too: what it replaces has thrown.
+ * too: what it replaces has thrown. Files whose mutants are not tried have no switches: tests are quicker.
  */
 
 import type { ESTree } from 'vite';
 
-export type SwitchForm = 'noting' | 'trying';
+export type SwitchForm = 'noting' | 'trying' | 'none';
 
 type Node = ESTree.Node;
 
@@ -33,6 +33,7 @@ export function switchExpression(
   mutated: readonly MutatedExpression[],
   isCondition: boolean,
 ): string {
+  if (form === 'none') return inside;
   if (form === 'trying') {
     const cases = mutated.map(({ id, text }) => `active.id===${id}?(${text}):`);
     return `(${cases.join('')}${inside})`;
@@ -47,6 +48,7 @@ export function switchExpression(
 
 /** A statement that can be removed. */
 export function switchStatement(form: SwitchForm, inside: string, id: number): string {
+  if (form === 'none') return inside;
   if (form === 'noting') return `{reach(${id});${inside}}`;
   return `{if(active.id!==${id}){${inside}}}`;
 }
