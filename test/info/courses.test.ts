@@ -1,0 +1,242 @@
+/** Which heights a question about the past is about, on a history of which only times are known. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { listPoints, readCourse, readStep } from '../../src/info/course.ts';
+import type { HistoryQuestion } from '../../src/info/history-question.ts';
+import type { HistoryView, PastView } from '../../src/info/history-view.ts';
+import { MOMENT_FIELDS, readMoment, resolveMoment } from '../../src/info/moment.ts';
+import { readQuestion } from '../../src/info/registry.ts';
+import { RequestError } from '../../src/info/request-error.ts';
+import { createState } from '../../src/state/state.ts';
+import { assertRefused } from './states.ts';
+
+const USER = `0x${'a'.repeat(40)}`;
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+
+const PAST: PastView = {
+  state: createState(),
+  load: () => undefined,
+  loadMarks: () => undefined,
+  release: () => undefined,
+  moveTo: () => undefined,
+  sumsOf: () => ({ netTransfers: 0, volume: 0 }),
+};
+
+/** Heights from 1 on, at these times; some of them are not kept. */
+function historyOf(times: readonly number[], lost: readonly number[] = []): HistoryView {
+  const timeOf = (height: number) => times[height - 1];
+  const [firstTime, lastTime] = [times[0], times[times.length - 1]];
+  const text = `heights 1 to ${times.length}`;
+  return {
+    ledgerId: '',
+    range: () => ({ first: 1, firstTime, last: times.length, lastTime, text }),
+    holds: (height) => height >= 1 && height <= times.length && !lost.includes(height),
+    heightAt: (time) => times.findLastIndex((each) => each <= time) + 1 || undefined,
+    timeOf,
+    markOf: () => 0,
+    at: () => PAST,
+    dexesOf: () => [],
+    positionChanges: () => [],
+  };
+}
+
+const HISTORY = historyOf([1000, 2000, 2000, 5000]);
+
+test('a course is cut to what is kept, and fixed if it ends before the last block', () => {
+  const all = { from: 1000, to: 5000, isFixed: false };
+  assert.deepEqual(readCourse(HISTORY, { from: undefined, to: undefined }), all);
+  assert.deepEqual(readCourse(HISTORY, { from: 0, to: 9000 }), all);
+  assert.deepEqual(readCourse(HISTORY, { from: 1000, to: 5000 }), all);
+  const middle = { from: 1500, to: 1500, isFixed: true };
+  assert.deepEqual(readCourse(HISTORY, { from: 1500, to: 1500 }), middle);
+  const open = { from: 4999, to: 5000, isFixed: false };
+  assert.deepEqual(readCourse(HISTORY, { from: 4999, to: undefined }), open);
+  assert.deepEqual(readCourse(HISTORY, { from: 0, to: 4999 }).isFixed, true);
+});
+
+test('a course that ends before it begins is refused', () => {
+  assertRefused(() => readCourse(HISTORY, { from: 1501, to: 1500 }), {
+    code: 'invalid_field',
+    field: 'to',
+    message: 'to: got 1500, expected 1501, which is from, or later',
+  });
+});
+
+const NOT_GIVEN = -1;
+const course = (length: number) => ({ from: 1000, to: 1000 + length, isFixed: true });
+
+test('a step that is not given divides the time by 500, and is a millisecond at least', () => {
+  assert.deepEqual(
+    [0, 1, 500, 501, 50_000].map((length) => readStep(course(length), NOT_GIVEN)),
+    [1, 1, 1, 2, 100],
+  );
+});
+
+test('a step is so long that at most 5000 points are answered', () => {
+  assert.equal(readStep(course(0), 1), 1);
+  assert.equal(readStep(course(4998), 1), 1);
+  assert.equal(readStep(course(2 * 4998), 2), 2);
+  assert.equal(readStep(course(100), 10_000), 10_000);
+  assertRefused(() => readStep(course(4999), 1), {
+    code: 'invalid_field',
+    field: 'step',
+    message: 'step: got 1, expected 2 or more: at most 5000 points are answered',
+  });
+});
+
+function pointsOf(history: HistoryView, from: number, to: number, step: number) {
+  return Array.from(listPoints(history, { from, to }, step), ({ height, time }) => [height, time]);
+}
+
+test('a course has each height once, at the time of its block, and ends at its end', () => {
+  const points = [
+    [1, 1000],
+    [3, 2000],
+    [4, 5000],
+  ];
+  assert.deepEqual(pointsOf(HISTORY, 1000, 5000, 700), points);
+  assert.deepEqual(pointsOf(HISTORY, 1000, 5000, 4000), [points[0], points[2]]);
+  assert.deepEqual(pointsOf(HISTORY, 1000, 4999, 10_000), points.slice(0, 2));
+  assert.deepEqual(pointsOf(HISTORY, 2000, 2000, 1), [points[1]]);
+  assert.deepEqual(pointsOf(HISTORY, 2001, 2000, 1), []);
+});
+
+test('a course has a gap where no block came for more than a minute and a step', () => {
+  const history = historyOf([0, 300_000]);
+  const gaps = (step: number) => pointsOf(history, 0, 299_999, step).map(([height]) => height);
+  assert.deepEqual(gaps(30_000), [1, ...new Array(8).fill(undefined)]);
+  assert.deepEqual(gaps(MINUTE_MS), [1, ...new Array(4).fill(undefined)]);
+  assert.deepEqual(gaps(100_000), [1, undefined, undefined]);
+  assert.deepEqual(pointsOf(history, 0, 60_001, 60_000).at(-1), [undefined, 60_001]);
+  assert.deepEqual(pointsOf(history, 0, 60_000, 60_000), [[1, 0]]);
+});
+
+test('a course has a gap where blocks are not kept', () => {
+  const history = historyOf([0, 1000, 2000], [2]);
+  assert.deepEqual(pointsOf(history, 0, 999, 500), [
+    [1, 0],
+    [undefined, 500],
+    [undefined, 999],
+  ]);
+  assert.deepEqual(pointsOf(history, 2000, 2000, 500), [[3, 2000]]);
+});
+
+test('a moment is a height, or the last block that is not later', () => {
+  for (const [moment, height] of [
+    [{ height: 1 }, 1],
+    [{ height: 4 }, 4],
+    [{ time: 1000 }, 1],
+    [{ time: 1999 }, 1],
+    [{ time: 2000 }, 3],
+    [{ time: 4999 }, 3],
+    [{ time: 5000 }, 4],
+  ] as const) {
+    assert.equal(resolveMoment(moment, HISTORY), height, JSON.stringify(moment));
+  }
+});
+
+const HELD = 'expected what the archive holds: heights 1 to 4, times 1000 to 5000';
+const BEHIND = 'the archive is at height 4 and catches up';
+const PRESENT = { height: 6, time: 7000 };
+
+for (const [moment, present, code, message] of [
+  [{ height: 5 }, undefined, 'unknown_height', `atHeight: got 5, ${HELD}`],
+  [{ height: 7 }, PRESENT, 'unknown_height', `atHeight: got 7, ${HELD}`],
+  [{ height: 6 }, PRESENT, 'behind', `atHeight: got 6, ${BEHIND}`],
+  [{ height: 5 }, PRESENT, 'behind', `atHeight: got 5, ${BEHIND}`],
+  [{ height: 0 }, PRESENT, 'unknown_height', `atHeight: got 0, ${HELD}`],
+  [{ time: 999 }, PRESENT, 'unknown_height', `atTime: got 999, ${HELD}`],
+  [{ time: 5001 }, undefined, 'unknown_height', `atTime: got 5001, ${HELD}`],
+  [{ time: 5001 }, PRESENT, 'behind', `atTime: got 5001, ${BEHIND}`],
+  [{ time: 7000 }, PRESENT, 'behind', `atTime: got 7000, ${BEHIND}`],
+  [{ time: 7001 }, PRESENT, 'unknown_height', `atTime: got 7001, ${HELD}`],
+] as const) {
+  const ledger = present === undefined ? 'no ledger ahead' : 'a ledger ahead';
+  test(`${JSON.stringify(moment)} with ${ledger} is refused as ${code}`, () => {
+    const field = 'height' in moment ? 'atHeight' : 'atTime';
+    assertRefused(() => resolveMoment(moment, HISTORY, present), { code, field, message });
+  });
+}
+
+test('between a block and one that is not kept, only the time of the block itself is known', () => {
+  const history = historyOf([1000, 2000, 3000], [2]);
+  assert.equal(resolveMoment({ time: 1000 }, history), 1);
+  for (const moment of [{ time: 1001 }, { time: 2000 }, { time: 2999 }, { height: 2 }]) {
+    assert.throws(() => resolveMoment(moment, history), { code: 'unknown_height' });
+  }
+  assert.equal(resolveMoment({ time: 3000 }, history), 3);
+});
+
+test('a question has one moment or none', () => {
+  assert.equal(readMoment({}), undefined);
+  assert.deepEqual(readMoment({ atHeight: 1 }), { height: 1 });
+  assert.deepEqual(readMoment({ atTime: 0 }), { time: 0 });
+  for (const [source, field, message] of [
+    [{ atHeight: 0 }, 'atHeight', 'atHeight: got 0, expected a whole number, 1 or more'],
+    [{ atTime: -1 }, 'atTime', 'atTime: got -1, expected a whole number, 0 or more'],
+    [{ atTime: '5' }, 'atTime', 'atTime: got "5", expected a whole number, 0 or more'],
+    [
+      { atHeight: 1, atTime: 2 },
+      'atTime',
+      'atTime: got 2 beside atHeight, expected one of the two',
+    ],
+  ] as const) {
+    const refusal = readMoment(source);
+    assert.ok(refusal instanceof RequestError);
+    const { code } = refusal;
+    assert.deepEqual([code, refusal.field, refusal.message], ['invalid_field', field, message]);
+  }
+});
+
+test('in a query a moment is digits, at most sixteen, given once', () => {
+  const { readTexts } = MOMENT_FIELDS.atTime;
+  assert.ok(readTexts !== undefined);
+  const texts = [['12'], ['0012'], ['1234567890123456'], ['12345678901234567'], ['1', '2']];
+  assert.deepEqual(
+    [...texts, ['-1'], ['1.5'], ['1x'], ['x1'], ['']].map((each) => readTexts(each)),
+    [12, 12, 1234567890123456, '12345678901234567', '1', '-1', '1.5', '1x', 'x1', ''],
+  );
+});
+
+/** The times of a portfolio's periods, each as first, step and count. */
+function periodsOf(history: HistoryView): Record<string, readonly number[]> {
+  const question = readQuestion({ type: 'portfolio', user: USER }) as HistoryQuestion;
+  const steps = question.answer(history);
+  let step = steps.next();
+  while (step.done !== true) step = steps.next();
+  const { body, format, height, time, isFixed, accountTime } = step.value;
+  const { last, lastTime } = history.range();
+  assert.deepEqual(
+    [format, height, time, isFixed, accountTime],
+    ['json', last, lastTime, false, -1],
+  );
+  const periods = JSON.parse(body) as [string, { accountValueHistory: [number, string][] }][];
+  return Object.fromEntries(
+    periods.map(([name, { accountValueHistory }]) => {
+      const times = accountValueHistory.map(([at]) => at);
+      return [name, [lastTime - times[0], (times[1] ?? times[0]) - times[0], times.length]];
+    }),
+  );
+}
+
+test('a portfolio has a day by half an hour, a week by 2, a month by 8, and all time in 100 steps', () => {
+  const everyTenMinutes = Array.from({ length: 50 * 144 + 1 }, (_, index) => index * 600_000);
+  const day = [DAY_MS, HOUR_MS / 2, 49];
+  const week = [7 * DAY_MS, 2 * HOUR_MS, 85];
+  const month = [30 * DAY_MS, 8 * HOUR_MS, 91];
+  const allTime = [50 * DAY_MS, 12 * HOUR_MS, 101];
+  assert.deepEqual(periodsOf(historyOf(everyTenMinutes)), {
+    ...{ day, week, month, allTime },
+    ...{ perpDay: day, perpWeek: week, perpMonth: month, perpAllTime: allTime },
+  });
+});
+
+test('of a history of a few hours every period has all, and of an instant one point', () => {
+  const short = periodsOf(historyOf([0, 1, 2 * HOUR_MS, 3 * HOUR_MS]));
+  assert.deepEqual(short['day'], [3 * HOUR_MS, 1, 4]);
+  assert.deepEqual(short['month'], [3 * HOUR_MS, 3 * HOUR_MS, 2]);
+  assert.deepEqual(periodsOf(historyOf([7]))['allTime'], [0, 0, 1]);
+});
