@@ -20,6 +20,7 @@ const PAST: PastView = {
   state: createState(),
   load: () => undefined,
   loadMarks: () => undefined,
+  revalueAt: () => undefined,
   release: () => undefined,
   moveTo: () => undefined,
   sumsOf: () => ({ netTransfers: 0, volume: 0 }),
@@ -40,6 +41,7 @@ function historyOf(times: readonly number[], lost: readonly number[] = []): Hist
     at: () => PAST,
     dexesOf: () => [],
     positionChanges: () => [],
+    reductions: () => [],
   };
 }
 
