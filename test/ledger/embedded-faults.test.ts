@@ -21,7 +21,6 @@ import {
   openEmbeddedLedgerWriter,
   openRestoringWriter,
 } from '../../src/ledger/embedded/embedded-writer.ts';
-import { openDespiteClosing } from '../../src/ledger/embedded/gate.ts';
 import type { LedgerStore } from '../../src/ledger/embedded/ledger-store.ts';
 import { openLmdbLedgerStore } from '../../src/ledger/embedded/lmdb-ledger-store.ts';
 import { makeLockFile } from '../../src/ledger/embedded/lmdb-lock.ts';
@@ -261,22 +260,4 @@ test('a lock file that another process makes meanwhile is kept, and no draft sta
   assert.deepEqual(readdirSync(folder), ['lock.mdb']);
   assert.ok(lstatSync(path.join(folder, 'lock.mdb')).isSymbolicLink());
   assert.equal(existsSync(path.join(folder, 'lock.mdb')), false);
-});
-
-test('an opening is repeated while another process invalidates its lock, but not forever', async () => {
-  const invalid = Object.assign(new Error('Invalid argument'), { code: 22 });
-  let failures = 0;
-  const openLater = () => {
-    if (++failures < 3) throw invalid;
-    return 'open';
-  };
-  assert.equal(await openDespiteClosing(openLater), 'open');
-  assert.equal(failures, 3);
-  let tries = 0;
-  const neverOpen = () => {
-    tries++;
-    throw invalid;
-  };
-  await assert.rejects(openDespiteClosing(neverOpen), invalid);
-  assert.equal(tries, 50);
 });

@@ -11,16 +11,14 @@
 
 import { realpathSync } from 'node:fs';
 import path from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { RootDatabase } from 'lmdb';
-import { isInvalidLock, isUnwritable } from './disk-failure.ts';
+import { isUnwritable } from './disk-failure.ts';
 import { makeFolder } from './folder.ts';
 import { makeLockFile } from './lmdb-lock.ts';
+import { openLmdb } from './lmdb-open.ts';
 
 const FOLDER = 'gate';
 const MAP_BYTES = 65_536;
-const OPENINGS_MAX = 50;
-const OPENING_PAUSE_MS = 10;
 
 type Environment = RootDatabase<unknown, string>;
 
@@ -117,23 +115,5 @@ export class Gate {
 async function openEnvironment(folder: string): Promise<Environment> {
   makeFolder(folder);
   makeLockFile(folder);
-  const { open } = await import('lmdb');
-  return openDespiteClosing(() =>
-    open<unknown, string>({ path: folder, mapSize: MAP_BYTES, overlappingSync: false }),
-  );
-}
-
-/**
- * Whoever closes an environment last invalidates its locks, also if another process is about to open it:
- * that one fails, and succeeds soon after.
- */
-export async function openDespiteClosing<T>(open: () => T): Promise<T> {
-  for (let opening = 1; ; opening++) {
-    try {
-      return open();
-    } catch (error) {
-      if (!isInvalidLock(error) || opening === OPENINGS_MAX) throw error;
-    }
-    await sleep(OPENING_PAUSE_MS);
-  }
+  return openLmdb({ path: folder, mapSize: MAP_BYTES, overlappingSync: false });
 }

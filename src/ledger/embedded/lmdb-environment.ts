@@ -5,9 +5,10 @@ import type { RootDatabase, RootDatabaseOptions } from 'lmdb';
 import { LedgerError } from '../ledger.ts';
 import { describeDiskFailure, muteDriver } from './disk-failure.ts';
 import { makeFolder, readStat } from './folder.ts';
-import { Gate, openDespiteClosing } from './gate.ts';
+import { Gate } from './gate.ts';
 import { checkDatabaseFile } from './lmdb-file.ts';
 import { makeLockFile } from './lmdb-lock.ts';
+import { openLmdb } from './lmdb-open.ts';
 import { checkSpaceForNew } from './lmdb-space.ts';
 import { Presence } from './presence.ts';
 
@@ -101,28 +102,25 @@ export class LmdbFolder<V> {
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    await this.environment.close();
+    // Whoever closes it last destroys its locks: another process must not open it meanwhile.
+    await this.#gate.pass(() => this.environment.close());
     this.#presence.leave();
     await this.#gate.leave();
   }
 }
 
-/** The driver is loaded lazily, as by the gate: not every command needs it. */
-async function openEnvironment<V>(
+function openEnvironment<V>(
   { folder, readOnly }: Opening,
   encoding: RootDatabaseOptions['encoding'],
 ): Promise<RootDatabase<V, string>> {
-  const { open } = await import('lmdb');
-  return openDespiteClosing(() =>
-    open<V, string>({
-      path: folder,
-      readOnly,
-      ...(encoding && { encoding }),
-      maxDbs: 8,
-      // The default wraps each batch in another, whose failure would be an unhandled rejection.
-      eventTurnBatching: false,
-    }),
-  );
+  return openLmdb<V>({
+    path: folder,
+    readOnly,
+    ...(encoding && { encoding }),
+    maxDbs: 8,
+    // The default wraps each batch in another, whose failure would be an unhandled rejection.
+    eventTurnBatching: false,
+  });
 }
 
 export function createOpeningError(cause: Error, { what, folder, readOnly }: Opening): LedgerError {

@@ -1,0 +1,52 @@
+/**
+ * Opens an environment of LMDB, also while other processes open and close it.
+ *
+ * Whoever closes an environment last destroys its locks. A process that opens it at that moment takes the
+ * locks for valid ones, and its first transaction fails. The driver then leaves the environment open, and
+ * as long as anybody has it open, nobody makes new locks: so it is closed here before the next attempt.
+ */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { RootDatabase, RootDatabaseOptionsWithPath } from 'lmdb';
+import { isInvalidLock } from './disk-failure.ts';
+
+const OPENINGS_MAX = 50;
+/** Between two attempts, on average; at random, so that processes do not stay in each other's way. */
+const PAUSE_MS = 10;
+
+type Driver = Pick<typeof import('lmdb'), 'openAsClass'>;
+
+/** The driver is loaded lazily: not every command needs it. */
+export async function openLmdb<V>(
+  options: RootDatabaseOptionsWithPath,
+  load: () => Promise<Driver> = () => import('lmdb'),
+): Promise<RootDatabase<V, string>> {
+  const driver = await load();
+  for (let opening = 1; ; opening++) {
+    try {
+      return openOnce<V>(driver, options);
+    } catch (error) {
+      if (!isInvalidLock(error) || opening === OPENINGS_MAX) throw error;
+    }
+    await sleep(2 * PAUSE_MS * Math.random());
+  }
+}
+
+/** What `open` of the driver does, in two steps: the second one fails if the locks are destroyed. */
+function openOnce<V>(
+  { openAsClass }: Driver,
+  options: RootDatabaseOptionsWithPath,
+): RootDatabase<V, string> {
+  const Store = openAsClass<V, string>({ ...options }) as unknown as StoreClass<V>;
+  try {
+    return new Store(null, { isRoot: true, ...options });
+  } catch (error) {
+    Store.prototype.close.call({ isRoot: true });
+    throw error;
+  }
+}
+
+interface StoreClass<V> {
+  new (name: null, options: object): RootDatabase<V, string>;
+  readonly prototype: { close(this: { isRoot: boolean }): unknown };
+}

@@ -1,0 +1,64 @@
+/** That an environment is opened although other processes close it, with a driver that fails and with the real one. */
+
+import assert from 'node:assert/strict';
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { openEmbeddedLedgerWriter } from '../../src/ledger/embedded/embedded-writer.ts';
+import { openLmdb } from '../../src/ledger/embedded/lmdb-open.ts';
+import { ALSO_LONG, scale } from '../scale.ts';
+import { makeTemporaryFolder } from '../temporary-folder.ts';
+
+const INVALID = Object.assign(new Error('Invalid argument'), { code: 22 });
+
+/** A driver whose first transactions fail. */
+function createDriver(failures: number, failure: Error) {
+  const counts = { opened: 0, closed: 0 };
+  const openAsClass = () => {
+    counts.opened++;
+    class Store {
+      readonly isOpen = true;
+      constructor() {
+        if (counts.opened <= failures) throw failure;
+      }
+      close(this: { isRoot: boolean }) {
+        // The driver closes the environment itself only of its root.
+        if (this.isRoot) counts.closed++;
+      }
+    }
+    return Store;
+  };
+  return { counts, load: async () => ({ openAsClass }) as never };
+}
+
+const OPTIONS = { path: 'nowhere' };
+
+test('an environment whose locks were destroyed is closed, and opened again', async () => {
+  const { counts, load } = createDriver(3, INVALID);
+  const { isOpen } = (await openLmdb(OPTIONS, load)) as unknown as { isOpen: boolean };
+  assert.equal(isOpen, true);
+  assert.deepEqual(counts, { opened: 4, closed: 3 });
+});
+
+test('but not for ever, and not after another failure', async () => {
+  const never = createDriver(Number.POSITIVE_INFINITY, INVALID);
+  await assert.rejects(openLmdb(OPTIONS, never.load), INVALID);
+  assert.deepEqual(never.counts, { opened: 50, closed: 50 });
+  const refusal = Object.assign(new Error('Permission denied'), { code: 13 });
+  const refused = createDriver(1, refusal);
+  await assert.rejects(openLmdb(OPTIONS, refused.load), refusal);
+  assert.deepEqual(refused.counts, { opened: 1, closed: 1 });
+});
+
+const OPENER = fileURLToPath(new URL('./opener.js', import.meta.url));
+const OPENERS = 3;
+const ROUNDS = scale(10, 150);
+
+test('processes that open and close a ledger again and again never fail', ALSO_LONG, async (t) => {
+  const folder = await makeTemporaryFolder(t);
+  await (await openEmbeddedLedgerWriter(folder)).close();
+  const openers = Array.from({ length: OPENERS }, () => fork(OPENER, [folder, String(ROUNDS)]));
+  const codes = await Promise.all(openers.map((opener) => once(opener, 'exit')));
+  assert.deepEqual(codes, new Array(OPENERS).fill([0, null]));
+});
