@@ -145,13 +145,12 @@ function marginRisk(account: Account, where: string): Risk {
 
 function risksOf([dex, account]: States[number]): Risk[] {
   const positions = positionsOf([[dex, account]]);
-  if (positions.length === 0) return [];
   const where = dex === '' ? '' : ` on ${dex}`;
   const isNegative = toUnits(account.marginSummary.accountValue) < 0n;
   const culprit = `the account value${where} is negative`;
   return [
     ...positions.flatMap(positionRisk),
-    marginRisk(account, where),
+    ...(positions.length > 0 ? [marginRisk(account, where)] : []),
     ...(isNegative ? [{ level: 2, left: 0n, culprit }] : []),
   ];
 }

@@ -14,7 +14,7 @@ import {
   screenTest,
   unfoldChooser,
 } from './every-screen.ts';
-import { formatBlock, METALS, OTHER, USER } from './small-ledger.ts';
+import { accountOf, formatBlock, METALS, NOBODY, OTHER, USER } from './small-ledger.ts';
 import { serveSmall } from './small-service.ts';
 
 const place = createPlaces();
@@ -35,7 +35,7 @@ const TINY = {
 const runMsMax = FILE_MS_MAX;
 const standing = await serveSmall(
   { after },
-  { data: place(), events: [...METALS, TINY], runMsMax },
+  { data: place(), events: [...METALS, TINY, accountOf(NOBODY, '-25.0', [])], runMsMax },
 );
 const moving = await serveSmall({ after }, { data: place(), runMsMax });
 const stopped = await serveSmall(
@@ -83,6 +83,13 @@ screenTest(
     await verdict.getByText('healthy').waitFor();
     await assertTone(verdict, screen, 'gain');
     await page.locator('link[rel="icon"][data-level="safe"]').waitFor({ state: 'attached' });
+    // Who has no positions may still owe something.
+    await page.goto(OTHER_URL.replace(OTHER, NOBODY));
+    const owed = account.locator('[data-field="culprit"]');
+    await owed.getByText('the account value is negative').waitFor();
+    assert.equal(await verdict.innerText(), 'at risk');
+    await assertTone(verdict, screen, 'loss');
+    await page.locator('link[rel="icon"][data-level="danger"]').waitFor({ state: 'attached' });
   },
   LONG_ONLY,
 );

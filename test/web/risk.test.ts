@@ -47,6 +47,8 @@ function createState(
 
 const EXAMPLES: readonly (readonly [AccountState, string, string])[] = [
   [createState([]), 'nothing at risk', ''],
+  [createState([], { value: '0.0' }), 'nothing at risk', ''],
+  [createState([], { value: '-0.01' }), 'at risk', 'the account value is negative'],
   [
     createState([{ type: 'isolated', liquidationPx: '99.0' }], { maintenance: '10.0' }),
     'at risk',
@@ -97,6 +99,15 @@ for (const [state, word, culprit] of EXAMPLES) {
 test('an account that is negative is at risk', () => {
   const state = createState([{ liquidationPx: null }], { value: '-1.0' });
   assert.equal(judgeAccount([['', state]]).level, 'danger');
+});
+
+test('what is owed on a dex without positions is named with it, beside a healthy one', () => {
+  const states = [
+    ['', createState([{ liquidationPx: '50.0' }])],
+    ['abc', createState([], { value: '-3.0' })],
+  ] as const;
+  const { word, culprit } = judgeAccount(states);
+  assert.deepEqual([word, culprit], ['at risk', 'the account value on abc is negative']);
 });
 
 test('the worst of all dexes counts, and is named with its dex', () => {
@@ -220,8 +231,9 @@ function findWithin(accounts: readonly DrawnDex[]): Within[] {
     else if (isWatch) found.push({ level: 'watch', culprit: new RegExp(culprit) });
   };
   for (const [dexIndex, { positions, maintenance, crossValue, value }] of accounts.entries()) {
-    if (positions.length === 0) continue;
     const where = dexIndex === 0 ? '' : ` on ${dexNames[dexIndex]}`;
+    note(value < 0n, false, `^the account value${where} is negative$`);
+    if (positions.length === 0) continue;
     for (const [index, { type, isLong, mark, liquidation, margin }] of positions.entries()) {
       const name = `^${coinOf(dexIndex, index)} ${type}, `;
       note(type === 'isolated' && margin <= 0n, false, `${name}its margin is lost$`);
@@ -232,7 +244,6 @@ function findWithin(accounts: readonly DrawnDex[]): Within[] {
     const isDanger = maintenance > 0n && 5n * maintenance >= 4n * crossValue;
     const isWatch = maintenance > 0n && 2n * maintenance >= crossValue;
     note(isDanger, isWatch, `cross margin${where} (used|is left)$`);
-    note(value < 0n, false, `^the account value${where} is negative$`);
   }
   return found;
 }

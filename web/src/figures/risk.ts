@@ -22,7 +22,7 @@ import { group } from './text.ts';
 export interface Verdict {
   readonly level: Level;
   readonly word: string;
-  /** What is to blame: "NEAR isolated, 1.0 % to liquidation"; empty if there are no positions. */
+  /** What is to blame: "NEAR isolated, 1.0 % to liquidation"; empty if nothing is at risk. */
   readonly culprit: string;
   /** What is left before liquidation, as a share of the margin or the mark. */
   readonly left: Decimal;
@@ -49,13 +49,12 @@ function isWorse(one: Finding, other: Finding): boolean {
   return byLevel > 0 || (byLevel === 0 && compare(one.left, other.left) < 0);
 }
 
-/** None without positions. */
+/** Without positions, only what is owed. */
 function findRisks(dex: string, state: AccountState): Finding[] {
   const { assetPositions, marginSummary } = state;
-  if (assetPositions.length === 0) return [];
   const where = dex === '' ? '' : ` on ${dex}`;
   const risks = assetPositions.flatMap(({ position }) => findPositionRisk(position));
-  risks.push(findMarginRisk(state, where));
+  if (assetPositions.length > 0) risks.push(findMarginRisk(state, where));
   if (parseDecimal(marginSummary.accountValue).units < 0n) {
     risks.push(danger(`the account value${where} is negative`));
   }
