@@ -58,7 +58,7 @@ function writeScript({ lengthMs, blockMs, outages, quiet }: Plan, random: Random
     if (!quiet.some((span) => isWithin(timeMs, span))) cents += random.below(2_001) - 1_000;
     return writeAmount(cents);
   });
-  return { user: USER, startMs: START_MS, blockMs, values, outages };
+  return { user: USER, startMs: START_MS, blockMs, values, outages, maxAgeMs: 0 };
 }
 
 async function openDay(script: DayScript, options: PageOptions = {}): Promise<Page> {
@@ -174,7 +174,7 @@ function planDay(lengthMs: number, random: Random): Plan {
   const late = START_MS + lengthMs - 12 * MINUTE_MS;
   const quietMs = START_MS + Math.floor(lengthMs / 2 / (30 * MINUTE_MS)) * 30 * MINUTE_MS;
   return {
-    ...{ lengthMs, blockMs: 1_300 },
+    ...{ lengthMs, blockMs: 2_100 },
     outages: [
       ...outages,
       { kind: 'gone', fromMs: late, toMs: late + 20_000 },

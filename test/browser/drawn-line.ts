@@ -74,56 +74,68 @@ function sayPoint({ time, value }: TruePoint): string {
   return `${CLOCK.format(time)}  ${sayValue(value)}`;
 }
 
-/** A place on the axis of times, and one on that of values, in pixels. */
-class Axes {
-  readonly #from: number;
-  readonly #spanMs: number;
-  readonly #width: number;
-  readonly #ofMax: number;
-  readonly #pxPerUnit: number;
-  readonly #max: number;
-
-  constructor(points: readonly TruePoint[], keptMs: number, columns: readonly Column[]) {
-    const to = points[points.length - 1].time;
-    this.#from = Math.max(points[0].time, to - keptMs);
-    this.#spanMs = to - this.#from;
-    this.#width = columns.length;
-    const drawn = columns.filter((column) => column !== null);
-    const values = points
-      .filter(({ time }) => time >= this.#from)
-      .map(({ value }) => Number(value));
-    const [min, max] = [Math.min(...values), Math.max(...values)];
-    // The line is as high above its upper end as it is below its lower one.
-    const top = Math.min(...drawn.map(([row]) => row));
-    const bottom = Math.max(...drawn.map(([, row]) => row));
-    this.#max = max;
-    this.#ofMax = top;
-    this.#pxPerUnit = (bottom - top) / (max - min);
-  }
-
-  xOf(time: number): number {
-    return ((time - this.#from) / this.#spanMs) * this.#width;
-  }
-
-  yOf(value: number): number {
-    return this.#ofMax + (this.#max - value) * this.#pxPerUnit;
-  }
+/** Where the points are on the axis of times, in pixels. */
+function placeOnTime(points: readonly TruePoint[], keptMs: number, width: number) {
+  const to = points[points.length - 1].time;
+  const from = Math.max(points[0].time, to - keptMs);
+  return (time: number) => ((time - from) / (to - from)) * width;
 }
 
+/** A straight line between two points that are next to each other, in pixels and values. */
 interface Step {
   readonly fromX: number;
   readonly toX: number;
-  readonly fromY: number;
-  readonly toY: number;
+  readonly from: number;
+  readonly to: number;
+  readonly isGap: boolean;
 }
 
-/** Where a line between two points is in the columns around x; undefined if it is not there. */
-function rowsAround(x: number, nearPx: number, { fromX, toX, fromY, toY }: Step) {
-  const [left, right] = [Math.max(fromX, x - nearPx), Math.min(toX, x + 1 + nearPx)];
-  if (left > right) return undefined;
-  const rowAt = (at: number) =>
-    toX === fromX ? fromY : fromY + ((at - fromX) / (toX - fromX)) * (toY - fromY);
-  return [rowAt(left), rowAt(right), ...(right - left < nearPx ? [fromY, toY] : [])];
+function listSteps(points: readonly TruePoint[], xOf: (time: number) => number): Step[] {
+  return points.slice(1).map(({ time, value, isAfterGap }, index) => {
+    const before = points[index];
+    return {
+      ...{ fromX: xOf(before.time), toX: xOf(time), isGap: isAfterGap },
+      ...{ from: Number(before.value), to: Number(value) },
+    };
+  });
+}
+
+/** The line stays at its value until shortly before it ends: this much is too little to be seen. */
+const UNSEEN_MS = 5_000;
+
+function extendFlats(points: readonly TruePoint[], flats: readonly Flat[]): TruePoint[] {
+  const ends = flats.flatMap(({ fromMs, toMs }) => {
+    const last = points.findLast(({ time }) => time < fromMs);
+    return last === undefined ? [] : [{ ...last, time: toMs - UNSEEN_MS, isAfterGap: false }];
+  });
+  return [...points, ...ends].sort((one, other) => one.time - other.time);
+}
+
+/** Between which values the line is in the columns around x; undefined if it is not there. */
+function valuesAround(
+  x: number,
+  nearPx: number,
+  steps: readonly Step[],
+): readonly [low: number, high: number] | undefined {
+  const values = steps.flatMap(({ fromX, toX, from, to, isGap }) => {
+    const [left, right] = [Math.max(fromX, x - nearPx), Math.min(toX, x + 1 + nearPx)];
+    if (isGap || left > right) return [];
+    const slope = toX === fromX ? 0 : (to - from) / (toX - fromX);
+    return toX === fromX ? [from, to] : [left, right].map((at) => from + (at - fromX) * slope);
+  });
+  return values.length === 0 ? undefined : [Math.min(...values), Math.max(...values)];
+}
+
+/** The axis of values is not told: it is the one that fits most of the columns. */
+function fitValues(pairs: readonly (readonly [value: number, row: number])[]) {
+  const mean = (numbers: readonly number[]) =>
+    numbers.reduce((sum, one) => sum + one, 0) / numbers.length;
+  const [meanValue, meanRow] = [0, 1].map((side) => mean(pairs.map((pair) => pair[side])));
+  const products = mean(pairs.map(([value, row]) => (value - meanValue) * (row - meanRow)));
+  const squares = mean(pairs.map(([value]) => (value - meanValue) ** 2));
+  const slope = products / squares;
+  assert.ok(slope < 0, 'more is higher up');
+  return (value: number) => meanRow + (value - meanValue) * slope;
 }
 
 interface Expected {
@@ -138,39 +150,38 @@ interface Expected {
  */
 export async function assertDrawn(page: Page, { points, keptMs, flats }: Expected): Promise<void> {
   const { columns, ratio, readings } = await readDrawing(page);
-  const axes = new Axes(points, keptMs, columns);
-  const placed = points.map(({ time, value, isAfterGap }) => ({
-    ...{ x: axes.xOf(time), y: axes.yOf(Number(value)), isAfterGap },
-  }));
-  const steps = placed.slice(1).map(({ x, y, isAfterGap }, index) => ({
-    ...{ fromX: placed[index].x, toX: x, fromY: placed[index].y, toY: y, isAfterGap },
-  }));
+  const xOf = placeOnTime(points, keptMs, columns.length);
+  const steps = listSteps(extendFlats(points, flats), xOf);
   const linePx = 2 * ratio;
-  let drawn = 0;
-  let empty = 0;
+  const expected = columns.map((_, x) => valuesAround(x, linePx, steps));
+  const yOf = fitValues(
+    columns.flatMap((column, x) => {
+      const exact = valuesAround(x, 0, steps);
+      if (column === null || exact === undefined) return [];
+      return [[(exact[0] + exact[1]) / 2, (column[0] + column[1]) / 2] as const];
+    }),
+  );
+  const isBesideGap = (x: number) =>
+    steps.some(({ isGap, fromX, toX }) => {
+      return isGap && fromX - linePx <= x + 1 && x <= toX + linePx;
+    });
   for (const [x, column] of columns.entries()) {
-    const near = steps.filter(({ fromX, toX }) => fromX <= x + 1 + linePx && toX >= x - linePx);
-    const rows = near.flatMap((step) =>
-      step.isAfterGap ? [] : (rowsAround(x, linePx, step) ?? []),
-    );
-    if (rows.length === 0) {
+    const values = expected[x];
+    if (values === undefined) {
       assert.equal(column, null, `column ${x} of ${columns.length} is in a gap`);
-      empty++;
     } else if (column !== null) {
-      drawn++;
-      const [top, bottom] = [Math.min(...rows), Math.max(...rows)];
+      const [bottom, top] = values.map(yOf);
       const text = `column ${x}: ${column} instead of ${top} to ${bottom}`;
       assert.ok(column[0] >= top - 2 * linePx && column[1] <= bottom + 2 * linePx, text);
     } else {
-      // Only beside a gap, or at the ends.
       const isAtEnd = x < linePx || x >= columns.length - linePx;
-      assert.ok(isAtEnd || near.some(({ isAfterGap }) => isAfterGap), `column ${x} has no line`);
+      assert.ok(isAtEnd || isBesideGap(x), `column ${x} has no line`);
     }
   }
-  assert.ok(drawn > columns.length / 2, `${drawn} of ${columns.length} columns`);
-  const gaps = steps.filter(({ isAfterGap, fromX, toX }) => isAfterGap && toX - fromX > 4 * linePx);
-  assert.ok(gaps.length === 0 || empty > 0, `${gaps.length} gaps and no empty column`);
-  assertReadings(readings, { points, flats }, (time) => axes.xOf(time) / ratio);
+  const empty = expected.filter((values) => values === undefined).length;
+  const wide = steps.filter(({ isGap, fromX, toX }) => isGap && toX - fromX > 3 * linePx);
+  assert.ok(wide.length === 0 || empty > 0, `${wide.length} gaps and no empty column`);
+  assertReadings(readings, { points, flats }, (time) => xOf(time) / ratio);
 }
 
 function assertReadings(
