@@ -7,6 +7,7 @@ import { archiveFolder } from '../../src/archive/archive-tables.ts';
 import { formatAddress } from '../../src/exact/address.ts';
 import { createSimulator } from '../../src/feed/simulator/simulator.ts';
 import { createPlaces, joinLines, run } from '../cli/program.ts';
+import { connectPush } from '../push/push-client.ts';
 import { LONG_ONLY } from '../scale.ts';
 import {
   type Answer,
@@ -34,6 +35,7 @@ const FLAGS = ['--max-age', '0'];
 let data: string;
 let secret: string;
 const clients: Client[] = [];
+let pushPort: number;
 const cleanups: (() => Promise<void> | void)[] = [];
 
 before(async () => {
@@ -45,6 +47,7 @@ before(async () => {
     const cleanup = { after: (clean: () => Promise<void> | void) => void cleanups.push(clean) };
     const service = await startService(cleanup, { data, flags: [...FLAGS, ...further] });
     clients.push(service.connect());
+    pushPort = service.port;
   }
 });
 
@@ -160,6 +163,38 @@ test('a series is the figures of each moment, as JSON and as CSV', async () => {
   );
   assert.equal((await ask({ type: 'accountHistory', user, step, format: 'csv' })).body, csv.body);
 });
+
+test('a post over a WebSocket is answered about the past as a request is', async (context) => {
+  const client = await connectPush(context, { port: pushPort, key: secret });
+  const post = async (payload: object): Promise<PostResponse> => {
+    client.send({ method: 'post', id: 7, request: { type: 'info', payload } });
+    return ((await client.next('post')) as { response: PostResponse }).response;
+  };
+  const account = { type: 'clearinghouseState', user };
+  for (const moment of [{ atHeight: 100 }, { atTime: times[99] }]) {
+    const { body } = await ask({ ...account, ...moment });
+    const data = JSON.parse(body);
+    const payload = { type: account.type, data, height: 100, time: times[99] };
+    assert.deepEqual(await post({ ...account, ...moment }), { type: 'info', payload });
+  }
+  const series = { type: 'accountHistory', user, step: 60_000 };
+  const end = { height: BLOCKS, time: times[BLOCKS - 1] };
+  for (const format of ['json', 'csv']) {
+    const { body } = await ask({ ...series, format });
+    const data = format === 'csv' ? body : JSON.parse(body);
+    const expected = { type: 'info', payload: { type: series.type, data, ...end } };
+    assert.deepEqual(await post({ ...series, format }), expected);
+  }
+  const refused = await post({ ...account, atHeight: BLOCKS + 1 });
+  assert.match(String(refused.payload), /^unknown_height: atHeight: .*heights 1 to 400/);
+  client.subscribe({ ...account, atHeight: 100 });
+  assert.match(String(await client.next('error')), /the past is not pushed/);
+});
+
+interface PostResponse {
+  readonly type: string;
+  readonly payload: unknown;
+}
 
 test('a format that the question names wins over the one that the client accepts', async () => {
   const accept = { accept: 'text/csv' };

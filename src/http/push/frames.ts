@@ -122,12 +122,13 @@ function formatProvenance({ height, time, accountTime, isFromUpstream }: Provena
   return `${position}${age}${isFromUpstream ? ',"accountSource":"upstream"' : ''}`;
 }
 
-/** The frame that answers a post. */
+/** The frame that answers a post. A frame is JSON, so CSV is a text in it. */
 export function formatAnswer(id: number, reply: Reply): string {
-  const { type, body } = reply;
+  const { type, body, isCsv } = reply;
+  const data = isCsv ? JSON.stringify(body) : body;
   return (
     `{"channel":"post","data":{"id":${id},"response":{"type":"info","payload":` +
-    `{"type":"${type}","data":${body}${formatProvenance(reply)}}}}}`
+    `{"type":"${type}","data":${data}${formatProvenance(reply)}}}}}`
   );
 }
 
