@@ -78,11 +78,14 @@ export class PastAnswers {
     if (height instanceof RequestError) return height;
     const tag = chooseTag(history, question, height, head);
     if (height !== undefined && tag !== undefined && isHeld(tag, head)) {
-      return { ...UNCHANGED, height, time: history.timeOf(height), tag };
+      const isFixed = question.isFixedAt(height, history);
+      return { ...UNCHANGED, height, time: history.timeOf(height), isFixed, tag };
     }
     const answer = this.#compute(question, history);
     const addTag = (result: HistoryAnswer | RequestError) =>
-      result instanceof RequestError ? result : { ...result, tag };
+      result instanceof RequestError
+        ? result
+        : { ...result, tag: chooseTag(history, question, height && result.height, head) };
     return answer instanceof Promise ? answer.then(addTag) : addTag(answer);
   }
 
@@ -169,7 +172,7 @@ function isHeld(tag: string, { ifNoneMatch }: RequestHead): boolean {
   return ifNoneMatch !== '*' && namesTag(ifNoneMatch, tag);
 }
 
-const UNCHANGED = { body: undefined, format: 'json', isFixed: true, accountTime: -1 } as const;
+const UNCHANGED = { body: undefined, format: 'json', accountTime: -1 } as const;
 
 const BEING_BUILT = new RequestError(
   'not_ready',

@@ -36,6 +36,8 @@ export interface HistoryQuestion {
    * it; `present` is where the ledger is.
    */
   findHeight(history: HistoryView, present: Present): number | undefined;
+  /** Whether the question is about this height for good. */
+  isFixedAt(height: number, history: HistoryView): boolean;
   answer(history: HistoryView): HistorySteps;
 }
 
@@ -72,16 +74,23 @@ export class PastQuestion implements HistoryQuestion {
     return resolveMoment(this.#moment, history, present);
   }
 
+  /** By time, a block of the same time may still follow the last one that is kept. */
+  isFixedAt(height: number, history: HistoryView): boolean {
+    return this.#moment.height !== undefined || height < history.range().last;
+  }
+
   *answer(history: HistoryView): HistorySteps {
-    const past = history.at(this.findHeight(history));
+    const height = this.findHeight(history);
+    const isFixed = this.isFixedAt(height, history);
+    const past = history.at(height);
     try {
-      return yield* this.#answerFrom(past);
+      return { ...(yield* this.#answerFrom(past)), isFixed };
     } finally {
       past.release();
     }
   }
 
-  *#answerFrom(past: PastView): HistorySteps {
+  *#answerFrom(past: PastView): Generator<void, Omit<HistoryAnswer, 'isFixed'>, void> {
     const { state } = past;
     const question = this.#question;
     question.validate(state);
@@ -95,7 +104,7 @@ export class PastQuestion implements HistoryQuestion {
     const body = question.answer(state);
     const { height, time, isPartial } = state;
     const accountTime = isPartial ? (oldestTime(state, subjects) ?? -1) : -1;
-    return { body, format: 'json', height, time, isFixed: true, accountTime };
+    return { body, format: 'json', height, time, accountTime };
   }
 }
 
@@ -122,6 +131,10 @@ export class CourseQuestion<F extends FieldTable> implements HistoryQuestion {
 
   findHeight(): undefined {
     return undefined;
+  }
+
+  isFixedAt(): boolean {
+    return false;
   }
 
   /** The same question as CSV, if it has such an answer and names no format itself. */

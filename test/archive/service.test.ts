@@ -104,6 +104,19 @@ test('an answer of the past may be cached for good', async () => {
   assert.match(tag, /^"[\w-]+-clearinghouseState-at-100"$/);
   const again = await get(query, { 'if-none-match': tag });
   assert.deepEqual([again.status, again.body, again.headers['etag']], [304, '', tag]);
+  const byTime = await get(`type=delegations&user=${user}&atTime=${times[100] - 1}`);
+  assert.match(String(byTime.headers['cache-control']), /immutable/);
+});
+
+test('a time that another block may still have is asked about again', async () => {
+  const query = `type=delegations&user=${user}&atTime=${times[BLOCKS - 1]}`;
+  const first = await get(query);
+  const tag = String(first.headers['etag']);
+  const again = await get(query, { 'if-none-match': tag });
+  assert.deepEqual([first.status, again.status], [200, 304]);
+  for (const { headers } of [first, again]) {
+    assert.equal(headers['cache-control'], 'private, no-cache');
+  }
 });
 
 const REFUSALS: readonly [body: object, status: number, code: string, field?: string][] = [

@@ -359,3 +359,28 @@ test('a time between two blocks is the moment of the earlier one', async () => {
     }
   });
 });
+
+test('a time is settled when a later block is kept: another one of the same time may come', async () => {
+  const own = place();
+  const lineOf = (height: number, time: number) => JSON.stringify({ height, time, events: [] });
+  const found: [height: number, isFixed: boolean][] = [];
+  for (const [height, time] of [
+    [1, 5_000],
+    [2, 5_000],
+    [3, 5_001],
+  ]) {
+    await appendAll(own, [lineOf(height, time)], NO_SNAPSHOTS);
+    await archiveOnce(own);
+    await withArchive(own, (history) => {
+      const answer = answerOf(history, { type: 'perpDeployAuctionStatus', atTime: 5_000 });
+      found.push([answer.height, answer.isFixed]);
+      const byHeight = answerOf(history, { type: 'perpDeployAuctionStatus', atHeight: height });
+      assert.equal(byHeight.isFixed, true);
+    });
+  }
+  assert.deepEqual(found, [
+    [1, false],
+    [2, false],
+    [2, true],
+  ]);
+});
