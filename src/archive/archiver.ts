@@ -254,8 +254,9 @@ export class Archiver {
   /** Forgets what held only before a height. */
   async forgetBefore(height: number): Promise<void> {
     if (this.#range === undefined || height <= this.#range.first) return;
+    const gaps = this.#range.gaps.filter(([, to]) => to > height);
     // First of all nobody may ask for it any more.
-    await this.#commit({ ...this.#range, first: height });
+    await this.#commit({ ...this.#range, first: height, gaps });
     for (const removals of findRemovals(this.#tables, height)) {
       await this.#folder.transact(0, () => {
         for (const remove of removals) remove();

@@ -240,6 +240,27 @@ test('only the days that are asked for are kept, to the same answers', async () 
   });
 });
 
+test('a gap that is older than what is kept is forgotten with it', async () => {
+  const slow = createSimulator({ seed: 'gap', accounts: ACCOUNTS, intervalMs: 1_200_000 });
+  const days = Array.from({ length: BLOCKS }, () => slow.next());
+  const data = place();
+  await appendAll(data, days.slice(0, 300), { snapshotEvery: 50, snapshotKeep: 3 });
+  await archiveOnce(data);
+  await appendAll(data, days.slice(300), { snapshotEvery: 50, snapshotKeep: 3 });
+  await run(['prune', '--data', data, '--keep-blocks', '50']);
+  await archiveOnce(data, { days: 7 });
+  await withArchive(data, (_history, { range }) => {
+    assert.ok(range.first <= 300, 'the week began before the gap');
+    assert.equal(range.gaps.length, 1);
+  });
+  await archiveOnce(data, { days: 1 });
+  await withArchive(data, (history, { range }) => {
+    assert.ok(range.first > 500, `begins at ${range.first}`);
+    assert.deepEqual(range.gaps, []);
+    assert.equal(history.range().text, `heights ${range.first} to ${BLOCKS}`);
+  });
+});
+
 test('a damaged record is refused, never answered from', async () => {
   const data = place();
   await appendAll(data, lines, NO_SNAPSHOTS);
