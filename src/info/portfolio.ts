@@ -101,12 +101,13 @@ function* formatPeriod(
     if (past === undefined) past = loadAccounts(history.at(height), user, dexes);
     else past.moveTo(height);
     const sums = sumAccounts(past, user, dexes);
+    yield;
+    if (sums === undefined) continue;
     opening ??= sums;
     volume = subtract(sums.volume, opening.volume);
     const profit = subtract(sums.profit, opening.profit);
     values.push(`[${time},"${formatUnits(sums.value, USD_DECIMALS)}"]`);
     profits.push(`[${time},"${formatUnits(profit, USD_DECIMALS)}"]`);
-    yield;
   }
   past?.release();
   return (
@@ -120,11 +121,15 @@ function loadAccounts(past: PastView, user: Address, dexes: readonly number[]): 
   return past;
 }
 
-function sumAccounts(past: PastView, user: Address, dexes: readonly number[]): Sums {
+/** Undefined as long as a partial ledger does not know the user: unknown is not nothing. */
+function sumAccounts(past: PastView, user: Address, dexes: readonly number[]): Sums | undefined {
   const { state } = past;
   let sums: Sums = { value: 0, profit: 0, volume: 0 };
+  let isKnown = !state.isPartial;
   for (const dexIndex of dexes) {
     const account = findAccount(state, state.addresses.find(user), dexIndex);
+    if (account === 0) continue;
+    isKnown = true;
     const { accountValue } = accountTotals(state, account);
     const { netTransfers, volume } = past.sumsOf(user, dexIndex);
     sums = {
@@ -133,5 +138,5 @@ function sumAccounts(past: PastView, user: Address, dexes: readonly number[]): S
       volume: add(sums.volume, volume),
     };
   }
-  return sums;
+  return isKnown ? sums : undefined;
 }

@@ -384,3 +384,37 @@ test('a time is settled when a later block is kept: another one of the same time
     [2, true],
   ]);
 });
+
+test('on a partial ledger, history begins when the account was first read', async () => {
+  const own = place();
+  const HALF_HOUR = 1_800_000;
+  const read = { type: 'account', user: USER, dex: '', rawUsd: '40.0', positions: [] };
+  const transfer = { type: 'transfer', user: USER, dex: '', amount: '2.0' };
+  const events = [[{ type: 'partial' }], [], [read], [], [{ ...transfer }]];
+  const times = events.map((_, index) => FIRST + index * HALF_HOUR);
+  const toLine = (each: object[], index: number) =>
+    JSON.stringify({ height: index + 1, time: times[index], events: each });
+  await appendAll(own, events.map(toLine), NO_SNAPSHOTS);
+  await archiveOnce(own);
+  await withArchive(own, (history) => {
+    const seriesOf = (user: string) =>
+      JSON.parse(answerOf(history, { type: 'accountHistory', user, step: HALF_HOUR }).body);
+    const told = (seriesOf(USER) as unknown[][]).map((row) => [row[0], row[1], row[2], row[8]]);
+    assert.deepEqual(told, [
+      [null, times[0], null, null],
+      [null, times[1], null, null],
+      [3, times[2], '40.0', '40.0'],
+      [4, times[3], '40.0', '40.0'],
+      [5, times[4], '42.0', '42.0'],
+    ]);
+    assert.ok(seriesOf(STRANGER).every(([height]: unknown[]) => height === null));
+    const dayOf = (user: string) =>
+      JSON.parse(answerOf(history, { type: 'portfolio', user }).body)[0] as [string, Portfolio];
+    const values = ['40.0', '40.0', '42.0'].map((value, index) => [times[index + 2], value]);
+    const profits = values.map(([time]) => [time, '0.0']);
+    const day = { accountValueHistory: values, pnlHistory: profits, vlm: '0.0' };
+    assert.deepEqual(dayOf(USER), ['day', day]);
+    const nothing = { accountValueHistory: [], pnlHistory: [], vlm: '0.0' };
+    assert.deepEqual(dayOf(STRANGER), ['day', nothing]);
+  });
+});
