@@ -270,10 +270,25 @@ test('a portfolio sums value, profit and volume over all dexes', async () => {
         const profit = sums.profit - opening.profit;
         assert.deepEqual(pnlHistory[index], [time, writeDecimal(profit, 6)]);
       }
-      assert.ok(Number(vlm) >= 0);
+      const [end] = accountValueHistory.at(-1) ?? assert.fail();
+      assert.equal(vlm, writeDecimal(volumeAt(end, user) - volumeAt(opening.time, user), 6));
     }
   });
+  assert.ok(users.some((user) => volumeAt(LAST, user) > 0n));
 });
+
+/** Size times price of the user's fills up to a time. */
+function volumeAt(time: number, user: string): bigint {
+  let sum = 0n;
+  for (const block of blocks) {
+    if (block.time > time) return sum;
+    for (const event of block.events) {
+      if (event.type !== 'fill' || event.user !== user) continue;
+      sum += (usdOf(event.sz) * usdOf(event.px)) / 1_000_000n;
+    }
+  }
+  return sum;
+}
 
 interface Portfolio {
   readonly accountValueHistory: readonly (readonly [time: number, value: string])[];
@@ -281,7 +296,7 @@ interface Portfolio {
   readonly vlm: string;
 }
 
-function sumsAt(time: number, user: string): { value: bigint; profit: bigint } {
+function sumsAt(time: number, user: string) {
   const { height } = blocks.findLast((block) => block.time === time) ?? assert.fail(`${time}`);
   let [value, profit] = [0n, 0n];
   for (const dex of dexes) {
@@ -290,8 +305,46 @@ function sumsAt(time: number, user: string): { value: bigint; profit: bigint } {
     value += usdOf(account.marginSummary['accountValue']);
     profit += usdOf(account.marginSummary['accountValue']) - account.transfers;
   }
-  return { value, profit };
+  return { time, value, profit };
 }
+
+test('a period of a portfolio is as long as its name says, and ends with the newest block', async () => {
+  const HOUR = 3_600_000;
+  const slow = createSimulator({ seed: 'periods', accounts: ACCOUNTS, intervalMs: HOUR });
+  const own = place();
+  await appendAll(
+    own,
+    Array.from({ length: 1_000 }, () => slow.next()),
+    NO_SNAPSHOTS,
+  );
+  await archiveOnce(own);
+  const { time: end } = slow.state;
+  const user = formatAddress(slow.state.addresses.addressOf(1));
+  await withArchive(own, (history) => {
+    const periods = new Map<string, Portfolio>(
+      JSON.parse(answerOf(history, { type: 'portfolio', user }).body),
+    );
+    const { firstTime } = history.range();
+    for (const [name, length, step] of [
+      ['day', 24 * HOUR, HOUR],
+      ['week', 7 * 24 * HOUR, 2 * HOUR],
+      ['month', 30 * 24 * HOUR, 8 * HOUR],
+      ['allTime', end - firstTime, undefined],
+    ] as const) {
+      const { accountValueHistory, pnlHistory } = periods.get(name) ?? assert.fail(name);
+      const perp = `perp${name[0].toUpperCase()}${name.slice(1)}`;
+      assert.deepEqual(periods.get(perp), periods.get(name));
+      const times = accountValueHistory.map(([time]) => time);
+      assert.deepEqual([times[0], times.at(-1)], [end - length, end], name);
+      assert.ok(times.length <= 102, `${times.length} points of ${name}`);
+      for (const [index, time] of times.entries()) {
+        if (step !== undefined) assert.equal(time, end - length + index * step);
+        assert.equal(pnlHistory[index][0], time);
+      }
+      assert.equal(pnlHistory[0][1], '0.0');
+    }
+  });
+});
 
 test('a course outside of what is kept has no rows', async () => {
   await withArchive(data, (history) => {
