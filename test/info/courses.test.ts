@@ -4,46 +4,17 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { listPoints, readCourse, readStep } from '../../src/info/course.ts';
 import type { HistoryQuestion } from '../../src/info/history-question.ts';
-import type { HistoryView, PastView } from '../../src/info/history-view.ts';
+import type { HistoryView } from '../../src/info/history-view.ts';
 import { MOMENT_FIELDS, readMoment, resolveMoment } from '../../src/info/moment.ts';
 import { readQuestion } from '../../src/info/registry.ts';
 import { RequestError } from '../../src/info/request-error.ts';
-import { createState } from '../../src/state/state.ts';
+import { answerSteps, historyOf } from './histories.ts';
 import { assertRefused } from './states.ts';
 
 const USER = `0x${'a'.repeat(40)}`;
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
-
-const PAST: PastView = {
-  state: createState(),
-  load: () => undefined,
-  loadMarks: () => undefined,
-  revalueAt: () => undefined,
-  release: () => undefined,
-  moveTo: () => undefined,
-  sumsOf: () => ({ netTransfers: 0, volume: 0 }),
-};
-
-/** Heights from 1 on, at these times; some of them are not kept. */
-function historyOf(times: readonly number[], lost: readonly number[] = []): HistoryView {
-  const timeOf = (height: number) => times[height - 1];
-  const [firstTime, lastTime] = [times[0], times[times.length - 1]];
-  const text = `heights 1 to ${times.length}`;
-  return {
-    ledgerId: '',
-    range: () => ({ first: 1, firstTime, last: times.length, lastTime, text }),
-    holds: (height) => height >= 1 && height <= times.length && !lost.includes(height),
-    heightAt: (time) => times.findLastIndex((each) => each <= time) + 1 || undefined,
-    timeOf,
-    markOf: () => 0,
-    at: () => PAST,
-    dexesOf: () => [],
-    positionChanges: () => [],
-    reductions: () => [],
-  };
-}
 
 const HISTORY = historyOf([1000, 2000, 2000, 5000]);
 
@@ -117,7 +88,7 @@ test('a course has a gap where no block came for more than a minute and a step',
 });
 
 test('a course has a gap where blocks are not kept', () => {
-  const history = historyOf([0, 1000, 2000], [2]);
+  const history = historyOf([0, 1000, 2000], { lost: [2] });
   assert.deepEqual(pointsOf(history, 0, 999, 500), [
     [1, 0],
     [undefined, 500],
@@ -164,7 +135,7 @@ for (const [moment, present, code, message] of [
 }
 
 test('between a block and one that is not kept, only the time of the block itself is known', () => {
-  const history = historyOf([1000, 2000, 3000], [2]);
+  const history = historyOf([1000, 2000, 3000], { lost: [2] });
   assert.equal(resolveMoment({ time: 1000 }, history), 1);
   for (const moment of [{ time: 1001 }, { time: 2000 }, { time: 2999 }, { height: 2 }]) {
     assert.throws(() => resolveMoment(moment, history), { code: 'unknown_height' });
@@ -206,10 +177,8 @@ test('in a query a moment is digits, at most sixteen, given once', () => {
 /** The times of a portfolio's periods, each as first, step and count. */
 function periodsOf(history: HistoryView): Record<string, readonly number[]> {
   const question = readQuestion({ type: 'portfolio', user: USER }) as HistoryQuestion;
-  const steps = question.answer(history);
-  let step = steps.next();
-  while (step.done !== true) step = steps.next();
-  const { body, format, height, time, isFixed, accountTime } = step.value;
+  const answer = answerSteps(question.answer(history));
+  const { body, format, height, time, isFixed, accountTime } = answer;
   const { last, lastTime } = history.range();
   assert.deepEqual(
     [format, height, time, isFixed, accountTime],

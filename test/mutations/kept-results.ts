@@ -1,11 +1,11 @@
 /**
  * What has come of each mutant, kept in a file, one line each, so that a run that was ended goes on where
- * it stopped. A line counts as long as the code and what tests share are the same, and the file of the
- * test that has noticed the mutant; for a survivor, all tests.
+ * it stopped. A line counts as long as the file of the test that has noticed the mutant is the same, with
+ * all that it imports, the mutant's file among them; for a survivor, as long as all tests are.
  */
 
 import { createHash } from 'node:crypto';
-import { appendFileSync, existsSync, readdirSync, readFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Mutant } from './mutated-build.ts';
 import type { Verdict } from './trial.ts';
@@ -23,19 +23,12 @@ export class KeptResults {
   readonly #file: string;
   /** By file of tests. Computed at once: the build may change while mutants are tried. */
   readonly #hashes: ReadonlyMap<string, string>;
-  /** Of what every verdict rests on, and of all tests. */
-  readonly #sharedHash: string;
-  readonly #testsHash: string;
   readonly #verdicts = new Map<string, Verdict>();
 
-  /** `buildFolder` has the compiled src/ and test/. */
-  constructor(file: string, buildFolder: string) {
+  /** `testFolder` is that of the build; `tests` are below it. */
+  constructor(file: string, testFolder: string, tests: readonly string[]) {
     this.#file = file;
-    const files = listFiles(buildFolder);
-    const tests = files.filter(isTest);
-    this.#hashes = new Map(tests.map((test) => [test, hashFiles(buildFolder, [test])]));
-    this.#sharedHash = hashFiles(buildFolder, files.filter(isShared));
-    this.#testsHash = hashFiles(buildFolder, tests);
+    this.#hashes = new Map(tests.map((test) => [test, hashImported(path.join(testFolder, test))]));
     const text = existsSync(file) ? readFileSync(file, 'utf8') : '';
     for (const line of text.split('\n').filter(Boolean)) this.#take(JSON.parse(line) as Line);
   }
@@ -54,8 +47,8 @@ export class KeptResults {
   }
 
   #hashOf({ killer }: Verdict): string {
-    const hash = killer && this.#hashes.get(path.join('test', killer.file));
-    return `${this.#sharedHash} ${hash ?? this.#testsHash}`;
+    if (killer === undefined) return hash([...this.#hashes.values()]);
+    return this.#hashes.get(killer.file) ?? 'not tried';
   }
 }
 
@@ -63,26 +56,23 @@ function nameOf({ file, start, mutated }: KeptMutant): string {
   return `${file} ${start} ${mutated}`;
 }
 
-function listFiles(folder: string): string[] {
-  return ['src', 'test'].flatMap((part) =>
-    readdirSync(path.join(folder, part), { recursive: true, encoding: 'utf8' })
-      .filter((name) => name.endsWith('.js'))
-      .map((name) => path.join(part, name))
-      .sort(),
-  );
+/** The hash of a compiled file and of all files that it imports. */
+function hashImported(file: string): string {
+  const files = new Map<string, string>();
+  const add = (each: string): void => {
+    if (files.has(each) || !existsSync(each)) return;
+    const code = readFileSync(each, 'utf8');
+    files.set(each, code);
+    for (const [, imported] of code.matchAll(/(?:from|import)\s*\(?'(\.[^']+)'/g)) {
+      add(path.resolve(path.dirname(each), imported));
+    }
+  };
+  add(file);
+  return hash([...files.values()]);
 }
 
-function isTest(file: string): boolean {
-  return file.endsWith('.test.js');
-}
-
-/** What every verdict rests on; the tool itself is left out. */
-function isShared(file: string): boolean {
-  return !file.endsWith('.test.js') && !file.startsWith(path.join('test', 'mutations'));
-}
-
-function hashFiles(folder: string, files: readonly string[]): string {
-  const hash = createHash('sha256');
-  for (const file of files) hash.update(file).update(readFileSync(path.join(folder, file)));
-  return hash.digest('hex').slice(0, 16);
+function hash(texts: readonly string[]): string {
+  const digest = createHash('sha256');
+  for (const text of texts) digest.update(`${text.length} `).update(text);
+  return digest.digest('hex').slice(0, 16);
 }

@@ -39,7 +39,7 @@ const explanations = readExplanations();
 const kept =
   options.results === undefined
     ? undefined
-    : new KeptResults(options.results, path.join(PROJECT, 'build'));
+    : new KeptResults(options.results, path.join(PROJECT, 'build/test'), listTestFiles());
 
 function readOptionsOrExit() {
   try {

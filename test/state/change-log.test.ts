@@ -104,3 +104,56 @@ test('what is set to what it was has not changed', () => {
   const [account, mids, meta] = heights();
   assert.deepEqual([account, mids, meta], [state.height, state.height, before[2]]);
 });
+
+test('a new account changes its address, even if nothing is in it', () => {
+  const state = prepare();
+  const carol = `0x${'c'.repeat(40)}`;
+  apply(state, { type: 'leverage', user: carol, coin: 'BTC', mode: 'cross', value: 5 });
+  const account = accountRow(state, carol);
+  const changes = { accounts: [account], addresses: [addressRow(state, carol)] };
+  assert.deepEqual(state.changes.take(), changes);
+  assert.equal(parseQuestion({ type: 'clearinghouseState', user: carol }).changedAt(state), 3);
+});
+
+function setLeverage(value: number) {
+  return { type: 'leverage', user: ALICE, coin: 'BTC', mode: 'cross', value };
+}
+
+function amountOf(type: string, amount: string) {
+  return { type, user: ALICE, dex: '', amount };
+}
+
+test('another leverage changes the account of an open position, and no other account', () => {
+  const state = prepare();
+  apply(state, setLeverage(7));
+  assert.deepEqual(state.changes.take(), { accounts: [accountRow(state, ALICE)], addresses: [] });
+  apply(state, { ...buy(ALICE), side: 'A' });
+  state.changes.take();
+  apply(state, setLeverage(8));
+  assert.deepEqual(state.changes.take(), NOTHING);
+});
+
+test('an account whose amounts and leverage stay what they were has not changed', () => {
+  const state = prepare();
+  apply(state, setLeverage(7), amountOf('orderMargin', '3.0'), amountOf('collateral', '4.0'));
+  state.changes.take();
+  for (const event of [
+    setLeverage(7),
+    amountOf('orderMargin', '3.0'),
+    amountOf('collateral', '4.0'),
+    amountOf('transfer', '0.0'),
+  ]) {
+    apply(state, event);
+    assert.deepEqual(state.changes.take(), NOTHING, event.type);
+  }
+  for (const event of [
+    setLeverage(8),
+    amountOf('orderMargin', '3.1'),
+    amountOf('collateral', '4.1'),
+    amountOf('transfer', '0.1'),
+  ]) {
+    apply(state, event);
+    const accounts = [accountRow(state, ALICE)];
+    assert.deepEqual(state.changes.take(), { accounts, addresses: [] }, event.type);
+  }
+});
