@@ -137,7 +137,13 @@ function listNeedless(results: readonly Result[]): readonly ExplainedMutant[] {
     .filter((each) => !survivors.some(({ mutant }) => isExplainedBy(each, mutant)));
 }
 
-const chosen = listMutants().filter(({ file }) => isChosen(file));
+/** Files that are named are tried in that order. */
+function listChosen(): Mutant[] {
+  const all = listMutants().filter(({ file }) => isChosen(file));
+  return options.files?.flatMap((file) => all.filter((mutant) => mutant.file === file)) ?? all;
+}
+
+const chosen = listChosen();
 const mutants = options.sample === undefined ? chosen : takeSample(chosen, options.sample);
 const known = mutants.map(recall).filter((result) => result !== undefined);
 for (const { mutant } of known.filter(isUnexplained)) saySurvivor(mutant);

@@ -134,9 +134,10 @@ async function tryMutant({ mutant, tests }: TryTask): Promise<Tried> {
   return { kind: 'tried', verdict: { outcome: 'survived' }, ms, isUnharmed: true };
 }
 
-async function isUnharmed(chosen: ChosenTest, test: Test): Promise<boolean> {
-  activate(0);
-  return chosen.ms <= CHECKED_MS_MAX && (await passes(test));
+async function isUnharmed({ ms, turnsMax }: ChosenTest, test: Test): Promise<boolean> {
+  if (ms > CHECKED_MS_MAX) return false;
+  activate(0, turnsMax);
+  return (await passes(test)) && !hasEndlessLoop();
 }
 
 async function tryLoading({ mutant, files, leftOut }: LoadTask): Promise<Tried> {
