@@ -6,9 +6,12 @@
 
 import type { Tried } from './trial.ts';
 
-/** What is assumed of a test that was never tried: half a mutant noticed, in at most this time. */
+/**
+ * What is assumed of a test that was never tried: half a mutant noticed, in at most this time. Random
+ * tests take long, but fail soon.
+ */
 const ASSUMED_KILLS = 0.5;
-const ASSUMED_MS_MAX = 300;
+const ASSUMED_MS_MAX = 30;
 
 interface Record {
   ms: number;
