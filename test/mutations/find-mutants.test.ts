@@ -3,7 +3,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { findMutants, REMOVED } from './find-mutants.ts';
-import { compare, compareTruth, enter, reach, startNoting, stopNoting } from './switches.ts';
+import {
+  compare,
+  compareConstant,
+  compareTruth,
+  enter,
+  reach,
+  startNoting,
+  stopNoting,
+} from './switches.ts';
 
 /** Code, and what each of its mutants has in the place of what. */
 const FOUND: readonly [code: string, changes: readonly string[]][] = [
@@ -87,7 +95,7 @@ test('a switch that is on changes what the code does, and an endless loop ends',
 
 test('a mutant that is noted as making no difference gives the same result', () => {
   const noting = findMutants(`function main() {${PROGRAM}}`, 1, 'noting');
-  const names = ['reach', 'enter', 'compare', 'compareTruth', 'countTurn'];
+  const switches = { reach, enter, compare, compareConstant, compareTruth, countTurn: () => {} };
   startNoting(noting.changes.length);
   const main = new Function(...names, `${noting.code}; return main();`);
   assert.equal(

@@ -93,7 +93,7 @@ function mutateSources(sourceFolder: string, formOf: FormOf): Mutant[] {
   return [...readFiles(sourceFolder, formOf)].flatMap(({ compiled, code, mutants }) => {
     writeFileSync(
       compiled,
-      `import { active, compare, compareTruth, countTurn, enter, reach } from '${switches}';${code}`,
+      `import { active, compare, compareConstant, compareTruth, countTurn, enter, reach } from '${switches}';${code}`,
     );
     return mutants;
   });

@@ -39,11 +39,17 @@ export function switchExpression(
     return `(${cases.join('')}${inside})`;
   }
   const before = mutated.map(({ id, isPure }) => `${isPure ? 'enter' : 'reach'}(${id}),`);
-  const compare = isCondition ? 'compareTruth' : 'compare';
   const compared = mutated
     .filter(({ isPure }) => isPure)
-    .reduce((value, { id, text }) => `${compare}((${value}),${id},()=>(${text}))`, inside);
+    .reduce((value, { id, text }) => compareWith(value, id, text, isCondition), inside);
   return `(${before.join('')}${compared})`;
+}
+
+function compareWith(value: string, id: number, text: string, isCondition: boolean): string {
+  if (!isCondition) return `compare((${value}),${id},()=>(${text}))`;
+  const isConstant = text === 'true' || text === 'false';
+  if (isConstant) return `compareConstant((${value}),${id},${text})`;
+  return `compareTruth((${value}),${id},()=>(${text}))`;
 }
 
 /** A statement that can be removed. */

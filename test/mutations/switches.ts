@@ -41,6 +41,13 @@ export function compareTruth<T>(original: T, id: number, compute: () => unknown)
   return original;
 }
 
+/** The same for a condition that is replaced with a constant, which costs little. */
+export function compareConstant<T>(original: T, id: number, isTrue: boolean): T {
+  entered[id]--;
+  if (!original === isTrue) reached[id] = 1;
+  return original;
+}
+
 /** Whether it is still to be found out if the mutant makes a difference. */
 function isOpen(id: number): boolean {
   entered[id]--;
