@@ -97,11 +97,8 @@ test('a mutant that is noted as making no difference gives the same result', () 
   const noting = findMutants(`function main() {${PROGRAM}}`, 1, 'noting');
   const switches = { reach, enter, compare, compareConstant, compareTruth, countTurn: () => {} };
   startNoting(noting.changes.length);
-  const main = new Function(...names, `${noting.code}; return main();`);
-  assert.equal(
-    main(reach, enter, compare, compareTruth, () => {}),
-    run(0),
-  );
+  const main = new Function(...Object.keys(switches), `${noting.code}; return main();`);
+  assert.equal(main(...Object.values(switches)), run(0));
   const { reached } = stopNoting();
   const others = noting.changes.map((_, index) => index + 1).filter((id) => reached[id] === 0);
   for (const id of others) assert.equal(run(id), run(0), noting.changes[id - 1].original);

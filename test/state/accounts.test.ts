@@ -129,12 +129,13 @@ function accountOf(coins: readonly string[], amounts: readonly string[]) {
 }
 
 test('of a position that an account no longer has, only leverage and all-time funding are left', () => {
-  const read = (amounts: readonly string[]) =>
-    stateAfter(accountOf(['HIGH', 'LOW'], amounts), accountOf([], amounts));
-  const one = read(['20.0', '5.0', '2.0', '3.0']);
-  const other = read(['1.0', '-1.0', '7.0', '0.0']);
-  assert.equal(stateDigest(one), stateDigest(other));
-  assert.equal(positionIn(one, 'HIGH'), undefined);
+  const held = stateAfter(accountOf(['HIGH', 'LOW'], ['20.0', '5.0', '2.0', '3.0']));
+  const neverHeld = stateAfter();
+  const leverage = { type: 'leverage', user: USER, mode: 'isolated', value: 7 };
+  apply(neverHeld, { ...leverage, coin: 'HIGH' }, { ...leverage, coin: 'LOW' });
+  for (const state of [held, neverHeld]) apply(state, accountOf([], []));
+  assert.equal(stateDigest(held), stateDigest(neverHeld));
+  assert.equal(positionIn(held, 'HIGH'), undefined);
 });
 
 test('an account that is read as it was is told again, and so is margin that is moved', () => {
