@@ -1,0 +1,102 @@
+/** The figures of an account equal those of the twin at any size, with the short cut through plain numbers and without. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { parseBlock } from '../../src/events/event.ts';
+import { parseAddress } from '../../src/exact/address.ts';
+import { answerQuestion } from '../../src/info/registry.ts';
+import { findAccount } from '../../src/state/accounts.ts';
+import {
+  accountFigures,
+  type MarginSummary,
+  type PositionFigures,
+  returnOnEquity,
+} from '../../src/state/figures.ts';
+import { applyBlock } from '../../src/state/fold.ts';
+import { liquidationPrice } from '../../src/state/liquidation.ts';
+import { createState } from '../../src/state/state.ts';
+import { runs, SEED_NOTE } from '../seed.ts';
+import type { WireEvent } from './naive-block.ts';
+import { type AccountFigures, figureAccount, writeFigures } from './naive-figures.ts';
+import { foldBlock } from './naive-fold.ts';
+import { createNaiveState } from './naive-state.ts';
+import { accountEvents, marketEvent, randomAccount, randomMarket } from './random-accounts.ts';
+import { dividedBy, halfUp, minus, type Rational, rational, times, ZERO } from './rational.ts';
+
+const USER = `0x${'a'.repeat(40)}`;
+
+/** A whole number of 10^-decimals, rounded to nearest. */
+function unitsOf(value: Rational, decimals = 6): bigint {
+  return halfUp(times(value, rational(10n ** BigInt(decimals))));
+}
+
+function summaryOf({ accountValue, totalNtlPos, totalRawUsd, totalMarginUsed }: MarginSummary) {
+  return [accountValue, totalNtlPos, totalRawUsd, totalMarginUsed].map(BigInt);
+}
+
+type NaiveSummary = AccountFigures['marginSummary'];
+
+function naiveSummaryOf(summary: NaiveSummary): bigint[] {
+  const { accountValue, totalNtlPos, totalRawUsd, totalMarginUsed } = summary;
+  return [accountValue, totalNtlPos, totalRawUsd, totalMarginUsed].map((value) => unitsOf(value));
+}
+
+function positionOf(figures: PositionFigures, price: number | bigint | undefined) {
+  const { value, unrealizedPnl, marginUsed, maintenanceMargin, rawUsd } = figures;
+  return {
+    amounts: [value, unrealizedPnl, marginUsed, maintenanceMargin, rawUsd].map(BigInt),
+    returnOnEquity: BigInt(returnOnEquity(figures)),
+    liquidationPrice: price === undefined ? undefined : BigInt(price),
+    terms: [figures.isIsolated, figures.leverage, figures.maxLeverage, figures.size],
+  };
+}
+
+function naivePositionOf(naive: AccountFigures['positions'][number]) {
+  const { pv, entryNtl, side, marginUsed, maintenance, rawUsd, leverage, liquidation } = naive;
+  const gain = times(side, minus(pv, entryNtl));
+  const ratio =
+    entryNtl.numerator === 0n ? ZERO : dividedBy(times(gain, rational(leverage)), entryNtl);
+  const { maxLeverage } = naive.tiers[naive.tierIndex];
+  return {
+    amounts: [pv, gain, marginUsed, maintenance, rawUsd].map((value) => unitsOf(value)),
+    returnOnEquity: unitsOf(ratio, 10),
+    liquidationPrice: liquidation && unitsOf(liquidation.price, 10),
+    terms: [!naive.isCross, leverage, maxLeverage, Number(naive.position.szi)],
+  };
+}
+
+/** Both kinds of figures of one account, after one block of these events. */
+function assertFigures(events: WireEvent[]): void {
+  const block = { height: 1, time: 0, events };
+  const state = createState();
+  applyBlock(state, parseBlock(JSON.stringify(block)));
+  const folded = foldBlock(createNaiveState(), block);
+  assert.ok(folded.isAccepted);
+  const naive = figureAccount(folded.state, USER, '');
+  const answer = answerQuestion(state, { type: 'clearinghouseState', user: USER });
+  assert.equal(answer, writeFigures(naive, 0));
+  const address = parseAddress(USER) ?? assert.fail();
+  const figures = accountFigures(state, findAccount(state, state.addresses.find(address), 0));
+  assert.deepEqual(summaryOf(figures.summary), naiveSummaryOf(naive.marginSummary));
+  assert.deepEqual(summaryOf(figures.crossSummary), naiveSummaryOf(naive.crossMarginSummary));
+  assert.deepEqual(
+    [figures.crossMaintenanceMargin, figures.withdrawable].map(BigInt),
+    [naive.crossMaintenanceMarginUsed, naive.withdrawable].map((value) => unitsOf(value)),
+  );
+  assert.deepEqual(
+    figures.positions.map((each) => positionOf(each, liquidationPrice(figures, each))),
+    naive.positions.map(naivePositionOf),
+  );
+}
+
+test(`the exact figures and the answer are those of the twin at any size ${SEED_NOTE}`, () => {
+  const markets = fc.array(randomMarket, { minLength: 1, maxLength: 5 });
+  fc.assert(
+    fc.property(markets, randomAccount, (drawnMarkets, drawnAccount) => {
+      const events = accountEvents(drawnAccount, drawnMarkets, USER);
+      assertFigures([...drawnMarkets.map(marketEvent), ...events]);
+    }),
+    runs(200),
+  );
+});
