@@ -9,7 +9,7 @@ export function pastOf(state: StateView): PastView {
     state,
     load: () => undefined,
     loadMarks: () => undefined,
-  revalueAt: () => undefined,
+    revalueAt: () => undefined,
     release: () => undefined,
     moveTo: () => undefined,
     sumsOf: () => ({ netTransfers: 0, volume: 0 }),
