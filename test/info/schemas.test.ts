@@ -102,6 +102,7 @@ const OPEN: Readonly<Record<string, readonly string[]>> = {
   webData2: [...account('/clearinghouseState'), ...meta('/meta'), ...list('/assetCtxs')],
   accountHistory: [...list(''), '/*/* null'],
   positionHistory: [...list(''), ...list('/*/causes'), '/*/causes/* amount'],
+  liquidationHistory: [...list(''), '/*/coin amount'],
   portfolio: [...list(''), ...list('/*/*/accountValueHistory'), ...list('/*/*/pnlHistory')],
 };
 
