@@ -54,14 +54,18 @@ export function useBrowser(): void {
   after(() => browser?.close());
 }
 
+type Limits = Pick<TestOptions, 'skip' | 'only' | 'timeout'>;
+
+const TEST_MS = 120_000;
+
 /** A test in the browser. Without a browser it is skipped, or fails where the variable CI is set. */
 export function browserTest(
   name: string,
   run: (context: TestContext) => Promise<void>,
-  { skip = false, only = false }: Pick<TestOptions, 'skip' | 'only'> = {},
+  { skip = false, only = false, timeout = TEST_MS }: Limits = {},
 ): void {
   const isMissing = program === undefined && !process.env['CI'];
-  const options = { skip: skip || (isMissing && MISSING), only, timeout: 120_000 };
+  const options = { skip: skip || (isMissing && MISSING), only, timeout };
   test(name, options, async (context) => {
     try {
       await run(context);

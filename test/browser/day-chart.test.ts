@@ -8,18 +8,11 @@ import { createPlaces } from '../cli/program.ts';
 import { LONG_ONLY } from '../scale.ts';
 import { SEED, SEED_NOTE } from '../seed.ts';
 import { browserTest, openPage, type PageOptions, useBrowser } from './browser.ts';
+import type { DayScript, Outage, OutageKind, Told } from './day-in-page.ts';
 import { assertDrawn, type Flat, type TruePoint } from './drawn-line.ts';
 import { FILE_MS_MAX, screenTest } from './every-screen.ts';
 import { letHide, setHidden } from './hiding.ts';
-import {
-  type DayScript,
-  type Outage,
-  type OutageKind,
-  passTime,
-  readTold,
-  stageDay,
-  type Told,
-} from './scripted-day.ts';
+import { passTime, readTold, stageDay } from './scripted-day.ts';
 import { USER } from './small-ledger.ts';
 import { serveSmall } from './small-service.ts';
 import { readStored } from './stored-points.ts';
@@ -202,7 +195,8 @@ browserTest(
     await assertStored(page, states, plan.quiet);
     await assertShown(page, plan);
   },
-  LONG_ONLY,
+  // Half a minute of processor time, of which a busy machine gives little.
+  { ...LONG_ONLY, timeout: 300_000 },
 );
 
 /** A quarter of an hour with an outage of 20 s, one that is not told, and one of push alone. */

@@ -6,8 +6,9 @@ import type { Page } from 'playwright-core';
 import { createPlaces } from '../cli/program.ts';
 import { LONG_ONLY } from '../scale.ts';
 import { fieldText, openPage, type PageOptions, useBrowser } from './browser.ts';
+import type { OutageKind } from './day-in-page.ts';
 import { assertTone, FILE_MS_MAX, screenTest } from './every-screen.ts';
-import { type OutageKind, passTime, stageDay } from './scripted-day.ts';
+import { passTime, stageDay } from './scripted-day.ts';
 import { USER } from './small-ledger.ts';
 import { serveSmall } from './small-service.ts';
 

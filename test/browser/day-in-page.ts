@@ -1,9 +1,39 @@
 /**
  * What runs in the page before its own script, to give it a clock that the test moves and a service that is
- * scripted. It is evaluated there as text, so it may import nothing but types.
+ * scripted. It is evaluated there as text (scripted-day.ts), so it may import nothing.
  */
 
-import type { Day, DayScript, Outage, OutageKind, Told } from './scripted-day.ts';
+/**
+ * How the page is cut off: from everything, from everything without being told so, from push alone, or
+ * from HTTP without being told so; or the ledger has stopped.
+ */
+export type OutageKind = 'gone' | 'hung' | 'unpushed' | 'unanswered' | 'stopped';
+
+export interface Outage {
+  readonly kind: OutageKind;
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+export interface DayScript {
+  readonly user: string;
+  readonly startMs: number;
+  readonly blockMs: number;
+  /** What the account is worth at each block; pushed where it is another one. */
+  readonly values: readonly string[];
+  readonly outages: readonly Outage[];
+  /** From which age on the ledger counts as stale; 0 for never. */
+  readonly maxAgeMs: number;
+}
+
+/** A state that the page was told, by push or as an answer. */
+export type Told = readonly [timeMs: number, value: string];
+
+/** What the test moves and reads in the page. */
+export interface Day {
+  advance(ms: number): Promise<void>;
+  readonly told: readonly Told[];
+}
 
 interface Timer {
   atMs: number;
@@ -270,7 +300,7 @@ function createSockets(service: ScriptedService, clock: MovedClock) {
   return { ScriptedSocket, passBlock };
 }
 
-export function startDay(script: DayScript): void {
+function startDay(script: DayScript): void {
   const clock = new MovedClock(script.startMs);
   const service = new ScriptedService(script, clock);
   const { ScriptedSocket, passBlock } = createSockets(service, clock);
@@ -292,3 +322,5 @@ export function startDay(script: DayScript): void {
   });
   clock.repeat(passBlock, script.blockMs);
 }
+
+Object.assign(globalThis, { startDay });
