@@ -178,26 +178,6 @@ browserTest(
 );
 
 browserTest(
-  'a bad address leaves the account that is shown, and is not kept',
-  async (context) => {
-    const { url } = await serve(context);
-    const page = await openPage(url, { expected: /\/ws\?.*' failed/ });
-    await page.locator('tr[data-coin="BTC"]').waitFor();
-    await show(page, "0x12'; rm -rf");
-    const problem = page.getByText(/^“0x12'; rm -rf” is no address: expected 0x and 40 hexa/);
-    await problem.waitFor();
-    assert.equal(await page.getByRole('alert').getByText('address').count(), 1);
-    assert.equal(await page.getByLabel('Address').getAttribute('aria-invalid'), 'true');
-    assert.equal(await page.locator('tr[data-coin="BTC"]').count(), 1);
-    await page.reload();
-    await page.locator('tr[data-coin="BTC"]').waitFor();
-    assert.equal(await page.getByLabel('Address').inputValue(), USER);
-    assert.equal(await problem.count(), 0);
-  },
-  LONG_ONLY,
-);
-
-browserTest(
   'of a key that does not work one thing is said',
   async (context) => {
     const { url, service } = await serve(context);
@@ -324,66 +304,6 @@ browserTest(
 );
 
 browserTest(
-  'while states are pushed the page is connected, whatever HTTP does',
-  async () => {
-    const page = await openPage(demo.url, { expected: /ERR_FAILED/ });
-    await untilConnected(page);
-    await until('push', async () => (await fieldText(page, 'connection')) === 'live, pushed');
-    let failures = 0;
-    await page.route('**/health', (route) => {
-      failures++;
-      return route.abort();
-    });
-    await until('three failures', () => failures >= 3);
-    const height = await fieldText(page, 'height');
-    await until('another height', async () => (await fieldText(page, 'height')) !== height);
-    assert.equal(await fieldText(page, 'connection'), 'live, pushed');
-    assert.match(await fieldText(page, 'age'), /^\d\.\d s$/);
-  },
-  LONG_ONLY,
-);
-
-browserTest(
-  'a ledger is said to get old before it is too old',
-  async (context) => {
-    const data = await makeLedger(place(), [firstBlock({ time: Date.now() })]);
-    const { secret } = await createKey(data);
-    const flags = ['--max-age', '12000'];
-    const service = await startService(context, { data, flags });
-    const url = `http://127.0.0.1:${service.port}/#key=${secret}&users=${USER}`;
-    const page = await openPage(url, { expected: /status of (422|503)|\/ws\?.*' failed/ });
-    await page.locator('.link-aging [data-field="connection"]', { hasText: 'live' }).waitFor();
-    await page.locator('[data-field="connection"]', { hasText: 'data stopped' }).waitFor();
-    const message = /the newest block is of 2[-\d]+T[:\d]+Z, more than 12 s ago/;
-    await page.getByRole('alert').getByText(message).waitFor();
-  },
-  LONG_ONLY,
-);
-
-browserTest(
-  'what has not changed says since which height',
-  async (context) => {
-    const { url, data } = await serve(context);
-    let isPushed = false;
-    const prepare = async (page: Page) => {
-      page.on('websocket', (socket) =>
-        socket.on('framereceived', ({ payload }) => {
-          isPushed ||= /^{"channel":"allDexsClearinghouseState"/.test(String(payload));
-        }),
-      );
-    };
-    const page = await openPage(url, { expected: /status of 422/, prepare });
-    const head = panel(page, 'account').locator('.panel-head');
-    await head.getByText(/^height 1$/).waitFor();
-    await until('a push of the account', () => isPushed);
-    await makeLedger(data, [formatBlock(2, Date.now() + 5_000, [])]);
-    await head.getByText(/^unchanged since height 1$/).waitFor();
-    assert.equal(await fieldText(page, 'height'), '2');
-  },
-  LONG_ONLY,
-);
-
-browserTest(
   'an outage is a gap in the chart, which a reload keeps',
   async (context) => {
     const { url, data, service } = await serve(context);
@@ -412,23 +332,6 @@ browserTest(
     assert.equal(await fieldText(page, 'valueChange'), change);
     await page.getByRole('button', { name: '7 d' }).click();
     assert.deepEqual(await read(), { points: 2, gaps: 1 });
-  },
-  LONG_ONLY,
-);
-
-browserTest(
-  'a stale ledger is reported, and its figures are greyed out',
-  async (context) => {
-    const data = await makeLedger(place(), [firstBlock({ time: Date.now() - 60_000 })]);
-    const { secret } = await createKey(data);
-    const service = await startService(context, { data });
-    const url = `http://127.0.0.1:${service.port}/#key=${secret}&users=${USER}`;
-    const page = await openPage(url, { expected: /status of (422|503)|\/ws\?.*' failed/ });
-    await page.locator('tr[data-coin="BTC"]').waitFor();
-    await page.locator('[data-field="connection"]', { hasText: 'data stopped' }).waitFor();
-    await page.getByRole('alert').getByText('more than 10 s ago').waitFor();
-    assert.match((await panel(page, 'positions').getAttribute('class')) ?? '', /is-old/);
-    assert.match(await fieldText(page, 'age'), /^1 min \d\d s$/);
   },
   LONG_ONLY,
 );

@@ -4,10 +4,10 @@
  */
 
 /**
- * How the page is cut off: from everything, from everything without being told so, from push alone, or
- * from HTTP without being told so; or the ledger has stopped.
+ * How the page is cut off: from everything, from everything without being told so, from push alone, from
+ * HTTP alone, or from HTTP without being told so; or the ledger has stopped.
  */
-export type OutageKind = 'gone' | 'hung' | 'unpushed' | 'unanswered' | 'stopped';
+export type OutageKind = 'gone' | 'hung' | 'unpushed' | 'refused' | 'unanswered' | 'stopped';
 
 export interface Outage {
   readonly kind: OutageKind;
@@ -202,8 +202,9 @@ class ScriptedService {
   }
 
   readonly fetch = async (path: string, { body, signal }: RequestInit): Promise<unknown> => {
-    if (this.outage === 'gone') throw new TypeError('Failed to fetch');
-    if (this.outage === 'hung' || this.outage === 'unanswered') await untilAborted(signal);
+    const { outage } = this;
+    if (outage === 'gone' || outage === 'refused') throw new TypeError('Failed to fetch');
+    if (outage === 'hung' || outage === 'unanswered') await untilAborted(signal);
     const { block } = this;
     const text = JSON.stringify(this.#answer(path, String(body), block));
     const headers = new Headers({

@@ -12,43 +12,44 @@ const SIZES = {
   desktop: { width: 1280, height: 860 },
 } as const;
 type Size = keyof typeof SIZES;
-const SCHEMES = ['light', 'dark'] as const;
+type Scheme = 'light' | 'dark';
 
 /** Can be given to `openPage` as it is. */
 export interface Screen {
   readonly size: Size;
   readonly viewport: (typeof SIZES)[Size];
-  readonly colorScheme: (typeof SCHEMES)[number];
+  readonly colorScheme: Scheme;
 }
 
-function screenOf(size: Size, colorScheme: Screen['colorScheme']): Screen {
+function screenOf(size: Size, colorScheme: Scheme): Screen {
   return { size, viewport: SIZES[size], colorScheme };
 }
 
-/** Neighbours differ in their scheme, as the squares of a chessboard do. */
-const SCREENS = (Object.keys(SIZES) as Size[]).flatMap((size, row) =>
-  SCHEMES.map((_, column) => screenOf(size, SCHEMES[(row + column) % 2])),
-);
+/** In pairs of two sizes and both schemes. */
+const PAIRS: readonly (readonly [Screen, Screen])[] = [
+  [screenOf('phone', 'light'), screenOf('tablet', 'dark')],
+  [screenOf('desktop', 'light'), screenOf('phone', 'dark')],
+  [screenOf('tablet', 'light'), screenOf('desktop', 'dark')],
+];
 
 /** Long enough for all tests of a file on all screens. */
 export const FILE_MS_MAX = 600_000;
 
 let declared = 0;
 
-/**
- * A test on every screen. The long run has each size once, in a scheme that changes from test to test; the
- * full run has all of them.
- */
+/** A test on every screen in the full run; the long run has two of them, others from test to test. */
 export function screenTest(
   name: string,
   run: (screen: Screen, context: TestContext) => Promise<void>,
   isLong: typeof LONG_ONLY,
 ): void {
   const turn = declared++;
-  for (const [index, screen] of SCREENS.entries()) {
-    const title = `${name}: ${screen.size}, ${screen.colorScheme}`;
-    const options = (index + turn) % 2 === 0 ? isLong : FULL_ONLY;
-    browserTest(title, (context) => run(screen, context), options);
+  for (const [index, pair] of PAIRS.entries()) {
+    const options = index === turn % PAIRS.length ? isLong : FULL_ONLY;
+    for (const screen of pair) {
+      const title = `${name}: ${screen.size}, ${screen.colorScheme}`;
+      browserTest(title, (context) => run(screen, context), options);
+    }
   }
 }
 

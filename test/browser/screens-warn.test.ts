@@ -234,6 +234,10 @@ screenTest(
     const word = page.locator('tr[data-coin="BTC"] [data-field="fundingReceived"]');
     const label = await word.evaluate((td) => getComputedStyle(td, '::before').content);
     assert.equal(label, screen.size === 'desktop' ? 'none' : '"Funding received"');
+    assert.match((await word.getAttribute('title')) ?? '', /^12\.5 received since open/);
+    const funding = page.locator('[data-field="sumFunding"]');
+    assert.equal(await funding.innerText(), '+9.25');
+    await assertTone(funding, screen, 'gain');
     assert.equal(await page.getByRole('columnheader', { name: 'Funding received' }).count(), 1);
     const text = await page.locator('body').innerText();
     for (const words of ['USDC', 'the network’s token', 'Asia/Tokyo']) {

@@ -5,31 +5,14 @@ import { after } from 'node:test';
 import type { Page } from 'playwright-core';
 import { createPlaces } from '../cli/program.ts';
 import { LONG_ONLY } from '../scale.ts';
-import { makeLedger } from '../service/running.ts';
-import { assertAccessible } from './axe.ts';
-import { browserTest, fieldText, openPage, type PageOptions, useBrowser } from './browser.ts';
-import { letHide, setHidden } from './hiding.ts';
-import { delegation, formatBlock, METALS, NOBODY, VALIDATORS } from './small-ledger.ts';
+import { browserTest, openPage, type PageOptions, useBrowser } from './browser.ts';
+import { delegation, METALS, NOBODY, VALIDATORS } from './small-ledger.ts';
 import { serveSmall } from './small-service.ts';
 
 const place = createPlaces();
 useBrowser();
-/** Who has received funding for one position, and paid it for another. */
-const FUNDED = `0x${'cd'.repeat(20)}`;
-const funded = (coin: string, paid: string) => ({
-  ...{ coin, szi: '1.0', entryNtl: '100.0', leverage: { type: 'cross', value: 10 } },
-  cumFunding: { allTime: paid, sinceOpen: paid, sinceChange: paid },
-});
-const events = [
-  ...METALS,
-  delegation(VALIDATORS[0], '12.5', 0),
-  {
-    ...{ type: 'account', user: FUNDED, dex: '', rawUsd: '90000.0' },
-    positions: [funded('BTC', '-12.5'), funded('ETH', '3.25')],
-  },
-];
-const { url, data } = await serveSmall({ after }, { data: place(), events, flags: [] });
-let height = 1;
+const events = [...METALS, delegation(VALIDATORS[0], '12.5', 0)];
+const { url } = await serveSmall({ after }, { data: place(), events, flags: [] });
 
 async function open(options: PageOptions = {}): Promise<Page> {
   const page = await openPage(url, options);
@@ -38,14 +21,6 @@ async function open(options: PageOptions = {}): Promise<Page> {
 }
 
 const screen = (width: number, pageHeight = 900) => ({ viewport: { width, height: pageHeight } });
-
-/** Moves a mark, and with it the account. */
-async function appendMark(price: string): Promise<void> {
-  height += 1;
-  await makeLedger(data, [
-    formatBlock(height, Date.now(), [{ type: 'marks', prices: { SOL: price } }]),
-  ]);
-}
 
 /** Elements with text that end beyond the right edge of the page. */
 function findCut(page: Page): Promise<string[]> {
@@ -59,7 +34,7 @@ function findCut(page: Page): Promise<string[]> {
   });
 }
 
-for (const width of [390, 768, 1200, 1280, 1440, 2560]) {
+for (const width of [1200, 1440, 2560]) {
   browserTest(
     `nothing is cut at ${width} pixels`,
     async () => {
@@ -72,7 +47,6 @@ for (const width of [390, 768, 1200, 1280, 1440, 2560]) {
         () => document.documentElement.scrollWidth > document.documentElement.clientWidth,
       );
       assert.equal(isScrolled, false);
-      if (width === 390 || width === 768) await assertAccessible(page);
     },
     LONG_ONLY,
   );
@@ -110,36 +84,6 @@ browserTest(
     assert.equal(await page.getByRole('rowheader', { name: 'xyz:GOLD' }).count(), 1);
   },
 );
-
-for (const width of [390, 1440]) {
-  browserTest(
-    `funding that was received is a gain and says so at ${width} pixels`,
-    async () => {
-      const page = await openPage(url.replace(/users=.*/, `users=${FUNDED}`), screen(width));
-      const funding = (coin: string) =>
-        page.locator(`tr[data-coin="${coin}"] [data-field="fundingReceived"]`);
-      const received = funding('BTC');
-      await received.getByText('+12.50', { exact: true }).waitFor();
-      assert.match((await received.getAttribute('class')) ?? '', /\bgain\b/);
-      assert.match((await received.getAttribute('title')) ?? '', /^12\.5 received since open/);
-      assert.equal(await funding('ETH').innerText(), '−3.25');
-      assert.match((await funding('ETH').getAttribute('class')) ?? '', /\bloss\b/);
-      const heading = page.getByRole('columnheader', { name: 'Funding received' });
-      assert.equal(await heading.count(), 1);
-      const sum = page.locator('tfoot td', { has: page.locator('[data-field="sumFunding"]') });
-      const label = width === 390 ? '"Funding received"' : 'none';
-      for (const cell of [received, sum]) {
-        const shown = await cell.evaluate((td) => getComputedStyle(td, '::before').content);
-        assert.equal(shown, label);
-      }
-      assert.match(
-        (await page.locator('[data-field="sumFunding"]').getAttribute('class')) ?? '',
-        /\bgain\b/,
-      );
-    },
-    LONG_ONLY,
-  );
-}
 
 browserTest(
   'on a phone the chooser folds away, and all targets are large enough',
@@ -191,18 +135,6 @@ browserTest(
   LONG_ONLY,
 );
 
-/** Counts what is drawn of the account from now on. */
-async function countDraws(page: Page): Promise<() => Promise<number>> {
-  await page.evaluate(() => {
-    const counted = globalThis as unknown as { draws: number };
-    counted.draws = 0;
-    const figure = document.querySelector('[data-field="age"]') as Element;
-    const options = { characterData: true, childList: true, subtree: true };
-    new MutationObserver(() => counted.draws++).observe(figure, options);
-  });
-  return () => page.evaluate(() => (globalThis as unknown as { draws: number }).draws);
-}
-
 browserTest(
   'it draws as often as the person chose, which is kept',
   async () => {
@@ -217,28 +149,6 @@ browserTest(
     await page.reload();
     await page.locator('tr[data-coin="BTC"]').waitFor();
     assert.equal(await pace.inputValue(), '5000');
-  },
-  LONG_ONLY,
-);
-
-browserTest(
-  'a hidden page draws nothing but its title, and everything when it is seen',
-  async () => {
-    const page = await open({ prepare: letHide });
-    await page.locator('[data-field="connection"]', { hasText: 'pushed' }).waitFor();
-    await setHidden(page, true);
-    const draws = await countDraws(page);
-    const before = await fieldText(page, 'accountValue');
-    const title = await page.title();
-    await appendMark('140.0');
-    await page.waitForFunction((old) => document.title !== old, title);
-    assert.equal(await fieldText(page, 'accountValue'), before);
-    assert.equal(await draws(), 0);
-    await setHidden(page, false);
-    await page.waitForFunction(
-      (old) => document.querySelector('[data-field="accountValue"]')?.textContent !== old,
-      before,
-    );
   },
   LONG_ONLY,
 );
