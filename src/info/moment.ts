@@ -60,6 +60,17 @@ export function readMoment(
   return atHeight === undefined ? { time: value } : { height: value };
 }
 
+/** The refusal of a moment where there can be none; undefined if none is given. */
+export function refuseAnyMoment(
+  source: Readonly<Record<string, unknown>>,
+  reason: string,
+): RequestError | undefined {
+  const name = Object.keys(MOMENT_FIELDS).find((field) => source[field] !== undefined);
+  if (name === undefined) return undefined;
+  const message = `${name}: got ${describeValue(source[name])}, expected none: ${reason}`;
+  return new RequestError('invalid_field', message, name);
+}
+
 /** Where the ledger is; the archive is a moment behind it. */
 export interface Present {
   readonly height: number;

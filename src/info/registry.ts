@@ -27,7 +27,7 @@ import { liquidationHistory } from './liquidation-history.ts';
 import { allDexsClearinghouseState, batchClearinghouseStates } from './many-accounts.ts';
 import { marginTable } from './margin-tables.ts';
 import { allMids, allPerpMetas, meta, metaAndAssetCtxs } from './markets.ts';
-import { MOMENT_FIELDS, NO_ARCHIVE, readMoment } from './moment.ts';
+import { MOMENT_FIELDS, NO_ARCHIVE, readMoment, refuseAnyMoment } from './moment.ts';
 import { portfolio } from './portfolio.ts';
 import { positionHistory } from './position-history.ts';
 import {
@@ -133,19 +133,12 @@ function readCourseQuestion(
   request: HistoryType,
   source: GivenFields,
 ): HistoryQuestion | RequestError {
-  const fields = refuseMomentOf(request, source) ?? readValues(request, source);
+  // A course of time has two ends, and no moment.
+  const reason = `${request.type} is about a course of time`;
+  const fields = refuseAnyMoment(source, reason) ?? readValues(request, source);
   if (fields instanceof RequestError) return fields;
   const format = readFormat(request, source['format']);
   return format instanceof RequestError ? format : new CourseQuestion(request, fields, format);
-}
-
-/** A course of time has two ends, and no moment. */
-function refuseMomentOf({ type }: HistoryType, source: GivenFields): RequestError | undefined {
-  const given = Object.keys(MOMENT_FIELDS).find((name) => source[name] !== undefined);
-  if (given === undefined) return undefined;
-  const value = describeValue(source[given]);
-  const message = `${given}: got ${value}, expected none: ${type} is about a course of time`;
-  return new RequestError('invalid_field', message, given);
 }
 
 export function isAboutPast(question: object): question is HistoryQuestion {
@@ -167,10 +160,8 @@ export function parseQuestion(body: unknown): Question {
 export function parseSubscription(subscription: unknown): Question {
   const request = orThrow(readTypeOf(SUBSCRIPTION_TABLE, 'subscription', subscription));
   const source = subscription as GivenFields;
-  const moment = Object.keys(MOMENT_FIELDS).find((name) => source[name] !== undefined);
-  if (moment === undefined) return orThrow(readFields(request as RequestType, source));
-  const message = `${moment}: got ${describeValue(source[moment])}, expected none: the past is not pushed`;
-  throw new RequestError('invalid_field', message, moment);
+  const refusal = refuseAnyMoment(source, 'the past is not pushed');
+  return orThrow(refusal ?? readFields(request as RequestType, source));
 }
 
 function orThrow<T>(read: T | RequestError): T {

@@ -143,6 +143,15 @@ test('a wrong or missing field is refused and named', () => {
   for (const [body, ...expected] of cases) assert.deepEqual(refusal(body), expected);
 });
 
+test('a moment of the past is refused: the exchange would answer about the present', () => {
+  for (const moment of [{ atHeight: 7 }, { atTime: 1758556800000 }, { atHeight: null }]) {
+    for (const type of ['portfolio', 'userFees', 'spotMeta']) {
+      const [field] = Object.keys(moment);
+      assert.deepEqual(refusal({ type, user: USER, ...moment }), ['invalid_field', field]);
+    }
+  }
+});
+
 test('a question weighs what the upstream says', () => {
   const weigh = (body: unknown) => (readForwarded(body) as { weight: number }).weight;
   assert.equal(weigh({ type: 'l2Book', coin: 'BTC' }), 2);
