@@ -6,11 +6,13 @@
 import { formatAddress } from '../exact/address.ts';
 import { FIRST_ACCOUNT } from '../state/addresses.ts';
 import * as column from '../state/columns.ts';
+import { termsOf } from '../state/markets.ts';
+import { describeAuction } from '../state/snapshot.ts';
 import type { StateView } from '../state/state.ts';
 import { type AccountVersion, AMOUNT, CELL } from './account-versions.ts';
 import type { Archive } from './archive.ts';
 import { delegationsKey } from './archive-tables.ts';
-import { packDelegations, unpackDelegations } from './delegation-lists.ts';
+import { type DelegationList, packDelegations, unpackDelegations } from './delegation-lists.ts';
 import { versionOf } from './open-pack.ts';
 import { DamagedRecord } from './packed.ts';
 
@@ -25,6 +27,7 @@ export interface ArchiveCheckOptions {
 /** Throws a DamagedRecord at the first record that is not what was written, or not what it must be. */
 export function checkArchive({ archive, state, progress }: ArchiveCheckOptions): void {
   archive.checkRecords();
+  checkListing(archive, state);
   checkMarks(archive, state);
   const { table } = state.addresses;
   for (let row = 1; row < table.rowCount; row++) {
@@ -32,6 +35,20 @@ export function checkArchive({ archive, state, progress }: ArchiveCheckOptions):
     progress(row, table.rowCount);
   }
 }
+
+function checkListing(archive: Archive, state: StateView): void {
+  const { height } = state;
+  const found = toText(describeListing(archive.listingAt(height)));
+  requireEqual(`the listing of height ${height}`, found, toText(describeListing(state)));
+}
+
+/** Dexes, the terms of markets, the auction. */
+function describeListing({ markets, auction, isPartial }: Listing): unknown[] {
+  const dexes = markets.dexes.map(({ name, fullName, deployer }) => [name, fullName, deployer]);
+  return [dexes, markets.markets.map(termsOf), describeAuction(auction), isPartial];
+}
+
+type Listing = Pick<StateView, 'markets' | 'auction' | 'isPartial'>;
 
 function checkMarks(archive: Archive, { markets, height, time }: StateView): void {
   requireEqual(`the time of height ${height}`, archive.timeOf(height), time);
@@ -54,12 +71,13 @@ function checkAddress(archive: Archive, state: StateView, row: number): void {
     const found = archive.accountAt(row, dexIndex, state.height);
     requireEqual(what, found && describe(found), describe(versionOf(state, account)));
   }
-  const stored = archive.delegationsAt(row, state.height);
-  if (stored === undefined) return;
+  const stored = archive.delegationsAt(row, state.height) ?? NO_DELEGATIONS;
   const key = delegationsKey(row, state.height);
   const expected = unpackDelegations(packDelegations(state, row, key), key, text);
   requireEqual(`the delegations of ${text}`, toText(stored), toText(expected));
 }
+
+const NO_DELEGATIONS: DelegationList = { seen: 0, delegations: [] };
 
 /** What shows in answers: the leverage of a closed position does not. */
 function describe({ amounts, positions }: AccountVersion): string {

@@ -327,3 +327,26 @@ test('a record of any table that is damaged, or in the place of another, is noti
   await withArchive(data, (_history, archive) => archive.checkRecords());
   await folder.close();
 });
+
+test('verify notices that the newest record of any table is missing', async () => {
+  const data = place();
+  await appendAll(data, lines.slice(0, 40), NO_SNAPSHOTS);
+  await archiveOnce(data);
+  const folder = await openArchiveFolder(data, { readOnly: false });
+  assert.ok(folder !== undefined);
+  const { meta: _meta, ...tables } = folder.tables;
+  for (const [name, named] of Object.entries(tables)) {
+    const table = named as typeof tables.accounts;
+    const [last] = table.getKeys({ reverse: true, limit: 1 });
+    assert.ok(last !== undefined, name);
+    const record = Buffer.from(table.get(last) ?? '');
+    await folder.transact(0, () => void table.remove(last));
+    const { code, stderr } = await run(['verify', '--data', data]);
+    assert.equal(code, 1, `${name}: ${stderr}`);
+    assert.match(stderr, /the archive/, name);
+    await folder.transact(record.length, () => void table.put(last, record));
+  }
+  await folder.close();
+  const { code, stderr } = await run(['verify', '--data', data]);
+  assert.equal(code, 0, stderr);
+});
