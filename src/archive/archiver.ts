@@ -4,12 +4,12 @@
  */
 
 import type { Block } from '../events/event.ts';
-import { LedgerError, type StoredBlock } from '../ledger/ledger.ts';
+import type { StoredBlock } from '../ledger/ledger.ts';
 import type { Replica } from '../replica/replica.ts';
 import { DELEGATIONS_SEEN, FIRST_ACCOUNT, FIRST_DELEGATION } from '../state/addresses.ts';
 import * as column from '../state/columns.ts';
 import type { StateView } from '../state/state.ts';
-import { type ArchiveRange, putRange, readRange } from './archive-range.ts';
+import { type ArchiveRange, putRange, requireWriter } from './archive-range.ts';
 import {
   type AccountId,
   type ArchiveEntry,
@@ -41,10 +41,21 @@ interface Put {
   apply(): void;
 }
 
+export interface ArchiverOptions {
+  readonly folder: ArchiveFolder;
+  /** The name under which the archive was taken over. */
+  readonly writer: string;
+  /** At the end of the archive, or anywhere if the archive is empty. */
+  readonly replica: Replica;
+  /** What the archive holds; undefined if it is empty. */
+  readonly range: ArchiveRange | undefined;
+}
+
 export class Archiver {
   readonly #folder: ArchiveFolder;
   readonly #tables: ArchiveTables;
   readonly #replica: Replica;
+  readonly #writer: string;
   #range: ArchiveRange | undefined;
   /** The first height of an archive that is empty so far. */
   readonly #start: number;
@@ -58,10 +69,10 @@ export class Archiver {
   #wasPartial: boolean;
   #bytesPending = 0;
 
-  /** The replica is at the end of the archive, or anywhere if the archive is empty. */
-  constructor(folder: ArchiveFolder, replica: Replica, range: ArchiveRange | undefined) {
+  constructor({ folder, writer, replica, range }: ArchiverOptions) {
     this.#folder = folder;
     this.#tables = folder.tables;
+    this.#writer = writer;
     this.#replica = replica;
     this.#range = range;
     this.#start = replica.point.height + 1;
@@ -217,24 +228,14 @@ export class Archiver {
     const puts = this.#puts.splice(0);
     const bytes = puts.reduce((sum, put) => sum + put.bytes + RECORD_PAGE_BYTES, 0);
     await this.#folder.transact(bytes, () => {
-      this.#requireSoleWriter();
+      // What another process has written is not in our memory.
+      requireWriter(this.#tables, this.#writer);
       for (const put of puts) put.apply();
       if (range !== undefined) putRange(this.#tables, range);
     });
     this.#range = range ?? this.#range;
     this.#bytesPending = 0;
     this.#forgetPacks();
-  }
-
-  /** To be called in a transaction: what another process has written is not in our memory. */
-  #requireSoleWriter(): void {
-    const stored = readRange(this.#tables)?.head.height;
-    const expected = this.#range?.head.height;
-    if (stored === expected) return;
-    const ends = stored === undefined ? 'it is empty now' : `it ends at ${stored} now`;
-    const ended = expected === undefined ? 'was empty' : `ended at ${expected}`;
-    const message = `another process writes to the archive, or has damaged it: ${ends}, and ${ended}`;
-    throw new LedgerError('conflict', message);
   }
 
   *#takePacks(): Iterable<ArchiveEntry> {

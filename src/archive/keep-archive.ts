@@ -1,12 +1,13 @@
 /** Keeps an archive up to date: from where it ends, block by block, until the signal. */
 
+import { randomUUID } from 'node:crypto';
 import { CHAIN_START } from '../ledger/hash-chain.ts';
 import { LedgerError, type StoredBlock } from '../ledger/ledger.ts';
 import { Replica, restoreReplica } from '../replica/replica.ts';
 import type { Storage } from '../replica/storage.ts';
 import { createState } from '../state/state.ts';
 import { Archive } from './archive.ts';
-import { type ArchiveRange, readRange } from './archive-range.ts';
+import { type ArchiveRange, putWriter, readRange, requireWriter } from './archive-range.ts';
 import { type ArchiveFolder, archiveFolder, openArchiveFolder } from './archive-tables.ts';
 import { Archiver } from './archiver.ts';
 import { adviseOnDamage } from './damage.ts';
@@ -50,6 +51,7 @@ export async function keepArchive(options: KeepOptions): Promise<void> {
 class Keeper {
   readonly #folder: ArchiveFolder;
   readonly #options: KeepOptions;
+  readonly #writer = randomUUID();
   #flushedMs = performance.now();
   #retainedMs = Number.NEGATIVE_INFINITY;
   /** The flush that is under way: blocks are applied after it. */
@@ -137,13 +139,17 @@ class Keeper {
   }
 
   async #open(): Promise<Archiver> {
+    // First of all, so that nobody else changes what is read next.
+    await this.#folder.transact(0, () => putWriter(this.#folder.tables, this.#writer));
     const range = readRange(this.#folder.tables);
     if (range === undefined) return this.#begin();
     await this.#checkIsOfLedger(range);
     const replica = await this.#restoreAt(range.head.height);
-    return replica === undefined
-      ? this.#beginAgain(range)
-      : new Archiver(this.#folder, replica, range);
+    return replica === undefined ? this.#beginAgain(range) : this.#createArchiver(replica, range);
+  }
+
+  #createArchiver(replica: Replica, range: ArchiveRange | undefined): Archiver {
+    return new Archiver({ folder: this.#folder, writer: this.#writer, replica, range });
   }
 
   /** Undefined if the blocks and snapshots that lead there were deleted. */
@@ -160,13 +166,14 @@ class Keeper {
   async #begin(): Promise<Archiver> {
     // What is there without a range is the rest of an image that was interrupted.
     await this.#folder.transact(0, () => {
+      requireWriter(this.#folder.tables, this.#writer);
       for (const [name, table] of Object.entries(this.#folder.tables)) {
         if (name !== 'meta') table.clearSync();
       }
     });
     const base = await this.#options.storage.ledger.base();
     if (base.height === 0) {
-      return new Archiver(this.#folder, new Replica(createState(), CHAIN_START), undefined);
+      return this.#createArchiver(new Replica(createState(), CHAIN_START), undefined);
     }
     return this.#noteImage(undefined);
   }
@@ -185,7 +192,7 @@ class Keeper {
     const base = await storage.ledger.base();
     const [oldest] = storage.snapshots.heights().filter((height) => height >= base.height);
     const replica = await this.#restore(oldest);
-    const archiver = new Archiver(this.#folder, replica, range);
+    const archiver = this.#createArchiver(replica, range);
     await archiver.noteImage(() => signal.throwIfAborted());
     progress(archiver.height, await storage.ledger.height());
     return archiver;
