@@ -59,3 +59,13 @@ export function describeRange({ first, head, gaps }: ArchiveRange): string {
   const missing = gaps.map(([from, to]) => `${from} to ${to}`).join(', ');
   return `heights ${first} to ${head.height}${missing === '' ? '' : ` without ${missing}`}`;
 }
+
+/** Says which heights only the archive knows, since their blocks were pruned; undefined if there are none. */
+export function describeSoleWitness(
+  { first, head }: ArchiveRange,
+  base: { readonly height: number },
+): string | undefined {
+  if (base.height < first) return undefined;
+  const last = Math.min(base.height, head.height);
+  return `heights ${first} to ${last} are in the archive alone: their blocks were pruned`;
+}

@@ -10,7 +10,8 @@ export async function adviseOnDamage<T>(dataDirectory: string, work: () => Promi
     return await work();
   } catch (error) {
     if (!isDamage(error)) throw error;
-    const advice = `delete ${archiveFolder(dataDirectory)} to build it again`;
+    const folder = archiveFolder(dataDirectory);
+    const advice = `delete ${folder} to build it again from the blocks that are left`;
     throw new LedgerError('corrupt', `the archive is damaged: ${error.message}; ${advice}`);
   }
 }

@@ -7,7 +7,13 @@ import { Replica, restoreReplica } from '../replica/replica.ts';
 import type { Storage } from '../replica/storage.ts';
 import { createState } from '../state/state.ts';
 import { Archive } from './archive.ts';
-import { type ArchiveRange, putWriter, readRange, requireWriter } from './archive-range.ts';
+import {
+  type ArchiveRange,
+  describeSoleWitness,
+  putWriter,
+  readRange,
+  requireWriter,
+} from './archive-range.ts';
 import { type ArchiveFolder, archiveFolder, openArchiveFolder } from './archive-tables.ts';
 import { Archiver } from './archiver.ts';
 import { adviseOnDamage } from './damage.ts';
@@ -144,12 +150,20 @@ class Keeper {
     const range = readRange(this.#folder.tables);
     if (range === undefined) return this.#begin();
     await this.#checkIsOfLedger(range);
+    await this.#warnOfSoleWitness(range);
     const replica = await this.#restoreAt(range.head.height);
     return replica === undefined ? this.#beginAgain(range) : this.#createArchiver(replica, range);
   }
 
   #createArchiver(replica: Replica, range: ArchiveRange | undefined): Archiver {
     return new Archiver({ folder: this.#folder, writer: this.#writer, replica, range });
+  }
+
+  /** Whoever deletes such an archive cannot build all of it again. */
+  async #warnOfSoleWitness(range: ArchiveRange): Promise<void> {
+    const { storage, warn } = this.#options;
+    const soleWitness = describeSoleWitness(range, await storage.ledger.base());
+    if (soleWitness !== undefined) warn(soleWitness);
   }
 
   /** Undefined if the blocks and snapshots that lead there were deleted. */
@@ -214,7 +228,7 @@ class Keeper {
       head.height > last.height
         ? `it ends at ${head.height}, the ledger at ${last.height}`
         : `its block ${head.height} is another one`;
-    const advice = `delete ${archiveFolder(data)} to build it again`;
+    const advice = `delete ${archiveFolder(data)} to build it again from the blocks that are left`;
     throw new LedgerError('conflict', `the archive is not of this ledger: ${reason}; ${advice}`);
   }
 }

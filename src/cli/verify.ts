@@ -2,7 +2,7 @@
 
 import { type Archive, openArchive } from '../archive/archive.ts';
 import { checkArchive } from '../archive/archive-check.ts';
-import { describeRange } from '../archive/archive-range.ts';
+import { describeRange, describeSoleWitness } from '../archive/archive-range.ts';
 import { archiveFolder, hasArchive } from '../archive/archive-tables.ts';
 import { adviseOnDamage } from '../archive/damage.ts';
 import { DamagedRecord } from '../archive/packed.ts';
@@ -97,12 +97,10 @@ async function compareArchive(
   storage: Storage,
   { terminal, signal }: VerifyCall,
 ): Promise<void> {
-  const { first, head } = archive.range;
+  const { head } = archive.range;
   const base = await storage.ledger.base();
-  if (base.height >= first) {
-    const last = Math.min(base.height, head.height);
-    terminal.say(`heights ${first} to ${last} are in the archive alone: their blocks were pruned`);
-  }
+  const soleWitness = describeSoleWitness(archive.range, base);
+  if (soleWitness !== undefined) terminal.say(soleWitness);
   if (head.height < base.height) {
     archive.checkRecords();
     return;

@@ -164,7 +164,9 @@ test('after the ledger was pruned the archive holds what the ledger does not', a
   assert.match(pruned.stdout, /starts at block 3[05]1/);
   // Its snapshots reach back to where the archive ends.
   await appendAll(data, lines.slice(400), { snapshotEvery: 50, snapshotKeep: 5 });
-  await archiveOnce(data);
+  const warnings: string[] = [];
+  await archiveOnce(data, { warn: (message) => warnings.push(message) });
+  assert.match(warnings.join('\n'), /^heights 1 to 3[05]0 are in the archive alone: .* pruned$/);
   const compared = await withArchive(data, (history) => witness.compare(history));
   assert.equal(compared, witness.count);
   const { code, stderr } = await run(['verify', '--data', data]);
