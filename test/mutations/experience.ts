@@ -38,12 +38,14 @@ export class Experience {
     nameOf: (test: T) => string,
     msOf: (test: T) => number,
   ): T[] {
-    const ranked = tests.map((test) => {
+    type Ranked = { test: T; rank: number };
+    const ranked = tests.map((test): Ranked => {
       const { ms, kills } = this.#find(file, nameOf(test));
       const expected = Math.min(msOf(test), ASSUMED_MS_MAX);
       return { test, rank: (ms + expected) / (kills + ASSUMED_KILLS) };
     });
-    return ranked.sort((a, b) => a.rank - b.rank).map(({ test }) => test);
+    const compare = (a: Ranked, b: Ranked) => a.rank - b.rank || msOf(a.test) - msOf(b.test);
+    return ranked.sort(compare).map(({ test }) => test);
   }
 
   #find(file: string, name: string): Record {
