@@ -7,6 +7,8 @@ export interface Options {
   readonly folders: readonly string[];
   /** Below src/; undefined for all files of the folders. */
   readonly files: readonly string[] | undefined;
+  /** Files of tests below test/, without .test.ts; undefined for all. */
+  readonly tests: readonly string[] | undefined;
   /** How many random mutants; undefined for all. */
   readonly sample: number | undefined;
   readonly seed: string;
@@ -23,6 +25,7 @@ export const USAGE = `npm run test:mutations -- [option ...]
 
   --folder NAME     only this folder of src/: ${FOLDERS.join(', ')}; may be given again
   --file NAME       only this file, such as exact/decimal.ts; may be given again
+  --test NAME       only this file of tests, such as twin/fold; may be given again
   --sample COUNT    only so many mutants, at random
   --seed TEXT       of the sample; the default is 1
   --jobs COUNT      threads that try mutants; the default is 1
@@ -37,6 +40,7 @@ export function readOptions(args: string[]): Options {
     options: {
       folder: { type: 'string', multiple: true },
       file: { type: 'string', multiple: true },
+      test: { type: 'string', multiple: true },
       sample: { type: 'string' },
       seed: { type: 'string', default: '1' },
       jobs: { type: 'string', default: '1' },
@@ -50,6 +54,7 @@ export function readOptions(args: string[]): Options {
   return {
     folders: values.folder ?? FOLDERS,
     files: values.file,
+    tests: values.test,
     sample: values.sample === undefined ? undefined : readCount('sample', values.sample),
     seed: values.seed,
     jobs: readCount('jobs', values.jobs),

@@ -57,7 +57,11 @@ function listTestFiles(): string[] {
       .sort()
       .map((name) => `${suite}/${name.replace(/ts$/, 'js')}`),
   );
-  return [...inSuites, ...FURTHER_FILES];
+  const files = [...inSuites, ...FURTHER_FILES];
+  const wanted = options.tests?.map((name) => `${name}.test.js`);
+  const unknown = wanted?.find((file) => !files.includes(file));
+  if (unknown !== undefined) throw new Error(`--test: there is no ${unknown}`);
+  return files.filter((file) => wanted?.includes(file) ?? true);
 }
 
 function isChosen(file: string): boolean {
@@ -95,8 +99,9 @@ function judge(mutant: Mutant, verdict: Verdict): Result {
 }
 
 function keep({ mutant, verdict }: Result): void {
-  // What is left out of a first look might have noticed it.
-  if (options.isQuick && verdict.outcome === 'survived') return;
+  // What is left out might have noticed it.
+  const isFirstLook = options.isQuick || options.tests !== undefined;
+  if (isFirstLook && verdict.outcome === 'survived') return;
   kept?.add(mutant, verdict);
 }
 
