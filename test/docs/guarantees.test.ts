@@ -29,7 +29,7 @@ function listNamed(section: string): NamedTest[] {
 /** The names of a file's tests, as they are in the code. */
 function readNames(file: string): string[] {
   const text = readFileSync(path.join(PROJECT, 'test', `${file}.test.ts`), 'utf8');
-  const calls = text.matchAll(/\b(?:test|browserTest)\(\s*(?:'([^'\n]+)'|`([^`\n]+)`)/g);
+  const calls = text.matchAll(/\b(?:test|browserTest|screenTest)\(\s*(?:'([^'\n]+)'|`([^`\n]+)`)/g);
   return Array.from(calls, ([, plain, template]) => plain ?? template);
 }
 
