@@ -93,6 +93,16 @@ export class Archive {
     throw new LedgerError('corrupt', `the archive has no time of height ${height}`);
   }
 
+  /**
+   * The time from which on there is something to ask about. The first block of a followed ledger has the
+   * time 0: it is written before the exchange has told one.
+   */
+  firstTime(): number {
+    const { first } = this.#range;
+    const times = this.#timesOf(spanOf(first)) ?? [];
+    return times.find((time, place) => place >= placeInSpan(first) && time > 0) ?? 0;
+  }
+
   /** Undefined in a gap. */
   #timesOf(span: number): Float64Array | undefined {
     const kept = this.#times.get(span);

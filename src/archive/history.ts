@@ -30,7 +30,7 @@ export class History implements HistoryView {
     const { first, head } = range;
     return {
       first,
-      firstTime: this.#archive.timeOf(first),
+      firstTime: this.#archive.firstTime(),
       last: head.height,
       lastTime: this.#archive.timeOf(head.height),
       text: describeRange(range),

@@ -5,7 +5,7 @@ import type { Exact } from '../exact/decimal.ts';
 import type { StateView } from '../state/state.ts';
 import type { Subject } from './subject.ts';
 
-/** The heights that are kept, and the times of the first and the last one. */
+/** The heights that are kept, and the first and the last time of their blocks; a time of 0 is none. */
 export interface HistoryRange {
   readonly first: number;
   readonly firstTime: number;

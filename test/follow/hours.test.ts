@@ -3,6 +3,12 @@
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
+import type { HistoryQuestion } from '../../src/info/history-question.ts';
+import type { HistoryView } from '../../src/info/history-view.ts';
+import { readQuestion } from '../../src/info/registry.ts';
+import { archiveOnce, withArchive } from '../archive/archived.ts';
+import { listBodies, Witness } from '../archive/witness.ts';
+import { appendAll, NO_SNAPSHOTS } from '../replica/data-directory.ts';
 import { LONG_ONLY, scale } from '../scale.ts';
 import { makeTemporaryFolder } from '../temporary-folder.ts';
 import { CompressedFollower } from './compressed-follower.ts';
@@ -135,3 +141,66 @@ test('marks go on when push falls silent, and come by push again afterwards', as
   await following.until('push', () => (follower.status.ages.stream ?? HOUR_MS) < 5_000);
   following.check(await following.ask(question));
 });
+
+type Row = readonly [height: number | null, time: number, ...figures: (string | null)[]];
+
+function seriesOf(history: HistoryView, body: object): Row[] {
+  const steps = (readQuestion(body) as HistoryQuestion).answer(history);
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return JSON.parse(step.value.body) as Row[];
+  }
+}
+
+test('history begins with the first read, and has a gap while the exchange was gone', async (t) => {
+  const following = await VirtualFollowing.start(t);
+  const { exchange, follower, clock, truth } = following;
+  const [question] = following.questionsFor(1);
+  await following.until('blocks without accounts', () => follower.height > 10);
+  await clock.advance(20 * SECOND_MS);
+  const unreadAt = exchange.time;
+  await following.askLedger(question, 1);
+  const readAt = exchange.time;
+  await clock.advance(60 * SECOND_MS);
+  exchange.setGone(true);
+  const goneAt = exchange.time;
+  await clock.advance(300 * SECOND_MS);
+  const backAt = exchange.time;
+  exchange.setGone(false);
+  await following.askLedger(question, backAt, 10 * SECOND_MS);
+  const againAt = exchange.time;
+  await clock.advance(60 * SECOND_MS);
+  await follower.stop();
+
+  const witness = new Witness('followed', listBodies(valuesOf(truth)), 5);
+  witness.lookAtAll(follower.lines);
+  const data = path.join(await makeTemporaryFolder(t), 'data');
+  await appendAll(data, follower.lines, NO_SNAPSHOTS);
+  await archiveOnce(data);
+  await withArchive(data, (history) => {
+    assert.equal(witness.compare(history), witness.count);
+    const asked = { type: 'accountHistory', user: question['user'], step: 5 * SECOND_MS };
+    const rows = seriesOf(history, asked);
+    assert.ok(rows[0][1] >= START_TIME_MS, `begins at ${rows[0][1]}`);
+    const heightsBetween = (from: number, to: number) =>
+      rows.filter(([, time]) => time >= from && time <= to).map(([height]) => height);
+    const isGap = (height: number | null) => height === null;
+    const [unread, read] = [
+      heightsBetween(0, unreadAt - 5 * SECOND_MS),
+      heightsBetween(readAt, goneAt),
+    ];
+    const gone = heightsBetween(goneAt + 70 * SECOND_MS, backAt - 5 * SECOND_MS);
+    const again = heightsBetween(againAt, exchange.time);
+    assert.ok(unread.length >= 3 && unread.every(isGap), `unread: ${unread}`);
+    assert.ok(read.length >= 10 && !read.some(isGap), `read: ${read}`);
+    assert.ok(gone.length >= 40 && gone.every(isGap), `gone: ${gone}`);
+    assert.ok(again.length >= 10 && !again.some(isGap), `again: ${again}`);
+    for (const [height, , ...figures] of rows) {
+      assert.ok(figures.every((figure) => (figure === null) === (height === null)));
+    }
+  });
+});
+
+function valuesOf({ users }: Truth) {
+  return { user: users.slice(0, 3), users: [users.slice(0, 3)], dex: [''], id: [3] };
+}
