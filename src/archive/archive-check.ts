@@ -43,12 +43,12 @@ function checkListing(archive: Archive, state: StateView): void {
 }
 
 /** Dexes, the terms of markets, the auction. */
-function describeListing({ markets, auction, isPartial }: Listing): unknown[] {
+function describeListing({ markets, auction, isPartial }: ListingView): unknown[] {
   const dexes = markets.dexes.map(({ name, fullName, deployer }) => [name, fullName, deployer]);
   return [dexes, markets.markets.map(termsOf), describeAuction(auction), isPartial];
 }
 
-type Listing = Pick<StateView, 'markets' | 'auction' | 'isPartial'>;
+type ListingView = Pick<StateView, 'markets' | 'auction' | 'isPartial'>;
 
 function checkMarks(archive: Archive, { markets, height, time }: StateView): void {
   requireEqual(`the time of height ${height}`, archive.timeOf(height), time);

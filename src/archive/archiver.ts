@@ -41,7 +41,7 @@ interface Put {
   apply(): void;
 }
 
-export interface ArchiverOptions {
+export interface ArchiverParts {
   readonly folder: ArchiveFolder;
   /** The name under which the archive was taken over. */
   readonly writer: string;
@@ -69,7 +69,7 @@ export class Archiver {
   #wasPartial: boolean;
   #bytesPending = 0;
 
-  constructor({ folder, writer, replica, range }: ArchiverOptions) {
+  constructor({ folder, writer, replica, range }: ArchiverParts) {
     this.#folder = folder;
     this.#tables = folder.tables;
     this.#writer = writer;
