@@ -85,7 +85,9 @@ export class SnapshotFolder {
     worked?: (seconds: number) => void,
   ): Promise<void> {
     const target = this.pathOf(state.height);
+    const startedMs = performance.now();
     const snapshot = encodeSnapshot(state);
+    worked?.((performance.now() - startedMs) / 1000);
     try {
       await this.#write(target, 'draft', (draft) =>
         writeDraft(draft, snapshot, { chainHash, worked }),
@@ -209,17 +211,22 @@ async function writeSnapshot(
   descriptionLength.writeUInt32LE(description.length);
   const checksum = createHash('sha256');
   let offset = BODY_OFFSET;
-  const write = async (part: Uint8Array) => {
-    const startedMs = performance.now();
+  const parts = chain([chainHash, descriptionLength, description], tables);
+  for (let startedMs = performance.now(); ; startedMs = performance.now()) {
+    // A piece of a table is copied when it is asked for.
+    const { value: part, done } = parts.next();
+    if (done === true) break;
     checksum.update(part);
     worked?.((performance.now() - startedMs) / 1000);
     await writeAll(file, part, offset);
     offset += part.length;
-  };
-  for (const part of [chainHash, descriptionLength, description]) await write(part);
-  for (const piece of tables) await write(piece);
+  }
   await writeAll(file, MAGIC, 0);
   await writeAll(file, checksum.digest(), CHECKSUM_OFFSET);
+}
+
+function* chain<T>(...lists: readonly Iterable<T>[]): Generator<T, undefined> {
+  for (const list of lists) yield* list;
 }
 
 function* piecesOf(bytes: Uint8Array): Generator<Uint8Array> {

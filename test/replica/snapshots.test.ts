@@ -49,6 +49,23 @@ async function loadSnapshot(folder: string, height: number): Promise<LoadedSnaps
   return loaded;
 }
 
+test('each piece of work of a save is told: the beginning, the heads, and every piece of a table', async (t) => {
+  const saveWith = async (rows: number) => {
+    const state = createState();
+    for (let row = 1; row <= rows; row++) state.positions.addRow();
+    state.positions.commit();
+    const seconds: number[] = [];
+    const snapshots = new SnapshotFolder(await makeTemporaryFolder(t));
+    await snapshots.save(state, HASH, (each) => seconds.push(each));
+    assert.ok(seconds.every((each) => each >= 0));
+    return seconds.length;
+  };
+  const small = await saveWith(1);
+  assert.ok(small > 4, `${small} pieces`);
+  // A long table is written in several pieces.
+  assert.ok((await saveWith(100_000)) > small + 2);
+});
+
 /** Larger than one read, so that reading and hashing overlap. */
 test(
   'a large snapshot is loaded, and refused with a flipped bit in any of its pieces',
