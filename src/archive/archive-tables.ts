@@ -3,6 +3,7 @@
 import path from 'node:path';
 import type { Database } from 'lmdb';
 import type { Address } from '../exact/address.ts';
+import { describeDiskFailure } from '../ledger/embedded/disk-failure.ts';
 import { LmdbFolder, readFileId } from '../ledger/embedded/lmdb-environment.ts';
 import { checkSpace } from '../ledger/embedded/lmdb-space.ts';
 import { LedgerError } from '../ledger/ledger.ts';
@@ -78,12 +79,24 @@ export async function openArchiveFolder(
     refresh: () => environment.resetReadTxn(),
     async transact(bytes, change) {
       await opened.check();
-      checkSpace(folder, Object.values(tables), bytes);
+      requireSpace(folder, tables, Math.max(bytes, CHANGE_BYTES_MIN));
       await opened.write(() => environment.transactionSync(change));
       environment.resetReadTxn();
     },
     close: () => opened.close(),
   };
+}
+
+/** Pages of the trees, which also the smallest change may have to copy. */
+const CHANGE_BYTES_MIN = 65_536;
+
+function requireSpace(folder: string, tables: ArchiveTables, bytes: number): void {
+  try {
+    checkSpace(folder, Object.values(tables), bytes);
+  } catch (error) {
+    const message = `cannot write the archive: ${describeDiskFailure(error as Error, folder)}`;
+    throw new LedgerError('unwritable', message, { cause: error });
+  }
 }
 
 function openTables({ environment }: LmdbFolder<Buffer>): ArchiveTables | undefined {
