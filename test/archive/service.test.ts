@@ -296,6 +296,24 @@ test('a portfolio has all periods, and no profit at its start', async () => {
   }
 });
 
+test('the past is what query --at replays', async () => {
+  for (const height of [4, 199, BLOCKS]) {
+    for (const question of [
+      { type: 'clearinghouseState', user },
+      { type: 'webData2', user },
+      { type: 'metaAndAssetCtxs' },
+    ]) {
+      const at = ['--at', String(height)];
+      const { code, stdout, stderr } = await run([
+        ...['query', '--data', data, ...at, JSON.stringify(question)],
+      ]);
+      assert.equal(code, 0, stderr);
+      const { body } = await ask({ ...question, atHeight: height });
+      assert.equal(stdout, `${body}\n`);
+    }
+  }
+});
+
 test('the commands say the same as the service', async () => {
   const { stdout, stderr, code } = await run([
     'history',
