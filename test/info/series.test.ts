@@ -211,8 +211,11 @@ test('a position is told after every block that changed it', async () => {
     for (const user of users) {
       for (const { coin } of simulator.state.markets.markets.slice(0, 6)) {
         const { body } = answerOf(history, { type: 'positionHistory', user, coin });
-        for (const { height, time, szi, entryPx, leverage, causes } of JSON.parse(body)) {
+        for (const { height, time, szi, entryPx, markPx, leverage, causes } of JSON.parse(body)) {
           const dex = coin.includes(':') ? coin.split(':')[0] : '';
+          const mids = answerOf(history, { type: 'allMids', dex, atHeight: height });
+          assert.equal(markPx, JSON.parse(mids.body)[coin]);
+          assert.ok(causes.length > 0);
           const held = accountAt(height, user, dex).assetPositions.find(
             ({ position }) => position.coin === coin,
           )?.position;
