@@ -22,6 +22,8 @@ export class ArchiveLink {
   #timer: NodeJS.Timeout | undefined;
   #looking: Promise<void>;
   #isClosed = false;
+  /** Why the archive could not be opened; undefined if it was, or there is none. */
+  #failure: Error | undefined;
   #lastWarning = '';
 
   constructor(data: string, { isKept, warn }: ArchiveLinkOptions) {
@@ -35,7 +37,9 @@ export class ArchiveLink {
     try {
       await this.#leaveReplaced();
       if (this.#archive === undefined) await this.#open();
+      this.#failure = undefined;
     } catch (error) {
+      this.#failure = error as Error;
       this.#warnOnce(`cannot open the archive: ${(error as Error).message}`);
     }
     if (this.#isClosed) return;
@@ -65,8 +69,9 @@ export class ArchiveLink {
     this.#lastWarning = message;
   }
 
-  /** Undefined until the archive holds something. */
+  /** Undefined until the archive holds something; throws if it cannot be read. */
   find(): HistoryView | undefined {
+    if (this.#archive === undefined && this.#failure !== undefined) throw this.#failure;
     this.#archive?.refresh();
     return this.#history;
   }

@@ -1,7 +1,8 @@
 /** The past over HTTP: moments, series, CSV, tags, refusals; the same on both transports. */
 
 import assert from 'node:assert/strict';
-import { cpSync, existsSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { archiveFolder } from '../../src/archive/archive-tables.ts';
 import { formatAddress } from '../../src/exact/address.ts';
@@ -368,6 +369,23 @@ test('the archive of another ledger is not answered from', async (context) => {
     String(refused),
     /the archive cannot be read: it is of another ledger; delete its folder/,
   );
+});
+
+test('an archive that cannot be opened is said to be damaged, not to be missing', async (context) => {
+  const own = await makeLedger(place(), lines.slice(0, 20));
+  const { secret: key } = await createKey(own);
+  mkdirSync(archiveFolder(own));
+  writeFileSync(path.join(archiveFolder(own), 'data.mdb'), Buffer.alloc(8192, 7));
+  const service = await startService(context, { data: own, flags: FLAGS });
+  await service.untilCaughtUp(20);
+  const question = { type: 'delegations', user, atHeight: 5 };
+  const refused = await until('the archive to be looked at', async () => {
+    const { status, body } = await service.connect().ask(key, question);
+    return status === 503 && body;
+  });
+  assert.match(refused, /"error":"not_ready","message":"the archive cannot be read: .* is damaged/);
+  const present = await service.connect().ask(key, { type: 'delegations', user });
+  assert.equal(present.status, 200);
 });
 
 test(
