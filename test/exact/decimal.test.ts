@@ -13,6 +13,7 @@ import {
   magnitude,
   maximum,
   multiply,
+  negate,
   parseBigUnits,
   parseUnits,
   subtract,
@@ -96,6 +97,9 @@ test('an amount that is refused is told what was expected', () => {
     const error = { name: 'DecimalError', message: `expected ${expected}`, expected };
     assert.throws(() => parseUnits(text, decimals), error);
   }
+  assert.throws(() => parseBigUnits('92233720368.54775808', 8), {
+    message: 'expected an amount within ±92233720368.54775807',
+  });
 });
 
 test('text out has a point and a digit, no trailing zeros, no exponent and no negative zero', () => {
@@ -166,9 +170,37 @@ test('a magnitude has no sign, and a maximum is one of the two', () => {
   for (const value of [1, 1.5e15, 2n ** 70n]) {
     assert.equal(magnitude(value), value);
     assert.equal(magnitude(-value), value);
+    assert.equal(negate(value), -value);
     assert.equal(maximum(value, -1), value);
     assert.equal(maximum(-1, value), value);
   }
+});
+
+test('the greatest common divisor is above zero, whatever the sign', () => {
+  assert.deepEqual(
+    [greatestCommonDivisor(-6, 4), greatestCommonDivisor(6, 4), greatestCommonDivisor(0, 7)],
+    [2, 2, 7],
+  );
+});
+
+/** The x with 10 * x = value, modulo an odd number that is no multiple of 5. */
+function tenthOf(value: bigint, modulus: bigint): bigint {
+  let found = value;
+  while (found % 10n !== 0n) found += modulus;
+  return found / 10n;
+}
+
+test('beside a tie the quotient of the largest numbers is exact too', () => {
+  for (let divisor = SAFE_MAX; divisor > SAFE_MAX - 2000n; divisor -= 2n) {
+    if (divisor % 5n === 0n) continue;
+    for (const rest of [divisor / 2n, divisor / 2n + 1n]) {
+      const dividend = tenthOf(rest, divisor);
+      const expected = halfUp(rational(10n * dividend, divisor));
+      const quotient = divideHalfUp(Number(dividend), Number(divisor), 1);
+      assert.equal(BigInt(quotient), expected, `${dividend} / ${divisor}`);
+    }
+  }
+  assert.equal(divideHalfUp(5_404_319_552_844_595, 6, 1), 2n ** 53n);
 });
 
 test(`quotients round as their names say ${SEED_NOTE}`, ALSO_FULL, () => {
