@@ -157,3 +157,58 @@ test('an account whose amounts and leverage stay what they were has not changed'
     assert.deepEqual(state.changes.take(), { accounts, addresses: [] }, event.type);
   }
 });
+
+function listed(amount: string) {
+  const delegations = [{ validator: BOB, amount, lockedUntilTimestamp: 0 }];
+  return { type: 'delegations', user: ALICE, delegations };
+}
+
+test('what is read again is told, though nothing has changed, and told once', () => {
+  const state = prepare();
+  apply(state, listed('1.0'));
+  const addresses = [addressRow(state, ALICE)];
+  assert.deepEqual([...new Set(state.changes.take().addresses)], addresses);
+  apply(state, listed('1.0'));
+  assert.deepEqual(state.changes.take(), { accounts: [], addresses });
+  assert.deepEqual(state.changes.take(), NOTHING);
+  apply(state, { type: 'accountTime', user: ALICE, dex: '', time: 900 });
+  assert.deepEqual(state.changes.take(), { accounts: [accountRow(state, ALICE)], addresses: [] });
+});
+
+test('after a refused block changes are told as if it had not been', () => {
+  const state = prepare();
+  const refuse = () => assert.throws(() => apply(state, listed('3.0'), { type: 'order' }));
+  const refuseLate = () =>
+    assert.throws(() =>
+      apply(state, transfer(BOB), listed('3.0'), { ...transfer(BOB), dex: 'no' }),
+    );
+  refuseLate();
+  assert.deepEqual(state.changes.take(), NOTHING);
+  apply(state, listed('2.0'), transfer(ALICE));
+  refuse();
+  refuseLate();
+  const { accounts, addresses } = state.changes.take();
+  assert.deepEqual(
+    [accounts, addresses.every((row) => row === addressRow(state, ALICE))],
+    [[accountRow(state, ALICE)], true],
+  );
+  assert.ok(addresses.length > 0);
+  refuseLate();
+  assert.deepEqual(state.changes.take(), NOTHING);
+});
+
+test('who watches already and says so again misses nothing', () => {
+  const state = prepare();
+  apply(state, transfer(ALICE));
+  state.changes.watch(true);
+  assert.deepEqual(state.changes.take().accounts, [accountRow(state, ALICE)]);
+});
+
+test('a mark changes accounts that are open in its market, and no others', () => {
+  const state = prepare();
+  apply(state, { ...buy(BOB), side: 'A' });
+  const changedAt = (user: string) =>
+    parseQuestion({ type: 'clearinghouseState', user }).changedAt(state);
+  apply(state, { type: 'marks', prices: { BTC: '50001' } });
+  assert.deepEqual([changedAt(ALICE), changedAt(BOB)], [4, 3]);
+});

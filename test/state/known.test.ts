@@ -150,3 +150,8 @@ test('a long list of delegations is replaced by another one in the same rows', (
   assert.equal(answer.length, 8000);
   assert.equal(state.delegations.rowCount, 8001);
 });
+
+test('a later delegation does not change when the list was read', () => {
+  const state = stateFrom(TIME, [NO_DELEGATIONS], [DELEGATE]);
+  assert.equal(delegationsTime(state, user), TIME + 1000);
+});

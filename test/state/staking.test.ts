@@ -106,6 +106,31 @@ test('the row of a delegation that was removed is used again, as new', () => {
   assert.deepEqual(listOf(state, OTHER), [[8, '1.0', 4 * DAY_MS + DAY_MS]]);
 });
 
+test('a delegation that never was can be set to zero: nothing is listed, and no free row is lost', () => {
+  const state = stateAfter(delegation(1, '1.0'), delegation(2, '2.0'), delegation(1, '0.0'));
+  apply(state, delegation(9, '0.0'));
+  assert.deepEqual(listOf(state), [[2, '2.0', 5]]);
+  apply(state, delegation(3, '3.0'));
+  assert.equal(state.delegations.rowCount, 3);
+});
+
+test('a delegation is free at the very time until which it was locked', () => {
+  const state = stateAfter(event('delegate', 1, '5.0'));
+  apply(state, event('undelegate', 1, '5.0'));
+  assert.deepEqual([state.time, listOf(state)], [DAY_MS, []]);
+});
+
+test('whoever delegates to the first address of all, or to itself, has one delegation', () => {
+  const toItself = { type: 'delegate', user: OTHER, validator: OTHER, amount: '1.0' };
+  const state = stateAfter(toItself, toItself, { ...toItself, user: USER });
+  apply(state, { ...toItself, user: USER });
+  for (const user of [OTHER, USER])
+    assert.deepEqual(
+      listOf(state, user).map(([, amount]) => amount),
+      ['2.0'],
+    );
+});
+
 function changedAt(state: State): number {
   return parseQuestion({ type: 'delegations', user: USER }).changedAt(state);
 }
@@ -121,6 +146,7 @@ test('each event about delegations changes them, a list only if it is another on
     delegation(2, '0.0'),
     listed([3, '1.0', 0], [4, '2.0', 0]),
     listed([3, '1.0', 0]),
+    listed([5, '1.0', 0]),
     listed([3, '1.0', 0], [4, '2.0', 0]),
     listed([4, '2.0', 0], [3, '1.0', 0]),
     listed([4, '2.0', 0], [3, '1.5', 0]),

@@ -15,6 +15,7 @@ import {
 } from '../../src/state/figures.ts';
 import { applyBlock } from '../../src/state/fold.ts';
 import { liquidationPrice } from '../../src/state/liquidation.ts';
+import { QuickFigures } from '../../src/state/quick-figures.ts';
 import { createState } from '../../src/state/state.ts';
 import { runs, SEED_NOTE } from '../seed.ts';
 import type { WireEvent } from './naive-block.ts';
@@ -100,3 +101,64 @@ test(`the exact figures and the answer are those of the twin at any size ${SEED_
     runs(200),
   );
 });
+
+/** An ordinary account: dollars, in a market with two tiers. */
+function accountWith(...positions: readonly Partial<Choices>[]): WireEvent[] {
+  const market = (coin: string): WireEvent => ({
+    type: 'market',
+    dex: '',
+    coin,
+    szDecimals: 2,
+    marginTiers: [
+      { lowerBound: '0.0', maxLeverage: 40 },
+      { lowerBound: '1000.0', maxLeverage: 20 },
+    ],
+    onlyIsolated: false,
+    markPx: '10.0',
+  });
+  const given = positions.map(({ szi = '5.0', entryNtl = '40.0', isolated }, index) => ({
+    coin: `M${index}`,
+    szi,
+    entryNtl,
+    leverage:
+      isolated === undefined
+        ? ({ type: 'cross', value: 7 } as const)
+        : ({ type: 'isolated', value: 7, rawUsd: isolated } as const),
+    cumFunding: { allTime: '1.0', sinceOpen: '1.0', sinceChange: '1.0' },
+  }));
+  const account: WireEvent = {
+    type: 'account',
+    user: USER,
+    dex: '',
+    rawUsd: '100.0',
+    positions: given,
+  };
+  return [...positions.map((_, index) => market(`M${index}`)), account];
+}
+
+interface Choices {
+  readonly szi: string;
+  readonly entryNtl: string;
+  /** The raw USD of an isolated position. */
+  readonly isolated: string;
+}
+
+const ORDINARY: readonly [what: string, positions: readonly Partial<Choices>[]][] = [
+  ['no position', []],
+  ['a long and a short', [{}, { szi: '-5.0' }]],
+  ['an isolated position', [{ isolated: '-30.0' }]],
+  ['a position without a gain', [{ entryNtl: '50.0' }]],
+  ['a position without an entry', [{ entryNtl: '0.0' }]],
+  ['a position that cannot be liquidated', [{ szi: '1.0' }]],
+  ['a position in the second tier', [{ szi: '-500.0', entryNtl: '4000.0' }]],
+];
+
+for (const [what, positions] of ORDINARY) {
+  test(`the figures of an account with ${what} are computed in plain numbers`, () => {
+    const events = accountWith(...positions);
+    assertFigures(events);
+    const state = createState();
+    applyBlock(state, parseBlock(JSON.stringify({ height: 1, time: 0, events })));
+    assert.equal(new QuickFigures().compute(state, 1), true);
+  });
+}
