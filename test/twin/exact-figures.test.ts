@@ -148,17 +148,25 @@ const ORDINARY: readonly [what: string, positions: readonly Partial<Choices>[]][
   ['a long and a short', [{}, { szi: '-5.0' }]],
   ['an isolated position', [{ isolated: '-30.0' }]],
   ['a position without a gain', [{ entryNtl: '50.0' }]],
-  ['a position without an entry', [{ entryNtl: '0.0' }]],
   ['a position that cannot be liquidated', [{ szi: '1.0' }]],
   ['a position in the second tier', [{ szi: '-500.0', entryNtl: '4000.0' }]],
 ];
 
+function assertPlain(events: WireEvent[]): void {
+  assertFigures(events);
+  const state = createState();
+  applyBlock(state, parseBlock(JSON.stringify({ height: 1, time: 0, events })));
+  assert.equal(new QuickFigures().compute(state, 1), true);
+}
+
 for (const [what, positions] of ORDINARY) {
   test(`the figures of an account with ${what} are computed in plain numbers`, () => {
-    const events = accountWith(...positions);
-    assertFigures(events);
-    const state = createState();
-    applyBlock(state, parseBlock(JSON.stringify({ height: 1, time: 0, events })));
-    assert.equal(new QuickFigures().compute(state, 1), true);
+    assertPlain(accountWith(...positions));
   });
 }
+
+test('a position whose entry was reduced to nothing has no return', () => {
+  const reduce = { side: 'A', sz: '1.0', px: '10.0', fee: '0.0' } as const;
+  const events = accountWith({ entryNtl: '0.000001' });
+  assertPlain([...events, { type: 'fill', user: USER, coin: 'M0', ...reduce }]);
+});
