@@ -10,11 +10,13 @@ import { parseBlock } from '../../src/events/event.ts';
 import { formatAddress } from '../../src/exact/address.ts';
 import { createSimulator } from '../../src/feed/simulator/simulator.ts';
 import { parseQuestion } from '../../src/info/registry.ts';
+import { ACCOUNT_CHANGED_AT } from '../../src/state/columns.ts';
 import { digestBytes } from '../../src/state/digest.ts';
 import { applyBlock } from '../../src/state/fold.ts';
 import { allocateTables, decodeDescription, decodeState } from '../../src/state/snapshot.ts';
 import type { State, StateView } from '../../src/state/state.ts';
 import { PROJECT } from '../paths.ts';
+import { hashSnapshot } from './snapshot-hash.ts';
 
 /** The length of the description in 4 bytes, the description, the tables. */
 const FILE = path.join(PROJECT, 'test/state/snapshot-format-2.bin.gz');
@@ -63,4 +65,14 @@ test('what a snapshot of format 2 holds is taken to have changed at its height',
   ]) {
     assert.equal(parseQuestion(body).changedAt(state), state.height, body.type);
   }
+});
+
+test('what a snapshot of format 2 does not hold is taken to be as late as can be, or unknown', () => {
+  const state = loadSnapshot();
+  const { height, ledgerId, auctionChangedAt } = state;
+  assert.deepEqual([ledgerId, auctionChangedAt], ['', height]);
+  assert.equal(state.accounts.get(1, ACCOUNT_CHANGED_AT), height);
+  const { markets } = state;
+  assert.deepEqual([markets.markChangedAt(0), markets.termsChangedAt(0)], [height, height]);
+  assert.equal(hashSnapshot(state), hashSnapshot(loadSnapshot()));
 });

@@ -94,6 +94,10 @@ for (const [what, state] of [
   });
 }
 
+test('the name of the ledger is the same after loading', () => {
+  assert.equal(reload({ ...stateOf(DEX), ledgerId: 'abc' }).ledgerId, 'abc');
+});
+
 test('a snapshot stays as it was while blocks change and add rows', () => {
   const simulator = createSimulator({ seed: 'snapshot', accounts: 5 });
   for (let block = 0; block < 300; block++) simulator.next();
@@ -110,8 +114,12 @@ test('a snapshot stays as it was while blocks change and add rows', () => {
 
 test('one snapshot is open at a time, and none in the middle of a block', () => {
   const state = stateOf({ type: 'transfer', user: USER, dex: '', amount: '1.0' });
+  const before = hashSnapshot(state);
   const first = encodeSnapshot(state);
   assert.throws(() => encodeSnapshot(state), { message: 'a snapshot is open already' });
+  // The one that is open stays so.
+  extend(state, { type: 'transfer', user: USER, dex: '', amount: '1.0' });
+  assert.equal(hashEncoded(first), before);
   first.release();
   const expected = { message: 'cannot open a snapshot in the middle of a block' };
   state.delegations.addRow();
