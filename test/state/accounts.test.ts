@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { parseBlock } from '../../src/events/event.ts';
 import { answerQuestion } from '../../src/info/registry.ts';
 import { stateDigest } from '../../src/replica/replica.ts';
+import * as column from '../../src/state/columns.ts';
 import { applyBlock } from '../../src/state/fold.ts';
 import { createState, type State } from '../../src/state/state.ts';
 import { Table } from '../../src/state/table.ts';
@@ -136,6 +137,12 @@ test('of a position that an account no longer has, only leverage and all-time fu
   for (const state of [held, neverHeld]) apply(state, accountOf([], []));
   assert.equal(stateDigest(held), stateDigest(neverHeld));
   assert.equal(positionIn(held, 'HIGH'), undefined);
+  for (const cleared of [
+    ...[column.SIZE, column.ENTRY_NOTIONAL, column.RAW_USD],
+    ...[column.FUNDING_SINCE_OPEN, column.FUNDING_SINCE_CHANGE],
+  ]) {
+    assert.equal(held.positions.get(1, cleared), 0);
+  }
 });
 
 test('an account that is read as it was is told again, and so is margin that is moved', () => {
