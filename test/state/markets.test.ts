@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { cutBlock } from '../../src/events/block-pieces.ts';
 import { parseBlock } from '../../src/events/event.ts';
 import { applyBlock, applyInPieces } from '../../src/state/fold.ts';
+import { MarketBook } from '../../src/state/markets.ts';
 import { createState, type State } from '../../src/state/state.ts';
 import { Table } from '../../src/state/table.ts';
 
@@ -95,15 +96,18 @@ test('what no event has named is not found, nor what a hidden block has named', 
   const state = prepare();
   const { markets } = state;
   const found = () => [markets.findDex('xyz'), markets.findMarket('NEW'), markets.findMarket('C')];
-  const events = [dex('xyz'), market('NEW'), ...new Array(30).fill(market('A'))];
+  const marked = { type: 'marks', prices: { A: '11.0' } };
+  const events = [marked, dex('xyz'), market('NEW'), ...new Array(30).fill(market('B'))];
   const cut = cutBlock(Buffer.from(lineOf(state, [...events, { type: 'noDeployAuction' }])));
   assert.ok(cut !== undefined);
   for (const _piece of applyInPieces(state, cut, cut.pieces)) {
     assert.deepEqual(found(), [undefined, undefined, 2]);
     assert.deepEqual([markets.dexes.length, markets.markets.length], [1, 3]);
+    assert.equal(markets.markPrice(0), 100_000);
     assert.deepEqual([state.auction, state.auctionChangedAt, state.time], [undefined, 0, 3000]);
   }
   assert.deepEqual(found(), [1, 3, 2]);
+  assert.equal(markets.markPrice(0), 110_000);
   assert.deepEqual([state.auction, state.auctionChangedAt, state.time], [null, 4, 4000]);
 });
 
@@ -120,4 +124,18 @@ test('a book with other marks has the same dexes and markets', () => {
   assert.deepEqual(book.markets, state.markets.markets);
   assert.deepEqual(book.dexes, state.markets.dexes);
   assert.deepEqual([book.markPrice(1), state.markets.markPrice(1)], [77, 100_000]);
+});
+
+class BrokenTable extends Table {
+  override set(): void {
+    throw new RangeError('broken');
+  }
+}
+
+test('a bug in the middle of marks is not told as a refusal', () => {
+  const { dexes, markets } = prepare().markets;
+  const book = new MarketBook([...dexes], [...markets], new BrokenTable(4));
+  const state = { ...createState(), markets: book };
+  const event = { type: 'marks', prices: { A: '11.0' } };
+  assert.throws(() => apply(state, event), { name: 'RangeError', message: 'broken' });
 });

@@ -14,7 +14,7 @@ import {
   encodeSnapshot,
   tableBytes,
 } from '../../src/state/snapshot.ts';
-import { createState, type State, type StateView } from '../../src/state/state.ts';
+import { createState, type State, type StateView, type TableView } from '../../src/state/state.ts';
 import { Table } from '../../src/state/table.ts';
 import { hashEncoded, hashSnapshot } from './snapshot-hash.ts';
 
@@ -130,6 +130,42 @@ test('one snapshot is open at a time, and none in the middle of a block', () => 
   state.positions.rollback();
   // What was opened before the failure is closed.
   encodeSnapshot(state).release();
+});
+
+test('the cells of a row are where the format has them', () => {
+  const market = {
+    type: 'market',
+    dex: '',
+    coin: 'A',
+    szDecimals: 0,
+    marginTiers: [{ lowerBound: '0.0', maxLeverage: 40 }],
+    onlyIsolated: false,
+    markPx: '10.0',
+  };
+  const position = {
+    coin: 'A',
+    szi: '5.0',
+    entryNtl: '40.0',
+    leverage: { type: 'isolated', value: 7, rawUsd: '-30.0' },
+    cumFunding: { allTime: '1.0', sinceOpen: '2.0', sinceChange: '3.0' },
+  };
+  const onDex = { user: USER, dex: '' };
+  const state = stateOf(
+    market,
+    { type: 'account', ...onDex, rawUsd: '9.0', positions: [position] },
+    { type: 'orderMargin', ...onDex, amount: '4.0' },
+    { type: 'collateral', ...onDex, amount: '5.0' },
+    { type: 'delegate', user: USER, validator: USER, amount: '50.0' },
+  );
+  const row = ({ cells }: TableView) => [...cells.subarray(8, 16)];
+  const { addresses, markets, accounts, positions, delegations } = state;
+  const { word0, word1, word2, word3 } = addresses.addressOf(1);
+  assert.deepEqual(row(addresses.table), [word0, word1, word2, word3, 1, 1, 5, 1]);
+  assert.deepEqual(row(markets.marks), [10_000_000, 1, 1, 0, 0, 0, 0, 0]);
+  assert.deepEqual(row(accounts), [0, 9e6, 4e6, 5e6, 1, 0, 1000, 4]);
+  assert.deepEqual(row(positions), [15, 0, 5, 40e6, -30e6, 1e6, 2e6, 3e6]);
+  const lockedUntil = 4000 + 86_400_000;
+  assert.deepEqual(row(delegations), [1, 1, 705_032_704, lockedUntil, 0, 1, 0, 0]);
 });
 
 for (const [format, written] of [
