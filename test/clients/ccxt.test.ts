@@ -301,7 +301,7 @@ test('positions are pushed as they change', async () => {
     const positions = await pushed.watchPositions();
     // The newest balance is of the message that they came with, or of one that came right after it.
     const { time } = pushed.balance['swap'].info;
-    await assertPushed([...positions], time, expectPositions, 10);
+    await assertPushed([...positions], time, expectPositions, 30);
   }
 });
 

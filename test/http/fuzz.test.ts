@@ -45,7 +45,7 @@ function checkRefusal({ status, headers, body }: RawResponse, hasBody: boolean):
   if (!hasBody) return;
   const { error, message } = JSON.parse(body);
   assert.ok(Object.hasOwn(REQUEST_ERRORS, error), error);
-  assert.ok(message.length < 400, message);
+  assert.ok(message.length < 500, message);
   tally.set(error, (tally.get(error) ?? 0) + 1);
 }
 
