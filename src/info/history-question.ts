@@ -4,6 +4,7 @@
  */
 
 import { describeValue } from '../events/refusal.ts';
+import { HistoryUntil } from './history-until.ts';
 import type { HistoryView, PastView } from './history-view.ts';
 import { type Moment, type Present, resolveMoment } from './moment.ts';
 import type { Field, FieldTable, ParsedFields, Question, RequestType } from './request.ts';
@@ -108,17 +109,23 @@ export class PastQuestion implements HistoryQuestion {
   }
 }
 
+/** What a question about a course of time names beside its fields. */
+export interface CourseTerms {
+  readonly format: AnswerFormat | undefined;
+  /** The course is told as it was then. */
+  readonly moment: Moment | undefined;
+}
+
 /** A question about a course of time. */
 export class CourseQuestion<F extends FieldTable> implements HistoryQuestion {
   readonly #request: HistoryType<F>;
   readonly #fields: ParsedFields<F>;
-  /** Undefined if the question names none. */
-  readonly #format: AnswerFormat | undefined;
+  readonly #terms: CourseTerms;
 
-  constructor(request: HistoryType<F>, fields: ParsedFields<F>, format: AnswerFormat | undefined) {
+  constructor(request: HistoryType<F>, fields: ParsedFields<F>, terms: CourseTerms) {
     this.#request = request;
     this.#fields = fields;
-    this.#format = format;
+    this.#terms = terms;
   }
 
   get type(): string {
@@ -129,8 +136,10 @@ export class CourseQuestion<F extends FieldTable> implements HistoryQuestion {
     return this.#request.weight;
   }
 
-  findHeight(): undefined {
-    return undefined;
+  /** Its answer is of many heights; only checks that the moment is kept. */
+  findHeight(history: HistoryView, present?: Present): undefined {
+    const { moment } = this.#terms;
+    if (moment !== undefined) resolveMoment(moment, history, present);
   }
 
   isFixedAt(): boolean {
@@ -139,12 +148,15 @@ export class CourseQuestion<F extends FieldTable> implements HistoryQuestion {
 
   /** The same question as CSV, if it has such an answer and names no format itself. */
   asCsv(): CourseQuestion<F> {
-    if (!this.#request.hasCsv || this.#format !== undefined) return this;
-    return new CourseQuestion(this.#request, this.#fields, 'csv');
+    if (!this.#request.hasCsv || this.#terms.format !== undefined) return this;
+    return new CourseQuestion(this.#request, this.#fields, { ...this.#terms, format: 'csv' });
   }
 
-  answer(history: HistoryView): HistorySteps {
-    return this.#request.answer(history, this.#fields, this.#format ?? 'json');
+  *answer(history: HistoryView): HistorySteps {
+    const { format = 'json', moment } = this.#terms;
+    const known =
+      moment === undefined ? history : new HistoryUntil(history, resolveMoment(moment, history));
+    return yield* this.#request.answer(known, this.#fields, format);
   }
 }
 

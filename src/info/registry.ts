@@ -133,12 +133,13 @@ function readCourseQuestion(
   request: HistoryType,
   source: GivenFields,
 ): HistoryQuestion | RequestError {
-  // A course of time has two ends, and no moment.
-  const reason = `${request.type} is about a course of time`;
-  const fields = refuseAnyMoment(source, reason) ?? readValues(request, source);
+  const fields = readValues(request, source);
   if (fields instanceof RequestError) return fields;
   const format = readFormat(request, source['format']);
-  return format instanceof RequestError ? format : new CourseQuestion(request, fields, format);
+  if (format instanceof RequestError) return format;
+  const moment = readMoment(source);
+  if (moment instanceof RequestError) return moment;
+  return new CourseQuestion(request, fields, { format, moment });
 }
 
 export function isAboutPast(question: object): question is HistoryQuestion {

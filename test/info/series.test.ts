@@ -361,6 +361,36 @@ test('a course outside of what is kept has no rows', async () => {
   });
 });
 
+test('a course as of a moment ends there, whatever came later', async () => {
+  const height = 180;
+  await withArchive(data, async (history) => {
+    const then = place();
+    await appendAll(then, lines.slice(0, height), NO_SNAPSHOTS);
+    await archiveOnce(then);
+    const { coin } = simulator.state.markets.markets[0];
+    const questions = [
+      { type: 'accountHistory', step: 3_000 },
+      { type: 'accountHistory', from: timeOf(50), format: 'csv' },
+      { type: 'positionHistory', coin },
+      { type: 'liquidationHistory' },
+      { type: 'portfolio' },
+    ];
+    await withArchive(then, (past) => {
+      for (const user of users.slice(0, 4)) {
+        for (const question of questions) {
+          const { body, height: last } = answerOf(past, { ...question, user });
+          assert.equal(last, height);
+          const now = answerOf(history, { ...question, user, atHeight: height });
+          assert.equal(now.body, body, `${question.type} of ${user}`);
+          assert.equal(now.height, height);
+          const byTime = answerOf(history, { ...question, user, atTime: timeOf(height) });
+          assert.equal(byTime.body, body);
+        }
+      }
+    });
+  });
+});
+
 const [USER] = users;
 const REFUSED: [body: object, code: string, field: string][] = [
   [{ type: 'accountHistory', user: USER, from: 5, to: 4 }, 'invalid_field', 'to'],
@@ -373,8 +403,9 @@ const REFUSED: [body: object, code: string, field: string][] = [
   [{ type: 'accountHistory' }, 'missing_field', 'user'],
   [{ type: 'positionHistory', user: USER, coin: 'NONE' }, 'invalid_field', 'coin'],
   [{ type: 'positionHistory', user: USER, coin: 7 }, 'invalid_field', 'coin'],
-  [{ type: 'portfolio', user: USER, atHeight: 5 }, 'invalid_field', 'atHeight'],
-  [{ type: 'accountHistory', user: USER, atTime: LAST }, 'invalid_field', 'atTime'],
+  [{ type: 'portfolio', user: USER, atHeight: BLOCKS + 1 }, 'unknown_height', 'atHeight'],
+  [{ type: 'accountHistory', user: USER, atTime: FIRST - 1 }, 'unknown_height', 'atTime'],
+  [{ type: 'accountHistory', user: USER, atHeight: 'x' }, 'invalid_field', 'atHeight'],
   [{ type: 'portfolio', user: USER, format: 'csv' }, 'invalid_field', 'format'],
   [{ type: 'delegations', user: USER, atHeight: 0 }, 'invalid_field', 'atHeight'],
   [{ type: 'delegations', user: USER, atHeight: 1, atTime: 1 }, 'invalid_field', 'atTime'],

@@ -57,7 +57,7 @@ const ERROR_HEADERS: Readonly<Record<number, Json>> = {
 
 /** The fields of a type, and those that it may have besides. */
 function fieldsOf(request: RequestType | HistoryType): [string, Field<unknown>][] {
-  const others = 'hasCsv' in request ? { format: formatField } : MOMENT_FIELDS;
+  const others = 'hasCsv' in request ? { ...MOMENT_FIELDS, format: formatField } : MOMENT_FIELDS;
   const optional = Object.entries(others).map(([name, field]): [string, Field<unknown>] => [
     name,
     { ...(field as Field<unknown>), fallback: null },
