@@ -298,10 +298,10 @@ test('balances are pushed as they change', async () => {
 test('positions are pushed as they change', async () => {
   const pushed = await connect();
   for (let count = 0; count < 3; count++) {
-    const positions = await pushed.watchPositions();
-    // The newest balance is of the message that they came with, or of one that came right after it.
-    const { time } = pushed.balance['swap'].info;
-    await assertPushed([...positions], time, expectPositions, 30);
+    const positions = structuredClone([...(await pushed.watchPositions())]);
+    // They have no time of their own: the next balance is of their message, or of one soon after it.
+    const { timestamp } = await pushed.watchBalance();
+    await assertPushed(positions, Number(timestamp), expectPositions, 30);
   }
 });
 
