@@ -57,7 +57,12 @@ function listTestFiles(): string[] {
       .sort()
       .map((name) => `${suite}/${name.replace(/ts$/, 'js')}`),
   );
-  const files = [...inSuites, ...FURTHER_FILES];
+  return [...inSuites, ...FURTHER_FILES];
+}
+
+/** Those that the options name, or all. */
+function chooseTestFiles(): string[] {
+  const files = listTestFiles();
   const wanted = options.tests?.map((name) => `${name}.test.js`);
   const unknown = wanted?.find((file) => !files.includes(file));
   if (unknown !== undefined) throw new Error(`--test: there is no ${unknown}`);
@@ -108,7 +113,7 @@ function keep({ mutant, verdict }: Result): void {
 /** Tries mutants on all tests, after a run without mutants. */
 async function tryAll(mutants: readonly Mutant[]): Promise<Result[]> {
   if (mutants.length === 0) return [];
-  const files = listTestFiles();
+  const files = chooseTestFiles();
   const switched = new Set(mutants.map(({ file }) => file));
   const noting = createMutatedBuild('noting', switched);
   const build = createMutatedBuild('trying', switched);
