@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { parseBlock } from '../../src/events/event.ts';
 import { parseAddress } from '../../src/exact/address.ts';
+import { formatUnits } from '../../src/exact/decimal.ts';
 import { answerQuestion } from '../../src/info/registry.ts';
 import { findAccount } from '../../src/state/accounts.ts';
 import {
@@ -169,4 +170,87 @@ test('a position whose entry was reduced to nothing has no return', () => {
   const reduce = { side: 'A', sz: '1.0', px: '10.0', fee: '0.0' } as const;
   const events = accountWith({ entryNtl: '0.000001' });
   assertPlain([...events, { type: 'fill', user: USER, coin: 'M0', ...reduce }]);
+});
+
+test('a liquidation price that is rounded up to a whole dollar has no further digits', () => {
+  // The price is twice 50,001.499999 by 100,003: a dollar less two parts of 10^11.
+  const market: WireEvent = {
+    type: 'market',
+    dex: '',
+    coin: 'M0',
+    szDecimals: 0,
+    marginTiers: [{ lowerBound: '0.0', maxLeverage: 1 }],
+    onlyIsolated: false,
+    markPx: '10.0',
+  };
+  const [, account] = accountWith({ szi: '100003.0', isolated: '-50001.499999' });
+  assertPlain([market, account]);
+  const state = createState();
+  const block = { height: 1, time: 0, events: [market, account] };
+  applyBlock(state, parseBlock(JSON.stringify(block)));
+  const answer = JSON.parse(answerQuestion(state, { type: 'clearinghouseState', user: USER }));
+  assert.equal(answer.assetPositions[0].position.liquidationPx, '1.0');
+});
+
+/** Amounts around the powers of two at which sums and products leave the safe integers. */
+const nearLimit = fc
+  .tuple(fc.integer({ min: 38, max: 52 }), fc.integer({ min: -40, max: 40 }), fc.nat(99))
+  .map(
+    ([exponent, offset, share]) =>
+      2 ** exponent + Math.trunc((2 ** exponent * share) / 100) + offset,
+  );
+const near = fc.record({
+  cash: nearLimit,
+  isDebt: fc.boolean(),
+  orderMargin: fc.oneof(nearLimit, fc.constant(0)),
+  collateral: fc.oneof(nearLimit, fc.constant(0)),
+  size: fc.oneof(fc.integer({ min: -9, max: 9 }), fc.integer({ min: -100_000, max: 100_000 })),
+  price: nearLimit,
+  entryNotional: nearLimit,
+  isolated: fc.option(nearLimit),
+  leverage: fc.integer({ min: 1, max: 40 }),
+  bound: nearLimit,
+  furtherLeverage: fc.integer({ min: 1, max: 50 }),
+});
+
+const usd = (units: number) => formatUnits(units, 6);
+
+/** One position in a market with two tiers. */
+function eventsNear(drawn: typeof near extends fc.Arbitrary<infer T> ? T : never): WireEvent[] {
+  const { size, isolated, leverage } = drawn;
+  const position = {
+    coin: 'M0',
+    szi: `${size === 0 ? 1 : size}.0`,
+    entryNtl: usd(drawn.entryNotional),
+    leverage:
+      isolated === null
+        ? ({ type: 'cross', value: leverage } as const)
+        : ({ type: 'isolated', value: leverage, rawUsd: usd(-isolated) } as const),
+    cumFunding: { allTime: '0.0', sinceOpen: '0.0', sinceChange: '0.0' },
+  };
+  const rawUsd = usd(drawn.isDebt ? -drawn.cash : drawn.cash);
+  return [
+    {
+      type: 'market',
+      dex: '',
+      coin: 'M0',
+      szDecimals: 0,
+      marginTiers: [
+        { lowerBound: '0.0', maxLeverage: 40 },
+        { lowerBound: usd(drawn.bound), maxLeverage: drawn.furtherLeverage },
+      ],
+      onlyIsolated: false,
+      markPx: usd(Math.max(1, Math.trunc(drawn.price / (Math.abs(size) || 1)))),
+    },
+    { type: 'account', user: USER, dex: '', rawUsd, positions: [position] },
+    { type: 'orderMargin', user: USER, dex: '', amount: usd(drawn.orderMargin) },
+    { type: 'collateral', user: USER, dex: '', amount: usd(drawn.collateral) },
+  ];
+}
+
+test(`around the safe integers the figures are those of the twin as well ${SEED_NOTE}`, () => {
+  fc.assert(
+    fc.property(near, (drawn) => assertFigures(eventsNear(drawn))),
+    runs(1000),
+  );
 });
