@@ -212,3 +212,10 @@ test('a mark changes accounts that are open in its market, and no others', () =>
   apply(state, { type: 'marks', prices: { BTC: '50001' } });
   assert.deepEqual([changedAt(ALICE), changedAt(BOB)], [4, 3]);
 });
+
+test('a refused block before any other tells nothing', () => {
+  const state = createState();
+  state.changes.watch(true);
+  assert.throws(() => apply(state, transfer(ALICE), { ...transfer(BOB), dex: 'none' }));
+  assert.deepEqual(state.changes.take(), NOTHING);
+});
