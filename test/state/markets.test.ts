@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { cutBlock } from '../../src/events/block-pieces.ts';
 import { parseBlock } from '../../src/events/event.ts';
+import { parseQuestion } from '../../src/info/registry.ts';
 import { applyBlock, applyInPieces } from '../../src/state/fold.ts';
 import { MarketBook } from '../../src/state/markets.ts';
 import { createState, type State } from '../../src/state/state.ts';
@@ -79,6 +80,25 @@ test('a market that is given as it was has not changed, and another mark changes
   apply(state, dex('xyz'));
   assert.equal(state.markets.dexesChangedAt, 6);
   assert.deepEqual(heightsOf(state)[0], [1, 1, 1]);
+});
+
+test('an answer about a dex has changed when one of its own markets has', () => {
+  const state = createState();
+  const heights = () =>
+    [
+      ...[{ type: 'meta' }, { type: 'meta', dex: 'xyz' }, { type: 'allPerpMetas' }],
+      ...[{ type: 'metaAndAssetCtxs' }, { type: 'metaAndAssetCtxs', dex: 'xyz' }],
+    ].map((question) => parseQuestion(question).changedAt(state));
+  apply(state, dex('xyz'));
+  assert.deepEqual(heights(), [0, 0, 1, 0, 0]);
+  apply(state, market('A'));
+  assert.deepEqual(heights(), [2, 0, 2, 2, 0]);
+  apply(state, market('xyz:A', { dex: 'xyz' }));
+  assert.deepEqual(heights(), [2, 3, 3, 2, 3]);
+  apply(state, { type: 'marks', prices: { A: '11.0' } });
+  assert.deepEqual(heights(), [2, 3, 3, 4, 3]);
+  apply(state, market('A', { markPx: '11.0', onlyIsolated: true }));
+  assert.deepEqual(heights(), [5, 3, 5, 5, 3]);
 });
 
 test('a market has at most a hundred tiers', () => {
