@@ -25,11 +25,14 @@ function screenOf(size: Size, colorScheme: Scheme): Screen {
   return { size, viewport: SIZES[size], colorScheme };
 }
 
-/** In pairs of two sizes and both schemes. */
-const PAIRS: readonly (readonly [Screen, Screen])[] = [
-  [screenOf('phone', 'light'), screenOf('tablet', 'dark')],
-  [screenOf('desktop', 'light'), screenOf('phone', 'dark')],
-  [screenOf('tablet', 'light'), screenOf('desktop', 'dark')],
+/** Others in size and scheme from one to the next. */
+const SCREENS: readonly Screen[] = [
+  screenOf('phone', 'light'),
+  screenOf('tablet', 'dark'),
+  screenOf('desktop', 'light'),
+  screenOf('phone', 'dark'),
+  screenOf('tablet', 'light'),
+  screenOf('desktop', 'dark'),
 ];
 
 /** Long enough for all tests of a file on all screens. */
@@ -37,19 +40,17 @@ export const FILE_MS_MAX = 600_000;
 
 let declared = 0;
 
-/** A test on every screen in the full run; the long run has two of them, others from test to test. */
+/** A test on every screen in the full run; the long run has one of them, another from test to test. */
 export function screenTest(
   name: string,
   run: (screen: Screen, context: TestContext) => Promise<void>,
   isLong: typeof LONG_ONLY,
 ): void {
-  const turn = declared++;
-  for (const [index, pair] of PAIRS.entries()) {
-    const options = index === turn % PAIRS.length ? isLong : FULL_ONLY;
-    for (const screen of pair) {
-      const title = `${name}: ${screen.size}, ${screen.colorScheme}`;
-      browserTest(title, (context) => run(screen, context), options);
-    }
+  const turn = declared++ % SCREENS.length;
+  for (const [index, screen] of SCREENS.entries()) {
+    const title = `${name}: ${screen.size}, ${screen.colorScheme}`;
+    const options = index === turn ? isLong : FULL_ONLY;
+    browserTest(title, (context) => run(screen, context), options);
   }
 }
 
