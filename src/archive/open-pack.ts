@@ -135,9 +135,9 @@ export function versionOf(state: StateView, account: number): AccountVersion {
   const { positions } = state;
   let row = state.accounts.get(account, column.FIRST_POSITION);
   for (; row !== 0; row = positions.get(row, column.NEXT_POSITION)) {
-    const cells: number[] = [];
-    const position = createPosition(readCells(cells, state, row));
-    version.positions.push({ ...position, cells });
+    const position = createPosition(marketOfTerms(positions.get(row, column.TERMS)));
+    readCells(position.cells, state, row);
+    version.positions.push(position);
   }
   return version;
 }

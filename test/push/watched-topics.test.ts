@@ -81,14 +81,20 @@ function findAll(watched: WatchedTopics<WatchedQuestion>, state: StateView): Set
   return found;
 }
 
-test(`what changes is found, and little else ${SEED_NOTE}`, (context) => {
-  const simulator = createSimulator({ seed: `watched ${SEED}`, accounts: ACCOUNTS });
+/** An exchange that is set up, with a topic for every question about its users. */
+function watchExchange(seed: string) {
+  const simulator = createSimulator({ seed, accounts: ACCOUNTS });
   const state = createState();
   while (!simulator.isSetUp) applyWhole(state, simulator.next());
   const watched = new WatchedTopics<WatchedQuestion>();
   const topics = listQuestions(state).map((question) => new WatchedQuestion(question, state));
   for (const topic of topics) watched.add(topic, state);
   findAll(watched, state);
+  return { simulator, state, watched, topics };
+}
+
+test(`what changes is found, and little else ${SEED_NOTE}`, (context) => {
+  const { simulator, state, watched, topics } = watchExchange(`watched ${SEED}`);
   let found = 0;
   let changed = 0;
   for (let block = 0; block < BLOCKS; block++) {
@@ -107,13 +113,7 @@ test(`what changes is found, and little else ${SEED_NOTE}`, (context) => {
 
 test(`what changes while others are searched for is found as well ${SEED_NOTE}`, () => {
   const random = new Random(`in pieces ${SEED}`);
-  const simulator = createSimulator({ seed: `pieces ${SEED}`, accounts: ACCOUNTS });
-  const state = createState();
-  while (!simulator.isSetUp) applyWhole(state, simulator.next());
-  const watched = new WatchedTopics<WatchedQuestion>();
-  const topics = listQuestions(state).map((question) => new WatchedQuestion(question, state));
-  for (const topic of topics) watched.add(topic, state);
-  findAll(watched, state);
+  const { simulator, state, watched, topics } = watchExchange(`pieces ${SEED}`);
   /** Those that have changed and were not found since. */
   const due = new Set<WatchedQuestion>();
   const search = (endMs: number) => watched.search((topic) => due.delete(topic), endMs);
