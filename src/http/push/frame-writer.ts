@@ -120,9 +120,9 @@ export class FrameWriter {
     this.#count++;
   }
 
-  /** The frame that was ended last. */
-  copyLast(): Buffer {
-    return Buffer.from(this.out.bytesFrom(this.#start));
+  /** The frame that was ended last: valid until more are written. */
+  last(): Buffer {
+    return this.out.bytesFrom(this.#start);
   }
 
   /** Frames between two places: valid until more are written, unless the buffer is left. */

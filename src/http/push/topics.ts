@@ -12,6 +12,7 @@ import type { StateView } from '../../state/state.ts';
 import type { AccountReads, Provenance } from '../account-reads.ts';
 import type { FrameWriter } from './frame-writer.ts';
 import { createStateFormat, type StateFormat } from './frames.ts';
+import { KeptFrame } from './kept-frame.ts';
 import type { PushSchedule, Scheduled } from './schedule.ts';
 import { type WatchableTopic, type WatchedRows, WatchedTopics } from './watched-topics.ts';
 
@@ -39,9 +40,8 @@ export class Topic implements WatchableTopic {
   /** The height at which its subscriptions were last marked; for Topics. */
   markedAt = 0;
   #provenance: Provenance | undefined;
-  /** The frame, if many subscribe to it, and its height. */
-  #frame: Buffer | undefined;
-  #frameHeight = 0;
+  /** Undefined unless many subscribe to it. */
+  #frame: KeptFrame | undefined;
 
   constructor(name: string, question: Question, reads: AccountReads) {
     this.name = name;
@@ -63,7 +63,7 @@ export class Topic implements WatchableTopic {
     if (!readings.hasAnswers) return false;
     this.#readings = readings;
     this.#readingsCount++;
-    this.#frame = undefined;
+    this.#frame?.forget();
     return true;
   }
 
@@ -90,8 +90,9 @@ export class Topic implements WatchableTopic {
 
   /** Writes the state as a frame, after `look`; false if it is not known yet. */
   write(frames: FrameWriter, state: StateView): boolean {
-    if (this.#frame !== undefined && this.#frameHeight === state.height) {
-      frames.repeat(this.#frame);
+    const kept = this.#frame?.at(state.height);
+    if (kept !== undefined) {
+      frames.repeat(kept);
       return true;
     }
     frames.begin();
@@ -104,10 +105,17 @@ export class Topic implements WatchableTopic {
       throw error;
     }
     frames.end();
-    const isKept = this.subscriptions.size >= KEPT_FRAME_SUBSCRIPTIONS_MIN;
-    this.#frame = isKept ? frames.copyLast() : undefined;
-    this.#frameHeight = state.height;
+    this.#keep(frames.last(), state.height);
     return true;
+  }
+
+  #keep(frame: Buffer, height: number): void {
+    if (this.subscriptions.size < KEPT_FRAME_SUBSCRIPTIONS_MIN) {
+      this.#frame = undefined;
+      return;
+    }
+    this.#frame ??= new KeptFrame();
+    this.#frame.keep(frame, height);
   }
 
   #writePayload({ out }: FrameWriter, state: StateView): void {

@@ -1,0 +1,36 @@
+/**
+ * The frame of a state that many subscribe to, kept until all of them have been sent it. Its memory is
+ * used for the next one too: a buffer that outlives a few turns is freed by a collection of the whole
+ * heap alone, and thousands of them in a second lead to one every second.
+ */
+
+/** Room for a few more digits, so that the next frame fits as well. */
+const SPARE_BYTES = 128;
+
+const NO_BYTES = Buffer.alloc(0);
+const NO_HEIGHT = -1;
+
+export class KeptFrame {
+  #memory: Buffer = NO_BYTES;
+  #length = 0;
+  #height = NO_HEIGHT;
+
+  /** Keeps a copy of a frame, and its height. */
+  keep(frame: Buffer, height: number): void {
+    if (frame.length > this.#memory.length) {
+      this.#memory = Buffer.allocUnsafeSlow(frame.length + SPARE_BYTES);
+    }
+    this.#length = frame.copy(this.#memory);
+    this.#height = height;
+  }
+
+  /** The frame of this height, if that is the one that is kept. */
+  at(height: number): Buffer | undefined {
+    return height === this.#height ? this.#memory.subarray(0, this.#length) : undefined;
+  }
+
+  /** It is not what is to be sent any more. */
+  forget(): void {
+    this.#height = NO_HEIGHT;
+  }
+}
