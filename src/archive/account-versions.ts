@@ -97,8 +97,9 @@ export function packWhole(out: PackedWriter, version: AccountVersion): void {
   if (positions.length === 0) return;
   out.whole(positions.length);
   for (const position of positions) {
-    packPosition(out, position.market, version.causesOf(position));
-    packCells(out, NO_CELLS, position.cells);
+    const { market, cells } = position;
+    packPosition(out, market, version.causesOf(position));
+    packCells(out, maskOf(cells, NO_CELLS), cells, NO_CELLS);
   }
 }
 
@@ -142,8 +143,12 @@ function packPosition(out: PackedWriter, market: number, causes: number): void {
   out.byte(causes);
 }
 
-function packCells(out: PackedWriter, before: readonly number[], after: readonly number[]): void {
-  const mask = maskOf(after, before);
+function packCells(
+  out: PackedWriter,
+  mask: number,
+  after: readonly number[],
+  before: readonly number[],
+): void {
   out.byte(mask);
   packDifferences(out, mask, after, before);
 }
@@ -170,29 +175,37 @@ export class VersionChange {
 
   /** A position of the version, whose new cells are in `cells`. To be called by ascending market. */
   putPosition(position: PositionVersion, causes: number): void {
-    if (maskOf(this.cells, position.cells) === 0) return;
+    const mask = maskOf(this.cells, position.cells);
+    if (mask === 0) return;
     this.#changedCount++;
     packPosition(this.#positions, position.market, causes);
-    packCells(this.#positions, position.cells, this.cells);
+    packCells(this.#positions, mask, this.cells, position.cells);
     position.causes = causes;
     position.changedAt = this.#height;
     for (let index = 0; index < CELL_COUNT; index++) position.cells[index] = this.cells[index];
   }
 
-  /** Packs the change, with the new amounts in `amounts`; false if nothing has changed. */
-  end(out: PackedWriter): boolean {
+  /**
+   * Takes the new amounts from `amounts`, and packs what has changed, if there is something to pack it
+   * into; false if nothing has changed.
+   */
+  end(out: PackedWriter | undefined): boolean {
     const version = this.#version;
     const changed = maskOf(this.amounts, version.amounts);
     if (changed === 0 && this.#changedCount === 0 && version.height !== 0) return false;
-    const mask = changed | (this.#changedCount === 0 ? 0 : HAS_POSITIONS);
-    packHead(out, this.#height - version.height, mask, this.amounts, version.amounts);
-    if (this.#changedCount > 0) {
-      out.whole(this.#changedCount);
-      out.append(this.#positions);
-    }
+    if (out !== undefined) this.#pack(out, changed);
     version.height = this.#height;
     for (let index = 0; index < AMOUNT_COUNT; index++) version.amounts[index] = this.amounts[index];
     return true;
+  }
+
+  #pack(out: PackedWriter, changedAmounts: number): void {
+    const version = this.#version;
+    const mask = changedAmounts | (this.#changedCount === 0 ? 0 : HAS_POSITIONS);
+    packHead(out, this.#height - version.height, mask, this.amounts, version.amounts);
+    if (this.#changedCount === 0) return;
+    out.whole(this.#changedCount);
+    out.append(this.#positions);
   }
 }
 

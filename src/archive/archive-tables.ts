@@ -242,9 +242,10 @@ export const ADDRESS_BYTES = 4 * WORD_BYTES;
 
 export function packAddress({ word0, word1, word2, word3 }: Address): Buffer {
   const bytes = Buffer.allocUnsafe(ADDRESS_BYTES);
-  for (const [index, word] of [word0, word1, word2, word3].entries()) {
-    bytes.writeUIntBE(word, index * WORD_BYTES, WORD_BYTES);
-  }
+  bytes.writeUIntBE(word0, 0, WORD_BYTES);
+  bytes.writeUIntBE(word1, WORD_BYTES, WORD_BYTES);
+  bytes.writeUIntBE(word2, 2 * WORD_BYTES, WORD_BYTES);
+  bytes.writeUIntBE(word3, 3 * WORD_BYTES, WORD_BYTES);
   return bytes;
 }
 

@@ -15,7 +15,7 @@ import type { AccountId } from './archive-tables.ts';
 export interface AccountEffect extends AccountId {
   transfers: Exact;
   volume: Exact;
-  /** Markets and, after each, the bits of its causes. */
+  /** The markets in which events name the account, ascending, and after each the bits of its causes. */
   readonly causes: number[];
   /** An event has replaced the whole account: any of its positions may have changed. */
   isReplaced: boolean;
@@ -24,12 +24,6 @@ export interface AccountEffect extends AccountId {
 /** Why a block may have changed the account's position in a market. */
 export function causesOf({ causes, isReplaced }: AccountEffect, market: number): number {
   return findCauses(causes, market) | (isReplaced ? causeBit('account') : 0);
-}
-
-/** The markets in which a block's events concern the account by name, ascending. */
-export function namedMarkets({ causes }: AccountEffect): readonly number[] {
-  if (causes.length === 2) return [causes[0]];
-  return causes.filter((_, index) => index % 2 === 0).sort((a, b) => a - b);
 }
 
 function findCauses(causes: readonly number[], market: number): number {
@@ -72,13 +66,13 @@ export class BlockEffects {
         break;
       case 'leverage':
       case 'isolatedMargin':
-        this.#inMarket(fields.user, fields.coin, type);
+        this.#inMarket(fields.user, this.#marketOf(fields.coin), type);
         break;
       case 'fill':
         this.#noteFill(fields);
         break;
       case 'funding':
-        for (const { user } of fields.payments) this.#inMarket(user, fields.coin, type);
+        this.#noteFunding(fields);
         break;
       case 'delegate':
       case 'undelegate':
@@ -97,10 +91,15 @@ export class BlockEffects {
     effect.transfers = add(effect.transfers, fields.amount);
   }
 
+  #noteFunding({ coin, payments }: EventOf<'funding'>): void {
+    const market = this.#marketOf(coin);
+    for (const { user } of payments) this.#inMarket(user, market, 'funding');
+  }
+
   #noteFill({ user, coin, sz, px }: EventOf<'fill'>): void {
-    const effect = this.#inMarket(user, coin, 'fill');
-    const { markets } = this.#state.markets;
-    const { sizeDecimals, priceDecimals } = markets[this.#marketOf(coin)];
+    const market = this.#marketOf(coin);
+    const effect = this.#inMarket(user, market, 'fill');
+    const { sizeDecimals, priceDecimals } = this.#state.markets.markets[market];
     const value = multiply(readUnits('sz', sz, sizeDecimals), readUnits('px', px, priceDecimals));
     effect.volume = add(effect.volume, value);
   }
@@ -109,8 +108,7 @@ export class BlockEffects {
     return this.#account(user, this.#state.markets.findDex(dex) as number);
   }
 
-  #inMarket(user: Address, coin: string, cause: ChangeCause): AccountEffect {
-    const market = this.#marketOf(coin);
+  #inMarket(user: Address, market: number, cause: ChangeCause): AccountEffect {
     const effect = this.#account(user, this.#state.markets.markets[market].dexIndex);
     noteCause(effect.causes, market, causeBit(cause));
     return effect;
@@ -134,8 +132,8 @@ export class BlockEffects {
 }
 
 function noteCause(causes: number[], market: number, bit: number): void {
-  let index = 0;
-  while (index < causes.length && causes[index] !== market) index += 2;
-  if (index === causes.length) causes.push(market, bit);
-  else causes[index + 1] |= bit;
+  let end = causes.length;
+  while (end > 0 && causes[end - 2] > market) end -= 2;
+  if (end > 0 && causes[end - 2] === market) causes[end - 1] |= bit;
+  else causes.splice(end, 0, market, bit);
 }

@@ -23,8 +23,7 @@ export function packDelegations(state: StateView, addressRow: number, key: Buffe
   out.whole(addresses.table.get(addressRow, DELEGATIONS_SEEN));
   let row = addresses.table.get(addressRow, FIRST_DELEGATION);
   for (; row !== 0; row = delegations.get(row, NEXT_DELEGATION)) {
-    const validator = packAddress(addresses.addressOf(delegations.get(row, VALIDATOR)));
-    for (const byte of validator) out.byte(byte);
+    out.bytes(packAddress(addresses.addressOf(delegations.get(row, VALIDATOR))));
     out.signed(delegatedAmount(state, row));
     out.whole(delegations.get(row, LOCKED_UNTIL));
   }

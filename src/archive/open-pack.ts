@@ -16,7 +16,7 @@ import {
   VersionReader,
 } from './account-versions.ts';
 import { type AccountId, type ArchiveEntry, accountKey } from './archive-tables.ts';
-import { type AccountEffect, causesOf, namedMarkets } from './block-effects.ts';
+import { type AccountEffect, causesOf } from './block-effects.ts';
 import { PackedWriter } from './packed.ts';
 
 /** A pack that has reached this size is complete. A reader reads half of one on average. */
@@ -24,7 +24,6 @@ const PACK_BYTES = 1024;
 
 /** Used for one change after the other. */
 const change = new VersionChange();
-const packed = new PackedWriter();
 
 export class OpenPack {
   readonly id: AccountId;
@@ -66,8 +65,15 @@ export class OpenPack {
       : add(last.amounts[AMOUNT.netTransfers], effect.transfers);
     if (isNew || effect.isReplaced) this.#putAllPositions(state, account, effect);
     else this.#putNamedPositions(state, account, effect);
-    packed.clear();
-    if (change.end(packed)) this.#put();
+    // The first version of a pack is packed whole instead.
+    const isFirst = isNew || this.#isFull;
+    if (!change.end(isFirst ? undefined : this.#out)) return;
+    if (isFirst) this.#startPack();
+    this.#isDirty = true;
+  }
+
+  get #isFull(): boolean {
+    return this.#out.length >= Math.max(PACK_BYTES, 4 * this.#firstBytes);
   }
 
   #putAllPositions(state: StateView, account: number, effect: AccountEffect): void {
@@ -82,28 +88,23 @@ export class OpenPack {
   }
 
   /** Most accounts have far more positions than a block concerns. */
-  #putNamedPositions(state: StateView, account: number, effect: AccountEffect): void {
-    for (const market of namedMarkets(effect)) {
+  #putNamedPositions(state: StateView, account: number, { causes }: AccountEffect): void {
+    for (let index = 0; index < causes.length; index += 2) {
+      const market = causes[index];
       const position = this.#last.position(market);
       position.row ||= findPosition(state, account, market);
       readCells(change.cells, state, position.row);
-      change.putPosition(position, causesOf(effect, market));
+      change.putPosition(position, causes[index + 1]);
     }
   }
 
-  /** Adds the change that was packed, or starts the next pack with the whole version. */
-  #put(): void {
-    const isFull = this.#out.length >= Math.max(PACK_BYTES, 4 * this.#firstBytes);
-    if (isFull && this.#isDirty) this.#finished.push(this.#current());
-    if (isFull || this.#firstHeight === 0) {
-      this.#out = new PackedWriter();
-      packWhole(this.#out, this.#last);
-      this.#firstHeight = this.#last.height;
-      this.#firstBytes = this.#out.length;
-    } else {
-      this.#out.append(packed);
-    }
-    this.#isDirty = true;
+  /** The next pack, with all of the last version. */
+  #startPack(): void {
+    if (this.#isDirty) this.#finished.push(this.#current());
+    this.#out.clear();
+    packWhole(this.#out, this.#last);
+    this.#firstHeight = this.#last.height;
+    this.#firstBytes = this.#out.length;
   }
 
   #current(): ArchiveEntry {
