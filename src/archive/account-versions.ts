@@ -53,7 +53,7 @@ export interface PositionVersion {
   /** The height of its last change that is known, and the causes of that change. */
   changedAt: number;
   causes: number;
-  /** The pack had a change of it since it was last put into a state. */
+  /** A change of it was read that nobody has taken yet. */
   isRead: boolean;
   /** Its row in the state that it is put into, or read from; 0 if that is not known. */
   row: number;
@@ -218,6 +218,7 @@ export class VersionReader {
   readonly #in: PackedReader;
   /** The version that was read last; changed by the next one that is read. */
   readonly version = new AccountVersion();
+  readonly #changed: PositionVersion[] = [];
   #nextHeight = 0;
 
   constructor(id: AccountId, { key, record }: ArchiveEntry) {
@@ -261,13 +262,25 @@ export class VersionReader {
     const position = this.version.position(this.#in.whole());
     position.changedAt = this.version.height;
     position.causes = this.#in.byte();
-    position.isRead = true;
+    if (!position.isRead) {
+      position.isRead = true;
+      this.#changed.push(position);
+    }
     const mask = this.#in.byte();
     for (let index = 0; index < CELL_COUNT; index++) {
       if (mask & (1 << index)) {
         position.cells[index] = Number(add(position.cells[index], this.#in.signed()));
       }
     }
+  }
+
+  /** Calls back with the positions that were read since the last call. */
+  takeChanged(take: (position: PositionVersion) => void): void {
+    for (const position of this.#changed) {
+      position.isRead = false;
+      take(position);
+    }
+    this.#changed.length = 0;
   }
 
   /** Reads on to the last version that is not later than the height. */

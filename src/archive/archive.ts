@@ -14,6 +14,7 @@ import {
   packAddress,
 } from './archive-tables.ts';
 import { type DelegationList, unpackDelegations } from './delegation-lists.ts';
+import { KeptMarks } from './kept-marks.ts';
 import { type KnownAddress, unpackKnownAddress } from './known-address.ts';
 import { type KeptListing, KeptListings } from './listings.ts';
 import { checkRecord } from './packed.ts';
@@ -23,8 +24,6 @@ import { lastPlace, placeInSpan, SPAN_HEIGHTS, spanOf, unpackMarks, unpackTimes 
 const TIMES_KEPT_MAX = 65_536;
 /** Spans whose times are kept in memory, two kilobytes each. */
 const SPANS_KEPT_MAX = 1024;
-/** Spans of markets whose marks are kept in memory, two kilobytes each: all accounts share them. */
-const MARK_SPANS_KEPT_MAX = 16_384;
 
 export class Archive {
   readonly #folder: ArchiveFolder;
@@ -32,12 +31,7 @@ export class Archive {
   #range: ArchiveRange;
   readonly #firstTimes = new Map<number, number>();
   readonly #times = new Map<number, Float64Array>();
-  /** By span, then by market. */
-  readonly #marks = new Map<number, Float64Array[]>();
-  #markSpansKept = 0;
-  /** The span that marks were last asked for. */
-  #lastSpan = -1;
-  #lastMarks: readonly Float64Array[] = [];
+  readonly #marks = new KeptMarks((market, span) => this.#readMarks(market, span));
   /** The span in which a time was found last. */
   #lastFound = -1;
 
@@ -64,15 +58,7 @@ export class Archive {
   /** The last span grows; all others stay as they are. */
   #forgetSpan(span: number): void {
     this.#times.delete(span);
-    this.#forgetMarks(span);
-  }
-
-  #forgetMarks(span: number): void {
-    const markets = this.#marks.get(span) ?? [];
-    // Only those that were read are counted.
-    this.#markSpansKept -= Object.keys(markets).length;
-    this.#marks.delete(span);
-    this.#lastSpan = -1;
+    this.#marks.forget(span);
   }
 
   get range(): ArchiveRange {
@@ -163,32 +149,7 @@ export class Archive {
   }
 
   markOf(market: number, height: number): number {
-    const span = spanOf(height);
-    // Whoever asks for one mark mostly asks for others of the height.
-    if (span !== this.#lastSpan) {
-      this.#lastSpan = span;
-      this.#lastMarks = this.#marks.get(span) ?? [];
-    }
-    const marks = this.#lastMarks[market] ?? this.#keepMarks(market, span);
-    return marks[placeInSpan(height)];
-  }
-
-  #keepMarks(market: number, span: number): Float64Array {
-    const marks = this.#readMarks(market, span);
-    while (this.#markSpansKept >= MARK_SPANS_KEPT_MAX) this.#forgetOldest();
-    const ofSpan = this.#marks.get(span) ?? [];
-    ofSpan[market] = marks;
-    this.#marks.set(span, ofSpan);
-    this.#markSpansKept++;
-    this.#lastMarks = ofSpan;
-    return marks;
-  }
-
-  #forgetOldest(): void {
-    for (const span of this.#marks.keys()) {
-      this.#forgetMarks(span);
-      return;
-    }
+    return this.#marks.get(market, height);
   }
 
   #readMarks(market: number, span: number): Float64Array {
@@ -217,10 +178,15 @@ export class Archive {
     return pack === undefined ? undefined : new VersionReader(id, pack);
   }
 
-  /** The height of the account's first pack after a height; Infinity if there is none. */
-  nextPackAfter(addressRow: number, dexIndex: number, height: number): number {
-    const next = findPackFrom(this.#folder.tables, { addressRow, dexIndex }, height + 1);
-    return next?.height ?? Number.POSITIVE_INFINITY;
+  /** The account's first pack that begins after a height. */
+  readVersionsAfter(
+    addressRow: number,
+    dexIndex: number,
+    height: number,
+  ): VersionReader | undefined {
+    const id = { addressRow, dexIndex };
+    const pack = findPackFrom(this.#folder.tables, id, height + 1);
+    return pack === undefined ? undefined : new VersionReader(id, pack);
   }
 
   /** The account's versions from one height to another, in order; each is valid until the next. */

@@ -14,7 +14,7 @@ const INITIAL_BYTES = 256;
 /** Bytes of the longest number that is read without bigint: seven of seven bits. */
 const PLAIN_BYTES_MAX = 7;
 const PLAIN_MAX = 2 ** 51;
-/** Numbers from here on are written in two parts: four bytes of seven bits, and the rest. */
+/** Longer numbers have two parts: four bytes of seven bits, for which shifts are fast, and the rest. */
 const SHIFTED_BYTES = 4;
 const SHIFTED_MAX = 2 ** (7 * SHIFTED_BYTES);
 
@@ -48,7 +48,6 @@ export class PackedWriter {
   /** A number that is 0 or more. */
   whole(value: number): void {
     let rest = value;
-    // Divisions by powers of two are exact, and shifts of the parts are several times as fast.
     if (value >= SHIFTED_MAX) {
       rest = Math.floor(value / SHIFTED_MAX);
       let low = value - rest * SHIFTED_MAX;
@@ -167,21 +166,27 @@ export class PackedReader {
 
   whole(): number {
     let value = 0;
-    for (let scale = 1; ; scale *= 128) {
+    for (let shift = 0; shift < 7 * SHIFTED_BYTES; shift += 7) {
       const byte = this.byte();
-      if (byte < 128) return value + byte * scale;
-      value += (byte - 128) * scale;
+      value |= (byte & 127) << shift;
+      if (byte < 128) return value;
+    }
+    for (let scale = SHIFTED_MAX; ; scale *= 128) {
+      const byte = this.byte();
+      value += (byte & 127) * scale;
+      if (byte < 128) return value;
     }
   }
 
   signed(): Exact {
     const start = this.#offset;
-    while (this.#bytes[this.#offset] >= 128) this.#offset++;
-    const length = ++this.#offset - start;
-    this.#offset = start;
-    if (length > PLAIN_BYTES_MAX) return this.#bigSigned();
     const packed = this.whole();
-    return packed % 2 === 0 ? packed / 2 : -(packed + 1) / 2;
+    if (this.#offset - start > PLAIN_BYTES_MAX) {
+      this.#offset = start;
+      return this.#bigSigned();
+    }
+    const half = Math.floor(packed / 2);
+    return packed === 2 * half ? half : -half - 1;
   }
 
   #bigSigned(): Exact {

@@ -6,21 +6,15 @@
 import type { Address } from '../exact/address.ts';
 import type { AccountSums, PastView } from '../info/history-view.ts';
 import type { Subject } from '../info/subject.ts';
-import { findAccount, findOrAddAccount, findOrAddPosition } from '../state/accounts.ts';
+import { findOrAddAccount, findOrAddPosition } from '../state/accounts.ts';
 import { DELEGATIONS_SEEN } from '../state/addresses.ts';
 import * as column from '../state/columns.ts';
-import { packTerms } from '../state/columns.ts';
+import { marketOfTerms, packTerms } from '../state/columns.ts';
 import { MARK_PRICE, type MarketBook } from '../state/markets.ts';
 import { listDelegation } from '../state/staking.ts';
 import { createState, type State, type StateView } from '../state/state.ts';
 import { Table } from '../state/table.ts';
-import {
-  type AccountVersion,
-  AMOUNT,
-  CELL,
-  type PositionVersion,
-  type VersionReader,
-} from './account-versions.ts';
+import { AMOUNT, CELL, type PositionVersion, type VersionReader } from './account-versions.ts';
 import type { Archive } from './archive.ts';
 
 /** An account that was loaded, and its versions, to go on from. */
@@ -33,8 +27,12 @@ interface LoadedAccount {
   foundAt: number;
   /** Where the archive ended then: later versions may be missing in the pack as it was read. */
   knownUntil: number;
-  /** The height from which on versions are in another pack; undefined until it is needed. */
-  nextPack: number | undefined;
+  /** Where that pack begins. */
+  packStart: number;
+  /** The next pack; undefined until it is needed, null if there is none. */
+  nextPack: VersionReader | null | undefined;
+  /** Its row in the state; 0 until a version was put there. */
+  row: number;
 }
 
 const NO_SUMS: AccountSums = { netTransfers: 0, volume: 0 };
@@ -111,57 +109,97 @@ export class PastState implements PastView {
     }
     const { user, dexIndex } = subject;
     if (!known.dexes.includes(dexIndex)) return;
-    const notFound = { reader: undefined, foundAt: 0, knownUntil: 0, nextPack: undefined };
-    const account: LoadedAccount = { user, dexIndex, addressRow: known.row, ...notFound };
+    const account: LoadedAccount = {
+      user,
+      dexIndex,
+      addressRow: known.row,
+      reader: undefined,
+      foundAt: 0,
+      knownUntil: 0,
+      packStart: 0,
+      nextPack: undefined,
+      row: 0,
+    };
     this.#accounts.push(account);
     this.#loadPack(account);
   }
 
+  /** Finds the pack that holds the version at the height. */
   #loadPack(account: LoadedAccount): void {
     const { addressRow, dexIndex } = account;
     const { height } = this.#state;
-    const reader = this.#archive.readVersions(addressRow, dexIndex, height);
-    account.reader = reader;
-    account.foundAt = height;
     account.knownUntil = this.#archive.range.head.height;
+    account.foundAt = height;
     account.nextPack = undefined;
-    if (reader !== undefined) this.#putVersion(account, reader.skipTo(height));
+    account.reader = this.#archive.readVersions(addressRow, dexIndex, height);
+    if (account.reader !== undefined) this.#startPack(account, account.reader);
+  }
+
+  #startPack(account: LoadedAccount, reader: VersionReader): void {
+    account.reader = reader;
+    account.packStart = reader.nextHeight;
+    this.#putVersion(account, reader);
   }
 
   /** The rows are those of an earlier height: reads on from there. */
   #advance(account: LoadedAccount): void {
-    const { addressRow, dexIndex, foundAt, knownUntil, reader } = account;
+    const { knownUntil, reader } = account;
     const { height } = this.#state;
-    account.nextPack ??= this.#archive.nextPackAfter(addressRow, dexIndex, foundAt);
-    if (height >= account.nextPack || height > knownUntil) this.#loadPack(account);
+    const next = this.#findNextPack(account);
+    if (height > knownUntil) this.#loadPack(account);
+    else if (next !== null && height >= next.nextHeight) this.#leavePack(account, next);
     else if (reader === undefined) return;
-    else if (reader.nextHeight > height) this.#loadMarksOf(reader.version);
-    else this.#putVersion(account, reader.skipTo(height));
+    else if (reader.nextHeight > height) this.#loadMarksOf(account);
+    else this.#putVersion(account, reader);
   }
 
-  /** The rows are those of the last height, the marks are not. */
-  #loadMarksOf({ positions }: AccountVersion): void {
-    for (const { market, cells } of positions) if (cells[CELL.size] !== 0) this.#loadMark(market);
+  #findNextPack(account: LoadedAccount): VersionReader | null {
+    if (account.nextPack === undefined) {
+      const { addressRow, dexIndex, foundAt } = account;
+      account.nextPack = this.#archive.readVersionsAfter(addressRow, dexIndex, foundAt) ?? null;
+    }
+    return account.nextPack;
   }
 
-  #putVersion({ user, dexIndex }: LoadedAccount, version: AccountVersion): void {
-    const account = findOrAddAccount(this.#state, user, dexIndex);
+  /** The height is in the next pack, or a later one. */
+  #leavePack(account: LoadedAccount, next: VersionReader): void {
+    const { height } = this.#state;
+    const start = next.nextHeight;
+    // Packs of an account span about as many heights: this one is probably not the next.
+    const isFar = height - start > start - account.packStart;
+    account.foundAt = start;
+    account.nextPack = undefined;
+    const afterNext = isFar ? null : this.#findNextPack(account);
+    if (isFar || (afterNext !== null && height >= afterNext.nextHeight)) this.#loadPack(account);
+    else this.#startPack(account, next);
+  }
+
+  /** Puts the version at the height into the state, and the marks of that height. */
+  #putVersion(account: LoadedAccount, reader: VersionReader): void {
+    const { amounts } = reader.skipTo(this.#state.height);
+    account.row ||= findOrAddAccount(this.#state, account.user, account.dexIndex);
+    const { row } = account;
     const { accounts } = this.#state;
-    const { amounts } = version;
-    accounts.set(account, column.CASH, Number(amounts[AMOUNT.cash]));
-    accounts.set(account, column.ORDER_MARGIN, Number(amounts[AMOUNT.orderMargin]));
-    accounts.set(account, column.COLLATERAL, Number(amounts[AMOUNT.collateral]));
-    accounts.set(account, column.ACCOUNT_TIME, Number(amounts[AMOUNT.readTime]));
-    for (const position of version.positions) {
-      if (position.isRead) this.#putPosition(account, position);
-      else if (position.cells[CELL.size] !== 0) this.#loadMark(position.market);
+    accounts.set(row, column.CASH, Number(amounts[AMOUNT.cash]));
+    accounts.set(row, column.ORDER_MARGIN, Number(amounts[AMOUNT.orderMargin]));
+    accounts.set(row, column.COLLATERAL, Number(amounts[AMOUNT.collateral]));
+    accounts.set(row, column.ACCOUNT_TIME, Number(amounts[AMOUNT.readTime]));
+    reader.takeChanged((position) => this.#putPosition(row, position));
+    this.#loadMarksOf(account);
+  }
+
+  #loadMarksOf({ row }: LoadedAccount): void {
+    const { accounts, positions } = this.#state;
+    let position = accounts.get(row, column.FIRST_POSITION);
+    for (; position !== 0; position = positions.get(position, column.NEXT_POSITION)) {
+      if (positions.get(position, column.SIZE) === 0) continue;
+      this.#loadMark(marketOfTerms(positions.get(position, column.TERMS)));
     }
   }
 
   #putPosition(account: number, position: PositionVersion): void {
     const { positions } = this.#state;
     const { market, cells } = position;
-    position.isRead = false;
     position.row ||= findOrAddPosition(this.#state, account, market);
     const { row } = position;
     const packed = cells[CELL.leverage];
@@ -173,7 +211,6 @@ export class PastState implements PastView {
     positions.set(row, column.FUNDING_ALL_TIME, cells[CELL.fundingAllTime]);
     positions.set(row, column.FUNDING_SINCE_OPEN, cells[CELL.fundingSinceOpen]);
     positions.set(row, column.FUNDING_SINCE_CHANGE, cells[CELL.fundingSinceChange]);
-    if (cells[CELL.size] !== 0) this.#loadMark(market);
   }
 
   #loadMark(market: number): void {
@@ -216,8 +253,7 @@ export class PastState implements PastView {
     const loaded = this.#accounts.find(
       (account) => account.dexIndex === dexIndex && isSame(account.user, user),
     );
-    const row = findAccount(this.#state, this.#state.addresses.find(user), dexIndex);
-    if (loaded?.reader === undefined || row === 0) return NO_SUMS;
+    if (loaded?.reader === undefined) return NO_SUMS;
     const { amounts } = loaded.reader.version;
     return { netTransfers: amounts[AMOUNT.netTransfers], volume: amounts[AMOUNT.volume] };
   }

@@ -113,7 +113,10 @@ class RowWriter {
 
 function writeJsonRow(out: AnswerWriter, { height, time, amounts }: SeriesRow): void {
   out.reserve(SERIES_ROW_BYTES);
-  out.text(amounts === undefined ? '[null,' : `[${height},`);
+  out.text('[');
+  if (height === undefined) out.text('null');
+  else out.whole(height);
+  out.text(',');
   out.whole(time);
   if (amounts === undefined) out.text(NO_AMOUNTS_JSON);
   for (const amount of amounts ?? []) {

@@ -5,20 +5,20 @@
  */
 
 /** Room for a few more digits, so that the next frame fits as well. */
-const SPARE_BYTES = 128;
+const SPARE_LENGTH = 128;
 
-const NO_BYTES = Buffer.alloc(0);
+const EMPTY = Buffer.alloc(0);
 const NO_HEIGHT = -1;
 
 export class KeptFrame {
-  #memory: Buffer = NO_BYTES;
+  #memory: Buffer = EMPTY;
   #length = 0;
   #height = NO_HEIGHT;
 
   /** Keeps a copy of a frame, and its height. */
   keep(frame: Buffer, height: number): void {
     if (frame.length > this.#memory.length) {
-      this.#memory = Buffer.allocUnsafeSlow(frame.length + SPARE_BYTES);
+      this.#memory = Buffer.allocUnsafeSlow(frame.length + SPARE_LENGTH);
     }
     this.#length = frame.copy(this.#memory);
     this.#height = height;
