@@ -20,9 +20,13 @@ import { type RunningServer, startFixedPush, startPerpinfo } from './servers.ts'
 
 const SUBSCRIPTIONS_EACH = 2;
 const INTERVAL_MS = 250;
+/** A server that has little to do takes longer until the engine has compiled all that it runs. */
+const WARM_UP_FACTOR = 6;
 
 export async function benchKeptRate(options: PushBenchOptions): Promise<Goal[]> {
-  const { folder, users, secret, connections, rounds, scale } = options;
+  const { folder, users, secret, connections, rounds } = options;
+  const warmUpSeconds = options.scale.warmUpSeconds * WARM_UP_FACTOR;
+  const scale = { ...options.scale, warmUpSeconds };
   const sizes = { connections, each: SUBSCRIPTIONS_EACH };
   const setting = { scale, secret, wishes: drawWishes('kept rate', { users, dexes: [''] }, sizes) };
   const frame = path.join(folder, 'frame.json');
