@@ -31,7 +31,7 @@ export interface LongAnswer {
 }
 
 /** How long they are worked on before requests get their turn. */
-const SLICE_MS = 0.5;
+const SLICE_MS = 0.25;
 /**
  * Buffers that wait for the next answer. To allocate megabytes for each one makes the engine collect
  * garbage several times a second, for milliseconds in which nobody is answered.

@@ -31,7 +31,7 @@ export interface PastReply extends Omit<HistoryAnswer, 'body'> {
 }
 
 /** How long answers are worked on before requests get their turn. */
-const SLICE_MS = 0.5;
+const SLICE_MS = 0.25;
 /** Answers that may be under way: each holds its rows, and takes a share of every turn. */
 const JOBS_MAX = 256;
 

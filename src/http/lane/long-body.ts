@@ -3,7 +3,7 @@
 import type { Socket } from 'node:net';
 import type { Turns } from '../turns.ts';
 
-const PIECE_BYTES = 128 << 10;
+const PIECE_BYTES = 64 << 10;
 
 /**
  * Each piece has a turn of the event loop. `over` is called when the system has taken all of them, or
