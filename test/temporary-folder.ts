@@ -13,8 +13,9 @@ function makeFolder(): Promise<string> {
   return mkdtemp(path.join(tmpdir(), 'perpinfo-test-'));
 }
 
+/** Again where something was added meanwhile, by whoever still uses it. */
 function removeFolder(folder: string): Promise<void> {
-  return rm(folder, { recursive: true, force: true });
+  return rm(folder, { recursive: true, force: true, maxRetries: 10 });
 }
 
 export async function makeTemporaryFolder(context: Cleanup): Promise<string> {

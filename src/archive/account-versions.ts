@@ -62,18 +62,24 @@ export interface PositionVersion {
 export class AccountVersion {
   height = 0;
   readonly amounts: Exact[] = new Array(AMOUNT_COUNT).fill(0);
+  readonly #positions: PositionVersion[] = [];
+  /** The market of each position: searching these takes no cache miss for every position. */
+  readonly #markets: number[] = [];
+
   /** Also closed ones, by ascending market. */
-  readonly positions: PositionVersion[] = [];
+  get positions(): readonly PositionVersion[] {
+    return this.#positions;
+  }
 
   /** The position in a market; one of zeros is added where there is none. */
   position(market: number): PositionVersion {
-    const { positions } = this;
-    let index = positions.length;
-    while (index > 0 && positions[index - 1].market > market) index--;
-    const found = positions[index - 1];
-    if (found?.market === market) return found;
+    const markets = this.#markets;
+    let end = markets.length;
+    while (end > 0 && markets[end - 1] > market) end--;
+    if (end > 0 && markets[end - 1] === market) return this.#positions[end - 1];
     const added = createPosition(market);
-    positions.splice(index, 0, added);
+    markets.splice(end, 0, market);
+    this.#positions.splice(end, 0, added);
     return added;
   }
 
@@ -84,7 +90,7 @@ export class AccountVersion {
 }
 
 /** A position of zeros. All are created here, so that they share one hidden class. */
-export function createPosition(market: number): PositionVersion {
+function createPosition(market: number): PositionVersion {
   const cells = new Array<number>(CELL_COUNT).fill(0);
   return { market, cells, changedAt: 0, causes: 0, isRead: false, row: 0 };
 }

@@ -135,5 +135,6 @@ function noteCause(causes: number[], market: number, bit: number): void {
   let end = causes.length;
   while (end > 0 && causes[end - 2] > market) end -= 2;
   if (end > 0 && causes[end - 2] === market) causes[end - 1] |= bit;
+  else if (end === causes.length) causes.push(market, bit);
   else causes.splice(end, 0, market, bit);
 }

@@ -10,7 +10,6 @@ import {
   AccountVersion,
   AMOUNT,
   CELL,
-  createPosition,
   packWhole,
   VersionChange,
   VersionReader,
@@ -136,9 +135,8 @@ export function versionOf(state: StateView, account: number): AccountVersion {
   const { positions } = state;
   let row = state.accounts.get(account, column.FIRST_POSITION);
   for (; row !== 0; row = positions.get(row, column.NEXT_POSITION)) {
-    const position = createPosition(marketOfTerms(positions.get(row, column.TERMS)));
+    const position = version.position(marketOfTerms(positions.get(row, column.TERMS)));
     readCells(position.cells, state, row);
-    version.positions.push(position);
   }
   return version;
 }

@@ -255,7 +255,7 @@ test('an archive that was deleted is built again, to the same answers', async ()
   }
 });
 
-test('only the days that are asked for are kept, to the same answers', async () => {
+test('only the days that are asked for are kept, to the same answers', LONG_ONLY, async () => {
   const slow = createSimulator({ seed: 'days', accounts: ACCOUNTS, intervalMs: 600_000 });
   const days = Array.from({ length: 700 }, () => slow.next());
   const own = new Witness(
@@ -366,7 +366,7 @@ test('a record of any table that is damaged, or in the place of another, is noti
   await folder.close();
 });
 
-test('verify notices that the newest record of any table is missing', async () => {
+test('verify notices that the newest record of any table is missing', LONG_ONLY, async () => {
   const data = place();
   await appendAll(data, lines.slice(0, 40), NO_SNAPSHOTS);
   await archiveOnce(data);

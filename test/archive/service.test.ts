@@ -297,7 +297,7 @@ test('a portfolio has all periods, and no profit at its start', async () => {
   }
 });
 
-test('the past is what query --at replays', async () => {
+test('the past is what query --at replays', LONG_ONLY, async () => {
   for (const height of [4, 199, BLOCKS]) {
     for (const question of [
       { type: 'clearinghouseState', user },

@@ -237,6 +237,7 @@ browserTest(
     assert.match(await page.title(), /^‼ /);
     assert.equal(await page.locator('link[rel="icon"]').getAttribute('data-level'), 'danger');
   },
+  LONG_ONLY,
 );
 
 browserTest(

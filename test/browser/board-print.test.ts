@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { after } from 'node:test';
 import type { Page } from 'playwright-core';
 import { createPlaces } from '../cli/program.ts';
+import { LONG_ONLY } from '../scale.ts';
 import { until } from '../service/running.ts';
 import { browserTest, useBrowser } from './browser.ts';
 import { USER } from './small-ledger.ts';
@@ -61,24 +62,30 @@ function findDark(page: Page): Promise<string[]> {
   );
 }
 
-browserTest('on paper the board has every row with its figures, in light colours', async () => {
-  const page = await openStoredBoard(url, [USER, ...others], {
-    colorScheme: 'dark',
-    expected: /status of 422/,
-  });
-  const sum = page.locator('.board tfoot').getByText(`Sum of ${COUNT}`, { exact: false });
-  await until('all accounts', async () => (await sum.innerText()).startsWith(`Sum of ${COUNT}\n`));
-  // Rows out of sight are drawn when somebody prints, before the browser lays out the paper.
-  assert.notEqual((await findMissing(page)).length, 0);
-  await page.evaluate(() => void dispatchEvent(new Event('beforeprint')));
-  assert.deepEqual(await findMissing(page), []);
-  await page.emulateMedia({ media: 'print', colorScheme: 'dark' });
-  for (const width of [1440, 794]) {
-    await page.setViewportSize({ width, height: 900 });
-    assert.deepEqual(await findCut(page), [], `${width} pixels`);
-    assert.deepEqual(await findDark(page), [], `${width} pixels`);
-    const heading = page.getByRole('columnheader', { name: 'Nearest liquidation' });
-    assert.equal(await heading.isVisible(), width === 1440);
-    assert.equal(await page.getByRole('button', { name: /^Edit/ }).first().isVisible(), false);
-  }
-});
+browserTest(
+  'on paper the board has every row with its figures, in light colours',
+  async () => {
+    const page = await openStoredBoard(url, [USER, ...others], {
+      colorScheme: 'dark',
+      expected: /status of 422/,
+    });
+    const sum = page.locator('.board tfoot').getByText(`Sum of ${COUNT}`, { exact: false });
+    await until('all accounts', async () =>
+      (await sum.innerText()).startsWith(`Sum of ${COUNT}\n`),
+    );
+    // Rows out of sight are drawn when somebody prints, before the browser lays out the paper.
+    assert.notEqual((await findMissing(page)).length, 0);
+    await page.evaluate(() => void dispatchEvent(new Event('beforeprint')));
+    assert.deepEqual(await findMissing(page), []);
+    await page.emulateMedia({ media: 'print', colorScheme: 'dark' });
+    for (const width of [1440, 794]) {
+      await page.setViewportSize({ width, height: 900 });
+      assert.deepEqual(await findCut(page), [], `${width} pixels`);
+      assert.deepEqual(await findDark(page), [], `${width} pixels`);
+      const heading = page.getByRole('columnheader', { name: 'Nearest liquidation' });
+      assert.equal(await heading.isVisible(), width === 1440);
+      assert.equal(await page.getByRole('button', { name: /^Edit/ }).first().isVisible(), false);
+    }
+  },
+  LONG_ONLY,
+);

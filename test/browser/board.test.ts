@@ -98,6 +98,7 @@ browserTest(
       .getByText(/^Of height 1, /)
       .waitFor();
   },
+  LONG_ONLY,
 );
 
 browserTest(

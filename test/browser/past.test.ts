@@ -78,7 +78,7 @@ async function ask(question: object) {
   return JSON.parse(body);
 }
 
-test('the health of the service tells what the archive holds', async () => {
+test('the health of the service tells what the archive holds', LONG_ONLY, async () => {
   const { archive } = JSON.parse((await service.once({ path: '/health' })).body);
   const [firstTime, lastTime] = [timeOf(1), timeOf(BLOCKS)];
   assert.deepEqual(archive, { first: 1, firstTime, last: BLOCKS, lastTime });
@@ -262,43 +262,47 @@ async function assertPast(page: Page, atHeight: number): Promise<void> {
   );
 }
 
-browserTest('the slider shows the whole page as it was, marked as past, in the link', async () => {
-  const { page, asked } = await openWatched();
-  await untilConnected(page);
-  const slider = page.getByLabel('Height that is shown');
-  await slider.fill('120');
-  await assertPast(page, 120);
-  assert.equal(page.url(), `${origin}/#user=${USER}&at=120`);
-  assert.match(await page.locator('[data-field="moment"]').innerText(), /^.*As it was at .*120$/);
-  assert.equal(await page.locator('[data-field="connection"]').count(), 0);
-  assert.equal(await page.getByRole('button', { name: 'What if' }).count(), 0);
-  assert.match(await page.title(), /^\(past\) /);
-  await until('the chart up to then', () => asked.at(-1)?.to === timeOf(120));
-  await assertAccessible(page);
+browserTest(
+  'the slider shows the whole page as it was, marked as past, in the link',
+  async () => {
+    const { page, asked } = await openWatched();
+    await untilConnected(page);
+    const slider = page.getByLabel('Height that is shown');
+    await slider.fill('120');
+    await assertPast(page, 120);
+    assert.equal(page.url(), `${origin}/#user=${USER}&at=120`);
+    assert.match(await page.locator('[data-field="moment"]').innerText(), /^.*As it was at .*120$/);
+    assert.equal(await page.locator('[data-field="connection"]').count(), 0);
+    assert.equal(await page.getByRole('button', { name: 'What if' }).count(), 0);
+    assert.match(await page.title(), /^\(past\) /);
+    await until('the chart up to then', () => asked.at(-1)?.to === timeOf(120));
+    await assertAccessible(page);
 
-  await slider.press('ArrowLeft');
-  await assertPast(page, 119);
-  await page.getByRole('button', { name: 'One block later' }).click();
-  await page.getByRole('button', { name: 'One block later' }).click();
-  await assertPast(page, 121);
-  const local = await page.evaluate((timeMs) => {
-    const shifted = new Date(timeMs - new Date(timeMs).getTimezoneOffset() * 60_000);
-    return shifted.toISOString().slice(0, 19);
-  }, timeOf(90));
-  await page.getByLabel('Date and time').fill(local);
-  await page.getByLabel('Date and time').press('Enter');
-  await assertPast(page, 90);
+    await slider.press('ArrowLeft');
+    await assertPast(page, 119);
+    await page.getByRole('button', { name: 'One block later' }).click();
+    await page.getByRole('button', { name: 'One block later' }).click();
+    await assertPast(page, 121);
+    const local = await page.evaluate((timeMs) => {
+      const shifted = new Date(timeMs - new Date(timeMs).getTimezoneOffset() * 60_000);
+      return shifted.toISOString().slice(0, 19);
+    }, timeOf(90));
+    await page.getByLabel('Date and time').fill(local);
+    await page.getByLabel('Date and time').press('Enter');
+    await assertPast(page, 90);
 
-  await page.goBack();
-  await untilConnected(page);
-  assert.equal(page.url(), `${origin}/#user=${USER}`);
-  await until('live figures', async () => (await readPanels(page))['account'].height === BLOCKS);
-  await page.goForward();
-  await assertPast(page, 90);
-  await page.getByRole('button', { name: 'Back to live' }).click();
-  await untilConnected(page);
-  await until('live figures', async () => (await readPanels(page))['account'].height === BLOCKS);
-});
+    await page.goBack();
+    await untilConnected(page);
+    assert.equal(page.url(), `${origin}/#user=${USER}`);
+    await until('live figures', async () => (await readPanels(page))['account'].height === BLOCKS);
+    await page.goForward();
+    await assertPast(page, 90);
+    await page.getByRole('button', { name: 'Back to live' }).click();
+    await untilConnected(page);
+    await until('live figures', async () => (await readPanels(page))['account'].height === BLOCKS);
+  },
+  LONG_ONLY,
+);
 
 /** A browser that has the key already. */
 const withKey = (secret: string) => ({

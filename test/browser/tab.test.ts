@@ -36,42 +36,50 @@ async function serve(context: TestContext) {
 const gold = (price: string) => ({ type: 'marks', prices: { 'xyz:GOLD': price } });
 const [WATCHED, ENDANGERED] = [gold('106.0'), gold('100.0')];
 
-browserTest('the tab of a board tells of its worst account', async (context) => {
-  const { url, append } = await serve(context);
-  const page = await openStoredBoard(url, [NOBODY, USER], { expected: /status of 422/ });
-  await untilLevel(page, 'safe');
-  assert.equal(await page.title(), 'Board of 2 · perpinfo');
-  await append(...METALS, WATCHED);
-  await untilLevel(page, 'watch');
-  assert.equal(await page.title(), '! Board of 2 · perpinfo');
-  // The account's own tab has the same mark.
-  await page.locator(`tr[data-user="${USER}"] a`).click();
-  await until('the account', async () => /^! 0xababab/.test(await page.title()));
-  assert.equal(await levelOf(page), 'watch');
-  await page.goBack();
-  await append(ENDANGERED);
-  await untilLevel(page, 'danger');
-  assert.equal(await page.title(), '‼ Board of 2 · perpinfo');
-});
+browserTest(
+  'the tab of a board tells of its worst account',
+  async (context) => {
+    const { url, append } = await serve(context);
+    const page = await openStoredBoard(url, [NOBODY, USER], { expected: /status of 422/ });
+    await untilLevel(page, 'safe');
+    assert.equal(await page.title(), 'Board of 2 · perpinfo');
+    await append(...METALS, WATCHED);
+    await untilLevel(page, 'watch');
+    assert.equal(await page.title(), '! Board of 2 · perpinfo');
+    // The account's own tab has the same mark.
+    await page.locator(`tr[data-user="${USER}"] a`).click();
+    await until('the account', async () => /^! 0xababab/.test(await page.title()));
+    assert.equal(await levelOf(page), 'watch');
+    await page.goBack();
+    await append(ENDANGERED);
+    await untilLevel(page, 'danger');
+    assert.equal(await page.title(), '‼ Board of 2 · perpinfo');
+  },
+  LONG_ONLY,
+);
 
-browserTest('the icon says nothing before there is an answer', async (context) => {
-  const { url } = await serve(context);
-  const held: Route[] = [];
-  let isHeld = true;
-  const prepare = async (opened: Page) => {
-    await opened.route('**/info', async (route) => {
-      if (isHeld) held.push(route);
-      else await route.continue();
-    });
-  };
-  const page = await openPage(url, { prepare });
-  await untilConnected(page);
-  assert.equal(await levelOf(page), 'unknown');
-  assert.equal(await page.title(), 'perpinfo');
-  isHeld = false;
-  for (const route of held) await route.continue();
-  await untilLevel(page, 'safe');
-});
+browserTest(
+  'the icon says nothing before there is an answer',
+  async (context) => {
+    const { url } = await serve(context);
+    const held: Route[] = [];
+    let isHeld = true;
+    const prepare = async (opened: Page) => {
+      await opened.route('**/info', async (route) => {
+        if (isHeld) held.push(route);
+        else await route.continue();
+      });
+    };
+    const page = await openPage(url, { prepare });
+    await untilConnected(page);
+    assert.equal(await levelOf(page), 'unknown');
+    assert.equal(await page.title(), 'perpinfo');
+    isHeld = false;
+    for (const route of held) await route.continue();
+    await untilLevel(page, 'safe');
+  },
+  LONG_ONLY,
+);
 
 browserTest(
   'a hidden board draws nothing but its tab, and everything when it is seen',

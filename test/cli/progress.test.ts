@@ -48,7 +48,7 @@ test('simulate shows its progress while its output goes to a file', longOptions,
   assert.equal(shown.at(-1), '');
 });
 
-test('query and verify show the progress of the replay', options, async () => {
+test('query and verify show the progress of the replay', longOptions, async () => {
   const data = place();
   await run(['append', '--data', data, file]);
   for (const args of [['query', '{"type":"perpDeployAuctionStatus"}'], ['verify']]) {
@@ -63,7 +63,7 @@ test('query and verify show the progress of the replay', options, async () => {
 
 test(
   'archive and history show their progress, history while its output goes to a file',
-  options,
+  longOptions,
   async () => {
     const [data, target] = [place(), place('history.csv')];
     await run(['append', '--data', data], { input: joinLines(simulateLines(1500)) });

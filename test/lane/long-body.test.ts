@@ -8,7 +8,7 @@ import { sendInPieces } from '../../src/http/lane/long-body.ts';
 import { Turns } from '../../src/http/turns.ts';
 import { MemorySocket } from './memory-socket.ts';
 
-const PIECE_BYTES = 128 << 10;
+const PIECE_BYTES = 64 << 10;
 const body = Buffer.from(Array.from({ length: 3 * PIECE_BYTES + 100 }, (_, place) => place % 251));
 
 /** Sends the body; `ended` tells whether it was sent. */
