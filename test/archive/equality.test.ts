@@ -3,8 +3,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { formatAddress } from '../../src/exact/address.ts';
+import type { History } from '../../src/archive/history.ts';
+import { type Address, formatAddress } from '../../src/exact/address.ts';
+import { Random } from '../../src/feed/simulator/random.ts';
 import { createSimulator } from '../../src/feed/simulator/simulator.ts';
+import { answerQuestion } from '../../src/info/registry.ts';
 import { createState } from '../../src/state/state.ts';
 import { createPlaces } from '../cli/program.ts';
 import { appendAll, NO_SNAPSHOTS } from '../replica/data-directory.ts';
@@ -46,6 +49,46 @@ test(`an exchange's accounts at any height ${SEED_NOTE}`, ALSO_FULL, async (cont
   assert.equal(compared, witness.count);
   context.diagnostic(`${compared} answers compared`);
 });
+
+/** So many blocks of so few users that each account has many packs of versions. */
+const BUSY_BLOCKS = 600;
+const BUSY_ACCOUNTS = 6;
+const STEPS_MAX = [1, 4, 30, 150, 400];
+
+test(`steps through an archive lead to what is there ${SEED_NOTE}`, ALSO_FULL, async () => {
+  const simulator = createSimulator({ seed: `steps ${SEED}`, accounts: BUSY_ACCOUNTS });
+  const lines = Array.from({ length: BUSY_BLOCKS }, () => simulator.next());
+  const data = place();
+  await appendAll(data, lines, NO_SNAPSHOTS);
+  await archiveOnce(data);
+  await withArchive(data, (history) => {
+    for (let row = 1; row <= BUSY_ACCOUNTS; row++) {
+      const user = simulator.state.addresses.addressOf(row);
+      for (const stepMax of STEPS_MAX) compareSteps(history, user, stepMax);
+    }
+  });
+});
+
+/** Goes through the archive with an account, and looks it up anew at each height. */
+function compareSteps(history: History, user: Address, stepMax: number): void {
+  const random = new Random(`steps ${SEED} ${stepMax}`);
+  const subject = { kind: 'account', user, dexIndex: 0 } as const;
+  const question = { type: 'clearinghouseState', user: formatAddress(user) };
+  const moving = history.at(1);
+  moving.load(subject);
+  for (let height = 1; height <= BUSY_BLOCKS; height += 1 + random.below(stepMax)) {
+    moving.moveTo(height);
+    const found = history.at(height);
+    found.load(subject);
+    const [moved, expected] = [moving, found].map((past) => ({
+      answer: answerQuestion(past.state, question),
+      sums: past.sumsOf(user, 0),
+    }));
+    assert.deepEqual(moved, expected, `at ${height}, steps of up to ${stepMax}`);
+    found.release();
+  }
+  moving.release();
+}
 
 test(`random events, partial ledgers included ${SEED_NOTE}`, ALSO_FULL, async (context) => {
   let compared = 0;
