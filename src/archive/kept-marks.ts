@@ -7,8 +7,8 @@
 
 import { placeInSpan, SPAN_HEIGHTS, spanOf } from './spans.ts';
 
-/** Spans of markets that are kept, two kilobytes each. */
-const MARK_SPANS_KEPT_MAX = 16_384;
+/** Columns of all spans that are kept, used or not, two kilobytes each. */
+const COLUMNS_KEPT_MAX = 16_384;
 const MARKETS_INITIAL = 8;
 const NO_COLUMN = -1;
 
@@ -17,12 +17,12 @@ class SpanMarks {
   /** By market. */
   readonly #columns: number[] = [];
   #columnCount = 0;
-  /** Columns that there is room for. */
-  #width = MARKETS_INITIAL;
-  #marks = new Float64Array(MARKETS_INITIAL * SPAN_HEIGHTS);
+  #width = 0;
+  #marks = new Float64Array(0);
 
-  get marketCount(): number {
-    return this.#columnCount;
+  /** Columns that there is room for. */
+  get width(): number {
+    return this.#width;
   }
 
   has(market: number): boolean {
@@ -44,20 +44,22 @@ class SpanMarks {
   }
 
   #widen(): void {
-    const width = this.#width;
-    const wider = new Float64Array(this.#marks.length * 2);
+    const before = this.#width;
+    const width = Math.max(MARKETS_INITIAL, 2 * before);
+    const marks = new Float64Array(width * SPAN_HEIGHTS);
     for (let place = 0; place < SPAN_HEIGHTS; place++) {
-      wider.set(this.#marks.subarray(place * width, (place + 1) * width), place * width * 2);
+      marks.set(this.#marks.subarray(place * before, (place + 1) * before), place * width);
     }
-    this.#marks = wider;
-    this.#width = width * 2;
+    this.#marks = marks;
+    this.#width = width;
   }
 }
 
 export class KeptMarks {
   readonly #read: (market: number, span: number) => Float64Array;
   readonly #spans = new Map<number, SpanMarks>();
-  #count = 0;
+  /** Columns that all of them have room for. */
+  #width = 0;
   /** The span that was asked for last. */
   #lastSpan = -1;
   #lastMarks = new SpanMarks();
@@ -83,21 +85,22 @@ export class KeptMarks {
     const marks = this.#read(market, span);
     this.#makeRoom(span);
     this.#spans.set(span, this.#lastMarks);
+    const before = this.#lastMarks.width;
     this.#lastMarks.add(market, marks);
-    this.#count++;
+    this.#width += this.#lastMarks.width - before;
   }
 
   /** The oldest go first, this one stays. */
   #makeRoom(span: number): void {
     for (const oldest of this.#spans.keys()) {
-      if (this.#count < MARK_SPANS_KEPT_MAX) return;
+      if (this.#width < COLUMNS_KEPT_MAX) return;
       if (oldest !== span) this.forget(oldest);
     }
   }
 
   /** The marks of the span are to be read again. */
   forget(span: number): void {
-    this.#count -= this.#spans.get(span)?.marketCount ?? 0;
+    this.#width -= this.#spans.get(span)?.width ?? 0;
     this.#spans.delete(span);
     if (span === this.#lastSpan) this.#lastSpan = -1;
   }
