@@ -3,8 +3,12 @@
  * beside its answer computed in memory, without a service. Both loads have as many connections as it
  * takes to keep the worker busy: a single client that waits for each answer would mostly measure its own
  * way there and back, and make calls for many look better than they are.
+ *
+ * Answers are computed in memory while the calls are answered: cores that share a cache, or are two
+ * threads of one, are slower while all are busy, and that must hold for both.
  */
 
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { answerQuestion } from '../src/info/registry.ts';
 import { askForAccount, type Exchange } from './exchange.ts';
 import { spreadOf } from './measure.ts';
@@ -39,19 +43,28 @@ export function createBulkLoad(
   });
 }
 
-/** Seconds to compute the answer about an account, of as many as a call has. */
+/** Processor time to compute the answer about an account, of as many as a call has; in seconds. */
 function computeSeconds({ state, users }: Exchange, call: number): number {
   const { users: chosen } = JSON.parse(askForMany(users, call));
   const questions = chosen.map((user: string) => ({ type: 'clearinghouseState', user }));
-  const startedMs = performance.now();
+  const before = process.cpuUsage();
   for (const question of questions) Buffer.byteLength(answerQuestion(state, question));
-  return (performance.now() - startedMs) / 1000 / USERS_A_CALL;
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1e6 / USERS_A_CALL;
 }
 
-/** The median of many calls, since one takes only milliseconds. */
-function medianOfComputing(exchange: Exchange): number {
-  const calls = Array.from({ length: CALLS }, (_, call) => computeSeconds(exchange, call));
-  return spreadOf(calls).median;
+/** The mean of the calls that are computed until something else is over. */
+async function computeBeside(exchange: Exchange, other: Promise<unknown>): Promise<number> {
+  let isOver = false;
+  void other.finally(() => {
+    isOver = true;
+  });
+  const calls: number[] = [];
+  while (!isOver) {
+    calls.push(computeSeconds(exchange, calls.length % CALLS));
+    await nextTurn();
+  }
+  return calls.reduce((sum, seconds) => sum + seconds, 0) / calls.length;
 }
 
 class BulkBench {
@@ -75,18 +88,19 @@ class BulkBench {
   }
 
   async warmUp(seconds: number): Promise<void> {
-    for (const wrk of [this.#one, this.#many]) await wrk.load(this.#server.port, seconds);
-    medianOfComputing(this.#exchange);
+    await this.#one.load(this.#server.port, seconds);
+    await computeBeside(this.#exchange, this.#many.load(this.#server.port, seconds));
   }
 
   async runRound(seconds: number): Promise<void> {
     const { port, pid } = this.#server;
     this.single.push((await this.#one.load(port, seconds)).requestsPerSecond);
+    this.bulk.push((await this.#many.load(port, seconds)).requestsPerSecond * USERS_A_CALL);
     const before = cpuSecondsOfAll(pid);
-    const { requests, requestsPerSecond } = await this.#many.load(port, seconds);
+    const loading = this.#many.load(port, seconds);
+    this.computed.push(await computeBeside(this.#exchange, loading));
+    const { requests } = await loading;
     this.served.push((cpuSecondsOfAll(pid) - before) / requests / USERS_A_CALL);
-    this.bulk.push(requestsPerSecond * USERS_A_CALL);
-    this.computed.push(medianOfComputing(this.#exchange));
   }
 }
 

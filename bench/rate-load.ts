@@ -23,8 +23,13 @@ const READ_BYTES = 1 << 16;
 const NODE_FLAGS = ['--max-semi-space-size=32'];
 
 const PAUSE_MS = 0.05;
-/** Linux may end a pause later than asked by so much, and some more. */
-const OVERSLEEP_MS = 0.15;
+/** Answers that take longer than this are looked for after pauses: what these add does not matter. */
+const SOON_MS = 0.1;
+/** Linux ends a pause later than asked, by up to 50 µs unless it is told otherwise. */
+const SLACK_FILE = '/proc/self/timerslack_ns';
+const SLACK_NS = 1000;
+/** A pause may be longer by so much, with that slack. */
+const OVERSLEEP_MS = 0.03;
 const NEVER_WOKEN = new Int32Array(new SharedArrayBuffer(4));
 
 export interface RateTask {
@@ -185,6 +190,8 @@ class Schedule {
   #freeCount = 0;
   #startMs = 0;
   #next = 0;
+  /** When the last request was sent, or answered. */
+  #activeMs = 0;
   #answeredCount = 0;
   #random = 1;
   #done: () => void = () => undefined;
@@ -232,22 +239,31 @@ class Schedule {
   readonly #turn = (): void => {
     const nowMs = steadyMs();
     this.#sendDue(nowMs);
-    if (this.#answeredCount < this.#count) setImmediate(this.#turn);
-    else this.#done();
+    if (this.#answeredCount === this.#count) {
+      this.#done();
+      return;
+    }
+    setImmediate(this.#turn);
     this.#pause(nowMs);
   };
 
   /**
-   * Leaves the core to others where looking again would be of no use: while no answer is awaited and
-   * nothing is due, and while no connection is free. In the latter case, 64 requests are on their way
-   * and answers late by milliseconds, so that what a pause adds to them does not matter.
+   * Leaves the core to others where looking again would be of little use: until the next request is due,
+   * unless an answer may come soon. Otherwise the load would take a core for itself, and who shares the
+   * other one would seem slower than it is.
    */
   #pause(nowMs: number): void {
-    if (this.#freeCount === 0) Atomics.wait(NEVER_WOKEN, 0, 0, PAUSE_MS);
-    else if (this.#freeCount === CONNECTIONS && this.#next < this.#count) {
-      const untilDueMs = this.#startMs + this.#next * this.#intervalMs - nowMs;
-      if (untilDueMs > OVERSLEEP_MS) Atomics.wait(NEVER_WOKEN, 0, 0, untilDueMs - OVERSLEEP_MS);
-    }
+    const isAnswerSoon = this.#freeCount < CONNECTIONS && nowMs - this.#activeMs < SOON_MS;
+    if (isAnswerSoon) return;
+    const untilDueMs = this.#msUntilDue(nowMs) - OVERSLEEP_MS;
+    const pauseMs = this.#freeCount < CONNECTIONS ? Math.min(PAUSE_MS, untilDueMs) : untilDueMs;
+    if (pauseMs > 0) Atomics.wait(NEVER_WOKEN, 0, 0, pauseMs);
+  }
+
+  /** Infinity if none is left, or no connection is free. */
+  #msUntilDue(nowMs: number): number {
+    if (this.#freeCount === 0 || this.#next === this.#count) return Number.POSITIVE_INFINITY;
+    return this.#startMs + this.#next * this.#intervalMs - nowMs;
   }
 
   #sendDue(nowMs: number): void {
@@ -258,6 +274,7 @@ class Schedule {
       this.#freeFrom = (this.#freeFrom + 1) % CONNECTIONS;
       this.#freeCount--;
       this.#waitsMs[this.#next] = waitMs;
+      this.#activeMs = nowMs;
       connection.send(this.#next++, this.#drawRequest());
     }
   }
@@ -272,6 +289,7 @@ class Schedule {
     const { request, height } = connection;
     this.#latenciesMs[request] = nowMs - this.#startMs - request * this.#intervalMs;
     this.#heights[request] = height;
+    this.#activeMs = nowMs;
     this.#answeredCount++;
     this.#free[(this.#freeFrom + this.#freeCount) % CONNECTIONS] = connection;
     this.#freeCount++;
@@ -297,6 +315,7 @@ async function runTask(bodies: readonly string[], task: RateTask): Promise<RateR
 }
 
 function serveTasks(): void {
+  writeFileSync(SLACK_FILE, String(SLACK_NS));
   let bodies: string[] = [];
   process.on('message', async (message: RateTask | { bodiesFile: string }) => {
     if ('bodiesFile' in message) {

@@ -14,6 +14,7 @@ import { parseArgs } from 'node:util';
 import { checkCoverage } from './coverage.ts';
 import { isLongRun, ONLY_LONG } from './scale.ts';
 import { SEED } from './seed.ts';
+import { LINES_FOLDER } from './simulated-lines.ts';
 import { SUITES, type Suite } from './suites.ts';
 
 /**
@@ -39,8 +40,15 @@ const environment: NodeJS.ProcessEnv = { ...process.env, PERPINFO_TEST_SEED: Str
 // The tests talk to this machine alone, and reading a list of authorities triples the start of a process.
 delete environment['NODE_EXTRA_CA_CERTS'];
 /** Where processes of counted suites leave what they have counted. */
-const counted = mkdtempSync(path.join(tmpdir(), 'perpinfo-coverage-'));
-process.once('exit', () => rmSync(counted, { recursive: true, force: true }));
+const counted = makeFolder('coverage');
+environment[LINES_FOLDER] = makeFolder('lines');
+
+/** A folder that is removed at the end of the run. */
+function makeFolder(name: string): string {
+  const folder = mkdtempSync(path.join(tmpdir(), `perpinfo-${name}-`));
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
 
 /** Process groups of the suites that run, so that nothing that a test started is left behind. */
 const groups = new Set<number>();
@@ -138,12 +146,18 @@ async function runAll(suites: readonly Suite[], atATime: number): Promise<Result
   return results;
 }
 
+/** Stacks then name lines of the sources. To read the maps takes every process a while: only if needed. */
+function withSourceMaps(command: readonly string[]): string[] {
+  const node = command.indexOf(process.execPath);
+  return node < 0 ? [...command] : command.toSpliced(node + 1, 0, '--enable-source-maps');
+}
+
 /** What fails only while another suite takes the processors says little about the program. */
 async function runAgain(failed: readonly Result[]): Promise<Result[]> {
   const results: Result[] = [];
   for (const { suite } of failed) {
     console.log(`\n== ${suite.name} runs again, alone`);
-    const result = await runSuite(suite);
+    const result = await runSuite({ ...suite, command: withSourceMaps(suite.command) });
     report(result);
     results.push(result);
   }

@@ -38,6 +38,8 @@ interface SuiteOptions {
   isCounted?: boolean;
   /** Test files that run side by side; fewer in the long run, whose tests load the machine. */
   filesAtATime?: number;
+  /** In `npm test` its files share a process (together.ts): they only compute, and leave nothing behind. */
+  isTogether?: boolean;
   /** Files whose tests are all LONG_ONLY: what they start for all their tests is not started in vain. */
   longFiles?: readonly string[];
 }
@@ -48,17 +50,19 @@ function testSuite(name: string, options: SuiteOptions): Suite {
   const left = isLongRun ? [] : (options.longFiles ?? []);
   for (const each of left) checkIsLong(path.join(SOURCES, name, `${each}.test.ts`));
   const files = listTests(name).filter((file) => !left.includes(path.basename(file, '.test.js')));
-  const runner = ['--enable-source-maps', '--test', '--test-reporter=spec'];
-  if (isLongRun) runner.push('--test-only');
   return {
     name,
     budgetSeconds: scale(seconds, longSeconds, FULL_FACTOR * longSeconds),
     isCounted: isCounted && !isLongRun,
     command:
-      files.length === 0
-        ? []
-        : [process.execPath, ...runner, `--test-concurrency=${filesAtATime}`, ...files],
+      files.length === 0 ? [] : [process.execPath, ...runnerOf(options, filesAtATime), ...files],
   };
+}
+
+function runnerOf({ isTogether }: SuiteOptions, filesAtATime: number): string[] {
+  const apart = ['--test', '--test-reporter=spec', `--test-concurrency=${filesAtATime}`];
+  if (isLongRun) return [...apart, '--test-only'];
+  return isTogether ? ['--test-reporter=spec', path.join(COMPILED, 'together.js')] : apart;
 }
 
 /** Compiled files, by their sources: the build may still hold tests that were renamed or deleted. */
@@ -136,7 +140,7 @@ const FOLLOWED_DEMOS: Suite = {
       ? []
       : [
           ...['env', 'PERPINFO_TEST_FOLLOWED=true', process.execPath],
-          ...['--enable-source-maps', '--test', '--test-reporter=spec', '--test-concurrency=1'],
+          ...['--test', '--test-reporter=spec', '--test-concurrency=1'],
           ...FOLLOWED.map((file) => path.join(COMPILED, `${file}.test.js`)),
         ],
 };
@@ -145,21 +149,30 @@ const ENDURANCE: Suite = isLongRun
   ? { ...testSuite('endurance', { seconds: 0, longSeconds: 360 }), isAlone: true }
   : { name: 'endurance', budgetSeconds: 0, command: [] };
 
-/** The long run looks for names of the browser in the sources, which the build of the tests allows. */
+/**
+ * The long run looks for what is not used, and for names of the browser in the sources, which the build of
+ * the tests allows.
+ */
 const LINT: Suite = {
   name: 'lint',
   budgetSeconds: 120,
-  command: scale(['npm', 'run', '--silent', 'lint'], ['npx', 'tsc']),
+  command: ['npm', 'run', '--silent', scale('lint', 'lint:unused')],
 };
 
 /** Longest first, so that the last one running is a short one. */
 const ALL: Suite[] = [
   LINT,
   {
-    ...testSuite('cluster', { seconds: 240, longSeconds: 360, filesAtATime: 3, isCounted: true }),
+    ...testSuite('cluster', {
+      ...{ seconds: 240, longSeconds: 360, filesAtATime: 3, isCounted: true },
+      longFiles: ['replicas'],
+    }),
     needs: program('nats-server'),
   },
-  testSuite('follow', { seconds: 240, longSeconds: 400, filesAtATime: 2 }),
+  testSuite('follow', {
+    ...{ seconds: 240, longSeconds: 400, filesAtATime: 2 },
+    longFiles: ['follow-process'],
+  }),
   testSuite('browser', {
     ...{ seconds: 360, longSeconds: 480, filesAtATime: 2 },
     longFiles: [
@@ -183,6 +196,7 @@ const ALL: Suite[] = [
       'stored',
       'tab',
       'units',
+      'what-if',
     ],
   }),
   FOLLOWED_DEMOS,
@@ -196,24 +210,24 @@ const ALL: Suite[] = [
   testSuite('cli', { seconds: 240, filesAtATime: scale(3, 2) }),
   testSuite('clients', { seconds: 240, filesAtATime: scale(2, 1) }),
   mountingSuite(testSuite('disk', { seconds: 180, filesAtATime: 2, isCounted: true })),
-  testSuite('crash', { seconds: 180, longSeconds: 360 }),
+  testSuite('crash', { seconds: 180, longSeconds: 360, longFiles: ['limits'] }),
   testSuite('archive', { seconds: 180, longSeconds: 300, filesAtATime: 2 }),
-  testSuite('backup', { seconds: 120, longSeconds: 300 }),
+  testSuite('backup', { seconds: 120, longSeconds: 300, longFiles: ['kill'] }),
   testSuite('upgrade', { seconds: 60 }),
   testSuite('simulation', { seconds: 120, longSeconds: 300, filesAtATime: 2 }),
   testSuite('replica', { seconds: 180, longSeconds: 300, filesAtATime: 2, isCounted: true }),
-  testSuite('twin', { seconds: 180, longSeconds: 300, filesAtATime: 2 }),
+  testSuite('twin', { seconds: 180, longSeconds: 300, filesAtATime: 2, isTogether: true }),
   testSuite('docs', { seconds: 180, filesAtATime: scale(2, 1) }),
-  testSuite('feed', { seconds: 120, filesAtATime: 2 }),
+  testSuite('feed', { seconds: 120, filesAtATime: 2, isTogether: true }),
   testSuite('ledger', { seconds: 180, isCounted: true }),
-  testSuite('state', { seconds: 120, filesAtATime: 2, isCounted: true }),
-  testSuite('exact', { seconds: 60, isCounted: true }),
-  testSuite('events', { seconds: 60, isCounted: true }),
-  testSuite('info', { seconds: 120, filesAtATime: 2, isCounted: true }),
+  testSuite('state', { seconds: 120, isTogether: true, isCounted: true }),
+  testSuite('exact', { seconds: 60, isTogether: true, isCounted: true }),
+  testSuite('events', { seconds: 60, isTogether: true, isCounted: true }),
+  testSuite('info', { seconds: 120, isTogether: true, isCounted: true }),
   testSuite('wanted', { seconds: 60 }),
   testSuite('mutations', { seconds: 60, longSeconds: 240 }),
   testSuite('structure', { seconds: 60 }),
-  testSuite('web', { seconds: 60, filesAtATime: 2 }),
+  testSuite('web', { seconds: 120, isTogether: true }),
 ];
 
 export const SUITES: readonly Suite[] = ALL.filter(({ command }) => command.length > 0);

@@ -8,6 +8,7 @@
 import { add, type Exact, subtract } from '../exact/decimal.ts';
 import type { AccountId, ArchiveEntry } from './archive-tables.ts';
 import { PackedReader, PackedWriter } from './packed.ts';
+import { ARCHIVED_CELLS, CELL, PositionCells } from './position-cells.ts';
 
 /** The place of each amount in `AccountVersion.amounts`. */
 export const AMOUNT = {
@@ -23,19 +24,6 @@ export const AMOUNT = {
 } as const;
 const AMOUNT_COUNT = 6;
 
-/** The place of each cell in `PositionVersion.cells`. */
-export const CELL = {
-  /** Twice the leverage, and one more if the position is isolated. */
-  leverage: 0,
-  size: 1,
-  entryNotional: 2,
-  rawUsd: 3,
-  fundingAllTime: 4,
-  fundingSinceOpen: 5,
-  fundingSinceChange: 6,
-} as const;
-const CELL_COUNT = 7;
-
 /** After the bits of the amounts: positions have changed too. */
 const HAS_POSITIONS = 1 << AMOUNT_COUNT;
 
@@ -47,76 +35,41 @@ export function causeBit(cause: ChangeCause): number {
   return 1 << CHANGE_CAUSES.indexOf(cause);
 }
 
-export interface PositionVersion {
-  readonly market: number;
-  readonly cells: number[];
-  /** The height of its last change that is known, and the causes of that change. */
-  changedAt: number;
-  causes: number;
-  /** A change of it was read that nobody has taken yet. */
-  isRead: boolean;
-  /** Its row in the state that it is put into, or read from; 0 if that is not known. */
-  row: number;
-}
-
 export class AccountVersion {
   height = 0;
   readonly amounts: Exact[] = new Array(AMOUNT_COUNT).fill(0);
-  readonly #positions: PositionVersion[] = [];
-  /** The market of each position: searching these takes no cache miss for every position. */
-  readonly #markets: number[] = [];
-
-  /** Also closed ones, by ascending market. */
-  get positions(): readonly PositionVersion[] {
-    return this.#positions;
-  }
-
-  /** The position in a market; one of zeros is added where there is none. */
-  position(market: number): PositionVersion {
-    const markets = this.#markets;
-    let end = markets.length;
-    while (end > 0 && markets[end - 1] > market) end--;
-    if (end > 0 && markets[end - 1] === market) return this.#positions[end - 1];
-    const added = createPosition(market);
-    markets.splice(end, 0, market);
-    this.#positions.splice(end, 0, added);
-    return added;
-  }
+  readonly positions = new PositionCells();
 
   /** Why this version's position is another one than that of the version before; 0 if it is not. */
-  causesOf({ changedAt, causes }: PositionVersion): number {
-    return changedAt === this.height ? causes : 0;
+  causesOf(position: number): number {
+    const { cells } = this.positions;
+    return cells[position + CELL.changedAt] === this.height ? cells[position + CELL.causes] : 0;
   }
-}
-
-/** A position of zeros. All are created here, so that they share one hidden class. */
-function createPosition(market: number): PositionVersion {
-  const cells = new Array<number>(CELL_COUNT).fill(0);
-  return { market, cells, changedAt: 0, causes: 0, isRead: false, row: 0 };
 }
 
 /** Packs a version as its difference from an account of zeros. */
 export function packWhole(out: PackedWriter, version: AccountVersion): void {
   const { height, amounts, positions } = version;
-  const mask = maskOf(amounts, NO_AMOUNTS) | (positions.length === 0 ? 0 : HAS_POSITIONS);
+  const { cells, starts } = positions;
+  const mask = maskOf(amounts, NO_AMOUNTS) | (starts.length === 0 ? 0 : HAS_POSITIONS);
   packHead(out, height, mask, amounts, NO_AMOUNTS);
-  if (positions.length === 0) return;
-  out.whole(positions.length);
-  for (const position of positions) {
-    const { market, cells } = position;
-    packPosition(out, market, version.causesOf(position));
-    packCells(out, maskOf(cells, NO_CELLS), cells, NO_CELLS);
+  if (starts.length === 0) return;
+  out.whole(starts.length);
+  for (const start of starts) {
+    const archived = positions.archivedCells(start);
+    packPosition(out, cells[start + CELL.market], version.causesOf(start));
+    packCells(out, maskOf(archived, NO_CELLS), archived, NO_CELLS);
   }
 }
 
 const NO_AMOUNTS: readonly Exact[] = new Array(AMOUNT_COUNT).fill(0);
-const NO_CELLS: readonly number[] = new Array(CELL_COUNT).fill(0);
+const NO_CELLS: readonly number[] = new Array(ARCHIVED_CELLS).fill(0);
 
-/** One bit for each value that differs. */
-function maskOf(after: readonly Exact[], before: readonly Exact[]): number {
+/** One bit for each value that differs from those before, which begin at `start`. */
+function maskOf(after: readonly Exact[], before: readonly Exact[], start = 0): number {
   let mask = 0;
   for (let index = 0; index < after.length; index++) {
-    if (after[index] !== before[index]) mask |= 1 << index;
+    if (after[index] !== before[start + index]) mask |= 1 << index;
   }
   return mask;
 }
@@ -138,9 +91,10 @@ function packDifferences(
   mask: number,
   after: readonly Exact[],
   before: readonly Exact[],
+  start = 0,
 ): void {
   for (let index = 0; index < after.length; index++) {
-    if (mask & (1 << index)) out.signed(subtract(after[index], before[index]));
+    if (mask & (1 << index)) out.signed(subtract(after[index], before[start + index]));
   }
 }
 
@@ -154,9 +108,10 @@ function packCells(
   mask: number,
   after: readonly number[],
   before: readonly number[],
+  start = 0,
 ): void {
   out.byte(mask);
-  packDifferences(out, mask, after, before);
+  packDifferences(out, mask, after, before, start);
 }
 
 /**
@@ -165,7 +120,7 @@ function packCells(
  */
 export class VersionChange {
   readonly amounts: Exact[] = new Array(AMOUNT_COUNT).fill(0);
-  readonly cells: number[] = new Array(CELL_COUNT).fill(0);
+  readonly cells: number[] = new Array(ARCHIVED_CELLS).fill(0);
   readonly #positions = new PackedWriter();
   #version = new AccountVersion();
   #height = 0;
@@ -180,15 +135,16 @@ export class VersionChange {
   }
 
   /** A position of the version, whose new cells are in `cells`. To be called by ascending market. */
-  putPosition(position: PositionVersion, causes: number): void {
-    const mask = maskOf(this.cells, position.cells);
+  putPosition(start: number, causes: number): void {
+    const known = this.#version.positions.cells;
+    const mask = maskOf(this.cells, known, start);
     if (mask === 0) return;
     this.#changedCount++;
-    packPosition(this.#positions, position.market, causes);
-    packCells(this.#positions, mask, this.cells, position.cells);
-    position.causes = causes;
-    position.changedAt = this.#height;
-    for (let index = 0; index < CELL_COUNT; index++) position.cells[index] = this.cells[index];
+    packPosition(this.#positions, known[start + CELL.market], causes);
+    packCells(this.#positions, mask, this.cells, known, start);
+    known[start + CELL.causes] = causes;
+    known[start + CELL.changedAt] = this.#height;
+    for (let index = 0; index < ARCHIVED_CELLS; index++) known[start + index] = this.cells[index];
   }
 
   /**
@@ -224,7 +180,8 @@ export class VersionReader {
   readonly #in: PackedReader;
   /** The version that was read last; changed by the next one that is read. */
   readonly version = new AccountVersion();
-  readonly #changed: PositionVersion[] = [];
+  /** Where the cells of positions start of which changes were read. */
+  readonly #changed: number[] = [];
   #nextHeight = 0;
 
   constructor(id: AccountId, { key, record }: ArchiveEntry) {
@@ -265,26 +222,29 @@ export class VersionReader {
   }
 
   #readPosition(): void {
-    const position = this.version.position(this.#in.whole());
-    position.changedAt = this.version.height;
-    position.causes = this.#in.byte();
-    if (!position.isRead) {
-      position.isRead = true;
-      this.#changed.push(position);
+    const { height, positions } = this.version;
+    const { cells } = positions;
+    const start = positions.findOrAdd(this.#in.whole());
+    cells[start + CELL.changedAt] = height;
+    cells[start + CELL.causes] = this.#in.byte();
+    if (cells[start + CELL.isRead] === 0) {
+      cells[start + CELL.isRead] = 1;
+      this.#changed.push(start);
     }
     const mask = this.#in.byte();
-    for (let index = 0; index < CELL_COUNT; index++) {
+    for (let index = 0; index < ARCHIVED_CELLS; index++) {
       if (mask & (1 << index)) {
-        position.cells[index] = Number(add(position.cells[index], this.#in.signed()));
+        cells[start + index] = Number(add(cells[start + index], this.#in.signed()));
       }
     }
   }
 
   /** Calls back with the positions that were read since the last call. */
-  takeChanged(take: (position: PositionVersion) => void): void {
-    for (const position of this.#changed) {
-      position.isRead = false;
-      take(position);
+  takeChanged(take: (cells: number[], start: number) => void): void {
+    const { cells } = this.version.positions;
+    for (const start of this.#changed) {
+      cells[start + CELL.isRead] = 0;
+      take(cells, start);
     }
     this.#changed.length = 0;
   }

@@ -9,12 +9,13 @@ import * as column from '../state/columns.ts';
 import { termsOf } from '../state/markets.ts';
 import { describeAuction } from '../state/snapshot.ts';
 import type { StateView } from '../state/state.ts';
-import { type AccountVersion, AMOUNT, CELL } from './account-versions.ts';
+import { type AccountVersion, AMOUNT } from './account-versions.ts';
 import type { Archive } from './archive.ts';
 import { delegationsKey } from './archive-tables.ts';
 import { type DelegationList, packDelegations, unpackDelegations } from './delegation-lists.ts';
 import { versionOf } from './open-pack.ts';
 import { DamagedRecord } from './packed.ts';
+import { CELL } from './position-cells.ts';
 
 export interface ArchiveCheckOptions {
   readonly archive: Archive;
@@ -81,10 +82,11 @@ const NO_DELEGATIONS: DelegationList = { seen: 0, delegations: [] };
 
 /** What shows in answers: the leverage of a closed position does not. */
 function describe({ amounts, positions }: AccountVersion): string {
-  const open = positions.filter(({ cells }) => cells[CELL.size] !== 0);
+  const { starts, cells } = positions;
+  const open = starts.filter((start) => cells[start + CELL.size] !== 0);
   return toText([
     amounts.slice(0, AMOUNT.netTransfers),
-    open.map(({ market, cells }) => [market, ...cells]),
+    open.map((start) => [cells[start + CELL.market], ...positions.archivedCells(start)]),
   ]);
 }
 

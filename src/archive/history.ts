@@ -9,10 +9,11 @@ import type {
   ReducedPosition,
   Reduction,
 } from '../info/history-view.ts';
-import { type AccountVersion, CELL, CHANGE_CAUSES, causeBit } from './account-versions.ts';
+import { type AccountVersion, CHANGE_CAUSES, causeBit } from './account-versions.ts';
 import type { Archive } from './archive.ts';
 import { describeRange } from './archive-range.ts';
 import { PastState } from './past-state.ts';
+import { CELL } from './position-cells.ts';
 
 export class History implements HistoryView {
   readonly #archive: Archive;
@@ -69,22 +70,7 @@ export class History implements HistoryView {
     const known = this.#archive.findAddress(user);
     if (known === undefined) return;
     for (const version of this.#archive.versionsOf(known.row, dexIndex, { from, to })) {
-      const position = version.positions.find((each) => each.market === market);
-      const causes = position === undefined ? 0 : version.causesOf(position);
-      if (position === undefined || causes === 0) {
-        yield undefined;
-        continue;
-      }
-      const { cells } = position;
-      yield {
-        height: version.height,
-        size: cells[CELL.size],
-        entryNotional: cells[CELL.entryNotional],
-        isIsolated: cells[CELL.leverage] % 2 === 1,
-        leverage: cells[CELL.leverage] >>> 1,
-        fundingSinceOpen: cells[CELL.fundingSinceOpen],
-        causes: CHANGE_CAUSES.filter((cause) => causes & causeBit(cause)),
-      };
+      yield describeChange(version, market);
     }
   }
 
@@ -102,24 +88,44 @@ export class History implements HistoryView {
   }
 }
 
+/** How a version changed the position in a market; undefined if it did not. */
+function describeChange(version: AccountVersion, market: number): PositionChange | undefined {
+  const start = version.positions.find(market);
+  const causes = start === -1 ? 0 : version.causesOf(start);
+  if (causes === 0) return undefined;
+  const cells = version.positions.archivedCells(start);
+  return {
+    height: version.height,
+    size: cells[CELL.size],
+    entryNotional: cells[CELL.entryNotional],
+    isIsolated: cells[CELL.leverage] % 2 === 1,
+    leverage: cells[CELL.leverage] >>> 1,
+    fundingSinceOpen: cells[CELL.fundingSinceOpen],
+    causes: CHANGE_CAUSES.filter((cause) => causes & causeBit(cause)),
+  };
+}
+
 /** The sizes of an account's positions, from version to version. */
 class SizesSeen {
   readonly #sizes = new Map<number, number>();
 
   constructor(version: AccountVersion | undefined) {
-    for (const { market, cells } of version?.positions ?? []) {
-      this.#sizes.set(market, cells[CELL.size]);
+    if (version === undefined) return;
+    const { starts, cells } = version.positions;
+    for (const start of starts) {
+      this.#sizes.set(cells[start + CELL.market], cells[start + CELL.size]);
     }
   }
 
   /** The positions that are smaller in the next version. */
   takeReduced(version: AccountVersion): ReducedPosition[] {
     const reduced: ReducedPosition[] = [];
-    for (const position of version.positions) {
-      if (version.causesOf(position) === 0) continue;
-      const { market, cells } = position;
+    const { starts, cells } = version.positions;
+    for (const start of starts) {
+      if (version.causesOf(start) === 0) continue;
+      const market = cells[start + CELL.market];
       const before = this.#sizes.get(market) ?? 0;
-      const after = cells[CELL.size];
+      const after = cells[start + CELL.size];
       this.#sizes.set(market, after);
       if (isReduced(before, after)) reduced.push({ market, before, after });
     }

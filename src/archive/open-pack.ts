@@ -9,7 +9,6 @@ import type { StateView } from '../state/state.ts';
 import {
   AccountVersion,
   AMOUNT,
-  CELL,
   packWhole,
   VersionChange,
   VersionReader,
@@ -17,6 +16,7 @@ import {
 import { type AccountId, type ArchiveEntry, accountKey } from './archive-tables.ts';
 import { type AccountEffect, causesOf } from './block-effects.ts';
 import { PackedWriter } from './packed.ts';
+import { CELL } from './position-cells.ts';
 
 /** A pack that has reached this size is complete. A reader reads half of one on average. */
 const PACK_BYTES = 1024;
@@ -76,24 +76,25 @@ export class OpenPack {
   }
 
   #putAllPositions(state: StateView, account: number, effect: AccountEffect): void {
-    const { positions } = state;
+    const last = this.#last.positions;
     let row = state.accounts.get(account, column.FIRST_POSITION);
-    for (; row !== 0; row = positions.get(row, column.NEXT_POSITION)) {
-      const market = readCells(change.cells, state, row);
-      const position = this.#last.position(market);
-      position.row = row;
-      change.putPosition(position, causesOf(effect, market));
+    for (; row !== 0; row = state.positions.get(row, column.NEXT_POSITION)) {
+      const market = readCells(change.cells, 0, state, row);
+      const start = last.findOrAdd(market);
+      last.cells[start + CELL.row] = row;
+      change.putPosition(start, causesOf(effect, market));
     }
   }
 
   /** Most accounts have far more positions than a block concerns. */
   #putNamedPositions(state: StateView, account: number, { causes }: AccountEffect): void {
+    const last = this.#last.positions;
     for (let index = 0; index < causes.length; index += 2) {
       const market = causes[index];
-      const position = this.#last.position(market);
-      position.row ||= findPosition(state, account, market);
-      readCells(change.cells, state, position.row);
-      change.putPosition(position, causes[index + 1]);
+      const start = last.findOrAdd(market);
+      last.cells[start + CELL.row] ||= findPosition(state, account, market);
+      readCells(change.cells, 0, state, last.cells[start + CELL.row]);
+      change.putPosition(start, causes[index + 1]);
     }
   }
 
@@ -135,8 +136,8 @@ export function versionOf(state: StateView, account: number): AccountVersion {
   const { positions } = state;
   let row = state.accounts.get(account, column.FIRST_POSITION);
   for (; row !== 0; row = positions.get(row, column.NEXT_POSITION)) {
-    const position = version.position(marketOfTerms(positions.get(row, column.TERMS)));
-    readCells(position.cells, state, row);
+    const start = version.positions.findOrAdd(marketOfTerms(positions.get(row, column.TERMS)));
+    readCells(version.positions.cells, start, state, row);
   }
   return version;
 }
@@ -148,15 +149,15 @@ function readAmounts(amounts: Exact[], { accounts }: StateView, account: number)
   amounts[AMOUNT.readTime] = accounts.get(account, column.ACCOUNT_TIME);
 }
 
-/** Returns the position's market. */
-function readCells(cells: number[], { positions }: StateView, row: number): number {
+/** Puts what the state holds of a position into its cells, and returns its market. */
+function readCells(cells: number[], start: number, { positions }: StateView, row: number): number {
   const terms = positions.get(row, column.TERMS);
-  cells[CELL.leverage] = leverageOfTerms(terms) * 2 + (isIsolatedTerms(terms) ? 1 : 0);
-  cells[CELL.size] = positions.get(row, column.SIZE);
-  cells[CELL.entryNotional] = positions.get(row, column.ENTRY_NOTIONAL);
-  cells[CELL.rawUsd] = positions.get(row, column.RAW_USD);
-  cells[CELL.fundingAllTime] = positions.get(row, column.FUNDING_ALL_TIME);
-  cells[CELL.fundingSinceOpen] = positions.get(row, column.FUNDING_SINCE_OPEN);
-  cells[CELL.fundingSinceChange] = positions.get(row, column.FUNDING_SINCE_CHANGE);
+  cells[start + CELL.leverage] = leverageOfTerms(terms) * 2 + (isIsolatedTerms(terms) ? 1 : 0);
+  cells[start + CELL.size] = positions.get(row, column.SIZE);
+  cells[start + CELL.entryNotional] = positions.get(row, column.ENTRY_NOTIONAL);
+  cells[start + CELL.rawUsd] = positions.get(row, column.RAW_USD);
+  cells[start + CELL.fundingAllTime] = positions.get(row, column.FUNDING_ALL_TIME);
+  cells[start + CELL.fundingSinceOpen] = positions.get(row, column.FUNDING_SINCE_OPEN);
+  cells[start + CELL.fundingSinceChange] = positions.get(row, column.FUNDING_SINCE_CHANGE);
   return marketOfTerms(terms);
 }

@@ -14,8 +14,9 @@ import { MARK_PRICE, type MarketBook } from '../state/markets.ts';
 import { listDelegation } from '../state/staking.ts';
 import { createState, type State, type StateView } from '../state/state.ts';
 import { Table } from '../state/table.ts';
-import { AMOUNT, CELL, type PositionVersion, type VersionReader } from './account-versions.ts';
+import { AMOUNT, type VersionReader } from './account-versions.ts';
 import type { Archive } from './archive.ts';
+import { CELL } from './position-cells.ts';
 
 /** An account that was loaded, and its versions, to go on from. */
 interface LoadedAccount {
@@ -184,7 +185,7 @@ export class PastState implements PastView {
     accounts.set(row, column.ORDER_MARGIN, Number(amounts[AMOUNT.orderMargin]));
     accounts.set(row, column.COLLATERAL, Number(amounts[AMOUNT.collateral]));
     accounts.set(row, column.ACCOUNT_TIME, Number(amounts[AMOUNT.readTime]));
-    reader.takeChanged((position) => this.#putPosition(row, position));
+    reader.takeChanged((cells, start) => this.#putPosition(row, cells, start));
     this.#loadMarksOf(account);
   }
 
@@ -197,20 +198,20 @@ export class PastState implements PastView {
     }
   }
 
-  #putPosition(account: number, position: PositionVersion): void {
+  #putPosition(account: number, cells: number[], start: number): void {
     const { positions } = this.#state;
-    const { market, cells } = position;
-    position.row ||= findOrAddPosition(this.#state, account, market);
-    const { row } = position;
-    const packed = cells[CELL.leverage];
+    const market = cells[start + CELL.market];
+    cells[start + CELL.row] ||= findOrAddPosition(this.#state, account, market);
+    const row = cells[start + CELL.row];
+    const packed = cells[start + CELL.leverage];
     const mode = packed % 2 === 1 ? 'isolated' : 'cross';
     positions.set(row, column.TERMS, packTerms(market, packed >>> 1, mode));
-    positions.set(row, column.SIZE, cells[CELL.size]);
-    positions.set(row, column.ENTRY_NOTIONAL, cells[CELL.entryNotional]);
-    positions.set(row, column.RAW_USD, cells[CELL.rawUsd]);
-    positions.set(row, column.FUNDING_ALL_TIME, cells[CELL.fundingAllTime]);
-    positions.set(row, column.FUNDING_SINCE_OPEN, cells[CELL.fundingSinceOpen]);
-    positions.set(row, column.FUNDING_SINCE_CHANGE, cells[CELL.fundingSinceChange]);
+    positions.set(row, column.SIZE, cells[start + CELL.size]);
+    positions.set(row, column.ENTRY_NOTIONAL, cells[start + CELL.entryNotional]);
+    positions.set(row, column.RAW_USD, cells[start + CELL.rawUsd]);
+    positions.set(row, column.FUNDING_ALL_TIME, cells[start + CELL.fundingAllTime]);
+    positions.set(row, column.FUNDING_SINCE_OPEN, cells[start + CELL.fundingSinceOpen]);
+    positions.set(row, column.FUNDING_SINCE_CHANGE, cells[start + CELL.fundingSinceChange]);
   }
 
   #loadMark(market: number): void {
@@ -237,7 +238,7 @@ export class PastState implements PastView {
 
   revalueAt(height: number): void {
     for (const { reader } of this.#accounts) {
-      for (const { market } of reader?.version.positions ?? []) {
+      for (const market of reader?.version.positions.markets ?? []) {
         this.#room.marks.set(market + 1, MARK_PRICE, this.#archive.markOf(market, height));
         this.#markHeights[market] = height;
       }

@@ -258,7 +258,8 @@ export class BackupReader {
 async function openFile(path: string): Promise<FileHandle> {
   const stat = statSync(path, { throwIfNoEntry: false });
   if (stat === undefined) throw new UsageError([`there is no file ${path}`]);
-  if (!stat.isFile()) throw new UsageError([`got ${path}, which is not a file`]);
+  if (!stat.isFile())
+    throw new UsageError([`got ${path}, expected a file, not a folder or a pipe`]);
   try {
     return await open(path, 'r');
   } catch (error) {

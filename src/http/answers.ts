@@ -96,6 +96,11 @@ export class Answers {
     });
   }
 
+  /** Resolves when no answer about many accounts is half written; undefined if none is. */
+  untilWritten(): Promise<void> | undefined {
+    return this.#longAnswers.untilWritten();
+  }
+
   /** What the archive holds; undefined if there is none. */
   keptPast(): KeptPast | undefined {
     const range = this.#past.range();

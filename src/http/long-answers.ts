@@ -32,11 +32,17 @@ export interface LongAnswer {
 
 /** How long they are worked on before requests get their turn. */
 const SLICE_MS = 0.25;
+/** The same once nobody else has asked during some slices: a turn of the event loop takes time as well. */
+const SLICE_ALONE_MS = 1;
+const ALONE_SLICES = 4;
+/** How long a block waits at most for an answer that is being written, which it would spoil. */
+const BLOCK_WAITS_MS_MAX = 25;
 /**
- * Buffers that wait for the next answer. To allocate megabytes for each one makes the engine collect
- * garbage several times a second, for milliseconds in which nobody is answered.
+ * Buffers that wait for the next answer: one for each client that asks without a pause, up to this. To
+ * allocate megabytes for an answer makes the engine collect garbage several times a second, for
+ * milliseconds in which nobody is answered.
  */
-const SPARE_MAX = 2;
+const SPARE_MAX = 8;
 /**
  * Answers that may wait, some seconds of work. A client that breaks off is not noticed while its answer
  * waits: without a limit, connecting and asking again and again would fill the memory.
@@ -81,6 +87,12 @@ export class LongAnswers {
   readonly #jobs: Job[] = [];
   readonly #spare: AnswerWriter[] = [];
   #unsentBytes = 0;
+  /** Turns with answers to others, when the last slice was asked for. */
+  #answeredBefore = 0;
+  /** Slices in a row during which nobody else asked. */
+  #aloneSlices = 0;
+  /** Those who wait for the end of the answer that is being written. */
+  readonly #waiters: (() => void)[] = [];
 
   constructor(options: LongAnswersOptions) {
     this.#options = options;
@@ -112,27 +124,64 @@ export class LongAnswers {
   }
 
   #startSlice(): void {
-    this.#options.turns.doLater(() => this.#work());
+    const { turns } = this.#options;
+    const isAlone = turns.answeredCount === this.#answeredBefore;
+    this.#aloneSlices = isAlone ? this.#aloneSlices + 1 : 0;
+    this.#answeredBefore = turns.answeredCount;
+    const work = () => this.#work();
+    if (this.#isPauseDue()) turns.doAfterPause(work);
+    else turns.doLater(work);
+  }
+
+  /** Others are let go first, but not if a block waits, or has spoiled the answer once. */
+  #isPauseDue(): boolean {
+    const isAlone = this.#aloneSlices > 0;
+    return !isAlone && this.#waiters.length === 0 && this.#jobs[0].attempts === 1;
+  }
+
+  /** Resolves when the answer that is being written is complete; undefined if none is. */
+  untilWritten(): Promise<void> | undefined {
+    if (this.#jobs[0]?.draft === undefined) return undefined;
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, BLOCK_WAITS_MS_MAX);
+      this.#waiters.push(() => {
+        clearTimeout(timer);
+        resolve();
+      });
+    });
+  }
+
+  /** True if somebody waited. */
+  #wakeWaiters(): boolean {
+    const waiters = this.#waiters.splice(0);
+    for (const wake of waiters) wake();
+    return waiters.length > 0;
   }
 
   #work(): void {
     const startedMs = performance.now();
-    const endMs = startedMs + SLICE_MS;
+    const endMs = startedMs + (this.#aloneSlices < ALONE_SLICES ? SLICE_MS : SLICE_ALONE_MS);
     while (this.#jobs.length > 0 && performance.now() < endMs) {
-      const [job] = this.#jobs;
-      try {
-        if (this.#advance(job, endMs)) this.#jobs.shift();
-      } catch (error) {
-        this.#jobs.shift();
-        if (error instanceof RequestError) job.resolve(error);
-        else job.reject(error);
-      }
+      if (!this.#tryAdvance(this.#jobs[0], endMs)) break;
+      this.#jobs.shift();
+      // A block that has waited comes before the next answer.
+      if (this.#wakeWaiters()) break;
     }
     this.#options.worked((performance.now() - startedMs) / 1000);
     if (this.#jobs.length > 0) this.#startSlice();
   }
 
-  /** Writes until this time; true if the job is done. */
+  /** Writes until this time; true if the job is done, or has failed. */
+  #tryAdvance(job: Job, endMs: number): boolean {
+    try {
+      return this.#advance(job, endMs);
+    } catch (error) {
+      if (error instanceof RequestError) job.resolve(error);
+      else job.reject(error);
+      return true;
+    }
+  }
+
   #advance(job: Job, endMs: number): boolean {
     const state = this.#options.readState();
     if (state === undefined) {

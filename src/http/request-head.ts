@@ -160,7 +160,7 @@ function refuseMedia(header: string, got: string | undefined, expected: string):
 }
 
 export function refuseLength(bytesMax: number): RequestError {
-  const message = `body: longer than ${bytesMax} bytes, the limit for a question`;
+  const message = `body: got more than ${bytesMax} bytes, expected at most ${bytesMax}`;
   return new RequestError('body_too_large', message, 'body');
 }
 

@@ -172,11 +172,8 @@ export class AccountSeries {
   }
 
   rowAt({ height, time }: CoursePoint): SeriesRow {
-    const past = height === undefined ? undefined : this.#moveTo(height);
-    const account = past === undefined ? 0 : this.#findAccount(past.state);
-    const isUnknown = past === undefined || (account === 0 && past.state.isPartial);
-    if (isUnknown) return { height: undefined, time, amounts: undefined };
-    return { height, time, amounts: this.#figures(past, account) };
+    const amounts = height === undefined ? undefined : this.#figuresAt(height);
+    return { height: amounts === undefined ? undefined : height, time, amounts };
   }
 
   #moveTo(height: number): PastView {
@@ -199,15 +196,20 @@ export class AccountSeries {
     return findAccount(state, state.addresses.find(this.#user), this.#dexIndex);
   }
 
-  #figures(past: PastView, account: number): Exact[] {
+  /** Undefined if a partial ledger does not know the account. */
+  #figuresAt(height: number): Exact[] | undefined {
+    const past = this.#moveTo(height);
     const { state } = past;
+    const account = this.#findAccount(state);
+    if (account === 0 && state.isPartial) return undefined;
     const totals = accountTotals(state, account);
     const { accountValue, totalNtlPos, totalMarginUsed, withdrawable, unrealizedPnl } = totals;
     const { netTransfers } = past.sumsOf(this.#user, this.#dexIndex);
     const cumFunding = sumFunding(state, account);
-    const figures = [accountValue, totalNtlPos, totalMarginUsed, withdrawable, unrealizedPnl];
-    figures.push(cumFunding, netTransfers);
-    return figures;
+    return [
+      ...[accountValue, totalNtlPos, totalMarginUsed, withdrawable, unrealizedPnl],
+      ...[cumFunding, netTransfers],
+    ];
   }
 }
 

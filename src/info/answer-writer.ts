@@ -229,14 +229,13 @@ export function writtenText(write: (out: AnswerWriter) => void): string {
   return collected.toString();
 }
 
-// Each of these writes at `start`, and returns the offset after the last byte.
-
-function putText(view: DataView, start: number, text: string): number {
+function putText(view: DataView, start: number, text: string): void {
   for (let index = 0; index < text.length; index++) {
     view.setUint8(start + index, text.charCodeAt(index));
   }
-  return start + text.length;
 }
+
+// Each of these writes at `start`, and returns the offset after the last byte.
 
 /** Ten hexadecimal digits, from the first byte to the last. */
 function putHexWord(view: DataView, start: number, word: number): number {

@@ -138,7 +138,7 @@ function write(
   else writeAccount(out, state, findAccount(state, state.addresses.find(user), dexIndex));
 }
 
-/** An upper bound for an account without its positions, and for one position. */
+/** More than an account without its positions takes, or one position and what ends the account. */
 const ACCOUNT_BYTES_MAX = 2048;
 
 // Coins and dexes need no JSON escapes: events allow only letters, digits and colons in them.
@@ -229,7 +229,6 @@ function writeLines(out: AnswerWriter, account: AccountLines, time: number): voi
     out.fixed(index === 0 ? COIN_TEXT : NEXT_COIN_TEXT);
     writePosition(out, account.positions[index]);
   }
-  out.reserve(ACCOUNT_BYTES_MAX);
   out.fixed(TIME_TEXT);
   out.whole(time);
   out.fixed(END_TEXT);

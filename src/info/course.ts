@@ -94,13 +94,11 @@ export function* listPoints(
   for (let time = from; ; time += step) {
     const at = Math.min(time, to);
     const height = history.heightAt(at);
-    if (height !== undefined && isInGap(history, height, at)) {
-      yield { height: undefined, time: at };
-    } else if (height !== undefined && height !== last) {
+    if (height !== undefined) {
+      const isOld = height === last && at - history.timeOf(height) > Math.max(GAP_MS, step);
+      if (isOld || isInGap(history, height, at)) yield { height: undefined, time: at };
+      else if (height !== last) yield { height, time: history.timeOf(height) };
       last = height;
-      yield { height, time: history.timeOf(height) };
-    } else if (height !== undefined && at - history.timeOf(height) > Math.max(GAP_MS, step)) {
-      yield { height: undefined, time: at };
     }
     if (time >= to) return;
   }

@@ -104,9 +104,7 @@ function findLiquidatable(
   { user, dexIndex }: AccountSubject,
 ): Map<number, MarginMode> {
   const found = new Map<number, MarginMode>();
-  const account = findAccount(state, state.addresses.find(user), dexIndex);
-  if (account === 0) return found;
-  const figures = accountFigures(state, account);
+  const figures = accountFigures(state, findAccount(state, state.addresses.find(user), dexIndex));
   for (const position of figures.positions) {
     if (!isLiquidatable(figures, position)) continue;
     const market = state.markets.findMarket(position.market.coin) as number;

@@ -91,7 +91,7 @@ function accountsChangedAt(state: StateView, user: Address, dexIndex: number | u
   return changedAt;
 }
 
-/** An upper bound for the dex or the user that precedes an account. */
+/** More than the dex or the user that precedes an account takes. An account leaves as much room. */
 const NAME_BYTES_MAX = 64;
 
 const LIST = fixedText('[');
@@ -107,7 +107,6 @@ function writeAllDexes(out: AnswerWriter, sources: Sources, user: Address): void
   out.reserve(NAME_BYTES_MAX);
   out.fixed(LIST);
   for (const [dexIndex, { name }] of state.markets.dexes.entries()) {
-    out.reserve(NAME_BYTES_MAX);
     if (dexIndex > 0) out.fixed(NEXT);
     out.fixed(PAIR);
     out.text(name);
@@ -117,7 +116,6 @@ function writeAllDexes(out: AnswerWriter, sources: Sources, user: Address): void
     }
     out.fixed(LIST_END);
   }
-  out.reserve(NAME_BYTES_MAX);
   out.fixed(LIST_END);
 }
 
@@ -222,16 +220,18 @@ export const batchClearinghouseStates: RequestType<typeof batchFields> = {
     }),
   expectBytes({ users, dex }) {
     const isOnAllDexes = dex === ALL_DEXES;
-    if (users.length <= (isOnAllDexes ? USERS_AT_ONCE_ON_ALL_DEXES : PIECE_ACCOUNTS))
+    if (users.length <= (isOnAllDexes ? USERS_AT_ONCE_ON_ALL_DEXES : USERS_AT_ONCE))
       return undefined;
     return users.length * (isOnAllDexes ? ALL_DEXES_BYTES : ACCOUNT_BYTES);
   },
   writePieces: (out, state, fields, readings) => writeBatch(out, { state, readings }, fields),
 };
 
-/** Accounts between two pauses. */
-const PIECE_ACCOUNTS = 32;
-/** Users on all dexes whose answer is written in one go: nobody knows yet how many dexes there are. */
+/** Accounts after which the writer may pause: far less work than a slice. */
+const PIECE_ACCOUNTS = 8;
+/** Users whose answer is written in one go. */
+const USERS_AT_ONCE = 32;
+/** The same on all dexes: nobody knows yet how many there are. */
 const USERS_AT_ONCE_ON_ALL_DEXES = 4;
 /** About as many as an account with a few positions has. */
 const ACCOUNT_BYTES = 2500;
@@ -293,7 +293,6 @@ function writeSuccess(
   else if (!writeOwn(out, sources, { kind: 'account', user, dexIndex })) {
     writeAccount(out, state, findAccount(state, state.addresses.find(user), dexIndex));
   }
-  out.reserve(NAME_BYTES_MAX);
   out.fixed(LIST_END);
 }
 

@@ -3,7 +3,6 @@
 import { USD_DECIMALS } from '../events/fields.ts';
 import { describeValue } from '../events/refusal.ts';
 import { formatUnits } from '../exact/decimal.ts';
-import { allTermsChangedAt } from '../state/changed-at.ts';
 import type { Market } from '../state/markets.ts';
 import type { StateView } from '../state/state.ts';
 import type { Field, RequestType } from './request.ts';
@@ -56,9 +55,10 @@ const tableIdField: Field<number> = {
 
 const tableFields = { id: tableIdField };
 
-function requireTable({ markets }: StateView, id: number): Market {
+/** Of the first market that has this table. */
+function requireMarketIndex({ markets }: StateView, id: number): number {
   const index = markets.markets.findIndex((market, place) => marginTableId(market, place) === id);
-  if (index !== -1) return markets.markets[index];
+  if (index !== -1) return index;
   const message = `id: got ${id}, expected the marginTableId of a market, as listed by meta`;
   throw new RequestError('invalid_field', message, 'id');
 }
@@ -71,11 +71,10 @@ export const marginTable: RequestType<typeof tableFields> = {
   answerSchema: marginTableSchema,
   example: { question: { type: 'marginTable', id: 1001 }, answer: marginTableExample },
   validate(state, { id }) {
-    requireTable(state, id);
+    requireMarketIndex(state, id);
   },
-  changedAt(state, { id }) {
-    requireTable(state, id);
-    return allTermsChangedAt(state);
-  },
-  answer: (state, { id }) => formatMarginTable(requireTable(state, id)),
+  // Markets share an id only if each has a single tier; then their tables are the same.
+  changedAt: (state, { id }) => state.markets.termsChangedAt(requireMarketIndex(state, id)),
+  answer: (state, { id }) =>
+    formatMarginTable(state.markets.markets[requireMarketIndex(state, id)]),
 };

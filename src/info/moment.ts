@@ -12,14 +12,10 @@ import { RequestError } from './request-error.ts';
 const NUMBER_LENGTH = 16;
 
 /** A whole number; in a query, its digits. */
-export function wholeField(
-  description: string,
-  { from = 0, fallback }: { from?: number; fallback?: number } = {},
-): Field<number> {
+export function wholeField(description: string, { from = 0 } = {}): Field<number> {
   return {
     description,
     schema: { type: 'integer', minimum: from },
-    ...(fallback !== undefined && { fallback }),
     read(name, value) {
       if (Number.isSafeInteger(value) && (value as number) >= from) return value as number;
       const expected = `a whole number, ${from} or more`;

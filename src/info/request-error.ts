@@ -28,7 +28,8 @@ export const REQUEST_ERRORS = {
   upstream_failed: { status: 502, meaning: 'the exchange behind this service failed' },
   not_ready: {
     status: 503,
-    meaning: 'the ledger is being replayed, is broken, or does not hold the account',
+    meaning:
+      'the ledger is being replayed, is broken or does not hold the account; or its archive cannot be read',
   },
   behind: { status: 503, meaning: 'the state is stale, or has not reached the requested height' },
   overloaded: { status: 503, meaning: 'more requests arrive than can be answered in time' },

@@ -65,6 +65,8 @@ export interface LiveStateOptions {
   warn(message: string): void;
   /** Called after the restore and after each batch of blocks. */
   advanced(state: StateView): void;
+  /** Called before blocks are applied, which wait for what it returns. */
+  beforeBlocks?(): Promise<void> | undefined;
   /** Called after each slice of work with blocks, with its time. */
   worked?(seconds: number): void;
   /** Called after `advanced`, between two blocks. */
@@ -166,8 +168,9 @@ export class LiveState {
     this.#resolveRestored();
     this.#advance(replica);
     try {
-      const { worked } = this.#options;
-      await replica.follow(ledger, signal, { advanced: () => this.#advance(replica), worked });
+      const { beforeBlocks, worked } = this.#options;
+      const advanced = () => this.#advance(replica);
+      await replica.follow(ledger, signal, { beforeBlocks, advanced, worked });
       return false;
     } catch (error) {
       if (!(await isOvertaken(replica, ledger))) throw error;

@@ -142,6 +142,7 @@ export class Replica {
    */
   async follow(ledger: Ledger, signal: AbortSignal, watcher: ReplicaWatcher = {}): Promise<void> {
     for await (const batch of ledger.follow(this.#point.height, signal)) {
+      await watcher.beforeBlocks?.();
       await runInSlices(this.#applyBatch(batch), watcher);
       watcher.advanced?.();
     }
@@ -150,6 +151,8 @@ export class Replica {
 
 /** Who wants to know how a replica follows its ledger. */
 export interface ReplicaWatcher {
+  /** Called before each batch of blocks, which waits for what it returns. */
+  readonly beforeBlocks?: (() => Promise<void> | undefined) | undefined;
   /** Called after each batch of blocks. */
   readonly advanced?: () => void;
   /** Called after each slice of work, with its time. */

@@ -152,6 +152,7 @@ function assemble({ storage, store, wanted, history }: Sources, options: WorkerO
       push.advance();
     },
     worked: (seconds) => metrics.countWork('blocks', seconds),
+    beforeBlocks: () => answers.untilWritten(),
     keep: (replica) => keeper?.keep(replica),
     failed: (error) => {
       metrics.countFailure();

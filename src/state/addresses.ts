@@ -78,15 +78,14 @@ export class AddressBook {
 
   /**
    * Slots are emptied in reverse order of insertion, which keeps all probe sequences intact. Both
-   * indexes get their rows in ascending order.
+   * indexes get their rows in ascending order. A row that the larger one does not have yet leads to an
+   * empty slot.
    */
   rollback(): void {
     const { rowCountCommitted } = this.table;
     for (let row = this.table.rowCount - 1; row >= rowCountCommitted; row--) {
       this.#emptySlot(this.#slots, row);
-      if (this.#largerSlots !== undefined && row < this.#rowToIndex) {
-        this.#emptySlot(this.#largerSlots, row);
-      }
+      if (this.#largerSlots !== undefined) this.#emptySlot(this.#largerSlots, row);
     }
     this.#rowToIndex = Math.min(this.#rowToIndex, rowCountCommitted);
     this.table.rollback();
@@ -172,7 +171,8 @@ export class AddressBook {
 
 /** The smallest power of two, from SLOTS_INITIAL on, that the rows fill at most half. */
 function slotCountFor(rowCount: number): number {
+  const needed = rowCount * 2;
   let count = SLOTS_INITIAL;
-  while (count < rowCount * 2) count *= 2;
+  while (count < needed) count *= 2;
   return count;
 }

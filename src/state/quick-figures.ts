@@ -177,9 +177,10 @@ function computeMaintenance(position: QuickPosition): boolean {
   const rateDivisor = 2 * maxLeverage;
   const scaled = value * deductionDenominator;
   const deduction = deductionNumerator * rateDivisor;
-  const divisor = deductionDenominator * rateDivisor;
-  if (!(scaled + Math.abs(deduction) <= SAFE_MAX && divisor <= SAFE_MAX)) return false;
+  if (!(scaled + Math.abs(deduction) <= SAFE_MAX)) return false;
   position.maxLeverage = maxLeverage;
+  // A divisor beyond 2^53 is inexact, but still above the dividend.
+  const divisor = deductionDenominator * rateDivisor;
   position.maintenanceMargin = Math.floor((scaled - deduction) / divisor);
   return true;
 }
@@ -217,12 +218,14 @@ function computeLiquidation(position: QuickPosition, equity: number): boolean {
     const divisor = deductionDenominator * (2 * maxLeverage - side);
     // A product beyond 2^53 is inexact, but still above the dividend.
     if (index > 0 && dividend < lowerBound * divisor) continue;
-    const divisorOfPrice = divisor * Math.abs(size);
-    return divisorOfPrice <= SAFE_MAX && setLiquidation(position, dividend, divisorOfPrice);
+    return setLiquidation(position, dividend, divisor * Math.abs(size));
   }
 }
 
-/** A price with ten decimals may exceed 2^53 units, so whole dollars and fraction are separate. */
+/**
+ * A price with ten decimals may exceed 2^53 units, so whole dollars and fraction are separate. A divisor
+ * beyond 2^53 leaves all of the dividend to the long division, which returns undefined.
+ */
 function setLiquidation(position: QuickPosition, dividend: number, divisor: number): boolean {
   const { priceDecimals } = position.market;
   const furtherDecimals = RATIO_DECIMALS - priceDecimals;

@@ -217,7 +217,7 @@ test('blocks that were pruned before they were archived are a gap, and said to b
   });
 });
 
-test('who moves on through an archive sees what was archived meanwhile', async () => {
+test('who moves on through an archive sees what was archived meanwhile', LONG_ONLY, async () => {
   const data = place();
   await appendAll(data, lines.slice(0, 300), NO_SNAPSHOTS);
   await archiveOnce(data);
@@ -245,7 +245,7 @@ test('who moves on through an archive sees what was archived meanwhile', async (
   });
 });
 
-test('an archive that was deleted is built again, to the same answers', async () => {
+test('an archive that was deleted is built again, to the same answers', LONG_ONLY, async () => {
   const data = place();
   await appendAll(data, lines, NO_SNAPSHOTS);
   for (let round = 0; round < 2; round++) {
@@ -278,7 +278,7 @@ test('only the days that are asked for are kept, to the same answers', LONG_ONLY
   });
 });
 
-test('a gap that is older than what is kept is forgotten with it', async () => {
+test('a gap that is older than what is kept is forgotten with it', LONG_ONLY, async () => {
   const slow = createSimulator({ seed: 'gap', accounts: ACCOUNTS, intervalMs: 1_200_000 });
   const days = Array.from({ length: BLOCKS }, () => slow.next());
   const data = place();

@@ -11,7 +11,7 @@ import { answerQuestion } from '../../src/info/registry.ts';
 import { createState } from '../../src/state/state.ts';
 import { createPlaces } from '../cli/program.ts';
 import { appendAll, NO_SNAPSHOTS } from '../replica/data-directory.ts';
-import { ALSO_FULL, scale } from '../scale.ts';
+import { ALSO_LONG, scale } from '../scale.ts';
 import { runs, SEED, SEED_NOTE } from '../seed.ts';
 import { blockAfter, FIRST_BLOCK, randomBlock, USERS } from '../twin/random-events.ts';
 import { tryApply } from '../twin/try-apply.ts';
@@ -21,13 +21,13 @@ import { listBodies, Witness } from './witness.ts';
 const place = createPlaces();
 const STRANGER = `0x${'f'.repeat(40)}`;
 
-const SIMULATED_BLOCKS = scale(500, 500, 6_000);
+const SIMULATED_BLOCKS = scale(250, 500, 6_000);
 const ACCOUNTS = 60;
-const SEQUENCES = scale(4, 4, 60);
+const SEQUENCES = scale(2, 4, 60);
 const BLOCKS_MAX = 120;
 const QUESTIONS_PER_BLOCK = 20;
 
-test(`an exchange's accounts at any height ${SEED_NOTE}`, ALSO_FULL, async (context) => {
+test(`an exchange's accounts at any height ${SEED_NOTE}`, ALSO_LONG, async (context) => {
   const simulator = createSimulator({ seed: `archive ${SEED}`, accounts: ACCOUNTS });
   const lines = Array.from({ length: SIMULATED_BLOCKS }, () => simulator.next());
   const { addresses, markets } = simulator.state;
@@ -55,7 +55,7 @@ const BUSY_BLOCKS = 600;
 const BUSY_ACCOUNTS = 6;
 const STEPS_MAX = [1, 4, 30, 150, 400];
 
-test(`steps through an archive lead to what is there ${SEED_NOTE}`, ALSO_FULL, async () => {
+test(`steps through an archive lead to what is there ${SEED_NOTE}`, ALSO_LONG, async () => {
   const simulator = createSimulator({ seed: `steps ${SEED}`, accounts: BUSY_ACCOUNTS });
   const lines = Array.from({ length: BUSY_BLOCKS }, () => simulator.next());
   const data = place();
@@ -90,7 +90,7 @@ function compareSteps(history: History, user: Address, stepMax: number): void {
   moving.release();
 }
 
-test(`random events, partial ledgers included ${SEED_NOTE}`, ALSO_FULL, async (context) => {
+test(`random events, partial ledgers included ${SEED_NOTE}`, ALSO_LONG, async (context) => {
   let compared = 0;
   const bodies = listBodies({
     user: [...USERS, STRANGER],

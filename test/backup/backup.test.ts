@@ -9,7 +9,7 @@ import { openKeyReader } from '../../src/access/embedded/key-reader.ts';
 import { openEmbeddedLedger } from '../../src/ledger/embedded/embedded-ledger.ts';
 import { openEmbeddedLedgerWriter } from '../../src/ledger/embedded/embedded-writer.ts';
 import { stateDigest } from '../../src/replica/replica.ts';
-import { createPlaces, run, simulateLines, start } from '../cli/program.ts';
+import { createPlaces, run, start } from '../cli/program.ts';
 import {
   appendAll,
   NO_SNAPSHOTS,
@@ -18,6 +18,7 @@ import {
 } from '../replica/data-directory.ts';
 import { LONG_ONLY } from '../scale.ts';
 import { createKey } from '../service/running.ts';
+import { simulateLines } from '../simulated-lines.ts';
 import { backUp, restore } from './backups.ts';
 
 const place = createPlaces();
@@ -228,7 +229,7 @@ test(
     const data = await makeLedger(3);
     const refusals: [file: string, message: RegExp][] = [
       [path.join(data, 'backup'), /expected a file outside of/],
-      [path.dirname(data), /, which is not a file/],
+      [path.dirname(data), /, expected a file, not a folder/],
       [path.join(data, '../no/backup'), /there is no folder/],
     ];
     for (const [file, message] of refusals) {

@@ -4,11 +4,12 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { before, test } from 'node:test';
 import { Random } from '../../src/feed/simulator/random.ts';
-import { createPlaces, simulateLines } from '../cli/program.ts';
+import { createPlaces } from '../cli/program.ts';
 import { flipBit } from '../replica/damage.ts';
 import { appendAll, NO_SNAPSHOTS } from '../replica/data-directory.ts';
 import { ALSO_FULL, scale } from '../scale.ts';
 import { SEED, SEED_NOTE } from '../seed.ts';
+import { simulateLines } from '../simulated-lines.ts';
 import { backUp, restore } from './backups.ts';
 
 const CASES = scale(60, 200, 2000);

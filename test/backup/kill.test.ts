@@ -5,13 +5,14 @@ import { existsSync, rmSync } from 'node:fs';
 import { before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Random } from '../../src/feed/simulator/random.ts';
-import { createPlaces, readVerification, run, simulateLines, start } from '../cli/program.ts';
+import { createPlaces, readVerification, run, start } from '../cli/program.ts';
 import { appendAll, NO_SNAPSHOTS, verifyDirectory } from '../replica/data-directory.ts';
-import { ALSO_FULL, scale } from '../scale.ts';
+import { LONG_ONLY, scale } from '../scale.ts';
 import { SEED, SEED_NOTE } from '../seed.ts';
+import { simulateLines } from '../simulated-lines.ts';
 
-const KILLS = scale(2, 4, 40);
-const BLOCKS = scale(300, 1000, 2000);
+const KILLS = scale(2, 2, 40);
+const BLOCKS = scale(300, 300, 2000);
 /** Runs that may end before their kill comes. */
 const RUNS_MAX = 4 * KILLS;
 
@@ -57,7 +58,7 @@ async function killRuns({ args, runMs, again }: Ordeal, random: Random): Promise
   return kills;
 }
 
-test(`a backup survives ${KILLS} kills at random moments ${SEED_NOTE}`, ALSO_FULL, async (t) => {
+test(`a backup survives ${KILLS} kills at random moments ${SEED_NOTE}`, LONG_ONLY, async (t) => {
   const [file, target] = [place('backup'), place()];
   const args = ['backup', '--data', data, '--to', file];
   const again = () => rmSync(file);
@@ -73,7 +74,7 @@ test(`a backup survives ${KILLS} kills at random moments ${SEED_NOTE}`, ALSO_FUL
   assert.deepEqual(await verifyDirectory(target), original);
 });
 
-test(`a restore survives ${KILLS} kills at random moments ${SEED_NOTE}`, ALSO_FULL, async (t) => {
+test(`a restore survives ${KILLS} kills at random moments ${SEED_NOTE}`, LONG_ONLY, async (t) => {
   const target = place();
   const args = ['restore', '--from', whole, '--data', target];
   const again = () => rmSync(target, { recursive: true });

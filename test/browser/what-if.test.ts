@@ -50,36 +50,40 @@ async function readRows(page: Page, ...fields: string[]) {
   ]);
 }
 
-browserTest('what is supposed is what the page shows when it happens', async (context) => {
-  const { data, url: address } = await serve(context);
-  const page = await openWhatIf(address);
-  const [title, url] = [await page.title(), page.url()];
-  const points = await page.locator('figure.chart-box').getAttribute('data-points');
-  await moveBy(page, '-20.5');
-  const expected = await readRows(page, 'supposedMark', 'supposedPnl');
-  const { fields } = (await readPanels(page))['positions'];
-  const fates = await readRows(page, 'supposedFate');
-  assert.deepEqual(fates, [
-    ...['BTC', 'ETH', 'SOL'].map((coin) => [coin, 'stays']),
-    ['xyz:GOLD', '✕ liquidated'],
-  ]);
-  assert.equal(fields['liquidatedCount'].text, '1 of 4');
-  // Nothing of it is in the account, the title, the address or the chart.
-  assert.equal(await fieldText(page, 'accountValue'), '66,300.00');
-  assert.deepEqual([await page.title(), page.url()], [title, url]);
-  assert.equal(await page.locator('figure.chart-box').getAttribute('data-points'), points);
-  const prices = Object.fromEntries(expected.map(([coin, mark]) => [coin, mark]));
-  await makeLedger(data, [formatBlock(2, Date.now() + 1, [{ type: 'marks', prices }])]);
-  await until('the block', async () => (await readPanels(page))['positions'].height === 2);
-  assert.deepEqual(await readRows(page, 'mark', 'unrealizedPnl'), expected);
-  const value = page.locator('[data-field="accountValue"]');
-  assert.equal(await value.getAttribute('title'), fields['supposedValue'].complete);
-  // The supposition went on from there.
-  assert.notEqual(
-    (await readPanels(page))['positions'].fields['supposedValue'].complete,
-    fields['supposedValue'].complete,
-  );
-});
+browserTest(
+  'what is supposed is what the page shows when it happens',
+  async (context) => {
+    const { data, url: address } = await serve(context);
+    const page = await openWhatIf(address);
+    const [title, url] = [await page.title(), page.url()];
+    const points = await page.locator('figure.chart-box').getAttribute('data-points');
+    await moveBy(page, '-20.5');
+    const expected = await readRows(page, 'supposedMark', 'supposedPnl');
+    const { fields } = (await readPanels(page))['positions'];
+    const fates = await readRows(page, 'supposedFate');
+    assert.deepEqual(fates, [
+      ...['BTC', 'ETH', 'SOL'].map((coin) => [coin, 'stays']),
+      ['xyz:GOLD', '✕ liquidated'],
+    ]);
+    assert.equal(fields['liquidatedCount'].text, '1 of 4');
+    // Nothing of it is in the account, the title, the address or the chart.
+    assert.equal(await fieldText(page, 'accountValue'), '66,300.00');
+    assert.deepEqual([await page.title(), page.url()], [title, url]);
+    assert.equal(await page.locator('figure.chart-box').getAttribute('data-points'), points);
+    const prices = Object.fromEntries(expected.map(([coin, mark]) => [coin, mark]));
+    await makeLedger(data, [formatBlock(2, Date.now() + 1, [{ type: 'marks', prices }])]);
+    await until('the block', async () => (await readPanels(page))['positions'].height === 2);
+    assert.deepEqual(await readRows(page, 'mark', 'unrealizedPnl'), expected);
+    const value = page.locator('[data-field="accountValue"]');
+    assert.equal(await value.getAttribute('title'), fields['supposedValue'].complete);
+    // The supposition went on from there.
+    assert.notEqual(
+      (await readPanels(page))['positions'].fields['supposedValue'].complete,
+      fields['supposedValue'].complete,
+    );
+  },
+  LONG_ONLY,
+);
 
 browserTest(
   'one coin alone moves, by the slider and by the keyboard',

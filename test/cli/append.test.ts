@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { MAIN } from '../paths.ts';
 import { verifyDirectory } from '../replica/data-directory.ts';
 import { ALSO_LONG, LONG_ONLY, scale, shareOut } from '../scale.ts';
+import { simulateLines } from '../simulated-lines.ts';
 import {
   askedWrongly,
   createPlaces,
@@ -13,7 +14,6 @@ import {
   joinLines,
   run,
   runShell,
-  simulateLines,
   start,
 } from './program.ts';
 
@@ -67,7 +67,7 @@ test('a live feed is acknowledged line by line, with its pipe still open', async
   assert.equal((await program.ended).stdout, 'durable 1\ndurable 2\ndurable 3\n');
 });
 
-test('input without blocks makes an empty ledger', async () => {
+test('input without blocks makes an empty ledger', LONG_ONLY, async () => {
   for (const input of ['', '\n', ' \t\r\n\n  ']) {
     const data = place();
     const summary = 'perpinfo: appended nothing; the ledger is at height 0\n';
@@ -171,7 +171,7 @@ test('a ledger refuses the blocks that it already has', async () => {
   assert.deepEqual(again, failed(`${summary}perpinfo: ${reason}\n`));
 });
 
-test('a line may be as long as --block-bytes-max says, and not longer', async () => {
+test('a line may be as long as --block-bytes-max says, and not longer', LONG_ONLY, async () => {
   const block = `{"height":1,"time":${TIME},"events":[]}`;
   const limit = ['--block-bytes-max', '1024'];
   const fits = block + ' '.repeat(1024 - block.length);
@@ -309,7 +309,7 @@ test('a data folder that cannot be made is named', async () => {
   assert.ok(stderr.includes(file));
 });
 
-test('an append continues when nobody reads its acknowledgements', async () => {
+test('an append continues when nobody reads its acknowledgements', LONG_ONLY, async () => {
   const data = place();
   const file = writeInput(joinLines(lines));
   const command = `"${process.execPath}" "${MAIN}" append --data "${data}" --snapshot-every 1`;

@@ -4,7 +4,6 @@ import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { createSimulator } from '../../src/feed/simulator/simulator.ts';
 import { MAIN } from '../paths.ts';
 
 /** A run that takes longer is killed, and its test fails on the signal. */
@@ -134,12 +133,6 @@ export function createPlaces(): (name?: string) => string {
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
   let count = 0;
   return (name = 'data') => path.join(folder, `${++count}-${name}`);
-}
-
-/** The first lines of a small simulated exchange. */
-export function simulateLines(count: number, seed = 'cli'): string[] {
-  const simulator = createSimulator({ seed, accounts: 20 });
-  return Array.from({ length: count }, () => simulator.next());
 }
 
 export function joinLines(lines: readonly string[]): string {

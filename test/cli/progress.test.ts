@@ -4,7 +4,8 @@ import { writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { MAIN } from '../paths.ts';
 import { LONG_ONLY } from '../scale.ts';
-import { createPlaces, joinLines, type Outcome, Program, run, simulateLines } from './program.ts';
+import { simulateLines } from '../simulated-lines.ts';
+import { createPlaces, joinLines, type Outcome, Program, run } from './program.ts';
 
 const place = createPlaces();
 const file = place('blocks.ndjson');

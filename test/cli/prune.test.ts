@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { openEmbeddedLedger } from '../../src/ledger/embedded/embedded-ledger.ts';
 import { verifyDirectory } from '../replica/data-directory.ts';
 import { LONG_ONLY } from '../scale.ts';
+import { simulateLines } from '../simulated-lines.ts';
 import {
   askedWrongly,
   createPlaces,
@@ -13,7 +14,6 @@ import {
   joinLines,
   readVerification,
   run,
-  simulateLines,
   start,
 } from './program.ts';
 
@@ -84,7 +84,7 @@ function snapshotFile(data: string, height: number): string {
   return path.join(data, 'snapshots', `${String(height).padStart(16, '0')}.snapshot`);
 }
 
-test('blocks are never pruned past the oldest snapshot that is kept', async () => {
+test('blocks are never pruned past the oldest snapshot that is kept', LONG_ONLY, async () => {
   const data = await appendAll([...EVERY_TENTH, '--snapshot-keep', '3']);
   const pruned = 'pruned 40 blocks; the ledger starts at block 41\n';
   const reason = 'kept more blocks than asked for: the oldest snapshot is of height 40';
@@ -129,7 +129,7 @@ test(
   },
 );
 
-test('an append prunes as it goes, and its ledger stays the same', async () => {
+test('an append prunes as it goes, and its ledger stays the same', LONG_ONLY, async () => {
   const whole = await verifyDirectory(await appendAll());
   const flags = ['--snapshot-every', '5', '--snapshot-keep', '2', '--keep-blocks', '8'];
   const data = await appendAll(flags);

@@ -6,15 +6,8 @@ import { applyBlock } from '../../src/state/fold.ts';
 import { createState, type State } from '../../src/state/state.ts';
 import { TYPES } from '../info/types.ts';
 import { ALSO_LONG, shareOut } from '../scale.ts';
-import {
-  askedWrongly,
-  createPlaces,
-  done,
-  failed,
-  joinLines,
-  run,
-  simulateLines,
-} from './program.ts';
+import { simulateLines } from '../simulated-lines.ts';
+import { askedWrongly, createPlaces, done, failed, joinLines, run } from './program.ts';
 
 const place = createPlaces();
 const lines = simulateLines(120);

@@ -1,13 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import {
-  createPlaces,
-  joinLines,
-  readVerification,
-  run,
-  runShell,
-  simulateLines,
-} from './program.ts';
+import { LONG_ONLY } from '../scale.ts';
+import { simulateLines } from '../simulated-lines.ts';
+import { createPlaces, joinLines, readVerification, run, runShell } from './program.ts';
 
 const place = createPlaces();
 const SMALL = ['simulate', '--blocks', '40', '--accounts', '20'];
@@ -29,17 +24,21 @@ test('--blocks sets the number of lines', async () => {
   }
 });
 
-test('--interval sets the time from block to block, once the exchange is set up', async () => {
-  const { stdout } = await run([...SMALL, '--interval', '250']);
-  const times = stdout
-    .trimEnd()
-    .split('\n')
-    .map((line) => JSON.parse(line).time as number);
-  assert.deepEqual(
-    times.slice(-3).map((time) => time - times[times.length - 1]),
-    [-500, -250, 0],
-  );
-});
+test(
+  '--interval sets the time from block to block, once the exchange is set up',
+  LONG_ONLY,
+  async () => {
+    const { stdout } = await run([...SMALL, '--interval', '250']);
+    const times = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line).time as number);
+    assert.deepEqual(
+      times.slice(-3).map((time) => time - times[times.length - 1]),
+      [-500, -250, 0],
+    );
+  },
+);
 
 test('a closed pipe ends it without an error', async () => {
   const command = 'perpinfo simulate --blocks 1000000000 --accounts 10 | head -1 | wc -l';
@@ -47,7 +46,7 @@ test('a closed pipe ends it without an error', async () => {
   assert.deepEqual(outcome, { code: 0, signal: null, stdout: '1\n', stderr: '' });
 });
 
-test('simulate, append and verify work together', async () => {
+test('simulate, append and verify work together', LONG_ONLY, async () => {
   const data = place();
   const { code, stdout, stderr } = await runShell(
     `set -eo pipefail; perpinfo ${SMALL.join(' ')} | perpinfo append --data ${data} >&2; ` +

@@ -8,6 +8,7 @@ import { after, test } from 'node:test';
 import { Program, start } from '../cli/program.ts';
 import { fencedBlocks, readDocument } from '../docs/documents.ts';
 import { PROJECT } from '../paths.ts';
+import { LONG_ONLY } from '../scale.ts';
 import { until } from '../service/running.ts';
 
 const README = readDocument('README.md');
@@ -79,13 +80,14 @@ test("the page's lines for the SDK get an account, and subscribe to it", async (
   assert.deepEqual(shapeOf(account), SHAPE);
 });
 
-test("the page's lines for ccxt get positions over HTTP and over push", async () => {
-  const shown = '[positions, pushed]';
-  const [asked, pushed] = (await runModule(
-    blockWith(CLIENTS, 'ts', "from 'ccxt'"),
-    shown,
-  )) as object[][];
-  assert.ok(asked.length > 0);
+test("the page's lines for ccxt get positions over HTTP and over push", LONG_ONLY, async () => {
+  const lines = blockWith(CLIENTS, 'ts', "from 'ccxt'");
+  let [asked, pushed]: object[][] = [[], []];
+  // For a moment the account may hold nothing.
+  await until('positions', async () => {
+    [asked, pushed] = (await runModule(lines, '[positions, pushed]')) as object[][];
+    return asked.length > 0 && pushed.length > 0;
+  });
   assert.deepEqual(Object.keys(pushed[0]), Object.keys(asked[0]));
 });
 

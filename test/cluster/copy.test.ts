@@ -4,10 +4,12 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { openEmbeddedLedgerWriter } from '../../src/ledger/embedded/embedded-writer.ts';
 import { openJetStreamLedgerWriter } from '../../src/ledger/jetstream/jetstream-writer.ts';
-import { createPlaces, joinLines, readVerification, run, simulateLines } from '../cli/program.ts';
+import { createPlaces, joinLines, readVerification, run } from '../cli/program.ts';
 import { appendAll, NO_SNAPSHOTS } from '../replica/data-directory.ts';
 import { LONG_ONLY } from '../scale.ts';
+import { simulateLines } from '../simulated-lines.ts';
 import { type NatsServers, natsOptions, startNats } from './nats-servers.ts';
+import { createSharedKey } from './replicas.ts';
 
 const place = createPlaces();
 const lines = simulateLines(300, 'copy');
@@ -41,6 +43,26 @@ test('a copy from a folder to NATS and back equals the original each time', LONG
   assert.deepEqual(await verify('--ledger', address), original);
   await copy(address, back);
   assert.deepEqual(await verify('--data', back), original);
+});
+
+test('a backup of a ledger on NATS, continued, is restored with its keys', LONG_ONLY, async () => {
+  const [file, data] = [place('backup'), place()];
+  const address = nats.address('backed-up');
+  const backUp = async (from: number, to: number) => {
+    const input = joinLines(lines.slice(from, to));
+    const appended = await run(['append', '--ledger', address], { input });
+    assert.equal(appended.code, 0, appended.stderr);
+    const { code, stdout, stderr } = await run(['backup', '--ledger', address, '--to', file]);
+    assert.equal(code, 0, stderr);
+    assert.match(stdout, new RegExp(`^height ${to}$`, 'm'));
+    return stderr;
+  };
+  const { id } = await createSharedKey(address);
+  assert.match(await backUp(0, 100), /backed up 100 more blocks.*, with 1 keys/);
+  assert.match(await backUp(100, 160), /backed up 60 more blocks.*, with 1 keys/);
+  assert.equal((await run(['restore', '--from', file, '--data', data])).code, 0);
+  assert.deepEqual(await verify('--data', data), await verify('--ledger', address));
+  assert.match((await run(['keys', 'list', '--data', data])).stdout, new RegExp(id));
 });
 
 test('a copy resumes where an earlier one ended', LONG_ONLY, async () => {

@@ -12,11 +12,12 @@ import { openJetStreamLedger } from '../../src/ledger/jetstream/jetstream-ledger
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import { restoreReplica, stateDigest } from '../../src/replica/replica.ts';
 import { SnapshotFolder } from '../../src/replica/snapshot-folder.ts';
-import { createPlaces, joinLines, type Program, simulateLines, start } from '../cli/program.ts';
+import { createPlaces, joinLines, type Program, start } from '../cli/program.ts';
 import { collectBlocks } from '../ledger/chains.ts';
 import { LONG_ONLY, scale } from '../scale.ts';
 import { SEED, SEED_NOTE } from '../seed.ts';
 import { Client, type RunningService, until } from '../service/running.ts';
+import { simulateLines } from '../simulated-lines.ts';
 import { type NatsServer, type NatsServers, natsOptions, startNats } from './nats-servers.ts';
 import { checkAllAnswers, createSharedKey, Oracle, startReplica, untilHeight } from './replicas.ts';
 

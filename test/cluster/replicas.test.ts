@@ -8,10 +8,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { openJetStreamKeys } from '../../src/access/jetstream/jetstream-keys.ts';
 import { nextBlock } from '../../src/ledger/hash-chain.ts';
 import { openJetStreamLedger } from '../../src/ledger/jetstream/jetstream-ledger.ts';
-import { createPlaces, joinLines, run, simulateLines, start } from '../cli/program.ts';
+import { createPlaces, joinLines, run, start } from '../cli/program.ts';
 import { measureOwnDelay } from '../own-delay.ts';
 import { LONG_ONLY } from '../scale.ts';
 import { LIGHT, until } from '../service/running.ts';
+import { simulateLines } from '../simulated-lines.ts';
 import { type NatsServers, natsOptions, startNats } from './nats-servers.ts';
 import {
   checkAllAnswers,
@@ -79,7 +80,7 @@ test(
   },
 );
 
-test('a replica without a snapshot as new as the stream says so', async () => {
+test('a replica without a snapshot as new as the stream says so', LONG_ONLY, async () => {
   const address = newAddress();
   await append(address, 0, 50);
   const link = await nats.connect(natsOptions(address).address.name);
@@ -93,41 +94,45 @@ test('a replica without a snapshot as new as the stream says so', async () => {
   );
 });
 
-test('creating and revoking a key takes effect on all replicas within a second', async (context) => {
-  const address = newAddress();
-  await append(address, 0, 5);
-  const replicas = await startReplicas(
-    context,
-    [1, 2, 3].map(() => ({ address, data: place(), flags: ANY_AGE })),
-  );
-  for (const replica of replicas) await untilHeight(replica, 5);
-  const store = await openJetStreamKeys(natsOptions(address));
-  context.after(() => store.close());
-  const clients = replicas.map((replica) => replica.connect());
-  const delaysMs: number[] = [];
-  const measure = async (secret: string, expected: number) => {
-    const startedMs = performance.now();
-    for (const client of clients) {
-      const hasReached = async () => (await client.ask(secret, LIGHT)).status === expected;
-      await until(`${expected}`, hasReached);
+test(
+  'creating and revoking a key takes effect on all replicas within a second',
+  LONG_ONLY,
+  async (context) => {
+    const address = newAddress();
+    await append(address, 0, 5);
+    const replicas = await startReplicas(
+      context,
+      [1, 2, 3].map(() => ({ address, data: place(), flags: ANY_AGE })),
+    );
+    for (const replica of replicas) await untilHeight(replica, 5);
+    const store = await openJetStreamKeys(natsOptions(address));
+    context.after(() => store.close());
+    const clients = replicas.map((replica) => replica.connect());
+    const delaysMs: number[] = [];
+    const measure = async (secret: string, expected: number) => {
+      const startedMs = performance.now();
+      for (const client of clients) {
+        const hasReached = async () => (await client.ask(secret, LIGHT)).status === expected;
+        await until(`${expected}`, hasReached);
+      }
+      delaysMs.push(performance.now() - startedMs);
+    };
+    let isOver = false;
+    const ownDelay = measureOwnDelay(() => isOver);
+    for (let round = 0; round < 3; round++) {
+      const terms = { label: '', budget: undefined, expiresMs: undefined };
+      const { id, secret } = await store.create(terms);
+      await measure(secret, 200);
+      await store.revoke(id);
+      await measure(secret, 401);
     }
-    delaysMs.push(performance.now() - startedMs);
-  };
-  let isOver = false;
-  const ownDelay = measureOwnDelay(() => isOver);
-  for (let round = 0; round < 3; round++) {
-    const terms = { label: '', budget: undefined, expiresMs: undefined };
-    const { id, secret } = await store.create(terms);
-    await measure(secret, 200);
-    await store.revoke(id);
-    await measure(secret, 401);
-  }
-  isOver = true;
-  const slowestMs = Math.round(Math.max(...delaysMs));
-  const allowedMs = 1000 + Math.round(await ownDelay);
-  context.diagnostic(`the slowest of ${delaysMs.length} changes took ${slowestMs} ms`);
-  assert.ok(slowestMs < allowedMs, `${slowestMs} ms, below ${allowedMs} ms are allowed`);
-});
+    isOver = true;
+    const slowestMs = Math.round(Math.max(...delaysMs));
+    const allowedMs = 1000 + Math.round(await ownDelay);
+    context.diagnostic(`the slowest of ${delaysMs.length} changes took ${slowestMs} ms`);
+    assert.ok(slowestMs < allowedMs, `${slowestMs} ms, below ${allowedMs} ms are allowed`);
+  },
+);
 
 test(
   'a recreated bucket of keys is noticed, even at the same sequence',
@@ -175,31 +180,35 @@ test('a key has one budget across machines and workers', LONG_ONLY, async (conte
   assert.equal(await remaining(alone), 160);
 });
 
-test('health checks read no block from NATS, and ask it at most a few times a second', async (context) => {
-  const address = newAddress();
-  await append(address, 0, 5);
-  const [replica] = await startReplicas(context, [{ address, data: place(), flags: ANY_AGE }]);
-  await untilHeight(replica, 5);
-  const link = await nats.connect(natsOptions(address).address.name);
-  context.after(() => link.close());
-  const asked: string[] = [];
-  link.connection.subscribe('$JS.API.STREAM.>', {
-    callback: (_, { subject }) => void asked.push(subject),
-  });
-  await link.connection.flush();
-  const client = replica.connect();
-  const startedMs = performance.now();
-  for (let checks = 0; checks < 300; checks++) {
-    assert.equal((await client.send({ path: '/health' })).status, 200);
-  }
-  const seconds = (performance.now() - startedMs) / 1000;
-  await link.connection.flush();
-  const countOf = (kind: string) =>
-    asked.filter((subject) => subject === `$JS.API.STREAM.${kind}.${link.name}`).length;
-  assert.equal(countOf('MSG.GET'), 0);
-  // Four a second for all health checks, and one for each of the replica's connections and ours.
-  assert.ok(countOf('INFO') <= 10 * (seconds + 1), `${countOf('INFO')} in ${seconds} s`);
-});
+test(
+  'health checks read no block from NATS, and ask it at most a few times a second',
+  LONG_ONLY,
+  async (context) => {
+    const address = newAddress();
+    await append(address, 0, 5);
+    const [replica] = await startReplicas(context, [{ address, data: place(), flags: ANY_AGE }]);
+    await untilHeight(replica, 5);
+    const link = await nats.connect(natsOptions(address).address.name);
+    context.after(() => link.close());
+    const asked: string[] = [];
+    link.connection.subscribe('$JS.API.STREAM.>', {
+      callback: (_, { subject }) => void asked.push(subject),
+    });
+    await link.connection.flush();
+    const client = replica.connect();
+    const startedMs = performance.now();
+    for (let checks = 0; checks < 300; checks++) {
+      assert.equal((await client.send({ path: '/health' })).status, 200);
+    }
+    const seconds = (performance.now() - startedMs) / 1000;
+    await link.connection.flush();
+    const countOf = (kind: string) =>
+      asked.filter((subject) => subject === `$JS.API.STREAM.${kind}.${link.name}`).length;
+    assert.equal(countOf('MSG.GET'), 0);
+    // Four a second for all health checks, and one for each of the replica's connections and ours.
+    assert.ok(countOf('INFO') <= 10 * (seconds + 1), `${countOf('INFO')} in ${seconds} s`);
+  },
+);
 
 test(
   'a replica whose stream disappears for a moment is not reported as broken, and resumes',
@@ -352,7 +361,7 @@ for (const [about, expected, kind] of BY_HAND) {
   );
 }
 
-test('a second writer is refused with the process id of the first', async () => {
+test('a second writer is refused with the process id of the first', LONG_ONLY, async () => {
   const address = newAddress();
   const first = start(['append', '--ledger', address]);
   first.child.stdin.write(joinLines(lines.slice(0, 10)));

@@ -5,9 +5,10 @@ import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openKeyStore } from '../../src/access/embedded/embedded-keys.ts';
 import type { Budget } from '../../src/config/budget.ts';
-import { run, simulateLines } from '../cli/program.ts';
+import { run } from '../cli/program.ts';
 import { connect, exchange, type RawClient } from '../http/raw-client.ts';
 import { ask, formatQuestion, HEIGHT } from '../http/service.ts';
+import { simulateLines } from '../simulated-lines.ts';
 import {
   connectPushAsker,
   httpTransports,

@@ -12,7 +12,7 @@ import { answerQuestion, parseQuestion } from '../../src/info/registry.ts';
 import { REQUEST_ERRORS, type RequestErrorCode } from '../../src/info/request-error.ts';
 import { connect, type RawClient, type RawResponse } from '../http/raw-client.ts';
 import { formatQuestion, HEIGHT } from '../http/service.ts';
-import { ALSO_FULL, scale } from '../scale.ts';
+import { ALSO_LONG, scale, shareOut } from '../scale.ts';
 import { readSamples } from '../service/running.ts';
 import { StandingClock } from '../standing-clock.ts';
 import {
@@ -209,10 +209,10 @@ async function findFault(one: Case, cut: (bytes: Buffer) => Buffer[]): Promise<s
 /** How many cases are asked at the same time. */
 const CONCURRENCY = 12;
 
-for (const [about, cut] of Object.entries(ARRIVALS)) {
+for (const [about, cut] of shareOut(Object.entries(ARRIVALS), 2)) {
   test(
     `over HTTP every response is the one of the table, with requests that come ${about}`,
-    ALSO_FULL,
+    ALSO_LONG,
     async () => {
       const queue = CASES.values();
       const faults: string[] = [];

@@ -157,7 +157,7 @@ function wrongQuestionCases({ user }: Subjects): Case[] {
       ...{ name: 'a body over the limit', asked: { body: QUESTION.padEnd(70_000) } },
       expected: {
         ...{ status: 413, error: 'body_too_large', field: 'body', closes: true },
-        message: `body: longer than ${BODY_BYTES_MAX} bytes, the limit for a question`,
+        message: `body: got more than ${BODY_BYTES_MAX} bytes, expected at most ${BODY_BYTES_MAX}`,
       },
     },
     answered('a body at the limit', { body: QUESTION.padEnd(BODY_BYTES_MAX) }),

@@ -67,9 +67,8 @@ export async function openTransports(
   closers.push(() => ground.close());
   while (ground.live.state?.height !== HEIGHT) await sleep(5);
   const open = async (name: string, noFastLane: boolean): Promise<Transport> => {
-    // How busy the machine is with other tests is no matter of these.
-    const patient = { overloadDelay: 3_600_000, ...settings, noFastLane };
-    const { server, registry, close } = createInProcess(ground, { settings: patient });
+    const changed = { ...settings, noFastLane };
+    const { server, registry, close } = createInProcess(ground, { settings: changed });
     closers.push(close);
     return { name, server, registry, port: await listenLocally(server) };
   };

@@ -15,14 +15,14 @@ import {
   type Program,
   readVerification,
   run,
-  simulateLines,
   start,
 } from '../cli/program.ts';
-import { ALSO_FULL, scale } from '../scale.ts';
+import { ALSO_LONG, scale } from '../scale.ts';
 import { SEED, SEED_NOTE } from '../seed.ts';
+import { simulateLines } from '../simulated-lines.ts';
 
 const KILLS_MAX = 50;
-const KILLS = scale(3, 3, KILLS_MAX);
+const KILLS = scale(1, 3, KILLS_MAX);
 /** Kills that must have come between the first and the last block. */
 const MIDDLE_MIN = KILLS / 20;
 /** Frequent, so that many kills come during a snapshot or a prune. */
@@ -120,7 +120,7 @@ class Ordeal {
 
 test(
   `append survives ${KILLS} kills at random moments ${SEED_NOTE}`,
-  ALSO_FULL,
+  ALSO_LONG,
   async (context) => {
     const random = new Random(String(SEED));
     const { lengthMs, expected } = await measureUndisturbed();

@@ -6,15 +6,7 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { formatAddress } from '../../src/exact/address.ts';
-import {
-  createPlaces,
-  joinLines,
-  Program,
-  readVerification,
-  run,
-  simulateLines,
-  start,
-} from '../cli/program.ts';
+import { createPlaces, joinLines, Program, readVerification, run, start } from '../cli/program.ts';
 import { connect } from '../http/raw-client.ts';
 import { MAIN } from '../paths.ts';
 import { restoreDirectory } from '../replica/data-directory.ts';
@@ -27,6 +19,7 @@ import {
   startService,
   until,
 } from '../service/running.ts';
+import { simulateLines } from '../simulated-lines.ts';
 
 const place = createPlaces();
 const lines = simulateLines(400, 'limits');
@@ -47,25 +40,32 @@ function cpuSeconds(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) / 100;
 }
 
-test('a writer that gets no more memory dies, and loses nothing that it acknowledged', async () => {
-  const data = place();
-  const append = start(['append', '--data', data, '--snapshot-every', '50']);
-  append.child.stdin.write(joinLines(lines.slice(0, 30)));
-  await append.untilWritten('durable 30\n');
-  limitMemory(append.child.pid);
-  append.child.stdin.end(joinLines(lines.slice(30)));
-  const { code, signal } = await append.ended;
-  assert.ok(code !== 0, `${code} ${signal}`);
-  const verified = readVerification(await run(['verify', '--data', data]));
-  assert.ok(verified.height >= append.acknowledged, `${verified.height} of ${append.acknowledged}`);
-  const input = joinLines(lines.slice(verified.height));
-  assert.equal((await run(['append', '--data', data], { input })).code, 0);
-  const undisturbed = await makeLedger(place(), lines);
-  assert.deepEqual(
-    readVerification(await run(['verify', '--data', data])),
-    readVerification(await run(['verify', '--data', undisturbed])),
-  );
-});
+test(
+  'a writer that gets no more memory dies, and loses nothing that it acknowledged',
+  LONG_ONLY,
+  async () => {
+    const data = place();
+    const append = start(['append', '--data', data, '--snapshot-every', '50']);
+    append.child.stdin.write(joinLines(lines.slice(0, 30)));
+    await append.untilWritten('durable 30\n');
+    limitMemory(append.child.pid);
+    append.child.stdin.end(joinLines(lines.slice(30)));
+    const { code, signal } = await append.ended;
+    assert.ok(code !== 0, `${code} ${signal}`);
+    const verified = readVerification(await run(['verify', '--data', data]));
+    assert.ok(
+      verified.height >= append.acknowledged,
+      `${verified.height} of ${append.acknowledged}`,
+    );
+    const input = joinLines(lines.slice(verified.height));
+    assert.equal((await run(['append', '--data', data], { input })).code, 0);
+    const undisturbed = await makeLedger(place(), lines);
+    assert.deepEqual(
+      readVerification(await run(['verify', '--data', data])),
+      readVerification(await run(['verify', '--data', undisturbed])),
+    );
+  },
+);
 
 test(
   'a worker that gets no more memory is replaced, and the others answer',

@@ -3,10 +3,11 @@
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { test } from 'node:test';
-import { joinLines, type Outcome, run, simulateLines, start } from '../cli/program.ts';
+import { joinLines, type Outcome, run, start } from '../cli/program.ts';
 import { verifyDirectory } from '../replica/data-directory.ts';
 import { LONG_ONLY } from '../scale.ts';
 import { until } from '../service/running.ts';
+import { simulateLines } from '../simulated-lines.ts';
 import { assertSentences, limitFiles, makeDisk } from './small-disk.ts';
 
 const lines = simulateLines(300, 'disk');
@@ -35,7 +36,7 @@ test('a full disk ends an append at once, even if its input stays open', async (
   assert.equal((await verifyDirectory(data)).height, program.acknowledged);
 });
 
-test('blocks that a full disk refused can be appended once there is room', async (t) => {
+test('blocks that a full disk refused can be appended once there is room', LONG_ONLY, async (t) => {
   const disk = makeDisk(t, 1536);
   const data = path.join(disk.folder, 'data');
   let height = 0;
@@ -123,7 +124,7 @@ test('an append out of file descriptors continues, and warns about the snapshot 
   assert.equal((await verifyDirectory(data)).height, 35);
 });
 
-test('a ledger on a full disk can be pruned, and then takes blocks again', async (t) => {
+test('a ledger on a full disk can be pruned, and then takes blocks again', LONG_ONLY, async (t) => {
   const disk = makeDisk(t, 3072);
   const data = path.join(disk.folder, 'data');
   const flags = ['--snapshot-every', '200', '--snapshot-keep', '1'];

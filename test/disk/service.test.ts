@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { test } from 'node:test';
-import { failed, joinLines, run, simulateLines, start } from '../cli/program.ts';
+import { failed, joinLines, run, start } from '../cli/program.ts';
 import { LONG_ONLY } from '../scale.ts';
 import {
   Client,
@@ -14,6 +14,7 @@ import {
   startService,
   until,
 } from '../service/running.ts';
+import { simulateLines } from '../simulated-lines.ts';
 import { limitFiles, makeDisk } from './small-disk.ts';
 
 const lines = simulateLines(30);
@@ -76,7 +77,7 @@ test(
   },
 );
 
-test('a full disk fails the feed, and the service keeps answering', async (context) => {
+test('a full disk fails the feed, and the service keeps answering', LONG_ONLY, async (context) => {
   const disk = makeDisk(context, DISK_KIBIBYTES);
   const data = path.join(disk.folder, 'data');
   const { secret } = await createKey(data);

@@ -12,8 +12,9 @@ import { SnapshotFolder } from '../../src/replica/snapshot-folder.ts';
 import { SnapshotKeeper } from '../../src/replica/snapshot-keeper.ts';
 import { applyBlock } from '../../src/state/fold.ts';
 import { createState } from '../../src/state/state.ts';
-import { createPlaces, joinLines, readVerification, run, simulateLines } from '../cli/program.ts';
+import { createPlaces, joinLines, readVerification, run } from '../cli/program.ts';
 import { until } from '../service/running.ts';
+import { simulateLines } from '../simulated-lines.ts';
 import { assertSentences, makeDisk, mountDisk, type SmallDisk } from './small-disk.ts';
 
 const place = createPlaces();
@@ -109,6 +110,7 @@ test('a replica that cannot save snapshots keeps following, and saves again once
     failed: assert.ifError,
   });
   disk.setReadOnly(true);
+  await keeper.ready();
   const stop = new AbortController();
   const following = live.run(stop.signal);
   let point = CHAIN_START;
@@ -120,7 +122,10 @@ test('a replica that cannot save snapshots keeps following, and saves again once
     assert.equal(live.state?.height, block.height, live.unavailableReason);
   };
   for (const line of lines.slice(0, 5)) await append(line);
-  assert.match(warnings.join('\n'), /^the snapshot of height \d was not saved: .*EROFS/m);
+  const readOnly = /^the snapshot of height \d was not saved: .*EROFS/;
+  await until('a warning of the read-only disk', () =>
+    warnings.some((text) => readOnly.test(text)),
+  );
   disk.setReadOnly(false);
   disk.fill();
   for (const line of lines.slice(5, 10)) await append(line);

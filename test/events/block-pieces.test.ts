@@ -20,7 +20,7 @@ function readWhole(line: string): Block | undefined {
 
 /** As text, one part to each event, payment, price or position: pieces may have parted an event. */
 function describe(events: readonly PieceEvent[]): string {
-  const parts = events.flatMap(({ type, fields }): unknown[] => {
+  const parts = sortPrices(events).flatMap(({ type, fields }): unknown[] => {
     if (type === 'account' || type === 'morePositions') {
       const { positions, ...account } = fields as EventOf<'account'>;
       const parts = positions.map((position) => ['position', account, position]);
@@ -32,6 +32,29 @@ function describe(events: readonly PieceEvent[]): string {
     return payments.map((payment) => [type, coin, payment]);
   });
   return JSON.stringify(parts);
+}
+
+/**
+ * Puts the prices of marks that follow one another into the order of their coins, as if they were one
+ * event: whoever parses JSON gets names that look like numbers first, in a piece or in the whole, and for
+ * the state their order is no matter.
+ */
+function sortPrices(events: readonly PieceEvent[]): PieceEvent[] {
+  const sorted: PieceEvent[] = [];
+  for (const event of events) {
+    const last = sorted.at(-1);
+    if (event.type !== 'marks') sorted.push(event);
+    else if (last?.type !== 'marks') sorted.push({ ...event, fields: byCoin(event.fields) });
+    else {
+      const prices = [...last.fields.prices, ...event.fields.prices];
+      sorted[sorted.length - 1] = { ...event, fields: byCoin({ prices }) };
+    }
+  }
+  return sorted;
+}
+
+function byCoin({ prices }: EventOf<'marks'>): EventOf<'marks'> {
+  return { prices: prices.toSorted((a, b) => (a.coin < b.coin ? -1 : Number(a.coin > b.coin))) };
 }
 
 /** Never anything else than what the whole line says. */

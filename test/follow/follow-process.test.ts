@@ -2,6 +2,7 @@
 
 import path from 'node:path';
 import { test } from 'node:test';
+import { LONG_ONLY } from '../scale.ts';
 import { createKey, startService } from '../service/running.ts';
 import { makeTemporaryFolder } from '../temporary-folder.ts';
 import { checkFollowProcess, startFollowProcess } from './follow-process.ts';
@@ -10,7 +11,7 @@ import { ANY_AGE, RunningFollower } from './running-follower.ts';
 import { RunningStub } from './running-stub.ts';
 import { Truth } from './truth.ts';
 
-test('perpinfo follow writes a folder that a service answers from', async (context) => {
+test('perpinfo follow writes a folder that a service answers from', LONG_ONLY, async (context) => {
   const folder = await makeTemporaryFolder(context);
   const [file, data] = [path.join(folder, 'truth.ndjson'), path.join(folder, 'data')];
   const stub = await RunningStub.start(context, { file, limit: 0 });

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ALSO_FULL, FULL_ONLY, LONG_ONLY, scale } from '../scale.ts';
+import { FULL_ONLY, LONG_ONLY, scale } from '../scale.ts';
 import { until } from '../service/running.ts';
 import type { Question } from './dialect-answers.ts';
 import { type Following, startFollowing } from './following.ts';
@@ -39,7 +39,7 @@ async function askRounds(
 
 test(
   'every account of the exchange is answered as it was at its Account-Time',
-  ALSO_FULL,
+  LONG_ONLY,
   async (context) => {
     const following = await startFollowing(context, { stub: { accounts: scale(15, 15, 40) } });
     const questions = accountQuestions(following);

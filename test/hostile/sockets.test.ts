@@ -18,7 +18,7 @@ import {
   startService,
 } from '../http/service.ts';
 import { MAIN } from '../paths.ts';
-import { ALSO_LONG, scale, shareOut } from '../scale.ts';
+import { ALSO_LONG, LONG_ONLY, scale, shareOut } from '../scale.ts';
 
 type Lane = readonly [name: string, flags: readonly string[]];
 const LANES: readonly Lane[] = [
@@ -61,10 +61,10 @@ async function isAnswered(service: Service): Promise<void> {
   assert.equal((await ask(service)).status, 200);
 }
 
-for (const [lane, flags] of shareOut(LANES, 1)) {
+for (const [lane, flags] of LANES) {
   test(
     `a tunnel behind unread responses, then a reset, harms nobody (${lane})`,
-    ALSO_LONG,
+    LONG_ONLY,
     async (t) => {
       const service = await startService(t, flags);
       for (let count = 0; count < 5; count++) {
@@ -78,7 +78,7 @@ for (const [lane, flags] of shareOut(LANES, 1)) {
 
   test(
     `offers of another protocol, without end, keep nobody waiting (${lane})`,
-    ALSO_LONG,
+    LONG_ONLY,
     async (t) => {
       await checkManyOffers(await startService(t, flags));
     },
@@ -87,7 +87,7 @@ for (const [lane, flags] of shareOut(LANES, 1)) {
   for (const [about, last] of LAST_REQUESTS) {
     test(
       `unread responses before ${about} do not keep a connection (${lane})`,
-      ALSO_LONG,
+      LONG_ONLY,
       async (t) => {
         const service = await startService(t, [...flags, ...SHORT]);
         const client = await connectUnread(service, last);
@@ -104,7 +104,7 @@ for (const [lane, flags] of shareOut(LANES, 1)) {
 
     test(
       `unread responses before ${about} do not hold up a stop (${lane})`,
-      ALSO_LONG,
+      LONG_ONLY,
       async (t) => {
         const service = await startService(t, [...flags, '--stop-timeout', '500']);
         const client = await connectUnread(service, last);
@@ -118,10 +118,12 @@ for (const [lane, flags] of shareOut(LANES, 1)) {
     );
   }
 
-  test(`responses that wait for a reader take little memory (${lane})`, ALSO_LONG, async (t) => {
+  test(`responses that wait for a reader take little memory (${lane})`, LONG_ONLY, async (t) => {
     await checkUnreadMemory(await startService(t, flags));
   });
+}
 
+for (const [lane, flags] of shareOut(LANES, 1)) {
   test(
     `a stop cuts no response that was begun, and says which is the last (${lane})`,
     ALSO_LONG,

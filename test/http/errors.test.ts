@@ -204,9 +204,6 @@ const CHECKS: Readonly<Record<string, (start: Start) => Promise<void>>> = {
   },
 };
 
-/** How busy the machine is with other tests is no matter of most of these. */
-const PATIENT = { overloadDelay: 3_600_000 };
-
 for (const [transport, noFastLane] of [
   ['the fast lane', false],
   ["Node's server", true],
@@ -216,7 +213,7 @@ for (const [transport, noFastLane] of [
       check((changes = {}) =>
         startInProcess(t, {
           ...changes,
-          settings: { ...PATIENT, ...changes.settings, noFastLane },
+          settings: { ...changes.settings, noFastLane },
         }),
       ));
   }

@@ -145,8 +145,8 @@ export async function openFollowed(
   const ground = await openGround(folder);
   closers.push(() => ground.close());
   const open = async (noFastLane: boolean) => {
-    const patient = { overloadDelay: 60_000, pushInterval: 0, ...settings, noFastLane };
-    const service = createInProcess(ground, { settings: patient, wanted });
+    const changed = { pushInterval: 0, ...settings, noFastLane };
+    const service = createInProcess(ground, { settings: changed, wanted });
     closers.push(service.close);
     return { ...service, port: await listenLocally(service.server) };
   };

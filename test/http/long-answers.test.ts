@@ -91,6 +91,75 @@ test('requests that have been read are answered before each slice', async () => 
   );
 });
 
+test('a block that waits is applied after the answer that is being written, and before the next', async ({
+  mock,
+}) => {
+  // However long an answer takes on a busy machine.
+  mock.method(globalThis, 'setTimeout', () => undefined);
+  const { answers, slices } = createLongAnswers();
+  const question = askFor(users);
+  assert.equal(answers.untilWritten(), undefined);
+  const writing = [0, 1, 2].map(() => answers.write(question, undefined));
+  assert.equal(answers.untilWritten(), undefined, 'none is begun yet');
+  while (slices.length === 0) await nextTurn();
+  const heightBefore = state.height;
+  await answers.untilWritten();
+  simulator.next();
+  const written = await Promise.all(writing);
+  const heights = written.map((answer) => (answer as LongAnswer).height);
+  assert.deepEqual(heights, [heightBefore, state.height, state.height]);
+  assert.equal(answers.untilWritten(), undefined);
+});
+
+test('who waits for an answer does so for a while at most', async () => {
+  const { answers, turns, slices } = createLongAnswers();
+  const writing = answers.write(askFor(users), undefined);
+  while (slices.length === 0) await nextTurn();
+  // From here on no slice is done.
+  const held: (() => void)[] = [];
+  turns.answerFirst(() => undefined);
+  turns.doLater = (slice) => setImmediate(() => held.push(slice));
+  await answers.untilWritten();
+  assert.ok(slices.length < 5, `${slices.length} slices`);
+  turns.doLater = (slice) => setImmediate(slice);
+  for (const slice of held) slice();
+  await writing;
+});
+
+test('while others ask there is a pause between slices, else there is none', async ({ mock }) => {
+  const pausing = mock.method(globalThis, 'setTimeout');
+  const countPauses = async (answerRead: (turns: Turns) => void) => {
+    const { answers, turns, slices } = createLongAnswers();
+    pausing.mock.resetCalls();
+    turns.answerFirst(() => answerRead(turns));
+    await answers.write(askFor(users), undefined);
+    return { pauses: pausing.mock.callCount(), slices: slices.length };
+  };
+  const quiet = await countPauses(() => undefined);
+  assert.ok(quiet.slices > 2);
+  assert.equal(quiet.pauses, 0);
+  const asked = await countPauses((turns) => turns.answeredCount++);
+  assert.equal(asked.pauses, asked.slices - 1);
+});
+
+test('slices are longer while nobody else asks, and short again when somebody does', async ({
+  mock,
+}) => {
+  // Each look at the clock takes a tenth of a millisecond: slices are as long as it says, on any machine.
+  let nowMs = 0;
+  mock.method(performance, 'now', () => (nowMs += 0.1));
+  const { answers, turns, slices } = createLongAnswers();
+  turns.answerFirst(() => {
+    if (slices.length === 6) turns.answeredCount++;
+  });
+  await Promise.all([askFor(users), askFor(users)].map((each) => answers.write(each, undefined)));
+  const isLonger = slices.map((seconds) => seconds > 0.001);
+  assert.deepEqual(
+    isLonger.slice(0, 9),
+    [0, 0, 0, 1, 1, 1, 1, 0, 0].map((each) => each === 1),
+  );
+});
+
 test('bytes are written over once they are released, and not before', async () => {
   const { answers } = createLongAnswers();
   const write = async (asked: readonly string[]) => {

@@ -4,8 +4,9 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openKeyStore } from '../../src/access/embedded/embedded-keys.ts';
 import type { Budget } from '../../src/config/budget.ts';
-import { type Outcome, type Program, simulateLines, start } from '../cli/program.ts';
+import { type Outcome, type Program, start } from '../cli/program.ts';
 import { appendAll, NO_SNAPSHOTS } from '../replica/data-directory.ts';
+import { simulateLines } from '../simulated-lines.ts';
 import { makeTemporaryFolder } from '../temporary-folder.ts';
 import { exchange, type RawResponse } from './raw-client.ts';
 

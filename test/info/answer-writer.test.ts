@@ -44,6 +44,10 @@ test(`amounts are written as they are formatted ${SEED_NOTE}`, () => {
 });
 
 test('amounts beyond the safe integers are written as well', () => {
+  assert.equal(
+    written((out) => out.parts(2n ** 60n, 5, 10)),
+    '1152921504606846976.0000000005',
+  );
   for (const units of [2n ** 53n, -(2n ** 80n), 10n ** 30n]) {
     assert.equal(
       written((out) => out.units(units, 6)),
@@ -104,12 +108,13 @@ test('pieces follow one another without a gap, whatever their length', () => {
 test('a head is put right before a body, and leaves it as it is', () => {
   for (let length = 8; length < 40; length++) {
     const head = new AnswerWriter();
-    head.text('h'.repeat(length));
+    const text = 'abcdefghij'.repeat(4).slice(0, length);
+    head.text(text);
     const out = new AnswerWriter(200);
     out.moveTo(100);
     out.text('body');
     const start = out.putBefore(100, head);
-    assert.equal(out.textFrom(start, out.length), `${'h'.repeat(length)}body`);
+    assert.equal(out.textFrom(start, out.length), `${text}body`);
   }
 });
 
@@ -124,24 +129,59 @@ test('what is written can be read, moved and changed in place, and left to its r
   out.setByte(4, 45);
   out.setByte(5, 45);
   assert.equal(out.toString(), 'head--body');
+  out.moveTo(1);
+  out.text('EA');
+  out.moveTo(10);
+  assert.equal(out.toString(), 'hEAd--body');
   const read = out.bytesFrom(0);
   out.leaveBuffer();
   out.long('anew');
-  assert.deepEqual([read.toString(), out.toString()], ['head--body', 'anew']);
+  assert.deepEqual([read.toString(), out.toString()], ['hEAd--body', 'anew']);
 });
 
-test('a buffer is kept for the next answer, unless it has grown beyond 4 MiB', () => {
-  const out = new AnswerWriter();
-  const memory = () => out.bytesFrom(0).buffer.byteLength;
-  for (const [length, isKept] of [
-    [2 ** 20, true],
-    [2 ** 22, false],
+/** The memory that a writer writes into. */
+function memoryOf(out: AnswerWriter): ArrayBufferLike {
+  return out.bytesFrom(0).buffer;
+}
+
+test('a buffer is kept for the next answer, unless it has more than 4 MiB', () => {
+  for (const [bytes, isKept] of [
+    [2 ** 22 - 8, true],
+    [2 ** 22 - 7, false],
   ] as const) {
-    out.long('x'.repeat(length));
-    const grown = memory();
+    const out = new AnswerWriter(bytes);
+    out.text('x'.repeat(bytes));
+    const memory = memoryOf(out);
     out.clear();
     assert.equal(out.length, 0);
-    assert.equal(memory() === grown, isKept);
-    if (!isKept) assert.equal(memory(), 2 ** 16);
+    assert.equal(memoryOf(out) === memory, isKept);
+    assert.equal(memoryOf(out).byteLength, isKept ? 2 ** 22 : 2 ** 16);
+  }
+});
+
+test('a writer has the room that it was made with, and doubles what it needs beyond it', () => {
+  const out = new AnswerWriter(9);
+  const memory = memoryOf(out);
+  out.reserve(9);
+  out.fixed(fixedText('123456789'));
+  assert.equal(memoryOf(out), memory);
+  out.bytes(Buffer.from('0'));
+  assert.equal(memoryOf(out).byteLength, 2 * (9 + 1 + 8));
+  out.bytes(Buffer.alloc(50, 'x'));
+  assert.equal(out.toString(), `1234567890${'x'.repeat(50)}`);
+  out.leaveBuffer();
+  assert.deepEqual([out.length, memoryOf(out).byteLength], [0, 9 + 8]);
+});
+
+test('a writer has 64 KiB at first, and words of eight bytes beyond', () => {
+  assert.equal(memoryOf(new AnswerWriter()).byteLength, 2 ** 16 + 8);
+  for (const [length, words] of [
+    [0, 0],
+    [1, 1],
+    [8, 1],
+    [9, 2],
+  ]) {
+    const fixed = fixedText('x'.repeat(length));
+    assert.deepEqual([fixed.length, fixed.words.length], [length, words]);
   }
 });

@@ -85,6 +85,25 @@ test('a course has a gap where no block came for more than a minute and a step',
   assert.deepEqual(gaps(100_000), [1, undefined, undefined]);
   assert.deepEqual(pointsOf(history, 0, 60_001, 60_000).at(-1), [undefined, 60_001]);
   assert.deepEqual(pointsOf(history, 0, 60_000, 60_000), [[1, 0]]);
+  const once = [
+    [1, 0],
+    [undefined, 120_000],
+  ];
+  assert.deepEqual(pointsOf(history, 0, 120_000, 60_000), once);
+  assert.deepEqual(pointsOf(historyOf([7000, 307_000]), 7000, 67_000, 60_000), [[1, 7000]]);
+});
+
+test('a course has nothing before the first block', () => {
+  assert.deepEqual(pointsOf(HISTORY, 100, 1200, 400), [[1, 1000]]);
+});
+
+test('a course begins with the last block that is not later, however long ago that was', () => {
+  const history = historyOf([0, 300_000]);
+  assert.deepEqual(pointsOf(history, 200_000, 299_999, 70_000), [
+    [1, 0],
+    [undefined, 270_000],
+    [undefined, 299_999],
+  ]);
 });
 
 test('a course has a gap where blocks are not kept', () => {
@@ -210,4 +229,7 @@ test('of a history of a few hours every period has all, and of an instant one po
   assert.deepEqual(short['day'], [3 * HOUR_MS, 1, 4]);
   assert.deepEqual(short['month'], [3 * HOUR_MS, 3 * HOUR_MS, 2]);
   assert.deepEqual(periodsOf(historyOf([7]))['allTime'], [0, 0, 1]);
+  assert.deepEqual(periodsOf(historyOf([7, 8, 9]))['allTime'], [2, 1, 3]);
+  const everyMillisecond = Array.from({ length: 151 }, (_, time) => time);
+  assert.deepEqual(periodsOf(historyOf(everyMillisecond))['allTime'], [150, 2, 76]);
 });

@@ -15,9 +15,11 @@ const NOBODY = `0x${'c'.repeat(40)}`;
 
 const ajv = new Ajv2020({ allErrors: true, strict: true, allowUnionTypes: true });
 
-for (const { type, example, answerSchema } of REQUEST_TYPES) {
+for (const request of REQUEST_TYPES) {
+  const { type, example, answerSchema } = request;
   test(`the example of ${type} is a question of this type, and its answer fits its schema`, () => {
-    assert.equal(parseQuestion(example.question).type, type);
+    const question = parseQuestion(example.question);
+    assert.deepEqual([question.type, question.request], [type, request]);
     const validate = ajv.compile(answerSchema);
     assert.ok(validate(example.answer), ajv.errorsText(validate.errors));
   });

@@ -2,7 +2,9 @@
 
 import type { HistoryAnswer, HistorySteps } from '../../src/info/history-question.ts';
 import type { HistoryView, PastView } from '../../src/info/history-view.ts';
+import type { Subject } from '../../src/info/subject.ts';
 import { createState, type StateView } from '../../src/state/state.ts';
+import { stateOf, TIME } from './states.ts';
 
 export function pastOf(state: StateView): PastView {
   return {
@@ -28,7 +30,7 @@ export function historyOf(
     ledgerId: '',
     range: () => ({ first: 1, firstTime, last: times.length, lastTime, text }),
     holds: (height) => height >= 1 && height <= times.length && !lost.includes(height),
-    heightAt: (time) => times.findLastIndex((each) => each <= time) + 1 || undefined,
+    heightAt: (time) => countUpTo(times, time) || undefined,
     timeOf,
     markOf: () => 0,
     at: () => pastOf(createState()),
@@ -39,9 +41,76 @@ export function historyOf(
   };
 }
 
+/** How many of the ascending times are not later. */
+function countUpTo(times: readonly number[], time: number): number {
+  let [from, to] = [0, times.length];
+  while (from < to) {
+    const middle = (from + to) >> 1;
+    if (times[middle] <= time) from = middle + 1;
+    else to = middle;
+  }
+  return from;
+}
+
 export function answerSteps(steps: HistorySteps): HistoryAnswer {
   for (;;) {
     const step = steps.next();
     if (step.done === true) return step.value;
   }
+}
+
+/** What a history was asked for, in order. */
+export type Call = readonly [call: string, ...values: unknown[]];
+
+/**
+ * Blocks a second apart, with their true states; transfers of an account are its height in dollars, its
+ * volume ten times as much. Only heights that are kept can be looked at.
+ */
+export function foldedHistory(
+  blocks: readonly (readonly unknown[])[],
+  others: Parameters<typeof historyOf>[1] = {},
+): { readonly history: HistoryView; readonly calls: Call[] } {
+  const calls: Call[] = [];
+  const history: HistoryView = historyOf(
+    blocks.map((_, index) => TIME + index * 1000),
+    { at: (height) => foldedPast(height), heightAt: findKept, ...others },
+  );
+  /** The last height that is kept and not later. */
+  function findKept(time: number): number | undefined {
+    const heights = blocks.map((_, index) => index + 1);
+    return heights.findLast((each) => history.holds(each) && history.timeOf(each) <= time);
+  }
+  const stateAt = (height: number) => {
+    if (!history.holds(height)) throw new Error(`height ${height} is not kept`);
+    return stateOf(...blocks.slice(0, height));
+  };
+  function foldedPast(first: number): PastView {
+    calls.push(['at', first]);
+    let state = stateAt(first);
+    const dollars = (count: number) => count * 1_000_000;
+    return {
+      ...pastOf(state),
+      get state() {
+        return state;
+      },
+      load(subject: Subject) {
+        calls.push(['load', subject.kind, 'dexIndex' in subject ? subject.dexIndex : undefined]);
+      },
+      loadMarks: () => calls.push(['loadMarks']),
+      moveTo(height) {
+        calls.push(['moveTo', height]);
+        state = stateAt(height);
+      },
+      revalueAt(height) {
+        calls.push(['revalueAt', height]);
+        const marks = (blocks[height - 1] as { type: string }[]).filter(
+          ({ type }) => type === 'marks',
+        );
+        state = stateOf(...blocks.slice(0, state.height), marks);
+      },
+      release: () => calls.push(['release']),
+      sumsOf: () => ({ netTransfers: dollars(state.height), volume: dollars(10 * state.height) }),
+    };
+  }
+  return { history, calls };
 }

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { AnswerWriter } from '../../src/info/answer-writer.ts';
 import { answerQuestion, parseQuestion, parseSubscription } from '../../src/info/registry.ts';
 import { createState } from '../../src/state/state.ts';
 import { assertRefused, parseQueryText, type Refused, stateOf } from './states.ts';
@@ -340,4 +341,118 @@ test('a batch cannot be subscribed to, the accounts of a user on all dexes can',
   });
   const question = parseSubscription({ type: 'allDexsClearinghouseState', user: UPPER_CASE });
   assert.equal(question.formatFields(), `"user":"${USER}"`);
+});
+
+test('a subscription is refused for what it is, and for a moment of the past', () => {
+  assertRefused(() => parseSubscription(5), {
+    code: 'invalid_field',
+    field: 'subscription',
+    message: 'subscription: got 5, expected an object with a type',
+  });
+  for (const [field, value] of [
+    ['atHeight', 0],
+    ['atTime', 5],
+  ] as const) {
+    assertRefused(() => parseSubscription({ type: 'allMids', [field]: value }), {
+      code: 'invalid_field',
+      field,
+      message: `${field}: got ${value}, expected none: the past is not pushed`,
+    });
+  }
+});
+
+test('the fields of a subscription are repeated, without the first dex where clients expect none', () => {
+  const fieldsOf = (subscription: object) => parseSubscription(subscription).formatFields();
+  assert.equal(fieldsOf({ type: 'allMids' }), '');
+  assert.equal(fieldsOf({ type: 'allMids', dex: 'xyz' }), '"dex":"xyz"');
+  const account = { type: 'clearinghouseState', user: USER };
+  assert.equal(fieldsOf(account), `"user":"${USER}","dex":""`);
+});
+
+/** One user with a dozen positions on each of two dexes. */
+function crowdedState() {
+  const coins = Array.from({ length: 12 }, (_, index) => `COIN${index}`);
+  const dexes = ['', 'xyz'];
+  const named = (dex: string) => coins.map((coin) => (dex === '' ? coin : `${dex}:${coin}`));
+  return stateOf(
+    [{ type: 'perpDex', dex: 'xyz', fullName: 'Metals', deployer: STRANGER }],
+    dexes.flatMap((dex) => named(dex).map((coin) => market(dex, coin))),
+    dexes.map((dex) => transfer(USER, dex, '1000.0')),
+    dexes.flatMap((dex) => named(dex).map((coin) => buy(USER, coin, '1.0'))),
+  );
+}
+
+test('answers are the same in a buffer that has to grow', () => {
+  const state = crowdedState();
+  for (const body of [
+    { type: 'clearinghouseState', user: USER },
+    { type: 'allDexsClearinghouseState', user: USER },
+    { type: 'delegations', user: USER },
+  ]) {
+    const question = parseQuestion(body);
+    const out = new AnswerWriter(1);
+    question.write(out, state);
+    assert.equal(out.toString(), question.answer(state));
+  }
+  for (const dex of ['', 'ALL_DEXES']) {
+    const users = [USER, STRANGER, USER, 'nobody'];
+    const question = parseQuestion({ type: 'batchClearinghouseStates', users, dex });
+    const out = new AnswerWriter('{"successful_states":['.length);
+    for (const pieces = question.writePieces(out, state); pieces.next().done !== true; );
+    assert.equal(out.toString(), question.answer(state));
+  }
+});
+
+/** How often a batch pauses. */
+function pausesOf(users: readonly string[], dex: string): number {
+  const question = parseQuestion({ type: 'batchClearinghouseStates', users, dex });
+  const pieces = question.writePieces(new AnswerWriter(), STATE);
+  let pauses = 0;
+  while (pieces.next().done !== true) pauses++;
+  return pauses;
+}
+
+test('a batch is written with a pause after 8 accounts, and a long one says its length before', () => {
+  for (const [users, dex, pauses, bytes] of [
+    [7, '', 0, undefined],
+    [8, '', 1, undefined],
+    [15, '', 1, undefined],
+    [16, '', 2, undefined],
+    [32, '', 4, undefined],
+    [33, '', 4, 33 * 2500],
+    // Three dexes: a pause after three users.
+    [2, 'ALL_DEXES', 0, undefined],
+    [3, 'ALL_DEXES', 1, undefined],
+    [4, 'ALL_DEXES', 1, undefined],
+    [5, 'ALL_DEXES', 1, 5 * 5000],
+    [22, 'ALL_DEXES', 7, 22 * 5000],
+  ] as const) {
+    const question = { type: 'batchClearinghouseStates', users: usersOf(users), dex };
+    assert.equal(parseQuestion(question).bytesExpected, bytes, `${users} on ${dex}`);
+    assert.equal(pausesOf(usersOf(users), dex), pauses, `${users} on ${dex}`);
+  }
+});
+
+test('only a batch is written in pieces', () => {
+  const question = parseQuestion({ type: 'clearinghouseState', user: USER });
+  assert.equal(question.bytesExpected, undefined);
+  assert.throws(() => question.writePieces(new AnswerWriter(), STATE), {
+    message: 'the answers of clearinghouseState are not long',
+  });
+});
+
+test('a batch has changed when one of its accounts has, and never without one', () => {
+  const changedAt = (users: readonly string[], dex: string) =>
+    parseQuestion({ type: 'batchClearinghouseStates', users, dex }).changedAt(STATE);
+  const state = STATE.height;
+  assert.deepEqual(
+    [changedAt([], ''), changedAt(['nobody'], ''), changedAt([STRANGER], '')],
+    [0, 0, 0],
+  );
+  assert.deepEqual([changedAt([USER], ''), changedAt([STRANGER, OTHER], 'abc')], [state, state]);
+  assert.deepEqual([changedAt([OTHER], ''), changedAt([STRANGER], 'ALL_DEXES')], [0, 1]);
+  assert.equal(changedAt([STRANGER, OTHER, STRANGER], 'ALL_DEXES'), state);
+  const onAll = (user: string) =>
+    parseQuestion({ type: 'allDexsClearinghouseState', user }).changedAt(STATE);
+  assert.deepEqual([onAll(STRANGER), onAll(OTHER)], [1, state]);
 });

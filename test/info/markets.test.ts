@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { answerQuestion, parseQuestion } from '../../src/info/registry.ts';
+import { RequestError } from '../../src/info/request-error.ts';
 import { createState, type StateView } from '../../src/state/state.ts';
 import { assertRefused, parseQueryText, type Refused, stateOf } from './states.ts';
 
@@ -377,4 +378,46 @@ test('a query that gives a parameter twice is refused', () => {
   assertRefused(() => answerQuery('type=meta&dex=&dex=abc'), twice('dex'));
   assertRefused(() => answerQuery('type=marginTable&id=3&id=3&id=3'), twice('id', 3));
   assertRefused(() => answerQuery(`type=userAbstraction&user=${USER}&user=${USER}`), twice('user'));
+});
+
+test('what the ledger does not hold never changes, and dexes change when one is added', () => {
+  const changedAt = (type: string) => parseQuestion({ type, user: USER }).changedAt(STATE);
+  for (const type of [
+    ...['spotMeta', 'spotMetaAndAssetCtxs', 'spotClearinghouseState', 'outcomeMeta'],
+    ...['exchangeStatus', 'userAbstraction'],
+  ]) {
+    assert.equal(changedAt(type), 0, type);
+  }
+  assert.equal(changedAt('perpDexs'), 1);
+});
+
+test('an answer about markets has changed when its terms or marks have', () => {
+  const state = stateOf(
+    [{ type: 'perpDex', dex: 'abc', fullName: 'Alphabet', deployer: USER }, BTC, GOLD],
+    [{ type: 'marks', prices: { BTC: '97300.5' } }],
+    [{ ...GOLD, marginTiers: [{ lowerBound: '0.0', maxLeverage: 5 }] }],
+    [{ type: 'transfer', user: USER, dex: '', amount: '5.0' }],
+    [],
+  );
+  const changedAt = (type: string, fields: object = {}, of = state) =>
+    parseQuestion({ type, ...fields }).changedAt(of);
+  const onBoth = (type: string) => [changedAt(type), changedAt(type, { dex: 'abc' })];
+  assert.deepEqual(onBoth('meta'), [1, 3]);
+  assert.deepEqual(onBoth('metaAndAssetCtxs'), [2, 3]);
+  assert.deepEqual(onBoth('allMids'), [2, 3]);
+  assert.equal(changedAt('allPerpMetas'), 3);
+  assert.deepEqual(
+    [1001, 5].map((id) => changedAt('marginTable', { id })),
+    [1, 3],
+  );
+  assert.deepEqual(
+    [changedAt('webData2', { user: USER }), changedAt('webData2', { user: DEPLOYER })],
+    [4, 2],
+  );
+  for (const [type, fields] of [
+    ...['meta', 'metaAndAssetCtxs', 'allMids'].map((each) => [each, { dex: 'no' }] as const),
+    ['marginTable', { id: 7 }],
+  ] as const) {
+    assert.throws(() => changedAt(type, fields), RequestError);
+  }
 });

@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { parseAddress } from '../../src/exact/address.ts';
 import { AccountAnswers } from '../../src/http/account-answers.ts';
 import { BodySource, JsonSource, readQueryText } from '../../src/http/question-source.ts';
+import { AnswerWriter } from '../../src/info/answer-writer.ts';
 import { answerQuestion, parseQuestion, REQUEST_TYPES } from '../../src/info/registry.ts';
 import { RequestError } from '../../src/info/request-error.ts';
 import { isSubjectKnown, oldestTime, type Subject } from '../../src/info/subject.ts';
@@ -108,6 +109,26 @@ test('a batch lists unknown users among the failed wallets', () => {
   }
 });
 
+test('a batch may change with any block as long as one of its users is unknown', () => {
+  const state = stateOf(EVENTS, [PARTIAL], []);
+  const changedAt = (users: readonly string[], dex: string) =>
+    parseQuestion({ type: 'batchClearinghouseStates', users, dex }).changedAt(state);
+  assert.deepEqual([changedAt([KNOWN], ''), changedAt([KNOWN, STRANGER], '')], [1, 3]);
+  assert.deepEqual([changedAt([ELSEWHERE], 'xyz'), changedAt([ELSEWHERE], '')], [1, 3]);
+  assert.deepEqual([changedAt([KNOWN], 'ALL_DEXES'), changedAt([ELSEWHERE], 'ALL_DEXES')], [1, 3]);
+});
+
+test('an answer about an unknown user is not written either', () => {
+  const question = parseQuestion({ type: 'clearinghouseState', user: STRANGER });
+  for (const write of ['write', 'writePieces'] as const) {
+    assertRefused(() => question[write](new AnswerWriter(), HELD), {
+      code: 'not_ready',
+      field: 'user',
+      message: `this ledger does not hold the account of ${STRANGER} on dex "": it is partial, and no event has named it`,
+    });
+  }
+});
+
 test('what the ledger records of no user is refused as a type that it does not have', () => {
   for (const type of ['spotClearinghouseState', 'userAbstraction']) {
     const question = parseQuestion({ type, user: KNOWN });
@@ -150,10 +171,11 @@ test('questions that are not about users are answered as on any ledger', () => {
 test('an auction that no event has named is unknown on a partial ledger, and null on any other', () => {
   const question = parseQuestion({ type: 'perpDeployAuctionStatus' });
   assert.equal(question.answer(WHOLE), 'null');
-  for (const ask of ['answer', 'validate'] as const) {
-    assert.throws(() => question[ask](HELD), {
+  for (const ask of ['answer', 'validate', 'changedAt'] as const) {
+    assertRefused(() => question[ask](HELD), {
       code: 'not_ready',
-      message: /does not hold the auction/,
+      field: undefined,
+      message: 'this ledger does not hold the auction: it is partial, and no event has named it',
     });
   }
 });
@@ -163,6 +185,7 @@ test('that there is no auction can be known, also on a partial ledger', () => {
   const state = stateOf(EVENTS, [PARTIAL, { type: 'noDeployAuction' }]);
   question.validate(state);
   assert.equal(question.answer(state), 'null');
+  assert.equal(question.changedAt(state), 2);
 });
 
 function addressOf(text: string) {

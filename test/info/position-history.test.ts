@@ -5,8 +5,8 @@ import { test } from 'node:test';
 import type { HistoryQuestion } from '../../src/info/history-question.ts';
 import type { HistoryView, PositionChange } from '../../src/info/history-view.ts';
 import { readQuestion } from '../../src/info/registry.ts';
-import { answerSteps, historyOf, pastOf } from './histories.ts';
-import { assertRefused, stateOf } from './states.ts';
+import { answerSteps, foldedHistory, historyOf, pastOf } from './histories.ts';
+import { assertRefused, stateOf, TIME } from './states.ts';
 
 const USER = `0x${'a'.repeat(40)}`;
 const MARKET = {
@@ -102,6 +102,7 @@ for (const [course, heights, isFixed] of [
   [{ from: 1000 }, { from: 1, to: 3 }, false],
   [{ from: 1001 }, { from: 2, to: 3 }, false],
   [{ from: 2000, to: 2999 }, { from: 2, to: 2 }, true],
+  [{ from: 2000, to: 2000 }, { from: 2, to: 2 }, true],
   [{ from: 2001, to: 2999 }, { from: 3, to: 2 }, true],
   [{ to: 500 }, { from: 1, to: 0 }, true],
   [{ from: 3001 }, { from: 4, to: 3 }, false],
@@ -127,6 +128,37 @@ test('a coin that meta does not list is refused, and one that is no text', () =>
     message: 'coin: got "NONE", expected a coin that meta lists',
   });
   const refusal = readQuestion({ type: 'positionHistory', user: USER, coin: 7 });
-  const { field, message } = refusal as { field?: string; message?: string };
-  assert.deepEqual([field, message], ['coin', 'coin: got 7, expected the name of a coin as text']);
+  assertRefused(
+    () => {
+      throw refusal;
+    },
+    {
+      code: 'invalid_field',
+      field: 'coin',
+      message: 'coin: got 7, expected the name of a coin as text',
+    },
+  );
+});
+
+test('a coin is looked up where the course ends, or now if it is over before the first block', () => {
+  const { history, calls } = foldedHistory([[], [{ ...MARKET, coin: 'ETH' }], [MARKET]]);
+  assert.equal(ask(history).body, '[]');
+  assert.equal(ask(history, { to: TIME - 1 }).body, '[]');
+  assert.deepEqual(calls, [['at', 3], ['release'], ['at', 3], ['release']]);
+  for (const [from, to] of [
+    [TIME, TIME + 1999],
+    [TIME + 1000, TIME + 1000],
+  ]) {
+    assert.throws(() => ask(history, { from, to }), { code: 'invalid_field', field: 'coin' });
+  }
+  assert.deepEqual(calls.slice(4), [['at', 2], ['release'], ['at', 2], ['release']]);
+});
+
+test('a position history pauses after every change, of another position as well', () => {
+  const { history } = historyWith([undefined, OPENED, undefined]);
+  const question = readQuestion({ type: 'positionHistory', user: USER, coin: 'BTC' });
+  const steps = (question as HistoryQuestion).answer(history);
+  let pauses = 0;
+  while (steps.next().done !== true) pauses++;
+  assert.equal(pauses, 3);
 });

@@ -2,8 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { NO_ARCHIVE } from '../../src/info/moment.ts';
-import { answerQuestion } from '../../src/info/registry.ts';
+import { answerQuestion, parseQuestion } from '../../src/info/registry.ts';
 import { REQUEST_ERRORS, type RequestErrorCode } from '../../src/info/request-error.ts';
 import { createState, type State } from '../../src/state/state.ts';
 import { assertRefused, type Refused, stateOf, TIME } from './states.ts';
@@ -23,6 +22,8 @@ interface WrongQuestion extends Refused {
 }
 
 const ADDRESS = '0x and 40 hexadecimal digits';
+const NO_ARCHIVE =
+  'there is no archive to ask about the past, or it holds nothing yet; serve --archive keeps one';
 
 /** A body that is no question at all. */
 function wrongBody(question: unknown, shown: string): WrongQuestion {
@@ -131,7 +132,49 @@ const WRONG_QUESTIONS: readonly WrongQuestion[] = [
     question: { type: 'delegations', user: USER, atHeight: 5 },
     code: 'unknown_height',
     field: undefined,
-    message: NO_ARCHIVE.message,
+    message: NO_ARCHIVE,
+  },
+  {
+    about: 'a course of time, where there is no archive',
+    question: { type: 'accountHistory', user: USER },
+    code: 'unknown_height',
+    field: undefined,
+    message: NO_ARCHIVE,
+  },
+  {
+    about: 'no user beside a moment',
+    question: { type: 'delegations', atHeight: 5 },
+    code: 'missing_field',
+    field: 'user',
+    message: `user: got nothing, expected an address: ${ADDRESS}, either case`,
+  },
+  {
+    about: 'a moment that is none',
+    question: { type: 'delegations', user: USER, atHeight: 0 },
+    code: 'invalid_field',
+    field: 'atHeight',
+    message: 'atHeight: got 0, expected a whole number, 1 or more',
+  },
+  {
+    about: 'a course of time to a moment that is none',
+    question: { type: 'accountHistory', user: USER, atTime: -1 },
+    code: 'invalid_field',
+    field: 'atTime',
+    message: 'atTime: got -1, expected a whole number, 0 or more',
+  },
+  {
+    about: 'a format that is none',
+    question: { type: 'accountHistory', user: USER, format: 'xml' },
+    code: 'invalid_field',
+    field: 'format',
+    message: 'format: got "xml", expected "json" or "csv"',
+  },
+  {
+    about: 'CSV of what has no rows',
+    question: { type: 'portfolio', user: USER, format: 'csv' },
+    code: 'invalid_field',
+    field: 'format',
+    message: 'format: got "csv", expected "json", the only format of portfolio',
   },
 ];
 
@@ -150,6 +193,14 @@ test('an unknown dex is answered with the names of at most twenty', () => {
   assert.throws(() => answerQuestion(stateOf(dexes), question), {
     message: `dex: got "xyz", expected one of ${names.join(', ')} and 6 more`,
   });
+  for (const [count, more] of [
+    [19, ''],
+    [20, ' and 1 more'],
+  ] as const) {
+    assert.throws(() => answerQuestion(stateOf(dexes.slice(0, count)), question), {
+      message: `dex: got "xyz", expected one of ${names.join(', ')}${more}`,
+    });
+  }
 });
 
 test('the wrong questions show every code that says a question is wrong', () => {
@@ -206,39 +257,54 @@ function fill(coin: string, side: 'B' | 'A', sz: string, px: string) {
   return { type: 'fill', user: USER, coin, side, sz, px, fee: '0.0' };
 }
 
-/** Three markets of the first dex and one of another; the user holds two and one, and held a third. */
-const HELD = stateOf(
-  [DEX, market('BTC', 2, '100.0'), market('ETH', 2, '50.0'), market('SOL', 1, '10.0')],
-  [market('xyz:GOLD', 1, '20.0'), transfer('', '1000.0'), transfer('xyz', '500.0')],
-  [
-    fill('SOL', 'B', '1.0', '10.0'),
-    fill('ETH', 'B', '4.0', '50.0'),
-    fill('BTC', 'A', '2.0', '100'),
-  ],
-  [fill('SOL', 'A', '1.0', '10.0'), fill('xyz:GOLD', 'B', '10.0', '19.0')],
-  [{ type: 'marks', prices: { BTC: '110.0' } }],
-);
+/**
+ * Three markets of the first dex and one of another; the user holds two and one, and held a third. Sizes
+ * and transfers end in `zeros`, so that all amounts but prices are larger.
+ */
+function heldState(zeros = ''): State {
+  return stateOf(
+    [DEX, market('BTC', 2, '100.0'), market('ETH', 2, '50.0'), market('SOL', 1, '10.0')],
+    [market('xyz:GOLD', 1, '20.0'), transfer('', `1000${zeros}.0`), transfer('xyz', '500.0')],
+    [
+      fill('SOL', 'B', `1${zeros}.0`, '10.0'),
+      fill('ETH', 'B', `4${zeros}.0`, '50.0'),
+      fill('BTC', 'A', `2${zeros}.0`, '100'),
+    ],
+    [fill('SOL', 'A', `1${zeros}.0`, '10.0'), fill('xyz:GOLD', 'B', '10.0', '19.0')],
+    [{ type: 'marks', prices: { BTC: '110.0' } }],
+  );
+}
+
+const HELD = heldState();
+
+/** The answer about it on the first dex. */
+function heldText(zeros = ''): string {
+  return (
+    `{"marginSummary":{"accountValue":"980${zeros}.0","totalNtlPos":"420${zeros}.0"` +
+    `,"totalRawUsd":"1000${zeros}.0","totalMarginUsed":"42${zeros}.0"}` +
+    `,"crossMarginSummary":{"accountValue":"980${zeros}.0","totalNtlPos":"420${zeros}.0"` +
+    `,"totalRawUsd":"1000${zeros}.0","totalMarginUsed":"42${zeros}.0"}` +
+    `,"crossMaintenanceMarginUsed":"21${zeros}.0","withdrawable":"938${zeros}.0"` +
+    `,"assetPositions":[{"type":"oneWay","position":{"coin":"BTC","szi":"-2${zeros}.0"` +
+    `,"leverage":{"type":"cross","value":10,"rawUsd":"242${zeros}.0"},"entryPx":"100.0"` +
+    `,"positionValue":"220${zeros}.0","unrealizedPnl":"-20${zeros}.0","returnOnEquity":"-1.0"` +
+    `,"liquidationPx":"566.6666666667","marginUsed":"22${zeros}.0","maxLeverage":10` +
+    ',"cumFunding":{"allTime":"0.0","sinceOpen":"0.0","sinceChange":"0.0"}}}' +
+    `,{"type":"oneWay","position":{"coin":"ETH","szi":"4${zeros}.0"` +
+    `,"leverage":{"type":"cross","value":10,"rawUsd":"-180${zeros}.0"},"entryPx":"50.0"` +
+    `,"positionValue":"200${zeros}.0","unrealizedPnl":"0.0","returnOnEquity":"0.0"` +
+    `,"liquidationPx":null,"marginUsed":"20${zeros}.0","maxLeverage":10` +
+    ',"cumFunding":{"allTime":"0.0","sinceOpen":"0.0","sinceChange":"0.0"}}}]' +
+    ',"time":1758556804000}'
+  );
+}
 
 test('an account shows its open positions in the order of the markets, not of their opening', () => {
-  assert.equal(
-    account(HELD, USER),
-    '{"marginSummary":{"accountValue":"980.0","totalNtlPos":"420.0"' +
-      ',"totalRawUsd":"1000.0","totalMarginUsed":"42.0"}' +
-      ',"crossMarginSummary":{"accountValue":"980.0","totalNtlPos":"420.0"' +
-      ',"totalRawUsd":"1000.0","totalMarginUsed":"42.0"}' +
-      ',"crossMaintenanceMarginUsed":"21.0","withdrawable":"938.0"' +
-      ',"assetPositions":[{"type":"oneWay","position":{"coin":"BTC","szi":"-2.0"' +
-      ',"leverage":{"type":"cross","value":10,"rawUsd":"242.0"},"entryPx":"100.0"' +
-      ',"positionValue":"220.0","unrealizedPnl":"-20.0","returnOnEquity":"-1.0"' +
-      ',"liquidationPx":"566.6666666667","marginUsed":"22.0","maxLeverage":10' +
-      ',"cumFunding":{"allTime":"0.0","sinceOpen":"0.0","sinceChange":"0.0"}}}' +
-      ',{"type":"oneWay","position":{"coin":"ETH","szi":"4.0"' +
-      ',"leverage":{"type":"cross","value":10,"rawUsd":"-180.0"},"entryPx":"50.0"' +
-      ',"positionValue":"200.0","unrealizedPnl":"0.0","returnOnEquity":"0.0"' +
-      ',"liquidationPx":null,"marginUsed":"20.0","maxLeverage":10' +
-      ',"cumFunding":{"allTime":"0.0","sinceOpen":"0.0","sinceChange":"0.0"}}}]' +
-      ',"time":1758556804000}',
-  );
+  assert.equal(account(HELD, USER), heldText());
+});
+
+test('an account of a million times as much has the same prices and ratios', () => {
+  assert.equal(account(heldState('000000'), USER), heldText('000000'));
 });
 
 test('an account on another dex is an account of its own', () => {
@@ -301,6 +367,18 @@ test('delegations are in order of creation, and one that came back is last', () 
   );
 });
 
+test('delegations and their sum have changed with the last of them, and never for a stranger', () => {
+  const state = stateOf(
+    [delegation(FIRST_VALIDATOR, '7.0')],
+    [delegation(THIRD_VALIDATOR, '1.5')],
+    [],
+  );
+  for (const type of ['delegations', 'delegatorSummary']) {
+    const changedAt = (user: string) => parseQuestion({ type, user }).changedAt(state);
+    assert.deepEqual([changedAt(USER), changedAt(STRANGER)], [2, 0]);
+  }
+});
+
 test('addresses in either case are the same, and answered in lower case', () => {
   const upperCase = (address: string) => `0x${address.slice(2).toUpperCase()}`;
   const stake = { ...delegation(upperCase(FIRST_VALIDATOR), '7.0'), user: upperCase(USER) };
@@ -353,4 +431,14 @@ test('an auction that has ended shows the gas that it ended at, until the next o
     auction(stateOf([auctionAfter(25), end, auctionAfter(0)])),
     '{"startTimeSeconds":1758556800,"durationSeconds":100,"startGas":"500.0","currentGas":"500.0","endGas":null}',
   );
+});
+
+test('the answer about an auction changes with every block while it runs, then with the next one', () => {
+  const end = { type: 'deployAuctionEnd', endGas: '387.25' };
+  const changedAt = (...blocks: readonly (readonly unknown[])[]) =>
+    parseQuestion({ type: 'perpDeployAuctionStatus' }).changedAt(stateOf(...blocks));
+  assert.equal(changedAt([], []), 0);
+  assert.equal(changedAt([auctionAfter(25)], [], []), 3);
+  assert.equal(changedAt([auctionAfter(25)], [end], []), 2);
+  assert.equal(changedAt([auctionAfter(25)], [{ type: 'noDeployAuction' }], []), 2);
 });

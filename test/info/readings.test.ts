@@ -29,7 +29,7 @@ function addressOf(text: string): Address {
 
 function readingsOf(subject: Subject, answer: string): Readings {
   const readings = new Readings();
-  assert.equal(readings.isEmpty, true);
+  assert.deepEqual([readings.isEmpty, readings.hasAnswers], [true, false]);
   readings.noteAnswer(subject, answer, TIME + 5);
   readings.noteAnswer(subject, answer, TIME + 9);
   assert.deepEqual([readings.isEmpty, readings.hasAnswers], [false, true]);
@@ -47,10 +47,60 @@ test("an account is answered by the exchange's own words, returned or written", 
 });
 
 test('delegations are answered by them, and a sum of them is refused', () => {
-  const readings = readingsOf(DELEGATIONS, '[]');
+  const readings = readingsOf(DELEGATIONS, '["own"]');
   const ask = (type: string) => parseQuestion({ type, user: STRANGER }).answer(STATE, readings);
-  assert.equal(ask('delegations'), '[]');
-  assert.throws(() => ask('delegatorSummary'), RequestError);
+  assert.equal(ask('delegations'), '["own"]');
+  assertRefused(() => ask('delegatorSummary'), {
+    code: 'upstream_failed',
+    field: 'user',
+    message:
+      "the exchange's list of delegations has amounts that the ledger cannot hold: ask for delegations",
+  });
+});
+
+test('answers about different accounts and delegations of a user are kept apart', () => {
+  const readings = readingsOf(ACCOUNT, '"first"');
+  readings.noteAnswer({ ...ACCOUNT, dexIndex: 1 }, '"second"', TIME);
+  readings.noteAnswer(DELEGATIONS, '"staked"', TIME);
+  const state = stateOf(
+    [{ type: 'perpDex', dex: 'xyz', fullName: 'Metals', deployer: KNOWN }],
+    [{ type: 'partial' }],
+  );
+  const ask = (body: object) => parseQuestion({ ...body, user: STRANGER }).answer(state, readings);
+  assert.equal(ask({ type: 'clearinghouseState' }), '"first"');
+  assert.equal(ask({ type: 'clearinghouseState', dex: 'xyz' }), '"second"');
+  assert.equal(ask({ type: 'allDexsClearinghouseState' }), '[["","first"],["xyz","second"]]');
+  assert.equal(ask({ type: 'delegations' }), '"staked"');
+});
+
+test('what is not ASCII in an answer is escaped', () => {
+  const question = parseQuestion({ type: 'clearinghouseState', user: STRANGER });
+  const readings = readingsOf(ACCOUNT, '["\u007f\u0080é€\u{1f600}"]');
+  assert.equal(question.answer(STATE, readings), '["\u007f\\u0080\\u00e9\\u20ac\\ud83d\\ude00"]');
+});
+
+test('an answer of any length is written into a buffer of any size', () => {
+  // It would fit into the room that its user or dex has, but for a few bytes.
+  const own = JSON.stringify({ long: 'x'.repeat(139) });
+  const readings = readingsOf(ACCOUNT, own);
+  const onAll = parseQuestion({ type: 'allDexsClearinghouseState', user: STRANGER });
+  const out = new AnswerWriter(1);
+  onAll.write(out, STATE, readings);
+  assert.equal(out.toString(), `[["",${own}]]`);
+  const users = [STRANGER, STRANGER];
+  for (const [dex, told] of [
+    ['', own],
+    ['ALL_DEXES', `[["",${own}]]`],
+  ]) {
+    const batch = parseQuestion({ type: 'batchClearinghouseStates', users, dex });
+    const small = new AnswerWriter('{"successful_states":['.length);
+    assert.equal(batch.writePieces(small, STATE, readings).next().done, true);
+    const states = users.map((user) => `["${user}",${told}]`);
+    assert.equal(
+      small.toString(),
+      `{"successful_states":[${states.join(',')}],"failed_wallets":[]}`,
+    );
+  }
 });
 
 test('on all dexes and in a batch they stand beside what the ledger holds', () => {
@@ -125,9 +175,22 @@ test('refusals of unknown types are the same for the same type, however many the
       return error;
     }
   };
-  const first = refusalOf('nope');
+  const keep = (name: string, count: number) => {
+    for (let index = 0; index < count; index++) refusalOf(`${name} ${index}`);
+  };
+  // Until what was kept before is forgotten.
+  let first = refusalOf('nope');
+  for (let index = 0; refusalOf('nope') === first && index < 100; index++)
+    refusalOf(`old ${index}`);
+  first = refusalOf('nope');
+  keep('new', 62);
   assert.equal(refusalOf('nope'), first);
-  for (let count = 0; count < 100; count++) refusalOf(`nope ${count}`);
+  keep('newer', 1);
   assert.notEqual(refusalOf('nope'), first);
   assert.deepEqual(refusalOf('nope'), first);
+  const isKept = (type: string) => {
+    const before = refusalOf(type);
+    return refusalOf(type) === before;
+  };
+  assert.deepEqual([isKept('x'.repeat(64)), isKept('x'.repeat(65))], [true, false]);
 });

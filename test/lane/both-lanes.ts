@@ -34,7 +34,6 @@ const LIMIT_SETTINGS: ChangedSettings = {
   ...LIMITS,
   minHeightWait: 1,
   // How long anything takes is not looked at here, and the clock may jump: nobody is pinged.
-  overloadDelay: 3_600_000,
   idleTimeout: 86_400_000,
   // Node's clock does not stand still.
   headerTimeout: 3_600_000,

@@ -3,20 +3,22 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Random } from '../../src/feed/simulator/random.ts';
-import { ALSO_FULL, scale } from '../scale.ts';
+import { ALSO_LONG, scale } from '../scale.ts';
 import { SEED, SEED_NOTE } from '../seed.ts';
 import { StandingClock } from '../standing-clock.ts';
 import { compare, listenBoth, openBothLanes, PLACES } from './both-lanes.ts';
 import { metricsOf } from './metrics.ts';
 import { randomConversation } from './random-conversations.ts';
 
-const REQUEST_COUNT = scale(250, 250, 250_000);
+const REQUEST_COUNT = scale(250, 500, 250_000);
 /** Every run must meet these: otherwise it may compare nothing but refusals. */
 const STATUSES = [
   ...['100', '101', '200', '204', '304', '400', '401', '404', '405', '413', '415', '422', '429'],
   ...['431', '503'],
 ];
 const ANSWERED_MIN = 0.4;
+/** How many times its length it goes on at most, for a status that has not been seen. */
+const LENGTHS_MAX = 40;
 
 const clock = new StandingClock();
 
@@ -29,14 +31,14 @@ function noteStatuses(text: string): void {
   }
 }
 
-test(`both lanes say the same to random requests ${SEED_NOTE}`, ALSO_FULL, async (t) => {
+test(`both lanes say the same to random requests ${SEED_NOTE}`, ALSO_LONG, async (t) => {
   const lanes = await openBothLanes(t);
   await listenBoth(lanes);
   const random = new Random(`lane ${SEED}`);
   let count = 0;
   // Some statuses are rare: it goes on until each was seen.
   const isSeen = () => STATUSES.every((status) => tally.has(status));
-  while (count < REQUEST_COUNT || (count < 10 * REQUEST_COUNT && !isSeen())) {
+  while (count < REQUEST_COUNT || (count < LENGTHS_MAX * REQUEST_COUNT && !isSeen())) {
     const conversations = lanes.keySets.map((keys) =>
       randomConversation({ random, keys, subjects: lanes }),
     );

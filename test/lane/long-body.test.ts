@@ -8,7 +8,7 @@ import { sendInPieces } from '../../src/http/lane/long-body.ts';
 import { Turns } from '../../src/http/turns.ts';
 import { MemorySocket } from './memory-socket.ts';
 
-const PIECE_BYTES = 64 << 10;
+const PIECE_BYTES = 128 << 10;
 const body = Buffer.from(Array.from({ length: 3 * PIECE_BYTES + 100 }, (_, place) => place % 251));
 
 /** Sends the body; `ended` tells whether it was sent. */
@@ -32,6 +32,19 @@ test('each piece is short, has a turn, and together they are the body', async (c
   );
   assert.deepEqual(writtenBefore, [1, 2, 3]);
   assert.ok(Buffer.from(socket.text, 'latin1').equals(body));
+});
+
+test('it pauses after a piece during which others have asked', async (context) => {
+  const turns = new Turns();
+  const pauses = context.mock.method(turns, 'doAfterPause');
+  const inNextTurn = context.mock.method(turns, 'doLater');
+  turns.answerFirst(() => {
+    if (inNextTurn.mock.callCount() === 1) turns.answeredCount++;
+  });
+  assert.equal(await send(new MemorySocket(), turns), true);
+  assert.equal(pauses.mock.callCount(), 1);
+  // The piece after the pause has a turn as well.
+  assert.equal(inNextTurn.mock.callCount(), 3);
 });
 
 test('a client that goes away is sent no more, and that is told once', async (context) => {

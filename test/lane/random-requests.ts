@@ -330,7 +330,7 @@ const TWISTS: readonly Twist[] = [
     random.pick(draft.headers).value = '';
   },
   (draft, { random }) => {
-    const count = random.below(120);
+    const count = random.below(200);
     for (let index = 0; index < count; index++) {
       insertHeader(draft, random, header(`X-${index}`, 'a'.repeat(random.below(30))));
     }
@@ -354,6 +354,10 @@ const TWISTS: readonly Twist[] = [
   (draft, { random }) => setHeader(draft, 'Connection', random.pick(CONNECTIONS)),
   (draft, { random }) => {
     insertHeader(draft, random, header('Ledger-Min-Height', random.pick(MIN_HEIGHTS)));
+  },
+  (draft, { random }) => {
+    const tooHigh = HEIGHT + 1 + random.below(HEIGHT);
+    insertHeader(draft, random, header('Ledger-Min-Height', String(tooHigh)));
   },
   (draft, { random }) => {
     insertHeader(draft, random, header('If-None-Match', random.pick(IF_NONE_MATCH)));
@@ -387,7 +391,7 @@ const TWISTS: readonly Twist[] = [
   (draft, { random, subjects }) => {
     draft.method = random.pick(['GET', 'HEAD']);
     draft.target += `?type=clearinghouseState&user=${random.pick(subjects.users)}`;
-    if (random.chance(0.4)) setHeader(draft, 'If-None-Match', random.pick(IF_NONE_MATCH));
+    if (random.chance(0.7)) setHeader(draft, 'If-None-Match', random.pick(IF_NONE_MATCH));
     if (random.chance(0.7)) setBodyAway(draft);
   },
   (draft, { random }) => {

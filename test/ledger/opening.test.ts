@@ -17,7 +17,7 @@ import { chainOfLength, collectBlocks, describeBlocks } from './chains.ts';
 import { type OtherProcess, startOther } from './other-process.ts';
 
 /** Without the gate, one in a few hundred undoes a block. */
-const OPENINGS = scale(800, 3000, 15_000);
+const OPENINGS = scale(400, 3000, 15_000);
 const PROCESSES = 2;
 const KILLS = scale(6, 25, 100);
 /** A process that opens the ledger does so for the first time after about half of this. */

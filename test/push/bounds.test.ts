@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WebSocket } from 'ws';
-import { createPlaces, simulateLines } from '../cli/program.ts';
+import { createPlaces } from '../cli/program.ts';
 import { readRssMib } from '../http/service.ts';
 import { LONG_ONLY } from '../scale.ts';
 import {
@@ -16,6 +16,7 @@ import {
   startService,
   until,
 } from '../service/running.ts';
+import { simulateLines } from '../simulated-lines.ts';
 import { connectPush, PushClient } from './push-client.ts';
 import { connectRaw, formatFrame, OPCODES } from './raw-frames.ts';
 

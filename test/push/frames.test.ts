@@ -2,10 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { createPlaces, simulateLines } from '../cli/program.ts';
+import { createPlaces } from '../cli/program.ts';
 import { SUBSCRIPTIONS } from '../info/types.ts';
 import { appendAll, NO_SNAPSHOTS } from '../replica/data-directory.ts';
 import { type Answer, createKey, makeLedger, startService } from '../service/running.ts';
+import { simulateLines } from '../simulated-lines.ts';
 import { connectPush, type PushClient, type PushedState } from './push-client.ts';
 
 const HEIGHT = 40;

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openKeyStore } from '../../src/access/embedded/embedded-keys.ts';
-import { createPlaces, simulateLines } from '../cli/program.ts';
+import { createPlaces } from '../cli/program.ts';
 import { ALSO_LONG, LONG_ONLY, shareOut } from '../scale.ts';
 import {
   type Cleanup,
@@ -18,6 +18,7 @@ import {
   startService,
   until,
 } from '../service/running.ts';
+import { simulateLines } from '../simulated-lines.ts';
 import {
   connectPush,
   connectRefused,

@@ -7,9 +7,10 @@ import { after, test } from 'node:test';
 import { WebSocket } from 'ws';
 import { readConnectionTerms } from '../../src/http/push/connection-terms.ts';
 import { RequestError } from '../../src/info/request-error.ts';
-import { createPlaces, simulateLines } from '../cli/program.ts';
+import { createPlaces } from '../cli/program.ts';
 import { appendAll, NO_SNAPSHOTS } from '../replica/data-directory.ts';
 import { createKey, makeLedger, startService } from '../service/running.ts';
+import { simulateLines } from '../simulated-lines.ts';
 import { connectRefused, PushClient, type PushedState } from './push-client.ts';
 
 const lines = simulateLines(60, 'push terms');

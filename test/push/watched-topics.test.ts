@@ -15,11 +15,12 @@ import { parseSubscription } from '../../src/info/registry.ts';
 import type { Question } from '../../src/info/request.ts';
 import { applyInPieces } from '../../src/state/fold.ts';
 import { createState, type State, type StateView } from '../../src/state/state.ts';
+import { ALSO_LONG, scale } from '../scale.ts';
 import { SEED, SEED_NOTE } from '../seed.ts';
 import { withoutTime } from '../without-time.ts';
 
 const ACCOUNTS = 60;
-const BLOCKS = 400;
+const BLOCKS = scale(120, 400);
 /** A user that no event names. */
 const STRANGER = `0x${'f'.repeat(40)}`;
 
@@ -93,7 +94,7 @@ function watchExchange(seed: string) {
   return { simulator, state, watched, topics };
 }
 
-test(`what changes is found, and little else ${SEED_NOTE}`, (context) => {
+test(`what changes is found, and little else ${SEED_NOTE}`, ALSO_LONG, (context) => {
   const { simulator, state, watched, topics } = watchExchange(`watched ${SEED}`);
   let found = 0;
   let changed = 0;
@@ -111,7 +112,7 @@ test(`what changes is found, and little else ${SEED_NOTE}`, (context) => {
   assert.ok(changed > 0 && found < topics.length * BLOCKS);
 });
 
-test(`what changes while others are searched for is found as well ${SEED_NOTE}`, () => {
+test(`what changes while others are searched for is found as well ${SEED_NOTE}`, ALSO_LONG, () => {
   const random = new Random(`in pieces ${SEED}`);
   const { simulator, state, watched, topics } = watchExchange(`pieces ${SEED}`);
   /** Those that have changed and were not found since. */
@@ -135,27 +136,31 @@ test(`what changes while others are searched for is found as well ${SEED_NOTE}`,
   assert.equal(due.size, 0);
 });
 
-test(`one that is added in the middle of a block is found if the block changes it ${SEED_NOTE}`, () => {
-  const random = new Random(`in the middle ${SEED}`);
-  const simulator = createSimulator({ seed: `watched ${SEED}`, accounts: ACCOUNTS });
-  const state = createState();
-  while (!simulator.isSetUp) applyWhole(state, simulator.next());
-  for (let block = 0; block < BLOCKS / 4; block++) {
-    const watched = new WatchedTopics<WatchedQuestion>();
-    const pieces = applyPieces(state, simulator.next());
-    pieces.next();
-    const topics = listQuestions(state)
-      .filter(() => random.chance(0.2))
-      .map((question) => new WatchedQuestion(question, state));
-    for (const topic of topics) watched.add(topic, state);
-    while (pieces.next().done !== true);
-    const looked = findAll(watched, state);
-    for (const topic of topics) {
-      if (topic.hasChanged(state)) assert.ok(looked.has(topic), topic.question.type);
-      watched.delete(topic);
+test(
+  `one that is added in the middle of a block is found if the block changes it ${SEED_NOTE}`,
+  ALSO_LONG,
+  () => {
+    const random = new Random(`in the middle ${SEED}`);
+    const simulator = createSimulator({ seed: `watched ${SEED}`, accounts: ACCOUNTS });
+    const state = createState();
+    while (!simulator.isSetUp) applyWhole(state, simulator.next());
+    for (let block = 0; block < BLOCKS / 4; block++) {
+      const watched = new WatchedTopics<WatchedQuestion>();
+      const pieces = applyPieces(state, simulator.next());
+      pieces.next();
+      const topics = listQuestions(state)
+        .filter(() => random.chance(0.2))
+        .map((question) => new WatchedQuestion(question, state));
+      for (const topic of topics) watched.add(topic, state);
+      while (pieces.next().done !== true);
+      const looked = findAll(watched, state);
+      for (const topic of topics) {
+        if (topic.hasChanged(state)) assert.ok(looked.has(topic), topic.question.type);
+        watched.delete(topic);
+      }
     }
-  }
-});
+  },
+);
 
 const COINS = Array.from({ length: 10 }, (_, index) => `C${index}`);
 const TIERS = [{ lowerBound: '0.0', maxLeverage: 10 }];

@@ -7,7 +7,8 @@ import { entityTag } from '../../src/http/entity-tag.ts';
 import { parseQuestion } from '../../src/info/registry.ts';
 import type { StateView } from '../../src/state/state.ts';
 import { listBodies } from '../archive/witness.ts';
-import { createPlaces, run, simulateLines } from '../cli/program.ts';
+import { createPlaces, run } from '../cli/program.ts';
+import { simulateLines } from '../simulated-lines.ts';
 import { appendAll, NO_SNAPSHOTS, restoreDirectory } from './data-directory.ts';
 
 const place = createPlaces();

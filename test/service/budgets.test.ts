@@ -4,9 +4,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { Budgets } from '../../src/access/budgets.ts';
 import { type Budget, formatBudget, parseBudget } from '../../src/config/budget.ts';
-import { createPlaces, simulateLines } from '../cli/program.ts';
+import { createPlaces } from '../cli/program.ts';
 import { LONG_ONLY, scale } from '../scale.ts';
 import { runs, SEED_NOTE } from '../seed.ts';
+import { simulateLines } from '../simulated-lines.ts';
 import { NaiveBucket } from './naive-bucket.ts';
 import { createKey, HEAVY, makeLedger, startService } from './running.ts';
 

@@ -4,9 +4,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openKeyStore } from '../../src/access/embedded/embedded-keys.ts';
 import { createSimulator } from '../../src/feed/simulator/simulator.ts';
-import { createPlaces, joinLines, simulateLines, start } from '../cli/program.ts';
+import { createPlaces, joinLines, start } from '../cli/program.ts';
 import { startFollowing } from '../follow/following.ts';
 import { LONG_ONLY } from '../scale.ts';
+import { simulateLines } from '../simulated-lines.ts';
 import {
   type Client,
   createKey,

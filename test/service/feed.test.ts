@@ -2,15 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import {
-  createPlaces,
-  joinLines,
-  type Program,
-  run,
-  simulateLines,
-  start,
-} from '../cli/program.ts';
+import { createPlaces, joinLines, type Program, run, start } from '../cli/program.ts';
 import { LONG_ONLY } from '../scale.ts';
+import { simulateLines } from '../simulated-lines.ts';
 import { type Cleanup, Client, createKey, LIGHT, until } from './running.ts';
 
 const place = createPlaces();

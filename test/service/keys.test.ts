@@ -5,16 +5,9 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readSettings } from '../../src/config/read-settings.ts';
 import { UsageError } from '../../src/config/usage-error.ts';
-import {
-  askedWrongly,
-  createPlaces,
-  done,
-  failed,
-  type Outcome,
-  run,
-  simulateLines,
-} from '../cli/program.ts';
+import { askedWrongly, createPlaces, done, failed, type Outcome, run } from '../cli/program.ts';
 import { LONG_ONLY, scale } from '../scale.ts';
+import { simulateLines } from '../simulated-lines.ts';
 import {
   type Cleanup,
   createKey,

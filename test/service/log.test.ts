@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
 import { formatEntry } from '../../src/service/log.ts';
-import { createPlaces, Program, simulateLines, start } from '../cli/program.ts';
+import { createPlaces, Program, start } from '../cli/program.ts';
 import { MAIN } from '../paths.ts';
+import { simulateLines } from '../simulated-lines.ts';
 import { makeLedger, until } from './running.ts';
 
 const place = createPlaces();

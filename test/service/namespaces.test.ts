@@ -6,8 +6,9 @@ import { readdirSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createPlaces, joinLines, Program, run, simulateLines } from '../cli/program.ts';
+import { createPlaces, joinLines, Program, run } from '../cli/program.ts';
 import { MAIN } from '../paths.ts';
+import { simulateLines } from '../simulated-lines.ts';
 import { type Cleanup, createKey, LIGHT, makeLedger, RunningService, until } from './running.ts';
 
 const place = createPlaces();

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createPlaces, run, simulateLines } from '../cli/program.ts';
+import { createPlaces, run } from '../cli/program.ts';
 import { measureOwnDelay } from '../own-delay.ts';
-import { ALSO_FULL, scale } from '../scale.ts';
+import { LONG_ONLY, scale } from '../scale.ts';
+import { simulateLines } from '../simulated-lines.ts';
 import {
   type Cleanup,
   type Client,
@@ -59,9 +60,9 @@ async function serve(
 
 test(
   'under load on several workers, a revoked key gets no answer 100 ms later',
-  ALSO_FULL,
+  LONG_ONLY,
   async (context) => {
-    const { data, service } = await serve(context, scale(2, 4));
+    const { data, service } = await serve(context, scale(2, 2, 4));
     const { id, secret } = await createKey(data);
     await sleep(REACH_MS);
     const load: Load = { lastAnsweredMs: 0, answered: 0, refused: 0, other: 0, isOver: false };

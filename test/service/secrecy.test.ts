@@ -3,8 +3,9 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
-import { createPlaces, run, simulateLines } from '../cli/program.ts';
+import { createPlaces, run } from '../cli/program.ts';
 import { ALSO_LONG, shareOut } from '../scale.ts';
+import { simulateLines } from '../simulated-lines.ts';
 import {
   createKey,
   HEAVY,

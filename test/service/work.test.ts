@@ -2,9 +2,10 @@
 
 import { test } from 'node:test';
 import { archiveOnce } from '../archive/archived.ts';
-import { createPlaces, simulateLines } from '../cli/program.ts';
+import { createPlaces } from '../cli/program.ts';
 import { connectPush } from '../push/push-client.ts';
 import { appendAll, NO_SNAPSHOTS } from '../replica/data-directory.ts';
+import { simulateLines } from '../simulated-lines.ts';
 import { createKey, LIGHT, makeLedger, readSamples, startService, until } from './running.ts';
 
 const place = createPlaces();

@@ -4,8 +4,9 @@ import { request } from 'node:http';
 import { connect } from 'node:net';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createPlaces, run, simulateLines } from '../cli/program.ts';
-import { ALSO_FULL, ALSO_LONG, LONG_ONLY, scale, shareOut } from '../scale.ts';
+import { createPlaces, run } from '../cli/program.ts';
+import { ALSO_LONG, LONG_ONLY, scale, shareOut } from '../scale.ts';
+import { simulateLines } from '../simulated-lines.ts';
 import {
   Client,
   createKey,
@@ -64,7 +65,7 @@ test('workers share the port, and all of them answer', LONG_ONLY, async (context
 
 test(
   'a worker that is killed is replaced while the others go on answering',
-  ALSO_FULL,
+  LONG_ONLY,
   async (context) => {
     const service = await startService(context, { data, workers: 3, flags: anyAge });
     await service.untilCaughtUp(lines.length);
@@ -242,7 +243,7 @@ async function giveUp(port: number): Promise<void> {
   await sleep(100);
 }
 
-test('the metrics count every request once, over all workers', ALSO_FULL, async (context) => {
+test('the metrics count every request once, over all workers', LONG_ONLY, async (context) => {
   const budgeted = await createKey(data, { budget: '20/h' });
   const service = await startService(context, { data, workers: WORKERS, flags: anyAge });
   await service.untilCaughtUp(lines.length);

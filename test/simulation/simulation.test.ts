@@ -15,8 +15,8 @@ import { runSeed } from './run-seed.ts';
 import { tryVariant } from './try-variant.ts';
 import { DISK_FAULT_KINDS, drawDiskFaults, drawFaults, FAULT_KINDS } from './world/faults.ts';
 
-const FIXED_SEEDS = scale(3, 30, 1_000);
-const NEW_SEEDS = scale(3, 30, 1_000);
+const FIXED_SEEDS = scale(2, 30, 1_000);
+const NEW_SEEDS = scale(2, 30, 1_000);
 /** Those that few seeds notice; `npm run simulate-variants` tries all. */
 const VARIANTS = ['acknowledge before the sync', 'keep an old answer at a new height'];
 const VARIANT_SEEDS = 200;

@@ -84,10 +84,20 @@ test('a funding of nothing changes no account', () => {
 
 test('nothing is noted while nobody watches, nor kept from an earlier watch', () => {
   const state = prepare();
-  apply(state, transfer(ALICE));
+  const transferAndList = [transfer(ALICE), listed('1.0')];
+  apply(state, ...transferAndList);
   state.changes.watch(false);
-  apply(state, transfer(BOB));
+  apply(state, ...transferAndList);
   state.changes.watch(true);
+  assert.deepEqual(state.changes.take(), NOTHING);
+});
+
+test('a refused block after a new watch tells nothing of the one before', () => {
+  const state = prepare();
+  apply(state, transfer(ALICE), listed('1.0'));
+  state.changes.watch(false);
+  state.changes.watch(true);
+  assert.throws(() => apply(state, transfer(ALICE), { ...transfer(BOB), dex: 'none' }));
   assert.deepEqual(state.changes.take(), NOTHING);
 });
 
@@ -195,6 +205,8 @@ test('after a refused block changes are told as if it had not been', () => {
   assert.ok(addresses.length > 0);
   refuseLate();
   assert.deepEqual(state.changes.take(), NOTHING);
+  apply(state, transfer(ALICE));
+  assert.deepEqual(state.changes.take(), { accounts: [accountRow(state, ALICE)], addresses: [] });
 });
 
 test('who watches already and says so again misses nothing', () => {

@@ -90,3 +90,24 @@ for (const [mode, steps] of [
     }
   });
 }
+
+test('the size, not the fee, is to blame for a raw USD that is too large before the fee is paid', () => {
+  const rawUsd = '-9007199254.740991';
+  const position = {
+    coin: 'A',
+    szi: '1.0',
+    entryNtl: '10.0',
+    leverage: { type: 'isolated', value: 10, rawUsd },
+    cumFunding: { allTime: '0.0', sinceOpen: '0.0', sinceChange: '0.0' },
+  };
+  const state = createState();
+  apply(state, MARKET, {
+    type: 'account',
+    user: USER,
+    dex: '',
+    rawUsd: '100.0',
+    positions: [position],
+  });
+  const refused = /sz: got "1.0", expected a value that keeps the rawUsd within ±2\^53 units$/;
+  assert.throws(() => apply(state, fill('B', '1.0', '10.0', '0.5')), refused);
+});

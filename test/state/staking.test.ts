@@ -88,6 +88,10 @@ test('whichever delegation is removed, the others keep their order, and new ones
       left,
     );
     apply(state, delegation(4, '4.0'), delegation(5, '5.0'));
+    assert.deepEqual(
+      listOf(state).map(([index]) => index),
+      [...left, 4, 5],
+    );
     for (const index of [...left, 4]) apply(state, delegation(index, '0.0'));
     assert.deepEqual(listOf(state), [[5, '5.0', 5]]);
   }

@@ -18,16 +18,16 @@ import {
   encodeSnapshot,
 } from '../../src/state/snapshot.ts';
 import { createState, type State, type StateView } from '../../src/state/state.ts';
-import { ALSO_FULL, scale } from '../scale.ts';
+import { ALSO_LONG, scale } from '../scale.ts';
 import { runs, SEED, SEED_NOTE } from '../seed.ts';
 import { withoutTime } from '../without-time.ts';
 import { blockAfter, FIRST_BLOCK, randomBlock, USERS } from './random-events.ts';
 import { Tally } from './tally.ts';
 import { tryApply } from './try-apply.ts';
 
-const SEQUENCES = scale(6, 40, 150);
+const SEQUENCES = scale(4, 12, 150);
 const BLOCKS_MAX = 150;
-const SIMULATED_BLOCKS = scale(300, 1500, 3000);
+const SIMULATED_BLOCKS = scale(150, 600, 3000);
 const SIMULATED_ACCOUNTS = 30;
 /** A user that no event names. */
 const STRANGER = `0x${'f'.repeat(40)}`;
@@ -122,7 +122,7 @@ function assertSame(questions: readonly Question[], state: StateView, restored: 
 
 test(
   `random events change no answer before its height says so ${SEED_NOTE}`,
-  ALSO_FULL,
+  ALSO_LONG,
   (context) => {
     const questions = listQuestions([...USERS, STRANGER], ['', 'xyz', 'abc']);
     const tally = new Tally();
@@ -144,7 +144,7 @@ test(
 
 test(
   `an exchange changes no answer before its height says so ${SEED_NOTE}`,
-  ALSO_FULL,
+  ALSO_LONG,
   (context) => {
     const simulator = createSimulator({ seed: `changed ${SEED}`, accounts: SIMULATED_ACCOUNTS });
     while (!simulator.isSetUp) simulator.next();

@@ -13,7 +13,7 @@ import { answerQuestion } from '../../src/info/registry.ts';
 import { applyBlock } from '../../src/state/fold.ts';
 import { isAccountKnown } from '../../src/state/known.ts';
 import { createState, type State } from '../../src/state/state.ts';
-import { ALSO_FULL, scale } from '../scale.ts';
+import { ALSO_LONG, scale } from '../scale.ts';
 import { SEED_NOTE } from '../seed.ts';
 import { assertCovered } from './coverage.ts';
 import type { WireBlock } from './naive-block.ts';
@@ -23,7 +23,7 @@ import { type BlockSteps, blockAfter, FIRST_BLOCK, randomBlock, USERS } from './
 import { Tally } from './tally.ts';
 
 const SEQUENCES_MAX = 400;
-const SEQUENCES = scale(20, SEQUENCES_MAX / 4, SEQUENCES_MAX);
+const SEQUENCES = scale(12, 40, SEQUENCES_MAX);
 const BLOCKS_MAX = 150;
 
 function applyWhereAccepted(state: State, book: Book, block: WireBlock, tally: Tally): void {
@@ -72,7 +72,7 @@ const TYPES = ['fill', 'funding', 'isolatedMargin', 'leverage', 'market', 'marks
 
 test(
   `an account's value changes only as the conservation law allows ${SEED_NOTE}`,
-  ALSO_FULL,
+  ALSO_LONG,
   (context) => {
     const tally = new Tally();
     const sequences = fc.array(randomBlock, { maxLength: BLOCKS_MAX, size: 'max' });

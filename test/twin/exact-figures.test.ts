@@ -7,6 +7,7 @@ import { parseBlock } from '../../src/events/event.ts';
 import { parseAddress } from '../../src/exact/address.ts';
 import { formatUnits } from '../../src/exact/decimal.ts';
 import { answerQuestion } from '../../src/info/registry.ts';
+import { accountTotals } from '../../src/state/account-totals.ts';
 import { findAccount } from '../../src/state/accounts.ts';
 import {
   accountFigures,
@@ -79,7 +80,8 @@ function assertFigures(events: WireEvent[]): void {
   const answer = answerQuestion(state, { type: 'clearinghouseState', user: USER });
   assert.equal(answer, writeFigures(naive, 0));
   const address = parseAddress(USER) ?? assert.fail();
-  const figures = accountFigures(state, findAccount(state, state.addresses.find(address), 0));
+  const account = findAccount(state, state.addresses.find(address), 0);
+  const figures = accountFigures(state, account);
   assert.deepEqual(summaryOf(figures.summary), naiveSummaryOf(naive.marginSummary));
   assert.deepEqual(summaryOf(figures.crossSummary), naiveSummaryOf(naive.crossMarginSummary));
   assert.deepEqual(
@@ -90,6 +92,9 @@ function assertFigures(events: WireEvent[]): void {
     figures.positions.map((each) => positionOf(each, liquidationPrice(figures, each))),
     naive.positions.map(naivePositionOf),
   );
+  const gains = naive.positions.map((each) => naivePositionOf(each).amounts[1]);
+  const gain = gains.reduce((sum, each) => sum + each, 0n);
+  assert.equal(BigInt(accountTotals(state, account).unrealizedPnl), gain);
 }
 
 test(`the exact figures and the answer are those of the twin at any size ${SEED_NOTE}`, () => {
@@ -172,6 +177,11 @@ test('a position whose entry was reduced to nothing has no return', () => {
   assertPlain([...events, { type: 'fill', user: USER, coin: 'M0', ...reduce }]);
 });
 
+test('a position that was closed has no figures', () => {
+  const close = { side: 'A', sz: '5.0', px: '10.0', fee: '0.0' } as const;
+  assertPlain([...accountWith({}, {}), { type: 'fill', user: USER, coin: 'M0', ...close }]);
+});
+
 test('a liquidation price that is rounded up to a whole dollar has no further digits', () => {
   // The price is twice 50,001.499999 by 100,003: a dollar less two parts of 10^11.
   const market: WireEvent = {
@@ -215,8 +225,10 @@ const near = fc.record({
 
 const usd = (units: number) => formatUnits(units, 6);
 
+type Near = typeof near extends fc.Arbitrary<infer T> ? T : never;
+
 /** One position in a market with two tiers. */
-function eventsNear(drawn: typeof near extends fc.Arbitrary<infer T> ? T : never): WireEvent[] {
+function eventsNear(drawn: Near): WireEvent[] {
   const { size, isolated, leverage } = drawn;
   const position = {
     coin: 'M0',
@@ -253,4 +265,98 @@ test(`around the safe integers the figures are those of the twin as well ${SEED_
     fc.property(near, (drawn) => assertFigures(eventsNear(drawn))),
     runs(1000),
   );
+});
+
+const SMALL: Near = {
+  cash: 0,
+  isDebt: false,
+  orderMargin: 0,
+  collateral: 0,
+  size: 1,
+  price: 2,
+  entryNotional: 1,
+  isolated: null,
+  leverage: 1,
+  bound: 1000,
+  furtherLeverage: 40,
+};
+const SAFE_MAX = Number.MAX_SAFE_INTEGER;
+
+/** Amounts in millionths of a dollar, each with a figure that plain numbers would get wrong. */
+const BEYOND_PLAIN: readonly [what: string, near: Partial<Near>][] = [
+  ['order margin and cash', { cash: SAFE_MAX, orderMargin: SAFE_MAX }],
+  ['collateral and cash', { cash: SAFE_MAX, collateral: SAFE_MAX }],
+  [
+    'a maintenance margin before its division',
+    {
+      price: 201_915_526_305_056,
+      entryNotional: 201_915_526_305_056,
+      bound: 176_492_916_208_956,
+      furtherLeverage: 1000,
+    },
+  ],
+  [
+    'a gain by the leverage',
+    { price: 2 ** 49, entryNotional: 30_000_036_513, leverage: 41, bound: SAFE_MAX },
+  ],
+  [
+    'a size by the divisor of its liquidation price',
+    { size: 1e14, price: 1e14, entryNotional: 1e14, isolated: 9e13, bound: SAFE_MAX },
+  ],
+];
+
+for (const [what, beyond] of BEYOND_PLAIN) {
+  test(`${what} beyond the safe integers: the figures are those of the twin`, () => {
+    assertFigures(eventsNear({ ...SMALL, ...beyond }));
+  });
+}
+
+test('a gain of the smallest unit has a return', () => {
+  assertFigures(eventsNear(SMALL));
+});
+
+test('gains whose sum is beyond the safe integers are added exactly', () => {
+  const entryNtl = usd(SAFE_MAX);
+  const [first, second, account] = accountWith(
+    { szi: '0.01', entryNtl },
+    { szi: '0.02', entryNtl },
+  );
+  assertFigures([
+    { ...first, markPx: '0.0001' },
+    { ...second, markPx: '0.0001' },
+    account,
+  ] as WireEvent[]);
+});
+
+/** The denominators of their fractions are products of all their leverages; the numerators are smaller. */
+function fineTiers(count: number, step: number) {
+  const primes = [997, 991, 983, 977, 971, 967].slice(0, count);
+  return primes.map((maxLeverage, index) => ({ lowerBound: usd(step * index), maxLeverage }));
+}
+
+const FINE: readonly [what: string, count: number, step: number, value: number][] = [
+  ['a value below tiers with a denominator beyond the safe integers', 6, 10, 5],
+  ['a value in a tier with a denominator beyond the safe integers', 6, 10, 1_000_000],
+  ['a value in a tier with a divisor beyond the safe integers', 5, 1, 4],
+];
+
+for (const [what, count, step, price] of FINE) {
+  test(`${what}: the figures are those of the twin`, () => {
+    for (const isolated of [price - 1, null]) {
+      const [market, ...rest] = eventsNear({ ...SMALL, price, entryNotional: price, isolated });
+      assertFigures([{ ...market, marginTiers: fineTiers(count, step) } as WireEvent, ...rest]);
+    }
+  });
+}
+
+test('the objects of an account are used again for the next one', () => {
+  const state = createState();
+  const block = { height: 1, time: 0, events: accountWith({}, {}) };
+  applyBlock(state, parseBlock(JSON.stringify(block)));
+  const figures = new QuickFigures();
+  figures.compute(state, 1);
+  const positions = [...figures.positions];
+  figures.compute(state, 1);
+  assert.deepEqual([positions.length, figures.positions.length], [2, 2]);
+  assert.ok(figures.positions.every((position, index) => position === positions[index]));
 });

@@ -11,7 +11,7 @@ import { findAccount } from '../../src/state/accounts.ts';
 import { applyBlock } from '../../src/state/fold.ts';
 import { QuickFigures } from '../../src/state/quick-figures.ts';
 import { createState, type State } from '../../src/state/state.ts';
-import { ALSO_FULL, scale } from '../scale.ts';
+import { ALSO_LONG, scale } from '../scale.ts';
 import { SEED_NOTE } from '../seed.ts';
 import { assertCovered } from './coverage.ts';
 import { SAFE_MAX, type WireEvent } from './naive-block.ts';
@@ -31,10 +31,10 @@ import { isEqual, isLess, rational, ZERO } from './rational.ts';
 import { Tally } from './tally.ts';
 
 const BATCHES_MAX = 850;
-const BATCHES = scale(15, BATCHES_MAX / 2, BATCHES_MAX);
+const BATCHES = scale(8, 24, BATCHES_MAX);
 const MARKETS_MAX = 8;
 const ACCOUNTS_MAX = 300;
-const COMPARED_MIN = scale(250, 50_000, 100_000);
+const COMPARED_MIN = scale(120, 400, 100_000);
 const SAFE_USD = rational(SAFE_MAX, 1_000_000n);
 
 function userAt(index: number): string {
@@ -144,7 +144,7 @@ const BRANCHES = [
   'nothing withdrawable',
 ];
 
-test(`the figures of random accounts are those of the twin ${SEED_NOTE}`, ALSO_FULL, (context) => {
+test(`the figures of random accounts are those of the twin ${SEED_NOTE}`, ALSO_LONG, (context) => {
   const tally = new Tally();
   const markets = fc.array(randomMarket, { minLength: 1, maxLength: MARKETS_MAX, size: 'max' });
   const accounts = fc.array(randomAccount, { minLength: 1, maxLength: ACCOUNTS_MAX, size: 'max' });

@@ -12,7 +12,7 @@ import { digestBytes } from '../../src/state/digest.ts';
 import { applyBlock } from '../../src/state/fold.ts';
 import { accountTime, delegationsTime } from '../../src/state/known.ts';
 import { createState, type State } from '../../src/state/state.ts';
-import { ALSO_FULL, scale } from '../scale.ts';
+import { ALSO_LONG, scale } from '../scale.ts';
 import { runs, SEED_NOTE } from '../seed.ts';
 import { assertCovered } from './coverage.ts';
 import { answerNaively, type Question } from './naive-answers.ts';
@@ -24,8 +24,8 @@ import { Tally } from './tally.ts';
 import { tryApply } from './try-apply.ts';
 
 const SEQUENCES_MAX = 400;
-const SEQUENCES = scale(12, SEQUENCES_MAX / 4, SEQUENCES_MAX);
-const SEQUENCES_DIGESTED = scale(10, 50, 100);
+const SEQUENCES = scale(8, 24, SEQUENCES_MAX);
+const SEQUENCES_DIGESTED = scale(5, 20, 100);
 const BLOCKS_MAX = 150;
 /** A user that no event names. */
 const STRANGER = `0x${'f'.repeat(40)}`;
@@ -140,7 +140,7 @@ const BRANCHES = [
 
 test(
   `random blocks are accepted and answered as by the twin ${SEED_NOTE}`,
-  ALSO_FULL,
+  ALSO_LONG,
   (context) => {
     const tally = new Tally();
     const sequences = fc.array(randomBlock, { maxLength: BLOCKS_MAX, size: 'max' });
@@ -158,7 +158,7 @@ function digest(state: State): string {
   return hash.digest('hex');
 }
 
-test(`a refused block leaves the digest of the state as it was ${SEED_NOTE}`, ALSO_FULL, () => {
+test(`a refused block leaves the digest of the state as it was ${SEED_NOTE}`, ALSO_LONG, () => {
   const sequences = fc.array(randomBlock, { maxLength: BLOCKS_MAX, size: 'max' });
   let refusedCount = 0;
   fc.assert(

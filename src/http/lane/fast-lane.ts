@@ -149,15 +149,20 @@ export class FastLane implements LaneReader {
     const connections = this.#turn.splice(0);
     const startedMs = performance.now();
     this.#bytesUsed = 0;
-    for (const connection of connections) this.#answerRead(connection);
+    let isAnswered = false;
+    for (const connection of connections) if (this.#answerRead(connection)) isAnswered = true;
+    if (isAnswered) this.#parts.answers.turns.answeredCount++;
     for (const connection of connections) this.#send(connection);
     const endMs = performance.now();
     this.#parts.counters.countWork('requests', (endMs - startedMs) / 1000);
     this.#tally.flush((endMs - this.#turnStartedMs) / 1000);
   }
 
-  /** Answers what a connection has sent, up to its share of the turn; the rest is kept. */
-  #answerRead(connection: LaneConnection): void {
+  /**
+   * Answers what a connection has sent, up to its share of the turn; the rest is kept. False if the last
+   * request is answered later, or has not come whole.
+   */
+  #answerRead(connection: LaneConnection): boolean {
     const { keptLength, readStart, readEnd } = connection;
     const isKept = keptLength > 0;
     const input = isKept
@@ -165,11 +170,12 @@ export class FastLane implements LaneReader {
       : { bytes: this.#bytes, start: readStart, end: readEnd };
     connection.isQueued = false;
     connection.readEnd = readStart;
-    if (connection.hasLeft || connection.client.socket.destroyed) return;
+    if (connection.hasLeft || connection.client.socket.destroyed) return false;
     const outcome = this.#responder.answerAll(connection, input);
     if (isKept) connection.drop(input.start);
     else if (input.start < input.end) connection.keep(input.bytes, input.start, input.end);
     this.#note(connection, outcome);
+    return outcome !== 'waiting' && outcome !== 'partial';
   }
 
   #note(connection: LaneConnection, outcome: LaneOutcome | 'held'): void {

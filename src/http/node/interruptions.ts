@@ -132,7 +132,7 @@ function describeClientError(
   settings: InterruptionParts['settings'],
 ): RequestError | undefined {
   if (code === 'HPE_HEADER_OVERFLOW') {
-    const message = `headers: longer than ${settings.headerBytesMax} bytes, the limit`;
+    const message = `headers: got more than ${settings.headerBytesMax} bytes, expected at most ${settings.headerBytesMax}`;
     return new RequestError('headers_too_large', message, 'headers');
   }
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return refuseLateness(settings);

@@ -42,9 +42,9 @@ import {
   renderAsUpstream,
 } from './as-upstream.ts';
 
-const ACCOUNTS = scale(400, 2000);
-const BLOCKS = scale(400, 2000);
-const TAMPERED = scale(60, 600);
+const ACCOUNTS = scale(200, 2000);
+const BLOCKS = scale(200, 2000);
+const TAMPERED = scale(30, 600);
 
 const exchange = createSimulator({ seed: `dialect/${SEED}`, accounts: ACCOUNTS });
 for (let block = 0; block < BLOCKS || !exchange.isSetUp; block++) exchange.next();
