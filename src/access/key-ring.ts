@@ -58,7 +58,9 @@ export class KeyRing {
   }
 
   #isExpired({ expiresMs }: Key, nowMs: number): boolean {
-    return expiresMs !== undefined && Math.max(nowMs, this.#timeMs) >= expiresMs;
+    if (expiresMs === undefined) return false;
+    this.#advanceTime();
+    return Math.max(nowMs, this.#timeMs) >= expiresMs;
   }
 
   async close(): Promise<void> {
@@ -69,7 +71,6 @@ export class KeyRing {
 
   /** On failure the cached keys stay. Each failure is logged once, not fifty times a second. */
   #refresh(): void {
-    this.#advanceTime();
     try {
       this.#read();
       this.#readFailure = '';

@@ -133,6 +133,7 @@ browserTest(
     await page.getByText('Hypothetical: all marks +5 %.').waitFor();
     // Escape closes a dialog first.
     await page.getByRole('button', { name: 'curl for Positions' }).click();
+    await page.getByRole('dialog').waitFor();
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     await page.getByText('Hypothetical: all marks +5 %.').waitFor();

@@ -56,10 +56,17 @@ export async function createSharedKey(address: string): Promise<{ id: string; se
 
 /** Polls the health check until the replica has reached the height. */
 export async function untilHeight(service: RunningService, height: number): Promise<void> {
-  await until(`height ${height}`, async () => {
+  let seen = 'no answer';
+  const hasReached = async () => {
     const answer = await service.once({ path: '/health' }).catch(() => undefined);
+    seen = answer?.body ?? seen;
     return answer !== undefined && JSON.parse(answer.body).height >= height;
-  });
+  };
+  try {
+    await until(`height ${height}`, hasReached);
+  } catch (error) {
+    throw new Error(`${seen}\n${service.program.stdout}`, { cause: error });
+  }
 }
 
 /** The answers of an undisturbed replay at each height. */
