@@ -5,7 +5,13 @@
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Consumer, ConsumerMessages, JsMsg, StreamInfo } from '@nats-io/jetstream';
+import type {
+  Consumer,
+  ConsumerMessages,
+  JsMsg,
+  StreamInfo,
+  StreamState,
+} from '@nats-io/jetstream';
 import type { MsgHdrs } from '@nats-io/transport-node';
 import { isUnavailable, LedgerError, type StoredBlock } from '../ledger.ts';
 import { decodeMessage } from './block-message.ts';
@@ -26,8 +32,11 @@ const RETRY_MS = 100;
 const CREATE_MS = 1_500;
 /** How long a server may lag behind the stream before the connection moves to another one. */
 const LAG_MS_MAX = 2_000;
-/** How long a restarted server may take to catch up before blocks are considered lost. */
-const GRACE_MS = 15_000;
+/**
+ * How long servers may contradict each other before blocks are considered lost: one that was restarted
+ * catches up, and one that was paused still answers as the leader that it was.
+ */
+export const GRACE_MS = 15_000;
 
 export interface ReadTerms {
   /** The last height to read; infinite to follow. */
@@ -45,6 +54,16 @@ export function missingBlock(height: number, last: number): LedgerError {
   return new LedgerError('corrupt', message);
 }
 
+/** Whether messages were deleted from within the stream, as no ledger does: retention drops the first ones. */
+export function hasGaps({ messages, first_seq, last_seq }: StreamState): boolean {
+  return messages > 0 && messages < last_seq - first_seq + 1;
+}
+
+/** Whether retention has dropped the block. */
+function isDropped(height: number, { messages, first_seq }: StreamState): boolean {
+  return messages > 0 && first_seq > height;
+}
+
 async function failAfter(delayMs: number, message: string): Promise<never> {
   await sleep(delayMs, undefined, { ref: false });
   throw new Error(message);
@@ -59,6 +78,8 @@ export class BlockReader {
   #progressMs = performance.now();
   /** When this server began to lag behind the stream; undefined if it does not. */
   #lagSinceMs: number | undefined;
+  /** Since when the next block cannot be read, although the stream claims to have it. */
+  #missingSinceMs: number | undefined;
 
   constructor(link: NatsLink, after: number, terms: ReadTerms) {
     this.#link = link;
@@ -158,15 +179,35 @@ export class BlockReader {
     const last = isFollowing ? state.last_seq : this.#terms.to;
     const next = this.#height + 1;
     if (last < next) return false;
-    if (await this.#isThere(next)) return true;
-    const isDroppedBefore = isFollowing && state.messages > 0 && state.first_seq > next;
-    if (!isDroppedBefore) throw missingBlock(next, last);
+    if (isFollowing && isDropped(next, state)) return false;
+    await this.#checkIsThere(next, state);
+    return true;
+  }
+
+  /** Called at a gap in what was delivered: true if the blocks in between were dropped, none was lost. */
+  async #mayJump(): Promise<boolean> {
+    const { state } = await this.#readInfo();
+    const next = Math.max(1, this.#height + 1);
+    if (isDropped(next, state)) return true;
+    await this.#checkIsThere(next, state);
     return false;
   }
 
-  /** Asks the stream's leader: other servers may lag. */
-  async #isThere(height: number): Promise<boolean> {
-    return (await this.#link.readMessage(height)) !== undefined;
+  /**
+   * Throws if the block is certainly not in the stream. What a single server says is not certain: one
+   * that led the stream until it was paused does not have the newest blocks, and does not know it yet.
+   */
+  async #checkIsThere(height: number, state: StreamState): Promise<void> {
+    if ((await this.#link.readMessage(height)) !== undefined) {
+      this.#missingSinceMs = undefined;
+      return;
+    }
+    this.#missingSinceMs ??= performance.now();
+    const isCertain = state.messages === 0 || hasGaps(state);
+    if (isCertain || performance.now() - this.#missingSinceMs > GRACE_MS) {
+      throw missingBlock(height, Math.min(state.last_seq, this.#terms.to));
+    }
+    await sleep(RETRY_MS);
   }
 
   #readInfo(): Promise<StreamInfo> {
@@ -246,7 +287,7 @@ export class BlockReader {
         }
         // At a gap: start over if the message was lost in delivery; skip it only if it was dropped.
         const isNext = message.seq === this.#height + 1;
-        if (!isNext && (!mayJump || (await this.#isThere(Math.max(1, this.#height + 1))))) {
+        if (!isNext && !(mayJump && (await this.#mayJump()))) {
           if (batch.length > 0) yield batch;
           return false;
         }
@@ -276,6 +317,7 @@ export class BlockReader {
     this.#height = block.height;
     this.#hash = block.hash;
     this.#lagSinceMs = undefined;
+    this.#missingSinceMs = undefined;
     this.#progressMs = performance.now();
     return block;
   }

@@ -8,11 +8,12 @@
  *                        "written" a recently written point, to detect a stream that has lost blocks
  */
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { StreamInfo } from '@nats-io/jetstream';
 import { CHAIN_START } from '../hash-chain.ts';
 import { type ChainPoint, type Ledger, LedgerError, type StoredBlock } from '../ledger.ts';
 import { decodeMessage, readPrevious } from './block-message.ts';
-import { BlockReader, missingBlock } from './block-reader.ts';
+import { BlockReader, GRACE_MS, hasGaps, missingBlock } from './block-reader.ts';
 import { connectNats, type NatsLink, type StoredMessage } from './nats.ts';
 import type { NatsOptions } from './nats-client.ts';
 
@@ -22,8 +23,8 @@ export const BASE_KEY = 'base';
 const READ_RETRY_MS = 15_000;
 /** Attempts at reading the first block, which retention may drop at any moment. */
 const BASE_TRIES_MAX = 20;
-/** Attempts at reading the last block, which a prune may drop at any moment. */
-const HEAD_TRIES_MAX = 3;
+/** Between attempts at reading the last block. */
+const HEAD_RETRY_MS = 100;
 /** How long a height is cached. */
 const HEIGHT_TTL_MS = 250;
 
@@ -71,12 +72,17 @@ export class JetStreamLedger implements Ledger {
   /** The end of the ledger comes from the stream's state: a missing message may just be deleted. */
   async head(): Promise<ChainPoint> {
     this.#requireConnection();
-    for (let tries = 1; ; tries++) {
+    const startedMs = performance.now();
+    for (;;) {
       const { state } = await this.streamInfo();
       if (state.messages === 0) return this.#emptyBase(state.last_seq);
       const last = await this.#message(state.last_seq);
       if (last !== undefined) return decodeMessage(last.seq, last.header, last.data);
-      if (tries === HEAD_TRIES_MAX) throw missingBlock(state.last_seq, state.last_seq);
+      // A prune may have dropped it since, or another server has answered, which lags.
+      if (hasGaps(state) || performance.now() - startedMs > GRACE_MS) {
+        throw missingBlock(state.last_seq, state.last_seq);
+      }
+      await sleep(HEAD_RETRY_MS);
     }
   }
 

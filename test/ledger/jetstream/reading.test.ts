@@ -242,6 +242,73 @@ test(
   }),
 );
 
+/**
+ * For so long, a server that led the stream before answers that it does not have the blocks after a
+ * height, and consumers begin so many blocks later than they are asked to.
+ */
+function lag(
+  world: SimulatedWorld,
+  link: NatsLink,
+  terms: { after: number; ms: number; skipped: number },
+) {
+  const { after, ms, skipped } = terms;
+  const { kernel } = world;
+  const { consumers } = link.manager;
+  const untilMs = kernel.nowMs + ms;
+  const readMessage = link.readMessage.bind(link);
+  const add = consumers.add.bind(consumers);
+  link.readMessage = async (seq) =>
+    seq > after && kernel.nowMs < untilMs ? undefined : readMessage(seq);
+  consumers.add = (stream, config) => {
+    const start = (config.opt_start_seq ?? 1) + (kernel.nowMs < untilMs ? skipped : 0);
+    return add(stream, { ...config, opt_start_seq: start });
+  };
+}
+
+for (const [about, skipped] of [
+  ['some', 2],
+  ['none', 100],
+] as const) {
+  test(
+    `a block that a former leader does not have is waited for, where ${about} after it are delivered`,
+    besideServer(async (world) => {
+      const link = await storeAndConnect(world, 8);
+      lag(world, link, { after: 3, ms: 8_000, skipped });
+      const { heights, error } = await readAll(link, { after: 3, read: stopAt(8) });
+      assert.deepEqual([heights, error], [[4, 5, 6, 7, 8], undefined]);
+      await link.close();
+    }),
+  );
+
+  test(
+    `a block that nobody returns is missing in the end, where ${about} after it are delivered`,
+    besideServer(async (world) => {
+      const link = await storeAndConnect(world, 8);
+      lag(world, link, { after: 3, ms: 100_000, skipped });
+      const startedMs = world.kernel.nowMs;
+      const { heights, error } = await readAll(link, { after: 3 });
+      assert.deepEqual(heights, []);
+      assert.match(`${error}`, /^corrupt: block 4 is not in the ledger, which ends at 8/);
+      assert.ok(world.kernel.nowMs - startedMs > 15_000, 'a paused server may take that long');
+      await link.close();
+    }),
+  );
+}
+
+test(
+  'the last block is asked for again where a former leader does not have it',
+  besideServer(async (world) => {
+    await storeBlocks(world, blocks);
+    const reader = await world.openReader();
+    const { link } = reader as unknown as { link: NatsLink };
+    lag(world, link, { after: 7, ms: 5_000, skipped: 0 });
+    assert.equal((await reader.head()).height, 8);
+    lag(world, link, { after: 7, ms: 100_000, skipped: 0 });
+    await assert.rejects(reader.head(), { fault: 'corrupt', message: /^block 8 is not in/ });
+    await reader.close();
+  }),
+);
+
 test(
   'a follower whose next blocks were dropped goes on after them',
   besideServer(async (world) => {
