@@ -32,9 +32,12 @@ export interface LongAnswer {
 
 /** How long they are worked on before requests get their turn. */
 const SLICE_MS = 0.25;
-/** The same once nobody else has asked during some slices: a turn of the event loop takes time as well. */
+/**
+ * The same once nobody else has asked for ten milliseconds: a turn of the event loop takes time as well.
+ * Among thousands of requests a second, one millisecond without any is nothing unusual.
+ */
 const SLICE_ALONE_MS = 1;
-const ALONE_SLICES = 4;
+const ALONE_SLICES = 40;
 /** How long a block waits at most for an answer that is being written, which it would spoil. */
 const BLOCK_WAITS_MS_MAX = 25;
 /**
