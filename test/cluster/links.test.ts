@@ -18,12 +18,13 @@ const NAME = 'links';
 const REPLICAS = ['--nats-replicas', '3'];
 const lines = simulateLines(200, 'links');
 const place = createPlaces();
-/** Time for writer and replica to recover. */
-const RECOVERY_MS_MAX = 10_000;
-/** An election takes four to nine seconds, longer on a busy machine. */
-const ELECTION_MS_MAX = 15_000;
+/**
+ * Time for writer and replica to recover; without help they never would. An election alone takes four to
+ * nine seconds, and everything takes longer on a busy machine.
+ */
+const RECOVERY_MS_MAX = 30_000;
 const METADATA_LOSS_MS_MAX = 30_000;
-const RUN_MS_MAX = 60_000;
+const RUN_MS_MAX = 120_000;
 
 /** Servers with a ledger of ten blocks, one set for each fault. */
 async function startLedger(): Promise<{ nats: NatsServers; links: Links }> {
@@ -92,7 +93,7 @@ describe('servers behind links that are cut', { concurrency: true, ...LONG_ONLY 
       await untilHeight(replica, height);
       const visibleMs = Math.round(performance.now() - cutMs);
       context.diagnostic(`acknowledged after ${acknowledgedMs} ms, visible after ${visibleMs} ms`);
-      assert.ok(visibleMs < (ofLeader ? ELECTION_MS_MAX : RECOVERY_MS_MAX), `${visibleMs} ms`);
+      assert.ok(visibleMs < RECOVERY_MS_MAX, `${visibleMs} ms`);
       const { status } = await replica.once({ path: '/health' });
       assert.equal(status, 200);
       writer.child.stdin.end();
