@@ -47,7 +47,7 @@ const FULL: Scale = {
   throughput: { rounds: 5, roundSeconds: 3, warmUpSeconds: 2 },
   latency: { rounds: 5, roundSeconds: 5, disturbedSeconds: 7, warmUpSeconds: 1 },
   requests: { rounds: 5, roundSeconds: 3, warmUpSeconds: 2 },
-  bulk: { rounds: 3, roundSeconds: 3, warmUpSeconds: 2 },
+  bulk: { rounds: 7, roundSeconds: 2, warmUpSeconds: 2 },
   workers: { rounds: 5, roundSeconds: 3, warmUpSeconds: 5 },
   start: { accounts: 1_000_000, rounds: 3, loadSeconds: 3 },
   append: { accounts: 10_000, blocks: 5000, rounds: 5 },

@@ -129,6 +129,8 @@ test('a folder without a ledger is named', async () => {
   const missing = place('missing');
   assert.deepEqual(
     await run(['query', '--data', missing, JSON.stringify(AUCTION)]),
-    failed(`perpinfo: there is no ledger in ${missing}\n`),
+    failed(
+      `perpinfo: there is no ledger in ${missing}: the commands append, follow and demo create one\n`,
+    ),
   );
 });

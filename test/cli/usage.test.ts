@@ -267,7 +267,9 @@ test('a file for NATS that cannot be read is named', async () => {
 
 test('a copy of a missing ledger creates no folder', async () => {
   const [from, to] = [place('typo'), place()];
-  const missing = failed(`perpinfo: there is no ledger in ${from}\n`);
+  const missing = failed(
+    `perpinfo: there is no ledger in ${from}: the commands append, follow and demo create one\n`,
+  );
   assert.deepEqual(await run(['copy', '--from', from, '--to', to]), missing);
   assert.equal(existsSync(to), false);
 });

@@ -30,7 +30,7 @@ test('a folder without a ledger cannot be read, and is left as it is', async (t)
   const missing = path.join(folder, 'nowhere');
   await assert.rejects(openEmbeddedLedger(missing), {
     fault: 'missing',
-    message: `there is no ledger in ${missing}`,
+    message: `there is no ledger in ${missing}: the commands append, follow and demo create one`,
   });
   // Not even the folder was made.
   await assert.rejects(rm(missing), { code: 'ENOENT' });

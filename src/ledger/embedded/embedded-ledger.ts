@@ -125,7 +125,8 @@ export class EmbeddedLedger implements Ledger {
 export async function openEmbeddedLedger(dataDirectory: string): Promise<Ledger> {
   const folder = ledgerFolder(dataDirectory);
   if (readFileId(folder) === '') {
-    throw new LedgerError('missing', `there is no ledger in ${dataDirectory}`);
+    const created = 'the commands append, follow and demo create one';
+    throw new LedgerError('missing', `there is no ledger in ${dataDirectory}: ${created}`);
   }
   const store = await openLmdbLedgerStore(folder, { readOnly: true });
   if (store === undefined) {
