@@ -29,6 +29,15 @@ export function parseNatsAddress(text: string): NatsAddress | undefined {
   return { servers: hosts.split(','), credentials, isEncrypted: text.startsWith('tls:'), name };
 }
 
+/** The text of an address. It may hold a password: for the environment of our own processes. */
+export function formatNatsAddress(address: NatsAddress): string {
+  const { servers, credentials, isEncrypted, name } = address;
+  const { user, pass, token } = credentials;
+  const login = [token ?? user, pass].filter((part) => part !== undefined);
+  const before = login.length === 0 ? '' : `${login.map(encodeURIComponent).join(':')}@`;
+  return `${isEncrypted ? 'tls' : 'nats'}://${before}${servers.join(',')}/${name}`;
+}
+
 /** Why the text is not an address. Never quotes the text, which may hold a password. */
 export function describeAddressFault(text: string): string {
   return findFault(text, splitAddress(text)) ?? 'it is an address';

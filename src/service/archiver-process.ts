@@ -5,7 +5,8 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { SETTINGS, type SettingName, type Settings } from '../config/settings.ts';
+import { formatNatsAddress, type NatsAddress } from '../config/nats-address.ts';
+import { SETTINGS, type Settings } from '../config/settings.ts';
 
 const RESTART_MS_MIN = 1_000;
 const RESTART_MS_MAX = 60_000;
@@ -15,13 +16,11 @@ const HEALTHY_MS = 60_000;
 /** How long it may take to write what it has when it is stopped; the archive survives a kill. */
 const STOP_MS_MAX = 5_000;
 
-/** The settings that it is given; it reads the others from the environment, as this process does. */
-const ARCHIVER_SETTINGS = [
-  ...(['data', 'ledger', 'natsReplicas', 'natsCreds', 'natsCa', 'archiveDays'] as const),
-];
+/** The settings that it is given as flags; it reads the others from the environment, as this process does. */
+const ARCHIVER_FLAGS = ['data', 'natsReplicas', 'natsCreds', 'natsCa', 'archiveDays'] as const;
 
 export interface ArchiverOptions {
-  readonly settings: Settings<(typeof ARCHIVER_SETTINGS)[number]>;
+  readonly settings: Settings<(typeof ARCHIVER_FLAGS)[number] | 'ledger'>;
   readonly log: Logger;
   readonly signal: AbortSignal;
 }
@@ -41,11 +40,28 @@ export async function runArchiverProcess(options: ArchiverOptions): Promise<void
 }
 
 /** Why it has ended: its exit code or the signal, and its last words. */
-async function runOnce({ settings, log, signal }: ArchiverOptions): Promise<string> {
-  const child = fork(process.argv[1], ['archive', ...formatFlags(settings)], {
+async function runOnce(options: ArchiverOptions): Promise<string> {
+  try {
+    return await runToEnd(start(options.settings), options);
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+function start(settings: ArchiverOptions['settings']): ChildProcess {
+  return fork(process.argv[1], ['archive', ...formatFlags(settings)], {
+    env: { ...process.env, ...ledgerVariable(settings.ledger) },
     // Standard input is the feed's. When the channel closes, the process ends: it never outlives us.
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   });
+}
+
+/** Everybody on the machine may read a process's flags, and the address may hold a password. */
+function ledgerVariable(ledger: NatsAddress | undefined): Record<string, string> {
+  return ledger === undefined ? {} : { [SETTINGS.ledger.variable]: formatNatsAddress(ledger) };
+}
+
+async function runToEnd(child: ChildProcess, { log, signal }: ArchiverOptions): Promise<string> {
   let lastLine = '';
   readLines(child, (line) => {
     lastLine = line;
@@ -60,8 +76,6 @@ async function runOnce({ settings, log, signal }: ArchiverOptions): Promise<stri
   try {
     const [code, signalName] = await once(child, 'exit');
     return `${code ?? signalName}: ${lastLine}`;
-  } catch (error) {
-    return (error as Error).message;
   } finally {
     clearTimeout(deadline);
     signal.removeEventListener('abort', stop);
@@ -69,7 +83,7 @@ async function runOnce({ settings, log, signal }: ArchiverOptions): Promise<stri
 }
 
 function formatFlags(settings: ArchiverOptions['settings']): string[] {
-  return ARCHIVER_SETTINGS.flatMap((name: SettingName & keyof typeof settings) => {
+  return ARCHIVER_FLAGS.flatMap((name) => {
     const value = settings[name];
     return value === undefined || value === '' ? [] : [`--${SETTINGS[name].flag}`, String(value)];
   });

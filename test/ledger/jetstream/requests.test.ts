@@ -6,7 +6,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { StreamInfo } from '@nats-io/jetstream';
-import { parseNatsAddress } from '../../../src/config/nats-address.ts';
+import { formatNatsAddress, parseNatsAddress } from '../../../src/config/nats-address.ts';
 import { connectNats, type NatsLink } from '../../../src/ledger/jetstream/nats.ts';
 import { connectionOptions, loadModules } from '../../../src/ledger/jetstream/nats-client.ts';
 import { ServerWatch } from '../../../src/ledger/jetstream/server-watch.ts';
@@ -198,4 +198,17 @@ test('files of the settings are read for every connection, and one that is missi
   assert.deepEqual(connectionOptions({ ...settings, caFile: file }, modules).tls, { caFile: file });
   const { authenticator } = connectionOptions({ ...settings, credsFile: file }, modules);
   assert.equal(typeof authenticator, 'function');
+});
+
+test('an address is written as it was read', () => {
+  for (const text of [
+    'nats://127.0.0.1:4222/ledger',
+    'nats://a:1,b:2,[::1]:3/ledger',
+    'tls://user:p%40ss%2F%25@a:1/ledger',
+    'nats://t%3Aoken@a/ledger',
+  ]) {
+    const address = parseNatsAddress(text);
+    assert.ok(address, text);
+    assert.equal(formatNatsAddress(address), text);
+  }
 });
