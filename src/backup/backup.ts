@@ -6,7 +6,7 @@
 import { copyFileSync, constants as fileConstants, statSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { checkLink } from '../ledger/hash-chain.ts';
-import { type ChainPoint, type Ledger, LedgerError } from '../ledger/ledger.ts';
+import { type ChainPoint, isUnavailable, type Ledger, LedgerError } from '../ledger/ledger.ts';
 import { stateDigest } from '../replica/replica.ts';
 import type { Storage } from '../replica/storage.ts';
 import {
@@ -200,8 +200,9 @@ async function openSnapshot(
   await shared?.fetch({ ledger, snapshots, height: head.height, warn });
   const heights = snapshots.heights().filter((at) => at >= base.height && at <= head.height);
   for (const height of heights) {
+    let file: FileHandle | undefined;
     try {
-      const file = await open(snapshots.pathOf(height));
+      file = await open(snapshots.pathOf(height));
       const loaded = await snapshots.load(height);
       const stored = await ledger.point(height);
       if (loaded !== undefined && stored?.hash.equals(loaded.point.hash)) {
@@ -209,6 +210,9 @@ async function openSnapshot(
       }
       await file.close();
     } catch (error) {
+      await file?.close();
+      // The ledger was asked, and did not answer: that says nothing about the snapshot.
+      if (isUnavailable(error)) throw error;
       warn(`the snapshot of height ${height} is ignored: ${(error as Error).message}`);
     }
   }

@@ -11,7 +11,13 @@ import { cutBlock } from '../events/block-pieces.ts';
 import { type Block, parseBlock } from '../events/event.ts';
 import { BlockError, Refusal } from '../events/refusal.ts';
 import { CHAIN_START, checkLink, checkLinkInPieces, nextBlock } from '../ledger/hash-chain.ts';
-import { type ChainPoint, type Ledger, LedgerError, type StoredBlock } from '../ledger/ledger.ts';
+import {
+  type ChainPoint,
+  isUnavailable,
+  type Ledger,
+  LedgerError,
+  type StoredBlock,
+} from '../ledger/ledger.ts';
 import { digestBytes } from '../state/digest.ts';
 import { applyBlock, applyInPieces } from '../state/fold.ts';
 import { createState, type State, type StateView } from '../state/state.ts';
@@ -220,6 +226,8 @@ async function loadStart(options: ReplicaOptions, height: number): Promise<Repli
       }
       warn(`the snapshot of height ${at} is ignored: it belongs to another ledger`);
     } catch (error) {
+      // The ledger was asked, and did not answer: that says nothing about the snapshot.
+      if (isUnavailable(error)) throw error;
       hasUnreadable ||= isSystemError(error);
       warn(`the snapshot of height ${at} is ignored: ${(error as Error).message}`);
     }

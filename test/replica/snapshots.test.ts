@@ -7,15 +7,23 @@ import { cp, mkdir, open, readdir, rm, utimes, writeFile } from 'node:fs/promise
 import path from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { openEmbeddedLedger } from '../../src/ledger/embedded/embedded-ledger.ts';
 import { openEmbeddedLedgerWriter } from '../../src/ledger/embedded/embedded-writer.ts';
 import { CHAIN_START } from '../../src/ledger/hash-chain.ts';
+import { LedgerError } from '../../src/ledger/ledger.ts';
 import { stateDigest } from '../../src/replica/replica.ts';
 import { type LoadedSnapshot, SnapshotFolder } from '../../src/replica/snapshot-folder.ts';
 import { createState } from '../../src/state/state.ts';
 import { MAIN } from '../paths.ts';
 import { LONG_ONLY } from '../scale.ts';
 import { makeTemporaryFolder } from '../temporary-folder.ts';
-import { appendAll, NO_SNAPSHOTS, restoreDirectory, snapshotPath } from './data-directory.ts';
+import {
+  appendAll,
+  NO_SNAPSHOTS,
+  restoreDirectory,
+  restoreFrom,
+  snapshotPath,
+} from './data-directory.ts';
 import { foldOutlooks, outlookOf, simulateLines } from './exchange.ts';
 import { SMALL_LINES } from './small-ledger.ts';
 
@@ -292,6 +300,20 @@ test('a pruned ledger needs a snapshot from its base on, and says so', async (t)
     fault: 'missing',
     message: 'the blocks up to 3 were pruned, and no snapshot from there to 6 is usable',
   });
+});
+
+test('a ledger that does not answer for a moment makes no snapshot unusable', async (t) => {
+  const folder = await makeTemporaryFolder(t);
+  await appendAll(folder, SMALL_LINES, { snapshotEvery: 4 });
+  await prune(folder, 3);
+  const ledger = await openEmbeddedLedger(folder);
+  t.after(() => ledger.close());
+  const point = t.mock.method(ledger, 'point', async () => {
+    throw new LedgerError('unavailable', 'no leader');
+  });
+  await assert.rejects(restoreFrom(ledger, folder), { fault: 'unavailable', message: 'no leader' });
+  point.mock.restore();
+  assert.equal((await restoreFrom(ledger, folder)).startHeight, 4);
 });
 
 async function prune(folder: string, height: number): Promise<void> {
