@@ -70,9 +70,12 @@ async function assemble<L extends Ledger>(
       snapshots: new SnapshotFolder(temporary ?? data),
       shared,
       async close() {
-        await shared?.close();
-        await ledger.close();
-        forget();
+        try {
+          await shared?.close();
+        } finally {
+          await ledger.close();
+          forget();
+        }
       },
     };
   } catch (error) {

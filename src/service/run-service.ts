@@ -125,13 +125,22 @@ export async function runFollowingService(options: FollowingOptions): Promise<vo
   const feed = await options.openFeed();
   options.log.info({ upstream: feed.name }, 'following');
   let noteWritten: () => void = () => undefined;
+  let noteClosed: () => void = () => undefined;
   // Before its first block, an empty ledger would answer that nobody has an account.
   const written = new Promise<void>((resolve) => {
     noteWritten = resolve;
   });
-  const ready = Promise.all([Promise.race([written, feed.resumed]), feed.ready]);
-  const durable = () => noteWritten();
-  await runFedService({ ...options, feed, wanted: feed, ready, durable, closed: durable });
+  // A feed that is closed before it was read from is never ready.
+  const closed = new Promise<void>((resolve) => {
+    noteClosed = resolve;
+  });
+  const begun = Promise.all([Promise.race([written, feed.resumed]), feed.ready]);
+  await runFedService({
+    ...{ ...options, feed, wanted: feed },
+    ready: Promise.race([begun, closed]),
+    durable: () => noteWritten(),
+    closed: () => noteClosed(),
+  });
 }
 
 async function runWorkerProcess({ settings, log, signal }: ServiceOptions): Promise<void> {

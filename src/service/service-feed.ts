@@ -63,7 +63,9 @@ export class ServiceFeed {
       if (error !== this.#stop.signal.reason) this.#fail(error as Error);
     } finally {
       closed();
-      await this.#storage.close();
+      await this.#storage.close().catch((error: Error) => {
+        log.warn(`the ledger could not be closed: ${error.message}`);
+      });
     }
   }
 

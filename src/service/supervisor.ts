@@ -90,7 +90,10 @@ class Supervisor {
       else if (message === 'answering') this.#answering.add(worker);
       else if ('charges' in message) this.#forward(worker, message.charges);
     });
-    worker.on('exit', (code, signalName) => {
+    let hasEnded = false;
+    const end = (reason: object) => {
+      if (hasEnded) return;
+      hasEnded = true;
       handed.close();
       for (const group of [this.#workers, this.#greeted, this.#answering]) group.delete(worker);
       if (this.#isStopping) return;
@@ -98,8 +101,14 @@ class Supervisor {
         this.#failed?.(new Error('a worker could not start; see the error above'));
         return;
       }
-      log.error({ worker: worker.process.pid, code, signal: signalName }, 'a worker died');
+      log.error({ worker: worker.process.pid, ...reason }, 'a worker died');
       this.#replace(performance.now() - startedMs);
+    };
+    worker.on('exit', (code, signalName) => end({ code, signal: signalName }));
+    worker.on('error', (err) => {
+      log.error({ worker: worker.process.pid, err }, 'a worker has an error');
+      // The system has started no process, for want of memory for instance: there is no exit to come.
+      if (worker.process.pid === undefined) end({ err });
     });
   }
 
@@ -108,9 +117,19 @@ class Supervisor {
       livedMs >= HEALTHY_MS ? RESTART_MS_MIN : Math.min(this.#restartMs * 2, RESTART_MS_MAX);
     const { signal } = this.#options;
     sleep(this.#restartMs, undefined, { signal }).then(
-      () => this.#start(),
+      () => this.#startAgain(),
       () => undefined,
     );
+  }
+
+  #startAgain(): void {
+    try {
+      this.#start();
+    } catch (err) {
+      // For want of memory, the system starts no process: the others answer meanwhile.
+      this.#options.log.error({ err }, 'a worker could not be started');
+      this.#replace(0);
+    }
   }
 
   #welcome(worker: Worker): void {
