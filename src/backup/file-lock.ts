@@ -47,14 +47,28 @@ export class FileLock {
   }
 
   #removeIfEnded(file: string, attempt: number): void {
-    const owner = readOwner(this.#lock);
+    const owner = this.#readOwner(this.#lock);
     if (owner === undefined) return;
     if (attempt === ATTEMPTS_MAX || !isEnded(owner)) throw this.#busyError(file, owner);
     // Moved away first: another process may have taken the lock in the meantime.
     renameSync(this.#lock, this.#draft);
-    const isSame = JSON.stringify(readOwner(this.#draft)) === JSON.stringify(owner);
+    const isSame = JSON.stringify(this.#readOwner(this.#draft)) === JSON.stringify(owner);
     if (!isSame) linkSync(this.#draft, this.#lock);
     rmSync(this.#draft, { force: true });
+  }
+
+  /** Undefined if the lock is gone. */
+  #readOwner(lock: string): ProcessIdentity | undefined {
+    try {
+      return JSON.parse(readFileSync(lock, 'utf8')) as ProcessIdentity;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+      // After a power cut it may be empty; after another user's run, unreadable.
+      const message =
+        `${this.#lock} does not say which process holds it: ${(error as Error).message}. ` +
+        'Delete it if no process is writing the file';
+      throw new LedgerError('busy', message, { cause: error });
+    }
   }
 
   #busyError(file: string, { pid }: ProcessIdentity): LedgerError {
@@ -62,15 +76,6 @@ export class FileLock {
       `process ${pid} is writing ${file}: wait for it, ` +
       `or delete ${this.#lock} if it ran in another container and has ended`;
     return new LedgerError('busy', message);
-  }
-}
-
-/** Undefined if the lock is gone. */
-function readOwner(lock: string): ProcessIdentity | undefined {
-  try {
-    return JSON.parse(readFileSync(lock, 'utf8')) as ProcessIdentity;
-  } catch {
-    return undefined;
   }
 }
 

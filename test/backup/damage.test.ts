@@ -67,3 +67,14 @@ test('the message names the place, the block before it and both checksums', asyn
     ),
   );
 });
+
+test('a lock that names no process is reported, not waited for', async () => {
+  const locked = place('backup');
+  for (const content of ['', '{']) {
+    writeFileSync(`${locked}.lock`, content);
+    await assert.rejects(backUp(data, locked, { keys: [] }), {
+      fault: 'busy',
+      message: /\.lock does not say which process holds it: .*Delete it if no process is writing/,
+    });
+  }
+});
