@@ -60,15 +60,19 @@ export const accountHistory: HistoryType<typeof fields> = {
   hasCsv: true,
   *answer(history, { user, dex, from, to, step }, format): HistorySteps {
     const course = readCourse(history, { from, to });
+    // Read now: while the rows are written, the archive goes on.
+    const { last, lastTime } = history.range();
     const stepMs = readStep(course, step);
     const series = new AccountSeries(history, user, findDexAtEnd(history, course, dex));
     const rows = new RowWriter(format);
-    for (const point of listPoints(history, course, stepMs)) {
-      rows.add(series.rowAt(point));
-      yield;
+    try {
+      for (const point of listPoints(history, course, stepMs)) {
+        rows.add(series.rowAt(point));
+        yield;
+      }
+    } finally {
+      series.release();
     }
-    series.release();
-    const { last, lastTime } = history.range();
     const { isFixed } = course;
     return { body: rows.finish(), format, height: last, time: lastTime, isFixed, accountTime: -1 };
   },

@@ -56,6 +56,8 @@ export const liquidationHistory: HistoryType<typeof fields> = {
   hasCsv: true,
   *answer(history, { user, dex, from, to }, format): HistorySteps {
     const course = readCourse(history, { from, to });
+    // Read now: while the blocks are looked through, the archive goes on.
+    const { last, lastTime } = history.range();
     const subject = {
       kind: 'account',
       user,
@@ -67,7 +69,6 @@ export const liquidationHistory: HistoryType<typeof fields> = {
       if (rows.length >= POINTS_MAX) break;
       yield;
     }
-    const { last, lastTime } = history.range();
     const told = rows.slice(0, POINTS_MAX);
     const body = format === 'csv' ? toCsv(told) : JSON.stringify(told);
     const { isFixed } = course;

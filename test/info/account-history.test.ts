@@ -237,3 +237,23 @@ test('a portfolio begins where a partial ledger knows the user, and has no point
   }
   assert.equal(pauses, 3 * 2 + 4);
 });
+
+for (const type of ['accountHistory', 'liquidationHistory', 'positionHistory', 'portfolio']) {
+  test(`${type} is of the height at which it was begun, also if the archive goes on meanwhile`, () => {
+    // Blocks without a change of the position are steps as well.
+    const steps = () => [undefined, undefined];
+    const history = {
+      ...foldedHistory(BLOCKS).history,
+      ...{ reductions: steps, positionChanges: steps },
+    };
+    const { range } = history;
+    const fields = type === 'positionHistory' ? { coin: 'ETH' } : {};
+    const question = readQuestion({ type, user: USER, ...fields }) as HistoryQuestion;
+    const answering = question.answer(history);
+    answering.next();
+    const { last, lastTime } = range();
+    history.range = () => ({ ...range(), last: last + 1, lastTime: lastTime + 1000 });
+    const { height, time } = answerSteps(answering);
+    assert.deepEqual([height, time], [last, lastTime]);
+  });
+}
