@@ -33,6 +33,8 @@ class JetStreamKeyStore implements KeyStore {
   #seen = { created: '', sequence: -1 };
   #version = 0;
   #isPolling = false;
+  /** How many reads of the list were begun. */
+  #reads = 0;
 
   constructor(link: NatsLink, keys: KV, used: KV) {
     this.#link = link;
@@ -66,7 +68,12 @@ class JetStreamKeyStore implements KeyStore {
     const { name, manager } = this.#link;
     const { state, created } = await manager.streams.info(`KV_${name}-keys`);
     if (state.last_seq === this.#seen.sequence && created === this.#seen.created) return;
-    const entries = await readEntries(this.#keys);
+    const turn = ++this.#reads;
+    const { entries, count } = await readEntries(this.#keys);
+    // A list that is broken off ends as if it were complete.
+    if (count < state.messages) throw new Error(`${count} of ${state.messages} keys were read`);
+    // Another read was begun later, and knows more.
+    if (turn !== this.#reads) return;
     this.#known = entries.map((entry) => entry.json<Key>());
     // The sequence from before the read: a change made meanwhile is read by the next poll.
     this.#seen = { created, sequence: state.last_seq };
@@ -75,7 +82,7 @@ class JetStreamKeyStore implements KeyStore {
 
   async list(): Promise<ListedKey[]> {
     await this.#link.ask('reading the keys', () => this.refresh());
-    const entries = await this.#link.ask('reading when keys were used', () =>
+    const { entries } = await this.#link.ask('reading when keys were used', () =>
       readEntries(this.#used, 'used.*'),
     );
     const usedMsById = new Map(
@@ -137,13 +144,15 @@ class JetStreamKeyStore implements KeyStore {
   }
 }
 
-/** The newest entry of each existing key. */
-async function readEntries(bucket: KV, key = '>'): Promise<KvEntry[]> {
+/** The newest entry of each existing key; and how many there are, those of deleted keys included. */
+async function readEntries(bucket: KV, key = '>') {
   const entries: KvEntry[] = [];
+  let count = 0;
   for await (const entry of await bucket.history({ key })) {
+    count++;
     if (entry.operation === 'PUT') entries.push(entry);
   }
-  return entries;
+  return { entries, count };
 }
 
 export async function openJetStreamKeys(options: NatsOptions): Promise<KeyStore> {

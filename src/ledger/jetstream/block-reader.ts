@@ -90,13 +90,15 @@ export class BlockReader {
   async *read(): AsyncGenerator<readonly StoredBlock[]> {
     const { to, signal } = this.#terms;
     while (!signal.aborted && this.#height < to) {
+      const heightBefore = this.#height;
       try {
         yield* this.#readOnce();
+        if (this.#height > heightBefore) continue;
       } catch (error) {
         this.#throwIfFinal(this.#link.describe('reading blocks', error));
-        this.#leaveLaggingServer();
-        await sleep(RETRY_MS, undefined, { signal }).catch(() => undefined);
       }
+      this.#leaveLaggingServer();
+      await sleep(RETRY_MS, undefined, { signal }).catch(() => undefined);
     }
   }
 
@@ -150,8 +152,10 @@ export class BlockReader {
     const last = Math.min(state.last_seq, this.#terms.to);
     if (this.#height < last) this.#lagSinceMs ??= performance.now();
     while (this.#isWanted() && this.#height < last) {
-      const count = Math.min(SINGLE_BLOCKS, last - this.#height);
-      const heights = Array.from({ length: count }, (_, index) => this.#height + 1 + index);
+      // Those before the first were dropped.
+      const first = Math.max(this.#height + 1, state.first_seq);
+      const count = Math.min(SINGLE_BLOCKS, last - first + 1);
+      const heights = Array.from({ length: Math.max(0, count) }, (_, index) => first + index);
       const reads = await Promise.allSettled(heights.map((at) => this.#link.readMessage(at)));
       const batch: StoredBlock[] = [];
       for (const read of reads) {
@@ -189,6 +193,7 @@ export class BlockReader {
     const { state } = await this.#readInfo();
     const next = Math.max(1, this.#height + 1);
     if (isDropped(next, state)) return true;
+    this.#lagSinceMs ??= performance.now();
     await this.#checkIsThere(next, state);
     return false;
   }

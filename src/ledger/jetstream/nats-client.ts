@@ -82,6 +82,8 @@ export function connectionOptions(
     ...(isEncrypted ? { tls: caFile === undefined ? {} : { caFile } } : {}),
     timeout: CONNECT_MS,
     maxReconnectAttempts: -1,
+    // A server that has just been restarted may not know its users yet.
+    ignoreAuthErrorAbort: true,
     reconnectTimeWait: RECONNECT_MS,
     pingInterval: PING_MS,
     maxPingOut: PINGS_UNANSWERED_MAX,
