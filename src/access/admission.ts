@@ -49,12 +49,20 @@ export class Admission {
     return this.#keys.isLive(secretHash, Date.now());
   }
 
-  /** The error if the key cannot afford the weight, now or ever; undefined if it can. */
-  findShortage({ id, budget }: Key, weight: number): RequestError | undefined {
+  /**
+   * The error if the key cannot afford the weight, now or ever; undefined if it can. `field` is the one
+   * that the weight comes from.
+   */
+  findShortage(
+    { id, budget }: Key,
+    weight: number,
+    field: 'users' | 'type' = 'users',
+  ): RequestError | undefined {
     if (budget === undefined) return undefined;
     if (weight > budget.weight) {
-      const message = `users: the question weighs ${weight}, the key's whole budget is ${budget.weight}; expected fewer users`;
-      return new RequestError('invalid_field', message, 'users');
+      const expected = field === 'users' ? 'fewer users' : 'a question that weighs less';
+      const message = `${field}: the question weighs ${weight}, the key's whole budget is ${budget.weight}; expected ${expected}`;
+      return new RequestError('invalid_field', message, field);
     }
     const nowMs = performance.now();
     if (this.#budgets.canAfford(id, budget, weight, nowMs)) return undefined;

@@ -47,7 +47,7 @@ const LEDGER = {
   data: {
     type: text('DIR'),
     replacedBy: 'ledger',
-    help: 'folder of the ledger and its snapshots; with --ledger, of the snapshots only',
+    help: 'folder of the ledger, its snapshots and its archive; with --ledger, without the ledger',
   },
   ledger: {
     type: natsAddress,
@@ -574,9 +574,9 @@ export const SETTING_GROUPS: readonly SettingGroup[] = [
   group('Stop and log', PROCESS),
   group('Keys: keys create', KEYS),
   group('query', QUERY),
-  group('compare', COMPARE),
+  group('compare (--upstream also follow; --user and --dex also history)', COMPARE),
   group('copy', COPY),
   group('backup, restore', BACKUP),
   group('demo', DEMO),
-  group('simulate', SIMULATE),
+  group('simulate (--accounts and --seed also demo)', SIMULATE),
 ];

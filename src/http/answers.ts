@@ -184,7 +184,8 @@ export class Answers {
   #passOn(question: PassedOnQuestion, { head, peer, key }: AdmittedHead): Reply | Promise<Reply> {
     const { admission } = this.#parts;
     const { type } = question;
-    const refusal = admission.findShortage(key, question.weight) ?? this.readiness.findOverload();
+    const shortage = admission.findShortage(key, question.weight, 'type');
+    const refusal = shortage ?? this.readiness.findOverload();
     if (refusal !== undefined) return this.#refuse(refusal, { peer, key, type });
     // Before it is sent: otherwise any number in flight would fit into what is left.
     admission.charge(key, question.weight);
