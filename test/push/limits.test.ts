@@ -300,6 +300,36 @@ test('a client that does not read at all is cut off, by time or by bytes', async
   await until('the one that asks and reads nothing to be cut off', () => wasCutOff(impatient, 2));
 });
 
+/** Without an account, so that the answer about it is short. */
+const NOBODY = `0x${'0'.repeat(40)}`;
+
+test('an answer longer than a client may leave unread is refused, and the connection stays', async (context) => {
+  const folder = place('long');
+  const ledger = await openSteppedLedger(context, folder);
+  await ledger.append(lineOf(1));
+  const flags = ['--max-age', '0', '--push-backlog-max', '65536'];
+  const small = await startService(context, { data: folder, flags });
+  await small.untilCaughtUp(1);
+  const { secret: key } = await createLiveKey(small, { folder });
+  const client = await connectPush(context, { port: small.port, key });
+  const ask = async (id: number, count: number) => {
+    const users = Array.from({ length: count }, () => NOBODY);
+    const payload = { type: 'batchClearinghouseStates', users };
+    client.send({ method: 'post', id, request: { type: 'info', payload } });
+    return (await client.next('post')) as {
+      id: number;
+      response: { type: string; payload: unknown };
+    };
+  };
+  const { response } = await ask(1, 1000);
+  assert.equal(response.type, 'error');
+  assert.match(
+    String(response.payload),
+    /^invalid_field: type: the answer has \d+ bytes, expected at most 65536 on a push connection/,
+  );
+  assert.equal((await ask(2, 10)).response.type, 'info');
+});
+
 /** States small enough that buffers on the way would hold all of them. */
 test(
   'a client that has stopped reading finds few old states when it goes on',

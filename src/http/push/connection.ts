@@ -8,6 +8,7 @@ import type { Socket } from 'node:net';
 import type { WebSocket } from 'ws';
 import { UNKNOWN_KEY } from '../../access/admission.ts';
 import type { Key } from '../../access/keys.ts';
+import { RequestError } from '../../info/request-error.ts';
 import type { PushCounters } from '../counters.ts';
 import type { Peer } from '../peer.ts';
 import { JsonSource } from '../question-source.ts';
@@ -177,10 +178,21 @@ export class PushConnection {
   #sendAnswer(id: number, reply: Reply, startedMs: number): void {
     const { counters } = this.#context;
     const { type, status, refusal } = reply;
-    if (refusal === undefined) this.outbox.send(formatAnswer(id, reply));
+    if (refusal === undefined) this.outbox.send(this.#formatAnswer(id, reply));
     else this.outbox.send(formatPostError(id, describeRefusal(refusal)));
     reply.releaseBody?.(true);
     counters.countRequests(type, status, (performance.now() - startedMs) / 1000, 1);
+  }
+
+  /** An answer that is longer than all that may be unread is refused: to send it would end the connection. */
+  #formatAnswer(id: number, reply: Reply): string {
+    const frame = formatAnswer(id, reply);
+    const { backlogBytesMax } = this.#context;
+    if (frame.length <= backlogBytesMax) return frame;
+    const message =
+      `type: the answer has ${frame.length} bytes, expected at most ${backlogBytesMax} on a push ` +
+      'connection (--push-backlog-max): ask for less, or over HTTP';
+    return formatPostError(id, describeRefusal(new RequestError('invalid_field', message, 'type')));
   }
 
   /** Called once, when the connection is closed. */
