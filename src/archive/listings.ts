@@ -8,7 +8,7 @@ import { createMarket, type Dex, MarketBook, type MarketTerms, termsOf } from '.
 import { type DescribedAuction, decodeAuction, describeAuction } from '../state/snapshot.ts';
 import type { StateView } from '../state/state.ts';
 import type { ArchiveTables } from './archive-tables.ts';
-import { packJson, unpackJson } from './packed.ts';
+import { DamagedRecord, packJson, unpackJson } from './packed.ts';
 
 /** What a block has changed; absent members are as before. */
 interface ListingChange {
@@ -97,16 +97,28 @@ function applyChange(before: KeptListing, height: number, change: ListingChange)
   const { auction, isPartial = before.isPartial } = change;
   return {
     height,
-    markets: applyMarkets(before.markets, change),
+    markets: applyMarkets(before.markets, change, height),
     auction: auction === undefined ? before.auction : decodeAuction(auction.recorded),
     isPartial,
   };
 }
 
-function applyMarkets(before: MarketBook, { dexes, markets }: ListingChange): MarketBook {
+function applyMarkets(
+  before: MarketBook,
+  { dexes, markets }: ListingChange,
+  height: number,
+): MarketBook {
   if (dexes === undefined && markets === undefined) return before;
   const list = [...before.markets];
-  for (const [index, terms] of markets ?? []) list[index] = createMarket(terms);
+  for (const [index, terms] of markets ?? []) {
+    if (index > list.length) {
+      const what = `the listing of height ${height}`;
+      throw new DamagedRecord(
+        `${what} has no market ${list.length}: a record before it is missing`,
+      );
+    }
+    list[index] = createMarket(terms);
+  }
   // JSON leaves out the deployer that the first dex does not have.
   const named = dexes?.map(({ name, fullName, deployer }) => ({ name, fullName, deployer }));
   return new MarketBook(named ?? [...before.dexes], list);

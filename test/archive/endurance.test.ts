@@ -341,6 +341,24 @@ test('an archive that is wrong about what it holds is refused by all who read it
   assert.equal((await run(['verify', '--data', data])).code, 0);
 });
 
+test('a listing without the records in which its markets were listed is noticed', async () => {
+  const data = place();
+  await appendAll(data, lines, NO_SNAPSHOTS);
+  await archiveOnce(data);
+  const folder = await openArchiveFolder(data, { readOnly: false });
+  assert.ok(folder !== undefined);
+  const { listings } = folder.tables;
+  // The first blocks set the exchange up; the terms of some markets are changed later.
+  const first = [...listings.getKeys()].filter((height) => height <= 100);
+  await folder.transact(0, () => {
+    for (const height of first) void listings.remove(height);
+  });
+  await folder.close();
+  const { code, stderr } = await run(['verify', '--data', data]);
+  assert.equal(code, 1);
+  assert.match(stderr, /the archive is damaged: the listing of height \d+ has no market 0/);
+});
+
 test('a record of any table that is damaged, or in the place of another, is noticed', async () => {
   const data = place();
   await appendAll(data, lines.slice(0, 40), NO_SNAPSHOTS);
