@@ -177,22 +177,22 @@ export class PushConnection {
 
   #sendAnswer(id: number, reply: Reply, startedMs: number): void {
     const { counters } = this.#context;
-    const { type, status, refusal } = reply;
-    if (refusal === undefined) this.outbox.send(this.#formatAnswer(id, reply));
+    const { type, refusal = this.#refuseLength(reply) } = reply;
+    if (refusal === undefined) this.outbox.send(formatAnswer(id, reply));
     else this.outbox.send(formatPostError(id, describeRefusal(refusal)));
     reply.releaseBody?.(true);
+    const status = refusal?.status ?? reply.status;
     counters.countRequests(type, status, (performance.now() - startedMs) / 1000, 1);
   }
 
   /** An answer that is longer than all that may be unread is refused: to send it would end the connection. */
-  #formatAnswer(id: number, reply: Reply): string {
-    const frame = formatAnswer(id, reply);
+  #refuseLength({ body: { length } }: Reply): RequestError | undefined {
     const { backlogBytesMax } = this.#context;
-    if (frame.length <= backlogBytesMax) return frame;
+    if (length <= backlogBytesMax) return undefined;
     const message =
-      `type: the answer has ${frame.length} bytes, expected at most ${backlogBytesMax} on a push ` +
+      `type: the answer has ${length} bytes, expected at most ${backlogBytesMax} on a push ` +
       'connection (--push-backlog-max): ask for less, or over HTTP';
-    return formatPostError(id, describeRefusal(new RequestError('invalid_field', message, 'type')));
+    return new RequestError('invalid_field', message, 'type');
   }
 
   /** Called once, when the connection is closed. */

@@ -154,8 +154,9 @@ export class BlockReader {
     while (this.#isWanted() && this.#height < last) {
       // Those before the first were dropped.
       const first = Math.max(this.#height + 1, state.first_seq);
+      if (first > last) return;
       const count = Math.min(SINGLE_BLOCKS, last - first + 1);
-      const heights = Array.from({ length: Math.max(0, count) }, (_, index) => first + index);
+      const heights = Array.from({ length: count }, (_, index) => first + index);
       const reads = await Promise.allSettled(heights.map((at) => this.#link.readMessage(at)));
       const batch: StoredBlock[] = [];
       for (const read of reads) {

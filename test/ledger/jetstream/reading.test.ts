@@ -104,6 +104,20 @@ test(
 );
 
 test(
+  'blocks are read one by one from the first that was not dropped',
+  besideServer(async (world) => {
+    const link = await storeAndConnect(world, 8);
+    refuseConsumers(link);
+    await link.manager.streams.purge(link.name, { seq: 5 });
+    assert.deepEqual(await readAll(link, { to: 8 }), { heights: [5, 6, 7, 8], error: undefined });
+    const dropped = await readAll(link, { to: 2, retryMs: 2_000 });
+    assert.deepEqual(dropped.heights, []);
+    assert.match(`${dropped.error}`, /^unavailable: .* no metadata leader/);
+    await link.close();
+  }),
+);
+
+test(
   'a server that stays behind the stream is left',
   besideServer(async (world) => {
     const link = await storeAndConnect(world, 4);
