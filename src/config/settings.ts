@@ -578,5 +578,5 @@ export const SETTING_GROUPS: readonly SettingGroup[] = [
   group('copy', COPY),
   group('backup, restore', BACKUP),
   group('demo', DEMO),
-  group('simulate (--accounts and --seed also demo)', SIMULATE),
+  group('simulate (--seed also demo)', SIMULATE),
 ];
