@@ -2,20 +2,25 @@
  * Writes an answer's text into one reused buffer. An answer is about a hundred short pieces, most of
  * them amounts; joining strings would allocate each one, and take longer than computing the figures.
  *
- * Fixed pieces are written eight bytes per step, digits three per step, from tables; the next piece
- * overwrites the excess. Answers are ASCII: the parser of events lets nothing else into them.
+ * Fixed pieces are written eight bytes per step, and at least three steps, digits three per step, from
+ * tables; the next piece overwrites the excess. Answers are ASCII: the parser of events lets nothing else
+ * into them.
  *
  * `units` and `address` duplicate `formatUnits` (decimal.ts) and `formatAddress` (address.ts) for
  * speed; test/info/answer-writer.test.ts compares them.
  */
 
 import type { Address } from '../exact/address.ts';
-import { type Exact, formatUnits, powerOfTen } from '../exact/decimal.ts';
+import { type Exact, formatUnits } from '../exact/decimal.ts';
 
 const BYTES_INITIAL = 1 << 16;
 /** A buffer that grew beyond this is released after the answer. */
 const BYTES_KEPT_MAX = 1 << 22;
 const WORD_BYTES = 8;
+/** Most fixed texts have this many words or fewer: writing so many takes no loop. */
+const WORDS_MIN = 3;
+/** Bytes that a piece may write beyond its end. */
+const EXCESS_ROOM = WORDS_MIN * WORD_BYTES;
 /** Texts up to this length are written faster in a loop than by a native call. */
 const LOOPED_MAX = 64;
 
@@ -26,7 +31,18 @@ const THOUSAND = 1000;
 const MILLION = 1_000_000;
 const BILLION = 1_000_000_000;
 
-/** A constant piece of text, as 8-byte words. */
+const POWERS_OF_TEN = Float64Array.from({ length: 16 }, (_, exponent) => 10 ** exponent);
+/**
+ * For dividing by a power of ten, which takes several times as long as multiplying. Half a unit is added
+ * to the dividend: both roundings together are less than that below QUOTIENT_EXACT_BELOW, so that the
+ * whole part of the product is the quotient.
+ */
+const INVERSES = POWERS_OF_TEN.map((power) => 1 / power);
+const QUOTIENT_EXACT_BELOW = 1e15;
+/** By decimals: below this, an amount has at most nine digits before its point. */
+const QUICK_BELOW = POWERS_OF_TEN.map((power) => Math.min(QUOTIENT_EXACT_BELOW, power * BILLION));
+
+/** A constant piece of text, as 8-byte words, WORDS_MIN or more. */
 export interface FixedText {
   readonly length: number;
   /** Raw bytes as doubles: ASCII never forms a NaN, whose bits a copy might change. */
@@ -34,7 +50,8 @@ export interface FixedText {
 }
 
 export function fixedText(text: string): FixedText {
-  const bytes = new Uint8Array(Math.ceil(text.length / WORD_BYTES) * WORD_BYTES);
+  const words = Math.max(WORDS_MIN, Math.ceil(text.length / WORD_BYTES));
+  const bytes = new Uint8Array(words * WORD_BYTES);
   bytes.set(Buffer.from(text, 'latin1'));
   return { length: text.length, words: new Float64Array(bytes.buffer) };
 }
@@ -72,7 +89,7 @@ export class AnswerWriter {
 
   constructor(bytes = BYTES_INITIAL) {
     this.#bytesInitial = bytes;
-    this.#buffer = Buffer.allocUnsafeSlow(bytes + WORD_BYTES);
+    this.#buffer = Buffer.allocUnsafeSlow(bytes + EXCESS_ROOM);
     this.#view = new DataView(this.#buffer.buffer);
   }
 
@@ -91,7 +108,7 @@ export class AnswerWriter {
 
   /** Makes room for this many bytes; writing more than was reserved is an error. */
   reserve(bytes: number): void {
-    const needed = this.#length + bytes + WORD_BYTES;
+    const needed = this.#length + bytes + EXCESS_ROOM;
     if (needed <= this.#buffer.length) return;
     const larger = Buffer.allocUnsafeSlow(2 * needed);
     this.#buffer.copy(larger, 0, 0, this.#length);
@@ -105,10 +122,13 @@ export class AnswerWriter {
 
   fixed({ length, words }: FixedText): void {
     const view = this.#view;
-    let place = this.#length;
-    this.#length = place + length;
-    for (let index = 0; index < words.length; index++, place += WORD_BYTES) {
-      view.setFloat64(place, words[index], true);
+    const start = this.#length;
+    this.#length = start + length;
+    view.setFloat64(start, words[0], true);
+    view.setFloat64(start + WORD_BYTES, words[1], true);
+    view.setFloat64(start + 2 * WORD_BYTES, words[2], true);
+    for (let index = WORDS_MIN; index < words.length; index++) {
+      view.setFloat64(start + index * WORD_BYTES, words[index], true);
     }
   }
 
@@ -136,15 +156,19 @@ export class AnswerWriter {
   }
 
   #units(units: number, decimals: number): void {
+    const magnitude = Math.abs(units);
+    if (magnitude >= QUICK_BELOW[decimals]) {
+      this.text(formatUnits(units, decimals));
+      return;
+    }
     const view = this.#view;
     let end = this.#length;
     if (units < 0) view.setUint8(end++, MINUS);
-    const magnitude = Math.abs(units);
-    const scale = powerOfTen(decimals);
-    const whole = Math.floor(magnitude / scale);
-    end = putWhole(view, end, whole);
+    const whole = ((magnitude + 0.5) * INVERSES[decimals]) | 0;
+    end = whole < THOUSAND ? putLeading(view, end, whole) : putThousands(view, end, whole);
     view.setUint8(end++, POINT);
-    this.#length = putFraction(view, end, magnitude - whole * scale, decimals);
+    const fraction = magnitude - whole * POWERS_OF_TEN[decimals];
+    this.#length = putFraction(view, end, fraction, decimals);
   }
 
   /** Continues writing at this offset. */
@@ -185,7 +209,7 @@ export class AnswerWriter {
 
   /** Gives up the buffer to whoever still reads it. */
   leaveBuffer(): void {
-    this.#use(Buffer.allocUnsafeSlow(this.#bytesInitial + WORD_BYTES));
+    this.#use(Buffer.allocUnsafeSlow(this.#bytesInitial + EXCESS_ROOM));
     this.#length = 0;
   }
 
@@ -250,10 +274,7 @@ function putHexWord(view: DataView, start: number, word: number): number {
 }
 
 function putWhole(view: DataView, start: number, value: number): number {
-  if (value < THOUSAND) {
-    view.setUint32(start, LEADING[value], true);
-    return start + LEADING_LENGTH[value];
-  }
+  if (value < THOUSAND) return putLeading(view, start, value);
   if (value < BILLION) return putThousands(view, start, value | 0);
   const above = Math.floor(value / BILLION);
   const end = putWhole(view, start, above);
@@ -299,12 +320,12 @@ function putFraction(view: DataView, start: number, fraction: number, decimals: 
     view.setUint8(start, ZERO);
     return start + 1;
   }
-  if (decimals <= 6) return putSixDecimals(view, start, (fraction * powerOfTen(6 - decimals)) | 0);
-  const below = powerOfTen(decimals - 6);
-  const six = Math.floor(fraction / below);
-  const rest = fraction - six * below;
-  if (rest === 0) return putSixDecimals(view, start, six | 0);
-  return putFraction(view, putSixDigits(view, start, six | 0), rest, decimals - 6);
+  const further = decimals - 6;
+  if (further <= 0) return putSixDecimals(view, start, (fraction * POWERS_OF_TEN[-further]) | 0);
+  const six = ((fraction + 0.5) * INVERSES[further]) | 0;
+  const rest = fraction - six * POWERS_OF_TEN[further];
+  if (rest === 0) return putSixDecimals(view, start, six);
+  return putFraction(view, putSixDigits(view, start, six), rest, further);
 }
 
 /** Six decimals, not all of them zero, without trailing zeros. */

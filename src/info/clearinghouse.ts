@@ -112,30 +112,34 @@ export const clearinghouseState: RequestType<typeof fields> = {
   subjects(state, { user, dex }) {
     return [{ kind: 'account', user, dexIndex: requireDex(state, dex) }];
   },
-  changedAt(state, { user, dex }) {
-    const dexIndex = requireDex(state, dex);
-    return accountChangedAt(state, findAccount(state, state.addresses.find(user), dexIndex));
-  },
+  changedAt: (state, fields) => accountChangedAt(state, findRow(state, fields)),
   dependencies(state, { user, dex }) {
     const addressRow = state.addresses.find(user);
     const account = findAccount(state, addressRow, requireDex(state, dex));
     if (account !== 0) return { accounts: [account], addresses: [] };
     return addressRow === 0 ? undefined : { accounts: [], addresses: [addressRow] };
   },
+  ofRow: { find: findRow, changedAt: accountChangedAt, write: writeAccount },
   answer: (state, fields, readings) => writtenText((out) => write(out, state, fields, readings)),
   write,
 };
 
-function write(
-  out: AnswerWriter,
-  state: StateView,
-  { user, dex }: { user: Address; dex: string },
-  readings?: Readings,
-): void {
+interface Asked {
+  readonly user: Address;
+  readonly dex: string;
+}
+
+function findRow(state: StateView, { user, dex }: Asked): number {
+  const dexIndex = requireDex(state, dex);
+  return findAccount(state, state.addresses.find(user), dexIndex);
+}
+
+function write(out: AnswerWriter, state: StateView, asked: Asked, readings?: Readings): void {
+  const { user, dex } = asked;
   const dexIndex = requireDex(state, dex);
   const own = readings?.findAnswer({ kind: 'account', user, dexIndex });
   if (own !== undefined) out.long(own);
-  else writeAccount(out, state, findAccount(state, state.addresses.find(user), dexIndex));
+  else writeAccount(out, state, findRow(state, asked));
 }
 
 /** More than an account without its positions takes, or one position and what ends the account. */

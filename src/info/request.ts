@@ -79,6 +79,8 @@ export interface RequestType<F extends FieldTable = FieldTable> {
    * any block may change it.
    */
   dependencies?(state: StateView, fields: ParsedFields<F>): Dependencies | undefined;
+  /** Present if the answer is made of one row of the state, and of what the row leads to. */
+  readonly ofRow?: RowAnswer<F>;
   /** The answer as JSON text; subjects that have an answer in the readings are answered by that. */
   answer(state: StateView, fields: ParsedFields<F>, readings?: Readings): string;
   /** About how many bytes an answer has that is written in pieces; undefined if it is not. */
@@ -92,6 +94,17 @@ export interface RequestType<F extends FieldTable = FieldTable> {
   ): Iterator<void>;
   /** The same, written instead of returned, for answers that are pushed often. */
   write?(out: AnswerWriter, state: StateView, fields: ParsedFields<F>, readings?: Readings): void;
+}
+
+/**
+ * A row stays where it is, so that a question that is asked again and again finds it once. The others do
+ * what those of the type do.
+ */
+interface RowAnswer<F extends FieldTable> {
+  /** 0 if the state does not have it yet. Throws what `validate` throws. */
+  find(state: StateView, fields: ParsedFields<F>): number;
+  changedAt(state: StateView, row: number): number;
+  write(out: AnswerWriter, state: StateView, row: number): void;
 }
 
 /** Rows of the state. */
@@ -171,6 +184,9 @@ class ParsedRequest<F extends FieldTable> implements Question {
   readonly request: RequestType;
   readonly #request: RequestType<F>;
   readonly #fields: ParsedFields<F>;
+  /** The row that the answer is made of, and the state that it was found in. */
+  #row = 0;
+  #rowState: StateView | undefined;
 
   constructor(request: RequestType<F>, fields: ParsedFields<F>) {
     this.request = request;
@@ -200,7 +216,16 @@ class ParsedRequest<F extends FieldTable> implements Question {
   }
 
   changedAt(state: StateView): number {
+    const { ofRow } = this.#request;
+    if (ofRow !== undefined) return ofRow.changedAt(state, this.#findRow(state, ofRow));
     return this.#request.changedAt(state, this.#fields);
+  }
+
+  #findRow(state: StateView, { find }: RowAnswer<F>): number {
+    if (this.#row !== 0 && state === this.#rowState) return this.#row;
+    this.#rowState = state;
+    this.#row = find(state, this.#fields);
+    return this.#row;
   }
 
   dependencies(state: StateView): Dependencies | undefined {
@@ -214,10 +239,13 @@ class ParsedRequest<F extends FieldTable> implements Question {
 
   write(out: AnswerWriter, state: StateView, readings?: Readings): void {
     this.#requireHeld(state, readings);
-    if (this.#request.write === undefined) {
-      out.long(this.#request.answer(state, this.#fields, readings));
+    const { ofRow, write } = this.#request;
+    if (ofRow !== undefined && readings === undefined) {
+      ofRow.write(out, state, this.#findRow(state, ofRow));
+    } else if (write !== undefined) {
+      write(out, state, this.#fields, readings);
     } else {
-      this.#request.write(out, state, this.#fields, readings);
+      out.long(this.#request.answer(state, this.#fields, readings));
     }
   }
 

@@ -43,6 +43,24 @@ test(`amounts are written as they are formatted ${SEED_NOTE}`, () => {
   );
 });
 
+test(`amounts beside a whole one are written as they are formatted ${SEED_NOTE}`, () => {
+  const whole = fc.oneof(
+    fc.nat(999_999_999),
+    fc.nat(29).map((exponent) => 2 ** exponent),
+  );
+  const decimals = fc.integer({ min: 0, max: 10 });
+  fc.assert(
+    fc.property(whole, decimals, fc.constantFrom(-1, 0, 1), (whole, decimals, beside) => {
+      const units = Math.min(SAFE_MAX - 1, whole * 10 ** decimals) + beside;
+      assert.equal(
+        written((out) => out.units(units, decimals)),
+        formatUnits(units, decimals),
+      );
+    }),
+    runs(20_000),
+  );
+});
+
 test('amounts beyond the safe integers are written as well', () => {
   assert.equal(
     written((out) => out.parts(2n ** 60n, 5, 10)),
@@ -146,8 +164,8 @@ function memoryOf(out: AnswerWriter): ArrayBufferLike {
 
 test('a buffer is kept for the next answer, unless it has more than 4 MiB', () => {
   for (const [bytes, isKept] of [
-    [2 ** 22 - 8, true],
-    [2 ** 22 - 7, false],
+    [2 ** 22 - 24, true],
+    [2 ** 22 - 23, false],
   ] as const) {
     const out = new AnswerWriter(bytes);
     out.text('x'.repeat(bytes));
@@ -166,20 +184,20 @@ test('a writer has the room that it was made with, and doubles what it needs bey
   out.fixed(fixedText('123456789'));
   assert.equal(memoryOf(out), memory);
   out.bytes(Buffer.from('0'));
-  assert.equal(memoryOf(out).byteLength, 2 * (9 + 1 + 8));
+  assert.equal(memoryOf(out).byteLength, 2 * (9 + 1 + 24));
   out.bytes(Buffer.alloc(50, 'x'));
   assert.equal(out.toString(), `1234567890${'x'.repeat(50)}`);
   out.leaveBuffer();
-  assert.deepEqual([out.length, memoryOf(out).byteLength], [0, 9 + 8]);
+  assert.deepEqual([out.length, memoryOf(out).byteLength], [0, 9 + 24]);
 });
 
-test('a writer has 64 KiB at first, and words of eight bytes beyond', () => {
-  assert.equal(memoryOf(new AnswerWriter()).byteLength, 2 ** 16 + 8);
+test('a writer has 64 KiB at first, and three words of eight bytes beyond', () => {
+  assert.equal(memoryOf(new AnswerWriter()).byteLength, 2 ** 16 + 24);
   for (const [length, words] of [
-    [0, 0],
-    [1, 1],
-    [8, 1],
-    [9, 2],
+    [0, 3],
+    [24, 3],
+    [25, 4],
+    [33, 5],
   ]) {
     const fixed = fixedText('x'.repeat(length));
     assert.deepEqual([fixed.length, fixed.words.length], [length, words]);

@@ -31,7 +31,7 @@ class Connection implements Owner {
     this.#schedule = schedule;
     this.intervalMs = intervalMs;
     this.subscription = {
-      ...{ owner: this, dueMs: 0, isResting: false, isMarked: false },
+      ...{ owner: this, dueMs: 0, isResting: false, isMarked: false, allMarksSeen: 0 },
       ...{ chain: undefined, previous: undefined, next: undefined },
       write: () => true,
     };
@@ -111,4 +111,49 @@ test('one that rests again is due an interval after the last time', (context) =>
   schedule.close();
   assert.ok(first.sentMs[0] >= 1600 && first.sentMs[0] <= 1600 + 2 * STEP_MS, `${first.sentMs}`);
   assert.ok(second.sentMs[0] >= 1500 && second.sentMs[0] <= 1500 + 2 * STEP_MS);
+});
+
+test('when all are marked, those that wait are looked at, and those that rest once they are due', (context) => {
+  const advance = mockClock(context);
+  const schedule = createSchedule();
+  const [waiting, resting] = [0, 1000].map((interval) => new Connection(schedule, interval));
+  for (const { subscription } of [waiting, resting]) schedule.rest(subscription);
+  while (performance.now() < 500) advance(STEP_MS);
+  schedule.markAll();
+  assert.equal(schedule.markWaiting(Number.POSITIVE_INFINITY), true);
+  while (performance.now() < 3000) advance(STEP_MS);
+  schedule.close();
+  assert.deepEqual([waiting.sentMs.length, resting.sentMs.length], [1, 1]);
+  assert.ok(waiting.sentMs[0] <= 500 + 2 * STEP_MS, `${waiting.sentMs}`);
+  assert.ok(resting.sentMs[0] >= 1000 && resting.sentMs[0] <= 1000 + 2 * STEP_MS);
+});
+
+test('one that rested while nothing was marked waits for the next mark of all', (context) => {
+  const advance = mockClock(context);
+  const schedule = createSchedule();
+  const connection = new Connection(schedule, 1000);
+  schedule.rest(connection.subscription);
+  while (performance.now() < 2000) advance(STEP_MS);
+  assert.deepEqual(connection.sentMs, []);
+  schedule.markAll();
+  schedule.markWaiting(Number.POSITIVE_INFINITY);
+  advance(STEP_MS);
+  assert.equal(connection.sentMs.length, 1);
+});
+
+test('many are marked in pieces, each once, while others are looked at', (context) => {
+  const advance = mockClock(context);
+  const schedule = createSchedule();
+  const connections = Array.from({ length: 1000 }, () => new Connection(schedule, 0));
+  for (const { subscription } of connections) schedule.rest(subscription);
+  schedule.markAll();
+  let pieces = 1;
+  for (; !schedule.markWaiting(-1); pieces++) {
+    assert.ok(connections.filter(({ sentMs }) => sentMs.length > 0).length < 1000);
+    advance(STEP_MS);
+  }
+  advance(STEP_MS);
+  assert.ok(pieces > 10, `${pieces} pieces`);
+  assert.deepEqual(new Set(connections.map(({ sentMs }) => sentMs.length)), new Set([1]));
+  assert.equal(schedule.markWaiting(-1), true);
 });

@@ -71,15 +71,36 @@ function applyWhole(state: State, line: string): void {
   for (const _piece of applyPieces(state, line));
 }
 
+/** Topics that are watched, and what is called back when all may have changed. */
+class Watched extends WatchedTopics<WatchedQuestion> {
+  readonly topics: WatchedQuestion[] = [];
+  found = new Set<WatchedQuestion>();
+  allChanges = 0;
+
+  constructor() {
+    super(() => {
+      this.allChanges++;
+      this.found = new Set(this.topics);
+    });
+  }
+
+  watch(topics: readonly WatchedQuestion[], state: StateView): void {
+    this.topics.push(...topics);
+    for (const topic of topics) this.add(topic, state);
+  }
+
+  /** True if all have been found that blocks may have changed. */
+  searchUntil(endMs: number): boolean {
+    return this.search((topic) => this.found.add(topic), endMs);
+  }
+}
+
 /** The topics that are found after a block, all of them at once. */
-function findAll(watched: WatchedTopics<WatchedQuestion>, state: StateView): Set<WatchedQuestion> {
-  const found = new Set<WatchedQuestion>();
+function findAll(watched: Watched, state: StateView): Set<WatchedQuestion> {
+  watched.found = new Set();
   watched.advance(state);
-  assert.equal(
-    watched.search((topic) => found.add(topic), Number.POSITIVE_INFINITY),
-    true,
-  );
-  return found;
+  assert.equal(watched.searchUntil(Number.POSITIVE_INFINITY), true);
+  return watched.found;
 }
 
 /** An exchange that is set up, with a topic for every question about its users. */
@@ -87,9 +108,9 @@ function watchExchange(seed: string) {
   const simulator = createSimulator({ seed, accounts: ACCOUNTS });
   const state = createState();
   while (!simulator.isSetUp) applyWhole(state, simulator.next());
-  const watched = new WatchedTopics<WatchedQuestion>();
+  const watched = new Watched();
   const topics = listQuestions(state).map((question) => new WatchedQuestion(question, state));
-  for (const topic of topics) watched.add(topic, state);
+  watched.watch(topics, state);
   findAll(watched, state);
   return { simulator, state, watched, topics };
 }
@@ -117,7 +138,12 @@ test(`what changes while others are searched for is found as well ${SEED_NOTE}`,
   const { simulator, state, watched, topics } = watchExchange(`pieces ${SEED}`);
   /** Those that have changed and were not found since. */
   const due = new Set<WatchedQuestion>();
-  const search = (endMs: number) => watched.search((topic) => due.delete(topic), endMs);
+  const search = (endMs: number) => {
+    watched.found.clear();
+    const isDone = watched.searchUntil(endMs);
+    for (const topic of watched.found) due.delete(topic);
+    return isDone;
+  };
   let interrupted = 0;
   for (let block = 0; block < BLOCKS; block++) {
     for (const _piece of applyPieces(state, simulator.next())) {
@@ -145,13 +171,13 @@ test(
     const state = createState();
     while (!simulator.isSetUp) applyWhole(state, simulator.next());
     for (let block = 0; block < BLOCKS / 4; block++) {
-      const watched = new WatchedTopics<WatchedQuestion>();
+      const watched = new Watched();
       const pieces = applyPieces(state, simulator.next());
       pieces.next();
       const topics = listQuestions(state)
         .filter(() => random.chance(0.2))
         .map((question) => new WatchedQuestion(question, state));
-      for (const topic of topics) watched.add(topic, state);
+      watched.watch(topics, state);
       while (pieces.next().done !== true);
       const looked = findAll(watched, state);
       for (const topic of topics) {
@@ -173,10 +199,10 @@ function buy(user: string, coin: string) {
   return { type: 'fill', user, coin, side: 'B', sz: '1.0', px: '10.0', fee: '0.0' };
 }
 
-test('three marks and ten fills lead to the holders of these coins and those ten, and to no one else', () => {
-  const users = Array.from({ length: 100 }, (_, index) => `0x${String(index).padStart(40, '1')}`);
-  /** Ten users hold each coin. */
-  const coinOf = (user: number) => COINS[user % COINS.length];
+/** An exchange on which each user holds some coins, the next ones in turn, and a topic for each account. */
+function watchHolders(users: readonly string[], coinsEach: number) {
+  const coinsOf = (user: number) =>
+    Array.from({ length: coinsEach }, (_, index) => COINS[(user + index) % COINS.length]);
   const market = { type: 'market', dex: '', szDecimals: 2, marginTiers: TIERS };
   const state = createState();
   applyWhole(
@@ -184,28 +210,53 @@ test('three marks and ten fills lead to the holders of these coins and those ten
     blockOf(state, [
       ...COINS.map((coin) => ({ ...market, coin, onlyIsolated: false, markPx: '10.0' })),
       ...users.map((user) => ({ type: 'transfer', user, dex: '', amount: '1000.0' })),
-      ...users.map((user, index) => buy(user, coinOf(index))),
+      ...users.flatMap((user, index) => coinsOf(index).map((coin) => buy(user, coin))),
     ]),
   );
-  const watched = new WatchedTopics<WatchedQuestion>();
+  const watched = new Watched();
   const topics = users.map((user) => {
     const question = parseSubscription({ type: 'clearinghouseState', user, dex: '' });
     return new WatchedQuestion(question, state);
   });
-  for (const topic of topics) watched.add(topic, state);
+  watched.watch(topics, state);
   findAll(watched, state);
+  return { state, watched, topics, coinsOf };
+}
+
+function pricesOf(coins: readonly string[]) {
+  return { type: 'marks', prices: Object.fromEntries(coins.map((coin) => [coin, '11.0'])) };
+}
+
+const USERS = Array.from({ length: 100 }, (_, index) => `0x${String(index).padStart(40, '0')}`);
+
+test('three marks and ten fills lead to the holders of these coins and those ten, and to no one else', () => {
+  const { state, watched, topics, coinsOf } = watchHolders(USERS, 1);
   const moved = COINS.slice(0, 3);
-  const traders = users.map((_, index) => index).filter((index) => index % 10 === 5);
-  const prices = Object.fromEntries(moved.map((coin) => [coin, '11.0']));
-  const fills = traders.map((index) => buy(users[index], coinOf(index)));
-  applyWhole(state, blockOf(state, [{ type: 'marks', prices }, ...fills]));
+  const traders = USERS.map((_, index) => index).filter((index) => index % 10 === 5);
+  const fills = traders.map((index) => buy(USERS[index], coinsOf(index)[0]));
+  applyWhole(state, blockOf(state, [pricesOf(moved), ...fills]));
   const looked = findAll(watched, state);
   const expected = topics.filter(
-    (_, index) => moved.includes(coinOf(index)) || traders.includes(index),
+    (_, index) => moved.includes(coinsOf(index)[0]) || traders.includes(index),
   );
   assert.equal(expected.length, 40);
   assert.deepEqual(
     topics.filter((topic) => looked.has(topic)),
     expected,
   );
+  assert.equal(watched.allChanges, 0);
+});
+
+test('marks of nearly everybody lead to all at once, and fills of the same block to their own', () => {
+  const { state, watched, topics } = watchHolders(USERS, 4);
+  const alone: WatchedQuestion[] = [];
+  applyWhole(state, blockOf(state, [pricesOf(COINS), buy(USERS[7], COINS[0])]));
+  watched.advance(state);
+  assert.equal(
+    watched.search((topic) => alone.push(topic), Number.POSITIVE_INFINITY),
+    true,
+  );
+  assert.deepEqual([watched.allChanges, alone], [1, [topics[7]]]);
+  applyWhole(state, blockOf(state, [pricesOf(COINS)]));
+  assert.deepEqual([findAll(watched, state).size, watched.allChanges], [0, 1]);
 });

@@ -37,7 +37,7 @@ test('a block is written once for each changed account, and sent once to each cl
     }
     clients.push(client);
   }
-  const written = context.mock.method(clearinghouseState as Required<RequestType>, 'write');
+  const written = context.mock.method((clearinghouseState as Required<RequestType>).ofRow, 'write');
   const sent = context.mock.method(Outbox.prototype, 'sendFrames');
   const countsOf = async (statesEach: number, ...users: string[]) => {
     written.mock.resetCalls();

@@ -250,6 +250,7 @@ export class ConnectionSubscriptions implements Owner {
       stale.remove(first);
       first.isMarked = false;
       if (this.#write(frames, first, state)) schedule.rest(first);
+      else schedule.wait(first);
     }
   }
 

@@ -13,14 +13,16 @@ import type { Turns } from '../turns.ts';
 import { Chain, type Link } from './chain.ts';
 import type { FrameWriter } from './frame-writer.ts';
 
-/** A subscription, as far as it is scheduled. It rests, or is stale, or neither. */
+/** A subscription, as far as it is scheduled: it rests, is stale, or waits for a change. */
 export interface Scheduled extends Link<Scheduled> {
   readonly owner: Owner;
   /** When it may be sent its next state, while it rests. */
   dueMs: number;
   isResting: boolean;
-  /** Its answer may have changed since it was sent. */
+  /** Its answer may have changed since it was looked at. */
   isMarked: boolean;
+  /** How often all had been marked when it was looked at. */
+  allMarksSeen: number;
   /** Writes a frame if there is something new; false if not. */
   write(frames: FrameWriter, state: StateView): boolean;
 }
@@ -43,6 +45,8 @@ const SLICE_MS = 4;
 const GATHERED_BYTES_MAX = 128 << 10;
 /** Those that become due within this time are looked at together. */
 const PAUSE_MS_MIN = 10;
+/** So many are marked before the time is looked at. */
+const MARKS_PER_LOOK = 64;
 /** Of a connection, those too that become due within this share of the interval. */
 const EARLY_SHARE_MAX = 0.1;
 
@@ -61,6 +65,9 @@ export class PushSchedule {
   readonly #queue = new Chain<Owner>();
   /** Sent, by interval, in the order in which they become due again. */
   readonly #resting = new Map<number, Chain<Scheduled>>();
+  /** Those that wait for a change, in the order in which they were looked at. */
+  readonly #waiting = new Chain<Scheduled>();
+  #allMarks = 0;
   #slice: NodeJS.Immediate | undefined;
   #pause: NodeJS.Timeout | undefined;
   #pauseEndMs = 0;
@@ -77,6 +84,25 @@ export class PushSchedule {
     this.enqueue(item.owner);
   }
 
+  /**
+   * The answers of all may have changed. Those that rest find out when they are due; `markWaiting` is to
+   * be called for the others.
+   */
+  markAll(): void {
+    this.#allMarks++;
+  }
+
+  /** Marks those that wait, after `markAll`, until the time is up; true if all are. */
+  markWaiting(endMs: number): boolean {
+    let marks = 0;
+    for (let item = this.#waiting.first; item !== undefined; item = this.#waiting.first) {
+      if (item.allMarksSeen === this.#allMarks) return true;
+      this.mark(item);
+      if (++marks % MARKS_PER_LOOK === 0 && performance.now() > endMs) return false;
+    }
+    return true;
+  }
+
   /** Takes a connection in again, which could not be sent more before. */
   enqueue(owner: Owner): void {
     if (owner.stale.first === undefined) return;
@@ -84,10 +110,20 @@ export class PushSchedule {
     this.#startSlice();
   }
 
+  /** It was looked at, and there was nothing new. */
+  wait(item: Scheduled): void {
+    item.allMarksSeen = this.#allMarks;
+    if (!item.isMarked) this.#waiting.append(item);
+  }
+
   /** It was sent a state: it rests for the interval. */
   rest(item: Scheduled): void {
     const { intervalMs } = item.owner;
-    if (intervalMs === 0) return;
+    if (intervalMs === 0) {
+      this.wait(item);
+      return;
+    }
+    item.allMarksSeen = this.#allMarks;
     item.dueMs = performance.now() + intervalMs;
     item.isResting = true;
     item.chain?.remove(item);
@@ -108,10 +144,14 @@ export class PushSchedule {
   hasten(owner: Owner, items: Iterable<Scheduled>): void {
     const soonMs = performance.now() + owner.intervalMs * EARLY_SHARE_MAX;
     for (const item of items) {
-      if (!item.isResting || !item.isMarked || item.dueMs > soonMs) continue;
+      if (!item.isResting || item.dueMs > soonMs || !this.#isStale(item)) continue;
       this.#wake(item);
       owner.stale.append(item);
     }
+  }
+
+  #isStale({ isMarked, allMarksSeen }: Scheduled): boolean {
+    return isMarked || allMarksSeen !== this.#allMarks;
   }
 
   #wake(item: Scheduled): void {
@@ -132,6 +172,7 @@ export class PushSchedule {
     clearImmediate(this.#slice);
     clearTimeout(this.#pause);
     this.#queue.clear();
+    this.#waiting.clear();
     for (const chain of this.#resting.values()) chain.clear();
   }
 
@@ -193,7 +234,8 @@ export class PushSchedule {
       let item = chain.first;
       for (; item !== undefined && item.dueMs <= nowMs; item = chain.first) {
         this.#wake(item);
-        if (item.isMarked) this.mark(item);
+        if (this.#isStale(item)) this.mark(item);
+        else this.#waiting.append(item);
       }
       nextMs = Math.min(nextMs, item?.dueMs ?? nextMs);
     }

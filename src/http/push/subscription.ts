@@ -20,6 +20,7 @@ export class Subscription implements Scheduled {
   dueMs = 0;
   isResting = false;
   isMarked = false;
+  allMarksSeen = 0;
   /** Which of the topic's states was sent last. */
   #changedAt = NOTHING_SENT;
   #edition = 0;

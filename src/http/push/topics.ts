@@ -149,13 +149,14 @@ function provenanceOf({ height, time }: StateView): Provenance {
 
 export class Topics {
   readonly #topics = new Map<string, Topic>();
-  readonly #watched = new WatchedTopics<Topic>();
+  readonly #watched: WatchedTopics<Topic>;
   readonly #reads: AccountReads;
   readonly #schedule: PushSchedule;
 
   constructor(reads: AccountReads, schedule: PushSchedule) {
     this.#reads = reads;
     this.#schedule = schedule;
+    this.#watched = new WatchedTopics(() => schedule.markAll());
   }
 
   /** The topic of a question, from this state on. */
@@ -182,11 +183,13 @@ export class Topics {
 
   /** Has the subscriptions looked at that blocks may have changed, until the time is up; true if all are. */
   markChanged({ height }: StateView, endMs: number): boolean {
-    return this.#watched.search((topic) => {
+    const isDone = this.#watched.search((topic) => {
       if (topic.markedAt === height) return;
       topic.markedAt = height;
       this.#mark(topic);
     }, endMs);
+    // Some of these in any case, so that a search which takes long does not keep them waiting.
+    return this.#schedule.markWaiting(endMs) && isDone;
   }
 
   takeReadings(topic: Topic, readings: Readings): void {

@@ -42,6 +42,7 @@ export class WatchedTopics<Topic extends WatchableTopic> {
     markets: new Map(),
   };
   readonly #all = new Set<Topic>();
+  readonly #allChanged: () => void;
   /** Those that any block may change. */
   readonly #always = new Set<Topic>();
   /** The state whose changes are noted, and the height up to which they have been searched. */
@@ -53,6 +54,11 @@ export class WatchedTopics<Topic extends WatchableTopic> {
   #advanced: StateView | undefined;
   /** What is left of the search that is under way. */
   #underWay: Iterator<Topic | undefined> | undefined;
+
+  /** Calls back instead of naming each topic, where a block may have changed nearly all. */
+  constructor(allChanged: () => void) {
+    this.#allChanged = allChanged;
+  }
 
   add(topic: Topic, state: StateView): void {
     if (this.#all.size === 0) this.#watch(state);
@@ -126,10 +132,11 @@ export class WatchedTopics<Topic extends WatchableTopic> {
   *#findChanged(state: StateView, since: number): Generator<Topic | undefined> {
     const { accounts, addresses } = state.changes.take();
     const revalued = this.#listRevalued(state, since);
+    if (revalued === undefined) this.#allChanged();
     yield* this.#registerAgain(state, this.#always);
     for (const row of accounts) yield* this.#registerAgain(state, this.#byRow.accounts.get(row));
     for (const row of addresses) yield* this.#registerAgain(state, this.#byRow.addresses.get(row));
-    for (const topics of revalued) yield* topics;
+    for (const topics of revalued ?? []) yield* topics;
   }
 
   /** Topics that may depend on other rows than before. A step without a topic comes for each row. */
@@ -143,14 +150,17 @@ export class WatchedTopics<Topic extends WatchableTopic> {
     }
   }
 
-  /** The topics of each market whose mark or terms have changed. There are few markets, so all are looked at. */
-  #listRevalued({ markets }: StateView, since: number): Iterable<Topic>[] {
+  /**
+   * The topics of each market whose mark or terms have changed; undefined if they are nearly all. There
+   * are few markets, so each is looked at.
+   */
+  #listRevalued({ markets }: StateView, since: number): Iterable<Topic>[] | undefined {
     const revalued = [...this.#byRow.markets]
       .filter(([index]) => markets.changedAt(index) > since)
       .map(([, topics]) => topics);
     const count = revalued.reduce((sum, topics) => sum + topics.size, 0);
     // If all marks move, all topics once are fewer than each of them for each of its markets.
-    return count < ALL_FACTOR * this.#all.size ? revalued : [this.#all];
+    return count < ALL_FACTOR * this.#all.size ? revalued : undefined;
   }
 
   #register(topic: Topic, state: StateView): void {
