@@ -5,11 +5,13 @@ import { test } from 'node:test';
 import { parseBlock } from '../../src/events/event.ts';
 import { formatAddress } from '../../src/exact/address.ts';
 import { createSimulator } from '../../src/feed/simulator/simulator.ts';
+import { AnswerWriter } from '../../src/info/answer-writer.ts';
 import { CourseQuestion, PastQuestion } from '../../src/info/history-question.ts';
 import { ALL_TYPES, parseQuestion, readQuestion } from '../../src/info/registry.ts';
+import type { Question } from '../../src/info/request.ts';
 import { RequestError } from '../../src/info/request-error.ts';
 import { applyBlock } from '../../src/state/fold.ts';
-import { createState, type StateView } from '../../src/state/state.ts';
+import { createState, type State, type StateView } from '../../src/state/state.ts';
 import { listBodies } from '../archive/witness.ts';
 import { withoutTime } from '../without-time.ts';
 
@@ -53,6 +55,42 @@ test('no answer changes without its height of change', () => {
     }
   }
   assert.equal(new Set([...last.keys()].map((body) => JSON.stringify(body))).size, last.size);
+});
+
+/** The same exchange, a block later, after one that gives other users the first rows. */
+function applyLater(state: State, line: string): void {
+  const block = JSON.parse(line);
+  if (state.height === 0) {
+    const strangers = ['0x01', '0x02'].map((start) => start.padEnd(42, 'f'));
+    const events = strangers.map((user) => ({ type: 'transfer', user, dex: '', amount: '1.0' }));
+    applyBlock(state, parseBlock(JSON.stringify({ height: 1, time: block.time, events })));
+  }
+  applyBlock(state, parseBlock(JSON.stringify({ ...block, height: block.height + 1 })));
+}
+
+test('a question that is asked again is answered as a new one, in whichever state', () => {
+  const [state, later] = [createState(), createState()];
+  const asked = bodies.map((body) => ({ body, question: parseQuestion(body) }));
+  const out = new AnswerWriter();
+  const lookAgain = (state: StateView, question: Question) => {
+    out.clear();
+    question.write(out, state);
+    return { text: withoutTime(out.toString()), changedAt: question.changedAt(state) };
+  };
+  let answers = 0;
+  for (const line of lines) {
+    applyBlock(state, parseBlock(line));
+    applyLater(later, line);
+    for (const { body, question } of asked) {
+      for (const where of [state, later]) {
+        const expected = lookAt(where, body);
+        if (expected === undefined) continue;
+        assert.deepEqual(lookAgain(where, question), expected, JSON.stringify(body));
+        answers++;
+      }
+    }
+  }
+  assert.ok(answers > BLOCKS * bodies.length, `${answers} answers`);
 });
 
 test('an answer about many accounts says how long it is about, and comes in pieces', () => {

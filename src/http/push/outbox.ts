@@ -12,7 +12,7 @@ import type { WebSocket } from 'ws';
 import type { FrameWriter } from './frame-writer.ts';
 
 /** Maximum number of unacknowledged bytes after a ping. */
-const WINDOW_BYTES = 32 << 10;
+const WINDOW_BYTES = 64 << 10;
 /** Enough that a client cannot guess the pong to a ping that it has not read. */
 const PING_PAYLOAD_BYTES = 8;
 /** Maximum number of bytes that are gathered into one write: a larger one saves nothing. */

@@ -142,6 +142,7 @@ export class PushSchedule {
 
   /** Takes in those that will be due soon, beside others of their connection. */
   hasten(owner: Owner, items: Iterable<Scheduled>): void {
+    if (owner.intervalMs === 0) return;
     const soonMs = performance.now() + owner.intervalMs * EARLY_SHARE_MAX;
     for (const item of items) {
       if (!item.isResting || item.dueMs > soonMs || !this.#isStale(item)) continue;

@@ -105,17 +105,17 @@ export class Topic implements WatchableTopic {
       throw error;
     }
     frames.end();
-    this.#keep(frames.last(), state.height);
+    this.#keepLast(frames, state.height);
     return true;
   }
 
-  #keep(frame: Buffer, height: number): void {
+  #keepLast(frames: FrameWriter, height: number): void {
     if (this.subscriptions.size < KEPT_FRAME_SUBSCRIPTIONS_MIN) {
       this.#frame = undefined;
       return;
     }
     this.#frame ??= new KeptFrame();
-    this.#frame.keep(frame, height);
+    this.#frame.keep(frames.last(), height);
   }
 
   #writePayload({ out }: FrameWriter, state: StateView): void {
