@@ -20,8 +20,8 @@ import { type RunningServer, startFixedPush, startPerpinfo } from './servers.ts'
 
 const SUBSCRIPTIONS_EACH = 2;
 const INTERVAL_MS = 250;
-/** A server that has little to do takes longer until the engine has compiled all that it runs. */
-const WARM_UP_FACTOR = 6;
+/** A server that has little to do takes most of a minute until the engine has compiled all that it runs. */
+const WARM_UP_FACTOR = 16;
 
 export async function benchKeptRate(options: PushBenchOptions): Promise<Goal[]> {
   const { folder, users, secret, connections, rounds } = options;
