@@ -96,5 +96,19 @@ function toText(value: unknown): string {
 
 function requireEqual(what: string, found: unknown, expected: unknown): void {
   if (found === expected) return;
-  throw new DamagedRecord(`${what} is ${found} in the archive, and ${expected} in the ledger`);
+  const [archived, actual] = [String(found), String(expected)];
+  let same = 0;
+  while (same < archived.length && archived[same] === actual[same]) same++;
+  const [left, right] = [archived, actual].map((text) => excerpt(text, same));
+  throw new DamagedRecord(`${what} is ${left} in the archive, and ${right} in the ledger`);
+}
+
+/** Of a text that is long, what is around this place: a listing has many kilobytes. */
+const EXCERPT_LENGTH = 200;
+
+function excerpt(text: string, place: number): string {
+  if (text.length <= EXCERPT_LENGTH) return text;
+  const start = Math.max(0, place - EXCERPT_LENGTH / 4);
+  const end = start + EXCERPT_LENGTH;
+  return `${start > 0 ? '…' : ''}${text.slice(start, end)}${end < text.length ? '…' : ''}`;
 }

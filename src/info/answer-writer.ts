@@ -2,8 +2,8 @@
  * Writes an answer's text into one reused buffer. An answer is about a hundred short pieces, most of
  * them amounts; joining strings would allocate each one, and take longer than computing the figures.
  *
- * Fixed pieces are written eight bytes per step, and at least three steps, digits three per step, from
- * tables; the next piece overwrites the excess. Answers are ASCII: the parser of events lets nothing else
+ * Fixed pieces are written eight bytes per step, 24 or more. Digits are written three per step, from
+ * tables. The next piece overwrites the excess. Answers are ASCII: the parser of events lets nothing else
  * into them.
  *
  * `units` and `address` duplicate `formatUnits` (decimal.ts) and `formatAddress` (address.ts) for
@@ -39,7 +39,7 @@ const POWERS_OF_TEN = Float64Array.from({ length: 16 }, (_, exponent) => 10 ** e
  */
 const INVERSES = POWERS_OF_TEN.map((power) => 1 / power);
 const QUOTIENT_EXACT_BELOW = 1e15;
-/** By decimals: below this, an amount has at most nine digits before its point. */
+/** By decimals: below this, the quotient is exact, and has at most nine digits. */
 const QUICK_BELOW = POWERS_OF_TEN.map((power) => Math.min(QUOTIENT_EXACT_BELOW, power * BILLION));
 
 /** A constant piece of text, as 8-byte words, WORDS_MIN or more. */

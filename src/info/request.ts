@@ -97,8 +97,8 @@ export interface RequestType<F extends FieldTable = FieldTable> {
 }
 
 /**
- * A row stays where it is, so that a question that is asked again and again finds it once. The others do
- * what those of the type do.
+ * The answer of one row. A row stays where it is, so a question that is asked again and again has to find
+ * it only once in a state. `changedAt` and `write` give what those of the type give.
  */
 interface RowAnswer<F extends FieldTable> {
   /** 0 if the state does not have it yet. Throws what `validate` throws. */
@@ -223,12 +223,15 @@ class ParsedRequest<F extends FieldTable> implements Question {
 
   #findRow(state: StateView, { find }: RowAnswer<F>): number {
     if (this.#row !== 0 && state === this.#rowState) return this.#row;
+    const row = find(state, this.#fields);
+    this.#row = row;
     this.#rowState = state;
-    this.#row = find(state, this.#fields);
-    return this.#row;
+    return row;
   }
 
   dependencies(state: StateView): Dependencies | undefined {
+    // A question that is kept must not keep a state that was replaced.
+    if (state !== this.#rowState) this.#rowState = undefined;
     return this.#request.dependencies?.(state, this.#fields);
   }
 

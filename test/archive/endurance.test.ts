@@ -356,7 +356,12 @@ test('a listing without the records in which its markets were listed is noticed'
   await folder.close();
   const { code, stderr } = await run(['verify', '--data', data]);
   assert.equal(code, 1);
-  assert.match(stderr, /the archive is damaged: the listing of height \d+ has no market 0/);
+  // The terms of a market may have changed later, or only the auction.
+  assert.match(
+    stderr,
+    /the archive is damaged: the listing of height \d+ (has no market 0|is \[\[)/,
+  );
+  assert.ok(stderr.length < 1000, `${stderr.length} characters`);
 });
 
 test('a record of any table that is damaged, or in the place of another, is noticed', async () => {

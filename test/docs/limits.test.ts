@@ -83,7 +83,7 @@ const ROWS: Readonly<Record<string, readonly Source[]>> = {
     ['count', 'http/push/connection.ts POSTS_IN_FLIGHT_MAX'],
   ],
   'a refused frame in its error': [['count', 'http/push/frames.ts ECHO_LENGTH_MAX']],
-  'unacknowledged bytes before states wait': [
+  'unacknowledged bytes after a ping before states wait': [
     ['bytes', 'http/push/outbox.ts WINDOW_BYTES'],
     ['bytes', 'http/push/connection-subscriptions.ts GATHERED_BYTES_MAX'],
   ],

@@ -93,6 +93,18 @@ test('a question that is asked again is answered as a new one, in whichever stat
   assert.ok(answers > BLOCKS * bodies.length, `${answers} answers`);
 });
 
+test('a refusal in one state leaves nothing behind for the next question', () => {
+  const [state, later] = [createState(), createState()];
+  for (const line of lines) applyBlock(state, parseBlock(line));
+  const rows = Array.from({ length: state.addresses.table.rowCount - 1 }, (_, index) => index + 1);
+  const question = rows
+    .map((row) => formatAddress(state.addresses.addressOf(row)))
+    .map((user) => parseQuestion({ type: 'clearinghouseState', user, dex: 'abc' }))
+    .find((question) => question.changedAt(state) > 0);
+  assert.ok(question !== undefined);
+  for (const _time of [1, 2]) assert.throws(() => question.changedAt(later), RequestError);
+});
+
 test('an answer about many accounts says how long it is about, and comes in pieces', () => {
   const many = Array.from({ length: 40 }, (_, index) => users[index % 3]);
   const of = (body: object) => parseQuestion({ type: 'batchClearinghouseStates', ...body });

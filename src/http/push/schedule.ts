@@ -19,7 +19,7 @@ export interface Scheduled extends Link<Scheduled> {
   /** When it may be sent its next state, while it rests. */
   dueMs: number;
   isResting: boolean;
-  /** Its answer may have changed since it was looked at. */
+  /** It was marked by itself, not with all others, since it was looked at. */
   isMarked: boolean;
   /** How often all had been marked when it was looked at. */
   allMarksSeen: number;
@@ -65,7 +65,10 @@ export class PushSchedule {
   readonly #queue = new Chain<Owner>();
   /** Sent, by interval, in the order in which they become due again. */
   readonly #resting = new Map<number, Chain<Scheduled>>();
-  /** Those that wait for a change, in the order in which they were looked at. */
+  /**
+   * Those that wait for a change. Each comes in at the end, with the number of marks of all until then, so
+   * those that have not seen the newest one are in front.
+   */
   readonly #waiting = new Chain<Scheduled>();
   #allMarks = 0;
   #slice: NodeJS.Immediate | undefined;
@@ -110,7 +113,7 @@ export class PushSchedule {
     this.#startSlice();
   }
 
-  /** It was looked at, and there was nothing new. */
+  /** It was looked at: it waits for the next change. */
   wait(item: Scheduled): void {
     item.allMarksSeen = this.#allMarks;
     if (!item.isMarked) this.#waiting.append(item);

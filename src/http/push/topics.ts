@@ -37,7 +37,7 @@ export class Topic implements WatchableTopic {
   /** Which state it is: the height from which on it has been the same, and on a partial ledger an edition. */
   changedAt = 0;
   edition = 0;
-  /** The height at which its subscriptions were last marked; for Topics. */
+  /** The height at which its subscriptions were last marked by themselves; for Topics. */
   markedAt = 0;
   #provenance: Provenance | undefined;
   /** Undefined unless many subscribe to it. */
@@ -188,7 +188,7 @@ export class Topics {
       topic.markedAt = height;
       this.#mark(topic);
     }, endMs);
-    // Some of these in any case, so that a search which takes long does not keep them waiting.
+    // Even if the search goes on: otherwise a long one would keep those back that are marked with all.
     return this.#schedule.markWaiting(endMs) && isDone;
   }
 

@@ -29,7 +29,7 @@ export interface WatchableTopic {
 /** So many steps of a search are taken before the time is looked at. */
 const STEPS_PER_LOOK = 64;
 
-/** All topics are looked at if those of the markets that moved would be this many times as many. */
+/** All topics are marked at once if those of the markets that moved would be this many times as many. */
 const ALL_FACTOR = 3;
 
 const KINDS = ['accounts', 'addresses', 'markets'] as const;
@@ -55,7 +55,7 @@ export class WatchedTopics<Topic extends WatchableTopic> {
   /** What is left of the search that is under way. */
   #underWay: Iterator<Topic | undefined> | undefined;
 
-  /** Calls back instead of naming each topic, where a block may have changed nearly all. */
+  /** Calls back instead of naming each topic, where naming them would be more work. */
   constructor(allChanged: () => void) {
     this.#allChanged = allChanged;
   }
@@ -151,8 +151,8 @@ export class WatchedTopics<Topic extends WatchableTopic> {
   }
 
   /**
-   * The topics of each market whose mark or terms have changed; undefined if they are nearly all. There
-   * are few markets, so each is looked at.
+   * The topics of each market whose mark or terms have changed; undefined if they are so many that all
+   * are to be marked at once. There are few markets, so each is looked at.
    */
   #listRevalued({ markets }: StateView, since: number): Iterable<Topic>[] | undefined {
     const revalued = [...this.#byRow.markets]
