@@ -23,17 +23,15 @@ export const archive: Command<(typeof settings)[number]> = {
     if (chosen.data === '') {
       throw new UsageError(['--data: got nothing, expected the folder for the archive']);
     }
+    const orphaned = abortWithParent();
     const storage = await openStorage(chosen);
     let last = 0;
-    // Started by a service, it ends with it, however that ends.
-    const orphaned = new AbortController();
-    process.once('disconnect', () => orphaned.abort());
     try {
       await keepArchive({
         data: chosen.data,
         storage,
         days: chosen.archiveDays,
-        signal: AbortSignal.any([signal, orphaned.signal]),
+        signal: AbortSignal.any([signal, orphaned]),
         isOnce: chosen.once,
         warn: (message) => terminal.say(`warning: ${message}`),
         progress: (height, head) => {
@@ -48,3 +46,12 @@ export const archive: Command<(typeof settings)[number]> = {
     }
   },
 };
+
+/** Aborts when the service that started this process is gone, however it ended. */
+function abortWithParent(): AbortSignal {
+  const orphaned = new AbortController();
+  process.once('disconnect', () => orphaned.abort());
+  // It may have been gone before we listened. Undefined if no service started us.
+  if (process.connected === false) orphaned.abort();
+  return orphaned.signal;
+}

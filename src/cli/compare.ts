@@ -34,7 +34,7 @@ export const compare: Command<(typeof settings)[number]> = {
     const say = (message: string) => terminal.say(message);
     const { upstreamHeader: header } = chosen;
     const upstream = await openUpstream({
-      address: readUpstreamAddress(chosen.upstream),
+      address: readUpstreamAddress(chosen.upstream, header?.value),
       budget: Number.POSITIVE_INFINITY,
       headers: header === undefined ? {} : { [header.name]: header.value },
       log: { info: say, warn: say },

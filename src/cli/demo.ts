@@ -85,7 +85,7 @@ async function runDemo(directory: string, call: DemoCall): Promise<void> {
     const secret = await openDemoKey(directory);
     const listening = (port: number) => {
       const text = describeDemo({ ...call.settings, port, secret, state: simulator.state });
-      void call.terminal.write(text);
+      return call.terminal.write(text);
     };
     const log = createLog({ logLevel: 'warn', logFormat: 'auto' }, STANDARD_ERROR);
     const archived = { ...FIXED_SETTINGS, data: directory, archiveDays: undefined };
@@ -168,7 +168,7 @@ interface Serving {
   readonly call: DemoCall;
   readonly log: Logger;
   readonly signal: AbortSignal;
-  listening(port: number): void;
+  listening(port: number): Promise<void>;
 }
 
 function serveDemo({ directory, call, log, signal, listening }: Serving): Promise<void> {

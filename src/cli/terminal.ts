@@ -22,6 +22,8 @@ export class Terminal {
   constructor() {
     // `write` rejects with the error.
     process.stdout.on('error', () => undefined);
+    // Whoever closed standard error wants no messages; the work goes on without them.
+    process.stderr.on('error', () => undefined);
   }
 
   /** Writes to standard output with backpressure; rejects with an OutputError. */

@@ -37,18 +37,19 @@ export async function* splitLines(
     const line = rest.length === 0 ? end : Buffer.concat([...rest, end]);
     rest = [];
     restBytes = 0;
-    if (line.length > lineBytesMax) throw tooLong(number, lineBytesMax);
     return isBlank(line) ? [] : [{ line, position: `line ${number}` }];
   };
   for await (const chunk of chunks) {
     const lines: FeedBlock[] = [];
     let start = 0;
     for (let end = chunk.indexOf(NEWLINE); end !== -1; end = chunk.indexOf(NEWLINE, start)) {
+      if (restBytes + end - start > lineBytesMax) break;
       lines.push(...take(chunk.subarray(start, end)));
       start = end + 1;
     }
     if (start < chunk.length) rest.push(chunk.subarray(start));
     restBytes += chunk.length - start;
+    // The lines before one that is too long are appended.
     if (lines.length > 0) yield lines;
     if (restBytes > lineBytesMax) throw tooLong(number + 1, lineBytesMax);
   }

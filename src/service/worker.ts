@@ -51,8 +51,8 @@ export interface WorkerOptions {
   readonly restoresFirst?: boolean;
   /** Resolves when the service's feed fails. */
   readonly feedFailure?: Promise<FeedFailure>;
-  /** Called once with the port. */
-  listening?(port: number): void;
+  /** Called once with the port; the worker fails if it does. */
+  listening?(port: number): Promise<void>;
   /** Called once when there is a state to answer from. */
   restored?(): void;
 }
@@ -214,8 +214,8 @@ async function answer(
   const port = await listen(server, settings.port, settings.host);
   const address = formatOrigin(settings.host, port);
   log.info({ address, host: settings.host, port }, 'listening');
-  options.listening?.(port);
   if (!options.restoresFirst) follower.start();
+  await options.listening?.(port);
   if (!signal.aborted) await once(signal, 'abort');
   push.close();
   const closed = once(server, 'close');

@@ -116,7 +116,7 @@ export function readWantedOutcome(value: unknown): WantedOutcome {
 export function readForwardOutcome(value: unknown): ForwardOutcome {
   if (!isJsonObject(value)) return NO_OUTCOME;
   const { outcome, status, answer } = value;
-  if (outcome === 'answered' && isAmount(status) && isJsonText(answer)) {
+  if (outcome === 'answered' && isAmount(status) && isAnswer(status, answer)) {
     return { outcome, status, answer };
   }
   return readMishap(value) ?? NO_OUTCOME;
@@ -128,6 +128,11 @@ function readMishap(value: JsonObject): WantFailed | WantBusy | undefined {
   if (outcome === 'failed') return { outcome, reason };
   if (outcome !== 'busy' || !isAmount(retryAfterSeconds)) return undefined;
   return { outcome, reason, retryAfterSeconds: Math.ceil(retryAfterSeconds) };
+}
+
+/** A refusal of the exchange is plain text. */
+function isAnswer(status: number, value: unknown): value is string {
+  return status === 200 ? isJsonText(value) : typeof value === 'string';
 }
 
 function isJsonText(value: unknown): value is string {

@@ -187,6 +187,23 @@ test('a line may be as long as --block-bytes-max says, and not longer', LONG_ONL
   }
 });
 
+test('whoever closes standard error wants no messages, and the work is done', async () => {
+  const data = place();
+  const file = writeInput(`${lines[0]}\n`);
+  const { code, stdout } = await runShell(`perpinfo append --data ${data} ${file} 2> >(true)`);
+  assert.deepEqual([code, stdout], [0, 'durable 1\n']);
+});
+
+test('the blocks before a line that is too long are appended', async () => {
+  const data = place();
+  const input = `${lines[0]}\n${lines[1]}\n${' '.repeat(100_000)}\n${lines[2]}\n`;
+  const limit = ['--block-bytes-max', '65536'];
+  const { code, stdout, stderr } = await run(['append', '--data', data, ...limit], { input });
+  assert.equal(code, 1);
+  assert.match(stdout, /^durable 2$/m);
+  assert.match(stderr, /^perpinfo: line 3: longer than 65536 bytes/m);
+});
+
 test('a line that never ends is refused at the limit, not buffered', async () => {
   const program = start(['append', '--data', place()]);
   const piece = Buffer.alloc(1 << 16, 'x');

@@ -46,6 +46,11 @@ test('a closed pipe ends it without an error', async () => {
   assert.deepEqual(outcome, { code: 0, signal: null, stdout: '1\n', stderr: '' });
 });
 
+test('a closed pipe ends the demo, and everything that it has started', async () => {
+  const outcome = await runShell('set -o pipefail; perpinfo demo --port 0 | true');
+  assert.deepEqual([outcome.code, outcome.stdout, outcome.stderr], [0, '', '']);
+});
+
 test('simulate, append and verify work together', LONG_ONLY, async () => {
   const data = place();
   const { code, stdout, stderr } = await runShell(

@@ -81,7 +81,7 @@ export class LiveService {
         signal: this.#stop.signal,
         budgets: new Budgets(),
         registry: new Registry(),
-        listening: resolve,
+        listening: async (port) => resolve(port),
       });
       this.#stopped.catch(reject);
     });

@@ -8,6 +8,7 @@ import { UpstreamError } from '../../src/feed/follow/upstream/upstream-error.ts'
 import { RequestError } from '../../src/info/request-error.ts';
 import { listForwardedTypes, readForwarded } from '../../src/wanted/forwarded-types.ts';
 import { weightMaxOf } from '../../src/wanted/upstream-weights.ts';
+import { readForwardOutcome } from '../../src/wanted/wanted-messages.ts';
 import { ManualClock } from './manual-clock.ts';
 import { HANG, json, plain } from './scripted-server.ts';
 import { openFixture, USER, untilSo } from './upstream-fixture.ts';
@@ -281,12 +282,14 @@ test('identical questions in flight are asked once, and paid from a share of the
   assert.equal(upstream.budget.waitMs(2, 'asked'), 0);
 });
 
-test('an upstream that does not know the type is named as the reason', async (t) => {
+test('a question that the upstream refuses is answered with its reason', async (t) => {
   const { upstream, clock, server } = await openFixture(t, plain(422, 'unknown type'), {
     forwardShare: 0.25,
   });
   const forwarder = new Forwarder({ upstream, keepMs: 1_000, waitMsMax: 5_000, clock });
   const outcome = await forwarder.forward(ORDERS);
-  assert.deepEqual(outcome, { outcome: 'failed', reason: 'status 422: unknown type' });
+  const answer = 'status 422: unknown type';
+  assert.deepEqual(outcome, { outcome: 'answered', status: 422, answer });
+  assert.deepEqual(readForwardOutcome(JSON.parse(JSON.stringify(outcome))), outcome);
   await untilSo('one request', () => server.seen.length === 1);
 });

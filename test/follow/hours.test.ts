@@ -148,7 +148,7 @@ function seriesOf(history: HistoryView, body: object): Row[] {
   const steps = (readQuestion(body) as HistoryQuestion).answer(history);
   for (;;) {
     const step = steps.next();
-    if (step.done === true) return JSON.parse(step.value.body) as Row[];
+    if (step.done === true) return JSON.parse(String(step.value.body)) as Row[];
   }
 }
 

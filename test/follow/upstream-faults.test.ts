@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { test } from 'node:test';
+import { readUpstreamAddress } from '../../src/feed/follow/upstream/upstream-address.ts';
 import type { UpstreamErrorKind } from '../../src/feed/follow/upstream/upstream-error.ts';
 import { HANG, json, plain, RESET, type Respond, startServer } from './scripted-server.ts';
 import {
@@ -84,6 +85,16 @@ test('the text of a refusal is shown on one line, shortened, without the key', a
   const { upstream } = await openFixture(t, plain(403, text), { path: '/secret-key-123' });
   const { message } = await failureOf(upstream.ask(ACCOUNT, ASKED));
   assert.match(message, /^status 403: no access for \/\*\*\*\/info x{50,200}$/);
+});
+
+test('the value of the header is hidden too, with its scheme and without', async (t) => {
+  const header = 'Bearer header-secret-456';
+  const text = 'no such key: header-secret-456, got Bearer header-secret-456';
+  const server = await startServer(t, plain(403, text));
+  const address = readUpstreamAddress(new URL(server.base), header);
+  const { upstream } = await openFixture(t, plain(403, text), { address });
+  const { message } = await failureOf(upstream.ask(ACCOUNT, ASKED));
+  assert.equal(message, 'status 403: no such key: ***, got ***');
 });
 
 test('no error says more of the address than its origin', async (t) => {

@@ -3,9 +3,10 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
-import { connect } from 'node:net';
+import { connect, createServer, Socket } from 'node:net';
 import path from 'node:path';
-import { test } from 'node:test';
+import { mock, test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { PortClient } from '../../src/wanted/port-client.ts';
 import { SocketChannel } from '../../src/wanted/socket/socket-channel.ts';
 import { listenOnWantedSocket } from '../../src/wanted/socket/socket-server.ts';
@@ -109,6 +110,28 @@ test('a client that sends something else is ignored, one that sends too long a l
     socket.write('x'.repeat(2 << 20));
     await closed;
     await server.close();
+  }));
+
+test('a follower that reads nothing is not sent interest for ever', () =>
+  inTemporaryFolder(async (folder) => {
+    const sockets: Socket[] = [];
+    const deaf = createServer((socket) => sockets.push(socket.pause()));
+    deaf.listen(path.join(folder, NAME));
+    const channel = new SocketChannel(folder);
+    channel.status();
+    await until(() => sockets.length === 1);
+    const written = mock.method(Socket.prototype, 'write');
+    const interests = Array.from({ length: 20_000 }, () => ({ item: ACCOUNT, count: 1 }));
+    for (let second = 0; second < 10; second++) {
+      channel.sendInterest(interests);
+      await nextTurn();
+    }
+    const bytes = written.mock.calls.reduce((sum, { arguments: [text] }) => sum + text.length, 0);
+    written.mock.restore();
+    assert.ok(bytes > 1 << 20 && bytes < 4 << 20, `${bytes} bytes`);
+    await channel.close();
+    for (const socket of sockets) socket.destroy();
+    deaf.close();
   }));
 
 test('closing the client settles what is in flight', () =>

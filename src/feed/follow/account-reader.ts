@@ -46,7 +46,7 @@ const FAILURES_MAX = 2;
 /** Two answers are needed for a unified account, and must be of the same moment. */
 const UNIFIED_FAILURES_MAX = 4;
 /**
- * How long it is believed what mode an account is in, if no figure speaks against it: the question is
+ * How long a known mode of an account is trusted, unless a figure contradicts it: the question is
  * ten times as heavy as the account.
  */
 const MODE_MS = 6 * 3_600_000;

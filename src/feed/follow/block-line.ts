@@ -13,17 +13,23 @@ export class BlockLine {
   constructor({ height, time }: BlockHead, bytesMax: number) {
     this.#head = `{"height":${height},"time":${time},"events":[`;
     this.#bytesMax = bytesMax;
-    this.#bytes = this.#head.length + CLOSE.length;
+    this.#bytes = this.#frameBytes;
   }
 
-  /** All of the events, or none and false if the line would be too long. */
-  add(events: readonly WireEvent[]): boolean {
+  /** All of the events, or none: the line is full, or they would not even fit into an empty one. */
+  add(events: readonly WireEvent[]): 'added' | 'full' | 'too_large' {
     const texts = events.map((event) => JSON.stringify(event));
     const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text) + 1, 0);
-    if (this.#bytes + bytes > this.#bytesMax) return false;
+    if (this.#frameBytes + bytes > this.#bytesMax) return 'too_large';
+    if (this.#bytes + bytes > this.#bytesMax) return 'full';
     this.#bytes += bytes;
     this.#parts.push(...texts);
-    return true;
+    return 'added';
+  }
+
+  /** Those of the line without events. */
+  get #frameBytes(): number {
+    return this.#head.length + CLOSE.length;
   }
 
   close(): Buffer {

@@ -4,7 +4,7 @@
  *
  * Time never goes back, so a single wrong time ahead would make everything after it look old. A time
  * that is ahead of the estimate is therefore believed only if the heartbeat is told so too, twice in a
- * row: no account can make the time leap. Unless blocks may be ahead without limit.
+ * row: no account can make the time leap. With `--ahead-max 0` every time is believed.
  */
 
 import type { Clock } from './upstream/clock.ts';

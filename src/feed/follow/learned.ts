@@ -21,7 +21,7 @@ const UNPRICED_MS_MAX = 3_000;
 /** Events that a ledger has refused are not offered again; it should have refused none. */
 const REFUSED_MAX = 1_000;
 
-/** The height from which on the ledger has it, or why it was refused. */
+/** The height at which the ledger got it, or why it was refused. */
 export type RecordOutcome = { readonly height: number } | { readonly refusal: string };
 
 const CLOSED: RecordOutcome = { refusal: 'the follower stops' };
@@ -149,11 +149,19 @@ export class Learned {
       for (const event of unit.events) if (event.type === 'market') listed.add(event['coin']);
       if (!areCoinsListed(unit, ledger, listed)) continue;
       if (unit.events.length === 0) this.#settle([unit], { height: ledger.height });
-      else if (block.add(unit.events)) taken.push(unit);
-      else if (taken.length > 0) return false;
-      else this.#drop(unit, `it does not fit into a block of ${this.#options.lineBytesMax} bytes`);
+      else if (!this.#add(block, unit, taken)) return false;
     }
     return true;
+  }
+
+  /** False if the line is full; a unit that no line could hold is dropped. */
+  #add(block: BlockLine, unit: Unit, taken: Unit[]): boolean {
+    const added = block.add(unit.events);
+    if (added === 'added') taken.push(unit);
+    if (added === 'too_large') {
+      this.#drop(unit, `it does not fit into a block of ${this.#options.lineBytesMax} bytes`);
+    }
+    return added !== 'full';
   }
 
   /** In the order in which they have to be applied. */

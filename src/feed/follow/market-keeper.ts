@@ -20,7 +20,7 @@ import { UpstreamError } from './upstream/upstream-error.ts';
 const INTERVAL_MS = 60_000;
 /**
  * How often markets are read again for accounts that do not fit them: less and less often, as long as
- * that finds nothing new.
+ * that finds nothing new, or nothing that can be read.
  */
 const REFRESH_MS_MIN = 2_000;
 const UPKEEP = { priority: 'upkeep' } as const;
@@ -74,7 +74,8 @@ export class MarketKeeper {
       await this.#read();
     } catch (error) {
       audit.warn(`markets not read: ${(error as Error).message}`);
-      return;
+      // A server that fails may be back at any moment.
+      if (!(error instanceof DialectError)) return;
     }
     const isUseless = this.#metasText === before;
     this.#refreshMs = isUseless ? Math.min(2 * this.#refreshMs, INTERVAL_MS) : REFRESH_MS_MIN;
@@ -107,7 +108,7 @@ export class MarketKeeper {
 
   async #readDexes(): Promise<readonly DexListing[]> {
     const json = await this.#askIfKnown({ type: 'perpDexs' });
-    return json === undefined ? [FIRST_DEX] : require(readPerpDexs(json));
+    return json === undefined ? [FIRST_DEX] : orThrow(readPerpDexs(json));
   }
 
   /** Undefined if the upstream does not know the question. */
@@ -123,15 +124,40 @@ export class MarketKeeper {
   async #readMetas(dexes: readonly DexListing[]): Promise<ReadonlyMap<string, MetaListing>> {
     if (this.#hasAllMetas) {
       const json = await this.#askIfKnown({ type: 'allPerpMetas' });
-      if (json !== undefined) return require(readAllPerpMetas(json, dexes));
-      this.#hasAllMetas = false;
+      this.#hasAllMetas = json !== undefined;
+      const metas = json === undefined ? undefined : readAllPerpMetas(json, dexes);
+      if (metas instanceof DialectError) this.#options.audit.warn(`allPerpMetas: ${metas.message}`);
+      else if (metas !== undefined) return metas;
     }
+    return this.#readEachMeta(dexes);
+  }
+
+  /** A dex that cannot be read keeps the markets that are known; the first one is needed. */
+  async #readEachMeta(dexes: readonly DexListing[]): Promise<ReadonlyMap<string, MetaListing>> {
     const metas = new Map<string, MetaListing>();
     for (const { name } of dexes) {
-      const json = await this.#options.upstream.ask({ type: 'meta', dex: name }, UPKEEP);
-      metas.set(name, require(readMeta(json)));
+      const meta = await this.#readMetaOf(name);
+      if (!(meta instanceof Error)) {
+        metas.set(name, meta);
+        continue;
+      }
+      if (name === FIRST_DEX.name) throw meta;
+      this.#options.audit.warn(`markets of dex ${name} not read: ${meta.message}`);
+      const known = this.#metas.get(name);
+      if (known !== undefined) metas.set(name, known);
     }
     return metas;
+  }
+
+  /** The markets of a dex, or why this dex cannot be read. */
+  async #readMetaOf(dex: string): Promise<MetaListing | DialectError | UpstreamError> {
+    try {
+      return readMeta(await this.#options.upstream.ask({ type: 'meta', dex }, UPKEEP));
+    } catch (error) {
+      const isOfDex = error instanceof UpstreamError && ['refused', 'server'].includes(error.kind);
+      if (isOfDex) return error;
+      throw error;
+    }
   }
 
   /** Each one once. */
@@ -142,7 +168,7 @@ export class MarketKeeper {
   }
 }
 
-function require<T>(value: T | DialectError): T {
+function orThrow<T>(value: T | DialectError): T {
   if (value instanceof DialectError) throw value;
   return value;
 }

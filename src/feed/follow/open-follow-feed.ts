@@ -21,8 +21,8 @@ export async function openFollowFeed(
   settings: FollowSettings,
   log: UpstreamLog,
 ): Promise<FollowFeed> {
-  const address = readUpstreamAddress(url);
   const { upstreamHeader, followBudget: budget, forward, followUsersMax: usersMax } = settings;
+  const address = readUpstreamAddress(url, upstreamHeader?.value);
   const headers =
     upstreamHeader === undefined ? {} : { [upstreamHeader.name]: upstreamHeader.value };
   const forwardShare = forward ? FORWARD_SHARE : 0;

@@ -41,8 +41,9 @@ export interface Watched {
   isUnrecorded: boolean;
   /** An answer from this time on includes all trades that we know of. */
   tradeTime: number;
-  /** When the first trade came that has not been read, and when it was last read, by our clock. */
+  /** When the first trade came that no answer includes yet, by our clock. */
   tradeMs: number | undefined;
+  /** When the last read began, by our clock. */
   triedMs: number;
   isBeingRead: boolean;
   failures: number;
@@ -88,6 +89,7 @@ const REASONS: readonly DueReason[] = ['trade', 'hour', 'sweep'];
 
 export class WatchList {
   readonly #options: WatchOptions;
+  /** By key, in the order in which they were last asked for. */
   readonly #watched = new Map<string, Watched>();
   #subscribedUsers: ReadonlySet<string> = new Set();
 
@@ -137,16 +139,15 @@ export class WatchList {
   }
 
   #dropLeastRecent(): void {
-    let oldest: Watched | undefined;
-    for (const watched of this.#watched.values()) {
-      if (oldest === undefined || watched.askedMs < oldest.askedMs) oldest = watched;
-    }
-    if (oldest !== undefined) this.#watched.delete(oldest.key);
+    const [oldest] = this.#watched.keys();
+    this.#watched.delete(oldest);
   }
 
   noteAsked(watched: Watched, count: number, nowMs: number): void {
     watched.interest = interestAt(watched, nowMs) + count;
     watched.askedMs = nowMs;
+    // It becomes the last one, unless it was dropped.
+    if (this.#watched.delete(watched.key)) this.#watched.set(watched.key, watched);
   }
 
   /** A trade names the user on the dex. True if the account is followed. */

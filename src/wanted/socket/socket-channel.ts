@@ -35,6 +35,8 @@ import { readSocketLines, SOCKET_NAME, writeSocketLine } from './socket-lines.ts
 const LINE_BYTES_MAX = 1 << 26;
 /** Entries per message, well within the follower's maximum length. */
 const INTERESTS_MAX = 1_000;
+/** A follower that reads nothing is sent no more interest: who asks for what is told again later. */
+const UNREAD_BYTES_MAX = 1 << 20;
 
 const NO_FOLLOWER = busy('no follower is connected: it reads accounts from the exchange');
 const NO_OUTCOME_IN_TIME = busy(`the follower gave no outcome within ${OUTCOME_MS_MAX} ms`);
@@ -104,6 +106,7 @@ export class SocketChannel implements WantedChannel {
     this.#connect();
     if (this.#socket === undefined) return;
     for (let start = 0; start < interests.length; start += INTERESTS_MAX) {
+      if (this.#socket.writableLength > UNREAD_BYTES_MAX) return;
       const interest = interests.slice(start, start + INTERESTS_MAX);
       writeSocketLine(this.#socket, { interest });
     }

@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { readAccountAnswer } from '../../../src/feed/follow/dialect/account-answer.ts';
 import { checkAccount } from '../../../src/feed/follow/dialect/account-check.ts';
 import { readPushedAccounts } from '../../../src/feed/follow/dialect/account-shape.ts';
+import { isSameRatio } from '../../../src/feed/follow/dialect/figure-texts.ts';
 import { readMeta } from '../../../src/feed/follow/dialect/market-answers.ts';
 import {
   createDirectory,
@@ -77,6 +78,13 @@ test('fields that we do not know are ignored', () => {
 test('the two figures in doubles may have an exponent', () => {
   const answer = answerWithPosition({ returnOnEquity: '4.1666666666e-1', liquidationPx: null });
   assert.deepEqual(checkAccount(mustRead(read(answer)), directory), []);
+});
+
+test('a figure that is infinite is like no other', () => {
+  for (const infinite of ['1e999', '-1e999']) {
+    assert.equal(isSameRatio('12.5', infinite, 0), false);
+    assert.equal(isSameRatio(infinite, '12.5', 0), false);
+  }
 });
 
 test('an isolated leg that has outlived its position shows in the totals', () => {

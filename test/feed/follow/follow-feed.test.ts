@@ -249,6 +249,31 @@ test('answers of a wrong shape fail, and end nothing', async (t) => {
   assert.equal((await exchange.want(accountOf(user), 0)).outcome, 'recorded');
 });
 
+test('a dex that cannot be read leaves the others as they are', async (t) => {
+  const exchange = new FollowedExchange();
+  t.after(() => exchange.stop());
+  exchange.fault = ({ type, dex }, truth) => {
+    if (type === 'allPerpMetas') return [...truth.slice(0, -1), null];
+    return type === 'meta' && dex !== '' ? null : undefined;
+  };
+  await exchange.start();
+  const [user] = findTraders(exchange.truth);
+  assert.equal((await exchange.want(accountOf(user))).outcome, 'recorded');
+  assert.ok(exchange.log.some((line) => /markets of dex \w+ not read: /.test(line)));
+});
+
+test('markets that cannot be read are asked for less and less often', async (t) => {
+  const exchange = new FollowedExchange();
+  t.after(() => exchange.stop());
+  exchange.fault = ({ type }) => (type === 'perpDexs' ? [null, null] : undefined);
+  const [user] = findTraders(exchange.truth);
+  for (let second = 0; second < 120; second++) {
+    await exchange.want(accountOf(user), 0);
+    await exchange.advance(1_000);
+  }
+  assert.ok(exchange.countAsked('perpDexs') < 20, `${exchange.countAsked('perpDexs')} times`);
+});
+
 test('an event that the ledger refuses is left out, and the rest is recorded', async (t) => {
   const exchange = await follow(t);
   const [user, other] = findTraders(exchange.truth);

@@ -101,6 +101,20 @@ test('a line that is full leaves the rest to the next block, and drops what neve
   assert.match(JSON.stringify(outcomes['f']), /does not fit into a block of 400 bytes/);
 });
 
+test('what never fits is dropped even if every block has something before it', async () => {
+  const { ledger, learned } = createLearned(400);
+  write(ledger, learned);
+  const outcomes: Record<string, RecordOutcome> = {};
+  const huge = Array.from({ length: 10 }, () => transfer('f'));
+  void learned.put('a', () => [transfer('a')]).then(note(outcomes, 'a'));
+  void learned.put('f', () => huge).then(note(outcomes, 'f'));
+  void learned.put('b', () => [transfer('b')]).then(note(outcomes, 'b'));
+  assert.deepEqual(write(ledger, learned), [transfer('a'), transfer('b')]);
+  await Promise.resolve();
+  assert.deepEqual([outcomes['a'], outcomes['b']], [{ height: 2 }, { height: 2 }]);
+  assert.match(JSON.stringify(outcomes['f']), /does not fit into a block of 400 bytes/);
+});
+
 test('what is refused is dropped with its reason, and the rest is written without it', async () => {
   const { ledger, learned } = createLearned();
   write(ledger, learned);

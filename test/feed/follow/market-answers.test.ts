@@ -208,6 +208,32 @@ for (const [name, answer, message] of SHAPES) {
   });
 }
 
+test('lists that are far too long are refused', () => {
+  const dexes = Array.from({ length: 1_001 }, (_, index) => ({ ...XYZ, name: `d${index}` }));
+  const tooMany = 'answer: got an array of 1001, expected at most 1000 dexes';
+  mustRefuse(readPerpDexs(dexes), 'shape', tooMany);
+  const universe = Array.from({ length: 10_001 }, (_, index) => listed(`C${index}`));
+  const tooLong = 'universe: got an array of 10001, expected at most 10000 markets';
+  mustRefuse(readMeta(meta(universe)), 'shape', tooLong);
+  const halves = [meta(universe.slice(0, 6_000)), meta(universe.slice(6_000))];
+  const together = 'answer: got an array of 2, expected at most 10000 markets';
+  mustRefuse(readAllPerpMetas(halves, mustRead(readPerpDexs([null, XYZ]))), 'shape', together);
+});
+
+test('thousands of markets are listed, each one that cannot be held is left out', () => {
+  const isOdd = (index: number) => index % 3 === 1;
+  const universe = Array.from({ length: 3_000 }, (_, index) =>
+    listed(isOdd(index) ? `other:C${index}` : `C${index}`),
+  );
+  const directory = directoryOf(partialLedger(), [null], [meta(universe)]);
+  assert.equal(directory.markets.length, 2_000);
+  assert.deepEqual(
+    directory.skipped.map(({ name }) => name),
+    universe.map(({ name }) => name).filter((_, index) => isOdd(index)),
+  );
+  assert.ok(directory.find('C2999') !== undefined);
+});
+
 test('a meta of the wrong shape is refused', () => {
   const message = 'marginTables: got nothing, expected an array';
   mustRefuse(readMeta({ universe: [] }), 'shape', message);

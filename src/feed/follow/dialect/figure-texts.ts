@@ -24,6 +24,7 @@ const ABSOLUTE_TOLERANCE = 1.5e-10;
 export function isSameRatio(ours: string, theirs: string, slack: number): boolean {
   if (ours === theirs) return true;
   const [a, b] = [ratioOf(ours), ratioOf(theirs)];
+  if (!Number.isFinite(a) || !Number.isFinite(b)) return false;
   const tolerance = Math.max(Math.abs(a), Math.abs(b)) * RELATIVE_TOLERANCE;
   return Math.abs(a - b) <= Math.max(tolerance, ABSOLUTE_TOLERANCE) + slack;
 }

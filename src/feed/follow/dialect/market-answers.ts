@@ -40,18 +40,24 @@ const TABLE_NUMBERS_FROM = 50;
 /** Further ways to say that a market is only isolated. */
 const ISOLATED_MODES: readonly unknown[] = ['strictIsolated', 'noCross'];
 
+/** Exchanges have some hundreds; to list many thousands would hold up everything else. */
+const MARKETS_MAX = 10_000;
+const DEXES_MAX = 1_000;
+
 /** The dexes in their order: `null` is the first one. */
 export function readPerpDexs(json: unknown): DexListing[] | DialectError {
-  return readAnswer(() =>
-    readItems(json, (item, index) => {
+  return readAnswer(() => {
+    const dexes = readItems(json, (item, index) => {
       if (index === 0 && item === null) return FIRST_DEX;
       return readOpen(item, (fields) => ({
         name: fields.text('name'),
         fullName: fields.take('fullName'),
         deployer: fields.take('deployer'),
       }));
-    }),
-  );
+    });
+    if (dexes.length > DEXES_MAX) throw new Refusal('', json, `at most ${DEXES_MAX} dexes`);
+    return dexes;
+  });
 }
 
 export function readMeta(json: unknown): MetaListing | DialectError {
@@ -68,6 +74,8 @@ export function readAllPerpMetas(
     if (metas.length !== dexes.length) {
       throw new Refusal('', json, `${dexes.length} metas, one for each dex`);
     }
+    const count = metas.reduce((sum, { universe }) => sum + universe.length, 0);
+    if (count > MARKETS_MAX) throw new Refusal('', json, `at most ${MARKETS_MAX} markets`);
     return new Map(metas.map((meta, index) => [dexes[index].name, meta]));
   });
 }
@@ -76,10 +84,11 @@ export function readAllPerpMetas(
 export function readMetaFields(json: unknown): MetaListing {
   return readOpen(json, (fields) => {
     const tables = new Map(fields.list('marginTables', readTable));
-    return {
-      universe: fields.list('universe', (item) => readListing(item, tables)),
-      collateralToken: readToken(fields),
-    };
+    const universe = fields.list('universe', (item) => readListing(item, tables));
+    if (universe.length > MARKETS_MAX) {
+      throw new Refusal('universe', universe, `at most ${MARKETS_MAX} markets`);
+    }
+    return { universe, collateralToken: readToken(fields) };
   });
 }
 

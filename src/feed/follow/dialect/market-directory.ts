@@ -6,7 +6,7 @@
  * and an account can be folded and valued before it is recorded.
  */
 
-import { readEvent, type WireEvent } from '../../../events/event.ts';
+import { type Event, readEvent, type WireEvent } from '../../../events/event.ts';
 import { USD_DECIMALS } from '../../../events/fields.ts';
 import { BlockError, Refusal } from '../../../events/refusal.ts';
 import { formatUnits } from '../../../exact/decimal.ts';
@@ -31,6 +31,8 @@ interface UpstreamListing {
 /** Valid in every market, whatever its decimals. */
 const ANY_PRICE = '1.0';
 const FIRST_TOKEN = 0;
+/** Listings that are applied together. */
+const BLOCK_LISTINGS = 500;
 
 export class MarketDirectory {
   readonly #scratch: State;
@@ -84,7 +86,11 @@ export class MarketDirectory {
 }
 
 function applyEvents(state: State, wires: readonly WireEvent[]): void {
-  applyBlock(state, { height: state.height + 1, time: 0, events: wires.map(readEvent) });
+  applyParsed(state, wires.map(readEvent));
+}
+
+function applyParsed(state: State, events: readonly Event[]): void {
+  applyBlock(state, { height: state.height + 1, time: 0, events });
 }
 
 /** A directory of what the ledger holds, for the time before the first answer. */
@@ -122,31 +128,79 @@ export function describeMarketTerms(dex: string, market: Market, markPx: string)
 }
 
 function addDexes(scratch: State, { dexes }: UpstreamListing): SkippedListing[] {
-  return dexes
+  const listings = dexes
     .filter(({ name }) => scratch.markets.findDex(name) === undefined)
-    .flatMap(({ name, fullName, deployer }) =>
-      addListing(scratch, name, { type: 'perpDex', dex: name, fullName, deployer }),
+    .map(
+      ({ name, fullName, deployer }): NamedListing<WireEvent> => ({
+        name,
+        event: { type: 'perpDex', dex: name, fullName, deployer },
+      }),
     );
+  return addListings(scratch, listings);
 }
 
 function addMarkets(scratch: State, { metas }: UpstreamListing): SkippedListing[] {
-  return [...metas].flatMap(([dex, { universe }]) => {
+  const listings = [...metas].flatMap(([dex, { universe }]) => {
     if (scratch.markets.findDex(dex) === undefined) return []; // its dex is skipped already
-    return universe.flatMap((listing) =>
-      addListing(scratch, listing.name, describeUpstreamMarket(dex, listing, ANY_PRICE)),
-    );
+    return universe.map((listing) => ({
+      name: listing.name,
+      event: describeUpstreamMarket(dex, listing, ANY_PRICE),
+    }));
   });
+  return addListings(scratch, listings);
 }
 
-/** Nothing, or why the listing is skipped. */
-function addListing(scratch: State, name: string, event: WireEvent): SkippedListing[] {
+interface NamedListing<E> {
+  readonly name: string;
+  readonly event: E;
+}
+
+/** Adds those that the vocabulary can hold; returns the others, and why they are skipped. */
+function addListings(
+  scratch: State,
+  listings: readonly NamedListing<WireEvent>[],
+): SkippedListing[] {
+  const skipped: SkippedListing[] = [];
+  const readable = listings.flatMap(({ name, event }): NamedListing<Event>[] => {
+    try {
+      return [{ name, event: readEvent(event) }];
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      skipped.push({ name, reason: error.message });
+      return [];
+    }
+  });
+  return [...skipped, ...applyListings(scratch, readable)];
+}
+
+/** Many in a block: each block copies the list of markets. */
+function applyListings(scratch: State, listings: readonly NamedListing<Event>[]): SkippedListing[] {
+  const skipped: SkippedListing[] = [];
+  let start = 0;
+  while (start < listings.length) {
+    const block = listings.slice(start, start + BLOCK_LISTINGS);
+    const refused = applyUntilRefused(scratch, block);
+    start += refused === undefined ? block.length : refused.index + 1;
+    if (refused !== undefined) {
+      skipped.push({ name: block[refused.index].name, reason: refused.reason });
+    }
+  }
+  return skipped;
+}
+
+/** Applies the events before the first that is refused; undefined if none is. */
+function applyUntilRefused(
+  scratch: State,
+  listings: readonly NamedListing<Event>[],
+): { readonly index: number; readonly reason: string } | undefined {
+  const events = listings.map(({ event }) => event);
   try {
-    applyEvents(scratch, [event]);
-    return [];
+    applyParsed(scratch, events);
+    return undefined;
   } catch (error) {
-    if (error instanceof Refusal) return [{ name, reason: error.message }];
-    if (!(error instanceof BlockError)) throw error;
-    const { cause } = error;
-    return [{ name, reason: cause instanceof Error ? cause.message : error.message }];
+    if (!(error instanceof BlockError) || error.index === undefined) throw error;
+    const { index, cause } = error;
+    if (index > 0) applyParsed(scratch, events.slice(0, index));
+    return { index, reason: cause instanceof Error ? cause.message : error.message };
   }
 }

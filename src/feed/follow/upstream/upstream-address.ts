@@ -1,4 +1,7 @@
-/** The addresses of an upstream. Everything but its origin is secret: vendors put a key into the path. */
+/**
+ * The addresses of an upstream. Everything but its origin is secret: vendors put a key into the path, or
+ * want it in a header.
+ */
 
 export interface UpstreamAddress {
   /** For logs, /health and metrics: scheme, host and port. */
@@ -14,11 +17,15 @@ export interface UpstreamAddress {
 /** Shorter parts of a path, such as "info" and "v1", are no secret, and occur in any text. */
 const SECRET_LENGTH_MIN = 6;
 
-/** From a base such as https://host/key, with or without "/info" at the end. */
-export function readUpstreamAddress(base: URL): UpstreamAddress {
+/**
+ * From a base such as https://host/key, with or without "/info" at the end. `header` is the value of the
+ * header that goes with each request, such as "Bearer KEY".
+ */
+export function readUpstreamAddress(base: URL, header = ''): UpstreamAddress {
   const path = base.pathname.replace(/\/+$/, '').replace(/\/info$/, '');
   const pushProtocol = base.protocol === 'https:' ? 'wss:' : 'ws:';
   const secrets = [...path.split('/'), ...base.searchParams.values(), base.username, base.password];
+  secrets.push(header, ...header.split(/\s+/));
   return {
     origin: base.origin,
     infoPath: `${path}/info${base.search}`,

@@ -22,7 +22,7 @@ export type UpstreamErrorKind =
 
 interface UpstreamErrorOptions extends ErrorOptions {
   readonly retryAfterMs?: number | undefined;
-  readonly status?: number;
+  readonly status?: number | undefined;
 }
 
 export class UpstreamError extends Error {

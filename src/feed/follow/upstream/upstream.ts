@@ -248,8 +248,9 @@ export class Upstream {
   /** Error messages of the upstream may repeat the address, with the key in its path. */
   #redact<T>(result: T | UpstreamError): T | UpstreamError {
     if (!(result instanceof UpstreamError)) return result;
-    const { kind, message, retryAfterMs, cause } = result;
-    return new UpstreamError(kind, this.#options.address.redact(message), { retryAfterMs, cause });
+    const { kind, message, retryAfterMs, status, cause } = result;
+    const redacted = this.#options.address.redact(message);
+    return new UpstreamError(kind, redacted, { retryAfterMs, status, cause });
   }
 
   #isWorthRetrying(
