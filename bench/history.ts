@@ -110,7 +110,7 @@ function secondsSince(before: NodeJS.CpuUsage): number {
 function finish(steps: HistorySteps): string {
   for (;;) {
     const step = steps.next();
-    if (step.done === true) return step.value.body;
+    if (step.done === true) return String(step.value.body);
   }
 }
 

@@ -32,6 +32,7 @@ import { refusalReply, replyToPreflight } from './refusal-reply.ts';
 import { Reply } from './reply.ts';
 import { MIN_HEIGHT_HEADER, type RawHead, type RequestHead, readHead } from './request-head.ts';
 import { Turns } from './turns.ts';
+import { UnsentBytes } from './unsent-bytes.ts';
 
 export interface AnswersParts extends ReadinessParts, AccountReadsParts {
   readonly admission: Admission;
@@ -47,6 +48,8 @@ export interface AnswersParts extends ReadinessParts, AccountReadsParts {
 
 /** Before the ledger is replayed, nothing is known to be later than the archive. */
 const NO_PRESENT = { height: 0, time: 0 };
+/** Bodies of late replies that are sent in pieces. */
+const LONG_BODY_BYTES = 128 << 10;
 /** The weight of a refused question. */
 const REFUSED_WEIGHT = 1;
 /** A request whose key is known. */
@@ -71,6 +74,7 @@ export class Answers {
   readonly reads: AccountReads;
   readonly readiness: Readiness;
   readonly turns = new Turns();
+  readonly #unsent = new UnsentBytes();
   readonly #passedOn: PassedOn;
   readonly #longAnswers: LongAnswers;
   readonly #past: PastAnswers;
@@ -83,6 +87,7 @@ export class Answers {
     this.#passedOn = new PassedOn(parts);
     this.#longAnswers = new LongAnswers({
       turns: this.turns,
+      unsent: this.#unsent,
       readState: () => parts.live.state,
       worked: (seconds) => parts.counters.countWork('many_accounts', seconds),
     });
@@ -90,6 +95,7 @@ export class Answers {
       source: parts.history,
       ledgerId: () => parts.live.state?.ledgerId,
       turns: this.turns,
+      unsent: this.#unsent,
       worked: (seconds) => parts.counters.countWork('past', seconds),
       failed: ({ message }) =>
         this.#log.write('error', { reason: message }, 'the archive cannot be read'),
@@ -120,8 +126,8 @@ export class Answers {
   }
 
   /**
-   * The reply to a whole request; a promise only while the ledger has yet to reach the minimum height,
-   * or an account has to be read from the exchange.
+   * The reply to a whole request, or a promise of it if it has to wait: for a height, for an account or
+   * another answer of the exchange, or for its turn among long answers.
    * `source` holds the question, unless it is in the head. A transport that renders the reply at once
    * says so, and gets an answer that is not copied out of the ring.
    */
@@ -185,7 +191,7 @@ export class Answers {
     const { admission } = this.#parts;
     const { type } = question;
     const shortage = admission.findShortage(key, question.weight, 'type');
-    const refusal = shortage ?? this.readiness.findOverload();
+    const refusal = shortage ?? this.readiness.findOverload() ?? this.#unsent.findOverload();
     if (refusal !== undefined) return this.#refuse(refusal, { peer, key, type });
     // Before it is sent: otherwise any number in flight would fit into what is left.
     admission.charge(key, question.weight);
@@ -197,9 +203,10 @@ export class Answers {
         return this.#refuse(answer, { peer, key: keyNow, type });
       }
       const reply = new Reply(200, type);
+      reply.isPolled = head.question !== undefined;
       reply.allowance = admission.charge(keyNow, question.weigh(answer) - question.weight);
       reply.body = answer;
-      return reply;
+      return this.#countLongBody(reply);
     });
   }
 
@@ -209,23 +216,30 @@ export class Answers {
     { head, peer, key }: AdmittedHead,
   ): Reply | Promise<Reply> {
     const { type, weight } = question;
-    const shortage =
-      this.#parts.admission.findShortage(key, weight) ?? this.readiness.findOverload();
-    if (shortage !== undefined) return this.#refuse(shortage, { peer, key, type });
+    const refusal =
+      this.#parts.admission.findShortage(key, weight) ??
+      this.readiness.findOverload() ??
+      this.#unsent.findOverload();
+    if (refusal !== undefined) return this.#refuse(refusal, { peer, key, type });
     const finish = (answer: PastReply | RequestError, keyNow: Key) =>
       answer instanceof RequestError
         ? this.#refuse(answer, { peer, key: keyNow, type })
-        : this.#replyAboutPast(answer, keyNow, question);
+        : this.#replyAboutPast(answer, { head, peer, key: keyNow }, question);
     const answer = this.#past.answer(question, head, this.#parts.live.state ?? NO_PRESENT);
     if (!(answer instanceof Promise)) return finish(answer, key);
     return answer.then((late) => {
       const keyNow = this.#admitHead(head, peer);
-      return keyNow instanceof Reply ? keyNow : finish(late, keyNow);
+      return keyNow instanceof Reply ? keyNow : this.#countLongBody(finish(late, keyNow));
     });
   }
 
-  #replyAboutPast(answer: PastReply, key: Key, { type, weight }: HistoryQuestion): Reply {
+  #replyAboutPast(
+    answer: PastReply,
+    { head, key }: AdmittedHead,
+    { type, weight }: HistoryQuestion,
+  ): Reply {
     const reply = new Reply(answer.body === undefined ? 304 : 200, type);
+    reply.isPolled = head.question !== undefined;
     reply.allowance = this.#parts.admission.charge(key, weight);
     reply.body = answer.body ?? '';
     reply.isCsv = answer.format === 'csv';
@@ -234,6 +248,16 @@ export class Answers {
     reply.accountTime = answer.accountTime;
     reply.tag = answer.tag;
     reply.isFixed = answer.isFixed;
+    return reply;
+  }
+
+  /** Has the long body of a late reply sent in pieces, and counts it until it is sent. */
+  #countLongBody(reply: Reply): Reply {
+    const { body } = reply;
+    if (body instanceof AccountAnswers || body.length < LONG_BODY_BYTES) return reply;
+    const bytes = Buffer.isBuffer(body) ? body : Buffer.from(body);
+    reply.body = bytes;
+    reply.releaseBody = this.#unsent.add(bytes.length);
     return reply;
   }
 
@@ -360,8 +384,9 @@ export class Answers {
   }
 
   #chargedReply(status: number, request: AdmittedRequest, state: StateView): Reply {
-    const { key, question, readings } = request;
+    const { head, key, question, readings } = request;
     const reply = new Reply(status, question.type);
+    reply.isPolled = head.question !== undefined;
     reply.allowance = this.#parts.admission.charge(key, question.weight);
     reply.height = state.height;
     reply.time = state.time;

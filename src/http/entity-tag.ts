@@ -1,5 +1,5 @@
 /**
- * The entity tag of an answer: the ledger, the type of the question, and the height from which on the
+ * The entity tag of an answer: the ledger, the type of the question, and the height since which the
  * answer has been the same. It is known without the answer. A weak tag, since answers of different
  * times share it.
  */

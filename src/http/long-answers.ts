@@ -10,6 +10,7 @@ import { RequestError } from '../info/request-error.ts';
 import type { StateView } from '../state/state.ts';
 import type { ParsedQuestion } from './question-source.ts';
 import type { Turns } from './turns.ts';
+import type { UnsentBytes } from './unsent-bytes.ts';
 
 /** A question whose answer is written in pieces. */
 export type LongQuestion = ParsedQuestion &
@@ -40,6 +41,8 @@ const SLICE_ALONE_MS = 1;
 const ALONE_SLICES = 40;
 /** How long a block waits at most for an answer that is being written, which it would spoil. */
 const BLOCK_WAITS_MS_MAX = 25;
+/** The same for an answer whose next attempt would be the last. */
+const BLOCK_WAITS_LONGER_MS_MAX = 250;
 /**
  * Buffers that wait for the next answer: one for each client that asks without a pause, up to this. To
  * allocate megabytes for an answer makes the engine collect garbage several times a second, for
@@ -51,13 +54,10 @@ const SPARE_MAX = 8;
  * waits: without a limit, connecting and asking again and again would fill the memory.
  */
 const WAITING_MAX = 256;
-/**
- * Written bytes that clients have not taken yet. Each client has a minute and more to read its answer, so
- * without a limit those that ask and do not read would fill the memory.
- */
-const UNSENT_BYTES_MAX = 256 << 20;
 /** How often one is begun: the last time it is written in one go, which holds up all others. */
 const ATTEMPTS_MAX = 5;
+/** What may be written in one go: some ten milliseconds of work. */
+const ONE_GO_BYTES_MAX = 8 << 20;
 
 /** An answer that waits for its turn, or is being written. */
 interface Job {
@@ -79,6 +79,7 @@ interface Draft {
 
 export interface LongAnswersOptions {
   readonly turns: Turns;
+  readonly unsent: UnsentBytes;
   readState(): StateView | undefined;
   /** Called after each slice of work, with its time. */
   worked(seconds: number): void;
@@ -89,7 +90,6 @@ export class LongAnswers {
   /** In the order of their questions. */
   readonly #jobs: Job[] = [];
   readonly #spare: AnswerWriter[] = [];
-  #unsentBytes = 0;
   /** Turns with answers to others, when the last slice was asked for. */
   #answeredBefore = 0;
   /** Slices in a row during which nobody else asked. */
@@ -103,15 +103,8 @@ export class LongAnswers {
 
   /** Why no further answer may wait; undefined if one may. */
   findOverload(): RequestError | undefined {
-    if (this.#jobs.length < WAITING_MAX) return this.#findUnsent();
+    if (this.#jobs.length < WAITING_MAX) return this.#options.unsent.findOverload();
     const message = `${WAITING_MAX} answers about many accounts wait here, the limit`;
-    return new RequestError('overloaded', message);
-  }
-
-  /** Why no further answer may be written; undefined if one may. */
-  #findUnsent(): RequestError | undefined {
-    if (this.#unsentBytes < UNSENT_BYTES_MAX) return undefined;
-    const message = `answers about many accounts: ${UNSENT_BYTES_MAX} bytes are not read by their clients, the limit`;
     return new RequestError('overloaded', message);
   }
 
@@ -144,9 +137,12 @@ export class LongAnswers {
 
   /** Resolves when the answer that is being written is complete; undefined if none is. */
   untilWritten(): Promise<void> | undefined {
-    if (this.#jobs[0]?.draft === undefined) return undefined;
+    const job = this.#jobs[0];
+    if (job?.draft === undefined) return undefined;
+    const isLastButOne = job.attempts === ATTEMPTS_MAX - 1;
+    const waitMsMax = isLastButOne ? BLOCK_WAITS_LONGER_MS_MAX : BLOCK_WAITS_MS_MAX;
     return new Promise((resolve) => {
-      const timer = setTimeout(resolve, BLOCK_WAITS_MS_MAX);
+      const timer = setTimeout(resolve, waitMsMax);
       this.#waiters.push(() => {
         clearTimeout(timer);
         resolve();
@@ -191,12 +187,13 @@ export class LongAnswers {
       job.resolve(undefined);
       return true;
     }
-    const unsent = job.draft === undefined ? this.#findUnsent() : undefined;
+    const unsent = job.draft === undefined ? this.#options.unsent.findOverload() : undefined;
     if (unsent !== undefined) throw unsent;
     const { out, steps } = this.#draftOf(job, state);
     const isInOneGo = job.attempts === ATTEMPTS_MAX;
     while (steps.next().done !== true) {
-      if (!isInOneGo && performance.now() >= endMs) return false;
+      if (isInOneGo) requireShort(out);
+      else if (performance.now() >= endMs) return false;
     }
     const { height, time } = state;
     job.resolve({ height, time, ...this.#handOut(out) });
@@ -205,11 +202,11 @@ export class LongAnswers {
 
   #handOut(out: AnswerWriter): Pick<LongAnswer, 'bytes' | 'release'> {
     const bytes = out.bytesFrom(0);
-    this.#unsentBytes += bytes.length;
+    const noteSent = this.#options.unsent.add(bytes.length);
     return {
       bytes,
       release: (isFree) => {
-        this.#unsentBytes -= bytes.length;
+        noteSent();
         if (isFree) this.#keepSpare(out);
       },
     };
@@ -232,4 +229,13 @@ export class LongAnswers {
     out.clear();
     if (this.#spare.length < SPARE_MAX) this.#spare.push(out);
   }
+}
+
+/** Throws if the answer is longer than may be written in one go. */
+function requireShort({ length }: AnswerWriter): void {
+  if (length <= ONE_GO_BYTES_MAX) return;
+  const message =
+    `users: the answer has more than ${ONE_GO_BYTES_MAX} bytes and takes longer to write than the ` +
+    'time between blocks, expected fewer users';
+  throw new RequestError('overloaded', message, 'users');
 }

@@ -14,6 +14,7 @@ import { RequestError } from '../info/request-error.ts';
 import { namesTag, pastTag } from './entity-tag.ts';
 import type { RequestHead } from './request-head.ts';
 import type { Turns } from './turns.ts';
+import type { UnsentBytes } from './unsent-bytes.ts';
 
 /** The archive, if there is one; what it holds is as of the last call. */
 export interface HistorySource {
@@ -25,7 +26,7 @@ export interface HistorySource {
 /** An answer about the past as a client gets it. */
 export interface PastReply extends Omit<HistoryAnswer, 'body'> {
   /** Undefined if the client has it already. */
-  readonly body: string | undefined;
+  readonly body: string | Buffer | undefined;
   /** The entity tag, if it has one. */
   readonly tag: string | undefined;
 }
@@ -36,6 +37,7 @@ const SLICE_MS = 0.25;
 const JOBS_MAX = 256;
 
 interface Job {
+  readonly isLong: boolean;
   readonly steps: Iterator<void, HistoryAnswer, void>;
   resolve(answer: HistoryAnswer | RequestError): void;
 }
@@ -45,6 +47,7 @@ export interface PastAnswersOptions {
   /** The name of the ledger that is served; undefined until it is known. */
   ledgerId(): string | undefined;
   readonly turns: Turns;
+  readonly unsent: UnsentBytes;
   /** Called after each slice of work, with its time. */
   worked(seconds: number): void;
   /** Called if the archive cannot be read. */
@@ -53,7 +56,10 @@ export interface PastAnswersOptions {
 
 export class PastAnswers {
   readonly #options: PastAnswersOptions;
+  /** Those that are computed in turns. */
   readonly #jobs: Job[] = [];
+  /** Long ones that wait for the one that is being written: each takes megabytes. */
+  readonly #waitingLong: Job[] = [];
 
   constructor(options: PastAnswersOptions) {
     this.#options = options;
@@ -109,14 +115,33 @@ export class PastAnswers {
     question: HistoryQuestion,
     history: HistoryView,
   ): HistoryAnswer | RequestError | Promise<HistoryAnswer | RequestError> {
-    if (this.#jobs.length >= JOBS_MAX) return TOO_MANY;
+    if (this.#jobs.length + this.#waitingLong.length >= JOBS_MAX) return TOO_MANY;
+    const { isLong } = question;
     const steps = question.answer(history);
-    const answer = this.#jobs.length === 0 ? this.#work(steps) : undefined;
+    const answer = this.#jobs.length === 0 && !isLong ? this.#work(steps) : undefined;
     if (answer !== undefined) return answer;
     return new Promise((resolve) => {
-      this.#jobs.push({ steps, resolve });
-      if (this.#jobs.length === 1) this.#continueLater();
+      const job = { isLong, steps, resolve };
+      if (isLong && this.#jobs.some((other) => other.isLong)) this.#waitingLong.push(job);
+      else this.#start(job);
     });
+  }
+
+  #start(job: Job): void {
+    const overload = job.isLong ? this.#options.unsent.findOverload() : undefined;
+    if (overload !== undefined) {
+      this.#finish(job, overload);
+      return;
+    }
+    this.#jobs.push(job);
+    if (this.#jobs.length === 1) this.#continueLater();
+  }
+
+  /** After a long one the next may begin. */
+  #finish({ isLong, resolve }: Job, answer: HistoryAnswer | RequestError): void {
+    resolve(answer);
+    const next = isLong ? this.#waitingLong.shift() : undefined;
+    if (next !== undefined) this.#start(next);
   }
 
   #continueLater(): void {
@@ -124,9 +149,10 @@ export class PastAnswers {
       const job = this.#jobs.shift();
       if (job === undefined) return;
       const answer = this.#work(job.steps);
+      // Put back first: whoever starts the only job would continue it, too.
+      if (this.#jobs.length > 0 || answer === undefined) this.#continueLater();
       if (answer === undefined) this.#jobs.push(job);
-      else job.resolve(answer);
-      if (this.#jobs.length > 0) this.#continueLater();
+      else this.#finish(job, answer);
     });
   }
 

@@ -25,7 +25,7 @@ export interface ParsedQuestion {
   validate(state: StateView): void;
   /** The accounts and delegations that the answer is about; throws what `validate` throws. */
   subjects(state: StateView): readonly Subject[];
-  /** The height from which on the state's answer, apart from its time, has been the same, or later. */
+  /** The height since which the state's answer, apart from its time, has been the same, or later. */
   changedAt(state: StateView): number;
   /** About how many bytes a long answer has; undefined if the answer is not long. */
   readonly bytesExpected?: number | undefined;

@@ -31,6 +31,8 @@ export class Reply {
   isFromUpstream = false;
   /** The rest of the key's budget. */
   allowance: Allowance | undefined = undefined;
+  /** It answers a GET or HEAD, which caches may store. */
+  isPolled = false;
   tag: string | undefined = undefined;
   /** The same request will always have this reply: it is about the past. */
   isFixed = false;
@@ -137,6 +139,9 @@ export function putHeaders(reply: Reply, length: number, sink: HeaderSink): void
     // Not for shared caches: the URL contains a key. An answer about the present is soon stale.
     sink.putText(CACHE_CONTROL, reply.isFixed ? FOR_EVER : 'private, no-cache');
     sink.putText(TAG, reply.tag);
+  } else if (reply.isPolled) {
+    // Nothing would tell a cache when it changes.
+    sink.putText(CACHE_CONTROL, 'private, no-store');
   }
 }
 

@@ -3,8 +3,8 @@
  * them amounts; joining strings would allocate each one, and take longer than computing the figures.
  *
  * Fixed pieces are written eight bytes per step, 24 or more. Digits are written three per step, from
- * tables. The next piece overwrites the excess. Answers are ASCII: the parser of events lets nothing else
- * into them.
+ * tables. The next piece overwrites the excess. Only ASCII is written: coins, dexes and amounts are
+ * nothing else, and other text is escaped first.
  *
  * `units` and `address` duplicate `formatUnits` (decimal.ts) and `formatAddress` (address.ts) for
  * speed; test/info/answer-writer.test.ts compares them.

@@ -4,6 +4,8 @@
  */
 
 import { describeValue } from '../events/refusal.ts';
+import type { StateView } from '../state/state.ts';
+import { AnswerWriter } from './answer-writer.ts';
 import { HistoryUntil } from './history-until.ts';
 import type { HistoryView, PastView } from './history-view.ts';
 import { type Moment, type Present, resolveMoment } from './moment.ts';
@@ -14,7 +16,8 @@ import { oldestTime } from './subject.ts';
 export type AnswerFormat = 'json' | 'csv';
 
 export interface HistoryAnswer {
-  readonly body: string;
+  /** Bytes if it is long. */
+  readonly body: string | Buffer;
   readonly format: AnswerFormat;
   /** The position that the answer is of, or ends with. */
   readonly height: number;
@@ -32,6 +35,8 @@ export type HistorySteps = Generator<void, HistoryAnswer, void>;
 export interface HistoryQuestion {
   readonly type: string;
   readonly weight: number;
+  /** True if the answer may take megabytes. */
+  readonly isLong: boolean;
   /**
    * The height that the answer is of, if it is of one. Throws a RequestError if the archive does not hold
    * it; `present` is where the ledger is.
@@ -48,7 +53,7 @@ export interface HistoryType<F extends FieldTable = FieldTable>
     RequestType<F>,
     'type' | 'summary' | 'weight' | 'fields' | 'answerSchema' | 'example' | 'check'
   > {
-  /** The formats that it is answered in, besides JSON. */
+  /** It can be answered as CSV too. */
   readonly hasCsv: boolean;
   answer(history: HistoryView, fields: ParsedFields<F>, format: AnswerFormat): HistorySteps;
 }
@@ -69,6 +74,10 @@ export class PastQuestion implements HistoryQuestion {
 
   get weight(): number {
     return this.#question.weight;
+  }
+
+  get isLong(): boolean {
+    return this.#question.bytesExpected !== undefined;
   }
 
   findHeight(history: HistoryView, present?: Present): number {
@@ -102,11 +111,21 @@ export class PastQuestion implements HistoryQuestion {
     }
     // It says which rows it depends on, or may depend on all marks.
     if (question.request.dependencies === undefined) past.loadMarks();
-    const body = question.answer(state);
+    const body = yield* writeBody(question, state);
     const { height, time, isPartial } = state;
     const accountTime = isPartial ? (oldestTime(state, subjects) ?? -1) : -1;
     return { body, format: 'json', height, time, accountTime };
   }
+}
+
+/** The answer; a long one in pieces. */
+function* writeBody(question: Question, state: StateView): Generator<void, string | Buffer, void> {
+  const { bytesExpected } = question;
+  if (bytesExpected === undefined) return question.answer(state);
+  const out = new AnswerWriter(bytesExpected);
+  const pieces = question.writePieces(out, state);
+  while (pieces.next().done !== true) yield;
+  return out.bytesFrom(0);
 }
 
 /** What a question about a course of time names beside its fields. */
@@ -118,6 +137,8 @@ export interface CourseTerms {
 
 /** A question about a course of time. */
 export class CourseQuestion<F extends FieldTable> implements HistoryQuestion {
+  /** It has a limited number of rows. */
+  readonly isLong = false;
   readonly #request: HistoryType<F>;
   readonly #fields: ParsedFields<F>;
   readonly #terms: CourseTerms;

@@ -227,8 +227,9 @@ export const batchClearinghouseStates: RequestType<typeof batchFields> = {
   writePieces: (out, state, fields, readings) => writeBatch(out, { state, readings }, fields),
 };
 
-/** Accounts after which the writer may pause: far less work than a slice. */
+/** Accounts, and bytes, after which the writer may pause: far less work than a slice. */
 const PIECE_ACCOUNTS = 8;
+const PIECE_BYTES = 16 << 10;
 /** Users whose answer is written in one go. */
 const USERS_AT_ONCE = 32;
 /** The same on all dexes: nobody knows yet how many there are. */
@@ -247,14 +248,16 @@ function* writeBatch(out: AnswerWriter, sources: Sources, { users, dex }: Batch)
   const accountsEach = dexIndex === undefined ? sources.state.markets.dexes.length : 1;
   const failed: string[] = [];
   let sincePause = 0;
+  let pausedAt = 0;
   out.fixed(SUCCESSFUL);
   for (const [index, { address, given }] of users.entries()) {
     const reason = findFailure(sources, { address, given }, dexIndex);
     if (reason !== undefined) failed.push(formatFailure(given, index, reason));
     else if (address !== undefined) writeSuccess(out, sources, address, dexIndex);
     sincePause += accountsEach;
-    if (sincePause < PIECE_ACCOUNTS) continue;
+    if (sincePause < PIECE_ACCOUNTS && out.length - pausedAt < PIECE_BYTES) continue;
     sincePause = 0;
+    pausedAt = out.length;
     yield;
   }
   out.long(toAscii(`],"failed_wallets":[${failed.join(',')}]}`));

@@ -70,7 +70,7 @@ export interface RequestType<F extends FieldTable = FieldTable> {
   /** True if it is about a user and no event records it: a partial ledger's exchange may have it. */
   readonly isRefusedOnPartial?: true;
   /**
-   * The height from which on the state's answer, apart from its time, has been the same. It may be
+   * The height since which the state's answer, apart from its time, has been the same. It may be
    * later than the true one, never earlier. Throws what `validate` throws.
    */
   changedAt(state: StateView, fields: ParsedFields<F>): number;
@@ -122,7 +122,7 @@ export interface Question {
   validate(state: StateView): void;
   /** What the answer is about; empty if it is not about users. Throws what `validate` throws. */
   subjects(state: StateView): readonly Subject[];
-  /** The height from which on the state's answer, apart from its time, has been the same, or later. */
+  /** The height since which the state's answer, apart from its time, has been the same, or later. */
   changedAt(state: StateView): number;
   /** The rows that the answer depends on, beside markets; undefined if any block may change it. */
   dependencies(state: StateView): Dependencies | undefined;

@@ -14,7 +14,7 @@ import { RequestTally } from './request-tally.ts';
 const COUNTERS = {
   budgetRefusals: {
     name: 'perpinfo_budget_refusals_total',
-    help: "Requests refused because their key's budget was spent.",
+    help: 'Requests refused with 429: budget spent, or too many push connections.',
   },
   failures: {
     name: 'perpinfo_internal_failures_total',

@@ -120,6 +120,29 @@ test('a time that another block may still have is asked about again', async () =
   }
 });
 
+test('many accounts are answered as they were, in their order, however long that is', async () => {
+  const users = Array.from({ length: 1000 }, () => user);
+  const { body: account } = await ask({ type: 'clearinghouseState', user, atHeight: 100 });
+  const { status, headers, body } = await ask({
+    type: 'batchClearinghouseStates',
+    users,
+    atHeight: 100,
+  });
+  assert.deepEqual([status, headers['ledger-height']], [200, '100']);
+  const states = users.map((each) => `["${each}",${account}]`).join(',');
+  assert.equal(body, `{"successful_states":[${states}],"failed_wallets":[]}`);
+});
+
+test('no cache keeps what no tag tells the age of', async () => {
+  const series = await get(`type=accountHistory&user=${user}&step=60000`);
+  assert.deepEqual(
+    [series.status, series.headers['etag'], series.headers['cache-control']],
+    [200, undefined, 'private, no-store'],
+  );
+  const posted = await ask({ type: 'accountHistory', user, step: 60_000 });
+  assert.equal(posted.headers['cache-control'], undefined);
+});
+
 const REFUSALS: readonly [body: object, status: number, code: string, field?: string][] = [
   [{ type: 'delegations', user, atHeight: BLOCKS + 1 }, 422, 'unknown_height', 'atHeight'],
   [{ type: 'delegations', user, atTime: 5 }, 422, 'unknown_height', 'atTime'],

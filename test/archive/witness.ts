@@ -49,7 +49,7 @@ function answerAt(history: HistoryView, height: number, body: Record<string, unk
     const steps = new PastQuestion(parseQuestion(body), { height }).answer(history);
     for (;;) {
       const step = steps.next();
-      if (step.done === true) return step.value.body;
+      if (step.done === true) return String(step.value.body);
     }
   } catch (error) {
     if (error instanceof RequestError) return error.toJson();

@@ -46,9 +46,12 @@ const ROWS: Readonly<Record<string, readonly Source[]>> = {
     ['count', 'info/many-accounts.ts USERS_MAX'],
     ['count', 'info/many-accounts.ts USERS_ON_ALL_DEXES_MAX'],
   ],
+  'answer about many accounts that blocks keep interrupting': [
+    ['bytes', 'http/long-answers.ts ONE_GO_BYTES_MAX'],
+  ],
   'answers about many accounts that wait': [['count', 'http/long-answers.ts WAITING_MAX']],
-  'answers about many accounts that are not read': [
-    ['bytes', 'http/long-answers.ts UNSENT_BYTES_MAX'],
+  'long answers that are not read: about many accounts, the past, forwarded ones': [
+    ['bytes', 'http/unsent-bytes.ts UNSENT_BYTES_MAX'],
   ],
   'their buffers, kept for the next': [
     ['count', 'http/long-answers.ts SPARE_MAX'],
@@ -79,9 +82,7 @@ const ROWS: Readonly<Record<string, readonly Source[]>> = {
     ['count', 'http/push/frame-limits.ts CONTROL_FRAMES_MAX'],
     ['perMs', 'http/push/frame-limits.ts CONTROL_FRAMES_PER_MS'],
   ],
-  'posts that wait for an account or a long answer': [
-    ['count', 'http/push/connection.ts POSTS_IN_FLIGHT_MAX'],
-  ],
+  'posts whose answer is pending': [['count', 'http/push/connection.ts POSTS_IN_FLIGHT_MAX']],
   'a refused frame in its error': [['count', 'http/push/frames.ts ECHO_LENGTH_MAX']],
   'unacknowledged bytes after a ping before states wait': [
     ['bytes', 'http/push/outbox.ts WINDOW_BYTES'],
@@ -132,6 +133,7 @@ const TIME_NAME = /_MS_MAX$/;
 /** Limits in those files that no client reaches, and why. */
 const NOT_BY_CLIENTS: Readonly<Record<string, readonly string[]>> = {
   'sizes of what is written and read, whoever asks': [
+    'http/answers.ts LONG_BODY_BYTES',
     'http/lane/long-body.ts PIECE_BYTES',
     'http/push/frame-limits.ts MASK_BYTES',
     'http/push/frame-limits.ts HEADER_BYTES_MAX',
@@ -150,6 +152,7 @@ const NOT_BY_CLIENTS: Readonly<Record<string, readonly string[]>> = {
     'info/many-accounts.ts ACCOUNT_BYTES',
     'info/many-accounts.ts ALL_DEXES_BYTES',
     'info/many-accounts.ts NAME_BYTES_MAX',
+    'info/many-accounts.ts PIECE_BYTES',
     'service/worker.ts INLINED_BYTES_MAX',
   ],
   'shares of work and numbers of attempts': [
@@ -179,11 +182,14 @@ const NOT_BY_CLIENTS: Readonly<Record<string, readonly string[]>> = {
     'wanted/nats/nats-wanted.ts INTERESTS_MAX',
     'wanted/socket/socket-channel.ts INTERESTS_MAX',
     'wanted/socket/socket-channel.ts LINE_BYTES_MAX',
+    'wanted/socket/socket-channel.ts UNREAD_BYTES_MAX',
     'wanted/socket/socket-server.ts LINE_BYTES_MAX',
     'wanted/socket/socket-server.ts UNREAD_BYTES_MAX',
   ],
   'what the exchange sends, or is sent': [
     'feed/follow/dialect/dialect.ts DECIMAL_LENGTH_MAX',
+    'feed/follow/dialect/market-answers.ts DEXES_MAX',
+    'feed/follow/dialect/market-answers.ts MARKETS_MAX',
     'feed/follow/follow-subscriptions.ts TRADES_MAX',
     'feed/follow/learned.ts PRICES_MAX',
     'feed/follow/learned.ts REFUSED_MAX',

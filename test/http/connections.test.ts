@@ -118,6 +118,16 @@ const CHECKS: Readonly<Record<string, (port: number) => Promise<void>>> = {
     assert.equal(await expectRefusal(port, head(other)), '400 malformed_request');
     assert.equal(await expectRefusal(port, head(other, '/nobody/info')), '401 unknown_key');
   },
+  async 'an answer before the body that was announced ends the connection'(port) {
+    for (const path of [`/${key}/info?type=meta`, '/health', '/llms.txt']) {
+      const client = await connect(port);
+      const headers = { Expect: '100-continue', 'Content-Length': '50' };
+      client.send(formatRequest({ method: 'GET', path, headers }));
+      const response = await client.response();
+      assert.deepEqual([response.status, response.headers.get('connection')], [200, 'close']);
+      await client.closed;
+    }
+  },
   async 'a connection is kept for further requests, also after a refusal'(port) {
     await onConnection(port, async (client) => {
       for (const body of [QUESTION, '{', QUESTION, '[]', QUESTION]) {

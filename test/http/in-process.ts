@@ -64,6 +64,7 @@ const PATIENT = { maxAge: 0, overloadDelay: 3_600_000 };
 /** A service on shared ground, not yet listening. */
 export interface Standing {
   readonly server: InfoServer;
+  readonly push: Push;
   readonly registry: Registry;
   /** What it has logged, apart from information. */
   readonly logged: readonly LogLine[];
@@ -72,6 +73,7 @@ export interface Standing {
 
 export interface ServiceInProcess extends PreparedData {
   readonly port: number;
+  readonly push: Push;
   readonly registry: Registry;
   readonly logged: readonly LogLine[];
 }
@@ -130,6 +132,7 @@ export function createInProcess(
   advanced.add(advance);
   return {
     server,
+    push,
     registry,
     logged,
     close() {
@@ -163,6 +166,6 @@ export async function startInProcess(
     standing.close();
     await ground.close();
   };
-  const { server, registry, logged } = standing;
-  return { ...data, registry, logged, port: await listenLocally(server) };
+  const { server, push, registry, logged } = standing;
+  return { ...data, push, registry, logged, port: await listenLocally(server) };
 }

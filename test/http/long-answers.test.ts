@@ -12,6 +12,7 @@ import {
   type LongQuestion,
 } from '../../src/http/long-answers.ts';
 import { Turns } from '../../src/http/turns.ts';
+import { UnsentBytes } from '../../src/http/unsent-bytes.ts';
 import { AnswerWriter } from '../../src/info/answer-writer.ts';
 import { parseQuestion } from '../../src/info/registry.ts';
 import type { Question } from '../../src/info/request.ts';
@@ -38,8 +39,9 @@ function askFor(asked: readonly string[], dex = ''): Question & LongQuestion {
 function createLongAnswers(readState: () => StateView | undefined = () => state) {
   const slices: number[] = [];
   const turns = new Turns();
+  const unsent = new UnsentBytes();
   const worked = (time: number) => slices.push(time);
-  return { slices, turns, answers: new LongAnswers({ turns, readState, worked }) };
+  return { slices, turns, answers: new LongAnswers({ turns, unsent, readState, worked }) };
 }
 
 test('an answer is of one height, even if a block comes at every turn', async () => {
@@ -63,6 +65,48 @@ test('an answer is of one height, even if a block comes at every turn', async ()
     assert.equal(answer.bytes.toString(), texts.get(answer.height));
   }
   assert.ok(slices.length > ANSWERS, `${slices.length} slices`);
+});
+
+/** An answer of 16 MiB, as of accounts with hundreds of positions. */
+function askForMuch(): LongQuestion {
+  return Object.assign(askFor(users), {
+    *writePieces(out: AnswerWriter) {
+      for (let piece = 0; piece < 1024; piece++) {
+        out.long('x'.repeat(16 << 10));
+        yield;
+      }
+    },
+  });
+}
+
+test('a very long answer is refused if blocks come faster, and does not hold up everybody', async () => {
+  const { answers } = createLongAnswers();
+  let outcome: unknown;
+  void answers.write(askForMuch(), undefined).then((answer) => {
+    outcome = answer;
+  });
+  while (outcome === undefined) {
+    await nextTurn();
+    simulator.next();
+  }
+  assert.ok(outcome instanceof RequestError);
+  assert.equal(outcome.code, 'overloaded');
+  assert.match(outcome.message, /^users: .* more than 8388608 bytes .* expected fewer users$/);
+});
+
+test('blocks wait longer for an answer that they have spoiled three times', async ({ mock }) => {
+  const waits: unknown[] = [];
+  mock.method(globalThis, 'setTimeout', (_wake: () => void, ms: number) => void waits.push(ms));
+  const { answers, slices } = createLongAnswers();
+  const writing = answers.write(askForMuch(), undefined);
+  for (let attempt = 1; attempt <= 4; attempt++) {
+    const before = slices.length;
+    while (slices.length === before) await nextTurn();
+    void answers.untilWritten();
+    if (attempt < 4) simulator.next();
+  }
+  assert.deepEqual(waits, [25, 25, 25, 250]);
+  assert.equal(((await writing) as LongAnswer).bytes.length, 16 << 20);
 });
 
 test('others get their turn while an answer is written', async () => {

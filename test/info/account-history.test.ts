@@ -212,7 +212,7 @@ test('a portfolio begins where a partial ledger knows the user, and has no point
   let pauses = 0;
   for (let step = steps.next(); ; step = steps.next()) {
     if (step.done === true) {
-      const periods = new Map(JSON.parse(step.value.body));
+      const periods = new Map(JSON.parse(String(step.value.body)));
       assert.deepEqual(periods.get('allTime'), {
         accountValueHistory: [
           [to(2), '40.0'],

@@ -52,10 +52,12 @@ function countUpTo(times: readonly number[], time: number): number {
   return from;
 }
 
-export function answerSteps(steps: HistorySteps): HistoryAnswer {
+export type AnswerAsText = HistoryAnswer & { readonly body: string };
+
+export function answerSteps(steps: HistorySteps): AnswerAsText {
   for (;;) {
     const step = steps.next();
-    if (step.done === true) return step.value;
+    if (step.done === true) return { ...step.value, body: String(step.value.body) };
   }
 }
 

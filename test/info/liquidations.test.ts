@@ -17,7 +17,7 @@ function answerOf(history: HistoryView, body: object): string {
   const steps = (readQuestion(body) as HistoryQuestion).answer(history);
   for (;;) {
     const step = steps.next();
-    if (step.done === true) return step.value.body;
+    if (step.done === true) return String(step.value.body);
   }
 }
 

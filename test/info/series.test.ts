@@ -5,7 +5,7 @@ import { before, test } from 'node:test';
 import { parseBlock } from '../../src/events/event.ts';
 import { formatAddress } from '../../src/exact/address.ts';
 import { createSimulator } from '../../src/feed/simulator/simulator.ts';
-import type { HistoryAnswer, HistoryQuestion } from '../../src/info/history-question.ts';
+import type { HistoryQuestion } from '../../src/info/history-question.ts';
 import type { HistoryView } from '../../src/info/history-view.ts';
 import type { Present } from '../../src/info/moment.ts';
 import { answerQuestion, readQuestion } from '../../src/info/registry.ts';
@@ -18,6 +18,7 @@ import { appendAll, NO_SNAPSHOTS } from '../replica/data-directory.ts';
 import type { WireBlock } from '../twin/naive-block.ts';
 import { Book, usdOf } from '../twin/naive-book.ts';
 import { writeDecimal } from '../twin/naive-decimal.ts';
+import { type AnswerAsText, answerSteps } from './histories.ts';
 
 const BLOCKS = 300;
 const ACCOUNTS = 10;
@@ -75,23 +76,19 @@ before(async () => {
 });
 
 /** The answer, or the refusal. */
-function ask(history: HistoryView, body: object, present?: Present): HistoryAnswer | RequestError {
+function ask(history: HistoryView, body: object, present?: Present): AnswerAsText | RequestError {
   const question = readQuestion(body) as HistoryQuestion | RequestError;
   if (question instanceof RequestError) return question;
   try {
     question.findHeight(history, present ?? { height: 0, time: 0 });
-    const steps = question.answer(history);
-    for (;;) {
-      const step = steps.next();
-      if (step.done === true) return step.value;
-    }
+    return answerSteps(question.answer(history));
   } catch (error) {
     if (error instanceof RequestError) return error;
     throw error;
   }
 }
 
-function answerOf(history: HistoryView, body: object): HistoryAnswer {
+function answerOf(history: HistoryView, body: object): AnswerAsText {
   const answer = ask(history, body);
   assert.ok(!(answer instanceof RequestError), JSON.stringify(answer));
   return answer;

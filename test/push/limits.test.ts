@@ -6,6 +6,7 @@ import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openKeyStore } from '../../src/access/embedded/embedded-keys.ts';
 import { createPlaces } from '../cli/program.ts';
+import { startInProcess } from '../http/in-process.ts';
 import { ALSO_LONG, LONG_ONLY, shareOut } from '../scale.ts';
 import {
   type Cleanup,
@@ -201,6 +202,18 @@ test('stopping the service says goodbye', async (context) => {
   const { code } = await stopping.stop();
   assert.equal(code, 0);
   assert.deepEqual(await client.closed, { code: 1001, reason: 'the service is stopping' });
+});
+
+test('a service that is stopping takes no further connections', async (context) => {
+  const { port, key, push } = await startInProcess(context);
+  push.close();
+  const refused = await connectRefused(`ws://127.0.0.1:${port}/${key}/ws`);
+  assert.deepEqual(refused, {
+    status: 503,
+    retryAfter: '1',
+    error: 'not_ready',
+    message: 'the service is stopping',
+  });
 });
 
 test('a client that shows no sign of life is taken for gone', LONG_ONLY, async (context) => {

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { after, test } from 'node:test';
-import { WebSocket } from 'ws';
+import { type PerMessageDeflateOptions, WebSocket } from 'ws';
 import { readConnectionTerms } from '../../src/http/push/connection-terms.ts';
 import { RequestError } from '../../src/info/request-error.ts';
 import { createPlaces } from '../cli/program.ts';
@@ -40,8 +40,11 @@ function addressOf(query: string): string {
   return `ws://127.0.0.1:${service.port}/${key}/ws${query}`;
 }
 
-async function connect(query: string, offersDeflate = true): Promise<PushClient> {
-  const socket = new WebSocket(addressOf(query), { perMessageDeflate: offersDeflate });
+async function connect(
+  query: string,
+  perMessageDeflate: boolean | PerMessageDeflateOptions = true,
+): Promise<PushClient> {
+  const socket = new WebSocket(addressOf(query), { perMessageDeflate });
   const client = new PushClient(socket);
   after(() => client.close());
   await once(socket, 'open');
@@ -87,6 +90,21 @@ test('compressed states are the same as others, in fewer bytes', async () => {
     clients.map(({ socket }) => socket.extensions),
     ['permessage-deflate', '', ''],
   );
+});
+
+test('a client that inflates with a small window is sent what it can inflate', async () => {
+  for (const [serverMaxWindowBits, extensions] of [
+    [12, 'permessage-deflate'],
+    [11, ''],
+  ] as const) {
+    const client = await connect('?compress=true', { serverMaxWindowBits });
+    assert.equal(client.socket.extensions, extensions);
+    // Every market, as one message of more than 4 KiB.
+    client.subscribe({ type: 'webData2', user: SUBSCRIPTION.user });
+    await client.next('subscriptionResponse');
+    const { length } = JSON.stringify(await client.next('webData2'));
+    assert.ok(length > 6 << 10, `${length} characters`);
+  }
 });
 
 test('terms that make no sense are refused, with their field and value', async () => {

@@ -37,7 +37,7 @@ export class LaneConnection implements ConnectionHandler {
   isQueued = false;
   /** The kept bytes wait for the next turn; the client is not read from. */
   isHeld = false;
-  /** A request waits for its height. */
+  /** Its reply is pending, or a long body is still being sent: further requests wait. */
   isWaiting = false;
   /** Its responses are not all written to the system yet. */
   isSending = false;

@@ -11,7 +11,7 @@ import type { TurnTally } from './turn-tally.ts';
 export interface LaneResponderParts extends HeadReaderParts {
   readonly text: ReplyText;
   readonly tally: TurnTally;
-  /** Called with a connection whose request waits for its height. */
+  /** Called with a connection whose reply is pending. */
   awaitReply(connection: LaneConnection, reply: Promise<Reply>): void;
 }
 

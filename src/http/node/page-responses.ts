@@ -1,4 +1,4 @@
-/** PageResponses, the dashboard and the health of the service: what is answered without a key. */
+/** Pages, the dashboard and the health of the service: what is answered without a key. */
 
 import type { Settings } from '../../config/settings.ts';
 import type { RequestError } from '../../info/request-error.ts';
@@ -57,12 +57,15 @@ export class PageResponses {
       ...(archive === undefined ? {} : { archive }),
       ...(explorerUrl === undefined ? {} : { explorerUrl }),
     };
-    const position = { 'Ledger-Height': health.height, 'Ledger-Time': health.time };
-    if (health.status === 'ok') {
-      sendPage(response, JSON.stringify(health), { headers: position });
-    } else {
-      const headers = { ...position, 'Retry-After': 1 };
-      sendPage(response, JSON.stringify(health), { status: 503, headers });
-    }
+    const headers = {
+      'Ledger-Height': health.height,
+      'Ledger-Time': health.time,
+      'Cache-Control': 'no-store',
+    };
+    const isOk = health.status === 'ok';
+    sendPage(response, JSON.stringify(health), {
+      status: isOk ? 200 : 503,
+      headers: isOk ? headers : { ...headers, 'Retry-After': 1 },
+    });
   }
 }

@@ -13,7 +13,7 @@ import { readBody } from './body.ts';
 import { expectsContinue, refuseExpectation, refuseHead } from './head-checks.ts';
 import { type PageParts, PageResponses } from './page-responses.ts';
 import { asRequestStream, type HttpExchange } from './request-stream.ts';
-import { isLastResponse, sendReply } from './send.ts';
+import { sendReply } from './send.ts';
 
 export interface RequestHandlerParts extends PageParts {
   readonly answers: Answers;
@@ -96,13 +96,11 @@ export class RequestHandler {
     );
   }
 
-  #send({ request, response }: HttpExchange, reply: Outcome): void {
+  #send({ response }: HttpExchange, reply: Outcome): void {
     if (reply?.releaseBody !== undefined) releaseAfter(response, reply.releaseBody);
     // Its body was refused already (interruptions.ts).
     if (reply === undefined || response.headersSent) return;
-    // After a refusal in place of 100 Continue the body may or may not follow, so the connection ends.
-    const isUnclear = reply.refusal !== undefined && expectsContinue(request) && !request.complete;
-    sendReply(response, reply, { isLast: reply.isLast || isUnclear || isLastResponse(response) });
+    sendReply(response, reply);
   }
 
   #count({ response }: HttpExchange, type: string, startedMs: number): void {

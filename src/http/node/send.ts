@@ -13,6 +13,7 @@ import {
   putHeaders,
   type Reply,
 } from '../reply.ts';
+import { expectsContinue } from './head-checks.ts';
 import { asRequestStream } from './request-stream.ts';
 
 type Headers = Record<string, string | number>;
@@ -38,20 +39,20 @@ class HeaderObject implements HeaderSink {
   }
 }
 
-/** While the service drains, the last response on a connection closes it. */
-export function isLastResponse(response: ServerResponse): boolean {
-  return !response.shouldKeepAlive || asRequestStream(response.req.socket).isLastRequest;
+/**
+ * Whether the response closes the connection: the last one while the service drains, and one that is
+ * sent in place of 100 Continue, since the body may or may not follow it.
+ */
+function isLastResponse({ req: request, shouldKeepAlive }: ServerResponse): boolean {
+  const isUnclear = expectsContinue(request) && !request.complete;
+  return !shouldKeepAlive || isUnclear || asRequestStream(request.socket).isLastRequest;
 }
 
-export function sendReply(
-  response: ServerResponse,
-  reply: Reply,
-  { isLast = reply.isLast || isLastResponse(response) } = {},
-): void {
+export function sendReply(response: ServerResponse, reply: Reply): void {
   const body = hasBody(reply) ? bodyOf(reply) : '';
   const sink = new HeaderObject(firstHeaders(reply));
   putHeaders(reply, Buffer.byteLength(body), sink);
-  if (isLast) putClose(sink);
+  if (reply.isLast || isLastResponse(response)) putClose(sink);
   response.writeHead(reply.status, sink.headers);
   response.end(body);
 }

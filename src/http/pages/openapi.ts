@@ -128,7 +128,10 @@ const MAX_AGE_PARAMETER: Json = {
 };
 
 const TAG_HEADER: Json = {
-  ETag: header('changes exactly when the answer does, apart from its time', { type: 'string' }),
+  ETag: header(
+    'changes whenever the answer does, apart from its time; may also change without it',
+    { type: 'string' },
+  ),
 };
 
 function answerContent(): Json {
@@ -231,7 +234,7 @@ const HEALTH_SCHEMA: Json = {
     height: { type: 'integer' },
     time: { type: 'integer', description: "the ledger's time, in milliseconds" },
     lagMs: { type: 'integer', description: 'age of the ledger time in milliseconds' },
-    maxAgeMs: { type: 'integer', description: 'the age from which on it is stale; 0 for none' },
+    maxAgeMs: { type: 'integer', description: 'the age at which it becomes stale; 0 for none' },
     head: { type: 'integer', description: 'the newest block in the ledger' },
     explorerUrl: {
       type: 'string',

@@ -38,7 +38,7 @@ export const GOING_AWAY = 1001;
 export const POLICY_VIOLATION = 1008;
 export const INTERNAL_ERROR = 1011;
 
-/** Maximum number of posts whose accounts are being read. */
+/** Maximum number of posts whose answer is pending. */
 const POSTS_IN_FLIGHT_MAX = 100;
 
 /** Shared by all connections. */

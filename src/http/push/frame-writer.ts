@@ -11,7 +11,13 @@ const FINAL_TEXT = 0x81;
 const COMPRESSED = 0x40;
 /** Shorter payloads are sent as they are. */
 const COMPRESSED_BYTES_MIN = 1024;
-const DEFLATE_OPTIONS = { level: constants.Z_BEST_SPEED, finishFlush: constants.Z_SYNC_FLUSH };
+/** The window of compression, 4 KiB: widely used clients offer no larger one. */
+export const WINDOW_BITS = 12;
+const DEFLATE_OPTIONS = {
+  level: constants.Z_BEST_SPEED,
+  finishFlush: constants.Z_SYNC_FLUSH,
+  windowBits: WINDOW_BITS,
+};
 /** The end of every compressed message, which is not sent. */
 const FLUSH_BYTES = 4;
 const FINAL_PING = 0x89;

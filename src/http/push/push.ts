@@ -26,7 +26,7 @@ import {
   type PushContext,
 } from './connection.ts';
 import { readConnectionTerms } from './connection-terms.ts';
-import { FrameWriter } from './frame-writer.ts';
+import { FrameWriter, WINDOW_BITS } from './frame-writer.ts';
 import { PushSchedule } from './schedule.ts';
 import { TopicReads } from './topic-reads.ts';
 import { Topics } from './topics.ts';
@@ -75,7 +75,11 @@ const FRAGMENTS_MAX = 64;
 const READ_BYTES_MIN = 64;
 
 /** Each message by itself: what earlier ones leave behind would take 300 KB of every connection. */
-const COMPRESSION = { serverNoContextTakeover: true, clientNoContextTakeover: true };
+const COMPRESSION = {
+  serverNoContextTakeover: true,
+  clientNoContextTakeover: true,
+  serverMaxWindowBits: WINDOW_BITS,
+};
 
 interface Usage {
   connections: number;
@@ -88,6 +92,15 @@ function refuseBody({ headers }: IncomingMessage): RequestError | undefined {
   if (length === 0 && headers['transfer-encoding'] === undefined) return undefined;
   const message = 'body: expected none with a WebSocket handshake';
   return new RequestError('malformed_request', message, 'body');
+}
+
+const STOPPING = new RequestError('not_ready', 'the service is stopping');
+
+/** Some clients can inflate only what was compressed with a window smaller than ours. */
+function wantsSmallerWindow({ headers }: IncomingMessage): boolean {
+  const offers = headers['sec-websocket-extensions'] ?? '';
+  const windows = offers.matchAll(/server_max_window_bits\s*=\s*"?([0-9]+)/gi);
+  return [...windows].some(([, bits]) => Number(bits) < WINDOW_BITS);
 }
 
 /** The types of ws do not have its `closeTimeout` yet. */
@@ -120,6 +133,7 @@ export class Push {
   readonly #connections = new Set<PushConnection>();
   readonly #usageByKey = new Map<string, Usage>();
   readonly #sweeper: NodeJS.Timeout;
+  #isClosing = false;
   #marking: NodeJS.Immediate | undefined;
   #keysVersion: number | undefined;
   #inspectedMs = 0;
@@ -200,13 +214,15 @@ export class Push {
     if (key === undefined) return UNKNOWN_KEY;
     const refusal = refuseBody(request) ?? this.#refuseConnection(key.id);
     if (refusal !== undefined) return refusal;
+    if (this.#isClosing) return STOPPING;
     const state = this.#parts.answers.readiness.findState();
     if (state instanceof RequestError) return state;
     const terms = readConnectionTerms(queryOf(request.url ?? ''));
     if (terms instanceof RequestError) return terms;
     this.#handshakeRefusal = undefined;
     const intervalMs = Math.max(terms.intervalMs, this.#parts.settings.pushInterval);
-    const server = terms.isCompressed ? this.#compressingServer : this.#server;
+    const isCompressed = terms.isCompressed && !wantsSmallerWindow(request);
+    const server = isCompressed ? this.#compressingServer : this.#server;
     server.handleUpgrade(request, socket, head, (webSocket) => {
       this.#open({ socket: webSocket, stream: socket, intervalMs, key, secretHash });
     });
@@ -358,6 +374,7 @@ export class Push {
 
   /** Closes all connections; those that do not answer in time are terminated. */
   close(): void {
+    this.#isClosing = true;
     clearInterval(this.#sweeper);
     clearImmediate(this.#marking);
     this.#schedule.close();

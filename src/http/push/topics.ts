@@ -34,7 +34,7 @@ export class Topic implements WatchableTopic {
   /** The exchange's own answers about accounts that are not recorded, and how many were taken. */
   #readings: Readings | undefined;
   #readingsCount = 0;
-  /** Which state it is: the height from which on it has been the same, and on a partial ledger an edition. */
+  /** Which state it is: the height since which it has been the same, and on a partial ledger an edition. */
   changedAt = 0;
   edition = 0;
   /** The height at which its subscriptions were last marked by themselves; for Topics. */
