@@ -3,7 +3,7 @@
  * period.
  *
  * Each worker has buckets of its own and sends its charges to the others many times a second
- * (charge-sharing.ts). A key may overdraw by what the others charge in between; the debt is kept, and
+ * (budget-sharing.ts). A key may overdraw by what the others charge in between; the debt is kept, and
  * paid back before anything more is allowed.
  */
 

@@ -11,7 +11,7 @@ export interface ArchiveRange {
   readonly ledgerId: string;
   readonly first: number;
   readonly head: ChainPoint;
-  /** Heights that are missing in between, from and to inclusive: the ledger was pruned before them. */
+  /** Heights that are missing in between, from and to inclusive: they were pruned before they were archived. */
   readonly gaps: readonly (readonly [from: number, to: number])[];
 }
 

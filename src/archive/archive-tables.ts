@@ -15,7 +15,7 @@ const FORMAT = '1';
 type RecordTable<K extends Buffer | string | number> = Database<Buffer, K>;
 
 export interface ArchiveTables {
-  /** Height and times of the ends, and what the archive is of. */
+  /** The range (ledger, heights, gaps), the format, and who writes. */
   readonly meta: RecordTable<string>;
   /** By span. */
   readonly times: RecordTable<number>;

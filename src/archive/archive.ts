@@ -80,7 +80,7 @@ export class Archive {
   }
 
   /**
-   * The time from which on there is something to ask about. The first block of a followed ledger has the
+   * The first time that can be asked about. The first block of a followed ledger has the
    * time 0: it is written before the exchange has told one.
    */
   firstTime(): number {

@@ -21,7 +21,7 @@ const DRIVER_ERROR = /^MDB_(?:BAD_TXN|CORRUPTED|INCOMPATIBLE|INVALID|PAGE_NOTFOU
 
 function isDamage(error: unknown): error is Error {
   if (error instanceof DamagedRecord) return true;
-  // The driver makes numbers of the keys of a page, and of a damaged one some that there cannot be.
+  // The driver decodes keys to numbers; those of a damaged page may be out of range.
   if (error instanceof RangeError) return true;
   return error instanceof Error && DRIVER_ERROR.test(error.message);
 }

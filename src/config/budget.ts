@@ -7,7 +7,7 @@ export interface Budget {
 
 const PERIODS_MS: Readonly<Record<string, number>> = { s: 1000, min: 60_000, h: 3_600_000 };
 
-/** The weight of the heaviest question: a smaller budget could never pay for it. */
+/** The weight of most questions: a smaller budget could never pay for one. Batches may weigh more. */
 const BUDGET_WEIGHT_MIN = 20;
 const BUDGET_WEIGHT_MAX = 1_000_000_000;
 

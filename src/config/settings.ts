@@ -234,7 +234,7 @@ const FOLLOW = {
   followUsersMax: {
     type: count({ from: 0, to: 1000 }),
     default: 10,
-    help: 'maximum number of users that are subscribed to instead: those asked for most; 0 for none',
+    help: 'maximum number of users followed by subscription instead: the most requested; 0 for none',
   },
   followBudget: {
     type: upstreamBudget,
@@ -325,7 +325,7 @@ const REQUESTS = {
   headerBytesMax: {
     type: bytes({ from: 1024, to: 1 << 20 }),
     default: 16_384,
-    help: 'maximum size of the names and values of all headers of a request together (431)',
+    help: 'maximum size of the request line and all headers of a request together (431)',
   },
   headerTimeout: {
     type: milliseconds({ from: 100, to: HOUR_MS }),

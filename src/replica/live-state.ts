@@ -44,7 +44,7 @@ export interface Health {
   readonly time: number;
   /** The age of `time`, in milliseconds. */
   readonly lagMs: number;
-  /** The age from which on the ledger counts as stale; 0 if there is none. */
+  /** The age at which the ledger becomes stale; 0 if there is none. */
   readonly maxAgeMs: number;
   /** The newest block in the ledger. */
   readonly head: number;
@@ -71,7 +71,7 @@ export interface LiveStateOptions {
   worked?(seconds: number): void;
   /** Called after `advanced`, between two blocks. */
   keep?(replica: Replica): void;
-  /** One of the two callbacks above threw: a bug, but ledger and state are unharmed. */
+  /** `advanced` or `keep` threw: a bug, but ledger and state are unharmed. */
   failed(error: Error): void;
 }
 

@@ -199,7 +199,7 @@ function computeReturn(position: QuickPosition): boolean {
   return true;
 }
 
-/** See `liquidationPrice` in figures.ts for the formula; liquidationWhole is -1 if there is none. */
+/** See `liquidationPrice` in liquidation.ts for the formula; liquidationWhole is -1 if there is none. */
 function computeLiquidation(position: QuickPosition, equity: number): boolean {
   const { market, size, value } = position;
   const { tiers } = market;

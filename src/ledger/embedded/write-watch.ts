@@ -1,23 +1,23 @@
 /**
  * Waits until another process may have written to a file. LMDB has no notifications, but the operating
- * system tells of writes to its file, within a millisecond. Not for every file system (not for a network
- * share, nor for a folder that a container gets from its host), so the file is also looked at in between:
- * often, until the system is known to tell.
+ * system notifies of writes to its file, within a millisecond. Network shares and folders that a container
+ * gets from its host have no such notifications, so the file is also polled: often, until a notification
+ * has come.
  */
 
 import { type FSWatcher, watch } from 'node:fs';
 
-/** As long as the system has not told of the last change that was found. */
-const UNTOLD_PAUSE_MS = 5;
-const TOLD_PAUSE_MS = 50;
+/** While no notification came for the last change that was found. */
+const POLL_MS = 5;
+const POLL_NOTIFIED_MS = 50;
 
 export class WriteWatch {
   readonly #watcher: FSWatcher | undefined;
   /** The file was written to since the last wait began. */
   #isWritten = false;
   /** The last wait ended because the file was written to. */
-  #wasTold = false;
-  #pauseMs = UNTOLD_PAUSE_MS;
+  #wasNotified = false;
+  #pauseMs = POLL_MS;
   #endPause: () => void = () => undefined;
 
   constructor(file: string) {
@@ -30,7 +30,7 @@ export class WriteWatch {
   /** Resolves when the file has been written to, and after a pause at the latest. */
   async wait(signal: AbortSignal): Promise<void> {
     if (!this.#isWritten) await this.#pause(signal);
-    this.#wasTold = this.#isWritten;
+    this.#wasNotified = this.#isWritten;
     this.#isWritten = false;
   }
 
@@ -49,7 +49,7 @@ export class WriteWatch {
 
   /** The file had something new after the last wait. */
   noteFound(): void {
-    this.#pauseMs = this.#wasTold ? TOLD_PAUSE_MS : UNTOLD_PAUSE_MS;
+    this.#pauseMs = this.#wasNotified ? POLL_NOTIFIED_MS : POLL_MS;
   }
 
   close(): void {
