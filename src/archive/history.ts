@@ -13,7 +13,7 @@ import { type AccountVersion, CHANGE_CAUSES, causeBit } from './account-versions
 import type { Archive } from './archive.ts';
 import { describeRange } from './archive-range.ts';
 import { PastState } from './past-state.ts';
-import { CELL } from './position-cells.ts';
+import { CELL, unpackLeverage } from './position-cells.ts';
 
 export class History implements HistoryView {
   readonly #archive: Archive;
@@ -98,8 +98,7 @@ function describeChange(version: AccountVersion, market: number): PositionChange
     height: version.height,
     size: cells[CELL.size],
     entryNotional: cells[CELL.entryNotional],
-    isIsolated: cells[CELL.leverage] % 2 === 1,
-    leverage: cells[CELL.leverage] >>> 1,
+    ...unpackLeverage(cells[CELL.leverage]),
     fundingSinceOpen: cells[CELL.fundingSinceOpen],
     causes: CHANGE_CAUSES.filter((cause) => causes & causeBit(cause)),
   };

@@ -16,7 +16,7 @@ import {
 import { type AccountId, type ArchiveEntry, accountKey } from './archive-tables.ts';
 import { type AccountEffect, causesOf } from './block-effects.ts';
 import { PackedWriter } from './packed.ts';
-import { CELL } from './position-cells.ts';
+import { CELL, packLeverage } from './position-cells.ts';
 
 /** A pack that has reached this size is complete. A reader reads half of one on average. */
 const PACK_BYTES = 1024;
@@ -152,7 +152,7 @@ function readAmounts(amounts: Exact[], { accounts }: StateView, account: number)
 /** Puts what the state holds of a position into its cells, and returns its market. */
 function readCells(cells: number[], start: number, { positions }: StateView, row: number): number {
   const terms = positions.get(row, column.TERMS);
-  cells[start + CELL.leverage] = leverageOfTerms(terms) * 2 + (isIsolatedTerms(terms) ? 1 : 0);
+  cells[start + CELL.leverage] = packLeverage(leverageOfTerms(terms), isIsolatedTerms(terms));
   cells[start + CELL.size] = positions.get(row, column.SIZE);
   cells[start + CELL.entryNotional] = positions.get(row, column.ENTRY_NOTIONAL);
   cells[start + CELL.rawUsd] = positions.get(row, column.RAW_USD);

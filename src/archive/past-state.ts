@@ -16,7 +16,7 @@ import { createState, type State, type StateView } from '../state/state.ts';
 import { Table } from '../state/table.ts';
 import { AMOUNT, type VersionReader } from './account-versions.ts';
 import type { Archive } from './archive.ts';
-import { CELL } from './position-cells.ts';
+import { CELL, unpackLeverage } from './position-cells.ts';
 
 /** An account that was loaded, and its versions, to go on from. */
 interface LoadedAccount {
@@ -39,10 +39,10 @@ interface LoadedAccount {
 const NO_SUMS: AccountSums = { netTransfers: 0, volume: 0 };
 
 /** What rows are loaded into. It is used again: to allocate it takes longer than an answer. */
-class Room {
+class PooledTables {
   readonly marks = new Table();
   readonly #empty = createState();
-  /** The states of the room, which share their rows, by the markets that theirs are made of. */
+  /** The states that share these rows, by the markets that theirs are made of. */
   readonly #states = new WeakMap<MarketBook, State>();
 
   stateWith(listed: MarketBook): State {
@@ -62,12 +62,12 @@ class Room {
   }
 }
 
-const spareRooms: Room[] = [];
+const sparePooled: PooledTables[] = [];
 const SPARE_MAX = 16;
 
 export class PastState implements PastView {
   readonly #archive: Archive;
-  readonly #room: Room;
+  readonly #pooled: PooledTables;
   /** Of the height, with what was loaded. */
   #state: State;
   /** By market, the height whose mark was loaded last. */
@@ -76,13 +76,13 @@ export class PastState implements PastView {
 
   constructor(archive: Archive, height: number) {
     this.#archive = archive;
-    this.#room = spareRooms.pop() ?? new Room();
+    this.#pooled = sparePooled.pop() ?? new PooledTables();
     this.#state = this.#stateAt(height);
   }
 
   #stateAt(height: number): State {
     const { markets, auction, isPartial } = this.#archive.listingAt(height);
-    const state = this.#room.stateWith(markets);
+    const state = this.#pooled.stateWith(markets);
     state.ledgerId = this.#archive.range.ledgerId;
     state.height = height;
     state.time = this.#archive.timeOf(height);
@@ -96,9 +96,9 @@ export class PastState implements PastView {
   }
 
   release(): void {
-    if (spareRooms.length === SPARE_MAX) return;
-    this.#room.clear();
-    spareRooms.push(this.#room);
+    if (sparePooled.length === SPARE_MAX) return;
+    this.#pooled.clear();
+    sparePooled.push(this.#pooled);
   }
 
   load(subject: Subject): void {
@@ -203,9 +203,9 @@ export class PastState implements PastView {
     const market = cells[start + CELL.market];
     cells[start + CELL.row] ||= findOrAddPosition(this.#state, account, market);
     const row = cells[start + CELL.row];
-    const packed = cells[start + CELL.leverage];
-    const mode = packed % 2 === 1 ? 'isolated' : 'cross';
-    positions.set(row, column.TERMS, packTerms(market, packed >>> 1, mode));
+    const { leverage, isIsolated } = unpackLeverage(cells[start + CELL.leverage]);
+    const mode = isIsolated ? 'isolated' : 'cross';
+    positions.set(row, column.TERMS, packTerms(market, leverage, mode));
     positions.set(row, column.SIZE, cells[start + CELL.size]);
     positions.set(row, column.ENTRY_NOTIONAL, cells[start + CELL.entryNotional]);
     positions.set(row, column.RAW_USD, cells[start + CELL.rawUsd]);
@@ -219,7 +219,7 @@ export class PastState implements PastView {
     if (this.#markHeights[market] === height) return;
     this.#markHeights[market] = height;
     const mark = this.#archive.markOf(market, height);
-    this.#room.marks.set(market + 1, MARK_PRICE, mark);
+    this.#pooled.marks.set(market + 1, MARK_PRICE, mark);
   }
 
   #loadDelegations(user: Address, addressRow: number): void {
@@ -239,7 +239,7 @@ export class PastState implements PastView {
   revalueAt(height: number): void {
     for (const { reader } of this.#accounts) {
       for (const market of reader?.version.positions.markets ?? []) {
-        this.#room.marks.set(market + 1, MARK_PRICE, this.#archive.markOf(market, height));
+        this.#pooled.marks.set(market + 1, MARK_PRICE, this.#archive.markOf(market, height));
         this.#markHeights[market] = height;
       }
     }

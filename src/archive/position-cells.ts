@@ -24,6 +24,16 @@ export const CELL = {
 } as const;
 /** Those from leverage to fundingSinceChange are kept in the archive. */
 export const ARCHIVED_CELLS = 7;
+
+/** The cell `leverage` of a position. */
+export function packLeverage(leverage: number, isIsolated: boolean): number {
+  return leverage * 2 + (isIsolated ? 1 : 0);
+}
+
+export function unpackLeverage(cell: number): { leverage: number; isIsolated: boolean } {
+  return { leverage: cell >>> 1, isIsolated: cell % 2 === 1 };
+}
+
 const NEW_POSITION: readonly number[] = new Array(Object.keys(CELL).length).fill(0);
 
 export class PositionCells {

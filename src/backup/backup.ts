@@ -20,7 +20,7 @@ import { BackupReader } from './backup-reader.ts';
 import { replayBackup } from './backup-replay.ts';
 import { type BackupStart, scanBackup, scanStart } from './backup-scan.ts';
 import { FileLock } from './file-lock.ts';
-import { PartFile, partPath, writing } from './part-file.ts';
+import { explainWriteFailure, PartFile, partPath } from './part-file.ts';
 
 const SNAPSHOT_PIECE_BYTES = 4 << 20;
 
@@ -42,7 +42,7 @@ export interface FinishedBackup extends BackupEnd {
 }
 
 export async function backUpLedger(options: BackupOptions): Promise<FinishedBackup> {
-  const lock = await writing(options.file, async () => FileLock.take(options.file));
+  const lock = await explainWriteFailure(options.file, async () => FileLock.take(options.file));
   try {
     return await writeBackup(options);
   } finally {
@@ -77,7 +77,7 @@ async function openPart(options: BackupOptions, head: ChainPoint): Promise<OpenP
   const started = await findStarted(options, finished);
   if (started !== undefined) return continuePart(file, started);
   if (finished === undefined) return createPart(options, head);
-  await writing(file, async () => {
+  await explainWriteFailure(file, async () => {
     copyFileSync(file, partPath(file), fileConstants.COPYFILE_FICLONE);
   });
   return continuePart(file, finished);

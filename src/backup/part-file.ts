@@ -30,7 +30,7 @@ export class PartFile {
 
   /** Starts a new one; an earlier one is overwritten. */
   static create(target: string): Promise<PartFile> {
-    return writing(target, async () => {
+    return explainWriteFailure(target, async () => {
       const file = await open(partPath(target), 'w');
       const head = encodeFileHead();
       await writeAll(file, head, 0);
@@ -40,7 +40,7 @@ export class PartFile {
 
   /** Continues one at a place; what comes after it is cut off. */
   static continue(target: string, { position, checksum }: BackupPlace): Promise<PartFile> {
-    return writing(target, async () => {
+    return explainWriteFailure(target, async () => {
       const file = await open(partPath(target), 'r+');
       await file.truncate(position);
       return new PartFile(target, file, position, checksum);
@@ -48,7 +48,7 @@ export class PartFile {
   }
 
   append(kind: PieceKind, payload: Buffer): Promise<void> {
-    return writing(this.#target, async () => {
+    return explainWriteFailure(this.#target, async () => {
       const { bytes, checksum } = await encodePiece(kind, payload, this.#checksum);
       await writeAll(this.#file, bytes, this.#position);
       this.#position += bytes.length;
@@ -57,12 +57,12 @@ export class PartFile {
   }
 
   sync(): Promise<void> {
-    return writing(this.#target, () => this.#file.sync());
+    return explainWriteFailure(this.#target, () => this.#file.sync());
   }
 
   /** Gives it its final name, durably. */
   finish(): Promise<void> {
-    return writing(this.#target, async () => {
+    return explainWriteFailure(this.#target, async () => {
       await rename(partPath(this.#target), this.#target);
       await syncFolder(path.dirname(this.#target));
     });
@@ -78,7 +78,7 @@ export class PartFile {
 }
 
 /** Explains failures of the disk. */
-export async function writing<T>(target: string, work: () => Promise<T>): Promise<T> {
+export async function explainWriteFailure<T>(target: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {

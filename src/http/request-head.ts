@@ -4,9 +4,8 @@
  */
 
 import { hashSecret } from '../access/keys.ts';
-import { describeValue } from '../events/refusal.ts';
 import type { HistoryQuestion } from '../info/history-question.ts';
-import { RequestError } from '../info/request-error.ts';
+import { RequestError, wrongValue } from '../info/request-error.ts';
 import { type ParsedQuestion, readQueryText } from './question-source.ts';
 import {
   findRoute,
@@ -155,8 +154,7 @@ function refuseBodyHead(
 }
 
 function refuseMedia(header: string, got: string | undefined, expected: string): RequestError {
-  const message = `${header}: got ${describeValue(got)}, expected ${expected}`;
-  return new RequestError('unsupported_media_type', message, header);
+  return wrongValue(header, got, expected, 'unsupported_media_type');
 }
 
 export function refuseLength(bytesMax: number): RequestError {
@@ -180,8 +178,7 @@ function readWhole(headers: HeaderTable, header: string): number | RequestError 
   const given = headers[header.toLowerCase()];
   if (given === undefined) return undefined;
   if (typeof given === 'string' && /^\d{1,15}$/.test(given)) return Number(given);
-  const message = `${header}: got ${describeValue(given)}, expected a whole number of at most 15 digits`;
-  return new RequestError('invalid_field', message, header);
+  return wrongValue(header, given, 'a whole number of at most 15 digits');
 }
 
 /** The page that a request asks for; undefined if it asks for none, or is refused. */

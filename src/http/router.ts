@@ -1,7 +1,6 @@
 /** Finds the route of a request, and the methods that it takes. */
 
-import { describeValue } from '../events/refusal.ts';
-import { RequestError } from '../info/request-error.ts';
+import { RequestError, wrongValue } from '../info/request-error.ts';
 
 export type Route =
   | { readonly name: KeyedRoute; readonly secret: string }
@@ -34,8 +33,7 @@ export const NOT_FOUND = new RequestError(
 );
 
 export function refuseMethod(method: string, allow: string): RequestError {
-  const message = `method: got ${describeValue(method)}, expected ${allow}`;
-  return new RequestError('method_not_allowed', message, 'method');
+  return wrongValue('method', method, allow, 'method_not_allowed');
 }
 
 export function methodsOf({ name }: Route): string {

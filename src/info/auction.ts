@@ -1,8 +1,6 @@
 /** `perpDeployAuctionStatus`: timing and gas of the auction for deploying a new contract. */
 
-import { STAKE_DECIMALS } from '../events/fields.ts';
-import { formatUnits } from '../exact/decimal.ts';
-import { currentGas } from '../state/auction.ts';
+import { currentGas, formatGas } from '../state/auction.ts';
 import type { StateView } from '../state/state.ts';
 import type { RequestType } from './request.ts';
 import { RequestError } from './request-error.ts';
@@ -65,8 +63,4 @@ function requireAuction({ isPartial, auction }: StateView): void {
   if (!isPartial || auction !== undefined) return;
   const message = 'this ledger does not hold the auction: it is partial, and no event has named it';
   throw new RequestError('not_ready', message);
-}
-
-function formatGas(gas: bigint): string {
-  return formatUnits(gas, STAKE_DECIMALS);
 }

@@ -1,9 +1,8 @@
 /** A course of time that a question asks for, as the heights at its steps. */
 
-import { describeValue } from '../events/refusal.ts';
 import type { HistoryView } from './history-view.ts';
 import { isInGap, wholeField } from './moment.ts';
-import { RequestError } from './request-error.ts';
+import { RequestError, wrongValue } from './request-error.ts';
 
 export const POINTS_MAX = 5_000;
 /** Points of a course whose step is not given. */
@@ -69,11 +68,7 @@ export function readStep({ from, to }: Course, given: number): number {
   if (given === OPEN) return Math.max(1, Math.ceil((to - from) / POINTS_DEFAULT));
   if (given >= least) return given;
   const expected = `${least} or more: at most ${POINTS_MAX} points are answered`;
-  throw new RequestError(
-    'invalid_field',
-    `step: got ${describeValue(given)}, expected ${expected}`,
-    'step',
-  );
+  throw wrongValue('step', given, expected);
 }
 
 /** A point of a course: a height, or a time at which the ledger has a gap. */

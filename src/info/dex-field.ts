@@ -1,9 +1,8 @@
 /** The field `dex` of a question, and the refusal of a dex that does not exist. */
 
-import { describeValue } from '../events/refusal.ts';
 import type { StateView } from '../state/state.ts';
 import type { Field } from './request.ts';
-import { RequestError } from './request-error.ts';
+import { wrongValue } from './request-error.ts';
 
 export const dexField: Field<string> = {
   description: 'the name of a perp dex; "", the default, is the first one',
@@ -11,8 +10,7 @@ export const dexField: Field<string> = {
   fallback: '',
   read(name, value) {
     if (typeof value === 'string') return value;
-    const message = `${name}: got ${describeValue(value)}, expected the name of a perp dex as text`;
-    return new RequestError('invalid_field', message, name);
+    return wrongValue(name, value, 'the name of a perp dex as text');
   },
   format: (dex) => JSON.stringify(dex),
 };
@@ -21,8 +19,7 @@ export const dexField: Field<string> = {
 export function requireDex(state: StateView, dex: string): number {
   const dexIndex = state.markets.findDex(dex);
   if (dexIndex !== undefined) return dexIndex;
-  const message = `dex: got ${describeValue(dex)}, expected ${describeDexes(state)}`;
-  throw new RequestError('unknown_dex', message, 'dex');
+  throw wrongValue('dex', dex, describeDexes(state), 'unknown_dex');
 }
 
 const DEXES_SHOWN_MAX = 20;

@@ -3,14 +3,13 @@
  * answered in steps, since a long series takes longer than others should wait.
  */
 
-import { describeValue } from '../events/refusal.ts';
 import type { StateView } from '../state/state.ts';
 import { AnswerWriter } from './answer-writer.ts';
 import { HistoryUntil } from './history-until.ts';
 import type { HistoryView, PastView } from './history-view.ts';
 import { type Moment, type Present, resolveMoment } from './moment.ts';
 import type { Field, FieldTable, ParsedFields, Question, RequestType } from './request.ts';
-import { RequestError } from './request-error.ts';
+import { type RequestError, wrongValue } from './request-error.ts';
 import { oldestTime } from './subject.ts';
 
 export type AnswerFormat = 'json' | 'csv';
@@ -199,6 +198,5 @@ export function readFormat(
   if (value === undefined) return undefined;
   if (FORMATS.includes(value) && (hasCsv || value === 'json')) return value as AnswerFormat;
   const expected = hasCsv ? '"json" or "csv"' : `"json", the only format of ${type}`;
-  const message = `format: got ${describeValue(value)}, expected ${expected}`;
-  return new RequestError('invalid_field', message, 'format');
+  return wrongValue('format', value, expected);
 }

@@ -13,7 +13,7 @@ import { accountExample, accountSchema, writeAccount } from './clearinghouse.ts'
 import { dexField, requireDex } from './dex-field.ts';
 import { findRefusal, type Readings } from './readings.ts';
 import { ADDRESS_SCHEMA, addressField, type Field, type RequestType } from './request.ts';
-import { RequestError } from './request-error.ts';
+import { wrongValue } from './request-error.ts';
 import { anyText, listOf, object, tuple } from './schema.ts';
 import { isSubjectKnown, type Subject } from './subject.ts';
 
@@ -144,7 +144,7 @@ const usersField: Field<readonly ListedUser[]> = {
   schema: { type: 'array', items: anyText, maxItems: USERS_MAX },
   read(name, value) {
     if (Array.isArray(value) && value.length <= USERS_MAX) return value.map(listUser);
-    return invalidField(name, value, `a list of at most ${USERS_MAX} addresses`);
+    return wrongValue(name, value, `a list of at most ${USERS_MAX} addresses`);
   },
   // users=A&users=B, or users=A,B
   readTexts: (texts) => texts.flatMap((text) => text.split(',')),
@@ -154,11 +154,6 @@ const batchDexField: Field<string> = {
   ...dexField,
   description: `the name of a perp dex; "", the default, is the first one, "${ALL_DEXES}" all`,
 };
-
-function invalidField(name: string, got: unknown, expected: string): RequestError {
-  const message = `${name}: got ${describeValue(got)}, expected ${expected}`;
-  return new RequestError('invalid_field', message, name);
-}
 
 const batchFields = { users: usersField, dex: batchDexField };
 
@@ -191,7 +186,7 @@ export const batchClearinghouseStates: RequestType<typeof batchFields> = {
   check({ users, dex }) {
     if (dex !== ALL_DEXES || users.length <= USERS_ON_ALL_DEXES_MAX) return undefined;
     const expected = `at most ${USERS_ON_ALL_DEXES_MAX} addresses with dex "${ALL_DEXES}"`;
-    return invalidField('users', users, expected);
+    return wrongValue('users', users, expected);
   },
   validate(state, { dex }) {
     findBatchDex(state, dex);

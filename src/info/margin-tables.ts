@@ -1,11 +1,11 @@
 /** `marginTable`: the margin tiers of a market, by an id that `meta` lists. */
 
 import { USD_DECIMALS } from '../events/fields.ts';
-import { describeValue } from '../events/refusal.ts';
 import { formatUnits } from '../exact/decimal.ts';
 import type { Market } from '../state/markets.ts';
 import type { StateView } from '../state/state.ts';
-import type { Field, RequestType } from './request.ts';
+import { wholeField } from './moment.ts';
+import type { RequestType } from './request.ts';
 import { RequestError } from './request-error.ts';
 import { amount, anyText, listOf, object, wholeNumber } from './schema.ts';
 
@@ -41,19 +41,9 @@ export const marginTableExample = {
   ],
 };
 
-const tableIdField: Field<number> = {
-  description: 'the id of a margin table, as listed by meta',
-  schema: { type: 'integer', minimum: 1 },
-  read(name, value) {
-    if (Number.isSafeInteger(value) && (value as number) > 0) return value as number;
-    const message = `${name}: got ${describeValue(value)}, expected a whole number above 0`;
-    return new RequestError('invalid_field', message, name);
-  },
-  readTexts: ([text, ...others]) =>
-    others.length === 0 && /^\d{1,15}$/.test(text) ? Number(text) : undefined,
+const tableFields = {
+  id: wholeField('the id of a margin table, as listed by meta', { from: 1 }),
 };
-
-const tableFields = { id: tableIdField };
 
 /** Of the first market that has this table. */
 function requireMarketIndex({ markets }: StateView, id: number): number {

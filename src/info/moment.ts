@@ -6,7 +6,7 @@
 import { describeValue } from '../events/refusal.ts';
 import type { HistoryView } from './history-view.ts';
 import type { Field } from './request.ts';
-import { RequestError } from './request-error.ts';
+import { RequestError, wrongValue } from './request-error.ts';
 
 /** The longest number that a query may have. */
 const NUMBER_LENGTH = 16;
@@ -19,13 +19,12 @@ export function wholeField(description: string, { from = 0 } = {}): Field<number
     read(name, value) {
       if (Number.isSafeInteger(value) && (value as number) >= from) return value as number;
       const expected = `a whole number, ${from} or more`;
-      const message = `${name}: got ${describeValue(value)}, expected ${expected}`;
-      return new RequestError('invalid_field', message, name);
+      return wrongValue(name, value, expected);
     },
     readTexts: ([text, ...others]) =>
       others.length === 0 && /^\d+$/.test(text) && text.length <= NUMBER_LENGTH
         ? Number(text)
-        : text,
+        : undefined,
   };
 }
 
@@ -63,8 +62,7 @@ export function refuseAnyMoment(
 ): RequestError | undefined {
   const name = Object.keys(MOMENT_FIELDS).find((field) => source[field] !== undefined);
   if (name === undefined) return undefined;
-  const message = `${name}: got ${describeValue(source[name])}, expected none: ${reason}`;
-  return new RequestError('invalid_field', message, name);
+  return wrongValue(name, source[name], `none: ${reason}`);
 }
 
 /** Where the ledger is; the archive is a moment behind it. */

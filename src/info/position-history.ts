@@ -1,14 +1,13 @@
 /** `positionHistory`: every block that changed a position. */
 
 import { USD_DECIMALS } from '../events/fields.ts';
-import { describeValue } from '../events/refusal.ts';
 import { divideFloor, formatUnits } from '../exact/decimal.ts';
 import type { Market } from '../state/markets.ts';
 import { courseFields, heightsOf, POINTS_MAX, readCourse } from './course.ts';
 import type { HistorySteps, HistoryType } from './history-question.ts';
 import type { HistoryView, PositionChange } from './history-view.ts';
 import { addressField, type Field } from './request.ts';
-import { RequestError } from './request-error.ts';
+import { wrongValue } from './request-error.ts';
 import { amount, anyText, choiceOf, listOf, object, wholeNumber } from './schema.ts';
 
 const coinField: Field<string> = {
@@ -16,8 +15,7 @@ const coinField: Field<string> = {
   schema: { type: 'string' },
   read(name, value) {
     if (typeof value === 'string') return value;
-    const message = `${name}: got ${describeValue(value)}, expected the name of a coin as text`;
-    return new RequestError('invalid_field', message, name);
+    return wrongValue(name, value, 'the name of a coin as text');
   },
 };
 
@@ -92,8 +90,7 @@ function findMarketAt(history: HistoryView, height: number, coin: string) {
   const index = markets.findMarket(coin);
   past.release();
   if (index !== undefined) return { index, market: markets.markets[index] };
-  const message = `coin: got ${describeValue(coin)}, expected a coin that meta lists`;
-  throw new RequestError('invalid_field', message, 'coin');
+  throw wrongValue('coin', coin, 'a coin that meta lists');
 }
 
 function describeChange(

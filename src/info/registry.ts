@@ -38,7 +38,7 @@ import {
   readParameters,
   readValues,
 } from './request.ts';
-import { RequestError, type RequestErrorCode } from './request-error.ts';
+import { RequestError, type RequestErrorCode, wrongValue } from './request-error.ts';
 import { webData2 } from './web-data.ts';
 
 /** In the order in which errors list them; a new one goes beside its subject. */
@@ -176,8 +176,7 @@ function readTypeOf(
   value: unknown,
 ): RequestType | HistoryType | RequestError {
   if (isJsonObject(value)) return readType(table, value['type']);
-  const message = `${name}: got ${describeValue(value)}, expected an object with a type`;
-  return new RequestError('invalid_field', message, name);
+  return wrongValue(name, value, 'an object with a type');
 }
 
 /** The question that a query string asks, or why it is refused. */

@@ -1,5 +1,6 @@
 /** The closed table of request errors: every way in which a question can fail, and its status. */
 
+import { describeValue } from '../events/refusal.ts';
 import { ADDRESS_EXPECTED } from '../exact/address.ts';
 
 export const REQUEST_ERRORS = {
@@ -76,4 +77,18 @@ export class RequestError {
     const named = field === undefined ? '' : `,"field":${JSON.stringify(field)}`;
     return `{"error":"${code}","message":${message}${named},"code":"${code}","msg":${message}}`;
   }
+}
+
+/** Names the field or header, its value and what was expected. */
+export function wrongValue(
+  field: string,
+  value: unknown,
+  expected: string,
+  code: RequestErrorCode = 'invalid_field',
+): RequestError {
+  return new RequestError(
+    code,
+    `${field}: got ${describeValue(value)}, expected ${expected}`,
+    field,
+  );
 }

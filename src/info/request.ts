@@ -4,7 +4,6 @@
  * from the declaration.
  */
 
-import { describeValue } from '../events/refusal.ts';
 import {
   ADDRESS_EXPECTED,
   ADDRESS_PATTERN,
@@ -15,7 +14,7 @@ import {
 import type { StateView } from '../state/state.ts';
 import type { AnswerWriter } from './answer-writer.ts';
 import { type Readings, requireKnown } from './readings.ts';
-import { RequestError } from './request-error.ts';
+import { RequestError, wrongValue } from './request-error.ts';
 import type { Schema } from './schema.ts';
 import type { Subject } from './subject.ts';
 
@@ -146,8 +145,7 @@ export const addressField: Field<Address> = {
   read(name, value) {
     const address = typeof value === 'string' ? parseAddress(value) : undefined;
     if (address !== undefined) return address;
-    const message = `${name}: got ${describeValue(value)}, expected ${ADDRESS_EXPECTED}`;
-    return new RequestError('invalid_address', message, name);
+    return wrongValue(name, value, ADDRESS_EXPECTED, 'invalid_address');
   },
   format: (address) => `"${formatAddress(address)}"`,
 };

@@ -94,6 +94,15 @@ export function findOrAddPosition(
   return added;
 }
 
+export function countOpenPositions({ accounts, positions }: StateView, account: number): number {
+  let count = 0;
+  let row = accounts.get(account, column.FIRST_POSITION);
+  for (; row !== 0; row = positions.get(row, column.NEXT_POSITION)) {
+    if (positions.get(row, column.SIZE) !== 0) count++;
+  }
+  return count;
+}
+
 function defaultTerms(state: State, marketIndex: number): number {
   const { tiers, onlyIsolated } = state.markets.markets[marketIndex];
   const leverage = Math.min(LEVERAGE_DEFAULT, tiers[0].maxLeverage);

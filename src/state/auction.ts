@@ -39,6 +39,11 @@ export function endAuction(
 }
 
 /** Falls linearly from start to floor, rounded down; after the end, it is the final price. */
+/** As text, as events and answers have it. */
+export function formatGas(gas: bigint): string {
+  return formatUnits(gas, STAKE_DECIMALS);
+}
+
 export function currentGas(auction: Auction, time: number): bigint {
   if (auction.endGas !== undefined) return auction.endGas;
   const durationMs = auction.durationSeconds * 1000;

@@ -134,7 +134,7 @@ function checkCoinOfDex(coin: string, dex: string): void {
   throw new Refusal('coin', coin, dex === '' ? 'a coin without a colon' : `${dex}:NAME`);
 }
 
-function areSameTerms(before: MarketTerms, after: MarketTerms): boolean {
+export function areSameTerms(before: MarketTerms, after: MarketTerms): boolean {
   const { dexIndex, onlyIsolated, tiers } = after;
   return (
     before.dexIndex === dexIndex &&

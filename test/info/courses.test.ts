@@ -189,7 +189,7 @@ test('in a query a moment is digits, at most sixteen, given once', () => {
   const texts = [['12'], ['0012'], ['1234567890123456'], ['12345678901234567'], ['1', '2']];
   assert.deepEqual(
     [...texts, ['-1'], ['1.5'], ['1x'], ['x1'], ['']].map((each) => readTexts(each)),
-    [12, 12, 1234567890123456, '12345678901234567', '1', '-1', '1.5', '1x', 'x1', ''],
+    [12, 12, 1234567890123456, ...new Array(7).fill(undefined)],
   );
 });
 

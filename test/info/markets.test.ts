@@ -273,7 +273,7 @@ test('the number of a margin table must be a whole number above 0', () => {
     assertRefused(() => ask('marginTable', { id }), {
       code: 'invalid_field',
       field: 'id',
-      message: `id: got ${shown}, expected a whole number above 0`,
+      message: `id: got ${shown}, expected a whole number, 1 or more`,
     });
   }
   assertRefused(() => ask('marginTable'), {
@@ -344,7 +344,7 @@ test('a query asks the same as a body, and what it has besides is ignored', () =
 });
 
 function wrongId(shown: string): Refused {
-  const message = `id: got ${shown}, expected a whole number above 0`;
+  const message = `id: got ${shown}, expected a whole number, 1 or more`;
   return { code: 'invalid_field', field: 'id', message };
 }
 
@@ -358,7 +358,7 @@ test('a query is refused for what a body would be refused for', () => {
   for (const [id, shown] of Object.entries(ids)) {
     assertRefused(() => answerQuery(`type=marginTable&id=${id}`), wrongId(shown));
   }
-  const tooLong = '1'.repeat(16);
+  const tooLong = '1'.repeat(17);
   assertRefused(() => answerQuery(`type=marginTable&id=${tooLong}`), wrongId(`"${tooLong}"`));
   assertRefused(() => answerQuery('type=marginTable&id=26'), unknownTable(26));
   assertRefused(() => answerQuery('type=meta&dex=ABC'), {
@@ -377,6 +377,7 @@ test('a query that gives a parameter twice is refused', () => {
   assertRefused(() => answerQuery('type=meta&type=meta'), twice('type'));
   assertRefused(() => answerQuery('type=meta&dex=&dex=abc'), twice('dex'));
   assertRefused(() => answerQuery('type=marginTable&id=3&id=3&id=3'), twice('id', 3));
+  assertRefused(() => answerQuery('type=meta&atHeight=3&atHeight=3'), twice('atHeight'));
   assertRefused(() => answerQuery(`type=userAbstraction&user=${USER}&user=${USER}`), twice('user'));
 });
 

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';
 import { test } from 'node:test';
 import { Random } from '../../src/feed/simulator/random.ts';
-import { Incoming } from '../../src/http/push/frame-limits.ts';
+import { IncomingFrames } from '../../src/http/push/frame-limits.ts';
 import { SEED, SEED_NOTE } from '../seed.ts';
 import { formatFrame, OPCODES } from './raw-frames.ts';
 
@@ -31,7 +31,7 @@ function formatMessage(random: Random): Buffer {
 test(`a message is under way between its first and its last byte ${SEED_NOTE}`, () => {
   const random = new Random(`incoming ${SEED}`);
   const stream = new PassThrough();
-  const incoming = new Incoming(stream);
+  const incoming = new IncomingFrames(stream);
   for (let count = 0; count < MESSAGES; count++) {
     const bytes = formatMessage(random);
     for (let at = 0; at < bytes.length; ) {
@@ -45,7 +45,7 @@ test(`a message is under way between its first and its last byte ${SEED_NOTE}`, 
 
 test('a message that begins in the read that ends another has its own time', async () => {
   const stream = new PassThrough();
-  const incoming = new Incoming(stream);
+  const incoming = new IncomingFrames(stream);
   const message = formatFrame(OPCODES.text, Buffer.from('{"method":"ping"}'));
   stream.emit('data', message.subarray(0, 5));
   const firstMs = performance.now();

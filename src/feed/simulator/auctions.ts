@@ -4,8 +4,7 @@
  */
 
 import { STAKE_DECIMALS } from '../../events/fields.ts';
-import { formatUnits } from '../../exact/decimal.ts';
-import { type Auction, currentGas } from '../../state/auction.ts';
+import { type Auction, currentGas, formatGas } from '../../state/auction.ts';
 import { Random } from './random.ts';
 import type { Scene } from './scene.ts';
 
@@ -22,10 +21,6 @@ const CHEAPEST_SOLD_AFTER_MAX = 0.9;
 export interface AuctionTerms {
   readonly seed: string;
   readonly durationSeconds: number;
-}
-
-function formatGas(gas: bigint): string {
-  return formatUnits(gas, STAKE_DECIMALS);
 }
 
 export function runAuctions(scene: Scene, terms: AuctionTerms): void {

@@ -1,8 +1,7 @@
 /** Checks of a request's head that Node leaves to us: the HTTP version, Host and Expect. */
 
 import type { IncomingMessage } from 'node:http';
-import { describeValue } from '../../events/refusal.ts';
-import { RequestError } from '../../info/request-error.ts';
+import { RequestError, wrongValue } from '../../info/request-error.ts';
 
 export const MALFORMED_REQUEST = new RequestError(
   'malformed_request',
@@ -35,6 +34,5 @@ export function expectsContinue({ httpVersion, headers }: IncomingMessage): bool
 
 export function refuseExpectation({ headers }: IncomingMessage): RequestError | undefined {
   if (headers.expect === undefined || /^100-continue$/i.test(headers.expect)) return undefined;
-  const message = `Expect: got ${describeValue(headers.expect)}, expected 100-continue or nothing`;
-  return new RequestError('malformed_request', message, 'Expect');
+  return wrongValue('Expect', headers.expect, '100-continue or nothing', 'malformed_request');
 }

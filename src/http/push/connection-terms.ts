@@ -3,8 +3,7 @@
  * subscription's state, and whether states are compressed, which costs more than writing them.
  */
 
-import { describeValue } from '../../events/refusal.ts';
-import { RequestError } from '../../info/request-error.ts';
+import { type RequestError, wrongValue } from '../../info/request-error.ts';
 
 export interface ConnectionTerms {
   /** 0 if none is asked for. */
@@ -33,6 +32,5 @@ function isInterval(text: string): boolean {
 }
 
 function refuse(field: string, value: string, expected: string): RequestError {
-  const message = `${field}: got ${describeValue(value)}, expected ${expected}`;
-  return new RequestError('invalid_field', message, field);
+  return wrongValue(field, value, expected);
 }

@@ -19,7 +19,7 @@ import {
   FRAME_WEIGHT,
   type SubscriptionContext,
 } from './connection-subscriptions.ts';
-import { Incoming } from './frame-limits.ts';
+import { IncomingFrames } from './frame-limits.ts';
 import {
   describeRefusal,
   type Frame,
@@ -73,7 +73,7 @@ export class PushConnection {
   readonly intervalMs: number;
   readonly isCompressed: boolean;
   readonly outbox: Outbox;
-  readonly incoming: Incoming;
+  readonly incoming: IncomingFrames;
   readonly #context: PushContext;
   /** The request head of every post on this connection. */
   readonly #head: RequestHead;
@@ -92,7 +92,7 @@ export class PushConnection {
     this.#head = headOfPost(secretHash);
     this.#context = context;
     this.#subscriptions = new ConnectionSubscriptions(this, context);
-    this.incoming = new Incoming(stream);
+    this.incoming = new IncomingFrames(stream);
     const { backlogBytesMax: bytesMax, pingMs } = context;
     this.outbox = new Outbox({
       socket,

@@ -28,7 +28,7 @@ function headerBytes(secondByte: number): number {
   return length === 126 ? 4 : length === 127 ? HEADER_BYTES_MAX : 2;
 }
 
-export class Incoming {
+export class IncomingFrames {
   readonly #stream: Readable;
   /** The header that is being read, and how much of it has arrived. */
   readonly #header = Buffer.alloc(HEADER_BYTES_MAX);

@@ -4,7 +4,7 @@ import type { WireEvent } from '../../../events/event.ts';
 import { USD_DECIMALS } from '../../../events/fields.ts';
 import { type Address, formatAddress } from '../../../exact/address.ts';
 import { formatUnits } from '../../../exact/decimal.ts';
-import { findAccount, findPosition } from '../../../state/accounts.ts';
+import { countOpenPositions, findAccount, findPosition } from '../../../state/accounts.ts';
 import * as column from '../../../state/columns.ts';
 import { isIsolatedTerms, leverageOfTerms } from '../../../state/columns.ts';
 import type { StateView } from '../../../state/state.ts';
@@ -69,21 +69,12 @@ function findChanges(ledger: StateView, account: number, rows: AccountRows): str
   const changed = new Set<string>();
   if (ledger.accounts.get(account, column.CASH) !== rows.cash) changed.add('rawUsd');
   for (const row of rows.positions) addPositionChanges(ledger, account, row, changed);
-  if (countOpen(ledger, account) !== rows.positions.length) changed.add('positions');
+  if (countOpenPositions(ledger, account) !== rows.positions.length) changed.add('positions');
   if (isOrderMarginNew(ledger, account, rows)) changed.add('orderMargin');
   if (ledger.accounts.get(account, column.COLLATERAL) !== rows.collateral) {
     changed.add('collateral');
   }
   return [...changed];
-}
-
-function countOpen({ accounts, positions }: StateView, account: number): number {
-  let count = 0;
-  let row = accounts.get(account, column.FIRST_POSITION);
-  for (; row !== 0; row = positions.get(row, column.NEXT_POSITION)) {
-    if (positions.get(row, column.SIZE) !== 0) count++;
-  }
-  return count;
 }
 
 /** Where only the least is known, a larger amount that was read before may still be true. */

@@ -4,7 +4,7 @@
  */
 
 import type { Address } from '../../../exact/address.ts';
-import { findAccount, findPosition } from '../../../state/accounts.ts';
+import { countOpenPositions, findAccount, findPosition } from '../../../state/accounts.ts';
 import * as column from '../../../state/columns.ts';
 import type { StateView } from '../../../state/state.ts';
 import type { AccountRows, PositionRow } from './account-answer.ts';
@@ -18,7 +18,7 @@ export function isRecorded(ledger: StateView, user: Address, rows: AccountRows):
   if (rows.positions.some((row) => isRecordedPosition(ledger, account, row))) return true;
   return (
     rows.positions.length === 0 &&
-    countOpen(ledger, account) === 0 &&
+    countOpenPositions(ledger, account) === 0 &&
     ledger.accounts.get(account, column.CASH) === rows.cash
   );
 }
@@ -33,15 +33,6 @@ function isRecordedPosition(ledger: StateView, account: number, row: PositionRow
     entryNotional: read(column.ENTRY_NOTIONAL),
     fundingAllTime: read(column.FUNDING_ALL_TIME),
   });
-}
-
-function countOpen({ accounts, positions }: StateView, account: number): number {
-  let count = 0;
-  let row = accounts.get(account, column.FIRST_POSITION);
-  for (; row !== 0; row = positions.get(row, column.NEXT_POSITION)) {
-    if (positions.get(row, column.SIZE) !== 0) count++;
-  }
-  return count;
 }
 
 /** True if two readings in a row can be of one account. */

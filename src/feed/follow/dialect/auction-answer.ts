@@ -5,8 +5,12 @@
 
 import { SECONDS_MAX, type WireEvent } from '../../../events/event.ts';
 import { type FieldReader, STAKE_DECIMALS } from '../../../events/fields.ts';
-import { formatUnits } from '../../../exact/decimal.ts';
-import { type Auction, currentGas, type RecordedAuction } from '../../../state/auction.ts';
+import {
+  type Auction,
+  currentGas,
+  formatGas,
+  type RecordedAuction,
+} from '../../../state/auction.ts';
 import { DialectError, readAnswer, readOpen } from './dialect.ts';
 
 const FLOOR_GAS = 500n * 10n ** BigInt(STAKE_DECIMALS);
@@ -40,10 +44,6 @@ function checkPrice(auction: Auction, gas: bigint, time: number): void {
   const ours = `${formatGas(least)} to ${formatGas(most)}, with a floor of ${formatGas(auction.floorGas)}`;
   const theirs = formatGas(gas);
   throw new DialectError('figure', { field: 'currentGas', coin: undefined, ours, theirs });
-}
-
-function formatGas(gas: bigint): string {
-  return formatUnits(gas, STAKE_DECIMALS);
 }
 
 /** The events that bring the ledger's auction up to the upstream's. */

@@ -2,7 +2,7 @@
 
 import type { WireEvent } from '../../../events/event.ts';
 import { formatUnits } from '../../../exact/decimal.ts';
-import type { Market } from '../../../state/markets.ts';
+import { areSameTerms } from '../../../state/markets.ts';
 import type { StateView } from '../../../state/state.ts';
 import type { Prices } from './mark-answers.ts';
 import { describeDex, describeMarketTerms, type MarketDirectory } from './market-directory.ts';
@@ -30,7 +30,7 @@ export function describeMarketChanges(
   const waiting: string[] = [];
   for (const market of directory.markets) {
     const index = ledger.markets.findMarket(market.coin);
-    if (index !== undefined && hasSameTerms(ledger.markets.markets[index], market)) continue;
+    if (index !== undefined && areSameTerms(ledger.markets.markets[index], market)) continue;
     const recorded = index === undefined ? undefined : ledger.markets.markPrice(index);
     const price = prices.get(market.coin) ?? recorded;
     if (price === undefined) {
@@ -41,16 +41,4 @@ export function describeMarketChanges(
     events.push(describeMarketTerms(dex, market, formatUnits(price, market.priceDecimals)));
   }
   return { events, waiting };
-}
-
-function hasSameTerms(recorded: Market, listed: Market): boolean {
-  return (
-    recorded.onlyIsolated === listed.onlyIsolated &&
-    recorded.tiers.length === listed.tiers.length &&
-    recorded.tiers.every(
-      ({ lowerBound, maxLeverage }, index) =>
-        lowerBound === listed.tiers[index].lowerBound &&
-        maxLeverage === listed.tiers[index].maxLeverage,
-    )
-  );
 }

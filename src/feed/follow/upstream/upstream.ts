@@ -211,10 +211,10 @@ export class Upstream {
   }
 
   async #send(read: SharedRead, ticket: Ticket): Promise<void> {
-    const exchange = await this.#http.post(read.question.body);
-    const result = this.#judge(exchange, ticket);
-    ticket.end(exchange.arrival, chargeFor(read, exchange, result));
-    if (this.#isWorthRetrying(read, exchange, result)) {
+    const outcome = await this.#http.post(read.question.body);
+    const result = this.#judge(outcome, ticket);
+    ticket.end(outcome.arrival, chargeFor(read, outcome, result));
+    if (this.#isWorthRetrying(read, outcome, result)) {
       read.isSent = false;
       this.budget.request(read);
     } else read.finish(result);
