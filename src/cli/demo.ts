@@ -55,7 +55,7 @@ export const demo: Command<(typeof settings)[number]> = {
   async run(call) {
     const { keptData } = call.settings;
     const directory = keptData ?? mkdtempSync(path.join(tmpdir(), 'perpinfo-demo-'));
-    claimFolder(directory);
+    await claimFolder(directory);
     try {
       await runDemo(directory, call);
     } finally {
@@ -65,7 +65,7 @@ export const demo: Command<(typeof settings)[number]> = {
 };
 
 /** The demo writes to its ledger, so it refuses one that no demo created. */
-function claimFolder(directory: string): void {
+async function claimFolder(directory: string): Promise<void> {
   const mark = path.join(directory, 'demo');
   if (existsSync(mark)) return;
   if (existsSync(path.join(directory, 'ledger'))) {
@@ -73,7 +73,7 @@ function claimFolder(directory: string): void {
       `--data: ${directory} holds a ledger that no demo created; choose another folder`,
     ]);
   }
-  makeFolder(directory);
+  await makeFolder(directory);
   writeFileSync(mark, 'This folder was created by perpinfo demo.\n');
 }
 

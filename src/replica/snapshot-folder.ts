@@ -110,7 +110,7 @@ export class SnapshotFolder {
   ): Promise<void> {
     const draft = `${target}.${randomUUID()}.${ending}`;
     try {
-      makeFolder(this.#folder);
+      await makeFolder(this.#folder);
       await this.#removeDrafts();
       await write(draft);
       await rename(draft, target);
@@ -123,7 +123,7 @@ export class SnapshotFolder {
 
   /** Registers this process as a user of the folder; the earliest one saves the snapshots. */
   async enter(): Promise<Presence> {
-    makeFolder(this.#folder);
+    await makeFolder(this.#folder);
     return Presence.enter(this.#folder);
   }
 

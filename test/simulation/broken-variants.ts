@@ -30,6 +30,13 @@ export const BROKEN_VARIANTS: readonly BrokenVariant[] = [
       'this.#durable(batch[batch.length - 1].height);\n            await this.#ledger.append(batch);',
   },
   {
+    name: 'leave the name of a new folder unsynced',
+    file: 'ledger/embedded/folder',
+    find: 'await syncFolder(parent);',
+    replacement: '',
+    world: 'disk',
+  },
+  {
     name: 'skip the hash of a block',
     file: 'ledger/hash-chain',
     find: 'if (computed.equals(hash))',

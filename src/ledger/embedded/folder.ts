@@ -1,17 +1,20 @@
-/** Creates folders, and reports files in their place. */
+/** Creates folders durably, and reports files in their place. */
 
 import { existsSync, mkdirSync, type Stats, statSync } from 'node:fs';
 import path from 'node:path';
+import { syncFolder } from './durable-file.ts';
 
 /**
  * Creates a folder and its parents, one by one: Node's recursive mkdir never returns if a parent
  * cannot be created, as below /proc.
  */
-export function makeFolder(folder: string): void {
+export async function makeFolder(folder: string): Promise<void> {
   const parent = path.dirname(folder);
-  if (parent !== folder && !existsSync(parent)) makeFolder(parent);
+  if (parent !== folder && !existsSync(parent)) await makeFolder(parent);
   try {
     mkdirSync(folder);
+    // A power cut takes a folder whose name was not synced, and all that was synced in it.
+    await syncFolder(parent);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     checkNoFile(folder, error);

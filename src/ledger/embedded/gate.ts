@@ -113,7 +113,7 @@ export class Gate {
 }
 
 async function openEnvironment(folder: string): Promise<Environment> {
-  makeFolder(folder);
+  await makeFolder(folder);
   makeLockFile(folder);
   return openLmdb({ path: folder, mapSize: MAP_BYTES, overlappingSync: false });
 }

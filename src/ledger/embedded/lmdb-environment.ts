@@ -4,6 +4,7 @@ import path from 'node:path';
 import type { RootDatabase, RootDatabaseOptions } from 'lmdb';
 import { LedgerError } from '../ledger.ts';
 import { describeDiskFailure, muteDriver } from './disk-failure.ts';
+import { syncFolder } from './durable-file.ts';
 import { makeFolder, readStat } from './folder.ts';
 import { Gate } from './gate.ts';
 import { checkDatabaseFile } from './lmdb-file.ts';
@@ -55,7 +56,7 @@ export class LmdbFolder<V> {
     { encoding }: Pick<RootDatabaseOptions, 'encoding'> = {},
   ): Promise<LmdbFolder<V>> {
     const { folder, readOnly } = opening;
-    if (!readOnly) makeFolder(folder);
+    if (!readOnly) await makeFolder(folder);
     checkDatabaseFile(dataFile(folder));
     const presence = await Presence.enter(folder);
     let gate: Gate | undefined;
@@ -109,11 +110,11 @@ export class LmdbFolder<V> {
   }
 }
 
-function openEnvironment<V>(
+async function openEnvironment<V>(
   { folder, readOnly }: Opening,
   encoding: RootDatabaseOptions['encoding'],
 ): Promise<RootDatabase<V, string>> {
-  return openLmdb<V>({
+  const environment = await openLmdb<V>({
     path: folder,
     readOnly,
     ...(encoding && { encoding }),
@@ -121,6 +122,14 @@ function openEnvironment<V>(
     // The default wraps each batch in another, whose failure would be an unhandled rejection.
     eventTurnBatching: false,
   });
+  try {
+    // LMDB syncs the bytes of its file, but not the name of a new one.
+    if (!readOnly) await syncFolder(folder);
+    return environment;
+  } catch (error) {
+    await environment.close();
+    throw error;
+  }
 }
 
 export function createOpeningError(cause: Error, { what, folder, readOnly }: Opening): LedgerError {

@@ -120,7 +120,7 @@ export class Presence {
 
   async #announce(): Promise<void> {
     try {
-      makeFolder(this.#users);
+      await makeFolder(this.#users);
       const draft = `${this.#name}.draft`;
       rmSync(path.join(this.#users, draft), { force: true });
       this.#server = await withShortPath(this.#users, (short) =>

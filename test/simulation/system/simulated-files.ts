@@ -31,6 +31,8 @@ export class SimulatedFiles {
   readonly #kernel: Kernel;
   readonly #faults: DiskFaults;
   #folders = new Set([SIMULATED_ROOT]);
+  /** As of the last sync of their parents. */
+  #syncedFolders = new Set([SIMULATED_ROOT]);
   #names = new Map<string, FileNode>();
   /** As of the last sync of their folders. */
   #syncedNames = new Map<string, FileNode>();
@@ -134,6 +136,7 @@ export class SimulatedFiles {
       if (isInside(name) && !this.#names.has(name)) this.#syncedNames.delete(name);
     }
     for (const [name, node] of this.#names) if (isInside(name)) this.#syncedNames.set(name, node);
+    for (const name of this.#folders) if (isInside(name)) this.#syncedFolders.add(name);
   }
 
   /** Resolves after as long as a call takes on this disk. */
@@ -146,12 +149,13 @@ export class SimulatedFiles {
   /** What was not synced is lost, torn or kept, each as chance has it. */
   cutPower(): void {
     const { random } = this.#kernel;
+    this.#cutFolders();
     const names = new Set([...this.#names.keys(), ...this.#syncedNames.keys()]);
     const left = new Map<string, FileNode>();
     for (const name of names) {
       const isKept = random.chance(0.5);
       const node = (isKept ? this.#names : this.#syncedNames).get(name);
-      if (node !== undefined) left.set(name, node);
+      if (node !== undefined && this.#folders.has(path.dirname(name))) left.set(name, node);
     }
     for (const node of new Set(left.values())) {
       node.bytes = this.#tear(node);
@@ -159,6 +163,19 @@ export class SimulatedFiles {
     }
     this.#names = left;
     this.#syncedNames = new Map(left);
+  }
+
+  /** A folder that is lost takes those in it along. */
+  #cutFolders(): void {
+    const { random } = this.#kernel;
+    const left = new Set([SIMULATED_ROOT]);
+    // In the order in which they were made: a parent comes before what is in it.
+    for (const name of this.#folders) {
+      const isKept = this.#syncedFolders.has(name) || random.chance(0.5);
+      if (isKept && left.has(path.dirname(name))) left.add(name);
+    }
+    this.#folders = left;
+    this.#syncedFolders = new Set(left);
   }
 
   #tear({ bytes, synced }: FileNode): Buffer {
