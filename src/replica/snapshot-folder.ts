@@ -99,7 +99,9 @@ export class SnapshotFolder {
 
   /** Saves the bytes of a fetched snapshot, unchecked: `load` checks them. */
   async receive(height: number, chunks: AsyncIterable<Uint8Array>): Promise<void> {
-    await this.#write(this.pathOf(height), 'fetched', (draft) => writeFile(draft, chunks));
+    await this.#write(this.pathOf(height), 'fetched', (draft) =>
+      writeFile(draft, chunks, { flush: true }),
+    );
   }
 
   /** Writes a draft and renames it; a failed draft is removed. */

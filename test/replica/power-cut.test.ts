@@ -33,6 +33,10 @@ async function cutPowerAfter<T>(
   });
 }
 
+async function* streamBytes(bytes: Uint8Array): AsyncIterable<Uint8Array> {
+  yield bytes;
+}
+
 const snapshots = new SnapshotFolder(DATA);
 
 test('a saved snapshot survives a power cut, in a folder that is new', async () => {
@@ -40,5 +44,16 @@ test('a saved snapshot survives a power cut, in a folder that is new', async () 
   for (let cut = 0; cut < CUTS; cut++) {
     const left = await cutPowerAfter(`saved/${cut}`, save, () => snapshots.heights());
     assert.deepEqual(left, [0]);
+  }
+});
+
+test('a received snapshot survives a power cut whole', async () => {
+  const bytes = Buffer.from('the bytes of a snapshot');
+  const receive = () => snapshots.receive(5, streamBytes(bytes));
+  for (let cut = 0; cut < CUTS; cut++) {
+    const left = await cutPowerAfter(`received/${cut}`, receive, (files) =>
+      files.require(snapshots.pathOf(5)).bytes.toString(),
+    );
+    assert.equal(left, bytes.toString());
   }
 });

@@ -77,7 +77,12 @@ async function openFile(files: SimulatedFiles, name: string, flags: string): Pro
   return new SimulatedHandle(files, flags === 'r' ? files.require(name) : files.create(name));
 }
 
-async function writeWhole(files: SimulatedFiles, name: string, content: unknown): Promise<void> {
+async function writeWhole(
+  files: SimulatedFiles,
+  name: string,
+  content: unknown,
+  { flush = false }: { flush?: boolean } = {},
+): Promise<void> {
   await files.delay();
   const node = files.create(name);
   const chunks = typeof content === 'string' ? [Buffer.from(content)] : content;
@@ -89,6 +94,7 @@ async function writeWhole(files: SimulatedFiles, name: string, content: unknown)
     }
     position += chunk.length;
   }
+  if (flush) files.sync(node);
 }
 
 /** What the code uses of a file as a blob: its bytes as a stream. */
@@ -140,8 +146,8 @@ export function replaceFileFunctions(find: () => SimulatedFiles | undefined): vo
   replace(fs, 'statfsSync', (files) => ({ bavail: files.freeBytes, bsize: 1 }));
   replace(fs, 'openAsBlob', (files, name) => openBlob(files, name));
   replace(promises, 'open', (files, name, flags: string) => openFile(files, name, flags));
-  replace(promises, 'writeFile', (files, name, content: unknown) =>
-    writeWhole(files, name, content),
+  replace(promises, 'writeFile', (files, name, content: unknown, options?: { flush?: boolean }) =>
+    writeWhole(files, name, content, options),
   );
   replace(promises, 'readFile', async (files, name) => {
     await files.delay();
