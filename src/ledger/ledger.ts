@@ -39,8 +39,9 @@ export interface Ledger {
 export interface LedgerWriter extends Ledger {
   /**
    * Appends the next blocks; resolves when they are durable. Calls must not overlap. Blocks with wrong
-   * heights are refused as a whole. If it fails, an embedded ledger has stored none of the blocks, and
-   * one on JetStream possibly the first few: read the head before the next append.
+   * heights are refused as a whole. If it fails, an embedded ledger has stored none of the blocks, or
+   * all if only the flush failed, and one on JetStream possibly the first few: read the head before the
+   * next append.
    */
   append(blocks: readonly StoredBlock[]): Promise<void>;
   /** Drops the blocks up to a height, which becomes the base. */

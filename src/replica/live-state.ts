@@ -29,7 +29,7 @@ export const WELL_AS_FAR = 'fresh, and caught up with the last block that could 
 
 type LiveStatus = 'ok' | 'replaying' | 'behind' | 'feed_failed' | 'stale' | 'ahead' | 'broken';
 
-/** Why the service's own feed failed, and the last height that it made durable. */
+/** Why the service's own feed failed, and the last height that it may have stored. */
 export interface FeedFailure {
   readonly height: number;
   readonly reason: string;

@@ -4,9 +4,9 @@ import type { Logger } from 'pino';
 import { BlockWriter } from '../feed/block-writer.ts';
 import type { Feed } from '../feed/feed.ts';
 import { type FeedSettings, writerOptionsOf } from '../feed/feed-settings.ts';
-import type { LedgerWriter } from '../ledger/ledger.ts';
+import { LedgerError, type LedgerWriter } from '../ledger/ledger.ts';
 import type { FeedFailure } from '../replica/live-state.ts';
-import { restoreReplica } from '../replica/replica.ts';
+import { type Replica, restoreReplica } from '../replica/replica.ts';
 import { openStorageWriter, type Storage } from '../replica/storage.ts';
 
 export interface ServiceFeedOptions {
@@ -28,6 +28,7 @@ export class ServiceFeed {
   readonly #options: ServiceFeedOptions;
   readonly #stop = new AbortController();
   #durableHeight = 0;
+  #replica: Replica | undefined;
   #error: Error | undefined;
   #reportFailure: (failure: FeedFailure) => void = () => undefined;
   /** Resolves when the feed fails; never if it ends normally. */
@@ -60,7 +61,7 @@ export class ServiceFeed {
       const height = this.#durableHeight;
       log.info({ feed: feed.name, height }, 'the feed has ended; the service keeps answering');
     } catch (error) {
-      if (error !== this.#stop.signal.reason) this.#fail(error as Error);
+      if (error !== this.#stop.signal.reason) await this.#fail(error as Error);
     } finally {
       closed();
       await this.#storage.close().catch((error: Error) => {
@@ -69,7 +70,7 @@ export class ServiceFeed {
     }
   }
 
-  #fail(error: Error): void {
+  async #fail(error: Error): Promise<void> {
     const { log, feed } = this.#options;
     const height = this.#durableHeight;
     const reason = error.message;
@@ -78,7 +79,21 @@ export class ServiceFeed {
       { feed: feed.name, height },
       `the feed has failed, the service keeps answering: ${reason}`,
     );
-    this.#reportFailure({ height, reason });
+    this.#reportFailure({ height: await this.#findLastStored(error), reason });
+  }
+
+  /** The last block that this feed may have stored: those of a failed append may be visible. */
+  async #findLastStored(error: Error): Promise<number> {
+    const durable = this.#durableHeight;
+    const applied = this.#replica?.point.height ?? durable;
+    const isOfOthers = error instanceof LedgerError && error.fault === 'conflict';
+    if (applied === durable || isOfOthers) return durable;
+    try {
+      const { height } = await this.#storage.ledger.head();
+      return Math.min(Math.max(height, durable), applied);
+    } catch {
+      return applied;
+    }
   }
 
   async #append(): Promise<void> {
@@ -89,6 +104,7 @@ export class ServiceFeed {
     const progress = () => signal.throwIfAborted();
     const replica = await restoreReplica({ ledger, snapshots, shared, warn, progress });
     this.#durableHeight = replica.point.height;
+    this.#replica = replica;
     const writer = new BlockWriter({
       ...writerOptionsOf(settings),
       ledger,
