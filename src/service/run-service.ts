@@ -4,7 +4,7 @@
  */
 
 import cluster from 'node:cluster';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { once } from 'node:events';
 import type { Logger } from 'pino';
 import { AggregatorRegistry, register } from 'prom-client';
 import { type ChargeChannel, shareBudgets } from '../access/budget-sharing.ts';
@@ -20,9 +20,10 @@ import { type AdminServer, startAdmin } from './admin.ts';
 import { runArchiverProcess } from './archiver-process.ts';
 import { formatOrigin } from './listen-address.ts';
 import { ServiceFeed, type ServiceFeedOptions } from './service-feed.ts';
+import { endsWithin, workerStopMsMax } from './stop-deadline.ts';
 import { type SupervisorOptions, superviseWorkers } from './supervisor.ts';
 import { SupervisorLink } from './supervisor-link.ts';
-import { runWorker, WORKER_SETTINGS } from './worker.ts';
+import { runWorker, WORKER_SETTINGS, type WorkerOptions } from './worker.ts';
 
 export const SERVE_SETTINGS = [
   ...WORKER_SETTINGS,
@@ -92,21 +93,26 @@ export async function runFedService(options: FedServiceOptions): Promise<void> {
     options.wanted === undefined ? undefined : await listenForWanted(settings, options.wanted);
   const feeding = feed.run();
   const stopWorkers = new AbortController();
-  const stop = async () => {
+  const stopped = once(stopWorkers.signal, 'abort');
+  let stopping: Promise<unknown> | undefined;
+  const stopFeed = async () => {
     feed.stop();
-    await Promise.race([feeding, sleep(settings.stopTimeout, undefined, { ref: false })]);
+    stopping ??= endsWithin(feeding, settings.stopTimeout);
+    await stopping;
+  };
+  const stop = async () => {
+    await stopFeed();
     stopWorkers.abort(signal.reason);
   };
   signal.addEventListener('abort', stop, { once: true });
   if (signal.aborted) void stop();
   try {
-    await options.ready;
+    await Promise.race([options.ready, stopped]);
     await withArchiver(options, () =>
       runWorkers({ ...options, signal: stopWorkers.signal, feedFailure: feed.failure }),
     );
   } finally {
-    feed.stop();
-    await feeding;
+    await stopFeed();
     await port?.close();
   }
   if (feed.error !== undefined) throw feed.error;
@@ -172,12 +178,21 @@ function runAlone({ settings, log, signal }: ServiceOptions): Promise<void> {
     const budgets = new Budgets();
     const stopSharing = shareBudgets(budgets, others === undefined ? [] : [others]);
     try {
-      await runWorker({ settings, log, signal, budgets });
+      await runToDeadline({ settings, log, signal, budgets });
     } finally {
       stopSharing();
       admin.close();
     }
   });
+}
+
+/** As `runWorker`; what hangs when it is stopped ends with this process. */
+async function runToDeadline(options: WorkerOptions): Promise<void> {
+  const { settings, log, signal } = options;
+  const running = runWorker(options);
+  if (!signal.aborted) await Promise.race([running, once(signal, 'abort')]);
+  if (await endsWithin(running, workerStopMsMax(settings))) return;
+  log.warn('not everything was closed in time: it ends with the process');
 }
 
 function runWorkers({
@@ -189,7 +204,9 @@ function runWorkers({
     const registry = new AggregatorRegistry();
     const admin = await serveMetrics(settings, log, () => registry.clusterMetrics());
     try {
-      await superviseWorkers({ ...options, count: settings.workers, log, others });
+      const { workers: count } = settings;
+      const stopMsMax = workerStopMsMax(settings);
+      await superviseWorkers({ ...options, count, stopMsMax, log, others });
     } finally {
       admin.close();
     }

@@ -29,6 +29,7 @@ export class ServiceFeed {
   readonly #stop = new AbortController();
   #durableHeight = 0;
   #replica: Replica | undefined;
+  #isAppending = false;
   #error: Error | undefined;
   #reportFailure: (failure: FeedFailure) => void = () => undefined;
   /** Resolves when the feed fails; never if it ends normally. */
@@ -47,14 +48,19 @@ export class ServiceFeed {
     return new ServiceFeed(await openStorageWriter(options.settings), options);
   }
 
-  /** The error that the feed failed with. */
+  /** The error that the feed failed with; while it still appends, what is lost if it is cut off. */
   get error(): Error | undefined {
-    return this.#error;
+    if (this.#error !== undefined || !this.#isAppending) return this.#error;
+    const height = this.#durableHeight;
+    return new Error(
+      `the feed did not end in time: what it read after block ${height} is not kept`,
+    );
   }
 
   /** Appends until the feed ends or fails, or is stopped. Never rejects. */
   async run(): Promise<void> {
     const { log, feed, closed } = this.#options;
+    this.#isAppending = true;
     try {
       await this.#append();
       if (this.#stop.signal.aborted) return;
@@ -63,6 +69,7 @@ export class ServiceFeed {
     } catch (error) {
       if (error !== this.#stop.signal.reason) await this.#fail(error as Error);
     } finally {
+      this.#isAppending = false;
       closed();
       await this.#storage.close().catch((error: Error) => {
         log.warn(`the ledger could not be closed: ${error.message}`);

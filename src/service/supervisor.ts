@@ -25,6 +25,8 @@ function sendTo(worker: Worker, message: FromSupervisor): void {
 
 export interface SupervisorOptions {
   readonly count: number;
+  /** A worker that takes longer to stop is killed. */
+  readonly stopMsMax: number;
   readonly log: Logger;
   readonly signal: AbortSignal;
   /** Resolves when the service's feed fails; forwarded to every worker. */
@@ -157,6 +159,18 @@ class Supervisor {
     this.#isStopping = true;
     const exits = [...this.#workers].map((worker) => once(worker, 'exit'));
     for (const worker of this.#workers) sendTo(worker, 'stop');
+    const deadline = setTimeout(() => this.#killAll(), this.#options.stopMsMax);
     await Promise.all(exits);
+    clearTimeout(deadline);
+  }
+
+  #killAll(): void {
+    for (const worker of this.#workers) {
+      this.#options.log.warn(
+        { worker: worker.process.pid },
+        'a worker did not stop in time: killed',
+      );
+      worker.process.kill('SIGKILL');
+    }
   }
 }

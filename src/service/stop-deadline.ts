@@ -1,0 +1,26 @@
+/**
+ * How long a stop may take. What hangs beyond that, such as a read of a ledger that does not answer, is
+ * cut: nothing that was acknowledged depends on it.
+ */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** For files and connections to be closed, after --stop-timeout has closed the last socket. */
+const CLOSE_MS_MAX = 5_000;
+
+/** How long a worker may take to end once it is stopped. */
+export function workerStopMsMax({ stopTimeout }: { readonly stopTimeout: number }): number {
+  return stopTimeout + CLOSE_MS_MAX;
+}
+
+/** Whether the work ends within so many milliseconds; rejects if it fails by then. */
+export async function endsWithin(work: Promise<unknown>, msMax: number): Promise<boolean> {
+  const ended = new AbortController();
+  const deadline = sleep(msMax, false, { signal: ended.signal });
+  deadline.catch(() => undefined);
+  try {
+    return await Promise.race([work.then(() => true), deadline]);
+  } finally {
+    ended.abort();
+  }
+}
