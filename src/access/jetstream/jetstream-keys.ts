@@ -65,19 +65,32 @@ class JetStreamKeyStore implements KeyStore {
   }
 
   async refresh(): Promise<void> {
-    const { name, manager } = this.#link;
-    const { state, created } = await manager.streams.info(`KV_${name}-keys`);
+    const { state, created } = await this.#link.manager.streams.info(this.#stream);
     if (state.last_seq === this.#seen.sequence && created === this.#seen.created) return;
     const turn = ++this.#reads;
-    const { entries, count } = await readEntries(this.#keys);
+    const { entries, count, last } = await readEntries(this.#keys);
     // A list that is broken off ends as if it were complete.
     if (count < state.messages) throw new Error(`${count} of ${state.messages} keys were read`);
+    // A server that lags has as many keys, but not the newest change.
+    if (last < state.last_seq && (await this.#holds(state.last_seq))) {
+      throw new Error(`the keys were read up to change ${last}, not ${state.last_seq}`);
+    }
     // Another read was begun later, and knows more.
     if (turn !== this.#reads) return;
     this.#known = entries.map((entry) => entry.json<Key>());
     // The sequence from before the read: a change made meanwhile is read by the next poll.
     this.#seen = { created, sequence: state.last_seq };
     this.#version++;
+  }
+
+  /** False if an operator has purged the change. */
+  async #holds(seq: number): Promise<boolean> {
+    const change = await this.#link.manager.streams.getMessage(this.#stream, { seq });
+    return change !== null;
+  }
+
+  get #stream(): string {
+    return `KV_${this.#link.name}-keys`;
   }
 
   async list(): Promise<ListedKey[]> {
@@ -144,15 +157,20 @@ class JetStreamKeyStore implements KeyStore {
   }
 }
 
-/** The newest entry of each existing key; and how many there are, those of deleted keys included. */
+/**
+ * The newest entry of each existing key; and, those of deleted keys included, how many there are and the
+ * last one's sequence.
+ */
 async function readEntries(bucket: KV, key = '>') {
   const entries: KvEntry[] = [];
   let count = 0;
+  let last = 0;
   for await (const entry of await bucket.history({ key })) {
     count++;
+    last = Math.max(last, entry.revision);
     if (entry.operation === 'PUT') entries.push(entry);
   }
-  return { entries, count };
+  return { entries, count, last };
 }
 
 export async function openJetStreamKeys(options: NatsOptions): Promise<KeyStore> {
