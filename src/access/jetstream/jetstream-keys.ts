@@ -18,6 +18,8 @@ import { type Key, KeyError, type KeyTerms, missingKey, parseName } from '../key
 
 /** How often each process polls for changes: a revoked key must stop working within a second. */
 const POLL_MS = 200;
+/** A list of which nothing arrives for this long is read again: the client would wait for half a minute. */
+const SILENT_MS = 1_000;
 /** Maximum attempts at a change while others change the same key. */
 const ATTEMPTS_MAX = 10;
 
@@ -68,7 +70,7 @@ class JetStreamKeyStore implements KeyStore {
     const { state, created } = await this.#link.manager.streams.info(this.#stream);
     if (state.last_seq === this.#seen.sequence && created === this.#seen.created) return;
     const turn = ++this.#reads;
-    const { entries, count, last } = await readEntries(this.#keys);
+    const { entries, count, last } = await this.#readEntries(this.#keys);
     // A list that is broken off ends as if it were complete.
     if (count < state.messages) throw new Error(`${count} of ${state.messages} keys were read`);
     // A server that lags has as many keys, but not the newest change.
@@ -93,10 +95,33 @@ class JetStreamKeyStore implements KeyStore {
     return `KV_${this.#link.name}-keys`;
   }
 
+  /**
+   * The newest entry of each existing key; and, those of deleted keys included, how many there are and the
+   * last one's sequence.
+   */
+  async #readEntries(bucket: KV, key = '>') {
+    const entries: KvEntry[] = [];
+    let count = 0;
+    let last = 0;
+    const list = await bucket.history({ key });
+    const silence = this.#link.onSilence(SILENT_MS, (reason) => list.stop(reason));
+    try {
+      for await (const entry of list) {
+        silence.heard();
+        count++;
+        last = Math.max(last, entry.revision);
+        if (entry.operation === 'PUT') entries.push(entry);
+      }
+    } finally {
+      silence.forget();
+    }
+    return { entries, count, last };
+  }
+
   async list(): Promise<ListedKey[]> {
     await this.#link.ask('reading the keys', () => this.refresh());
     const { entries } = await this.#link.ask('reading when keys were used', () =>
-      readEntries(this.#used, 'used.*'),
+      this.#readEntries(this.#used, 'used.*'),
     );
     const usedMsById = new Map(
       entries.map((entry) => [entry.key.slice('used.'.length), Number(entry.string())]),
@@ -155,22 +180,6 @@ class JetStreamKeyStore implements KeyStore {
     clearInterval(this.#timer);
     await this.#link.close();
   }
-}
-
-/**
- * The newest entry of each existing key; and, those of deleted keys included, how many there are and the
- * last one's sequence.
- */
-async function readEntries(bucket: KV, key = '>') {
-  const entries: KvEntry[] = [];
-  let count = 0;
-  let last = 0;
-  for await (const entry of await bucket.history({ key })) {
-    count++;
-    last = Math.max(last, entry.revision);
-    if (entry.operation === 'PUT') entries.push(entry);
-  }
-  return { entries, count, last };
 }
 
 export async function openJetStreamKeys(options: NatsOptions): Promise<KeyStore> {

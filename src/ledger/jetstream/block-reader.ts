@@ -15,7 +15,7 @@ import type {
 import type { MsgHdrs } from '@nats-io/transport-node';
 import { isUnavailable, LedgerError, type StoredBlock } from '../ledger.ts';
 import { decodeMessage } from './block-message.ts';
-import type { NatsLink } from './nats.ts';
+import { failAfter, type NatsLink } from './nats.ts';
 
 /** Maximum number of blocks in flight. */
 const FETCH_BLOCKS = 128;
@@ -62,11 +62,6 @@ export function hasGaps({ messages, first_seq, last_seq }: StreamState): boolean
 /** Whether retention has dropped the block. */
 function isDropped(height: number, { messages, first_seq }: StreamState): boolean {
   return messages > 0 && first_seq > height;
-}
-
-async function failAfter(delayMs: number, message: string): Promise<never> {
-  await sleep(delayMs, undefined, { ref: false });
-  throw new Error(message);
 }
 
 export class BlockReader {

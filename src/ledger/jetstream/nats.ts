@@ -37,6 +37,20 @@ function isBug(error: unknown): boolean {
   );
 }
 
+/** A deadline, to race against. */
+export async function failAfter(delayMs: number, message: string): Promise<never> {
+  await sleep(delayMs, undefined, { ref: false });
+  throw new Error(message);
+}
+
+/** Whoever waits for messages, and wants to know when they stop arriving. */
+export interface Silence {
+  /** A message has arrived. */
+  heard(): void;
+  /** No more are waited for. */
+  forget(): void;
+}
+
 export class NatsLink {
   readonly modules: NatsModules;
   readonly connection: NatsConnection;
@@ -147,6 +161,27 @@ export class NatsLink {
       const forget = this.onInterrupt(() => reject(new Error('the connection was lost')));
       void work.then(resolve, reject).finally(forget);
     });
+  }
+
+  /**
+   * Calls back when the connection is lost, or when nothing was heard for the time: messages may also be
+   * lost between servers, and then nothing else comes.
+   */
+  onSilence(silentMs: number, stop: (reason: Error) => void): Silence {
+    const startTimer = () =>
+      setTimeout(() => stop(new Error(`nothing arrived for ${silentMs} ms`)), silentMs).unref();
+    const forget = this.onInterrupt(() => stop(new Error('the connection was lost')));
+    let timer = startTimer();
+    return {
+      heard() {
+        clearTimeout(timer);
+        timer = startTimer();
+      },
+      forget() {
+        clearTimeout(timer);
+        forget();
+      },
+    };
   }
 
   #askWithRetry<T>(what: string, work: () => Promise<T>): Promise<T> {

@@ -1,13 +1,15 @@
 /** Keys and charges of processes on several machines, by simulated NATS servers. */
 
 import assert from 'node:assert/strict';
+import { PassThrough, Readable } from 'node:stream';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { KV, KvEntry } from '@nats-io/kv';
+import type { KV } from '@nats-io/kv';
 import { openJetStreamKeys } from '../../../src/access/jetstream/jetstream-keys.ts';
 import { openNatsCharges } from '../../../src/access/jetstream/nats-charges.ts';
 import { connectNats } from '../../../src/ledger/jetstream/nats.ts';
 import { runInProcess } from './run-in-process.ts';
+import type { SimulatedNats } from './simulated-nats.ts';
 
 const CHARGE = { id: 'k1', weight: 20, budget: { weight: 1_200, periodMs: 60_000 } };
 
@@ -33,16 +35,18 @@ test('a key that one process revokes is gone from the others within a second', a
 
 const TERMS = { label: 'bot', budget: undefined, expiresMs: undefined };
 
-/** Has every bucket list these entries instead of its own, until the returned function is called. */
-function listInstead(bucket: KV, entries: readonly KvEntry[]): () => void {
+/** Replaces how every bucket reads a list, until the returned function is called. */
+function onHistory(bucket: KV, replacement: () => Promise<unknown>): () => void {
   const prototype = Object.getPrototypeOf(bucket) as { history: unknown };
   const { history } = prototype;
-  prototype.history = async function* list() {
-    yield* entries;
-  };
+  prototype.history = replacement;
   return () => {
     prototype.history = history;
   };
+}
+
+async function openKeysBucket(nats: SimulatedNats): Promise<KV> {
+  return (await connectNats(nats.options('ledger'))).openBucket('ledger-keys');
 }
 
 test('a list of keys from a server that lags is not taken for the new one', async () => {
@@ -55,9 +59,9 @@ test('a list of keys from a server that lags is not taken for the new one', asyn
     await mine.addSecret(id);
     await sleep(1_000);
     const countBefore = other.all()[0].secrets.length;
-    const bucket = await (await connectNats(nats.options('ledger'))).openBucket('ledger-keys');
+    const bucket = await openKeysBucket(nats);
     const old = await bucket.get(id);
-    const catchUp = listInstead(bucket, old === null ? [] : [old]);
+    const catchUp = onHistory(bucket, async () => Readable.from([old]));
     await mine.revoke(`${id}.1`);
     await sleep(5_000);
     catchUp();
@@ -66,6 +70,33 @@ test('a list of keys from a server that lags is not taken for the new one', asyn
   });
   assert.deepEqual(seen, [2, 1]);
 });
+
+/** A list of which nothing ever comes. */
+class EndlessList extends PassThrough {
+  stop(reason: Error): void {
+    this.destroy(reason);
+  }
+}
+
+for (const [about, withinMs, isCut] of [
+  ['stops arriving', 2_000, false],
+  ['breaks off with the connection', 900, true],
+] as const) {
+  test(`a list of keys that ${about} is read again within ${withinMs} ms`, async () => {
+    const count = await runInProcess(1, async (nats, kernel) => {
+      const mine = await openJetStreamKeys(nats.options('ledger'));
+      const mend = onHistory(await openKeysBucket(nats), async () => {
+        mend();
+        if (isCut) kernel.schedule(1, () => nats.cutConnections(kernel.current));
+        return new EndlessList();
+      });
+      await mine.create(TERMS);
+      await sleep(withinMs);
+      return mine.all().length;
+    });
+    assert.equal(count, 1);
+  });
+}
 
 test('keys are read although an operator has purged the last change', async () => {
   const count = await runInProcess(3, async (nats) => {
