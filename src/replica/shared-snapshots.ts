@@ -8,7 +8,7 @@ import { openAsBlob } from 'node:fs';
 import type { KV } from '@nats-io/kv';
 import type { ObjectStore } from '@nats-io/obj';
 import { Lease, takeLease } from '../ledger/jetstream/lease.ts';
-import { connectNats, type NatsLink } from '../ledger/jetstream/nats.ts';
+import { connectNats, failAfter, type NatsLink } from '../ledger/jetstream/nats.ts';
 import type { NatsOptions } from '../ledger/jetstream/nats-client.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { SnapshotFolder } from './snapshot-folder.ts';
@@ -18,6 +18,10 @@ const KEPT_COUNT = 3;
 const PUBLISHER = 'snapshots';
 /** Replaying fewer blocks than this is faster than fetching a snapshot. */
 const WORTH_BLOCKS = 1_000;
+/** Deadline of a list: if its last message is lost, the client waits for more than half a minute. */
+const LIST_MS = 5_000;
+/** A snapshot of which nothing arrives for this long is given up. */
+const SILENT_MS = 10_000;
 const NAME = /^(\d{16})\.snapshot$/;
 
 export interface FetchOptions {
@@ -42,7 +46,9 @@ export class SharedSnapshots {
 
   /** The heights of the snapshots, ascending. */
   async heights(): Promise<number[]> {
-    const objects = await this.#link.ask('listing snapshots', () => this.#objects.list());
+    const objects = await this.#link.ask('listing snapshots', () =>
+      Promise.race([this.#objects.list(), failAfter(LIST_MS, 'no list arrived in time')]),
+    );
     return objects
       .flatMap(({ name, deleted }) => (deleted ? [] : (NAME.exec(name)?.[1] ?? [])))
       .map(Number)
@@ -75,13 +81,38 @@ export class SharedSnapshots {
   async #fetchOne(height: number, ledger: Ledger, snapshots: SnapshotFolder): Promise<void> {
     const object = await this.#objects.get(nameOf(height));
     if (object === null) throw new Error('it has just been deleted');
-    await snapshots.receive(height, object.data);
+    // A failure ends the data as well; nobody waits for this one while data arrives.
+    object.error.catch(() => undefined);
+    await snapshots.receive(height, this.#readData(object.data));
     const failure = await object.error;
     if (failure instanceof Error) throw failure;
     const loaded = await snapshots.load(height);
     const stored = await ledger.point(height);
     if (loaded === undefined || stored?.hash.equals(loaded.point.hash) !== true) {
       throw new Error('it belongs to another ledger');
+    }
+  }
+
+  /** Throws if the data stops arriving: the client itself may wait for a lost message forever. */
+  async *#readData(data: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
+    const reader = data.getReader();
+    const cancel = () => void reader.cancel().catch(() => undefined);
+    let failure: Error | undefined;
+    const silence = this.#link.onSilence(SILENT_MS, (reason) => {
+      failure = reason;
+      cancel();
+    });
+    try {
+      for (;;) {
+        const { done, value } = await reader.read();
+        if (failure !== undefined) throw failure;
+        if (done) return;
+        silence.heard();
+        yield value;
+      }
+    } finally {
+      silence.forget();
+      cancel();
     }
   }
 

@@ -1,0 +1,103 @@
+/** Snapshots on NATS whose messages are lost: a restore goes on without them. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ObjectResult, ObjectStore } from '@nats-io/obj';
+import type { Ledger } from '../../src/ledger/ledger.ts';
+import { SharedSnapshots } from '../../src/replica/shared-snapshots.ts';
+import type { SnapshotFolder } from '../../src/replica/snapshot-folder.ts';
+import { besideServer, type SimulatedWorld } from '../ledger/jetstream/simulated-ledger.ts';
+
+const LISTED = [{ name: '0000000000002000.snapshot', deleted: false }];
+const FOREVER = new Promise<never>(() => undefined);
+
+/** An object of which one chunk comes, and then no more; it may fail later. */
+function startObject(then?: (controller: ReadableStreamDefaultController) => void) {
+  let isCancelled = false;
+  const data = new ReadableStream<Uint8Array>({
+    start(controller) {
+      controller.enqueue(Buffer.from('a chunk'));
+      then?.(controller);
+    },
+    cancel() {
+      isCancelled = true;
+    },
+  });
+  return { data, isCancelled: () => isCancelled };
+}
+
+/** Fetches a snapshot from an object store; returns the warnings. */
+async function fetchFrom(world: SimulatedWorld, objects: object): Promise<string[]> {
+  const link = await world.connect();
+  const bucket = await link.openBucket('any');
+  const shared = new SharedSnapshots(link, objects as ObjectStore, bucket);
+  const snapshots = {
+    heights: () => [],
+    remove: async () => undefined,
+    async receive(_: number, chunks: AsyncIterable<Uint8Array>) {
+      for await (const chunk of chunks) assert.ok(chunk.length > 0);
+    },
+  } as Partial<SnapshotFolder> as SnapshotFolder;
+  const ledger = { base: async () => ({ height: 0 }) } as Partial<Ledger> as Ledger;
+  const warnings: string[] = [];
+  const warn = (message: string) => warnings.push(message);
+  await shared.fetch({ ledger, snapshots, height: 3_000, warn });
+  await shared.close();
+  return warnings;
+}
+
+test(
+  'a list of snapshots that never arrives is given up after five seconds',
+  besideServer(async (world) => {
+    const startedMs = world.kernel.nowMs;
+    const warnings = await fetchFrom(world, { list: () => FOREVER });
+    assert.deepEqual(warnings, [
+      'cannot list the snapshots on NATS: listing snapshots: NATS request failed: ' +
+        'no list arrived in time (10.0.0.1:4222)',
+    ]);
+    assert.ok(world.kernel.nowMs - startedMs < 6_000);
+  }),
+);
+
+const LOST: [about: string, reason: string, seconds: number, cut: boolean][] = [
+  ['stops arriving', 'nothing arrived for 10000 ms', 10, false],
+  ['breaks off with the connection', 'the connection was lost', 1, true],
+];
+
+for (const [about, reason, seconds, isCut] of LOST) {
+  test(
+    `a snapshot that ${about} is given up, and its consumer stopped`,
+    besideServer(async (world) => {
+      const { kernel, nats } = world;
+      const startedMs = kernel.nowMs;
+      const object = startObject();
+      const get = async (): Promise<Partial<ObjectResult>> => {
+        if (isCut) kernel.schedule(100, () => nats.cutConnections(kernel.current));
+        return { data: object.data, error: FOREVER };
+      };
+      const warnings = await fetchFrom(world, { list: async () => LISTED, get });
+      assert.deepEqual(warnings, [`the snapshot of height 2000 on NATS is ignored: ${reason}`]);
+      assert.ok(kernel.nowMs - startedMs < seconds * 1_000 + 1_000);
+      assert.ok(object.isCancelled());
+    }),
+  );
+}
+
+test(
+  'a snapshot that cannot be read does not end the process',
+  besideServer(async (world) => {
+    const failure = new Error('no such consumer');
+    const { data } = startObject((controller) => {
+      setTimeout(() => controller.error(failure), 2_000);
+    });
+    const get = async () => {
+      const error = sleep(1_000).then(() => Promise.reject(failure));
+      return { data, error } as Partial<ObjectResult>;
+    };
+    const warnings = await fetchFrom(world, { list: async () => LISTED, get });
+    assert.deepEqual(warnings, [
+      'the snapshot of height 2000 on NATS is ignored: no such consumer',
+    ]);
+  }),
+);
