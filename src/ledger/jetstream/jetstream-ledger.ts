@@ -9,7 +9,7 @@
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { StreamInfo } from '@nats-io/jetstream';
+import type { StreamInfo, StreamState } from '@nats-io/jetstream';
 import { CHAIN_START } from '../hash-chain.ts';
 import { type ChainPoint, type Ledger, LedgerError, type StoredBlock } from '../ledger.ts';
 import { decodeMessage, readPrevious } from './block-message.ts';
@@ -23,10 +23,16 @@ export const BASE_KEY = 'base';
 const READ_RETRY_MS = 15_000;
 /** Attempts at reading the first block, which retention may drop at any moment. */
 const BASE_TRIES_MAX = 20;
-/** Between attempts at reading the last block. */
+/** Between attempts at reading what a server does not have yet. */
 const HEAD_RETRY_MS = 100;
 /** How long a height is cached. */
 const HEIGHT_TTL_MS = 250;
+
+/** Whether a stream without gaps holds the block. */
+function isWithin(height: number, state: StreamState): boolean {
+  const { messages, first_seq, last_seq } = state;
+  return messages > 0 && !hasGaps(state) && height >= first_seq && height <= last_seq;
+}
 
 /** A point as the bucket stores it. */
 export interface StoredPoint {
@@ -37,6 +43,8 @@ export interface StoredPoint {
 export class JetStreamLedger implements Ledger {
   protected readonly link: NatsLink;
   readonly #closed = new AbortController();
+  /** The stream as it was last read, and its height: a new stream counts from 1 again. */
+  #seen = { created: '', height: 0 };
   #heightCached: { readonly atMs: number; readonly answer: Promise<number> } | undefined;
 
   constructor(link: NatsLink) {
@@ -45,7 +53,7 @@ export class JetStreamLedger implements Ledger {
 
   async base(): Promise<ChainPoint> {
     for (let tries = 0; tries < BASE_TRIES_MAX; tries++) {
-      const { state } = await this.streamInfo();
+      const state = await this.#readState();
       if (state.messages === 0) return this.#emptyBase(state.last_seq);
       const first = await this.#message(state.first_seq);
       if (first !== undefined) return readPrevious(first.seq, first.header);
@@ -74,7 +82,7 @@ export class JetStreamLedger implements Ledger {
     this.#requireConnection();
     const startedMs = performance.now();
     for (;;) {
-      const { state } = await this.streamInfo();
+      const state = await this.#readState();
       if (state.messages === 0) return this.#emptyBase(state.last_seq);
       const last = await this.#message(state.last_seq);
       if (last !== undefined) return decodeMessage(last.seq, last.header, last.data);
@@ -103,10 +111,17 @@ export class JetStreamLedger implements Ledger {
   }
 
   async point(height: number): Promise<ChainPoint | undefined> {
-    const message = height < 1 ? undefined : await this.#message(height);
-    if (message !== undefined) return decodeMessage(message.seq, message.header, message.data);
-    const base = await this.base();
-    return base.height === height ? base : undefined;
+    const startedMs = performance.now();
+    for (;;) {
+      const message = height < 1 ? undefined : await this.#message(height);
+      if (message !== undefined) return decodeMessage(message.seq, message.header, message.data);
+      const base = await this.base();
+      if (base.height === height) return base;
+      // Another server has answered, which lags, if the stream should have the block.
+      const isLate = performance.now() - startedMs > GRACE_MS;
+      if (isLate || !isWithin(height, await this.#readState())) return undefined;
+      await sleep(HEAD_RETRY_MS);
+    }
   }
 
   #message(height: number): Promise<StoredMessage | undefined> {
@@ -118,8 +133,25 @@ export class JetStreamLedger implements Ledger {
     return this.link.ask('reading the state of the ledger', () => manager.streams.info(name));
   }
 
+  /**
+   * The stream's state. One that ends before what was read already is of a server that lags; only if it
+   * stays so has the stream lost blocks.
+   */
+  async #readState(): Promise<StreamState> {
+    const startedMs = performance.now();
+    for (;;) {
+      const { state, created } = await this.streamInfo();
+      const isShort = created === this.#seen.created && state.last_seq < this.#seen.height;
+      if (!isShort || performance.now() - startedMs > GRACE_MS) {
+        this.#seen = { created, height: state.last_seq };
+        return state;
+      }
+      await sleep(HEAD_RETRY_MS);
+    }
+  }
+
   async *read(after: number, to = Number.POSITIVE_INFINITY): AsyncIterable<readonly StoredBlock[]> {
-    const { state } = await this.streamInfo();
+    const state = await this.#readState();
     const end = Math.min(to, state.last_seq);
     if (state.messages === 0 || end < state.first_seq) return;
     const terms = { to: end, signal: this.#closed.signal, retryMs: READ_RETRY_MS };

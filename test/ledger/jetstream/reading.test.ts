@@ -7,7 +7,7 @@ import { CHAIN_START } from '../../../src/ledger/hash-chain.ts';
 import { BlockReader } from '../../../src/ledger/jetstream/block-reader.ts';
 import type { NatsLink } from '../../../src/ledger/jetstream/nats.ts';
 import { LedgerError, type StoredBlock } from '../../../src/ledger/ledger.ts';
-import { chainLines, chainOfLength, heightsOf } from '../chains.ts';
+import { chainLines, chainOfLength, collectBlocks, heightsOf } from '../chains.ts';
 import {
   besideServer,
   publishBlock,
@@ -319,6 +319,41 @@ test(
     assert.equal((await reader.head()).height, 8);
     lag(world, link, { after: 7, ms: 100_000, skipped: 0 });
     await assert.rejects(reader.head(), { fault: 'corrupt', message: /^block 8 is not in/ });
+    await reader.close();
+  }),
+);
+
+/** For so long, the server that answers has the stream only up to a height. */
+function lagWhole(world: SimulatedWorld, link: NatsLink, after: number, ms: number): void {
+  lag(world, link, { after, ms, skipped: 0 });
+  const { streams } = link.manager;
+  const info = streams.info.bind(streams);
+  const untilMs = world.kernel.nowMs + ms;
+  streams.info = async (...terms) => {
+    const answer = await info(...terms);
+    if (world.kernel.nowMs > untilMs) return answer;
+    return { ...answer, state: { ...answer.state, last_seq: after, messages: after } };
+  };
+}
+
+test(
+  'a ledger that was read up to a block does not end before it, whichever server answers',
+  besideServer(async (world) => {
+    await storeBlocks(world, blocks);
+    const reader = await world.openReader();
+    const { link } = reader as unknown as { link: NatsLink };
+    lagWhole(world, link, 3, 5_000);
+    assert.deepEqual(heightsOf(await collectBlocks(reader.read(0, 8))), [1, 2, 3, 4, 5, 6, 7, 8]);
+    lagWhole(world, link, 3, 5_000);
+    assert.deepEqual((await reader.point(7))?.hash, blocks[6].hash);
+    lag(world, link, { after: 3, ms: 5_000, skipped: 0 });
+    assert.deepEqual((await reader.point(7))?.hash, blocks[6].hash);
+    assert.equal(await reader.point(9), undefined);
+    lagWhole(world, link, 3, 100_000);
+    const startedMs = world.kernel.nowMs;
+    assert.deepEqual(heightsOf(await collectBlocks(reader.read(0, 8))), [1, 2, 3]);
+    assert.ok(world.kernel.nowMs - startedMs > 15_000, 'a paused server may take that long');
+    assert.equal(await reader.point(7), undefined);
     await reader.close();
   }),
 );
