@@ -75,6 +75,8 @@ export class BlockReader {
   #lagSinceMs: number | undefined;
   /** Since when the next block cannot be read, although the stream claims to have it. */
   #missingSinceMs: number | undefined;
+  /** Since when servers answer that there is no such stream; undefined if they do not. */
+  #notFoundSinceMs: number | undefined;
 
   constructor(link: NatsLink, after: number, terms: ReadTerms) {
     this.#link = link;
@@ -103,8 +105,10 @@ export class BlockReader {
     const silentMs = performance.now() - this.#progressMs;
     if (isUnavailable(error) && silentMs < this.#terms.retryMs) return;
     const isMissing = error instanceof LedgerError && error.fault === 'missing';
-    if (isMissing && silentMs < GRACE_MS) return;
-    throw error;
+    if (!isMissing) throw error;
+    // Not since the last block: an outage before the first such answer says nothing about the stream.
+    this.#notFoundSinceMs ??= performance.now();
+    if (performance.now() - this.#notFoundSinceMs > GRACE_MS) throw error;
   }
 
   #leaveLaggingServer(): void {
@@ -211,9 +215,11 @@ export class BlockReader {
     await sleep(RETRY_MS);
   }
 
-  #readInfo(): Promise<StreamInfo> {
+  async #readInfo(): Promise<StreamInfo> {
     const { manager, name } = this.#link;
-    return this.#link.untilInterrupted(manager.streams.info(name));
+    const info = await this.#link.untilInterrupted(manager.streams.info(name));
+    this.#notFoundSinceMs = undefined;
+    return info;
   }
 
   /** If the stream ends before a block that was already read, it has lost blocks. */
