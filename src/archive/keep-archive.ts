@@ -85,8 +85,8 @@ class Keeper {
       await idle.close();
     }
     await this.#flush(archiver);
-    const { days, progress } = this.#options;
-    progress(archiver.height, await storage.ledger.height());
+    await this.#reportProgress(archiver);
+    const { days } = this.#options;
     if (isOnce && days !== undefined) await this.#forgetOld(archiver, days);
   }
 
@@ -128,12 +128,18 @@ class Keeper {
 
   async #write(archiver: Archiver): Promise<void> {
     await archiver.flush();
-    const { days, storage, progress } = this.#options;
-    progress(archiver.height, await storage.ledger.height());
+    await this.#reportProgress(archiver);
+    const { days } = this.#options;
     const nowMs = performance.now();
     if (days === undefined || nowMs - this.#retainedMs < RETENTION_MS) return;
     this.#retainedMs = nowMs;
     await this.#forgetOld(archiver, days);
+  }
+
+  /** What is written is written: only the follower decides whether the ledger is available. */
+  async #reportProgress({ height }: Archiver): Promise<void> {
+    const { storage, progress } = this.#options;
+    progress(height, await storage.ledger.height().catch(() => height));
   }
 
   async #forgetOld(archiver: Archiver, days: number): Promise<void> {
@@ -202,13 +208,13 @@ class Keeper {
   }
 
   async #noteImage(range: ArchiveRange | undefined): Promise<Archiver> {
-    const { storage, signal, progress } = this.#options;
+    const { storage, signal } = this.#options;
     const base = await storage.ledger.base();
     const [oldest] = storage.snapshots.heights().filter((height) => height >= base.height);
     const replica = await this.#restore(oldest);
     const archiver = this.#createArchiver(replica, range);
     await archiver.noteImage(() => signal.throwIfAborted());
-    progress(archiver.height, await storage.ledger.height());
+    await this.#reportProgress(archiver);
     return archiver;
   }
 

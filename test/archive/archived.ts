@@ -3,12 +3,13 @@
 import { type Archive, openArchive } from '../../src/archive/archive.ts';
 import { History } from '../../src/archive/history.ts';
 import { type KeepOptions, keepArchive } from '../../src/archive/keep-archive.ts';
-import { openStorage } from '../../src/replica/storage.ts';
+import { openStorage, type Storage } from '../../src/replica/storage.ts';
 
 /** As `perpinfo archive --once` does. */
 export async function archiveOnce(
   data: string,
   options: Partial<Pick<KeepOptions, 'days' | 'warn' | 'progress' | 'signal'>> = {},
+  prepare: (storage: Storage) => void = () => undefined,
 ): Promise<void> {
   const settings = {
     data,
@@ -18,6 +19,7 @@ export async function archiveOnce(
     natsCa: undefined,
   };
   const storage = await openStorage(settings);
+  prepare(storage);
   try {
     await keepArchive({
       data,
