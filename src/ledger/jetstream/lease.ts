@@ -94,12 +94,17 @@ export class Lease {
       this.#revision = entry.revision;
     } else {
       this.#isLost = true;
+      this.#endRenewals();
     }
   }
 
-  async release(): Promise<void> {
+  #endRenewals(): void {
     clearInterval(this.#timer);
     heldTokens.delete(this.#holder.token);
+  }
+
+  async release(): Promise<void> {
+    this.#endRenewals();
     // A renewal in flight changes the revision that the delete expects.
     await this.#renewal;
     if (this.#isLost || !this.#link.isConnected) return;

@@ -198,6 +198,25 @@ test(
 );
 
 test(
+  'of a lease that was lost nothing is left: its process can take it again where its entry comes back',
+  besideServer(async (world) => {
+    const link = await world.connect();
+    const { bucket, place } = await openLeasePlace(link, () => ({}));
+    const lost = await takeLease(place);
+    assert.ok(lost instanceof Lease);
+    const entry = (await bucket.get('test'))?.string() ?? '';
+    await bucket.put('test', JSON.stringify({ ...JSON.parse(entry), token: 'x' }));
+    await sleep(1_500);
+    assert.equal(lost.isLost, true);
+    await bucket.put('test', entry);
+    const taken = await takeLease(place);
+    assert.ok(taken instanceof Lease);
+    await taken.release();
+    await link.close();
+  }),
+);
+
+test(
   'a lease that another process takes first is not taken, and one that cannot be written is an error',
   besideServer(async (world) => {
     const link = await world.connect();
