@@ -54,12 +54,24 @@ function chooseServer(pool: readonly Server[]): Server {
 }
 
 function readSettingFile(flag: string, file: string): Buffer {
+  let bytes: Buffer;
   try {
-    return readFileSync(file);
+    bytes = readFileSync(file);
   } catch (error) {
     const message = `cannot read the file of ${flag}: ${(error as Error).message}`;
     throw new LedgerError('missing', message, { cause: error });
   }
+  // The client would take it for no file at all, and trust the system's authorities instead.
+  if (bytes.length === 0) throw new LedgerError('missing', `the file of ${flag} is empty: ${file}`);
+  return bytes;
+}
+
+/**
+ * Read here: the client would read the file in the middle of a handshake, when an error of the socket ends
+ * the process, and its own error does not name the file.
+ */
+function readAuthority(caFile: string): { ca: string } {
+  return { ca: readSettingFile('--nats-ca', caFile).toString() };
 }
 
 export function connectionOptions(
@@ -68,8 +80,6 @@ export function connectionOptions(
 ): NodeConnectionOptions {
   const { address, credsFile, caFile } = options;
   const isEncrypted = address.isEncrypted || caFile !== undefined;
-  // Read here as well, because the client's error does not name the file.
-  if (caFile !== undefined) readSettingFile('--nats-ca', caFile);
   return {
     name: 'perpinfo',
     servers: [...address.servers],
@@ -79,7 +89,7 @@ export function connectionOptions(
       : {
           authenticator: transport.credsAuthenticator(readSettingFile('--nats-creds', credsFile)),
         }),
-    ...(isEncrypted ? { tls: caFile === undefined ? {} : { caFile } } : {}),
+    ...(isEncrypted ? { tls: caFile === undefined ? {} : readAuthority(caFile) } : {}),
     timeout: CONNECT_MS,
     maxReconnectAttempts: -1,
     // A server that has just been restarted may not know its users yet.

@@ -176,7 +176,7 @@ for (const [about, readInfo, isLeft] of WATCHED) {
     }));
 }
 
-test('files of the settings are read for every connection, and one that is missing is named', async (context) => {
+test('files of the settings are read for every connection, and one that is missing or empty is named', async (context) => {
   const folder = await makeTemporaryFolder(context);
   const modules = await loadModules();
   const address = parseNatsAddress('nats://127.0.0.1:1/ledger');
@@ -194,8 +194,15 @@ test('files of the settings are read for every connection, and one that is missi
     fault: 'missing',
     message: `cannot read the file of --nats-creds: ENOENT: no such file or directory, open '${file}'`,
   });
+  writeFileSync(file, '');
+  await assert.rejects(connectNats({ ...settings, caFile: file }), {
+    fault: 'missing',
+    message: `the file of --nats-ca is empty: ${file}`,
+  });
   writeFileSync(file, 'some bytes');
-  assert.deepEqual(connectionOptions({ ...settings, caFile: file }, modules).tls, { caFile: file });
+  // The bytes, not the file: during its handshake, the client must not wait for anything.
+  const { tls } = connectionOptions({ ...settings, caFile: file }, modules);
+  assert.deepEqual(tls, { ca: 'some bytes' });
   const { authenticator } = connectionOptions({ ...settings, credsFile: file }, modules);
   assert.equal(typeof authenticator, 'function');
 });
