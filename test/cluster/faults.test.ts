@@ -19,7 +19,14 @@ import { SEED, SEED_NOTE } from '../seed.ts';
 import { Client, type RunningService, until } from '../service/running.ts';
 import { simulateLines } from '../simulated-lines.ts';
 import { type NatsServer, type NatsServers, natsOptions, startNats } from './nats-servers.ts';
-import { checkAllAnswers, createSharedKey, Oracle, startReplica, untilHeight } from './replicas.ts';
+import {
+  checkAllAnswers,
+  createSharedKey,
+  Oracle,
+  RUN_MS_MAX,
+  startReplica,
+  untilHeight,
+} from './replicas.ts';
 
 const FAULTS = scale(3, 3, 30);
 const PAUSES = 3;
@@ -32,7 +39,6 @@ const REPLICAS_FLAG = ['--nats-replicas', '3'];
 /** Blocks per write to the writer's standard input, and the pause between writes. */
 const FEED_BLOCKS = 3;
 const FEED_MS = 150;
-const RUN_MS_MAX = 400_000;
 /** Time for a restarted server to catch up, on a busy machine. */
 const WHOLE_MS_MAX = 60_000;
 const LOOK_MS = 100;

@@ -9,11 +9,12 @@ import { stateDigest } from '../../src/replica/replica.ts';
 import { applyBlock } from '../../src/state/fold.ts';
 import { createState } from '../../src/state/state.ts';
 import { start } from '../cli/program.ts';
+import { scale } from '../scale.ts';
 import { type Cleanup, RunningService, until } from '../service/running.ts';
 import { natsOptions } from './nats-servers.ts';
 
-/** Longer than any test of this suite takes. */
-const RUN_MS_MAX = 400_000;
+/** Longer than any test of this suite takes: a program that runs longer is killed. */
+export const RUN_MS_MAX = scale(400_000, 400_000, 3_600_000);
 
 export interface ReplicaOptions {
   readonly address: string;
@@ -56,8 +57,14 @@ export async function createSharedKey(address: string): Promise<{ id: string; se
 
 /** Polls the health check until the replica has reached the height. */
 export async function untilHeight(service: RunningService, height: number): Promise<void> {
+  const { program } = service;
   let seen = 'no answer';
   const hasReached = async () => {
+    const { exitCode, signalCode } = program.child;
+    const hasEnded = exitCode !== null || signalCode !== null;
+    if (hasEnded) throw new Error(`the replica has ended: ${signalCode ?? exitCode}`);
+    // Here, not in the request: a log that cannot be read is not a missing answer.
+    assert.ok(service.port > 0);
     const answer = await service.once({ path: '/health' }).catch(() => undefined);
     seen = answer?.body ?? seen;
     return answer !== undefined && JSON.parse(answer.body).height >= height;
@@ -65,7 +72,7 @@ export async function untilHeight(service: RunningService, height: number): Prom
   try {
     await until(`height ${height}`, hasReached);
   } catch (error) {
-    throw new Error(`${seen}\n${service.program.stdout}`, { cause: error });
+    throw new Error(`${seen}\n${program.stdout}\n${program.stderr}`, { cause: error });
   }
 }
 
