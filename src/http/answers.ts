@@ -48,8 +48,8 @@ export interface AnswersParts extends ReadinessParts, AccountReadsParts {
 
 /** Before the ledger is replayed, nothing is known to be later than the archive. */
 const NO_PRESENT = { height: 0, time: 0 };
-/** Bodies of late replies that are sent in pieces. */
-const LONG_BODY_BYTES = 128 << 10;
+/** Texts of late replies from this length on are sent in pieces. */
+const LONG_TEXT_LENGTH = 128 << 10;
 /** The weight of a refused question. */
 const REFUSED_WEIGHT = 1;
 /** A request whose key is known. */
@@ -254,10 +254,11 @@ export class Answers {
   /** Has the long body of a late reply sent in pieces, and counts it until it is sent. */
   #countLongBody(reply: Reply): Reply {
     const { body } = reply;
-    if (body instanceof AccountAnswers || body.length < LONG_BODY_BYTES) return reply;
+    if (body instanceof AccountAnswers) return reply;
+    if (typeof body === 'string' && body.length < LONG_TEXT_LENGTH) return reply;
     const bytes = Buffer.isBuffer(body) ? body : Buffer.from(body);
     reply.body = bytes;
-    reply.releaseBody = this.#unsent.add(bytes.length);
+    reply.releaseBody = this.#unsent.add(bytes);
     return reply;
   }
 

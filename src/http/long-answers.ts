@@ -202,7 +202,7 @@ export class LongAnswers {
 
   #handOut(out: AnswerWriter): Pick<LongAnswer, 'bytes' | 'release'> {
     const bytes = out.bytesFrom(0);
-    const noteSent = this.#options.unsent.add(bytes.length);
+    const noteSent = this.#options.unsent.add(bytes);
     return {
       bytes,
       release: (isFree) => {

@@ -149,7 +149,7 @@ export class PastAnswers {
       const job = this.#jobs.shift();
       if (job === undefined) return;
       const answer = this.#work(job.steps);
-      // Put back first: whoever starts the only job would continue it, too.
+      // Before `#finish`: it may start the only job, which would be continued twice.
       if (this.#jobs.length > 0 || answer === undefined) this.#continueLater();
       if (answer === undefined) this.#jobs.push(job);
       else this.#finish(job, answer);

@@ -18,11 +18,12 @@ export class UnsentBytes {
     return new RequestError('overloaded', message);
   }
 
-  /** Counts the bytes until the returned function is called, once. */
-  add(bytes: number): () => void {
-    this.#bytes += bytes;
+  /** Counts a body until the returned function is called, once: with all the memory that it keeps. */
+  add({ buffer }: Buffer): () => void {
+    const { byteLength } = buffer;
+    this.#bytes += byteLength;
     return () => {
-      this.#bytes -= bytes;
+      this.#bytes -= byteLength;
     };
   }
 }

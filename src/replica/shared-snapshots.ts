@@ -98,7 +98,10 @@ export class SharedSnapshots {
     const reader = data.getReader();
     const cancel = () => void reader.cancel().catch(() => undefined);
     let failure: Error | undefined;
+    let isReading = true;
     const silence = this.#link.onSilence(SILENT_MS, (reason) => {
+      // A slow disk of ours is no silence.
+      if (!isReading) return;
       failure = reason;
       cancel();
     });
@@ -107,8 +110,10 @@ export class SharedSnapshots {
         const { done, value } = await reader.read();
         if (failure !== undefined) throw failure;
         if (done) return;
-        silence.heard();
+        isReading = false;
         yield value;
+        isReading = true;
+        silence.heard();
       }
     } finally {
       silence.forget();

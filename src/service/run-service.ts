@@ -89,7 +89,7 @@ export async function runFedService(options: FedServiceOptions): Promise<void> {
   if (cluster.isWorker) return runWorkerProcess(options);
   logStop(options);
   const feed = await ServiceFeed.open(options);
-  const port =
+  const wantedServer =
     options.wanted === undefined ? undefined : await listenForWanted(settings, options.wanted);
   const feeding = feed.run();
   const stopWorkers = new AbortController();
@@ -113,7 +113,7 @@ export async function runFedService(options: FedServiceOptions): Promise<void> {
     );
   } finally {
     await stopFeed();
-    await port?.close();
+    await wantedServer?.close();
   }
   if (feed.error !== undefined) throw feed.error;
   log.info('stopped');

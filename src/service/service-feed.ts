@@ -1,5 +1,6 @@
 /** The service's own feed: its blocks are appended while workers answer. */
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { BlockWriter } from '../feed/block-writer.ts';
 import type { Feed } from '../feed/feed.ts';
@@ -8,6 +9,9 @@ import { LedgerError, type LedgerWriter } from '../ledger/ledger.ts';
 import type { FeedFailure } from '../replica/live-state.ts';
 import { type Replica, restoreReplica } from '../replica/replica.ts';
 import { openStorageWriter, type Storage } from '../replica/storage.ts';
+
+/** How long a failure may wait for the ledger to say what it has stored. */
+const HEAD_MS_MAX = 1_000;
 
 export interface ServiceFeedOptions {
   readonly settings: FeedSettings;
@@ -60,7 +64,6 @@ export class ServiceFeed {
   /** Appends until the feed ends or fails, or is stopped. Never rejects. */
   async run(): Promise<void> {
     const { log, feed, closed } = this.#options;
-    this.#isAppending = true;
     try {
       await this.#append();
       if (this.#stop.signal.aborted) return;
@@ -95,12 +98,10 @@ export class ServiceFeed {
     const applied = this.#replica?.point.height ?? durable;
     const isOfOthers = error instanceof LedgerError && error.fault === 'conflict';
     if (applied === durable || isOfOthers) return durable;
-    try {
-      const { height } = await this.#storage.ledger.head();
-      return Math.min(Math.max(height, durable), applied);
-    } catch {
-      return applied;
-    }
+    const { ledger } = this.#storage;
+    const late = sleep(HEAD_MS_MAX, undefined, { ref: false });
+    const head = await Promise.race([ledger.head(), late]).catch(() => undefined);
+    return head === undefined ? applied : Math.min(Math.max(head.height, durable), applied);
   }
 
   async #append(): Promise<void> {
@@ -123,6 +124,7 @@ export class ServiceFeed {
         durable(height);
       },
     });
+    this.#isAppending = true;
     await writer.run(feed, signal);
   }
 

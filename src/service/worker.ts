@@ -90,16 +90,12 @@ async function serveFrom(
   const history = data === '' ? undefined : new ArchiveLink(data, { isKept, warn });
   const parts = assemble({ storage, store, wanted, history }, options);
   const end = new AbortController();
-  const follower = new LedgerFollower(
-    parts,
-    options,
-    AbortSignal.any([options.signal, end.signal]),
-  );
+  const replicaRun = new ReplicaRun(parts, options, AbortSignal.any([options.signal, end.signal]));
   try {
-    await answer(parts, follower, options);
+    await listenUntilStopped(parts, replicaRun, options);
   } finally {
     end.abort();
-    await follower.ended;
+    await replicaRun.ended;
     parts.push.close();
     parts.load.close();
     await parts.keys.close();
@@ -168,7 +164,7 @@ function assemble({ storage, store, wanted, history }: Sources, options: WorkerO
 }
 
 /** Follows the ledger from `start` on. */
-class LedgerFollower {
+class ReplicaRun {
   readonly #parts: Parts;
   readonly #options: WorkerOptions;
   readonly #signal: AbortSignal;
@@ -202,19 +198,19 @@ class LedgerFollower {
   }
 }
 
-async function answer(
+async function listenUntilStopped(
   parts: Parts,
-  follower: LedgerFollower,
+  replicaRun: ReplicaRun,
   options: WorkerOptions,
 ): Promise<void> {
   const { settings, log, signal } = options;
   const { server, push } = parts;
-  if (options.restoresFirst) await follower.restoreFirst();
+  if (options.restoresFirst) await replicaRun.restoreFirst();
   if (signal.aborted) return;
   const port = await listen(server, settings.port, settings.host);
   const address = formatOrigin(settings.host, port);
   log.info({ address, host: settings.host, port }, 'listening');
-  if (!options.restoresFirst) follower.start();
+  if (!options.restoresFirst) replicaRun.start();
   await options.listening?.(port);
   if (!signal.aborted) await once(signal, 'abort');
   push.close();

@@ -32,18 +32,21 @@ export function endAuction(
   { endGas }: EventOf<'deployAuctionEnd'>,
 ): Auction {
   if (auction === undefined || auction === null || auction.endGas !== undefined) {
-    const given = formatUnits(endGas, STAKE_DECIMALS);
-    throw new Refusal('endGas', given, 'a running auction; start one with deployAuction');
+    throw new Refusal(
+      'endGas',
+      formatGas(endGas),
+      'a running auction; start one with deployAuction',
+    );
   }
   return { ...auction, endGas };
 }
 
-/** Falls linearly from start to floor, rounded down; after the end, it is the final price. */
 /** As text, as events and answers have it. */
 export function formatGas(gas: bigint): string {
   return formatUnits(gas, STAKE_DECIMALS);
 }
 
+/** Falls linearly from start to floor, rounded down; after the end, it is the final price. */
 export function currentGas(auction: Auction, time: number): bigint {
   if (auction.endGas !== undefined) return auction.endGas;
   const durationMs = auction.durationSeconds * 1000;

@@ -222,6 +222,10 @@ test('a post over a WebSocket is answered about the past as a request is', async
     const expected = { type: 'info', payload: { type: series.type, data, ...end } };
     assert.deepEqual(await post({ ...series, format }), expected);
   }
+  const many = { type: 'batchClearinghouseStates', users: Array(400).fill(user), atHeight: 100 };
+  const { body } = await ask(many);
+  const payload = { type: many.type, data: JSON.parse(body), height: 100, time: times[99] };
+  assert.deepEqual(await post(many), { type: 'info', payload });
   const refused = await post({ ...account, atHeight: BLOCKS + 1 });
   assert.match(String(refused.payload), /^unknown_height: atHeight: .*heights 1 to 400/);
   client.subscribe({ ...account, atHeight: 100 });

@@ -133,7 +133,6 @@ const TIME_NAME = /_MS_MAX$/;
 /** Limits in those files that no client reaches, and why. */
 const NOT_BY_CLIENTS: Readonly<Record<string, readonly string[]>> = {
   'sizes of what is written and read, whoever asks': [
-    'http/answers.ts LONG_BODY_BYTES',
     'http/lane/long-body.ts PIECE_BYTES',
     'http/push/frame-limits.ts MASK_BYTES',
     'http/push/frame-limits.ts HEADER_BYTES_MAX',

@@ -250,13 +250,15 @@ test(
       for (const each of [answer, next]) {
         assert.ok(each !== undefined);
         if (each instanceof RequestError) refusal = each;
-        else unsentBytes += each.bytes.length;
+        else unsentBytes += each.bytes.buffer.byteLength;
         if (!(each instanceof RequestError)) unsent.push(each);
       }
     }
     assert.equal(refusal.code, 'overloaded');
     assert.equal(answers.findOverload()?.message, refusal.message);
-    assert.ok(unsentBytes >= 256 << 20 && unsentBytes - unsent[0].bytes.length < 256 << 20);
+    assert.ok(
+      unsentBytes >= 256 << 20 && unsentBytes - unsent[0].bytes.buffer.byteLength < 256 << 20,
+    );
     for (const { release } of unsent) release(false);
     assert.equal(answers.findOverload(), undefined);
   },

@@ -4,7 +4,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LongAnswers } from '../../src/http/long-answers.ts';
+import { UnsentBytes } from '../../src/http/unsent-bytes.ts';
 import { connectPush } from '../push/push-client.ts';
+import { ALICE, openFollowed } from './followed.ts';
 import { startInProcess } from './in-process.ts';
 import { connect, exchange } from './raw-client.ts';
 import { formatQuestion } from './service.ts';
@@ -74,4 +76,41 @@ test('over push, an answer is released', async (context) => {
   client.send({ method: 'post', id: 1, request: { type: 'info', payload: BATCH } });
   await client.next('post');
   await untilReleased(before + 1);
+});
+
+/** Bodies that are counted, and not given back yet. */
+let counted = 0;
+let held = 0;
+const { add } = UnsentBytes.prototype;
+UnsentBytes.prototype.add = function (bytes) {
+  counted++;
+  held++;
+  const noteSent = add.call(this, bytes);
+  return () => {
+    held--;
+    noteSent();
+  };
+};
+
+test('a long answer of the exchange is counted until it is sent, on every transport', async (context) => {
+  const { follower, key, post, ports } = await openFollowed(context, {
+    settings: { forward: true },
+  });
+  const answer = JSON.stringify('x'.repeat(200_000));
+  follower.passOn = async () => ({ outcome: 'answered', status: 200, answer });
+  const question = { type: 'userFills', user: ALICE };
+  const before = counted;
+  for (const port of [ports.lane, ports.node]) {
+    const asked = formatQuestion(key, { body: JSON.stringify(question) });
+    const { status, body } = await exchange(port, asked);
+    assert.deepEqual([status, body], [200, answer]);
+    const gone = await connect(port);
+    gone.socket.pause();
+    gone.send(asked);
+    await sleep(20);
+    gone.socket.resetAndDestroy();
+  }
+  assert.deepEqual(await post(question), { type: 'userFills', data: JSON.parse(answer) });
+  while (held > 0) await sleep(5);
+  assert.ok(counted >= before + 3, `${counted - before} bodies`);
 });

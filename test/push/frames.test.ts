@@ -2,6 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { formatAnswer } from '../../src/http/push/frames.ts';
+import { Reply } from '../../src/http/reply.ts';
 import { createPlaces } from '../cli/program.ts';
 import { SUBSCRIPTIONS } from '../info/types.ts';
 import { appendAll, NO_SNAPSHOTS } from '../replica/data-directory.ts';
@@ -326,4 +328,13 @@ test('bytes are taken as text', async (context) => {
   const client = await connect(context);
   client.socket.send(Buffer.from('{"method":"ping"}'));
   await client.next('pong');
+});
+
+test('CSV is a text in a frame, also if it is so long that it comes as bytes', () => {
+  const csv = 'height,time\r\n1,2\r\n';
+  for (const body of [csv, Buffer.from(csv)]) {
+    const reply = new Reply(200, 'accountHistory');
+    Object.assign(reply, { body, isCsv: true });
+    assert.equal(JSON.parse(formatAnswer(7, reply)).data.response.payload.data, csv);
+  }
 });

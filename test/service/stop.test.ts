@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { createPlaces, joinLines, type Outcome, Program } from '../cli/program.ts';
 import { simulateLines } from '../simulated-lines.ts';
 import { makeLedger, until } from './running.ts';
-import { STUCK_VARIABLE } from './stuck-ledger.ts';
+import { STUCK_LINE, STUCK_VARIABLE } from './stuck-ledger.ts';
 
 const place = createPlaces();
 const lines = simulateLines(10);
@@ -22,7 +22,7 @@ interface StuckOptions {
   readonly input?: string;
 }
 
-/** Stops a service whose ledger hangs, once its workers listen. */
+/** Stops a service whose ledger hangs, once it does and the workers listen. */
 async function stopStuck({
   method,
   workers,
@@ -35,9 +35,10 @@ async function stopStuck({
   const serve = ['serve', '--data', data, '--max-age', '0', ...ports, ...count, ...flags];
   const program = new Program([process.execPath, SCRIPT, ...serve], { [STUCK_VARIABLE]: method });
   program.child.stdin.write(input);
-  await until('the workers to listen', () => {
+  await until('workers that listen, and a ledger that hangs', () => {
     if (program.child.exitCode !== null) throw new Error(`it ended: ${program.stderr}`);
-    return (program.stdout + program.stderr).split('"listening"').length > workers;
+    const isStuck = program.stderr.includes(STUCK_LINE);
+    return isStuck && (program.stdout + program.stderr).split('"listening"').length > workers;
   });
   const stoppedMs = performance.now();
   program.child.kill('SIGTERM');

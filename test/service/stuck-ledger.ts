@@ -7,7 +7,11 @@ export const STUCK_VARIABLE = 'STUCK_LEDGER_METHOD';
 /** Absent where only the name of the variable is needed. */
 const method = process.env[STUCK_VARIABLE];
 
+/** On standard error, as soon as something hangs. */
+export const STUCK_LINE = 'the ledger hangs';
+
 function hang(): Promise<never> {
+  process.stderr.write(`${STUCK_LINE}\n`);
   return new Promise(() => undefined);
 }
 

@@ -125,7 +125,7 @@ function formatProvenance({ height, time, accountTime, isFromUpstream }: Provena
 /** The frame that answers a post. A frame is JSON, so CSV is a text in it. */
 export function formatAnswer(id: number, reply: Reply): string {
   const { type, body, isCsv } = reply;
-  const data = isCsv ? JSON.stringify(body) : body;
+  const data = isCsv ? JSON.stringify(String(body)) : body;
   return (
     `{"channel":"post","data":{"id":${id},"response":{"type":"info","payload":` +
     `{"type":"${type}","data":${data}${formatProvenance(reply)}}}}}`

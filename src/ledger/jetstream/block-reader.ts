@@ -103,10 +103,11 @@ export class BlockReader {
   #throwIfFinal(error: unknown): void {
     if (this.#terms.signal.aborted) return;
     const silentMs = performance.now() - this.#progressMs;
-    if (isUnavailable(error) && silentMs < this.#terms.retryMs) return;
     const isMissing = error instanceof LedgerError && error.fault === 'missing';
+    if (!isMissing) this.#notFoundSinceMs = undefined;
+    if (isUnavailable(error) && silentMs < this.#terms.retryMs) return;
     if (!isMissing) throw error;
-    // Not since the last block: an outage before the first such answer says nothing about the stream.
+    // Not since the last block: an outage says nothing about the stream.
     this.#notFoundSinceMs ??= performance.now();
     if (performance.now() - this.#notFoundSinceMs > GRACE_MS) throw error;
   }

@@ -187,29 +187,34 @@ test(
   }),
 );
 
-test(
-  'a stream that servers do not find for a moment after a long outage is waited for',
-  besideServer(async (world) => {
-    const { kernel, nats } = world;
-    const link = await storeAndConnect(world, 2);
-    const { streams } = link.manager;
-    const info = streams.info.bind(streams);
-    let notFoundUntilMs = 0;
-    streams.info = (...terms) => {
-      const name = kernel.nowMs < notFoundUntilMs ? 'none' : terms[0];
-      return info(name);
-    };
-    const read = async (heights: readonly number[], stop: () => void) => {
-      if (heights.length > 2) return stop();
-      nats.servers[0].kill();
-      notFoundUntilMs = kernel.nowMs + 25_000;
-      kernel.schedule(20_000, () => nats.servers[0].start(), kernel.world);
-      kernel.schedule(30_000, () => publishBlock(link, blocks[1], blocks[2]));
-    };
-    assert.deepEqual(await readAll(link, { read }), { heights: [1, 2, 3], error: undefined });
-    await link.close();
-  }),
-);
+for (const [when, leadMs] of [
+  ['after', 0],
+  ['before and after', 2_000],
+] as const) {
+  test(
+    `a stream that servers do not find for a moment ${when} a long outage is waited for`,
+    besideServer(async (world) => {
+      const { kernel, nats } = world;
+      const link = await storeAndConnect(world, 2);
+      const { streams } = link.manager;
+      const info = streams.info.bind(streams);
+      let notFoundUntilMs = 0;
+      streams.info = (...terms) => {
+        const name = kernel.nowMs < notFoundUntilMs ? 'none' : terms[0];
+        return info(name);
+      };
+      const read = async (heights: readonly number[], stop: () => void) => {
+        if (heights.length > 2) return stop();
+        notFoundUntilMs = kernel.nowMs + leadMs + 25_000;
+        kernel.schedule(leadMs, () => nats.servers[0].kill());
+        kernel.schedule(leadMs + 20_000, () => nats.servers[0].start(), kernel.world);
+        kernel.schedule(leadMs + 30_000, () => publishBlock(link, blocks[1], blocks[2]));
+      };
+      assert.deepEqual(await readAll(link, { read }), { heights: [1, 2, 3], error: undefined });
+      await link.close();
+    }),
+  );
+}
 
 test(
   'a stream that was replaced by a shorter one has lost blocks',
