@@ -70,14 +70,22 @@ class Restoration {
     if (head.height > end.height || (!isEmpty && head.height < description.base.height)) {
       throw this.#conflict(head);
     }
+    await this.#read(async (reader) => {
+      await reader.readDescription();
+      await this.#addAfter(reader, isEmpty ? await this.#start(reader) : head);
+    });
+    // Last: it must not replace a snapshot of a ledger that turns out to be another one.
+    await this.#read((reader) => this.#addSnapshot(reader));
+    return end.height - (isEmpty ? description.base.height : head.height);
+  }
+
+  async #read(work: (reader: BackupReader) => Promise<void>): Promise<void> {
     const reader = await BackupReader.open(this.#options.file);
     try {
-      await this.#addSnapshot(reader);
-      await this.#addAfter(reader, isEmpty ? await this.#start(reader) : head);
+      await work(reader);
     } finally {
       await reader.close();
     }
-    return end.height - (isEmpty ? description.base.height : head.height);
   }
 
   /** The snapshot that a pruned ledger starts from. */

@@ -161,6 +161,19 @@ test('a file or a folder that holds anything else is refused and left as it is',
   assert.equal((await verifyDirectory(longer)).height, 40);
 });
 
+test('a refused restore leaves the snapshot that a pruned ledger starts from', async () => {
+  const data = await makeLedger(150, { snapshotEvery: 100 });
+  const another = place();
+  await appendAll(another, simulateLines(150, 'another'), { snapshotEvery: 100 });
+  const original = await verifyDirectory(data);
+  await prune(data, 99);
+  await prune(another, 99);
+  const file = place('backup');
+  await backUp(another, file);
+  await assert.rejects(restore(file, data), /is at block 150, which is not the same in/);
+  assert.deepEqual(await verifyDirectory(data), original);
+});
+
 test('a ledger whose restore was interrupted is opened by nobody until it is whole', async () => {
   const [file, target] = [place('backup'), place()];
   await backUp(await makeLedger(300), file);
