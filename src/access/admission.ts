@@ -79,6 +79,11 @@ export class Admission {
     return this.#budgets.charge(id, budget, weight, performance.now());
   }
 
+  /** What is left; undefined if the key has no budget. */
+  findAllowance(key: Key): Allowance | undefined {
+    return this.charge(key, 0);
+  }
+
   refund({ id, budget }: Key, weight: number): void {
     if (budget !== undefined) this.#budgets.refund(id, budget, weight, performance.now());
   }

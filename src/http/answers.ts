@@ -63,6 +63,8 @@ interface AdmittedHead {
 interface AdmittedRequest extends AdmittedHead {
   readonly question: ParsedQuestion;
   readonly isRenderedAtOnce: boolean;
+  /** Its long answer is being written; the weight was charged before. */
+  readonly isCharged: boolean;
   /** What was read for it; undefined if nothing had to be. */
   readonly readings: Readings | undefined;
 }
@@ -150,8 +152,8 @@ export class Answers {
         return this.#refuse(head.termsRefusal, { peer, key, type });
       }
       if (isAboutPast(question)) return this.#answerPast(question, { head, peer, key });
-      const readings = undefined;
-      return this.#answerAdmitted({ head, peer, key, question, isRenderedAtOnce, readings });
+      const begun = { isRenderedAtOnce, isCharged: false, readings: undefined };
+      return this.#answerAdmitted({ head, peer, key, question, ...begun });
     } catch (error) {
       if (error instanceof RequestError) return this.#refuse(error, { peer, key, type });
       throw new AnswerFailure(error, { type, keyId: key.id });
@@ -195,11 +197,15 @@ export class Answers {
     if (refusal !== undefined) return this.#refuse(refusal, { peer, key, type });
     // Before it is sent: otherwise any number in flight would fit into what is left.
     admission.charge(key, question.weight);
-    return this.#passedOn.ask(question).then((answer) => {
+    return this.#passedOn.ask(question).then((outcome) => {
       const keyNow = this.#admitHead(head, peer);
       if (keyNow instanceof Reply) return keyNow;
+      // Many may have been in flight when there was still room for each.
+      const answer = this.#unsent.findOverload() ?? outcome;
       if (answer instanceof RequestError) {
-        if (answer.status >= 500) admission.refund(keyNow, question.weight);
+        // The exchange has worked on what it refuses, so that weighs as much as an answer.
+        const weight = answer.status >= 500 ? question.weight : REFUSED_WEIGHT;
+        admission.refund(keyNow, weight);
         return this.#refuse(answer, { peer, key: keyNow, type });
       }
       const reply = new Reply(200, type);
@@ -215,16 +221,22 @@ export class Answers {
     question: HistoryQuestion,
     { head, peer, key }: AdmittedHead,
   ): Reply | Promise<Reply> {
+    const { admission } = this.#parts;
     const { type, weight } = question;
     const refusal =
-      this.#parts.admission.findShortage(key, weight) ??
+      admission.findShortage(key, weight) ??
       this.readiness.findOverload() ??
       this.#unsent.findOverload();
     if (refusal !== undefined) return this.#refuse(refusal, { peer, key, type });
-    const finish = (answer: PastReply | RequestError, keyNow: Key) =>
-      answer instanceof RequestError
-        ? this.#refuse(answer, { peer, key: keyNow, type })
-        : this.#replyAboutPast(answer, { head, peer, key: keyNow }, question);
+    // Before it is computed: otherwise any number in flight would fit into what is left.
+    admission.charge(key, weight);
+    const finish = (answer: PastReply | RequestError, keyNow: Key) => {
+      if (!(answer instanceof RequestError)) {
+        return this.#replyAboutPast(answer, { head, peer, key: keyNow }, type);
+      }
+      admission.refund(keyNow, weight);
+      return this.#refuse(answer, { peer, key: keyNow, type });
+    };
     const answer = this.#past.answer(question, head, this.#parts.live.state ?? NO_PRESENT);
     if (!(answer instanceof Promise)) return finish(answer, key);
     return answer.then((late) => {
@@ -233,14 +245,10 @@ export class Answers {
     });
   }
 
-  #replyAboutPast(
-    answer: PastReply,
-    { head, key }: AdmittedHead,
-    { type, weight }: HistoryQuestion,
-  ): Reply {
+  #replyAboutPast(answer: PastReply, { head, key }: AdmittedHead, type: string): Reply {
     const reply = new Reply(answer.body === undefined ? 304 : 200, type);
     reply.isPolled = head.question !== undefined;
-    reply.allowance = this.#parts.admission.charge(key, weight);
+    reply.allowance = this.#parts.admission.findAllowance(key);
     reply.body = answer.body ?? '';
     reply.isCsv = answer.format === 'csv';
     reply.height = answer.height;
@@ -302,10 +310,12 @@ export class Answers {
     request: AdmittedRequest,
     work: (resumed: AdmittedRequest) => Reply | Promise<Reply>,
   ): Reply | Promise<Reply> {
-    const { head, peer, question } = request;
+    const { head, peer, question, isCharged } = request;
     const key = this.#admitHead(head, peer);
     if (key instanceof Reply) return key;
-    const shortage = this.#parts.admission.findShortage(key, question.weight);
+    const shortage = isCharged
+      ? undefined
+      : this.#parts.admission.findShortage(key, question.weight);
     if (shortage !== undefined) return this.#refuseAdmitted(shortage, { ...request, key });
     try {
       return work({ ...request, key, isRenderedAtOnce: false });
@@ -332,8 +342,11 @@ export class Answers {
   #replyInPieces(request: AdmittedRequest, question: LongQuestion): Reply | Promise<Reply> {
     const overload = this.#longAnswers.findOverload();
     if (overload !== undefined) return this.#refuseAdmitted(overload, request);
+    // Before it is written: otherwise any number in flight would fit into what is left.
+    this.#parts.admission.charge(request.key, question.weight);
+    const charged = { ...request, isCharged: true };
     return this.#longAnswers.write(question, request.readings).then(async (answer) => {
-      const reply = await this.#resume(request, (resumed) => {
+      const reply = await this.#resume(charged, (resumed) => {
         const state = this.readiness.findState();
         const refusal = [state, answer].find((part) => part instanceof RequestError);
         if (refusal !== undefined) return this.#refuseAdmitted(refusal, resumed);
@@ -385,10 +398,13 @@ export class Answers {
   }
 
   #chargedReply(status: number, request: AdmittedRequest, state: StateView): Reply {
-    const { head, key, question, readings } = request;
+    const { admission } = this.#parts;
+    const { head, key, question, isCharged, readings } = request;
     const reply = new Reply(status, question.type);
     reply.isPolled = head.question !== undefined;
-    reply.allowance = this.#parts.admission.charge(key, question.weight);
+    reply.allowance = isCharged
+      ? admission.findAllowance(key)
+      : admission.charge(key, question.weight);
     reply.height = state.height;
     reply.time = state.time;
     if (state.isPartial) {
@@ -418,7 +434,11 @@ export class Answers {
     return this.#parts.admission.charge(key, isOurs ? 0 : REFUSED_WEIGHT);
   }
 
-  #refuseAdmitted(refusal: RequestError, { peer, key, question }: AdmittedRequest): Reply {
+  #refuseAdmitted(refusal: RequestError, request: AdmittedRequest): Reply {
+    const { peer, key, question, isCharged } = request;
+    // An answer that is too long to be written between blocks has been begun several times.
+    const isForNothing = isCharged && refusal.field !== 'users';
+    if (isForNothing) this.#parts.admission.refund(key, question.weight);
     return this.#refuse(refusal, { peer, key, type: question.type });
   }
 

@@ -15,6 +15,7 @@ import type { Settings } from '../../src/config/settings.ts';
 import { Answers } from '../../src/http/answers.ts';
 import { createInfoServer } from '../../src/http/create-server.ts';
 import type { InfoServer } from '../../src/http/info-server.ts';
+import type { HistorySource } from '../../src/http/past-answers.ts';
 import { Push } from '../../src/http/push/push.ts';
 import { openEmbeddedLedger } from '../../src/ledger/embedded/embedded-ledger.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
@@ -39,6 +40,7 @@ interface ServiceChanges {
   readonly settings?: ChangedSettings;
   readonly budgets?: Budgets;
   readonly wanted?: WantedClient;
+  readonly history?: HistorySource;
 }
 
 export type InProcessChanges = GroundChanges & ServiceChanges;
@@ -115,7 +117,7 @@ export async function openGround(
 
 export function createInProcess(
   { live, keys, advanced }: Ground,
-  { settings: changed = {}, budgets = new Budgets(), wanted }: ServiceChanges = {},
+  { settings: changed = {}, budgets = new Budgets(), wanted, history }: ServiceChanges = {},
 ): Standing {
   const registry = new Registry();
   const settings = { ...readSettings(ANSWERING_SETTINGS, new Map(), {}), ...PATIENT, ...changed };
@@ -125,7 +127,7 @@ export function createInProcess(
   const log = pino({ level: 'warn' }, { write: (line) => logged.push(JSON.parse(line)) });
   const admission = new Admission(keys, budgets);
   const shared = { live, admission, counters: metrics, log, settings };
-  const answers = new Answers({ ...shared, load, wanted });
+  const answers = new Answers({ ...shared, load, wanted, history });
   const push = new Push({ ...shared, answers });
   const server = createInfoServer({ ...shared, answers, push, wanted });
   const advance = () => push.advance();

@@ -67,6 +67,18 @@ test("the key is charged with the exchange's weight, and with nothing for a fail
   assert.equal(status, 429);
 });
 
+test('what the exchange refuses weighs as much as what it answers', async (t) => {
+  const { follower, ask } = await openFollowed(t, {
+    ...FORWARD,
+    budget: { weight: 100, periodMs: 3_600_000 },
+  });
+  const remaining = async (status: number) => {
+    follower.passOn = async () => ({ outcome: 'answered', status, answer: '[]' });
+    return (await ask(FILLS)).headers.get('ratelimit-remaining');
+  };
+  assert.deepEqual([await remaining(200), await remaining(422)], ['80', '60']);
+});
+
 test('questions in flight have been charged, so that they fit into the budget together', async (t) => {
   const { follower, ask } = await openFollowed(t, {
     ...FORWARD,

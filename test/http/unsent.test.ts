@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LongAnswers } from '../../src/http/long-answers.ts';
 import { UnsentBytes } from '../../src/http/unsent-bytes.ts';
+import { RequestError } from '../../src/info/request-error.ts';
 import { connectPush } from '../push/push-client.ts';
 import { ALICE, openFollowed } from './followed.ts';
 import { startInProcess } from './in-process.ts';
@@ -78,6 +79,8 @@ test('over push, an answer is released', async (context) => {
   await untilReleased(before + 1);
 });
 
+const LIMIT_REACHED = new RequestError('overloaded', 'too much is unread');
+
 /** Bodies that are counted, and not given back yet. */
 let counted = 0;
 let held = 0;
@@ -113,4 +116,23 @@ test('a long answer of the exchange is counted until it is sent, on every transp
   assert.deepEqual(await post(question), { type: 'userFills', data: JSON.parse(answer) });
   while (held > 0) await sleep(5);
   assert.ok(counted >= before + 3, `${counted - before} bodies`);
+});
+
+test('answers of the exchange are refused while too much is unread, however many are in flight', async (context) => {
+  const { follower, ask } = await openFollowed(context, { settings: { forward: true } });
+  const answer = JSON.stringify('x'.repeat(200_000));
+  let arrive: () => void = () => undefined;
+  const arrived = new Promise<void>((resolve) => {
+    arrive = resolve;
+  });
+  follower.passOn = () => arrived.then(() => ({ outcome: 'answered', status: 200, answer }));
+  const asked = [1, 2, 3].map((startTime) => ask({ type: 'userFills', user: ALICE, startTime }));
+  while (follower.forwarded.length < asked.length) await sleep(5);
+  const { findOverload } = UnsentBytes.prototype;
+  context.mock.method(UnsentBytes.prototype, 'findOverload', function (this: UnsentBytes) {
+    return held > 0 ? LIMIT_REACHED : findOverload.call(this);
+  });
+  arrive();
+  const statuses = (await Promise.all(asked)).map(({ status }) => status);
+  assert.deepEqual(statuses, [200, 503, 503]);
 });

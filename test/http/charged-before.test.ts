@@ -1,0 +1,68 @@
+/** What takes longer than a turn is charged before it is begun: questions in flight fit into the budget. */
+
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { LongAnswers } from '../../src/http/long-answers.ts';
+import { RequestError } from '../../src/info/request-error.ts';
+import { historyOf } from '../info/histories.ts';
+import { createInProcess, listenLocally, openGround } from './in-process.ts';
+import { exchange } from './raw-client.ts';
+import { createKey, formatQuestion, prepareData } from './service.ts';
+
+const USERS = Array.from({ length: 1000 }, (_, index) => `0x${String(index).padStart(40, '0')}`);
+/** Of a question about so many accounts. */
+const WEIGHT = 2000;
+const BATCH = { type: 'batchClearinghouseStates', users: USERS };
+
+/** A service, and a key that can afford one such question, and nothing more for an hour. */
+async function startWithBudget(context: TestContext) {
+  const closers: (() => Promise<void> | void)[] = [];
+  context.after(async () => {
+    for (const close of closers.reverse()) await close();
+  });
+  const { folder } = await prepareData({ after: (remove) => closers.push(remove) });
+  const key = await createKey(folder, { weight: WEIGHT, periodMs: 3_600_000 });
+  const ground = await openGround(folder);
+  closers.push(() => ground.close());
+  await ground.live.restored;
+  const history = historyOf([1], { ledgerId: ground.live.state?.ledgerId ?? '' });
+  const service = createInProcess(ground, { history: { isKept: true, find: () => history } });
+  closers.push(service.close);
+  const port = await listenLocally(service.server);
+  return async (question: object) => {
+    const body = JSON.stringify(question);
+    const { status, headers } = await exchange(port, formatQuestion(key, { body }));
+    return { status, remaining: headers.get('ratelimit-remaining') };
+  };
+}
+
+for (const [what, question] of [
+  ['now', BATCH],
+  ['in the past', { ...BATCH, atHeight: 1 }],
+] as const) {
+  test(`of many questions about many accounts ${what} at once, as many are answered as the budget allows`, async (context) => {
+    const ask = await startWithBudget(context);
+    const answers = await Promise.all(Array.from({ length: 5 }, () => ask(question)));
+    assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 429, 429, 429, 429]);
+    assert.deepEqual(answers.map(({ remaining }) => remaining).sort(), ['0', '0', '0', '0', '0']);
+  });
+}
+
+test('what is refused after all is given back', async (context) => {
+  const ask = await startWithBudget(context);
+  const { status, remaining } = await ask({ ...BATCH, atHeight: 1, dex: 'nope' });
+  assert.deepEqual([status, remaining], [422, String(WEIGHT - 1)]);
+});
+
+test('an answer that was begun again and again, because it is too long, is charged', async (context) => {
+  const ask = await startWithBudget(context);
+  const refusals = [
+    { refusal: new RequestError('overloaded', 'too much is unread'), left: WEIGHT },
+    { refusal: new RequestError('overloaded', 'users: too many', 'users'), left: 0 },
+  ];
+  for (const { refusal, left } of refusals) {
+    context.mock.method(LongAnswers.prototype, 'write', async () => refusal);
+    assert.deepEqual(await ask(BATCH), { status: 503, remaining: String(left) });
+    context.mock.restoreAll();
+  }
+});
