@@ -97,6 +97,7 @@ async function runCommand(
   checkPositionals(command, positionals);
   handleSignals(command);
   await command.run({ settings, positionals, terminal, signal: stop.signal });
+  terminal.throwIfUnprinted();
 }
 
 function isHelp(argument: string): boolean {

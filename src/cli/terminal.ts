@@ -2,6 +2,8 @@
 
 /** Minimum time between two updates of the progress line. */
 const PROGRESS_MS_MIN = 100;
+/** While the reader of standard output has not read more than this, only the newest height is kept. */
+const UNREAD_BYTES_MAX = 1 << 16;
 
 /** Standard output cannot be written. */
 export class OutputError extends Error {
@@ -18,6 +20,10 @@ export class OutputError extends Error {
 export class Terminal {
   #progressShownMs = 0;
   #hasProgress = false;
+  /** To be printed once the reader of standard output has caught up. */
+  #unprintedHeight: number | undefined;
+  /** Why a height was not printed. */
+  #printFailure: OutputError | undefined;
 
   constructor() {
     // `write` rejects with the error.
@@ -35,12 +41,38 @@ export class Terminal {
 
   /** Prints that all blocks up to the height are durable, unless on a terminal. */
   printDurable(height: number): void {
+    const { stdout } = process;
+    if (stdout.isTTY === true) return;
     // Not awaited: a slow reader must not delay appending.
-    if (process.stdout.isTTY !== true) process.stdout.write(`durable ${height}\n`);
+    if (stdout.writableLength <= UNREAD_BYTES_MAX) {
+      this.#print(height);
+      return;
+    }
+    if (this.#unprintedHeight === undefined) stdout.once('drain', () => this.#printUnprinted());
+    this.#unprintedHeight = height;
+  }
+
+  #print(height: number): void {
+    process.stdout.write(`durable ${height}\n`, (error) => {
+      const failure = error ? new OutputError(error) : undefined;
+      if (failure?.isReaderGone === false) this.#printFailure ??= failure;
+    });
+  }
+
+  #printUnprinted(): void {
+    if (this.#unprintedHeight === undefined) return;
+    this.#print(this.#unprintedHeight);
+    this.#unprintedHeight = undefined;
+  }
+
+  /** Throws if a height could not be printed: whoever counts on those lines has to know. */
+  throwIfUnprinted(): void {
+    if (this.#printFailure !== undefined) throw this.#printFailure;
   }
 
   /** Resolves when all output is flushed or has failed. */
   async flush(): Promise<void> {
+    this.#printUnprinted();
     const flushes = [process.stdout, process.stderr].map(
       (stream) => new Promise<void>((resolve) => stream.write('', () => resolve())),
     );

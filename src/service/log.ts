@@ -1,20 +1,42 @@
 /** The log: JSON lines, or readable lines on a terminal. */
 
 import { isatty } from 'node:tty';
-import { type Logger, pino } from 'pino';
+import { type DestinationStream, type Logger, pino } from 'pino';
 import type { Settings } from '../config/settings.ts';
 
 export const LOG_SETTINGS = ['logLevel', 'logFormat'] as const;
 export const STANDARD_OUTPUT = 1;
 export const STANDARD_ERROR = 2;
+const UNWRITTEN_BYTES_MAX = 1 << 20;
+/** Between attempts to write what is buffered. */
+const RETRY_MS = 100;
 
 type LogOptions = Settings<(typeof LOG_SETTINGS)[number]>;
 
 export function createLog({ logLevel, logFormat }: LogOptions, fd = STANDARD_OUTPUT): Logger {
   const isText = logFormat === 'auto' ? isatty(fd) : logFormat === 'text';
-  if (!isText) return pino({ level: logLevel }, pino.destination({ fd, sync: true }));
+  if (!isText) return pino({ level: logLevel }, openDestination(fd));
   const stream = fd === STANDARD_OUTPUT ? process.stdout : process.stderr;
   return pino({ level: logLevel }, { write: (line) => void stream.write(formatEntry(line)) });
+}
+
+/**
+ * By default, a full disk would end the process, and a reader that stalls would block it. Lines that cannot
+ * be written are buffered; beyond the limit they are dropped.
+ */
+function openDestination(fd: number): DestinationStream {
+  const options = { fd, sync: true, maxLength: UNWRITTEN_BYTES_MAX, retryEAGAIN: () => false };
+  const destination = pino.destination(options);
+  let retry: NodeJS.Timeout | undefined;
+  destination.removeAllListeners('error');
+  destination.on('error', () => {
+    retry ??= setTimeout(() => {
+      retry = undefined;
+      // Writes what is buffered.
+      destination.write('');
+    }, RETRY_MS).unref();
+  });
+  return destination;
 }
 
 /** An error as pino serializes it. */

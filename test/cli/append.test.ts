@@ -57,6 +57,35 @@ test('standard input is appended, whatever the pieces it comes in', async () => 
   assert.deepEqual(await verifyDirectory(data), expected);
 });
 
+test('acknowledgements that cannot be written end in an error', async () => {
+  const data = place();
+  const file = writeInput(joinLines(lines));
+  const append = `perpinfo append --data "${data}" "${file}"`;
+  const unwritten = await runShell(`${append} > /dev/full`);
+  assert.equal(unwritten.code, 1);
+  assert.match(unwritten.stderr, /appended 60 durable blocks; the ledger is at height 60\n/);
+  assert.match(unwritten.stderr, /perpinfo: cannot write to standard output \(ENOSPC\)\n$/);
+});
+
+test('a reader of acknowledgements that stalls gets the newest one in the end', async () => {
+  const data = place();
+  const program = start(['append', '--data', data]);
+  program.child.stdout.pause();
+  const lineCount = 12_000;
+  const text = Array.from({ length: lineCount }, (_, index) =>
+    JSON.stringify({ height: index + 1, time: 1, events: [] }),
+  );
+  for (const line of text) {
+    program.child.stdin.write(`${line}\n`);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  program.child.stdin.end();
+  program.child.stdout.resume();
+  const { code, stdout } = await program.ended;
+  assert.equal(code, 0);
+  assert.match(stdout, /^(durable \d+\n)*durable 12000\n$/);
+});
+
 test('a live feed is acknowledged line by line, with its pipe still open', async () => {
   const program = start(['append', '--data', place()]);
   for (let height = 1; height <= 3; height++) {

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
+import type { Writable } from 'node:stream';
 import { test } from 'node:test';
-import { formatEntry } from '../../src/service/log.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createLog, formatEntry } from '../../src/service/log.ts';
 import { createPlaces, Program, start } from '../cli/program.ts';
 import { MAIN } from '../paths.ts';
 import { simulateLines } from '../simulated-lines.ts';
@@ -76,4 +79,44 @@ test('an entry with an error is one line: its message, and no stack', () => {
   const entry = { level: 60, time: 0, pid: 1, hostname: 'h', err, shown: 'a b', msg: 'it failed' };
   const [, rest] = formatEntry(JSON.stringify(entry)).split(/^.{9}/);
   assert.equal(rest, 'fatal it failed: block 7 is missing shown="a b"\n');
+});
+
+const JSON_LOG = { logLevel: 'info', logFormat: 'json' } as const;
+
+test('a log on a full disk ends nothing', async (context) => {
+  const fd = openSync('/dev/full', 'w');
+  context.after(() => closeSync(fd));
+  const log = createLog(JSON_LOG, fd);
+  for (let index = 0; index < 3; index++) {
+    log.info('listening');
+    await sleep(0);
+  }
+});
+
+/** Standard input of a process, which is a file descriptor that does not block. */
+function descriptorOf(input: Writable): number {
+  return (input as unknown as { _handle: { fd: number } })._handle.fd;
+}
+
+test('a reader that stalls holds nobody up, and gets whole lines once it reads again', async (context) => {
+  const reader = spawn('cat');
+  context.after(() => void reader.kill());
+  const log = createLog(JSON_LOG, descriptorOf(reader.stdin));
+  const COUNT = 40_000;
+  for (let index = 0; index < COUNT; index++) log.info({ index }, 'line');
+  let text = '';
+  reader.stdout.setEncoding('utf8').on('data', (piece) => {
+    text += piece;
+  });
+  await until('the buffered lines and another', async () => {
+    log.info('another');
+    return text.includes('another');
+  });
+  const entries = text
+    .slice(0, text.lastIndexOf('\n'))
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  const indexes = entries.flatMap(({ msg, index }) => (msg === 'line' ? [index] : []));
+  assert.deepEqual(indexes, [...indexes.keys()], 'the first lines, in their order');
+  assert.ok(indexes.length > 1000 && indexes.length < COUNT, `${indexes.length} lines`);
 });
