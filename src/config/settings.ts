@@ -47,7 +47,7 @@ const LEDGER = {
   data: {
     type: text('DIR'),
     replacedBy: 'ledger',
-    help: 'folder of the ledger, its snapshots and its archive; with --ledger, without the ledger',
+    help: 'folder of the ledger, its snapshots and its archive; with --ledger, of the snapshots and the archive',
   },
   ledger: {
     type: natsAddress,
@@ -234,7 +234,7 @@ const FOLLOW = {
   followUsersMax: {
     type: count({ from: 0, to: 1000 }),
     default: 10,
-    help: 'maximum number of users followed by subscription instead: the most requested; 0 for none',
+    help: 'maximum number of users that are subscribed to instead of polled: the most requested; 0 for none',
   },
   followBudget: {
     type: upstreamBudget,
@@ -259,7 +259,7 @@ const FOLLOW = {
   forward: {
     type: switchType,
     default: false,
-    help: 'pass questions on that the ledger does not hold, such as orders, fills and candles',
+    help: 'pass on questions about what the ledger does not hold, such as orders, fills and candles',
   },
   forwardKeep: {
     type: milliseconds({ from: 0, to: HOUR_MS }),

@@ -21,7 +21,7 @@ const ROWS: Readonly<Record<string, readonly Source[]>> = {
   connections: [['count', 'connectionsMax']],
   'connections to the admin port': [['count', 'service/admin.ts CONNECTIONS_MAX']],
   'address and headers, in any number': [['bytes', 'headerBytesMax']],
-  'time for them': [['ms', 'headerTimeout']],
+  'time to send address and headers': [['ms', 'headerTimeout']],
   body: [['bytes', 'bodyBytesMax']],
   'bytes of a longer body, read to drop them': [
     ['bytes', 'http/request-head.ts DISCARDED_BYTES_MAX'],
@@ -41,7 +41,7 @@ const ROWS: Readonly<Record<string, readonly Source[]>> = {
   'queue of requests, by its delay': [['ms', 'overloadDelay']],
   'weight of questions': [['count', 'budget']],
   'requests that wait for a height': [['count', 'replica/live-state.ts WAITERS_MAX']],
-  'time that they wait': [['ms', 'minHeightWait']],
+  'time that a request waits for a height': [['ms', 'minHeightWait']],
   'accounts in a question': [
     ['count', 'info/many-accounts.ts USERS_MAX'],
     ['count', 'info/many-accounts.ts USERS_ON_ALL_DEXES_MAX'],
@@ -53,7 +53,7 @@ const ROWS: Readonly<Record<string, readonly Source[]>> = {
   'long answers that are not read: about many accounts, the past, forwarded ones': [
     ['bytes', 'http/unsent-bytes.ts UNSENT_BYTES_MAX'],
   ],
-  'their buffers, kept for the next': [
+  'buffers of long answers, kept for reuse': [
     ['count', 'http/long-answers.ts SPARE_MAX'],
     ['bytes', 'info/answer-writer.ts BYTES_KEPT_MAX'],
   ],
@@ -95,13 +95,13 @@ const ROWS: Readonly<Record<string, readonly Source[]>> = {
 
 const FOLLOWER_ROWS: Readonly<Record<string, readonly Source[]>> = {
   'questions to the exchange in flight': [['count', 'wanted/port-client.ts IN_FLIGHT_MAX']],
-  'requests that wait for them': [['count', 'wanted/port-client.ts WAITING_MAX']],
-  'time that they wait': [['ms', 'followWait']],
+  'requests that wait for the exchange': [['count', 'wanted/port-client.ts WAITING_MAX']],
+  'time that a request waits for the exchange': [['ms', 'followWait']],
   'accounts noted as asked for in a second': [['count', 'wanted/interest-batch.ts ITEMS_MAX']],
   'accounts that are read again and again': [
     ['count', 'feed/follow/follow-session.ts WATCHED_MAX'],
   ],
-  'time after which nobody has asked for one': [['ms', 'followForget']],
+  'time without a request for an account': [['ms', 'followForget']],
   'accounts that are subscribed to': [['count', 'followUsersMax']],
   'accounts read at a time because they are due': [
     ['count', 'feed/follow/follow-session.ts READS_MAX'],
