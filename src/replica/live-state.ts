@@ -19,13 +19,13 @@ const RETRY_MS_MAX = 4_000;
 /** Maximum number of those who wait for a height, also for clients that have given up. */
 const WAITERS_MAX = 65_536;
 
-const WELL = 'caught up and fresh';
+const HEALTHY = 'caught up and fresh';
 /**
  * A ledger that cannot be reached for a moment is no reason to stop: after --max-age it is stale.
  *
  * @internal exported for the simulator of faults
  */
-export const WELL_AS_FAR = 'fresh, and caught up with the last block that could be read';
+export const HEALTHY_HEAD_UNKNOWN = 'fresh, and caught up with the last block that could be read';
 
 type LiveStatus = 'ok' | 'replaying' | 'behind' | 'feed_failed' | 'stale' | 'ahead' | 'broken';
 
@@ -37,7 +37,7 @@ export interface FeedFailure {
 
 export interface Health {
   readonly status: LiveStatus;
-  /** Which ledger it is: another one has another; empty before its first block is known. */
+  /** The ledger's id, derived from its first block; empty until that block is known. */
   readonly ledger: string;
   readonly height: number;
   /** The ledger's time, in milliseconds. */
@@ -83,8 +83,8 @@ export class LiveState {
   #retryReason = '';
   #failure: Error | undefined;
   #headSeen = 0;
-  /** The ledger's time by the clock that nobody can set. */
-  #steadyTimeMs = performance.now();
+  /** The ledger's time on the monotonic clock. */
+  #monotonicTimeMs = performance.now();
   readonly #waiters = new Set<Waiter>();
   #feedFailure: FeedFailure | undefined;
   /** Resolves after the first restore. */
@@ -130,16 +130,16 @@ export class LiveState {
     return { status: 'stale', message: `${newest}, more than ${maxAgeMs / 1000} s ago` };
   }
 
-  /** The age of the ledger's time. A clock that is set back makes nothing younger. */
+  /** The age of the ledger's time. Setting the clock back never lowers it. */
   #ageAt(nowMs: number): number {
     const time = this.#replica?.state.time ?? 0;
-    return Math.max(nowMs - time, performance.now() - this.#steadyTimeMs);
+    return Math.max(nowMs - time, performance.now() - this.#monotonicTimeMs);
   }
 
-  /** This machine's time; where its clock was set back, what it must be at least. */
+  /** This machine's time, but never less than ledger time plus the monotonic time since. */
   nowMs(): number {
     const time = this.#replica?.state.time ?? 0;
-    return Math.max(Date.now(), time + (performance.now() - this.#steadyTimeMs));
+    return Math.max(Date.now(), time + (performance.now() - this.#monotonicTimeMs));
   }
 
   /** Makes the service unhealthy until another process appends blocks. */
@@ -200,7 +200,7 @@ export class LiveState {
   }
 
   #advance(replica: Replica): void {
-    this.#steadyTimeMs = performance.now() - Math.max(0, Date.now() - replica.state.time);
+    this.#monotonicTimeMs = performance.now() - Math.max(0, Date.now() - replica.state.time);
     this.#wake(replica.point.height);
     try {
       this.#options.advanced(replica.state);
@@ -244,7 +244,7 @@ export class LiveState {
 
   /**
    * The height of the newest block, or the last known one if the ledger does not answer in time. Only
-   * the follower decides that the ledger is broken: it knows which failures are temporary.
+   * the replica decides that the ledger is broken: it knows which failures are temporary.
    */
   async #readHead(): Promise<{ head: number; isRead: boolean }> {
     let height: number | undefined;
@@ -252,7 +252,7 @@ export class LiveState {
       const late = sleep(HEAD_MS, undefined, { ref: false });
       height = await Promise.race([this.#options.ledger.height(), late]);
     } catch {
-      // The follower gets the same failure, and retries.
+      // The replica gets the same failure, and retries.
     }
     this.#headSeen = height ?? this.#headSeen;
     return { head: this.#headSeen, isRead: height !== undefined };
@@ -271,7 +271,8 @@ export class LiveState {
     if (failure !== undefined && state.height <= failure.height) {
       return { status: 'feed_failed', message: `the feed has failed: ${failure.reason}` };
     }
-    return this.findStaleness(nowMs) ?? { status: 'ok', message: isRead ? WELL : WELL_AS_FAR };
+    const message = isRead ? HEALTHY : HEALTHY_HEAD_UNKNOWN;
+    return this.findStaleness(nowMs) ?? { status: 'ok', message };
   }
 }
 

@@ -24,7 +24,7 @@ import { createState, type State, type StateView } from '../state/state.ts';
 import type { SharedSnapshots } from './shared-snapshots.ts';
 import type { SnapshotFolder } from './snapshot-folder.ts';
 
-/** How long a follower works, in milliseconds, before it yields to the event loop. */
+/** How long a replica works, in milliseconds, before it yields to the event loop. */
 const SLICE_MS = 0.3;
 /** Longer lines are applied in pieces; shorter ones take less than a slice. */
 const LONG_LINE_BYTES = 1 << 14;
@@ -172,8 +172,8 @@ function ledgerIdOf(hash: Buffer): string {
   return hash.toString('base64url').slice(0, LEDGER_ID_LENGTH);
 }
 
-/** A snapshot from before ledgers had names; of a pruned ledger, the name is lost. */
-async function nameLedger(state: State, ledger: Ledger): Promise<void> {
+/** Sets the id that old snapshots lack; a pruned ledger cannot give it. */
+async function setLedgerId(state: State, ledger: Ledger): Promise<void> {
   if (state.ledgerId !== '' || state.height === 0) return;
   const first = await ledger.point(1);
   if (first !== undefined) state.ledgerId = ledgerIdOf(first.hash);
@@ -221,7 +221,7 @@ async function loadStart(options: ReplicaOptions, height: number): Promise<Repli
       if (loaded === undefined) continue;
       const stored = await ledger.point(at);
       if (stored?.hash.equals(loaded.point.hash)) {
-        await nameLedger(loaded.state, ledger);
+        await setLedgerId(loaded.state, ledger);
         return new Replica(loaded.state, loaded.point);
       }
       warn(`the snapshot of height ${at} is ignored: it belongs to another ledger`);
@@ -319,8 +319,8 @@ export async function restoreReplica(options: ReplicaOptions): Promise<Replica> 
     try {
       return await restoreOnce(options);
     } catch (error) {
-      const isOvertaken = (await ledger.base().catch(() => base)).height > base.height;
-      if (restores === RESTORES_MAX || !isOvertaken) throw error;
+      const wasPruned = (await ledger.base().catch(() => base)).height > base.height;
+      if (restores === RESTORES_MAX || !wasPruned) throw error;
     }
   }
 }

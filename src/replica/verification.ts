@@ -37,8 +37,8 @@ export async function verifyLedger(options: VerificationOptions): Promise<Verifi
     try {
       return await new Verification(options).run();
     } catch (error) {
-      const isOvertaken = (await ledger.base()).height > base.height;
-      if (attempts === ATTEMPTS_MAX || !isOvertaken) throw error;
+      const wasPruned = (await ledger.base()).height > base.height;
+      if (attempts === ATTEMPTS_MAX || !wasPruned) throw error;
     }
   }
 }

@@ -89,8 +89,8 @@ export class Metrics implements Counters {
   readonly #counters: Record<keyof typeof COUNTERS, Counter>;
   readonly #gauges: Record<keyof typeof GAUGES, Gauge>;
   readonly #work: PlainHistogram;
-  /** The ledger's time by the clock that nobody can set. */
-  #steadyTimeMs = performance.now();
+  /** The ledger's time on the monotonic clock. */
+  #monotonicTimeMs = performance.now();
 
   constructor(registry: Registry) {
     const registers = [registry];
@@ -111,7 +111,7 @@ export class Metrics implements Counters {
   /** Computed on collection, since it grows while no block arrives, also if the clock is set back. */
   #addLag(registry: Registry): void {
     const { time } = this.#gauges;
-    const steadyAge = () => (performance.now() - this.#steadyTimeMs) / 1000;
+    const monotonicAge = () => (performance.now() - this.#monotonicTimeMs) / 1000;
     new Gauge({
       name: 'perpinfo_ledger_lag_seconds',
       help: "How old the ledger's time is (the oldest of all workers).",
@@ -120,7 +120,7 @@ export class Metrics implements Counters {
       async collect() {
         const [sample] = (await time.get()).values;
         const age = Date.now() / 1000 - (sample?.value ?? 0);
-        this.set(sample === undefined ? 0 : Math.max(steadyAge(), age));
+        this.set(sample === undefined ? 0 : Math.max(monotonicAge(), age));
       },
     });
   }
@@ -173,6 +173,6 @@ export class Metrics implements Counters {
   setLedger(height: number, timeMs: number): void {
     this.#gauges.height.set(height);
     this.#gauges.time.set(timeMs / 1000);
-    this.#steadyTimeMs = performance.now() - Math.max(0, Date.now() - timeMs);
+    this.#monotonicTimeMs = performance.now() - Math.max(0, Date.now() - timeMs);
   }
 }

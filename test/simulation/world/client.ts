@@ -3,7 +3,7 @@
 import { AnswerFailure } from '../../../src/http/answer-failure.ts';
 import { BodySource } from '../../../src/http/question-source.ts';
 import type { Reply } from '../../../src/http/reply.ts';
-import { WELL_AS_FAR } from '../../../src/replica/live-state.ts';
+import { HEALTHY_HEAD_UNKNOWN } from '../../../src/replica/live-state.ts';
 import type { Question } from '../../twin/naive-answers.ts';
 import { withoutTime } from '../../without-time.ts';
 import type { Judge } from './judge.ts';
@@ -188,7 +188,7 @@ export class Client {
       judge.violate(`not well after all: ${health.status}, ${health.message}`);
     }
     if (health.status !== 'ok') return;
-    if (health.height < acknowledged && health.message !== WELL_AS_FAR) {
+    if (health.height < acknowledged && health.message !== HEALTHY_HEAD_UNKNOWN) {
       judge.violate(`well at ${health.height}, but ${acknowledged} was acknowledged before`);
     }
     const ageMs = Math.abs(machine.kernel.clockMs - health.time);
