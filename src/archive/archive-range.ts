@@ -61,7 +61,7 @@ export function describeRange({ first, head, gaps }: ArchiveRange): string {
 }
 
 /** Says which heights only the archive knows, since their blocks were pruned; undefined if there are none. */
-export function describeSoleWitness(
+export function describeUnreplayable(
   { first, head }: ArchiveRange,
   base: { readonly height: number },
 ): string | undefined {

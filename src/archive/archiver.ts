@@ -25,13 +25,13 @@ import { packDelegations } from './delegation-lists.ts';
 import { packKnownAddress } from './known-address.ts';
 import { findListingChange } from './listings.ts';
 import { OpenPack } from './open-pack.ts';
-import { findRemovals } from './retention.ts';
+import { findRemovals } from './removals.ts';
 import { MarkSpan, packTimes, placeInSpan, SPAN_HEIGHTS, spanOf, unpackTimes } from './spans.ts';
 
 /** Packs that are kept in memory after a flush, so that busy accounts are not read back. */
 const PACKS_KEPT_MAX = 20_000;
-/** The first image of a large ledger is written in transactions of so many accounts. */
-const IMAGE_ACCOUNTS = 50_000;
+/** The image of a large ledger is written in transactions of this many addresses. */
+const IMAGE_ADDRESSES = 50_000;
 /** Room on the disk that a flush may take for each changed record, beside its bytes. */
 const RECORD_PAGE_BYTES = 4096;
 
@@ -162,7 +162,7 @@ export class Archiver {
     }
   }
 
-  /** Reads the span back in whose middle the archive ends. */
+  /** Reads back the span that the archive ends in. */
   #continueSpan(height: number): void {
     this.#span = spanOf(height);
     const times = this.#tables.times.get(this.#span);
@@ -256,7 +256,7 @@ export class Archiver {
   async forgetBefore(height: number): Promise<void> {
     if (this.#range === undefined || height <= this.#range.first) return;
     const gaps = this.#range.gaps.filter(([, to]) => to > height);
-    // First of all nobody may ask for it any more.
+    // The range first, so that no reader asks for what is removed.
     await this.#commit({ ...this.#range, first: height, gaps });
     for (const removals of findRemovals(this.#tables, height)) {
       await this.#folder.transact(0, () => {
@@ -277,7 +277,7 @@ export class Archiver {
     const { table } = state.addresses;
     for (let row = 1; row < table.rowCount; row++) {
       this.#noteAddress(state, row);
-      if (row % IMAGE_ACCOUNTS !== 0) continue;
+      if (row % IMAGE_ADDRESSES !== 0) continue;
       await this.#commit(undefined);
       progress(row, table.rowCount);
     }

@@ -9,7 +9,7 @@ import { createState } from '../state/state.ts';
 import { Archive } from './archive.ts';
 import {
   type ArchiveRange,
-  describeSoleWitness,
+  describeUnreplayable,
   putWriter,
   readRange,
   requireWriter,
@@ -46,7 +46,9 @@ export interface KeepOptions {
 
 export async function keepArchive(options: KeepOptions): Promise<void> {
   const folder = await openArchiveFolder(options.data, { readOnly: false });
-  if (folder === undefined) throw new LedgerError('missing', 'the archive cannot be created');
+  if (folder === undefined) {
+    throw new LedgerError('missing', `LMDB created no tables in ${archiveFolder(options.data)}`);
+  }
   try {
     await adviseOnDamage(options.data, () => new Keeper(folder, options).run());
   } finally {
@@ -136,7 +138,7 @@ class Keeper {
     await this.#forgetOld(archiver, days);
   }
 
-  /** What is written is written: only the follower decides whether the ledger is available. */
+  /** Ignores a failed read of the height: following decides whether the ledger is available. */
   async #reportProgress({ height }: Archiver): Promise<void> {
     const { storage, progress } = this.#options;
     progress(height, await storage.ledger.height().catch(() => height));
@@ -156,7 +158,7 @@ class Keeper {
     const range = readRange(this.#folder.tables);
     if (range === undefined) return this.#begin();
     await this.#checkIsOfLedger(range);
-    await this.#warnOfSoleWitness(range);
+    await this.#warnOfUnreplayable(range);
     const replica = await this.#restoreAt(range.head.height);
     return replica === undefined ? this.#beginAgain(range) : this.#createArchiver(replica, range);
   }
@@ -166,10 +168,10 @@ class Keeper {
   }
 
   /** Whoever deletes such an archive cannot build all of it again. */
-  async #warnOfSoleWitness(range: ArchiveRange): Promise<void> {
+  async #warnOfUnreplayable(range: ArchiveRange): Promise<void> {
     const { storage, warn } = this.#options;
-    const soleWitness = describeSoleWitness(range, await storage.ledger.base());
-    if (soleWitness !== undefined) warn(soleWitness);
+    const unreplayable = describeUnreplayable(range, await storage.ledger.base());
+    if (unreplayable !== undefined) warn(unreplayable);
   }
 
   /** Undefined if the blocks and snapshots that lead there were deleted. */

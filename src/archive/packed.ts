@@ -1,7 +1,6 @@
 /**
- * How the archive's records are packed: whole numbers take as many bytes as they need, seven bits in
- * each, and a record begins with a checksum over its key and the rest. A record that a damaged key has
- * put into another's place is so noticed as well.
+ * How the archive's records are packed: whole numbers are LEB128 varints, and a record begins with a
+ * checksum over its key and the rest, so a record under a wrong key is detected too.
  */
 
 import { crc32 } from 'node:zlib';
@@ -57,7 +56,7 @@ export class PackedWriter {
     this.byte(rest);
   }
 
-  /** The sign is the lowest bit, so small numbers of either sign are short. */
+  /** Zigzag-encoded, so small numbers of either sign are short. */
   signed(value: Exact): void {
     if (typeof value === 'number' && value < PLAIN_MAX && value > -PLAIN_MAX) {
       this.whole(value < 0 ? -2 * value - 1 : 2 * value);

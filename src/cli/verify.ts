@@ -2,7 +2,7 @@
 
 import { type Archive, openArchive } from '../archive/archive.ts';
 import { checkArchive } from '../archive/archive-check.ts';
-import { describeRange, describeSoleWitness } from '../archive/archive-range.ts';
+import { describeRange, describeUnreplayable } from '../archive/archive-range.ts';
 import { archiveFolder, hasArchive } from '../archive/archive-tables.ts';
 import { adviseOnDamage } from '../archive/damage.ts';
 import { DamagedRecord } from '../archive/packed.ts';
@@ -99,8 +99,8 @@ async function compareArchive(
 ): Promise<void> {
   const { head } = archive.range;
   const base = await storage.ledger.base();
-  const soleWitness = describeSoleWitness(archive.range, base);
-  if (soleWitness !== undefined) terminal.say(soleWitness);
+  const unreplayable = describeUnreplayable(archive.range, base);
+  if (unreplayable !== undefined) terminal.say(unreplayable);
   if (head.height < base.height) {
     archive.checkRecords();
     return;

@@ -3,8 +3,7 @@
 import { type ArchiveTables, heightOfKey, markKey, subjectOfKey } from './archive-tables.ts';
 import { spanOf } from './spans.ts';
 
-/** Removals are made in transactions of so many. */
-const BATCH = 10_000;
+const REMOVALS_PER_TRANSACTION = 10_000;
 
 /** Removes one record; to be called in a transaction. */
 export type Removal = () => void;
@@ -14,7 +13,7 @@ export function* findRemovals(tables: ArchiveTables, height: number): Generator<
   let batch: Removal[] = [];
   for (const removal of listRemovals(tables, height)) {
     batch.push(removal);
-    if (batch.length < BATCH) continue;
+    if (batch.length < REMOVALS_PER_TRANSACTION) continue;
     yield batch;
     batch = [];
   }
