@@ -6,7 +6,7 @@ import { mkdirSync, renameSync } from 'node:fs';
 import { createServer } from 'node:net';
 import path from 'node:path';
 import { test } from 'node:test';
-import { Gate } from '../../src/ledger/embedded/gate.ts';
+import { EnvironmentLock } from '../../src/ledger/embedded/environment-lock.ts';
 import { makeLockFile } from '../../src/ledger/embedded/lmdb-lock.ts';
 import { Presence } from '../../src/ledger/embedded/presence.ts';
 import { makeDisk } from './small-disk.ts';
@@ -26,23 +26,23 @@ const REFUSING: [about: string, code: string, isReadOnly: boolean][] = [
   ['read-only', 'EROFS', true],
 ];
 for (const [about, code, isReadOnly] of REFUSING) {
-  test(`the gate of a ${about} disk says why it has no lock, and lets its own process pass`, async (t) => {
+  test(`the lock of a ${about} disk says why there is none, and lets its own process work`, async (t) => {
     const disk = makeDisk(t, 64);
     mkdirSync(path.join(disk.folder, 'gate'));
     if (isReadOnly) disk.setReadOnly(true);
     else disk.fill();
-    const gate = await Gate.enter(disk.folder);
-    assert.match(`${gate.fault}`, isReadOnly ? /[Rr]ead-only file system/ : new RegExp(code));
-    assert.equal(await gate.pass(() => 'passed'), 'passed');
+    const lock = await EnvironmentLock.open(disk.folder);
+    assert.match(`${lock.fault}`, isReadOnly ? /[Rr]ead-only file system/ : new RegExp(code));
+    assert.equal(await lock.runExclusive(() => 'done'), 'done');
     assert.equal(
-      gate.passAtOnce(() => 'passed'),
-      'passed',
+      lock.runExclusiveSync(() => 'done'),
+      'done',
     );
     await assert.rejects(
-      gate.pass(() => Promise.reject(new Error('on purpose'))),
+      lock.runExclusive(() => Promise.reject(new Error('on purpose'))),
       /on purpose/,
     );
-    await gate.leave();
+    await lock.close();
   });
 }
 

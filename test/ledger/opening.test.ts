@@ -16,7 +16,7 @@ import { makeTemporaryFolder } from '../temporary-folder.ts';
 import { chainOfLength, collectBlocks, describeBlocks } from './chains.ts';
 import { type OtherProcess, startOther } from './other-process.ts';
 
-/** Without the gate, one in a few hundred undoes a block. */
+/** Without the environment lock, one in a few hundred undoes a block. */
 const OPENINGS = scale(400, 3000, 15_000);
 const PROCESSES = 2;
 const KILLS = scale(6, 25, 100);

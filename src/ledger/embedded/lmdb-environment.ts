@@ -5,8 +5,8 @@ import type { RootDatabase, RootDatabaseOptions } from 'lmdb';
 import { LedgerError } from '../ledger.ts';
 import { describeDiskFailure, muteDriver } from './disk-failure.ts';
 import { syncFolder } from './durable-file.ts';
+import { EnvironmentLock } from './environment-lock.ts';
 import { makeFolder, readStat } from './folder.ts';
-import { Gate } from './gate.ts';
 import { checkDatabaseFile } from './lmdb-file.ts';
 import { makeLockFile } from './lmdb-lock.ts';
 import { openLmdb } from './lmdb-open.ts';
@@ -35,19 +35,19 @@ export class LmdbFolder<V> {
   readonly #folder: string;
   readonly #fileId: string;
   readonly #presence: Presence;
-  readonly #gate: Gate;
+  readonly #lock: EnvironmentLock;
   #isClosed = false;
 
   private constructor(
     folder: string,
     environment: RootDatabase<V, string>,
-    { presence, gate }: { presence: Presence; gate: Gate },
+    { presence, lock }: { presence: Presence; lock: EnvironmentLock },
   ) {
     this.environment = environment;
     this.#folder = folder;
     this.#fileId = readFileId(folder);
     this.#presence = presence;
-    this.#gate = gate;
+    this.#lock = lock;
   }
 
   /** For writing, the folder is created. */
@@ -59,19 +59,19 @@ export class LmdbFolder<V> {
     if (!readOnly) await makeFolder(folder);
     checkDatabaseFile(dataFile(folder));
     const presence = await Presence.enter(folder);
-    let gate: Gate | undefined;
+    let lock: EnvironmentLock | undefined;
     try {
       await checkNamespace(folder, presence);
       if (!readOnly) checkSpaceForNew(folder);
       makeLockFile(folder);
       muteDriver();
-      gate = await Gate.enter(folder);
-      if (!readOnly && gate.fault !== undefined) throw gate.fault;
-      const environment = await gate.pass(() => openEnvironment<V>(opening, encoding));
-      return new LmdbFolder(folder, environment, { presence, gate });
+      lock = await EnvironmentLock.open(folder);
+      if (!readOnly && lock.fault !== undefined) throw lock.fault;
+      const environment = await lock.runExclusive(() => openEnvironment<V>(opening, encoding));
+      return new LmdbFolder(folder, environment, { presence, lock });
     } catch (error) {
       presence.leave();
-      await gate?.leave();
+      await lock?.close();
       if (error instanceof LedgerError) throw error;
       throw createOpeningError(error as Error, opening);
     }
@@ -79,12 +79,12 @@ export class LmdbFolder<V> {
 
   /** Does work that writes, while no other process opens the environment or writes to it. */
   write<T>(work: () => T | Promise<T>): Promise<T> {
-    return this.#gate.pass(work);
+    return this.#lock.runExclusive(work);
   }
 
   /** The same, for work that does not wait, in a process that has no other under way. */
   writeAtOnce<T>(work: () => T): T {
-    return this.#gate.passAtOnce(work);
+    return this.#lock.runExclusiveSync(work);
   }
 
   /** Throws if the file was removed or replaced: no other process would see further writes. */
@@ -104,9 +104,9 @@ export class LmdbFolder<V> {
     if (this.#isClosed) return;
     this.#isClosed = true;
     // Whoever closes it last destroys its locks: another process must not open it meanwhile.
-    await this.#gate.pass(() => this.environment.close());
+    await this.#lock.runExclusive(() => this.environment.close());
     this.#presence.leave();
-    await this.#gate.leave();
+    await this.#lock.close();
   }
 }
 

@@ -5,7 +5,7 @@
  * for all processes. A commit in between would be undone, although it was acknowledged. (Fixed in LMDB
  * as ITS#9496, but not in the driver's copy of it.)
  *
- * The gate is the write lock of a second environment, which stays empty. The system frees it when a
+ * The lock is the write lock of a second environment, which stays empty. The system frees it when a
  * process ends, however that happens.
  */
 
@@ -22,15 +22,15 @@ const MAP_BYTES = 65_536;
 
 type Environment = RootDatabase<unknown, string>;
 
-export class Gate {
+export class EnvironmentLock {
   readonly #folder: string;
   readonly #opening: Promise<void>;
   #environment: Environment | undefined;
   #fault: Error | undefined;
   #abort: unknown;
-  #entries = 0;
+  #users = 0;
   #isClosed = false;
-  /** Resolves when all of this process who came before have passed. */
+  /** Resolves when all earlier work of this process has ended. */
   #previous: Promise<unknown> = Promise.resolve();
 
   private constructor(folder: string) {
@@ -38,21 +38,21 @@ export class Gate {
     this.#opening = this.#open();
   }
 
-  /** By folder: those of one process pass one after the other. */
-  static readonly #gates = new Map<string, Gate>();
+  /** By folder: within one process, calls are serialized. */
+  static readonly #locks = new Map<string, EnvironmentLock>();
 
-  /** The gate of a folder that holds an environment. */
-  static async enter(folder: string): Promise<Gate> {
-    // The same gate by whatever name: a process that takes its lock twice would wait for itself.
+  /** The lock of a folder that holds an environment. */
+  static async open(folder: string): Promise<EnvironmentLock> {
+    // One lock per real path: a process that took its lock twice would deadlock.
     const resolved = realpathSync(folder);
-    const gate = Gate.#gates.get(resolved) ?? new Gate(resolved);
-    Gate.#gates.set(resolved, gate);
-    gate.#entries += 1;
+    const lock = EnvironmentLock.#locks.get(resolved) ?? new EnvironmentLock(resolved);
+    EnvironmentLock.#locks.set(resolved, lock);
+    lock.#users += 1;
     try {
-      await gate.#opening;
-      return gate;
+      await lock.#opening;
+      return lock;
     } catch (error) {
-      await gate.leave();
+      await lock.close();
       throw error;
     }
   }
@@ -73,14 +73,14 @@ export class Gate {
     return this.#fault;
   }
 
-  /** Waits until no other process passes, and keeps others waiting until the work is done. */
-  pass<T>(work: () => T | Promise<T>): Promise<T> {
-    const passing = this.#previous.then(() => this.#passNow(work));
-    this.#previous = passing.catch(() => undefined);
-    return passing;
+  /** Waits until no other process holds the lock, and holds it until the work is done. */
+  runExclusive<T>(work: () => T | Promise<T>): Promise<T> {
+    const running = this.#previous.then(() => this.#runLocked(work));
+    this.#previous = running.catch(() => undefined);
+    return running;
   }
 
-  async #passNow<T>(work: () => T | Promise<T>): Promise<T> {
+  async #runLocked<T>(work: () => T | Promise<T>): Promise<T> {
     if (this.#environment === undefined) return work();
     let result: T | undefined;
     await this.#environment.transactionSync(async () => {
@@ -91,7 +91,7 @@ export class Gate {
   }
 
   /** The same, for work that does not wait, in a process that has no other under way. */
-  passAtOnce<T>(work: () => T): T {
+  runExclusiveSync<T>(work: () => T): T {
     if (this.#environment === undefined) return work();
     let result: T | undefined;
     this.#environment.transactionSync(() => {
@@ -101,13 +101,13 @@ export class Gate {
     return result as T;
   }
 
-  /** Closes the gate once all have left. */
-  async leave(): Promise<void> {
-    this.#entries -= 1;
+  /** Closes the environment once all users have closed the lock. */
+  async close(): Promise<void> {
+    this.#users -= 1;
     await this.#previous;
-    if (this.#entries > 0 || this.#isClosed) return;
+    if (this.#users > 0 || this.#isClosed) return;
     this.#isClosed = true;
-    Gate.#gates.delete(this.#folder);
+    EnvironmentLock.#locks.delete(this.#folder);
     await this.#environment?.close();
   }
 }
