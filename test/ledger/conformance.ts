@@ -221,20 +221,21 @@ function describeAppending(it: It): void {
     await assertHolds(writer, blocks);
   });
 
-  const refusals: [about: string, heights: number[]][] = [
-    ['a gap before it', [5]],
-    ['a gap inside it', [4, 6]],
-    ['a height that is there', [3]],
-    ['a height twice', [4, 4]],
-    ['its heights out of order', [5, 4]],
-    ['a good start and a bad end', [4, 5, 6, 8]],
+  const refusals: [about: string, heights: number[], got: number, expected: number][] = [
+    ['a gap before it', [5], 5, 4],
+    ['a gap inside it', [4, 6], 6, 5],
+    ['a height that is there', [3], 3, 4],
+    ['a height twice', [4, 4], 4, 5],
+    ['its heights out of order', [5, 4], 5, 4],
+    ['a good start and a bad end', [4, 5, 6, 8], 8, 7],
   ];
-  for (const [about, heights] of refusals) {
+  for (const [about, heights, got, expected] of refusals) {
     it(`an append with ${about} is refused and stores nothing`, async (openers) => {
       const blocks = chainOfLength(9);
       const writer = await openWith(openers, blocks.slice(0, 3));
       const wrong = heights.map((height) => blocks[height - 1]);
-      await assertRefused(writer.append(wrong), 'conflict', /the next block .* is block 4$/);
+      const message = new RegExp(`^got block ${got}, expected block ${expected}$`);
+      await assertRefused(writer.append(wrong), 'conflict', message);
       await assertHolds(writer, blocks.slice(0, 3));
       await writer.append(blocks.slice(3, 5));
       await assertHolds(writer, blocks.slice(0, 5));
@@ -408,7 +409,7 @@ function describeStarting(it: It): void {
       await assertPoint(ledger.head(), blocks[1233]);
       await assertHolds(ledger, []);
     }
-    await assertRefused(writer.append(blocks.slice(0, 1)), 'conflict', /is block 1235$/);
+    await assertRefused(writer.append(blocks.slice(0, 1)), 'conflict', /expected block 1235$/);
     await writer.append(blocks.slice(1234));
     await assertPoint(reader.base(), blocks[1233]);
     await assertHolds(reader, blocks.slice(1234));

@@ -68,8 +68,10 @@ export class EmbeddedLedgerWriter extends EmbeddedLedger implements RestoringWri
 
   async append(blocks: readonly StoredBlock[]): Promise<void> {
     const next = this.#headHeight + 1;
-    if (blocks.some(({ height }, index) => height !== next + index)) {
-      throw new LedgerError('conflict', `the next block of this ledger is block ${next}`);
+    const wrong = blocks.findIndex(({ height }, index) => height !== next + index);
+    if (wrong !== -1) {
+      const message = `got block ${blocks[wrong].height}, expected block ${next + wrong}`;
+      throw new LedgerError('conflict', message);
     }
     try {
       this.store.requireSpace(estimateBytes(blocks));

@@ -70,8 +70,10 @@ export class BlockPublisher {
   /** Resolves when all blocks are stored; `checkLease` runs before each portion. */
   async append(blocks: readonly StoredBlock[], checkLease: () => void): Promise<void> {
     const next = this.#head.height + 1;
-    if (blocks.some(({ height }, index) => height !== next + index)) {
-      throw new LedgerError('conflict', `the next block of this ledger is block ${next}`);
+    const wrong = blocks.findIndex(({ height }, index) => height !== next + index);
+    if (wrong !== -1) {
+      const message = `got block ${blocks[wrong].height}, expected block ${next + wrong}`;
+      throw new LedgerError('conflict', message);
     }
     let rest = blocks;
     let deadlineMs = performance.now() + this.#retryMs;

@@ -150,7 +150,7 @@ test(
     const writer = await world.openWriter();
     await assert.rejects(writer.append(blocks.slice(1)), {
       fault: 'conflict',
-      message: 'the next block of this ledger is block 1',
+      message: 'got block 2, expected block 1',
     });
     assert.equal((await writer.head()).height, 0);
     await writer.close();
