@@ -21,7 +21,7 @@ const WORTH_BLOCKS = 1_000;
 /** Deadline of a list: if its last message is lost, the client waits for more than half a minute. */
 const LIST_MS = 5_000;
 /** A snapshot of which nothing arrives for this long is given up. */
-const SILENT_MS = 10_000;
+const IDLE_MS = 10_000;
 const NAME = /^(\d{16})\.snapshot$/;
 
 export interface FetchOptions {
@@ -99,8 +99,8 @@ export class SharedSnapshots {
     const cancel = () => void reader.cancel().catch(() => undefined);
     let failure: Error | undefined;
     let isReading = true;
-    const silence = this.#link.onSilence(SILENT_MS, (reason) => {
-      // A slow disk of ours is no silence.
+    const idleTimer = this.#link.startIdleTimer(IDLE_MS, (reason) => {
+      // A slow disk of ours is no idle connection.
       if (!isReading) return;
       failure = reason;
       cancel();
@@ -113,10 +113,10 @@ export class SharedSnapshots {
         isReading = false;
         yield value;
         isReading = true;
-        silence.heard();
+        idleTimer.reset();
       }
     } finally {
-      silence.forget();
+      idleTimer.cancel();
       cancel();
     }
   }
@@ -147,7 +147,7 @@ export class SharedSnapshots {
       return true;
     } catch (error) {
       if (this.#link.isWrongSequence(error)) return false;
-      throw this.#link.describe('publishing a snapshot', error);
+      throw this.#link.toLedgerError('publishing a snapshot', error);
     }
   }
 

@@ -19,7 +19,7 @@ import { type Key, KeyError, type KeyTerms, missingKey, parseName } from '../key
 /** How often each process polls for changes: a revoked key must stop working within a second. */
 const POLL_MS = 200;
 /** A list of which nothing arrives for this long is read again: the client would wait for half a minute. */
-const SILENT_MS = 1_000;
+const IDLE_MS = 1_000;
 /** Maximum attempts at a change while others change the same key. */
 const ATTEMPTS_MAX = 10;
 
@@ -104,16 +104,16 @@ class JetStreamKeyStore implements KeyStore {
     let count = 0;
     let last = 0;
     const list = await bucket.history({ key });
-    const silence = this.#link.onSilence(SILENT_MS, (reason) => list.stop(reason));
+    const idleTimer = this.#link.startIdleTimer(IDLE_MS, (reason) => list.stop(reason));
     try {
       for await (const entry of list) {
-        silence.heard();
+        idleTimer.reset();
         count++;
         last = Math.max(last, entry.revision);
         if (entry.operation === 'PUT') entries.push(entry);
       }
     } finally {
-      silence.forget();
+      idleTimer.cancel();
     }
     return { entries, count, last };
   }
@@ -162,7 +162,9 @@ class JetStreamKeyStore implements KeyStore {
         return await change(entry, entry.json<Key>());
       } catch (error) {
         if (!this.#link.isWrongSequence(error) || attempt === ATTEMPTS_MAX) {
-          throw error instanceof KeyError ? error : this.#link.describe('changing a key', error);
+          throw error instanceof KeyError
+            ? error
+            : this.#link.toLedgerError('changing a key', error);
         }
       }
     }

@@ -144,7 +144,7 @@ export class BlockPublisher {
     deadlineMs: number,
   ): Promise<void> {
     const link = this.#link;
-    const error = link.isWrongSequence(reason) ? reason : link.describe('appending', reason);
+    const error = link.isWrongSequence(reason) ? reason : link.toLedgerError('appending', reason);
     if (error instanceof LedgerError && !isUnavailable(error)) throw error;
     try {
       await this.#catchUp(blocks);
@@ -154,7 +154,7 @@ export class BlockPublisher {
     if (this.#head.height >= blocks[blocks.length - 1].height) return;
     if (performance.now() > deadlineMs) {
       if (this.#isShort) throw lostBlocks(this.#head.height);
-      throw isUnavailable(error) ? error : link.describe('appending', error);
+      throw isUnavailable(error) ? error : link.toLedgerError('appending', error);
     }
     await sleep(RETRY_MS);
   }

@@ -92,7 +92,7 @@ export class BlockReader {
         yield* this.#readOnce();
         if (this.#height > heightBefore) continue;
       } catch (error) {
-        this.#throwIfFinal(this.#link.describe('reading blocks', error));
+        this.#throwIfFinal(this.#link.toLedgerError('reading blocks', error));
       }
       this.#leaveLaggingServer();
       await sleep(RETRY_MS, undefined, { signal }).catch(() => undefined);

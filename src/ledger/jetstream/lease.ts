@@ -160,6 +160,6 @@ async function tryTake(
       : await bucket.update(key, text, entry.revision);
   } catch (error) {
     if (link.isWrongSequence(error)) return undefined;
-    throw link.describe('taking the lease', error);
+    throw link.toLedgerError('taking the lease', error);
   }
 }

@@ -43,12 +43,12 @@ export async function failAfter(delayMs: number, message: string): Promise<never
   throw new Error(message);
 }
 
-/** Whoever waits for messages, and wants to know when they stop arriving. */
-export interface Silence {
+/** Fires when messages that are waited for stop arriving. */
+export interface IdleTimer {
   /** A message has arrived. */
-  heard(): void;
+  reset(): void;
   /** No more are waited for. */
-  forget(): void;
+  cancel(): void;
 }
 
 export class NatsLink {
@@ -151,7 +151,7 @@ export class NatsLink {
     try {
       return await this.untilInterrupted(work());
     } catch (error) {
-      throw this.describe(what, error);
+      throw this.toLedgerError(what, error);
     }
   }
 
@@ -164,20 +164,20 @@ export class NatsLink {
   }
 
   /**
-   * Calls back when the connection is lost, or when nothing was heard for the time: messages may also be
-   * lost between servers, and then nothing else comes.
+   * Calls back when the connection is lost, or when nothing has arrived for the time: messages may also
+   * be lost between servers, and then nothing else comes.
    */
-  onSilence(silentMs: number, stop: (reason: Error) => void): Silence {
+  startIdleTimer(idleMs: number, stop: (reason: Error) => void): IdleTimer {
     const startTimer = () =>
-      setTimeout(() => stop(new Error(`nothing arrived for ${silentMs} ms`)), silentMs).unref();
+      setTimeout(() => stop(new Error(`nothing arrived for ${idleMs} ms`)), idleMs).unref();
     const forget = this.onInterrupt(() => stop(new Error('the connection was lost')));
     let timer = startTimer();
     return {
-      heard() {
+      reset() {
         clearTimeout(timer);
         timer = startTimer();
       },
-      forget() {
+      cancel() {
         clearTimeout(timer);
         forget();
       },
@@ -201,7 +201,8 @@ export class NatsLink {
     }
   }
 
-  describe(what: string, error: unknown): unknown {
+  /** A bug is returned as it is. */
+  toLedgerError(what: string, error: unknown): unknown {
     if (error instanceof LedgerError || isBug(error)) return error;
     const { message } = error as Error;
     if (this.#codeOf(error) === this.modules.stream.JetStreamApiCodes.StreamNotFound) {
