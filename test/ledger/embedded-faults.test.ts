@@ -207,7 +207,7 @@ test('a file in the place of a folder is named', async (t) => {
   const folder = await makeTemporaryFolder(t);
   const file = path.join(folder, 'file');
   writeFileSync(file, '');
-  const message = `got ${file}, which is not a folder, expected the folder that holds the ledger`;
+  const message = `got ${file}, which is not a folder, expected a folder`;
   await assert.rejects(openEmbeddedLedger(path.join(file, 'below')), { message });
   await assert.rejects(openEmbeddedLedgerWriter(path.join(file, 'below', 'deeper')), { message });
   await assert.rejects(openEmbeddedLedgerWriter(file), { message });

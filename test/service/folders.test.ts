@@ -24,9 +24,7 @@ test('a folder that is not there is named, and is not made', async () => {
 test('a file in the place of a folder is named by every command', LONG_ONLY, async () => {
   const file = place('file');
   writeFileSync(file, '');
-  const expected = failed(
-    `perpinfo: got ${file}, which is not a folder, expected the folder that holds the ledger\n`,
-  );
+  const expected = failed(`perpinfo: got ${file}, which is not a folder, expected a folder\n`);
   const commands = [['verify'], ['keys', 'list'], ['keys', 'create'], ['append'], ['serve']];
   for (const data of [file, path.join(file, 'below')]) {
     for (const command of commands) {

@@ -2,7 +2,7 @@
 
 import { type FileHandle, open } from 'node:fs/promises';
 
-/** On a nearly full disk a write is partial, and only the next one fails. */
+/** Loops: on a nearly full disk a write is partial, and only the next one fails. */
 export async function writeAll(file: FileHandle, bytes: Uint8Array, offset: number): Promise<void> {
   for (let written = 0; written < bytes.length; ) {
     const rest = bytes.length - written;

@@ -13,7 +13,7 @@ export async function makeFolder(folder: string): Promise<void> {
   if (parent !== folder && !existsSync(parent)) await makeFolder(parent);
   try {
     mkdirSync(folder);
-    // A power cut takes a folder whose name was not synced, and all that was synced in it.
+    // Until its name is synced, a power cut can lose the folder and all in it.
     await syncFolder(parent);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
@@ -27,7 +27,7 @@ export async function makeFolder(folder: string): Promise<void> {
 export function readStat(file: string): Stats | undefined {
   try {
     const stat = statSync(file, { throwIfNoEntry: false });
-    // To later versions of Node, what lies below a file is missing like any other.
+    // Newer Node reports a path below a file as missing, not as ENOTDIR.
     if (stat === undefined) checkNoFile(path.dirname(file), undefined);
     return stat;
   } catch (error) {
@@ -45,8 +45,7 @@ function checkNoFile(folder: string, cause: unknown): void {
     if (parent !== folder) checkNoFile(parent, cause);
     return;
   }
-  const message = `got ${folder}, which is not a folder, expected the folder that holds the ledger`;
-  throw new Error(message, { cause });
+  throw new Error(`got ${folder}, which is not a folder, expected a folder`, { cause });
 }
 
 function tryStat(place: string): Stats | undefined {

@@ -86,7 +86,7 @@ export class JetStreamLedger implements Ledger {
       if (state.messages === 0) return this.#emptyBase(state.last_seq);
       const last = await this.#message(state.last_seq);
       if (last !== undefined) return decodeMessage(last.seq, last.header, last.data);
-      // A prune may have dropped it since, or another server has answered, which lags.
+      // A prune may have dropped it since, or a lagging server has answered.
       if (hasGaps(state) || performance.now() - startedMs > GRACE_MS) {
         throw missingBlock(state.last_seq, state.last_seq);
       }
@@ -117,7 +117,7 @@ export class JetStreamLedger implements Ledger {
       if (message !== undefined) return decodeMessage(message.seq, message.header, message.data);
       const base = await this.base();
       if (base.height === height) return base;
-      // Another server has answered, which lags, if the stream should have the block.
+      // If the stream should have the block, a lagging server answered.
       const isLate = performance.now() - startedMs > GRACE_MS;
       if (isLate || !isWithin(height, await this.#readState())) return undefined;
       await sleep(HEAD_RETRY_MS);
@@ -134,8 +134,8 @@ export class JetStreamLedger implements Ledger {
   }
 
   /**
-   * The stream's state. One that ends before what was read already is of a server that lags; only if it
-   * stays so has the stream lost blocks.
+   * The stream's state. One that ends before what was read is a lagging server's; only if it persists
+   * has the stream lost blocks.
    */
   async #readState(): Promise<StreamState> {
     const startedMs = performance.now();

@@ -39,7 +39,7 @@ function statusOf(holder: LeaseHolder): ProcessStatus {
   if (holder.host !== hostname()) return 'unknown';
   const status = processStatus(holder);
   if (status !== 'running' || holder.pid !== process.pid) return status;
-  // Without the token, the entry is left of a lease that this process took or released in an outage.
+  // A token not held is left over from a lease taken or released during an outage.
   return heldTokens.has(holder.token) ? 'running' : 'ended';
 }
 
