@@ -195,7 +195,7 @@ test('the follower rebuilds a question once more, whoever sent it', async () => 
   const snapshot = { type: 'fileSnapshot', outPath: '/tmp/x' };
   assert.deepEqual(await forwarder.forward(snapshot), {
     outcome: 'failed',
-    reason: 'this type is not passed on',
+    reason: '"fileSnapshot" is not passed on',
   });
   assert.deepEqual(await forwarder.forward({ type: 'openOrders', user: 'me' }), {
     outcome: 'failed',

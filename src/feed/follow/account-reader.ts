@@ -39,7 +39,7 @@ export interface AccountReaderOptions {
   refreshMarkets(): Promise<void>;
 }
 
-/** Answers to read until two in a row are of one account. */
+/** Maximum number of reads until two in a row are of one account. */
 const READS_MAX = 7;
 /** What cannot be used is asked for once more. */
 const FAILURES_MAX = 2;
@@ -54,12 +54,12 @@ const MODE_MS = 6 * 3_600_000;
 const MODE_RETRY_MS = 15_000;
 const MODE_RETRY_MS_MAX = 600_000;
 /** The same where the upstream did not tell the mode. */
-const UNTOLD_RETRY_MS = 1_000;
-const UNTOLD_RETRY_MS_MAX = 60_000;
+const UNKNOWN_MODE_RETRY_MS = 1_000;
+const UNKNOWN_MODE_RETRY_MS_MAX = 60_000;
 /** After this many, an upstream that has never told a mode is taken not to know the question. */
 const MODE_REFUSALS_MAX = 3;
-/** Failures of the moment, after which the same question is worth asking again. */
-const PASSING: readonly string[] = ['malformed', 'network', 'server'];
+/** Transient failures, worth one retry. */
+const TRANSIENT: readonly string[] = ['malformed', 'network', 'server'];
 
 /** An answer that was read, before it is known whose it is. */
 type Judged = AccountResult & { readonly mismatches?: readonly Mismatch[] };
@@ -68,7 +68,7 @@ const AGAIN = { kind: 'again' } as const;
 
 export class AccountReader {
   readonly #options: AccountReaderOptions;
-  /** How often modes were refused; negative for good once the upstream has told one. */
+  /** How often modes were refused; -Infinity once the upstream has answered one. */
   #modeRefusals = 0;
 
   constructor(options: AccountReaderOptions) {
@@ -90,10 +90,13 @@ export class AccountReader {
         continue;
       }
       if (result.kind !== 'again' && ++failures >= failuresMaxOf(watched)) return result;
-      // Two in a row: an upstream that says something else in between is not believed on its earlier word.
+      // Only consecutive answers can confirm each other.
       before = undefined;
     }
-    return { kind: 'failed', reason: `${READS_MAX} answers in a row have nothing in common` };
+    return {
+      kind: 'failed',
+      reason: `in ${READS_MAX} answers, no two in a row were of one account`,
+    };
   }
 
   async #readOnce(
@@ -109,15 +112,15 @@ export class AccountReader {
       }
       return judged;
     } catch (error) {
-      const isPassing = error instanceof UpstreamError && PASSING.includes(error.kind);
-      if (!isPassing || failures + 1 >= FAILURES_MAX) throw error;
+      const isTransient = error instanceof UpstreamError && TRANSIENT.includes(error.kind);
+      if (!isTransient || failures + 1 >= FAILURES_MAX) throw error;
       return { kind: 'failed', reason: error.message };
     }
   }
 
   async #ask(watched: Watched, ask: AskOptions): Promise<Judged | typeof AGAIN> {
     const { item } = watched;
-    if (item.kind !== 'account') throw new Error(`${watched.key} is no account`);
+    if (item.kind !== 'account') throw new Error(`${watched.key} is not an account`);
     const question = { type: 'clearinghouseState', user: item.user, dex: item.dex };
     const [json, collateral] = await Promise.all([
       this.#options.upstream.ask(question, ask),
@@ -155,7 +158,7 @@ export class AccountReader {
     judgeAgain: () => Judged,
   ): Promise<Judged | typeof AGAIN> {
     const { mismatches = [] } = judged;
-    if (judged.kind === 'checked') return this.#exposeCollateral(watched, judged, ask);
+    if (judged.kind === 'checked') return this.#confirmCollateral(watched, judged, ask);
     if (judged.kind !== 'unchecked') return judged;
     if (isCollateralSuspected(mismatches) && this.#isModeOld(watched, modeRetryMsOf(watched))) {
       await this.#askMode(watched, ask);
@@ -166,8 +169,8 @@ export class AccountReader {
     return judgeAgain();
   }
 
-  /** An answer that any collateral would explain is not believed to have none. */
-  async #exposeCollateral(
+  /** If no figure depends on the collateral, any would fit: the account's mode is asked for. */
+  async #confirmCollateral(
     watched: Watched,
     judged: Extract<Judged, { kind: 'checked' }>,
     ask: AskOptions,
@@ -220,7 +223,7 @@ function failuresMaxOf({ isUnified }: Watched): number {
 function modeRetryMsOf({ isModeKnown, modeDoubts }: Watched): number {
   return isModeKnown
     ? Math.min(MODE_RETRY_MS * 2 ** modeDoubts, MODE_RETRY_MS_MAX)
-    : Math.min(UNTOLD_RETRY_MS * 2 ** modeDoubts, UNTOLD_RETRY_MS_MAX);
+    : Math.min(UNKNOWN_MODE_RETRY_MS * 2 ** modeDoubts, UNKNOWN_MODE_RETRY_MS_MAX);
 }
 
 /** Not every server knows the question; then an account is not unified, as far as anyone can tell. */

@@ -160,8 +160,8 @@ export class FollowSession {
   #restore(): void {
     const { forgetMs } = this.#options.settings;
     for (const item of findRecentItems(this.#ledger, forgetMs)) this.#watch(item);
-    if (this.#watchList.size > 0)
-      this.#options.log.info(`${this.#watchList.size} items followed on`);
+    const { size } = this.#watchList;
+    if (size > 0) this.#options.log.info(`following ${size} items again`);
   }
 
   /** Undefined if the item's address is none. */
@@ -188,7 +188,10 @@ export class FollowSession {
   /** Never rejects. */
   async want(item: WantedItem, maxAgeMs: number): Promise<WantedOutcome> {
     const watched = this.#watch(item);
-    if (watched === undefined) return { outcome: 'failed', reason: `${item.user} is no address` };
+    if (watched === undefined) {
+      const reason = `${item.user} is not an address, expected 0x and 40 hexadecimal digits`;
+      return { outcome: 'failed', reason };
+    }
     this.#watchList.noteAsked(watched, 1, this.#options.clock.nowMs());
     if (this.#isFresh(watched, maxAgeMs)) {
       return { outcome: 'recorded', height: this.#ledger.height };
@@ -212,7 +215,7 @@ export class FollowSession {
     const { waitMs: waitMsMax } = this.#options.settings;
     const reading = this.#items.read(watched, { priority: 'asked', waitMsMax }).then((outcome) => {
       this.#asked.delete(key);
-      // A flood of questions that the budget does not allow must not be read later, by nobody's wish.
+      // Items that failed are dropped, or a flood of them would be read later for no one.
       if (isNotRead(outcome)) this.#watchList.dropUnread(watched);
       return outcome;
     });

@@ -3,6 +3,7 @@
  * whatever sent it: this is the last place before the upstream.
  */
 
+import { describeValue } from '../../events/refusal.ts';
 import { RequestError } from '../../info/request-error.ts';
 import { readForwarded } from '../../wanted/forwarded-types.ts';
 import type { ForwardedQuestion, ForwardOutcome } from '../../wanted/wanted.ts';
@@ -41,7 +42,8 @@ export class Forwarder {
   /** Never rejects. */
   async forward(question: ForwardedQuestion): Promise<ForwardOutcome> {
     const read = readForwarded(question);
-    if (read === undefined) return { outcome: 'failed', reason: 'this type is not passed on' };
+    if (read === undefined)
+      return { outcome: 'failed', reason: `${describeValue(question.type)} is not passed on` };
     if (read instanceof RequestError) return { outcome: 'failed', reason: read.message };
     const key = JSON.stringify(read.question);
     const kept = this.#kept.get(key);
