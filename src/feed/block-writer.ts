@@ -49,9 +49,10 @@ export class BlockWriter {
   }
 
   /**
-   * Writes until the feed ends or the signal aborts; every applied block is then durable. Throws a
-   * FeedError at a refused block that has no `refused`, when the blocks before it are durable. Throws the ledger's error as
-   * soon as a batch cannot be stored, even while it waits for the feed.
+   * Writes until the feed ends or the signal aborts; every applied block is then durable. At a
+   * refused block without a `refused` callback, throws a FeedError once the blocks before it are
+   * durable. Throws the ledger's error as soon as a batch cannot be stored, even while it waits for
+   * the feed.
    */
   async run(feed: Feed, signal: AbortSignal): Promise<void> {
     const { state } = this.#options.replica;
@@ -88,7 +89,7 @@ export class BlockWriter {
     }
   }
 
-  /** Undefined if the block is refused, and its feed wants to hear of it and go on. */
+  /** Undefined if the block was refused and reported to its feed. */
   #extend(block: FeedBlock): StoredBlock | undefined {
     const { line, position } = block;
     const { replica, aheadMsMax } = this.#options;

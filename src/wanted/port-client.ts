@@ -66,7 +66,7 @@ export class PortClient implements WantedClient {
     const key = `${itemKey(item)} ${maxAgeMs}`;
     const nowMs = performance.now();
     const shared = this.#wants.get(key);
-    // One that began earlier may bring what was read at its beginning.
+    // A want that began longer ago may return an answer older than maxAgeMs.
     if (shared !== undefined && nowMs - shared.startedMs <= maxAgeMs) return shared.outcome;
     if (this.#inFlight >= IN_FLIGHT_MAX) return Promise.resolve(TOO_MANY);
     const outcome = this.#count(this.#channel.want(item, maxAgeMs));

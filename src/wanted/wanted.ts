@@ -71,7 +71,7 @@ export interface FollowStatus {
   };
 }
 
-/** How often an item was asked for since the last report. */
+/** How often an item was asked for since the last batch. */
 export interface Interest {
   readonly item: WantedItem;
   readonly count: number;

@@ -8,7 +8,7 @@ import {
   readAccountAnswer,
 } from '../../src/feed/follow/dialect/account-answer.ts';
 import { checkAccount } from '../../src/feed/follow/dialect/account-check.ts';
-import { findSurprises } from '../../src/feed/follow/dialect/account-events.ts';
+import { findDifferences } from '../../src/feed/follow/dialect/account-events.ts';
 import { DialectError, type Mismatch } from '../../src/feed/follow/dialect/dialect.ts';
 import { readAllPerpMetas, readPerpDexs } from '../../src/feed/follow/dialect/market-answers.ts';
 import {
@@ -99,7 +99,7 @@ test(
     for (const sample of listSamples()) {
       const reading = unwrap(read(sample, directory, askAccount(sample)));
       assert.deepEqual(checkAccount(reading, directory), []);
-      assert.deepEqual(findSurprises(truth, sample.address, reading.rows), []);
+      assert.deepEqual(findDifferences(truth, sample.address, reading.rows), []);
     }
   },
 );

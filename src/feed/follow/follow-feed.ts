@@ -37,7 +37,7 @@ export class FollowFeed implements Feed, WantedHandler {
   readonly #options: FollowOptions;
   readonly #forwarder: Forwarder;
   readonly #pace: BlockPace;
-  /** Resolves when the ledger is partial and has markets, or the upstream does not tell them. */
+  /** Resolves with a partial ledger that has markets, after READY_MS_MAX, or when the feed ends. */
   readonly ready: Promise<void>;
   #setReady: () => void = () => undefined;
   /** Resolves at the start if the ledger is partial already: it can be answered from as it is. */

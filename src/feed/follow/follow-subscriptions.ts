@@ -8,7 +8,7 @@ import type { WatchList } from './watch-list.ts';
 
 /** Of the 1,000 subscriptions that a connection may have, some are left for marks and users. */
 const TRADES_MAX = 900;
-/** How long the first subscription to trades has to be refused, before there are more. */
+/** How long to wait for a refusal of the first trades subscription before adding more. */
 const TRIAL_MS = 3_000;
 /** Trades that were refused are tried again after this time. */
 const REFUSED_MS = 600_000;
@@ -84,7 +84,7 @@ export class FollowSubscriptions {
     return subscriptions;
   }
 
-  /** Trades of a dex whose accounts nobody has asked for name nobody who is followed. */
+  /** Only dexes with followed accounts: other trades name no followed account. */
   #listTrades(): UpstreamSubscription[] {
     const { learned, listDexes, clock } = this.#options;
     const nowMs = clock.nowMs();

@@ -9,7 +9,7 @@ import type { DelegationsReader } from './delegations-reader.ts';
 import type { AccountRows } from './dialect/account-answer.ts';
 import {
   describeAccountChanges,
-  findSurprises,
+  findDifferences,
   isExplainedByFunding,
 } from './dialect/account-events.ts';
 import type { ExchangeTime } from './exchange-time.ts';
@@ -154,7 +154,7 @@ export class ItemReader {
     // A trade may change every field.
     if (readTime === 0 || tradeTime > readTime) return;
     const isFunded = isFundingBetween(readTime, rows.time);
-    const unexplained = findSurprises(ledger, address, rows).filter(
+    const unexplained = findDifferences(ledger, address, rows).filter(
       (field) => !(isFunded && isExplainedByFunding(field)),
     );
     audit.noteSurprises(describeItem(item), unexplained);

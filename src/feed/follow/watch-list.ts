@@ -150,7 +150,7 @@ export class WatchList {
     if (this.#watched.delete(watched.key)) this.#watched.set(watched.key, watched);
   }
 
-  /** A trade names the user on the dex. True if the account is followed. */
+  /** Notes a trade. True if the account is followed and the trade is newer than its last read. */
   noteTrade(user: string, dex: string, time: number, nowMs: number): boolean {
     const watched = this.#watched.get(keyOf({ kind: 'account', user, dex }));
     if (watched === undefined || time <= watched.readTime) return false;

@@ -13,7 +13,7 @@ import {
 import { checkAccount } from '../../../src/feed/follow/dialect/account-check.ts';
 import {
   describeAccountChanges,
-  findSurprises,
+  findDifferences,
 } from '../../../src/feed/follow/dialect/account-events.ts';
 import { DialectError } from '../../../src/feed/follow/dialect/dialect.ts';
 import { directoryOfLedger } from '../../../src/feed/follow/dialect/market-directory.ts';
@@ -137,7 +137,7 @@ test(
       const { address, user, dex, account, answer } = sample;
       const reading = mustRead(sample, renderAsUpstream(answer, random));
       assert.deepEqual(checkAccount(reading, directory), [], user);
-      assert.deepEqual(findSurprises(truth, address, reading.rows), [], user);
+      assert.deepEqual(findDifferences(truth, address, reading.rows), [], user);
       const { rows } = reading;
       const orderMargin = truth.accounts.get(account, ORDER_MARGIN);
       if (rows.isOrderMarginExact) assert.equal(rows.orderMargin, orderMargin, user);

@@ -9,7 +9,7 @@ import {
 } from '../../../src/feed/follow/dialect/account-answer.ts';
 import {
   describeAccountChanges,
-  findSurprises,
+  findDifferences,
   isExplainedByFunding,
 } from '../../../src/feed/follow/dialect/account-events.ts';
 import { directoryOfLedger } from '../../../src/feed/follow/dialect/market-directory.ts';
@@ -168,12 +168,12 @@ const SURPRISES: [string, Record<string, unknown>, string[]][] = [
 for (const [name, change, fields] of SURPRISES) {
   test(`what differs from the ledger is named: ${name}`, () => {
     const ledger = partialLedger(...MARKETS, account());
-    assert.deepEqual(findSurprises(ledger, ADDRESS, rowsOf([account(change)])), fields);
+    assert.deepEqual(findDifferences(ledger, ADDRESS, rowsOf([account(change)])), fields);
   });
 }
 
 test('an account that the ledger has never held is no surprise', () => {
-  assert.deepEqual(findSurprises(partialLedger(...MARKETS), ADDRESS, rowsOf([account()])), []);
+  assert.deepEqual(findDifferences(partialLedger(...MARKETS), ADDRESS, rowsOf([account()])), []);
 });
 
 test('funding explains cash and funding, nothing else', () => {

@@ -14,7 +14,7 @@ import {
 } from '../../../src/feed/follow/dialect/account-check.ts';
 import {
   describeAccountChanges,
-  findSurprises,
+  findDifferences,
 } from '../../../src/feed/follow/dialect/account-events.ts';
 import {
   describeAuctionChanges,
@@ -98,7 +98,7 @@ function follow(recording: Recording, answer: unknown): { ours: unknown; surpris
   fold(block.time, describeAccountChanges(ledger, address, reading.rows), ledger);
   return {
     ours: JSON.parse(answerQuestion(ledger, query)),
-    surprises: findSurprises(truth, address, reading.rows),
+    surprises: findDifferences(truth, address, reading.rows),
   };
 }
 

@@ -58,8 +58,8 @@ function rowOf(ledger: StateView, user: Address, dex: string): number {
   return dexIndex === undefined ? 0 : findAccount(ledger, ledger.addresses.find(user), dexIndex);
 }
 
-/** What of a known account differs from the ledger: the names of the events' fields, each once. */
-export function findSurprises(ledger: StateView, user: Address, rows: AccountRows): string[] {
+/** The fields of a known account that differ from the ledger, each once. */
+export function findDifferences(ledger: StateView, user: Address, rows: AccountRows): string[] {
   const account = rowOf(ledger, user, rows.dex);
   return account === 0 ? [] : findChanges(ledger, account, rows);
 }

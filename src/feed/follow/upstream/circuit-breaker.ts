@@ -28,7 +28,7 @@ export class CircuitBreaker {
   /** Failures since the last answer. */
   #failures = 0;
   /** A probe has failed since it opened. */
-  #hasProbed = false;
+  #hasProbeFailed = false;
   #reason: string | undefined;
   #isOpen = false;
   #isStopped = false;
@@ -46,7 +46,7 @@ export class CircuitBreaker {
 
   /** Why the upstream is not asked: it is open, and a probe has failed. */
   get downReason(): string | undefined {
-    return this.#isOpen && this.#hasProbed ? this.#reason : undefined;
+    return this.#isOpen && this.#hasProbeFailed ? this.#reason : undefined;
   }
 
   /** Why the last request got no answer; undefined once there is one again. */
@@ -60,7 +60,7 @@ export class CircuitBreaker {
     this.#reason = reason;
     if (this.#isOpen || this.#isStopped || this.#failures < FAILURES_MAX) return;
     this.#isOpen = true;
-    this.#hasProbed = false;
+    this.#hasProbeFailed = false;
     this.#backoff.reset();
     this.#options.opened(reason);
     this.#scheduleProbe();
@@ -88,7 +88,7 @@ export class CircuitBreaker {
     } catch (error) {
       // An earlier request may have been answered meanwhile.
       if (!this.#isOpen || this.#isStopped) return;
-      this.#hasProbed = true;
+      this.#hasProbeFailed = true;
       this.#options.probeFailed((error as Error).message);
       this.#scheduleProbe();
     }

@@ -2,8 +2,9 @@
 
 /**
  * Why a request is sent, most important first: to find out whether the upstream is back (`probe`), a
- * client asks (`asked`), everything that is not an account (`upkeep`), a trade named the account, the
- * hour is full, the account is old (`sweep`). `forward` is a question that is passed on.
+ * client asks (`asked`), everything that is not an account (`upkeep`), a trade named the account
+ * (`trade`), its funding is due (`hour`), the account is old (`sweep`). `forward` is a question that
+ * is passed on.
  */
 export const PRIORITIES = [
   'probe',

@@ -1,7 +1,7 @@
 /**
  * The budget at the upstream: which request is sent next, and when. No window of a minute holds more
- * weight than the limit (window-usage.ts). More important requests go first, and the less important
- * ones leave a part of the limit free, so that a client that asks rarely has to wait.
+ * weight than the limit (window-usage.ts). More important requests go first; less important ones
+ * leave part of the limit free, so that clients rarely wait.
  */
 
 import type { Clock } from './clock.ts';
