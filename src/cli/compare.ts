@@ -88,7 +88,7 @@ async function readUnified(ask: Ask, user: string, token: number): Promise<numbe
 function compareAnswer(answer: unknown, context: ReadingContext): Comparison {
   const reading = readAccountAnswer(answer, context);
   if (!(reading instanceof DialectError)) {
-    return { time: reading.told.time, figures: compareAccount(reading, context.directory) };
+    return { time: reading.reported.time, figures: compareAccount(reading, context.directory) };
   }
   throw reading;
 }

@@ -29,7 +29,11 @@ import {
 } from '../../../exact/decimal.ts';
 import { WITHDRAWAL_DIVISOR } from '../../../state/figures.ts';
 import type { Market } from '../../../state/markets.ts';
-import { readToldAccount, type ToldAccount, type ToldPosition } from './account-shape.ts';
+import {
+  type ReportedAccount,
+  type ReportedPosition,
+  readReportedAccount,
+} from './account-shape.ts';
 import { DialectError, readAnswer } from './dialect.ts';
 import type { MarketDirectory } from './market-directory.ts';
 
@@ -66,7 +70,7 @@ export interface AccountRows {
 /** An answer that could be read: its rows, and its figures for the check. */
 export interface AccountReading {
   readonly rows: AccountRows;
-  readonly told: ToldAccount;
+  readonly reported: ReportedAccount;
 }
 
 export interface ReadingContext {
@@ -81,29 +85,32 @@ export function readAccountAnswer(
   context: ReadingContext,
 ): AccountReading | DialectError {
   return readAnswer(() => {
-    const told = readToldAccount(json);
-    return { rows: readRows(told, context), told };
+    const reported = readReportedAccount(json);
+    return { rows: readRows(reported, context), reported };
   });
 }
 
-function readRows(told: ToldAccount, { dex, directory, collateral }: ReadingContext): AccountRows {
+function readRows(
+  reported: ReportedAccount,
+  { dex, directory, collateral }: ReadingContext,
+): AccountRows {
   const dexIndex = directory.findDex(dex);
   if (dexIndex === undefined) {
     throw marketError('dex', undefined, { ours: 'a dex that is listed', theirs: dex });
   }
-  const positions = told.positions.map((position) =>
+  const positions = reported.positions.map((position) =>
     readRow(position, requireListed(directory, dexIndex, position.coin)),
   );
-  refuseTwice(positions);
-  const figures = told.crossMarginSummary;
+  refuseDuplicateCoins(positions);
+  const figures = reported.crossMarginSummary;
   const cash = readStored(figures.totalRawUsd, 'crossMarginSummary.totalRawUsd', USD_DECIMALS);
-  const orders = readOrderMargin(told, cash, positions);
-  const isCollateralShown = showsCollateral(told);
-  return { dex, time: told.time, cash, positions, ...orders, collateral, isCollateralShown };
+  const orders = readOrderMargin(reported, cash, positions);
+  const isCollateralShown = showsCollateral(reported);
+  return { dex, time: reported.time, cash, positions, ...orders, collateral, isCollateralShown };
 }
 
 /** The price of liquidation of a cross position is the only figure that the collateral enters. */
-function showsCollateral({ positions }: ToldAccount): boolean {
+function showsCollateral({ positions }: ReportedAccount): boolean {
   const cross = positions.filter(({ leverageType }) => leverageType === 'cross');
   return cross.length === 0 || cross.some(({ liquidationPx }) => liquidationPx !== null);
 }
@@ -128,7 +135,7 @@ function requireListed(directory: MarketDirectory, dexIndex: number, coin: strin
   throw marketError('coin', undefined, { ours, theirs: coin });
 }
 
-function refuseTwice(positions: readonly PositionRow[]): void {
+function refuseDuplicateCoins(positions: readonly PositionRow[]): void {
   const coins = new Set<string>();
   for (const { market } of positions) {
     const { coin } = market;
@@ -165,26 +172,26 @@ function readDerived(text: string, field: string, coin?: string): Exact {
   }
 }
 
-function readRow(told: ToldPosition, market: Market): PositionRow {
-  const { coin } = told;
-  if (told.type !== 'oneWay')
-    throw figureError('type', coin, { ours: 'oneWay', theirs: describeValue(told.type) });
-  const size = readStored(told.szi, 'szi', market.sizeDecimals, coin);
-  const value = readDerived(told.positionValue, 'positionValue', coin);
+function readRow(reported: ReportedPosition, market: Market): PositionRow {
+  const { coin } = reported;
+  if (reported.type !== 'oneWay')
+    throw figureError('type', coin, { ours: 'oneWay', theirs: describeValue(reported.type) });
+  const size = readStored(reported.szi, 'szi', market.sizeDecimals, coin);
+  const value = readDerived(reported.positionValue, 'positionValue', coin);
   const usd = (text: string, field: string) => readStored(text, field, USD_DECIMALS, coin);
   return {
     market,
     size,
-    markPrice: readMark(told, size, value),
-    entryNotional: readEntry(told, size, value),
-    ...readTerms(told),
-    fundingAllTime: usd(told.allTime, 'cumFunding.allTime'),
-    fundingSinceOpen: usd(told.sinceOpen, 'cumFunding.sinceOpen'),
-    fundingSinceChange: usd(told.sinceChange, 'cumFunding.sinceChange'),
+    markPrice: readMark(reported, size, value),
+    entryNotional: readEntry(reported, size, value),
+    ...readTerms(reported),
+    fundingAllTime: usd(reported.allTime, 'cumFunding.allTime'),
+    fundingSinceOpen: usd(reported.sinceOpen, 'cumFunding.sinceOpen'),
+    fundingSinceChange: usd(reported.sinceChange, 'cumFunding.sinceChange'),
   };
 }
 
-function readTerms({ coin, leverageType, leverageValue, rawUsd }: ToldPosition) {
+function readTerms({ coin, leverageType, leverageValue, rawUsd }: ReportedPosition) {
   const isWhole = Number.isInteger(leverageValue);
   if (!isWhole || leverageValue < LEVERAGE_RANGE.from || leverageValue > LEVERAGE_RANGE.to) {
     const ours = `a whole number from ${LEVERAGE_RANGE.from} to ${LEVERAGE_RANGE.to}`;
@@ -204,7 +211,7 @@ function readTerms({ coin, leverageType, leverageValue, rawUsd }: ToldPosition) 
   return { mode: 'isolated' as const, leverage, rawUsd: stored };
 }
 
-function readEntry({ coin, unrealizedPnl }: ToldPosition, size: number, value: Exact): number {
+function readEntry({ coin, unrealizedPnl }: ReportedPosition, size: number, value: Exact): number {
   const pnl = readDerived(unrealizedPnl, 'unrealizedPnl', coin);
   const entry = size < 0 ? add(value, pnl) : subtract(value, pnl);
   if (typeof entry === 'number' && entry > 0) return entry;
@@ -212,7 +219,7 @@ function readEntry({ coin, unrealizedPnl }: ToldPosition, size: number, value: E
   throw figureError('unrealizedPnl', coin, { ours, theirs: unrealizedPnl });
 }
 
-function readMark({ coin, positionValue }: ToldPosition, size: number, value: Exact): number {
+function readMark({ coin, positionValue }: ReportedPosition, size: number, value: Exact): number {
   const absoluteSize = magnitude(size);
   const price = divideFloor(value, absoluteSize);
   const isExact = multiply(price, absoluteSize) === value;
@@ -222,8 +229,12 @@ function readMark({ coin, positionValue }: ToldPosition, size: number, value: Ex
 }
 
 /** Derived from our own cross account value: that it is theirs too is a matter of the check. */
-function readOrderMargin(told: ToldAccount, cash: number, positions: readonly PositionRow[]) {
-  const withdrawable = readDerived(told.withdrawable, 'withdrawable');
+function readOrderMargin(
+  reported: ReportedAccount,
+  cash: number,
+  positions: readonly PositionRow[],
+) {
+  const withdrawable = readDerived(reported.withdrawable, 'withdrawable');
   let free: Exact = cash;
   for (const { mode, size, markPrice, leverage } of positions) {
     if (mode === 'isolated') continue;
@@ -241,5 +252,5 @@ function readOrderMargin(told: ToldAccount, cash: number, positions: readonly Po
     return { orderMargin: least, isOrderMarginExact: false };
   }
   const ours = `at most ${formatUnits(least, USD_DECIMALS)}, what positions leave free`;
-  throw figureError('withdrawable', undefined, { ours, theirs: told.withdrawable });
+  throw figureError('withdrawable', undefined, { ours, theirs: reported.withdrawable });
 }

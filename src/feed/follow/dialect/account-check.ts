@@ -20,7 +20,7 @@ import {
 import { liquidationPrice } from '../../../state/liquidation.ts';
 import type { AccountReading, AccountRows } from './account-answer.ts';
 import { describeAccountRows, describeCollateral, describeOrderMargin } from './account-events.ts';
-import type { ToldPosition, ToldSummary } from './account-shape.ts';
+import type { ReportedPosition, ReportedSummary } from './account-shape.ts';
 import { type Mismatch, nameField } from './dialect.ts';
 import { isSameAmount, isSameRatio } from './figure-texts.ts';
 import type { MarketDirectory } from './market-directory.ts';
@@ -39,22 +39,22 @@ export function checkAccount(reading: AccountReading, directory: MarketDirectory
 
 /** Every figure of the answer that is computed from others, in the answer's order. */
 export function compareAccount(
-  { rows, told }: AccountReading,
+  { rows, reported }: AccountReading,
   directory: MarketDirectory,
 ): ComparedFigure[] {
   const figures = valueRows(rows, directory);
   if (figures instanceof BlockError) return [refused(figures)];
   const amount = compareAmount(undefined);
   return [
-    ...compareSummary('marginSummary', figures.summary, told.marginSummary),
-    ...compareSummary('crossMarginSummary', figures.crossSummary, told.crossMarginSummary),
+    ...compareSummary('marginSummary', figures.summary, reported.marginSummary),
+    ...compareSummary('crossMarginSummary', figures.crossSummary, reported.crossMarginSummary),
     amount(
       'crossMaintenanceMarginUsed',
       figures.crossMaintenanceMargin,
-      told.crossMaintenanceMarginUsed,
+      reported.crossMaintenanceMarginUsed,
     ),
-    amount('withdrawable', figures.withdrawable, told.withdrawable),
-    ...told.positions.flatMap((position) => comparePosition(figures, position)),
+    amount('withdrawable', figures.withdrawable, reported.withdrawable),
+    ...reported.positions.flatMap((position) => comparePosition(figures, position)),
   ];
 }
 
@@ -112,7 +112,7 @@ function compareAmount(coin: string | undefined, decimals = USD_DECIMALS) {
 function compareSummary(
   name: string,
   ours: MarginSummary,
-  theirs: ToldSummary,
+  theirs: ReportedSummary,
 ): readonly ComparedFigure[] {
   const amount = compareAmount(undefined);
   return [
@@ -123,36 +123,38 @@ function compareSummary(
   ];
 }
 
-function comparePosition(account: AccountFigures, told: ToldPosition): ComparedFigure[] {
-  const { coin } = told;
+function comparePosition(account: AccountFigures, reported: ReportedPosition): ComparedFigure[] {
+  const { coin } = reported;
   const ours = account.positions.find(({ market }) => market.coin === coin);
   if (ours === undefined) throw new Error(`the scratch ledger has no position in ${coin}`);
   const { market, size } = ours;
   const amount = compareAmount(coin);
   const entryPrice = divideFloor(ours.entryNotional, Math.abs(size));
   return [
-    ...(told.rawUsd === undefined ? [] : [amount('leverage.rawUsd', ours.rawUsd, told.rawUsd)]),
-    compareAmount(coin, market.priceDecimals)('entryPx', entryPrice, told.entryPx),
-    amount('positionValue', ours.value, told.positionValue),
-    amount('unrealizedPnl', ours.unrealizedPnl, told.unrealizedPnl),
-    compareReturn(ours, told),
-    compareLiquidation(account, ours, told),
-    amount('marginUsed', ours.marginUsed, told.marginUsed),
+    ...(reported.rawUsd === undefined
+      ? []
+      : [amount('leverage.rawUsd', ours.rawUsd, reported.rawUsd)]),
+    compareAmount(coin, market.priceDecimals)('entryPx', entryPrice, reported.entryPx),
+    amount('positionValue', ours.value, reported.positionValue),
+    amount('unrealizedPnl', ours.unrealizedPnl, reported.unrealizedPnl),
+    compareReturn(ours, reported),
+    compareLiquidation(account, ours, reported),
+    amount('marginUsed', ours.marginUsed, reported.marginUsed),
     {
       field: 'maxLeverage',
       coin,
       ours: String(ours.maxLeverage),
-      theirs: String(told.maxLeverage),
-      isSame: ours.maxLeverage === told.maxLeverage,
+      theirs: String(reported.maxLeverage),
+      isSame: ours.maxLeverage === reported.maxLeverage,
     },
   ];
 }
 
-function compareReturn(position: PositionFigures, told: ToldPosition): ComparedFigure {
+function compareReturn(position: PositionFigures, reported: ReportedPosition): ComparedFigure {
   const ours = formatUnits(returnOnEquity(position), RATIO_DECIMALS);
-  const theirs = told.returnOnEquity;
+  const theirs = reported.returnOnEquity;
   const isSame = isSameRatio(ours, theirs, 0);
-  return { field: 'returnOnEquity', coin: told.coin, ours, theirs, isSame };
+  return { field: 'returnOnEquity', coin: reported.coin, ours, theirs, isSame };
 }
 
 /** A millionth of a dollar, the precision to which the collateral is kept. */
@@ -163,17 +165,17 @@ const CANCELLATION = 1e-12;
 function compareLiquidation(
   account: AccountFigures,
   position: PositionFigures,
-  told: ToldPosition,
+  reported: ReportedPosition,
 ): ComparedFigure {
   const { market, size, value } = position;
   const price = liquidationPrice(account, position);
   const ours = price === undefined ? 'null' : formatUnits(price, RATIO_DECIMALS);
-  const theirs = told.liquidationPx ?? 'null';
+  const theirs = reported.liquidationPx ?? 'null';
   const sizeInCoins = Math.abs(size) / 10 ** market.sizeDecimals;
   const markPrice = Number(value) / 10 ** USD_DECIMALS / sizeInCoins;
   const collateralSlack = account.collateral === 0 ? 0 : COLLATERAL_STEP / sizeInCoins;
   const isSame = isSameRatio(ours, theirs, markPrice * CANCELLATION + collateralSlack);
-  return { field: 'liquidationPx', coin: told.coin, ours, theirs, isSame };
+  return { field: 'liquidationPx', coin: reported.coin, ours, theirs, isSame };
 }
 
 /** True if a collateral that we do not know of would explain every mismatch. */

@@ -17,14 +17,14 @@ import {
 
 const ZERO = /^-?0+(?:\.0+)?$/;
 
-export interface ToldSummary {
+export interface ReportedSummary {
   readonly accountValue: string;
   readonly totalNtlPos: string;
   readonly totalRawUsd: string;
   readonly totalMarginUsed: string;
 }
 
-export interface ToldPosition {
+export interface ReportedPosition {
   readonly type: string;
   readonly coin: string;
   readonly szi: string;
@@ -44,18 +44,18 @@ export interface ToldPosition {
   readonly sinceChange: string;
 }
 
-export interface ToldAccount {
-  readonly marginSummary: ToldSummary;
-  readonly crossMarginSummary: ToldSummary;
+export interface ReportedAccount {
+  readonly marginSummary: ReportedSummary;
+  readonly crossMarginSummary: ReportedSummary;
   readonly crossMaintenanceMarginUsed: string;
   readonly withdrawable: string;
   /** Without positions of size zero, which pushed states may list. */
-  readonly positions: readonly ToldPosition[];
+  readonly positions: readonly ReportedPosition[];
   readonly time: number;
 }
 
 /** Throws a Refusal that names the field. */
-export function readToldAccount(json: unknown): ToldAccount {
+export function readReportedAccount(json: unknown): ReportedAccount {
   return readOpen(json, (fields) => ({
     marginSummary: readOpenField(fields, 'marginSummary', readSummary),
     crossMarginSummary: readOpenField(fields, 'crossMarginSummary', readSummary),
@@ -68,7 +68,7 @@ export function readToldAccount(json: unknown): ToldAccount {
   }));
 }
 
-function readSummary(fields: FieldReader): ToldSummary {
+function readSummary(fields: FieldReader): ReportedSummary {
   return {
     accountValue: readDecimal(fields, 'accountValue'),
     totalNtlPos: readDecimal(fields, 'totalNtlPos'),
@@ -77,7 +77,7 @@ function readSummary(fields: FieldReader): ToldSummary {
   };
 }
 
-function readPosition(source: unknown): ToldPosition | undefined {
+function readPosition(source: unknown): ReportedPosition | undefined {
   return readOpen(source, (fields) => {
     const type = fields.text('type');
     return readOpenField(fields, 'position', (position) => readHeld(position, type));
@@ -85,7 +85,7 @@ function readPosition(source: unknown): ToldPosition | undefined {
 }
 
 /** Undefined if the size is zero: such a row is no position, and its other fields mean nothing. */
-function readHeld(fields: FieldReader, type: string): ToldPosition | undefined {
+function readHeld(fields: FieldReader, type: string): ReportedPosition | undefined {
   const coin = fields.text('coin');
   const szi = readDecimal(fields, 'szi');
   if (ZERO.test(szi)) return undefined;
