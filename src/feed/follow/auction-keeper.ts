@@ -6,7 +6,7 @@ import { DialectError } from './dialect/dialect.ts';
 import type { ExchangeTime } from './exchange-time.ts';
 import type { FollowAudit } from './follow-audit.ts';
 import type { Learned } from './learned.ts';
-import { Repeating } from './repeating.ts';
+import { PeriodicTask } from './periodic-task.ts';
 import type { Clock } from './upstream/clock.ts';
 
 const INTERVAL_MS = 60_000;
@@ -27,8 +27,8 @@ export function keepAuction({
   time,
   audit,
   clock,
-}: AuctionKeeperOptions): Repeating {
-  return new Repeating({
+}: AuctionKeeperOptions): PeriodicTask {
+  return new PeriodicTask({
     clock,
     intervalMs: () => (time.now === undefined ? TIME_WAIT_MS : INTERVAL_MS),
     async run() {

@@ -15,8 +15,8 @@ import { ItemReader } from './item-reader.ts';
 import { Learned } from './learned.ts';
 import { MarkKeeper } from './mark-keeper.ts';
 import { MarketKeeper } from './market-keeper.ts';
+import { PeriodicTask } from './periodic-task.ts';
 import { PushReader } from './push-reader.ts';
-import { Repeating } from './repeating.ts';
 import { findRecentItems, recordedTime } from './restored-items.ts';
 import type { Clock } from './upstream/clock.ts';
 import type { UpstreamHealth, UpstreamLog } from './upstream/upstream.ts';
@@ -119,11 +119,11 @@ export class FollowSession {
     this.#tasks = [this.#markets, this.#marks, keepAuction(shared), ...this.#startTasks()];
   }
 
-  #startTasks(): Repeating[] {
+  #startTasks(): PeriodicTask[] {
     const { time, audit, learned } = this;
     const { upstream, clock } = this.#options;
     const every = (ms: number, run: () => void) =>
-      new Repeating({
+      new PeriodicTask({
         clock,
         intervalMs: () => ms,
         run: async () => run(),

@@ -5,7 +5,7 @@ import type { Asker } from './account-reader.ts';
 import { DialectError, readAnswer, readOpen } from './dialect/dialect.ts';
 import type { ExchangeTime } from './exchange-time.ts';
 import type { FollowAudit } from './follow-audit.ts';
-import { Repeating } from './repeating.ts';
+import { PeriodicTask } from './periodic-task.ts';
 import type { Clock } from './upstream/clock.ts';
 
 const CHECK_MS = 1_000;
@@ -24,8 +24,8 @@ export interface HeartbeatOptions {
   told(): void;
 }
 
-export function keepTime({ upstream, time, audit, clock, told }: HeartbeatOptions): Repeating {
-  return new Repeating({
+export function keepTime({ upstream, time, audit, clock, told }: HeartbeatOptions): PeriodicTask {
+  return new PeriodicTask({
     clock,
     intervalMs: () => CHECK_MS,
     async run() {

@@ -16,7 +16,7 @@ import {
 } from './dialect/mark-answers.ts';
 import type { FollowAudit } from './follow-audit.ts';
 import type { Learned } from './learned.ts';
-import { Repeating } from './repeating.ts';
+import { PeriodicTask } from './periodic-task.ts';
 import type { Clock } from './upstream/clock.ts';
 import type { UpstreamSubscription } from './upstream/push-subscriptions.ts';
 import { UpstreamError } from './upstream/upstream-error.ts';
@@ -55,7 +55,7 @@ export interface MarkKeeperOptions {
 
 export class MarkKeeper {
   readonly #options: MarkKeeperOptions;
-  readonly #polling: Repeating;
+  readonly #polling: PeriodicTask;
   #channelIndex = 0;
   #channelRefusedMs = NEVER_MS;
   #questionRefusedMs = NEVER_MS;
@@ -72,7 +72,7 @@ export class MarkKeeper {
   constructor(options: MarkKeeperOptions) {
     this.#options = options;
     const { clock, audit } = options;
-    this.#polling = new Repeating({
+    this.#polling = new PeriodicTask({
       clock,
       intervalMs: () => (this.#hasMarkets ? this.#pollMs : MARKETS_WAIT_MS),
       run: () => this.#poll(),

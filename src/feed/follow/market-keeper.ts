@@ -13,7 +13,7 @@ import {
 import { createDirectory, type SkippedListing } from './dialect/market-directory.ts';
 import type { FollowAudit } from './follow-audit.ts';
 import type { Learned } from './learned.ts';
-import { Repeating } from './repeating.ts';
+import { PeriodicTask } from './periodic-task.ts';
 import type { Clock } from './upstream/clock.ts';
 import { UpstreamError } from './upstream/upstream-error.ts';
 
@@ -38,7 +38,7 @@ export interface MarketKeeperOptions {
 
 export class MarketKeeper {
   readonly #options: MarketKeeperOptions;
-  readonly #repeating: Repeating;
+  readonly #task: PeriodicTask;
   #readMs: number | undefined;
   #reading: Promise<void> | undefined;
   #metas: ReadonlyMap<string, MetaListing> = new Map();
@@ -52,7 +52,7 @@ export class MarketKeeper {
   constructor(options: MarketKeeperOptions) {
     this.#options = options;
     const { clock, audit } = options;
-    this.#repeating = new Repeating({
+    this.#task = new PeriodicTask({
       clock,
       intervalMs: () => INTERVAL_MS,
       run: () => this.#read(),
@@ -82,7 +82,7 @@ export class MarketKeeper {
   }
 
   stop(): void {
-    this.#repeating.stop();
+    this.#task.stop();
   }
 
   /** Reads that are wanted at the same time are one. */

@@ -4,7 +4,7 @@ import type { Clock } from './upstream/clock.ts';
 
 const RETRY_FIRST_MS = 1_000;
 
-export interface RepeatingOptions {
+export interface PeriodicTaskOptions {
   readonly clock: Clock;
   /** Time between the end of a run and the next one. */
   intervalMs(): number;
@@ -12,13 +12,13 @@ export interface RepeatingOptions {
   failed(error: Error): void;
 }
 
-export class Repeating {
-  readonly #options: RepeatingOptions;
+export class PeriodicTask {
+  readonly #options: PeriodicTaskOptions;
   #failures = 0;
   #isStopped = false;
   #cancelTimer: (() => void) | undefined;
 
-  constructor(options: RepeatingOptions) {
+  constructor(options: PeriodicTaskOptions) {
     this.#options = options;
     this.#schedule(0);
   }
