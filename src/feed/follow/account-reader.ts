@@ -11,7 +11,7 @@ import { DialectError, type Mismatch } from './dialect/dialect.ts';
 import { readAbstraction, readCollateral } from './dialect/spot-answer.ts';
 import type { ExchangeTime } from './exchange-time.ts';
 import type { FollowAudit } from './follow-audit.ts';
-import type { Learned } from './learned.ts';
+import type { PendingChanges } from './pending-changes.ts';
 import type { Clock } from './upstream/clock.ts';
 import type { AskOptions, UpstreamQuestion } from './upstream/upstream.ts';
 import { UpstreamError } from './upstream/upstream-error.ts';
@@ -31,7 +31,7 @@ export type AccountResult =
 export interface AccountReaderOptions {
   readonly upstream: Asker;
   readonly ledger: StateView;
-  readonly learned: Learned;
+  readonly pending: PendingChanges;
   readonly time: ExchangeTime;
   readonly audit: FollowAudit;
   readonly clock: Clock;
@@ -132,9 +132,9 @@ export class AccountReader {
 
   /** Holds an answer, asked for or pushed, against our rules. */
   judge(json: unknown, dex: string, collateral: number | DialectError): Judged {
-    const { learned, time } = this.#options;
+    const { pending, time } = this.#options;
     if (collateral instanceof DialectError) return { kind: 'failed', reason: collateral.message };
-    const { directory } = learned;
+    const { directory } = pending;
     const reading = readAccountAnswer(json, { dex, directory, collateral });
     if (reading instanceof DialectError) return this.#refuse(reading, json);
     const fault = time.note(reading.rows.time);
@@ -210,9 +210,9 @@ export class AccountReader {
     { user, dex }: { readonly user: string; readonly dex: string },
     ask: AskOptions,
   ): Promise<number | DialectError> {
-    const { upstream, learned } = this.#options;
+    const { upstream, pending } = this.#options;
     const json = await upstream.ask({ type: 'spotClearinghouseState', user }, ask);
-    return readCollateral(json, learned.directory.collateralTokenOf(dex));
+    return readCollateral(json, pending.directory.collateralTokenOf(dex));
   }
 }
 

@@ -5,7 +5,7 @@ import { describeAuctionChanges, readAuctionAnswer } from './dialect/auction-ans
 import { DialectError } from './dialect/dialect.ts';
 import type { ExchangeTime } from './exchange-time.ts';
 import type { FollowAudit } from './follow-audit.ts';
-import type { Learned } from './learned.ts';
+import type { PendingChanges } from './pending-changes.ts';
 import { PeriodicTask } from './periodic-task.ts';
 import type { Clock } from './upstream/clock.ts';
 
@@ -15,7 +15,7 @@ const TIME_WAIT_MS = 1_000;
 
 export interface AuctionKeeperOptions {
   readonly upstream: Asker;
-  readonly learned: Learned;
+  readonly pending: PendingChanges;
   readonly time: ExchangeTime;
   readonly audit: FollowAudit;
   readonly clock: Clock;
@@ -23,7 +23,7 @@ export interface AuctionKeeperOptions {
 
 export function keepAuction({
   upstream,
-  learned,
+  pending,
   time,
   audit,
   clock,
@@ -37,7 +37,7 @@ export function keepAuction({
       const json = await upstream.ask(question, { priority: 'upkeep' });
       const auction = readAuctionAnswer(json, time.now);
       if (auction instanceof DialectError) audit.noteMismatch('auction', auction.mismatch);
-      else void learned.put('auction', (ledger) => describeAuctionChanges(ledger.auction, auction));
+      else void pending.put('auction', (ledger) => describeAuctionChanges(ledger.auction, auction));
     },
     failed: (error) => audit.warn(`auction not read: ${error.message}`),
   });

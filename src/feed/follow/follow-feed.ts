@@ -19,7 +19,7 @@ import { BlockPace } from './block-pace.ts';
 import { outcomeOfShortage } from './failure.ts';
 import { FollowSession, type FollowUpstream, type SessionOptions } from './follow-session.ts';
 import { Forwarder, type TextAsker } from './forward.ts';
-import type { TakenBlock } from './learned.ts';
+import type { TakenBlock } from './pending-changes.ts';
 
 /** After a block that was refused as a whole: only time can help, such as a clock that was set. */
 const REFUSED_PAUSE_MS = 1_000;
@@ -62,7 +62,7 @@ export class FollowFeed implements Feed, WantedHandler {
 
   async *blocks(start: FeedStart, signal: AbortSignal): AsyncGenerator<readonly FeedBlock[]> {
     const session = new FollowSession(start.state, this.#options);
-    session.learned.changed = () => this.#pace.wake();
+    session.pending.changed = () => this.#pace.wake();
     this.#session = session;
     if (start.state.isPartial) this.#setResumed();
     const cancelWait = this.#options.clock.setTimer(READY_MS_MAX, this.#setReady);
@@ -81,14 +81,14 @@ export class FollowFeed implements Feed, WantedHandler {
   }
 
   async #untilTaken(
-    { learned, time }: FollowSession,
+    { pending, time }: FollowSession,
     ledger: StateView,
     signal: AbortSignal,
   ): Promise<TakenBlock | undefined> {
-    await this.#pace.untilDue(() => learned.isDue(ledger, time.latest), signal);
+    await this.#pace.untilDue(() => pending.isDue(ledger, time.latest), signal);
     if (signal.aborted) return undefined;
     this.#pace.pause();
-    return learned.takeBlock(ledger, time.latest);
+    return pending.takeBlock(ledger, time.latest);
   }
 
   /** One block at a time, since a refused one would be missing before the next. */

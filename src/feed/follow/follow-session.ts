@@ -12,9 +12,9 @@ import { describeStatus } from './follow-status.ts';
 import { type FollowPush, FollowSubscriptions } from './follow-subscriptions.ts';
 import { keepTime } from './heartbeat.ts';
 import { ItemReader } from './item-reader.ts';
-import { Learned } from './learned.ts';
 import { MarkKeeper } from './mark-keeper.ts';
 import { MarketKeeper } from './market-keeper.ts';
+import { PendingChanges } from './pending-changes.ts';
 import { PeriodicTask } from './periodic-task.ts';
 import { PushReader } from './push-reader.ts';
 import { findRecentItems, recordedTime } from './restored-items.ts';
@@ -60,7 +60,7 @@ const HOUSEKEEPING_MS = 10_000;
 const SUBSCRIBE_MS = 2_000;
 
 export class FollowSession {
-  readonly learned: Learned;
+  readonly pending: PendingChanges;
   readonly time: ExchangeTime;
   readonly audit: FollowAudit;
   readonly #ledger: StateView;
@@ -84,13 +84,13 @@ export class FollowSession {
     const { aheadMsMax, lineBytesMax, sweepMs, forgetMs } = settings;
     this.#ledger = ledger;
     this.#options = options;
-    this.learned = new Learned(ledger, { lineBytesMax, clock });
+    this.pending = new PendingChanges(ledger, { lineBytesMax, clock });
     this.time = new ExchangeTime({ clock, aheadMsMax, wallMs });
     this.audit = new FollowAudit(clock, log);
     this.#watchList = new WatchList({ sweepMs, forgetMs, watchedMax: WATCHED_MAX });
-    const { learned, time, audit } = this;
+    const { pending, time, audit } = this;
     const watchList = this.#watchList;
-    const shared = { upstream, ledger, learned, time, audit, clock, watchList };
+    const shared = { upstream, ledger, pending, time, audit, clock, watchList };
     this.#markets = new MarketKeeper({ ...shared, updated: () => this.#subscriptions.update() });
     const listDexes = () => this.#dexes;
     const refreshMarkets = () => this.#markets.refresh();
@@ -120,7 +120,7 @@ export class FollowSession {
   }
 
   #startTasks(): PeriodicTask[] {
-    const { time, audit, learned } = this;
+    const { time, audit, pending } = this;
     const { upstream, clock } = this.#options;
     const every = (ms: number, run: () => void) =>
       new PeriodicTask({
@@ -130,7 +130,7 @@ export class FollowSession {
         failed: (error) => audit.warn(`a bug: ${error.stack}`),
       });
     return [
-      keepTime({ upstream, time, audit, clock, told: () => learned.changed() }),
+      keepTime({ upstream, time, audit, clock, told: () => pending.changed() }),
       every(DUE_CHECK_MS, () => this.#readDue()),
       every(HOUSEKEEPING_MS, () => this.#keepHouse()),
       every(SUBSCRIBE_MS, () => this.#subscriptions.update()),
@@ -140,7 +140,7 @@ export class FollowSession {
   stop(): void {
     for (const task of this.#tasks) task.stop();
     this.#push.close();
-    this.learned.close();
+    this.pending.close();
   }
 
   #handlePush(reader: PushReader): PushHandler {

@@ -1,7 +1,7 @@
 /** What the follower subscribes to: marks, the users who are asked for most, and trades. */
 
-import type { Learned } from './learned.ts';
 import type { MarkKeeper } from './mark-keeper.ts';
+import type { PendingChanges } from './pending-changes.ts';
 import type { Clock } from './upstream/clock.ts';
 import type { UpstreamSubscription } from './upstream/push-subscriptions.ts';
 import type { WatchList } from './watch-list.ts';
@@ -22,7 +22,7 @@ export interface FollowPush {
 
 export interface SubscriptionsOptions {
   readonly watchList: WatchList;
-  readonly learned: Learned;
+  readonly pending: PendingChanges;
   readonly marks: MarkKeeper;
   readonly clock: Clock;
   /** Maximum number of users. */
@@ -86,10 +86,10 @@ export class FollowSubscriptions {
 
   /** Only dexes with followed accounts: other trades name no followed account. */
   #listTrades(): UpstreamSubscription[] {
-    const { learned, listDexes, clock } = this.#options;
+    const { pending, listDexes, clock } = this.#options;
     const nowMs = clock.nowMs();
     if (nowMs - this.#tradesRefusedMs < REFUSED_MS) return [];
-    const { dexes, markets } = learned.directory;
+    const { dexes, markets } = pending.directory;
     const wanted = listDexes();
     const coins = markets.filter(({ dexIndex }) => wanted.includes(dexes[dexIndex].name));
     if (coins.length > 0) this.#trialMs ??= nowMs;

@@ -15,8 +15,8 @@ import {
 import type { ExchangeTime } from './exchange-time.ts';
 import { outcomeOfFailure } from './failure.ts';
 import type { FollowAudit } from './follow-audit.ts';
-import type { Learned } from './learned.ts';
 import type { MarkKeeper } from './mark-keeper.ts';
+import type { PendingChanges } from './pending-changes.ts';
 import { recordedTime } from './restored-items.ts';
 import type { Clock } from './upstream/clock.ts';
 import type { AskOptions } from './upstream/upstream.ts';
@@ -30,7 +30,7 @@ export interface ItemReaderOptions {
   readonly ledger: StateView;
   readonly accounts: AccountReader;
   readonly delegations: DelegationsReader;
-  readonly learned: Learned;
+  readonly pending: PendingChanges;
   readonly watchList: WatchList;
   readonly marks: MarkKeeper;
   readonly time: ExchangeTime;
@@ -96,13 +96,13 @@ export class ItemReader {
     const untilMs = this.#options.clock.nowMs() + KEPT_MS;
     this.#kept.set(watched.key, { outcome, untilMs });
     watched.isUnrecorded = true;
-    await this.#options.learned.put(watched.key, (ledger) => describeVoid(ledger, watched));
+    await this.#options.pending.put(watched.key, (ledger) => describeVoid(ledger, watched));
     return outcome;
   }
 
   /** Has the rows of an account recorded, unless later ones are. */
   async record(watched: Watched, rows: AccountRows): Promise<WantedOutcome> {
-    const { ledger, learned, watchList, marks } = this.#options;
+    const { ledger, pending, watchList, marks } = this.#options;
     if (rows.time < watched.readTime) {
       watchList.noteFailed(watched);
       return this.#describeHeld(watched, ledger.height);
@@ -110,7 +110,7 @@ export class ItemReader {
     this.#noteSurprises(watched, rows);
     marks.offer(rows);
     const { address } = watched;
-    const recorded = await learned.put(watched.key, (state) =>
+    const recorded = await pending.put(watched.key, (state) =>
       describeAccountChanges(state, address, rows),
     );
     if (!('height' in recorded)) return this.#fail(watched, recorded.refusal);
@@ -129,12 +129,12 @@ export class ItemReader {
   }
 
   async #readDelegations(watched: Watched, ask: AskOptions): Promise<WantedOutcome> {
-    const { delegations, learned, time, watchList } = this.#options;
+    const { delegations, pending, time, watchList } = this.#options;
     // An answer has no time: it is at least as new as the latest one before it was asked for.
     const { latest } = time;
     const result = await delegations.read(watched, ask);
     if (result.kind === 'failed') return this.#fail(watched, result.reason);
-    const recorded = await learned.put(watched.key, () => [result.event]);
+    const recorded = await pending.put(watched.key, () => [result.event]);
     if (!('height' in recorded)) return this.#fail(watched, recorded.refusal);
     watchList.noteRead(watched, latest);
     return { outcome: 'recorded', height: recorded.height };

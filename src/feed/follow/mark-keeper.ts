@@ -15,7 +15,7 @@ import {
   readMetaAndAssetCtxs,
 } from './dialect/mark-answers.ts';
 import type { FollowAudit } from './follow-audit.ts';
-import type { Learned } from './learned.ts';
+import type { PendingChanges } from './pending-changes.ts';
 import { PeriodicTask } from './periodic-task.ts';
 import type { Clock } from './upstream/clock.ts';
 import type { UpstreamSubscription } from './upstream/push-subscriptions.ts';
@@ -43,7 +43,7 @@ export interface MarkKeeperOptions {
   readonly upstream: Asker;
   /** Weight a minute. */
   readonly budget: number;
-  readonly learned: Learned;
+  readonly pending: PendingChanges;
   readonly audit: FollowAudit;
   readonly clock: Clock;
   /** The dexes whose marks are needed. */
@@ -91,7 +91,7 @@ export class MarkKeeper {
    * read: prices of unread markets are lost, and only the first message has all of them.
    */
   get subscription(): UpstreamSubscription | undefined {
-    if (this.#options.learned.directory.universeOf(FIRST_DEX) === undefined) return undefined;
+    if (this.#options.pending.directory.universeOf(FIRST_DEX) === undefined) return undefined;
     const type = CHANNELS[this.#channelIndex];
     return type === undefined ? undefined : { type };
   }
@@ -124,10 +124,10 @@ export class MarkKeeper {
 
   /** Takes a pushed message; false if it is of another channel. */
   take(channel: string, data: unknown): boolean {
-    const { learned, clock } = this.#options;
+    const { pending, clock } = this.#options;
     if (channel !== 'fastAssetCtxs' && channel !== 'allDexsAssetCtxs') return false;
     const read = channel === 'fastAssetCtxs' ? readFastAssetCtxs : readAllDexsAssetCtxs;
-    const reading = read(data, learned.directory);
+    const reading = read(data, pending.directory);
     if (!this.#accept(channel, reading)) return true;
     this.#openedMs = undefined;
     this.#pushedMs = clock.nowMs();
@@ -135,7 +135,7 @@ export class MarkKeeper {
   }
 
   #accept(source: string, reading: PriceReading | DialectError): boolean {
-    const { learned, audit, clock } = this.#options;
+    const { pending, audit, clock } = this.#options;
     if (reading instanceof DialectError) {
       audit.noteMismatch(source, reading.mismatch);
       return false;
@@ -143,23 +143,23 @@ export class MarkKeeper {
     for (const { name, reason } of reading.skipped) audit.warn(`${source}: ${name}: ${reason}`);
     if (reading.areMarketsOld) void this.#options.refreshMarkets();
     if (reading.prices.size === 0) return false;
-    learned.setPrices(reading.prices);
+    pending.setPrices(reading.prices);
     this.#currentMs = clock.nowMs();
     return true;
   }
 
   /** An account was read: its marks are used where no better ones come. */
   offer(rows: AccountRows): void {
-    const { learned, clock } = this.#options;
+    const { pending, clock } = this.#options;
     const nowMs = clock.nowMs();
     const isCurrent = nowMs - this.#currentMs < Math.max(CURRENT_MS, 2 * this.#pollMs);
     const usable = [...pricesOfRows(rows)].filter(([coin]) => {
-      if (!learned.hasPrice(coin)) return true;
+      if (!pending.hasPrice(coin)) return true;
       return !isCurrent && rows.time >= (this.#answerTimes.get(coin) ?? 0);
     });
     for (const [coin] of usable) this.#answerTimes.set(coin, rows.time);
     if (usable.length > 0) this.#offeredMs = nowMs;
-    learned.setPrices(new Map(usable));
+    pending.setPrices(new Map(usable));
   }
 
   get #pollMs(): number {
@@ -181,25 +181,25 @@ export class MarkKeeper {
   }
 
   get #hasMarkets(): boolean {
-    return this.#options.learned.directory.markets.length > 0;
+    return this.#options.pending.directory.markets.length > 0;
   }
 
   /** Each dex once, since its markets cannot be listed without prices; then those that are needed. */
   get #dexesToAsk(): ReadonlySet<string> {
-    const { learned, listDexes } = this.#options;
-    const names = learned.directory.dexes.map(({ name }) => name);
+    const { pending, listDexes } = this.#options;
+    const names = pending.directory.dexes.map(({ name }) => name);
     return new Set([...listDexes(), ...names.filter((name) => !this.#askedDexes.has(name))]);
   }
 
   async #ask(dex: string): Promise<void> {
-    const { upstream, learned, clock } = this.#options;
+    const { upstream, pending, clock } = this.#options;
     try {
       const askedMs = clock.nowMs();
       const json = await upstream.ask({ type: QUESTION, dex }, { priority: 'upkeep' });
       // Marks that were pushed meanwhile are newer.
       if (this.#pushedMs >= askedMs) return;
       this.#askedDexes.add(dex);
-      this.#accept(QUESTION, readMetaAndAssetCtxs(json, dex, learned.directory));
+      this.#accept(QUESTION, readMetaAndAssetCtxs(json, dex, pending.directory));
     } catch (error) {
       const isUnknown = error instanceof UpstreamError && error.kind === 'refused';
       if (!isUnknown) throw error;

@@ -12,7 +12,7 @@ import {
 } from './dialect/market-answers.ts';
 import { createDirectory, type SkippedListing } from './dialect/market-directory.ts';
 import type { FollowAudit } from './follow-audit.ts';
-import type { Learned } from './learned.ts';
+import type { PendingChanges } from './pending-changes.ts';
 import { PeriodicTask } from './periodic-task.ts';
 import type { Clock } from './upstream/clock.ts';
 import { UpstreamError } from './upstream/upstream-error.ts';
@@ -29,7 +29,7 @@ const FIRST_DEX: DexListing = { name: '', fullName: '', deployer: undefined };
 export interface MarketKeeperOptions {
   readonly upstream: Asker;
   readonly ledger: StateView;
-  readonly learned: Learned;
+  readonly pending: PendingChanges;
   readonly audit: FollowAudit;
   readonly clock: Clock;
   /** Called when the directory was read. */
@@ -95,13 +95,13 @@ export class MarketKeeper {
   }
 
   async #readAll(): Promise<void> {
-    const { ledger, learned, clock } = this.#options;
+    const { ledger, pending, clock } = this.#options;
     const dexes = await this.#readDexes();
     this.#metas = await this.#readMetas(dexes);
     this.#metasText = JSON.stringify([...this.#metas]);
     const directory = createDirectory(ledger, { dexes, metas: this.#metas });
     this.#reportSkipped(directory.skipped);
-    learned.setDirectory(directory);
+    pending.setDirectory(directory);
     this.#readMs = clock.nowMs();
     this.#options.updated();
   }

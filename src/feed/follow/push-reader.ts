@@ -8,8 +8,8 @@ import { readTrades, type TradeNotice } from './dialect/trade-message.ts';
 import type { ExchangeTime } from './exchange-time.ts';
 import type { FollowAudit } from './follow-audit.ts';
 import type { ItemReader } from './item-reader.ts';
-import type { Learned } from './learned.ts';
 import type { MarkKeeper } from './mark-keeper.ts';
+import type { PendingChanges } from './pending-changes.ts';
 import type { Clock } from './upstream/clock.ts';
 import { describeItem, keyOf, type WatchList } from './watch-list.ts';
 
@@ -17,7 +17,7 @@ const ACCOUNT_CHANNELS: readonly string[] = ['clearinghouseState', 'allDexsClear
 
 export interface PushReaderOptions {
   readonly watchList: WatchList;
-  readonly learned: Learned;
+  readonly pending: PendingChanges;
   readonly marks: MarkKeeper;
   readonly accounts: AccountReader;
   readonly items: ItemReader;
@@ -42,7 +42,7 @@ export class PushReader {
   }
 
   #takeTrades(data: unknown): void {
-    const { time, audit, learned } = this.#options;
+    const { time, audit, pending } = this.#options;
     const trades = readTrades(data);
     if (trades instanceof DialectError) {
       audit.noteMismatch('trades', trades.mismatch);
@@ -53,12 +53,12 @@ export class PushReader {
       if (fault === undefined) this.#noteTrade(trade);
       else audit.warnOnce(`trade of ${trade.coin}: ${fault}`, 'trade');
     }
-    learned.changed();
+    pending.changed();
   }
 
   #noteTrade({ coin, time, users }: TradeNotice): void {
-    const { watchList, learned, clock } = this.#options;
-    const { directory } = learned;
+    const { watchList, pending, clock } = this.#options;
+    const { directory } = pending;
     const market = directory.find(coin);
     if (market === undefined) return;
     const { name: dex } = directory.dexes[market.dexIndex];

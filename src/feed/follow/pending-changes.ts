@@ -18,7 +18,7 @@ const TIME_STEP_MS = 1_000;
 const PRICES_MAX = 500;
 /** How long the markets of a dex wait for the price of one of them. */
 const UNPRICED_MS_MAX = 3_000;
-/** Events that a ledger has refused are not offered again; it should have refused none. */
+/** Maximum number of refused events remembered, so that they are not offered again. */
 const REFUSED_MAX = 1_000;
 
 /** The height at which the ledger got it, or why it was refused. */
@@ -49,14 +49,14 @@ export interface TakenBlock {
   refused(error: BlockError): string | undefined;
 }
 
-export interface LearnedOptions {
+export interface PendingChangesOptions {
   /** Maximum size of a block's line. */
   readonly lineBytesMax: number;
   readonly clock: Clock;
 }
 
-export class Learned {
-  readonly #options: LearnedOptions;
+export class PendingChanges {
+  readonly #options: PendingChangesOptions;
   readonly #pending = new Map<string, Pending>();
   readonly #prices = new Map<string, number>();
   readonly #refused = new Set<string>();
@@ -71,7 +71,7 @@ export class Learned {
   /** Called when there may be something to write. */
   changed: () => void = () => undefined;
 
-  constructor(ledger: StateView, options: LearnedOptions) {
+  constructor(ledger: StateView, options: PendingChangesOptions) {
     this.#directory = directoryOfLedger(ledger);
     this.#options = options;
   }
