@@ -14,9 +14,9 @@ import {
   packAddress,
 } from './archive-tables.ts';
 import { type DelegationList, unpackDelegations } from './delegation-lists.ts';
-import { KeptMarks } from './kept-marks.ts';
 import { type KnownAddress, unpackKnownAddress } from './known-address.ts';
 import { type KeptListing, KeptListings } from './listings.ts';
+import { MarkCache } from './mark-cache.ts';
 import { checkRecord } from './packed.ts';
 import { lastPlace, placeInSpan, SPAN_HEIGHTS, spanOf, unpackMarks, unpackTimes } from './spans.ts';
 
@@ -31,7 +31,7 @@ export class Archive {
   #range: ArchiveRange;
   readonly #firstTimes = new Map<number, number>();
   readonly #times = new Map<number, Float64Array>();
-  readonly #marks = new KeptMarks((market, span) => this.#readMarks(market, span));
+  readonly #marks = new MarkCache((market, span) => this.#readMarks(market, span));
   /** The span in which a time was found last. */
   #lastFound = -1;
 

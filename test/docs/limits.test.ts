@@ -113,8 +113,8 @@ const FOLLOWER_ROWS: Readonly<Record<string, readonly Source[]>> = {
     ['count', 'followBudget'],
   ],
   'answers kept of forwarded questions': [
-    ['count', 'feed/follow/upstream/kept-answers.ts ANSWERS_MAX'],
-    ['mebi', 'feed/follow/upstream/kept-answers.ts CHARACTERS_MAX'],
+    ['count', 'feed/follow/upstream/answer-cache.ts ANSWERS_MAX'],
+    ['mebi', 'feed/follow/upstream/answer-cache.ts CHARACTERS_MAX'],
     ['ms', 'forwardKeep'],
   ],
   'log lines about accounts': [

@@ -176,10 +176,10 @@ class FakeUpstream {
   }
 }
 
-function createForwarder(keepMs = 1_000) {
+function createForwarder(ttlMs = 1_000) {
   const upstream = new FakeUpstream();
   const clock = new ManualClock();
-  const forwarder = new Forwarder({ upstream, keepMs, waitMsMax: 5_000, clock });
+  const forwarder = new Forwarder({ upstream, ttlMs, waitMsMax: 5_000, clock });
   return { upstream, clock, forwarder };
 }
 
@@ -269,7 +269,7 @@ test('a spent budget is busy, with the time to wait; other failures are failures
 
 test('identical questions in flight are asked once, and paid from a share of their own', async (t) => {
   const { upstream, server, clock } = await openFixture(t, HANG, { forwardShare: 0.25 });
-  const forwarder = new Forwarder({ upstream, keepMs: 1_000, waitMsMax: 5_000, clock });
+  const forwarder = new Forwarder({ upstream, ttlMs: 1_000, waitMsMax: 5_000, clock });
   server.respond = (response, seen) => setImmediate(() => json([])(response, seen));
   const outcomes = await Promise.all(Array.from({ length: 50 }, () => forwarder.forward(ORDERS)));
   assert.equal(server.seen.length, 1);
@@ -286,7 +286,7 @@ test('a question that the upstream refuses is answered with its reason', async (
   const { upstream, clock, server } = await openFixture(t, plain(422, 'unknown type'), {
     forwardShare: 0.25,
   });
-  const forwarder = new Forwarder({ upstream, keepMs: 1_000, waitMsMax: 5_000, clock });
+  const forwarder = new Forwarder({ upstream, ttlMs: 1_000, waitMsMax: 5_000, clock });
   const outcome = await forwarder.forward(ORDERS);
   const answer = 'status 422: unknown type';
   assert.deepEqual(outcome, { outcome: 'answered', status: 422, answer });

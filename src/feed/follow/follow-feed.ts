@@ -47,10 +47,10 @@ export class FollowFeed implements Feed, WantedHandler {
   #session: FollowSession | undefined;
 
   constructor(options: FollowOptions) {
-    const { origin, upstream, forwardKeepMs: keepMs, intervalMs, clock, settings } = options;
+    const { origin, upstream, forwardKeepMs: ttlMs, intervalMs, clock, settings } = options;
     this.name = origin;
     this.#options = options;
-    this.#forwarder = new Forwarder({ upstream, keepMs, waitMsMax: settings.waitMs, clock });
+    this.#forwarder = new Forwarder({ upstream, ttlMs, waitMsMax: settings.waitMs, clock });
     this.#pace = new BlockPace(clock, intervalMs);
     this.ready = new Promise((resolve) => {
       this.#setReady = resolve;

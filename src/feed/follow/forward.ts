@@ -8,8 +8,8 @@ import { RequestError } from '../../info/request-error.ts';
 import { readForwarded } from '../../wanted/forwarded-types.ts';
 import type { ForwardedQuestion, ForwardOutcome } from '../../wanted/wanted.ts';
 import { outcomeOfFailure } from './failure.ts';
+import { AnswerCache } from './upstream/answer-cache.ts';
 import type { Clock } from './upstream/clock.ts';
-import { KeptAnswers } from './upstream/kept-answers.ts';
 import type { AskOptions, UpstreamQuestion } from './upstream/upstream.ts';
 import { UpstreamError } from './upstream/upstream-error.ts';
 
@@ -24,7 +24,7 @@ export interface TextAsker {
 export interface ForwarderOptions {
   readonly upstream: TextAsker;
   /** How long an answer is given again to the same question; 0 for not at all. */
-  readonly keepMs: number;
+  readonly ttlMs: number;
   /** How long a question may wait to be sent. */
   readonly waitMsMax: number;
   readonly clock: Clock;
@@ -32,11 +32,11 @@ export interface ForwarderOptions {
 
 export class Forwarder {
   readonly #options: ForwarderOptions;
-  readonly #kept: KeptAnswers;
+  readonly #cache: AnswerCache;
 
   constructor(options: ForwarderOptions) {
     this.#options = options;
-    this.#kept = new KeptAnswers(options.keepMs, options.clock);
+    this.#cache = new AnswerCache(options.ttlMs, options.clock);
   }
 
   /** Never rejects. */
@@ -46,8 +46,8 @@ export class Forwarder {
       return { outcome: 'failed', reason: `${describeValue(question.type)} is not passed on` };
     if (read instanceof RequestError) return { outcome: 'failed', reason: read.message };
     const key = JSON.stringify(read.question);
-    const kept = this.#kept.get(key);
-    if (kept !== undefined) return { outcome: 'answered', status: 200, answer: kept };
+    const cached = this.#cache.get(key);
+    if (cached !== undefined) return { outcome: 'answered', status: 200, answer: cached };
     return this.#ask(read.question, key);
   }
 
@@ -56,7 +56,7 @@ export class Forwarder {
     const { upstream, waitMsMax } = this.#options;
     try {
       const answer = await upstream.askText(question, { priority: 'forward', waitMsMax });
-      this.#kept.set(key, answer);
+      this.#cache.set(key, answer);
       return { outcome: 'answered', status: 200, answer };
     } catch (error) {
       if (error instanceof UpstreamError && error.status === REFUSED_STATUS) {

@@ -5,20 +5,20 @@ import type { Clock } from './clock.ts';
 const ANSWERS_MAX = 10_000;
 const CHARACTERS_MAX = 32 << 20;
 
-interface KeptAnswer {
+interface CachedAnswer {
   readonly text: string;
   readonly untilMs: number;
 }
 
-export class KeptAnswers {
-  readonly #keepMs: number;
+export class AnswerCache {
+  readonly #ttlMs: number;
   readonly #clock: Clock;
   /** By question. All are kept equally long, so the oldest come first. */
-  readonly #answers = new Map<string, KeptAnswer>();
+  readonly #answers = new Map<string, CachedAnswer>();
   #characters = 0;
 
-  constructor(keepMs: number, clock: Clock) {
-    this.#keepMs = keepMs;
+  constructor(ttlMs: number, clock: Clock) {
+    this.#ttlMs = ttlMs;
     this.#clock = clock;
   }
 
@@ -32,9 +32,9 @@ export class KeptAnswers {
   }
 
   set(question: string, text: string): void {
-    if (this.#keepMs === 0) return;
+    if (this.#ttlMs === 0) return;
     this.#delete(question);
-    this.#answers.set(question, { text, untilMs: this.#clock.nowMs() + this.#keepMs });
+    this.#answers.set(question, { text, untilMs: this.#clock.nowMs() + this.#ttlMs });
     this.#characters += question.length + text.length;
     this.#evict();
   }
@@ -50,9 +50,9 @@ export class KeptAnswers {
   }
 
   #delete(question: string): void {
-    const kept = this.#answers.get(question);
-    if (kept === undefined) return;
-    this.#characters -= question.length + kept.text.length;
+    const cached = this.#answers.get(question);
+    if (cached === undefined) return;
+    this.#characters -= question.length + cached.text.length;
     this.#answers.delete(question);
   }
 }

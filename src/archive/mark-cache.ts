@@ -55,7 +55,7 @@ class SpanMarks {
   }
 }
 
-export class KeptMarks {
+export class MarkCache {
   readonly #read: (market: number, span: number) => Float64Array;
   readonly #spans = new Map<number, SpanMarks>();
   /** Columns that all of them have room for. */
