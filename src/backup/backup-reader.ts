@@ -186,7 +186,7 @@ export class BackupReader {
       throw this.#damage(`its stored checksum is ${got}, its bytes give ${expected}`);
     }
     if (kind === undefined) {
-      throw this.#damage(`its piece has no known kind, expected one of ${PIECE_KINDS.join(', ')}`);
+      throw this.#damage(`got piece kind ${fields[0]}, expected 1 to ${PIECE_KINDS.length}`);
     }
   }
 

@@ -114,7 +114,7 @@ async function findStarted(
   const { file, source, warn, progress } = options;
   if (!isThere(partPath(file))) return undefined;
   const started = await scanStart(partPath(file), (height, share) =>
-    progress('checking what is there', height, share),
+    progress('checking the partial file', height, share),
   );
   if (started === undefined) return undefined;
   const { description, blocksEnd } = started;

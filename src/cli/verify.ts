@@ -87,8 +87,8 @@ async function verifyArchiveIn(data: string, storage: Storage, call: VerifyCall)
 /** One that lost the record of what it holds looks the same as one that has just been begun. */
 function refuseIncomplete(data: string): LedgerError {
   const message =
-    `the archive in ${archiveFolder(data)} is not complete: it is being begun, or was broken off, ` +
-    'or is damaged; "perpinfo archive" begins it again';
+    `the archive in ${archiveFolder(data)} is not complete: it is being created, was interrupted, ` +
+    'or is damaged; "perpinfo archive" restarts it';
   return new LedgerError('corrupt', message);
 }
 

@@ -192,7 +192,7 @@ async function runToDeadline(options: WorkerOptions): Promise<void> {
   const running = runWorker(options);
   if (!signal.aborted) await Promise.race([running, once(signal, 'abort')]);
   if (await endsWithin(running, workerStopMsMax(settings))) return;
-  log.warn('not everything was closed in time: it ends with the process');
+  log.warn('shutdown timed out: open files and connections end with the process');
 }
 
 function runWorkers({

@@ -51,7 +51,7 @@ async function stopStuck({
 test('a service ends although the ledger that it reads hangs', async () => {
   const { code, stdout } = await stopStuck({ method: 'read', workers: 1 });
   assert.equal(code, 0);
-  assert.match(stdout, /"not everything was closed in time: it ends with the process"/);
+  assert.match(stdout, /"shutdown timed out: open files and connections end with the process"/);
 });
 
 test('workers whose ledger hangs are killed', async () => {
