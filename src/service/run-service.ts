@@ -18,7 +18,7 @@ import { listenForWanted } from '../wanted/open-wanted.ts';
 import type { WantedHandler } from '../wanted/wanted.ts';
 import { type AdminServer, startAdmin } from './admin.ts';
 import { runArchiverProcess } from './archiver-process.ts';
-import { formatOrigin } from './listen-address.ts';
+import { formatOrigin } from './server-url.ts';
 import { ServiceFeed, type ServiceFeedOptions } from './service-feed.ts';
 import { endsWithin, workerStopMsMax } from './stop-deadline.ts';
 import { type SupervisorOptions, superviseWorkers } from './supervisor.ts';

@@ -23,9 +23,9 @@ import { createWantedClient } from '../wanted/open-wanted.ts';
 import type { WantedClient } from '../wanted/wanted.ts';
 import { FollowMetrics } from './follow-metrics.ts';
 import { listen } from './listen.ts';
-import { formatOrigin } from './listen-address.ts';
 import { LoadGauge } from './load-gauge.ts';
 import { Metrics } from './metrics.ts';
+import { formatOrigin } from './server-url.ts';
 
 /** Shared with the demo. */
 export const ANSWERING_SETTINGS = [...SERVER_SETTINGS, ...PUSH_SETTINGS] as const;
