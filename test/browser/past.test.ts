@@ -84,7 +84,7 @@ test('the health of the service tells what the archive holds', LONG_ONLY, async 
   assert.deepEqual(archive, { first: 1, firstTime, last: BLOCKS, lastTime });
 });
 
-interface CourseQuestion {
+interface SeriesQuestion {
   readonly type: string;
   readonly dex: string;
   readonly from: number;
@@ -92,9 +92,9 @@ interface CourseQuestion {
   readonly step: number;
 }
 
-/** A page, and the questions about a course that it has asked. */
+/** A page, and the questions about a time series that it has asked. */
 async function openWatched(options: PageOptions = {}, address = url) {
-  const asked: CourseQuestion[] = [];
+  const asked: SeriesQuestion[] = [];
   const page = await openPage(address, {
     ...options,
     async prepare(page) {
@@ -132,7 +132,7 @@ type Row = readonly [number | null, number, ...(string | null)[]];
 const [VALUE, NET_TRANSFERS] = [2, 8];
 
 /** What the chart has to show of the rows of both dexes. */
-async function expectChart(questions: readonly CourseQuestion[]) {
+async function expectChart(questions: readonly SeriesQuestion[]) {
   const lists: Row[][] = await Promise.all(questions.map(ask));
   const known = lists.map((rows) => rows.filter(([height]) => height !== null));
   const sumAt = (index: number, column: number) =>
@@ -153,10 +153,10 @@ async function expectChart(questions: readonly CourseQuestion[]) {
   };
 }
 
-const lengthOf = ({ from, to }: CourseQuestion) => to - from;
+const lengthOf = ({ from, to }: SeriesQuestion) => to - from;
 
-async function untilAsked(asked: readonly CourseQuestion[], count: number): Promise<void> {
-  await until(`${count} questions about a course`, () => asked.length >= count);
+async function untilAsked(asked: readonly SeriesQuestion[], count: number): Promise<void> {
+  await until(`${count} questions about a time series`, () => asked.length >= count);
 }
 
 browserTest(

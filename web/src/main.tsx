@@ -22,7 +22,7 @@ import { BoardRows } from './board/board-rows.ts';
 import { Notifier, readNoticeState } from './board/notifier.ts';
 import { RowSchedule } from './board/row-schedule.ts';
 import { ShownRows } from './board/shown-rows.ts';
-import { CourseWatch } from './feed/course-watch.ts';
+import { ArchiveSeriesWatch } from './feed/archive-series-watch.ts';
 import { DexScout } from './feed/dexes.ts';
 import { Feed } from './feed/feed.ts';
 import { TermsWatch } from './feed/market-terms.ts';
@@ -62,7 +62,7 @@ const handed = takeKey();
 const store = new Store(draw);
 const feed = new Feed(store);
 const scout = new DexScout(store);
-const courses = new CourseWatch(store);
+const archiveSeriesWatch = new ArchiveSeriesWatch(store);
 const termsWatch = new TermsWatch(store);
 const schedule = new RowSchedule();
 const rows = new BoardRows((user) => schedule.mark(user));
@@ -211,7 +211,7 @@ function levelShown(view: View): LevelOrUnknown {
 function draw(view: View): void {
   const verdict = judge(view);
   boardFeed.follow(view);
-  courses.follow(view);
+  archiveSeriesWatch.follow(view);
   render(<App view={view} verdict={verdict} actions={actions} board={board} />, root);
   drawTab(view, levelShown(view));
 }

@@ -20,7 +20,12 @@ import { dashesAt } from '../parts/dashes.ts';
 import { Figure, SignedFigure } from '../parts/figure.tsx';
 import { Frame } from '../parts/panel.tsx';
 import type { View } from '../view/view.ts';
-import { type CourseActions, CourseChart, changeOfLine, useCourseLine } from './course-chart.tsx';
+import {
+  ArchiveChart,
+  type ArchiveChartActions,
+  changeOfLine,
+  useArchiveLine,
+} from './archive-chart.tsx';
 import { ValueChart } from './value-chart.tsx';
 
 interface AccountPanelProps {
@@ -29,7 +34,7 @@ interface AccountPanelProps {
   readonly actions: ChartActions;
 }
 
-export interface ChartActions extends CourseActions {
+export interface ChartActions extends ArchiveChartActions {
   chooseRange(range: RangeName): void;
 }
 
@@ -39,7 +44,7 @@ export function AccountPanel({ view, verdict, actions }: AccountPanelProps) {
   const states = useMemo(() => all && pickDex(all, dex), [all, dex]);
   const scope = dex === undefined ? 'all dexes' : describeDex(dex);
   const extra = (all?.length ?? 0) > 1 && <span class="tag">{scope}</span>;
-  const line = useCourseLine(view);
+  const line = useArchiveLine(view);
   const change = () => (line === undefined ? changeSeen(view) : changeOfLine(line));
   const digits = states?.length ? () => digitsOfAccount(states, change()) : undefined;
   return (
@@ -58,7 +63,7 @@ export function AccountPanel({ view, verdict, actions }: AccountPanelProps) {
           {line === undefined ? (
             <ValueChart {...{ history, version, range }} chooseRange={actions.chooseRange} />
           ) : (
-            <CourseChart {...{ view, line, actions }} />
+            <ArchiveChart {...{ view, line, actions }} />
           )}
         </div>
       )}

@@ -109,7 +109,7 @@ export interface Question {
   /** A moment of the past, by its height or as the last block that is not later. */
   readonly atHeight?: number;
   readonly atTime?: number;
-  /** Of a course: its ends and its step, in milliseconds. */
+  /** Of a time series: its ends and its step, in milliseconds. */
   readonly from?: number;
   readonly to?: number;
   readonly step?: number;

@@ -11,7 +11,7 @@ import {
 } from '../figures/board-sort.ts';
 import { COLUMN_NAMES, type ColumnName, type Sort } from '../figures/position-figures.ts';
 import { readAddress } from '../figures/text.ts';
-import { FIRST_SPAN, SPANS, type SpanName } from '../history/course.ts';
+import { FIRST_SPAN, SPANS, type SpanName } from '../history/archive-series.ts';
 import { RANGES, type RangeName } from '../history/value-history.ts';
 
 export interface Place {

@@ -6,7 +6,12 @@ import { type BoardSort, WORST_FIRST } from '../figures/board-sort.ts';
 import type { MarginTerms } from '../figures/margin-terms.ts';
 import type { Sort } from '../figures/position-figures.ts';
 import type { Move } from '../figures/what-if.ts';
-import { type Course, FIRST_SPAN, type SpanName, type TimeSpan } from '../history/course.ts';
+import {
+  type ArchiveSeries,
+  FIRST_SPAN,
+  type SpanName,
+  type TimeSpan,
+} from '../history/archive-series.ts';
 import { RANGES, type RangeName, ValueHistory } from '../history/value-history.ts';
 import type { Refusal } from '../service/service.ts';
 import type { AddressBook } from './address-book.ts';
@@ -70,8 +75,8 @@ export interface View {
   /** Where there is an archive: how far back the chart goes, the part of it that is shown, and the rows. */
   readonly span: SpanName;
   readonly zoom: TimeSpan | undefined;
-  readonly course: Course | undefined;
-  readonly courseRefusal: Refusal | undefined;
+  readonly archiveSeries: ArchiveSeries | undefined;
+  readonly archiveRefusal: Refusal | undefined;
   /** Of the positions; undefined for the endpoint's order. */
   readonly sort: Sort | undefined;
   /** What was last done for the person, such as "Copied …"; empty after a while. */
@@ -117,8 +122,8 @@ export class Store {
     at: undefined,
     span: FIRST_SPAN,
     zoom: undefined,
-    course: undefined,
-    courseRefusal: undefined,
+    archiveSeries: undefined,
+    archiveRefusal: undefined,
     sort: undefined,
     notice: '',
     whatIf: undefined,

@@ -1,4 +1,4 @@
-/** The course of an account as the archive has it: value, profit, and what was transferred, exactly. */
+/** The time series of an account as the archive has it: value, profit and transfers, exactly. */
 
 import { formatDecimal, parseDecimal, subtract, sum } from '../figures/decimal.ts';
 import type { Point } from './value-history.ts';
@@ -83,19 +83,19 @@ interface Known {
   readonly netTransfers: string;
 }
 
-export interface CourseRow {
+export interface SeriesRow {
   readonly time: number;
   /** Undefined in a gap. */
   readonly known: Known | undefined;
 }
 
-function toRow([, time, value, , , , , , netTransfers]: HistoryRow): CourseRow {
+function toRow([, time, value, , , , , , netTransfers]: HistoryRow): SeriesRow {
   const isKnown = value !== null && netTransfers !== null;
   return { time, known: isKnown ? { value, netTransfers } : undefined };
 }
 
 /** The rows of an account over its dexes; what is not known on one of them is not known. */
-export function sumRows(lists: readonly (readonly HistoryRow[])[]): CourseRow[] {
+export function sumRows(lists: readonly (readonly HistoryRow[])[]): SeriesRow[] {
   const [first = [], ...others] = lists.map((rows) => rows.map(toRow));
   if (others.length === 0) return fromItsBeginning(first);
   const knownAt = others.map((rows) => new Map(rows.map(({ time, known }) => [time, known])));
@@ -107,8 +107,8 @@ export function sumRows(lists: readonly (readonly HistoryRow[])[]): CourseRow[] 
 }
 
 /** Without the time before the account was there: its first transfer is no gain. */
-function fromItsBeginning(rows: CourseRow[]): CourseRow[] {
-  const isThere = ({ known }: CourseRow) =>
+function fromItsBeginning(rows: SeriesRow[]): SeriesRow[] {
+  const isThere = ({ known }: SeriesRow) =>
     known && (isNotZero(known.value) || isNotZero(known.netTransfers));
   const beginning = rows.findIndex(isThere);
   return beginning === -1 ? rows : rows.slice(beginning);
@@ -142,13 +142,13 @@ export function joinLiquidations(lists: readonly (readonly Liquidation[])[]): Li
   return lists.flat().sort((a, b) => a.time - b.time);
 }
 
-/** The course of an account over a span of time. */
-export interface Course {
+/** The time series of an account over a span of time. */
+export interface ArchiveSeries {
   /** Of which account, see subjectOf. */
   readonly subject: string;
   readonly span: TimeSpan;
   readonly stepMs: number;
-  readonly rows: readonly CourseRow[];
+  readonly rows: readonly SeriesRow[];
   readonly liquidations: readonly Liquidation[];
 }
 
@@ -163,9 +163,9 @@ function gapMsOf(stepMs: number): number {
   return 2 * stepMs + MINUTE_MS;
 }
 
-type CourseFigures = Pick<Course, 'rows' | 'stepMs'>;
+type SeriesFigures = Pick<ArchiveSeries, 'rows' | 'stepMs'>;
 
-function pointsOf({ rows, stepMs }: CourseFigures, read: (known: Known) => string): Point[] {
+function pointsOf({ rows, stepMs }: SeriesFigures, read: (known: Known) => string): Point[] {
   const points: Point[] = [];
   let isInGap = false;
   for (const { time, known } of rows) {
@@ -183,19 +183,19 @@ function pointsOf({ rows, stepMs }: CourseFigures, read: (known: Known) => strin
   return points;
 }
 
-export function valuePoints(course: CourseFigures): Point[] {
-  return pointsOf(course, ({ value }) => value);
+export function valuePoints(series: SeriesFigures): Point[] {
+  return pointsOf(series, ({ value }) => value);
 }
 
 const gainOf = ({ value, netTransfers }: Known) =>
   subtract(parseDecimal(value), parseDecimal(netTransfers));
 
 /** Value less transfers, since the first row that is known. */
-export function profitPoints(course: CourseFigures): Point[] {
-  const first = course.rows.find(({ known }) => known !== undefined)?.known;
+export function profitPoints(series: SeriesFigures): Point[] {
+  const first = series.rows.find(({ known }) => known !== undefined)?.known;
   if (first === undefined) return [];
   const start = gainOf(first);
-  return pointsOf(course, (known) => formatDecimal(subtract(gainOf(known), start)));
+  return pointsOf(series, (known) => formatDecimal(subtract(gainOf(known), start)));
 }
 
 /** What the page has seen since goes on where the archive ends. */
@@ -220,7 +220,7 @@ export interface Transfer {
   readonly amount: string;
 }
 
-export function findTransfers({ rows }: Pick<Course, 'rows'>): Transfer[] {
+export function findTransfers({ rows }: Pick<ArchiveSeries, 'rows'>): Transfer[] {
   const transfers: Transfer[] = [];
   let last: { readonly time: number; readonly known: Known } | undefined;
   for (const { time, known } of rows) {

@@ -1,4 +1,4 @@
-/** The course of an account from rows of the archive: exact, with its gaps and its transfers. */
+/** The time series of an account from rows of the archive: exact, with its gaps and transfers. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -14,7 +14,7 @@ import {
   stepOf,
   sumRows,
   valuePoints,
-} from '../../web/src/history/course.ts';
+} from '../../web/src/history/archive-series.ts';
 
 const STEP_MS = 1_000;
 
@@ -23,25 +23,25 @@ function row(time: number, value: string | null, netTransfers: string | null): H
   return [height, time, value, '7.0', '7.0', '7.0', '7.0', '7.0', netTransfers];
 }
 
-const courseOf = (...lists: HistoryRow[][]) => ({ rows: sumRows(lists), stepMs: STEP_MS });
+const seriesOf = (...lists: HistoryRow[][]) => ({ rows: sumRows(lists), stepMs: STEP_MS });
 
 test('values and profits of all dexes are summed to the last digit', () => {
-  const course = courseOf(
+  const series = seriesOf(
     [row(0, '9007199254740993.1', '0.1'), row(1, '9007199254740993.2', '0.1')],
     [row(0, '0.000001', '0.0'), row(1, '-0.000002', '-5.5')],
   );
-  assert.deepEqual(valuePoints(course), [
+  assert.deepEqual(valuePoints(series), [
     { time: 0, value: '9007199254740993.100001', isAfterGap: false },
     { time: 1, value: '9007199254740993.199998', isAfterGap: false },
   ]);
-  assert.deepEqual(profitPoints(course), [
+  assert.deepEqual(profitPoints(series), [
     { time: 0, value: '0.0', isAfterGap: false },
     { time: 1, value: '5.599997', isAfterGap: false },
   ]);
 });
 
 test('a row that is not known on one dex is a gap', () => {
-  const course = courseOf(
+  const series = seriesOf(
     [row(0, null, null), row(1, '1.0', '0.0'), row(2, '1.0', '0.0'), row(3, '1.0', '0.0')],
     [row(0, '1.0', '0.0'), row(1, '2.0', '0.0'), row(2, null, null), row(3, '4.0', '0.0')],
   );
@@ -49,36 +49,36 @@ test('a row that is not known on one dex is a gap', () => {
     { time: 1, value: '3.0', isAfterGap: false },
     { time: 3, value: '5.0', isAfterGap: true },
   ];
-  assert.deepEqual(valuePoints(course), expected);
+  assert.deepEqual(valuePoints(series), expected);
 });
 
 test('rows are a line up to two steps and a minute apart', () => {
   const gapMs = 2 * STEP_MS + 60_000;
-  const course = courseOf([
+  const series = seriesOf([
     ...[row(0, '1.0', '0.0'), row(gapMs, '1.0', '0.0'), row(2 * gapMs + 1, '1.0', '0.0')],
   ]);
-  const gaps = valuePoints(course).map(({ isAfterGap }) => isAfterGap);
+  const gaps = valuePoints(series).map(({ isAfterGap }) => isAfterGap);
   assert.deepEqual(gaps, [false, false, true]);
 });
 
 test('a transfer is where the sum of transfers changes, also over a gap', () => {
-  const course = courseOf([
+  const series = seriesOf([
     row(0, '100.0', '100.0'),
     row(10, '90.0', '100.0'),
     row(20, '1090.5', '1100.5'),
     row(30, null, null),
     row(40, '0.5', '10.5'),
   ]);
-  assert.deepEqual(findTransfers(course), [
+  assert.deepEqual(findTransfers(series), [
     { since: 10, time: 20, amount: '1000.5' },
     { since: 20, time: 40, amount: '-1090.0' },
   ]);
-  const profits = profitPoints(course).map(({ value }) => value);
+  const profits = profitPoints(series).map(({ value }) => value);
   assert.deepEqual(profits, ['0.0', '-10.0', '-10.0', '-10.0']);
 });
 
 test('what the page has seen goes on where the archive ends', () => {
-  const kept = valuePoints(courseOf([row(1_000, '1.0', '0.0'), row(2_000, '2.0', '0.0')]));
+  const kept = valuePoints(seriesOf([row(1_000, '1.0', '0.0'), row(2_000, '2.0', '0.0')]));
   const seen = [
     { time: 1_500, value: '1.5', isAfterGap: false },
     { time: 3_000, value: '3.0', isAfterGap: true },
@@ -128,7 +128,7 @@ test('a local time is read to the end of its second', () => {
   assert.equal(readLocalTime(''), undefined);
 });
 
-test('a course begins when the account does', () => {
+test('a time series begins when the account does', () => {
   const row = (time: number, value: string, transfers: string): HistoryRow => {
     return [1, time, value, '0.0', '0.0', '0.0', '0.0', '0.0', transfers];
   };

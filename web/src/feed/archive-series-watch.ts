@@ -1,8 +1,8 @@
-/** Asks the archive for the course that the chart shows: when another is chosen, and when it has grown old. */
+/** Asks the archive for the series of the chart: when another is chosen, or it has grown old. */
 
 import type { Answer } from '../figures/answers.ts';
 import {
-  type Course,
+  type ArchiveSeries,
   type HistoryRow,
   joinLiquidations,
   type Liquidation,
@@ -11,7 +11,7 @@ import {
   subjectOf,
   sumRows,
   type TimeSpan,
-} from '../history/course.ts';
+} from '../history/archive-series.ts';
 import { ask, Refusal } from '../service/service.ts';
 import { dexesShown, type Store, type View } from '../view/view.ts';
 
@@ -36,7 +36,7 @@ interface Wanted {
   readonly span: TimeSpan;
 }
 
-export class CourseWatch {
+export class ArchiveSeriesWatch {
   readonly #store: Store;
   #name = '';
   #askedTo = 0;
@@ -60,28 +60,29 @@ export class CourseWatch {
   }
 
   async #ask({ name, user, dexes, span }: Wanted): Promise<void> {
-    const { key, courseRefusal: last } = this.#store.view;
-    if (last !== undefined) this.#store.set({ courseRefusal: undefined });
+    const { key, archiveRefusal: last } = this.#store.view;
+    if (last !== undefined) this.#store.set({ archiveRefusal: undefined });
     const stepMs = stepOf(span);
     try {
-      const [series, happened] = await Promise.all([
+      const [lists, happened] = await Promise.all([
         askAll<HistoryRow>(key, dexes, { type: 'accountHistory', user, ...span, step: stepMs }),
         askAll<Liquidation>(key, dexes, { type: 'liquidationHistory', user, ...span }),
       ]);
       if (name !== this.#name) return;
-      const rows = sumRows(series);
+      const rows = sumRows(lists);
       const liquidations = joinLiquidations(happened);
-      const course: Course = { subject: subjectOf(user, dexes), span, stepMs, rows, liquidations };
-      this.#store.set({ course, courseRefusal: undefined });
+      const subject = subjectOf(user, dexes);
+      const archiveSeries: ArchiveSeries = { subject, span, stepMs, rows, liquidations };
+      this.#store.set({ archiveSeries, archiveRefusal: undefined });
     } catch (error) {
       if (name !== this.#name) return;
-      const courseRefusal = error instanceof Refusal ? error : new Refusal(String(error));
-      this.#store.set({ courseRefusal });
+      const archiveRefusal = error instanceof Refusal ? error : new Refusal(String(error));
+      this.#store.set({ archiveRefusal });
       this.#timer = setTimeout(
         () => {
           this.#name = '';
         },
-        Math.max(RETRY_MS, courseRefusal.retryAfterMs),
+        Math.max(RETRY_MS, archiveRefusal.retryAfterMs),
       );
     }
   }
@@ -103,7 +104,7 @@ function findWanted(view: View): Wanted | undefined {
   return { name: JSON.stringify(what), user, dexes, span };
 }
 
-interface CourseQuestion extends TimeSpan {
+interface SeriesQuestion extends TimeSpan {
   readonly type: string;
   readonly user: string;
   readonly step?: number;
@@ -113,7 +114,7 @@ interface CourseQuestion extends TimeSpan {
 async function askAll<Row>(
   key: string,
   dexes: readonly string[],
-  question: CourseQuestion,
+  question: SeriesQuestion,
 ): Promise<(readonly Row[])[]> {
   const lists = await Promise.all(dexes.map((dex) => askRows<Row>(key, { ...question, dex })));
   return lists.filter((list) => list !== undefined);
@@ -122,7 +123,7 @@ async function askAll<Row>(
 /** Undefined of a dex that did not exist yet. */
 async function askRows<Row>(
   key: string,
-  question: CourseQuestion & { readonly dex: string },
+  question: SeriesQuestion & { readonly dex: string },
 ): Promise<readonly Row[] | undefined> {
   try {
     return ((await ask(key, question)) as Answer<readonly Row[]>).value;

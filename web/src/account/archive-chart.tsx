@@ -1,7 +1,6 @@
 /** Value and profit over time, as the archive has them: zoomable, with what happened marked. */
 
 import { useLayoutEffect, useMemo, useRef } from 'preact/hooks';
-import { toLine } from '../history/chart-line.ts';
 import {
   continueLive,
   findTransfers,
@@ -16,22 +15,23 @@ import {
   type TimeSpan,
   type Transfer,
   valuePoints,
-} from '../history/course.ts';
+} from '../history/archive-series.ts';
+import { toLine } from '../history/chart-line.ts';
 import { changeOver, type ValueChange } from '../history/value-change.ts';
 import { type Point, RANGES } from '../history/value-history.ts';
 import { areaOf, axisWidthOf, Chart, type ChartOptions, profitOf } from '../parts/chart.ts';
 import { SignedFigure } from '../parts/figure.tsx';
 import { dexesShown, pastTime, type View } from '../view/view.ts';
-import { LiquidationList, markLiquidation, markTransfer, Transfers } from './course-marks.tsx';
+import { LiquidationList, markLiquidation, markTransfer, Transfers } from './archive-marks.tsx';
 import { Change, describeLine } from './value-chart.tsx';
 
-export interface CourseActions {
+export interface ArchiveChartActions {
   chooseSpan(span: SpanName): void;
   /** Shows a part of the span, with finer steps; undefined for all of it. */
   zoomTo(zoom: TimeSpan | undefined): void;
 }
 
-interface CourseLine {
+interface ArchiveLine {
   readonly values: readonly Point[];
   /** Since the left edge; only as far as the archive tells what was transferred. */
   readonly profits: readonly Point[];
@@ -44,11 +44,11 @@ interface CourseLine {
 }
 
 /** Undefined where there is no archive: the chart then has what the page has seen. */
-export function useCourseLine(view: View): CourseLine | undefined {
-  const { course, user, at, zoom, freshness, history, historyVersion } = view;
+export function useArchiveLine(view: View): ArchiveLine | undefined {
+  const { archiveSeries, user, at, zoom, freshness, history, historyVersion } = view;
   const archive = freshness?.archive;
-  const isSame = course?.subject === subjectOf(user, dexesShown(view));
-  const known = isSame ? course : undefined;
+  const isSame = archiveSeries?.subject === subjectOf(user, dexesShown(view));
+  const known = isSame ? archiveSeries : undefined;
   const figures = useMemo(
     () =>
       known && {
@@ -82,17 +82,17 @@ function slide(span: TimeSpan, values: readonly Point[], name: SpanName): TimeSp
 
 const WHOLE_LINE = { name: '', stepMs: 0, keptMs: Number.POSITIVE_INFINITY };
 
-export function changeOfLine({ values }: CourseLine): ValueChange | undefined {
+export function changeOfLine({ values }: ArchiveLine): ValueChange | undefined {
   return changeOver(values, WHOLE_LINE);
 }
 
-interface CourseChartProps {
+interface ArchiveChartProps {
   readonly view: View;
-  readonly line: CourseLine;
-  readonly actions: CourseActions;
+  readonly line: ArchiveLine;
+  readonly actions: ArchiveChartActions;
 }
 
-export function CourseChart({ view, line, actions }: CourseChartProps) {
+export function ArchiveChart({ view, line, actions }: ArchiveChartProps) {
   const { values, profits, transfers, liquidations, stepMs } = line;
   const { valueBox, profitBox } = useCharts(line, actions.zoomTo);
   const change = changeOfLine(line);
@@ -128,9 +128,9 @@ export function CourseChart({ view, line, actions }: CourseChartProps) {
       <div class="chart chart-profit" role="img" aria-label={describeProfit(profit)}>
         <div ref={profitBox} class="chart-canvas" />
       </div>
-      {view.courseRefusal !== undefined && (
+      {view.archiveRefusal !== undefined && (
         <p class="problem" role="alert">
-          There is no history: {view.courseRefusal.message}
+          There is no history: {view.archiveRefusal.message}
         </p>
       )}
       <Transfers transfers={transfers} />
@@ -144,7 +144,7 @@ function describeProfit(profit: string | undefined): string {
 }
 
 /** Two charts with one time axis, drawn with the figures. */
-function useCharts(line: CourseLine, zoomTo: CourseActions['zoomTo']) {
+function useCharts(line: ArchiveLine, zoomTo: ArchiveChartActions['zoomTo']) {
   const valueBox = useRef<HTMLDivElement>(null);
   const profitBox = useRef<HTMLDivElement>(null);
   const charts = useRef<readonly Chart[]>([]);
@@ -187,7 +187,7 @@ function extremesOf(points: readonly Point[]): number[] {
 
 interface SpanChoiceProps {
   readonly view: View;
-  readonly actions: CourseActions;
+  readonly actions: ArchiveChartActions;
   press(event: KeyboardEvent): void;
 }
 
@@ -217,7 +217,7 @@ const PAN_SHARE = 0.5;
 
 interface ZoomButtonsProps {
   readonly view: View;
-  readonly line: CourseLine;
+  readonly line: ArchiveLine;
   zoom(factor: number): void;
   zoomTo(zoom: TimeSpan | undefined): void;
   press(event: KeyboardEvent): void;

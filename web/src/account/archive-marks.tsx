@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from 'preact';
 import { formatCount, formatTime, group, groupRounded, withSign } from '../figures/text.ts';
-import type { Liquidation, Transfer } from '../history/course.ts';
+import type { Liquidation, Transfer } from '../history/archive-series.ts';
 import type { ChartMark } from '../parts/chart.ts';
 import { toneOf } from '../parts/figure.tsx';
 
