@@ -10,7 +10,7 @@ import {
   type ThresholdName,
   type Thresholds,
 } from '../../web/src/figures/alarms.ts';
-import { boardFiguresOf } from '../../web/src/figures/board-row.ts';
+import { boardFiguresOf } from '../../web/src/figures/board-figures.ts';
 import { runs, SEED_NOTE } from '../seed.ts';
 import { accountState } from './account-state.ts';
 import { position } from './position.ts';

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { boardFiguresOf } from '../../web/src/figures/board-row.ts';
+import { boardFiguresOf } from '../../web/src/figures/board-figures.ts';
 import {
   BOARD_COLUMN_NAMES,
   type BoardColumnName,

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { judgeThresholds } from '../../web/src/figures/alarms.ts';
 import { holdingsOf } from '../../web/src/figures/all-dexes.ts';
 import type { AccountState, Position, States } from '../../web/src/figures/answers.ts';
-import { boardFiguresOf } from '../../web/src/figures/board-row.ts';
+import { boardFiguresOf } from '../../web/src/figures/board-figures.ts';
 import { headlineOf } from '../../web/src/figures/headline.ts';
 import { derive, sortKeys } from '../../web/src/figures/position-figures.ts';
 import { position } from './position.ts';

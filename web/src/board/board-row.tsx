@@ -6,7 +6,7 @@
 import type { RefObject } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Alarm } from '../figures/alarms.ts';
-import type { AmountChange, BoardFigures } from '../figures/board-row.ts';
+import type { AmountChange, BoardFigures } from '../figures/board-figures.ts';
 import { TONES } from '../figures/risk-levels.ts';
 import {
   formatAge,

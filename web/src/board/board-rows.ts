@@ -2,7 +2,7 @@
 
 import { totalsOf } from '../figures/all-dexes.ts';
 import type { Answer, Delegation, States } from '../figures/answers.ts';
-import { type BoardFigures, boardFiguresOf } from '../figures/board-row.ts';
+import { type BoardFigures, boardFiguresOf } from '../figures/board-figures.ts';
 import { DayKeeper } from '../history/day-keeper.ts';
 import type { DayStart } from '../history/day-start.ts';
 import { accountAgeMs, ledgerAgeMs, ledgerNow, type View } from '../view/view.ts';

@@ -5,7 +5,7 @@ import {
   type BoardFigures,
   changeBetween,
   nextUnlockOf,
-} from '../figures/board-row.ts';
+} from '../figures/board-figures.ts';
 import type { SortedRow } from '../figures/board-sort.ts';
 import { formatDecimal, sum } from '../figures/decimal.ts';
 import { type LevelOrUnknown, worstLevel } from '../figures/risk-levels.ts';

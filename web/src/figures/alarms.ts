@@ -4,7 +4,7 @@
  * limit fires once.
  */
 
-import type { BoardFigures } from './board-row.ts';
+import type { BoardFigures } from './board-figures.ts';
 import { compare, type Decimal, formatPercent, multiply, parseDecimal } from './decimal.ts';
 import { formatDuration, group, groupRounded } from './text.ts';
 

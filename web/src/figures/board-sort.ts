@@ -1,6 +1,6 @@
 /** The order of the board's rows: by a column, and still while the figures move. */
 
-import type { BoardFigures } from './board-row.ts';
+import type { BoardFigures } from './board-figures.ts';
 import { compare, type Decimal, parseDecimal, subtract } from './decimal.ts';
 import { LEVELS } from './risk-levels.ts';
 

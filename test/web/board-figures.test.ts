@@ -2,7 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { boardFiguresOf, changeBetween, nextUnlockOf } from '../../web/src/figures/board-row.ts';
+import {
+  boardFiguresOf,
+  changeBetween,
+  nextUnlockOf,
+} from '../../web/src/figures/board-figures.ts';
 import { formatDecimal } from '../../web/src/figures/decimal.ts';
 import { accountState } from './account-state.ts';
 import { position } from './position.ts';
