@@ -48,7 +48,8 @@ import {
   saveBook,
   takeKey,
 } from './view/storage.ts';
-import { Store, type View } from './view/view.ts';
+import { Store } from './view/store.ts';
+import type { View } from './view/view.ts';
 
 /** Ages and countdowns advance even without new data. */
 const TICK_MS = 1_000;
@@ -269,7 +270,7 @@ setInterval(() => {
   if (document.hidden) passTimeHidden(view);
   rows.passTime(view);
   alarms.look();
-  store.bring({});
+  store.setThrottled({});
 }, TICK_MS);
 
 /** Nothing is drawn but the tab; rows, which are read when they are drawn, are read here. */

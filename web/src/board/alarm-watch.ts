@@ -3,7 +3,8 @@
 import { type Alarm, judgeThresholds } from '../figures/alarms.ts';
 import { nameOf } from '../view/address-book.ts';
 import { loadRaised, type RaisedAlarms, saveRaised } from '../view/storage.ts';
-import type { Alarms, Store } from '../view/view.ts';
+import type { Store } from '../view/store.ts';
+import type { Alarms } from '../view/view.ts';
 import type { BoardRows } from './board-rows.ts';
 
 const LOOK_MS = 1_000;

@@ -8,7 +8,8 @@ import { PacedSubscriber } from '../service/paced-subscriber.ts';
 import { Push, type PushEvents, type PushMessage } from '../service/push.ts';
 import { ask } from '../service/service.ts';
 import { type AddressBook, usersOnBoard } from '../view/address-book.ts';
-import { ledgerAgeMs, type Store, type View } from '../view/view.ts';
+import type { Store } from '../view/store.ts';
+import { ledgerAgeMs, type View } from '../view/view.ts';
 import { BoardPoll } from './board-poll.ts';
 import type { BoardRows } from './board-rows.ts';
 

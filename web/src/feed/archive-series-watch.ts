@@ -13,7 +13,8 @@ import {
   type TimeSpan,
 } from '../history/archive-series.ts';
 import { ask, Refusal } from '../service/service.ts';
-import { dexesShown, type Store, type View } from '../view/view.ts';
+import type { Store } from '../view/store.ts';
+import { dexesShown, type View } from '../view/view.ts';
 
 /** Until then the states that the page sees continue the line; it costs 40 of the budget for each dex. */
 const OLD_MS_MAX = 300_000;

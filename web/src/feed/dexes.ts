@@ -1,7 +1,8 @@
 /** Which perp dexes there are, with their full names. */
 
 import { ask, type Refusal } from '../service/service.ts';
-import { type Dex, FIRST_DEX, type Store } from '../view/view.ts';
+import type { Store } from '../view/store.ts';
+import { type Dex, FIRST_DEX } from '../view/view.ts';
 
 /** The list rarely changes, and the account's answer has the names of all dexes too. */
 const LOOK_MS = 600_000;

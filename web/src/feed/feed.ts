@@ -10,13 +10,8 @@ import { Push, type PushEvents, type PushMessage } from '../service/push.ts';
 import { ask, askHealth, type Refusal } from '../service/service.ts';
 import { Watch } from '../service/watch.ts';
 import { forgetAddresses, saveKey, savePace, saveRecent } from '../view/storage.ts';
-import {
-  EMPTY_PANEL,
-  type LinkState,
-  pushedWithinMs,
-  type Store,
-  type View,
-} from '../view/view.ts';
+import type { Store } from '../view/store.ts';
+import { EMPTY_PANEL, type LinkState, pushedWithinMs, type View } from '../view/view.ts';
 
 /**
  * Each of the questions weighs 20: polling spends 720 a minute of a key's budget. The account is asked
@@ -187,7 +182,7 @@ export class Feed {
     const { at, [name]: shown } = this.#store.view;
     // The first answer is shown at once, and so is what somebody moves to in the past.
     if (shown.answer === undefined || at !== undefined) this.#store.set(change);
-    else this.#store.bring(change);
+    else this.#store.setThrottled(change);
   }
 
   /** Adds a point to the chart, if the answer has one. */
@@ -215,7 +210,7 @@ export class Feed {
   }
 
   #drawHistory(): void {
-    this.#store.bring({ historyVersion: this.#store.view.historyVersion + 1 });
+    this.#store.setThrottled({ historyVersion: this.#store.view.historyVersion + 1 });
   }
 
   #refuse(name: PanelName, refusal: Refusal): void {
@@ -298,7 +293,7 @@ export class Feed {
     const serviceMs = freshness.time + freshness.lagMs + heardMs - freshness.heardMs;
     const lagMs = Math.max(0, serviceMs - time);
     this.#toldMs = heardMs;
-    this.#store.bring({ freshness: { ...freshness, height, time, lagMs, heardMs } });
+    this.#store.setThrottled({ freshness: { ...freshness, height, time, lagMs, heardMs } });
   }
 
   #findPanel(question: Question): PanelName | undefined {
@@ -323,10 +318,10 @@ export class Feed {
       const isLive = health.status === 'ok';
       this.#healthFailures = 0;
       this.#healthMs = performance.now();
-      this.#store.bring({ freshness: { ...health, heardMs: this.#healthMs } });
+      this.#store.setThrottled({ freshness: { ...health, heardMs: this.#healthMs } });
       this.#setLinkState(isLive ? 'live' : 'stopped', isLive ? '' : health.message);
       if (health.ledger !== '') {
-        this.#store.bring({ history: this.#keeper.setLedger(health.ledger) });
+        this.#store.setThrottled({ history: this.#keeper.setLedger(health.ledger) });
       }
       if (!isLive) this.#keeper.history.interrupt();
       if (link.state === 'offline') this.#reconnect();
@@ -369,7 +364,7 @@ export class Feed {
   #setLinkState(state: LinkState, message: string): void {
     const { link } = this.#store.view;
     const change = { link: { ...link, state, message } };
-    if (state === link.state) this.#store.bring(change);
+    if (state === link.state) this.#store.setThrottled(change);
     else this.#store.set(change);
   }
 

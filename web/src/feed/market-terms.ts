@@ -3,7 +3,7 @@
 import { type Meta, readTerms } from '../figures/margin-terms.ts';
 import { ask } from '../service/service.ts';
 import { Watch } from '../service/watch.ts';
-import type { Store } from '../view/view.ts';
+import type { Store } from '../view/store.ts';
 
 /** Tiers rarely change, and what-if notices when they have. */
 const POLL_MS = 60_000;

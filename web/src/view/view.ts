@@ -2,20 +2,14 @@
 
 import type { Alarm } from '../figures/alarms.ts';
 import type { Answer, Auction, Delegation, Health, Question, States } from '../figures/answers.ts';
-import { type BoardSort, WORST_FIRST } from '../figures/board-sort.ts';
+import type { BoardSort } from '../figures/board-sort.ts';
 import type { MarginTerms } from '../figures/margin-terms.ts';
 import type { Sort } from '../figures/position-figures.ts';
 import type { Move } from '../figures/what-if.ts';
-import {
-  type ArchiveSeries,
-  FIRST_SPAN,
-  type SpanName,
-  type TimeSpan,
-} from '../history/archive-series.ts';
-import { RANGES, type RangeName, ValueHistory } from '../history/value-history.ts';
+import type { ArchiveSeries, SpanName, TimeSpan } from '../history/archive-series.ts';
+import type { RangeName, ValueHistory } from '../history/value-history.ts';
 import type { Refusal } from '../service/service.ts';
 import type { AddressBook } from './address-book.ts';
-import { loadBook, loadExamples, loadKey, loadPace, loadRecent } from './storage.ts';
 
 export interface Panel<T> {
   readonly question: Question | undefined;
@@ -98,85 +92,6 @@ export interface View {
 
 export const FIRST_DEX: Dex = { name: '', fullName: 'first dex' };
 export const EMPTY_PANEL = { question: undefined, answer: undefined, refusal: undefined };
-
-/** Drawing gets at most a sixth of the time, so that a slow machine stays responsive. */
-const REST_PER_DRAW = 6;
-
-export class Store {
-  view: View = {
-    key: loadKey(),
-    keyProblem: '',
-    user: '',
-    dex: undefined,
-    dexes: [FIRST_DEX],
-    examples: loadExamples(),
-    recent: loadRecent(),
-    account: EMPTY_PANEL,
-    stakes: EMPTY_PANEL,
-    auction: EMPTY_PANEL,
-    link: { state: 'connecting', message: '', isPush: false },
-    freshness: undefined,
-    history: new ValueHistory(),
-    historyVersion: 0,
-    range: RANGES[0].name,
-    at: undefined,
-    span: FIRST_SPAN,
-    zoom: undefined,
-    archiveSeries: undefined,
-    archiveRefusal: undefined,
-    sort: undefined,
-    notice: '',
-    whatIf: undefined,
-    terms: undefined,
-    termsRefusal: undefined,
-    isBoard: false,
-    boardSort: WORST_FIRST,
-    book: loadBook(),
-    alarms: new Map(),
-    notices: 'unsupported',
-    paceMs: loadPace(),
-  };
-  readonly #draw: (view: View) => void;
-  #timer: ReturnType<typeof setTimeout> | undefined;
-  #isScheduled = false;
-  #drawnMs = 0;
-  /** How long the last two draws took. */
-  #drawMs: readonly [last: number, before: number] = [0, 0];
-
-  /** Draws while the page is visible. */
-  constructor(draw: (view: View) => void) {
-    this.#draw = draw;
-    document.addEventListener('visibilitychange', () => this.set({}));
-  }
-
-  /** Shows a change at once, together with others that are made at the same time. */
-  set(change: Partial<View>): void {
-    this.view = { ...this.view, ...change };
-    if (this.#isScheduled || document.hidden) return;
-    this.#isScheduled = true;
-    queueMicrotask(() => this.#drawNow());
-  }
-
-  /** Shows what the service has brought, as often as the person chose, and in one frame. */
-  bring(change: Partial<View>): void {
-    this.view = { ...this.view, ...change };
-    if (this.#isScheduled || this.#timer !== undefined || document.hidden) return;
-    // One slow draw, such as the first of a long table, says nothing of the next.
-    const pauseMs = Math.max(this.view.paceMs, Math.min(...this.#drawMs) * REST_PER_DRAW);
-    const sinceMs = performance.now() - this.#drawnMs;
-    this.#timer = setTimeout(() => requestAnimationFrame(() => this.#drawNow()), pauseMs - sinceMs);
-  }
-
-  #drawNow(): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    this.#isScheduled = false;
-    if (document.hidden) return;
-    this.#drawnMs = performance.now();
-    this.#draw(this.view);
-    this.#drawMs = [performance.now() - this.#drawnMs, this.#drawMs[0]];
-  }
-}
 
 /** Whether what a panel shows is current. */
 export function isCurrent({ link, keyProblem, at }: View, panel: Panel<unknown>): boolean {
