@@ -87,7 +87,7 @@ screenTest(
     await unfoldChooser(page);
     await page.getByLabel('Address').fill('nobody');
     await page.keyboard.press('Enter');
-    await page.getByText('“nobody” is no address').waitFor();
+    await page.getByText('“nobody” is not an address').waitFor();
     state = 'old';
     await page.locator('.link-aging').waitFor();
     await assertAccessible(page);

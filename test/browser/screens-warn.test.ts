@@ -198,7 +198,9 @@ screenTest(
     await unfoldChooser(page);
     await page.getByLabel('Address').fill('0x12');
     await page.keyboard.press('Enter');
-    const problem = page.getByText('“0x12” is no address: expected 0x and 40 hexadecimal digits');
+    const problem = page.getByText(
+      '“0x12” is not an address, expected 0x and 40 hexadecimal digits',
+    );
     await problem.waitFor();
     await assertInSight(problem);
     assert.equal(await alerts.count(), 1);

@@ -54,10 +54,13 @@ test('what is wrong in a saved address book is named', () => {
     readAccountList(JSON.stringify({ perpinfo: 'address book', version, accounts })).problems;
   assert.deepEqual(
     saved([{ address: A }, { address: '0x1' }, { address: B, thresholds: { age: '-1' } }]),
-    ['account 2: “0x1” is no address', 'account 3: “-1” is no limit'],
+    [
+      'account 2: “0x1” is not an address',
+      'account 3: “-1” is not a limit, expected a number over 0',
+    ],
   );
   assert.deepEqual(saved([], 9), ['version 9 of the file is not known, expected 1']);
   for (const text of ['{"a":1}', '{', `{"perpinfo":"address book","version":1}`]) {
-    assert.deepEqual(readAccountList(text).problems, ['this is no address book of perpinfo']);
+    assert.deepEqual(readAccountList(text).problems, ['this is not an address book of perpinfo']);
   }
 });

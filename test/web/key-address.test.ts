@@ -49,7 +49,7 @@ test('a key of another service is not used', () => {
   }
 });
 
-test('what holds no key is told from what is no address', () => {
+test('what holds no key is told from what is not an address', () => {
   const expected = `Expected a key, or an address such as ${ORIGIN}/KEY/info.`;
   const problems: [typed: string, problem: string][] = [
     ['', 'Enter a key first.'],
@@ -61,9 +61,9 @@ test('what holds no key is told from what is no address', () => {
     [`${ORIGIN}/info`, `There is no key in this address. ${expected}`],
     [`${ORIGIN}/a/b/c`, `There is no key in this address. ${expected}`],
     [`${ORIGIN}/%ff/info`, `There is no key in this address. ${expected}`],
-    ['http://', `This is no address. ${expected}`],
-    ['ftp://host/KEY', `This is no address. ${expected}`],
-    ['http://a b/KEY', `This is no address. ${expected}`],
+    ['http://', `This is not an address. ${expected}`],
+    ['ftp://host/KEY', `This is not an address. ${expected}`],
+    ['http://a b/KEY', `This is not an address. ${expected}`],
   ];
   for (const [typed, problem] of problems) {
     assert.deepEqual(readKey(typed, ORIGIN), { problem }, typed);

@@ -210,7 +210,7 @@ function AddressForm({ view, actions }: { view: View; actions: Actions }) {
 }
 
 function describeBadAddress(typed: string): string {
-  return `${quoteTyped(typed)} is no address: expected 0x and 40 hexadecimal digits, or a label`;
+  return `${quoteTyped(typed)} is not an address, expected 0x and 40 hexadecimal digits, or a label`;
 }
 
 interface ChipsProps {

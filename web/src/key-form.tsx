@@ -46,8 +46,8 @@ export function KeyForm({ problem, use }: KeyFormProps) {
       </form>
       <p class="muted small" id="key-hint">
         As <code>perpinfo keys create</code> prints it, or any address with the key in it, such as{' '}
-        <code>{location.origin}/KEY/info</code>. It stays in this browser until you let it forget
-        it.
+        <code>{location.origin}/KEY/info</code>. It stays in this browser until you choose “Forget
+        key”.
       </p>
     </section>
   );

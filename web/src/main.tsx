@@ -219,7 +219,7 @@ function draw(view: View): void {
 
 /** A link that was cut off must not look as if it had led to the account that is shown. */
 function tellBadUser(user: string): void {
-  actions.tell(`The link leads nowhere: ${quoteTyped(user)} is no address.`);
+  actions.tell(`The link leads nowhere: ${quoteTyped(user)} is not an address.`);
   showPlace(store.view, false);
 }
 

@@ -19,7 +19,7 @@ export async function copyText(text: string): Promise<void> {
 export function copyAndTell(text: string, tell: (notice: string) => void): void {
   copyText(text).then(
     () => tell(`Copied ${text}`),
-    () => tell(`The browser did not allow to copy ${text}`),
+    () => tell(`The browser did not allow copying ${text}`),
   );
 }
 

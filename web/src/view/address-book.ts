@@ -96,7 +96,7 @@ export interface ReadBook {
 export function readBook(text: string): ReadBook {
   const content = parseJson(text);
   if (content['perpinfo'] !== FORMAT || !Array.isArray(content['accounts'])) {
-    return { book: EMPTY_BOOK, problems: ['this is no address book of perpinfo'] };
+    return { book: EMPTY_BOOK, problems: ['this is not an address book of perpinfo'] };
   }
   if (content['version'] !== VERSION) {
     const problem = `version ${String(content['version'])} of the file is not known, expected ${VERSION}`;
@@ -130,13 +130,13 @@ function parseJson(text: string): Fields {
 function readEntry(account: unknown): [string, Entry] | string {
   const { address, label = '', isOnBoard = true, thresholds = {} } = asFields(account);
   const user = readAddress(String(address));
-  if (user === undefined) return `“${String(address)}” is no address`;
+  if (user === undefined) return `“${String(address)}” is not an address`;
   const limits: Partial<Record<(typeof THRESHOLD_NAMES)[number], string>> = {};
   for (const name of THRESHOLD_NAMES) {
     const given = asFields(thresholds)[name];
     if (given === undefined) continue;
     const limit = readThreshold(String(given));
-    if (limit === undefined) return `“${String(given)}” is no limit`;
+    if (limit === undefined) return `“${String(given)}” is not a limit, expected a number over 0`;
     if (limit !== '') limits[name] = limit;
   }
   return [

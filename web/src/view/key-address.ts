@@ -21,7 +21,7 @@ export function readKey(typed: string, origin: string): ReadKey {
     return /\s/.test(text) ? { problem: 'A key has no spaces in it.' } : { key: text };
   }
   const url = parseAddress(text, origin);
-  if (url === undefined) return { problem: `This is no address. ${describeExpected(origin)}` };
+  if (url === undefined) return { problem: `This is not an address. ${describeExpected(origin)}` };
   if (!isSameService(url, new URL(origin))) return { problem: describeOther(url, origin) };
   const key = keyIn(url);
   return key === undefined
