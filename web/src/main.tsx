@@ -165,14 +165,14 @@ function openBoard(): void {
   showPlace(store.view, true);
 }
 
-/** The past and the present are apart by a step that Back takes back; moments of the past are not. */
+/** Moving between past and present adds a history entry; moving within the past replaces it. */
 function showAt(at: number | undefined): void {
   const isStep = (at === undefined) !== (store.view.at === undefined);
   leaveFor(at);
   showPlace(store.view, isStep);
 }
 
-/** What is supposed is about the marks of the present. */
+/** A what-if is about the marks of the present. */
 function leaveFor(at: number | undefined): void {
   if (at !== undefined) suppose(undefined);
   feed.showAt(at);
@@ -183,7 +183,7 @@ function suppose(whatIf: Move | undefined): void {
   termsWatch.setWanted(whatIf !== undefined);
 }
 
-/** What is supposed ends with the account; of one coin also with the dex that is shown. */
+/** A what-if ends with its account; for one coin, a change of dex resets it. */
 function select(user: string, dex: string | undefined): void {
   const { view } = store;
   if (user !== view.user) suppose(undefined);

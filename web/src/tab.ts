@@ -54,7 +54,7 @@ function drawTitle(title: string, about: string): void {
   document.title = title;
 }
 
-/** The risk of the past is none of now. */
+/** Past risk is not current risk. */
 function isShownCurrent(view: View): boolean {
   if (view.isBoard) return isCurrent(view, EMPTY_PANEL);
   return view.at === undefined && isCurrent(view, view.account);

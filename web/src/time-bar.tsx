@@ -76,7 +76,7 @@ function HeightSlider({ archive, at, showAt }: HeightSliderProps) {
   const { first, last } = archive;
   const [draft, setDraft] = useState<number>();
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
-  // At once: a move that follows must not be lost, nor one from before undo a way back to live.
+  // A layout effect: the next move is not lost, and an old one cannot undo "Back to live".
   useLayoutEffect(() => {
     setDraft(undefined);
     return () => clearTimeout(timer.current);

@@ -154,7 +154,7 @@ function useCharts(line: ArchiveLine, zoomTo: ArchiveChartActions['zoomTo']) {
     if (valueBox.current === null || profitBox.current === null) return undefined;
     const options: Omit<ChartOptions, 'lines'> = {
       axisPx: () => axisPx.current,
-      drawnOver: (from, to) => zoomTo({ from: Math.round(from * 1000), to: Math.round(to * 1000) }),
+      dragged: (from, to) => zoomTo({ from: Math.round(from * 1000), to: Math.round(to * 1000) }),
     };
     charts.current = [
       new Chart(valueBox.current, { ...options, lines: (palette) => [areaOf(palette)] }),
@@ -223,7 +223,7 @@ interface ZoomButtonsProps {
   press(event: KeyboardEvent): void;
 }
 
-/** What drawing the pointer over the chart does, by keyboard and touch. */
+/** What dragging over the chart does, by keyboard and touch. */
 function ZoomButtons({ view, line, zoom, zoomTo, press }: ZoomButtonsProps) {
   const isZoomed = view.zoom !== undefined;
   const pan = (share: number) => zoomTo(panSpan(line.span, share, line.bounds));

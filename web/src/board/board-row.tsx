@@ -26,7 +26,7 @@ import { isRowOld, type ShownRow } from './shown-rows.ts';
 interface BoardRowProps {
   readonly user: string;
   readonly label: string;
-  /** Not while the key does not work, of which the page tells once for all rows. */
+  /** False while the key is refused, which the page reports once for all rows. */
   readonly isAsked: boolean;
   readonly alarms: readonly Alarm[] | undefined;
   readonly schedule: RowSchedule;

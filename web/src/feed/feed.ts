@@ -22,8 +22,8 @@ const HEALTH_MS = 1_000;
 const HEALTH_MS_MAX = 8_000;
 /** While pushed states tell how fresh the ledger is, /health is asked for the rest. */
 const HEALTH_MS_PUSHED = 5_000;
-/** A pushed state tells of the ledger for so long: until the next one at the usual pace, if it is late. */
-const TOLD_MS = 1_500;
+/** How long a pushed state replaces a health check. */
+const PUSH_FRESH_MS = 1_500;
 /** How soon push must show a sign of life where HTTP shows none. */
 const PROBE_MS = 1_000;
 /** An unchanged value is not pushed, but its chart must still advance, up to what has surely arrived. */
@@ -43,7 +43,7 @@ export class Feed {
   /** When push was last heard, by performance.now(). */
   #pushHeardMs = Number.NEGATIVE_INFINITY;
   /** When a pushed state was last newer than all that was known. */
-  #toldMs = Number.NEGATIVE_INFINITY;
+  #freshPushMs = Number.NEGATIVE_INFINITY;
   /** When /health last answered. */
   #healthMs = Number.NEGATIVE_INFINITY;
 
@@ -194,7 +194,7 @@ export class Feed {
     if (shown.length === 0) return;
     const { history } = this.#keeper;
     const { isPushed } = this.#watches.account;
-    // Before and after an answer that was asked for, others may have been true.
+    // Between polled answers the value is unknown.
     if (!isPushed) history.interrupt();
     history.add(time, totalsOf(shown).accountValue);
     if (!isPushed) history.interrupt();
@@ -292,7 +292,7 @@ export class Feed {
     const heardMs = performance.now();
     const serviceMs = freshness.time + freshness.lagMs + heardMs - freshness.heardMs;
     const lagMs = Math.max(0, serviceMs - time);
-    this.#toldMs = heardMs;
+    this.#freshPushMs = heardMs;
     this.#store.setThrottled({ freshness: { ...freshness, height, time, lagMs, heardMs } });
   }
 
@@ -338,17 +338,17 @@ export class Feed {
 
   #scheduleHealth(delayMs: number): void {
     this.#healthTimer = setTimeout(() => {
-      if (this.#isTold()) this.#scheduleHealth(HEALTH_MS);
+      if (this.#isPushFresh()) this.#scheduleHealth(HEALTH_MS);
       else void this.#checkHealth();
     }, delayMs);
   }
 
   /** Whether pushed states make the next health check needless; what is followed may fail beside them. */
-  #isTold(): boolean {
+  #isPushFresh(): boolean {
     const { link, freshness } = this.#store.view;
     const nowMs = performance.now();
     if (link.state !== 'live' || freshness?.follow !== undefined) return false;
-    return nowMs - this.#toldMs < TOLD_MS && nowMs - this.#healthMs < HEALTH_MS_PUSHED;
+    return nowMs - this.#freshPushMs < PUSH_FRESH_MS && nowMs - this.#healthMs < HEALTH_MS_PUSHED;
   }
 
   /** HTTP may be slow or blocked while push still comes. */

@@ -1,7 +1,7 @@
 /**
- * Limits that people set for an account, and when one is crossed. An alarm is raised as soon as a figure
- * is beyond its limit, and holds until the figure is back by a margin: a figure that trembles around its
- * limit fires once.
+ * Limits that people set for an account, and when one is crossed. An alarm is raised as soon as a
+ * figure is beyond its limit, and is cleared with hysteresis: a figure that hovers around its limit
+ * fires once.
  */
 
 import type { BoardFigures } from './board-figures.ts';

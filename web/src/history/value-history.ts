@@ -35,9 +35,9 @@ export interface Point {
 
 /** An exchange's own answer may be this much older than the ledger's. */
 const BACK_MS_MAX = 10_000;
-/** Without a guarantee that nothing was missed, so long without a point is a gap. */
+/** After an interruption, a longer pause than this is a gap. */
 const GAP_MS_MIN = 5_000;
-/** With one too: a machine that slept heard nothing. */
+/** Without an interruption, a longer pause than this is a gap: the machine may have slept. */
 const SILENT_MS_MAX = 2 * MINUTE_MS;
 const HISTORIES_MAX = 8;
 

@@ -105,8 +105,8 @@ export interface ChartOptions {
   lines(palette: () => Palette): uPlot.Series[];
   /** The least width of the axis of values. */
   axisPx?(): number;
-  /** Called with the times, in seconds, that somebody has drawn the pointer over. */
-  drawnOver?(from: number, to: number): void;
+  /** Called with the time range, in seconds, that was dragged over. */
+  dragged?(from: number, to: number): void;
 }
 
 /** Something that has happened, at a time in seconds. */
@@ -116,8 +116,8 @@ export interface ChartMark {
   readonly tone: string;
 }
 
-/** A pointer that is drawn over less was meant as a click. */
-const DRAWN_PX_MIN = 5;
+/** A drag over less was meant as a click. */
+const DRAG_PX_MIN = 5;
 const DAY_SECONDS = 86_400;
 
 export class Chart {
@@ -130,7 +130,7 @@ export class Chart {
 
   readonly #marks = document.createElement('div');
 
-  constructor(element: HTMLElement, { lines, axisPx = () => 0, drawnOver }: ChartOptions) {
+  constructor(element: HTMLElement, { lines, axisPx = () => 0, dragged }: ChartOptions) {
     const palette = () => this.#palette;
     const options: uPlot.Options = {
       ...sizeOf(element),
@@ -138,7 +138,7 @@ export class Chart {
       // The page scrolls, not the chart in it.
       cursor: {
         y: false,
-        drag: { x: drawnOver !== undefined, y: false, setScale: false, dist: DRAWN_PX_MIN },
+        drag: { x: dragged !== undefined, y: false, setScale: false, dist: DRAG_PX_MIN },
       },
       scales: { x: { time: true, range: () => [...this.#range] } },
       axes: createAxes(palette, axisPx),
@@ -146,7 +146,7 @@ export class Chart {
       padding: [10, 0, 0, 20],
       hooks: {
         setCursor: [(plot) => this.#read(plot)],
-        setSelect: [(plot) => drawnOver && this.#select(plot, drawnOver)],
+        setSelect: [(plot) => dragged && this.#select(plot, dragged)],
       },
     };
     this.#plot = new uPlot(options, [[], ...lines(palette).map(() => [])], element);
@@ -178,12 +178,12 @@ export class Chart {
     this.#marks.replaceChildren(...elements);
   }
 
-  #select(plot: uPlot, drawnOver: (from: number, to: number) => void): void {
+  #select(plot: uPlot, dragged: (from: number, to: number) => void): void {
     const { left, width, top, height } = plot.select;
-    if (width < DRAWN_PX_MIN) return;
+    if (width < DRAG_PX_MIN) return;
     const [from, to] = [left, left + width].map((px) => plot.posToVal(px, 'x'));
     plot.setSelect({ left: 0, width: 0, top, height }, false);
-    drawnOver(from, to);
+    dragged(from, to);
   }
 
   /** Whether the axis would move by at least the width of the line: less is not seen. */

@@ -11,8 +11,8 @@ const ASKED_MAX = 20;
 const ASKED_MS_MAX = 30_000;
 const RETRY_MS_MIN = 2_000;
 const RETRY_MS_MAX = 60_000;
-/** With a spent budget it takes half of what is refilled, and leaves the rest to other questions. */
-const BUDGET_SHARE = 2;
+/** Waits twice as long as the refusal says: half of the refill is left to other questions. */
+const RETRY_AFTER_FACTOR = 2;
 
 interface SubscriberOptions {
   /** A clock that never goes back. */
@@ -117,7 +117,7 @@ export class PacedSubscriber {
     wanted.state = 'waiting';
     const [, seconds] = /^rate_limited: .* try again in (\d+) s$/.exec(reason) ?? [];
     if (seconds !== undefined) {
-      this.#gapMs = Number(seconds) * 1000 * BUDGET_SHARE;
+      this.#gapMs = Number(seconds) * 1000 * RETRY_AFTER_FACTOR;
       this.#pausedUntilMs = nowMs + this.#gapMs;
       wanted.atMs = 0;
     } else {

@@ -36,7 +36,7 @@ const DESCENDING = '-';
 /** In place of the first dex's name, which is empty; other names have no capitals. */
 const FIRST = 'FIRST';
 
-/** What is missing or makes no sense is as it is at first. */
+/** Missing or invalid values get their defaults. */
 export function readPlace(fragment: string): Place {
   const given = new URLSearchParams(fragment.replace(/^#/, ''));
   const isBoard = given.has(BOARD);
@@ -88,7 +88,7 @@ function formatSort({ column, isDescending }: Sort | BoardSort): string {
   return `${isDescending ? DESCENDING : ''}${column}`;
 }
 
-/** Without what is as it is at first. */
+/** Omits defaults. */
 export function formatPlace(place: Place): string {
   return place.isBoard ? formatBoardPlace(place) : formatAccountPlace(place);
 }
