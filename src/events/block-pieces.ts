@@ -139,8 +139,8 @@ function continueEvent(event: Event): PieceEvent {
 }
 
 /**
- * `keys` are those of the pieces before. Of a key that an object has twice, only the last value counts:
- * pieces must not apply the first one.
+ * `keys` are those of the pieces before. If an object repeats a key, only the last value counts:
+ * pieces must not apply an earlier one.
  */
 function checkItems(items: object, keys: Set<string>): void {
   const added = Object.keys(items);

@@ -2,8 +2,8 @@
  * The types of events, and the strict parser of blocks: a block is one line of JSON.
  *
  * Each event type is declared once, as the function that reads its fields; its TypeScript type is
- * inferred from that function. Checks that need the state (is the coin known, how many decimals has
- * the market) are left to the fold, which throws the same errors.
+ * inferred from that function. Checks that need the state (is the coin known, how many decimals the
+ * market has) are left to the fold, which throws the same errors.
  */
 
 import {
