@@ -10,7 +10,7 @@ import {
   accountFigures,
   type MarginSummary,
   type PositionFigures,
-  RATIO_DECIMALS,
+  QUOTIENT_DECIMALS,
   returnOnEquity,
 } from '../state/figures.ts';
 import { liquidationPrice } from '../state/liquidation.ts';
@@ -211,7 +211,7 @@ function exactLines(account: AccountFigures): AccountLines {
 
 function splitPrice(price: Exact | undefined) {
   if (price === undefined) return { liquidationWhole: -1, liquidationFraction: 0 };
-  const scale = powerOfTen(RATIO_DECIMALS);
+  const scale = powerOfTen(QUOTIENT_DECIMALS);
   const liquidationWhole = divideFloor(price, scale);
   const fraction = subtract(price, multiply(liquidationWhole, scale));
   return { liquidationWhole, liquidationFraction: Number(fraction) };
@@ -265,7 +265,7 @@ function writePosition(out: AnswerWriter, position: PositionLine): void {
   out.fixed(UNREALIZED_TEXT);
   out.units(position.unrealizedPnl, USD_DECIMALS);
   out.fixed(RETURN_ON_EQUITY_TEXT);
-  out.units(position.returnOnEquity, RATIO_DECIMALS);
+  out.units(position.returnOnEquity, QUOTIENT_DECIMALS);
   writeLiquidation(out, position);
   out.units(position.marginUsed, USD_DECIMALS);
   out.fixed(MAX_LEVERAGE_TEXT);
@@ -287,6 +287,6 @@ function writeLiquidation(out: AnswerWriter, position: PositionLine): void {
     return;
   }
   out.fixed(LIQUIDATION_PRICE_TEXT);
-  out.parts(liquidationWhole, liquidationFraction, RATIO_DECIMALS);
+  out.parts(liquidationWhole, liquidationFraction, QUOTIENT_DECIMALS);
   out.fixed(MARGIN_USED_TEXT);
 }

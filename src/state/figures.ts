@@ -2,8 +2,8 @@
  * The figures of an account, computed from the stored amounts. Exact at any size; amounts are in their
  * smallest unit: USD in millionths, sizes and prices in the market's own.
  *
- * Throughout, `side` is +1 for a long and -1 for a short, and the value of a position is its size
- * times the mark price: a whole number of millionths of a dollar, without rounding.
+ * The value of a position is the magnitude of its size times the mark price: a whole number of
+ * millionths of a dollar, without rounding.
  */
 
 import {
@@ -21,8 +21,8 @@ import { isIsolatedTerms, leverageOfTerms, marketOfTerms } from './columns.ts';
 import type { MarginTier, Market } from './markets.ts';
 import type { StateView } from './state.ts';
 
-/** Decimals of the two figures that are ratios. */
-export const RATIO_DECIMALS = 10;
+/** Decimals of the two figures that are divided: return on equity and liquidation price. */
+export const QUOTIENT_DECIMALS = 10;
 
 /** At least a tenth of each cross position's value cannot be withdrawn, whatever its leverage. */
 export const WITHDRAWAL_DIVISOR = 10;
@@ -159,5 +159,5 @@ export function accountFigures(state: StateView, account: number): AccountFigure
 export function returnOnEquity(position: PositionFigures): Exact {
   if (position.entryNotional === 0) return 0;
   const gain = multiply(position.unrealizedPnl, position.leverage);
-  return divideHalfUp(gain, position.entryNotional, RATIO_DECIMALS);
+  return divideHalfUp(gain, position.entryNotional, QUOTIENT_DECIMALS);
 }

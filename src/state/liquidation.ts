@@ -1,7 +1,7 @@
 /** When a position may be liquidated, and at which price. */
 
 import { add, divideHalfUp, type Exact, multiply, subtract } from '../exact/decimal.ts';
-import { type AccountFigures, type PositionFigures, RATIO_DECIMALS } from './figures.ts';
+import { type AccountFigures, type PositionFigures, QUOTIENT_DECIMALS } from './figures.ts';
 
 /** The equity that backs the position, before its own maintenance margin. */
 function equityBehind(account: AccountFigures, position: PositionFigures): Exact {
@@ -20,6 +20,7 @@ export function isLiquidatable(account: AccountFigures, position: PositionFigure
  * The price at which equity equals maintenance margin, in units of 10^-10; undefined if there is no
  * such price above 0.
  *
+ * `side` is +1 for a long and -1 for a short.
  * With T = value - side * equity, the value X at that price solves X - side * maintenance(X) = T.
  * The left side is continuous and increasing in X, so X lies in the last tier where the solution,
  * (T - side * deduction) / (1 - side / (2 * maxLeverage)), is not below the tier's lower bound.
@@ -42,7 +43,7 @@ export function liquidationPrice(
     );
     const divisor = multiply(deductionDenominator, 2 * maxLeverage - side);
     if (index > 0 && dividend < multiply(lowerBound, divisor)) continue;
-    const decimals = RATIO_DECIMALS - market.priceDecimals;
+    const decimals = QUOTIENT_DECIMALS - market.priceDecimals;
     return divideHalfUp(dividend, multiply(divisor, Math.abs(size)), decimals);
   }
 }

@@ -9,7 +9,7 @@
 import { longDivideHalfUp, powerOfTen } from '../exact/decimal.ts';
 import * as column from './columns.ts';
 import { isIsolatedTerms, leverageOfTerms, marketOfTerms } from './columns.ts';
-import { RATIO_DECIMALS, WITHDRAWAL_DIVISOR } from './figures.ts';
+import { QUOTIENT_DECIMALS, WITHDRAWAL_DIVISOR } from './figures.ts';
 import type { Market } from './markets.ts';
 import type { StateView, TableView } from './state.ts';
 
@@ -193,7 +193,7 @@ function computeReturn(position: QuickPosition): boolean {
   }
   const magnitude = Math.abs(gain);
   if (magnitude > SAFE_MAX) return false;
-  const ratio = longDivideHalfUp(magnitude, position.entryNotional, RATIO_DECIMALS);
+  const ratio = longDivideHalfUp(magnitude, position.entryNotional, QUOTIENT_DECIMALS);
   if (ratio === undefined) return false;
   position.returnOnEquity = gain < 0 ? -ratio : ratio;
   return true;
@@ -228,7 +228,7 @@ function computeLiquidation(position: QuickPosition, equity: number): boolean {
  */
 function setLiquidation(position: QuickPosition, dividend: number, divisor: number): boolean {
   const { priceDecimals } = position.market;
-  const furtherDecimals = RATIO_DECIMALS - priceDecimals;
+  const furtherDecimals = QUOTIENT_DECIMALS - priceDecimals;
   const furtherScale = powerOfTen(furtherDecimals);
   let price = Math.floor(dividend / divisor);
   let further = longDivideHalfUp(dividend - price * divisor, divisor, furtherDecimals);

@@ -14,7 +14,7 @@ import {
   accountFigures,
   type MarginSummary,
   type PositionFigures,
-  RATIO_DECIMALS,
+  QUOTIENT_DECIMALS,
   returnOnEquity,
 } from '../../../state/figures.ts';
 import { liquidationPrice } from '../../../state/liquidation.ts';
@@ -151,7 +151,7 @@ function comparePosition(account: AccountFigures, reported: ReportedPosition): C
 }
 
 function compareReturn(position: PositionFigures, reported: ReportedPosition): ComparedFigure {
-  const ours = formatUnits(returnOnEquity(position), RATIO_DECIMALS);
+  const ours = formatUnits(returnOnEquity(position), QUOTIENT_DECIMALS);
   const theirs = reported.returnOnEquity;
   const isSame = isSameRatio(ours, theirs, 0);
   return { field: 'returnOnEquity', coin: reported.coin, ours, theirs, isSame };
@@ -169,7 +169,7 @@ function compareLiquidation(
 ): ComparedFigure {
   const { market, size, value } = position;
   const price = liquidationPrice(account, position);
-  const ours = price === undefined ? 'null' : formatUnits(price, RATIO_DECIMALS);
+  const ours = price === undefined ? 'null' : formatUnits(price, QUOTIENT_DECIMALS);
   const theirs = reported.liquidationPx ?? 'null';
   const sizeInCoins = Math.abs(size) / 10 ** market.sizeDecimals;
   const markPrice = Number(value) / 10 ** USD_DECIMALS / sizeInCoins;
