@@ -35,7 +35,7 @@ import type { Table } from './table.ts';
 /** Applies the next block, or throws a BlockError and leaves the state as it was. */
 export function applyBlock(state: State, block: Block): void {
   checkIsNext(state, block);
-  const before = replacedWhole(state);
+  const before = unjournaled(state);
   let index = 0;
   try {
     for (; index < block.events.length; index++) applyEvent(state, block.events[index], block.time);
@@ -59,12 +59,12 @@ export function* applyInPieces(
   pieces: Iterable<readonly PieceEvent[]>,
 ): Generator<void, void, void> {
   checkIsNext(state, { height, time });
-  const before = replacedWhole(state);
+  const before = unjournaled(state);
   let isWhole = false;
   try {
     for (const events of pieces) {
       for (const event of events) applyPieceEvent(state, event, time);
-      yield* hidden(state, before);
+      yield* yieldHidden(state, before);
     }
     isWhole = true;
   } finally {
@@ -75,14 +75,15 @@ export function* applyInPieces(
   state.time = time;
 }
 
-function* hidden(state: State, before: ReplacedWhole): Generator<void, void, void> {
-  const written = replacedWhole(state);
-  for (const part of partsOf(state)) part.hide();
+/** Yields to readers, who see the state before the block meanwhile. */
+function* yieldHidden(state: State, before: Unjournaled): Generator<void, void, void> {
+  const written = unjournaled(state);
+  for (const part of journaledParts(state)) part.hide();
   Object.assign(state, before);
   try {
     yield;
   } finally {
-    for (const part of partsOf(state)) part.reveal();
+    for (const part of journaledParts(state)) part.reveal();
     Object.assign(state, written);
   }
 }
@@ -139,25 +140,25 @@ function applyPieceEvent(state: State, event: PieceEvent, time: number): void {
   else applyEvent(state, event, time);
 }
 
-/** What a block replaces instead of writing to it, so that it needs no journal. */
-type ReplacedWhole = Pick<State, 'auction' | 'auctionChangedAt' | 'isPartial'>;
+/** Fields that a block replaces: they are saved before it, not journaled. */
+type Unjournaled = Pick<State, 'auction' | 'auctionChangedAt' | 'isPartial'>;
 
-function replacedWhole({ auction, auctionChangedAt, isPartial }: State): ReplacedWhole {
+function unjournaled({ auction, auctionChangedAt, isPartial }: State): Unjournaled {
   return { auction, auctionChangedAt, isPartial };
 }
 
 /** Everything else that a block writes to. */
-function partsOf(state: State): readonly (AddressBook | MarketBook | Table)[] {
+function journaledParts(state: State): readonly (AddressBook | MarketBook | Table)[] {
   return [state.addresses, state.markets, state.accounts, state.positions, state.delegations];
 }
 
 function commit(state: State): void {
-  for (const part of partsOf(state)) part.commit();
+  for (const part of journaledParts(state)) part.commit();
   state.changes.commit();
 }
 
-function rollback(state: State, before: ReplacedWhole): void {
-  for (const part of partsOf(state)) part.rollback();
+function rollback(state: State, before: Unjournaled): void {
+  for (const part of journaledParts(state)) part.rollback();
   state.changes.rollback();
   Object.assign(state, before);
 }
