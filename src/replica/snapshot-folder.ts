@@ -25,7 +25,7 @@ import {
   decodeState,
   type EncodedSnapshot,
   encodeSnapshot,
-  tableBytes,
+  tableByteLength,
 } from '../state/snapshot.ts';
 import type { State, StateView } from '../state/state.ts';
 
@@ -276,7 +276,7 @@ export async function readSnapshot(source: SnapshotSource): Promise<LoadedSnapsh
   await readInto(source, [descriptionText], checksum);
   const description = decodeDescription(descriptionText);
   // The checksum is verified last, so check the sizes before a damaged description allocates too much.
-  if (HEAD_BYTES + descriptionBytes + tableBytes(description) !== size) {
+  if (HEAD_BYTES + descriptionBytes + tableByteLength(description) !== size) {
     throw new Error('its size does not match its description');
   }
   const { tables, targets } = allocateTables(description);

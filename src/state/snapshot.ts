@@ -132,12 +132,16 @@ export function decodeDescription(bytes: Uint8Array): SnapshotDescription {
   );
 }
 
-/** The bytes of all tables together. */
-export function tableBytes({ rowCounts }: SnapshotDescription): number {
-  const rows = TABLE_NAMES.map((name) => rowCounts[name]);
-  const isSound = rows.every((count) => Number.isSafeInteger(count) && count >= 1);
-  if (!isSound) throw new Error('the snapshot has an invalid row count, expected 1 or more');
-  return rows.reduce((sum, count) => sum + count, 0) * ROW_BYTES;
+/** The number of bytes of all tables together. */
+export function tableByteLength({ rowCounts }: SnapshotDescription): number {
+  let rows = 0;
+  for (const name of TABLE_NAMES) {
+    const count = rowCounts[name];
+    const isSound = Number.isSafeInteger(count) && count >= 1;
+    if (!isSound) throw new Error(`the row count of ${name} is ${count}, expected 1 or more`);
+    rows += count;
+  }
+  return rows * ROW_BYTES;
 }
 
 /** Tables of the right sizes, and views of their cells to read the snapshot's bytes into. */

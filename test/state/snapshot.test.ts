@@ -12,7 +12,7 @@ import {
   decodeState,
   type EncodedSnapshot,
   encodeSnapshot,
-  tableBytes,
+  tableByteLength,
 } from '../../src/state/snapshot.ts';
 import { createState, type State, type StateView, type TableView } from '../../src/state/state.ts';
 import { Table } from '../../src/state/table.ts';
@@ -42,7 +42,7 @@ function stateOf(...events: object[]): State {
 function load({ description, tables }: EncodedSnapshot): State {
   const decoded = decodeDescription(description);
   const bytes = Buffer.concat(Array.from(tables, (piece) => Buffer.from(piece)));
-  assert.equal(bytes.length, tableBytes(decoded));
+  assert.equal(bytes.length, tableByteLength(decoded));
   const allocated = allocateTables(decoded);
   let start = 0;
   for (const target of allocated.targets) {
@@ -185,11 +185,11 @@ test('a snapshot without rows, or with a part of one, is refused', () => {
   const { description, release } = encodeSnapshot(createState());
   release();
   const decoded = decodeDescription(description);
-  assert.equal(tableBytes(decoded), 5 * 64);
+  assert.equal(tableByteLength(decoded), 5 * 64);
   for (const positions of [0, 1.5, 2 ** 53]) {
     const rowCounts = { ...decoded.rowCounts, positions };
-    assert.throws(() => tableBytes({ ...decoded, rowCounts }), {
-      message: 'the snapshot has an invalid row count, expected 1 or more',
+    assert.throws(() => tableByteLength({ ...decoded, rowCounts }), {
+      message: `the row count of positions is ${positions}, expected 1 or more`,
     });
   }
 });
