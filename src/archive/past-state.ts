@@ -11,7 +11,7 @@ import { DELEGATIONS_SEEN } from '../state/addresses.ts';
 import * as column from '../state/columns.ts';
 import { marketOfTerms, packTerms } from '../state/columns.ts';
 import { MARK_PRICE, type MarketBook } from '../state/markets.ts';
-import { listDelegation } from '../state/staking.ts';
+import { appendListedDelegation } from '../state/staking.ts';
 import { createState, type State, type StateView } from '../state/state.ts';
 import { Table } from '../state/table.ts';
 import { AMOUNT, type VersionReader } from './account-versions.ts';
@@ -228,7 +228,11 @@ export class PastState implements PastView {
     const row = this.#state.addresses.findOrAdd(user);
     this.#state.addresses.table.set(row, DELEGATIONS_SEEN, list.seen);
     for (const { validator, amount, lockedUntil } of list.delegations) {
-      listDelegation(this.#state, user, { validator, amount, lockedUntilTimestamp: lockedUntil });
+      appendListedDelegation(this.#state, user, {
+        validator,
+        amount,
+        lockedUntilTimestamp: lockedUntil,
+      });
     }
   }
 

@@ -279,7 +279,7 @@ function setPositions(state: State, account: number, given: GivenPositions): voi
   }
 }
 
-interface GivenPosition {
+interface PositionUpdate {
   account: number;
   dexIndex: number;
   given: GivenPositions[0];
@@ -288,7 +288,7 @@ interface GivenPosition {
 }
 
 /** Returns the position. If the event has them in the order of the markets, each step is short. */
-function setPosition(state: State, { account, dexIndex, given, last }: GivenPosition): number {
+function setPosition(state: State, { account, dexIndex, given, last }: PositionUpdate): number {
   const { positions, markets } = state;
   const { coin, szi, entryNtl, leverage, cumFunding } = given;
   const marketIndex = markets.requireMarket(coin);

@@ -19,7 +19,7 @@ export const FIRST_ACCOUNT = 4;
 export const FIRST_DELEGATION = 5;
 /** The height of the last change of its delegations. */
 export const DELEGATIONS_CHANGED_AT = 6;
-/** Which events have named the address's delegations; see known.ts. */
+/** 0 if no event has named its delegations, else 1 more than `delegationsTime` (known.ts). */
 export const DELEGATIONS_SEEN = 7;
 
 const SLOTS_INITIAL = 256;
@@ -169,7 +169,7 @@ export class AddressBook {
   }
 }
 
-/** The smallest power of two, from SLOTS_INITIAL on, that the rows fill at most half. */
+/** The smallest power of two, at least SLOTS_INITIAL, that the rows fill at most half. */
 function slotCountFor(rowCount: number): number {
   const needed = rowCount * 2;
   let count = SLOTS_INITIAL;

@@ -1,9 +1,9 @@
 /**
  * Which accounts and addresses blocks have changed, for whoever pushes states: only subscriptions to
- * these are looked at. Nothing is noted unless somebody watches.
+ * these are checked. Nothing is noted unless somebody watches.
  */
 
-/** Rows, each at most once a block. */
+/** Rows; one may occur several times. */
 export interface Changes {
   readonly accounts: readonly number[];
   /** Addresses with a new account, or other delegations. */

@@ -1,8 +1,8 @@
 /**
- * When something last changed, as the height of the block that changed it. What an answer is made of
- * has such a height, so whether the answer has changed is known without writing it.
+ * When something last changed, as the height of the block that changed it. Every input of an answer
+ * has such a height, so an unchanged answer is recognised without writing it.
  *
- * A height may be later than the true one, where an event writes what was there; never earlier.
+ * A height may be too late, since an event may rewrite the same value, but never too early.
  */
 
 import type { Address } from '../exact/address.ts';
@@ -45,12 +45,12 @@ export function accountChangedAt(state: StateView, account: number): number {
   return changedAt;
 }
 
-/** Of an address's row; 0 if it never had any. */
+/** The height of the last change of an address's delegations; 0 if it never had any. */
 export function delegationsChangedAt({ addresses }: StateView, addressRow: number): number {
   return addresses.table.get(addressRow, DELEGATIONS_CHANGED_AT);
 }
 
-/** Of the terms of a dex's markets, and of their list. */
+/** The height of the last change of the terms of a dex's markets, or of their list. */
 export function termsChangedAt({ markets }: StateView, dexIndex: number): number {
   let changedAt = 0;
   for (const [index, market] of markets.markets.entries()) {
@@ -60,7 +60,7 @@ export function termsChangedAt({ markets }: StateView, dexIndex: number): number
   return changedAt;
 }
 
-/** Of the terms and marks of a dex's markets. */
+/** The height of the last change of the terms or marks of a dex's markets. */
 export function marketsChangedAt({ markets }: StateView, dexIndex: number): number {
   let changedAt = 0;
   for (const [index, market] of markets.markets.entries()) {
@@ -69,7 +69,7 @@ export function marketsChangedAt({ markets }: StateView, dexIndex: number): numb
   return changedAt;
 }
 
-/** Of the list of dexes, and of the terms of all their markets. */
+/** The height of the last change of the list of dexes, or of the terms of any market. */
 export function allTermsChangedAt({ markets }: StateView): number {
   let changedAt = markets.dexesChangedAt;
   for (const index of markets.markets.keys()) {

@@ -52,7 +52,10 @@ export function noteDelegationsRead(state: State, user: Address, time: number): 
   state.changes.noteAddress(row);
 }
 
-/** Says when an account was read: its event may be in a later block, or unchanged and left out. */
+/**
+ * Sets when an account was read: more exactly than its `account` event does, or without such an
+ * event if the account has not changed.
+ */
 export function applyAccountTime(
   state: State,
   event: EventOf<'accountTime'>,
@@ -69,6 +72,6 @@ export function applyAccountTime(
     throw new Refusal('time', time, `at most ${blockTime}, the time of the block`);
   }
   state.accounts.set(account, ACCOUNT_TIME, time);
-  // Its answer is the same, but it is known to be so until a later time.
+  // The same figures, but confirmed later, which push sends too.
   state.changes.noteAccount(account);
 }

@@ -13,7 +13,7 @@ interface SnapshotTables {
   readonly delegations: Table;
 }
 
-/** Format 2 had the last delegation where now is the height of their last change. */
+/** Format 2 kept the last delegation in this column. */
 const LAST_DELEGATION = DELEGATIONS_CHANGED_AT;
 
 /** Format 2 did not know when anything changed: it may have been as late as at the snapshot's height. */

@@ -20,7 +20,7 @@ const AMOUNT_LOW = 2;
 export const LOCKED_UNTIL = 3;
 /** 0 after the last one. */
 export const NEXT_DELEGATION = 4;
-/** The last one before the first, so that new ones are added without a search. */
+/** Circular: the first links to the last, so that appending needs no search. */
 export const PREVIOUS_DELEGATION = 5;
 
 /** Row 0 holds no delegation; its NEXT_DELEGATION is the head of the list of free rows. */
@@ -174,7 +174,7 @@ export function applyDelegations(state: State, event: EventOf<'delegations'>, ti
   let index = 0;
   try {
     for (; index < delegations.length; index++) {
-      const row = listDelegation(state, user, delegations[index]);
+      const row = appendListedDelegation(state, user, delegations[index]);
       requireOnce(validators, state.delegations.get(row, VALIDATOR), delegations[index]);
     }
   } catch (error) {
@@ -210,7 +210,11 @@ function removeDelegations(state: State, user: Address): void {
 type ListedDelegation = EventOf<'delegations'>['delegations'][0];
 
 /** Adds a delegation to the end of the user's list; returns its row. */
-export function listDelegation(state: State, user: Address, listed: ListedDelegation): number {
+export function appendListedDelegation(
+  state: State,
+  user: Address,
+  listed: ListedDelegation,
+): number {
   const row = addDelegation(state, user, listed.validator);
   setAmount(state, row, listed.amount);
   state.delegations.set(row, LOCKED_UNTIL, listed.lockedUntilTimestamp);

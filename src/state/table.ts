@@ -5,7 +5,8 @@
  * cache line, and a random account out of a million costs a few cache misses instead of one for each
  * column. The garbage collector does not scan it, and its bytes are its snapshot.
  *
- * Row 0 is never used for data, so 0 as a link means "none".
+ * Row 0 holds no record, so a link of 0 means "none"; markets.ts and staking.ts keep one value of
+ * their own in it.
  *
  * The old values of cells that a block overwrites are journaled until `commit`; `rollback` restores
  * them, newest first. While a block is hidden, reads return the committed values.
@@ -53,14 +54,14 @@ export class Table {
   /** The open snapshot, if any. */
   #snapshot: TableSnapshot | undefined;
 
-  /** A table of `rowCount` rows of zeros, the unused row 0 included, with room for more. */
+  /** A table of `rowCount` rows of zeros, row 0 included, with room for more. */
   constructor(rowCount = 1) {
     this.#cells = new Float64Array(capacityFor(rowCount) * ROW_CELLS);
     this.#rowCount = rowCount;
     this.#rowCountCommitted = rowCount;
   }
 
-  /** Rows in use, the unused row 0 included. */
+  /** Rows in use, row 0 included. */
   get rowCount(): number {
     return this.#isHidden ? this.#rowCountCommitted : this.#rowCount;
   }
@@ -112,7 +113,7 @@ export class Table {
     return row;
   }
 
-  /** Rows that fit, the unused row 0 included. */
+  /** Rows that fit, row 0 included. */
   get #capacity(): number {
     return this.#cells.length / ROW_CELLS;
   }

@@ -91,8 +91,8 @@ export const BROKEN_VARIANTS: readonly BrokenVariant[] = [
   {
     name: 'keep a tag although a mark has moved',
     file: 'state/changed-at',
-    find: 'changedAt = Math.max(changedAt, markets.changedAt(marketIndex));\n    }\n    return changedAt;\n}\n/** Of an',
-    replacement: '}\n    return changedAt;\n}\n/** Of an',
+    find: 'changedAt = Math.max(changedAt, markets.changedAt(marketIndex));\n    }\n    return changedAt;\n}\n/** The height of the last change of an',
+    replacement: '}\n    return changedAt;\n}\n/** The height of the last change of an',
   },
   {
     name: 'keep a tag although the account has changed',
