@@ -10,11 +10,12 @@ import {
   spotMetaAndAssetCtxs,
 } from './absent-markets.ts';
 import { accountHistory } from './account-history.ts';
+import { userAbstraction } from './account-mode.ts';
 import { perpDeployAuctionStatus } from './auction.ts';
 import { clearinghouseState } from './clearinghouse.ts';
 import { delegations, delegatorSummary } from './delegations.ts';
 import { perpDexs } from './dexes.ts';
-import { exchangeStatus, userAbstraction } from './exchange.ts';
+import { exchangeStatus } from './exchange.ts';
 import {
   CourseQuestion,
   formatField,
