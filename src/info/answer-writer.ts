@@ -33,9 +33,9 @@ const BILLION = 1_000_000_000;
 
 const POWERS_OF_TEN = Float64Array.from({ length: 16 }, (_, exponent) => 10 ** exponent);
 /**
- * For dividing by a power of ten, which takes several times as long as multiplying. Half a unit is added
- * to the dividend: both roundings together are less than that below QUOTIENT_EXACT_BELOW, so that the
- * whole part of the product is the quotient.
+ * Multiplying by an inverse is several times faster than dividing. Callers add half a unit to the
+ * dividend: below QUOTIENT_EXACT_BELOW both rounding errors together are less, so the whole part is
+ * exact.
  */
 const INVERSES = POWERS_OF_TEN.map((power) => 1 / power);
 const QUOTIENT_EXACT_BELOW = 1e15;

@@ -1,4 +1,7 @@
-/** Answers are written byte by byte. In JSON, only texts hold other characters, where this is valid. */
+/**
+ * Escapes non-ASCII characters: answers are written as ASCII. In JSON such characters occur only in
+ * strings, where an escape is valid.
+ */
 export function toAscii(json: string): string {
   return json.replaceAll(
     /[\u0080-\uffff]/g,

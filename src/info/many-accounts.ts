@@ -91,7 +91,7 @@ function accountsChangedAt(state: StateView, user: Address, dexIndex: number | u
   return changedAt;
 }
 
-/** More than the dex or the user that precedes an account takes. An account leaves as much room. */
+/** Bounds the dex or user before an account. `writeAccount` leaves this much reserved. */
 const NAME_BYTES_MAX = 64;
 
 const LIST = fixedText('[');
@@ -134,7 +134,7 @@ interface ListedUser {
   readonly given: unknown;
 }
 
-function listUser(given: unknown): ListedUser {
+function parseListedUser(given: unknown): ListedUser {
   return { given, address: typeof given === 'string' ? parseAddress(given) : undefined };
 }
 
@@ -143,7 +143,7 @@ const usersField: Field<readonly ListedUser[]> = {
   // An invalid address does not fail the whole call: the answer lists it.
   schema: { type: 'array', items: anyText, maxItems: USERS_MAX },
   read(name, value) {
-    if (Array.isArray(value) && value.length <= USERS_MAX) return value.map(listUser);
+    if (Array.isArray(value) && value.length <= USERS_MAX) return value.map(parseListedUser);
     return wrongValue(name, value, `a list of at most ${USERS_MAX} addresses`);
   },
   // users=A&users=B, or users=A,B
