@@ -14,9 +14,9 @@ import {
   formatCsvRow,
   type SeriesRow,
 } from '../info/account-history.ts';
-import { listPoints, readCourse } from '../info/course.ts';
 import type { HistoryView } from '../info/history-view.ts';
 import { RequestError } from '../info/request-error.ts';
+import { listPoints, readTimeRange } from '../info/time-range.ts';
 import { LedgerError } from '../ledger/ledger.ts';
 import type { Call, Command } from './command.ts';
 
@@ -61,17 +61,17 @@ async function print(call: HistoryCall): Promise<void> {
 
 async function printRows(view: HistoryView, { settings: chosen, terminal, signal }: HistoryCall) {
   const { user, dex = '', historyFrom, historyTo, historyStep, historyFormat } = chosen;
-  const course = readCourse(view, { from: historyFrom, to: historyTo });
-  const series = new AccountSeries(view, user, findDexAtEnd(view, course, dex));
+  const range = readTimeRange(view, { from: historyFrom, to: historyTo });
+  const series = new AccountSeries(view, user, findDexAtEnd(view, range, dex));
   const format = historyFormat === 'csv' ? formatCsvRow : formatObject;
   let batch = historyFormat === 'csv' ? [CSV_HEAD] : [];
-  for (const point of listPoints(view, course, historyStep)) {
+  for (const point of listPoints(view, range, historyStep)) {
     batch.push(format(series.rowAt(point)));
     if (batch.length < BATCH_ROWS) continue;
     signal.throwIfAborted();
     await terminal.write(batch.join(''));
     batch = [];
-    const share = (point.time - course.from) / Math.max(1, course.to - course.from);
+    const share = (point.time - range.from) / Math.max(1, range.to - range.from);
     terminal.progress(() => `reading the archive: ${Math.floor(share * 100)} %`);
   }
   await terminal.write(batch.join(''));

@@ -4,9 +4,9 @@
  */
 
 import {
-  CourseQuestion,
   type HistoryAnswer,
   type HistoryQuestion,
+  SeriesQuestion,
 } from '../info/history-question.ts';
 import type { HistoryRange, HistoryView } from '../info/history-view.ts';
 import { NO_ARCHIVE, type Present } from '../info/moment.ts';
@@ -79,7 +79,7 @@ export class PastAnswers {
   ): PastReply | RequestError | Promise<PastReply | RequestError> {
     const history = this.#guard(() => this.#findOwn() ?? this.#describeAbsence());
     if (history instanceof RequestError) return history;
-    const question = head.wantsCsv && asked instanceof CourseQuestion ? asked.asCsv() : asked;
+    const question = head.wantsCsv && asked instanceof SeriesQuestion ? asked.asCsv() : asked;
     const height = this.#guard(() => question.findHeight(history, present));
     if (height instanceof RequestError) return height;
     const tag = chooseTag(history, question, height, head);

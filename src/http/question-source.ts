@@ -27,7 +27,7 @@ export interface ParsedQuestion {
   subjects(state: StateView): readonly Subject[];
   /** The height since which the state's answer, apart from its time, has been the same, or later. */
   changedAt(state: StateView): number;
-  /** About how many bytes a long answer has; undefined if the answer is not long. */
+  /** Estimated bytes of a long answer; undefined if the answer is not long. */
   readonly bytesExpected?: number | undefined;
   /** Writes a long answer, with pauses. */
   writePieces?(out: AnswerWriter, state: StateView, readings?: Readings): Iterator<void>;

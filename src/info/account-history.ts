@@ -8,22 +8,22 @@ import { findAccount } from '../state/accounts.ts';
 import * as column from '../state/columns.ts';
 import type { StateView } from '../state/state.ts';
 import { AnswerWriter, writtenText } from './answer-writer.ts';
-import {
-  type CoursePoint,
-  courseFields,
-  listPoints,
-  POINTS_MAX,
-  readCourse,
-  readStep,
-  stepField,
-} from './course.ts';
 import { dexField, requireDex } from './dex-field.ts';
 import type { AnswerFormat, HistorySteps, HistoryType } from './history-question.ts';
 import type { HistoryView, PastView } from './history-view.ts';
 import { addressField } from './request.ts';
 import { amount, listOf, orNull, tuple, wholeNumber } from './schema.ts';
+import {
+  listPoints,
+  POINTS_MAX,
+  readStep,
+  readTimeRange,
+  type SeriesPoint,
+  stepField,
+  timeRangeFields,
+} from './time-range.ts';
 
-const fields = { user: addressField, dex: dexField, ...courseFields, step: stepField };
+const fields = { user: addressField, dex: dexField, ...timeRangeFields, step: stepField };
 
 /** The columns of a row, in their order; what follows the time are amounts. */
 export const COLUMNS = [
@@ -59,21 +59,21 @@ export const accountHistory: HistoryType<typeof fields> = {
   },
   hasCsv: true,
   *answer(history, { user, dex, from, to, step }, format): HistorySteps {
-    const course = readCourse(history, { from, to });
+    const range = readTimeRange(history, { from, to });
     // Read now: while the rows are written, the archive goes on.
     const { last, lastTime } = history.range();
-    const stepMs = readStep(course, step);
-    const series = new AccountSeries(history, user, findDexAtEnd(history, course, dex));
+    const stepMs = readStep(range, step);
+    const series = new AccountSeries(history, user, findDexAtEnd(history, range, dex));
     const rows = new RowWriter(format);
     try {
-      for (const point of listPoints(history, course, stepMs)) {
+      for (const point of listPoints(history, range, stepMs)) {
         rows.add(series.rowAt(point));
         yield;
       }
     } finally {
       series.release();
     }
-    const { isFixed } = course;
+    const { isFixed } = range;
     return { body: rows.finish(), format, height: last, time: lastTime, isFixed, accountTime: -1 };
   },
 };
@@ -151,7 +151,7 @@ export function formatCsvRow(row: SeriesRow): string {
   return writtenText((out) => writeCsvRow(out, row));
 }
 
-/** A dex may be younger than the course, and keeps its index. */
+/** A dex may be younger than the start of the range, and keeps its index. */
 export function findDexAtEnd(history: HistoryView, { to }: { to: number }, dex: string): number {
   const height = history.heightAt(to) ?? history.range().first;
   const past = history.at(height);
@@ -175,7 +175,7 @@ export class AccountSeries {
     this.#dexIndex = dexIndex;
   }
 
-  rowAt({ height, time }: CoursePoint): SeriesRow {
+  rowAt({ height, time }: SeriesPoint): SeriesRow {
     const amounts = height === undefined ? undefined : this.#figuresAt(height);
     return { height: amounts === undefined ? undefined : height, time, amounts };
   }

@@ -119,7 +119,7 @@ export const clearinghouseState: RequestType<typeof fields> = {
     if (account !== 0) return { accounts: [account], addresses: [] };
     return addressRow === 0 ? undefined : { accounts: [], addresses: [addressRow] };
   },
-  ofRow: { find: findRow, changedAt: accountChangedAt, write: writeAccount },
+  rowAnswer: { find: findRow, changedAt: accountChangedAt, write: writeAccount },
   answer: (state, fields, readings) => writtenText((out) => write(out, state, fields, readings)),
   write,
 };

@@ -1,5 +1,5 @@
 /**
- * Questions about the past: any question with a moment, and those about a course of time. They are
+ * Questions about the past: any question with a moment, and those about a time range. They are
  * answered in steps, since a long series takes longer than others should wait.
  */
 
@@ -46,7 +46,7 @@ export interface HistoryQuestion {
   answer(history: HistoryView): HistorySteps;
 }
 
-/** A type of question about a course of time. */
+/** A type of question about a time range, answered by a series. */
 export interface HistoryType<F extends FieldTable = FieldTable>
   extends Pick<
     RequestType<F>,
@@ -108,7 +108,7 @@ export class PastQuestion implements HistoryQuestion {
       past.load(subject);
       yield;
     }
-    // It says which rows it depends on, or may depend on all marks.
+    // Without `dependencies` it may depend on every mark.
     if (question.request.dependencies === undefined) past.loadMarks();
     const body = yield* writeBody(question, state);
     const { height, time, isPartial } = state;
@@ -127,22 +127,22 @@ function* writeBody(question: Question, state: StateView): Generator<void, strin
   return out.bytesFrom(0);
 }
 
-/** What a question about a course of time names beside its fields. */
-export interface CourseTerms {
+/** What a question about a time range names beside its fields. */
+export interface SeriesTerms {
   readonly format: AnswerFormat | undefined;
-  /** The course is told as it was then. */
+  /** The answer is as the archive was at this moment: without what came later. */
   readonly moment: Moment | undefined;
 }
 
-/** A question about a course of time. */
-export class CourseQuestion<F extends FieldTable> implements HistoryQuestion {
+/** A question about a time range. */
+export class SeriesQuestion<F extends FieldTable> implements HistoryQuestion {
   /** It has a limited number of rows. */
   readonly isLong = false;
   readonly #request: HistoryType<F>;
   readonly #fields: ParsedFields<F>;
-  readonly #terms: CourseTerms;
+  readonly #terms: SeriesTerms;
 
-  constructor(request: HistoryType<F>, fields: ParsedFields<F>, terms: CourseTerms) {
+  constructor(request: HistoryType<F>, fields: ParsedFields<F>, terms: SeriesTerms) {
     this.#request = request;
     this.#fields = fields;
     this.#terms = terms;
@@ -167,9 +167,9 @@ export class CourseQuestion<F extends FieldTable> implements HistoryQuestion {
   }
 
   /** The same question as CSV, if it has such an answer and names no format itself. */
-  asCsv(): CourseQuestion<F> {
+  asCsv(): SeriesQuestion<F> {
     if (!this.#request.hasCsv || this.#terms.format !== undefined) return this;
-    return new CourseQuestion(this.#request, this.#fields, { ...this.#terms, format: 'csv' });
+    return new SeriesQuestion(this.#request, this.#fields, { ...this.#terms, format: 'csv' });
   }
 
   *answer(history: HistoryView): HistorySteps {
@@ -182,7 +182,7 @@ export class CourseQuestion<F extends FieldTable> implements HistoryQuestion {
 
 const FORMATS: readonly unknown[] = ['json', 'csv'];
 
-/** The field `format` of questions about a course of time. */
+/** The field `format` of questions about a time range. */
 export const formatField: Field<unknown> = {
   description: 'json or csv',
   schema: { enum: FORMATS },

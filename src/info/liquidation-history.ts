@@ -5,15 +5,15 @@ import { findAccount } from '../state/accounts.ts';
 import { accountFigures } from '../state/figures.ts';
 import { isLiquidatable } from '../state/liquidation.ts';
 import { findDexAtEnd } from './account-history.ts';
-import { courseFields, heightsOf, POINTS_MAX, readCourse } from './course.ts';
 import { dexField } from './dex-field.ts';
 import type { HistorySteps, HistoryType } from './history-question.ts';
 import type { HistoryView, PastView, ReducedPosition, Reduction } from './history-view.ts';
 import { addressField } from './request.ts';
 import { amount, anyText, choiceOf, listOf, object, wholeNumber } from './schema.ts';
 import type { AccountSubject } from './subject.ts';
+import { heightsOf, POINTS_MAX, readTimeRange, timeRangeFields } from './time-range.ts';
 
-const fields = { user: addressField, dex: dexField, ...courseFields };
+const fields = { user: addressField, dex: dexField, ...timeRangeFields };
 
 export const liquidationHistory: HistoryType<typeof fields> = {
   type: 'liquidationHistory',
@@ -55,23 +55,23 @@ export const liquidationHistory: HistoryType<typeof fields> = {
   },
   hasCsv: true,
   *answer(history, { user, dex, from, to }, format): HistorySteps {
-    const course = readCourse(history, { from, to });
+    const range = readTimeRange(history, { from, to });
     // Read now: while the blocks are looked through, the archive goes on.
     const { last, lastTime } = history.range();
     const subject = {
       kind: 'account',
       user,
-      dexIndex: findDexAtEnd(history, course, dex),
+      dexIndex: findDexAtEnd(history, range, dex),
     } as const;
     const rows: Row[] = [];
-    for (const reduction of history.reductions(subject, heightsOf(history, course))) {
+    for (const reduction of history.reductions(subject, heightsOf(history, range))) {
       if (reduction !== undefined) rows.push(...describeLiquidations(history, subject, reduction));
       if (rows.length >= POINTS_MAX) break;
       yield;
     }
     const told = rows.slice(0, POINTS_MAX);
     const body = format === 'csv' ? toCsv(told) : JSON.stringify(told);
-    const { isFixed } = course;
+    const { isFixed } = range;
     return { body, format, height: last, time: lastTime, isFixed, accountTime: -1 };
   },
 };

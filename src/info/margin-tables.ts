@@ -4,8 +4,7 @@ import { USD_DECIMALS } from '../events/fields.ts';
 import { formatUnits } from '../exact/decimal.ts';
 import type { Market } from '../state/markets.ts';
 import type { StateView } from '../state/state.ts';
-import { wholeField } from './moment.ts';
-import type { RequestType } from './request.ts';
+import { type RequestType, wholeField } from './request.ts';
 import { RequestError } from './request-error.ts';
 import { amount, anyText, listOf, object, wholeNumber } from './schema.ts';
 

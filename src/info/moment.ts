@@ -5,28 +5,8 @@
 
 import { describeValue } from '../events/refusal.ts';
 import type { HistoryView } from './history-view.ts';
-import type { Field } from './request.ts';
+import { wholeField } from './request.ts';
 import { RequestError, wrongValue } from './request-error.ts';
-
-/** The longest number that a query may have. */
-const NUMBER_LENGTH = 16;
-
-/** A whole number; in a query, its digits. */
-export function wholeField(description: string, { from = 0 } = {}): Field<number> {
-  return {
-    description,
-    schema: { type: 'integer', minimum: from },
-    read(name, value) {
-      if (Number.isSafeInteger(value) && (value as number) >= from) return value as number;
-      const expected = `a whole number, ${from} or more`;
-      return wrongValue(name, value, expected);
-    },
-    readTexts: ([text, ...others]) =>
-      others.length === 0 && /^\d+$/.test(text) && text.length <= NUMBER_LENGTH
-        ? Number(text)
-        : undefined,
-  };
-}
 
 /** A moment of the past, by one of the two. */
 export interface Moment {
@@ -87,7 +67,7 @@ export function resolveMoment(
   const at = time as number;
   if (at > lastTime) {
     throw at <= (present?.time ?? 0)
-      ? refuseEarly('atTime', at, last)
+      ? refuseEarly('atTime', at, lastTime)
       : refuseMoment('atTime', at, history);
   }
   const found = history.heightAt(at);
@@ -96,14 +76,15 @@ export function resolveMoment(
   return found;
 }
 
-/** Whether blocks that are not kept may lie between the last one that is not later, and the time. */
+/** Whether blocks between `height`, the last one at or before `time`, and `time` may be missing. */
 export function isInGap(history: HistoryView, height: number, time: number): boolean {
   if (history.holds(height + 1) || time <= history.timeOf(height)) return false;
   return height !== history.range().last;
 }
 
-function refuseEarly(field: string, got: number, last: number): RequestError {
-  const message = `${field}: got ${got}, the archive is at height ${last} and catches up`;
+/** `limit` is the last height or time that the archive holds. */
+function refuseEarly(field: string, got: number, limit: number): RequestError {
+  const message = `${field}: got ${got}, expected at most ${limit}: the archive is catching up`;
   return new RequestError('behind', message, field);
 }
 

@@ -8,18 +8,18 @@ import type { Address } from '../exact/address.ts';
 import { add, type Exact, formatUnits, subtract } from '../exact/decimal.ts';
 import { accountTotals } from '../state/account-totals.ts';
 import { findAccount } from '../state/accounts.ts';
-import { listPoints } from './course.ts';
 import type { HistorySteps, HistoryType } from './history-question.ts';
 import type { HistoryView, PastView } from './history-view.ts';
 import { addressField } from './request.ts';
 import { amount, choiceOf, listOf, object, tuple, wholeNumber } from './schema.ts';
+import { listPoints } from './time-range.ts';
 
 const fields = { user: addressField };
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** Points of the course of all time. */
+/** Points of the series of all time. */
 const ALL_TIME_POINTS = 100;
 
 /** Length and step of each period; undefined for all time. */

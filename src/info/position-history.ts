@@ -3,12 +3,12 @@
 import { USD_DECIMALS } from '../events/fields.ts';
 import { divideFloor, formatUnits } from '../exact/decimal.ts';
 import type { Market } from '../state/markets.ts';
-import { courseFields, heightsOf, POINTS_MAX, readCourse } from './course.ts';
 import type { HistorySteps, HistoryType } from './history-question.ts';
 import type { HistoryView, PositionChange } from './history-view.ts';
 import { addressField, type Field } from './request.ts';
 import { wrongValue } from './request-error.ts';
 import { amount, anyText, choiceOf, listOf, object, wholeNumber } from './schema.ts';
+import { heightsOf, POINTS_MAX, readTimeRange, timeRangeFields } from './time-range.ts';
 
 const coinField: Field<string> = {
   description: 'the name of a coin, as meta lists it',
@@ -19,7 +19,7 @@ const coinField: Field<string> = {
   },
 };
 
-const fields = { user: addressField, coin: coinField, ...courseFields };
+const fields = { user: addressField, coin: coinField, ...timeRangeFields };
 
 export const positionHistory: HistoryType<typeof fields> = {
   type: 'positionHistory',
@@ -65,10 +65,10 @@ export const positionHistory: HistoryType<typeof fields> = {
   },
   hasCsv: true,
   *answer(history, { user, coin, from, to }, format): HistorySteps {
-    const course = readCourse(history, { from, to });
+    const range = readTimeRange(history, { from, to });
     const { last, lastTime } = history.range();
-    const heights = heightsOf(history, course);
-    // A course that ends before the first block has no rows, whatever the coin.
+    const heights = heightsOf(history, range);
+    // A range that ends before the first block has no rows, whatever the coin.
     const end = heights.to < heights.from ? last : heights.to;
     const { market, index } = findMarketAt(history, end, coin);
     const rows: Row[] = [];
@@ -79,7 +79,7 @@ export const positionHistory: HistoryType<typeof fields> = {
       yield;
     }
     const body = format === 'csv' ? toCsv(rows) : JSON.stringify(rows);
-    const { isFixed } = course;
+    const { isFixed } = range;
     return { body, format, height: last, time: lastTime, isFixed, accountTime: -1 };
   },
 };

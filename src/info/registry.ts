@@ -17,12 +17,12 @@ import { delegations, delegatorSummary } from './delegations.ts';
 import { perpDexs } from './dexes.ts';
 import { exchangeStatus } from './exchange.ts';
 import {
-  CourseQuestion,
   formatField,
   type HistoryQuestion,
   type HistoryType,
   PastQuestion,
   readFormat,
+  SeriesQuestion,
 } from './history-question.ts';
 import { liquidationHistory } from './liquidation-history.ts';
 import { allDexsClearinghouseState, batchClearinghouseStates } from './many-accounts.ts';
@@ -65,7 +65,7 @@ export const REQUEST_TYPES: readonly RequestType[] = [
   webData2,
 ];
 
-/** Questions about a course of time, which need an archive. */
+/** Questions about a time range, which need an archive. */
 const HISTORY_TYPES: readonly HistoryType[] = [
   accountHistory,
   positionHistory,
@@ -117,12 +117,12 @@ export function readQuestion(body: unknown): AskedQuestion | RequestError {
 
 type GivenFields = Readonly<Record<string, unknown>>;
 
-/** The question about the present, about a moment or about a course of time. */
+/** The question about the present, about a moment or about a time range. */
 function readAsked(
   request: RequestType | HistoryType,
   source: GivenFields,
 ): AskedQuestion | RequestError {
-  if ('hasCsv' in request) return readCourseQuestion(request, source);
+  if ('hasCsv' in request) return readSeriesQuestion(request, source);
   const question = readFields(request, source);
   if (question instanceof RequestError) return question;
   const moment = readMoment(source);
@@ -130,7 +130,7 @@ function readAsked(
   return new PastQuestion(question, moment);
 }
 
-function readCourseQuestion(
+function readSeriesQuestion(
   request: HistoryType,
   source: GivenFields,
 ): HistoryQuestion | RequestError {
@@ -140,11 +140,11 @@ function readCourseQuestion(
   if (format instanceof RequestError) return format;
   const moment = readMoment(source);
   if (moment instanceof RequestError) return moment;
-  return new CourseQuestion(request, fields, { format, moment });
+  return new SeriesQuestion(request, fields, { format, moment });
 }
 
 export function isAboutPast(question: object): question is HistoryQuestion {
-  return question instanceof PastQuestion || question instanceof CourseQuestion;
+  return question instanceof PastQuestion || question instanceof SeriesQuestion;
 }
 
 /**

@@ -34,7 +34,7 @@ export interface Field<T> {
   readTexts?(texts: readonly string[]): unknown;
 }
 
-/** For `pushedAs`: the frame's data has the answer's members, instead of the answer under a name. */
+/** For `pushedAs`: the answer's members are the frame's data, not one member of it. */
 export const AS_DATA = Symbol('as data');
 
 export type FieldTable = Record<string, Field<unknown>>;
@@ -66,7 +66,7 @@ export interface RequestType<F extends FieldTable = FieldTable> {
   subjects?(state: StateView, fields: ParsedFields<F>): readonly Subject[];
   /** True if the answer itself lists subjects that are unknown, so that they do not refuse it. */
   readonly listsUnknown?: true;
-  /** True if it is about a user and no event records it: a partial ledger's exchange may have it. */
+  /** True if the answer is a constant about a user, which a followed exchange may contradict. */
   readonly isRefusedOnPartial?: true;
   /**
    * The height since which the state's answer, apart from its time, has been the same. It may be
@@ -79,10 +79,10 @@ export interface RequestType<F extends FieldTable = FieldTable> {
    */
   dependencies?(state: StateView, fields: ParsedFields<F>): Dependencies | undefined;
   /** Present if the answer is made of one row of the state, and of what the row leads to. */
-  readonly ofRow?: RowAnswer<F>;
+  readonly rowAnswer?: RowAnswer<F>;
   /** The answer as JSON text; subjects that have an answer in the readings are answered by that. */
   answer(state: StateView, fields: ParsedFields<F>, readings?: Readings): string;
-  /** About how many bytes an answer has that is written in pieces; undefined if it is not. */
+  /** Estimated bytes of an answer written in pieces; else undefined. */
   expectBytes?(fields: ParsedFields<F>): number | undefined;
   /** The same as `answer`, written with pauses. */
   writePieces?(
@@ -96,8 +96,8 @@ export interface RequestType<F extends FieldTable = FieldTable> {
 }
 
 /**
- * The answer of one row. A row stays where it is, so a question that is asked again and again has to find
- * it only once in a state. `changedAt` and `write` give what those of the type give.
+ * The answer of one row. Rows never move, so a repeated question finds its row once per state.
+ * `changedAt` and `write` must match the type's own.
  */
 interface RowAnswer<F extends FieldTable> {
   /** 0 if the state does not have it yet. Throws what `validate` throws. */
@@ -129,7 +129,7 @@ export interface Question {
   answer(state: StateView, readings?: Readings): string;
   /** As `answer`, written. */
   write(out: AnswerWriter, state: StateView, readings?: Readings): void;
-  /** About how many bytes a long answer has; undefined if the answer is not long. */
+  /** Estimated bytes of a long answer; undefined if the answer is not long. */
   readonly bytesExpected: number | undefined;
   /** As `answer`, written with pauses, if the answer is long. */
   writePieces(out: AnswerWriter, state: StateView, readings?: Readings): Iterator<void>;
@@ -149,6 +149,26 @@ export const addressField: Field<Address> = {
   },
   format: (address) => `"${formatAddress(address)}"`,
 };
+
+/** The longest number that a query may have. */
+const NUMBER_LENGTH = 16;
+
+/** A whole number; in a query, its digits. */
+export function wholeField(description: string, { from = 0 } = {}): Field<number> {
+  return {
+    description,
+    schema: { type: 'integer', minimum: from },
+    read(name, value) {
+      if (Number.isSafeInteger(value) && (value as number) >= from) return value as number;
+      const expected = `a whole number, ${from} or more`;
+      return wrongValue(name, value, expected);
+    },
+    readTexts: ([text, ...others]) =>
+      others.length === 0 && /^\d+$/.test(text) && text.length <= NUMBER_LENGTH
+        ? Number(text)
+        : undefined,
+  };
+}
 
 /** Reads the declared fields; others are ignored. */
 export function readFields<F extends FieldTable>(
@@ -177,7 +197,7 @@ export function readValues<F extends FieldTable>(
   return request.check?.(fields) ?? fields;
 }
 
-/** A class, since subscriptions keep many of them: functions of its own for each would take more room. */
+/** A class: subscriptions keep many of them, and closures would take more memory. */
 class ParsedRequest<F extends FieldTable> implements Question {
   readonly request: RequestType;
   readonly #request: RequestType<F>;
@@ -214,8 +234,8 @@ class ParsedRequest<F extends FieldTable> implements Question {
   }
 
   changedAt(state: StateView): number {
-    const { ofRow } = this.#request;
-    if (ofRow !== undefined) return ofRow.changedAt(state, this.#findRow(state, ofRow));
+    const { rowAnswer } = this.#request;
+    if (rowAnswer !== undefined) return rowAnswer.changedAt(state, this.#findRow(state, rowAnswer));
     return this.#request.changedAt(state, this.#fields);
   }
 
@@ -228,9 +248,13 @@ class ParsedRequest<F extends FieldTable> implements Question {
   }
 
   dependencies(state: StateView): Dependencies | undefined {
-    // A question that is kept must not keep a state that was replaced.
-    if (state !== this.#rowState) this.#rowState = undefined;
+    this.#dropOldState(state);
     return this.#request.dependencies?.(state, this.#fields);
+  }
+
+  /** A subscription must not keep a replaced state alive. */
+  #dropOldState(state: StateView): void {
+    if (state !== this.#rowState) this.#rowState = undefined;
   }
 
   answer(state: StateView, readings?: Readings): string {
@@ -240,9 +264,9 @@ class ParsedRequest<F extends FieldTable> implements Question {
 
   write(out: AnswerWriter, state: StateView, readings?: Readings): void {
     this.#requireHeld(state, readings);
-    const { ofRow, write } = this.#request;
-    if (ofRow !== undefined && readings === undefined) {
-      ofRow.write(out, state, this.#findRow(state, ofRow));
+    const { rowAnswer, write } = this.#request;
+    if (rowAnswer !== undefined && readings === undefined) {
+      rowAnswer.write(out, state, this.#findRow(state, rowAnswer));
     } else if (write !== undefined) {
       write(out, state, this.#fields, readings);
     } else {

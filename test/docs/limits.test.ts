@@ -59,7 +59,7 @@ const ROWS: Readonly<Record<string, readonly Source[]>> = {
   ],
   'answers kept for the next to ask': [['bytes', 'http/account-answers.ts RING_BYTES']],
   'answers about the past that are computed in turns': [['count', 'http/past-answers.ts JOBS_MAX']],
-  'rows of a series': [['count', 'info/course.ts POINTS_MAX']],
+  'rows of a series': [['count', 'info/time-range.ts POINTS_MAX']],
   'times of the archive kept for the search': [
     ['count', 'archive/archive.ts TIMES_KEPT_MAX'],
     ['count', 'archive/archive.ts SPANS_KEPT_MAX'],

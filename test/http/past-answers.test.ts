@@ -24,7 +24,7 @@ const ANSWER: Omit<HistoryAnswer, 'body'> = {
 };
 
 /** Notes when each question is begun and ended. */
-class Course {
+class Recorder {
   readonly events: string[] = [];
 
   /** Takes so many slices of time. */
@@ -70,27 +70,27 @@ function bodyOf(reply: PastReply | RequestError): unknown {
 
 test('long answers are written one after the other, in the order of their questions', async () => {
   const { answer } = createPast();
-  const course = new Course();
+  const recorder = new Recorder();
   const names = ['a', 'b', 'c', 'd'];
-  const replies = await Promise.all(names.map((name) => answer(course.ask(name, 3))));
+  const replies = await Promise.all(names.map((name) => answer(recorder.ask(name, 3))));
   assert.deepEqual(replies.map(bodyOf), names);
   assert.deepEqual(
-    course.events,
+    recorder.events,
     names.flatMap((name) => [`begin ${name}`, `end ${name}`]),
   );
   // And once more, now that none is under way.
-  assert.equal(bodyOf(await answer(course.ask('e', 3))), 'e');
+  assert.equal(bodyOf(await answer(recorder.ask('e', 3))), 'e');
 });
 
 test('short answers take turns with a long one, and do not wait for its end', async () => {
   const { answer } = createPast();
-  const course = new Course();
+  const recorder = new Recorder();
   await Promise.all([
-    answer(course.ask('long', 20)),
-    answer(course.ask('next', 1)),
-    answer(course.ask('short', 2, false)),
+    answer(recorder.ask('long', 20)),
+    answer(recorder.ask('next', 1)),
+    answer(recorder.ask('short', 2, false)),
   ]);
-  assert.deepEqual(course.events, [
+  assert.deepEqual(recorder.events, [
     ...['begin long', 'begin short', 'end short', 'end long'],
     ...['begin next', 'end next'],
   ]);
@@ -98,28 +98,28 @@ test('short answers take turns with a long one, and do not wait for its end', as
 
 test('a long answer is never ready at once: its bytes are sent apart from other responses', () => {
   const { past } = createPast();
-  const reply = past.answer(new Course().ask('a', 0), HEAD, PRESENT);
+  const reply = past.answer(new Recorder().ask('a', 0), HEAD, PRESENT);
   assert.ok(reply instanceof Promise);
 });
 
 test('while too much is unread, long answers are refused when their turn comes, and others are not', async () => {
   const unsent = new UnsentBytes();
   const { answer } = createPast(unsent);
-  const course = new Course();
-  const replies = ['a', 'b', 'c'].map((name) => answer(course.ask(name, 3)));
+  const recorder = new Recorder();
+  const replies = ['a', 'b', 'c'].map((name) => answer(recorder.ask(name, 3)));
   const body = { buffer: { byteLength: LIMIT_BYTES } } as Buffer;
   const noteSent = unsent.add(body);
   assert.deepEqual((await Promise.all(replies)).map(bodyOf), ['a', 'overloaded', 'overloaded']);
-  assert.equal(bodyOf(await answer(course.ask('short', 3, false))), 'short');
+  assert.equal(bodyOf(await answer(recorder.ask('short', 3, false))), 'short');
   noteSent();
-  assert.equal(bodyOf(await answer(course.ask('d', 3))), 'd');
+  assert.equal(bodyOf(await answer(recorder.ask('d', 3))), 'd');
 });
 
 test('no more than 256 are under way or wait', async () => {
   const { answer } = createPast();
-  const course = new Course();
+  const recorder = new Recorder();
   const replies = Array.from({ length: 257 }, (_, index) =>
-    answer(course.ask(String(index), 1, index % 2 === 0)),
+    answer(recorder.ask(String(index), 1, index % 2 === 0)),
   );
   assert.equal(bodyOf(await replies[256]), 'overloaded');
   const bodies = (await Promise.all(replies.slice(0, 256))).map(bodyOf);

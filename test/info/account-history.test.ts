@@ -94,14 +94,14 @@ test('as CSV a series has a head, and what is not held is empty', () => {
   assert.equal(formatCsvRow(row), '7,5,1.5,-2.0\r\n');
 });
 
-test('a course that is over before the first block has no row', () => {
+test('a time range that is over before the first block has no row', () => {
   const { history, calls } = foldedHistory(BLOCKS);
   assert.equal(ask(history, { to: TIME - 1, step: 1 }).body, '[]');
   assert.equal(ask(history, { to: TIME - 1, step: 1, format: 'csv' }).body, CSV_HEAD);
   assert.deepEqual(calls, [['at', 1], ['release'], ['at', 1], ['release']]);
 });
 
-test('a dex is looked up at the end of the course, and looked at no longer than that', () => {
+test('a dex is looked up at the end of the time range, and looked at no longer than that', () => {
   const { history, calls } = foldedHistory(BLOCKS);
   assert.equal(
     ask(history, { dex: 'xyz', to: to(2), step: 1000 }).body,

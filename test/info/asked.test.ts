@@ -6,7 +6,7 @@ import { parseBlock } from '../../src/events/event.ts';
 import { formatAddress } from '../../src/exact/address.ts';
 import { createSimulator } from '../../src/feed/simulator/simulator.ts';
 import { AnswerWriter } from '../../src/info/answer-writer.ts';
-import { CourseQuestion, PastQuestion } from '../../src/info/history-question.ts';
+import { PastQuestion, SeriesQuestion } from '../../src/info/history-question.ts';
 import { ALL_TYPES, parseQuestion, readQuestion } from '../../src/info/registry.ts';
 import type { Question } from '../../src/info/request.ts';
 import { RequestError } from '../../src/info/request-error.ts';
@@ -120,7 +120,7 @@ test('a question about the past is of the type and the weight of the one about t
     const fields = { user, users, dex: '', id: 3, coin: 'BTC', requests: [] };
     const asked = readQuestion({ type, ...fields, atHeight: 5 });
     if (asked instanceof RequestError) continue;
-    assert.ok(asked instanceof PastQuestion || asked instanceof CourseQuestion, type);
+    assert.ok(asked instanceof PastQuestion || asked instanceof SeriesQuestion, type);
     assert.equal(asked.type, type);
     assert.ok(asked.weight >= weight, type);
   }
@@ -130,7 +130,7 @@ test('what has rows is also asked for as CSV, and what has none is not', () => {
   const [user] = users;
   const isOther = (body: object) => {
     const question = readQuestion(body);
-    assert.ok(question instanceof CourseQuestion);
+    assert.ok(question instanceof SeriesQuestion);
     return question.asCsv() !== question;
   };
   assert.equal(isOther({ type: 'accountHistory', user }), true);

@@ -204,7 +204,7 @@ test('every question has the fields that clients know', () => {
   assert.deepEqual(Object.fromEntries(forms), FIELDS);
 });
 
-test('a question about the past has a moment, and one about a course of time a format', () => {
+test('a question about the past has a moment, and one about a time range a format', () => {
   assert.deepEqual(withoutFunctions({ ...MOMENT_FIELDS, format: formatField }), {
     atHeight: {
       description: 'answer as of this height, from the archive',

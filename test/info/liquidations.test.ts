@@ -29,8 +29,8 @@ interface Liquidation {
   readonly marginMode: string;
 }
 
-function liquidationsOf(history: HistoryView, user: string, dex = '', course = {}): Liquidation[] {
-  return JSON.parse(answerOf(history, { type: 'liquidationHistory', user, dex, ...course }));
+function liquidationsOf(history: HistoryView, user: string, dex = '', range = {}): Liquidation[] {
+  return JSON.parse(answerOf(history, { type: 'liquidationHistory', user, dex, ...range }));
 }
 
 const user = (digit: number) => `0x${String(digit).repeat(40)}`;

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseAddress } from '../../src/exact/address.ts';
-import { CourseQuestion, type HistoryQuestion } from '../../src/info/history-question.ts';
+import { type HistoryQuestion, SeriesQuestion } from '../../src/info/history-question.ts';
 import { HistoryUntil } from '../../src/info/history-until.ts';
 import type { HistoryView } from '../../src/info/history-view.ts';
 import { answerQuestion, readQuestion } from '../../src/info/registry.ts';
@@ -115,7 +115,7 @@ const NOT_HELD = {
 const NOT_YET = {
   code: 'behind',
   field: 'atHeight',
-  message: 'atHeight: got 9, the archive is at height 3 and catches up',
+  message: 'atHeight: got 9, expected at most 3: the archive is catching up',
 } as const;
 
 test('a moment that is not held is refused before the answer, and instead of it', () => {
@@ -129,7 +129,7 @@ test('a moment that is not held is refused before the answer, and instead of it'
   }
 });
 
-test('a question about a course of time has no height of its own, and says what it costs', () => {
+test('a question about a time range has no height of its own, and says what it costs', () => {
   const { history } = foldedHistory(BLOCKS);
   for (const moment of [{}, { atHeight: 2 }]) {
     const question = read({ type: 'accountHistory', user: USER, ...moment });
@@ -141,11 +141,11 @@ test('a question about a course of time has no height of its own, and says what 
   assert.deepEqual([past.type, past.weight], ['clearinghouseState', 2]);
 });
 
-test('a course of time ends with its moment', () => {
+test('a time range ends with its moment', () => {
   const { history } = foldedHistory(BLOCKS);
-  const course = { type: 'accountHistory', user: USER, step: 1000 };
-  const { body, height, time } = ask(history, { ...course, atHeight: 2 });
-  const rows = JSON.parse(ask(history, course).body);
+  const series = { type: 'accountHistory', user: USER, step: 1000 };
+  const { body, height, time } = ask(history, { ...series, atHeight: 2 });
+  const rows = JSON.parse(ask(history, series).body);
   assert.deepEqual(JSON.parse(body), rows.slice(0, 2));
   assert.deepEqual([height, time], [2, TIME + 1000]);
 });
@@ -154,7 +154,7 @@ test('CSV is given to who asks for no format, where there are rows', () => {
   const { history } = foldedHistory(BLOCKS);
   const formatOf = (body: object) => {
     const question = read({ user: USER, ...body });
-    assert.ok(question instanceof CourseQuestion);
+    assert.ok(question instanceof SeriesQuestion);
     return answerSteps(question.asCsv().answer(history)).format;
   };
   assert.equal(formatOf({ type: 'accountHistory' }), 'csv');
@@ -163,7 +163,7 @@ test('CSV is given to who asks for no format, where there are rows', () => {
   assert.equal(formatOf({ type: 'portfolio' }), 'json');
   assert.equal(formatOf({ type: 'portfolio', format: 'json' }), 'json');
   const { height } = answerSteps(
-    (read({ type: 'accountHistory', user: USER, atHeight: 2 }) as CourseQuestion<never>)
+    (read({ type: 'accountHistory', user: USER, atHeight: 2 }) as SeriesQuestion<never>)
       .asCsv()
       .answer(history),
   );

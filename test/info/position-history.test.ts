@@ -98,7 +98,7 @@ test('as CSV the rows have a head, and causes are words', () => {
   );
 });
 
-for (const [course, heights, isFixed] of [
+for (const [range, heights, isFixed] of [
   [{ from: 1000 }, { from: 1, to: 3 }, false],
   [{ from: 1001 }, { from: 2, to: 3 }, false],
   [{ from: 2000, to: 2999 }, { from: 2, to: 2 }, true],
@@ -107,9 +107,9 @@ for (const [course, heights, isFixed] of [
   [{ to: 500 }, { from: 1, to: 0 }, true],
   [{ from: 3001 }, { from: 4, to: 3 }, false],
 ] as const) {
-  test(`the course ${JSON.stringify(course)} has the heights ${JSON.stringify(heights)}`, () => {
+  test(`the range ${JSON.stringify(range)} has the heights ${JSON.stringify(heights)}`, () => {
     const { history, asked } = historyWith([]);
-    const answer = ask(history, course);
+    const answer = ask(history, range);
     assert.deepEqual(asked, [{ dexIndex: 0, market: 1, ...heights }]);
     assert.deepEqual([answer.body, answer.isFixed], ['[]', isFixed]);
   });
@@ -140,7 +140,7 @@ test('a coin that meta does not list is refused, and one that is no text', () =>
   );
 });
 
-test('a coin is looked up where the course ends, or now if it is over before the first block', () => {
+test('a coin is looked up where the range ends, or now if it is over before the first block', () => {
   const { history, calls } = foldedHistory([[], [{ ...MARKET, coin: 'ETH' }], [MARKET]]);
   assert.equal(ask(history).body, '[]');
   assert.equal(ask(history, { to: TIME - 1 }).body, '[]');

@@ -135,7 +135,7 @@ const WRONG_QUESTIONS: readonly WrongQuestion[] = [
     message: NO_ARCHIVE,
   },
   {
-    about: 'a course of time, where there is no archive',
+    about: 'a time range, where there is no archive',
     question: { type: 'accountHistory', user: USER },
     code: 'unknown_height',
     field: undefined,
@@ -156,7 +156,7 @@ const WRONG_QUESTIONS: readonly WrongQuestion[] = [
     message: 'atHeight: got 0, expected a whole number, 1 or more',
   },
   {
-    about: 'a course of time to a moment that is none',
+    about: 'a time range to a moment that is none',
     question: { type: 'accountHistory', user: USER, atTime: -1 },
     code: 'invalid_field',
     field: 'atTime',

@@ -96,7 +96,7 @@ function answerOf(history: HistoryView, body: object): AnswerAsText {
 
 const timeOf = (height: number) => blocks[height - 1].time;
 
-/** The heights of a course, found by looking at every block. */
+/** The heights of a time range, found by looking at every block. */
 function heightsOf(from: number, to: number, step: number): number[] {
   const heights = new Set<number>();
   for (let time = from; ; time += step) {
@@ -108,7 +108,7 @@ function heightsOf(from: number, to: number, step: number): number[] {
 
 const FIRST = blocks[0].time;
 const LAST = blocks[BLOCKS - 1].time;
-const COURSES = [
+const RANGES = [
   { step: 7_000 },
   { from: FIRST - 50_000, to: LAST + 50_000, step: 1_000 },
   { from: timeOf(40), to: timeOf(41), step: 300 },
@@ -119,13 +119,13 @@ const COURSES = [
 test('a series has the figures of the account at each of its heights', async () => {
   await withArchive(data, (history) => {
     for (const user of users) {
-      for (const course of COURSES) {
-        const { body, isFixed } = answerOf(history, { type: 'accountHistory', user, ...course });
-        const from = Math.max(course.from ?? FIRST, FIRST);
-        const to = Math.min(course.to ?? LAST, LAST);
-        const expected = heightsOf(from, to, course.step).map((height) => rowOf(height, user));
+      for (const range of RANGES) {
+        const { body, isFixed } = answerOf(history, { type: 'accountHistory', user, ...range });
+        const from = Math.max(range.from ?? FIRST, FIRST);
+        const to = Math.min(range.to ?? LAST, LAST);
+        const expected = heightsOf(from, to, range.step).map((height) => rowOf(height, user));
         assert.deepEqual(JSON.parse(body), expected);
-        assert.equal(isFixed, course.to !== undefined && course.to < LAST);
+        assert.equal(isFixed, range.to !== undefined && range.to < LAST);
       }
     }
   });
@@ -346,19 +346,19 @@ test('a period of a portfolio is as long as its name says, and ends with the new
   });
 });
 
-test('a course outside of what is kept has no rows', async () => {
+test('a range outside of what is kept has no rows', async () => {
   await withArchive(data, (history) => {
     const { coin } = simulator.state.markets.markets[0];
-    for (const course of [{ to: FIRST - 1 }, { from: LAST + 1 }]) {
-      const series = { type: 'accountHistory', user: USER, ...course, step: 1000 };
+    for (const range of [{ to: FIRST - 1 }, { from: LAST + 1 }]) {
+      const series = { type: 'accountHistory', user: USER, ...range, step: 1000 };
       assert.equal(answerOf(history, series).body, '[]');
-      const changes = { type: 'positionHistory', user: USER, coin, ...course };
+      const changes = { type: 'positionHistory', user: USER, coin, ...range };
       assert.equal(answerOf(history, changes).body, '[]');
     }
   });
 });
 
-test('a course as of a moment ends there, whatever came later', async () => {
+test('a range as of a moment ends there, whatever came later', async () => {
   const height = 180;
   await withArchive(data, async (history) => {
     const then = place();

@@ -37,7 +37,10 @@ test('a block is written once for each changed account, and sent once to each cl
     }
     clients.push(client);
   }
-  const written = context.mock.method((clearinghouseState as Required<RequestType>).ofRow, 'write');
+  const written = context.mock.method(
+    (clearinghouseState as Required<RequestType>).rowAnswer,
+    'write',
+  );
   const sent = context.mock.method(Outbox.prototype, 'sendFrames');
   const countsOf = async (statesEach: number, ...users: string[]) => {
     written.mock.resetCalls();

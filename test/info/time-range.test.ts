@@ -2,12 +2,12 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { listPoints, readCourse, readStep } from '../../src/info/course.ts';
 import type { HistoryQuestion } from '../../src/info/history-question.ts';
 import type { HistoryView } from '../../src/info/history-view.ts';
 import { MOMENT_FIELDS, readMoment, resolveMoment } from '../../src/info/moment.ts';
 import { readQuestion } from '../../src/info/registry.ts';
 import { RequestError } from '../../src/info/request-error.ts';
+import { listPoints, readStep, readTimeRange } from '../../src/info/time-range.ts';
 import { answerSteps, historyOf } from './histories.ts';
 import { assertRefused } from './states.ts';
 
@@ -18,42 +18,42 @@ const DAY_MS = 24 * HOUR_MS;
 
 const HISTORY = historyOf([1000, 2000, 2000, 5000]);
 
-test('a course is cut to what is kept, and fixed if it ends before the last block', () => {
+test('a time range is cut to what is kept, and fixed if it ends before the last block', () => {
   const all = { from: 1000, to: 5000, isFixed: false };
-  assert.deepEqual(readCourse(HISTORY, { from: undefined, to: undefined }), all);
-  assert.deepEqual(readCourse(HISTORY, { from: 0, to: 9000 }), all);
-  assert.deepEqual(readCourse(HISTORY, { from: 1000, to: 5000 }), all);
+  assert.deepEqual(readTimeRange(HISTORY, { from: undefined, to: undefined }), all);
+  assert.deepEqual(readTimeRange(HISTORY, { from: 0, to: 9000 }), all);
+  assert.deepEqual(readTimeRange(HISTORY, { from: 1000, to: 5000 }), all);
   const middle = { from: 1500, to: 1500, isFixed: true };
-  assert.deepEqual(readCourse(HISTORY, { from: 1500, to: 1500 }), middle);
+  assert.deepEqual(readTimeRange(HISTORY, { from: 1500, to: 1500 }), middle);
   const open = { from: 4999, to: 5000, isFixed: false };
-  assert.deepEqual(readCourse(HISTORY, { from: 4999, to: undefined }), open);
-  assert.deepEqual(readCourse(HISTORY, { from: 0, to: 4999 }).isFixed, true);
+  assert.deepEqual(readTimeRange(HISTORY, { from: 4999, to: undefined }), open);
+  assert.deepEqual(readTimeRange(HISTORY, { from: 0, to: 4999 }).isFixed, true);
 });
 
-test('a course that ends before it begins is refused', () => {
-  assertRefused(() => readCourse(HISTORY, { from: 1501, to: 1500 }), {
+test('a time range that ends before it begins is refused', () => {
+  assertRefused(() => readTimeRange(HISTORY, { from: 1501, to: 1500 }), {
     code: 'invalid_field',
     field: 'to',
-    message: 'to: got 1500, expected 1501, which is from, or later',
+    message: 'to: got 1500, expected at least 1501, the value of from',
   });
 });
 
 const NOT_GIVEN = -1;
-const course = (length: number) => ({ from: 1000, to: 1000 + length, isFixed: true });
+const rangeOf = (length: number) => ({ from: 1000, to: 1000 + length, isFixed: true });
 
 test('a step that is not given divides the time by 500, and is a millisecond at least', () => {
   assert.deepEqual(
-    [0, 1, 500, 501, 50_000].map((length) => readStep(course(length), NOT_GIVEN)),
+    [0, 1, 500, 501, 50_000].map((length) => readStep(rangeOf(length), NOT_GIVEN)),
     [1, 1, 1, 2, 100],
   );
 });
 
 test('a step is so long that at most 5000 points are answered', () => {
-  assert.equal(readStep(course(0), 1), 1);
-  assert.equal(readStep(course(4998), 1), 1);
-  assert.equal(readStep(course(2 * 4998), 2), 2);
-  assert.equal(readStep(course(100), 10_000), 10_000);
-  assertRefused(() => readStep(course(4999), 1), {
+  assert.equal(readStep(rangeOf(0), 1), 1);
+  assert.equal(readStep(rangeOf(4998), 1), 1);
+  assert.equal(readStep(rangeOf(2 * 4998), 2), 2);
+  assert.equal(readStep(rangeOf(100), 10_000), 10_000);
+  assertRefused(() => readStep(rangeOf(4999), 1), {
     code: 'invalid_field',
     field: 'step',
     message: 'step: got 1, expected 2 or more: at most 5000 points are answered',
@@ -64,7 +64,7 @@ function pointsOf(history: HistoryView, from: number, to: number, step: number) 
   return Array.from(listPoints(history, { from, to }, step), ({ height, time }) => [height, time]);
 }
 
-test('a course has each height once, at the time of its block, and ends at its end', () => {
+test('a time range has each height once, at the time of its block, and ends at its end', () => {
   const points = [
     [1, 1000],
     [3, 2000],
@@ -77,7 +77,7 @@ test('a course has each height once, at the time of its block, and ends at its e
   assert.deepEqual(pointsOf(HISTORY, 2001, 2000, 1), []);
 });
 
-test('a course has a gap where no block came for more than a minute and a step', () => {
+test('a time range has a gap where no block came for more than a minute and a step', () => {
   const history = historyOf([0, 300_000]);
   const gaps = (step: number) => pointsOf(history, 0, 299_999, step).map(([height]) => height);
   assert.deepEqual(gaps(30_000), [1, ...new Array(8).fill(undefined)]);
@@ -93,11 +93,11 @@ test('a course has a gap where no block came for more than a minute and a step',
   assert.deepEqual(pointsOf(historyOf([7000, 307_000]), 7000, 67_000, 60_000), [[1, 7000]]);
 });
 
-test('a course has nothing before the first block', () => {
+test('a time range has nothing before the first block', () => {
   assert.deepEqual(pointsOf(HISTORY, 100, 1200, 400), [[1, 1000]]);
 });
 
-test('a course begins with the last block that is not later, however long ago that was', () => {
+test('a time range begins with the last block that is not later, however long ago that was', () => {
   const history = historyOf([0, 300_000]);
   assert.deepEqual(pointsOf(history, 200_000, 299_999, 70_000), [
     [1, 0],
@@ -106,7 +106,7 @@ test('a course begins with the last block that is not later, however long ago th
   ]);
 });
 
-test('a course has a gap where blocks are not kept', () => {
+test('a time range has a gap where blocks are not kept', () => {
   const history = historyOf([0, 1000, 2000], { lost: [2] });
   assert.deepEqual(pointsOf(history, 0, 999, 500), [
     [1, 0],
@@ -131,19 +131,20 @@ test('a moment is a height, or the last block that is not later', () => {
 });
 
 const HELD = 'expected what the archive holds: heights 1 to 4, times 1000 to 5000';
-const BEHIND = 'the archive is at height 4 and catches up';
+const BEHIND_HEIGHT = 'expected at most 4: the archive is catching up';
+const BEHIND_TIME = 'expected at most 5000: the archive is catching up';
 const PRESENT = { height: 6, time: 7000 };
 
 for (const [moment, present, code, message] of [
   [{ height: 5 }, undefined, 'unknown_height', `atHeight: got 5, ${HELD}`],
   [{ height: 7 }, PRESENT, 'unknown_height', `atHeight: got 7, ${HELD}`],
-  [{ height: 6 }, PRESENT, 'behind', `atHeight: got 6, ${BEHIND}`],
-  [{ height: 5 }, PRESENT, 'behind', `atHeight: got 5, ${BEHIND}`],
+  [{ height: 6 }, PRESENT, 'behind', `atHeight: got 6, ${BEHIND_HEIGHT}`],
+  [{ height: 5 }, PRESENT, 'behind', `atHeight: got 5, ${BEHIND_HEIGHT}`],
   [{ height: 0 }, PRESENT, 'unknown_height', `atHeight: got 0, ${HELD}`],
   [{ time: 999 }, PRESENT, 'unknown_height', `atTime: got 999, ${HELD}`],
   [{ time: 5001 }, undefined, 'unknown_height', `atTime: got 5001, ${HELD}`],
-  [{ time: 5001 }, PRESENT, 'behind', `atTime: got 5001, ${BEHIND}`],
-  [{ time: 7000 }, PRESENT, 'behind', `atTime: got 7000, ${BEHIND}`],
+  [{ time: 5001 }, PRESENT, 'behind', `atTime: got 5001, ${BEHIND_TIME}`],
+  [{ time: 7000 }, PRESENT, 'behind', `atTime: got 7000, ${BEHIND_TIME}`],
   [{ time: 7001 }, PRESENT, 'unknown_height', `atTime: got 7001, ${HELD}`],
 ] as const) {
   const ledger = present === undefined ? 'no ledger ahead' : 'a ledger ahead';

@@ -1,11 +1,12 @@
-/** A course of time that a question asks for, as the heights at its steps. */
+/** A time range that a question asks for, and the heights at its steps. */
 
 import type { HistoryView } from './history-view.ts';
-import { isInGap, wholeField } from './moment.ts';
+import { isInGap } from './moment.ts';
+import { wholeField } from './request.ts';
 import { RequestError, wrongValue } from './request-error.ts';
 
 export const POINTS_MAX = 5_000;
-/** Points of a course whose step is not given. */
+/** Points of a series whose step is not given. */
 const POINTS_DEFAULT = 500;
 /** Where the ledger has no block for longer than this, and longer than a step, it has a gap. */
 const GAP_MS = 60_000;
@@ -13,12 +14,12 @@ const GAP_MS = 60_000;
 const OPEN = -1;
 
 /** A time that is not given is the end of what is kept. */
-interface GivenCourse {
+interface GivenTimeRange {
   readonly from: number | undefined;
   readonly to: number | undefined;
 }
 
-export const courseFields = {
+export const timeRangeFields = {
   from: {
     ...wholeField('the first time, in milliseconds; by default the first that is kept'),
     fallback: OPEN,
@@ -34,7 +35,7 @@ export const stepField = {
   fallback: OPEN,
 };
 
-export interface Course {
+export interface TimeRange {
   readonly from: number;
   readonly to: number;
   /** True if no later block can add to it. */
@@ -42,10 +43,13 @@ export interface Course {
 }
 
 /** The times from and to, cut to what is kept. */
-export function readCourse(history: HistoryView, { from = OPEN, to = OPEN }: GivenCourse): Course {
+export function readTimeRange(
+  history: HistoryView,
+  { from = OPEN, to = OPEN }: GivenTimeRange,
+): TimeRange {
   const { firstTime, lastTime } = history.range();
   if (to !== OPEN && from > to) {
-    const message = `to: got ${to}, expected ${from}, which is from, or later`;
+    const message = `to: got ${to}, expected at least ${from}, the value of from`;
     throw new RequestError('invalid_field', message, 'to');
   }
   const start = Math.max(from, firstTime);
@@ -53,17 +57,17 @@ export function readCourse(history: HistoryView, { from = OPEN, to = OPEN }: Giv
   return { from: start, to: end, isFixed: to !== OPEN && to < lastTime };
 }
 
-/** The heights of a course, from the first to the last one; none if it ends before what is kept. */
+/** The first and last height of a time range; none if it ends before what is kept. */
 export function heightsOf(
   history: HistoryView,
-  { from, to }: Course,
+  { from, to }: TimeRange,
 ): { readonly from: number; readonly to: number } {
   const { first, last } = history.range();
   const start = (history.heightAt(from - 1) ?? first - 1) + 1;
   return { from: start, to: to < from ? start - 1 : (history.heightAt(to) ?? last) };
 }
 
-export function readStep({ from, to }: Course, given: number): number {
+export function readStep({ from, to }: TimeRange, given: number): number {
   const least = Math.max(1, Math.ceil((to - from) / (POINTS_MAX - 2)));
   if (given === OPEN) return Math.max(1, Math.ceil((to - from) / POINTS_DEFAULT));
   if (given >= least) return given;
@@ -71,19 +75,19 @@ export function readStep({ from, to }: Course, given: number): number {
   throw wrongValue('step', given, expected);
 }
 
-/** A point of a course: a height, or a time at which the ledger has a gap. */
-export interface CoursePoint {
+/** A point of a series: a height, or a time at which the ledger has a gap. */
+export interface SeriesPoint {
   /** Undefined in a gap. */
   readonly height: number | undefined;
   readonly time: number;
 }
 
-/** The points of a course, each height once; the last one is at its end. */
+/** The points of a time range, each height once; the last one is at its end. */
 export function* listPoints(
   history: HistoryView,
   { from, to }: { readonly from: number; readonly to: number },
   step: number,
-): Generator<CoursePoint> {
+): Generator<SeriesPoint> {
   if (from > to) return;
   let last = 0;
   for (let time = from; ; time += step) {
