@@ -207,8 +207,8 @@ export class AnswerWriter {
     this.#view.setUint8(place, value);
   }
 
-  /** Gives up the buffer to whoever still reads it. */
-  leaveBuffer(): void {
+  /** Leaves the buffer to whoever still reads it, and takes a new one. */
+  detachBuffer(): void {
     this.#use(Buffer.allocUnsafeSlow(this.#bytesInitial + EXCESS_ROOM));
     this.#length = 0;
   }

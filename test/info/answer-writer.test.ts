@@ -152,7 +152,7 @@ test('what is written can be read, moved and changed in place, and left to its r
   out.moveTo(10);
   assert.equal(out.toString(), 'hEAd--body');
   const read = out.bytesFrom(0);
-  out.leaveBuffer();
+  out.detachBuffer();
   out.long('anew');
   assert.deepEqual([read.toString(), out.toString()], ['hEAd--body', 'anew']);
 });
@@ -187,7 +187,7 @@ test('a writer has the room that it was made with, and doubles what it needs bey
   assert.equal(memoryOf(out).byteLength, 2 * (9 + 1 + 24));
   out.bytes(Buffer.alloc(50, 'x'));
   assert.equal(out.toString(), `1234567890${'x'.repeat(50)}`);
-  out.leaveBuffer();
+  out.detachBuffer();
   assert.deepEqual([out.length, memoryOf(out).byteLength], [0, 9 + 24]);
 });
 

@@ -35,8 +35,8 @@ export class FrameWriter {
   readonly out = new AnswerWriter(BYTES_INITIAL);
   #start = 0;
   #count = 0;
-  /** Whether somebody still reads the buffer. */
-  #isBufferLeft = false;
+  /** Whether the socket still reads the buffer. */
+  #isReplacedOnClear = false;
 
   /** Bytes of the frames so far. */
   get length(): number {
@@ -49,9 +49,9 @@ export class FrameWriter {
   }
 
   clear(): void {
-    if (this.#isBufferLeft) this.out.leaveBuffer();
+    if (this.#isReplacedOnClear) this.out.detachBuffer();
     else this.out.clear();
-    this.#isBufferLeft = false;
+    this.#isReplacedOnClear = false;
     this.#count = 0;
   }
 
@@ -131,14 +131,14 @@ export class FrameWriter {
     return this.out.bytesFrom(this.#start);
   }
 
-  /** Frames between two places: valid until more are written, unless the buffer is left. */
+  /** Frames between two places: valid until more are written, unless `replaceOnClear` is called. */
   bytesBetween(start: number, end: number): Buffer {
     return this.out.bytesBetween(start, end);
   }
 
-  /** Leaves the buffer to whoever still reads it, once it is cleared. */
-  leaveBuffer(): void {
-    this.#isBufferLeft = true;
+  /** The socket still reads the buffer: `clear` must take a new one. */
+  replaceOnClear(): void {
+    this.#isReplacedOnClear = true;
   }
 }
 

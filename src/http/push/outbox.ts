@@ -108,7 +108,7 @@ export class Outbox {
     // While others are gathered, the socket keeps what it is given until they are flushed.
     stream.write(this.#isGathering ? Buffer.from(bytes) : bytes, this.#noteTaken);
     if (this.#isGathering || stream.writableLength === 0) return;
-    frames.leaveBuffer();
+    frames.replaceOnClear();
     this.#noteBacklog();
   }
 
