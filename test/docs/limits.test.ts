@@ -157,7 +157,7 @@ const NOT_BY_CLIENTS: Readonly<Record<string, readonly string[]>> = {
   'shares of work and numbers of attempts': [
     'http/connections/drain.ts ACCEPT_SHARE_MAX',
     'http/long-answers.ts ATTEMPTS_MAX',
-    'http/push/connection-subscriptions.ts LOOKED_MAX',
+    'http/push/connection-subscriptions.ts CHECKED_MAX',
     'http/push/schedule.ts EARLY_SHARE_MAX',
     'access/jetstream/jetstream-keys.ts ATTEMPTS_MAX',
     'feed/follow/account-reader.ts FAILURES_MAX',

@@ -1,10 +1,14 @@
-/** When subscriptions are looked at, on a clock of the test. */
+/** When subscriptions are checked, on a clock of the test. */
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { Chain } from '../../src/http/push/chain.ts';
 import { FrameWriter } from '../../src/http/push/frame-writer.ts';
-import { type Owner, PushSchedule, type Scheduled } from '../../src/http/push/schedule.ts';
+import {
+  PushSchedule,
+  type Scheduled,
+  type ScheduledConnection,
+} from '../../src/http/push/schedule.ts';
 import { Turns } from '../../src/http/turns.ts';
 import { createState } from '../../src/state/state.ts';
 
@@ -17,21 +21,21 @@ function createSchedule(worked: () => void = () => undefined): PushSchedule {
 }
 
 /** A connection with one subscription, which always has something new. */
-class Connection implements Owner {
+class Connection implements ScheduledConnection {
   readonly intervalMs: number;
   readonly stale = new Chain<Scheduled>();
   readonly subscription: Scheduled;
   readonly sentMs: number[] = [];
-  chain: Chain<Owner> | undefined;
-  previous: Owner | undefined;
-  next: Owner | undefined;
+  chain: Chain<ScheduledConnection> | undefined;
+  previous: ScheduledConnection | undefined;
+  next: ScheduledConnection | undefined;
   readonly #schedule: PushSchedule;
 
   constructor(schedule: PushSchedule, intervalMs: number) {
     this.#schedule = schedule;
     this.intervalMs = intervalMs;
     this.subscription = {
-      ...{ owner: this, dueMs: 0, isResting: false, isMarked: false, allMarksSeen: 0 },
+      ...{ connection: this, dueMs: 0, isResting: false, isMarked: false, allMarksSeen: 0 },
       ...{ chain: undefined, previous: undefined, next: undefined },
       write: () => true,
     };
@@ -113,7 +117,7 @@ test('one that rests again is due an interval after the last time', (context) =>
   assert.ok(second.sentMs[0] >= 1500 && second.sentMs[0] <= 1500 + 2 * STEP_MS);
 });
 
-test('when all are marked, those that wait are looked at, and those that rest once they are due', (context) => {
+test('when all are marked, those that wait are checked, and those that rest once they are due', (context) => {
   const advance = mockClock(context);
   const schedule = createSchedule();
   const [waiting, resting] = [0, 1000].map((interval) => new Connection(schedule, interval));
@@ -141,7 +145,7 @@ test('one that rested while nothing was marked waits for the next mark of all', 
   assert.equal(connection.sentMs.length, 1);
 });
 
-test('many are marked in pieces, each once, while others are looked at', (context) => {
+test('many are marked in pieces, each once, while others are checked', (context) => {
   const advance = mockClock(context);
   const schedule = createSchedule();
   const connections = Array.from({ length: 1000 }, () => new Connection(schedule, 0));

@@ -22,7 +22,7 @@ import {
   formatSubscription,
 } from './frames.ts';
 import type { Outbox } from './outbox.ts';
-import type { Owner, PushSchedule, Scheduled } from './schedule.ts';
+import type { PushSchedule, Scheduled, ScheduledConnection } from './schedule.ts';
 import { Subscription } from './subscription.ts';
 import type { Topics } from './topics.ts';
 
@@ -68,28 +68,28 @@ interface Admitted {
 
 /** Maximum number of bytes in one write, unless one state has more: a larger one saves nothing. */
 const GATHERED_BYTES_MAX = 64 << 10;
-/** Subscriptions that are looked at in one go, changed or not. */
-const LOOKED_MAX = 64;
+/** Subscriptions that are checked in one go, changed or not. */
+const CHECKED_MAX = 64;
 
-export class ConnectionSubscriptions implements Owner {
-  readonly #owner: Connection;
+export class ConnectionSubscriptions implements ScheduledConnection {
+  readonly #connection: Connection;
   readonly #context: SubscriptionContext;
   readonly #open = new Map<string, Subscription>();
   readonly intervalMs: number;
   readonly stale = new Chain<Scheduled>();
-  chain: Chain<Owner> | undefined;
-  previous: Owner | undefined;
-  next: Owner | undefined;
+  chain: Chain<ScheduledConnection> | undefined;
+  previous: ScheduledConnection | undefined;
+  next: ScheduledConnection | undefined;
   /** What is written and not yet sent, within the frames of several connections. */
   #composedStart = 0;
   #composedEnd = 0;
   /** Those whose accounts are being read. */
   readonly #pending = new Set<string>();
 
-  constructor(owner: Connection, context: SubscriptionContext) {
-    this.#owner = owner;
+  constructor(connection: Connection, context: SubscriptionContext) {
+    this.#connection = connection;
     this.#context = context;
-    this.intervalMs = owner.intervalMs;
+    this.intervalMs = connection.intervalMs;
   }
 
   /** Subscribes or unsubscribes. */
@@ -116,7 +116,7 @@ export class ConnectionSubscriptions implements Owner {
     const isWrong = refusal.status === 422;
     const what = isWrong ? 'Invalid subscription' : 'Subscription refused';
     const about = isWrong ? subscription : { method, subscription };
-    this.#owner.outbox.send(formatError(`${what}: ${describeRefusal(refusal)}`, echo(about)));
+    this.#connection.outbox.send(formatError(`${what}: ${describeRefusal(refusal)}`, echo(about)));
   }
 
   #subscribe(frame: SubscriptionFrame, key: Key): RequestError | undefined {
@@ -125,12 +125,12 @@ export class ConnectionSubscriptions implements Owner {
     const name = formatSubscription(question);
     if (this.#open.has(name) || this.#pending.has(name)) {
       admission.charge(key, FRAME_WEIGHT);
-      this.#owner.outbox.send(formatError('Already subscribed:', name));
+      this.#connection.outbox.send(formatError('Already subscribed:', name));
       return undefined;
     }
     const state = answers.admitSubscription(question, key);
     if (state instanceof RequestError) return state;
-    const refusal = this.#context.refuseSubscription(this.#owner.keyId);
+    const refusal = this.#context.refuseSubscription(this.#connection.keyId);
     if (refusal !== undefined) return refusal;
     const isReading = state.isPartial && this.#readFirst(frame, question, state);
     if (!isReading) this.#add({ question, key, state });
@@ -142,17 +142,17 @@ export class ConnectionSubscriptions implements Owner {
     const reading = this.#context.answers.reads.read(state, question.subjects(state));
     if (reading === undefined) return false;
     this.#pending.add(formatSubscription(question));
-    this.#context.countSubscriptions(this.#owner.keyId, 1);
+    this.#context.countSubscriptions(this.#connection.keyId, 1);
     reading
       .then((readings) => this.#finishPending(frame, question, readings))
-      .catch((error: unknown) => this.#owner.fail(error));
+      .catch((error: unknown) => this.#connection.fail(error));
     return true;
   }
 
   /** Goes on with a subscription, unless it was cancelled, or the key revoked. */
   #finishPending(frame: SubscriptionFrame, question: Question, readings: Readings): void {
     const { answers, admission } = this.#context;
-    const key = admission.findKey(this.#owner.secretHash);
+    const key = admission.findKey(this.#connection.secretHash);
     if (!this.#dropPending(formatSubscription(question)) || key === undefined) return;
     this.#attempt(frame, key, () => {
       const state = answers.admitSubscription(question, key);
@@ -165,7 +165,7 @@ export class ConnectionSubscriptions implements Owner {
   /** False if there is no such pending subscription. */
   #dropPending(name: string): boolean {
     if (!this.#pending.delete(name)) return false;
-    this.#context.countSubscriptions(this.#owner.keyId, -1);
+    this.#context.countSubscriptions(this.#connection.keyId, -1);
     return true;
   }
 
@@ -179,8 +179,8 @@ export class ConnectionSubscriptions implements Owner {
     const subscription = new Subscription(topic, this);
     topic.subscriptions.add(subscription);
     this.#open.set(name, subscription);
-    this.#context.countSubscriptions(this.#owner.keyId, 1);
-    this.#owner.outbox.send(formatAck('subscribe', name));
+    this.#context.countSubscriptions(this.#connection.keyId, 1);
+    this.#connection.outbox.send(formatAck('subscribe', name));
     // The first state follows the acknowledgement at once, even if other bytes are unread.
     if (readings !== undefined) topics.takeReadings(topic, readings);
     this.#sendFirst(subscription, state);
@@ -189,7 +189,7 @@ export class ConnectionSubscriptions implements Owner {
 
   /** Even if the budget is spent: it reduces the work. */
   #unsubscribe(asked: unknown, key: Key): undefined {
-    const { outbox } = this.#owner;
+    const { outbox } = this.#connection;
     const name = formatSubscription(parseSubscription(asked));
     this.#context.admission.charge(key, FRAME_WEIGHT);
     const subscription = this.#open.get(name);
@@ -205,7 +205,7 @@ export class ConnectionSubscriptions implements Owner {
   #forget(subscription: Subscription): void {
     this.#context.schedule.delete(subscription);
     this.#context.topics.leave(subscription.topic, subscription);
-    this.#context.countSubscriptions(this.#owner.keyId, -1);
+    this.#context.countSubscriptions(this.#connection.keyId, -1);
   }
 
   /** Called once, when the connection is closed. */
@@ -232,19 +232,19 @@ export class ConnectionSubscriptions implements Owner {
     this.#context.countStates(frames.count);
   }
 
-  /** Writes the newest states; what a client is behind with waits until it has read. */
+  /** Writes the newest states; nothing while the client has unread bytes. */
   compose(frames: FrameWriter, state: StateView): void {
     this.#composedStart = frames.length;
-    if (!this.#owner.outbox.hasUnread) this.#composeStale(frames, state);
+    if (!this.#connection.outbox.hasUnread) this.#composeStale(frames, state);
     this.#finishFrames(frames);
   }
 
   #composeStale(frames: FrameWriter, state: StateView): void {
     const { schedule } = this.#context;
     const { stale } = this;
-    if (this.#open.size <= LOOKED_MAX) schedule.hasten(this, this.#open.values());
+    if (this.#open.size <= CHECKED_MAX) schedule.hasten(this, this.#open.values());
     const endMax = frames.length + GATHERED_BYTES_MAX;
-    for (let looked = 0; looked < LOOKED_MAX && frames.length < endMax; looked++) {
+    for (let checked = 0; checked < CHECKED_MAX && frames.length < endMax; checked++) {
       const { first } = stale;
       if (first === undefined) return;
       stale.remove(first);
@@ -257,22 +257,23 @@ export class ConnectionSubscriptions implements Owner {
   #write(frames: FrameWriter, subscription: Scheduled, state: StateView): boolean {
     try {
       if (!subscription.write(frames, state)) return false;
-      if (this.#owner.isCompressed) frames.compressLast();
+      if (this.#connection.isCompressed) frames.compressLast();
       return true;
     } catch (error) {
-      this.#owner.fail(error);
+      this.#connection.fail(error);
       return false;
     }
   }
 
   #finishFrames(frames: FrameWriter): void {
-    if (frames.length > this.#composedStart) this.#owner.outbox.finish(frames, this.#composedStart);
+    if (frames.length > this.#composedStart)
+      this.#connection.outbox.finish(frames, this.#composedStart);
     this.#composedEnd = frames.length;
   }
 
   /** Sends what is composed, in one write. */
   send(frames: FrameWriter): boolean {
-    const { outbox } = this.#owner;
+    const { outbox } = this.#connection;
     const start = this.#composedStart;
     const end = this.#composedEnd;
     if (end > start) outbox.sendFrames(frames, start, end);

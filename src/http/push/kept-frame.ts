@@ -1,7 +1,7 @@
 /**
- * The frame of a state that many subscribe to, kept until all of them have been sent it. Its memory is
- * used for the next one too: a buffer that outlives a few turns is freed by a collection of the whole
- * heap alone, and thousands of them in a second lead to one every second.
+ * A cached frame of a state that many subscribe to. Its buffer is reused: one that outlives a few
+ * turns is freed only by a full garbage collection, and thousands a second would cause one every
+ * second.
  */
 
 /** Room for a few more digits, so that the next frame fits as well. */

@@ -1,8 +1,8 @@
 /**
- * When subscriptions are looked at: once their answer may have changed, but not within the interval
+ * When subscriptions are checked: once their answer may have changed, but not within the interval
  * after they were last sent a state. Those of a connection that are due at nearly the same time are
- * looked at together, so that they go out in one write, then and from then on. The work is done in
- * slices, so that requests are answered in between, and round robin, so that no connection starves.
+ * checked together, so that they share a write, now and later. The work is done in slices, so that
+ * requests are answered in between, and round robin, so that no connection starves.
  *
  * The states of several connections are first written, then sent: a write that wakes the clients up is
  * expensive, but further writes to clients that are awake are not.
@@ -15,20 +15,20 @@ import type { FrameWriter } from './frame-writer.ts';
 
 /** A subscription, as far as it is scheduled: it rests, is stale, or waits for a change. */
 export interface Scheduled extends Link<Scheduled> {
-  readonly owner: Owner;
+  readonly connection: ScheduledConnection;
   /** When it may be sent its next state, while it rests. */
   dueMs: number;
   isResting: boolean;
-  /** It was marked by itself, not with all others, since it was looked at. */
+  /** Marked by `mark`, not `markAll`, since its last check. */
   isMarked: boolean;
-  /** How often all had been marked when it was looked at. */
+  /** The number of `markAll` calls at its last check. */
   allMarksSeen: number;
   /** Writes a frame if there is something new; false if not. */
   write(frames: FrameWriter, state: StateView): boolean;
 }
 
-/** The connection of some of them. */
-export interface Owner extends Link<Owner> {
+/** A connection, as far as it is scheduled. */
+export interface ScheduledConnection extends Link<ScheduledConnection> {
   /** Time between two states of a subscription; 0 for after every batch of blocks. */
   readonly intervalMs: number;
   /** Those whose answer may have changed. */
@@ -43,11 +43,11 @@ export interface Owner extends Link<Owner> {
 const SLICE_MS = 4;
 /** Bytes that are gathered before they are sent. A client that is slow to read may keep them all. */
 const GATHERED_BYTES_MAX = 128 << 10;
-/** Those that become due within this time are looked at together. */
+/** Those that become due within this time are checked together. */
 const PAUSE_MS_MIN = 10;
-/** So many are marked before the time is looked at. */
-const MARKS_PER_LOOK = 64;
-/** Of a connection, those too that become due within this share of the interval. */
+/** Marks between two checks of the clock. */
+const MARKS_PER_CHECK = 64;
+/** A connection's subscriptions due within this share of the interval are sent early. */
 const EARLY_SHARE_MAX = 0.1;
 
 export interface ScheduleOptions {
@@ -61,13 +61,13 @@ export interface ScheduleOptions {
 
 export class PushSchedule {
   readonly #options: ScheduleOptions;
-  /** Those with something to look at, in turn. */
-  readonly #queue = new Chain<Owner>();
+  /** Those with something to check, in turn. */
+  readonly #queue = new Chain<ScheduledConnection>();
   /** Sent, by interval, in the order in which they become due again. */
   readonly #resting = new Map<number, Chain<Scheduled>>();
   /**
-   * Those that wait for a change. Each comes in at the end, with the number of marks of all until then, so
-   * those that have not seen the newest one are in front.
+   * Those that wait for a change, in order of `allMarksSeen`: those that have not seen the newest
+   * `markAll` come first.
    */
   readonly #waiting = new Chain<Scheduled>();
   #allMarks = 0;
@@ -83,8 +83,8 @@ export class PushSchedule {
   mark(item: Scheduled): void {
     item.isMarked = true;
     if (item.isResting) return;
-    item.owner.stale.append(item);
-    this.enqueue(item.owner);
+    item.connection.stale.append(item);
+    this.enqueue(item.connection);
   }
 
   /**
@@ -101,19 +101,19 @@ export class PushSchedule {
     for (let item = this.#waiting.first; item !== undefined; item = this.#waiting.first) {
       if (item.allMarksSeen === this.#allMarks) return true;
       this.mark(item);
-      if (++marks % MARKS_PER_LOOK === 0 && performance.now() > endMs) return false;
+      if (++marks % MARKS_PER_CHECK === 0 && performance.now() > endMs) return false;
     }
     return true;
   }
 
   /** Takes a connection in again, which could not be sent more before. */
-  enqueue(owner: Owner): void {
-    if (owner.stale.first === undefined) return;
-    this.#queue.append(owner);
+  enqueue(connection: ScheduledConnection): void {
+    if (connection.stale.first === undefined) return;
+    this.#queue.append(connection);
     this.#startSlice();
   }
 
-  /** It was looked at: it waits for the next change. */
+  /** It was checked: it waits for the next change. */
   wait(item: Scheduled): void {
     item.allMarksSeen = this.#allMarks;
     if (!item.isMarked) this.#waiting.append(item);
@@ -121,7 +121,7 @@ export class PushSchedule {
 
   /** It was sent a state: it rests for the interval. */
   rest(item: Scheduled): void {
-    const { intervalMs } = item.owner;
+    const { intervalMs } = item.connection;
     if (intervalMs === 0) {
       this.wait(item);
       return;
@@ -143,14 +143,17 @@ export class PushSchedule {
     return chain;
   }
 
-  /** Takes in those that will be due soon, beside others of their connection. */
-  hasten(owner: Owner, items: Iterable<Scheduled>): void {
-    if (owner.intervalMs === 0) return;
-    const soonMs = performance.now() + owner.intervalMs * EARLY_SHARE_MAX;
+  /**
+   * Makes those that are nearly due stale now, so that they share a write with others of their
+   * connection.
+   */
+  hasten(connection: ScheduledConnection, items: Iterable<Scheduled>): void {
+    if (connection.intervalMs === 0) return;
+    const soonMs = performance.now() + connection.intervalMs * EARLY_SHARE_MAX;
     for (const item of items) {
       if (!item.isResting || item.dueMs > soonMs || !this.#isStale(item)) continue;
       this.#wake(item);
-      owner.stale.append(item);
+      connection.stale.append(item);
     }
   }
 
@@ -168,8 +171,8 @@ export class PushSchedule {
   }
 
   /** Forgets a connection. */
-  release(owner: Owner): void {
-    this.#queue.remove(owner);
+  release(connection: ScheduledConnection): void {
+    this.#queue.remove(connection);
   }
 
   close(): void {
@@ -204,21 +207,25 @@ export class PushSchedule {
   /** Writes the states of some connections, then sends them; returns how many. */
   #deliver(state: StateView, endMs: number): number {
     const { frames } = this.#options;
-    const turn: Owner[] = [];
+    const turn: ScheduledConnection[] = [];
     frames.clear();
-    for (let owner = this.#queue.first; owner !== undefined; owner = this.#queue.first) {
-      this.#queue.remove(owner);
-      owner.compose(frames, state);
-      turn.push(owner);
+    for (
+      let connection = this.#queue.first;
+      connection !== undefined;
+      connection = this.#queue.first
+    ) {
+      this.#queue.remove(connection);
+      connection.compose(frames, state);
+      turn.push(connection);
       if (frames.length > GATHERED_BYTES_MAX || performance.now() > endMs) break;
     }
-    for (const owner of turn) {
-      if (owner.send(frames)) this.#queue.append(owner);
+    for (const connection of turn) {
+      if (connection.send(frames)) this.#queue.append(connection);
     }
     return frames.count;
   }
 
-  /** Looks again when one is due, unless that is planned already for an earlier time. */
+  /** Wakes when one is due, unless that is planned already for an earlier time. */
   #awaitDue(dueMs: number): void {
     if (this.#pause !== undefined && this.#pauseEndMs <= dueMs) return;
     clearTimeout(this.#pause);

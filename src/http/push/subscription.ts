@@ -6,14 +6,14 @@
 import type { StateView } from '../../state/state.ts';
 import type { Chain } from './chain.ts';
 import type { FrameWriter } from './frame-writer.ts';
-import type { Owner, Scheduled } from './schedule.ts';
+import type { Scheduled, ScheduledConnection } from './schedule.ts';
 import type { Topic } from './topics.ts';
 
 const NOTHING_SENT = -1;
 
 export class Subscription implements Scheduled {
   readonly topic: Topic;
-  readonly owner: Owner;
+  readonly connection: ScheduledConnection;
   chain: Chain<Scheduled> | undefined;
   previous: Scheduled | undefined;
   next: Scheduled | undefined;
@@ -25,9 +25,9 @@ export class Subscription implements Scheduled {
   #changedAt = NOTHING_SENT;
   #edition = 0;
 
-  constructor(topic: Topic, owner: Owner) {
+  constructor(topic: Topic, connection: ScheduledConnection) {
     this.topic = topic;
-    this.owner = owner;
+    this.connection = connection;
   }
 
   /** Writes a frame if there is something new; false if not. */

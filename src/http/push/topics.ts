@@ -18,10 +18,10 @@ import { type WatchableTopic, type WatchedRows, WatchedTopics } from './watched-
 
 /** An account that was read again unchanged is sent again when this much time has passed. */
 const CONFIRMED_MS = 10_000;
-/** More than such periods there are. */
+/** More than the number of CONFIRMED_MS periods, so that editions never collide. */
 const EDITIONS_PER_READING = 2 ** 32;
 
-/** From so many subscriptions on, a frame is kept: for two it is rarely wanted again at its height. */
+/** Minimum subscriptions to cache a frame: with two, it is rarely reused at its height. */
 const KEPT_FRAME_SUBSCRIPTIONS_MIN = 3;
 
 export class Topic implements WatchableTopic {
@@ -181,14 +181,14 @@ export class Topics {
     this.#watched.advance(state);
   }
 
-  /** Has the subscriptions looked at that blocks may have changed, until the time is up; true if all are. */
+  /** Marks what blocks may have changed, until the time is up; true if all of it is marked. */
   markChanged({ height }: StateView, endMs: number): boolean {
     const isDone = this.#watched.search((topic) => {
       if (topic.markedAt === height) return;
       topic.markedAt = height;
       this.#mark(topic);
     }, endMs);
-    // Even if the search goes on: otherwise a long one would keep those back that are marked with all.
+    // Even during a search: a long one would otherwise delay those marked by `markAll`.
     return this.#schedule.markWaiting(endMs) && isDone;
   }
 

@@ -1,9 +1,9 @@
 /**
  * Which topics a block may have changed: those about accounts and delegations that it names, and those
- * of accounts that are open in a market whose mark or terms it changes. All others are not looked at.
+ * of accounts that are open in a market whose mark or terms it changes. All others are not checked.
  *
- * They are searched for in pieces, since there may be very many. Blocks that come meanwhile are looked at
- * in the next search, so that each comes to its end.
+ * They are searched for in pieces, since there may be very many. Blocks that come meanwhile are
+ * left to the next search, so that each comes to its end.
  */
 
 import type { Dependencies } from '../../info/request.ts';
@@ -26,10 +26,10 @@ export interface WatchableTopic {
   dependencies(state: StateView): Dependencies | undefined;
 }
 
-/** So many steps of a search are taken before the time is looked at. */
-const STEPS_PER_LOOK = 64;
+/** Search steps between two checks of the clock. */
+const STEPS_PER_CHECK = 64;
 
-/** All topics are marked at once if those of the markets that moved would be this many times as many. */
+/** All topics are marked at once if the markets that moved list this many times as many. */
 const ALL_FACTOR = 3;
 
 const KINDS = ['accounts', 'addresses', 'markets'] as const;
@@ -90,7 +90,7 @@ export class WatchedTopics<Topic extends WatchableTopic> {
       const { value, done } = this.#underWay.next();
       if (done === true) this.#underWay = undefined;
       else if (value !== undefined) changed(value);
-      if (step % STEPS_PER_LOOK === 0 && performance.now() > endMs) return false;
+      if (step % STEPS_PER_CHECK === 0 && performance.now() > endMs) return false;
     }
     return true;
   }
@@ -152,14 +152,14 @@ export class WatchedTopics<Topic extends WatchableTopic> {
 
   /**
    * The topics of each market whose mark or terms have changed; undefined if they are so many that all
-   * are to be marked at once. There are few markets, so each is looked at.
+   * are to be marked at once. There are few markets, so each is checked.
    */
   #listRevalued({ markets }: StateView, since: number): Iterable<Topic>[] | undefined {
     const revalued = [...this.#byRow.markets]
       .filter(([index]) => markets.changedAt(index) > since)
       .map(([, topics]) => topics);
     const count = revalued.reduce((sum, topics) => sum + topics.size, 0);
-    // If all marks move, all topics once are fewer than each of them for each of its markets.
+    // If all marks move, marking every topic once is less work than once per market.
     return count < ALL_FACTOR * this.#all.size ? revalued : undefined;
   }
 
