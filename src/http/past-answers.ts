@@ -101,7 +101,8 @@ export class PastAnswers {
     const served = this.#options.ledgerId();
     if (history === undefined || served === undefined) return history;
     if (history.ledgerId !== served) {
-      throw new Error('it is of another ledger; delete its folder to have it built again');
+      const ids = `got ${history.ledgerId}, expected ${served}`;
+      throw new Error(`it is of another ledger, ${ids}; delete its folder to rebuild it`);
     }
     return history;
   }
@@ -183,7 +184,7 @@ export class PastAnswers {
   }
 }
 
-/** Of a question that is not in the address, a tag would say nothing: all have the same address. */
+/** A POST has no tag: its question is not in the URL, which all POSTs share. */
 function chooseTag(
   { ledgerId }: HistoryView,
   { type }: HistoryQuestion,

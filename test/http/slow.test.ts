@@ -36,7 +36,8 @@ async function untilTimedOut(client: RawClient): Promise<void> {
   assert.equal(response.status, 408);
   const { error, message } = JSON.parse(response.body);
   assert.equal(error, 'request_timeout');
-  assert.equal(message, 'request: not complete in time (headers 1000 ms, all 2000 ms)');
+  const expected = 'expected the headers within 1000 ms, all within 2000 ms';
+  assert.equal(message, `request: incomplete, ${expected}`);
   assert.equal(response.headers.get('access-control-allow-origin'), '*');
   await client.closed;
   assert.equal(client.left, '');

@@ -26,10 +26,11 @@ export function headerMsMax({
 }
 
 /** Refuses a request that is not complete in time. */
-export function refuseLateness({
-  headerTimeout,
-  requestTimeout,
-}: Settings<'headerTimeout' | 'requestTimeout'>): RequestError {
-  const message = `request: not complete in time (headers ${headerTimeout} ms, all ${requestTimeout} ms)`;
+export function refuseLateness(
+  settings: Settings<'headerTimeout' | 'requestTimeout'>,
+): RequestError {
+  const message =
+    `request: incomplete, expected the headers within ${headerMsMax(settings)} ms, ` +
+    `all within ${settings.requestTimeout} ms`;
   return new RequestError('request_timeout', message);
 }

@@ -89,8 +89,10 @@ interface Usage {
 /** A handshake has no body: its bytes would be read as frames. */
 function refuseBody({ headers }: IncomingMessage): RequestError | undefined {
   const length = Number(headers['content-length'] ?? 0);
-  if (length === 0 && headers['transfer-encoding'] === undefined) return undefined;
-  const message = 'body: expected none with a WebSocket handshake';
+  const isChunked = headers['transfer-encoding'] !== undefined;
+  if (length === 0 && !isChunked) return undefined;
+  const got = isChunked ? 'a chunked one' : `${length} bytes`;
+  const message = `body: got ${got}, expected none with a WebSocket handshake`;
   return new RequestError('malformed_request', message, 'body');
 }
 
