@@ -129,7 +129,7 @@ export class LongAnswers {
     else turns.doLater(work);
   }
 
-  /** Others are let go first, but not if a block waits, or has spoiled the answer once. */
+  /** Pauses for others only during an answer's first attempt, and not while a block waits. */
   #isPauseDue(): boolean {
     const isAlone = this.#aloneSlices > 0;
     return !isAlone && this.#waiters.length === 0 && this.#jobs[0].attempts === 1;

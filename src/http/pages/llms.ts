@@ -59,7 +59,7 @@ Ledger-Time. With the request header Ledger-Min-Height: N the answer is from hei
 the request fails with 503 "behind".
 
 Where the service keeps an archive, every question may have the field atHeight, or atTime in
-milliseconds: it is then answered as it was then. accountHistory, positionHistory and
+milliseconds: it is answered as of that moment. accountHistory, positionHistory and
 liquidationHistory are also answered as CSV, with "format": "csv" or the header Accept: text/csv.
 
 A ledger that follows another server is partial: it holds the accounts that were asked for. The header

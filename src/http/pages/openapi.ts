@@ -22,7 +22,7 @@ const LEDGER_HEADERS: Json = {
 
 const ACCOUNT_HEADERS: Json = {
   'Account-Time': header(
-    'on a partial ledger: when the account was read from the exchange, of several the oldest, in milliseconds',
+    'on a partial ledger: when the account (of several, the oldest) was read from the exchange, in milliseconds',
   ),
   'Account-Source': header(
     "on a partial ledger: an account in the answer is the exchange's own answer, without a ledger position",
@@ -123,7 +123,7 @@ const MAX_AGE_PARAMETER: Json = {
   name: 'Account-Max-Age',
   in: 'header',
   description:
-    'on a partial ledger: accounts that were read more milliseconds ago are read again first',
+    'on a partial ledger: accounts older than this, in milliseconds, are read again first',
   schema: { type: 'integer', minimum: 0 },
 };
 
