@@ -60,8 +60,8 @@ export class AccountReads {
   }
 
   /**
-   * Whether the subject has to be read. Ages are by this machine's clock, unless it is behind the
-   * exchange's: an exchange that stands still gets old.
+   * Whether the subject has to be read. Ages are by this machine's clock, or the ledger's if that
+   * is later; both go on while the exchange stands still.
    */
   #isDue(state: StateView, subject: Subject, ageMsMax: number): boolean {
     if (!isHeld(state, subject)) return true;
@@ -130,7 +130,7 @@ export class AccountReads {
     return new RequestError('behind', message);
   }
 
-  /** Whether the ledger holds all of them, whatever their age; so does one that nobody reads for. */
+  /** Whether the ledger holds all of them, at any age; always true without a follower. */
   areHeld(state: StateView, subjects: readonly Subject[]): boolean {
     const isFollowed = this.#parts.wanted !== undefined;
     return !isFollowed || subjects.every((subject) => isHeld(state, subject));
@@ -149,8 +149,8 @@ export class AccountReads {
     );
   }
 
-  /** Says how old an answer from a partial ledger is. */
-  describe(
+  /** Sets how old an answer of a partial ledger is, and where it is from. */
+  setProvenance(
     reply: Provenance,
     state: StateView,
     subjects: readonly Subject[],
@@ -176,7 +176,7 @@ export class AccountReads {
   }
 }
 
-/** Time 0 is that of what was never read, and of an account whose last answer was not recorded. */
+/** Time 0: never read, or the last answer could not be recorded. */
 function isHeld(state: StateView, subject: Subject): boolean {
   return isSubjectKnown(state, subject) && subjectTime(state, subject) > 0;
 }

@@ -21,11 +21,11 @@ import { AnswerFailure, describeFailure } from './answer-failure.ts';
 import { BoundedLog } from './bounded-log.ts';
 import type { RequestCounters, WorkCounters } from './counters.ts';
 import { entityTag, namesTag } from './entity-tag.ts';
+import { Forwarding, type ForwardingParts, ForwardRequest } from './forwarding.ts';
 import type { KeptPast } from './health.ts';
 import { isLong, type LongAnswer, LongAnswers, type LongQuestion } from './long-answers.ts';
-import { PassedOn, type PassedOnParts, PassedOnQuestion } from './passed-on.ts';
 import { type HistorySource, PastAnswers, type PastReply } from './past-answers.ts';
-import { isStrangeTooOften, type Peer } from './peer.ts';
+import { countProbe, type Peer } from './peer.ts';
 import type { ParsedQuestion, QuestionSource } from './question-source.ts';
 import { Readiness, type ReadinessParts } from './readiness.ts';
 import { refusalReply, replyToPreflight } from './refusal-reply.ts';
@@ -42,7 +42,7 @@ export interface AnswersParts extends ReadinessParts, AccountReadsParts {
   readonly history?: HistorySource | undefined;
   readonly settings: ReadinessParts['settings'] &
     AccountReadsParts['settings'] &
-    PassedOnParts['settings'] &
+    ForwardingParts['settings'] &
     Settings<'minHeightWait' | 'bodyBytesMax'>;
 }
 
@@ -77,7 +77,7 @@ export class Answers {
   readonly readiness: Readiness;
   readonly turns = new Turns();
   readonly #unsent = new UnsentBytes();
-  readonly #passedOn: PassedOn;
+  readonly #forwarding: Forwarding;
   readonly #longAnswers: LongAnswers;
   readonly #past: PastAnswers;
 
@@ -86,7 +86,7 @@ export class Answers {
     this.#log = new BoundedLog(parts.log);
     this.reads = new AccountReads(parts);
     this.readiness = new Readiness(parts);
-    this.#passedOn = new PassedOn(parts);
+    this.#forwarding = new Forwarding(parts);
     this.#longAnswers = new LongAnswers({
       turns: this.turns,
       unsent: this.#unsent,
@@ -143,11 +143,11 @@ export class Answers {
     if (key instanceof Reply) return key;
     let type: string | undefined;
     try {
-      const question = head.question ?? source?.read(this.#passedOn.isOn);
+      const question = head.question ?? source?.read(this.#forwarding.isOn);
       if (question === undefined) throw new Error('a request without a question');
       if (question instanceof RequestError) return this.#refuse(question, { peer, key });
       type = question.type;
-      if (question instanceof PassedOnQuestion) return this.#passOn(question, { head, peer, key });
+      if (question instanceof ForwardRequest) return this.#forward(question, { head, peer, key });
       if (head.termsRefusal !== undefined) {
         return this.#refuse(head.termsRefusal, { peer, key, type });
       }
@@ -188,8 +188,8 @@ export class Answers {
     return this.#refuse(head.headRefusal, { peer, key });
   }
 
-  /** Has the exchange answer; the key may have been revoked meanwhile. */
-  #passOn(question: PassedOnQuestion, { head, peer, key }: AdmittedHead): Reply | Promise<Reply> {
+  /** Asks the exchange; the key may be revoked meanwhile. */
+  #forward(question: ForwardRequest, { head, peer, key }: AdmittedHead): Reply | Promise<Reply> {
     const { admission } = this.#parts;
     const { type } = question;
     const shortage = admission.findShortage(key, question.weight, 'type');
@@ -197,7 +197,7 @@ export class Answers {
     if (refusal !== undefined) return this.#refuse(refusal, { peer, key, type });
     // Before it is sent: otherwise any number in flight would fit into what is left.
     admission.charge(key, question.weight);
-    return this.#passedOn.ask(question).then((outcome) => {
+    return this.#forwarding.ask(question).then((outcome) => {
       const keyNow = this.#admitHead(head, peer);
       if (keyNow instanceof Reply) return keyNow;
       // Many may have been in flight when there was still room for each.
@@ -259,7 +259,7 @@ export class Answers {
     return reply;
   }
 
-  /** Has the long body of a late reply sent in pieces, and counts it until it is sent. */
+  /** Lets a late reply's long body be sent in pieces, and counts it until it is sent. */
   #countLongBody(reply: Reply): Reply {
     const { body } = reply;
     if (body instanceof AccountAnswers) return reply;
@@ -291,7 +291,7 @@ export class Answers {
     return isPartial ? this.#answerPartial(request) : this.#finish(request);
   }
 
-  /** Has read what the question is about, if that is unknown or too old. */
+  /** Reads what the question is about first, if that is unknown or too old. */
   #answerPartial(request: AdmittedRequest): Reply | Promise<Reply> {
     const { head, question } = request;
     const state = this.readiness.findState(head.minHeight);
@@ -409,7 +409,7 @@ export class Answers {
     reply.time = state.time;
     if (state.isPartial) {
       const subjects = question.subjects(state);
-      this.reads.describe(reply, state, subjects, readings);
+      this.reads.setProvenance(reply, state, subjects, readings);
       this.reads.noteInterest(state, subjects);
     }
     return reply;
@@ -448,7 +448,7 @@ export class Answers {
     if (code === 'method_not_allowed') reply.allow = allow;
     if (key !== undefined) reply.allowance = this.chargeRefusal(key, refusal);
     // The rest of a body that is too large is not read.
-    reply.isLast = code === 'body_too_large' || isStrangeTooOften(code, peer);
+    reply.isLast = code === 'body_too_large' || countProbe(code, peer);
     const state = code === 'behind' ? this.#parts.live.state : undefined;
     if (state !== undefined) {
       reply.height = state.height;

@@ -15,7 +15,7 @@ import { findAccount } from '../state/accounts.ts';
 import { accountChangedAt } from '../state/changed-at.ts';
 import type { StateView } from '../state/state.ts';
 import type { AccountAnswers } from './account-answers.ts';
-import { type PassedOnQuestion, readPassedOn } from './passed-on.ts';
+import { type ForwardRequest, readForwardRequest } from './forwarding.ts';
 
 /** A question ready to be answered; those of the registry (info/registry.ts) are such. */
 export interface ParsedQuestion {
@@ -40,11 +40,11 @@ export interface ParsedQuestion {
 }
 
 /** What a request asks: the state, the archive, or the exchange behind the service. */
-export type AnyQuestion = ParsedQuestion | HistoryQuestion | PassedOnQuestion | RequestError;
+export type AnyQuestion = ParsedQuestion | HistoryQuestion | ForwardRequest | RequestError;
 
-/** An unparsed question; `read` parses it, also as one to be passed on if that is on. */
+/** An unparsed question; `read` parses it, also as one to forward if that is on. */
 export interface QuestionSource {
-  read(passesOn: boolean): AnyQuestion;
+  read(forwards: boolean): AnyQuestion;
 }
 
 const FIRST_DEX = 0;
@@ -105,11 +105,11 @@ export class BodySource implements QuestionSource {
     this.#end = end;
   }
 
-  read(passesOn: boolean): AnyQuestion {
+  read(forwards: boolean): AnyQuestion {
     const user = readAccountQuestion(this.#bytes, this.#start, this.#end);
     if (user !== undefined) return new AccountQuestion(user);
     const body = parseBody(this.#bytes.subarray(this.#start, this.#end));
-    return body instanceof RequestError ? body : readJson(body, passesOn);
+    return body instanceof RequestError ? body : readJson(body, forwards);
   }
 }
 
@@ -121,13 +121,13 @@ export class JsonSource implements QuestionSource {
     this.#value = value;
   }
 
-  read(passesOn: boolean): AnyQuestion {
-    return readJson(this.#value, passesOn);
+  read(forwards: boolean): AnyQuestion {
+    return readJson(this.#value, forwards);
   }
 }
 
-function readJson(body: unknown, passesOn: boolean): AnyQuestion {
-  return (passesOn ? readPassedOn(body) : undefined) ?? readQuestion(body);
+function readJson(body: unknown, forwards: boolean): AnyQuestion {
+  return (forwards ? readForwardRequest(body) : undefined) ?? readQuestion(body);
 }
 
 /** The question in a query string, or why it is invalid. */

@@ -37,7 +37,7 @@ const ROWS: Readonly<Record<string, readonly Source[]>> = {
     ['count', 'http/lane/fast-lane.ts TURN_READS_MAX'],
     ['bytes', 'http/connections/shared-reads.ts READ_BYTES'],
   ],
-  'requests without a known key, path or method': [['count', 'http/peer.ts STRANGE_REQUESTS_MAX']],
+  'requests without a known key, path or method': [['count', 'http/peer.ts PROBES_MAX']],
   'queue of requests, by its delay': [['ms', 'overloadDelay']],
   'weight of questions': [['count', 'budget']],
   'requests that wait for a height': [['count', 'replica/live-state.ts WAITERS_MAX']],

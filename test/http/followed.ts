@@ -83,7 +83,7 @@ export class TestFollower implements WantedHandler {
   }
 
   readonly forwarded: ForwardedQuestion[] = [];
-  passOn: (question: ForwardedQuestion) => Promise<ForwardOutcome> = async () => ({
+  answerForwarded: (question: ForwardedQuestion) => Promise<ForwardOutcome> = async () => ({
     outcome: 'answered',
     status: 200,
     answer: '[{"coin":"BTC"}]',
@@ -91,7 +91,7 @@ export class TestFollower implements WantedHandler {
 
   forward(question: ForwardedQuestion): Promise<ForwardOutcome> {
     this.forwarded.push(question);
-    return this.passOn(question);
+    return this.answerForwarded(question);
   }
 
   status(): FollowStatus {

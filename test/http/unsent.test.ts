@@ -100,7 +100,7 @@ test('a long answer of the exchange is counted until it is sent, on every transp
     settings: { forward: true },
   });
   const answer = JSON.stringify('x'.repeat(200_000));
-  follower.passOn = async () => ({ outcome: 'answered', status: 200, answer });
+  follower.answerForwarded = async () => ({ outcome: 'answered', status: 200, answer });
   const question = { type: 'userFills', user: ALICE };
   const before = counted;
   for (const port of [ports.lane, ports.node]) {

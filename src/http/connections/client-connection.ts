@@ -33,7 +33,7 @@ export class ClientConnection {
   /** The service is stopping: the connection is closed once it is not busy. */
   isDraining = false;
   /** Requests on it without a known key, path or method. */
-  strangeRequests = 0;
+  probeCount = 0;
 
   constructor(socket: Socket, closed: (connection: ClientConnection) => void) {
     this.socket = socket;

@@ -77,7 +77,7 @@ export class PushConnection {
   readonly #context: PushContext;
   /** The request head of every post on this connection. */
   readonly #head: RequestHead;
-  readonly #peer: Peer = { strangeRequests: 0 };
+  readonly #peer: Peer = { probeCount: 0 };
   readonly #subscriptions: ConnectionSubscriptions;
   #postsInFlight = 0;
   /** When the client last sent anything. */

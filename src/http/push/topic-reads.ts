@@ -1,6 +1,6 @@
 /**
- * Keeps the accounts of subscriptions read on a partial ledger: tells the follower that they are still
- * asked for, and has those read that are unknown, too old, or not recorded.
+ * Keeps the accounts of subscriptions current on a partial ledger: tells the follower that they are
+ * still asked for, and reads those that are unknown, too old, or not recorded.
  */
 
 import type { StateView } from '../../state/state.ts';

@@ -80,7 +80,7 @@ export class Topic implements WatchableTopic {
     if (this.#reads.areHeld(state, subjects)) this.#readings = undefined;
     if (!this.#reads.isAnswerable(state, subjects, this.#readings)) return false;
     const provenance = provenanceOf(state);
-    this.#reads.describe(provenance, state, subjects, this.#readings);
+    this.#reads.setProvenance(provenance, state, subjects, this.#readings);
     this.#provenance = provenance;
     const readings = this.#readings === undefined ? 0 : this.#readingsCount;
     const confirmed = Math.floor(provenance.accountTime / CONFIRMED_MS);

@@ -40,7 +40,7 @@ interface KnownAnswer {
 
 export class Client {
   readonly #parts: ClientParts;
-  readonly #peer = { strangeRequests: 0 };
+  readonly #peer = { probeCount: 0 };
   readonly #known = new Map<string, KnownAnswer>();
   #height = 0;
 

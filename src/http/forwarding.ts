@@ -1,4 +1,4 @@
-/** With --forward: questions that the ledger does not hold, passed on to the exchange. */
+/** With --forward: questions that the ledger does not hold, forwarded to the exchange. */
 
 import type { Settings } from '../config/settings.ts';
 import { RequestError } from '../info/request-error.ts';
@@ -7,7 +7,7 @@ import { weightMaxOf, weightOf, weightOfAnswer } from '../wanted/upstream-weight
 import type { ForwardedQuestion, ForwardOutcome, WantedClient } from '../wanted/wanted.ts';
 
 /** A question that is answered by the exchange. */
-export class PassedOnQuestion {
+export class ForwardRequest {
   readonly question: ForwardedQuestion;
   /** The exchange's weight, without what the items of the answer add. */
   readonly weight: number;
@@ -28,31 +28,31 @@ export class PassedOnQuestion {
   }
 }
 
-/** Undefined if the question is not one that is passed on. */
-export function readPassedOn(body: unknown): PassedOnQuestion | RequestError | undefined {
+/** Undefined if the question is not one that is forwarded. */
+export function readForwardRequest(body: unknown): ForwardRequest | RequestError | undefined {
   const read = readForwarded(body);
   if (read === undefined || read instanceof RequestError) return read;
-  return new PassedOnQuestion(read.question, read.weight);
+  return new ForwardRequest(read.question, read.weight);
 }
 
-export interface PassedOnParts {
+export interface ForwardingParts {
   /** The way to the follower; undefined if there is none. */
   readonly wanted?: WantedClient | undefined;
   readonly settings: Settings<'forward' | 'followWait'>;
 }
 
-export class PassedOn {
-  readonly #parts: PassedOnParts;
-  /** Whether questions are passed on at all. */
+export class Forwarding {
+  readonly #parts: ForwardingParts;
+  /** Whether questions are forwarded at all. */
   readonly isOn: boolean;
 
-  constructor(parts: PassedOnParts) {
+  constructor(parts: ForwardingParts) {
     this.#parts = parts;
     this.isOn = parts.settings.forward && parts.wanted !== undefined;
   }
 
   /** The exchange's answer as JSON text, or why there is none. */
-  async ask({ question }: PassedOnQuestion): Promise<string | RequestError> {
+  async ask({ question }: ForwardRequest): Promise<string | RequestError> {
     const { wanted, settings } = this.#parts;
     if (wanted === undefined) return refuseLate(settings.followWait);
     let timer: NodeJS.Timeout | undefined;

@@ -15,7 +15,7 @@ test("a question that the ledger does not hold has the exchange's answer, withou
     assert.deepEqual([headers.has('ledger-height'), headers.has('account-time')], [false, false]);
   }
   assert.deepEqual(await post(FILLS), { type: 'userFills', data: [{ coin: 'BTC' }] });
-  // Rebuilt: a field that the type does not have is not passed on.
+  // Rebuilt: a field that the type does not have is not forwarded.
   assert.deepEqual(follower.forwarded, [FILLS, FILLS, FILLS]);
 });
 
@@ -43,7 +43,7 @@ test('wrong questions, other types and those that write files are refused here',
   assert.deepEqual(follower.forwarded, []);
 });
 
-test('without --forward nothing is passed on', async (t) => {
+test('without --forward nothing is forwarded', async (t) => {
   const { follower, ask } = await openFollowed(t);
   const { status, body } = await ask(FILLS);
   assert.deepEqual([status, JSON.parse(body).error], [422, 'unknown_type']);
@@ -56,11 +56,11 @@ test("the key is charged with the exchange's weight, and with nothing for a fail
     budget: { weight: 100, periodMs: 3_600_000 },
   });
   const remaining = async () => (await ask(FILLS)).headers.get('ratelimit-remaining');
-  follower.passOn = async () => ({ outcome: 'failed', reason: 'gone' });
+  follower.answerForwarded = async () => ({ outcome: 'failed', reason: 'gone' });
   assert.equal(await remaining(), '100');
   // 20, and 1 more for each 20 fills.
   const answer = JSON.stringify(new Array(40).fill({}));
-  follower.passOn = async () => ({ outcome: 'answered', status: 200, answer });
+  follower.answerForwarded = async () => ({ outcome: 'answered', status: 200, answer });
   assert.equal(await remaining(), '78');
   assert.equal((await ask({ type: 'userRole', user: ALICE })).status, 200);
   const { status } = await ask(FILLS);
@@ -88,7 +88,8 @@ test('questions in flight have been charged, so that they fit into the budget to
   const answered = new Promise<void>((resolve) => {
     answer = resolve;
   });
-  follower.passOn = () => answered.then(() => ({ outcome: 'answered', status: 200, answer: '[]' }));
+  follower.answerForwarded = () =>
+    answered.then(() => ({ outcome: 'answered', status: 200, answer: '[]' }));
   const asked = Array.from({ length: 8 }, (_, index) => ask({ ...FILLS, startTime: index }));
   const refused = await Promise.race(asked);
   assert.equal(refused.status, 429);
@@ -101,17 +102,25 @@ test('a failure is a 502, a spent budget a 503, no answer in time a 502', async 
   const { follower, ask } = await openFollowed(t, {
     settings: { forward: true, followWait: 50 },
   });
-  follower.passOn = async () => ({ outcome: 'failed', reason: 'gone' });
+  follower.answerForwarded = async () => ({ outcome: 'failed', reason: 'gone' });
   const failed = await ask(FILLS);
   assert.deepEqual([failed.status, JSON.parse(failed.body).message], [502, 'gone']);
-  follower.passOn = async () => ({ outcome: 'busy', reason: 'spent', retryAfterSeconds: 9 });
+  follower.answerForwarded = async () => ({
+    outcome: 'busy',
+    reason: 'spent',
+    retryAfterSeconds: 9,
+  });
   const busy = await ask(FILLS);
   assert.deepEqual([busy.status, busy.headers.get('retry-after')], [503, '9']);
-  follower.passOn = async () => ({ outcome: 'answered', status: 422, answer: 'status 422: no' });
+  follower.answerForwarded = async () => ({
+    outcome: 'answered',
+    status: 422,
+    answer: 'status 422: no',
+  });
   const refused = await ask(FILLS);
   assert.equal(refused.status, 422);
   assert.match(refused.body, /the exchange refused it: status 422: no/);
-  follower.passOn = () => new Promise(() => undefined);
+  follower.answerForwarded = () => new Promise(() => undefined);
   const late = await ask(FILLS);
   assert.equal(late.status, 502);
   assert.match(late.body, /has not answered within 50 ms/);
