@@ -2,7 +2,7 @@
 
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { openKeyStore } from '../src/access/embedded/embedded-keys.ts';
+import { openEmbeddedKeys } from '../src/access/embedded/embedded-keys.ts';
 import type { Budget } from '../src/config/budget.ts';
 import type { StateView } from '../src/state/state.ts';
 import { buildLedger, findTypicalAnswer, usersOf } from './dataset.ts';
@@ -28,7 +28,7 @@ export interface Exchange {
 }
 
 export async function createKey(directory: string, budget: Budget = BUDGET): Promise<string> {
-  const store = await openKeyStore(directory);
+  const store = await openEmbeddedKeys(directory);
   const { secret } = store.create({ label: 'bench', budget, expiresMs: undefined });
   await store.close();
   return secret;

@@ -1,7 +1,7 @@
 /** Opens the keys, which are stored with the ledger: in its folder or on NATS. */
 
 import { natsOptionsOf, type StorageSettings } from '../ledger/location.ts';
-import { openKeyStore } from './embedded/embedded-keys.ts';
+import { openEmbeddedKeys } from './embedded/embedded-keys.ts';
 import { openKeyReader } from './embedded/key-reader.ts';
 import { openJetStreamKeys } from './jetstream/jetstream-keys.ts';
 import type { KeyReader, KeyStore } from './key-store.ts';
@@ -12,7 +12,7 @@ export function openKeys(
   options: { create: boolean },
 ): Promise<KeyStore> {
   const nats = natsOptionsOf(settings);
-  return nats === undefined ? openKeyStore(settings.data, options) : openJetStreamKeys(nats);
+  return nats === undefined ? openEmbeddedKeys(settings.data, options) : openJetStreamKeys(nats);
 }
 
 /** For reading keys; in a folder, writes only when keys were last used. */

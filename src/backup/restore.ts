@@ -3,7 +3,7 @@
  * the blocks are all there, read back and replayed, nothing else opens the ledger.
  */
 
-import { openKeyStore } from '../access/embedded/embedded-keys.ts';
+import { openEmbeddedKeys } from '../access/embedded/embedded-keys.ts';
 import { openRestoringWriter, type RestoringWriter } from '../ledger/embedded/embedded-writer.ts';
 import { type ChainPoint, LedgerError, type StoredBlock } from '../ledger/ledger.ts';
 import { SnapshotFolder } from '../replica/snapshot-folder.ts';
@@ -172,7 +172,7 @@ class Restoration {
 /** Keys that are there stay as they are: a backup may hold some that were revoked since. */
 async function addKeys(data: string, keys: BackedUpKeys): Promise<number | undefined> {
   if (keys.length === 0) return 0;
-  const store = await openKeyStore(data);
+  const store = await openEmbeddedKeys(data);
   try {
     const present = store.all();
     if (present.length > 0) return undefined;

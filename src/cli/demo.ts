@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Logger } from 'pino';
 import { Budgets } from '../access/budgets.ts';
-import { openKeyStore } from '../access/embedded/embedded-keys.ts';
+import { openEmbeddedKeys } from '../access/embedded/embedded-keys.ts';
 import { hashSecret } from '../access/keys.ts';
 import { readSettings } from '../config/read-settings.ts';
 import { UsageError } from '../config/usage-error.ts';
@@ -147,7 +147,7 @@ async function runAll(
 async function openDemoKey(directory: string): Promise<string> {
   const file = path.join(directory, KEY_FILE);
   const kept = existsSync(file) ? readFileSync(file, 'utf8') : '';
-  const store = await openKeyStore(directory);
+  const store = await openEmbeddedKeys(directory);
   try {
     const keys = (await store.list()).filter(({ label }) => label === KEY_LABEL);
     if (keys.some(({ secrets }) => secrets.some(({ hash }) => hash === hashSecret(kept)))) {

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
-import { openKeyStore } from '../../src/access/embedded/embedded-keys.ts';
+import { openEmbeddedKeys } from '../../src/access/embedded/embedded-keys.ts';
 import { openKeyReader } from '../../src/access/embedded/key-reader.ts';
 import { openEmbeddedLedger } from '../../src/ledger/embedded/embedded-ledger.ts';
 import { openEmbeddedLedgerWriter } from '../../src/ledger/embedded/embedded-writer.ts';
@@ -217,7 +217,7 @@ test('keys of the folder stay as they are, and a backup can do without keys', as
   assert.equal((await restore(bare, target)).addedKeys, 0);
   assert.deepEqual(await readKeys(target), []);
   assert.equal((await restore(file, target)).addedKeys, 1);
-  const store = await openKeyStore(target);
+  const store = await openEmbeddedKeys(target);
   store.revoke(revoked.id);
   store.create({ label: 'new', budget: undefined, expiresMs: undefined });
   await store.close();

@@ -10,7 +10,7 @@ import {
   WebSocketTransport,
 } from '@nktkas/hyperliquid';
 import { WebSocket } from 'ws';
-import { openKeyStore } from '../../src/access/embedded/embedded-keys.ts';
+import { openEmbeddedKeys } from '../../src/access/embedded/embedded-keys.ts';
 import { isFollowed } from '../follow/perpinfo-upstream.ts';
 import { SUBSCRIPTIONS, TYPES } from '../info/types.ts';
 import { createKey, until } from '../service/running.ts';
@@ -336,7 +336,7 @@ test('with a key that was revoked the error has the status', async () => {
       ({ response }: HttpFailure) => response.status,
     );
   await until('the key to be known', async () => (await statusOf()) === 200);
-  const store = await openKeyStore(demo.data);
+  const store = await openEmbeddedKeys(demo.data);
   try {
     store.revoke(id);
   } finally {

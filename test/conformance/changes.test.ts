@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { openKeyStore } from '../../src/access/embedded/embedded-keys.ts';
+import { openEmbeddedKeys } from '../../src/access/embedded/embedded-keys.ts';
 import type { Budget } from '../../src/config/budget.ts';
 import { run } from '../cli/program.ts';
 import { connect, exchange, type RawClient } from '../http/raw-client.ts';
@@ -28,7 +28,7 @@ const transports = await openTransports(
 );
 const { key, folder, ground } = transports;
 const HTTP = httpTransports(transports);
-const store = await openKeyStore(folder);
+const store = await openEmbeddedKeys(folder);
 after(() => store.close());
 
 /** A key that the services know. */

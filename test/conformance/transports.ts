@@ -8,7 +8,7 @@ import type { Server } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Registry } from 'prom-client';
 import { WebSocket } from 'ws';
-import { openKeyStore } from '../../src/access/embedded/embedded-keys.ts';
+import { openEmbeddedKeys } from '../../src/access/embedded/embedded-keys.ts';
 import type { Budget } from '../../src/config/budget.ts';
 import type { StateView } from '../../src/state/state.ts';
 import {
@@ -57,7 +57,7 @@ export async function openTransports(
     for (const close of closers.reverse()) await close();
   });
   const { folder, key } = await prepareData(context);
-  const store = await openKeyStore(folder);
+  const store = await openEmbeddedKeys(folder);
   const create = (budget?: Budget, expiresMs?: number) =>
     store.create({ label: 'conformance', budget, expiresMs }).secret;
   const expired = create(undefined, 1);

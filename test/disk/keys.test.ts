@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { test } from 'node:test';
-import { openKeyStore } from '../../src/access/embedded/embedded-keys.ts';
+import { openEmbeddedKeys } from '../../src/access/embedded/embedded-keys.ts';
 import { run } from '../cli/program.ts';
 import { LONG_ONLY, scale } from '../scale.ts';
 import { createKey, LIGHT, makeLedger, startService, until } from '../service/running.ts';
@@ -60,7 +60,7 @@ test('on a full disk keys work, are listed, and can be revoked', LONG_ONLY, asyn
 test('keys created until the disk is full are all kept, and the first that does not fit is refused', async (t) => {
   const disk = makeDisk(t, 2048);
   const data = await makeLedger(path.join(disk.folder, 'data'), lines);
-  const store = await openKeyStore(data);
+  const store = await openEmbeddedKeys(data);
   const made: string[] = [];
   disk.fill();
   const refusal = await collectUntilRefused(() => {

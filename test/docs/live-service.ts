@@ -8,7 +8,7 @@ import path from 'node:path';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { Budgets } from '../../src/access/budgets.ts';
-import { openKeyStore } from '../../src/access/embedded/embedded-keys.ts';
+import { openEmbeddedKeys } from '../../src/access/embedded/embedded-keys.ts';
 import type { KeyStore } from '../../src/access/key-store.ts';
 import type { Budget } from '../../src/config/budget.ts';
 import { readSettings } from '../../src/config/read-settings.ts';
@@ -59,7 +59,7 @@ export class LiveService {
     const folder = mkdtempSync(path.join(tmpdir(), 'perpinfo-docs-'));
     const ledger = await openEmbeddedLedgerWriter(folder);
     // Opened before the service opens them for reading: LMDB allows one environment per process.
-    const service = new LiveService(folder, ledger, await openKeyStore(folder));
+    const service = new LiveService(folder, ledger, await openEmbeddedKeys(folder));
     await service.#serve();
     return service;
   }

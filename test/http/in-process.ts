@@ -8,7 +8,7 @@ import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { Admission } from '../../src/access/admission.ts';
 import { Budgets } from '../../src/access/budgets.ts';
-import { openKeyStore } from '../../src/access/embedded/embedded-keys.ts';
+import { openEmbeddedKeys } from '../../src/access/embedded/embedded-keys.ts';
 import { KeyRing } from '../../src/access/key-ring.ts';
 import { readSettings } from '../../src/config/read-settings.ts';
 import type { Settings } from '../../src/config/settings.ts';
@@ -85,7 +85,7 @@ export async function openGround(
   folder: string,
   { wrapLedger = (ledger) => ledger, maxAgeMs = 0 }: GroundChanges = {},
 ): Promise<Ground> {
-  const store = await openKeyStore(folder);
+  const store = await openEmbeddedKeys(folder);
   const ledger = await openEmbeddedLedger(folder);
   const keys = new KeyRing(store, { warn: () => undefined, warnOfUse: () => undefined });
   const advanced = new Set<() => void>();

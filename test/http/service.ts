@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { openKeyStore } from '../../src/access/embedded/embedded-keys.ts';
+import { openEmbeddedKeys } from '../../src/access/embedded/embedded-keys.ts';
 import type { Budget } from '../../src/config/budget.ts';
 import { type Outcome, type Program, start } from '../cli/program.ts';
 import { appendAll, NO_SNAPSHOTS } from '../replica/data-directory.ts';
@@ -39,7 +39,7 @@ export async function prepareData(context: Cleanup): Promise<PreparedData> {
 }
 
 export async function createKey(folder: string, budget?: Budget): Promise<string> {
-  const store = await openKeyStore(folder);
+  const store = await openEmbeddedKeys(folder);
   try {
     return store.create({ label: 'test', budget, expiresMs: undefined }).secret;
   } finally {

@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Budgets } from '../../src/access/budgets.ts';
-import { openKeyStore } from '../../src/access/embedded/embedded-keys.ts';
+import { openEmbeddedKeys } from '../../src/access/embedded/embedded-keys.ts';
 import { formatAddress } from '../../src/exact/address.ts';
 import { answerQuestion } from '../../src/info/registry.ts';
 import type { LiveState } from '../../src/replica/live-state.ts';
@@ -99,7 +99,7 @@ export async function openBothLanes(
 }
 
 async function createKeySets(folder: string, free: string): Promise<KeySet[]> {
-  const store = await openKeyStore(folder);
+  const store = await openEmbeddedKeys(folder);
   const create = (budget?: typeof BUDGET, expiresMs?: number) =>
     store.create({ label: 'lane', budget, expiresMs }).secret;
   const expired = create(undefined, 1);

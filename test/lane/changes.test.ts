@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Budgets } from '../../src/access/budgets.ts';
-import { openKeyStore } from '../../src/access/embedded/embedded-keys.ts';
+import { openEmbeddedKeys } from '../../src/access/embedded/embedded-keys.ts';
 import { run } from '../cli/program.ts';
 import { formatQuestion, HEIGHT } from '../http/service.ts';
 import { simulateLines } from '../simulated-lines.ts';
@@ -42,7 +42,7 @@ test('a new block is in the next answer', async (t) => {
 
 test('a key that is revoked or has expired is not taken any more', async (t) => {
   const lanes = await openBothLanes(t);
-  const store = await openKeyStore(lanes.folder);
+  const store = await openEmbeddedKeys(lanes.folder);
   const terms = { label: 'lane', budget: undefined };
   const revoked = store.create({ ...terms, expiresMs: undefined });
   const expiring = store.create({ ...terms, expiresMs: Date.now() + 10_000 });

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { openKeyStore } from '../../src/access/embedded/embedded-keys.ts';
+import { openEmbeddedKeys } from '../../src/access/embedded/embedded-keys.ts';
 import { createPlaces } from '../cli/program.ts';
 import { startInProcess } from '../http/in-process.ts';
 import { ALSO_LONG, LONG_ONLY, shareOut } from '../scale.ts';
@@ -172,7 +172,7 @@ test('with a budget that is spent, pings are answered and subscriptions ended', 
 
 test('revoking a key, or one of its secrets, closes the connections made with it', async (context) => {
   const { id, secret } = await createLiveKey();
-  const store = await openKeyStore(data);
+  const store = await openEmbeddedKeys(data);
   try {
     const { secret: second } = store.addSecret(id);
     await untilKnown(service, second);

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { openKeyStore } from '../../src/access/embedded/embedded-keys.ts';
+import { openEmbeddedKeys } from '../../src/access/embedded/embedded-keys.ts';
 import { createSimulator } from '../../src/feed/simulator/simulator.ts';
 import { createPlaces, joinLines, start } from '../cli/program.ts';
 import { startFollowing } from '../follow/following.ts';
@@ -56,7 +56,7 @@ test(
     const expiring = await createKey(data, { expiresMs: Date.now() + 6_000 });
     // Before it is known it is refused as well.
     await until('the key to be known', async () => (await ask(expiring)) === 200);
-    const store = await openKeyStore(data);
+    const store = await openEmbeddedKeys(data);
     store.revoke(revoked.id);
     await store.close();
     await until('the keys to end', async () => {

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { openKeyStore } from '../../src/access/embedded/embedded-keys.ts';
+import { openEmbeddedKeys } from '../../src/access/embedded/embedded-keys.ts';
 import { KeyRing } from '../../src/access/key-ring.ts';
 import { hashSecret } from '../../src/access/keys.ts';
 import { createPlaces } from '../cli/program.ts';
@@ -13,7 +13,7 @@ const HOUR_MS = 3_600_000;
 test('a key that was refused as expired stays so, whenever the clock is set back', async (context) => {
   let nowMs = 1_800_000_000_000;
   context.mock.method(Date, 'now', () => nowMs);
-  const store = await openKeyStore(place());
+  const store = await openEmbeddedKeys(place());
   const expiresMs = nowMs + HOUR_MS;
   const { secret } = store.create({ label: '', budget: undefined, expiresMs });
   const ring = new KeyRing(store, { warn: assert.fail, warnOfUse: assert.fail });

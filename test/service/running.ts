@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { openKeyStore } from '../../src/access/embedded/embedded-keys.ts';
+import { openEmbeddedKeys } from '../../src/access/embedded/embedded-keys.ts';
 import type { Key } from '../../src/access/keys.ts';
 import { parseBudget } from '../../src/config/budget.ts';
 import { type Outcome, type Program, start } from '../cli/program.ts';
@@ -222,7 +222,7 @@ export async function createKey(
   data: string,
   { label = 'test', budget, expiresMs }: KeyTerms = {},
 ): Promise<{ id: string; secret: string }> {
-  const store = await openKeyStore(data);
+  const store = await openEmbeddedKeys(data);
   try {
     const terms: Pick<Key, 'label' | 'budget' | 'expiresMs'> = {
       label,

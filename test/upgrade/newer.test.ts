@@ -7,7 +7,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { headers as createHeaders } from '@nats-io/transport-node';
 import { open } from 'lmdb';
-import { openKeyStore } from '../../src/access/embedded/embedded-keys.ts';
+import { openEmbeddedKeys } from '../../src/access/embedded/embedded-keys.ts';
 import { openKeyReader } from '../../src/access/embedded/key-reader.ts';
 import { openEmbeddedLedger } from '../../src/ledger/embedded/embedded-ledger.ts';
 import { openEmbeddedLedgerWriter } from '../../src/ledger/embedded/embedded-writer.ts';
@@ -47,7 +47,7 @@ test('keys of a newer format are not opened', async () => {
   const data = unpackData(VERSION, place());
   await putMeta(path.join(data, 'keys'), 'json', 2);
   await assert.rejects(openKeyReader(data), NEWER);
-  await assert.rejects(openKeyStore(data), NEWER);
+  await assert.rejects(openEmbeddedKeys(data), NEWER);
 });
 
 /** Gives a snapshot another format, and the checksum that belongs to it. */

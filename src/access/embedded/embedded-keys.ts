@@ -101,7 +101,7 @@ function putKey(changes: KeyChanges, key: Key): void {
 }
 
 /** Opens keys for changes; with `create`, creates their folder if there is none. */
-export async function openKeyStore(
+export async function openEmbeddedKeys(
   dataDirectory: string,
   { create = true } = {},
 ): Promise<EmbeddedKeyStore> {

@@ -18,7 +18,7 @@ import { type Key, KeyError, type KeyTerms, missingKey, parseName } from '../key
 
 /** How often each process polls for changes: a revoked key must stop working within a second. */
 const POLL_MS = 200;
-/** A list of which nothing arrives for this long is read again: the client would wait for half a minute. */
+/** A list that is silent this long is read again: the client would wait half a minute. */
 const IDLE_MS = 1_000;
 /** Maximum attempts at a change while others change the same key. */
 const ATTEMPTS_MAX = 10;
@@ -96,8 +96,8 @@ class JetStreamKeyStore implements KeyStore {
   }
 
   /**
-   * The newest entry of each existing key; and, those of deleted keys included, how many there are and the
-   * last one's sequence.
+   * The newest entry of each existing key; the count and the last sequence include those of deleted
+   * keys.
    */
   async #readEntries(bucket: KV, key = '>') {
     const entries: KvEntry[] = [];

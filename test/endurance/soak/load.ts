@@ -9,7 +9,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
-import { openKeyStore } from '../../../src/access/embedded/embedded-keys.ts';
+import { openEmbeddedKeys } from '../../../src/access/embedded/embedded-keys.ts';
 import { parseBudget } from '../../../src/config/budget.ts';
 import { Random } from '../../../src/feed/simulator/random.ts';
 import { REQUEST_TYPES } from '../../../src/info/registry.ts';
@@ -137,7 +137,7 @@ function sendBadRequests({ port, secret }: LoadTarget): Promise<void> {
 
 /** A key is created, asks until its budget is spent, is revoked, and asks again. */
 async function churnKeys({ port }: LoadTarget, data: string): Promise<void> {
-  const store = await openKeyStore(data);
+  const store = await openEmbeddedKeys(data);
   const terms = { label: 'soak', budget: parseBudget('40/h'), expiresMs: undefined };
   await repeat('keys', KEY_MS, async () => {
     const { id, secret } = store.create(terms);
