@@ -95,11 +95,11 @@ function handleInterruptions(server: InfoServer, parts: ServerParts): void {
     server.passToNode(client, bytes),
   );
   server.on('clientError', (error, stream) => {
-    interruptions.refuseBytes(error, asRequestStream(stream));
+    interruptions.sendClientError(error, asRequestStream(stream));
   });
   // Later versions of Node pass a stream of their own around the request's.
   server.on('upgrade', (request, _stream, head) => {
     interruptions.upgrade(request, asRequestStream(request.socket), head);
   });
-  server.on('connect', ({ socket }) => interruptions.refuseTunnel(asRequestStream(socket)));
+  server.on('connect', ({ socket }) => interruptions.sendTunnelRefusal(asRequestStream(socket)));
 }

@@ -11,7 +11,7 @@ export function refusalReply(refusal: RequestError, type?: string): Reply {
 }
 
 /** The reply to bytes that are not a valid request; it is the last on its connection. */
-export function refuseBytes(refusal: RequestError, allow?: string): Reply {
+export function replyToBadBytes(refusal: RequestError, allow?: string): Reply {
   const reply = refusalReply(refusal);
   reply.allow = allow;
   reply.isLast = true;

@@ -74,8 +74,8 @@ export function readHead(source: RawHead, bodyBytesMax: number): RequestHead {
     route,
     allow,
     secretHash: secret === '' ? '' : hashSecret(secret),
-    routeRefusal: refuseRoute(route, method, allow),
-    headRefusal: route?.name === 'ws' ? NOT_A_HANDSHAKE : refuseBodyHead(source, bodyBytesMax),
+    routeRefusal: findRouteFault(route, method, allow),
+    headRefusal: route?.name === 'ws' ? NOT_A_HANDSHAKE : findBodyHeadFault(source, bodyBytesMax),
     termsRefusal: [minHeight, accountAgeMsMax].find((value) => value instanceof RequestError),
     minHeight: typeof minHeight === 'number' ? minHeight : 0,
     accountAgeMsMax: typeof accountAgeMsMax === 'number' ? accountAgeMsMax : undefined,
@@ -110,7 +110,7 @@ const NOT_A_HANDSHAKE = new RequestError(
   'Upgrade',
 );
 
-function refuseRoute(
+function findRouteFault(
   route: Route | undefined,
   method: string,
   allow: string,
@@ -130,8 +130,8 @@ function textOf(headers: HeaderTable, name: string): string | undefined {
   return Array.isArray(value) ? value.join(', ') : value;
 }
 
-/** Refuses a POST whose head declares a body that is not JSON in UTF-8, or is far too large. */
-function refuseBodyHead(
+/** The fault of a POST whose head declares a body that is not JSON in UTF-8, or far too large. */
+function findBodyHeadFault(
   { method, headers, expectsContinue = false }: RawHead,
   bytesMax: number,
 ): RequestError | undefined {

@@ -35,8 +35,8 @@ export function readMoment(
   return atHeight === undefined ? { time: value } : { height: value };
 }
 
-/** The refusal of a moment where there can be none; undefined if none is given. */
-export function refuseAnyMoment(
+/** The fault of a moment where there can be none; undefined if none is given. */
+export function findMomentFault(
   source: Readonly<Record<string, unknown>>,
   reason: string,
 ): RequestError | undefined {

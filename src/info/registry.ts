@@ -28,7 +28,7 @@ import { liquidationHistory } from './liquidation-history.ts';
 import { allDexsClearinghouseState, batchClearinghouseStates } from './many-accounts.ts';
 import { marginTable } from './margin-tables.ts';
 import { allMids, allPerpMetas, meta, metaAndAssetCtxs } from './markets.ts';
-import { MOMENT_FIELDS, NO_ARCHIVE, readMoment, refuseAnyMoment } from './moment.ts';
+import { findMomentFault, MOMENT_FIELDS, NO_ARCHIVE, readMoment } from './moment.ts';
 import { portfolio } from './portfolio.ts';
 import { positionHistory } from './position-history.ts';
 import {
@@ -162,7 +162,7 @@ export function parseQuestion(body: unknown): Question {
 export function parseSubscription(subscription: unknown): Question {
   const request = orThrow(readTypeOf(SUBSCRIPTION_TABLE, 'subscription', subscription));
   const source = subscription as GivenFields;
-  const refusal = refuseAnyMoment(source, 'the past is not pushed');
+  const refusal = findMomentFault(source, 'the past is not pushed');
   return orThrow(refusal ?? readFields(request as RequestType, source));
 }
 

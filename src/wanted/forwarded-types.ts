@@ -6,7 +6,7 @@
 
 import { isJsonObject, type JsonObject } from '../events/fields.ts';
 import { describeValue } from '../events/refusal.ts';
-import { refuseAnyMoment } from '../info/moment.ts';
+import { findMomentFault } from '../info/moment.ts';
 import { RequestError } from '../info/request-error.ts';
 import {
   addressForm,
@@ -135,7 +135,7 @@ export function readForwarded(body: unknown): Forwardable | RequestError | undef
   const fields = FORWARDED_TYPES.get(type);
   if (typeof type !== 'string' || fields === undefined) return undefined;
   const reason = `${type} is passed on to the exchange, which is asked about the present`;
-  const rebuilt = refuseAnyMoment(body, reason) ?? rebuild(fields, body);
+  const rebuilt = findMomentFault(body, reason) ?? rebuild(fields, body);
   if (rebuilt instanceof RequestError) return rebuilt;
   return { question: { type, ...rebuilt }, weight: weightOf(type) };
 }

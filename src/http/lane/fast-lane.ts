@@ -16,7 +16,7 @@ import type { Answers } from '../answers.ts';
 import type { ClientConnection } from '../connections/client-connection.ts';
 import { refuseLateness, stalledMsMax } from '../connections/timeouts.ts';
 import type { LaneCounters, LaneExit } from '../counters.ts';
-import { refuseBytes } from '../refusal-reply.ts';
+import { replyToBadBytes } from '../refusal-reply.ts';
 import type { Reply } from '../reply.ts';
 import { ReplyText } from '../reply-text.ts';
 import { LaneConnection, type LaneReader } from './lane-connection.ts';
@@ -332,7 +332,7 @@ export class FastLane implements LaneReader {
   #expire(connection: LaneConnection): void {
     connection.isOver = true;
     if (connection.skipLength === 0) {
-      const reply = refuseBytes(refuseLateness(this.#parts.settings));
+      const reply = replyToBadBytes(refuseLateness(this.#parts.settings));
       connection.text = this.#text.format(reply);
       this.#parts.counters.countRequests(reply.type, reply.status, 0, 1);
     }

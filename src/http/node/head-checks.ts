@@ -8,8 +8,11 @@ export const MALFORMED_REQUEST = new RequestError(
   'request: expected a well-formed HTTP/1.1 request',
 );
 
-/** Refuses versions other than 1.0 and 1.1, and a missing or repeated Host. */
-export function refuseHead({ httpVersion, rawHeaders }: IncomingMessage): RequestError | undefined {
+/** A version other than 1.0 and 1.1, or a missing or repeated Host. */
+export function findHeadFault({
+  httpVersion,
+  rawHeaders,
+}: IncomingMessage): RequestError | undefined {
   if (httpVersion !== '1.1' && httpVersion !== '1.0') return MALFORMED_REQUEST;
   const hosts = countHosts(rawHeaders);
   if (hosts === 1 || (hosts === 0 && httpVersion === '1.0')) return undefined;
@@ -32,7 +35,7 @@ export function expectsContinue({ httpVersion, headers }: IncomingMessage): bool
   return headers.expect !== undefined && httpVersion === '1.1';
 }
 
-export function refuseExpectation({ headers }: IncomingMessage): RequestError | undefined {
+export function findExpectationFault({ headers }: IncomingMessage): RequestError | undefined {
   if (headers.expect === undefined || /^100-continue$/i.test(headers.expect)) return undefined;
   return wrongValue('Expect', headers.expect, '100-continue or nothing', 'malformed_request');
 }

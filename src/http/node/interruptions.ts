@@ -11,11 +11,11 @@ import type { ClientConnection } from '../connections/client-connection.ts';
 import { refuseLateness } from '../connections/timeouts.ts';
 import { NO_TYPE, type RequestCounters } from '../counters.ts';
 import type { Push } from '../push/push.ts';
-import { refuseBytes } from '../refusal-reply.ts';
+import { replyToBadBytes } from '../refusal-reply.ts';
 import type { Reply } from '../reply.ts';
 import { ReplyText } from '../reply-text.ts';
 import { findRoute, INFO_METHODS, refuseMethod } from '../router.ts';
-import { MALFORMED_REQUEST, refuseHead } from './head-checks.ts';
+import { findHeadFault, MALFORMED_REQUEST } from './head-checks.ts';
 import type { RequestStream, SentBytes } from './request-stream.ts';
 import { sendReply } from './send.ts';
 import { formatWithoutOffer, offersPush } from './upgrade-offer.ts';
@@ -42,16 +42,16 @@ export class Interruptions {
     this.#text = new ReplyText(parts.settings.idleTimeout);
   }
 
-  /** Refuses bytes that are not a request, come too slowly, or exceed the limit of headers. */
-  refuseBytes(error: NodeJS.ErrnoException, stream: RequestStream): void {
+  /** Sends the refusal of bytes that are no request, come too slowly, or have too long headers. */
+  sendClientError(error: NodeJS.ErrnoException, stream: RequestStream): void {
     const refusal = describeClientError(error, this.#parts.settings);
     // A client that never sent anything gets no response.
     if (refusal === undefined || stream.client.socket.bytesRead === 0) stream.destroy();
-    else this.#refuse(stream, refuseBytes(refusal));
+    else this.#send(stream, replyToBadBytes(refusal));
   }
 
-  refuseTunnel(stream: RequestStream): void {
-    this.#refuse(stream, refuseBytes(refuseMethod('CONNECT', INFO_METHODS), INFO_METHODS));
+  sendTunnelRefusal(stream: RequestStream): void {
+    this.#send(stream, replyToBadBytes(refuseMethod('CONNECT', INFO_METHODS), INFO_METHODS));
   }
 
   /** Opens a WebSocket; a request for another protocol is served as an ordinary one. */
@@ -64,10 +64,10 @@ export class Interruptions {
     // Clients may offer several protocols, but ws accepts only this value.
     request.headers.upgrade = 'websocket';
     const refusal =
-      refuseHead(request) ??
-      refuseVersion(request) ??
+      findHeadFault(request) ??
+      findVersionFault(request) ??
       this.#open(request, stream, { head, secret: route.secret });
-    if (refusal !== undefined) this.#refuse(stream, refuseBytes(refusal));
+    if (refusal !== undefined) this.#send(stream, replyToBadBytes(refusal));
   }
 
   #open(
@@ -96,12 +96,12 @@ export class Interruptions {
     });
   }
 
-  #refuse(stream: RequestStream, reply: Reply): void {
+  #send(stream: RequestStream, reply: Reply): void {
     const { exchange } = stream;
     // It was refused already.
     if (stream.isStopped) return;
     if (exchange !== undefined && !exchange.request.complete) {
-      refuseBody(stream, reply);
+      sendWithinBody(stream, reply);
       return;
     }
     const end = () => stream.endWith(this.#text.format(reply));
@@ -111,8 +111,8 @@ export class Interruptions {
   }
 }
 
-/** Refuses bytes within a request's body, unless that request has its response already. */
-function refuseBody(stream: RequestStream, reply: Reply): void {
+/** Sends the refusal of bytes within a request's body, unless the request has its response. */
+function sendWithinBody(stream: RequestStream, reply: Reply): void {
   const response = stream.exchange?.response;
   stream.stop();
   if (response === undefined || response.closed) stream.destroySoon();
@@ -120,7 +120,7 @@ function refuseBody(stream: RequestStream, reply: Reply): void {
   else sendReply(response, reply);
 }
 
-function refuseVersion({ httpVersion }: IncomingMessage): RequestError | undefined {
+function findVersionFault({ httpVersion }: IncomingMessage): RequestError | undefined {
   if (httpVersion === '1.1') return undefined;
   const message = `handshake: got HTTP/${httpVersion}, expected HTTP/1.1`;
   return new RequestError('malformed_request', message);

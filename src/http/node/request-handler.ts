@@ -10,7 +10,7 @@ import { BodySource } from '../question-source.ts';
 import type { Reply } from '../reply.ts';
 import { pageOf, type RequestHead, refuseLength } from '../request-head.ts';
 import { readBody } from './body.ts';
-import { expectsContinue, refuseExpectation, refuseHead } from './head-checks.ts';
+import { expectsContinue, findExpectationFault, findHeadFault } from './head-checks.ts';
 import { type PageParts, PageResponses } from './page-responses.ts';
 import { asRequestStream, type HttpExchange } from './request-stream.ts';
 import { sendReply } from './send.ts';
@@ -56,7 +56,7 @@ export class RequestHandler {
   #answer(exchange: HttpExchange): Outcome | Promise<Outcome> {
     const { request } = exchange;
     const client = clientOf(request);
-    const malformed = refuseHead(request);
+    const malformed = findHeadFault(request);
     if (malformed !== undefined) return this.#parts.answers.refuseAnyone(malformed, client);
     const head = this.#parts.answers.readHead({
       method: request.method ?? '',
@@ -86,7 +86,7 @@ export class RequestHandler {
     client: ClientConnection,
   ): Outcome | Promise<Outcome> {
     const { answers, settings } = this.#parts;
-    const unexpected = refuseExpectation(request);
+    const unexpected = findExpectationFault(request);
     if (unexpected !== undefined) return answers.refuse(unexpected, head, client);
     if (expectsContinue(request)) response.writeContinue();
     return readBody(request, settings.bodyBytesMax).then((body) =>

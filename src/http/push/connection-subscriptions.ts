@@ -39,7 +39,7 @@ export interface SubscriptionContext {
   readonly frames: FrameWriter;
   countStates(count: number): void;
   /** Why a key may not have one more subscription; undefined if it may. */
-  refuseSubscription(keyId: string): RequestError | undefined;
+  findSubscriptionShortage(keyId: string): RequestError | undefined;
   countSubscriptions(keyId: string, change: 1 | -1): void;
   readState(): StateView | undefined;
 }
@@ -130,7 +130,7 @@ export class ConnectionSubscriptions implements ScheduledConnection {
     }
     const state = answers.admitSubscription(question, key);
     if (state instanceof RequestError) return state;
-    const refusal = this.#context.refuseSubscription(this.#connection.keyId);
+    const refusal = this.#context.findSubscriptionShortage(this.#connection.keyId);
     if (refusal !== undefined) return refusal;
     const isReading = state.isPartial && this.#readFirst(frame, question, state);
     if (!isReading) this.#add({ question, key, state });

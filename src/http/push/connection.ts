@@ -177,7 +177,7 @@ export class PushConnection {
 
   #sendAnswer(id: number, reply: Reply, startedMs: number): void {
     const { counters } = this.#context;
-    const { type, refusal = this.#refuseLength(reply) } = reply;
+    const { type, refusal = this.#findLengthFault(reply) } = reply;
     if (refusal === undefined) this.outbox.send(formatAnswer(id, reply));
     else this.outbox.send(formatPostError(id, describeRefusal(refusal)));
     reply.releaseBody?.(true);
@@ -186,7 +186,7 @@ export class PushConnection {
   }
 
   /** An answer that is longer than all that may be unread is refused: to send it would end the connection. */
-  #refuseLength({ body: { length } }: Reply): RequestError | undefined {
+  #findLengthFault({ body: { length } }: Reply): RequestError | undefined {
     const { backlogBytesMax } = this.#context;
     if (length <= backlogBytesMax) return undefined;
     const message =

@@ -87,7 +87,7 @@ interface Usage {
 }
 
 /** A handshake has no body: its bytes would be read as frames. */
-function refuseBody({ headers }: IncomingMessage): RequestError | undefined {
+function findBodyFault({ headers }: IncomingMessage): RequestError | undefined {
   const length = Number(headers['content-length'] ?? 0);
   const isChunked = headers['transfer-encoding'] !== undefined;
   if (length === 0 && !isChunked) return undefined;
@@ -192,7 +192,7 @@ export class Push {
       backlogBytesMax: settings.pushBacklogMax,
       pingMs: settings.pushStallTimeout / PINGS_PER_STALL,
       readState: () => live.state,
-      refuseSubscription: (keyId) => this.#refuseSubscription(keyId),
+      findSubscriptionShortage: (keyId) => this.#findSubscriptionShortage(keyId),
       countSubscriptions: (keyId, change) => {
         this.#usageOf(keyId).subscriptions += change;
         counters.countSubscriptions(change);
@@ -214,7 +214,7 @@ export class Push {
     const secretHash = hashSecret(secret);
     const key = this.#parts.admission.findKey(secretHash);
     if (key === undefined) return UNKNOWN_KEY;
-    const refusal = refuseBody(request) ?? this.#refuseConnection(key.id);
+    const refusal = findBodyFault(request) ?? this.#findConnectionShortage(key.id);
     if (refusal !== undefined) return refusal;
     if (this.#isClosing) return STOPPING;
     const state = this.#parts.answers.readiness.findState();
@@ -231,7 +231,7 @@ export class Push {
     return this.#handshakeRefusal;
   }
 
-  #refuseConnection(keyId: string): RequestError | undefined {
+  #findConnectionShortage(keyId: string): RequestError | undefined {
     const connections = this.#usageByKey.get(keyId)?.connections ?? 0;
     if (connections < this.#parts.settings.pushConnectionsMax) return undefined;
     const message = `connections: this key has ${connections} open, the limit`;
@@ -285,7 +285,7 @@ export class Push {
     return usage;
   }
 
-  #refuseSubscription(keyId: string): RequestError | undefined {
+  #findSubscriptionShortage(keyId: string): RequestError | undefined {
     const { subscriptions } = this.#usageOf(keyId);
     if (subscriptions < this.#parts.settings.pushSubscriptionsMax) return undefined;
     const message = `subscriptions: this key has ${subscriptions}, the limit`;
