@@ -97,7 +97,6 @@ async function runCommand(
   checkPositionals(command, positionals);
   handleSignals(command);
   await command.run({ settings, positionals, terminal, signal: stop.signal });
-  terminal.throwIfUnprinted();
 }
 
 function isHelp(argument: string): boolean {
@@ -114,21 +113,30 @@ function report(error: unknown, terminal: Terminal): number {
 /** Maximum time to flush the output after a stop signal. */
 const FLUSH_MS_MAX = 1000;
 
+let flushDeadline: Promise<void> | undefined;
+
 /** Resolves FLUSH_MS_MAX after the stop signal; never without one. */
-async function flushDeadline(): Promise<void> {
+async function untilFlushDeadline(): Promise<void> {
   if (!stop.signal.aborted) await once(stop.signal, 'abort');
   await sleep(FLUSH_MS_MAX);
+}
+
+async function flush(terminal: Terminal): Promise<void> {
+  flushDeadline ??= untilFlushDeadline();
+  await Promise.race([terminal.flush(), flushDeadline]);
 }
 
 const terminal = new Terminal();
 try {
   await run(process.argv.slice(2), terminal);
+  await flush(terminal);
+  terminal.throwIfUnprinted();
 } catch (error) {
   // A stopped command has not failed: the signal handler has set the exit code.
   if (error !== stop.signal.reason) process.exitCode = report(error, terminal);
 } finally {
   terminal.close();
-  await Promise.race([terminal.flush(), flushDeadline()]);
+  await flush(terminal);
   // An open connection or timer must not keep the process alive.
   process.exit();
 }

@@ -27,11 +27,13 @@ export function createLog({ logLevel, logFormat }: LogOptions, fd = STANDARD_OUT
 function openDestination(fd: number): DestinationStream {
   const options = { fd, sync: true, maxLength: UNWRITTEN_BYTES_MAX, retryEAGAIN: () => false };
   const destination = pino.destination(options);
-  let retry: NodeJS.Timeout | undefined;
+  let isRetrying = false;
   destination.removeAllListeners('error');
   destination.on('error', () => {
-    retry ??= setTimeout(() => {
-      retry = undefined;
+    if (isRetrying) return;
+    isRetrying = true;
+    setTimeout(() => {
+      isRetrying = false;
       // Writes what is buffered.
       destination.write('');
     }, RETRY_MS).unref();

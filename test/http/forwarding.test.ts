@@ -73,7 +73,7 @@ test('what the exchange refuses weighs as much as what it answers', async (t) =>
     budget: { weight: 100, periodMs: 3_600_000 },
   });
   const remaining = async (status: number) => {
-    follower.passOn = async () => ({ outcome: 'answered', status, answer: '[]' });
+    follower.answerForwarded = async () => ({ outcome: 'answered', status, answer: '[]' });
     return (await ask(FILLS)).headers.get('ratelimit-remaining');
   };
   assert.deepEqual([await remaining(200), await remaining(422)], ['80', '60']);

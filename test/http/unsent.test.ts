@@ -125,7 +125,8 @@ test('answers of the exchange are refused while too much is unread, however many
   const arrived = new Promise<void>((resolve) => {
     arrive = resolve;
   });
-  follower.passOn = () => arrived.then(() => ({ outcome: 'answered', status: 200, answer }));
+  follower.answerForwarded = () =>
+    arrived.then(() => ({ outcome: 'answered', status: 200, answer }));
   const asked = [1, 2, 3].map((startTime) => ask({ type: 'userFills', user: ALICE, startTime }));
   while (follower.forwarded.length < asked.length) await sleep(5);
   const { findOverload } = UnsentBytes.prototype;
