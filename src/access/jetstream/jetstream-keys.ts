@@ -20,6 +20,8 @@ import { type Key, KeyError, type KeyTerms, missingKey, parseName } from '../key
 const POLL_MS = 200;
 /** A list that is silent this long is read again: the client would wait half a minute. */
 const IDLE_MS = 1_000;
+/** A change that servers do not find for so long was purged by an operator, not missed by a server that lags. */
+const PURGED_MS = 15_000;
 /** Maximum attempts at a change while others change the same key. */
 const ATTEMPTS_MAX = 10;
 
@@ -33,6 +35,8 @@ class JetStreamKeyStore implements KeyStore {
   #known: Key[] = [];
   /** The bucket that `#known` was read from, and its sequence: a new bucket counts from 1 again. */
   #seen = { created: '', sequence: -1 };
+  /** The newest change, if servers do not find it, and since when. */
+  #unfound = { sequence: -1, sinceMs: 0 };
   #version = 0;
   #isPolling = false;
   /** How many reads of the list were begun. */
@@ -81,11 +85,19 @@ class JetStreamKeyStore implements KeyStore {
     if (turn !== this.#reads) return;
     this.#known = entries.map((entry) => entry.json<Key>());
     // The sequence from before the read: a change made meanwhile is read by the next poll.
-    this.#seen = { created, sequence: state.last_seq };
+    const isWhole = last >= state.last_seq || this.#isPurged(state.last_seq);
+    this.#seen = { created, sequence: isWhole ? state.last_seq : last };
     this.#version++;
   }
 
-  /** False if an operator has purged the change. */
+  /** One server's word is not enough: until it has lasted, each poll reads again. */
+  #isPurged(sequence: number): boolean {
+    const nowMs = performance.now();
+    if (this.#unfound.sequence !== sequence) this.#unfound = { sequence, sinceMs: nowMs };
+    return nowMs - this.#unfound.sinceMs > PURGED_MS;
+  }
+
+  /** False if an operator has purged the change, or the server that was asked lags. */
   async #holds(seq: number): Promise<boolean> {
     const change = await this.#link.manager.streams.getMessage(this.#stream, { seq });
     return change !== null;

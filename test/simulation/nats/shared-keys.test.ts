@@ -49,26 +49,59 @@ async function openKeysBucket(nats: SimulatedNats): Promise<KV> {
   return (await connectNats(nats.options('ledger'))).openBucket('ledger-keys');
 }
 
-test('a list of keys from a server that lags is not taken for the new one', async () => {
-  const seen = await runInProcess(3, async (nats) => {
-    const [mine, other] = [
-      await openJetStreamKeys(nats.options('ledger')),
-      await openJetStreamKeys(nats.options('ledger')),
-    ];
-    const { id } = await mine.create(TERMS);
-    await mine.addSecret(id);
-    await sleep(1_000);
-    const countBefore = other.all()[0].secrets.length;
-    const bucket = await openKeysBucket(nats);
-    const old = await bucket.get(id);
-    const catchUp = onHistory(bucket, async () => Readable.from([old]));
-    await mine.revoke(`${id}.1`);
-    await sleep(5_000);
-    catchUp();
-    await sleep(1_000);
-    return [countBefore, other.all()[0].secrets.length];
+/** Lets no stream find a message, until the returned function is called. */
+function hideMessages(streams: object): () => void {
+  const prototype = Object.getPrototypeOf(streams) as { getMessage: unknown };
+  const { getMessage } = prototype;
+  prototype.getMessage = async () => null;
+  return () => {
+    prototype.getMessage = getMessage;
+  };
+}
+
+for (const isFound of [true, false]) {
+  const rest = isFound ? '' : ', not even if it does not find the change';
+  test(`a list of keys from a server that lags is not taken for the new one${rest}`, async () => {
+    const seen = await runInProcess(3, async (nats) => {
+      const [mine, other] = [
+        await openJetStreamKeys(nats.options('ledger')),
+        await openJetStreamKeys(nats.options('ledger')),
+      ];
+      const { id } = await mine.create(TERMS);
+      await mine.addSecret(id);
+      await sleep(1_000);
+      const countBefore = other.all()[0].secrets.length;
+      const link = await connectNats(nats.options('ledger'));
+      const bucket = await link.openBucket('ledger-keys');
+      const old = await bucket.get(id);
+      const catchUp = onHistory(bucket, async () => Readable.from([old]));
+      await mine.revoke(`${id}.1`);
+      const find = isFound ? () => undefined : hideMessages(link.manager.streams);
+      await sleep(5_000);
+      catchUp();
+      find();
+      await sleep(1_000);
+      return [countBefore, other.all()[0].secrets.length];
+    });
+    assert.deepEqual(seen, [2, 1]);
   });
-  assert.deepEqual(seen, [2, 1]);
+}
+
+test('a list of keys whose newest change was purged is the list, and is not read again for ever', async () => {
+  const seen = await runInProcess(3, async (nats) => {
+    const mine = await openJetStreamKeys(nats.options('ledger'));
+    await mine.create(TERMS);
+    const { id } = await mine.create(TERMS);
+    const link = await connectNats(nats.options('ledger'));
+    await mine.revoke(id);
+    await link.manager.streams.purge('KV_ledger-keys', { filter: `$KV.ledger-keys.${id}` });
+    const other = await openJetStreamKeys(nats.options('ledger'));
+    await sleep(20_000);
+    const version = other.version();
+    await sleep(5_000);
+    return [other.all().length, other.version() - version];
+  });
+  assert.deepEqual(seen, [1, 0]);
 });
 
 /** A list of which nothing ever comes. */
