@@ -127,13 +127,26 @@ export class SharedSnapshots {
    */
   async publish(snapshots: SnapshotFolder, height: number): Promise<boolean> {
     if (!(await this.#isPublisher())) return false;
-    const heights = await this.heights();
+    const heights = await this.#dropAhead(await this.heights());
     if (heights.some((at) => at >= height)) return true;
     if (!(await this.#put(snapshots.pathOf(height), nameOf(height)))) return false;
-    for (const old of [...heights, height].slice(0, -KEPT_COUNT)) {
-      await this.#link.ask('deleting a snapshot', () => this.#objects.delete(nameOf(old)));
-    }
+    await this.#delete([...heights, height].slice(0, -KEPT_COUNT));
     return true;
+  }
+
+  /** Deletes snapshots of a longer ledger that was repaired with a loss; returns the others. */
+  async #dropAhead(heights: readonly number[]): Promise<number[]> {
+    const { name, manager } = this.#link;
+    // After the list: whatever was published by then is not ahead.
+    const { state } = await this.#link.ask('reading the height', () => manager.streams.info(name));
+    await this.#delete(heights.filter((at) => at > state.last_seq));
+    return heights.filter((at) => at <= state.last_seq);
+  }
+
+  async #delete(heights: readonly number[]): Promise<void> {
+    for (const height of heights) {
+      await this.#link.ask('deleting a snapshot', () => this.#objects.delete(nameOf(height)));
+    }
   }
 
   /** False if another replica was faster: its copy stays, because others may be fetching it. */

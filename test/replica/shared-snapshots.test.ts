@@ -3,13 +3,22 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ObjectResult, ObjectStore } from '@nats-io/obj';
+import type { ObjectInfo, ObjectResult, ObjectStore } from '@nats-io/obj';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import { SharedSnapshots } from '../../src/replica/shared-snapshots.ts';
 import type { SnapshotFolder } from '../../src/replica/snapshot-folder.ts';
-import { besideServer, type SimulatedWorld } from '../ledger/jetstream/simulated-ledger.ts';
+import { chainOfLength } from '../ledger/chains.ts';
+import {
+  besideServer,
+  type SimulatedWorld,
+  storeBlocks,
+} from '../ledger/jetstream/simulated-ledger.ts';
 
-const LISTED = [{ name: '0000000000002000.snapshot', deleted: false }];
+function nameOf(height: number): string {
+  return `${String(height).padStart(16, '0')}.snapshot`;
+}
+
+const LISTED = [{ name: nameOf(2_000), deleted: false }];
 const FOREVER = new Promise<never>(() => undefined);
 
 /** An object of which one chunk comes, and then no more; it may fail later. */
@@ -99,5 +108,29 @@ test(
     assert.deepEqual(warnings, [
       'the snapshot of height 2000 on NATS is ignored: no such consumer',
     ]);
+  }),
+);
+
+test(
+  'snapshots of a ledger that was longer are deleted, and the next one is published',
+  besideServer(async (world) => {
+    await storeBlocks(world, chainOfLength(5));
+    const link = await world.connect();
+    const stored = new Set([nameOf(4), nameOf(2_000)]);
+    const objects: Partial<ObjectStore> = {
+      list: async () => [...stored].map((name) => ({ name, deleted: false }) as ObjectInfo),
+      info: async () => null,
+      put: async ({ name }) => {
+        stored.add(name);
+        return {} as ObjectInfo;
+      },
+      delete: async (name) => ({ success: stored.delete(name), purged: 0 }),
+    };
+    const bucket = await link.openBucket('any');
+    const shared = new SharedSnapshots(link, objects as ObjectStore, bucket);
+    const snapshots = { pathOf: () => import.meta.filename } as Partial<SnapshotFolder>;
+    assert.equal(await shared.publish(snapshots as SnapshotFolder, 5), true);
+    assert.deepEqual([...stored], [nameOf(4), nameOf(5)]);
+    await shared.close();
   }),
 );

@@ -135,18 +135,32 @@ export class JetStreamLedger implements Ledger {
 
   /**
    * The stream's state. One that ends before what was read is a lagging server's; only if it persists
-   * has the stream lost blocks.
+   * has the stream lost blocks. The same holds for a server that does not know a stream that was read.
    */
   async #readState(): Promise<StreamState> {
     const startedMs = performance.now();
     for (;;) {
-      const { state, created } = await this.streamInfo();
-      const isShort = created === this.#seen.created && state.last_seq < this.#seen.height;
-      if (!isShort || performance.now() - startedMs > GRACE_MS) {
+      const isLate = performance.now() - startedMs > GRACE_MS;
+      const info = await this.#findStream(isLate);
+      const isShort =
+        info?.created === this.#seen.created && info.state.last_seq < this.#seen.height;
+      if (info !== undefined && (isLate || !isShort)) {
+        const { created, state } = info;
         this.#seen = { created, height: state.last_seq };
         return state;
       }
       await sleep(HEAD_RETRY_MS);
+    }
+  }
+
+  /** Undefined if a server does not know it, although it was read before; throws if that is final. */
+  async #findStream(isFinal: boolean): Promise<StreamInfo | undefined> {
+    try {
+      return await this.streamInfo();
+    } catch (error) {
+      const isMissing = error instanceof LedgerError && error.fault === 'missing';
+      if (!isMissing || isFinal || this.#seen.created === '') throw error;
+      return undefined;
     }
   }
 

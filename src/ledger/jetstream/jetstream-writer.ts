@@ -24,6 +24,8 @@ const WRITTEN_KEY = 'written';
 /** How often the height is saved to the bucket while blocks are appended. */
 const SAVE_HEIGHT_MS = 2_000;
 const OPEN_RETRY_MS = 200;
+/** How long a loss has to last: a server that was paused may still answer as the leader that it was. */
+const LOSS_MS = 5_000;
 
 class JetStreamLedgerWriter extends JetStreamLedger implements LedgerWriter {
   readonly #bucket: KV;
@@ -41,7 +43,7 @@ class JetStreamLedgerWriter extends JetStreamLedger implements LedgerWriter {
 
   /** Checks that no blocks were lost, and reads the head; must be called before the first append. */
   async open({ acceptsLoss }: { readonly acceptsLoss: boolean }): Promise<void> {
-    const loss = await this.#findLoss();
+    const loss = await this.#findLastingLoss();
     if (loss !== undefined) {
       if (!acceptsLoss) throw loss;
       await this.#recreateEmptyStream();
@@ -50,7 +52,16 @@ class JetStreamLedgerWriter extends JetStreamLedger implements LedgerWriter {
     await this.#saveHeight();
   }
 
-  /** An error if the stream has lost blocks that were written to it. */
+  async #findLastingLoss(): Promise<LedgerError | undefined> {
+    const startedMs = performance.now();
+    for (;;) {
+      const loss = await this.#findLoss();
+      if (loss === undefined || performance.now() - startedMs > LOSS_MS) return loss;
+      await sleep(OPEN_RETRY_MS);
+    }
+  }
+
+  /** An error if the stream has lost blocks that were written to it, as its servers tell it now. */
   async #findLoss(): Promise<LedgerError | undefined> {
     const entry = await this.link.ask('reading the height', () => this.#bucket.get(WRITTEN_KEY));
     const written = entry?.operation === 'PUT' ? entry.json<StoredPoint>().height : 0;

@@ -45,6 +45,30 @@ for (const [about, message, lose] of GONE) {
 }
 
 test(
+  'a writer takes no stale answer for a loss',
+  besideServer(async (world) => {
+    await storeBlocks(world, blocks);
+    const link = await world.connect();
+    const { info } = link.manager.streams;
+    const prototype = Object.getPrototypeOf(link.manager.streams) as { info: typeof info };
+    const isStaleUntilMs = world.kernel.nowMs + 3_000;
+    prototype.info = async function (this: typeof link.manager.streams, ...terms) {
+      const answer = await info.apply(this, terms);
+      if (world.kernel.nowMs < isStaleUntilMs) answer.state.last_seq = 3;
+      return answer;
+    };
+    try {
+      const writer = await world.openWriter();
+      assert.equal((await writer.head()).height, 5);
+      await writer.close();
+    } finally {
+      prototype.info = info;
+    }
+    await link.close();
+  }),
+);
+
+test(
   'a stream that was emptied by hand cannot be read: the hash of its last block is lost',
   besideServer(async (world) => {
     await storeBlocks(world, blocks.slice(0, 3));

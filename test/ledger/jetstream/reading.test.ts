@@ -352,6 +352,29 @@ test(
   }),
 );
 
+test(
+  'a ledger that was read is not gone because a server does not know it for a while',
+  besideServer(async (world) => {
+    await storeBlocks(world, blocks);
+    const reader = await world.openReader();
+    const { link } = reader as unknown as { link: NatsLink };
+    const { streams } = link.manager;
+    const info = streams.info.bind(streams);
+    const forget = (ms: number) => {
+      const untilMs = world.kernel.nowMs + ms;
+      streams.info = (name) => info(world.kernel.nowMs < untilMs ? 'another' : name);
+    };
+    forget(5_000);
+    assert.equal((await reader.head()).height, 8);
+    forget(100_000);
+    await assert.rejects(reader.base(), {
+      fault: 'missing',
+      message: /^there is no ledger ledger/,
+    });
+    await reader.close();
+  }),
+);
+
 /** For so long, the server that answers has the stream only up to a height. */
 function lagWhole(world: SimulatedWorld, link: NatsLink, after: number, ms: number): void {
   lag(world, link, { after, ms, skipped: 0 });
