@@ -20,7 +20,7 @@ import { type AdminServer, startAdmin } from './admin.ts';
 import { runArchiverProcess } from './archiver-process.ts';
 import { formatOrigin } from './server-url.ts';
 import { ServiceFeed, type ServiceFeedOptions } from './service-feed.ts';
-import { endsWithin, workerStopMsMax } from './stop-deadline.ts';
+import { endsWithin, unlessStopped, workerStopMsMax } from './stop-deadline.ts';
 import { type SupervisorOptions, superviseWorkers } from './supervisor.ts';
 import { SupervisorLink } from './supervisor-link.ts';
 import { runWorker, WORKER_SETTINGS, type WorkerOptions } from './worker.ts';
@@ -44,7 +44,8 @@ export async function runService(options: ServiceOptions): Promise<void> {
   if (cluster.isWorker) return runWorkerProcess(options);
   logStop(options);
   // Fails before anything is started if there is no ledger.
-  await (await openStorage(options.settings)).close();
+  const storage = await unlessStopped(openStorage(options.settings), options.signal);
+  await storage.close();
   await withArchiver(options, () =>
     options.settings.workers === 1 ? runAlone(options) : runWorkers(options),
   );
@@ -88,7 +89,7 @@ export async function runFedService(options: FedServiceOptions): Promise<void> {
   const { settings, log, signal } = options;
   if (cluster.isWorker) return runWorkerProcess(options);
   logStop(options);
-  const feed = await ServiceFeed.open(options);
+  const feed = await unlessStopped(ServiceFeed.open(options), signal);
   const wantedServer =
     options.wanted === undefined ? undefined : await listenForWanted(settings, options.wanted);
   const feeding = feed.run();

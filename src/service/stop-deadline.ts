@@ -3,6 +3,7 @@
  * cut: nothing that was acknowledged depends on it.
  */
 
+import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** For files and connections to be closed, after --stop-timeout has closed the last socket. */
@@ -22,5 +23,20 @@ export async function endsWithin(work: Promise<unknown>, msMax: number): Promise
     return await Promise.race([work.then(() => true), deadline]);
   } finally {
     ended.abort();
+  }
+}
+
+/** The result of the work; rejects with the signal's reason if that comes first. */
+export async function unlessStopped<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  signal.throwIfAborted();
+  const ended = new AbortController();
+  const stopped = once(signal, 'abort', { signal: ended.signal }).then(() => {
+    throw signal.reason;
+  });
+  try {
+    return await Promise.race([work, stopped]);
+  } finally {
+    ended.abort();
+    stopped.catch(() => undefined);
   }
 }

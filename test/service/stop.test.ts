@@ -16,7 +16,8 @@ const STOP_TIMEOUT_MS = 200;
 const STOP_MS_MAX = 2 * STOP_TIMEOUT_MS + 5_000 + 4_000;
 
 interface StuckOptions {
-  readonly method: 'append' | 'read';
+  readonly method: 'append' | 'open' | 'read';
+  /** How many of them listen; 0 if it does not get that far. */
   readonly workers: number;
   readonly flags?: readonly string[];
   readonly input?: string;
@@ -31,7 +32,7 @@ async function stopStuck({
 }: StuckOptions): Promise<Outcome> {
   const data = await makeLedger(place(), lines.slice(0, 5));
   const ports = ['--port', '0', '--admin-port', '0', '--stop-timeout', `${STOP_TIMEOUT_MS}`];
-  const count = ['--workers', `${workers}`];
+  const count = ['--workers', `${Math.max(1, workers)}`];
   const serve = ['serve', '--data', data, '--max-age', '0', ...ports, ...count, ...flags];
   const program = new Program([process.execPath, SCRIPT, ...serve], { [STUCK_VARIABLE]: method });
   program.child.stdin.write(input);
@@ -70,3 +71,11 @@ test('a service ends although its feed cannot store, and says what is not kept',
     /perpinfo: the feed did not end in time: what it read after block 5 is not kept\n$/,
   );
 });
+
+for (const flags of [[], ['--feed', '-']]) {
+  const rest = flags.length > 0 ? ', and its feed has not begun' : '';
+  test(`a service ends although its ledger cannot be opened${rest}`, async () => {
+    const { code, signal } = await stopStuck({ method: 'open', workers: 0, flags });
+    assert.deepEqual([code, signal], [0, null]);
+  });
+}

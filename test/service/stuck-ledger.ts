@@ -2,6 +2,7 @@
 
 import { EmbeddedLedger } from '../../src/ledger/embedded/embedded-ledger.ts';
 import { EmbeddedLedgerWriter } from '../../src/ledger/embedded/embedded-writer.ts';
+import { LmdbFolder } from '../../src/ledger/embedded/lmdb-environment.ts';
 
 export const STUCK_VARIABLE = 'STUCK_LEDGER_METHOD';
 /** Absent where only the name of the variable is needed. */
@@ -12,7 +13,8 @@ export const STUCK_LINE = 'the ledger hangs';
 
 function hang(): Promise<never> {
   process.stderr.write(`${STUCK_LINE}\n`);
-  return new Promise(() => undefined);
+  // As an open file or connection does, it keeps the process alive.
+  return new Promise(() => setInterval(() => undefined, 1_000));
 }
 
 async function* hangAtFirst(): AsyncGenerator<never> {
@@ -20,6 +22,7 @@ async function* hangAtFirst(): AsyncGenerator<never> {
 }
 
 if (method !== undefined) {
+  if (method === 'open') LmdbFolder.open = hang;
   if (method === 'append') EmbeddedLedgerWriter.prototype.append = hang;
   if (method === 'read') EmbeddedLedger.prototype.read = hangAtFirst;
   await import('../../src/main.ts');
