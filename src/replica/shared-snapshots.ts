@@ -11,6 +11,7 @@ import { Lease, takeLease } from '../ledger/jetstream/lease.ts';
 import { connectNats, failAfter, type NatsLink } from '../ledger/jetstream/nats.ts';
 import type { NatsOptions } from '../ledger/jetstream/nats-client.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import { removeOrphanedChunks } from './orphaned-chunks.ts';
 import type { SnapshotFolder } from './snapshot-folder.ts';
 
 /** Snapshots kept: one that is being fetched must not be deleted when the next one is published. */
@@ -129,6 +130,9 @@ export class SharedSnapshots {
     if (!(await this.#isPublisher())) return false;
     const heights = await this.#dropAhead(await this.heights());
     if (heights.some((at) => at >= height)) return true;
+    const [link, objects] = [this.#link, this.#objects];
+    const found = { objectCount: heights.length, nowMs: Date.now() };
+    await removeOrphanedChunks({ link, objects, bucket: bucketOf(link), ...found });
     if (!(await this.#put(snapshots.pathOf(height), nameOf(height)))) return false;
     await this.#delete([...heights, height].slice(0, -KEPT_COUNT));
     return true;
@@ -178,6 +182,10 @@ export class SharedSnapshots {
   }
 }
 
+function bucketOf({ name }: NatsLink): string {
+  return `${name}-snapshots`;
+}
+
 function nameOf(height: number): string {
   return `${String(height).padStart(16, '0')}.snapshot`;
 }
@@ -185,7 +193,7 @@ function nameOf(height: number): string {
 export async function openSharedSnapshots(options: NatsOptions): Promise<SharedSnapshots> {
   const link = await connectNats(options);
   try {
-    const objects = await link.openObjects(`${link.name}-snapshots`);
+    const objects = await link.openObjects(bucketOf(link));
     return new SharedSnapshots(link, objects, await link.openBucket(link.name));
   } catch (error) {
     await link.close();

@@ -11,6 +11,7 @@ import { openJetStreamLedger } from '../../src/ledger/jetstream/jetstream-ledger
 import { openJetStreamLedgerWriter } from '../../src/ledger/jetstream/jetstream-writer.ts';
 import { Lease, takeLease } from '../../src/ledger/jetstream/lease.ts';
 import { describeProcess } from '../../src/ledger/process-identity.ts';
+import { removeOrphanedChunks } from '../../src/replica/orphaned-chunks.ts';
 import { openSharedSnapshots } from '../../src/replica/shared-snapshots.ts';
 import { SnapshotFolder } from '../../src/replica/snapshot-folder.ts';
 import { applyBlock } from '../../src/state/fold.ts';
@@ -278,8 +279,39 @@ test('a writer in another process namespace with the same host name keeps its le
   });
 });
 
+test('chunks of a snapshot whose publisher was killed are removed, and those of snapshots are not', async (context) => {
+  const { name, openWriter } = newLedger();
+  await (await openWriter()).close();
+  const link = await nats.connect(name);
+  context.after(() => link.close());
+  const bucket = `${name}-snapshots`;
+  const objects = await link.openObjects(bucket);
+  await objects.putBlob({ name: 'kept' }, randomBytes(300_000));
+  await objects.putBlob({ name: 'deleted' }, randomBytes(300_000));
+  await objects.delete('deleted');
+  const orphan = `$O.${bucket}.C.orphan`;
+  await link.streams.publish(orphan, randomBytes(1_000));
+  const place = { link, objects, bucket, objectCount: 1 };
+  const readSubjects = async () => {
+    const { state } = await link.manager.streams.info(`OBJ_${bucket}`, {
+      subjects_filter: `$O.${bucket}.C.>`,
+    });
+    return Object.keys(state.subjects ?? {});
+  };
+  // A minute later it may still be published.
+  await removeOrphanedChunks({ ...place, nowMs: Date.now() + 60_000 });
+  assert.equal((await readSubjects()).length, 2);
+  await removeOrphanedChunks({ ...place, nowMs: Date.now() + 3_600_000 });
+  const kept = await objects.info('kept');
+  assert.deepEqual(await readSubjects(), [`$O.${bucket}.C.${kept?.nuid}`]);
+  assert.equal((await objects.getBlob('kept'))?.length, 300_000);
+});
+
 test('of two replicas that publish a snapshot at once, one is told that it lost', async (context) => {
-  const { name } = newLedger();
+  const { name, openWriter } = newLedger();
+  const writer = await openWriter();
+  await writer.append(chainOfLength(50));
+  await writer.close();
   const options = natsOptions(nats.address(name));
   const folder = new SnapshotFolder(await makeTemporaryFolder(context));
   const publishers = [await openSharedSnapshots(options), await openSharedSnapshots(options)];

@@ -116,6 +116,7 @@ test(
   besideServer(async (world) => {
     await storeBlocks(world, chainOfLength(5));
     const link = await world.connect();
+    await link.openObjects('ledger-snapshots');
     const stored = new Set([nameOf(4), nameOf(2_000)]);
     const objects: Partial<ObjectStore> = {
       list: async () => [...stored].map((name) => ({ name, deleted: false }) as ObjectInfo),
