@@ -69,6 +69,7 @@ const ROWS: Readonly<Record<string, readonly Source[]>> = {
     ['count', 'info/registry.ts UNKNOWN_TYPE_LENGTH_MAX'],
   ],
   'log lines about clients': [['count', 'http/bounded-log.ts LINES_MAX']],
+  'log lines that cannot be written': [['bytes', 'service/log.ts UNWRITTEN_BYTES_MAX']],
   'push connections': [['count', 'pushConnectionsMax']],
   subscriptions: [['count', 'pushSubscriptionsMax']],
   message: [['bytes', 'bodyBytesMax']],
