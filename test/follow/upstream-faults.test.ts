@@ -46,6 +46,12 @@ const ANSWERED: readonly (readonly [string, Respond, UpstreamErrorKind, RegExp])
   ['a 404 without a body', plain(404, ''), 'refused', /^status 404$/],
   ['a redirect', plain(302, ''), 'refused', /^status 302$/],
   ['JSON that is cut off', raw(JSON_TYPE, '{"time": 1, "assetPos'), 'malformed', /is not JSON$/],
+  [
+    'JSON that is nested too deeply',
+    raw(JSON_TYPE, `{"a":${'['.repeat(200_000)}${']'.repeat(200_000)}}`),
+    'malformed',
+    /^the response of 400006 bytes is nested more than 64 levels deep$/,
+  ],
   ['an empty body', raw(JSON_TYPE, ''), 'malformed', /^the response of 0 bytes is not JSON$/],
   [
     'a page',

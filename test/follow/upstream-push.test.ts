@@ -249,6 +249,45 @@ test('messages that are no JSON with a channel end the connection', async (t) =>
   }
 });
 
+test('errors and confirmations of a strange form end nothing', async (t) => {
+  const fixture = await openPush(t);
+  const strange = { toString: 1 };
+  fixture.push.subscribe([MARKS]);
+  const connection = await fixture.connection(0);
+  await subscriptions(connection, 1);
+  connection.send('subscriptionResponse', { subscription: { type: strange } });
+  connection.send('error', strange);
+  await untilTold(fixture, ['refused', MARKS, 'an object']);
+  assert.ok(fixture.push.isOpen);
+});
+
+test('a message that is nested too deeply ends the connection', async (t) => {
+  const fixture = await openPush(t);
+  const connection = await fixture.connection(0);
+  const levels = 200_000;
+  const data = `${'['.repeat(levels)}${']'.repeat(levels)}`;
+  connection.sendRaw(`{"channel":"clearinghouseState","data":${data}}`);
+  await untilTold(fixture, ['lost', 'a message nested more than 64 levels deep']);
+});
+
+test('a message that whoever reads it cannot take ends the connection, not the process', async (t) => {
+  const events: unknown[] = [];
+  const handler = {
+    opened: () => events.push('opened'),
+    message: () => {
+      throw new RangeError('Maximum call stack size exceeded');
+    },
+    refused: () => undefined,
+    lost: (reason: string) => events.push(['lost', reason]),
+  };
+  const fixture = await openPush(t, { handler });
+  const connection = await fixture.connection(0);
+  connection.send('trades', []);
+  await untilSo('the loss', () => events.length === 2);
+  const reason = 'a message that could not be taken: Maximum call stack size exceeded';
+  assert.deepEqual(events, ['opened', ['lost', reason]]);
+});
+
 test('a message over the size limit ends the connection', async (t) => {
   const fixture = await openPush(t);
   const connection = await fixture.connection(0);

@@ -89,7 +89,7 @@ export class ItemReader {
 
   async #readAccount(watched: Watched, ask: AskOptions): Promise<WantedOutcome> {
     const result = await this.#options.accounts.read(watched, ask);
-    if (result.kind === 'checked') return this.record(watched, result.rows);
+    if (result.kind === 'checked') return this.#record(watched, result.rows);
     if (result.kind === 'failed') return this.#fail(watched, result.reason);
     const { answer, time } = result;
     const outcome = { outcome: 'upstream', answer, time } as const;
@@ -100,8 +100,17 @@ export class ItemReader {
     return outcome;
   }
 
+  /** Never rejects: nobody waits for it. */
+  async recordPushed(watched: Watched, rows: AccountRows): Promise<void> {
+    try {
+      await this.#record(watched, rows);
+    } catch (error) {
+      this.#logFailure(watched, error as Error);
+    }
+  }
+
   /** Has the rows of an account recorded, unless later ones are. */
-  async record(watched: Watched, rows: AccountRows): Promise<WantedOutcome> {
+  async #record(watched: Watched, rows: AccountRows): Promise<WantedOutcome> {
     const { ledger, pending, watchList, marks } = this.#options;
     if (rows.time < watched.readTime) {
       watchList.noteFailed(watched);

@@ -83,7 +83,7 @@ export class PushReader {
     if (watched === undefined) return;
     const judged = accounts.judge(answer, dex, 0);
     if (judged.kind === 'checked' && (judged.rows.isCollateralShown || watched.isModeKnown)) {
-      void items.record(watched, judged.rows);
+      void items.recordPushed(watched, judged.rows);
     } else if (judged.kind === 'failed') {
       const what = `pushed ${describeItem(watched.item)}`;
       audit.warnOnce(`${what}: ${judged.reason}`, what);

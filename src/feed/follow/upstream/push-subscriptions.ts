@@ -138,8 +138,9 @@ function makeRequest(
 
 /** Equal in each field that is not empty, in either case. */
 function isSame(subscription: UpstreamSubscription, confirmed: Record<string, unknown>): boolean {
-  return Object.entries(subscription).every(
-    ([field, value]) =>
-      value === '' || String(confirmed[field] ?? '').toLowerCase() === value.toLowerCase(),
-  );
+  return Object.entries(subscription).every(([field, value]) => {
+    const theirs = confirmed[field];
+    if (value === '') return true;
+    return typeof theirs === 'string' && theirs.toLowerCase() === value.toLowerCase();
+  });
 }

@@ -2,6 +2,7 @@
 
 import { UpstreamError, type UpstreamErrorKind } from './upstream-error.ts';
 import type { HttpResponse } from './upstream-http.ts';
+import { NestingError, parseUpstreamJson } from './upstream-json.ts';
 
 export interface UpstreamAnswer {
   /** As the upstream wrote it. */
@@ -29,9 +30,10 @@ export function readUpstreamAnswer(response: HttpResponse): UpstreamAnswer | Ups
   if (fault !== undefined) return new UpstreamError('malformed', fault);
   try {
     const text = DECODER.decode(response.body);
-    return { text, json: JSON.parse(text) };
+    return { text, json: parseUpstreamJson(text) };
   } catch (cause) {
-    const message = `the response of ${response.body.length} bytes is not JSON`;
+    const fault = cause instanceof NestingError ? cause.message : 'not JSON';
+    const message = `the response of ${response.body.length} bytes is ${fault}`;
     return new UpstreamError('malformed', message, { cause });
   }
 }

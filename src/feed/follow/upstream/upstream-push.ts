@@ -5,6 +5,7 @@
 
 import { type RawData, WebSocket } from 'ws';
 import { isJsonObject } from '../../../events/fields.ts';
+import { describeValue } from '../../../events/refusal.ts';
 import { Backoff } from './backoff.ts';
 import { type Clock, SYSTEM_CLOCK } from './clock.ts';
 import {
@@ -14,6 +15,7 @@ import {
 } from './push-subscriptions.ts';
 import type { UpstreamLog } from './upstream.ts';
 import type { UpstreamAddress } from './upstream-address.ts';
+import { NestingError, parseUpstreamJson } from './upstream-json.ts';
 import { WINDOW_MS, WindowUsage } from './window-usage.ts';
 
 const HANDSHAKE_MS_MAX = 10_000;
@@ -116,7 +118,7 @@ export class UpstreamPush {
       this.reconnect(`no handshake in ${HANDSHAKE_MS_MAX} ms`),
     );
     socket.on('open', () => this.#open());
-    socket.on('message', (data, isBinary) => this.#receive(data, isBinary));
+    socket.on('message', (data, isBinary) => this.#receiveSafely(data, isBinary));
     // Protocol pings of the upstream are a sign of life, too.
     socket.on('ping', () => {
       this.#receivedMs = clock.nowMs();
@@ -168,12 +170,21 @@ export class UpstreamPush {
     else if (quietMs > QUIET_MS_MAX) this.#send('{"method":"ping"}', nowMs);
   }
 
+  /** What is thrown out of a listener would end the process: no message may do that. */
+  #receiveSafely(data: RawData, isBinary: boolean): void {
+    try {
+      this.#receive(data, isBinary);
+    } catch (error) {
+      this.reconnect(`a message that could not be taken: ${(error as Error).message}`);
+    }
+  }
+
   #receive(data: RawData, isBinary: boolean): void {
     // What still comes on a connection that is being dropped does not count.
     if (this.#reason !== undefined) return;
     this.#receivedMs = this.#options.clock.nowMs();
-    const message = isBinary ? undefined : parseMessage(data);
-    if (message === undefined) this.reconnect('a message that is no JSON with a channel');
+    const message = isBinary ? NO_MESSAGE : parseMessage(data);
+    if (typeof message === 'string') this.reconnect(message);
     else if (CONTROL_CHANNELS.includes(message.channel)) this.#control(message);
     else {
       this.#dataMs = this.#receivedMs;
@@ -182,7 +193,9 @@ export class UpstreamPush {
   }
 
   #control({ channel, data }: PushMessage): void {
-    if (channel === 'error') this.#refuse(String(data), this.#receivedMs);
+    if (channel === 'error') {
+      this.#refuse(typeof data === 'string' ? data : describeValue(data), this.#receivedMs);
+    }
     if (channel === 'subscriptionResponse' && isJsonObject(data)) {
       this.#subscriptions.acknowledge(data['subscription']);
     }
@@ -239,13 +252,15 @@ interface PushMessage {
   readonly data: unknown;
 }
 
-/** Undefined if it is not a JSON object with a channel. */
-function parseMessage(data: RawData): PushMessage | undefined {
+const NO_MESSAGE = 'a message that is no JSON with a channel';
+
+/** The message, or why it is none. */
+function parseMessage(data: RawData): PushMessage | string {
   try {
-    const message: unknown = JSON.parse(data.toString());
-    if (!isJsonObject(message) || typeof message['channel'] !== 'string') return undefined;
+    const message = parseUpstreamJson(data.toString());
+    if (!isJsonObject(message) || typeof message['channel'] !== 'string') return NO_MESSAGE;
     return { channel: message['channel'], data: message['data'] };
-  } catch {
-    return undefined;
+  } catch (error) {
+    return error instanceof NestingError ? `a message ${error.message}` : NO_MESSAGE;
   }
 }

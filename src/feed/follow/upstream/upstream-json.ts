@@ -1,0 +1,24 @@
+/** JSON of an upstream: nothing that is nested deeper than any answer gets to those who read it. */
+
+/** Answers have about ten levels; functions that recurse into a value fail at some thousands. */
+const DEPTH_MAX = 64;
+
+export class NestingError extends Error {
+  constructor() {
+    super(`nested more than ${DEPTH_MAX} levels deep`);
+    this.name = 'NestingError';
+  }
+}
+
+/** Throws a SyntaxError or a NestingError. */
+export function parseUpstreamJson(text: string): unknown {
+  const value: unknown = JSON.parse(text);
+  if (isDeeper(value, DEPTH_MAX)) throw new NestingError();
+  return value;
+}
+
+function isDeeper(value: unknown, depthMax: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  if (depthMax === 0) return true;
+  return Object.values(value).some((item) => isDeeper(item, depthMax - 1));
+}
