@@ -14,6 +14,7 @@ import type { FollowAudit } from './follow-audit.ts';
 import type { PendingChanges } from './pending-changes.ts';
 import type { Clock } from './upstream/clock.ts';
 import type { AskOptions, UpstreamQuestion } from './upstream/upstream.ts';
+import type { UpstreamAnswer } from './upstream/upstream-answer.ts';
 import { UpstreamError } from './upstream/upstream-error.ts';
 import { describeItem, type Watched } from './watch-list.ts';
 
@@ -22,14 +23,29 @@ export interface Asker {
   ask(question: UpstreamQuestion, options: AskOptions): Promise<unknown>;
 }
 
+/** The same, for answers that may be given on as the upstream wrote them. */
+export interface AnswerAsker extends Asker {
+  askAnswer(question: UpstreamQuestion, options: AskOptions): Promise<UpstreamAnswer>;
+}
+
+interface Checked {
+  readonly kind: 'checked';
+  readonly rows: AccountRows;
+}
+
 export type AccountResult =
-  | { readonly kind: 'checked'; readonly rows: AccountRows }
-  /** Not reproduced by our rules: the upstream's own answer. */
+  | Checked
+  /** Not reproduced by our rules: the upstream's own answer, as it wrote it. */
   | { readonly kind: 'unchecked'; readonly answer: string; readonly time: number }
-  | { readonly kind: 'failed'; readonly reason: string };
+  | Failed;
+
+interface Failed {
+  readonly kind: 'failed';
+  readonly reason: string;
+}
 
 export interface AccountReaderOptions {
-  readonly upstream: Asker;
+  readonly upstream: AnswerAsker;
   readonly ledger: StateView;
   readonly pending: PendingChanges;
   readonly time: ExchangeTime;
@@ -62,9 +78,16 @@ const MODE_REFUSALS_MAX = 3;
 const TRANSIENT: readonly string[] = ['malformed', 'network', 'server'];
 
 /** An answer that was read, before it is known whose it is. */
-type Judged = AccountResult & { readonly mismatches?: readonly Mismatch[] };
+type Judged = (Checked | { readonly kind: 'unchecked'; readonly time: number } | Failed) & {
+  readonly mismatches?: readonly Mismatch[];
+};
 /** The answer was read in the wrong mode. */
 const AGAIN = { kind: 'again' } as const;
+
+interface Asked {
+  readonly judged: Judged | typeof AGAIN;
+  readonly answer: string;
+}
 
 export class AccountReader {
   readonly #options: AccountReaderOptions;
@@ -105,12 +128,12 @@ export class AccountReader {
     failures: number,
   ): Promise<AccountResult | typeof AGAIN> {
     try {
-      const judged = await this.#ask(watched, ask);
+      const { judged, answer } = await this.#ask(watched, ask);
       if (judged.kind === 'again') return judged;
       for (const mismatch of judged.mismatches ?? []) {
         this.#options.audit.noteMismatch(describeItem(watched.item), mismatch);
       }
-      return judged;
+      return judged.kind === 'unchecked' ? { ...judged, answer } : judged;
     } catch (error) {
       const isTransient = error instanceof UpstreamError && TRANSIENT.includes(error.kind);
       if (!isTransient || failures + 1 >= FAILURES_MAX) throw error;
@@ -118,16 +141,16 @@ export class AccountReader {
     }
   }
 
-  async #ask(watched: Watched, ask: AskOptions): Promise<Judged | typeof AGAIN> {
+  async #ask(watched: Watched, ask: AskOptions): Promise<Asked> {
     const { item } = watched;
     if (item.kind !== 'account') throw new Error(`${watched.key} is not an account`);
     const question = { type: 'clearinghouseState', user: item.user, dex: item.dex };
-    const [json, collateral] = await Promise.all([
-      this.#options.upstream.ask(question, ask),
+    const [{ json, text }, collateral] = await Promise.all([
+      this.#options.upstream.askAnswer(question, ask),
       watched.isUnified ? this.#askCollateral(item, ask) : 0,
     ]);
-    const judged = this.judge(json, item.dex, collateral);
-    return this.#explain(watched, judged, ask, () => this.judge(json, item.dex, collateral));
+    const judge = () => this.judge(json, item.dex, collateral);
+    return { judged: await this.#explain(watched, judge(), ask, judge), answer: text };
   }
 
   /** Holds an answer, asked for or pushed, against our rules. */
@@ -141,13 +164,14 @@ export class AccountReader {
     if (fault !== undefined) return { kind: 'failed', reason: fault };
     const mismatches = checkAccount(reading, directory);
     if (mismatches.length === 0) return { kind: 'checked', rows: reading.rows };
-    return { kind: 'unchecked', ...describeOwn(json), mismatches };
+    return { kind: 'unchecked', time: reading.rows.time, mismatches };
   }
 
   #refuse({ fault, mismatch, message }: DialectError, json: unknown): Judged {
     const mismatches = [mismatch];
     if (fault === 'shape') return { kind: 'failed', reason: message, mismatches };
-    return { kind: 'unchecked', ...describeOwn(json), mismatches };
+    // An answer of the right shape has a time.
+    return { kind: 'unchecked', time: (json as { time: number }).time, mismatches };
   }
 
   /** New margin tiers, a new coin and a unified account explain mismatches: then it is judged again. */
@@ -230,9 +254,4 @@ function modeRetryMsOf({ isModeKnown, modeDoubts }: Watched): number {
 function isWithoutMode(error: unknown): error is Error {
   if (error instanceof DialectError) return true;
   return error instanceof UpstreamError && (error.kind === 'refused' || error.kind === 'server');
-}
-
-/** Only for answers of the right shape. */
-function describeOwn(json: unknown): { answer: string; time: number } {
-  return { answer: JSON.stringify(json), time: (json as { time: number }).time };
 }

@@ -3,7 +3,7 @@
 import { formatAddress, parseAddress } from '../../exact/address.ts';
 import type { StateView } from '../../state/state.ts';
 import type { FollowStatus, Interest, WantedItem, WantedOutcome } from '../../wanted/wanted.ts';
-import { AccountReader, type Asker } from './account-reader.ts';
+import { AccountReader, type AnswerAsker } from './account-reader.ts';
 import { keepAuction } from './auction-keeper.ts';
 import { DelegationsReader } from './delegations-reader.ts';
 import { ExchangeTime } from './exchange-time.ts';
@@ -24,7 +24,7 @@ import type { PushHandler } from './upstream/upstream-push.ts';
 import { type Watched, WatchList } from './watch-list.ts';
 
 /** What the follower needs of the upstream's client. */
-export interface FollowUpstream extends Asker {
+export interface FollowUpstream extends AnswerAsker {
   readonly budget: { readonly limit: number; readonly left: number };
   readonly health: UpstreamHealth;
 }

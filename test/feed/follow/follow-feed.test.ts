@@ -8,6 +8,7 @@ import { UpstreamError } from '../../../src/feed/follow/upstream/upstream-error.
 import { answerQuestion } from '../../../src/info/registry.ts';
 import { accountTime, isAccountKnown } from '../../../src/state/known.ts';
 import {
+  AnswerText,
   accountOf,
   type ExchangeChoice,
   type Fault,
@@ -162,6 +163,18 @@ test("an account that our rules do not reproduce is the upstream's own answer", 
   const before = exchange.countAsked('clearinghouseState', formatAddress(user));
   assert.deepEqual(await exchange.want(accountOf(user)), outcome);
   assert.equal(exchange.countAsked('clearinghouseState', formatAddress(user)), before);
+});
+
+test("the upstream's own answer is given on as it was written, to the last character", async (t) => {
+  const exchange = await follow(t);
+  const [user] = findTraders(exchange.truth);
+  const extra = '{ "sequence": 9007199254740993, "ratio": 1e400,';
+  exchange.fault = inAnswersAbout(user, (_question, truth) => {
+    truth.crossMaintenanceMarginUsed = '1.0';
+    return new AnswerText(JSON.stringify(truth).replace('{', extra));
+  });
+  const outcome = await exchange.want(accountOf(user));
+  assert.ok(outcome.outcome === 'upstream' && outcome.answer.startsWith(extra), String(outcome));
 });
 
 test('a recorded account that no longer checks counts as never read, until it does', async (t) => {

@@ -29,6 +29,15 @@ type Json = ReturnType<typeof JSON.parse>;
 /** The answer that is given instead; undefined for the true one. May throw an UpstreamError. */
 export type Fault = (question: UpstreamQuestion, truth: Json) => Json | undefined;
 
+/** What a fault gives as the text of an answer. */
+export class AnswerText {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
 export interface Asked {
   readonly question: UpstreamQuestion;
   readonly priority: AskOptions['priority'];
@@ -86,6 +95,12 @@ export class FollowedExchange {
         budget: { limit: 1200, left: 1000 },
         health: { isWell: true },
         ask: (question, options) => this.#ask(question, options),
+        askAnswer: async (question, options) => {
+          const told = await this.#ask(question, options);
+          // A text stands for an answer that cannot be written as a value.
+          const text = told instanceof AnswerText ? told.text : JSON.stringify(told);
+          return { text, json: JSON.parse(text) };
+        },
         askText: async (question, options) => JSON.stringify(await this.#ask(question, options)),
         close: async () => undefined,
       },

@@ -124,6 +124,11 @@ export class Upstream {
     return (await this.#read(question, options)).json;
   }
 
+  /** The answer both as a JSON value and as the upstream wrote it. */
+  askAnswer(question: UpstreamQuestion, options: AskOptions): Promise<UpstreamAnswer> {
+    return this.#read(question, options);
+  }
+
   /** The answer as the upstream wrote it, which is valid JSON. */
   async askText(question: UpstreamQuestion, options: AskOptions): Promise<string> {
     return (await this.#read(question, options)).text;
