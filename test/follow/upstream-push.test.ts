@@ -261,6 +261,17 @@ test('errors and confirmations of a strange form end nothing', async (t) => {
   assert.ok(fixture.push.isOpen);
 });
 
+test('errors that answer nothing, again and again, end the connection', async (t) => {
+  const fixture = await openPush(t);
+  fixture.push.subscribe([MARKS]);
+  const connection = await fixture.connection(0);
+  await subscriptions(connection, 1);
+  for (let index = 0; index < 1_000; index++) connection.send('error', `no ${index}`);
+  const reason = 'more errors than messages were sent, the last one: no 11';
+  assert.equal(await lostReason(fixture), reason);
+  assert.equal(fixture.log.length, 12);
+});
+
 test('a message that is nested too deeply ends the connection', async (t) => {
   const fixture = await openPush(t);
   const connection = await fixture.connection(0);

@@ -18,7 +18,8 @@ const REPEAT_MS = 600_000;
 /** Maximum number of mismatches that are remembered as logged. */
 const LOGGED_MAX = 1_000;
 
-export class FollowAudit {
+/** Also the log of whatever an upstream can make speak: its lines are counted with the others. */
+export class FollowAudit implements UpstreamLog {
   readonly #clock: Clock;
   readonly #log: UpstreamLog;
   readonly #mismatches = new Map<string, number>();
@@ -67,6 +68,10 @@ export class FollowAudit {
   /** Logs a line, unless one about the same was logged a short while ago. */
   warnOnce(message: string, about = message): void {
     if (!this.#isRepeated(about)) this.warn(message);
+  }
+
+  info(message: string): void {
+    this.#say('info', message);
   }
 
   /** Logs a line, unless there were too many in this minute. */

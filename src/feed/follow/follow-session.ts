@@ -46,7 +46,8 @@ export interface SessionOptions {
   readonly settings: SessionSettings;
   readonly log: UpstreamLog;
   readonly clock: Clock;
-  createPush(handler: PushHandler): FollowPush;
+  /** The log is that of the connection, whose lines are bounded. */
+  createPush(handler: PushHandler, log: UpstreamLog): FollowPush;
   /** This machine's clock, in milliseconds since 1970. */
   wallMs(): number;
 }
@@ -114,6 +115,7 @@ export class FollowSession {
     this.#restore();
     this.#push = options.createPush(
       this.#handlePush(new PushReader({ ...readers, items: this.#items })),
+      audit,
     );
     this.#subscriptions.use(this.#push);
     this.#tasks = [this.#markets, this.#marks, keepAuction(shared), ...this.#startTasks()];

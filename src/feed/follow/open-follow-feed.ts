@@ -31,7 +31,8 @@ export async function openFollowFeed(
   return new FollowFeed({
     origin: address.origin,
     upstream: await openUpstream({ address, budget, log, forwardShare, headers, spent }),
-    createPush: (handler) => new UpstreamPush({ address, headers, limits, handler, log }),
+    createPush: (handler, pushLog) =>
+      new UpstreamPush({ address, headers, limits, handler, log: pushLog }),
     settings: sessionSettingsOf(settings),
     intervalMs: settings.followInterval,
     forwardKeepMs: settings.forwardKeep,

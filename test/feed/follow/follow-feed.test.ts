@@ -443,6 +443,16 @@ test('pushed messages of any shape end nothing', async (t) => {
   assert.equal((await exchange.want(accountOf(user))).outcome, 'recorded');
 });
 
+test('the lines of the push connection are bounded as all others are', async (t) => {
+  const exchange = await follow(t);
+  const before = exchange.log.length;
+  for (let index = 0; index < 10_000; index++) exchange.pushLog?.warn(`refuses: no ${index}`);
+  await exchange.advance(61_000);
+  exchange.pushLog?.warn('refuses: no more');
+  assert.ok(exchange.log.length - before < 40, `${exchange.log.length - before} lines`);
+  assert.match(exchange.log.join('\n'), /9\d{3} lines like these left out/);
+});
+
 test('marks that are pushed are recorded, and then not asked for', async (t) => {
   const exchange = await follow(t);
   const [user] = findTraders(exchange.truth);

@@ -8,7 +8,11 @@ import { type Address, formatAddress } from '../../../src/exact/address.ts';
 import { FollowFeed } from '../../../src/feed/follow/follow-feed.ts';
 import type { SessionSettings } from '../../../src/feed/follow/follow-session.ts';
 import type { UpstreamSubscription } from '../../../src/feed/follow/upstream/push-subscriptions.ts';
-import type { AskOptions, UpstreamQuestion } from '../../../src/feed/follow/upstream/upstream.ts';
+import type {
+  AskOptions,
+  UpstreamLog,
+  UpstreamQuestion,
+} from '../../../src/feed/follow/upstream/upstream.ts';
 import { UpstreamError } from '../../../src/feed/follow/upstream/upstream-error.ts';
 import type { PushHandler } from '../../../src/feed/follow/upstream/upstream-push.ts';
 import { createSimulator, type Simulator } from '../../../src/feed/simulator/simulator.ts';
@@ -67,6 +71,7 @@ export class FollowedExchange {
   readonly blockMs: number[] = [];
   subscriptions: readonly UpstreamSubscription[] = [];
   handler: PushHandler | undefined;
+  pushLog: UpstreamLog | undefined;
   fault: Fault = () => undefined;
   /** What a ledger refuses beside what does not apply. */
   refuse: (line: string) => BlockError | undefined = () => undefined;
@@ -104,8 +109,9 @@ export class FollowedExchange {
         askText: async (question, options) => JSON.stringify(await this.#ask(question, options)),
         close: async () => undefined,
       },
-      createPush: (handler) => {
+      createPush: (handler, log) => {
         this.handler = handler;
+        this.pushLog = log;
         return {
           subscribe: (wanted) => {
             this.subscriptions = wanted;

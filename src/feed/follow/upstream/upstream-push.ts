@@ -32,6 +32,8 @@ const RECONNECT_MAX_MS = 30_000;
 const MESSAGE_BYTES_MAX = 8 << 20;
 /** Messages that are kept for pings. */
 const PING_RESERVE = 20;
+/** How many more errors than messages were sent may come in a minute: each answers one at most. */
+const STRAY_ERRORS_MAX = 10;
 
 /** The channels that say nothing about the exchange. */
 const CONTROL_CHANNELS: readonly string[] = ['pong', 'subscriptionResponse', 'error'];
@@ -71,6 +73,9 @@ export class UpstreamPush {
   #receivedMs = 0;
   #dataMs = 0;
   #pausedUntilMs = 0;
+  /** Errors of this minute of the connection. */
+  #errors = 0;
+  #errorsSinceMs = 0;
   #cancelTimer: (() => void) | undefined;
   #cancelSending: (() => void) | undefined;
 
@@ -139,6 +144,8 @@ export class UpstreamPush {
     this.#openedMs = nowMs;
     this.#receivedMs = nowMs;
     this.#dataMs = nowMs;
+    this.#errors = 0;
+    this.#errorsSinceMs = nowMs;
     this.#subscriptions.reset();
     this.#setTimer(CHECK_MS, () => this.#check());
     this.#options.handler.opened();
@@ -204,6 +211,10 @@ export class UpstreamPush {
   #refuse(text: string, nowMs: number): void {
     const { handler, log, address } = this.#options;
     const reason = address.redact(text.slice(0, 200));
+    if (this.#isStray(nowMs)) {
+      this.reconnect(`more errors than messages were sent, the last one: ${reason}`);
+      return;
+    }
     log.warn(`push of ${address.origin} refuses: ${reason}`);
     if (/messages per minute/i.test(text)) {
       this.#pausedUntilMs = nowMs + WINDOW_MS;
@@ -213,6 +224,16 @@ export class UpstreamPush {
     }
     const refused = this.#subscriptions.refuse(text, nowMs);
     if (refused !== undefined) handler.refused(refused, reason);
+  }
+
+  /** Counts an error; true if there are so many that they answer nothing that was sent. */
+  #isStray(nowMs: number): boolean {
+    if (nowMs - this.#errorsSinceMs >= WINDOW_MS) {
+      this.#errors = 0;
+      this.#errorsSinceMs = nowMs;
+    }
+    this.#errors++;
+    return this.#errors > this.#messages.used(nowMs) + STRAY_ERRORS_MAX;
   }
 
   /** Sends what has to be subscribed and unsubscribed, as fast as the limit of messages allows. */
