@@ -11,6 +11,7 @@ import { FollowAudit } from './follow-audit.ts';
 import { describeStatus } from './follow-status.ts';
 import { type FollowPush, FollowSubscriptions } from './follow-subscriptions.ts';
 import { keepTime } from './heartbeat.ts';
+import { findHeldCoins } from './held-coins.ts';
 import { ItemReader } from './item-reader.ts';
 import { MarkKeeper } from './mark-keeper.ts';
 import { MarketKeeper } from './market-keeper.ts';
@@ -79,6 +80,8 @@ export class FollowSession {
   #pushedMs: number | undefined;
   /** The dexes of the accounts that are followed. */
   #dexes: readonly string[] = [''];
+  /** The coins of their positions, by dex. */
+  #coins: ReadonlyMap<string, ReadonlySet<string>> = new Map();
 
   constructor(ledger: StateView, options: SessionOptions) {
     const { upstream, settings, log, clock, wallMs } = options;
@@ -99,6 +102,7 @@ export class FollowSession {
       ...shared,
       budget: upstream.budget.limit,
       listDexes,
+      listCoins: () => this.#coins,
       resubscribe: () => this.#subscriptions.update(),
       refreshMarkets,
     });
@@ -247,9 +251,25 @@ export class FollowSession {
   #keepHouse(): void {
     this.#watchList.forget(this.#options.clock.nowMs());
     this.#items.dropExpired();
-    const dexes = new Set(['']);
-    for (const { item } of this.#watchList) if (item.kind === 'account') dexes.add(item.dex);
-    this.#dexes = [...dexes];
+    const coins = new Map([['', new Set<string>()]]);
+    for (const watched of this.#watchList) {
+      if (watched.item.kind !== 'account') continue;
+      const { dex } = watched.item;
+      const held = coins.get(dex) ?? new Set();
+      for (const coin of findHeldCoins(this.#ledger, watched)) held.add(coin);
+      coins.set(dex, held);
+    }
+    this.#coins = coins;
+    this.#dexes = [...coins.keys()];
+  }
+
+  /** Why no market is recorded, although the upstream lists some and should tell their marks. */
+  get #marketsFault(): string | undefined {
+    const { failure, isSource } = this.#marks;
+    const isListed = this.#ledger.markets.markets.length > 0;
+    if (isListed || !isSource || this.pending.directory.markets.length === 0) return undefined;
+    const reason = failure === undefined ? '' : `: ${failure}`;
+    return `none of its markets has a mark yet${reason}`;
   }
 
   get status(): FollowStatus {
@@ -261,6 +281,7 @@ export class FollowSession {
       audit: this.audit,
       marksAgeMs: this.#marks.ageMs,
       marketsAgeMs: this.#markets.ageMs,
+      marketsFault: this.#marketsFault,
       streamAgeMs: this.#pushedMs === undefined ? undefined : clock.nowMs() - this.#pushedMs,
       quietMs: this.time.quietMs,
       timeFailure: this.time.failure,

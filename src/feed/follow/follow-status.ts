@@ -18,6 +18,8 @@ export interface StatusSources {
   readonly audit: FollowAudit;
   readonly marksAgeMs: number | undefined;
   readonly marketsAgeMs: number | undefined;
+  /** Why no market is in the ledger, if one should be. */
+  readonly marketsFault: string | undefined;
   readonly streamAgeMs: number | undefined;
   /** How long the exchange has not told its time. */
   readonly quietMs: number | undefined;
@@ -50,7 +52,7 @@ export function describeStatus(sources: StatusSources): FollowStatus {
 }
 
 function findIllness(sources: StatusSources): string | undefined {
-  const { upstream, marketsAgeMs, quietMs, timeFailure } = sources;
+  const { upstream, marketsAgeMs, marketsFault, quietMs, timeFailure } = sources;
   const { isWell, reason } = upstream.health;
   if (!isWell) return reason ?? 'it does not answer';
   if (timeFailure !== undefined) return `its time is not known: ${timeFailure}`;
@@ -58,7 +60,7 @@ function findIllness(sources: StatusSources): string | undefined {
   if (quietMs > QUIET_MS_MAX) {
     return reason ?? `it has not told its time for ${Math.round(quietMs / 1000)} s`;
   }
-  return marketsAgeMs === undefined ? 'its markets have not been read yet' : undefined;
+  return marketsAgeMs === undefined ? 'its markets have not been read yet' : marketsFault;
 }
 
 /** An earlier process may have spent what there was. */

@@ -15,11 +15,12 @@ import {
   readMetaAndAssetCtxs,
 } from './dialect/mark-answers.ts';
 import type { FollowAudit } from './follow-audit.ts';
+import { MarkAges } from './mark-ages.ts';
 import type { PendingChanges } from './pending-changes.ts';
 import { PeriodicTask } from './periodic-task.ts';
 import type { Clock } from './upstream/clock.ts';
 import type { UpstreamSubscription } from './upstream/push-subscriptions.ts';
-import { UpstreamError } from './upstream/upstream-error.ts';
+import { isUnknownQuestion, UpstreamError } from './upstream/upstream-error.ts';
 
 /** In the order in which they are tried. */
 const CHANNELS = ['fastAssetCtxs', 'allDexsAssetCtxs'] as const;
@@ -27,8 +28,10 @@ const CHANNELS = ['fastAssetCtxs', 'allDexsAssetCtxs'] as const;
 const CURRENT_MS = 10_000;
 /** How long a new connection has to bring marks before the next channel is tried. */
 const FIRST_PUSH_MS = 15_000;
-/** A channel or a question that the upstream has refused is tried again after this time. */
+/** A channel or a question that the upstream does not know is tried again after this time. */
 const REFUSED_MS = 600_000;
+/** A question about a dex that fails is asked again, later each time, up to REFUSED_MS. */
+const RETRY_FIRST_MS = 1_000;
 const POLL_MS_MIN = 1_000;
 /** How often to look whether the markets are known, which marks are read by. */
 const MARKETS_WAIT_MS = 100;
@@ -48,9 +51,16 @@ export interface MarkKeeperOptions {
   readonly clock: Clock;
   /** The dexes whose marks are needed. */
   listDexes(): readonly string[];
+  /** The coins of the positions of those who are followed, by dex. */
+  listCoins(): ReadonlyMap<string, Iterable<string>>;
   /** Called when the wanted subscription has changed. */
   resubscribe(): void;
   refreshMarkets(): Promise<void>;
+}
+
+interface Retry {
+  readonly failures: number;
+  readonly atMs: number;
 }
 
 export class MarkKeeper {
@@ -58,14 +68,16 @@ export class MarkKeeper {
   readonly #polling: PeriodicTask;
   #channelIndex = 0;
   #channelRefusedMs = NEVER_MS;
-  #questionRefusedMs = NEVER_MS;
+  /** When the upstream last did not know the question for marks, which it has never answered. */
+  #unknownMs = NEVER_MS;
+  /** By dex, when marks that could not be read are asked for again. */
+  readonly #retries = new Map<string, Retry>();
+  #failure: string | undefined;
   /** When the push connection was opened, if it is open and has brought no marks yet. */
   #openedMs: number | undefined;
   #pushedMs = NEVER_MS;
-  /** When marks were last pushed or asked for, and last taken from an account's answer. */
-  #currentMs = NEVER_MS;
-  #offeredMs = NEVER_MS;
-  readonly #askedDexes = new Set<string>();
+  #hasAnswered = false;
+  readonly #ages = new MarkAges();
   /** The time of the answer that a coin's mark was taken from. */
   readonly #answerTimes = new Map<string, number>();
 
@@ -76,14 +88,33 @@ export class MarkKeeper {
       clock,
       intervalMs: () => (this.#hasMarkets ? this.#pollMs : MARKETS_WAIT_MS),
       run: () => this.#poll(),
-      failed: (error) => audit.warn(`marks not read: ${error.message}`),
+      failed: (error) => audit.warnOnce(`marks not read: ${error.message}`),
     });
   }
 
-  /** Since any marks came; undefined before the first. */
+  /** Of the oldest mark that is needed; undefined before the first. */
   get ageMs(): number | undefined {
-    const latestMs = Math.max(this.#currentMs, this.#offeredMs);
-    return latestMs === NEVER_MS ? undefined : this.#options.clock.nowMs() - latestMs;
+    const { clock, listDexes } = this.#options;
+    const told = listDexes().flatMap((dex) => this.#listTold(dex));
+    const known = told.filter((ms) => ms !== undefined);
+    return known.length === 0 ? undefined : clock.nowMs() - Math.min(...known);
+  }
+
+  /** When marks of a dex were told: those of positions, or all of them if there is no position. */
+  #listTold(dex: string): (number | undefined)[] {
+    const coins = [...(this.#options.listCoins().get(dex) ?? [])];
+    if (coins.length === 0) return [this.#ages.dexMs(dex)];
+    return coins.map((coin) => this.#ages.coinMs(dex, coin));
+  }
+
+  /** Whether the upstream tells marks, as far as anyone can say: else they come with accounts. */
+  get isSource(): boolean {
+    return this.#unknownMs === NEVER_MS;
+  }
+
+  /** Why marks were not read the last time that they were asked for. */
+  get failure(): string | undefined {
+    return this.#failure;
   }
 
   /**
@@ -103,6 +134,7 @@ export class MarkKeeper {
   noteOpened(): void {
     const nowMs = this.#options.clock.nowMs();
     this.#openedMs = nowMs;
+    this.#ages.notePushOpened();
     if (nowMs - this.#channelRefusedMs > REFUSED_MS) this.#channelIndex = 0;
   }
 
@@ -129,13 +161,24 @@ export class MarkKeeper {
     const read = channel === 'fastAssetCtxs' ? readFastAssetCtxs : readAllDexsAssetCtxs;
     const reading = read(data, pending.directory);
     if (!this.#accept(channel, reading)) return true;
+    // The first message of a connection has all markets, later ones may have only what has changed.
+    const isWhole = this.#openedMs !== undefined || channel === 'allDexsAssetCtxs';
     this.#openedMs = undefined;
     this.#pushedMs = clock.nowMs();
+    this.#ages.notePushed(this.#dexesOf(reading.prices), isWhole, this.#pushedMs);
     return true;
   }
 
-  #accept(source: string, reading: PriceReading | DialectError): boolean {
-    const { pending, audit, clock } = this.#options;
+  #dexesOf(prices: PriceReading['prices']): ReadonlySet<string> {
+    const { directory } = this.#options.pending;
+    const markets = [...prices.keys()].map((coin) => directory.find(coin));
+    const indexes = new Set(markets.flatMap((market) => market?.dexIndex ?? []));
+    return new Set([...indexes].map((index) => directory.dexes[index].name));
+  }
+
+  /** False if it tells no marks. */
+  #accept(source: string, reading: PriceReading | DialectError): reading is PriceReading {
+    const { pending, audit } = this.#options;
     if (reading instanceof DialectError) {
       audit.noteMismatch(source, reading.mismatch);
       return false;
@@ -144,7 +187,6 @@ export class MarkKeeper {
     if (reading.areMarketsOld) void this.#options.refreshMarkets();
     if (reading.prices.size === 0) return false;
     pending.setPrices(reading.prices);
-    this.#currentMs = clock.nowMs();
     return true;
   }
 
@@ -152,13 +194,14 @@ export class MarkKeeper {
   offer(rows: AccountRows): void {
     const { pending, clock } = this.#options;
     const nowMs = clock.nowMs();
-    const isCurrent = nowMs - this.#currentMs < Math.max(CURRENT_MS, 2 * this.#pollMs);
+    const toldMs = this.#ages.dexMs(rows.dex) ?? NEVER_MS;
+    const isCurrent = nowMs - toldMs < Math.max(CURRENT_MS, 2 * this.#pollMs);
     const usable = [...pricesOfRows(rows)].filter(([coin]) => {
       if (!pending.hasPrice(coin)) return true;
       return !isCurrent && rows.time >= (this.#answerTimes.get(coin) ?? 0);
     });
     for (const [coin] of usable) this.#answerTimes.set(coin, rows.time);
-    if (usable.length > 0) this.#offeredMs = nowMs;
+    for (const [coin] of usable) this.#ages.noteOffered(coin, nowMs);
     pending.setPrices(new Map(usable));
   }
 
@@ -172,39 +215,82 @@ export class MarkKeeper {
   async #poll(): Promise<void> {
     if (!this.#hasMarkets) return;
     const nowMs = this.#options.clock.nowMs();
-    const isPushQuiet = nowMs - this.#pushedMs >= CURRENT_MS;
-    if (!isPushQuiet) return;
     const isUseless = this.#openedMs !== undefined && nowMs - this.#openedMs >= FIRST_PUSH_MS;
-    if (isUseless && this.subscription !== undefined) this.#tryNextChannel();
-    if (nowMs - this.#questionRefusedMs < REFUSED_MS) return;
-    for (const dex of this.#dexesToAsk) await this.#ask(dex);
+    const isPushQuiet = nowMs - this.#pushedMs >= CURRENT_MS;
+    if (isPushQuiet && isUseless && this.subscription !== undefined) this.#tryNextChannel();
+    const failures: string[] = [];
+    for (const dex of this.#dexesToAsk) {
+      const failure = await this.#ask(dex);
+      if (failure !== undefined) failures.push(failure);
+    }
+    // So that it is tried again soon, and not only at the next interval.
+    if (failures.length > 0) throw new Error(failures.join('; '));
   }
 
   get #hasMarkets(): boolean {
     return this.#options.pending.directory.markets.length > 0;
   }
 
-  /** Each dex once, since its markets cannot be listed without prices; then those that are needed. */
-  get #dexesToAsk(): ReadonlySet<string> {
+  /** Each dex until it has told its marks, without which its markets cannot be listed; then the needed. */
+  get #dexesToAsk(): readonly string[] {
     const { pending, listDexes } = this.#options;
     const names = pending.directory.dexes.map(({ name }) => name);
-    return new Set([...listDexes(), ...names.filter((name) => !this.#askedDexes.has(name))]);
+    const isUntold = (dex: string) => this.#ages.dexMs(dex) === undefined;
+    return [...new Set([...listDexes(), ...names.filter(isUntold)])].filter((dex) =>
+      this.#isDue(dex),
+    );
   }
 
-  async #ask(dex: string): Promise<void> {
+  /** Marks of markets that are not known would be lost. */
+  #isDue(dex: string): boolean {
+    const { pending, clock } = this.#options;
+    if (pending.directory.universeOf(dex) === undefined) return false;
+    const nowMs = clock.nowMs();
+    if (nowMs < (this.#retries.get(dex)?.atMs ?? NEVER_MS)) return false;
+    if (nowMs - this.#ages.pushedMs(dex) < CURRENT_MS) return false;
+    return nowMs - (this.#ages.dexMs(dex) ?? NEVER_MS) >= this.#pollMs;
+  }
+
+  /** Reads the marks of a dex; returns why they could not be read, if it is worth another try. */
+  async #ask(dex: string): Promise<string | undefined> {
     const { upstream, pending, clock } = this.#options;
+    const askedMs = clock.nowMs();
+    if (askedMs - this.#unknownMs < REFUSED_MS) return undefined;
     try {
-      const askedMs = clock.nowMs();
       const json = await upstream.ask({ type: QUESTION, dex }, { priority: 'upkeep' });
+      this.#hasAnswered = true;
+      this.#unknownMs = NEVER_MS;
       // Marks that were pushed meanwhile are newer.
-      if (this.#pushedMs >= askedMs) return;
-      this.#askedDexes.add(dex);
-      this.#accept(QUESTION, readMetaAndAssetCtxs(json, dex, pending.directory));
+      if (this.#ages.pushedMs(dex) >= askedMs) return undefined;
+      return this.#takeAnswer(dex, readMetaAndAssetCtxs(json, dex, pending.directory));
     } catch (error) {
-      const isUnknown = error instanceof UpstreamError && error.kind === 'refused';
-      if (!isUnknown) throw error;
-      this.#questionRefusedMs = this.#options.clock.nowMs();
-      this.#options.audit.warn(`marks come from the accounts that are read: ${error.message}`);
+      const isRefused = error instanceof UpstreamError && error.kind === 'refused';
+      if (!isRefused) throw error;
+      if (!isUnknownQuestion(error) || this.#hasAnswered)
+        return this.#noteFailure(dex, error.message);
+      this.#unknownMs = clock.nowMs();
+      const about = 'marks come from the accounts that are read';
+      this.#options.audit.warnOnce(`${about}: ${error.message}`, about);
+      return undefined;
     }
+  }
+
+  #takeAnswer(dex: string, reading: PriceReading | DialectError): string | undefined {
+    this.#accept(QUESTION, reading);
+    if (reading instanceof DialectError) return this.#noteFailure(dex, reading.message);
+    if (reading.areMarketsOld) return this.#noteFailure(dex, reading.skipped[0].reason);
+    this.#retries.delete(dex);
+    this.#failure = undefined;
+    this.#ages.noteAnswered(dex, this.#options.clock.nowMs());
+    return undefined;
+  }
+
+  #noteFailure(dex: string, message: string): string {
+    const failures = this.#retries.get(dex)?.failures ?? 0;
+    const delayMs = Math.min(RETRY_FIRST_MS * 2 ** Math.min(failures, 20), REFUSED_MS);
+    const atMs = this.#options.clock.nowMs() + delayMs;
+    this.#retries.set(dex, { failures: failures + 1, atMs });
+    this.#failure = dex === FIRST_DEX ? message : `dex ${dex}: ${message}`;
+    return this.#failure;
   }
 }

@@ -473,7 +473,9 @@ test('without any other source, marks come from the accounts that are read', asy
   const exchange = new FollowedExchange();
   t.after(() => exchange.stop());
   exchange.fault = ({ type }) => {
-    if (type === 'metaAndAssetCtxs') throw new UpstreamError('refused', 'status 422');
+    if (type === 'metaAndAssetCtxs') {
+      throw new UpstreamError('refused', 'status 422', { status: 422 });
+    }
     return undefined;
   };
   await exchange.start();
@@ -481,7 +483,56 @@ test('without any other source, marks come from the accounts that are read', asy
   await exchange.want(accountOf(user));
   assert.deepEqual(rowsOf(exchange, user, 'ledger'), toldRowsOf(exchange, user));
   assert.ok(exchange.ledger.markets.markets.length > 0);
-  assert.equal(exchange.feed.status().ages.marks !== null, true);
+  await exchange.until(() => exchange.feed.status().ages.marks !== null);
+});
+
+test('a refusal of marks that may pass is tried again soon, and /health says that none came', async (t) => {
+  const exchange = new FollowedExchange();
+  t.after(() => exchange.stop());
+  let isRefused = true;
+  exchange.fault = ({ type }) => {
+    if (type !== 'metaAndAssetCtxs' || !isRefused) return undefined;
+    throw new UpstreamError('refused', 'status 403', { status: 403 });
+  };
+  await exchange.advance(20_000);
+  const { isWell, reason } = exchange.feed.status();
+  assert.equal(isWell, false);
+  assert.match(reason, /^none of its markets has a mark yet: (dex \w+: )?status 403$/);
+  const asked = exchange.countAsked('metaAndAssetCtxs');
+  assert.ok(asked < 8 * exchange.truth.markets.dexes.length, `${asked} times`);
+  assert.equal(exchange.log.filter((line) => line.includes('status 403')).length < 5, true);
+  isRefused = false;
+  await exchange.until(() => exchange.feed.status().isWell, 60_000);
+  assert.ok(exchange.ledger.markets.markets.length > 0);
+});
+
+test('a question for marks that has worked is never taken for an unknown one', async (t) => {
+  const exchange = await follow(t);
+  await exchange.advance(10_000);
+  exchange.fault = ({ type }) => {
+    if (type !== 'metaAndAssetCtxs') return undefined;
+    throw new UpstreamError('refused', 'status 422', { status: 422 });
+  };
+  await exchange.advance(10_000);
+  exchange.fault = () => undefined;
+  const before = exchange.countAsked('metaAndAssetCtxs');
+  await exchange.advance(30_000);
+  assert.ok(exchange.countAsked('metaAndAssetCtxs') > before);
+});
+
+test('the age of marks is that of the oldest that is needed', async (t) => {
+  const exchange = await follow(t);
+  const dex = exchange.truth.markets.dexes[1].name;
+  exchange.feed.noteInterest([
+    { item: { kind: 'account', user: `0x${'1'.repeat(40)}`, dex }, count: 1 },
+  ]);
+  await exchange.advance(30_000);
+  exchange.fault = (question) => {
+    if (question.type !== 'metaAndAssetCtxs' || question['dex'] !== dex) return undefined;
+    throw new UpstreamError('refused', 'status 403', { status: 403 });
+  };
+  await exchange.advance(60_000);
+  assert.ok((exchange.feed.status().ages.marks ?? 0) > 50_000, 'the other dex does not hide it');
 });
 
 test('the follower says what it is about, and never where the upstream is in full', async (t) => {

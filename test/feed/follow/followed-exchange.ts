@@ -154,7 +154,7 @@ export class FollowedExchange {
       return JSON.parse(answerQuestion(this.truth, question));
     } catch (error) {
       if (!(error instanceof RequestError)) throw error;
-      throw new UpstreamError('refused', error.message);
+      throw new UpstreamError('refused', error.message, { status: 422 });
     }
   }
 

@@ -9,7 +9,7 @@ export type UpstreamErrorKind =
   | 'rate_limited'
   /** Status 500 or above; 500 is also how some servers answer for an unknown dex. */
   | 'server'
-  /** Another status: the upstream does not know this question. */
+  /** Another status: see `isUnknownQuestion`. */
   | 'refused'
   /** The response is not JSON, cut off, or over the size limit. */
   | 'malformed'
@@ -39,4 +39,13 @@ export class UpstreamError extends Error {
     this.retryAfterMs = options.retryAfterMs;
     this.status = options.status;
   }
+}
+
+/** What servers answer to a question that they do not know: any other refusal may pass. */
+const UNKNOWN_STATUSES: readonly unknown[] = [400, 404, 405, 422];
+
+/** True if the upstream seems not to know the question at all. */
+export function isUnknownQuestion(error: unknown): error is UpstreamError {
+  if (!(error instanceof UpstreamError) || error.kind !== 'refused') return false;
+  return UNKNOWN_STATUSES.includes(error.status);
 }
