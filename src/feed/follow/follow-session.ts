@@ -95,7 +95,11 @@ export class FollowSession {
     const { pending, time, audit } = this;
     const watchList = this.#watchList;
     const shared = { upstream, ledger, pending, time, audit, clock, watchList };
-    this.#markets = new MarketKeeper({ ...shared, updated: () => this.#subscriptions.update() });
+    this.#markets = new MarketKeeper({
+      ...shared,
+      readMarks: (dexes, directory) => this.#marks.readNew(dexes, directory),
+      updated: () => this.#subscriptions.update(),
+    });
     const listDexes = () => this.#dexes;
     const refreshMarkets = () => this.#markets.refresh();
     this.#marks = new MarkKeeper({

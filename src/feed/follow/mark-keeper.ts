@@ -14,6 +14,7 @@ import {
   readFastAssetCtxs,
   readMetaAndAssetCtxs,
 } from './dialect/mark-answers.ts';
+import type { MarketDirectory } from './dialect/market-directory.ts';
 import type { FollowAudit } from './follow-audit.ts';
 import { MarkAges } from './mark-ages.ts';
 import type { PendingChanges } from './pending-changes.ts';
@@ -205,6 +206,21 @@ export class MarkKeeper {
     pending.setPrices(new Map(usable));
   }
 
+  /**
+   * Reads the marks of dexes that could not be read before: what was told of them meanwhile is lost,
+   * and without all marks their markets would be listed in the order in which the marks change.
+   */
+  async readNew(dexes: readonly string[], directory: MarketDirectory): Promise<void> {
+    for (const dex of dexes) {
+      try {
+        const failure = await this.#ask(dex, directory);
+        if (failure !== undefined) throw new Error(failure);
+      } catch (error) {
+        this.#options.audit.warnOnce(`marks of new markets not read: ${(error as Error).message}`);
+      }
+    }
+  }
+
   get #pollMs(): number {
     const { budget, listDexes } = this.#options;
     const weight = weightOf(QUESTION) * listDexes().length;
@@ -252,8 +268,11 @@ export class MarkKeeper {
   }
 
   /** Reads the marks of a dex; returns why they could not be read, if it is worth another try. */
-  async #ask(dex: string): Promise<string | undefined> {
-    const { upstream, pending, clock } = this.#options;
+  async #ask(
+    dex: string,
+    directory = this.#options.pending.directory,
+  ): Promise<string | undefined> {
+    const { upstream, clock } = this.#options;
     const askedMs = clock.nowMs();
     if (askedMs - this.#unknownMs < REFUSED_MS) return undefined;
     try {
@@ -262,7 +281,7 @@ export class MarkKeeper {
       this.#unknownMs = NEVER_MS;
       // Marks that were pushed meanwhile are newer.
       if (this.#ages.pushedMs(dex) >= askedMs) return undefined;
-      return this.#takeAnswer(dex, readMetaAndAssetCtxs(json, dex, pending.directory));
+      return this.#takeAnswer(dex, readMetaAndAssetCtxs(json, dex, directory));
     } catch (error) {
       const isRefused = error instanceof UpstreamError && error.kind === 'refused';
       if (!isRefused) throw error;

@@ -10,7 +10,11 @@ import {
   readMeta,
   readPerpDexs,
 } from './dialect/market-answers.ts';
-import { createDirectory, type SkippedListing } from './dialect/market-directory.ts';
+import {
+  createDirectory,
+  type MarketDirectory,
+  type SkippedListing,
+} from './dialect/market-directory.ts';
 import type { FollowAudit } from './follow-audit.ts';
 import type { PendingChanges } from './pending-changes.ts';
 import { PeriodicTask } from './periodic-task.ts';
@@ -32,6 +36,8 @@ export interface MarketKeeperOptions {
   readonly pending: PendingChanges;
   readonly audit: FollowAudit;
   readonly clock: Clock;
+  /** Reads the marks of dexes that are new in the directory. */
+  readMarks(dexes: readonly string[], directory: MarketDirectory): Promise<void>;
   /** Called when the directory was read. */
   updated(): void;
 }
@@ -97,10 +103,14 @@ export class MarketKeeper {
   async #readAll(): Promise<void> {
     const { ledger, pending, clock } = this.#options;
     const dexes = await this.#readDexes();
+    const known = this.#metas;
     this.#metas = await this.#readMetas(dexes);
     this.#metasText = JSON.stringify([...this.#metas]);
     const directory = createDirectory(ledger, { dexes, metas: this.#metas });
     this.#reportSkipped(directory.skipped);
+    // The marks of the first markets are told by the push connection's first message, or asked for.
+    const found = [...this.#metas.keys()].filter((dex) => !known.has(dex));
+    if (known.size > 0) await this.#options.readMarks(found, directory);
     pending.setDirectory(directory);
     this.#readMs = clock.nowMs();
     this.#options.updated();

@@ -529,7 +529,7 @@ test('the age of marks is that of the oldest that is needed', async (t) => {
   await exchange.advance(30_000);
   exchange.fault = (question) => {
     if (question.type !== 'metaAndAssetCtxs' || question['dex'] !== dex) return undefined;
-    throw new UpstreamError('refused', 'status 403', { status: 403 });
+    throw new UpstreamError('server', 'status 500', { status: 500 });
   };
   await exchange.advance(60_000);
   assert.ok((exchange.feed.status().ages.marks ?? 0) > 50_000, 'the other dex does not hide it');
@@ -578,6 +578,58 @@ test('markets are listed in the order of the exchange, on every dex', async (t) 
     assert.equal(ours, theirs);
   }
 });
+
+for (const isPushed of [false, true]) {
+  const how = isPushed ? 'pushed' : 'asked for';
+  test(`a dex that can be read only later has the order of the exchange, marks ${how}`, async (t) => {
+    const exchange = new FollowedExchange();
+    t.after(() => exchange.stop());
+    const { name: late } = exchange.truth.markets.dexes[1];
+    let isUnreadable = true;
+    exchange.fault = ({ type, dex }) => {
+      if (!isUnreadable) return undefined;
+      if (type === 'allPerpMetas')
+        throw new UpstreamError('refused', 'status 422', { status: 422 });
+      return type === 'meta' && dex === late ? null : undefined;
+    };
+    // What a connection pushes after its first message is what has changed.
+    const push = (coins: readonly string[]) => {
+      const marks = coins.map((coin) => [coin, { markPx: '1.0' }]);
+      exchange.handler?.message('fastAssetCtxs', Object.fromEntries(marks));
+    };
+    const coins = exchange.truth.markets.markets.map(({ coin }) => coin);
+    await exchange.until(() => exchange.subscriptions.length > 0);
+    if (isPushed) {
+      exchange.handler?.opened();
+      push(coins);
+    }
+    await exchange.start();
+    for (let second = 0; second < 90; second++) {
+      if (second === 30) {
+        isUnreadable = false;
+        // Markets are read again for an account that names unknown ones; marks are not due then.
+        const [user] = findTraders(exchange.truth);
+        await exchange.advance(3_500);
+        if (isPushed) await exchange.want(accountOf(user, late), 0);
+      }
+      await exchange.advance(1_000);
+      if (isPushed) push(['BTC', coins.at(-1) ?? '']);
+    }
+    const [ours, theirs] = [exchange.ledger, exchange.truth].map(({ markets }) =>
+      markets.markets.filter(({ coin }) => coin.startsWith(`${late}:`)).map(({ coin }) => coin),
+    );
+    assert.ok(theirs.length > 1);
+    assert.deepEqual(ours, theirs);
+    const metaMs = (beforeMs: number) =>
+      exchange.asked
+        .filter(({ question }) => question.type === 'meta' && question['dex'] === late)
+        .findLast(({ atMs }) => atMs <= beforeMs)?.atMs ?? 0;
+    const marksMs = exchange.asked.find(
+      ({ question }) => question.type === 'metaAndAssetCtxs' && question['dex'] === late,
+    )?.atMs;
+    assert.ok(marksMs !== undefined && marksMs - metaMs(marksMs) < 200, 'at once');
+  });
+}
 
 test("a server that does not tell an account's mode is asked for it once, not for ever", async (t) => {
   const exchange = await follow(t);
