@@ -27,6 +27,9 @@ const INTERVAL_MS = 60_000;
  * that finds nothing new, or nothing that can be read.
  */
 const REFRESH_MS_MIN = 2_000;
+/** How long each dex is asked for by itself where the question for all was of no use. */
+const ALL_METAS_RETRY_MS = 300_000;
+const ALL_METAS = { type: 'allPerpMetas' };
 const UPKEEP = { priority: 'upkeep' } as const;
 const FIRST_DEX: DexListing = { name: '', fullName: '', deployer: undefined };
 
@@ -48,8 +51,9 @@ export class MarketKeeper {
   #readMs: number | undefined;
   #reading: Promise<void> | undefined;
   #metas: ReadonlyMap<string, MetaListing> = new Map();
-  /** False once the upstream has refused the question for all dexes at once. */
-  #hasAllMetas = true;
+  /** When the question for all dexes at once was last answered in no usable way. */
+  #allMetasFailedMs = Number.NEGATIVE_INFINITY;
+  #hasDexes = false;
   #metasText = '';
   #triedMs = Number.NEGATIVE_INFINITY;
   #refreshMs = REFRESH_MS_MIN;
@@ -117,29 +121,41 @@ export class MarketKeeper {
   }
 
   async #readDexes(): Promise<readonly DexListing[]> {
-    const json = await this.#askIfKnown({ type: 'perpDexs' });
-    return json === undefined ? [FIRST_DEX] : orThrow(readPerpDexs(json));
-  }
-
-  /** Undefined if the upstream does not know the question. */
-  async #askIfKnown(question: { readonly type: string }): Promise<unknown> {
     try {
-      return await this.#options.upstream.ask(question, UPKEEP);
+      const dexes = orThrow(
+        readPerpDexs(await this.#options.upstream.ask({ type: 'perpDexs' }, UPKEEP)),
+      );
+      this.#hasDexes = true;
+      return dexes;
     } catch (error) {
-      if (error instanceof UpstreamError && error.kind === 'refused') return undefined;
-      throw error;
+      // A server that has told its dexes has not forgotten the question.
+      const isUnknown = error instanceof UpstreamError && error.kind === 'refused';
+      if (!isUnknown || this.#hasDexes) throw error;
+      return [FIRST_DEX];
     }
   }
 
   async #readMetas(dexes: readonly DexListing[]): Promise<ReadonlyMap<string, MetaListing>> {
-    if (this.#hasAllMetas) {
-      const json = await this.#askIfKnown({ type: 'allPerpMetas' });
-      this.#hasAllMetas = json !== undefined;
-      const metas = json === undefined ? undefined : readAllPerpMetas(json, dexes);
-      if (metas instanceof DialectError) this.#options.audit.warn(`allPerpMetas: ${metas.message}`);
-      else if (metas !== undefined) return metas;
+    const { clock, audit } = this.#options;
+    if (clock.nowMs() - this.#allMetasFailedMs >= ALL_METAS_RETRY_MS) {
+      const metas = await this.#readAllMetas(dexes);
+      if (!(metas instanceof Error)) return metas;
+      this.#allMetasFailedMs = clock.nowMs();
+      const about = 'markets are read dex by dex';
+      audit.warnOnce(`${about}: allPerpMetas: ${metas.message}`, about);
     }
     return this.#readEachMeta(dexes);
+  }
+
+  async #readAllMetas(
+    dexes: readonly DexListing[],
+  ): Promise<ReadonlyMap<string, MetaListing> | DialectError | UpstreamError> {
+    try {
+      return readAllPerpMetas(await this.#options.upstream.ask(ALL_METAS, UPKEEP), dexes);
+    } catch (error) {
+      if (error instanceof UpstreamError && error.kind === 'refused') return error;
+      throw error;
+    }
   }
 
   /** A dex that cannot be read keeps the markets that are known; the first one is needed. */

@@ -275,6 +275,53 @@ test('a dex that cannot be read leaves the others as they are', async (t) => {
   assert.ok(exchange.log.some((line) => /markets of dex \w+ not read: /.test(line)));
 });
 
+for (const [how, spoil] of [
+  [
+    'refused',
+    () => {
+      throw new UpstreamError('refused', 'status 403', { status: 403 });
+    },
+  ],
+  ['malformed', () => [null]],
+] as const) {
+  test(`the metas of all dexes, ${how}, are asked for again after minutes`, async (t) => {
+    const exchange = new FollowedExchange();
+    t.after(() => exchange.stop());
+    let isWrong = true;
+    exchange.fault = ({ type }) => (type === 'allPerpMetas' && isWrong ? spoil() : undefined);
+    await exchange.start();
+    await exchange.advance(240_000);
+    assert.equal(exchange.countAsked('allPerpMetas'), 1);
+    isWrong = false;
+    await exchange.advance(80_000);
+    assert.equal(exchange.countAsked('allPerpMetas'), 2);
+    const before = exchange.countAsked('meta');
+    await exchange.advance(61_000);
+    assert.deepEqual(
+      [exchange.countAsked('allPerpMetas'), exchange.countAsked('meta') - before],
+      [3, 0],
+    );
+    assert.equal(exchange.log.filter((line) => line.includes('allPerpMetas')).length, 1);
+  });
+}
+
+test('a list of dexes that is refused once leaves those that are known', async (t) => {
+  const exchange = await follow(t);
+  const { name: dex } = exchange.truth.markets.dexes[1];
+  exchange.fault = ({ type }) => {
+    if (type === 'perpDexs') throw new UpstreamError('refused', 'status 422', { status: 422 });
+    return undefined;
+  };
+  await exchange.advance(61_000);
+  exchange.feed.noteInterest([
+    { item: { kind: 'account', user: `0x${'1'.repeat(40)}`, dex }, count: 1 },
+  ]);
+  const before = exchange.countAsked('metaAndAssetCtxs');
+  await exchange.advance(40_000);
+  const asked = exchange.asked.slice(-20).filter(({ question }) => question['dex'] === dex);
+  assert.ok(asked.length > 0 && exchange.countAsked('metaAndAssetCtxs') > before);
+});
+
 test('markets that cannot be read are asked for less and less often', async (t) => {
   const exchange = new FollowedExchange();
   t.after(() => exchange.stop());
