@@ -214,7 +214,8 @@ export class FollowSession {
     if (readTime === 0) return false;
     if (maxAgeMs === Number.POSITIVE_INFINITY) return true;
     const { now } = this.time;
-    return now !== undefined && now - readTime < maxAgeMs;
+    // A time ahead of the exchange's is as wrong as one that is as far behind.
+    return now !== undefined && Math.abs(now - readTime) < maxAgeMs;
   }
 
   /** One read for all who ask meanwhile. */

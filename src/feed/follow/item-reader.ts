@@ -4,7 +4,7 @@ import type { WireEvent } from '../../events/event.ts';
 import { accountTime } from '../../state/known.ts';
 import type { StateView } from '../../state/state.ts';
 import type { WantedOutcome } from '../../wanted/wanted.ts';
-import type { AccountReader } from './account-reader.ts';
+import type { AccountReader, AccountResult } from './account-reader.ts';
 import type { DelegationsReader } from './delegations-reader.ts';
 import type { AccountRows } from './dialect/account-answer.ts';
 import {
@@ -25,6 +25,7 @@ import { describeItem, isFundingBetween, type Watched, type WatchList } from './
 
 /** How long an answer that is not recorded is given to others who ask. */
 const KEPT_MS = 1_000;
+const OLDER = 'the answer is older than one that the exchange has given before';
 
 export interface ItemReaderOptions {
   readonly ledger: StateView;
@@ -88,8 +89,18 @@ export class ItemReader {
   }
 
   async #readAccount(watched: Watched, ask: AskOptions): Promise<WantedOutcome> {
-    const result = await this.#options.accounts.read(watched, ask);
-    if (result.kind === 'checked') return this.#record(watched, result.rows);
+    const { accounts } = this.#options;
+    const { readTime: heldTime } = watched;
+    let result = await accounts.read(watched, ask);
+    // Of several servers behind one address, one may be a moment behind the others.
+    if (isOlder(result, watched) && ask.priority === 'asked') {
+      result = await accounts.read(watched, ask);
+    }
+    if (result.kind === 'checked') {
+      return isOlder(result, watched)
+        ? this.#dropOlder(watched, result.rows, heldTime)
+        : this.#record(watched, result.rows);
+    }
     if (result.kind === 'failed') return this.#fail(watched, result.reason);
     const { answer, time } = result;
     const outcome = { outcome: 'upstream', answer, time } as const;
@@ -103,19 +114,28 @@ export class ItemReader {
   /** Never rejects: nobody waits for it. */
   async recordPushed(watched: Watched, rows: AccountRows): Promise<void> {
     try {
-      await this.#record(watched, rows);
+      if (rows.time < watched.readTime) this.#dropOlder(watched, rows);
+      else await this.#record(watched, rows);
     } catch (error) {
       this.#logFailure(watched, error as Error);
     }
   }
 
-  /** Has the rows of an account recorded, unless later ones are. */
+  /**
+   * Whoever asked is not given what was held before as if it had just been read, but what another
+   * reading has brought meanwhile.
+   */
+  #dropOlder(watched: Watched, { time }: AccountRows, heldTime?: number): WantedOutcome {
+    const { ledger, watchList, audit } = this.#options;
+    const { item, readTime } = watched;
+    watchList.noteFailed(watched);
+    audit.warnOnce(`${describeItem(item)}: ${OLDER}: time ${time} after ${readTime}`, OLDER);
+    if (readTime === heldTime) return { outcome: 'failed', reason: OLDER };
+    return this.#describeHeld(watched, ledger.height);
+  }
+
   async #record(watched: Watched, rows: AccountRows): Promise<WantedOutcome> {
-    const { ledger, pending, watchList, marks } = this.#options;
-    if (rows.time < watched.readTime) {
-      watchList.noteFailed(watched);
-      return this.#describeHeld(watched, ledger.height);
-    }
+    const { pending, watchList, marks } = this.#options;
     this.#noteSurprises(watched, rows);
     marks.offer(rows);
     const { address } = watched;
@@ -177,4 +197,8 @@ function describeVoid(ledger: StateView, { item, address }: Watched): WireEvent[
   const dexIndex = ledger.markets.findDex(dex);
   const isVoid = dexIndex === undefined || accountTime(ledger, address, dexIndex) === 0;
   return isVoid ? [] : [{ type: 'accountTime', user, dex, time: 0 }];
+}
+
+function isOlder(result: AccountResult, { readTime }: Watched): boolean {
+  return result.kind === 'checked' && result.rows.time < readTime;
 }

@@ -208,6 +208,47 @@ test('an old answer of a server that has stalled changes nothing', async (t) => 
   assert.deepEqual(rowsOf(exchange, user, 'ledger'), rows);
 });
 
+test('what was read while the time had leapt is not given as new once it is right again', async (t) => {
+  const exchange = await follow(t);
+  const [user] = findTraders(exchange.truth);
+  exchange.fault = ({ type }, truth) =>
+    type === 'clearinghouseState' ? { ...truth, time: truth.time + 240_000 } : undefined;
+  await exchange.advance(25_000);
+  assert.equal((await exchange.want(accountOf(user), 0)).outcome, 'recorded');
+  const time = accountTime(exchange.ledger, user, 0);
+  assert.ok(time > exchange.truth.time);
+  exchange.fault = () => undefined;
+  const reason = 'the answer is older than one that the exchange has given before';
+  // Until the estimate of the time has forgotten the leap, and after that.
+  for (let round = 0; round < 4; round++) {
+    await exchange.advance(50_000);
+    assert.deepEqual(await exchange.want(accountOf(user), 1_000), { outcome: 'failed', reason });
+  }
+  assert.equal(exchange.log.filter((line) => line.includes(reason)).length, 1);
+  await exchange.advance(60_000);
+  assert.equal((await exchange.want(accountOf(user), 1_000)).outcome, 'recorded');
+  assert.ok(accountTime(exchange.ledger, user, 0) > time);
+});
+
+test('an older answer does not fail who asked if a newer one was pushed meanwhile', async (t) => {
+  const exchange = await follow(t);
+  const [user] = findTraders(exchange.truth);
+  const question = { type: 'clearinghouseState', user: formatAddress(user), dex: '' };
+  await exchange.want(accountOf(user));
+  await exchange.advance(5_000);
+  const old = exchange.answer(question);
+  await exchange.advance(5_000);
+  exchange.fault = inAnswersAbout(user, () => {
+    const state = exchange.answer(question);
+    const data = { user: question.user, dex: '', clearinghouseState: state };
+    exchange.handler?.message('clearinghouseState', data);
+    return old;
+  });
+  await exchange.want(accountOf(user), 0);
+  await exchange.advance(5_000);
+  assert.equal((await exchange.want(accountOf(user), 0)).outcome, 'recorded');
+});
+
 test('an answer from the future is not believed', async (t) => {
   const exchange = await follow(t);
   const [user] = findTraders(exchange.truth);
