@@ -157,7 +157,7 @@ const SHAPES: [string, unknown, string][] = [
   [
     'a time in text',
     answerWith((told) => Object.assign(told, { time: '12' })),
-    'time: got "12", expected a whole number from 0 to 8640000000000000',
+    'time: got "12", expected a whole number from 1 to 8640000000000000',
   ],
 ];
 

@@ -15,6 +15,9 @@ import {
   readRatio,
 } from './dialect.ts';
 
+/** Time 0 says in a ledger that nobody has read the account. */
+const READ_TIME_RANGE = { ...TIME_RANGE, from: 1 };
+
 const ZERO = /^-?0+(?:\.0+)?$/;
 
 export interface ReportedSummary {
@@ -64,7 +67,7 @@ export function readReportedAccount(json: unknown): ReportedAccount {
     positions: fields
       .list('assetPositions', readPosition)
       .filter((position) => position !== undefined),
-    time: fields.whole('time', TIME_RANGE),
+    time: fields.whole('time', READ_TIME_RANGE),
   }));
 }
 
