@@ -130,14 +130,21 @@ export class AccountReader {
     try {
       const { judged, answer } = await this.#ask(watched, ask);
       if (judged.kind === 'again') return judged;
-      for (const mismatch of judged.mismatches ?? []) {
-        this.#options.audit.noteMismatch(describeItem(watched.item), mismatch);
-      }
+      this.#noteMismatches(watched, judged);
       return judged.kind === 'unchecked' ? { ...judged, answer } : judged;
     } catch (error) {
       const isTransient = error instanceof UpstreamError && TRANSIENT.includes(error.kind);
       if (!isTransient || failures + 1 >= FAILURES_MAX) throw error;
       return { kind: 'failed', reason: error.message };
+    }
+  }
+
+  /** The line of a failure that lasts has its reason already. */
+  #noteMismatches({ item }: Watched, { kind, mismatches = [] }: Judged): void {
+    const { audit } = this.#options;
+    for (const mismatch of mismatches) {
+      if (kind === 'failed') audit.countMismatch(mismatch);
+      else audit.noteMismatch(describeItem(item), mismatch);
     }
   }
 

@@ -44,9 +44,14 @@ export class FollowAudit implements UpstreamLog {
 
   /** A figure of an answer that our rules do not give for the answer's own rows. */
   noteMismatch(subject: string, mismatch: Mismatch): void {
-    countField(this.#mismatches, mismatch.field);
+    this.countMismatch(mismatch);
     if (this.#isRepeated(`${subject} ${mismatch.field}`)) return;
     this.warn(`${subject}: not recorded, ${describeMismatch(mismatch)}`);
+  }
+
+  /** As `noteMismatch`, where somebody else logs it. */
+  countMismatch({ field }: Mismatch): void {
+    countField(this.#mismatches, field);
   }
 
   /** True if it was logged a short while ago; otherwise notes that it is logged now. */

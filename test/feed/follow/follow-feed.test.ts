@@ -249,6 +249,17 @@ test('an older answer does not fail who asked if a newer one was pushed meanwhil
   assert.equal((await exchange.want(accountOf(user), 0)).outcome, 'recorded');
 });
 
+test('an answer of time 0 is refused for its time, in one line', async (t) => {
+  const exchange = await follow(t);
+  const [user] = findTraders(exchange.truth);
+  exchange.fault = inAnswersAbout(user, (_question, truth) => ({ ...truth, time: 0 }));
+  const outcome = await exchange.want(accountOf(user));
+  const reason = 'time: got 0, expected a whole number from 1 to';
+  assert.ok(outcome.outcome === 'failed' && outcome.reason.startsWith(reason), String(outcome));
+  assert.equal(exchange.log.filter((line) => line.includes(reason)).length, 1);
+  assert.equal(exchange.feed.status().counters.mismatches['time'], 2);
+});
+
 test('an answer from the future is not believed', async (t) => {
   const exchange = await follow(t);
   const [user] = findTraders(exchange.truth);
