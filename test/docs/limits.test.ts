@@ -198,7 +198,9 @@ const NOT_BY_CLIENTS: Readonly<Record<string, readonly string[]>> = {
     'feed/follow/upstream/spent-file.ts SLOT_BYTES',
     'feed/follow/upstream/spent-file.ts WEIGHT_MAX',
     'feed/follow/upstream/upstream-answer.ts SHOWN_LENGTH_MAX',
+    'feed/follow/upstream/upstream-json.ts DEPTH_MAX',
     'feed/follow/upstream/upstream-push.ts MESSAGE_BYTES_MAX',
+    'feed/follow/upstream/upstream-push.ts STRAY_ERRORS_MAX',
   ],
 };
 
