@@ -247,7 +247,7 @@ export class MarkKeeper {
     return this.#options.pending.directory.markets.length > 0;
   }
 
-  /** Each dex until it has told its marks, without which its markets cannot be listed; then the needed. */
+  /** Those needed, and each until it has told its marks: without, its markets cannot be listed. */
   get #dexesToAsk(): readonly string[] {
     const { pending, listDexes } = this.#options;
     const names = pending.directory.dexes.map(({ name }) => name);
@@ -264,7 +264,8 @@ export class MarkKeeper {
     const nowMs = clock.nowMs();
     if (nowMs < (this.#retries.get(dex)?.atMs ?? NEVER_MS)) return false;
     if (nowMs - this.#ages.pushedMs(dex) < CURRENT_MS) return false;
-    return nowMs - (this.#ages.dexMs(dex) ?? NEVER_MS) >= this.#pollMs;
+    // Half of it, since a timer that fires a moment early must not leave a dex out.
+    return nowMs - (this.#ages.dexMs(dex) ?? NEVER_MS) >= this.#pollMs / 2;
   }
 
   /** Reads the marks of a dex; returns why they could not be read, if it is worth another try. */
@@ -285,8 +286,8 @@ export class MarkKeeper {
     } catch (error) {
       const isRefused = error instanceof UpstreamError && error.kind === 'refused';
       if (!isRefused) throw error;
-      if (!isUnknownQuestion(error) || this.#hasAnswered)
-        return this.#noteFailure(dex, error.message);
+      const isUnknown = isUnknownQuestion(error) && !this.#hasAnswered;
+      if (!isUnknown) return this.#noteFailure(dex, error.message);
       this.#unknownMs = clock.nowMs();
       const about = 'marks come from the accounts that are read';
       this.#options.audit.warnOnce(`${about}: ${error.message}`, about);
