@@ -10,7 +10,7 @@ import type { Logger } from 'pino';
 import type { ChargeChannel } from '../access/budget-sharing.ts';
 import { Budgets, type Charge } from '../access/budgets.ts';
 import type { FeedFailure } from '../replica/live-state.ts';
-import { HandedConnection } from './handed-connection.ts';
+import { HandedConnections } from './handed-connections.ts';
 import { type FromSupervisor, type FromWorker, ignoreFailure } from './worker-messages.ts';
 
 const RESTART_MS_MIN = 100;
@@ -47,6 +47,7 @@ class Supervisor {
   /** Workers that have sent "hello": earlier messages to them would be lost. */
   readonly #greeted = new Set<Worker>();
   readonly #answering = new Set<Worker>();
+  readonly #handed = new HandedConnections();
   readonly #budgets = new Budgets();
   #restartMs = RESTART_MS_MIN;
   #hasListened = false;
@@ -81,7 +82,7 @@ class Supervisor {
   #start(): void {
     const { log } = this.#options;
     const worker = cluster.fork();
-    const handed = new HandedConnection(worker);
+    this.#handed.watch(worker);
     const startedMs = performance.now();
     this.#workers.add(worker);
     worker.on('listening', () => {
@@ -96,7 +97,7 @@ class Supervisor {
     const end = (reason: object) => {
       if (hasEnded) return;
       hasEnded = true;
-      handed.close();
+      this.#handed.closeOf(worker);
       for (const group of [this.#workers, this.#greeted, this.#answering]) group.delete(worker);
       if (this.#isStopping) return;
       if (!this.#hasListened) {

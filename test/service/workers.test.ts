@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { connect } from 'node:net';
@@ -109,6 +110,55 @@ test(
     assert.equal(answered.length, asked.length - 1);
   },
 );
+
+/** Sends the first part of a request; the answer's status comes once `finish` has sent the rest. */
+async function halfAsk(port: number): Promise<{ isOpen(): boolean; finish(): Promise<string> }> {
+  const body = JSON.stringify(LIGHT);
+  const socket = connect(port, '127.0.0.1');
+  const closed = once(socket, 'close');
+  let received = '';
+  socket.setEncoding('utf8').on('data', (chunk: string) => {
+    received += chunk;
+  });
+  const head = `POST /${secret}/info HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n`;
+  const length = `Content-Length: ${body.length}\r\n\r\n`;
+  await new Promise((resolve) => socket.write(`${head}${length}${body.slice(0, 10)}`, resolve));
+  return {
+    isOpen: () => !socket.closed,
+    async finish() {
+      socket.write(body.slice(10));
+      await closed;
+      return received.split('\r\n')[0];
+    },
+  };
+}
+
+/** Asks on one new connection after the other, until the service takes no more. */
+async function askUntilRefused(port: number): Promise<void> {
+  for (;;) {
+    const client = new Client(port);
+    try {
+      await client.ask(secret, LIGHT);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ECONNREFUSED') return;
+    } finally {
+      client.close();
+    }
+  }
+}
+
+test('a connection that comes with the stop is answered or closed, not held', async (context) => {
+  const service = await startService(context, { data, workers: 2, flags: anyAge });
+  await service.untilCaughtUp(lines.length);
+  const half = await halfAsk(service.port);
+  const asking = Array.from({ length: 8 }, () => askUntilRefused(service.port));
+  await sleep(200);
+  service.program.child.kill('SIGTERM');
+  await Promise.all(asking);
+  assert.ok(half.isOpen(), 'the others end before the last request does');
+  assert.equal(await half.finish(), 'HTTP/1.1 200 OK');
+  assert.equal((await service.program.ended).code, 0);
+});
 
 /** Long enough that its replay takes a while. */
 const LONG_LEDGER_BLOCKS = 2_000;
