@@ -141,6 +141,8 @@ const NOT_BY_CLIENTS: Readonly<Record<string, readonly string[]>> = {
     'http/push/frame-writer.ts HEADER_BYTES_MAX',
     'http/push/frame-writer.ts USUAL_HEADER_BYTES',
     'http/push/outbox.ts FRAME_OVERHEAD_BYTES',
+    'http/push/outbox.ts HEADER_BYTES_MAX',
+    'http/push/outbox.ts SENT_OVERHEAD_BYTES',
     'http/push/outbox.ts GATHERED_BYTES_MAX',
     'http/push/outbox.ts PING_PAYLOAD_BYTES',
     'http/push/topics.ts POSITION_BYTES_MAX',

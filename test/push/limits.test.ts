@@ -338,7 +338,7 @@ test('an answer longer than a client may leave unread is refused, and the connec
   assert.equal(response.type, 'error');
   assert.match(
     String(response.payload),
-    /^invalid_field: type: the answer has \d+ bytes, expected at most 65536 on a push connection/,
+    /^invalid_field: type: the answer takes \d+ bytes, expected at most 65536 on a push connection/,
   );
   assert.equal((await ask(2, 10)).response.type, 'info');
 });

@@ -31,7 +31,7 @@ import {
   PostError,
   parseFrame,
 } from './frames.ts';
-import { Outbox } from './outbox.ts';
+import { Outbox, SENT_OVERHEAD_BYTES } from './outbox.ts';
 
 /** Close codes of the WebSocket protocol. */
 export const GOING_AWAY = 1001;
@@ -176,21 +176,30 @@ export class PushConnection {
   }
 
   #sendAnswer(id: number, reply: Reply, startedMs: number): void {
-    const { counters } = this.#context;
-    const { type, refusal = this.#findLengthFault(reply) } = reply;
-    if (refusal === undefined) this.outbox.send(formatAnswer(id, reply));
-    else this.outbox.send(formatPostError(id, describeRefusal(refusal)));
+    const answer = reply.refusal ?? this.#formatAnswer(id, reply);
+    const isRefused = answer instanceof RequestError;
+    this.outbox.send(isRefused ? formatPostError(id, describeRefusal(answer)) : answer);
     reply.releaseBody?.(true);
-    const status = refusal?.status ?? reply.status;
-    counters.countRequests(type, status, (performance.now() - startedMs) / 1000, 1);
+    const status = isRefused ? answer.status : reply.status;
+    const seconds = (performance.now() - startedMs) / 1000;
+    this.#context.counters.countRequests(reply.type, status, seconds, 1);
   }
 
-  /** An answer that is longer than all that may be unread is refused: to send it would end the connection. */
-  #findLengthFault({ body: { length } }: Reply): RequestError | undefined {
+  /** The frame, unless it is more than all that may be unread: to send it would end the connection. */
+  #formatAnswer(id: number, reply: Reply): string | RequestError {
+    // First without a copy of a body that is too long by itself.
+    const fault = this.#findLengthFault(reply.body.length);
+    if (fault !== undefined) return fault;
+    const frame = formatAnswer(id, reply);
+    return this.#findLengthFault(Buffer.byteLength(frame)) ?? frame;
+  }
+
+  #findLengthFault(length: number): RequestError | undefined {
     const { backlogBytesMax } = this.#context;
-    if (length <= backlogBytesMax) return undefined;
+    const bytes = length + SENT_OVERHEAD_BYTES;
+    if (bytes <= backlogBytesMax) return undefined;
     const message =
-      `type: the answer has ${length} bytes, expected at most ${backlogBytesMax} on a push ` +
+      `type: the answer takes ${bytes} bytes, expected at most ${backlogBytesMax} on a push ` +
       'connection (--push-backlog-max): ask for less, or over HTTP';
     return new RequestError('invalid_field', message, 'type');
   }

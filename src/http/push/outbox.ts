@@ -19,6 +19,12 @@ const PING_PAYLOAD_BYTES = 8;
 const GATHERED_BYTES_MAX = 64 << 10;
 /** Overhead of a queued frame; measured, 270 bytes of heap. */
 const FRAME_OVERHEAD_BYTES = 256;
+/** The longest header of a frame that is sent. */
+const HEADER_BYTES_MAX = 10;
+
+/** What a frame counts for beside its text: itself, and the ping that may follow it. */
+export const SENT_OVERHEAD_BYTES =
+  2 * (HEADER_BYTES_MAX + FRAME_OVERHEAD_BYTES) + PING_PAYLOAD_BYTES;
 
 /** Random bytes for many pings: drawing them one by one costs more than sending a ping. */
 const random = Buffer.alloc(512 * PING_PAYLOAD_BYTES);
