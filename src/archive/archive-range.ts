@@ -1,6 +1,6 @@
-/** Which heights an archive holds, of which ledger, and who writes it. */
+/** Which heights an archive holds, and of which ledger. */
 
-import { type ChainPoint, LedgerError } from '../ledger/ledger.ts';
+import type { ChainPoint } from '../ledger/ledger.ts';
 import type { ArchiveTables } from './archive-tables.ts';
 import { packJson, unpackJson } from './packed.ts';
 
@@ -33,20 +33,6 @@ export function readRange({ meta }: ArchiveTables): ArchiveRange | undefined {
 export function putRange({ meta }: ArchiveTables, { head, ...range }: ArchiveRange): void {
   const stored: StoredRange = { ...range, height: head.height, hash: head.hash.toString('hex') };
   void meta.put(ENTRY, packJson(stored, ENTRY));
-}
-
-const WRITER = 'writer';
-
-/** Makes a process the only one that may write; to be called in a transaction. */
-export function putWriter({ meta }: ArchiveTables, writer: string): void {
-  void meta.put(WRITER, Buffer.from(writer));
-}
-
-/** To be called in a transaction: throws if another process has taken over since. */
-export function requireWriter({ meta }: ArchiveTables, writer: string): void {
-  if (meta.get(WRITER)?.toString() === writer) return;
-  const message = 'another process has taken over the archive: one at a time writes to it';
-  throw new LedgerError('conflict', message);
 }
 
 export function isInRange({ first, head, gaps }: ArchiveRange, height: number): boolean {

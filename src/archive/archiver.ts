@@ -9,7 +9,7 @@ import type { Replica } from '../replica/replica.ts';
 import { DELEGATIONS_SEEN, FIRST_ACCOUNT, FIRST_DELEGATION } from '../state/addresses.ts';
 import * as column from '../state/columns.ts';
 import type { StateView } from '../state/state.ts';
-import { type ArchiveRange, putRange, requireWriter } from './archive-range.ts';
+import { type ArchiveRange, putRange } from './archive-range.ts';
 import {
   type AccountId,
   type ArchiveEntry,
@@ -20,6 +20,7 @@ import {
   markKey,
   packAddress,
 } from './archive-tables.ts';
+import { requireWriter } from './archive-writer.ts';
 import { type AccountEffect, BlockEffects, numberAccount } from './block-effects.ts';
 import { packDelegations } from './delegation-lists.ts';
 import { packKnownAddress } from './known-address.ts';

@@ -1,20 +1,14 @@
 /** Keeps an archive up to date: from where it ends, block by block, until the signal. */
 
-import { randomUUID } from 'node:crypto';
 import { CHAIN_START } from '../ledger/hash-chain.ts';
 import { LedgerError, type StoredBlock } from '../ledger/ledger.ts';
 import { Replica, restoreReplica } from '../replica/replica.ts';
 import type { Storage } from '../replica/storage.ts';
 import { createState } from '../state/state.ts';
 import { Archive } from './archive.ts';
-import {
-  type ArchiveRange,
-  describeUnreplayable,
-  putWriter,
-  readRange,
-  requireWriter,
-} from './archive-range.ts';
+import { type ArchiveRange, describeUnreplayable, readRange } from './archive-range.ts';
 import { type ArchiveFolder, archiveFolder, openArchiveFolder } from './archive-tables.ts';
+import { nameWriter, putWriter, requireWriter } from './archive-writer.ts';
 import { Archiver } from './archiver.ts';
 import { adviseOnDamage } from './damage.ts';
 
@@ -59,7 +53,7 @@ export async function keepArchive(options: KeepOptions): Promise<void> {
 class Keeper {
   readonly #folder: ArchiveFolder;
   readonly #options: KeepOptions;
-  readonly #writer = randomUUID();
+  readonly #writer = nameWriter();
   #flushedMs = performance.now();
   #retainedMs = Number.NEGATIVE_INFINITY;
   /** The flush that is under way: blocks are applied after it. */

@@ -1,9 +1,11 @@
 /** `perpinfo archive`: keeps an archive of a ledger, without a service. */
 
+import { TakeoverError } from '../archive/archive-writer.ts';
 import { keepArchive } from '../archive/keep-archive.ts';
 import { UsageError } from '../config/usage-error.ts';
 import { STORAGE_SETTINGS } from '../ledger/location.ts';
 import { openStorage } from '../replica/storage.ts';
+import { TAKEN_OVER_EXIT_CODE } from '../service/archiver-process.ts';
 import type { Command } from './command.ts';
 
 const settings = [...STORAGE_SETTINGS, 'archiveDays', 'once'] as const;
@@ -16,7 +18,8 @@ export const archive: Command<(typeof settings)[number]> = {
     'Writes what each block changed into the folder "archive" beside the ledger, from where it ends,\n' +
     'and follows the ledger until it is stopped; with --once it stops at the newest block. The archive\n' +
     'is made of the ledger alone: it may be deleted, and is then built again from the blocks that are\n' +
-    'left. One process at a time writes to it; "serve --archive" does the same beside its workers.',
+    'left. One process at a time writes to it: where another one takes over, the exit code is 3.\n' +
+    '"serve --archive" does the same beside its workers.',
   example: 'perpinfo archive --data ./data --once',
   isService: true,
   async run({ settings: chosen, terminal, signal }) {
@@ -41,6 +44,10 @@ export const archive: Command<(typeof settings)[number]> = {
         },
       });
       terminal.say(`archived up to height ${last}`);
+    } catch (error) {
+      if (!(error instanceof TakeoverError)) throw error;
+      terminal.say(error.message);
+      process.exitCode = TAKEN_OVER_EXIT_CODE;
     } finally {
       await storage.close();
     }

@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { hasRunningWriter } from '../archive/archive-writer.ts';
 import { formatNatsAddress, type NatsAddress } from '../config/nats-address.ts';
 import { SETTINGS, type Settings } from '../config/settings.ts';
 
@@ -12,6 +13,11 @@ const RESTART_MS_MIN = 1_000;
 const RESTART_MS_MAX = 60_000;
 /** A process that lived this long resets the restart delay. */
 const HEALTHY_MS = 60_000;
+
+/** The exit code of an archiver whose archive another process has taken over. */
+export const TAKEN_OVER_EXIT_CODE = 3;
+/** How often it is looked whether that process still runs. */
+const STANDBY_MS = 2_000;
 
 /** How long it may take to write what it has when it is stopped; the archive survives a kill. */
 const STOP_MS_MAX = 5_000;
@@ -30,21 +36,46 @@ export async function runArchiverProcess(options: ArchiverOptions): Promise<void
   const { log, signal } = options;
   for (let restartMs = RESTART_MS_MIN; !signal.aborted; ) {
     const startedMs = performance.now();
-    const reason = await runOnce(options);
+    const { code, reason } = await runOnce(options);
     if (signal.aborted) return;
+    if (code === TAKEN_OVER_EXIT_CODE) {
+      log.info('another process writes the archive: the archiver waits until that one has ended');
+      await untilUnwritten(options);
+      continue;
+    }
     log.error({ reason }, 'the archiver has ended: it is started again');
     const isHealthy = performance.now() - startedMs >= HEALTHY_MS;
     restartMs = isHealthy ? RESTART_MS_MIN : Math.min(restartMs * 2, RESTART_MS_MAX);
-    await sleep(restartMs, undefined, { signal }).catch(() => undefined);
+    await pause(restartMs, signal);
   }
 }
 
-/** Why it has ended: its exit code or the signal, and its last words. */
-async function runOnce(options: ArchiverOptions): Promise<string> {
+/** To start again at once would take the archive from whoever was started last. */
+async function untilUnwritten({ settings, signal }: ArchiverOptions): Promise<void> {
+  do await pause(STANDBY_MS, signal);
+  while (
+    // An archive that cannot be opened is for the archiver to report.
+    !signal.aborted &&
+    (await hasRunningWriter(settings.data).catch(() => false))
+  );
+}
+
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await sleep(ms, undefined, { signal }).catch(() => undefined);
+}
+
+interface End {
+  /** Undefined if the process could not be started, or was killed. */
+  readonly code?: number | undefined;
+  /** The exit code or the signal, and its last words. */
+  readonly reason: string;
+}
+
+async function runOnce(options: ArchiverOptions): Promise<End> {
   try {
     return await runToEnd(start(options.settings), options);
   } catch (error) {
-    return (error as Error).message;
+    return { reason: (error as Error).message };
   }
 }
 
@@ -61,7 +92,7 @@ function ledgerVariable(ledger: NatsAddress | undefined): Record<string, string>
   return ledger === undefined ? {} : { [SETTINGS.ledger.variable]: formatNatsAddress(ledger) };
 }
 
-async function runToEnd(child: ChildProcess, { log, signal }: ArchiverOptions): Promise<string> {
+async function runToEnd(child: ChildProcess, { log, signal }: ArchiverOptions): Promise<End> {
   let lastLine = '';
   readLines(child, (line) => {
     lastLine = line;
@@ -75,7 +106,7 @@ async function runToEnd(child: ChildProcess, { log, signal }: ArchiverOptions): 
   signal.addEventListener('abort', stop, { once: true });
   try {
     const [code, signalName] = await once(child, 'exit');
-    return `${code ?? signalName}: ${lastLine}`;
+    return { code, reason: `${code ?? signalName}: ${lastLine}` };
   } finally {
     clearTimeout(deadline);
     signal.removeEventListener('abort', stop);

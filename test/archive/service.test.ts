@@ -15,6 +15,7 @@ import {
   type Client,
   createKey,
   makeLedger,
+  type RunningService,
   startService,
   until,
 } from '../service/running.ts';
@@ -453,3 +454,47 @@ test(
     });
   },
 );
+
+test('of two services that keep one archive, the later one writes until it ends', async (context) => {
+  const own = await makeLedger(place(), lines.slice(0, 50));
+  const key = (await createKey(own)).secret;
+  const start = () => startService(context, { data: own, flags: [...FLAGS, '--archive'] });
+  const untilHeld = (service: RunningService, height: number) =>
+    until(`height ${height} in the archive`, async () => {
+      const asked = { path: `/${key}/info?type=exchangeStatus&atHeight=${height}` };
+      return (await service.once(asked)).status === 200;
+    });
+  let head = 50;
+  const append = async () => {
+    const input = joinLines(lines.slice(head, head + 1));
+    const { code } = await run(['append', '--data', own, '--ahead-max', '0'], { input });
+    assert.equal(code, 0);
+    head++;
+  };
+  const WAITS = 'another process writes the archive: the archiver waits until that one has ended';
+  const first = await start();
+  await untilHeld(first, head);
+  const second = await start();
+  // It notices when it has something to write.
+  await until('the first one to wait', async () => {
+    await append();
+    return first.log(WAITS).length > 0;
+  });
+  for (let count = 0; count < 2; count++) {
+    await append();
+    await untilHeld(second, head);
+  }
+  assert.deepEqual([first.log(WAITS).length, second.log(WAITS).length], [1, 0]);
+  await second.stop();
+  await append();
+  await untilHeld(first, head);
+  // So does one that only catches up, and has ended when it is looked for.
+  await until('the first one to wait again', async () => {
+    assert.equal((await run(['archive', '--data', own, '--once'])).code, 0);
+    await append();
+    return first.log(WAITS).length > 1;
+  });
+  await untilHeld(first, head);
+  const FAILED = 'the archiver has ended: it is started again';
+  assert.deepEqual([first.log(FAILED), second.log(FAILED)], [[], []]);
+});
