@@ -1,8 +1,10 @@
 /** `perpinfo query`: the answer to one question, offline. */
 
 import { UsageError } from '../config/usage-error.ts';
-import { answerQuestion } from '../info/registry.ts';
-import { RequestError } from '../info/request-error.ts';
+import { isJsonObject } from '../events/fields.ts';
+import { findMomentFault } from '../info/moment.ts';
+import { answerQuestion, isAboutPast, readQuestion } from '../info/registry.ts';
+import { RequestError, wrongValue } from '../info/request-error.ts';
 import { STORAGE_SETTINGS } from '../ledger/location.ts';
 import { restoreReplica } from '../replica/replica.ts';
 import { openStorage } from '../replica/storage.ts';
@@ -19,10 +21,12 @@ export const query: Command<(typeof settings)[number]> = {
   settings,
   details:
     'Prints the answer on standard output. With --at, answers as of that height, from the nearest\n' +
-    'earlier snapshot and the blocks after it.',
+    'earlier snapshot and the blocks after it. It reads no archive: a question with atHeight, atTime or\n' +
+    'a time range is refused. "perpinfo history" prints an account over time, "serve" answers the others.',
   example: `perpinfo query --data ./data '{"type":"perpDeployAuctionStatus"}'`,
   async run({ settings: chosen, positionals, terminal, signal }) {
     const question = parseArgument(positionals[0]);
+    refuseArchived(question);
     const storage = await openStorage(chosen);
     try {
       const report = reportReplay({ terminal, signal });
@@ -42,6 +46,17 @@ function parseArgument(text: string): unknown {
     throw new UsageError([`malformed_json: JSON: got ${shown}, expected an object with a type`]);
   }
 }
+
+/** Refuses what a service answers from its archive. */
+function refuseArchived(question: unknown): void {
+  if (!isJsonObject(question) || !isAboutPast(readQuestion(question))) return;
+  const fault =
+    findMomentFault(question, 'query answers the past with --at HEIGHT') ??
+    wrongValue('type', question['type'], `a question about one height: ${SERIES_ADVICE}`);
+  throw new UsageError([`${fault.code}: ${fault.message}`]);
+}
+
+const SERIES_ADVICE = '"perpinfo history" prints an account over time, "serve" answers the others';
 
 /** A bad question is a usage error; one that a partial ledger cannot answer is not. */
 function answer(state: StateView, question: unknown): string {

@@ -92,6 +92,15 @@ const WRONG: [question: string, message: string][] = [
     '{"type":"delegations","user":"0x1"}',
     'invalid_address: user: got "0x1", expected 0x and 40 hexadecimal digits',
   ],
+  [
+    '{"type":"meta","atHeight":3}',
+    'invalid_field: atHeight: got 3, expected none: query answers the past with --at HEIGHT',
+  ],
+  [
+    '{"type":"portfolio","user":"0x0000000000000000000000000000000000000000"}',
+    'invalid_field: type: got "portfolio", expected a question about one height: ' +
+      '"perpinfo history" prints an account over time, "serve" answers the others',
+  ],
 ];
 
 for (const [question, message] of WRONG) {
