@@ -41,13 +41,18 @@ export function hashSecret(secret: string): string {
   return createHash('sha256').update(secret).digest('base64');
 }
 
+export const NAME_EXPECTED =
+  'the id of a key as "keys list" shows it, such as 4f1d22a0c9 or 4f1d22a0c9.1';
+
+export function isName(name: string): boolean {
+  return NAME.test(name);
+}
+
 /** The error does not show the given text: it may be a secret, given by mistake. */
 export function parseName(name: string): { id: string; number: number | undefined } {
   const [, id, number] = NAME.exec(name) ?? [];
   if (id !== undefined) return { id, number: number === undefined ? undefined : Number(number) };
-  throw new KeyError(
-    'expected the id of a key as "keys list" shows it, such as 4f1d22a0c9 or 4f1d22a0c9.1',
-  );
+  throw new KeyError(`expected ${NAME_EXPECTED}`);
 }
 
 /** What a key is created with. */

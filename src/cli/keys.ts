@@ -1,7 +1,7 @@
 /** `perpinfo keys ...`: creates, lists and revokes access keys. */
 
-import type { KeyReader, ListedKey } from '../access/key-store.ts';
-import { KeyError } from '../access/keys.ts';
+import type { KeyReader, KeyStore, ListedKey } from '../access/key-store.ts';
+import { isName, KeyError, NAME_EXPECTED } from '../access/keys.ts';
 import { openKeys, openKeysForReading } from '../access/open-key-store.ts';
 import { formatBudget } from '../config/budget.ts';
 import { UsageError } from '../config/usage-error.ts';
@@ -33,7 +33,10 @@ export const keysCreate: Command<(typeof createSettings)[number]> = {
   example: 'perpinfo keys create --data ./data --label dashboard --budget 1200/min',
   async run({ settings, terminal }) {
     const { label, budget, expires, key } = settings;
-    if (key !== undefined) refuseTerms({ label, budget, expires });
+    if (key !== undefined) {
+      requireName('--key', key);
+      refuseTerms({ label, budget, expires });
+    }
     await withKeys(openKeys(settings, { create: key === undefined }), async (store) => {
       const { id, secret, name } =
         key === undefined
@@ -43,13 +46,29 @@ export const keysCreate: Command<(typeof createSettings)[number]> = {
       try {
         await terminal.write(`${secret}\n`);
       } catch (error) {
-        // The secret was never shown, so it must not stay valid.
-        await store.revoke(name);
-        throw error;
+        await revokeUnshown(store, name, error as Error);
       }
     });
   },
 };
+
+/** Nobody holds a secret that could not be written, so it must not stay valid. Always throws. */
+async function revokeUnshown(store: KeyStore, name: string, cause: Error): Promise<never> {
+  try {
+    await store.revoke(name);
+  } catch (error) {
+    const advice = `"keys revoke ${name}" revokes it`;
+    const message = `${cause.message}: the secret ${name} is valid, and nobody has it; ${advice}`;
+    throw new KeyError(`${message} (${(error as Error).message})`, { cause });
+  }
+  throw new KeyError(`${cause.message}: the secret ${name} is revoked`, { cause });
+}
+
+/** Does not show the text: it may be a secret, given by mistake. */
+function requireName(argument: string, text: string): void {
+  if (isName(text)) return;
+  throw new UsageError([`${argument}: got a hidden value, expected ${NAME_EXPECTED}`]);
+}
 
 /** A second secret inherits the label, budget and expiry of its key. */
 function refuseTerms(terms: { label: string; budget: unknown; expires: unknown }): void {
@@ -90,6 +109,7 @@ export const keysRevoke: Command<(typeof revokeSettings)[number]> = {
   details: 'Running services refuse it within 100 ms, or within a second with --ledger.',
   example: 'perpinfo keys revoke --data ./data 4f1d22a0c9',
   async run({ settings, positionals: [name], terminal }) {
+    requireName('ID', name);
     await withKeys(openKeys(settings, { create: false }), (store) => store.revoke(name));
     terminal.say(`revoked ${name}`);
   },

@@ -5,7 +5,15 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readSettings } from '../../src/config/read-settings.ts';
 import { UsageError } from '../../src/config/usage-error.ts';
-import { askedWrongly, createPlaces, done, failed, type Outcome, run } from '../cli/program.ts';
+import {
+  askedWrongly,
+  createPlaces,
+  done,
+  failed,
+  type Outcome,
+  run,
+  runShell,
+} from '../cli/program.ts';
 import { LONG_ONLY, scale } from '../scale.ts';
 import { simulateLines } from '../simulated-lines.ts';
 import {
@@ -165,20 +173,42 @@ test('a key has two live secrets at most, and each is revoked by its number', as
 
 test('a key that is not there is neither revoked nor given a secret', LONG_ONLY, async () => {
   const data = place();
-  const { id, secret } = await create(data);
+  const { id } = await create(data);
   const unknown = failed('perpinfo: there is no key 0123456789\n');
   assert.deepEqual(await revoke(data, '0123456789'), unknown);
   assert.deepEqual(await revoke(data, '0123456789.1'), unknown);
   assert.deepEqual(await run(['keys', 'create', '--data', data, '--key', '0123456789']), unknown);
   assert.deepEqual(await revoke(data, `${id}.7`), failed(`perpinfo: key ${id} has no secret 7\n`));
-  // Not shown back: it may be a secret, given by mistake.
-  const malformed = failed(
-    'perpinfo: expected the id of a key as "keys list" shows it, such as 4f1d22a0c9 or 4f1d22a0c9.1\n',
-  );
-  for (const name of [secret, `${id}.1.2`]) {
-    assert.deepEqual(await revoke(data, name), malformed);
-  }
   assert.equal((await list(data)).length, 1);
+});
+
+test('what is no id of a key is bad usage, and not shown back: it may be a secret', async () => {
+  const data = place();
+  const { id, secret } = await create(data);
+  const expected =
+    'got a hidden value, expected the id of a key as "keys list" shows it, such as 4f1d22a0c9 or 4f1d22a0c9.1';
+  for (const name of [secret, `${id}.1.2`, 'nope']) {
+    assert.deepEqual(await revoke(data, name), askedWrongly(`ID: ${expected}`));
+  }
+  const added = await run(['keys', 'create', '--data', data, '--key', secret]);
+  assert.deepEqual(added, askedWrongly(`--key: ${expected}`));
+  assert.equal((await list(data)).length, 1);
+});
+
+test('a secret that cannot be written is revoked, and said to be', async () => {
+  const data = place();
+  const { id } = await create(data);
+  for (const flags of [`--key ${id}`, '']) {
+    const { code, stderr } = await runShell(
+      `perpinfo keys create --data "${data}" ${flags} > /dev/full`,
+    );
+    assert.equal(code, 1);
+    assert.match(
+      stderr,
+      /\nperpinfo: cannot write to standard output \(ENOSPC\): the secret [0-9a-f]{10}\.[12] is revoked\n$/,
+    );
+  }
+  assert.match((await list(data)).join(), new RegExp(`^${id} .* ${id}\\.1$`));
 });
 
 /** Changes every copy of a text in a file; LMDB may hold pages of earlier transactions. */
