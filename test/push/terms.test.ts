@@ -120,5 +120,15 @@ test('terms that make no sense are refused, with their field and value', async (
     assert.deepEqual([status, error], [422, 'invalid_field'], query);
     assert.ok(message.startsWith(`${field}: got "${value}", expected `), message);
   }
+  for (const [field, value] of [
+    ['interval', '500'],
+    ['compress', 'true'],
+  ]) {
+    const refused = await connectRefused(addressOf(`?${field}=${value}&${field}=abc`));
+    assert.deepEqual(
+      [refused.status, refused.message],
+      [422, `${field}: got 2 values in the query, expected one`],
+    );
+  }
   assert.ok(!(readConnectionTerms('interval=60000&compress=false&more=1') instanceof RequestError));
 });

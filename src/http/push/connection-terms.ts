@@ -3,7 +3,8 @@
  * subscription's state, and whether states are compressed, which costs more than writing them.
  */
 
-import { type RequestError, wrongValue } from '../../info/request-error.ts';
+import { readOne } from '../../info/request.ts';
+import { RequestError, wrongValue } from '../../info/request-error.ts';
 
 export interface ConnectionTerms {
   /** 0 if none is asked for. */
@@ -19,11 +20,18 @@ const INTERVAL_EXPECTED = `milliseconds, a multiple of ${INTERVAL_STEP_MS} up to
 /** Whatever else is in the query is ignored. */
 export function readConnectionTerms(query: string): ConnectionTerms | RequestError {
   const fields = new URLSearchParams(query);
-  const interval = fields.get('interval') ?? '0';
-  const compress = fields.get('compress') ?? 'false';
+  const interval = readTerm(fields, 'interval', '0');
+  if (interval instanceof RequestError) return interval;
+  const compress = readTerm(fields, 'compress', 'false');
+  if (compress instanceof RequestError) return compress;
   if (!isInterval(interval)) return refuse('interval', interval, INTERVAL_EXPECTED);
   if (!['true', 'false'].includes(compress)) return refuse('compress', compress, 'true or false');
   return { intervalMs: Number(interval), isCompressed: compress === 'true' };
+}
+
+function readTerm(fields: URLSearchParams, name: string, fallback: string): string | RequestError {
+  const texts = fields.getAll(name);
+  return texts.length === 0 ? fallback : readOne(name, texts);
 }
 
 function isInterval(text: string): boolean {
