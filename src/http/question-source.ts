@@ -109,25 +109,28 @@ export class BodySource implements QuestionSource {
     const user = readAccountQuestion(this.#bytes, this.#start, this.#end);
     if (user !== undefined) return new AccountQuestion(user);
     const body = parseBody(this.#bytes.subarray(this.#start, this.#end));
-    return body instanceof RequestError ? body : readJson(body, forwards);
+    return body instanceof RequestError ? body : readJson(body, 'body', forwards);
   }
 }
 
 /** JSON that has been parsed already. */
 export class JsonSource implements QuestionSource {
   readonly #value: unknown;
+  readonly #name: string;
 
-  constructor(value: unknown) {
+  /** The name is that of the value in errors. */
+  constructor(value: unknown, name: string) {
     this.#value = value;
+    this.#name = name;
   }
 
   read(forwards: boolean): AnyQuestion {
-    return readJson(this.#value, forwards);
+    return readJson(this.#value, this.#name, forwards);
   }
 }
 
-function readJson(body: unknown, forwards: boolean): AnyQuestion {
-  return (forwards ? readForwardRequest(body) : undefined) ?? readQuestion(body);
+function readJson(value: unknown, name: string, forwards: boolean): AnyQuestion {
+  return (forwards ? readForwardRequest(value) : undefined) ?? readQuestion(value, name);
 }
 
 /** The question in a query string, or why it is invalid. */

@@ -109,9 +109,9 @@ const REQUEST_TABLE = tableOf(ALL_TYPES);
 /** The types whose answers are pushed. */
 const SUBSCRIPTION_TABLE = tableOf(REQUEST_TYPES.filter(({ pushedAs }) => pushedAs !== undefined));
 
-/** The question that a body asks, or why it is refused. */
-export function readQuestion(body: unknown): AskedQuestion | RequestError {
-  const request = readTypeOf(REQUEST_TABLE, 'body', body);
+/** The question that a body asks, or why it is refused; `name` is where the client has put it. */
+export function readQuestion(body: unknown, name = 'body'): AskedQuestion | RequestError {
+  const request = readTypeOf(REQUEST_TABLE, name, body);
   return request instanceof RequestError ? request : readAsked(request, body as GivenFields);
 }
 

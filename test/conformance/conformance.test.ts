@@ -274,9 +274,14 @@ function expectedFrame({ expected }: Case, id: number, frame: string): string {
     return `{"channel":"post","data":{"id":${id},"response":{"type":"info","payload":${payload}}}}`;
   }
   const told: string = JSON.parse(frame).data.response.payload;
-  const message = expected.message ?? told.slice(told.indexOf(' ') + 1);
+  const message = inFrame(expected.message) ?? told.slice(told.indexOf(' ') + 1);
   const response = { type: 'error', payload: `${error}: ${message}` };
   return JSON.stringify({ channel: 'post', data: { id, response } });
+}
+
+/** A frame has no body: the question is a field of it. */
+function inFrame(message: string | undefined): string | undefined {
+  return message?.replace(/^body:/, 'request.payload:');
 }
 
 /** Given for what the service is short of, not for what a client asks: see the other tests here. */

@@ -240,7 +240,7 @@ function sourcesOf(user: string) {
   const question = { type: 'clearinghouseState', user };
   return [
     new BodySource(Buffer.from(JSON.stringify(question))).read(false),
-    new JsonSource(question).read(false),
+    new JsonSource(question, 'body').read(false),
     readQueryText(`type=clearinghouseState&user=${user}`),
   ];
 }

@@ -284,7 +284,7 @@ const WRONG_POSTS: readonly (readonly [unknown, string])[] = [
     { type: 'action', payload: {} },
     'request.type: got "action", expected "info": the service is read-only',
   ],
-  [{ type: 'info' }, 'invalid_field: body: got nothing, expected an object with a type'],
+  [{ type: 'info' }, 'invalid_field: request.payload: got nothing, expected an object with a type'],
   [
     { type: 'info', payload: { type: 'delegations', user: '0x' } },
     'invalid_address: user: got "0x", expected 0x and 40 hexadecimal digits',

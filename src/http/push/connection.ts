@@ -161,7 +161,8 @@ export class PushConnection {
     if (this.#postsInFlight === POSTS_IN_FLIGHT_MAX) {
       throw new PostError(id, `too many pending post requests id=${id}`);
     }
-    const reply = answers.answer(this.#head, this.#peer, new JsonSource(question));
+    const source = new JsonSource(question, 'request.payload');
+    const reply = answers.answer(this.#head, this.#peer, source);
     if (!(reply instanceof Promise)) {
       this.#sendAnswer(id, reply, startedMs);
       return;
