@@ -11,7 +11,7 @@ const PERIODS_MS: Readonly<Record<string, number>> = { s: 1000, min: 60_000, h: 
 const BUDGET_WEIGHT_MIN = 20;
 const BUDGET_WEIGHT_MAX = 1_000_000_000;
 
-export const BUDGET_EXPECTED = `WEIGHT/s, WEIGHT/min or WEIGHT/h with a weight of ${BUDGET_WEIGHT_MIN} or more`;
+export const BUDGET_EXPECTED = `WEIGHT/s, WEIGHT/min or WEIGHT/h with a weight from ${BUDGET_WEIGHT_MIN} to ${BUDGET_WEIGHT_MAX}`;
 
 /** Undefined if the text is not a budget. */
 export function parseBudget(text: string): Budget | undefined {

@@ -31,14 +31,16 @@ interface Range {
   readonly to?: number;
 }
 
-function wholeNumberType(placeholder: string, { from, to }: Range): ValueType<number> {
+function wholeNumberType(
+  placeholder: string,
+  { from, to = Number.MAX_SAFE_INTEGER }: Range,
+): ValueType<number> {
   return {
     placeholder,
-    expected:
-      to === undefined ? `a whole number, ${from} or more` : `a whole number from ${from} to ${to}`,
+    expected: `a whole number from ${from} to ${to}`,
     parse(text) {
       const value = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
-      return value >= from && value <= (to ?? Number.MAX_SAFE_INTEGER) ? value : undefined;
+      return value >= from && value <= to ? value : undefined;
     },
   };
 }
@@ -220,7 +222,7 @@ export const budgetType: ValueType<Budget> = {
 /** Milliseconds since 1970, always in the future: "2027-01-31T00:00:00Z", or "30d" from now. */
 export const expiry: ValueType<number> = {
   placeholder: 'WHEN',
-  expected: 'a future time such as 2027-01-31T00:00:00Z, or 30d, 12h, 45min',
+  expected: 'a future time such as 2027-01-31T00:00:00Z, or 30d, 12h, 45min of up to 6 digits',
   parse(value) {
     const nowMs = Date.now();
     const span = /^(\d{1,6})(min|h|d)$/.exec(value);

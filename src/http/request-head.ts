@@ -173,6 +173,9 @@ function isJsonType(text: string): boolean {
   );
 }
 
+/** The largest number of 15 digits. */
+export const LARGEST_HEADER_NUMBER = 999_999_999_999_999;
+
 /** The whole number in a header; undefined if it is absent. */
 function readWhole(headers: HeaderTable, header: string): number | RequestError | undefined {
   const given = headers[header.toLowerCase()];

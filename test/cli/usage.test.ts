@@ -197,11 +197,11 @@ const WRONG: [args: string[], message: string][] = [
   [['query', '--data', 'd'], 'JSON is required: the question, an object with a type'],
   [
     ['query', '--data', 'd', '--at', '-1', '{}'],
-    '--at: got "-1", expected a whole number, 0 or more',
+    '--at: got "-1", expected a whole number from 0 to 9007199254740991',
   ],
   [
     ['query', '--data', 'd', '--at', '99999999999999999', '{}'],
-    '--at: got "99999999999999999", expected a whole number, 0 or more',
+    '--at: got "99999999999999999", expected a whole number from 0 to 9007199254740991',
   ],
   [
     ['append', '--data', 'd', '--block-bytes-max', '1023'],
@@ -210,12 +210,12 @@ const WRONG: [args: string[], message: string][] = [
   [
     ['append', '--nope', '1', '--snapshot-every', '1e3', '--snapshot-keep=0'],
     '--nope: unknown flag; --data DIR is required; ' +
-      '--snapshot-every: got "1e3", expected a whole number, 1 or more; ' +
-      '--snapshot-keep: got "0", expected a whole number, 1 or more',
+      '--snapshot-every: got "1e3", expected a whole number from 1 to 9007199254740991; ' +
+      '--snapshot-keep: got "0", expected a whole number from 1 to 9007199254740991',
   ],
   [
     ['simulate', '--blocks', '0', '--accounts', '9', '--seed', '', '--interval', '0.5'],
-    '--blocks: got "0", expected a whole number, 1 or more; ' +
+    '--blocks: got "0", expected a whole number from 1 to 9007199254740991; ' +
       '--accounts: got "9", expected a whole number from 10 to 10000000; ' +
       '--seed: got "", expected a text that is not empty; ' +
       '--interval: got "0.5", expected a whole number from 1 to 86400000',
@@ -235,7 +235,7 @@ test('a value of any length or with line breaks is shown short and in one line',
   const shown = JSON.stringify(`\n${'x'.repeat(59)}`);
   assert.deepEqual(
     await run(['simulate', '--blocks', `\n${'x'.repeat(100_000)}`]),
-    askedWrongly(`--blocks: got ${shown}, expected a whole number, 1 or more`),
+    askedWrongly(`--blocks: got ${shown}, expected a whole number from 1 to 9007199254740991`),
   );
 });
 
@@ -286,7 +286,7 @@ test('a wrong environment variable is named', async () => {
   assert.deepEqual(
     await run(['simulate'], { variables: { PERPINFO_BLOCKS: 'many', PERPINFO_SEED: '' } }),
     askedWrongly(
-      'PERPINFO_BLOCKS: got "many", expected a whole number, 1 or more; ' +
+      'PERPINFO_BLOCKS: got "many", expected a whole number from 1 to 9007199254740991; ' +
         'PERPINFO_SEED: got "", expected a text that is not empty',
     ),
   );

@@ -143,12 +143,12 @@ const DEX = {
 const COURSE = {
   from: {
     description: 'the first time, in milliseconds; by default the first that is kept',
-    schema: { type: 'integer', minimum: 0 },
+    schema: { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
     fallback: -1,
   },
   to: {
     description: 'the last time, in milliseconds; by default the last that is kept',
-    schema: { type: 'integer', minimum: 0 },
+    schema: { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
     fallback: -1,
   },
 };
@@ -172,7 +172,7 @@ const FIELDS: Readonly<Record<string, unknown>> = {
   marginTable: {
     id: {
       description: 'the id of a margin table, as listed by meta',
-      schema: { type: 'integer', minimum: 1 },
+      schema: { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER },
     },
   },
   spotClearinghouseState: { user: USER },
@@ -183,7 +183,7 @@ const FIELDS: Readonly<Record<string, unknown>> = {
     ...COURSE,
     step: {
       description: 'milliseconds between two points; by default a 500th of the time',
-      schema: { type: 'integer', minimum: 1 },
+      schema: { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER },
       fallback: -1,
     },
   },
@@ -208,11 +208,11 @@ test('a question about the past has a moment, and one about a time range a forma
   assert.deepEqual(withoutFunctions({ ...MOMENT_FIELDS, format: formatField }), {
     atHeight: {
       description: 'answer as of this height, from the archive',
-      schema: { type: 'integer', minimum: 1 },
+      schema: { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER },
     },
     atTime: {
       description: 'answer as of the last block that is not later, in milliseconds',
-      schema: { type: 'integer', minimum: 0 },
+      schema: { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
     },
     format: { description: 'json or csv', schema: { enum: ['json', 'csv'] }, fallback: 'json' },
   });

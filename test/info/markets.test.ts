@@ -273,7 +273,7 @@ test('the number of a margin table must be a whole number above 0', () => {
     assertRefused(() => ask('marginTable', { id }), {
       code: 'invalid_field',
       field: 'id',
-      message: `id: got ${shown}, expected a whole number, 1 or more`,
+      message: `id: got ${shown}, expected a whole number from 1 to 9007199254740991`,
     });
   }
   assertRefused(() => ask('marginTable'), {
@@ -344,7 +344,7 @@ test('a query asks the same as a body, and what it has besides is ignored', () =
 });
 
 function wrongId(shown: string): Refused {
-  const message = `id: got ${shown}, expected a whole number, 1 or more`;
+  const message = `id: got ${shown}, expected a whole number from 1 to 9007199254740991`;
   return { code: 'invalid_field', field: 'id', message };
 }
 

@@ -153,14 +153,14 @@ const WRONG_QUESTIONS: readonly WrongQuestion[] = [
     question: { type: 'delegations', user: USER, atHeight: 0 },
     code: 'invalid_field',
     field: 'atHeight',
-    message: 'atHeight: got 0, expected a whole number, 1 or more',
+    message: 'atHeight: got 0, expected a whole number from 1 to 9007199254740991',
   },
   {
     about: 'a time range to a moment that is none',
     question: { type: 'accountHistory', user: USER, atTime: -1 },
     code: 'invalid_field',
     field: 'atTime',
-    message: 'atTime: got -1, expected a whole number, 0 or more',
+    message: 'atTime: got -1, expected a whole number from 0 to 9007199254740991',
   },
   {
     about: 'a format that is none',

@@ -168,9 +168,26 @@ test('a question has one moment or none', () => {
   assert.deepEqual(readMoment({ atHeight: 1 }), { height: 1 });
   assert.deepEqual(readMoment({ atTime: 0 }), { time: 0 });
   for (const [source, field, message] of [
-    [{ atHeight: 0 }, 'atHeight', 'atHeight: got 0, expected a whole number, 1 or more'],
-    [{ atTime: -1 }, 'atTime', 'atTime: got -1, expected a whole number, 0 or more'],
-    [{ atTime: '5' }, 'atTime', 'atTime: got "5", expected a whole number, 0 or more'],
+    [
+      { atHeight: 0 },
+      'atHeight',
+      'atHeight: got 0, expected a whole number from 1 to 9007199254740991',
+    ],
+    [
+      { atTime: 1e16 },
+      'atTime',
+      'atTime: got 10000000000000000, expected a whole number from 0 to 9007199254740991',
+    ],
+    [
+      { atTime: -1 },
+      'atTime',
+      'atTime: got -1, expected a whole number from 0 to 9007199254740991',
+    ],
+    [
+      { atTime: '5' },
+      'atTime',
+      'atTime: got "5", expected a whole number from 0 to 9007199254740991',
+    ],
     [
       { atHeight: 1, atTime: 2 },
       'atTime',

@@ -236,9 +236,13 @@ const WRONG_FRAMES: readonly (readonly [string, string])[] = [
     '{"method":"order{}"}',
     'method: got "order\\u007b\\u007d", expected one of subscribe, unsubscribe, post, ping',
   ],
-  ['{"method":"post"}', 'id: got nothing, expected a whole number, 0 or more'],
-  ['{"method":"post","id":"7"}', 'id: got "7", expected a whole number, 0 or more'],
-  ['{"method":"post","id":-1}', 'id: got -1, expected a whole number, 0 or more'],
+  ['{"method":"post"}', 'id: got nothing, expected a whole number from 0 to 9007199254740991'],
+  ['{"method":"post","id":"7"}', 'id: got "7", expected a whole number from 0 to 9007199254740991'],
+  [
+    '{"method":"post","id":10000000000000000}',
+    'id: got 10000000000000000, expected a whole number from 0 to 9007199254740991',
+  ],
+  ['{"method":"post","id":-1}', 'id: got -1, expected a whole number from 0 to 9007199254740991'],
   [
     '{"method":"subscribe"}',
     'Invalid subscription: invalid_field: subscription: got nothing, expected an object with a type',

@@ -6,6 +6,7 @@ import { ALL_TYPES } from '../../info/registry.ts';
 import type { Field, RequestType } from '../../info/request.ts';
 import { REQUEST_ERRORS, RequestError, type RequestErrorCode } from '../../info/request-error.ts';
 import type { ServiceHealth } from '../health.ts';
+import { LARGEST_HEADER_NUMBER } from '../request-head.ts';
 
 type Json = Record<string, unknown>;
 
@@ -116,7 +117,7 @@ const MIN_HEIGHT_PARAMETER: Json = {
   name: 'Ledger-Min-Height',
   in: 'header',
   description: 'answer from this height or later',
-  schema: { type: 'integer', minimum: 0 },
+  schema: { type: 'integer', minimum: 0, maximum: LARGEST_HEADER_NUMBER },
 };
 
 const MAX_AGE_PARAMETER: Json = {
@@ -124,7 +125,7 @@ const MAX_AGE_PARAMETER: Json = {
   in: 'header',
   description:
     'on a partial ledger: accounts older than this, in milliseconds, are read again first',
-  schema: { type: 'integer', minimum: 0 },
+  schema: { type: 'integer', minimum: 0, maximum: LARGEST_HEADER_NUMBER },
 };
 
 const TAG_HEADER: Json = {

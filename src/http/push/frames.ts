@@ -63,9 +63,11 @@ function parseJson(text: string): unknown {
   }
 }
 
+const ID_EXPECTED = `a whole number from 0 to ${Number.MAX_SAFE_INTEGER}`;
+
 function parsePost({ id, request }: JsonObject): Frame {
   if (!Number.isSafeInteger(id) || (id as number) < 0) {
-    throw new FrameError(`id: got ${describeValue(id)}, expected a whole number, 0 or more`);
+    throw new FrameError(`id: got ${describeValue(id)}, expected ${ID_EXPECTED}`);
   }
   const postId = id as number;
   if (!isJsonObject(request)) {
