@@ -51,14 +51,27 @@ export function describeValue(value: unknown): string {
   if (Array.isArray(value)) return `an array of ${value.length}`;
   if (typeof value === 'object' && value !== null) return 'an object';
   if (typeof value !== 'string') return String(value);
-  if (value.length <= SHOWN_LENGTH_MAX) return JSON.stringify(value);
-  const shown = JSON.stringify(value.slice(0, SHOWN_LENGTH_MAX));
+  if (value.length <= SHOWN_LENGTH_MAX) return quote(value);
+  const shown = quote(value.slice(0, SHOWN_LENGTH_MAX));
   return `${shown}… (${value.length} characters)`;
+}
+
+/** Characters that show nothing, such as a byte order mark, or look like a space. */
+const INVISIBLE = /(?! )[\p{Cc}\p{Cf}\p{Z}]/gu;
+
+/** As JSON; what is invisible is escaped, so that whoever reads the message sees it. */
+function quote(text: string): string {
+  // Without the flag "u", a pattern matches each half of a pair by itself.
+  return JSON.stringify(text).replace(INVISIBLE, (found) => found.replace(/[\s\S]/g, escapeUnit));
+}
+
+function escapeUnit(unit: string): string {
+  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
 /** Field names are untrusted too: one may be huge or contain control characters. */
 function describeField(field: string): string {
-  const shown = JSON.stringify(field.slice(0, SHOWN_LENGTH_MAX)).slice(1, -1);
+  const shown = quote(field.slice(0, SHOWN_LENGTH_MAX)).slice(1, -1);
   return field.length > SHOWN_LENGTH_MAX ? `${shown}…` : shown;
 }
 

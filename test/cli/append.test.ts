@@ -132,6 +132,11 @@ const TIME = 1_758_556_800_000;
 
 /** Blocks that are invalid at height 4, each with its error message. */
 const BAD_BLOCKS: [what: string, line: string | Buffer, reason: string][] = [
+  [
+    'after a byte order mark',
+    '\ufeff{"height":4}',
+    'block: line: got "\\ufeff{\\"height\\":4}", expected one JSON object',
+  ],
   ['not JSON', '{"height":4', 'block: line: got "{\\"height\\":4", expected one JSON object'],
   [
     'not UTF-8',

@@ -147,6 +147,13 @@ function wrongQuestionCases({ user }: Subjects): Case[] {
         message: 'body: got "{\\"type\\":", expected a JSON object',
       },
     },
+    {
+      ...{ name: 'a body with a byte order mark', asked: { body: '\ufeff{}' } },
+      expected: {
+        ...{ status: 400, error: 'malformed_json', field: 'body' },
+        message: 'body: got "\\ufeff{}", expected a JSON object',
+      },
+    },
     body('an empty body', ''),
     body('a body that is not UTF-8', Buffer.from([0x22, 0xff, 0x22])),
     {

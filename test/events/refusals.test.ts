@@ -60,6 +60,19 @@ test('a refused block says which one, which event and which field, and why', () 
   assert.equal(cause.expected, 'a type of event listed in docs/events.md');
 });
 
+test('what is invisible in a text or in the name of a field is shown by its number', () => {
+  const shown = [
+    ['\ufeff{', '"\\ufeff{"'],
+    ['a\u200bb\u00a0c\u2028', '"a\\u200bb\\u00a0c\\u2028"'],
+    ['\u{e0041}\x9b', '"\\udb40\\udc41\\u009b"'],
+    ['two words, € 😀', '"two words, € 😀"'],
+  ];
+  for (const [text, expected] of shown) {
+    assert.equal(new Refusal('a', text, 'x').message, `a: got ${expected}, expected x`);
+  }
+  assert.equal(new Refusal('a\ufeff', 1, 'x').message, 'a\\ufeff: got 1, expected x');
+});
+
 test('texts and names of fields are shown up to 60 characters', () => {
   const [fits, tooLong] = ['x'.repeat(60), 'x'.repeat(61)];
   const type = 'expected a type of event listed in docs/events.md';

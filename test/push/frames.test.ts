@@ -227,6 +227,7 @@ test('post asks any question', async (context) => {
 const WRONG_FRAMES: readonly (readonly [string, string])[] = [
   ['nonsense', 'frame: got "nonsense", expected a JSON object'],
   ['{"a":', 'frame: got "\\u007b\\"a\\":", expected a JSON object'],
+  ['\ufeff7', 'frame: got "\\ufeff7", expected a JSON object'],
   ['', 'frame: got "", expected a JSON object'],
   ['[]', 'frame: got an array of 0, expected an object with a method'],
   ['null', 'frame: got null, expected an object with a method'],

@@ -53,7 +53,7 @@ const LINES: readonly RefusedLine[] = [
   [
     'a byte order mark',
     `\ufeff${lineWith({})}`,
-    'block: line: got "\ufeff{\\"height\\":4,\\"time\\":1758556803000,\\"events\\":[]}", expected one JSON object',
+    'block: line: got "\\ufeff{\\"height\\":4,\\"time\\":1758556803000,\\"events\\":[]}", expected one JSON object',
   ],
   [
     'NaN, which JSON does not have',
