@@ -260,3 +260,28 @@ test('marks of nearly everybody lead to all at once, and fills of the same block
   applyWhole(state, blockOf(state, [pricesOf(COINS)]));
   assert.deepEqual([findAll(watched, state).size, watched.allChanges], [0, 1]);
 });
+
+test('a block that is under way when a replaced state is first searched is found whole', () => {
+  const simulator = createSimulator({ seed: 'replaced', accounts: 4 });
+  const [before, state] = [createState(), createState()];
+  while (!simulator.isSetUp) {
+    const line = simulator.next();
+    for (const each of [before, state]) applyWhole(each, line);
+  }
+  const watched = new Watched();
+  watched.watch(
+    listQuestions(before).map((question) => new WatchedQuestion(question, before)),
+    before,
+  );
+  findAll(watched, before);
+  watched.advance(state);
+  const users = [1, 2].map((row) => formatAddress(state.addresses.addressOf(row)));
+  const events = users.map((user) => ({ type: 'transfer', user, dex: '', amount: '1.0' }));
+  const { height, time } = state;
+  const pieces = applyPieces(state, JSON.stringify({ height: height + 1, time, events }));
+  pieces.next();
+  watched.searchUntil(Number.POSITIVE_INFINITY);
+  for (const _piece of pieces);
+  const found = [...findAll(watched, state)].map(({ question }) => question.formatFields());
+  for (const user of users) assert.ok(found.includes(`"user":"${user}","dex":""`), user);
+});

@@ -48,7 +48,7 @@ export class WatchedTopics<Topic extends WatchableTopic> {
   /** The state whose changes are noted, and the height up to which they have been searched. */
   #state: StateView | undefined;
   #height = 0;
-  /** It may have begun in the middle of a block, whose first changes were not noted. */
+  /** The state is another one, or noting began in the middle of a block, after its first changes. */
   #hasJustBegun = false;
   /** The state that has advanced since the last search began, if it has. */
   #advanced: StateView | undefined;
@@ -80,7 +80,10 @@ export class WatchedTopics<Topic extends WatchableTopic> {
   advance(state: StateView): void {
     if (this.#all.size === 0) return;
     this.#advanced = state;
-    if (state !== this.#state) this.#underWay = undefined;
+    if (state === this.#state) return;
+    this.#underWay = undefined;
+    // At once: the search may begin in the middle of a later block, whose first changes it needs too.
+    this.#watch(state);
   }
 
   /** Calls back with topics that blocks may have changed, until the time is up; true if that was all. */
@@ -98,8 +101,8 @@ export class WatchedTopics<Topic extends WatchableTopic> {
   #startSearch(): Iterator<Topic | undefined> {
     const state = this.#advanced as StateView;
     this.#advanced = undefined;
-    const isOther = state !== this.#state || state.markets.dexesChangedAt > this.#height;
-    if (isOther || this.#hasJustBegun) return this.#startOver(state);
+    const hasNewDex = state.markets.dexesChangedAt > this.#height;
+    if (hasNewDex || this.#hasJustBegun) return this.#startOver(state);
     const since = this.#height;
     this.#height = state.height;
     return this.#findChanged(state, since);
