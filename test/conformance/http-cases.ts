@@ -219,6 +219,8 @@ const UNREADABLE: Expected = {
   message: 'request: expected a well-formed HTTP/1.1 request',
 };
 
+const TWO_TYPES = 'application/json\r\nContent-Type: text/plain';
+
 /** What is unusual in its syntax. */
 function syntaxCases(): Case[] {
   const bytesOf = (headers: Record<string, string | undefined>, version = '1.1') =>
@@ -226,20 +228,42 @@ function syntaxCases(): Case[] {
   const length = `${QUESTION.length}`;
   const bad: Readonly<Record<string, string>> = {
     'bytes that are not HTTP': 'nonsense\r\n\r\n',
-    'two lengths': bytesOf({ 'Content-Length': `${length}\r\nContent-Length: ${length}` }),
-    'a length beside chunks': bytesOf({ 'Transfer-Encoding': 'chunked' }),
-    'an encoding that does not tell the length': bytesOf({ 'Transfer-Encoding': 'gzip' }),
-    'a negative length': bytesOf({ 'Content-Length': '-1' }),
     'a space in the name of a header': bytesOf({ 'Bad Name': 'x' }),
     'a NUL in a header': bytesOf({ A: 'b\0c' }),
-    'HTTP/0.9': bytesOf({}, '0.9'),
-    'HTTP/1.2': bytesOf({}, '1.2'),
-    'HTTP/2.0': bytesOf({}, '2.0'),
     'a request line without a version': `GET /${KEY}/info\r\n\r\n`,
     'the preface of HTTP/2': 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
     'the beginning of TLS': '\x16\x03\x01\x02\x00',
   };
+  const blamed: readonly (readonly [string, string, string])[] = [
+    [
+      'two lengths',
+      'Content-Length',
+      bytesOf({ 'Content-Length': `${length}\r\nContent-Length: 9` }),
+    ],
+    ['a length beside chunks', 'Transfer-Encoding', bytesOf({ 'Transfer-Encoding': 'chunked' })],
+    ['another encoding', 'Transfer-Encoding', bytesOf({ 'Transfer-Encoding': 'gzip' })],
+    ['a negative length', 'Content-Length', bytesOf({ 'Content-Length': '-1' })],
+    ['a length that is no number', 'Content-Length', bytesOf({ 'Content-Length': 'many' })],
+    ...['0.9', '1.2', '2.0', '9.9'].map(
+      (version) => [`HTTP/${version}`, 'version', bytesOf({}, version)] as const,
+    ),
+  ];
   return [
+    ...blamed.map(
+      ([name, field, bytes]): Case => ({
+        ...{ name, asked: { bytes }, expected: { ...MALFORMED, field } },
+      }),
+    ),
+    {
+      name: 'two types of one body',
+      asked: { body: QUESTION, headers: { 'Content-Type': TWO_TYPES } },
+      // Where it ends is known, so that the next one can be read.
+      expected: { status: 400, error: 'malformed_request', field: 'Content-Type' },
+    },
+    answered('the same type twice', {
+      body: QUESTION,
+      headers: { 'Content-Type': 'application/json\r\nContent-Type: application/json' },
+    }),
     ...Object.entries(bad).map(([name, bytes]) => ({
       ...{ name, asked: { bytes }, expected: MALFORMED },
     })),

@@ -140,5 +140,26 @@ function describeClientError(
     const message = 'body: chunk extensions are too long, expected none';
     return new RequestError('body_too_large', message, 'body');
   }
-  return code.startsWith('HPE_') ? MALFORMED_REQUEST : undefined;
+  return code.startsWith('HPE_') ? (SYNTAX_FAULTS[code] ?? MALFORMED_REQUEST) : undefined;
+}
+
+/** Where Node says which part of the request is at fault; it does not tell the value. */
+const SYNTAX_FAULTS: Readonly<Record<string, RequestError>> = {
+  HPE_INVALID_CONTENT_LENGTH: malformed(
+    'Content-Length',
+    'got one that is no length, expected one whole number of bytes',
+  ),
+  HPE_UNEXPECTED_CONTENT_LENGTH: malformed(
+    'Content-Length',
+    'got a second one, or one beside Transfer-Encoding, expected one of them once',
+  ),
+  HPE_INVALID_TRANSFER_ENCODING: malformed(
+    'Transfer-Encoding',
+    'got one beside Content-Length, or that does not end with chunked, expected chunked alone',
+  ),
+  HPE_INVALID_VERSION: malformed('version', 'got an unknown one, expected HTTP/1.1 or HTTP/1.0'),
+};
+
+function malformed(field: string, fault: string): RequestError {
+  return new RequestError('malformed_request', `${field}: ${fault}`, field);
 }
