@@ -5,8 +5,9 @@ import { after } from 'node:test';
 import type { Page } from 'playwright-core';
 import { createPlaces } from '../cli/program.ts';
 import { LONG_ONLY } from '../scale.ts';
+import type { Cleanup } from '../service/running.ts';
 import { browserTest, openPage, type PageOptions, useBrowser } from './browser.ts';
-import { delegation, METALS, NOBODY, VALIDATORS } from './small-ledger.ts';
+import { delegation, type Held, METALS, NOBODY, VALIDATORS } from './small-ledger.ts';
 import { serveSmall } from './small-service.ts';
 
 const place = createPlaces();
@@ -58,6 +59,119 @@ browserTest(
     const page = await open(screen(2560));
     const box = await page.locator('.panel-positions').boundingBox();
     assert.ok(box && box.width > 2400, JSON.stringify(box));
+  },
+  LONG_ONLY,
+);
+
+/** Amounts of millions, as wide as those of a large account. */
+const MILLIONS: readonly Held[] = [
+  { coin: 'BTC', szi: '50.25', markPx: '86000.0', entryNtl: '4200000.0' },
+  { coin: 'ETH', szi: '-400.75', markPx: '3100.0', entryNtl: '1250000.0' },
+  { coin: 'DOGE', szi: '-373118.0', markPx: '0.1964', entryNtl: '73300.0' },
+];
+
+/** The page of a large account; all marks fall there, if that is supposed. */
+async function openMillions(context: Cleanup, isSupposed: boolean): Promise<Page> {
+  const large = await serveSmall(context, { data: place(), holdings: MILLIONS, events: METALS });
+  const page = await openPage(large.url);
+  await page.locator('tr[data-coin="BTC"]').waitFor();
+  if (isSupposed) await supposeFall(page);
+  return page;
+}
+
+async function supposeFall(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'What if' }).click();
+  await page.getByRole('button', { name: '−20 %' }).click();
+  await page.locator('[data-field="supposedValue"]').waitFor();
+}
+
+/** The room that it has, and what it needs, once it has settled. */
+const measureTable = (page: Page) =>
+  page.locator('.positions-room').evaluate(async (room) => {
+    for (let frame = 0; frame < 8; frame++) await new Promise(requestAnimationFrame);
+    return [room.clientWidth, room.scrollWidth];
+  });
+
+const DESKS = [1181, 1236, 1280, 1366, 1440, 1600, 1680, 1920, 2560];
+
+for (const isSupposed of [false, true]) {
+  browserTest(
+    `no column of the positions is cut on a desk${isSupposed ? ', also while marks are moved' : ''}`,
+    async (context) => {
+      const page = await openMillions(context, isSupposed);
+      const cut: string[] = [];
+      for (const width of DESKS) {
+        await page.setViewportSize({ width, height: 900 });
+        const [room, needed] = await measureTable(page);
+        if (needed > room) cut.push(`${width}: ${room}/${needed}`);
+      }
+      assert.deepEqual(cut, []);
+    },
+    isSupposed ? {} : LONG_ONLY,
+  );
+}
+
+const isTable = (element: Element) => getComputedStyle(element).display === 'table';
+
+/** Where what it shows ends, and where the element itself does. */
+const endsOf = (page: Page, selector: string) =>
+  page.locator(selector).evaluateAll((elements) =>
+    elements.map((element) => {
+      const content = document.createRange();
+      content.selectNodeContents(element);
+      return [content.getBoundingClientRect().right, element.getBoundingClientRect().right];
+    }),
+  );
+
+browserTest(
+  'amounts that are too wide for a table make cards, which stay until there is room for it',
+  async (context) => {
+    const page = await openMillions(context, false);
+    const table = page.locator('.positions');
+    const isTableAt = async (width: number) => {
+      await page.setViewportSize({ width, height: 900 });
+      await measureTable(page);
+      return table.evaluate(isTable);
+    };
+    assert.equal(await isTableAt(1440), true);
+    assert.equal(await isTableAt(1280), false);
+    assert.equal(await isTableAt(1300), false);
+    assert.equal(await isTableAt(1440), true);
+  },
+  LONG_ONLY,
+);
+
+browserTest(
+  'on a card every figure ends at the right, and none is painted alone',
+  async () => {
+    const page = await open(screen(390));
+    await supposeFall(page);
+    const card = 'tr[data-coin="xyz:GOLD"]';
+    for (const width of [390, 600, 768, 1100]) {
+      await page.setViewportSize({ width, height: 900 });
+      const cells = await endsOf(page, `${card} > td[data-label]`);
+      assert.equal(cells.length, 13);
+      for (const [content, cell] of cells) assert.ok(Math.abs(content - cell) < 1, `${cells}`);
+    }
+    await page.locator(card).hover();
+    const styles = await page.locator(card).evaluate((row) => {
+      const styleOf = (selector: string) =>
+        getComputedStyle(row.querySelector(selector) as Element);
+      const { backgroundColor } = styleOf('[data-field="szi"]');
+      return {
+        backgroundColor,
+        name: styleOf('th').boxShadow,
+        card: getComputedStyle(row).boxShadow,
+      };
+    });
+    assert.equal(styles.backgroundColor, 'rgba(0, 0, 0, 0)');
+    // What would be liquidated is marked beside its name, not across it.
+    assert.equal(styles.name, 'none');
+    assert.notEqual(styles.card, 'none');
+    const headings = await page
+      .locator('.positions thead .supposed')
+      .evaluateAll((all) => all.map((heading) => getComputedStyle(heading).clipPath));
+    assert.deepEqual(headings, Array(3).fill('inset(50%)'));
   },
   LONG_ONLY,
 );

@@ -86,9 +86,11 @@ function drawRow({ holding, height, hasDex, supposed, isStop }: Row) {
       {drawCell('Mark', 'mark', derived.mark, group(derived.mark))}
       {drawProfit(position)}
       <td {...CELL} data-label="Leverage" title={`at most ${maxLeverage}×`}>
-        <span data-field="leverage">{leverage.value}×</span>{' '}
-        <span class="muted" data-field="mode">
-          {leverage.type}
+        <span class="figure">
+          <span data-field="leverage">{leverage.value}×</span>{' '}
+          <span class="muted" data-field="mode">
+            {leverage.type}
+          </span>
         </span>
       </td>
       {drawUsd('Margin', 'marginUsed', position.marginUsed)}
@@ -110,7 +112,7 @@ function drawSupposed({ fate, mark, unrealizedPnl }: SupposedPosition) {
   return (
     <>
       <td {...CELL} class="supposed" data-label="If: outcome" data-field="supposedFate">
-        {FATES[fate]}
+        <span class="figure">{FATES[fate]}</span>
       </td>
       <td
         {...CELL}

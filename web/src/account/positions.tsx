@@ -14,6 +14,7 @@ import { drawRowButton, useRows } from '../parts/row-buttons.tsx';
 import { saveFile } from '../parts/save-file.ts';
 import { useSight } from '../parts/sight.ts';
 import { OvertakenNote, type SortableColumn, SortHeading } from '../parts/sorting.tsx';
+import { useTableRoom } from '../parts/table-room.ts';
 import type { View } from '../view/view.ts';
 import { PositionRow } from './position-row.tsx';
 import { WhatIf } from './what-if.tsx';
@@ -199,6 +200,8 @@ function PositionsTable(props: PositionsTableProps) {
   const { stop, opened, close, handlers } = useRows([...order, SUM]);
   const body = useRef<HTMLTableSectionElement>(null);
   const isInSight = useSight(body, order);
+  const room = useRef<HTMLElement>(null);
+  useTableRoom(room, `${hasDex} ${supposed !== undefined}`);
   const digits = (row: string) => {
     const holding = byKey.get(row);
     return holding === undefined ? digitsOfSums(holdings) : digitsOfPosition(holding.position);
@@ -208,8 +211,13 @@ function PositionsTable(props: PositionsTableProps) {
       <p class="sort-note muted small">
         {isOvertaken && sort && <OvertakenNote sortAgain={() => sortBy({ ...sort })} />}
       </p>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard. */}
-      <section class="scroll" tabIndex={0} aria-label="Table of positions">
+      <section
+        ref={room}
+        class={supposed ? 'scroll positions-room is-supposed' : 'scroll positions-room'}
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard.
+        tabIndex={0}
+        aria-label="Table of positions"
+      >
         <table {...TABLE} class="positions" {...handlers}>
           <thead {...ROWS}>
             <tr {...ROW}>
