@@ -142,6 +142,23 @@ browserTest(
 );
 
 browserTest(
+  'the sum of the profits is below the profits',
+  async () => {
+    const page = await open();
+    for (const width of [1280, 1366, 1440, 1600, 1920]) {
+      await page.setViewportSize({ width, height: 900 });
+      assert.equal(await page.locator('.positions').evaluate(isTable), true, `${width}`);
+      const rows = await endsOf(page, 'tbody [data-field="unrealizedPnl"]');
+      const [[sum]] = await endsOf(page, '[data-field="sumPnl"]');
+      assert.equal(rows.length, 4);
+      for (const [profit] of rows)
+        assert.ok(Math.abs(profit - sum) < 1, `${width}: ${rows}, ${sum}`);
+    }
+  },
+  LONG_ONLY,
+);
+
+browserTest(
   'on a card every figure ends at the right, and none is painted alone',
   async () => {
     const page = await open(screen(390));
