@@ -7,7 +7,7 @@ import { createPlaces } from '../cli/program.ts';
 import { LONG_ONLY } from '../scale.ts';
 import type { Cleanup } from '../service/running.ts';
 import { browserTest, openPage, type PageOptions, useBrowser } from './browser.ts';
-import { delegation, type Held, METALS, NOBODY, VALIDATORS } from './small-ledger.ts';
+import { delegation, type Held, METALS, NOBODY, USER, VALIDATORS } from './small-ledger.ts';
 import { serveSmall } from './small-service.ts';
 
 const place = createPlaces();
@@ -235,6 +235,40 @@ browserTest(
     await page.getByRole('button', { name: 'Show', exact: true }).click();
     await page.getByText('No positions here').waitFor();
     assert.equal(await page.getByLabel('Address').isVisible(), false);
+  },
+  LONG_ONLY,
+);
+
+browserTest(
+  'what comes and goes in the header moves nothing below it',
+  async () => {
+    const page = await open();
+    const input = page.getByLabel('Address');
+    const show = async (typed: string) => {
+      await input.fill(typed);
+      await page.keyboard.press('Enter');
+    };
+    for (const width of [1440, 1181, 768]) {
+      await page.setViewportSize({ width, height: 900 });
+      const measure = async () => (await page.locator('.top').boundingBox())?.height;
+      const height = await measure();
+      await show(NOBODY);
+      await page.getByText('No positions here').waitFor();
+      assert.equal(await page.getByRole('list', { name: 'Recent' }).isVisible(), true);
+      assert.equal(await measure(), height, `${width}, with recent addresses`);
+      await show('nobody whose name is so long that it fills more than a line of the header');
+      const problem = page.getByText('is not an address');
+      await problem.waitFor();
+      assert.equal(await measure(), height, `${width}, with an error`);
+      await input.fill('');
+      await problem.waitFor({ state: 'detached' });
+      await show(USER);
+      await page.locator('tr[data-coin="BTC"]').waitFor();
+      const [dexes, address] = await Promise.all(
+        ['.dexes', '.address'].map(async (part) => page.locator(part).boundingBox()),
+      );
+      assert.equal(dexes?.x, address?.x, 'the dexes have a line of their own');
+    }
   },
   LONG_ONLY,
 );

@@ -172,6 +172,10 @@ function AddressForm({ view, actions }: { view: View; actions: Actions }) {
     setProblem(address === undefined ? describeBadAddress(draft) : '');
     if (address !== undefined) actions.select(address, dex);
   };
+  const change = (typed: string) => {
+    setDraft(typed);
+    setProblem('');
+  };
   const suggestions = [...new Set([...examples, ...recent, ...book.keys()])];
   return (
     <form class="address" onSubmit={submit}>
@@ -185,7 +189,7 @@ function AddressForm({ view, actions }: { view: View; actions: Actions }) {
         aria-invalid={problem !== ''}
         aria-describedby="address-problem"
         value={draft}
-        onInput={(event) => setDraft(event.currentTarget.value)}
+        onInput={({ currentTarget }) => change(currentTarget.value)}
       />
       <datalist id="addresses">
         {suggestions.map((address) => (
@@ -196,15 +200,22 @@ function AddressForm({ view, actions }: { view: View; actions: Actions }) {
         Show
       </button>
       <AddressTools view={view} tell={actions.tell} />
-      <p class={problem === '' ? 'hidden' : 'problem'} role="alert" id="address-problem">
-        {problem}
-      </p>
-      <AddressChips label="Examples" addresses={examples} {...{ view, actions }} />
-      <AddressChips
-        label="Recent"
-        addresses={recent.filter((address) => !examples.includes(address)).slice(0, 4)}
-        {...{ view, actions }}
-      />
+      {/* Of a fixed height: what comes and goes here moves nothing below. */}
+      <div class="address-line">
+        <p class={problem === '' ? 'hidden' : 'problem'} role="alert" id="address-problem">
+          {problem}
+        </p>
+        {problem === '' && (
+          <>
+            <AddressChips label="Examples" addresses={examples} {...{ view, actions }} />
+            <AddressChips
+              label="Recent"
+              addresses={recent.filter((address) => !examples.includes(address)).slice(0, 4)}
+              {...{ view, actions }}
+            />
+          </>
+        )}
+      </div>
     </form>
   );
 }
