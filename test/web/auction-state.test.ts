@@ -50,6 +50,14 @@ test('the end is between the last answer before it and the first one after it', 
   assert.equal(describeEnd(ENDED, close), `at ${formatTime(at(9))}`);
 });
 
+test('in the past an end is not said to be later than the moment that is shown', () => {
+  // The page still shows the present while it asks for the past.
+  const present = noteSighting(undefined, ENDED, at(422));
+  const past = noteSighting(present, ENDED, at(418));
+  const between = `between ${formatTime(START_MS)} and ${formatTime(at(418))}`;
+  assert.equal(describeEnd(ENDED, past), between);
+});
+
 test('of an end that was not seen, no more is said than follows from the answer', () => {
   const unseen = noteSighting(undefined, ENDED, at(700));
   assert.equal(

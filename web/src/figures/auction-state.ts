@@ -29,7 +29,7 @@ export interface Sighting {
   readonly startTimeSeconds: number;
   /** The ledger's time of the last answer in which it had not ended. */
   readonly runningMs: number | undefined;
-  /** The ledger's time of the first answer in which it had. */
+  /** The least of the ledger's times of answers in which it had: the past is shown after the present. */
   readonly endedMs: number | undefined;
 }
 
@@ -42,7 +42,7 @@ export function noteSighting(
   const { runningMs, endedMs } = isSame ? last : {};
   return endGas === null
     ? { startTimeSeconds, runningMs: timeMs, endedMs: undefined }
-    : { startTimeSeconds, runningMs, endedMs: endedMs ?? timeMs };
+    : { startTimeSeconds, runningMs, endedMs: Math.min(endedMs ?? timeMs, timeMs) };
 }
 
 /** When it ended, as closely as the answers tell. */
