@@ -19,6 +19,7 @@ import {
   type States,
   totalOf,
   verdictOf,
+  writeMarginRatio,
 } from './naive-account.ts';
 import { type Fields, placeOf, readPanels, type Shown, type ShownPanel } from './page-figures.ts';
 import { startDemo } from './running-demo.ts';
@@ -212,7 +213,7 @@ function expectedGauge(states: States): Fields {
     ...where,
     crossMaintenanceMarginUsed: rounded(account.crossMaintenanceMarginUsed),
     crossAccountValue: rounded(account.crossMarginSummary.accountValue),
-    maintenanceShare: plain(`${writeRounded(100n * maintenanceShareOf(account), 2)} %`),
+    maintenanceShare: plain(writeMarginRatio(maintenanceShareOf(account))),
   };
 }
 

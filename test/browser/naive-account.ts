@@ -58,10 +58,18 @@ function leftOf(position: Position): bigint | undefined {
   return ((isShort(position) ? -gap : gap) * ONE) / markOf(position);
 }
 
-const writePercent = (share: bigint, decimals: number) =>
-  `${writeRounded(share * 100n, decimals)} %`;
+/** Rounded, but down where it would else reach a limit that it is below, in per cent. */
+function writePercent(share: bigint, decimals: number, limits: readonly bigint[]): string {
+  const step = PERCENT / 10n ** BigInt(decimals);
+  const down = share - (share % step);
+  const isNear = limits.some((limit) => share < limit * PERCENT && down + step >= limit * PERCENT);
+  return `${writeRounded(100n * (isNear ? down : share), decimals)} %`;
+}
 
-const writeDistance = (left: bigint) => (left >= 10n * ONE ? '> 999 %' : writePercent(left, 1));
+const writeLeft = (left: bigint) => writePercent(left, 1, [5n, 15n]);
+export const writeMarginRatio = (used: bigint) => writePercent(used, 2, [50n, 80n]);
+
+const writeDistance = (left: bigint) => (left >= 10n * ONE ? '> 999 %' : writeLeft(left));
 
 /** As a row of the table says it; those that are near have a warning. */
 export function distanceTextOf(position: Position): string | undefined {
@@ -129,7 +137,7 @@ function positionRisk(position: Position): Risk[] {
   if (left === undefined) return [];
   if (left <= 0n) return [{ level: 2, left: 0n, culprit: `${name}, at its liquidation price` }];
   const level = left < 5n * PERCENT ? 2 : left < 15n * PERCENT ? 1 : 0;
-  return [{ level, left, culprit: `${name}, ${writePercent(left, 1)} to liquidation` }];
+  return [{ level, left, culprit: `${name}, ${writeLeft(left)} to liquidation` }];
 }
 
 function marginRisk(account: Account, where: string): Risk {
@@ -139,7 +147,7 @@ function marginRisk(account: Account, where: string): Risk {
   }
   const used = maintenanceShareOf(account);
   const level = used >= 80n * PERCENT ? 2 : used >= 50n * PERCENT ? 1 : 0;
-  const culprit = `${writePercent(used, 2)} of the cross margin${where} used`;
+  const culprit = `${writeMarginRatio(used)} of the cross margin${where} used`;
   return { level, left: ONE - used, culprit };
 }
 

@@ -53,6 +53,13 @@ function wordsOf(
   return judgeThresholds(thresholds, measure(wish), raised).map(({ words }) => words);
 }
 
+test('a figure that is just beyond its limit is not shown as the limit', () => {
+  const state = accountState({ value: '999.996', maintenance: '0.0', positions: [] });
+  const measured = { figures: boardFiguresOf([['', state]]), ageMs: 0 };
+  const [{ words }] = judgeThresholds({ value: '1000' }, measured, []);
+  assert.equal(words, 'value 999.99, below your 1,000');
+});
+
 test('a figure beyond its limit is marked, in words', () => {
   const limits = { distance: '5', marginRatio: '80', value: '1000', age: '30' };
   assert.deepEqual(

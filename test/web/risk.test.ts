@@ -4,8 +4,15 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import type { AccountState, Position } from '../../web/src/figures/answers.ts';
+import { parseDecimal } from '../../web/src/figures/decimal.ts';
 import { judgeAccount } from '../../web/src/figures/risk.ts';
-import { describeThresholds, LEVELS, type Level } from '../../web/src/figures/risk-levels.ts';
+import {
+  describeThresholds,
+  formatDistance,
+  formatMarginRatio,
+  LEVELS,
+  type Level,
+} from '../../web/src/figures/risk-levels.ts';
 import { runs, SEED_NOTE } from '../seed.ts';
 
 interface Wish {
@@ -278,6 +285,19 @@ test(`no account within a threshold is called healthy, and the culprit is within
   ]) {
     assert.ok(seen.has(said), `${said} of ${[...seen]}`);
   }
+});
+
+test('what is shown is on the side of a threshold on which it is judged to be', () => {
+  const distances = ['0.04951', '0.04999', '0.05', '0.05049', '0.1496', '0.15', '0.1234'];
+  assert.deepEqual(
+    distances.map((distance) => formatDistance(parseDecimal(distance))),
+    ['4.9', '4.9', '5.0', '5.0', '14.9', '15.0', '12.3'],
+  );
+  const ratios = ['0.499949', '0.499951', '0.5', '0.799999', '0.8', '0.12345'];
+  assert.deepEqual(
+    ratios.map((ratio) => formatMarginRatio(parseDecimal(ratio))),
+    ['49.99', '49.99', '50.00', '79.99', '80.00', '12.35'],
+  );
 });
 
 test('the thresholds are told in words', () => {

@@ -4,11 +4,12 @@ import { useMemo } from 'preact/hooks';
 import { pickDex, totalsOf } from '../figures/all-dexes.ts';
 import { digitsOfAccount } from '../figures/all-digits.ts';
 import type { States } from '../figures/answers.ts';
-import { formatPercent, toShare, WHOLE } from '../figures/decimal.ts';
+import { toShare, WHOLE } from '../figures/decimal.ts';
 import { headlineOf } from '../figures/headline.ts';
 import { findTightest, marginRatioOf, type Verdict } from '../figures/risk.ts';
 import {
   describeThresholds,
+  formatMarginRatio,
   levelOfMarginRatio,
   marginRatioMarks,
   TONES,
@@ -154,7 +155,7 @@ function Health({ states, verdict }: { states: States; verdict: Verdict }) {
   const ratio = marginRatioOf(state);
   const share = ratio === undefined ? 1 : toShare(ratio, WHOLE);
   const level = ratio === undefined ? 'danger' : levelOfMarginRatio(ratio);
-  const percent = ratio === undefined ? 'over 100' : formatPercent(ratio);
+  const percent = ratio === undefined ? 'over 100' : formatMarginRatio(ratio);
   const { word, culprit } = verdict;
   const isAtRisk = culprit !== '';
   return (

@@ -5,7 +5,14 @@
  */
 
 import type { BoardFigures } from './board-figures.ts';
-import { compare, type Decimal, formatPercent, multiply, parseDecimal } from './decimal.ts';
+import {
+  compare,
+  type Decimal,
+  formatFixed,
+  multiply,
+  parseDecimal,
+  roundAsJudged,
+} from './decimal.ts';
 import { formatDuration, group, groupRounded } from './text.ts';
 
 export const THRESHOLD_NAMES = ['distance', 'marginRatio', 'value', 'age'] as const;
@@ -38,6 +45,9 @@ const BACK_WHEN_RISING: Decimal = { units: 102n, scale: 2 };
 /** endless: beyond every limit. none: nothing could be beyond one. unknown: nobody can tell. */
 type Figure = Decimal | 'endless' | 'none' | 'unknown';
 
+/** A figure with two decimals. */
+type Write = (figure: Decimal) => string;
+
 interface Rule {
   /** Beyond are figures over the limit, and on it; or those below it. */
   readonly isUpper: boolean;
@@ -45,7 +55,8 @@ interface Rule {
   /** What the limit is about. */
   readonly subject: string;
   readonly unit: string;
-  describe(measured: Measured): string;
+  /** With the figure as text, which is said to be on its side of the limit. */
+  describe(measured: Measured, write: Write): string;
 }
 
 const percentOf = (ratio: Decimal): Decimal => ({ units: ratio.units * 100n, scale: ratio.scale });
@@ -59,10 +70,10 @@ const RULES: Readonly<Record<ThresholdName, Rule>> = {
       if (figures === undefined) return 'unknown';
       return figures.nearest === undefined ? 'none' : percentOf(figures.nearest.share);
     },
-    describe: ({ figures }) => {
+    describe: ({ figures }, write) => {
       const { nearest } = figures ?? {};
       if (nearest === undefined) return 'distance to liquidation unknown';
-      return `${nearest.coin} ${group(formatPercent(nearest.share))} % to liquidation`;
+      return `${nearest.coin} ${write(percentOf(nearest.share))} % to liquidation`;
     },
   },
   marginRatio: {
@@ -73,10 +84,10 @@ const RULES: Readonly<Record<ThresholdName, Rule>> = {
       if (figures === undefined) return 'unknown';
       return figures.marginRatio === undefined ? 'endless' : percentOf(figures.marginRatio);
     },
-    describe: ({ figures }) => {
+    describe: ({ figures }, write) => {
       if (figures === undefined) return 'cross margin unknown';
       if (figures.marginRatio === undefined) return 'no cross margin left';
-      return `${group(formatPercent(figures.marginRatio))} % of the cross margin used`;
+      return `${write(percentOf(figures.marginRatio))} % of the cross margin used`;
     },
   },
   value: {
@@ -84,8 +95,8 @@ const RULES: Readonly<Record<ThresholdName, Rule>> = {
     subject: 'value',
     unit: '',
     figureOf: ({ figures }) => (figures === undefined ? 'unknown' : parseDecimal(figures.value)),
-    describe: ({ figures }) =>
-      figures === undefined ? 'value unknown' : `value ${groupRounded(figures.value, 2)}`,
+    describe: ({ figures }, write) =>
+      figures === undefined ? 'value unknown' : `value ${write(parseDecimal(figures.value))}`,
   },
   age: {
     isUpper: true,
@@ -143,9 +154,11 @@ function describeAlarm(name: ThresholdName, { limit, measured, isNow }: Said) {
   const { isUpper, subject, unit, describe } = RULES[name];
   const how = `${isNow ? '' : 'was '}${isUpper ? 'over' : 'below'}`;
   const bound = `${group(limit)}${unit}`;
+  const isOver = (figure: Decimal) => isBeyond(figure, parseDecimal(limit), isUpper);
+  const write = (figure: Decimal) => groupRounded(formatFixed(roundAsJudged(figure, 2, isOver)), 2);
   return {
     mark: `${subject} ${how} ${bound}`,
-    words: `${describe(measured)}, ${how} your ${bound}`,
+    words: `${describe(measured, write)}, ${how} your ${bound}`,
   };
 }
 

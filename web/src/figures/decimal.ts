@@ -87,6 +87,22 @@ export function roundTo(value: Decimal, scale: number): Decimal {
   return { units: divideHalfUp(value.units, powerOfTen(value.scale - scale)), scale };
 }
 
+/** Towards zero. */
+function cutTo(value: Decimal, scale: number): Decimal {
+  if (value.scale <= scale) return roundTo(value, scale);
+  return { units: value.units / powerOfTen(value.scale - scale), scale };
+}
+
+/** Rounded, but only so that it is judged as the exact value is: what is below 5 is never shown as 5. */
+export function roundAsJudged(
+  value: Decimal,
+  scale: number,
+  judge: (shown: Decimal) => unknown,
+): Decimal {
+  const rounded = roundTo(value, scale);
+  return judge(rounded) === judge(value) ? rounded : cutTo(value, scale);
+}
+
 /** Exactly `scale` decimals, without grouping. */
 export function formatFixed({ units, scale }: Decimal): string {
   const digits = (units < 0n ? -units : units).toString().padStart(scale + 1, '0');

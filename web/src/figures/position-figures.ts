@@ -8,7 +8,6 @@ import {
   type Decimal,
   divideRounded,
   formatDecimal,
-  formatPercent,
   negateText,
   parseDecimal,
   RATIO_DECIMALS,
@@ -16,7 +15,7 @@ import {
   toShare,
   ZERO,
 } from './decimal.ts';
-import { levelOfDistance, TONES, type Tone } from './risk-levels.ts';
+import { formatDistance, levelOfDistance, TONES, type Tone } from './risk-levels.ts';
 import { group } from './text.ts';
 
 /** The maximum number of decimals of a price, so that this quotient is exact. */
@@ -72,7 +71,7 @@ export function derive(position: Position): Derived {
 /** "12.3 %", or "> 999 %". */
 export function describeDistance(ratio: Decimal): string {
   const isVeryFar = compare(ratio, VERY_FAR) >= 0;
-  return isVeryFar ? '> 999 %' : `${group(formatPercent(ratio, 1))} %`;
+  return isVeryFar ? '> 999 %' : `${group(formatDistance(ratio))} %`;
 }
 
 function judgeDistance(ratio: Decimal): Distance {

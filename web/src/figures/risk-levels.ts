@@ -1,6 +1,6 @@
 /** From when on something is called risky: the one table that everything on the page judges by. */
 
-import { compare, type Decimal, formatPercent, toShare, WHOLE } from './decimal.ts';
+import { compare, type Decimal, formatPercent, roundAsJudged, toShare, WHOLE } from './decimal.ts';
 
 /** From the least to the most. */
 export const LEVELS = ['safe', 'watch', 'danger'] as const;
@@ -52,6 +52,16 @@ export function levelOfDistance(distance: Decimal): Level {
   const { watch, danger } = THRESHOLDS.distance;
   if (compare(distance, danger) < 0) return 'danger';
   return compare(distance, watch) < 0 ? 'watch' : 'safe';
+}
+
+/** In per cent, on the side of every limit on which it is judged to be. */
+export function formatMarginRatio(ratio: Decimal): string {
+  return formatPercent(roundAsJudged(ratio, 4, levelOfMarginRatio));
+}
+
+/** As above: 4.97 % is "4.9", since it is below 5 %. */
+export function formatDistance(distance: Decimal): string {
+  return formatPercent(roundAsJudged(distance, 3, levelOfDistance), 1);
 }
 
 /** Where the levels of the margin ratio begin, in per cent. */

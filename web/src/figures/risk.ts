@@ -8,7 +8,6 @@ import {
   compare,
   type Decimal,
   divideRounded,
-  formatPercent,
   parseDecimal,
   RATIO_DECIMALS,
   subtract,
@@ -16,7 +15,15 @@ import {
   ZERO,
 } from './decimal.ts';
 import { distanceOf, isLost } from './position-figures.ts';
-import { LEVELS, type Level, levelOfDistance, levelOfMarginRatio, WORDS } from './risk-levels.ts';
+import {
+  formatDistance,
+  formatMarginRatio,
+  LEVELS,
+  type Level,
+  levelOfDistance,
+  levelOfMarginRatio,
+  WORDS,
+} from './risk-levels.ts';
 import { group } from './text.ts';
 
 export interface Verdict {
@@ -72,14 +79,14 @@ function findPositionRisk(position: Position): Finding[] {
   const left = distanceOf(position);
   if (left === undefined) return [];
   if (left.units <= 0n) return [danger(`${name}, at its liquidation price`)];
-  const culprit = `${name}, ${group(formatPercent(left, 1))} % to liquidation`;
+  const culprit = `${name}, ${group(formatDistance(left))} % to liquidation`;
   return [{ level: levelOfDistance(left), left, culprit }];
 }
 
 function findMarginRisk(state: AccountState, where: string): Finding {
   const ratio = marginRatioOf(state);
   if (ratio === undefined) return danger(`no cross margin${where} is left`);
-  const culprit = `${formatPercent(ratio)} % of the cross margin${where} used`;
+  const culprit = `${formatMarginRatio(ratio)} % of the cross margin${where} used`;
   return { level: levelOfMarginRatio(ratio), left: subtract(WHOLE, ratio), culprit };
 }
 
