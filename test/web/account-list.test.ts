@@ -41,12 +41,24 @@ test('an address that is repeated is one account, with the last label', () => {
   assert.deepEqual([book.size, book.get(A)?.label, repeated], [1, 'Two', 2]);
 });
 
+test('a label that is too long is cut, which is said with its line or its place in a file', () => {
+  const long = 'A label of the trading desk that is longer than any tab of a browser';
+  const short = 'A label of the trading desk that is long';
+  const expected = (where: string) => `${where}: the label is cut to 40 characters, “${short}”`;
+  const pasted = readAccountList(`${A} ${short}\n${B}, ${long}\n${C} fine`);
+  assert.deepEqual([pasted.book.get(B)?.label, pasted.problems], [short, []]);
+  assert.deepEqual(pasted.cut, [expected('line 2')]);
+  const book = new Map([[A, { label: long, isOnBoard: true, thresholds: {} }]]);
+  const saved = readAccountList(formatBook(book));
+  assert.deepEqual([saved.book.get(A)?.label, saved.cut], [short, [expected('account 1')]]);
+});
+
 test('a saved address book is read as it was written', () => {
   const book = new Map([
     [A, { label: 'One', isOnBoard: true, thresholds: { distance: '5', value: '1000.5' } }],
     [B, { label: 'Two', isOnBoard: false, thresholds: {} }],
   ]);
-  assert.deepEqual(readAccountList(formatBook(book)), { book, problems: [], repeated: 0 });
+  assert.deepEqual(readAccountList(formatBook(book)), { book, problems: [], cut: [], repeated: 0 });
 });
 
 test('what is wrong in a saved address book is named', () => {

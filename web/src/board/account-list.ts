@@ -1,12 +1,17 @@
 /** A pasted list of accounts: lines, commas, a CSV file, or a saved address book. */
 
 import { readAddress } from '../figures/text.ts';
-import { type AddressBook, cleanLabel, type Entry, readBook } from '../view/address-book.ts';
+import {
+  cleanLabel,
+  describeCut,
+  type Entry,
+  type ReadBook,
+  readBook,
+  tidyLabel,
+} from '../view/address-book.ts';
 
-export interface AccountList {
-  readonly book: AddressBook;
-  /** Each with the number of its line. */
-  readonly problems: readonly string[];
+/** Problems and labels that were cut have the number of their line. */
+export interface AccountList extends ReadBook {
   /** Addresses that were named again. */
   readonly repeated: number;
 }
@@ -18,19 +23,23 @@ export function readAccountList(text: string): AccountList {
   if (text.trimStart().startsWith('{')) return { ...readBook(text), repeated: 0 };
   const book = new Map<string, Entry>();
   const problems: string[] = [];
+  const cut: string[] = [];
   let repeated = 0;
   for (const [index, line] of text.split(/\r\n|\r|\n/).entries()) {
     const read = readLine(line);
     if (read.problem !== undefined && !isHeading(line, book)) {
       problems.push(`line ${index + 1}: ${read.problem}`);
     }
-    for (const [address, label] of read.accounts) {
+    for (const [address, words] of read.accounts) {
+      const label = cleanLabel(words);
+      const remark = describeCut(words);
+      if (remark !== '') cut.push(`line ${index + 1}: ${remark}`);
       const known = book.get(address);
       if (known !== undefined) repeated++;
       book.set(address, { label: label || known?.label || '', isOnBoard: true, thresholds: {} });
     }
   }
-  return { book, problems, repeated };
+  return { book, problems, cut, repeated };
 }
 
 /** The names of columns, before the first address. */
@@ -39,6 +48,7 @@ function isHeading(line: string, book: ReadonlyMap<string, Entry>): boolean {
 }
 
 interface ReadLine {
+  /** Labels are in one line, but as long as they were. */
   readonly accounts: readonly (readonly [address: string, label: string])[];
   readonly problem?: string;
 }
@@ -65,7 +75,7 @@ function readLine(line: string): ReadLine {
       return { accounts, problem: describeBadLine(cell) };
     } else if (accounts.length === 0) before = cell;
     else if (accounts[accounts.length - 1][1] === '')
-      accounts[accounts.length - 1][1] = cleanLabel(cell);
+      accounts[accounts.length - 1][1] = tidyLabel(cell);
   }
   return accounts.length === 0 ? { accounts, problem: describeBadLine(trimmed) } : { accounts };
 }
@@ -81,7 +91,7 @@ function readCell(cell: string, before: string): [address: string, label: string
   }
   return found.map(({ address, words }, index) => {
     const label = words.join(' ') || (index === 0 ? leading.join(' ') || before : '');
-    return [address, cleanLabel(label)];
+    return [address, tidyLabel(label)];
   });
 }
 

@@ -1,6 +1,7 @@
 /** Adding accounts to the board, and limits for all of them. */
 
 import { useMemo, useState } from 'preact/hooks';
+import type { Tone } from '../figures/risk-levels.ts';
 import { formatCount } from '../figures/text.ts';
 import { Dialog } from '../parts/dialog.tsx';
 import { type AddressBook, type Entry, mergeBooks, usersOnBoard } from '../view/address-book.ts';
@@ -77,11 +78,11 @@ function FilePicker({ read }: { read: (text: string) => void }) {
   );
 }
 
-/** More problems are counted, not named. */
+/** More findings of a kind are counted, not named. */
 const NAMED_MAX = 20;
 
 function Findings({ list, isTooLong }: { list: AccountList; isTooLong: boolean }) {
-  const { problems, repeated } = list;
+  const { problems, cut, repeated } = list;
   return (
     <div id="list-findings" role="status" class="small">
       {isTooLong && <p class="loss">A board has at most {formatCount(ACCOUNTS_MAX)}.</p>}
@@ -91,17 +92,23 @@ function Findings({ list, isTooLong }: { list: AccountList; isTooLong: boolean }
           each is one account, with its last label.
         </p>
       )}
-      {problems.length > 0 && (
-        <ul class="findings">
-          {problems.slice(0, NAMED_MAX).map((problem) => (
-            <li key={problem} class="loss">
-              {problem}
-            </li>
-          ))}
-          {problems.length > NAMED_MAX && <li>and {problems.length - NAMED_MAX} more</li>}
-        </ul>
-      )}
+      <FindingList findings={problems} tone="loss" />
+      <FindingList findings={cut} tone="warn" />
     </div>
+  );
+}
+
+function FindingList({ findings, tone }: { findings: readonly string[]; tone: Tone }) {
+  if (findings.length === 0) return null;
+  return (
+    <ul class="findings">
+      {findings.slice(0, NAMED_MAX).map((finding) => (
+        <li key={finding} class={tone}>
+          {finding}
+        </li>
+      ))}
+      {findings.length > NAMED_MAX && <li>and {findings.length - NAMED_MAX} more</li>}
+    </ul>
   );
 }
 

@@ -35,13 +35,20 @@ export function findAddress(book: AddressBook, typed: string): string | undefine
   return [...book].find(([, { label }]) => label.toLowerCase() === wanted)?.[0];
 }
 
+/** In one line. */
+export function tidyLabel(text: string): string {
+  return text.replace(/[\s\p{Cc}]+/gu, ' ').trim();
+}
+
 /** In one line, and not too long for a tab. */
 export function cleanLabel(text: string): string {
-  return text
-    .replace(/[\s\p{Cc}]+/gu, ' ')
-    .trim()
-    .slice(0, LABEL_LENGTH_MAX)
-    .trim();
+  return tidyLabel(text).slice(0, LABEL_LENGTH_MAX).trim();
+}
+
+/** What is said of a label that was too long; empty if it was not. */
+export function describeCut(text: string): string {
+  if (tidyLabel(text).length <= LABEL_LENGTH_MAX) return '';
+  return `the label is cut to ${LABEL_LENGTH_MAX} characters, “${cleanLabel(text)}”`;
 }
 
 export function usersOnBoard(book: AddressBook): string[] {
@@ -91,25 +98,34 @@ export interface ReadBook {
   readonly book: AddressBook;
   /** What could not be read, and where. */
   readonly problems: readonly string[];
+  /** Labels that were too long, and where. */
+  readonly cut: readonly string[];
 }
 
 export function readBook(text: string): ReadBook {
   const content = parseJson(text);
   if (content['perpinfo'] !== FORMAT || !Array.isArray(content['accounts'])) {
-    return { book: EMPTY_BOOK, problems: ['this is not an address book of perpinfo'] };
+    return { book: EMPTY_BOOK, problems: ['this is not an address book of perpinfo'], cut: [] };
   }
   if (content['version'] !== VERSION) {
     const problem = `version ${String(content['version'])} of the file is not known, expected ${VERSION}`;
-    return { book: EMPTY_BOOK, problems: [problem] };
+    return { book: EMPTY_BOOK, problems: [problem], cut: [] };
   }
   const problems: string[] = [];
+  const cut: string[] = [];
   const book = new Map<string, Entry>();
   for (const [index, account] of content['accounts'].entries()) {
+    const where = `account ${index + 1}`;
     const read = readEntry(account);
-    if (typeof read === 'string') problems.push(`account ${index + 1}: ${read}`);
-    else book.set(...read);
+    if (typeof read === 'string') {
+      problems.push(`${where}: ${read}`);
+      continue;
+    }
+    book.set(...read);
+    const remark = describeCut(String(asFields(account)['label'] ?? ''));
+    if (remark !== '') cut.push(`${where}: ${remark}`);
   }
-  return { book, problems };
+  return { book, problems, cut };
 }
 
 type Fields = Readonly<Record<string, unknown>>;
