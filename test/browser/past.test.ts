@@ -272,6 +272,7 @@ browserTest(
     await assertPast(page, 120);
     assert.equal(page.url(), `${origin}/#user=${USER}&at=120`);
     assert.match(await page.locator('[data-field="moment"]').innerText(), /^.*As it was at .*120$/);
+    assert.equal(await page.locator('.time-slider output').innerText(), 'height 120');
     assert.equal(await page.locator('[data-field="connection"]').count(), 0);
     assert.equal(await page.getByRole('button', { name: 'What if' }).count(), 0);
     assert.match(await page.title(), /^\(past\) /);

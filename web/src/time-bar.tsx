@@ -82,6 +82,7 @@ function HeightSlider({ archive, at, showAt }: HeightSliderProps) {
     return () => clearTimeout(timer.current);
   }, [at]);
   const height = draft ?? at ?? last;
+  const isLive = at === undefined && draft === undefined;
   const move = (to: number) => {
     const next = Math.max(first, Math.min(to, last));
     setDraft(next);
@@ -101,7 +102,7 @@ function HeightSlider({ archive, at, showAt }: HeightSliderProps) {
         step={1}
         value={height}
         aria-label="Height that is shown"
-        aria-valuetext={at === undefined && draft === undefined ? 'live' : formatCount(height)}
+        aria-valuetext={isLive ? 'live' : formatCount(height)}
         onInput={({ currentTarget }) => move(Number(currentTarget.value))}
       />
       <button
@@ -112,8 +113,9 @@ function HeightSlider({ archive, at, showAt }: HeightSliderProps) {
         <span aria-hidden="true">›</span>
         <span class="hidden">One block later</span>
       </button>
-      <output class="figure small" data-field="chosenHeight">
-        {at === undefined && draft === undefined ? 'live' : formatCount(height)}
+      <output class="figure small">
+        {isLive ? '' : 'height '}
+        <span data-field="chosenHeight">{isLive ? 'live' : formatCount(height)}</span>
       </output>
     </div>
   );
