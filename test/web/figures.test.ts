@@ -17,7 +17,10 @@ import {
 } from '../../web/src/figures/decimal.ts';
 import {
   formatAge,
+  formatClock,
   formatDuration,
+  formatTick,
+  formatTime,
   group,
   groupRounded,
   withSign,
@@ -86,6 +89,14 @@ test('figures are grouped, rounded text has no sign when it is zero', () => {
   );
   const tooSmall = ['0.001', '-0.001'].map((text) => withSign(text, groupRounded(text, 2)));
   assert.deepEqual(tooSmall, ['+<0.01', '−<0.01']);
+});
+
+test('a banner and a chart write the same clock', () => {
+  const time = new Date(2026, 10, 18, 21, 4, 37).getTime();
+  const clock = formatClock(time);
+  assert.ok(formatTime(time).includes(clock), formatTime(time));
+  assert.equal(formatTick(time, 1_000), clock);
+  assert.equal(formatTick(time, 60_000), clock.replace(':37', ''));
 });
 
 test('durations name their two largest units', () => {

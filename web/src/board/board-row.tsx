@@ -226,7 +226,7 @@ function drawNearest(figures: BoardFigures | undefined) {
         <span data-field="loss" title={loss}>
           {groupRounded(loss, 2)}
         </span>{' '}
-        USD
+        USDC
       </span>
     </td>
   );

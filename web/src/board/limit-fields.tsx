@@ -15,7 +15,7 @@ interface LimitField {
 const FIELDS: Readonly<Record<ThresholdName, LimitField>> = {
   distance: { label: 'Distance to liquidation below', unit: '%' },
   marginRatio: { label: 'Cross margin used over', unit: '%' },
-  value: { label: 'Account value below', unit: 'USD' },
+  value: { label: 'Account value below', unit: 'USDC' },
   age: { label: 'Data older than', unit: 's' },
 };
 

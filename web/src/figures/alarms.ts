@@ -18,7 +18,7 @@ import { formatDuration, group, groupRounded } from './text.ts';
 export const THRESHOLD_NAMES = ['distance', 'marginRatio', 'value', 'age'] as const;
 export type ThresholdName = (typeof THRESHOLD_NAMES)[number];
 
-/** Decimal text, without those that are not set: per cent, per cent, USD, seconds. */
+/** Decimal text, without those that are not set: per cent, per cent, USDC, seconds. */
 export type Thresholds = Readonly<Partial<Record<ThresholdName, string>>>;
 
 export interface Measured {

@@ -23,7 +23,7 @@ export interface SortedRow {
   /** The label, or the address. */
   readonly name: string;
   readonly figures: BoardFigures | undefined;
-  /** Since the day began, in USD. */
+  /** Since the day began, in USDC. */
   readonly change: string | undefined;
   /** When the next stake is unlocked, in milliseconds. */
   readonly unlockTime: number | undefined;

@@ -22,7 +22,7 @@ interface NearestLiquidation {
   /** Of the mark. */
   readonly share: Decimal;
   readonly distance: string;
-  /** What the position loses until then, in USD. */
+  /** What the position loses until then, in USDC. */
   readonly loss: string;
 }
 

@@ -81,14 +81,16 @@ export function formatAge(ms: number): string {
   return ms < 10_000 ? `${(Math.max(0, ms) / 1000).toFixed(1)} s` : formatDuration(ms);
 }
 
-/** Made once: to make one takes longer than to draw a row. */
-const TIME = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
-const CLOCK = new Intl.DateTimeFormat(undefined, {
-  ...{ hour: 'numeric', minute: 'numeric', second: 'numeric', hour12: false },
-});
-const MINUTE = new Intl.DateTimeFormat(undefined, {
-  ...{ hour: '2-digit', minute: '2-digit', hour12: false },
-});
+/**
+ * As the browser writes dates and times in its own fields, with 12 hours or 24. Made once: to make one takes
+ * longer than to draw a row.
+ */
+const formatOf = (options: Intl.DateTimeFormatOptions) =>
+  new Intl.DateTimeFormat(undefined, options);
+const TIME = formatOf({ dateStyle: 'medium', timeStyle: 'medium' });
+const CLOCK = formatOf({ timeStyle: 'medium' });
+const MINUTE = formatOf({ timeStyle: 'short' });
+const DAY = formatOf({ day: 'numeric', month: 'short' });
 
 export function formatTime(ms: number): string {
   return TIME.format(ms);
@@ -109,7 +111,7 @@ export function formatTick(ms: number, stepMs: number): string {
   const date = new Date(ms);
   const isMidnight = date.getHours() === 0 && date.getMinutes() === 0 && date.getSeconds() === 0;
   if (isMidnight || stepMs >= 86_400_000) {
-    return date.toLocaleDateString(undefined, { day: 'numeric', month: 'short' });
+    return DAY.format(ms);
   }
   if (stepMs < 60_000) return formatClock(ms);
   return MINUTE.format(ms);

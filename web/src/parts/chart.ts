@@ -31,7 +31,8 @@ export type ChartData = readonly (readonly (number | null)[])[];
 
 const FONT = '11px system-ui, sans-serif';
 const CHARACTER_PX = 6.5;
-const TIME_TICK_PX = 70;
+/** For "12:00:00 PM" and a gap. */
+const TIME_TICK_PX = 84;
 const VALUE_TICK_PX = 34;
 /** In seconds: marks of less than one would all tell the same time. */
 const TIME_STEPS = [
