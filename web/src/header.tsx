@@ -308,7 +308,7 @@ function DexChoice({ dex, label, title, view, choose }: DexChoiceProps) {
         {label}
         {count > 0 && (
           <span class="count">
-            <span aria-hidden="true"> ● {count}</span>
+            <span aria-hidden="true">● {count}</span>
             <span class="hidden">, {count} positions</span>
           </span>
         )}

@@ -180,7 +180,7 @@ function drawChange(change: AmountChange | undefined, start: DayStart | undefine
       </span>
       <span class="under muted" title={`${formatTime(start.sinceMs)}: ${start.value}`}>
         {percent !== undefined && `${withSign(percent, groupRounded(percent, 2))}\u00A0% `}
-        <span data-field="since">{`since\u00A0${since}`}</span>
+        <span data-field="since">{`since ${since}`.replace(/\s/g, '\u00A0')}</span>
       </span>
     </td>
   );

@@ -33,6 +33,8 @@ const FONT = '11px system-ui, sans-serif';
 const CHARACTER_PX = 6.5;
 /** For "12:00:00 PM" and a gap. */
 const TIME_TICK_PX = 84;
+/** So that the first of them is not cut. */
+const LEFT_PX = 32;
 const VALUE_TICK_PX = 34;
 /** In seconds: marks of less than one would all tell the same time. */
 const TIME_STEPS = [
@@ -144,7 +146,7 @@ export class Chart {
       scales: { x: { time: true, range: () => [...this.#range] } },
       axes: createAxes(palette, axisPx),
       series: [{}, ...lines(palette)],
-      padding: [10, 0, 0, 20],
+      padding: [10, 0, 0, LEFT_PX],
       hooks: {
         setCursor: [(plot) => this.#read(plot)],
         setSelect: [(plot) => dragged && this.#select(plot, dragged)],
