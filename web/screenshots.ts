@@ -37,7 +37,7 @@ const LABELS = ['Treasury', 'Market making', 'Basis', 'Vault A', 'Vault B', 'Hed
 
 function listAccounts(): string[] {
   const roster = new Roster({ seed: SEED, userCount: ACCOUNTS, startsWithAllUsers: false });
-  return Array.from({ length: 14 }, (_, index) => {
+  return Array.from({ length: 11 }, (_, index) => {
     return `${roster.user(index).text} ${LABELS[index] ?? ''}`;
   });
 }
