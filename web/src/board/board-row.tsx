@@ -225,8 +225,7 @@ function drawNearest(figures: BoardFigures | undefined) {
       <span class="under muted" title="what the position loses until then">
         <span data-field="loss" title={loss}>
           {groupRounded(loss, 2)}
-        </span>{' '}
-        USDC
+        </span>
       </span>
     </td>
   );
