@@ -137,7 +137,7 @@ test(
       }
       feeder.child.stdin.end();
       const { code, stderr } = await first.ended;
-      assert.equal(code, 1, stderr);
+      assert.equal(code, 3, stderr);
       assert.match(stderr, /another process has taken over the archive/);
       await feeder.ended;
       await untilBeyond(data, 50);

@@ -239,7 +239,7 @@ browserTest(
     await until('the day', async () => (await change.getAttribute('data-start')) === '65600.0');
     assert.match(
       await rowOf(page, USER).locator('[data-field="since"]').innerText(),
-      /^since.\d\d:\d\d$/,
+      /^since.\d{1,2}:\d\d(\s[AP]M)?$/,
     );
     await makeLedger(data, [
       formatBlock(2, Date.now(), [{ type: 'marks', prices: { BTC: '87000.0' } }]),
