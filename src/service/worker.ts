@@ -179,14 +179,21 @@ class ReplicaRun {
   }
 
   start(): void {
-    const { live, push } = this.#parts;
-    this.ended = live.run(this.#signal).catch((error: Error) => {
+    const { push } = this.#parts;
+    this.ended = this.#run().catch((error: Error) => {
       this.#options.log.fatal(
         { err: error },
         'the ledger is broken: this worker no longer answers',
       );
       push.fail();
     });
+  }
+
+  async #run(): Promise<void> {
+    const { keeper, live } = this.#parts;
+    // A ledger that stands still offers the keeper one state only, right after the restore.
+    await keeper?.ready();
+    await live.run(this.#signal);
   }
 
   /** Throws if the state cannot be restored: the supervisor then restarts the worker. */
