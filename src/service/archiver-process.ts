@@ -16,7 +16,7 @@ const HEALTHY_MS = 60_000;
 
 /** The exit code of an archiver whose archive another process has taken over. */
 export const TAKEN_OVER_EXIT_CODE = 3;
-/** How often it is looked whether that process still runs. */
+/** How often it is checked whether that process still runs. */
 const STANDBY_MS = 2_000;
 
 /** How long it may take to write what it has when it is stopped; the archive survives a kill. */
@@ -50,7 +50,7 @@ export async function runArchiverProcess(options: ArchiverOptions): Promise<void
   }
 }
 
-/** To start again at once would take the archive from whoever was started last. */
+/** Starting again at once would take the archive from the writer that was started last. */
 async function untilUnwritten({ settings, signal }: ArchiverOptions): Promise<void> {
   do await pause(STANDBY_MS, signal);
   while (
