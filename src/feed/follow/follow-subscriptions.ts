@@ -84,14 +84,15 @@ export class FollowSubscriptions {
     return subscriptions;
   }
 
-  /** Only dexes with followed accounts: other trades name no followed account. */
+  /**
+   * Only dexes with followed accounts: other trades name no followed account. Only markets that the
+   * upstream trades: it closes the connection for a coin that it does not know.
+   */
   #listTrades(): UpstreamSubscription[] {
     const { pending, listDexes, clock } = this.#options;
     const nowMs = clock.nowMs();
     if (nowMs - this.#tradesRefusedMs < REFUSED_MS) return [];
-    const { dexes, markets } = pending.directory;
-    const wanted = listDexes();
-    const coins = markets.filter(({ dexIndex }) => wanted.includes(dexes[dexIndex].name));
+    const coins = listDexes().flatMap((dex) => pending.directory.listTraded(dex));
     if (coins.length > 0) this.#trialMs ??= nowMs;
     this.#hasTrades ||= this.#trialMs !== undefined && nowMs - this.#trialMs >= TRIAL_MS;
     return coins

@@ -15,6 +15,7 @@ import {
   FollowedExchange,
   findTraders,
 } from './followed-exchange.ts';
+import { market, partialLedger } from './ledgers.ts';
 
 async function follow(t: TestContext, choice?: ExchangeChoice): Promise<FollowedExchange> {
   const exchange = new FollowedExchange(choice);
@@ -522,6 +523,27 @@ test('a pushed state is recorded for the user that it names, and no other', asyn
   await exchange.advance(500);
   assert.deepEqual(rowsOf(exchange, user, 'ledger'), rows);
   assert.equal(isAccountKnown(exchange.ledger, other, 0), false);
+});
+
+test('trades are subscribed to in the markets that the upstream trades, not in those of the ledger', async (t) => {
+  const markets = [market('FOREIGN'), market('BTC')];
+  const ledger = partialLedger(...markets);
+  const exchange = new FollowedExchange({ ledger });
+  t.after(() => exchange.stop());
+  exchange.fault = ({ type }, truth) => {
+    if (type !== 'allPerpMetas') return undefined;
+    truth[0].universe[1].isDelisted = true;
+    return truth;
+  };
+  await exchange.start();
+  exchange.handler?.opened();
+  await exchange.advance(10_000);
+  const universe = exchange.truth.markets.markets.filter(({ dexIndex }) => dexIndex === 0);
+  const [, delisted] = universe;
+  assert.deepEqual(
+    exchange.subscriptions.flatMap(({ type, coin }) => (type === 'trades' ? coin : [])),
+    universe.filter((one) => one !== delisted).map(({ coin }) => coin),
+  );
 });
 
 test('pushed messages of any shape end nothing', async (t) => {

@@ -265,3 +265,19 @@ test('the markets of another perpinfo are taken over as they are', () => {
     assert.equal(answerQuestion(ledger, { type }), answerQuestion(exchange.state, { type }));
   }
 });
+
+test('the traded markets of a dex are those of its universe that the ledger can hold', () => {
+  const ledger = partialLedger(DEX, market('FOREIGN'), market('OLD'), market('xyz:GONE'));
+  const directory = directoryOf(
+    ledger,
+    [null, XYZ],
+    [
+      meta([listed('DEF'), listed('A-B'), listed('OLD', { isDelisted: true }), listed('ABC')]),
+      meta([listed('ABC'), listed('xyz:GOLD', { isDelisted: null })]),
+    ],
+  );
+  const coinsOf = (dex: string) => directory.listTraded(dex).map(({ coin }) => coin);
+  assert.deepEqual(coinsOf(''), ['DEF', 'ABC']);
+  assert.deepEqual(coinsOf('xyz'), ['xyz:GOLD']);
+  assert.deepEqual(directoryOfLedger(ledger).listTraded(''), []);
+});

@@ -22,6 +22,8 @@ interface MarketListing {
   /** Undefined if the market's table is not listed. */
   readonly tiers: readonly unknown[] | undefined;
   readonly onlyIsolated: boolean;
+  /** Nobody trades it; it only has its place in the universe. */
+  readonly isDelisted: boolean;
 }
 
 /** The markets of a dex, in the order in which the upstream lists their contexts. */
@@ -123,6 +125,7 @@ function readListing(source: unknown, tables: ReadonlyMap<unknown, Tiers>): Mark
     tiers: tiersOf(fields, tables),
     onlyIsolated:
       fields.take('onlyIsolated') === true || ISOLATED_MODES.includes(fields.take('marginMode')),
+    isDelisted: fields.take('isDelisted') === true,
   }));
 }
 

@@ -71,6 +71,13 @@ export class MarketDirectory {
     return this.#universes.get(dex);
   }
 
+  /** The markets of a dex that the upstream lists and trades, in its order; none if never read. */
+  listTraded(dex: string): Market[] {
+    const traded = (this.#metas.get(dex)?.universe ?? []).filter(({ isDelisted }) => !isDelisted);
+    const markets = traded.flatMap(({ name }) => this.find(name) ?? []);
+    return markets.filter(({ dexIndex }) => dexIndex === this.findDex(dex));
+  }
+
   collateralTokenOf(dex: string): number {
     return this.#metas.get(dex)?.collateralToken ?? FIRST_TOKEN;
   }
