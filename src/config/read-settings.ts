@@ -115,7 +115,9 @@ function isReplaced(
 
 function describeProblem({ flag, type }: Setting, given: Given | undefined): string {
   if (given === undefined) return `--${flag} ${type.placeholder} is required`;
-  return `${given.source}: got ${describeGiven(type, given.text)}, expected ${type.expected}`;
+  const { source, text } = given;
+  const expected = (text !== undefined && type.expectedFor?.(text)) || type.expected;
+  return `${source}: got ${describeGiven(type, text)}, expected ${expected}`;
 }
 
 /** Never shows a value that may hold a password. */

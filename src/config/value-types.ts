@@ -1,6 +1,6 @@
 /** The types of settings: how each is parsed and described. */
 
-import { ADDRESS_EXPECTED, type Address, parseAddress } from '../exact/address.ts';
+import { ADDRESS_EXPECTED, type Address, expectedAddress, parseAddress } from '../exact/address.ts';
 import { BUDGET_EXPECTED, type Budget, parseBudget } from './budget.ts';
 import {
   describeAddressFault,
@@ -14,6 +14,8 @@ export interface ValueType<T = unknown> {
   readonly placeholder: string;
   /** Follows "expected" in error messages. */
   readonly expected: string;
+  /** In place of it, where more can be said about the text. */
+  expectedFor?(text: string): string;
   /** True if the flag alone means "true". */
   readonly isSwitch?: boolean;
   /** Undefined if the text is not a value of this type. */
@@ -192,6 +194,7 @@ export const headerType: ValueType<Header> = {
 export const userAddress: ValueType<Address> = {
   placeholder: 'ADDRESS',
   expected: ADDRESS_EXPECTED,
+  expectedFor: expectedAddress,
   parse: parseAddress,
 };
 

@@ -3,7 +3,7 @@
  * fields are refused.
  */
 
-import { ADDRESS_EXPECTED, type Address, parseAddress } from '../exact/address.ts';
+import { type Address, expectedAddress, parseAddress } from '../exact/address.ts';
 import { DecimalError, parseBigUnits, parseUnits } from '../exact/decimal.ts';
 import { prefixRefusal, Refusal } from './refusal.ts';
 
@@ -33,7 +33,7 @@ function expectedWithin(bound: Bound): string {
 
 export function readAddress(field: string, value: unknown): Address {
   const address = typeof value === 'string' ? parseAddress(value) : undefined;
-  if (address === undefined) throw new Refusal(field, value, ADDRESS_EXPECTED);
+  if (address === undefined) throw new Refusal(field, value, expectedAddress(value));
   return address;
 }
 

@@ -17,6 +17,15 @@ export const ADDRESS_EXPECTED = '0x and 40 hexadecimal digits';
 /** For the OpenAPI description only; `parseAddress` does the parsing. */
 export const ADDRESS_PATTERN = '^0x[0-9a-fA-F]{40}$';
 
+/** Addresses are often copied from logs and raw data, which leave out the prefix. */
+const BARE_DIGITS = /^[0-9a-fA-F]{40}$/;
+
+/** What was expected instead of a value that is no address. */
+export function expectedAddress(given: unknown): string {
+  const isBare = typeof given === 'string' && BARE_DIGITS.test(given);
+  return isBare ? `${ADDRESS_EXPECTED}: 0x is missing` : ADDRESS_EXPECTED;
+}
+
 const TEXT_LENGTH = 2 + ADDRESS_DIGITS;
 const WORD_DIGITS = 10;
 const HALF_WORD = 2 ** 20;

@@ -1,7 +1,7 @@
 /** Several accounts in one answer: a user's on all dexes, and those of many users. */
 
 import { describeValue } from '../events/refusal.ts';
-import { ADDRESS_EXPECTED, type Address, parseAddress } from '../exact/address.ts';
+import { ADDRESS_EXPECTED, type Address, expectedAddress, parseAddress } from '../exact/address.ts';
 import { findAccount } from '../state/accounts.ts';
 import { FIRST_ACCOUNT } from '../state/addresses.ts';
 import { accountChangedAt } from '../state/changed-at.ts';
@@ -269,7 +269,8 @@ function findFailure(
   { address, given }: ListedUser,
   dexIndex: number | undefined,
 ): string | undefined {
-  if (address === undefined) return `got ${describeValue(given)}, expected ${ADDRESS_EXPECTED}`;
+  if (address === undefined)
+    return `got ${describeValue(given)}, expected ${expectedAddress(given)}`;
   if (!state.isPartial) return undefined;
   return findRefusal(state, accountsOf(state, address, dexIndex), readings)?.message;
 }

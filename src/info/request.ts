@@ -8,6 +8,7 @@ import {
   ADDRESS_EXPECTED,
   ADDRESS_PATTERN,
   type Address,
+  expectedAddress,
   formatAddress,
   parseAddress,
 } from '../exact/address.ts';
@@ -145,7 +146,7 @@ export const addressField: Field<Address> = {
   read(name, value) {
     const address = typeof value === 'string' ? parseAddress(value) : undefined;
     if (address !== undefined) return address;
-    return wrongValue(name, value, ADDRESS_EXPECTED, 'invalid_address');
+    return wrongValue(name, value, expectedAddress(value), 'invalid_address');
   },
   format: (address) => `"${formatAddress(address)}"`,
 };

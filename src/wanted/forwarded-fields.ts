@@ -1,6 +1,11 @@
 /** The fields of questions that are passed on to the exchange: which values are taken, and how. */
 
-import { ADDRESS_EXPECTED, formatAddress, parseAddress } from '../exact/address.ts';
+import {
+  ADDRESS_EXPECTED,
+  expectedAddress,
+  formatAddress,
+  parseAddress,
+} from '../exact/address.ts';
 
 /** The latest time that a JavaScript date can hold. */
 const TIME_MAX = 8.64e15;
@@ -10,6 +15,8 @@ export interface ForwardedField {
   readonly code?: 'invalid_address';
   /** Follows "expected" in error messages. */
   readonly expected: string;
+  /** In place of it, where more can be said about the value. */
+  expectedFor?(value: unknown): string;
   /** True if the field may be absent or null. */
   readonly isOptional?: boolean;
   /**
@@ -51,6 +58,7 @@ function wholeUpTo(max: number, expected: string): ForwardedField {
 export const addressForm: ForwardedField = {
   code: 'invalid_address',
   expected: ADDRESS_EXPECTED,
+  expectedFor: expectedAddress,
   rebuild(value) {
     const parsed = typeof value === 'string' ? parseAddress(value) : undefined;
     return parsed === undefined ? undefined : formatAddress(parsed);

@@ -161,7 +161,8 @@ function refuseField(name: string, value: unknown, field: ForwardedField): Reque
   const isMissing = value === undefined;
   const code = isMissing ? 'missing_field' : (field.code ?? 'invalid_field');
   const got = isMissing ? 'nothing' : describeValue(value);
-  return new RequestError(code, `${name}: got ${got}, expected ${field.expected}`, name);
+  const expected = field.expectedFor?.(value) ?? field.expected;
+  return new RequestError(code, `${name}: got ${got}, expected ${expected}`, name);
 }
 
 /** @internal Exported for the documents and their test. */

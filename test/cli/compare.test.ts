@@ -155,6 +155,14 @@ test('an address that is none is refused without being shown', async () => {
   );
 });
 
+test('an address of an account without 0x is refused with that reason', async () => {
+  const bare = '1'.repeat(40);
+  assert.deepEqual(
+    await run(['compare', '--upstream', URL_TEXT, '--user', bare]),
+    askedWrongly(`--user: got "${bare}", expected 0x and 40 hexadecimal digits: 0x is missing`),
+  );
+});
+
 test('an upstream that is not there is named by its origin only', async () => {
   const gone = `http://127.0.0.1:1/${KEY}`;
   const { code, stderr } = await run(['compare', '--upstream', gone, '--user', USER]);

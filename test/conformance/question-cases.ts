@@ -124,6 +124,10 @@ function wrongQuestionCases({ user }: Subjects): Case[] {
       `user: got "0x12", expected ${short}`,
     ),
     wrongQuestion(
+      ...([{ type: 'delegations', user: user.slice(2) }, 'invalid_address', 'user'] as const),
+      `user: got "${user.slice(2)}", expected ${short}: 0x is missing`,
+    ),
+    wrongQuestion(
       ...([{ type: 'delegations' }, 'missing_field', 'user'] as const),
       `user: got nothing, expected an address: ${short}, either case`,
     ),

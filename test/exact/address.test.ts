@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import {
   ADDRESS_DIGITS,
   ADDRESS_PATTERN,
+  expectedAddress,
   formatAddress,
   parseAddress,
   parseAddressDigits,
@@ -57,5 +58,14 @@ test('text of another length or with another beginning is refused', () => {
   const wrong = ['', '0x', MIXED.slice(2), `${MIXED}0`, MIXED.slice(0, -1), `0X${MIXED.slice(2)}`];
   for (const text of [...wrong, `00${MIXED.slice(2)}`, `${MIXED.slice(2)}0x`, ` ${MIXED}`]) {
     assert.equal(parseAddress(text), undefined, text);
+  }
+});
+
+test('of 40 digits without 0x it is said that 0x is missing, of anything else it is not', () => {
+  const expected = '0x and 40 hexadecimal digits';
+  assert.equal(expectedAddress(MIXED.slice(2)), `${expected}: 0x is missing`);
+  const others = ['', '0x12', MIXED.slice(3), `${MIXED.slice(2)}0`, `0X${MIXED.slice(2)}`];
+  for (const given of [...others, null, 5, undefined, [MIXED.slice(2)]]) {
+    assert.equal(expectedAddress(given), expected, String(given));
   }
 });

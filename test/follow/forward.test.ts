@@ -144,6 +144,13 @@ test('a wrong or missing field is refused and named', () => {
   for (const [body, ...expected] of cases) assert.deepEqual(refusal(body), expected);
 });
 
+test('an address without 0x is refused with that reason', () => {
+  const read = readForwarded({ type: 'openOrders', user: USER.slice(2) });
+  assert.ok(read instanceof RequestError);
+  const expected = '0x and 40 hexadecimal digits: 0x is missing';
+  assert.equal(read.message, `user: got "${USER.slice(2)}", expected ${expected}`);
+});
+
 test('a moment of the past is refused: the exchange would answer about the present', () => {
   for (const moment of [{ atHeight: 7 }, { atTime: 1758556800000 }, { atHeight: null }]) {
     for (const type of ['portfolio', 'userFees', 'spotMeta']) {

@@ -123,6 +123,12 @@ test('a batch on all dexes has all the accounts of each user', () => {
   );
 });
 
+test('a batch says of an address without 0x that 0x is missing', () => {
+  const bare = USER.slice(2);
+  const reason = `got "${bare}", ${EXPECTED}: 0x is missing`;
+  assert.equal(batch([bare]), answered([], [JSON.stringify([bare, reason])]));
+});
+
 test('an empty batch has an empty answer', () => {
   assert.equal(batch([]), answered([]));
   assert.equal(batch([], 'xyz'), answered([]));

@@ -34,7 +34,7 @@ export const PERP_DEX_REFUSED: readonly Refused[] = [
   ],
   [
     { deployer: BOB.slice(2) },
-    'deployer: got "b0b0000000000000000000000000000000000002", expected 0x and 40 hexadecimal digits',
+    'deployer: got "b0b0000000000000000000000000000000000002", expected 0x and 40 hexadecimal digits: 0x is missing',
   ],
   [
     { owner: BOB },

@@ -1,6 +1,6 @@
 /** A follower at work on a ledger: what it keeps, what it reads again and when, what clients want. */
 
-import { formatAddress, parseAddress } from '../../exact/address.ts';
+import { expectedAddress, formatAddress, parseAddress } from '../../exact/address.ts';
 import type { StateView } from '../../state/state.ts';
 import type { FollowStatus, Interest, WantedItem, WantedOutcome } from '../../wanted/wanted.ts';
 import { AccountReader, type AnswerAsker } from './account-reader.ts';
@@ -199,7 +199,7 @@ export class FollowSession {
   async want(item: WantedItem, maxAgeMs: number): Promise<WantedOutcome> {
     const watched = this.#watch(item);
     if (watched === undefined) {
-      const reason = `${item.user} is not an address, expected 0x and 40 hexadecimal digits`;
+      const reason = `${item.user} is not an address, expected ${expectedAddress(item.user)}`;
       return { outcome: 'failed', reason };
     }
     this.#watchList.noteAsked(watched, 1, this.#options.clock.nowMs());
