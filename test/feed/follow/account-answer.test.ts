@@ -5,12 +5,12 @@ import { test } from 'node:test';
 import { readAccountAnswer } from '../../../src/feed/follow/dialect/account-answer.ts';
 import { checkAccount } from '../../../src/feed/follow/dialect/account-check.ts';
 import { readPushedAccounts } from '../../../src/feed/follow/dialect/account-shape.ts';
-import { isSameRatio } from '../../../src/feed/follow/dialect/figure-texts.ts';
 import { readMeta } from '../../../src/feed/follow/dialect/market-answers.ts';
 import {
   createDirectory,
   directoryOfLedger,
 } from '../../../src/feed/follow/dialect/market-directory.ts';
+import { isSameRatio } from '../../../src/feed/follow/dialect/ratio-texts.ts';
 import { type AnsweredAccount, type AnsweredPosition, askAccount } from './as-upstream.ts';
 import { DEX, market, mustRead, mustRefuse, partialLedger, USER } from './ledgers.ts';
 

@@ -22,8 +22,8 @@ import {
 } from '../../../src/feed/follow/dialect/auction-answer.ts';
 import { readDelegationsAnswer } from '../../../src/feed/follow/dialect/delegations-answer.ts';
 import { DialectError } from '../../../src/feed/follow/dialect/dialect.ts';
-import { isSameRatio } from '../../../src/feed/follow/dialect/figure-texts.ts';
 import { directoryOfLedger } from '../../../src/feed/follow/dialect/market-directory.ts';
+import { isSameRatio } from '../../../src/feed/follow/dialect/ratio-texts.ts';
 import { answerQuestion } from '../../../src/info/registry.ts';
 import { findAccount } from '../../../src/state/accounts.ts';
 import { COLLATERAL } from '../../../src/state/columns.ts';

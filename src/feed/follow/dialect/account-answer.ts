@@ -23,8 +23,6 @@ import {
   magnitude,
   maximum,
   multiply,
-  parseBigUnits,
-  parseUnits,
   subtract,
 } from '../../../exact/decimal.ts';
 import { WITHDRAWAL_DIVISOR } from '../../../state/figures.ts';
@@ -36,6 +34,7 @@ import {
 } from './account-shape.ts';
 import { DialectError, readAnswer } from './dialect.ts';
 import type { MarketDirectory } from './market-directory.ts';
+import { readPrinted, readStoredAmount } from './printed-amounts.ts';
 
 /** Amounts are whole numbers of their smallest unit. */
 export interface PositionRow {
@@ -155,7 +154,7 @@ function figureError(
 /** An amount that the ledger stores. */
 function readStored(text: string, field: string, decimals: number, coin?: string): number {
   try {
-    return parseUnits(text, decimals);
+    return readStoredAmount(text, decimals);
   } catch (error) {
     if (!(error instanceof DecimalError)) throw error;
     throw figureError(field, coin, { ours: error.expected, theirs: text });
@@ -165,7 +164,7 @@ function readStored(text: string, field: string, decimals: number, coin?: string
 /** An amount that is derived, and may be larger than what can be stored. */
 function readDerived(text: string, field: string, coin?: string): Exact {
   try {
-    return add(parseBigUnits(text, USD_DECIMALS), 0);
+    return readPrinted(text, USD_DECIMALS);
   } catch (error) {
     if (!(error instanceof DecimalError)) throw error;
     throw figureError(field, coin, { ours: error.expected, theirs: text });

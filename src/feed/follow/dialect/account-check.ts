@@ -22,8 +22,9 @@ import type { AccountReading, AccountRows } from './account-answer.ts';
 import { describeAccountRows, describeCollateral, describeOrderMargin } from './account-events.ts';
 import type { ReportedPosition, ReportedSummary } from './account-shape.ts';
 import { type Mismatch, nameField } from './dialect.ts';
-import { isSameAmount, isSameRatio } from './figure-texts.ts';
 import type { MarketDirectory } from './market-directory.ts';
+import { isSameAmount } from './printed-amounts.ts';
+import { isSameRatio } from './ratio-texts.ts';
 
 /** A figure of the answer beside ours. */
 export interface ComparedFigure extends Mismatch {

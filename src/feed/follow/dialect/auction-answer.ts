@@ -11,7 +11,7 @@ import {
   formatGas,
   type RecordedAuction,
 } from '../../../state/auction.ts';
-import { DialectError, readAnswer, readOpen } from './dialect.ts';
+import { DialectError, readAnswer, readOpen, readStake } from './dialect.ts';
 
 const FLOOR_GAS = 500n * 10n ** BigInt(STAKE_DECIMALS);
 /** How far the exchange's time, as we know it, may be from the moment of the answer. */
@@ -23,16 +23,15 @@ export function readAuctionAnswer(json: unknown, time: number): Auction | null |
 }
 
 function read(fields: FieldReader, time: number): Auction {
-  const startGas = fields.stake('startGas', 'zero or more');
+  const startGas = readStake(fields, 'startGas');
   const auction: Auction = {
     startTimeSeconds: fields.whole('startTimeSeconds', { from: 0, to: SECONDS_MAX }),
     durationSeconds: fields.whole('durationSeconds', { from: 1, to: SECONDS_MAX }),
     startGas,
     floorGas: startGas < FLOOR_GAS ? startGas : FLOOR_GAS,
-    endGas: fields.take('endGas') === null ? undefined : fields.stake('endGas', 'zero or more'),
+    endGas: fields.take('endGas') === null ? undefined : readStake(fields, 'endGas'),
   };
-  if (auction.endGas === undefined)
-    checkPrice(auction, fields.stake('currentGas', 'zero or more'), time);
+  if (auction.endGas === undefined) checkPrice(auction, readStake(fields, 'currentGas'), time);
   return auction;
 }
 

@@ -5,7 +5,7 @@ import { STAKE_DECIMALS } from '../../../events/fields.ts';
 import { Refusal } from '../../../events/refusal.ts';
 import { type Address, formatAddress } from '../../../exact/address.ts';
 import { formatUnits } from '../../../exact/decimal.ts';
-import { type DialectError, readAnswer, readItems, readOpen } from './dialect.ts';
+import { type DialectError, readAnswer, readItems, readOpen, readStake } from './dialect.ts';
 
 interface ListedDelegation {
   readonly validator: string;
@@ -29,7 +29,7 @@ export function readDelegationsAnswer(json: unknown, user: Address): WireEvent |
 function readDelegation(source: unknown): ListedDelegation | undefined {
   return readOpen(source, (fields) => {
     const validator = formatAddress(fields.address('validator'));
-    const amount = fields.stake('amount', 'zero or more');
+    const amount = readStake(fields, 'amount');
     const lockedUntilTimestamp = fields.whole('lockedUntilTimestamp', TIME_RANGE);
     if (amount === 0n) return undefined;
     return { validator, amount: formatUnits(amount, STAKE_DECIMALS), lockedUntilTimestamp };

@@ -3,8 +3,10 @@
  * all, so that a server may add some.
  */
 
-import { FieldReader, isJsonObject } from '../../../events/fields.ts';
+import { FieldReader, isJsonObject, STAKE_DECIMALS } from '../../../events/fields.ts';
 import { describeValue, prefixRefusal, Refusal } from '../../../events/refusal.ts';
+import { BIG_UNITS_MAX, DecimalError } from '../../../exact/decimal.ts';
+import { readPrinted } from './printed-amounts.ts';
 
 /**
  * - shape: not the form of such an answer; nothing in it can be trusted
@@ -120,4 +122,16 @@ export function readDecimal(fields: FieldReader, name: string): string {
     return value;
   }
   throw new Refusal(name, value, 'a decimal as text');
+}
+
+/** A staking or gas amount of 0 or more. */
+export function readStake(fields: FieldReader, name: string): bigint {
+  const text = readDecimal(fields, name);
+  try {
+    const units = BigInt(readPrinted(text, STAKE_DECIMALS));
+    if (units >= 0n && units <= BIG_UNITS_MAX) return units;
+  } catch (error) {
+    throw error instanceof DecimalError ? new Refusal(name, text, error.expected) : error;
+  }
+  throw new Refusal(name, text, 'an amount of 0 or more');
 }

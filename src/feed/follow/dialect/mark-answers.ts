@@ -2,13 +2,14 @@
 
 import { isJsonObject } from '../../../events/fields.ts';
 import { describeValue, Refusal } from '../../../events/refusal.ts';
-import { DecimalError, formatUnits, parseUnits } from '../../../exact/decimal.ts';
+import { DecimalError, formatUnits } from '../../../exact/decimal.ts';
 import type { Market } from '../../../state/markets.ts';
 import type { StateView } from '../../../state/state.ts';
 import type { AccountRows } from './account-answer.ts';
 import { type DialectError, readAnswer } from './dialect.ts';
 import { readMetaFields } from './market-answers.ts';
 import type { MarketDirectory, SkippedListing } from './market-directory.ts';
+import { readStoredAmount } from './printed-amounts.ts';
 
 /** By coin, in the smallest unit of the market's prices. */
 export type Prices = ReadonlyMap<string, number>;
@@ -136,7 +137,7 @@ class PriceCollector implements PriceReading {
 function parsePrice(text: unknown, decimals: number): number | DecimalError {
   if (typeof text !== 'string') return new DecimalError('a decimal as text');
   try {
-    const price = parseUnits(text, decimals);
+    const price = readStoredAmount(text, decimals);
     return price > 0 ? price : new DecimalError('a price above 0');
   } catch (error) {
     if (error instanceof DecimalError) return error;

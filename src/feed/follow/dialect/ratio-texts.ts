@@ -1,17 +1,4 @@
-/** When a figure of the upstream and ours are the same, although their texts may differ. */
-
-/** Both are decimals as text: equal if they have the same value, at any size. */
-export function isSameAmount(ours: string, theirs: string): boolean {
-  return ours === theirs || normalize(ours) === normalize(theirs);
-}
-
-/** Without zeros that do not count, and without the sign of zero. */
-function normalize(text: string): string {
-  const isNegative = text.startsWith('-');
-  const [whole, fraction = ''] = (isNegative ? text.slice(1) : text).split('.');
-  const digits = `${whole.replace(/^0+/, '')}.${fraction.replace(/0+$/, '')}`;
-  return isNegative && digits !== '.' ? `-${digits}` : digits;
-}
+/** When a ratio of the upstream and ours are the same, although their texts differ. */
 
 const RELATIVE_TOLERANCE = 1e-9;
 /** Both texts are rounded to ten decimals, perhaps to either side; a little more, for the doubles. */
