@@ -1,7 +1,8 @@
 /**
  * The questions that are passed on to the exchange with --forward: those that only read and that a
- * ledger does not hold. A question is rebuilt from the fields listed here, never passed through: a type
- * such as `fileSnapshot`, which makes a node write a file, is not in the table and cannot be asked.
+ * ledger does not hold. A type such as `fileSnapshot`, which makes a node write a file, is not in the
+ * table and cannot be asked. A question is rebuilt: the fields listed here are checked, and what else it
+ * has is passed on within bounds (unknown-fields.ts).
  */
 
 import { isJsonObject, type JsonObject } from '../events/fields.ts';
@@ -23,6 +24,7 @@ import {
   tokenForm,
   tokenIdForm,
 } from './forwarded-fields.ts';
+import { readUnknownFields } from './unknown-fields.ts';
 import { weightOf } from './upstream-weights.ts';
 import type { ForwardedQuestion } from './wanted.ts';
 
@@ -30,7 +32,7 @@ type ForwardedFields = Readonly<Record<string, ForwardedField>>;
 
 const NONE: ForwardedFields = {};
 const OF_USER: ForwardedFields = { user: addressForm };
-const ORDERS: ForwardedFields = { user: addressForm, dex: optionalField(dexForm) };
+const OF_USER_ON_DEX: ForwardedFields = { user: addressForm, dex: optionalField(dexForm) };
 const PERIOD: ForwardedFields = { startTime: timeForm, endTime: optionalField(timeForm) };
 const ANY_PERIOD: ForwardedFields = {
   startTime: optionalField(timeForm),
@@ -64,9 +66,9 @@ const FORWARDED_TYPES: ReadonlyMap<unknown, ForwardedFields> = new Map<unknown, 
   ['delegatorHistory', OF_USER],
   ['delegatorRewards', OF_USER],
   ['extraAgents', OF_USER],
-  ['frontendOpenOrders', ORDERS],
+  ['frontendOpenOrders', OF_USER_ON_DEX],
   ['fundingHistory', { coin: coinForm, ...PERIOD }],
-  ['historicalOrders', OF_USER],
+  ['historicalOrders', OF_USER_ON_DEX],
   ['isVip', OF_USER],
   [
     'l2Book',
@@ -79,7 +81,7 @@ const FORWARDED_TYPES: ReadonlyMap<unknown, ForwardedFields> = new Map<unknown, 
   ['leadingVaults', OF_USER],
   ['maxBuilderFee', { user: addressForm, builder: addressForm }],
   ['maxMarketOrderNtls', NONE],
-  ['openOrders', ORDERS],
+  ['openOrders', OF_USER_ON_DEX],
   ['orderStatus', { user: addressForm, oid: orderIdForm }],
   ['outcomeMeta', NONE],
   ['perpAnnotation', { coin: coinForm }],
@@ -93,7 +95,7 @@ const FORWARDED_TYPES: ReadonlyMap<unknown, ForwardedFields> = new Map<unknown, 
   ['preTransferCheck', { user: addressForm, source: addressForm }],
   ['recentTrades', { coin: coinForm }],
   ['referral', OF_USER],
-  ['spotClearinghouseState', ORDERS],
+  ['spotClearinghouseState', OF_USER_ON_DEX],
   ['spotDeployState', OF_USER],
   ['spotMeta', NONE],
   ['spotMetaAndAssetCtxs', NONE],
@@ -106,8 +108,8 @@ const FORWARDED_TYPES: ReadonlyMap<unknown, ForwardedFields> = new Map<unknown, 
   ['userBorrowLendInterest', { ...OF_USER, ...PERIOD }],
   ['userDexAbstraction', OF_USER],
   ['userFees', OF_USER],
-  ['userFills', { ...OF_USER, aggregateByTime: optionalField(flagForm) }],
-  ['userFillsByTime', FILLS_BY_TIME],
+  ['userFills', { ...OF_USER_ON_DEX, aggregateByTime: optionalField(flagForm) }],
+  ['userFillsByTime', { ...FILLS_BY_TIME, dex: optionalField(dexForm) }],
   ['userFunding', { ...OF_USER, ...ANY_PERIOD }],
   ['userNonFundingLedgerUpdates', { ...OF_USER, ...ANY_PERIOD }],
   ['userRateLimit', OF_USER],
@@ -135,7 +137,8 @@ export function readForwarded(body: unknown): Forwardable | RequestError | undef
   const fields = FORWARDED_TYPES.get(type);
   if (typeof type !== 'string' || fields === undefined) return undefined;
   const reason = `${type} is passed on to the exchange, which is asked about the present`;
-  const rebuilt = findMomentFault(body, reason) ?? rebuild(fields, body);
+  const { type: _, ...source } = body;
+  const rebuilt = findMomentFault(body, reason) ?? rebuild(fields, source);
   if (rebuilt instanceof RequestError) return rebuilt;
   return { question: { type, ...rebuilt }, weight: weightOf(type) };
 }
@@ -154,7 +157,8 @@ function rebuild(
     if (value === undefined) return refuseField(path + name, source[name], field);
     rebuilt[name] = value;
   }
-  return rebuilt;
+  const unknown = readUnknownFields(source, Object.keys(fields), path);
+  return unknown instanceof RequestError ? unknown : { ...rebuilt, ...unknown };
 }
 
 function refuseField(name: string, value: unknown, field: ForwardedField): RequestError {

@@ -41,7 +41,8 @@ const QUESTIONS: readonly Readonly<Record<string, unknown>>[] = [
   { type: 'spotClearinghouseState', user: USER, dex: 'xyz' },
   { type: 'tokenDetails', tokenId: HASH },
   { type: 'userBorrowLendInterest', user: USER, startTime: 1, endTime: 2 },
-  { type: 'userFills', user: USER, aggregateByTime: true },
+  { type: 'historicalOrders', user: USER, dex: 'xyz' },
+  { type: 'userFills', user: USER, dex: 'xyz', aggregateByTime: true },
   {
     type: 'userFillsByTime',
     user: USER,
@@ -49,6 +50,7 @@ const QUESTIONS: readonly Readonly<Record<string, unknown>>[] = [
     endTime: 2,
     aggregateByTime: false,
     reversed: true,
+    dex: 'xyz',
   },
   { type: 'userFunding', user: USER, startTime: 1, endTime: 2 },
   { type: 'userNonFundingLedgerUpdates', user: USER, startTime: 1, endTime: 2 },
@@ -71,7 +73,7 @@ function rebuilt(body: unknown): unknown {
 
 function refusal(body: unknown): [string, string | undefined] {
   const read = readForwarded(body);
-  assert.ok(read instanceof RequestError, JSON.stringify(body));
+  assert.ok(read instanceof RequestError, 'it is passed on');
   return [read.code, read.field];
 }
 
@@ -85,11 +87,65 @@ test('every question of the table is rebuilt with all of its fields', () => {
   }
 });
 
-test('what the table does not have is left out, whatever it is called', () => {
-  const body = JSON.parse(
-    `{"type":"openOrders","user":"${USER}","path":"/etc","__proto__":{"x":1},"outPath":"/tmp/x"}`,
+test('fields that the table does not have are passed on as they are, in one order', () => {
+  const extra = {
+    limit: 7,
+    filter: { coins: ['BTC', null], ratio: 0.5 },
+    isOpen: false,
+    tag: null,
+  };
+  const question = { type: 'openOrders', user: USER, ...extra };
+  assert.deepEqual(rebuilt(question), question);
+  const turned = Object.fromEntries(Object.entries(question).reverse());
+  assert.equal(JSON.stringify(rebuilt(turned)), JSON.stringify(rebuilt(question)));
+  const candles = {
+    type: 'candleSnapshot',
+    req: { coin: 'BTC', interval: '1m', startTime: 1, extended: true },
+  };
+  assert.deepEqual(rebuilt(candles), candles);
+});
+
+test('an unknown field that cannot be passed on is refused and named, never dropped', () => {
+  const nested = (depth: number): unknown => (depth === 0 ? 1 : { a: nested(depth - 1) });
+  const many = Object.fromEntries(Array.from({ length: 17 }, (_, index) => [`f${index}`, index]));
+  const cases: readonly (readonly [string, string])[] = [
+    ['"outPath":"/tmp/x"', 'outPath'],
+    ['"includeHeightInOutput":true', 'includeHeightInOutput'],
+    ['"request":{"kind":"l4Snapshots"}', 'request'],
+    ['"Action":{}', 'Action'],
+    ['"nonce":1', 'nonce'],
+    ['"filter":[{"type":"fileSnapshot"}]', 'filter[0].type'],
+    ['"__proto__":{"x":1}', '"__proto__"'],
+    ['"filter":{"__proto__":1}', 'filter."__proto__"'],
+    ['"constructor":1', 'constructor'],
+    ['"a b":1', '"a b"'],
+    ['"":1', '""'],
+    [`"${'n'.repeat(41)}":1`, `"${'n'.repeat(41)}"`],
+    ['"id":12345678901234567890', 'id'],
+    ['"id":1e999', 'id'],
+    [`"deep":${JSON.stringify(nested(5))}`, 'deep.a.a.a.a'],
+    [`"deep":${'['.repeat(9_000)}${']'.repeat(9_000)}`, 'deep[0][0][0][0]'],
+    [`"text":"${'x'.repeat(4_091)}"`, 'text'],
+    [JSON.stringify(many).slice(1, -1), 'f9'],
+  ];
+  for (const [member, field] of cases) {
+    const body = JSON.parse(`{"type":"openOrders","user":"${USER}",${member}}`);
+    assert.deepEqual(refusal(body), ['invalid_field', field], member.slice(0, 60));
+  }
+  const candles = { type: 'candleSnapshot', req: { coin: 'BTC', interval: '1m', startTime: 1 } };
+  const writing = { ...candles, req: { ...candles.req, outPath: '/tmp/x' } };
+  assert.deepEqual(refusal(writing), ['invalid_field', 'req.outPath']);
+});
+
+test('unknown fields at their bounds are passed on', () => {
+  const sixteen = Object.fromEntries(
+    Array.from({ length: 16 }, (_, index) => [`f${index}`, index]),
   );
-  assert.equal(JSON.stringify(rebuilt(body)), `{"type":"openOrders","user":"${USER}"}`);
+  const bounds = [sixteen, { deep: { a: [{ b: [1] }] } }, { text: 'x'.repeat(4_090) }];
+  for (const extra of bounds) {
+    const question = { type: 'openOrders', user: USER, ...extra };
+    assert.deepEqual(rebuilt(question), question);
+  }
 });
 
 test('fields that are null or absent are left out where they are optional', () => {
@@ -195,7 +251,12 @@ const ANSWERED = { outcome: 'answered', status: 200, answer: '{"n":1}' };
 
 test('the follower rebuilds a question once more, whoever sent it', async () => {
   const { upstream, forwarder } = createForwarder();
-  await forwarder.forward({ ...ORDERS, outPath: '/tmp/x' });
+  await forwarder.forward({ ...ORDERS, user: USER.replace('aa', 'AA') });
+  const writing = await forwarder.forward({ ...ORDERS, outPath: '/tmp/x' });
+  assert.deepEqual(writing, {
+    outcome: 'failed',
+    reason: 'outPath: got "/tmp/x", expected none: it is never passed on',
+  });
   assert.deepEqual(upstream.asked, [
     { question: ORDERS, options: { priority: 'forward', waitMsMax: 5_000 } },
   ]);
@@ -220,6 +281,15 @@ test('an answer is given again for as long as it is kept, and no longer', async 
   clock.advance(1);
   assert.deepEqual(await forwarder.forward(ORDERS), { ...ANSWERED, answer: '{"n":2}' });
   assert.equal(upstream.asked.length, 2);
+});
+
+test('questions that differ in one unknown field have answers of their own', async () => {
+  const { upstream, forwarder } = createForwarder();
+  for (const limit of [1, 2, 1]) await forwarder.forward({ ...ORDERS, limit });
+  assert.deepEqual(
+    upstream.asked.map(({ question }) => question),
+    [1, 2].map((limit) => ({ ...ORDERS, limit })),
+  );
 });
 
 test('nothing is kept where that is switched off, and failures never are', async () => {

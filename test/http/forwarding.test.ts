@@ -9,14 +9,14 @@ const FILLS = { type: 'userFills', user: ALICE };
 
 test("a question that the ledger does not hold has the exchange's answer, without a height", async (t) => {
   const { follower, ask, post, ports } = await openFollowed(t, FORWARD);
+  const question = { ...FILLS, dex: 'xyz', extra: ['field'] };
   for (const port of [ports.lane, ports.node]) {
-    const { status, headers, body } = await ask({ ...FILLS, extra: 'field' }, {}, port);
+    const { status, headers, body } = await ask(question, {}, port);
     assert.deepEqual([status, body], [200, '[{"coin":"BTC"}]']);
     assert.deepEqual([headers.has('ledger-height'), headers.has('account-time')], [false, false]);
   }
-  assert.deepEqual(await post(FILLS), { type: 'userFills', data: [{ coin: 'BTC' }] });
-  // Rebuilt: a field that the type does not have is not forwarded.
-  assert.deepEqual(follower.forwarded, [FILLS, FILLS, FILLS]);
+  assert.deepEqual(await post(question), { type: 'userFills', data: [{ coin: 'BTC' }] });
+  assert.deepEqual(follower.forwarded, [question, question, question]);
 });
 
 test('what the ledger holds is answered from it', async (t) => {
@@ -36,6 +36,8 @@ test('wrong questions, other types and those that write files are refused here',
   const { follower, ask } = await openFollowed(t, FORWARD);
   const wrong = await ask({ type: 'userFills', user: '0x12' });
   assert.deepEqual([wrong.status, JSON.parse(wrong.body).error], [422, 'invalid_address']);
+  const writing = await ask({ ...FILLS, outPath: '/tmp/x' });
+  assert.deepEqual([writing.status, JSON.parse(writing.body).field], [422, 'outPath']);
   for (const type of ['fileSnapshot', 'order', 'constructor']) {
     const { status, body } = await ask({ type, user: ALICE });
     assert.deepEqual([status, JSON.parse(body).error], [422, 'unknown_type']);
