@@ -57,6 +57,8 @@ export interface PushFixture {
   readonly connections: ServedPush[];
   /** What the handler was told, in order. */
   readonly events: unknown[];
+  /** The subscriptions that were confirmed. */
+  readonly acknowledged: unknown[];
   readonly log: string[];
   /** The path of the last handshake. */
   readonly paths: string[];
@@ -78,6 +80,7 @@ export async function openPush(
   await new Promise<void>((resolve) => void server.once('listening', resolve));
   const { port } = server.address() as AddressInfo;
   const events: unknown[] = [];
+  const acknowledged: unknown[] = [];
   const log: string[] = [];
   const clock = new ManualClock();
   const push = new UpstreamPush({
@@ -86,6 +89,7 @@ export async function openPush(
     handler: {
       opened: () => events.push('opened'),
       message: (channel, data) => events.push([channel, data]),
+      acknowledged: (subscription) => acknowledged.push(subscription),
       refused: (subscription, reason) => events.push(['refused', subscription, reason]),
       lost: (reason) => events.push(['lost', reason]),
     },
@@ -104,6 +108,7 @@ export async function openPush(
     push,
     connections,
     events,
+    acknowledged,
     log,
     paths,
     async connection(index) {

@@ -52,6 +52,7 @@ test('it connects to /ws below the path, subscribes, and hands on what comes', a
   connection.send('fastAssetCtxs', { BTC: { markPx: '1.0' } });
   await untilSo('the message', () => fixture.events.length === 2);
   assert.deepEqual(fixture.events, ['opened', ['fastAssetCtxs', { BTC: { markPx: '1.0' } }]]);
+  assert.deepEqual(fixture.acknowledged, [MARKS]);
   assert.deepEqual(fixture.paths, ['/secret-key-123/ws']);
 });
 
@@ -288,6 +289,7 @@ test('a message that whoever reads it cannot take ends the connection, not the p
     message: () => {
       throw new RangeError('Maximum call stack size exceeded');
     },
+    acknowledged: () => undefined,
     refused: () => undefined,
     lost: (reason: string) => events.push(['lost', reason]),
   };

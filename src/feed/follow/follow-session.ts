@@ -161,6 +161,7 @@ export class FollowSession {
         this.#pushedMs = clock.nowMs();
         reader.take(channel, data);
       },
+      acknowledged: () => undefined,
       refused: (subscription) => this.#subscriptions.noteRefused(subscription),
       lost: () => this.#marks.noteLost(),
     };

@@ -93,14 +93,15 @@ export class PushSubscriptions {
     else this.#sent.set(key, { subscription, sentMs, isPending: true });
   }
 
-  /** The upstream has confirmed a subscription, and may have written it differently. */
-  acknowledge(confirmed: unknown): void {
-    if (!isJsonObject(confirmed)) return;
+  /** The upstream has confirmed a subscription, and may have written it differently; returns ours. */
+  acknowledge(confirmed: unknown): UpstreamSubscription | undefined {
+    if (!isJsonObject(confirmed)) return undefined;
     for (const sent of this.#sent.values()) {
       if (!sent.isPending || !isSame(sent.subscription, confirmed)) continue;
       sent.isPending = false;
-      return;
+      return sent.subscription;
     }
+    return undefined;
   }
 
   /**

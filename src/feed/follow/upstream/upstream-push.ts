@@ -3,11 +3,12 @@
  * silent or brings something malformed, with the same subscriptions each time.
  */
 
-import { type RawData, WebSocket } from 'ws';
+import type { RawData } from 'ws';
 import { isJsonObject } from '../../../events/fields.ts';
 import { describeValue } from '../../../events/refusal.ts';
 import { Backoff } from './backoff.ts';
 import { type Clock, SYSTEM_CLOCK } from './clock.ts';
+import { openPushSocket, type PushSocket } from './push-socket.ts';
 import {
   type PushLimits,
   PushSubscriptions,
@@ -29,7 +30,6 @@ const IDLE_MS_MAX = 60_000;
 const STABLE_MS = 60_000;
 const RECONNECT_FIRST_MS = 500;
 const RECONNECT_MAX_MS = 30_000;
-const MESSAGE_BYTES_MAX = 8 << 20;
 /** Messages that are kept for pings. */
 const PING_RESERVE = 20;
 /** How many more errors than messages were sent may come in a minute: each answers one at most. */
@@ -42,6 +42,8 @@ export interface PushHandler {
   /** The connection is open. Whatever happened before this moment may have been missed. */
   opened(): void;
   message(channel: string, data: unknown): void;
+  /** The upstream has confirmed the subscription: from now on it brings what it is for. */
+  acknowledged(subscription: UpstreamSubscription): void;
   /** The upstream does not take this subscription; it is tried again on the next connection. */
   refused(subscription: UpstreamSubscription, reason: string): void;
   lost(reason: string): void;
@@ -55,9 +57,15 @@ export interface PushOptions {
   readonly log: UpstreamLog;
   readonly clock?: Clock;
   readonly random?: () => number;
+  readonly openSocket?: typeof openPushSocket;
 }
 
-const DEFAULTS = { headers: {}, clock: SYSTEM_CLOCK, random: Math.random } as const;
+const DEFAULTS = {
+  headers: {},
+  clock: SYSTEM_CLOCK,
+  random: Math.random,
+  openSocket: openPushSocket,
+} as const;
 
 export class UpstreamPush {
   readonly #options: Required<PushOptions>;
@@ -65,7 +73,7 @@ export class UpstreamPush {
   readonly #backoff: Backoff;
   /** Messages of the last minute, over all connections: the upstream counts them together. */
   readonly #messages = new WindowUsage();
-  #socket: WebSocket | undefined;
+  #socket: PushSocket | undefined;
   #isClosed = false;
   /** Why the connection is being ended. */
   #reason: string | undefined;
@@ -111,12 +119,8 @@ export class UpstreamPush {
   }
 
   #connect(): void {
-    const { address, headers, clock } = this.#options;
-    const socket = new WebSocket(address.pushUrl, {
-      headers,
-      maxPayload: MESSAGE_BYTES_MAX,
-      perMessageDeflate: false,
-    });
+    const { address, headers, clock, openSocket } = this.#options;
+    const socket = openSocket(address.pushUrl, headers);
     this.#socket = socket;
     this.#reason = undefined;
     this.#setTimer(HANDSHAKE_MS_MAX, () =>
@@ -204,7 +208,8 @@ export class UpstreamPush {
       this.#refuse(typeof data === 'string' ? data : describeValue(data), this.#receivedMs);
     }
     if (channel === 'subscriptionResponse' && isJsonObject(data)) {
-      this.#subscriptions.acknowledge(data['subscription']);
+      const confirmed = this.#subscriptions.acknowledge(data['subscription']);
+      if (confirmed !== undefined) this.#options.handler.acknowledged(confirmed);
     }
   }
 
