@@ -1,14 +1,12 @@
 /** The program: runs a command, with signals and exit codes (0 done, 1 failed, 2 bad arguments). */
 
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { constants } from 'node:os';
-import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Command, formatHelp } from './cli/command.ts';
 import { loadAllCommands, loadCommand, loadCommandGroup } from './cli/commands.ts';
 import { OutputError, Terminal } from './cli/terminal.ts';
-import { PACKAGE_FOLDER } from './config/package-folder.ts';
+import { readPackageVersion } from './config/package-version.ts';
 import { readSettings, splitArguments } from './config/read-settings.ts';
 import { UsageError } from './config/usage-error.ts';
 
@@ -25,11 +23,6 @@ async function formatOverview(): Promise<string> {
     `deployment auction, exactly, from a ledger of blocks.\n\n${commands.join('\n')}\n\n` +
     'perpinfo COMMAND --help describes a command; perpinfo --version prints the version.\n'
   );
-}
-
-function readVersion(): string {
-  const text = readFileSync(path.join(PACKAGE_FOLDER, 'package.json'), 'utf8');
-  return (JSON.parse(text) as { version: string }).version;
 }
 
 function checkPositionals(command: Command, positionals: readonly string[]): void {
@@ -75,7 +68,7 @@ async function run(argv: readonly string[], terminal: Terminal): Promise<void> {
   if (first === 'help') return run([...argv.slice(1), '--help'], terminal);
   if (first === undefined || isHelp(first)) return terminal.write(await formatOverview());
   if (first === '--version' || first === '-v' || first === 'version')
-    return terminal.write(`${readVersion()}\n`);
+    return terminal.write(`${readPackageVersion()}\n`);
   const group = await loadCommandGroup(first);
   if (group.length > 0 && second === 'help')
     return run(['help', first, ...argv.slice(2)], terminal);

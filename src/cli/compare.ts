@@ -12,6 +12,7 @@ import { DialectError, type Mismatch } from '../feed/follow/dialect/dialect.ts';
 import { readMeta, readPerpDexs } from '../feed/follow/dialect/market-answers.ts';
 import { createDirectory, type MarketDirectory } from '../feed/follow/dialect/market-directory.ts';
 import { readAbstraction, readCollateral } from '../feed/follow/dialect/spot-answer.ts';
+import { requestHeadersOf } from '../feed/follow/request-headers.ts';
 import { openUpstream, type UpstreamQuestion } from '../feed/follow/upstream/upstream.ts';
 import { readUpstreamAddress } from '../feed/follow/upstream/upstream-address.ts';
 import { createState } from '../state/state.ts';
@@ -36,7 +37,7 @@ export const compare: Command<(typeof settings)[number]> = {
     const upstream = await openUpstream({
       address: readUpstreamAddress(chosen.upstream, header?.value),
       budget: Number.POSITIVE_INFINITY,
-      headers: header === undefined ? {} : { [header.name]: header.value },
+      headers: requestHeadersOf(header),
       log: { info: say, warn: say },
     });
     try {

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { FollowFeed } from './follow-feed.ts';
 import type { SessionSettings } from './follow-session.ts';
 import type { FollowSettings } from './follow-settings.ts';
+import { requestHeadersOf } from './request-headers.ts';
 import { SYSTEM_CLOCK } from './upstream/clock.ts';
 import { SpentFile } from './upstream/spent-file.ts';
 import { openUpstream, type UpstreamLog } from './upstream/upstream.ts';
@@ -23,8 +24,7 @@ export async function openFollowFeed(
 ): Promise<FollowFeed> {
   const { upstreamHeader, followBudget: budget, forward, followUsersMax: usersMax } = settings;
   const address = readUpstreamAddress(url, upstreamHeader?.value);
-  const headers =
-    upstreamHeader === undefined ? {} : { [upstreamHeader.name]: upstreamHeader.value };
+  const headers = requestHeadersOf(upstreamHeader);
   const forwardShare = forward ? FORWARD_SHARE : 0;
   const spent = openSpentFile(settings, address.origin, log);
   const limits = { usersMax, subscriptionsMax: SUBSCRIPTIONS_MAX, messagesMax: MESSAGES_MAX };

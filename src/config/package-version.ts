@@ -1,0 +1,10 @@
+/** The version of the program, as its package says it. */
+
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { PACKAGE_FOLDER } from './package-folder.ts';
+
+export function readPackageVersion(): string {
+  const text = readFileSync(path.join(PACKAGE_FOLDER, 'package.json'), 'utf8');
+  return (JSON.parse(text) as { version: string }).version;
+}
