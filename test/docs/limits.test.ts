@@ -188,6 +188,11 @@ const NOT_BY_CLIENTS: Readonly<Record<string, readonly string[]>> = {
     'wanted/socket/socket-server.ts LINE_BYTES_MAX',
     'wanted/socket/socket-server.ts UNREAD_BYTES_MAX',
   ],
+  'fields of questions that are passed on, in docs/api.md': [
+    'wanted/unknown-fields.ts DEPTH_MAX',
+    'wanted/unknown-fields.ts FIELDS_MAX',
+    'wanted/unknown-fields.ts LENGTH_MAX',
+  ],
   'what the exchange sends, or is sent': [
     'feed/follow/dialect/dialect.ts DECIMAL_LENGTH_MAX',
     'feed/follow/dialect/market-answers.ts DEXES_MAX',
@@ -201,7 +206,7 @@ const NOT_BY_CLIENTS: Readonly<Record<string, readonly string[]>> = {
     'feed/follow/upstream/spent-file.ts WEIGHT_MAX',
     'feed/follow/upstream/upstream-answer.ts SHOWN_LENGTH_MAX',
     'feed/follow/upstream/upstream-json.ts DEPTH_MAX',
-    'feed/follow/upstream/upstream-push.ts MESSAGE_BYTES_MAX',
+    'feed/follow/upstream/push-socket.ts MESSAGE_BYTES_MAX',
     'feed/follow/upstream/upstream-push.ts STRAY_ERRORS_MAX',
   ],
 };
