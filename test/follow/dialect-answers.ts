@@ -8,6 +8,7 @@ import { RequestError } from '../../src/info/request-error.ts';
 import { findAccount } from '../../src/state/accounts.ts';
 import { accountFigures } from '../../src/state/figures.ts';
 import type { StateView } from '../../src/state/state.ts';
+import { printAccount, printDouble } from './printed-doubles.ts';
 import { addStrangeContext, addStrangeListing, addStrangePosition } from './strange-coin.ts';
 
 export type Json = ReturnType<typeof JSON.parse>;
@@ -19,9 +20,7 @@ export type DialectReply =
   | { readonly kind: 'notUnderstood' }
   | { readonly kind: 'unknownDex' };
 
-/** Decimals of the text of figures that the exchange computes in doubles. */
-const NOISY_DECIMALS = 10;
-/** The largest error of those figures, relative: a few roundings of a double. */
+/** The largest error of figures that the exchange computes in doubles, relative: a few roundings. */
 const NOISE = 6 * 2 ** -53;
 
 export interface DialectOptions {
@@ -71,11 +70,12 @@ export class DialectAnswers {
     }
   }
 
-  /** A whole account, without what the exchange leaves out and with the noise of its doubles. */
+  /** A whole account, without what the exchange leaves out, its figures printed as doubles. */
   account(state: StateView, question: Question): Json {
     const account = ask(state, question);
     for (const { position } of account.assetPositions) this.#dressPosition(position);
     if (this.hasStrangeCoin) addStrangePosition(account, question);
+    printAccount(account);
     return account;
   }
 
@@ -88,8 +88,7 @@ export class DialectAnswers {
   }
 
   #addNoise(text: string): string {
-    const noisy = Number(text) * (1 + this.#random.between(-NOISE, NOISE));
-    return noisy.toFixed(NOISY_DECIMALS).replace(/(\.\d+?)0+$/, '$1');
+    return printDouble(Number(text) * (1 + this.#random.between(-NOISE, NOISE)));
   }
 
   /** The contexts of a dex, in the order of its meta. */
@@ -197,7 +196,7 @@ function describeSpot(state: StateView, user: string): Json {
       coin: dex === '' ? 'USDC' : `USD${dex.toUpperCase()}`,
       token: tokenOf(state, dex),
       total: formatUnits(add(hold, collateral), 6),
-      hold: formatUnits(hold, 6),
+      hold: printDouble(formatUnits(hold, 6)),
       entryNtl: '0.0',
     };
   });

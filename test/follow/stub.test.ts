@@ -16,6 +16,7 @@ import { makeTemporaryFolder } from '../temporary-folder.ts';
 import type { Json, Question } from './dialect-answers.ts';
 import { timeOfLine } from './exchange.ts';
 import { ANSWER_FAULTS, type AnswerFault, type FaultPlan } from './faults.ts';
+import { printAccount } from './printed-doubles.ts';
 import { RunningStub, type StubChoice } from './running-stub.ts';
 
 interface Context {
@@ -90,6 +91,7 @@ test('an account is answered as the ledger has it, but without rawUsd of cross p
       position[figure] = toldPosition[figure];
     }
   }
+  printAccount(expected);
   assert.deepEqual(told, expected);
 });
 

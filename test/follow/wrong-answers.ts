@@ -3,11 +3,17 @@
 import { formatUnits, parseBigUnits } from '../../src/exact/decimal.ts';
 import type { Random } from '../../src/feed/simulator/random.ts';
 
+import { printDouble } from './printed-doubles.ts';
+
 type Json = ReturnType<typeof JSON.parse>;
 type Change = (answer: Json) => unknown;
 
+const USD_DECIMALS = 6;
+
 function addTo(holder: Json, figure: string, amount: bigint): void {
-  holder[figure] = formatUnits(parseBigUnits(holder[figure], 6) + amount, 6);
+  const exact = Number(holder[figure]).toFixed(USD_DECIMALS);
+  const changed = parseBigUnits(exact, USD_DECIMALS) + amount;
+  holder[figure] = printDouble(formatUnits(changed, USD_DECIMALS));
 }
 
 function inFirstPosition(change: (position: Json) => void): Change {
