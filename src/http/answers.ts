@@ -204,7 +204,8 @@ export class Answers {
       const answer = this.#unsent.findOverload() ?? outcome;
       if (answer instanceof RequestError) {
         // The exchange has worked on what it refuses, so that weighs as much as an answer.
-        const weight = answer.status >= 500 ? question.weight : REFUSED_WEIGHT;
+        const isRefusedThere = answer.status < 500 && answer.field === undefined;
+        const weight = isRefusedThere ? REFUSED_WEIGHT : question.weight;
         admission.refund(keyNow, weight);
         return this.#refuse(answer, { peer, key: keyNow, type });
       }

@@ -77,7 +77,9 @@ function readOutcome(outcome: ForwardOutcome): string | RequestError {
   }
   if (outcome.status === 200) return outcome.answer;
   if (outcome.status === 422) {
-    return new RequestError('invalid_field', `the exchange refused it: ${outcome.answer}`);
+    const { answer, field } = outcome;
+    if (field !== undefined) return new RequestError('invalid_field', answer, field);
+    return new RequestError('invalid_field', `the exchange refused it: ${answer}`);
   }
   return new RequestError('upstream_failed', `the exchange answered ${outcome.status}`);
 }

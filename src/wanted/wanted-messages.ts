@@ -115,9 +115,9 @@ export function readWantedOutcome(value: unknown): WantedOutcome {
 
 export function readForwardOutcome(value: unknown): ForwardOutcome {
   if (!isJsonObject(value)) return NO_OUTCOME;
-  const { outcome, status, answer } = value;
+  const { outcome, status, answer, field } = value;
   if (outcome === 'answered' && isAmount(status) && isAnswer(status, answer)) {
-    return { outcome, status, answer };
+    return { outcome, status, answer, ...(typeof field === 'string' ? { field } : {}) };
   }
   return readMishap(value) ?? NO_OUTCOME;
 }

@@ -37,8 +37,16 @@ export interface ForwardedQuestion {
 }
 
 export type ForwardOutcome =
-  /** The exchange's status, and the JSON text of its answer; if it refused the question, why. */
-  | { readonly outcome: 'answered'; readonly status: number; readonly answer: string }
+  /**
+   * The exchange's status, and the JSON text of its answer; if it refused the question, why. With a
+   * field, the follower has refused it for what the exchange lists, and has not asked.
+   */
+  | {
+      readonly outcome: 'answered';
+      readonly status: number;
+      readonly answer: string;
+      readonly field?: string | undefined;
+    }
   | WantFailed
   | WantBusy;
 

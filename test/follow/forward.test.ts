@@ -2,13 +2,22 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { readAllPerpMetas, readPerpDexs } from '../../src/feed/follow/dialect/market-answers.ts';
+import {
+  createDirectory,
+  directoryOfLedger,
+  type MarketDirectory,
+} from '../../src/feed/follow/dialect/market-directory.ts';
 import { Forwarder } from '../../src/feed/follow/forward.ts';
 import type { AskOptions, UpstreamQuestion } from '../../src/feed/follow/upstream/upstream.ts';
 import { UpstreamError } from '../../src/feed/follow/upstream/upstream-error.ts';
 import { RequestError } from '../../src/info/request-error.ts';
+import { createState } from '../../src/state/state.ts';
 import { listForwardedTypes, readForwarded } from '../../src/wanted/forwarded-types.ts';
 import { weightMaxOf } from '../../src/wanted/upstream-weights.ts';
+import type { ForwardedQuestion } from '../../src/wanted/wanted.ts';
 import { readForwardOutcome } from '../../src/wanted/wanted-messages.ts';
+import { DEX, market, mustRead, partialLedger } from '../feed/follow/ledgers.ts';
 import { ManualClock } from './manual-clock.ts';
 import { HANG, json, plain } from './scripted-server.ts';
 import { openFixture, USER, untilSo } from './upstream-fixture.ts';
@@ -242,10 +251,21 @@ class FakeUpstream {
 function createForwarder(ttlMs = 1_000) {
   const upstream = new FakeUpstream();
   const clock = new ManualClock();
-  const forwarder = new Forwarder({ upstream, ttlMs, waitMsMax: 5_000, clock });
-  return { upstream, clock, forwarder };
+  let directory: MarketDirectory | undefined;
+  const known = (listed: MarketDirectory) => {
+    directory = listed;
+  };
+  const forwarder = new Forwarder({
+    upstream,
+    ttlMs,
+    waitMsMax: 5_000,
+    clock,
+    directory: () => directory,
+  });
+  return { upstream, clock, forwarder, known };
 }
 
+const FORWARDING = { ttlMs: 1_000, waitMsMax: 5_000, directory: () => undefined };
 const ORDERS = { type: 'openOrders', user: USER };
 const ANSWERED = { outcome: 'answered', status: 200, answer: '{"n":1}' };
 
@@ -346,7 +366,7 @@ test('a spent budget is busy, with the time to wait; other failures are failures
 
 test('identical questions in flight are asked once, and paid from a share of their own', async (t) => {
   const { upstream, server, clock } = await openFixture(t, HANG, { forwardShare: 0.25 });
-  const forwarder = new Forwarder({ upstream, ttlMs: 1_000, waitMsMax: 5_000, clock });
+  const forwarder = new Forwarder({ ...FORWARDING, upstream, clock });
   server.respond = (response, seen) => setImmediate(() => json([])(response, seen));
   const outcomes = await Promise.all(Array.from({ length: 50 }, () => forwarder.forward(ORDERS)));
   assert.equal(server.seen.length, 1);
@@ -363,10 +383,74 @@ test('a question that the upstream refuses is answered with its reason', async (
   const { upstream, clock, server } = await openFixture(t, plain(422, 'unknown type'), {
     forwardShare: 0.25,
   });
-  const forwarder = new Forwarder({ upstream, ttlMs: 1_000, waitMsMax: 5_000, clock });
+  const forwarder = new Forwarder({ ...FORWARDING, upstream, clock });
   const outcome = await forwarder.forward(ORDERS);
   const answer = 'status 422: unknown type';
   assert.deepEqual(outcome, { outcome: 'answered', status: 422, answer });
   assert.deepEqual(readForwardOutcome(JSON.parse(JSON.stringify(outcome))), outcome);
   await untilSo('one request', () => server.seen.length === 1);
+});
+
+/** What an exchange lists: on the first dex, on xyz, and a dex whose name no ledger can hold. */
+function listed(): MarketDirectory {
+  const universe = (...names: string[]) => ({
+    universe: names.map((name) => ({ name, szDecimals: 2, maxLeverage: 20, marginTableId: 20 })),
+    marginTables: [],
+  });
+  const { fullName, deployer } = DEX;
+  const dexes = ['xyz', 'morethan6'].map((name) => ({ name, fullName, deployer }));
+  const listings = mustRead(readPerpDexs([null, ...dexes]));
+  const metas = [universe('BTC', 'kPEPE'), universe('xyz:TSLA'), universe('morethan6:A')];
+  return createDirectory(createState(), {
+    dexes: listings,
+    metas: mustRead(readAllPerpMetas(metas, listings)),
+  });
+}
+
+test('a coin that the exchange does not list is refused and named, without asking', async () => {
+  const { upstream, forwarder, known } = createForwarder();
+  known(listed());
+  const candles = { interval: '1m', startTime: 1 };
+  const cases: readonly (readonly [ForwardedQuestion, string, string])[] = [
+    [{ type: 'l2Book', coin: 'NOPE' }, 'coin', 'NOPE'],
+    [{ type: 'recentTrades', coin: 'btc' }, 'coin', 'btc'],
+    [{ type: 'fundingHistory', coin: 'xyz:NOPE', startTime: 1 }, 'coin', 'xyz:NOPE'],
+    [{ type: 'activeAssetData', user: USER, coin: 'nope:BTC' }, 'coin', 'nope:BTC'],
+    [{ type: 'perpAnnotation', coin: 'TSLA' }, 'coin', 'TSLA'],
+    [{ type: 'candleSnapshot', req: { ...candles, coin: 'NOPE' } }, 'req.coin', 'NOPE'],
+  ];
+  for (const [question, field, coin] of cases) {
+    const answer = `${field}: got "${coin}", expected a market that the exchange lists`;
+    const outcome = { outcome: 'answered', status: 422, answer, field } as const;
+    assert.deepEqual(await forwarder.forward(question), outcome);
+    assert.deepEqual(readForwardOutcome(JSON.parse(JSON.stringify(outcome))), outcome);
+  }
+  assert.deepEqual(upstream.asked, []);
+});
+
+test('coins that are listed, spot pairs and outcomes are passed on', async () => {
+  const { upstream, forwarder, known } = createForwarder();
+  known(listed());
+  const coins = ['BTC', 'kPEPE', 'xyz:TSLA', 'morethan6:A', '@107', 'PURR/USDC', '#12', '+120'];
+  for (const coin of coins) await forwarder.forward({ type: 'l2Book', coin });
+  assert.deepEqual(
+    upstream.asked.map(({ question }) => question['coin']),
+    coins,
+  );
+});
+
+test('any coin is passed on as long as the universe that would have it is not known', async () => {
+  const { upstream, forwarder, known } = createForwarder();
+  const ask = (coin: string) => forwarder.forward({ type: 'l2Book', coin });
+  await ask('NOPE');
+  known(directoryOfLedger(partialLedger(DEX, market('BTC'))));
+  for (const coin of ['ABC', 'xyz:ABC', 'nope:ABC']) await ask(coin);
+  assert.equal(upstream.asked.length, 4);
+});
+
+test('a status 500 of the upstream is a failure, whatever was asked', async (t) => {
+  const { upstream, clock } = await openFixture(t, json(null, 500), { forwardShare: 0.25 });
+  const forwarder = new Forwarder({ ...FORWARDING, upstream, clock, directory: listed });
+  const outcome = await forwarder.forward({ type: 'fundingHistory', coin: 'BTC', startTime: 1 });
+  assert.deepEqual(outcome, { outcome: 'failed', reason: 'status 500: null' });
 });

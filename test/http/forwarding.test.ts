@@ -81,6 +81,20 @@ test('what the exchange refuses weighs as much as what it answers', async (t) =>
   assert.deepEqual([await remaining(200), await remaining(422)], ['80', '60']);
 });
 
+test('what the follower refuses without asking names its field and weighs 1', async (t) => {
+  const { follower, ask } = await openFollowed(t, {
+    ...FORWARD,
+    budget: { weight: 100, periodMs: 3_600_000 },
+  });
+  const answer = 'coin: got "NOPE", expected a market that the exchange lists';
+  const refused = { outcome: 'answered', status: 422, answer, field: 'coin' } as const;
+  follower.answerForwarded = async () => refused;
+  const { status, headers, body } = await ask({ type: 'l2Book', coin: 'NOPE' });
+  const { error, message, field } = JSON.parse(body);
+  assert.deepEqual([status, error, message, field], [422, 'invalid_field', answer, 'coin']);
+  assert.equal(headers.get('ratelimit-remaining'), '99');
+});
+
 test('questions in flight have been charged, so that they fit into the budget together', async (t) => {
   const { follower, ask } = await openFollowed(t, {
     ...FORWARD,

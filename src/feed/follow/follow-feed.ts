@@ -50,7 +50,14 @@ export class FollowFeed implements Feed, WantedHandler {
     const { origin, upstream, forwardKeepMs: ttlMs, intervalMs, clock, settings } = options;
     this.name = origin;
     this.#options = options;
-    this.#forwarder = new Forwarder({ upstream, ttlMs, waitMsMax: settings.waitMs, clock });
+    const directory = () => this.#session?.pending.directory;
+    this.#forwarder = new Forwarder({
+      upstream,
+      ttlMs,
+      waitMsMax: settings.waitMs,
+      clock,
+      directory,
+    });
     this.#pace = new BlockPace(clock, intervalMs);
     this.ready = new Promise((resolve) => {
       this.#setReady = resolve;

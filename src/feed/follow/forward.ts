@@ -7,7 +7,9 @@ import { describeValue } from '../../events/refusal.ts';
 import { RequestError } from '../../info/request-error.ts';
 import { readForwarded } from '../../wanted/forwarded-types.ts';
 import type { ForwardedQuestion, ForwardOutcome } from '../../wanted/wanted.ts';
+import type { MarketDirectory } from './dialect/market-directory.ts';
 import { outcomeOfFailure } from './failure.ts';
+import { refuseUnknownCoin } from './forwarded-coin.ts';
 import { AnswerCache } from './upstream/answer-cache.ts';
 import type { Clock } from './upstream/clock.ts';
 import type { AskOptions, UpstreamQuestion } from './upstream/upstream.ts';
@@ -28,6 +30,8 @@ export interface ForwarderOptions {
   /** How long a question may wait to be sent. */
   readonly waitMsMax: number;
   readonly clock: Clock;
+  /** What the exchange lists; undefined while nothing is known. */
+  readonly directory: () => MarketDirectory | undefined;
 }
 
 export class Forwarder {
@@ -45,10 +49,21 @@ export class Forwarder {
     if (read === undefined)
       return { outcome: 'failed', reason: `${describeValue(question.type)} is not passed on` };
     if (read instanceof RequestError) return { outcome: 'failed', reason: read.message };
+    const refused = this.#refuse(read.question);
+    if (refused !== undefined) return refused;
     const key = JSON.stringify(read.question);
     const cached = this.#cache.get(key);
     if (cached !== undefined) return { outcome: 'answered', status: 200, answer: cached };
     return this.#ask(read.question, key);
+  }
+
+  /** What the exchange is known to refuse is not asked. */
+  #refuse(question: ForwardedQuestion): ForwardOutcome | undefined {
+    const directory = this.#options.directory();
+    const refusal = directory && refuseUnknownCoin(question, directory);
+    if (refusal === undefined) return undefined;
+    const { message: answer, field } = refusal;
+    return { outcome: 'answered', status: REFUSED_STATUS, answer, field };
   }
 
   /** Identical questions in flight are one at the upstream's client. */
