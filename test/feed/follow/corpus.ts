@@ -1,0 +1,291 @@
+/**
+ * The corpus: answers of the real exchange that stand in public repositories, in test/recorded/corpus,
+ * each followed by the follower's own code, recorded in a ledger, and asked for again.
+ */
+
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { parseBlock } from '../../../src/events/event.ts';
+import { isJsonObject } from '../../../src/events/fields.ts';
+import { parseAddress } from '../../../src/exact/address.ts';
+import {
+  type AccountReading,
+  readAccountAnswer,
+} from '../../../src/feed/follow/dialect/account-answer.ts';
+import { compareAccount } from '../../../src/feed/follow/dialect/account-check.ts';
+import { describeAccountChanges } from '../../../src/feed/follow/dialect/account-events.ts';
+import { DialectError } from '../../../src/feed/follow/dialect/dialect.ts';
+import { readMeta } from '../../../src/feed/follow/dialect/market-answers.ts';
+import {
+  createDirectory,
+  type MarketDirectory,
+} from '../../../src/feed/follow/dialect/market-directory.ts';
+import {
+  describeMarketChanges,
+  describeNewDexes,
+} from '../../../src/feed/follow/dialect/market-events.ts';
+import { isSameAmount } from '../../../src/feed/follow/dialect/printed-amounts.ts';
+import { isSameRatio } from '../../../src/feed/follow/dialect/ratio-texts.ts';
+import { readAbstraction, readCollateral } from '../../../src/feed/follow/dialect/spot-answer.ts';
+import { applyBlock } from '../../../src/state/fold.ts';
+import { createState, type State } from '../../../src/state/state.ts';
+import { PROJECT } from '../../paths.ts';
+import type { AnsweredAccount } from './as-upstream.ts';
+import { askAccount } from './as-upstream.ts';
+
+const CORPUS = path.join(PROJECT, 'test/recorded/corpus');
+
+type Left = 'crossMarginSummary' | 'crossMaintenanceMarginUsed' | 'withdrawable';
+/** Without the figures that the origin left out. */
+type RecordedState = Omit<AnsweredAccount, Left> & Partial<AnsweredAccount>;
+
+/** A recorded answer, with what is known of it. */
+export interface RecordedAccount {
+  readonly name: string;
+  readonly origin: { readonly repository: string; readonly path: string };
+  /** Of the answer itself, from its time. */
+  readonly date: string;
+  readonly about: string;
+  /** What the recording lacks, or "nothing". */
+  readonly cut: string;
+  /** Figures that the origin left out; ours stand in for them, and are not counted. */
+  readonly missing?: readonly string[];
+  readonly network: 'main' | 'test';
+  /** What the origin says of the account, and no figure shows: a vault, a sub-account. */
+  readonly forms: readonly string[];
+  readonly dex: string;
+  readonly userAbstraction?: string;
+  readonly meta: unknown;
+  readonly clearinghouseState: RecordedState;
+  readonly spotClearinghouseState?: unknown;
+  /** "recorded", or why it is passed on; checked by the test, so that a change is seen. */
+  readonly verdict: string;
+}
+
+export function loadCorpus(): RecordedAccount[] {
+  const files = readdirSync(CORPUS).sort();
+  return files.map((file) => JSON.parse(readFileSync(path.join(CORPUS, file), 'utf8')));
+}
+
+/** One figure of the recording and ours. */
+export interface CorpusFigure {
+  readonly place: string;
+  readonly ours: string;
+  readonly theirs: string;
+  readonly isSame: boolean;
+}
+
+export interface FollowedAccount {
+  readonly verdict: string;
+  readonly figures: readonly CorpusFigure[];
+}
+
+const USER = `0x${'c0'.repeat(20)}`;
+const ADDRESS = parseAddress(USER) ?? assert.fail(USER);
+const RECORDED = 'recorded';
+
+/** As a follower would: what our rules reproduce is recorded and answered from the ledger. */
+export function followRecorded(recorded: RecordedAccount): FollowedAccount {
+  const directory = directoryOf(recorded);
+  const answer = completeAnswer(recorded, directory);
+  const collateral = collateralOf(recorded, directory);
+  if (typeof collateral !== 'number') return passOn(collateral.message, []);
+  const reading = readAccountAnswer(answer, { dex: recorded.dex, directory, collateral });
+  if (reading instanceof DialectError) return passOn(describeFault(reading), []);
+  const compared = compareAccount(reading, directory);
+  const different = compared.filter(({ isSame }) => !isSame);
+  if (different.length > 0) {
+    const figures = compared.map(({ field, coin, ...rest }) => ({
+      place: coin === undefined ? field : `${field} of ${coin}`,
+      ...rest,
+    }));
+    return passOn(
+      nameFields(different.map(({ field }) => field)),
+      withoutMissing(recorded, figures),
+    );
+  }
+  const ours = answerFromLedger(recorded, reading, directory);
+  const figures = compareMembers('', recorded.clearinghouseState, ours, collateral);
+  return { verdict: RECORDED, figures };
+}
+
+function passOn(reason: string, figures: readonly CorpusFigure[]): FollowedAccount {
+  return { verdict: `passed on: ${reason}`, figures };
+}
+
+function describeFault({ mismatch: { field, coin } }: DialectError): string {
+  return coin === undefined ? field : `${field} of ${coin}`;
+}
+
+function nameFields(fields: readonly string[]): string {
+  return [...new Set(fields)].join(', ');
+}
+
+function withoutMissing(
+  { missing = [] }: RecordedAccount,
+  figures: readonly CorpusFigure[],
+): CorpusFigure[] {
+  return figures.filter(({ place }) => !missing.some((name) => place.startsWith(name)));
+}
+
+function directoryOf({ dex, meta }: RecordedAccount): MarketDirectory {
+  const listing = readMeta(meta);
+  if (listing instanceof DialectError) assert.fail(listing.message);
+  const deployer = `0x${'d0'.repeat(20)}`;
+  const dexes = dex === '' ? [] : [{ name: dex, fullName: dex, deployer }];
+  return createDirectory(createState(), { dexes, metas: new Map([[dex, listing]]) });
+}
+
+/** With our own figures in place of those that the origin left out. */
+function completeAnswer(recorded: RecordedAccount, directory: MarketDirectory): unknown {
+  const { missing = [], clearinghouseState } = recorded;
+  if (missing.length === 0) return clearinghouseState;
+  const answer = {
+    crossMarginSummary: clearinghouseState.marginSummary,
+    crossMaintenanceMarginUsed: '0.0',
+    withdrawable: '0.0',
+    ...clearinghouseState,
+  };
+  const context = { dex: recorded.dex, directory, collateral: 0 };
+  const reading = readAccountAnswer(answer, context);
+  if (reading instanceof DialectError) return answer;
+  const figures = compareAccount(reading, directory);
+  const ours = (name: string) => figures.find(({ field }) => field === name)?.ours;
+  return { ...answer, crossMaintenanceMarginUsed: ours('crossMaintenanceMarginUsed') };
+}
+
+function collateralOf(recorded: RecordedAccount, directory: MarketDirectory): number | Error {
+  const { userAbstraction = 'default', spotClearinghouseState, dex } = recorded;
+  const mode = readAbstraction(userAbstraction);
+  if (mode instanceof DialectError || !mode.isUnified) return mode instanceof Error ? mode : 0;
+  return readCollateral(spotClearinghouseState, directory.collateralTokenOf(dex));
+}
+
+function append(state: State, time: number, events: readonly unknown[]): void {
+  const block = { height: state.height + 1, time, events };
+  applyBlock(state, parseBlock(JSON.stringify(block)));
+}
+
+function answerFromLedger(
+  { dex }: RecordedAccount,
+  { rows }: AccountReading,
+  directory: MarketDirectory,
+): AnsweredAccount {
+  const ledger = createState();
+  const prices = new Map(
+    rows.positions.map(({ market, markPrice }) => [market.coin, markPrice] as const),
+  );
+  append(ledger, rows.time, [{ type: 'partial' }, ...describeNewDexes(ledger, directory)]);
+  append(ledger, rows.time, [...describeMarketChanges(ledger, directory, prices).events]);
+  append(ledger, rows.time, describeAccountChanges(ledger, ADDRESS, rows));
+  return askAccount(ledger, USER, dex);
+}
+
+/** Names, not figures. */
+const TEXTS = new Set(['type', 'coin']);
+const RATIOS = new Set(['returnOnEquity', 'liquidationPx']);
+
+/** Every figure of the recording; a member that only ours has is no difference. */
+function compareMembers(
+  place: string,
+  theirs: unknown,
+  ours: unknown,
+  collateral: number,
+): CorpusFigure[] {
+  if (Array.isArray(theirs)) {
+    assert.ok(Array.isArray(ours) && ours.length === theirs.length, place);
+    return theirs.flatMap((item, index) =>
+      compareMembers(placeOf(place, item, index), item, ours[index], collateral),
+    );
+  }
+  if (isJsonObject(theirs)) {
+    assert.ok(isJsonObject(ours), place);
+    return Object.entries(theirs).flatMap(([name, value]) => {
+      if (!TEXTS.has(name) && !isLeaf(value)) {
+        return compareMembers(`${place}.${name}`, value, ours[name], collateral);
+      }
+      const slack = RATIOS.has(name) ? slackOf(theirs, collateral) : undefined;
+      return compareLeaf(`${place}.${name}`, value, ours[name], slack);
+    });
+  }
+  assert.fail(place);
+}
+
+function placeOf(place: string, item: unknown, index: number): string {
+  const position = isJsonObject(item) ? item['position'] : undefined;
+  return `${place}[${isJsonObject(position) ? String(position['coin']) : index}]`;
+}
+
+function isLeaf(value: unknown): boolean {
+  return value === null || typeof value !== 'object';
+}
+
+/** A collateral is kept in millionths; large doubles cancel out to a small price. */
+function slackOf(position: Record<string, unknown>, collateral: number): number {
+  const size = Math.abs(Number(position['szi']));
+  const markPrice = Number(position['positionValue']) / size;
+  return markPrice * 1e-12 + (collateral === 0 ? 0 : 1e-6 / size);
+}
+
+function compareLeaf(
+  place: string,
+  value: unknown,
+  own: unknown,
+  slack: number | undefined,
+): CorpusFigure[] {
+  const [theirs, ours] = [String(value), String(own)];
+  const name = place.slice(place.lastIndexOf('.') + 1);
+  if (TEXTS.has(name)) {
+    assert.equal(ours, theirs, place);
+    return [];
+  }
+  const isSame =
+    slack === undefined ? isSameAmount(ours, theirs) : isSameRatio(ours, theirs, slack);
+  return [{ place: place.slice(1), ours, theirs, isSame }];
+}
+
+/** An account of the corpus, followed, with the words for what it is. */
+export interface CorpusAccount {
+  readonly answer: RecordedAccount;
+  readonly followed: FollowedAccount;
+  readonly forms: readonly string[];
+  readonly valueClass: string;
+}
+
+export function followCorpus(): CorpusAccount[] {
+  return loadCorpus().map((answer) => ({
+    answer,
+    followed: followRecorded(answer),
+    forms: formsOf(answer),
+    valueClass: valueClassOf(answer),
+  }));
+}
+
+function formsOf({ dex, forms, network, userAbstraction, ...rest }: RecordedAccount): string[] {
+  const { assetPositions, marginSummary } = rest.clearinghouseState;
+  const modes = new Set(assetPositions.map(({ position }) => position.leverage.type));
+  const isEmpty = assetPositions.length === 0;
+  const cash = Number(marginSummary.totalRawUsd);
+  return [
+    ...(isEmpty ? [cash === 0 ? 'empty' : 'cash only'] : [...modes].sort()),
+    ...(cash < 0 ? ['negative cash'] : []),
+    ...(dex === '' ? [] : ['further dex']),
+    ...(userAbstraction === undefined ? [] : [userAbstraction]),
+    ...(network === 'test' ? ['test network'] : []),
+    ...forms,
+  ];
+}
+
+const VALUE_CLASSES = [
+  [10_000_000, 'above 10 million'],
+  [1_000_000, 'above a million'],
+  [10_000, 'above 10,000'],
+  [0, 'small'],
+] as const;
+
+function valueClassOf({ clearinghouseState }: RecordedAccount): string {
+  const value = Number(clearinghouseState.marginSummary.accountValue);
+  if (value === 0) return 'none';
+  return VALUE_CLASSES.find(([from]) => value >= from)?.[1] ?? 'negative';
+}
