@@ -11,10 +11,10 @@ import {
   type PriceReading,
   pricesOfRows,
   readAllDexsAssetCtxs,
-  readFastAssetCtxs,
   readMetaAndAssetCtxs,
 } from './dialect/mark-answers.ts';
 import type { MarketDirectory } from './dialect/market-directory.ts';
+import { readFastFrame } from './fast-frame.ts';
 import type { FollowAudit } from './follow-audit.ts';
 import { MarkAges } from './mark-ages.ts';
 import type { PendingChanges } from './pending-changes.ts';
@@ -159,8 +159,10 @@ export class MarkKeeper {
   take(channel: string, data: unknown): boolean {
     const { pending, clock } = this.#options;
     if (channel !== 'fastAssetCtxs' && channel !== 'allDexsAssetCtxs') return false;
-    const read = channel === 'fastAssetCtxs' ? readFastAssetCtxs : readAllDexsAssetCtxs;
-    const reading = read(data, pending.directory);
+    const reading =
+      channel === 'fastAssetCtxs'
+        ? readFastFrame(data, pending.directory)
+        : readAllDexsAssetCtxs(data, pending.directory);
     if (!this.#accept(channel, reading)) return true;
     // The first message of a connection has all markets, later ones may have only what has changed.
     const isWhole = this.#openedMs !== undefined || channel === 'allDexsAssetCtxs';
