@@ -231,6 +231,11 @@ const FOLLOW = {
     default: 60_000,
     help: 'age at which an account is read again, even if nothing is known to have happened',
   },
+  followMarks: {
+    type: milliseconds({ from: 0, to: HOUR_MS }),
+    default: 60_000,
+    help: 'how often marks are recorded of markets in which no followed account has a position; 0 for as they come',
+  },
   followUsersMax: {
     type: count({ from: 0, to: 1000 }),
     default: 10,

@@ -45,6 +45,7 @@ export interface CompressedOptions extends FollowerSizes {
 
 const LINE_BYTES_MAX = 1 << 20;
 const HOUR_MS = 3_600_000;
+const MARKS_EVERY_MS = 60_000;
 
 function compress(speed: number): Clock {
   return {
@@ -63,7 +64,12 @@ function logInto(warnings: string[]): UpstreamLog {
 type FeedParts = Pick<FollowOptions, 'upstream' | 'clock' | 'log' | 'createPush'>;
 
 function createFeed({ sweepMs, waitMs, usersMax }: FollowerSizes, parts: FeedParts): FollowFeed {
-  const limits = { forgetMs: HOUR_MS, aheadMsMax: 0, lineBytesMax: LINE_BYTES_MAX };
+  const limits = {
+    forgetMs: HOUR_MS,
+    aheadMsMax: 0,
+    lineBytesMax: LINE_BYTES_MAX,
+    marksEveryMs: MARKS_EVERY_MS,
+  };
   return new FollowFeed({
     ...parts,
     origin: 'the stub',

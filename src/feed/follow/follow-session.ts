@@ -37,6 +37,8 @@ export interface SessionSettings {
   /** How long a client waits for an account. */
   readonly waitMs: number;
   readonly usersMax: number;
+  /** How often marks of markets without a position are recorded; 0 for as they come. */
+  readonly marksEveryMs: number;
   readonly aheadMsMax: number;
   readonly lineBytesMax: number;
 }
@@ -85,10 +87,10 @@ export class FollowSession {
 
   constructor(ledger: StateView, options: SessionOptions) {
     const { upstream, settings, log, clock, wallMs } = options;
-    const { aheadMsMax, lineBytesMax, sweepMs, forgetMs } = settings;
+    const { aheadMsMax, lineBytesMax, marksEveryMs, sweepMs, forgetMs } = settings;
     this.#ledger = ledger;
     this.#options = options;
-    this.pending = new PendingChanges(ledger, { lineBytesMax, clock });
+    this.pending = new PendingChanges(ledger, { lineBytesMax, marksEveryMs, clock });
     this.time = new ExchangeTime({ clock, aheadMsMax, wallMs });
     this.audit = new FollowAudit(clock, log);
     this.#watchList = new WatchList({ sweepMs, forgetMs, watchedMax: WATCHED_MAX });
@@ -184,6 +186,7 @@ export class FollowSession {
     if (watched.readTime === 0) {
       watched.readTime = recordedTime(this.#ledger, watched);
       watched.hasPositions = watched.readTime > 0;
+      this.pending.marks.addHeld(findHeldCoins(this.#ledger, watched));
     }
     return watched;
   }
@@ -266,6 +269,7 @@ export class FollowSession {
       coins.set(dex, held);
     }
     this.#coins = coins;
+    this.pending.marks.setHeld(new Set([...coins.values()].flatMap((held) => [...held])));
     this.#dexes = [...coins.keys()];
   }
 

@@ -6,6 +6,7 @@ export const FOLLOW_SETTINGS = [
   'upstreamHeader',
   'followInterval',
   'followSweep',
+  'followMarks',
   'followUsersMax',
   'followBudget',
   'followForget',

@@ -61,6 +61,7 @@ function sessionSettingsOf(settings: FollowSettings): SessionSettings {
     forgetMs: settings.followForget,
     waitMs: settings.followWait * WAIT_SHARE,
     usersMax: settings.followUsersMax,
+    marksEveryMs: settings.followMarks,
     aheadMsMax: settings.aheadMax,
     lineBytesMax: settings.blockBytesMax,
   };

@@ -10,6 +10,7 @@ import { BlockLine } from './block-line.ts';
 import { findChangedPrices, type Prices } from './dialect/mark-answers.ts';
 import { directoryOfLedger, type MarketDirectory } from './dialect/market-directory.ts';
 import { describeMarketChanges, describeNewDexes } from './dialect/market-events.ts';
+import { DueMarks } from './due-marks.ts';
 import type { Clock } from './upstream/clock.ts';
 
 /** A block is written for the time alone if nothing else has been for so long. */
@@ -52,18 +53,19 @@ export interface TakenBlock {
 export interface PendingChangesOptions {
   /** Maximum size of a block's line. */
   readonly lineBytesMax: number;
+  /** How often marks of markets without a position are recorded; 0 for as they come. */
+  readonly marksEveryMs: number;
   readonly clock: Clock;
 }
 
 export class PendingChanges {
   readonly #options: PendingChangesOptions;
   readonly #pending = new Map<string, Pending>();
-  readonly #prices = new Map<string, number>();
+  readonly marks: DueMarks;
   readonly #refused = new Set<string>();
   /** Since when new markets of a dex have had no price. */
   readonly #unpricedMs = new Map<string, number>();
   #directory: MarketDirectory;
-  #hasNewPrices = false;
   #hasNewMarkets = true;
   #isHolding = false;
   #hasStarted = false;
@@ -74,6 +76,7 @@ export class PendingChanges {
   constructor(ledger: StateView, options: PendingChangesOptions) {
     this.#directory = directoryOfLedger(ledger);
     this.#options = options;
+    this.marks = new DueMarks({ everyMs: options.marksEveryMs, clock: options.clock });
   }
 
   get directory(): MarketDirectory {
@@ -87,19 +90,13 @@ export class PendingChanges {
   }
 
   hasPrice(coin: string): boolean {
-    return this.#prices.has(coin);
+    return this.marks.latest.has(coin);
   }
 
   setPrices(prices: Prices): void {
-    for (const [coin, price] of prices) {
-      const before = this.#prices.get(coin);
-      if (before === price) continue;
-      this.#prices.set(coin, price);
-      this.#hasNewPrices = true;
-      // The ledger may have waited for a price to list the market.
-      if (before === undefined) this.#hasNewMarkets = true;
-    }
-    if (this.#hasNewPrices) this.changed();
+    // The ledger may have waited for a price to list the market.
+    if (this.marks.set(prices)) this.#hasNewMarkets = true;
+    this.changed();
   }
 
   /** Takes the place of what was learned under the same key and is not recorded yet. */
@@ -115,7 +112,7 @@ export class PendingChanges {
   isDue(ledger: StateView, time: number): boolean {
     if (!this.#hasStarted) return true;
     if (time === 0) return false;
-    const hasNews = this.#pending.size > 0 || this.#hasNewPrices || this.#hasNewMarkets;
+    const hasNews = this.#pending.size > 0 || this.marks.isDue || this.#hasNewMarkets;
     return hasNews || time - ledger.time >= TIME_STEP_MS;
   }
 
@@ -129,14 +126,17 @@ export class PendingChanges {
     const block = new BlockLine({ height: ledger.height + 1, time }, this.#options.lineBytesMax);
     const taken: Unit[] = [];
     if (this.#fill(block, taken, ledger)) {
-      this.#hasNewPrices = false;
+      this.marks.noteRecorded();
       this.#hasNewMarkets = this.#isHolding;
     }
     const isNeeded = taken.length > 0 || time - ledger.time >= TIME_STEP_MS;
     if (!isNeeded) return undefined;
     return {
       line: block.close(),
-      applied: (height) => this.#settle(taken, { height }),
+      applied: (height) => {
+        this.marks.addHeld(listOpened(taken));
+        this.#settle(taken, { height });
+      },
       refused: (error) => this.#refuse(taken, error),
     };
   }
@@ -168,15 +168,17 @@ export class PendingChanges {
   *#units(ledger: StateView): Generator<Unit> {
     if (!ledger.isPartial) yield { events: [{ type: 'partial' }] };
     if (this.#hasNewMarkets) yield* this.#marketUnits(ledger);
-    if (this.#hasNewPrices) yield* this.#priceUnits(ledger);
-    for (const pending of [...this.#pending.values()]) {
-      yield { events: pending.describe(ledger), pending };
-    }
+    const learned = [...this.#pending.values()].map((pending) => ({
+      events: pending.describe(ledger),
+      pending,
+    }));
+    yield* this.#priceUnits(ledger, listOpened(learned));
+    yield* learned;
   }
 
   *#marketUnits(ledger: StateView): Generator<Unit> {
     const dexes = describeNewDexes(ledger, this.#directory);
-    const { events, waiting } = describeMarketChanges(ledger, this.#directory, this.#prices);
+    const { events, waiting } = describeMarketChanges(ledger, this.#directory, this.marks.latest);
     const held = this.#findHeld(waiting);
     for (const event of [...dexes, ...events]) {
       const isNew = event.type === 'market' && !isListed(ledger, event['coin']);
@@ -205,8 +207,8 @@ export class PendingChanges {
     return market === undefined ? '' : this.#directory.dexes[market.dexIndex].name;
   }
 
-  *#priceUnits(ledger: StateView): Generator<Unit> {
-    const all = [...this.#prices];
+  *#priceUnits(ledger: StateView, opened: ReadonlySet<string>): Generator<Unit> {
+    const all = [...this.marks.select(opened)];
     for (let start = 0; start < all.length; start += PRICES_MAX) {
       const prices = findChangedPrices(ledger, new Map(all.slice(start, start + PRICES_MAX)));
       if (prices !== undefined) yield { events: [{ type: 'marks', prices }] };
@@ -237,7 +239,7 @@ export class PendingChanges {
 
   #refuse(taken: readonly Unit[], { index, message }: BlockError): string | undefined {
     this.#hasNewMarkets = true;
-    this.#hasNewPrices = true;
+    this.marks.noteRefused();
     const unit = index === undefined ? undefined : unitOf(taken, index);
     if (unit === undefined) return undefined;
     this.#drop(unit, message);
@@ -251,6 +253,16 @@ export class PendingChanges {
   }
 }
 
+/** The coins of the positions that the units' accounts have: they are valued with current marks. */
+function listOpened(units: readonly Unit[]): Set<string> {
+  const accounts = units.flatMap(({ events }) => events.filter(({ type }) => type === 'account'));
+  return new Set(accounts.flatMap((account) => positionsOf(account).map(({ coin }) => coin)));
+}
+
+function positionsOf(account: WireEvent): readonly { readonly coin: string }[] {
+  return account['positions'] as readonly { readonly coin: string }[];
+}
+
 function isListed({ markets }: StateView, coin: unknown): boolean {
   return markets.findMarket(String(coin)) !== undefined;
 }
@@ -261,10 +273,9 @@ function areCoinsListed(
   ledger: StateView,
   listed: ReadonlySet<unknown>,
 ): boolean {
-  return events.every(({ type, ...fields }) => {
-    if (type !== 'account') return true;
-    const positions = fields['positions'] as readonly { readonly coin: string }[];
-    return positions.every(({ coin }) => listed.has(coin) || isListed(ledger, coin));
+  return events.every((event) => {
+    if (event.type !== 'account') return true;
+    return positionsOf(event).every(({ coin }) => listed.has(coin) || isListed(ledger, coin));
   });
 }
 

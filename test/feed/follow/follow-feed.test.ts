@@ -575,7 +575,7 @@ test('the lines of the push connection are bounded as all others are', async (t)
 });
 
 test('marks that are pushed are recorded, and then not asked for', async (t) => {
-  const exchange = await follow(t);
+  const exchange = await follow(t, { settings: { marksEveryMs: 0 } });
   const [user] = findTraders(exchange.truth);
   await exchange.want(accountOf(user));
   for (let round = 0; round < 3; round++) {
@@ -588,6 +588,51 @@ test('marks that are pushed are recorded, and then not asked for', async (t) => 
   const before = exchange.countAsked('metaAndAssetCtxs');
   await exchange.advance(2_000);
   assert.equal(exchange.countAsked('metaAndAssetCtxs'), before);
+});
+
+function heldCoin(exchange: FollowedExchange, user: Address): string {
+  const question = { type: 'clearinghouseState', user: formatAddress(user) };
+  return JSON.parse(answerQuestion(exchange.truth, question)).assetPositions[0].position.coin;
+}
+
+/** The mark of the ledger, in the smallest unit of the coin's prices. */
+function markOf({ ledger }: FollowedExchange, coin: string): number {
+  return ledger.markets.markPrice(ledger.markets.findMarket(coin) ?? -1);
+}
+
+test('marks without a position are recorded once a minute, those of a position at once', async (t) => {
+  const exchange = await follow(t);
+  exchange.hasBlocks = false;
+  const [user] = findTraders(exchange.truth);
+  const held = heldCoin(exchange, user);
+  await exchange.advance(2_000);
+  const first = markOf(exchange, held);
+  exchange.handler?.message('fastAssetCtxs', { [held]: { markPx: '77' } });
+  await exchange.advance(2_000);
+  assert.equal(markOf(exchange, held), first);
+  await exchange.want(accountOf(user));
+  const index = exchange.ledger.markets.findMarket(held) ?? -1;
+  const unit = 10 ** exchange.ledger.markets.markets[index].priceDecimals;
+  assert.equal(markOf(exchange, held), 77 * unit);
+  exchange.handler?.message('fastAssetCtxs', { [held]: { markPx: '78' } });
+  await exchange.advance(200);
+  assert.equal(markOf(exchange, held), 78 * unit);
+  const other = exchange.truth.markets.markets.find(({ coin, dexIndex }) => {
+    const question = { type: 'clearinghouseState', user: formatAddress(user) };
+    return dexIndex === 0 && !answerQuestion(exchange.truth, question).includes(`"${coin}"`);
+  });
+  assert.ok(other !== undefined);
+  const before = markOf(exchange, other.coin);
+  const push = async (seconds: number) => {
+    for (let second = 0; second < seconds; second++) {
+      exchange.handler?.message('fastAssetCtxs', { [other.coin]: { markPx: '9' } });
+      await exchange.advance(1_000);
+    }
+  };
+  await push(2);
+  assert.equal(markOf(exchange, other.coin), before);
+  await push(60);
+  assert.equal(markOf(exchange, other.coin), 9 * 10 ** other.priceDecimals);
 });
 
 test('without any other source, marks come from the accounts that are read', async (t) => {

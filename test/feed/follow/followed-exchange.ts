@@ -122,6 +122,7 @@ export class FollowedExchange {
       settings: {
         sweepMs: 60_000,
         forgetMs: 3_600_000,
+        marksEveryMs: 60_000,
         waitMs: 5_000,
         usersMax: 0,
         aheadMsMax: 300_000,

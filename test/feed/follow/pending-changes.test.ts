@@ -8,15 +8,17 @@ import { PendingChanges, type RecordOutcome } from '../../../src/feed/follow/pen
 import { applyBlock } from '../../../src/state/fold.ts';
 import { createState, type State } from '../../../src/state/state.ts';
 import { ManualClock } from '../../follow/manual-clock.ts';
+import { market } from './ledgers.ts';
 
 const NOON = 1_758_556_800_000;
 
+const EVERY_MS = 60_000;
+
 function createPending(lineBytesMax = 1 << 20) {
   const ledger = createState();
-  return {
-    ledger,
-    pending: new PendingChanges(ledger, { lineBytesMax, clock: new ManualClock() }),
-  };
+  const clock = new ManualClock();
+  const options = { lineBytesMax, marksEveryMs: EVERY_MS, clock };
+  return { ledger, clock, pending: new PendingChanges(ledger, options) };
 }
 
 function transfer(digit: string, amount = '1.0'): WireEvent {
@@ -148,4 +150,97 @@ test('a follower that stops leaves nobody waiting', async () => {
   pending.close();
   assert.deepEqual(await waiting, { refusal: 'the follower stops' });
   assert.deepEqual(await pending.put('b', () => []), { refusal: 'the follower stops' });
+});
+
+/** A ledger with some markets, whose marks were recorded a moment ago. */
+function createWithMarkets() {
+  const created = createPending();
+  const { ledger, pending, clock } = created;
+  const coins = ['A', 'B', 'C'];
+  applyBlock(
+    ledger,
+    parseBlock(
+      JSON.stringify({
+        height: 1,
+        time: NOON,
+        events: [{ type: 'partial' }, ...coins.map((coin) => market(coin))],
+      }),
+    ),
+  );
+  pending.setPrices(new Map(coins.map((coin) => [coin, 1_010_000])));
+  write(ledger, pending);
+  clock.advance(1_000);
+  return created;
+}
+
+function account(coins: readonly string[]): WireEvent {
+  const amounts = { szi: '1.0', entryNtl: '100.0', leverage: { type: 'cross', value: 5 } };
+  const cumFunding = { allTime: '0.0', sinceOpen: '0.0', sinceChange: '0.0' };
+  const positions = coins.map((coin) => ({ coin, ...amounts, cumFunding }));
+  return { type: 'account', user: `0x${'a'.repeat(40)}`, dex: '', rawUsd: '1000.0', positions };
+}
+
+function marks(...coins: readonly string[]): WireEvent {
+  return { type: 'marks', prices: Object.fromEntries(coins.map((coin) => [coin, '102.0'])) };
+}
+
+test('marks of markets without a position wait for the interval, and are recorded together', () => {
+  const { ledger, pending, clock } = createWithMarkets();
+  pending.setPrices(new Map([['A', 1_020_000]]));
+  assert.equal(pending.isDue(ledger, NOON), false);
+  assert.equal(write(ledger, pending), undefined);
+  pending.setPrices(new Map([['C', 1_020_000]]));
+  clock.advance(EVERY_MS - 1_001);
+  assert.equal(pending.isDue(ledger, NOON), false);
+  clock.advance(1);
+  assert.ok(pending.isDue(ledger, NOON));
+  assert.deepEqual(write(ledger, pending), [marks('A', 'C')]);
+  assert.equal(pending.isDue(ledger, NOON), false);
+});
+
+test('marks of markets with a position are recorded as they come, without the others', () => {
+  const { ledger, pending } = createWithMarkets();
+  pending.marks.setHeld(new Set(['A']));
+  write(ledger, pending);
+  pending.setPrices(
+    new Map([
+      ['A', 1_020_000],
+      ['B', 1_020_000],
+    ]),
+  );
+  assert.ok(pending.isDue(ledger, NOON));
+  assert.deepEqual(write(ledger, pending), [marks('A')]);
+  pending.marks.setHeld(new Set(['B']));
+  assert.deepEqual(write(ledger, pending), [marks('B')]);
+  pending.setPrices(new Map([['A', 1_030_000]]));
+  assert.equal(write(ledger, pending), undefined);
+});
+
+test('a position that appears is recorded with the current mark of its market, and keeps it current', () => {
+  const { ledger, pending } = createWithMarkets();
+  pending.setPrices(
+    new Map([
+      ['A', 1_020_000],
+      ['B', 1_020_000],
+    ]),
+  );
+  void pending.put('a', () => [account(['B'])]);
+  assert.deepEqual(write(ledger, pending), [marks('B'), account(['B'])]);
+  assert.equal(write(ledger, pending), undefined);
+  pending.setPrices(
+    new Map([
+      ['B', 1_010_000],
+      ['A', 1_030_000],
+    ]),
+  );
+  assert.deepEqual(write(ledger, pending), [{ type: 'marks', prices: { B: '101.0' } }]);
+});
+
+test('marks of a block that was refused are recorded by the next one', () => {
+  const { ledger, pending, clock } = createWithMarkets();
+  clock.advance(EVERY_MS);
+  pending.setPrices(new Map([['A', 1_020_000]]));
+  void pending.put('a', () => [transfer('a', 'much')]);
+  write(ledger, pending);
+  assert.deepEqual(write(ledger, pending), [marks('A')]);
 });
