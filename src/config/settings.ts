@@ -23,6 +23,7 @@ import {
   text,
   upstreamBudget,
   upstreamUrl,
+  upstreamWeights,
   userAddress,
   type ValueType,
 } from './value-types.ts';
@@ -245,6 +246,11 @@ const FOLLOW = {
     type: upstreamBudget,
     default: 1200,
     help: "weight a minute that is asked for at most, in the server's weights; 0 for no limit",
+  },
+  upstreamWeights: {
+    type: upstreamWeights,
+    default: undefined,
+    help: "the server's weights by question, where they are not the public server's; default is for all that are not named",
   },
   followForget: {
     type: milliseconds({ from: 1000 }),

@@ -166,6 +166,38 @@ export const upstreamBudget: ValueType<number> = {
   },
 };
 
+const WEIGHT_MAX = 10_000;
+const WEIGHTS_EXPECTED = `weights from 0 to ${WEIGHT_MAX}, such as clearinghouseState=2,default=20`;
+
+/** Weights by the name of a question, or "default". */
+export const upstreamWeights: ValueType<ReadonlyMap<string, number>> = {
+  placeholder: 'WEIGHTS',
+  expected: WEIGHTS_EXPECTED,
+  expectedFor(text) {
+    const pairs = text.split(',');
+    const wrong = pairs.find((pair) => parseWeight(pair) === undefined);
+    const why =
+      wrong === undefined
+        ? 'a question is named twice'
+        : `not ${JSON.stringify(wrong.slice(0, 60))}`;
+    return `${WEIGHTS_EXPECTED}; ${why}`;
+  },
+  parse(text) {
+    const pairs = text.split(',').flatMap((pair) => {
+      const parsed = parseWeight(pair);
+      return parsed === undefined ? [] : [parsed];
+    });
+    const weights = new Map(pairs);
+    return weights.size === text.split(',').length ? weights : undefined;
+  },
+};
+
+function parseWeight(pair: string): [string, number] | undefined {
+  const match = /^ *([A-Za-z]\w{0,39}) *= *(\d{1,5}) *$/.exec(pair);
+  if (match === null || Number(match[2]) > WEIGHT_MAX) return undefined;
+  return [match[1], Number(match[2])];
+}
+
 interface Header {
   readonly name: string;
   readonly value: string;

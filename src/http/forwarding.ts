@@ -3,7 +3,7 @@
 import type { Settings } from '../config/settings.ts';
 import { RequestError } from '../info/request-error.ts';
 import { readForwarded } from '../wanted/forwarded-types.ts';
-import { weightMaxOf, weightOf, weightOfAnswer } from '../wanted/upstream-weights.ts';
+import { PUBLIC_WEIGHTS } from '../wanted/upstream-weights.ts';
 import type { ForwardedQuestion, ForwardOutcome, WantedClient } from '../wanted/wanted.ts';
 
 /** A question that is answered by the exchange. */
@@ -23,8 +23,8 @@ export class ForwardRequest {
 
   /** What the answer is charged with. */
   weigh(answer: string): number {
-    if (weightMaxOf(this.type) === weightOf(this.type)) return this.weight;
-    return weightOfAnswer(this.type, JSON.parse(answer));
+    if (PUBLIC_WEIGHTS.maxOf(this.type) === PUBLIC_WEIGHTS.of(this.type)) return this.weight;
+    return PUBLIC_WEIGHTS.ofAnswer(this.type, JSON.parse(answer));
   }
 }
 

@@ -25,7 +25,7 @@ import {
   tokenIdForm,
 } from './forwarded-fields.ts';
 import { readUnknownFields } from './unknown-fields.ts';
-import { weightOf } from './upstream-weights.ts';
+import { PUBLIC_WEIGHTS } from './upstream-weights.ts';
 import type { ForwardedQuestion } from './wanted.ts';
 
 type ForwardedFields = Readonly<Record<string, ForwardedField>>;
@@ -140,7 +140,7 @@ export function readForwarded(body: unknown): Forwardable | RequestError | undef
   const { type: _, ...source } = body;
   const rebuilt = findMomentFault(body, reason) ?? rebuild(fields, source);
   if (rebuilt instanceof RequestError) return rebuilt;
-  return { question: { type, ...rebuilt }, weight: weightOf(type) };
+  return { question: { type, ...rebuilt }, weight: PUBLIC_WEIGHTS.of(type) };
 }
 
 function rebuild(
@@ -169,7 +169,7 @@ function refuseField(name: string, value: unknown, field: ForwardedField): Reque
   return new RequestError(code, `${name}: got ${got}, expected ${expected}`, name);
 }
 
-/** @internal Exported for the documents and their test. */
+/** In the order of the table. */
 export function listForwardedTypes(): string[] {
   return [...FORWARDED_TYPES.keys()] as string[];
 }

@@ -14,7 +14,7 @@ import { UpstreamError } from '../../src/feed/follow/upstream/upstream-error.ts'
 import { RequestError } from '../../src/info/request-error.ts';
 import { createState } from '../../src/state/state.ts';
 import { listForwardedTypes, readForwarded } from '../../src/wanted/forwarded-types.ts';
-import { weightMaxOf } from '../../src/wanted/upstream-weights.ts';
+import { PUBLIC_WEIGHTS } from '../../src/wanted/upstream-weights.ts';
 import type { ForwardedQuestion } from '../../src/wanted/wanted.ts';
 import { readForwardOutcome } from '../../src/wanted/wanted-messages.ts';
 import { DEX, market, mustRead, partialLedger } from '../feed/follow/ledgers.ts';
@@ -230,9 +230,9 @@ test('a question weighs what the upstream says', () => {
   assert.equal(weigh({ type: 'l2Book', coin: 'BTC' }), 2);
   assert.equal(weigh({ type: 'userRole', user: USER }), 60);
   assert.equal(weigh({ type: 'userFills', user: USER }), 20);
-  assert.equal(weightMaxOf('userFills'), 120);
-  assert.equal(weightMaxOf('candleSnapshot'), 104);
-  assert.equal(weightMaxOf('l2Book'), 2);
+  assert.equal(PUBLIC_WEIGHTS.maxOf('userFills'), 120);
+  assert.equal(PUBLIC_WEIGHTS.maxOf('candleSnapshot'), 104);
+  assert.equal(PUBLIC_WEIGHTS.maxOf('l2Book'), 2);
 });
 
 /** An upstream that answers with what a test says. */

@@ -7,7 +7,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Priority } from '../../src/feed/follow/upstream/priority.ts';
 import { UpstreamError } from '../../src/feed/follow/upstream/upstream-error.ts';
 import { Random } from '../../src/feed/simulator/random.ts';
-import { weightOf } from '../../src/wanted/upstream-weights.ts';
+import { PUBLIC_WEIGHTS } from '../../src/wanted/upstream-weights.ts';
 import { LONG_ONLY, scale } from '../scale.ts';
 import { SEED, SEED_NOTE } from '../seed.ts';
 import type { ManualClock } from './manual-clock.ts';
@@ -51,7 +51,7 @@ class MoodyServer {
 
   readonly respond: Respond = (response, seen) => {
     const { type } = JSON.parse(seen.body);
-    this.#count(weightOf(type));
+    this.#count(PUBLIC_WEIGHTS.of(type));
     if (this.mood === 'hanging' || this.mood === 'slow') this.#held.push({ response, type });
     else if (this.mood === 'gone') RESET(response, seen);
     else if (this.mood === 'limited') json(null, 429)(response, seen);

@@ -2,6 +2,7 @@
 
 import { expectedAddress, formatAddress, parseAddress } from '../../exact/address.ts';
 import type { StateView } from '../../state/state.ts';
+import type { UpstreamWeights } from '../../wanted/upstream-weights.ts';
 import type { FollowStatus, Interest, WantedItem, WantedOutcome } from '../../wanted/wanted.ts';
 import { AccountReader, type AnswerAsker } from './account-reader.ts';
 import { keepAuction } from './auction-keeper.ts';
@@ -28,6 +29,7 @@ import { type Watched, WatchList } from './watch-list.ts';
 export interface FollowUpstream extends AnswerAsker {
   readonly budget: { readonly limit: number; readonly left: number };
   readonly health: UpstreamHealth;
+  readonly weights: UpstreamWeights;
 }
 
 /** Times in milliseconds. */
@@ -107,6 +109,7 @@ export class FollowSession {
     this.#marks = new MarkKeeper({
       ...shared,
       budget: upstream.budget.limit,
+      weights: upstream.weights,
       listDexes,
       listCoins: () => this.#coins,
       resubscribe: () => this.#subscriptions.update(),

@@ -9,6 +9,7 @@ export const FOLLOW_SETTINGS = [
   'followMarks',
   'followUsersMax',
   'followBudget',
+  'upstreamWeights',
   'followForget',
   'followWait',
   'forward',

@@ -3,7 +3,7 @@
  * about accounts. Each way is used only while the better ones bring nothing.
  */
 
-import { weightOf } from '../../wanted/upstream-weights.ts';
+import type { UpstreamWeights } from '../../wanted/upstream-weights.ts';
 import type { Asker } from './account-reader.ts';
 import type { AccountRows } from './dialect/account-answer.ts';
 import { DialectError } from './dialect/dialect.ts';
@@ -47,6 +47,7 @@ export interface MarkKeeperOptions {
   readonly upstream: Asker;
   /** Weight a minute. */
   readonly budget: number;
+  readonly weights: UpstreamWeights;
   readonly pending: PendingChanges;
   readonly audit: FollowAudit;
   readonly clock: Clock;
@@ -224,8 +225,8 @@ export class MarkKeeper {
   }
 
   get #pollMs(): number {
-    const { budget, listDexes } = this.#options;
-    const weight = weightOf(QUESTION) * listDexes().length;
+    const { budget, weights, listDexes } = this.#options;
+    const weight = weights.of(QUESTION) * listDexes().length;
     return Math.max(POLL_MS_MIN, (weight * MINUTE_MS) / (budget * POLL_SHARE));
   }
 

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { FollowFeed } from './follow-feed.ts';
 import type { SessionSettings } from './follow-session.ts';
 import type { FollowSettings } from './follow-settings.ts';
+import { weightsOf } from './follow-weights.ts';
 import { requestHeadersOf } from './request-headers.ts';
 import { SYSTEM_CLOCK } from './upstream/clock.ts';
 import { SpentFile } from './upstream/spent-file.ts';
@@ -25,12 +26,13 @@ export async function openFollowFeed(
   const { upstreamHeader, followBudget: budget, forward, followUsersMax: usersMax } = settings;
   const address = readUpstreamAddress(url, upstreamHeader?.value);
   const headers = requestHeadersOf(upstreamHeader);
+  const weights = weightsOf(settings);
   const forwardShare = forward ? FORWARD_SHARE : 0;
   const spent = openSpentFile(settings, address.origin, log);
   const limits = { usersMax, subscriptionsMax: SUBSCRIPTIONS_MAX, messagesMax: MESSAGES_MAX };
   return new FollowFeed({
     origin: address.origin,
-    upstream: await openUpstream({ address, budget, log, forwardShare, headers, spent }),
+    upstream: await openUpstream({ address, budget, weights, log, forwardShare, headers, spent }),
     createPush: (handler, pushLog) =>
       new UpstreamPush({ address, headers, limits, handler, log: pushLog }),
     settings: sessionSettingsOf(settings),

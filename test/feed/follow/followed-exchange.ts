@@ -22,6 +22,7 @@ import { FIRST_ACCOUNT } from '../../../src/state/addresses.ts';
 import * as column from '../../../src/state/columns.ts';
 import { applyBlock } from '../../../src/state/fold.ts';
 import { createState, type State, type StateView } from '../../../src/state/state.ts';
+import { PUBLIC_WEIGHTS } from '../../../src/wanted/upstream-weights.ts';
 import type { WantedItem, WantedOutcome } from '../../../src/wanted/wanted.ts';
 import { ManualClock } from '../../follow/manual-clock.ts';
 
@@ -99,6 +100,7 @@ export class FollowedExchange {
       upstream: {
         budget: { limit: 1200, left: 1000 },
         health: { isWell: true },
+        weights: PUBLIC_WEIGHTS,
         ask: (question, options) => this.#ask(question, options),
         askAnswer: async (question, options) => {
           const told = await this.#ask(question, options);

@@ -3,7 +3,7 @@
  * flight are one. An upstream that does not answer is probed, and asked nothing else meanwhile.
  */
 
-import { weightMaxOf, weightOfAnswer } from '../../../wanted/upstream-weights.ts';
+import { PUBLIC_WEIGHTS, type UpstreamWeights } from '../../../wanted/upstream-weights.ts';
 import { CircuitBreaker } from './circuit-breaker.ts';
 import { type Clock, SYSTEM_CLOCK } from './clock.ts';
 import { isForClient, type Priority } from './priority.ts';
@@ -13,12 +13,7 @@ import type { UpstreamAddress } from './upstream-address.ts';
 import { readUpstreamAnswer, showsLife, type UpstreamAnswer } from './upstream-answer.ts';
 import { type Ticket, UpstreamBudget } from './upstream-budget.ts';
 import { UpstreamError } from './upstream-error.ts';
-import {
-  type HttpResponse,
-  openUpstreamHttp,
-  type PostOutcome,
-  type UpstreamHttp,
-} from './upstream-http.ts';
+import { openUpstreamHttp, type PostOutcome, type UpstreamHttp } from './upstream-http.ts';
 
 /** A small question that every server answers. */
 const PROBE = { type: 'clearinghouseState', user: `0x${'0'.repeat(40)}` } as const;
@@ -48,6 +43,8 @@ export interface UpstreamOptions {
   /** Weight a minute; Infinity for no limit. */
   readonly budget: number;
   readonly log: UpstreamLog;
+  /** What each question costs of the budget. */
+  readonly weights?: UpstreamWeights;
   /** The part of the budget that is kept for forwarded questions, from 0 to 1. */
   readonly forwardShare?: number;
   /** Sent with each request, such as the header of a vendor's key. */
@@ -64,6 +61,7 @@ export interface UpstreamOptions {
 }
 
 const DEFAULTS = {
+  weights: PUBLIC_WEIGHTS,
   forwardShare: 0,
   headers: {},
   spent: undefined,
@@ -134,6 +132,10 @@ export class Upstream {
     return (await this.#read(question, options)).text;
   }
 
+  get weights(): UpstreamWeights {
+    return this.#options.weights;
+  }
+
   get health(): UpstreamHealth {
     const { isOpen, lastFailure } = this.#breaker;
     if (isOpen && lastFailure !== undefined) return { isWell: false, reason: lastFailure };
@@ -153,7 +155,7 @@ export class Upstream {
   }
 
   #ask(type: string, body: string, options: AskOptions): Promise<UpstreamAnswer> {
-    const weight = weightMaxOf(type);
+    const weight = this.weights.maxOf(type);
     this.#refuseIfUseless(weight, options);
     const read = new SharedRead({ type, body, weight }, options.priority, {
       send: (ticket) => void this.#send(read, ticket),
@@ -218,7 +220,7 @@ export class Upstream {
   async #send(read: SharedRead, ticket: Ticket): Promise<void> {
     const outcome = await this.#http.post(read.question.body);
     const result = this.#judge(outcome, ticket);
-    ticket.end(outcome.arrival, chargeFor(read, outcome, result));
+    ticket.end(outcome.arrival, this.#chargeFor(read, outcome, result));
     if (this.#isWorthRetrying(read, outcome, result)) {
       read.isSent = false;
       this.budget.request(read);
@@ -256,6 +258,18 @@ export class Upstream {
     const { kind, message, retryAfterMs, status, cause } = result;
     const redacted = this.#options.address.redact(message);
     return new UpstreamError(kind, redacted, { retryAfterMs, status, cause });
+  }
+
+  /** What the upstream charged; without an answer, the most that it may have. */
+  #chargeFor(
+    { question: { type }, weight }: SharedRead,
+    exchange: PostOutcome,
+    result: UpstreamAnswer | UpstreamError,
+  ): number {
+    if (exchange.result instanceof UpstreamError) return weight;
+    if (!(result instanceof UpstreamError)) return this.weights.ofAnswer(type, result.json);
+    // A refusal has no items to pay for.
+    return exchange.result.status === 200 ? weight : this.weights.of(type);
   }
 
   #isWorthRetrying(
@@ -303,19 +317,4 @@ function describeSpent({ limit, factor }: UpstreamBudget, priority: Priority): s
   const part = priority === 'forward' ? 'the part for forwarded questions of ' : '';
   const slowed = factor < 1 ? `, slowed down to ${Math.round(factor * 100)}% by a 429,` : '';
   return `${part}the budget of ${limit} a minute${slowed} is spent`;
-}
-
-/** What the upstream charged; without an answer, the most that it may have. */
-function chargeFor(
-  read: SharedRead,
-  exchange: PostOutcome,
-  result: UpstreamAnswer | UpstreamError,
-): number {
-  if (exchange.result instanceof UpstreamError) return read.weight;
-  const { status } = exchange.result as HttpResponse;
-  if (result instanceof UpstreamError) {
-    // A refusal has no items to pay for.
-    return status === 200 ? read.weight : weightOfAnswer(read.question.type, undefined);
-  }
-  return weightOfAnswer(read.question.type, result.json);
 }
