@@ -1,7 +1,7 @@
 /** Generates docs/recorded-accounts.md from the corpus; as a program, prints it. */
 
 import { fileURLToPath } from 'node:url';
-import { type CorpusAccount, followCorpus } from './corpus.ts';
+import { type CorpusAccount, followCorpus, loadLeftOut } from './corpus.ts';
 
 const INTRODUCTION = `# Recorded accounts
 
@@ -20,6 +20,16 @@ Value is that of the account on its dex. Figures are those that are equal, of th
 passed on, only those that are computed from others are compared.
 `;
 
+const ORIGINS = `
+## What they are, and where they come from
+`;
+
+const LEFT_OUT = `
+## Not recordings
+
+Samples that look like answers of the exchange, and are none, or not whole ones: nothing can be shown with them.
+`;
+
 export function formatCorpusPage(accounts = followCorpus()): string {
   return [
     INTRODUCTION,
@@ -28,10 +38,14 @@ export function formatCorpusPage(accounts = followCorpus()): string {
     '| account | recorded | dex | positions | value | forms | figures | verdict |',
     '|---|---|---|---|---|---|---|---|',
     ...accounts.map(formatRow),
-    '\n## What they are, and where they come from\n',
+    ORIGINS,
     '| account | origin | what it is | cut |',
     '|---|---|---|---|',
     ...accounts.map(formatOrigin),
+    LEFT_OUT,
+    '| origin | what it shows | why it is left out |',
+    '|---|---|---|',
+    ...loadLeftOut().map(({ origin, what, reason }) => `| ${origin} | ${what} | ${reason} |`),
     '',
   ].join('\n');
 }

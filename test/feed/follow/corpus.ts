@@ -34,7 +34,8 @@ import { PROJECT } from '../../paths.ts';
 import type { AnsweredAccount } from './as-upstream.ts';
 import { askAccount } from './as-upstream.ts';
 
-const CORPUS = path.join(PROJECT, 'test/recorded/corpus');
+const RECORDED_FOLDER = path.join(PROJECT, 'test/recorded');
+const CORPUS = path.join(RECORDED_FOLDER, 'corpus');
 
 type Left = 'crossMarginSummary' | 'crossMaintenanceMarginUsed' | 'withdrawable';
 /** Without the figures that the origin left out. */
@@ -66,6 +67,17 @@ export interface RecordedAccount {
 export function loadCorpus(): RecordedAccount[] {
   const files = readdirSync(CORPUS).sort();
   return files.map((file) => JSON.parse(readFileSync(path.join(CORPUS, file), 'utf8')));
+}
+
+/** A sample of which nothing can be shown: invented, edited, or cut. */
+interface LeftOut {
+  readonly origin: string;
+  readonly what: string;
+  readonly reason: string;
+}
+
+export function loadLeftOut(): LeftOut[] {
+  return JSON.parse(readFileSync(path.join(RECORDED_FOLDER, 'left-out.json'), 'utf8'));
 }
 
 /** One figure of the recording and ours. */
