@@ -6,6 +6,7 @@
 import { formatAddress } from '../exact/address.ts';
 import { FIRST_ACCOUNT } from '../state/addresses.ts';
 import * as column from '../state/columns.ts';
+import { tierTermsOf } from '../state/margin-tiers.ts';
 import { termsOf } from '../state/markets.ts';
 import { describeAuction } from '../state/snapshot.ts';
 import type { StateView } from '../state/state.ts';
@@ -43,10 +44,11 @@ function checkListing(archive: Archive, state: StateView): void {
   requireEqual(`the listing of height ${height}`, found, toText(describeListing(state)));
 }
 
-/** Dexes, the terms of markets, the auction. */
+/** Dexes, the terms of markets, the tiers that positions have of their own, the auction. */
 function describeListing({ markets, auction, isPartial }: ListingView): unknown[] {
   const dexes = markets.dexes.map(({ name, fullName, deployer }) => [name, fullName, deployer]);
-  return [dexes, markets.markets.map(termsOf), describeAuction(auction), isPartial];
+  const tables = markets.tierTables.all.map(tierTermsOf);
+  return [dexes, markets.markets.map(termsOf), tables, describeAuction(auction), isPartial];
 }
 
 type ListingView = Pick<StateView, 'markets' | 'auction' | 'isPartial'>;

@@ -24,7 +24,7 @@ import { requireWriter } from './archive-writer.ts';
 import { type AccountEffect, BlockEffects, numberAccount } from './block-effects.ts';
 import { packDelegations } from './delegation-lists.ts';
 import { packKnownAddress } from './known-address.ts';
-import { findListingChange } from './listings.ts';
+import { findListingChange, listedIn } from './listings.ts';
 import { OpenPack } from './open-pack.ts';
 import { findRemovals } from './removals.ts';
 import { MarkSpan, packTimes, placeInSpan, SPAN_HEIGHTS, spanOf, unpackTimes } from './spans.ts';
@@ -67,7 +67,7 @@ export class Archiver {
   #areTimesDirty = false;
   readonly #marks = new Map<number, MarkSpan>();
   readonly #dirtyMarks = new Set<number>();
-  #wasPartial: boolean;
+  #listedBefore: ReturnType<typeof listedIn>;
   #bytesPending = 0;
 
   constructor({ folder, writer, replica, range }: ArchiverParts) {
@@ -77,7 +77,7 @@ export class Archiver {
     this.#replica = replica;
     this.#range = range;
     this.#start = replica.point.height + 1;
-    this.#wasPartial = replica.state.isPartial;
+    this.#listedBefore = listedIn(replica.state);
     if (range !== undefined) this.#continueSpan(range.head.height);
   }
 
@@ -110,8 +110,8 @@ export class Archiver {
   }
 
   #noteListing(state: StateView, isWhole = false): void {
-    const record = findListingChange(state, this.#wasPartial, isWhole);
-    this.#wasPartial = state.isPartial;
+    const record = findListingChange(state, this.#listedBefore, isWhole);
+    this.#listedBefore = listedIn(state);
     if (record === undefined) return;
     const { height } = state;
     this.#put(record.length, () => void this.#tables.listings.put(height, record));

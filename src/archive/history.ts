@@ -94,11 +94,13 @@ function describeChange(version: AccountVersion, market: number): PositionChange
   const causes = start === -1 ? 0 : version.causesOf(start);
   if (causes === 0) return undefined;
   const cells = version.positions.archivedCells(start);
+  const { leverage, isIsolated } = unpackLeverage(cells[CELL.leverage]);
   return {
     height: version.height,
     size: cells[CELL.size],
     entryNotional: cells[CELL.entryNotional],
-    ...unpackLeverage(cells[CELL.leverage]),
+    leverage,
+    isIsolated,
     fundingSinceOpen: cells[CELL.fundingSinceOpen],
     causes: CHANGE_CAUSES.filter((cause) => causes & causeBit(cause)),
   };

@@ -1,12 +1,14 @@
 /**
- * Dexes, markets and the auction change seldom: the archive keeps their changes as JSON, and a reader
- * holds all of them in memory.
+ * Dexes, markets, the tiers that positions have of their own, and the auction change seldom: the archive
+ * keeps their changes as JSON, and a reader holds all of them in memory.
  */
 
 import type { RecordedAuction } from '../state/auction.ts';
+import { type TierTerms, tierTermsOf } from '../state/margin-tiers.ts';
 import { createMarket, type Dex, MarketBook, type MarketTerms, termsOf } from '../state/markets.ts';
 import { type DescribedAuction, decodeAuction, describeAuction } from '../state/snapshot.ts';
 import type { StateView } from '../state/state.ts';
+import { TierTables } from '../state/tier-tables.ts';
 import type { ArchiveTables } from './archive-tables.ts';
 import { DamagedRecord, packJson, unpackJson } from './packed.ts';
 
@@ -15,6 +17,8 @@ interface ListingChange {
   dexes?: readonly Dex[];
   /** Index and terms of new and changed markets. */
   markets?: readonly (readonly [index: number, terms: MarketTerms])[];
+  /** Margin tables that positions have of their own, and how many there were before them. */
+  tierTables?: { readonly after: number; readonly added: readonly (readonly TierTerms[])[] };
   auction?: { recorded: DescribedAuction };
   isPartial?: boolean;
 }
@@ -27,17 +31,21 @@ export interface KeptListing {
   readonly isPartial: boolean;
 }
 
-const NO_LISTING: KeptListing = {
-  height: 0,
-  markets: new MarketBook(),
-  auction: undefined,
-  isPartial: false,
-};
+/** What a block may change without saying when. */
+interface ListedBefore {
+  readonly isPartial: boolean;
+  /** The count of margin tables that positions have of their own. */
+  readonly tierTables: number;
+}
+
+export function listedIn({ isPartial, markets }: StateView): ListedBefore {
+  return { isPartial, tierTables: markets.tierTables.count };
+}
 
 /** The change that the block at the state's height has made; with `isWhole`, everything there is. */
 export function findListingChange(
   state: StateView,
-  wasPartial: boolean,
+  before: ListedBefore,
   isWhole = false,
 ): Buffer | undefined {
   const { markets, height } = state;
@@ -50,25 +58,35 @@ export function findListingChange(
       changed.push([index, termsOf(markets.markets[index])]);
   }
   if (changed.length > 0) change.markets = changed;
+  const after = isWhole ? 0 : before.tierTables;
+  if (markets.tierTables.count > after) {
+    change.tierTables = { after, added: markets.tierTables.all.slice(after).map(tierTermsOf) };
+  }
   if (isNew(state.auctionChangedAt)) change.auction = { recorded: describeAuction(state.auction) };
-  if (isWhole || state.isPartial !== wasPartial) change.isPartial = state.isPartial;
+  if (isWhole || state.isPartial !== before.isPartial) change.isPartial = state.isPartial;
   return Object.keys(change).length === 0 ? undefined : packJson(change, height);
 }
 
 /** All listings of an archive, in order. */
 export class KeptListings {
   readonly #tables: ArchiveTables;
-  readonly #listings: KeptListing[] = [NO_LISTING];
+  /** Of all heights: a number means the same table at each of them. */
+  readonly #tierTables = new TierTables();
+  readonly #listings: KeptListing[];
 
   constructor(tables: ArchiveTables) {
     this.#tables = tables;
+    const markets = new MarketBook(undefined, undefined, undefined, this.#tierTables);
+    this.#listings = [{ height: 0, markets, auction: undefined, isPartial: false }];
   }
 
   /** Reads what was written since the last call. */
   update(): void {
     const after = this.#last.height;
     for (const { key, value } of this.#tables.listings.getRange({ start: after + 1 })) {
-      this.#listings.push(applyChange(this.#last, key, unpackChange(value, key)));
+      const change = unpackChange(value, key);
+      addTierTables(this.#tierTables, change, key);
+      this.#listings.push(applyChange(this.#last, key, change));
     }
   }
 
@@ -121,5 +139,19 @@ function applyMarkets(
   }
   // JSON leaves out the deployer that the first dex does not have.
   const named = dexes?.map(({ name, fullName, deployer }) => ({ name, fullName, deployer }));
-  return new MarketBook(named ?? [...before.dexes], list);
+  return new MarketBook(named ?? [...before.dexes], list, undefined, before.tierTables);
+}
+
+/** Tables that are known already are found again: a record of everything there is repeats them. */
+function addTierTables(known: TierTables, { tierTables }: ListingChange, height: number): void {
+  if (tierTables === undefined) return;
+  for (const [index, terms] of tierTables.added.entries()) {
+    const number = tierTables.after + index + 1;
+    if (known.findOrAdd(terms) === number) continue;
+    const what = `the listing of height ${height}`;
+    throw new DamagedRecord(
+      `${what} has another margin table ${number}: a record before it is missing`,
+    );
+  }
+  known.commit();
 }

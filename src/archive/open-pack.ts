@@ -3,7 +3,12 @@
 import { add, type Exact } from '../exact/decimal.ts';
 import { findAccount, findPosition } from '../state/accounts.ts';
 import * as column from '../state/columns.ts';
-import { isIsolatedTerms, leverageOfTerms, marketOfTerms } from '../state/columns.ts';
+import {
+  isIsolatedTerms,
+  leverageOfTerms,
+  marketOfTerms,
+  tierTableOfTerms,
+} from '../state/columns.ts';
 import { accountFigures } from '../state/figures.ts';
 import type { StateView } from '../state/state.ts';
 import {
@@ -152,7 +157,11 @@ function readAmounts(amounts: Exact[], { accounts }: StateView, account: number)
 /** Puts what the state holds of a position into its cells, and returns its market. */
 function readCells(cells: number[], start: number, { positions }: StateView, row: number): number {
   const terms = positions.get(row, column.TERMS);
-  cells[start + CELL.leverage] = packLeverage(leverageOfTerms(terms), isIsolatedTerms(terms));
+  cells[start + CELL.leverage] = packLeverage({
+    leverage: leverageOfTerms(terms),
+    isIsolated: isIsolatedTerms(terms),
+    tierTable: tierTableOfTerms(terms),
+  });
   cells[start + CELL.size] = positions.get(row, column.SIZE);
   cells[start + CELL.entryNotional] = positions.get(row, column.ENTRY_NOTIONAL);
   cells[start + CELL.rawUsd] = positions.get(row, column.RAW_USD);

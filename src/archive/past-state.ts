@@ -203,9 +203,9 @@ export class PastState implements PastView {
     const market = cells[start + CELL.market];
     cells[start + CELL.row] ||= findOrAddPosition(this.#state, account, market);
     const row = cells[start + CELL.row];
-    const { leverage, isIsolated } = unpackLeverage(cells[start + CELL.leverage]);
+    const { leverage, isIsolated, tierTable } = unpackLeverage(cells[start + CELL.leverage]);
     const mode = isIsolated ? 'isolated' : 'cross';
-    positions.set(row, column.TERMS, packTerms(market, leverage, mode));
+    positions.set(row, column.TERMS, packTerms(market, leverage, mode, tierTable));
     positions.set(row, column.SIZE, cells[start + CELL.size]);
     positions.set(row, column.ENTRY_NOTIONAL, cells[start + CELL.entryNotional]);
     positions.set(row, column.RAW_USD, cells[start + CELL.rawUsd]);

@@ -5,7 +5,7 @@
 
 /** What is held of a position, in this order. */
 export const CELL = {
-  /** Twice the leverage, and one more if the position is isolated. */
+  /** The position's terms without its market: see packLeverage. */
   leverage: 0,
   size: 1,
   entryNotional: 2,
@@ -25,13 +25,25 @@ export const CELL = {
 /** Those from leverage to fundingSinceChange are kept in the archive. */
 export const ARCHIVED_CELLS = 7;
 
-/** The cell `leverage` of a position. */
-export function packLeverage(leverage: number, isIsolated: boolean): number {
-  return leverage * 2 + (isIsolated ? 1 : 0);
+/** More than twice any leverage. */
+const TIER_TABLE = 2 ** 11;
+
+interface PackedLeverage {
+  readonly leverage: number;
+  readonly isIsolated: boolean;
+  /** The number of the position's own margin table; 0 if it has its market's. */
+  readonly tierTable: number;
 }
 
-export function unpackLeverage(cell: number): { leverage: number; isIsolated: boolean } {
-  return { leverage: cell >>> 1, isIsolated: cell % 2 === 1 };
+/** The cell `leverage`: twice the leverage, one more if the position is isolated, and its own table above. */
+export function packLeverage({ leverage, isIsolated, tierTable }: PackedLeverage): number {
+  return tierTable * TIER_TABLE + leverage * 2 + (isIsolated ? 1 : 0);
+}
+
+export function unpackLeverage(cell: number): PackedLeverage {
+  const lower = cell % TIER_TABLE;
+  const tierTable = Math.floor(cell / TIER_TABLE);
+  return { leverage: lower >>> 1, isIsolated: lower % 2 === 1, tierTable };
 }
 
 const NEW_POSITION: readonly number[] = new Array(Object.keys(CELL).length).fill(0);

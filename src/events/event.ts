@@ -61,6 +61,7 @@ function readAccountPosition(source: unknown) {
     entryNtl: fields.usd('entryNtl', 'above zero'),
     leverage: fields.object('leverage', readAccountLeverage),
     cumFunding: fields.object('cumFunding', readCumulativeFunding),
+    marginTiers: fields.optionalList('marginTiers', readTier),
   }));
 }
 

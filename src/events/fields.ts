@@ -1,6 +1,6 @@
 /**
- * Strict reading of fields from untrusted JSON: every field is required and has one form; unknown
- * fields are refused.
+ * Strict reading of fields from untrusted JSON: every field has one form, and is required unless it is
+ * read as optional; unknown fields are refused.
  */
 
 import { type Address, expectedAddress, parseAddress } from '../exact/address.ts';
@@ -65,6 +65,8 @@ function readBigUnits(field: string, value: unknown, decimals: number): bigint {
 export class FieldReader {
   readonly #source: JsonObject;
   readonly #taken: string[] = [];
+  /** Optional fields that the object does not have. */
+  readonly #absent: string[] = [];
 
   constructor(source: JsonObject) {
     this.#source = source;
@@ -145,6 +147,13 @@ export class FieldReader {
     return items;
   }
 
+  /** A list that may be absent; null is not absent. */
+  optionalList<T>(name: string, read: (item: unknown) => T): T[] | undefined {
+    if (Object.hasOwn(this.#source, name)) return this.list(name, read);
+    this.#absent.push(name);
+    return undefined;
+  }
+
   object<T>(name: string, read: (fields: FieldReader) => T): T {
     const value = this.take(name);
     return readNested(name, () => readObject(value, read));
@@ -157,7 +166,7 @@ export class FieldReader {
     if (count === this.#taken.length) return;
     for (const name in this.#source) {
       if (this.#taken.includes(name)) continue;
-      const fields = this.#taken.join(', ');
+      const fields = [...this.#taken, ...this.#absent].join(', ');
       const shown = name === '' ? '(empty)' : name; // an empty path means the object itself
       throw new Refusal(shown, this.#source[name], `only the fields ${fields}`);
     }

@@ -13,7 +13,14 @@ import { add, type Exact, formatUnits, subtract } from '../exact/decimal.ts';
 import { FIRST_ACCOUNT } from './addresses.ts';
 import { noteAccountChange } from './changed-at.ts';
 import * as column from './columns.ts';
-import { isIsolatedTerms, marketOfTerms, packTerms } from './columns.ts';
+import {
+  isIsolatedTerms,
+  marketOfTerms,
+  OWN_TIERS,
+  packTerms,
+  tierTableOfTerms,
+  withMarketTiers,
+} from './columns.ts';
 import type { State, StateView } from './state.ts';
 import type { Table } from './table.ts';
 
@@ -152,23 +159,23 @@ export function applyCollateral(state: State, { user, dex, amount }: EventOf<'co
 export function applyLeverage(state: State, event: EventOf<'leverage'>): void {
   const { user, coin, mode, value } = event;
   const marketIndex = state.markets.requireMarket(coin);
-  const { dexIndex, onlyIsolated, tiers } = state.markets.markets[marketIndex];
+  const { dexIndex, onlyIsolated } = state.markets.markets[marketIndex];
   if (mode === 'cross' && onlyIsolated) {
     throw new Refusal('mode', mode, `isolated, the only mode of ${coin}`);
   }
-  if (value > tiers[0].maxLeverage) {
-    throw new Refusal('value', value, `a whole number from 1 to ${tiers[0].maxLeverage}`);
-  }
   const account = findOrAddAccount(state, user, dexIndex);
   const position = findOrAddPosition(state, account, marketIndex);
-  const modeNow = isIsolatedTerms(state.positions.get(position, column.TERMS))
-    ? 'isolated'
-    : 'cross';
+  const termsNow = state.positions.get(position, column.TERMS);
+  const [{ maxLeverage }] = state.markets.tiersOf(termsNow);
+  if (value > maxLeverage) {
+    throw new Refusal('value', value, `a whole number from 1 to ${maxLeverage}`);
+  }
+  const modeNow = isIsolatedTerms(termsNow) ? 'isolated' : 'cross';
   if (mode !== modeNow && state.positions.get(position, column.SIZE) !== 0) {
     throw new Refusal('mode', mode, `${modeNow} while the position is open`);
   }
-  const terms = packTerms(marketIndex, value, mode);
-  if (state.positions.get(position, column.TERMS) === terms) return;
+  const terms = packTerms(marketIndex, value, mode, tierTableOfTerms(termsNow));
+  if (terms === termsNow) return;
   state.positions.set(position, column.TERMS, terms);
   // The leverage of a closed position shows nowhere.
   if (state.positions.get(position, column.SIZE) !== 0) noteAccountChange(state, account);
@@ -242,6 +249,14 @@ function clearPosition(positions: Table, position: number): void {
   positions.set(position, column.RAW_USD, 0);
   positions.set(position, column.FUNDING_SINCE_OPEN, 0);
   positions.set(position, column.FUNDING_SINCE_CHANGE, 0);
+  forgetOwnTiers(positions, position);
+}
+
+/** A position has tiers of its own until it closes: the next one in the market has the market's. */
+export function forgetOwnTiers(positions: Table, position: number): void {
+  const terms = positions.get(position, column.TERMS);
+  if (terms < OWN_TIERS) return;
+  positions.set(position, column.TERMS, withMarketTiers(terms));
 }
 
 export function applyAccount(state: State, event: EventOf<'account'>, time: number): void {
@@ -290,7 +305,7 @@ interface PositionUpdate {
 /** Returns the position. If the event has them in the order of the markets, each step is short. */
 function setPosition(state: State, { account, dexIndex, given, last }: PositionUpdate): number {
   const { positions, markets } = state;
-  const { coin, szi, entryNtl, leverage, cumFunding } = given;
+  const { coin, szi, entryNtl, leverage, cumFunding, marginTiers } = given;
   const marketIndex = markets.requireMarket(coin);
   const market = markets.markets[marketIndex];
   if (market.dexIndex !== dexIndex) {
@@ -301,7 +316,9 @@ function setPosition(state: State, { account, dexIndex, given, last }: PositionU
   const isLater = marketOfTerms(positions.get(last, column.TERMS)) < marketIndex;
   const position = findOrAddPosition(state, account, marketIndex, isLater ? last : 0);
   if (positions.get(position, column.SIZE) !== 0) throw new Refusal('coin', coin, 'each coin once');
-  positions.set(position, column.TERMS, packTerms(marketIndex, leverage.value, leverage.type));
+  const tierTable = marginTiers === undefined ? 0 : markets.tierTables.findOrAdd(marginTiers);
+  const terms = packTerms(marketIndex, leverage.value, leverage.type, tierTable);
+  positions.set(position, column.TERMS, terms);
   positions.set(position, column.SIZE, size);
   positions.set(position, column.ENTRY_NOTIONAL, entryNtl);
   positions.set(position, column.RAW_USD, leverage.rawUsd);

@@ -14,7 +14,7 @@ export const ACCOUNT_TIME = 6;
 /** The height of the last change of the account or of one of its positions. */
 export const ACCOUNT_CHANGED_AT = 7;
 
-/** The columns of a position row. TERMS packs market, leverage and mode into one whole number. */
+/** The columns of a position row. TERMS packs market, leverage, mode and tiers into one whole number. */
 export const TERMS = 0;
 export const NEXT_POSITION = 1;
 export const SIZE = 2;
@@ -24,9 +24,31 @@ export const FUNDING_ALL_TIME = 5;
 export const FUNDING_SINCE_OPEN = 6;
 export const FUNDING_SINCE_CHANGE = 7;
 
-/** TERMS, from its lowest bit: isolated (1 bit), leverage (10 bits), the market's index (20 bits). */
-export function packTerms(marketIndex: number, leverage: number, mode: LeverageMode): number {
-  return (marketIndex << 11) | (leverage << 1) | (mode === 'isolated' ? 1 : 0);
+/** TERMS from here on: the position has a margin table of its own, apart from its market's. */
+export const OWN_TIERS = 2 ** 32;
+
+/**
+ * TERMS, from its lowest bit: isolated (1 bit), leverage (10 bits), the market's index (20 bits), a bit that
+ * is 0, the number of the position's own margin table, or 0 (14 bits). Bitwise operators see the lower 32.
+ */
+export function packTerms(
+  marketIndex: number,
+  leverage: number,
+  mode: LeverageMode,
+  tierTable = 0,
+): number {
+  const lower = (marketIndex << 11) | (leverage << 1) | (mode === 'isolated' ? 1 : 0);
+  return lower + tierTable * OWN_TIERS;
+}
+
+/** The number of the position's own margin table; 0 if it has its market's. */
+export function tierTableOfTerms(terms: number): number {
+  return Math.floor(terms / OWN_TIERS);
+}
+
+/** The same terms with the market's tiers. */
+export function withMarketTiers(terms: number): number {
+  return terms % OWN_TIERS;
 }
 
 export function marketOfTerms(terms: number): number {

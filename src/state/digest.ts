@@ -16,10 +16,15 @@
  *     its delegations in order of creation, each: 3, the validator's place in the list of
  *       addresses, amount as text, locked until
  *   auction: 0 before the first, 2 if there is none; else 1, start, duration, start gas, floor gas, end gas ("" for none)
+ *   only if a position has had margin tiers of its own: count of the different tables, in order of first
+ *     appearance, then each: tier count, then each tier: lower bound, max leverage
+ *
+ * The terms of a position name its own table by its place in that list, from 1: see columns.ts.
  */
 
 import { DELEGATIONS_SEEN, FIRST_ACCOUNT, FIRST_DELEGATION } from './addresses.ts';
 import * as column from './columns.ts';
+import type { TierTerms } from './margin-tiers.ts';
 import { delegatedAmount, LOCKED_UNTIL, NEXT_DELEGATION, VALIDATOR } from './staking.ts';
 import type { StateView } from './state.ts';
 
@@ -71,6 +76,7 @@ export function* digestBytes(state: StateView): Generator<Uint8Array> {
     yield* sink.take();
   }
   putAuction(sink, state);
+  putTierTables(sink, state);
   yield* sink.take(true);
 }
 
@@ -91,12 +97,16 @@ function putMarkets(sink: ByteSink, { markets }: StateView): void {
     sink.number(market.sizeDecimals);
     sink.number(market.onlyIsolated ? 1 : 0);
     sink.number(markets.markPrice(index));
-    sink.number(market.tiers.length);
-    for (const { lowerBound, maxLeverage } of market.tiers) {
-      sink.number(lowerBound);
-      sink.number(maxLeverage);
-    }
+    putTiers(sink, market.tiers);
   });
+}
+
+function putTiers(sink: ByteSink, tiers: readonly TierTerms[]): void {
+  sink.number(tiers.length);
+  for (const { lowerBound, maxLeverage } of tiers) {
+    sink.number(lowerBound);
+    sink.number(maxLeverage);
+  }
 }
 
 function putAddress(sink: ByteSink, state: StateView, row: number): void {
@@ -154,4 +164,11 @@ function putAuction(sink: ByteSink, { auction }: StateView): void {
   sink.text(auction.startGas.toString());
   sink.text(auction.floorGas.toString());
   sink.text(auction.endGas?.toString() ?? '');
+}
+
+function putTierTables(sink: ByteSink, { markets }: StateView): void {
+  const { all } = markets.tierTables;
+  if (all.length === 0) return;
+  sink.number(all.length);
+  for (const tiers of all) putTiers(sink, tiers);
 }

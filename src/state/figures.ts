@@ -18,7 +18,8 @@ import {
 } from '../exact/decimal.ts';
 import * as column from './columns.ts';
 import { isIsolatedTerms, leverageOfTerms, marketOfTerms } from './columns.ts';
-import type { MarginTier, Market } from './markets.ts';
+import type { MarginTier } from './margin-tiers.ts';
+import type { Market } from './markets.ts';
 import type { StateView } from './state.ts';
 
 /** Decimals of the two figures that are divided: return on equity and liquidation price. */
@@ -29,6 +30,8 @@ export const WITHDRAWAL_DIVISOR = 10;
 
 export interface PositionFigures {
   readonly market: Market;
+  /** Its own margin tiers, or its market's. */
+  readonly tiers: readonly MarginTier[];
   readonly size: number;
   readonly isIsolated: boolean;
   readonly leverage: number;
@@ -62,8 +65,7 @@ export interface AccountFigures {
 }
 
 /** The tier that contains a position value. */
-function tierOf(market: Market, value: Exact): MarginTier {
-  const { tiers } = market;
+function tierOf(tiers: readonly MarginTier[], value: Exact): MarginTier {
   let index = tiers.length - 1;
   while (value < tiers[index].lowerBound) index--;
   return tiers[index];
@@ -91,11 +93,13 @@ function positionFigures(state: StateView, position: number): PositionFigures {
   const entryNotional = positions.get(position, column.ENTRY_NOTIONAL);
   const signedValue = multiply(size, markets.markPrice(marketIndex));
   const value = size < 0 ? negate(signedValue) : signedValue;
-  const tier = tierOf(market, value);
+  const tiers = markets.tiersOf(terms);
+  const tier = tierOf(tiers, value);
   const storedRawUsd = positions.get(position, column.RAW_USD);
   const marginUsed = isIsolated ? add(storedRawUsd, signedValue) : divideFloor(value, leverage);
   return {
     market,
+    tiers,
     size,
     isIsolated,
     leverage,

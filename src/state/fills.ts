@@ -19,7 +19,12 @@ import {
   negate,
   subtract,
 } from '../exact/decimal.ts';
-import { findOrAddAccount, findOrAddPosition, requireStorable } from './accounts.ts';
+import {
+  findOrAddAccount,
+  findOrAddPosition,
+  forgetOwnTiers,
+  requireStorable,
+} from './accounts.ts';
 import { noteAccountChange } from './changed-at.ts';
 import * as column from './columns.ts';
 import { isIsolatedTerms, leverageOfTerms } from './columns.ts';
@@ -74,8 +79,10 @@ export function applyFill(state: State, event: EventOf<'fill'>): void {
   positions.set(position, column.ENTRY_NOTIONAL, entryNotional);
   positions.set(position, column.SIZE, requireStorable(balances.size, 'szi', sizeCause));
   positions.set(position, column.FUNDING_SINCE_CHANGE, 0);
-  if (balances.wasOpened || balances.size === 0)
+  if (balances.wasOpened || balances.size === 0) {
     positions.set(position, column.FUNDING_SINCE_OPEN, 0);
+    forgetOwnTiers(positions, position);
+  }
   noteAccountChange(state, account);
 }
 

@@ -29,13 +29,12 @@ export function liquidationPrice(
   account: AccountFigures,
   position: PositionFigures,
 ): Exact | undefined {
-  const { market, size } = position;
+  const { market, tiers, size } = position;
   const side = size < 0 ? -1 : 1;
   const target = subtract(position.value, multiply(side, equityBehind(account, position)));
   if (target <= 0) return undefined;
-  for (let index = market.tiers.length - 1; ; index--) {
-    const { lowerBound, maxLeverage, deductionNumerator, deductionDenominator } =
-      market.tiers[index];
+  for (let index = tiers.length - 1; ; index--) {
+    const { lowerBound, maxLeverage, deductionNumerator, deductionDenominator } = tiers[index];
     const scaled = multiply(target, deductionDenominator);
     const dividend = multiply(
       subtract(scaled, multiply(side, deductionNumerator)),

@@ -9,36 +9,23 @@ import type { EventOf } from '../events/event.ts';
 import { readUnits, USD_DECIMALS } from '../events/fields.ts';
 import { prefixRefusal, Refusal } from '../events/refusal.ts';
 import { formatAddress } from '../exact/address.ts';
+import { marketOfTerms, OWN_TIERS, tierTableOfTerms } from './columns.ts';
 import {
-  add,
-  divideFloor,
-  type Exact,
-  formatUnits,
-  greatestCommonDivisor,
-  multiply,
-} from '../exact/decimal.ts';
+  areSameTiers,
+  checkTiers,
+  createTiers,
+  type MarginTier,
+  type TierTerms,
+  tierTermsOf,
+} from './margin-tiers.ts';
 import { Table } from './table.ts';
+import { TierTables } from './tier-tables.ts';
 
 export interface Dex {
   readonly name: string;
   readonly fullName: string;
   /** In lower case; undefined for the first dex, which has no deployer. */
   readonly deployer: string | undefined;
-}
-
-/** A margin tier as an event gives it. */
-export interface TierTerms {
-  readonly lowerBound: number;
-  readonly maxLeverage: number;
-}
-
-/**
- * The maintenance margin of a position value x in this tier is x / (2 * maxLeverage) - deduction.
- * The deduction makes the margin continuous across tiers. It is an exact fraction in lowest terms.
- */
-export interface MarginTier extends TierTerms {
-  readonly deductionNumerator: Exact;
-  readonly deductionDenominator: Exact;
 }
 
 export interface MarketTerms {
@@ -56,7 +43,6 @@ export interface Market extends MarketTerms {
 }
 
 const FIRST_DEX: Dex = { name: '', fullName: '', deployer: undefined };
-const TIER_COUNT_MAX = 100;
 /** A position packs its market's index into 20 bits. */
 const MARKET_COUNT_MAX = 2 ** 20;
 
@@ -68,36 +54,10 @@ export const TERMS_CHANGED_AT = 2;
 /** Row 0 is no market's: its TERMS_CHANGED_AT is that of the list of dexes. */
 const DEXES_ROW = 0;
 
-/** deduction(i) = deduction(i-1) + lowerBound(i) * (1 / 2m(i) - 1 / 2m(i-1)), with m = maxLeverage */
-function addDeduction(previous: MarginTier, terms: TierTerms): MarginTier {
-  const stepNumerator = multiply(terms.lowerBound, previous.maxLeverage - terms.maxLeverage);
-  const stepDenominator = 2 * terms.maxLeverage * previous.maxLeverage;
-  const numerator = add(
-    multiply(previous.deductionNumerator, stepDenominator),
-    multiply(stepNumerator, previous.deductionDenominator),
-  );
-  const denominator = multiply(previous.deductionDenominator, stepDenominator);
-  const divisor = greatestCommonDivisor(numerator, denominator);
-  return createTier(terms, divideFloor(numerator, divisor), divideFloor(denominator, divisor));
-}
-
-/** All tiers are created here, so that they share one hidden class and reads stay monomorphic. */
-function createTier(
-  { lowerBound, maxLeverage }: TierTerms,
-  deductionNumerator: Exact,
-  deductionDenominator: Exact,
-): MarginTier {
-  return { lowerBound, maxLeverage, deductionNumerator, deductionDenominator };
-}
-
 export function createMarket(terms: MarketTerms): Market {
-  const tiers: MarginTier[] = [];
-  for (const tier of terms.tiers) {
-    const previous = tiers.at(-1);
-    tiers.push(previous === undefined ? createTier(tier, 0, 1) : addDeduction(previous, tier));
-  }
   const { coin, dexIndex, sizeDecimals, onlyIsolated } = terms;
   const priceDecimals = USD_DECIMALS - sizeDecimals;
+  const tiers = createTiers(terms.tiers);
   return { coin, dexIndex, sizeDecimals, tiers, onlyIsolated, priceDecimals };
 }
 
@@ -109,21 +69,7 @@ export function termsOf({
   tiers,
   onlyIsolated,
 }: Market): MarketTerms {
-  const given = tiers.map(({ lowerBound, maxLeverage }) => ({ lowerBound, maxLeverage }));
-  return { coin, dexIndex, sizeDecimals, tiers: given, onlyIsolated };
-}
-
-function checkTiers(tiers: readonly TierTerms[]): void {
-  if (tiers.length === 0 || tiers.length > TIER_COUNT_MAX) {
-    throw new Refusal('marginTiers', tiers, `1 to ${TIER_COUNT_MAX} tiers`);
-  }
-  tiers.forEach(({ lowerBound }, index) => {
-    const isFirst = index === 0;
-    if (isFirst ? lowerBound === 0 : lowerBound > tiers[index - 1].lowerBound) return;
-    const shown = formatUnits(lowerBound, USD_DECIMALS);
-    const expected = isFirst ? '0.0 in the first tier' : 'more than the lowerBound before it';
-    throw new Refusal(`marginTiers[${index}].lowerBound`, shown, expected);
-  });
+  return { coin, dexIndex, sizeDecimals, tiers: tierTermsOf(tiers), onlyIsolated };
 }
 
 /** A coin on dex "xyz" is named "xyz:NAME"; on the first dex its name has no colon. */
@@ -139,11 +85,7 @@ export function areSameTerms(before: MarketTerms, after: MarketTerms): boolean {
   return (
     before.dexIndex === dexIndex &&
     before.onlyIsolated === onlyIsolated &&
-    before.tiers.length === tiers.length &&
-    before.tiers.every(
-      ({ lowerBound, maxLeverage }, index) =>
-        lowerBound === tiers[index].lowerBound && maxLeverage === tiers[index].maxLeverage,
-    )
+    areSameTiers(before.tiers, tiers)
   );
 }
 
@@ -168,22 +110,30 @@ export class MarketBook {
   /** The current block's lists, while they are hidden. */
   #hidden: Listings;
   readonly #marks: Table;
+  /** The tiers that positions have apart from their market's. */
+  readonly tierTables: TierTables;
   #indexByDex = new Map<string, number>();
   #indexByCoin = new Map<string, number>();
 
-  constructor(dexes: Dex[] = [FIRST_DEX], markets: Market[] = [], marks = new Table()) {
+  constructor(
+    dexes: Dex[] = [FIRST_DEX],
+    markets: Market[] = [],
+    marks = new Table(),
+    tierTables = new TierTables(),
+  ) {
     this.#dexes = dexes;
     this.#markets = markets;
     this.#committed = { dexes, markets };
     this.#hidden = this.#committed;
     this.#marks = marks;
+    this.tierTables = tierTables;
     for (const [index, { name }] of dexes.entries()) this.#indexByDex.set(name, index);
     for (const [index, { coin }] of markets.entries()) this.#indexByCoin.set(coin, index);
   }
 
   /** The same dexes and markets with other marks, sharing the indexes; neither may be written to. */
   withMarks(marks: Table): MarketBook {
-    const book = new MarketBook([], [], marks);
+    const book = new MarketBook([], [], marks, this.tierTables);
     book.#show({ dexes: this.#dexes, markets: this.#markets });
     book.#indexByDex = this.#indexByDex;
     book.#indexByCoin = this.#indexByCoin;
@@ -197,6 +147,13 @@ export class MarketBook {
   /** In order of their first `market` event. */
   get markets(): readonly Market[] {
     return this.#markets;
+  }
+
+  /** The tiers of a position with these terms: its own, or its market's. */
+  tiersOf(terms: number): readonly MarginTier[] {
+    return terms < OWN_TIERS
+      ? this.#markets[marketOfTerms(terms)].tiers
+      : this.tierTables.at(tierTableOfTerms(terms));
   }
 
   /** The mark prices, for a snapshot. */
@@ -349,6 +306,7 @@ export class MarketBook {
   commit(): void {
     this.#committed = { dexes: this.#dexes, markets: this.#markets };
     this.#marks.commit();
+    this.tierTables.commit();
   }
 
   rollback(): void {
@@ -357,5 +315,6 @@ export class MarketBook {
     for (const { coin } of this.markets.slice(markets.length)) this.#indexByCoin.delete(coin);
     this.#show(this.#committed);
     this.#marks.rollback();
+    this.tierTables.rollback();
   }
 }

@@ -10,6 +10,7 @@ import { longDivideHalfUp, powerOfTen } from '../exact/decimal.ts';
 import * as column from './columns.ts';
 import { isIsolatedTerms, leverageOfTerms, marketOfTerms } from './columns.ts';
 import { QUOTIENT_DECIMALS, WITHDRAWAL_DIVISOR } from './figures.ts';
+import type { MarginTier } from './margin-tiers.ts';
 import type { Market } from './markets.ts';
 import type { StateView, TableView } from './state.ts';
 
@@ -19,6 +20,7 @@ const AMOUNTS_ADDED_MAX = 8;
 
 class QuickPosition {
   market!: Market;
+  tiers!: readonly MarginTier[];
   size = 0;
   isIsolated = false;
   leverage = 0;
@@ -141,6 +143,7 @@ function computePosition(position: QuickPosition, state: StateView, row: number)
   if (value > SAFE_MAX) return false;
   const entryNotional = positions.get(row, column.ENTRY_NOTIONAL);
   position.market = markets.markets[marketIndex];
+  position.tiers = markets.tiersOf(terms);
   position.size = size;
   position.leverage = leverageOfTerms(terms);
   position.entryNotional = entryNotional;
@@ -166,8 +169,7 @@ function readFunding(position: QuickPosition, positions: TableView, row: number)
 }
 
 function computeMaintenance(position: QuickPosition): boolean {
-  const { market, value } = position;
-  const { tiers } = market;
+  const { tiers, value } = position;
   let index = tiers.length - 1;
   while (value < tiers[index].lowerBound) index--;
   const { maxLeverage, deductionNumerator, deductionDenominator } = tiers[index];
@@ -201,8 +203,7 @@ function computeReturn(position: QuickPosition): boolean {
 
 /** See `liquidationPrice` in liquidation.ts for the formula; liquidationWhole is -1 if there is none. */
 function computeLiquidation(position: QuickPosition, equity: number): boolean {
-  const { market, size, value } = position;
-  const { tiers } = market;
+  const { tiers, size, value } = position;
   const side = size < 0 ? -1 : 1;
   const target = value - side * equity;
   position.liquidationWhole = -1;

@@ -9,15 +9,17 @@
 import { AddressBook } from './addresses.ts';
 import type { Auction, RecordedAuction } from './auction.ts';
 import { ChangeLog } from './change-log.ts';
+import { type TierTerms, tierTermsOf } from './margin-tiers.ts';
 import { createMarket, type Dex, MarketBook, type MarketTerms, termsOf } from './markets.ts';
 import { upgradeFromFormat2 } from './snapshot-upgrade.ts';
 import type { State, StateView, TableView } from './state.ts';
 import { ROW_BYTES, Table } from './table.ts';
 import type { TableSnapshot } from './table-snapshot.ts';
+import { TierTables } from './tier-tables.ts';
 
 /** Increment when the format changes, and upgrade the one before; other formats are ignored. */
-const FORMAT = 3;
-const FORMATS_READ: readonly number[] = [2, FORMAT];
+const FORMAT = 4;
+const FORMATS_READ: readonly number[] = [2, 3, FORMAT];
 
 const TABLE_NAMES = ['addresses', 'marks', 'accounts', 'positions', 'delegations'] as const;
 type TableName = (typeof TABLE_NAMES)[number];
@@ -33,6 +35,8 @@ export interface SnapshotDescription {
   time: number;
   dexes: { name: string; fullName: string; deployer: string | null }[];
   markets: MarketTerms[];
+  /** Since format 4. */
+  tierTables?: TierTerms[][];
   auction: DescribedAuction;
   /** Since format 3. */
   auctionChangedAt?: number;
@@ -60,6 +64,7 @@ function describe(state: StateView): SnapshotDescription {
     time: state.time,
     dexes: markets.dexes.map((dex) => ({ ...dex, deployer: dex.deployer ?? null })),
     markets: markets.markets.map(termsOf),
+    tierTables: markets.tierTables.all.map(tierTermsOf),
     auction: describeAuction(auction),
     auctionChangedAt: state.auctionChangedAt,
     isPartial: state.isPartial,
@@ -179,17 +184,18 @@ export function decodeState(
   description: SnapshotDescription,
   tables: Record<TableName, Table>,
 ): State {
-  if (description.format < FORMAT) upgradeFromFormat2(tables, description.height);
+  if (description.format === 2) upgradeFromFormat2(tables, description.height);
   const dexes: Dex[] = description.dexes.map((dex) => ({
     ...dex,
     deployer: dex.deployer ?? undefined,
   }));
+  const tierTables = new TierTables(description.tierTables);
   return {
     ledgerId: description.ledgerId ?? '',
     height: description.height,
     time: description.time,
     addresses: new AddressBook(tables.addresses),
-    markets: new MarketBook(dexes, description.markets.map(createMarket), tables.marks),
+    markets: new MarketBook(dexes, description.markets.map(createMarket), tables.marks, tierTables),
     accounts: tables.accounts,
     positions: tables.positions,
     delegations: tables.delegations,

@@ -5,6 +5,7 @@ import type { RecordedAuction } from './auction.ts';
 import { ChangeLog } from './change-log.ts';
 import { MarketBook } from './markets.ts';
 import { Table } from './table.ts';
+import type { TierTables } from './tier-tables.ts';
 
 /** Only the fold writes to it; everyone else gets a `StateView`. */
 export interface State {
@@ -48,8 +49,10 @@ export interface StateView {
     | 'markChangedAt'
     | 'termsChangedAt'
     | 'dexesChangedAt'
+    | 'tiersOf'
   > & {
     readonly marks: TableView;
+    readonly tierTables: Pick<TierTables, 'count' | 'all'>;
   };
   readonly accounts: TableView;
   readonly positions: TableView;

@@ -186,6 +186,7 @@ function readHolding(position: PositionFigures): [string, NaiveHolding] {
       sinceOpen: BigInt(position.fundingSinceOpen),
       sinceChange: BigInt(position.fundingSinceChange),
     },
+    ownTiers: undefined,
   };
   return [market.coin, holding];
 }

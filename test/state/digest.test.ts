@@ -92,6 +92,30 @@ test('the digest of a market, an account with a position, and a delegation', () 
   ]);
 });
 
+test('the digest of positions with tiers of their own lists each different table once', () => {
+  const markets = ['A', 'B'].map((coin) => ({
+    ...{ type: 'market', dex: '', coin, szDecimals: 0, onlyIsolated: false, markPx: '1.0' },
+    marginTiers: [{ lowerBound: '0.0', maxLeverage: 3 }],
+  }));
+  const marginTiers = [
+    { lowerBound: '0.0', maxLeverage: 50 },
+    { lowerBound: '7.0', maxLeverage: 25 },
+  ];
+  const positions = ['A', 'B'].map((coin) => ({
+    ...{ coin, szi: '1.0', entryNtl: '1.0', marginTiers },
+    leverage: { type: 'cross', value: 1 },
+    cumFunding: { allTime: '0.0', sinceOpen: '0.0', sinceChange: '0.0' },
+  }));
+  const account = { type: 'account', user: USER, dex: '', rawUsd: '0.0', positions };
+  const numbers = numbersOf(stateOf(...markets, account));
+  const termsOf = (market: number) => 2 ** 32 + market * 2 ** 11 + 2;
+  assert.deepEqual(numbers.slice(numbers.indexOf(termsOf(0)) - 1), [
+    ...[2, termsOf(0), 1, 1e6, 0, 0, 0, 0],
+    ...[2, termsOf(1), 1, 1e6, 0, 0, 0, 0],
+    ...[0, 1, 2, 0, 50, 7e6, 25],
+  ]);
+});
+
 test('the bytes of many addresses come in pieces of at most 64 KiB', () => {
   const transfers = Array.from({ length: 2000 }, (_, index) => {
     const user = `0x${index.toString(16).padStart(40, '0')}`;

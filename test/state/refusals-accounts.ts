@@ -20,6 +20,13 @@ function leverageWith(change: object) {
   return positionWith({ leverage: { ...ISOLATED, ...change } });
 }
 
+function tiersWith(...marginTiers: readonly unknown[]) {
+  return positionWith({ marginTiers });
+}
+
+const FIRST_TIER = { lowerBound: '0.0', maxLeverage: 40 };
+const NEXT_TIER = { lowerBound: '1000.0', maxLeverage: 20 };
+
 function fundingWith(change: object) {
   return positionWith({ cumFunding: { ...POSITION.cumFunding, ...change } });
 }
@@ -138,7 +145,38 @@ export const ACCOUNT_REFUSED: readonly Refused[] = [
   ],
   [
     positionWith({ entryPx: '60000.0' }),
-    'positions[0].entryPx: got "60000.0", expected only the fields coin, szi, entryNtl, leverage, cumFunding',
+    'positions[0].entryPx: got "60000.0", expected only the fields coin, szi, entryNtl, leverage, cumFunding, marginTiers',
+  ],
+  [positionWith({ marginTiers: null }), 'positions[0].marginTiers: got null, expected an array'],
+  [
+    positionWith({ marginTiers: FIRST_TIER }),
+    'positions[0].marginTiers: got an object, expected an array',
+  ],
+  [tiersWith(), 'positions[0].marginTiers: got an array of 0, expected 1 to 100 tiers'],
+  [
+    tiersWith(...Array.from({ length: 101 }, () => FIRST_TIER)),
+    'positions[0].marginTiers: got an array of 101, expected 1 to 100 tiers',
+  ],
+  [tiersWith(null), 'positions[0].marginTiers[0]: got null, expected an object'],
+  [
+    tiersWith({ ...FIRST_TIER, lowerBound: '1.0' }),
+    'positions[0].marginTiers[0].lowerBound: got "1.0", expected 0.0 in the first tier',
+  ],
+  [
+    tiersWith(FIRST_TIER, NEXT_TIER, NEXT_TIER),
+    'positions[0].marginTiers[2].lowerBound: got "1000.0", expected more than the lowerBound before it',
+  ],
+  [
+    tiersWith(FIRST_TIER, { ...NEXT_TIER, maxLeverage: 0 }),
+    'positions[0].marginTiers[1].maxLeverage: got 0, expected a whole number from 1 to 1000',
+  ],
+  [
+    tiersWith({ ...FIRST_TIER, lowerBound: 0 }),
+    'positions[0].marginTiers[0].lowerBound: got 0, expected a decimal as text',
+  ],
+  [
+    tiersWith({ ...FIRST_TIER, description: '' }),
+    'positions[0].marginTiers[0].description: got "", expected only the fields lowerBound, maxLeverage',
   ],
   [
     { orderMargin: '0.0' },

@@ -94,6 +94,49 @@ for (const [what, state] of [
   });
 }
 
+const MARKET = {
+  ...{ type: 'market', dex: '', coin: 'A', szDecimals: 0, onlyIsolated: false, markPx: '10.0' },
+  marginTiers: [{ lowerBound: '0.0', maxLeverage: 40 }],
+};
+const OWN_TIERS = [
+  { lowerBound: '0.0', maxLeverage: 50 },
+  { lowerBound: '1000.0', maxLeverage: 25 },
+];
+
+function accountWith(marginTiers: object[]) {
+  const position = {
+    ...{ coin: 'A', szi: '5.0', entryNtl: '40.0', leverage: { type: 'cross', value: 7 } },
+    cumFunding: { allTime: '0.0', sinceOpen: '0.0', sinceChange: '0.0' },
+    marginTiers,
+  };
+  return { type: 'account', user: USER, dex: '', rawUsd: '9.0', positions: [position] };
+}
+
+test('tiers of positions are the same after loading, and the next ones get the next number', () => {
+  const [first] = OWN_TIERS;
+  const state = stateOf(MARKET, accountWith([first]), accountWith(OWN_TIERS));
+  const loaded = reload(state);
+  assert.equal(hashSnapshot(loaded), hashSnapshot(state));
+  assert.deepEqual(loaded.markets.tierTables.all, state.markets.tierTables.all);
+  for (const each of [state, loaded]) {
+    extend(each, accountWith([first]));
+    extend(each, accountWith([{ ...first, maxLeverage: 3 }]));
+  }
+  assert.equal(stateDigest(loaded), stateDigest(state));
+  assert.equal(loaded.markets.tierTables.count, 3);
+});
+
+test('a snapshot of format 3, which has no tiers of positions, is loaded', () => {
+  const state = stateOf(MARKET);
+  const snapshot = encodeSnapshot(state);
+  const { tierTables, ...description } = JSON.parse(Buffer.from(snapshot.description).toString());
+  assert.deepEqual(tierTables, []);
+  const text = JSON.stringify({ ...description, format: 3 });
+  const loaded = load({ ...snapshot, description: Buffer.from(text) });
+  snapshot.release();
+  assert.equal(hashSnapshot(loaded), hashSnapshot(state));
+});
+
 test('the name of the ledger is the same after loading', () => {
   assert.equal(reload({ ...stateOf(DEX), ledgerId: 'abc' }).ledgerId, 'abc');
 });
@@ -169,14 +212,14 @@ test('the cells of a row are where the format has them', () => {
 });
 
 for (const [format, written] of [
-  [4, 'a newer perpinfo: upgrade this one'],
+  [5, 'a newer perpinfo: upgrade this one'],
   [1, 'an older perpinfo'],
 ] as const) {
   test(`a snapshot of format ${format} is refused, with what to do`, () => {
     const bytes = Buffer.from(JSON.stringify({ format }));
     assert.throws(() => decodeDescription(bytes), {
       name: 'SnapshotFormatError',
-      message: `it has format ${format}, expected one of 2, 3; it was written by ${written}`,
+      message: `it has format ${format}, expected one of 2, 3, 4; it was written by ${written}`,
     });
   });
 }

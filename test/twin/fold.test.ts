@@ -121,6 +121,7 @@ const FILL_BRANCHES = [
     `fill: isolated ${branch}`,
   ]),
   'fill: isolated shrink under water',
+  ...['grow', 'shrink', 'close', 'flip'].map((branch) => `fill: ${branch} with own tiers`),
 ];
 
 const BRANCHES = [

@@ -14,6 +14,7 @@ export interface WirePosition {
   entryNtl: string;
   leverage: { type: 'cross'; value: number } | { type: 'isolated'; value: number; rawUsd: string };
   cumFunding: { allTime: string; sinceOpen: string; sinceChange: string };
+  marginTiers?: WireTier[];
 }
 
 interface WireDelegation {
@@ -82,13 +83,18 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Exactly the fields of the form, each as it should be. */
-function objectOf(form: Form): Check {
+/** Exactly the fields of the form, each as it should be; the optional ones may be absent. */
+function objectOf(form: Form, optional: Form = {}): Check {
   const names = Object.keys(form);
-  return (value) =>
-    isObject(value) &&
-    Object.keys(value).length === names.length &&
-    names.every((name) => Object.hasOwn(value, name) && form[name](value[name]));
+  return (value) => {
+    if (!isObject(value)) return false;
+    const further = Object.keys(optional).filter((name) => Object.hasOwn(value, name));
+    return (
+      Object.keys(value).length === names.length + further.length &&
+      names.every((name) => Object.hasOwn(value, name) && form[name](value[name])) &&
+      further.every((name) => optional[name](value[name]))
+    );
+  };
 }
 
 function listOf(check: Check, lengthMin = 0, lengthMax = Number.POSITIVE_INFINITY): Check {
@@ -137,13 +143,17 @@ const isIsolatedLeverage = objectOf({
   value: isLeverage,
   rawUsd: isUsd,
 });
-const isPosition = objectOf({
-  coin: isText,
-  szi: isText,
-  entryNtl: isUsdAboveZero,
-  leverage: (value) => isCrossLeverage(value) || isIsolatedLeverage(value),
-  cumFunding: objectOf({ allTime: isUsd, sinceOpen: isUsd, sinceChange: isUsd }),
-});
+const isMarginTable = listOf(isTier, 1, 100);
+const isPosition = objectOf(
+  {
+    coin: isText,
+    szi: isText,
+    entryNtl: isUsdAboveZero,
+    leverage: (value) => isCrossLeverage(value) || isIsolatedLeverage(value),
+    cumFunding: objectOf({ allTime: isUsd, sinceOpen: isUsd, sinceChange: isUsd }),
+  },
+  { marginTiers: isMarginTable },
+);
 const isDelegation = objectOf({
   validator: isAddress,
   amount: isStakeAboveZero,
@@ -160,7 +170,7 @@ const FORMS: { [T in WireType]: Form } = {
     dex: isText,
     coin: isText,
     szDecimals: whole(0, 6),
-    marginTiers: listOf(isTier, 1, 100),
+    marginTiers: isMarginTable,
     onlyIsolated: isFlag,
     markPx: isText,
   },

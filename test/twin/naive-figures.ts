@@ -11,6 +11,7 @@ import {
   type NaiveMarket,
   type NaivePosition,
   type NaiveState,
+  type NaiveTier,
 } from './naive-state.ts';
 import {
   absolute,
@@ -51,10 +52,10 @@ interface Tier {
   deduction: Rational;
 }
 
-function tiersOf(market: NaiveMarket): Tier[] {
+function tiersOf(table: readonly NaiveTier[]): Tier[] {
   const tiers: Tier[] = [];
-  for (const [index, { lowerBound, maxLeverage }] of market.tiers.entries()) {
-    const next = market.tiers.at(index + 1);
+  for (const [index, { lowerBound, maxLeverage }] of table.entries()) {
+    const next = table.at(index + 1);
     const l = rational(1n, 2 * maxLeverage);
     const before = tiers.at(-1);
     tiers.push({
@@ -110,7 +111,7 @@ function figurePosition(
   const side = rational(position.szi > 0n ? 1n : -1n);
   const size = absolute(scaled(position.szi, szDecimals));
   const pv = times(size, scaled(market.markPx, 6 - szDecimals));
-  const tiers = tiersOf(market);
+  const tiers = tiersOf(holding.ownTiers ?? market.tiers);
   const tierIndex = tiers.findIndex((tier) => contains(tier, pv));
   const marginUsed = isCross
     ? floor6(dividedBy(pv, rational(holding.leverage)))

@@ -79,6 +79,7 @@ function close(
 ): void {
   account.cash += position.rawUsd + position.szi * price;
   holding.position = undefined;
+  holding.ownTiers = undefined;
 }
 
 function exchange(

@@ -93,6 +93,7 @@ function holdingOf(state: NaiveState, user: string, coin: string): NaiveHolding 
     leverage: Math.min(20, market.tiers[0].maxLeverage),
     allTime: 0n,
     position: undefined,
+    ownTiers: undefined,
   };
   state.holdings.set(key, holding);
   return holding;
@@ -140,12 +141,14 @@ function applyMarks(state: NaiveState, { prices }: WireEventOf<'marks'>): void {
 function closeAllOn(state: NaiveState, user: string, dex: string): void {
   for (const [coin, market] of state.markets) {
     const holding = state.holdings.get(keyOf(user, coin));
-    if (market.dex === dex && holding !== undefined) holding.position = undefined;
+    if (market.dex !== dex || holding === undefined) continue;
+    holding.position = undefined;
+    holding.ownTiers = undefined;
   }
 }
 
 function holdingFrom(market: NaiveMarket, position: WirePosition): NaiveHolding {
-  const { leverage, cumFunding } = position;
+  const { leverage, cumFunding, marginTiers } = position;
   return {
     mode: leverage.type,
     leverage: leverage.value,
@@ -157,6 +160,7 @@ function holdingFrom(market: NaiveMarket, position: WirePosition): NaiveHolding 
       sinceOpen: usdOf(cumFunding.sinceOpen),
       sinceChange: usdOf(cumFunding.sinceChange),
     },
+    ownTiers: marginTiers && tiersOf(marginTiers),
   };
 }
 
@@ -188,10 +192,11 @@ function applyTransfer(state: NaiveState, { user, dex, amount }: WireEventOf<'tr
 function applyLeverage(state: NaiveState, event: WireEventOf<'leverage'>): void {
   const { user, coin, mode, value } = event;
   const market = present(state.markets.get(coin));
-  require(value <= market.tiers[0].maxLeverage);
   require(!(market.onlyIsolated && mode === 'cross'));
   accountOf(state, user, market.dex);
   const holding = holdingOf(state, user, coin);
+  const [{ maxLeverage }] = holding.ownTiers ?? market.tiers;
+  require(value <= maxLeverage);
   require(holding.position === undefined || holding.mode === mode);
   holding.mode = mode;
   holding.leverage = value;
@@ -204,6 +209,7 @@ function applyFill(state: NaiveState, event: WireEventOf<'fill'>, fillBranches: 
   require(size > 0n);
   const account = accountOf(state, user, market.dex);
   const holding = holdingOf(state, user, coin);
+  const hadOwnTiers = holding.ownTiers !== undefined;
   const branch = fillNaively(market, account, holding, {
     size: side === 'B' ? size : -size,
     price: priceOf(market.szDecimals, event.px),
@@ -211,6 +217,7 @@ function applyFill(state: NaiveState, event: WireEventOf<'fill'>, fillBranches: 
   });
   requireStorable(account, holding);
   fillBranches.push(`${holding.mode} ${branch}`);
+  if (hadOwnTiers) fillBranches.push(`${branch} with own tiers`);
 }
 
 function applyIsolatedMargin(state: NaiveState, event: WireEventOf<'isolatedMargin'>): void {

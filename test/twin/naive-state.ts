@@ -30,6 +30,8 @@ export interface NaiveHolding {
   leverage: number;
   allTime: bigint;
   position: NaivePosition | undefined;
+  /** The open position's own tiers; undefined if it has its market's. */
+  ownTiers: NaiveTier[] | undefined;
 }
 
 /** A user's account on a dex, without positions. */

@@ -5,7 +5,13 @@
  */
 
 import fc from 'fast-check';
-import { SAFE_MAX, type WireEvent, type WireEventOf, type WirePosition } from './naive-block.ts';
+import {
+  SAFE_MAX,
+  type WireEvent,
+  type WireEventOf,
+  type WirePosition,
+  type WireTier,
+} from './naive-block.ts';
 import { writeDecimal } from './naive-decimal.ts';
 import type { NaiveTier } from './naive-state.ts';
 import { floor, plus, type Rational, rational, ZERO } from './rational.ts';
@@ -119,6 +125,8 @@ const entryNotional = fc.oneof(
 
 const position = fc.record({
   marketChoice: fc.nat(),
+  /** The market whose tiers it has as its own. */
+  ownTiersChoice: fc.option(fc.nat(), { freq: 2 }),
   side: sign,
   size,
   entryNotional,
@@ -146,27 +154,41 @@ function coinAt(index: number): string {
   return `M${index}`;
 }
 
+function wireTiers(tiers: readonly NaiveTier[]): WireTier[] {
+  return tiers.map(({ lowerBound, maxLeverage }) => ({
+    lowerBound: usdText(lowerBound),
+    maxLeverage,
+  }));
+}
+
 export function marketEvent(market: RandomMarket, index: number): WireEventOf<'market'> {
   return {
     type: 'market',
     dex: '',
     coin: coinAt(index),
     szDecimals: market.szDecimals,
-    marginTiers: market.tiers.map(({ lowerBound, maxLeverage }) => ({
-      lowerBound: usdText(lowerBound),
-      maxLeverage,
-    })),
+    marginTiers: wireTiers(market.tiers),
     onlyIsolated: false,
     markPx: writeDecimal(market.markPx, 6 - market.szDecimals),
   };
 }
 
+/** The position's own tiers; undefined if it has its market's. */
+function ownTiersOf(
+  { ownTiersChoice }: PositionChoices,
+  markets: readonly RandomMarket[],
+): readonly NaiveTier[] | undefined {
+  return ownTiersChoice === null ? undefined : markets[ownTiersChoice % markets.length].tiers;
+}
+
 function wirePosition(
   choices: PositionChoices,
-  market: RandomMarket,
+  markets: readonly RandomMarket[],
   marketIndex: number,
 ): WirePosition {
   const { side, isCross } = choices;
+  const market = markets[marketIndex];
+  const ownTiers = ownTiersOf(choices, markets);
   const units = choices.size(market);
   const [allTime, sinceOpen, sinceChange] = choices.funding.map(usdText);
   const { leverage: value } = choices;
@@ -176,8 +198,9 @@ function wirePosition(
     entryNtl: usdText(choices.entryNotional(units * market.markPx)),
     leverage: isCross
       ? { type: 'cross', value }
-      : { type: 'isolated', value, rawUsd: usdText(choices.leg(market.tiers, side)) },
+      : { type: 'isolated', value, rawUsd: usdText(choices.leg(ownTiers ?? market.tiers, side)) },
     cumFunding: { allTime, sinceOpen, sinceChange },
+    ...(ownTiers && { marginTiers: wireTiers(ownTiers) }),
   };
 }
 
@@ -198,9 +221,10 @@ function cashOf(
 ): bigint {
   const cross = [...positions].find(([, { isCross }]) => isCross);
   if (cross === undefined) return choices.cash([{ lowerBound: 0n, maxLeverage: 1 }], 1n);
-  const [marketIndex, { side }] = cross;
+  const [marketIndex, position] = cross;
   const collateral = choices.collateral ?? 0n;
-  return clamp(choices.cash(markets[marketIndex].tiers, side) - collateral, -SAFE_MAX);
+  const tiers = ownTiersOf(position, markets) ?? markets[marketIndex].tiers;
+  return clamp(choices.cash(tiers, position.side) - collateral, -SAFE_MAX);
 }
 
 /** The events that build the account; a part of the cash may come by a transfer. */
@@ -219,7 +243,7 @@ export function accountEvents(
       user,
       dex,
       rawUsd: usdText(before),
-      positions: [...positions].map(([index, drawn]) => wirePosition(drawn, markets[index], index)),
+      positions: [...positions].map(([index, drawn]) => wirePosition(drawn, markets, index)),
     },
   ];
   const { orderMargin, collateral } = choices;

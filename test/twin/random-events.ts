@@ -121,7 +121,7 @@ const newCoin: fc.Arbitrary<Coin> = fc
 function positionOf(market: Coin): fc.Arbitrary<WirePosition> {
   const value = fc.integer({ min: 1, max: 60 });
   const size = fc.tuple(sizeText(market.szDecimals), fc.constantFrom('', '-'));
-  return fc.record({
+  const usual = fc.record({
     coin: fc.constant(market.coin),
     szi: size.map(([text, minus]) => minus + text),
     entryNtl: entryNotional,
@@ -131,6 +131,10 @@ function positionOf(market: Coin): fc.Arbitrary<WirePosition> {
     ),
     cumFunding: fc.record({ allTime: usd, sinceOpen: usd, sinceChange: usd }),
   });
+  const withTiers = fc
+    .tuple(usual, tiers)
+    .map(([position, marginTiers]) => ({ ...position, marginTiers }));
+  return mostly<WirePosition>(usual, withTiers, 2);
 }
 
 const account = fc.constantFrom('', 'xyz').chain((name) => {
