@@ -237,6 +237,11 @@ const FOLLOW = {
     default: 60_000,
     help: 'how often marks are recorded of markets in which no followed account has a position; 0 for as they come',
   },
+  followKeepDays: {
+    type: count({ from: 0, to: 100_000 }),
+    default: 7,
+    help: 'without --keep-blocks and --keep-days, prune blocks N days older than the newest, never past the oldest snapshot or the end of the archive; 0 to keep all',
+  },
   followUsersMax: {
     type: count({ from: 0, to: 1000 }),
     default: 10,

@@ -4,12 +4,12 @@
  */
 
 import type { ChainPoint, LedgerWriter } from '../ledger/ledger.ts';
-import { pruneLedger, type Retention } from '../replica/retention.ts';
+import { type PruneOptions, pruneLedger, type Retention } from '../replica/retention.ts';
 import type { SnapshotFolder } from '../replica/snapshot-folder.ts';
 import { SnapshotSchedule } from '../replica/snapshot-schedule.ts';
 import type { StateView } from '../state/state.ts';
 
-export interface CheckpointOptions {
+export interface CheckpointOptions extends Pick<PruneOptions, 'blocksMax' | 'archivedHeight'> {
   readonly ledger: LedgerWriter;
   readonly snapshots: SnapshotFolder;
   /** A snapshot at every Nth height. */
@@ -58,10 +58,12 @@ export class Checkpoints {
   }
 
   async #prune(savedHeight: number): Promise<void> {
-    const { ledger, snapshots, retention, warn } = this.#options;
+    const { ledger, snapshots, retention, blocksMax, archivedHeight, warn } = this.#options;
     if (retention === undefined) return;
+    const options = { ledger, snapshots, retention, savedHeight, blocksMax, archivedHeight };
     try {
-      await pruneLedger({ ledger, snapshots, retention, savedHeight });
+      const { reason, isForArchive } = await pruneLedger(options);
+      if (isForArchive) warn(`old blocks were not pruned: ${reason}`);
     } catch (error) {
       warn(`old blocks were not pruned: ${(error as Error).message}`);
     }

@@ -37,6 +37,10 @@ export interface PruneOptions {
    * read until an intact one is found.
    */
   readonly savedHeight?: number | undefined;
+  /** Maximum number of blocks to drop at a time: the writer waits meanwhile. */
+  readonly blocksMax?: number | undefined;
+  /** The height up to which the archive has the blocks; undefined if there is no archive. */
+  readonly archivedHeight?: (() => Promise<number | undefined>) | undefined;
 }
 
 export interface Pruned {
@@ -46,6 +50,8 @@ export interface Pruned {
   readonly firstHeight: number;
   /** Why fewer blocks were dropped than the retention allows; undefined if all of them were. */
   readonly reason: string | undefined;
+  /** True if that is the archive, which only catches up while a process writes it. */
+  readonly isForArchive: boolean;
 }
 
 /** Drops the blocks that retention does not keep, and completes a prune that was interrupted. */
@@ -53,11 +59,15 @@ export async function pruneLedger(options: PruneOptions): Promise<Pruned> {
   const { ledger, retention } = options;
   const base = await ledger.base();
   const head = await ledger.head();
-  const wanted = Math.max(base.height, await findLastToDrop(ledger, retention, head));
-  const { height, reason } = await limitToSnapshots(options, wanted);
+  const { blocksMax = Number.POSITIVE_INFINITY } = options;
+  const old = Math.max(base.height, await findLastToDrop(ledger, retention, head));
+  const wanted = Math.min(old, base.height + blocksMax);
+  const bySnapshots = await limitToSnapshots(options, wanted);
+  const { height, reason } = await limitToArchive(options, bySnapshots, base.height);
   // Called even if there is nothing new to drop: an earlier prune may have been interrupted.
   await ledger.prune(height);
-  return { count: height - base.height, firstHeight: height + 1, reason };
+  const isForArchive = reason !== bySnapshots.reason;
+  return { count: height - base.height, firstHeight: height + 1, reason, isForArchive };
 }
 
 async function findLastToDrop(
@@ -118,6 +128,17 @@ async function limitToSnapshots(options: PruneOptions, wanted: number): Promise<
   if (oldest >= wanted) return { height: wanted, reason: undefined };
   const reason = `the oldest snapshot is of height ${oldest}`;
   return { height: oldest, reason };
+}
+
+async function limitToArchive(
+  { archivedHeight }: PruneOptions,
+  limited: Limited,
+  base: number,
+): Promise<Limited> {
+  const archived = await archivedHeight?.();
+  if (archived === undefined || archived >= limited.height) return limited;
+  const reason = `the archive ends at block ${archived}, and needs those after it`;
+  return { height: Math.max(base, archived), reason };
 }
 
 /** Checks the newest snapshot first. */

@@ -1,14 +1,16 @@
 /** The process of a follower without workers: it writes, and hears what other processes want. */
 
 import type { Logger } from 'pino';
+import type { Settings } from '../config/settings.ts';
 import type { Feed } from '../feed/feed.ts';
 import type { FeedSettings } from '../feed/feed-settings.ts';
 import { listenForWanted } from '../wanted/open-wanted.ts';
 import type { WantedHandler } from '../wanted/wanted.ts';
+import { followerRetention } from './follower-retention.ts';
 import { ServiceFeed } from './service-feed.ts';
 
 export interface FollowerOptions {
-  readonly settings: FeedSettings;
+  readonly settings: FeedSettings & Settings<'followKeepDays'>;
   readonly feed: Feed & WantedHandler;
   readonly log: Logger;
   readonly signal: AbortSignal;
@@ -17,7 +19,9 @@ export interface FollowerOptions {
 /** Follows until the signal; throws if the ledger fails. */
 export async function runFollower({ settings, feed, log, signal }: FollowerOptions): Promise<void> {
   const nothing = () => undefined;
-  const writer = await ServiceFeed.open({ settings, feed, log, durable: nothing, closed: nothing });
+  const retention = followerRetention(settings);
+  const callbacks = { durable: nothing, closed: nothing };
+  const writer = await ServiceFeed.open({ settings, feed, log, retention, ...callbacks });
   const wanted = await listenForWanted(settings, feed);
   const running = writer.run();
   const stop = () => writer.stop();

@@ -18,6 +18,7 @@ import { listenForWanted } from '../wanted/open-wanted.ts';
 import type { WantedHandler } from '../wanted/wanted.ts';
 import { type AdminServer, startAdmin } from './admin.ts';
 import { runArchiverProcess } from './archiver-process.ts';
+import { followerRetention } from './follower-retention.ts';
 import { formatOrigin } from './server-url.ts';
 import { ServiceFeed, type ServiceFeedOptions } from './service-feed.ts';
 import { endsWithin, unlessStopped, workerStopMsMax } from './stop-deadline.ts';
@@ -121,7 +122,7 @@ export async function runFedService(options: FedServiceOptions): Promise<void> {
 }
 
 type FollowingOptions = ServiceOptions & {
-  readonly settings: ServiceFeedOptions['settings'];
+  readonly settings: ServiceFeedOptions['settings'] & Settings<'followKeepDays'>;
   /** Not called in a worker. */
   openFeed(): Promise<FollowFeed>;
 };
@@ -144,6 +145,7 @@ export async function runFollowingService(options: FollowingOptions): Promise<vo
   const begun = Promise.all([Promise.race([written, feed.resumed]), feed.ready]);
   await runFedService({
     ...{ ...options, feed, wanted: feed },
+    retention: followerRetention(options.settings),
     ready: Promise.race([begun, closed]),
     durable: () => noteWritten(),
     closed: () => noteClosed(),

@@ -9,6 +9,7 @@ import { LedgerError, type LedgerWriter } from '../ledger/ledger.ts';
 import type { FeedFailure } from '../replica/live-state.ts';
 import { type Replica, restoreReplica } from '../replica/replica.ts';
 import { openStorageWriter, type Storage } from '../replica/storage.ts';
+import type { FollowerRetention } from './follower-retention.ts';
 
 /** How long a failure may wait for the ledger to say what it has stored. */
 const HEAD_MS_MAX = 1_000;
@@ -17,6 +18,8 @@ export interface ServiceFeedOptions {
   readonly settings: FeedSettings;
   readonly feed: Feed;
   readonly log: Logger;
+  /** In place of what the settings say of blocks to keep. */
+  readonly retention?: FollowerRetention;
   /** Called with the last height of each batch once it is durable. */
   durable(height: number): void;
   /** Called when the feed is no longer read, for whatever reason. */
@@ -105,7 +108,7 @@ export class ServiceFeed {
   }
 
   async #append(): Promise<void> {
-    const { settings, feed, log, durable } = this.#options;
+    const { settings, feed, log, retention, durable } = this.#options;
     const { ledger, snapshots, shared } = this.#storage;
     const { signal } = this.#stop;
     const warn = (message: string) => log.warn(message);
@@ -115,6 +118,7 @@ export class ServiceFeed {
     this.#replica = replica;
     const writer = new BlockWriter({
       ...writerOptionsOf(settings),
+      ...retention,
       ledger,
       replica,
       snapshots,

@@ -7,6 +7,7 @@ export const FOLLOW_SETTINGS = [
   'followInterval',
   'followSweep',
   'followMarks',
+  'followKeepDays',
   'followUsersMax',
   'followBudget',
   'upstreamWeights',
