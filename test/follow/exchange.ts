@@ -6,10 +6,11 @@
 
 import { closeSync, existsSync, openSync, readFileSync, truncateSync, writeSync } from 'node:fs';
 import { parseBlock } from '../../src/events/event.ts';
-import { createSimulator, type Simulator } from '../../src/feed/simulator/simulator.ts';
+import { createSimulator } from '../../src/feed/simulator/simulator.ts';
 import { applyBlock } from '../../src/state/fold.ts';
 import { createState, type State, type StateView } from '../../src/state/state.ts';
 import { readTrades, type Trade } from './exchange-trades.ts';
+import { TruthLines } from './truth-lines.ts';
 
 export interface ExchangeOptions {
   /** The ledger's file, NDJSON. If it exists, the exchange continues it. */
@@ -35,10 +36,13 @@ export interface BlockNews {
   readonly changedMarks: ReadonlySet<string>;
 }
 
+/** Answers of the exchange are 130 to 270 ms old when they come. */
+const BEHIND_MS = 150;
+
 export class Exchange {
   readonly #options: ExchangeOptions;
   readonly #state: State;
-  readonly #simulator: Simulator | undefined;
+  readonly #lines: TruthLines | undefined;
   readonly #lagging: LaggingState;
   readonly #ledger: number;
   readonly #nowMs: () => number;
@@ -53,8 +57,8 @@ export class Exchange {
     this.#lagging = new LaggingState();
     for (const line of lines) applyBlock(this.#state, parseBlock(line));
     if (options.isSimulated) {
-      this.#simulator = this.#resume();
-      lines.push(...this.#setUp(this.#simulator));
+      this.#lines = this.#resume(lines);
+      lines.push(...this.#setUp(this.#lines));
     }
     // A stalled server has seen the start of the exchange, too.
     for (const line of lines) this.#lagging.add(line);
@@ -62,7 +66,7 @@ export class Exchange {
   }
 
   get state(): StateView {
-    return this.#simulator?.state ?? this.#state;
+    return this.#state;
   }
 
   /** As a server sees the exchange that has stalled. */
@@ -70,16 +74,19 @@ export class Exchange {
     return this.#lagging.state;
   }
 
-  #resume(): Simulator {
+  /** The simulator goes on from a state of its own, which has less than the ledger. */
+  #resume(lines: readonly string[]): TruthLines {
     const { seed, accounts, startTimeMs } = this.#options;
-    return createSimulator({ seed, accounts, startTimeMs, resume: this.#state });
+    const resume = createState();
+    for (const line of lines) applyBlock(resume, parseBlock(line));
+    return new TruthLines(createSimulator({ seed, accounts, startTimeMs, resume }), this.#state);
   }
 
   /** The first blocks; of a ledger that is continued, one block. */
-  #setUp(simulator: Simulator): string[] {
+  #setUp(truth: TruthLines): string[] {
     const lines: string[] = [];
-    while (!simulator.isSetUp) {
-      const line = simulator.next(Math.max(this.#options.startTimeMs, simulator.state.time + 1));
+    while (!truth.isSetUp) {
+      const line = truth.next(Math.max(this.#options.startTimeMs - BEHIND_MS, this.state.time + 1));
       writeSync(this.#ledger, `${line}\n`);
       lines.push(line);
     }
@@ -88,11 +95,11 @@ export class Exchange {
 
   /** The next block, at the clock's time; each has a time of its own, which names it. */
   step(): BlockNews {
-    if (this.#simulator === undefined) throw new Error('a recording has no further blocks');
+    if (this.#lines === undefined) throw new Error('a recording has no further blocks');
     const { startTimeMs, anchorMs, speed, lagMs } = this.#options;
-    const clockMs = Math.floor(startTimeMs + (this.#nowMs() - anchorMs) * speed);
+    const clockMs = Math.floor(startTimeMs + (this.#nowMs() - anchorMs) * speed) - BEHIND_MS;
     const marksBefore = listMarks(this.state);
-    const line = this.#simulator.next(Math.max(clockMs, this.state.time + 1));
+    const line = this.#lines.next(Math.max(clockMs, this.state.time + 1));
     writeSync(this.#ledger, `${line}\n`);
     this.#lagging.add(line);
     this.#lagging.catchUp(this.state.time - lagMs);

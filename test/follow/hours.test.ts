@@ -181,7 +181,8 @@ test('history begins with the first read, and has a gap while the exchange was g
     assert.equal(witness.compare(history), witness.count);
     const asked = { type: 'accountHistory', user: question['user'], step: 5 * SECOND_MS };
     const rows = seriesOf(history, asked);
-    assert.ok(rows[0][1] >= START_TIME_MS, `begins at ${rows[0][1]}`);
+    // The exchange is a little behind its clock.
+    assert.ok(rows[0][1] >= START_TIME_MS - SECOND_MS, `begins at ${rows[0][1]}`);
     const heightsBetween = (from: number, to: number) =>
       rows.filter(([, time]) => time >= from && time <= to).map(([height]) => height);
     const isGap = (height: number | null) => height === null;

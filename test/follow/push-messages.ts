@@ -1,8 +1,10 @@
 /** The messages of a subscription: what it brings at first, and after each block. */
 
-import { answerQuestion } from '../../src/info/registry.ts';
+import { deflateRawSync } from 'node:zlib';
 import type { DialectAnswers, Json, Question } from './dialect-answers.ts';
+import { SPOT_COINS, SPOT_PX } from './dialect-markets.ts';
 import type { BlockNews, Exchange } from './exchange.ts';
+import type { Trade } from './exchange-trades.ts';
 
 export const SUBSCRIPTION_TYPES: readonly string[] = [
   'fastAssetCtxs',
@@ -11,6 +13,8 @@ export const SUBSCRIPTION_TYPES: readonly string[] = [
   'clearinghouseState',
   'allDexsClearinghouseState',
 ];
+
+export const USER_TYPES: readonly unknown[] = ['clearinghouseState', 'allDexsClearinghouseState'];
 
 /** A position of no size, as pushed states may list one. */
 const NO_POSITION = {
@@ -26,12 +30,24 @@ const NO_POSITION = {
   cumFunding: { allTime: '0.0', sinceOpen: '0.0', sinceChange: '0.0' },
 };
 
+/** How often prices come, in milliseconds of the exchange. */
+const FAST_MS = 1_000;
+const CONTEXTS_MS = 13_600;
+/** The first message of a subscription to trades repeats those of this time. */
+const RECENT_MS = 20_000;
+
 export class PushMessages {
   readonly #exchange: Exchange;
   readonly #answers: DialectAnswers;
-  /** Of the last block, for all subscribers. */
+  /** What is due to all subscribers at this moment. */
   #fast: Json;
   #contexts: Json;
+  #fastMs = Number.NEGATIVE_INFINITY;
+  #contextsMs = Number.NEGATIVE_INFINITY;
+  /** Coins whose mark has changed since the last frame. */
+  readonly #changed = new Set<string>();
+  #recent: readonly Trade[] = [];
+  #frames = 0;
 
   constructor(exchange: Exchange, answers: DialectAnswers) {
     this.#exchange = exchange;
@@ -39,64 +55,82 @@ export class PushMessages {
   }
 
   /** A new block: what was made for the last one is old. */
-  block({ changedMarks }: BlockNews): void {
+  block({ time, trades, changedMarks }: BlockNews): void {
+    for (const coin of changedMarks) this.#changed.add(coin);
+    this.#recent = [...this.#recent, ...trades].filter((trade) => trade.time > time - RECENT_MS);
+    this.tick(time);
+  }
+
+  /** Prices are sent by the clock, whether there are blocks or not. */
+  tick(timeMs: number): void {
+    this.#fast = undefined;
     this.#contexts = undefined;
-    this.#fast = changedMarks.size === 0 ? undefined : this.#fastContexts(changedMarks);
+    if (timeMs - this.#fastMs >= FAST_MS) {
+      this.#fastMs = timeMs;
+      this.#fast = this.#frame(this.#changed);
+      this.#changed.clear();
+    }
+    if (timeMs - this.#contextsMs < CONTEXTS_MS) return;
+    this.#contextsMs = timeMs;
+    this.#contexts = this.#allContexts();
   }
 
   first(subscription: Question): Json | undefined {
     switch (subscription.type) {
       case 'fastAssetCtxs':
-        return this.#fastContexts(undefined);
+        return this.#frame(undefined);
+      case 'allDexsAssetCtxs':
+        return this.#allContexts();
       case 'trades':
-        return undefined;
+        return tradesOf(subscription, this.#recent);
       default:
-        return this.#current(subscription);
+        return this.#account(subscription);
     }
   }
 
   next(subscription: Question, { trades }: BlockNews): Json | undefined {
-    if (subscription.type === 'fastAssetCtxs') return this.#fast;
-    if (subscription.type !== 'trades') return this.#current(subscription);
-    const data = trades.filter(({ coin }) => coin === subscription['coin']);
-    return data.length === 0 ? undefined : { channel: 'trades', data };
+    const { type } = subscription;
+    if (type === 'trades') return tradesOf(subscription, trades);
+    return USER_TYPES.includes(type) ? this.#account(subscription) : this.due(subscription);
   }
 
-  #current(subscription: Question): Json {
+  /** What is due, if it is a subscription to prices. */
+  due({ type }: Question): Json | undefined {
+    if (type === 'fastAssetCtxs') return this.#fast;
+    return type === 'allDexsAssetCtxs' ? this.#contexts : undefined;
+  }
+
+  #account(subscription: Question): Json {
     const { type: channel } = subscription;
-    if (channel === 'allDexsAssetCtxs') {
-      this.#contexts ??= { channel, data: this.#allContexts() };
-      return this.#contexts;
-    }
     const user = String(subscription['user']).toLowerCase();
     if (channel === 'clearinghouseState') {
       const dex = String(subscription['dex'] ?? '');
-      return { channel, data: { dex, user, clearinghouseState: this.#account(user, dex) } };
+      return { channel, data: { dex, user, clearinghouseState: this.#state(user, dex) } };
     }
     const { dexes } = this.#exchange.state.markets;
-    const states = dexes.map(({ name }) => [name, this.#account(user, name)]);
+    const states = dexes.map(({ name }) => [name, this.#state(user, name)]);
     return { channel, data: { user, clearinghouseStates: states } };
   }
 
-  #fastContexts(coins: ReadonlySet<string> | undefined): Json {
-    const { state } = this.#exchange;
-    const data: Json = {};
-    for (const { name: dex } of state.markets.dexes) {
-      const prices = JSON.parse(answerQuestion(state, { type: 'allMids', dex }));
-      for (const [coin, px] of Object.entries(prices)) {
-        if (coins === undefined || coins.has(coin)) data[coin] = { markPx: px, midPx: px };
-      }
+  /** Of all coins, or of those that have changed: spot prices change all the time. */
+  #frame(coins: ReadonlySet<string> | undefined): Json {
+    const prices = this.#answers.markets.prices(this.#exchange.state, coins);
+    this.#frames++;
+    for (const coin of SPOT_COINS) {
+      const markPx = `${SPOT_PX}${this.#frames % 10}`;
+      prices[coin] = coins === undefined ? { markPx, midPx: markPx } : { markPx };
     }
-    return { channel: 'fastAssetCtxs', data };
+    return { channel: 'fastAssetCtxs', data: deflate(prices) };
   }
 
   #allContexts(): Json {
     const { state } = this.#exchange;
-    const ctxs = state.markets.dexes.map(({ name }) => [name, this.#answers.contexts(state, name)]);
-    return { ctxs };
+    const { markets } = this.#answers;
+    const ctxs = markets.dexNames(state).map((dex) => [dex, markets.contexts(state, dex)]);
+    return { channel: 'allDexsAssetCtxs', data: { ctxs } };
   }
 
-  #account(user: string, dex: string): Json {
+  #state(user: string, dex: string): Json {
     const { state } = this.#exchange;
     const account = this.#answers.account(state, { type: 'clearinghouseState', user, dex });
     const held = account.assetPositions.map(({ position }: Json) => position.coin);
@@ -112,4 +146,14 @@ export class PushMessages {
     }
     return account;
   }
+}
+
+function tradesOf({ coin: wanted }: Json, trades: readonly Trade[]): Json | undefined {
+  const data = trades.filter(({ coin }) => coin === wanted);
+  return data.length === 0 ? undefined : { channel: 'trades', data };
+}
+
+/** As text: base64 of raw DEFLATE. */
+function deflate(prices: Json): string {
+  return deflateRawSync(JSON.stringify(prices)).toString('base64');
 }

@@ -28,6 +28,7 @@ export interface StubReport {
     readonly subscriptionsMax: number;
     readonly messagesMax: number;
     readonly sent: number;
+    /** By the words of the refusal; closed sockets as "unknown coin". */
     readonly refusals: Readonly<Record<string, number>>;
   };
   /** How often each fault was met. */

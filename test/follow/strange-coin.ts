@@ -7,14 +7,14 @@ import { formatUnits, parseBigUnits } from '../../src/exact/decimal.ts';
 
 type Json = ReturnType<typeof JSON.parse>;
 
-const COIN = 'TST/2';
+export const STRANGE_COIN = 'TST/2';
 const LEVERAGE = 3;
 /** Its place in the universe: in the middle, so that a list without it would be shifted. */
 const PLACE = 5;
 const MARK = '1.5';
 
 const POSITION = {
-  coin: COIN,
+  coin: STRANGE_COIN,
   szi: '10.0',
   leverage: { type: 'isolated', value: LEVERAGE, rawUsd: '-10.0' },
   entryPx: '1.5',
@@ -43,7 +43,7 @@ export function holdsStrangeCoin(user: string): boolean {
 export function addStrangeListing(universe: Json[]): void {
   universe.splice(PLACE, 0, {
     szDecimals: 2,
-    name: COIN,
+    name: STRANGE_COIN,
     maxLeverage: LEVERAGE,
     marginTableId: LEVERAGE,
   });

@@ -235,7 +235,7 @@ function findRefusal(request: IncomingMessage, body: string): HttpReply | undefi
 
 function renderReply(reply: DialectReply): HttpReply {
   if (reply.kind === 'answer') return json(200, JSON.stringify(reply.json));
-  return reply.kind === 'unknownDex' ? json(500, 'null') : plain(422, NOT_UNDERSTOOD);
+  return reply.kind === 'unknown' ? json(500, 'null') : plain(422, NOT_UNDERSTOOD);
 }
 
 function send(response: ServerResponse, { status, type, body }: HttpReply): void {

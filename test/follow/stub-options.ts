@@ -2,6 +2,7 @@
 
 import type { ExchangeOptions } from './exchange.ts';
 import { SUBSCRIPTION_TYPES } from './push-messages.ts';
+import { STUB_FORMS, type StubForms } from './stub-forms.ts';
 import type { PushLimits } from './stub-push-server.ts';
 
 export interface StubOptions extends ExchangeOptions {
@@ -14,6 +15,7 @@ export interface StubOptions extends ExchangeOptions {
   readonly unknownTypes: readonly string[];
   readonly push: PushLimits;
   readonly pushTypes: readonly string[];
+  readonly forms: StubForms;
 }
 
 /** Everything that a test need not choose. */
@@ -28,6 +30,13 @@ export const STUB_DEFAULTS = {
   intervalMs: 100,
   limit: 1200,
   unknownTypes: [],
-  push: { connections: 10, users: 10, subscriptions: 1000, messagesPerMinute: 2000 },
+  push: {
+    connections: 10,
+    newConnectionsPerMinute: 30,
+    users: 10,
+    subscriptions: 1000,
+    messagesPerMinute: 2000,
+  },
   pushTypes: SUBSCRIPTION_TYPES,
+  forms: STUB_FORMS,
 } as const satisfies Partial<StubOptions>;

@@ -7,10 +7,11 @@ import type { Random } from '../../src/feed/simulator/random.ts';
 import type { DialectAnswers, Json, Question } from './dialect-answers.ts';
 import type { BlockNews, Exchange } from './exchange.ts';
 import type { Faults } from './faults.ts';
-import { PushMessages } from './push-messages.ts';
+import { PushMessages, USER_TYPES } from './push-messages.ts';
 
 export interface PushLimits {
   readonly connections: number;
+  readonly newConnectionsPerMinute: number;
   readonly users: number;
   readonly subscriptions: number;
   readonly messagesPerMinute: number;
@@ -32,12 +33,17 @@ const DROPPED_SHARE = 0.3;
 const REPLAYED_SHARE = 0.3;
 /** Messages that are kept to be sent again. */
 const KEPT_MAX = 50;
-const USER_TYPES: readonly unknown[] = ['clearinghouseState', 'allDexsClearinghouseState'];
+/** A subscription to an unknown coin closes the socket within this, on this machine. */
+const UNKNOWN_COIN_MS_MAX = 155;
 
 interface Subscriber {
   readonly socket: WebSocket;
   readonly subscriptions: Map<string, Question>;
+  /** Runs out if nothing is sent for a minute. */
+  readonly idle: NodeJS.Timeout;
 }
+
+const NOT_PARSED = 'Error parsing JSON into valid websocket request';
 
 export class StubPushServer {
   readonly #options: PushServerOptions;
@@ -47,6 +53,7 @@ export class StubPushServer {
   /** Trades and states, which carry a time, so that a client can tell that they are old. */
   readonly #kept: string[] = [];
   #receivedMs: number[] = [];
+  #openedMs: number[] = [];
   /** The most at one time, and the words of refusal that were sent. */
   readonly report = {
     connectionsMax: 0,
@@ -68,27 +75,45 @@ export class StubPushServer {
 
   #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     const isKnown = new URL(request.url ?? '/', 'http://stub').pathname.endsWith('/ws');
-    const { types, limits } = this.#options;
-    if (!isKnown || types.length === 0 || this.#subscribers.size >= limits.connections) {
-      socket.end(`HTTP/1.1 ${isKnown && types.length > 0 ? 429 : 404} Refused\r\n\r\n`);
+    const isThere = isKnown && this.#options.types.length > 0;
+    if (!isThere || this.#isFull()) {
+      socket.end(`HTTP/1.1 ${isThere ? 429 : 404} Refused\r\n\r\n`);
       return;
     }
+    this.#openedMs.push(performance.now());
     this.#server.handleUpgrade(request, socket, head, (opened) => this.#open(opened));
   }
 
+  #isFull(): boolean {
+    const { connections, newConnectionsPerMinute } = this.#options.limits;
+    this.#openedMs = this.#inLastMinute(this.#openedMs);
+    return (
+      this.#subscribers.size >= connections || this.#openedMs.length >= newConnectionsPerMinute
+    );
+  }
+
+  #inLastMinute(times: readonly number[]): number[] {
+    const sinceMs = performance.now() - this.#options.minuteMs;
+    return times.filter((atMs) => atMs > sinceMs);
+  }
+
   #open(socket: WebSocket): void {
-    const subscriber = { socket, subscriptions: new Map<string, Question>() };
+    const idle = setInterval(() => {
+      if (!this.#options.faults.has('silent')) socket.close();
+    }, this.#options.minuteMs);
+    const subscriber = { socket, subscriptions: new Map<string, Question>(), idle };
     this.#subscribers.add(subscriber);
     this.#noteMost();
     socket.on('error', () => undefined);
-    socket.on('close', () => this.#subscribers.delete(subscriber));
+    socket.on('close', () => {
+      clearInterval(idle);
+      this.#subscribers.delete(subscriber);
+    });
     socket.on('message', (data) => this.#receive(subscriber, data));
   }
 
   #receive(subscriber: Subscriber, data: RawData): void {
-    const nowMs = performance.now();
-    this.#receivedMs = this.#receivedMs.filter((atMs) => atMs > nowMs - this.#options.minuteMs);
-    this.#receivedMs.push(nowMs);
+    this.#receivedMs = [...this.#inLastMinute(this.#receivedMs), performance.now()];
     this.report.messagesMax = Math.max(this.report.messagesMax, this.#receivedMs.length);
     if (this.#receivedMs.length > this.#options.limits.messagesPerMinute) {
       const limit = this.#options.limits.messagesPerMinute;
@@ -103,7 +128,10 @@ export class StubPushServer {
     if (method === 'ping') this.#send(subscriber, { channel: 'pong' });
     else if (method === 'subscribe') this.#subscribe(subscriber, subscription);
     else if (method === 'unsubscribe') this.#unsubscribe(subscriber, subscription);
-    else this.#refuse(subscriber, `Error parsing JSON into valid websocket request: ${method}`);
+    else {
+      const words = `${NOT_PARSED}: ${JSON.stringify(message ?? null)}`;
+      this.#refuse(subscriber, words);
+    }
   }
 
   #subscribe(subscriber: Subscriber, subscription: Question): void {
@@ -117,12 +145,28 @@ export class StubPushServer {
       this.#refuse(subscriber, fault);
       return;
     }
+    if (this.#isUnknownCoin(subscription)) {
+      this.#breakOff(subscriber);
+      return;
+    }
     subscriber.subscriptions.set(key, subscription);
     this.#noteMost();
     const data = { method: 'subscribe', subscription };
     this.#send(subscriber, { channel: 'subscriptionResponse', data });
     const first = this.#messages.first(subscription);
     if (first !== undefined) this.#send(subscriber, first);
+  }
+
+  #isUnknownCoin({ coin }: Question): boolean {
+    const { answers, exchange } = this.#options;
+    return coin !== undefined && !answers.markets.hasCoin(exchange.state, String(coin));
+  }
+
+  /** Closes the socket without a word, and with it all other subscriptions. */
+  #breakOff({ socket }: Subscriber): void {
+    this.refusals['unknown coin'] = (this.refusals['unknown coin'] ?? 0) + 1;
+    const delayMs = this.#options.random.between(0, UNKNOWN_COIN_MS_MAX);
+    setTimeout(() => socket.terminate(), delayMs);
   }
 
   #unsubscribe(subscriber: Subscriber, subscription: Question): void {
@@ -169,8 +213,9 @@ export class StubPushServer {
     this.#send(subscriber, { channel: 'error', data: words });
   }
 
-  #send({ socket }: Subscriber, message: Json): void {
+  #send({ socket, idle }: Subscriber, message: Json): void {
     if (this.#options.faults.has('silent')) return;
+    idle.refresh();
     this.report.sent++;
     socket.send(JSON.stringify(message));
   }

@@ -5,10 +5,14 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { inflateRawSync } from 'node:zlib';
 import { WebSocket } from 'ws';
 import { parseBlock } from '../../src/events/event.ts';
 import { formatAddress } from '../../src/exact/address.ts';
 import { answerQuestion } from '../../src/info/registry.ts';
+import { findAccount } from '../../src/state/accounts.ts';
+import { COLLATERAL } from '../../src/state/columns.ts';
 import { applyBlock } from '../../src/state/fold.ts';
 import { createState, type StateView } from '../../src/state/state.ts';
 import { LONG_ONLY } from '../scale.ts';
@@ -18,6 +22,7 @@ import { timeOfLine } from './exchange.ts';
 import { ANSWER_FAULTS, type AnswerFault, type FaultPlan } from './faults.ts';
 import { printAccount } from './printed-doubles.ts';
 import { RunningStub, type StubChoice } from './running-stub.ts';
+import { STUB_DEFAULTS } from './stub-options.ts';
 
 interface Context {
   after(clean: () => Promise<void> | void): void;
@@ -113,45 +118,68 @@ test('figures computed in doubles have their noise', LONG_ONLY, async (context) 
   assert.ok(one.every((price) => /^\d+\.\d{1,10}$/.test(price)));
 });
 
+/** An amount in millionths, of the text of a double or of a spot balance. */
+function millionths(text: string): number {
+  return Math.floor(Number(text) * 1e6 + 1e-3);
+}
+
 test(
-  'what backs a unified account is total less hold of the token of its dex',
+  'what backs a unified account is what is available of its token, and the maintenance of its dex',
   LONG_ONLY,
   async (context) => {
-    const stub = await startStub(context);
+    const forms = { ...STUB_DEFAULTS.forms, sharedCollateral: true };
+    const stub = await startStub(context, { accounts: 150, forms });
+    await stub.step(5);
     const truth = rebuild(stub);
-    const modes = await Promise.all(
-      usersOf(truth).map(async (user) => ({
-        user,
-        mode: await ask(stub, { type: 'userAbstraction', user }),
-      })),
-    );
-    const unified = modes.find(({ mode }) => mode === 'unifiedAccount');
-    assert.ok(unified, 'somebody is unified');
-    const { balances } = await ask(stub, { type: 'spotClearinghouseState', user: unified.user });
-    const account = await ask(stub, { type: 'clearinghouseState', user: unified.user });
-    const metas = await ask(stub, { type: 'allPerpMetas' });
-    assert.deepEqual(
-      balances.map(({ token }: Json) => token),
-      metas.map(({ collateralToken }: Json) => collateralToken),
-    );
-    assert.equal(balances[0].hold, account.marginSummary.accountValue);
-    assert.ok(balances.some(({ total, hold }: Json) => Number(total) > Number(hold)));
+    const backed = listBacked(truth);
+    const inSeveral = backed.filter(({ user }, index) => backed[index + 1]?.user === user);
+    assert.ok(inSeveral.length > 0, 'somebody is unified in several dexes');
+    for (const { user, dex, collateral } of backed) {
+      assert.equal(await ask(stub, { type: 'userAbstraction', user }), 'unifiedAccount');
+      const { collateralToken } = await ask(stub, { type: 'meta', dex });
+      const spot = await ask(stub, { type: 'spotClearinghouseState', user });
+      const available = new Map(spot.tokenToAvailableAfterMaintenance).get(collateralToken);
+      const account = await ask(stub, { type: 'clearinghouseState', user, dex });
+      const figured =
+        millionths(String(available)) +
+        millionths(account.crossMaintenanceMarginUsed) -
+        millionths(account.crossMarginSummary.accountValue);
+      assert.ok(Math.abs(figured - collateral) <= 2, `${figured} of ${user}, not ${collateral}`);
+    }
   },
 );
 
+/** Accounts with a collateral, as the ledger has them. */
+function listBacked(truth: StateView) {
+  const { addresses, accounts, markets } = truth;
+  return usersOf(truth).flatMap((user, index) =>
+    markets.dexes.flatMap(({ name: dex }, dexIndex) => {
+      assert.equal(formatAddress(addresses.addressOf(index + 1)), user);
+      const account = findAccount(truth, index + 1, dexIndex);
+      const collateral = accounts.get(account, COLLATERAL);
+      return collateral > 0 ? [{ user, dex, collateral }] : [];
+    }),
+  );
+}
+
 test(
-  'a margin table of one tier is not listed, and a dex has its own word for only isolated',
+  'tables are shared and numbered by dex, and delisted markets keep their place without a mid',
   LONG_ONLY,
   async (context) => {
     const stub = await startStub(context);
-    const [first, ...others] = await ask(stub, { type: 'allPerpMetas' });
+    const metas = await ask(stub, { type: 'allPerpMetas' });
+    const [first, second] = metas;
     assert.ok(first.marginTables.every(([id]: [number]) => id >= 50));
-    assert.ok(first.universe.some(({ marginTableId }: Json) => marginTableId < 50));
-    const isolated = others
-      .flatMap(({ universe }: Json) => universe)
-      .filter(({ marginMode }: Json) => marginMode);
-    assert.ok(isolated.length > 0);
-    assert.ok(isolated.every(({ onlyIsolated }: Json) => onlyIsolated === undefined));
+    assert.notDeepEqual(new Map(first.marginTables).get(51), new Map(second.marginTables).get(51));
+    const numbers = first.universe.map(({ marginTableId }: Json) => marginTableId);
+    assert.ok(numbers.some((id: number) => id < 50));
+    assert.ok(new Set(numbers).size < numbers.length);
+    const [{ universe }, contexts] = await ask(stub, { type: 'metaAndAssetCtxs', dex: '' });
+    assert.equal(universe[3].name, 'MATIC');
+    for (const [place, { isDelisted }] of universe.entries()) {
+      assert.equal(contexts[place].midPx === null, isDelisted === true);
+      assert.ok(Number(contexts[place].markPx) > 0);
+    }
   },
 );
 
@@ -354,32 +382,36 @@ async function connect(context: Context, stub: RunningStub) {
   return { socket, subscribe, settle, messages };
 }
 
+/** What a frame says: base64 of raw DEFLATE. */
+function inflate(frame: string): Json {
+  return JSON.parse(inflateRawSync(Buffer.from(frame, 'base64')).toString());
+}
+
 test(
-  'marks are pushed whole at first, then those that changed, and equal the ledger',
+  'marks are pushed whole at first, then every second those that changed, and equal the ledger',
   LONG_ONLY,
   async (context) => {
-    const stub = await startStub(context);
+    const stub = await startStub(context, { speed: 20 });
     const client = await connect(context, stub);
     client.subscribe({ type: 'fastAssetCtxs' });
     const [acknowledged, first] = await client.settle();
     assert.equal(acknowledged.channel, 'subscriptionResponse');
-    const marks = { ...first.data };
+    const marks = inflate(first.data);
+    assert.equal(marks.MATIC.midPx, null);
+    assert.ok(marks['@107'].markPx !== undefined && marks['#14880'].markPx !== undefined);
     const universe = Object.keys(marks).length;
-    for (let index = 0; index < 10; index++) {
+    for (let frames = 0; frames < 5; ) {
+      await sleep(10);
       await stub.step();
       for (const { data } of await client.settle()) {
-        assert.ok(Object.keys(data).length <= universe);
-        Object.assign(marks, data);
+        frames++;
+        const changed = inflate(data);
+        assert.ok(changed['@107'].midPx === undefined);
+        assert.ok(Object.keys(changed).length < universe);
+        Object.assign(marks, changed);
       }
     }
-    const { markets } = rebuild(stub);
-    for (const [index, { coin, priceDecimals }] of markets.markets.entries()) {
-      assert.equal(
-        Number(marks[coin].markPx),
-        markets.markPrice(index) / 10 ** priceDecimals,
-        coin,
-      );
-    }
+    assert.ok((await stub.report()).push.sent < 40, 'not after each block');
   },
 );
 
@@ -434,7 +466,7 @@ test(
 );
 
 test('push refuses a channel too many in the words of the exchange', LONG_ONLY, async (context) => {
-  const push = { connections: 10, users: 10, subscriptions: 2, messagesPerMinute: 5 };
+  const push = { ...STUB_DEFAULTS.push, subscriptions: 2, messagesPerMinute: 5 };
   const stub = await startStub(context, { push, pushTypes: ['trades'] });
   const client = await connect(context, stub);
   client.subscribe({ type: 'fastAssetCtxs' });
@@ -460,7 +492,8 @@ for (const [fault, plan, isSeen] of PUSH_CASES) {
   test(`push is ${fault} when it is told to be`, LONG_ONLY, async (context) => {
     const stub = await startStub(context);
     const client = await connect(context, stub);
-    client.subscribe({ type: 'allDexsAssetCtxs' });
+    const [user] = usersOf(rebuild(stub));
+    client.subscribe({ type: 'clearinghouseState', user });
     await client.settle();
     await stub.setFaults(plan);
     await stub.step(20);
@@ -468,6 +501,45 @@ for (const [fault, plan, isSeen] of PUSH_CASES) {
     assert.ok(isSeen(await client.settle()));
   });
 }
+
+test(
+  'a subscription to an unknown coin closes the socket without a word',
+  LONG_ONLY,
+  async (context) => {
+    const stub = await startStub(context);
+    for (const coin of ['NOPE', 'btc', 'GOLD']) {
+      const client = await connect(context, stub);
+      client.subscribe({ type: 'trades', coin: 'BTC' });
+      await client.settle();
+      client.subscribe({ type: 'trades', coin });
+      const [code] = await once(client.socket, 'close', {
+        signal: AbortSignal.timeout(DEADLINE_MS),
+      });
+      assert.deepEqual([code, client.messages], [1006, []]);
+    }
+    assert.equal((await stub.report()).push.refusals['unknown coin'], 3);
+  },
+);
+
+test('trades of the last 20 seconds are repeated at first', LONG_ONLY, async (context) => {
+  const stub = await startStub(context, { speed: 10 });
+  const [early, late] = [await connect(context, stub), await connect(context, stub)];
+  early.subscribe({ type: 'trades', coin: 'BTC' });
+  let traded: Json[] = [];
+  while (traded.length === 0) {
+    await stub.step();
+    traded = (await early.settle()).filter(({ channel }) => channel === 'trades');
+  }
+  late.subscribe({ type: 'trades', coin: 'BTC' });
+  const [, repeated] = await late.settle();
+  assert.deepEqual(repeated.data, traded[0].data);
+});
+
+test('a connection on which nothing is sent for a minute is closed', LONG_ONLY, async (context) => {
+  const stub = await startStub(context, { speed: 200 });
+  const client = await connect(context, stub);
+  await once(client.socket, 'close', { signal: AbortSignal.timeout(DEADLINE_MS) });
+});
 
 test('connections are closed every second when that is switched on', LONG_ONLY, async (context) => {
   const stub = await startStub(context);

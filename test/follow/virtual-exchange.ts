@@ -13,7 +13,7 @@ import type { VirtualClock } from './virtual-clock.ts';
 
 const MINUTE_MS = 60_000;
 /** A live exchange pushes marks all the time, also between blocks that trade. */
-const MARKS_MS = 2_000;
+const MARKS_MS = 1_000;
 /** From a request to its arrival, and from there to its response. */
 const WAY_MS = 50;
 
@@ -50,7 +50,7 @@ export class VirtualExchange {
     this.#options = options;
     this.#exchange = new Exchange({ ...rest, ...machine }, () => clock.nowMs());
     clock.repeat(blockMs, () => this.#step());
-    clock.repeat(MARKS_MS, () => this.#repeatMarks());
+    clock.repeat(MARKS_MS, () => this.#pushMarks());
   }
 
   get time(): number {
@@ -72,8 +72,9 @@ export class VirtualExchange {
     for (const subscriber of this.#subscribers) subscriber.publish(news);
   }
 
-  #repeatMarks(): void {
-    for (const subscriber of this.#subscribers) subscriber.repeatMarks();
+  #pushMarks(): void {
+    const { clock, startTimeMs } = this.#options;
+    for (const subscriber of this.#subscribers) subscriber.tick(startTimeMs + clock.nowMs());
   }
 
   async post(body: string): Promise<PostOutcome> {
@@ -173,10 +174,9 @@ class VirtualPush implements FollowPush {
     }
   }
 
-  repeatMarks(): void {
-    for (const subscription of this.#wanted.values()) {
-      if (subscription.type === 'fastAssetCtxs') this.#tell(this.#messages.first(subscription));
-    }
+  tick(timeMs: number): void {
+    this.#messages.tick(timeMs);
+    for (const subscription of this.#wanted.values()) this.#tell(this.#messages.due(subscription));
   }
 
   #tell(message: { channel: string; data: unknown } | undefined): void {

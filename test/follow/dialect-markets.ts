@@ -1,0 +1,258 @@
+/**
+ * The markets as the exchange lists them. It has more than the ledger of the truth: markets that were
+ * delisted, which keep their place, and dexes in which nobody trades. Margin tables have numbers, which
+ * markets of a dex share and which mean other tables on another dex.
+ */
+
+import { formatUnits } from '../../src/exact/decimal.ts';
+import { answerQuestion } from '../../src/info/registry.ts';
+import type { Market } from '../../src/state/markets.ts';
+import type { StateView } from '../../src/state/state.ts';
+import { addStrangeContext, addStrangeListing, STRANGE_COIN } from './strange-coin.ts';
+import type { StubForms } from './stub-forms.ts';
+
+type Json = ReturnType<typeof JSON.parse>;
+
+interface Delisted {
+  readonly name: string;
+  /** In the universe. */
+  readonly place: number;
+  readonly szDecimals: number;
+  readonly maxLeverage: number;
+  readonly markPx: string;
+  readonly marginMode?: string;
+}
+
+/** By dex, in the order of their places. */
+const DELISTED: Readonly<Record<string, readonly Delisted[]>> = {
+  '': [
+    { name: 'MATIC', place: 3, szDecimals: 1, maxLeverage: 20, markPx: '0.37624' },
+    {
+      ...{ name: 'HPOS', place: 20, szDecimals: 0, maxLeverage: 3, markPx: '0.061' },
+      marginMode: 'strictIsolated',
+    },
+  ],
+  abc: [{ name: 'abc:ZINC', place: 1, szDecimals: 1, maxLeverage: 5, markPx: '1.2085' }],
+  idx: [
+    {
+      ...{ name: 'idx:H100', place: 0, szDecimals: 4, maxLeverage: 10, markPx: '2.56' },
+      marginMode: 'noCross',
+    },
+  ],
+  hist: [{ name: 'hist:TULIP', place: 0, szDecimals: 2, maxLeverage: 3, markPx: '55.1' }],
+  fiat: [{ name: 'fiat:EUR', place: 0, szDecimals: 1, maxLeverage: 50, markPx: '1.0812' }],
+};
+
+/** Dexes that the ledger of the truth does not have, after those that it has. */
+const FURTHER_DEXES = [
+  { name: 'hist', fullName: 'History', deployer: '0x1111111111111111111111111111111111111111' },
+  { name: 'fiat', fullName: 'Fiat', deployer: '0x2222222222222222222222222222222222222222' },
+];
+
+/** USDC, USDH, USDT0 and USDE. */
+const TOKENS: Readonly<Record<string, number>> = {
+  '': 0,
+  abc: 360,
+  idx: 268,
+  hist: 235,
+  fiat: 268,
+};
+const SHARED_TOKENS: typeof TOKENS = { ...TOKENS, idx: 0 };
+
+/** What a deployer can set, as recorded. */
+const DEPLOYED_FIELDS = {
+  lastFeeScaleChangeTime: '2026-04-01T00:26:44.097068325',
+  deployerFeeScale: '1.0',
+};
+
+/** Each dex has this one, used or not; those that a number below it names have one tier. */
+const FIRST_TABLE = 50;
+const FIRST_TABLE_TIERS = [{ lowerBound: '0.0', maxLeverage: FIRST_TABLE }];
+
+/** Coins of a spot pair and of an outcome, which the frames of prices have among those of perps. */
+export const SPOT_COINS: readonly string[] = ['@107', '#14880'];
+
+export const SPOT_PX = '92.949';
+
+export class DialectMarkets {
+  readonly forms: StubForms;
+  /** By dex, the numbers of tables by their tiers as JSON: a number stays when it is not used. */
+  readonly #tables = new Map<string, Map<string, number>>();
+  /** Lists a coin that the ledger's vocabulary cannot hold. */
+  hasStrangeCoin = false;
+
+  constructor(forms: StubForms) {
+    this.forms = forms;
+  }
+
+  /** Of all dexes, in their order. */
+  dexNames({ markets }: StateView): string[] {
+    return [...markets.dexes, ...FURTHER_DEXES].map(({ name }) => name);
+  }
+
+  tokenOf(dex: string): number {
+    return (this.forms.sharedCollateral ? SHARED_TOKENS : TOKENS)[dex];
+  }
+
+  perpDexs(state: StateView): Json[] {
+    const dexes = JSON.parse(answerQuestion(state, { type: 'perpDexs' }));
+    const [, form] = dexes;
+    const further = FURTHER_DEXES.map((dex) => ({ ...form, ...dex }));
+    return this.#addOdd([...dexes, ...further]);
+  }
+
+  allPerpMetas(state: StateView): Json[] {
+    return this.#addOdd(this.dexNames(state).map((dex) => this.meta(state, dex)));
+  }
+
+  /** A list of dexes may have an element that is null; the others keep their places. */
+  #addOdd(dexes: Json[]): Json[] {
+    return this.forms.oddElements ? dexes.toSpliced(2, 0, null) : dexes;
+  }
+
+  meta(state: StateView, dex: string): Json {
+    const markets = marketsOf(state, dex);
+    const universe = markets.map((market) => this.#describe(market, dex));
+    insert(dex, universe, (delisted) => describeDelisted(delisted, dex));
+    if (this.hasStrangeCoin && dex === '') addStrangeListing(universe);
+    const collateralToken = this.tokenOf(dex);
+    const hasNoTables = this.forms.oddElements && markets.length === 0;
+    if (hasNoTables) return { universe, collateralToken };
+    return { universe, marginTables: this.#listTables(dex), collateralToken };
+  }
+
+  /** The members are in the exchange's order; what does not apply is left out of the JSON. */
+  #describe({ coin, sizeDecimals, tiers, onlyIsolated }: Market, dex: string): Json {
+    const isDeployed = dex !== '';
+    const given = tiers.map(({ lowerBound, maxLeverage }) => ({
+      lowerBound: formatUnits(lowerBound, 6),
+      maxLeverage,
+    }));
+    return {
+      szDecimals: sizeDecimals,
+      name: coin,
+      maxLeverage: tiers[0].maxLeverage,
+      marginTableId: this.#numberOf(dex, given),
+      onlyIsolated: onlyIsolated || undefined,
+      marginMode: onlyIsolated ? modeOf(dex) : undefined,
+      growthMode: isDeployed && onlyIsolated ? 'enabled' : undefined,
+      ...(isDeployed ? DEPLOYED_FIELDS : {}),
+    };
+  }
+
+  /** A table of one tier is its leverage, and is not listed. */
+  #numberOf(dex: string, tiers: Json[]): number {
+    if (tiers.length === 1 && tiers[0].maxLeverage <= FIRST_TABLE) return tiers[0].maxLeverage;
+    const numbers = this.#numbersOf(dex);
+    const key = JSON.stringify(tiers);
+    const number = numbers.get(key) ?? FIRST_TABLE + numbers.size;
+    numbers.set(key, number);
+    return number;
+  }
+
+  #numbersOf(dex: string): Map<string, number> {
+    const numbers = this.#tables.get(dex) ?? new Map([[JSON.stringify(FIRST_TABLE_TIERS), 50]]);
+    this.#tables.set(dex, numbers);
+    return numbers;
+  }
+
+  #listTables(dex: string): Json[] {
+    return [...this.#numbersOf(dex)].map(([tiers, number]) => {
+      const marginTiers = JSON.parse(tiers);
+      const description = number === FIRST_TABLE ? '' : `tiered ${marginTiers[0].maxLeverage}x`;
+      return [number, { description, marginTiers }];
+    });
+  }
+
+  /** The contexts of a dex, in the order of its universe. */
+  contexts(state: StateView, dex: string): Json[] {
+    const contexts = marketsOf(state, dex).map((market) => {
+      const { markPx, midPx } = pricesOf(state, market);
+      return describeContext(markPx, midPx);
+    });
+    insert(dex, contexts, ({ markPx }) => describeContext(markPx, null));
+    if (this.hasStrangeCoin && dex === '') addStrangeContext(contexts);
+    return contexts;
+  }
+
+  /** The prices of all coins, or of those that are named; delisted ones have no mid. */
+  prices(state: StateView, coins?: ReadonlySet<string>): Json {
+    const prices: Json = {};
+    for (const market of state.markets.markets) {
+      if (coins?.has(market.coin) ?? true) prices[market.coin] = pricesOf(state, market);
+    }
+    if (coins !== undefined) return prices;
+    for (const { name, markPx } of Object.values(DELISTED).flat()) {
+      prices[name] = { markPx, midPx: null };
+    }
+    return prices;
+  }
+
+  /** By coin; the first dex has those of spot pairs among them. */
+  mids(state: StateView, dex: string): Json {
+    const mids = marketsOf(state, dex).map((market) => [
+      market.coin,
+      pricesOf(state, market).midPx,
+    ]);
+    const spot = dex === '' ? SPOT_COINS.map((coin) => [coin, SPOT_PX]) : [];
+    return Object.fromEntries([...mids, ...spot]);
+  }
+
+  /** Whether there is such a market, in just this spelling. */
+  hasCoin(state: StateView, coin: string): boolean {
+    const isDelisted = Object.values(DELISTED)
+      .flat()
+      .some(({ name }) => name === coin);
+    const isStrange = this.hasStrangeCoin && coin === STRANGE_COIN;
+    const isListed = state.markets.findMarket(coin) !== undefined || isDelisted || isStrange;
+    return isListed || SPOT_COINS.includes(coin);
+  }
+}
+
+function marketsOf({ markets }: StateView, dex: string): Market[] {
+  const dexIndex = markets.findDex(dex);
+  return markets.markets.filter((market) => market.dexIndex === dexIndex);
+}
+
+function modeOf(dex: string): string {
+  return dex === 'idx' ? 'noCross' : 'strictIsolated';
+}
+
+/** Puts what is made of each delisted market of the dex in its place. */
+function insert(dex: string, items: Json[], make: (delisted: Delisted) => Json): void {
+  for (const delisted of DELISTED[dex] ?? []) items.splice(delisted.place, 0, make(delisted));
+}
+
+function describeDelisted(
+  { name, szDecimals, maxLeverage, marginMode }: Delisted,
+  dex: string,
+): Json {
+  const marginTableId = maxLeverage;
+  const onlyIsolated = marginMode === undefined ? undefined : true;
+  return {
+    ...{ szDecimals, name, maxLeverage, marginTableId, onlyIsolated, isDelisted: true, marginMode },
+    ...(dex === '' ? {} : DEPLOYED_FIELDS),
+  };
+}
+
+/** The mid is not the mark, so that nobody can take one for the other. */
+function pricesOf({ markets }: StateView, { coin, priceDecimals }: Market): Json {
+  const mark = markets.markPrice(markets.findMarket(coin) ?? 0);
+  return { markPx: formatUnits(mark, priceDecimals), midPx: formatUnits(mark + 1, priceDecimals) };
+}
+
+function describeContext(markPx: string, midPx: string | null): Json {
+  const isTraded = midPx !== null;
+  return {
+    funding: isTraded ? '0.0000125' : '0.0',
+    openInterest: isTraded ? '8765.43' : '0.0',
+    prevDayPx: markPx,
+    dayNtlVlm: isTraded ? '164205.6726' : '0.0',
+    premium: isTraded ? '0.0001501685' : null,
+    oraclePx: markPx,
+    markPx,
+    midPx,
+    impactPxs: isTraded ? [markPx, midPx] : null,
+    dayBaseVlm: isTraded ? '155.185' : '0.0',
+  };
+}

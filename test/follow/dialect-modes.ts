@@ -1,0 +1,144 @@
+/**
+ * The modes of accounts, and the spot answers that show what backs them. One balance of a token backs
+ * all dexes with that token: what is available of it after the maintenance of those dexes, and in one of
+ * them the difference between its maintenance and its value comes on top.
+ */
+
+import { parseAddress } from '../../src/exact/address.ts';
+import { add, type Exact, formatUnits, maximum, subtract } from '../../src/exact/decimal.ts';
+import { findAccount } from '../../src/state/accounts.ts';
+import { type AccountFigures, accountFigures } from '../../src/state/figures.ts';
+import type { StateView } from '../../src/state/state.ts';
+import type { DialectMarkets } from './dialect-markets.ts';
+import { printDouble } from './printed-doubles.ts';
+
+type Json = ReturnType<typeof JSON.parse>;
+
+/** The accounts of a user in dexes with one collateral token. */
+interface Backing {
+  readonly token: number;
+  /** What orders at the spot market hold of the balance. */
+  readonly spotOrders: Exact;
+  readonly accounts: readonly AccountFigures[];
+}
+
+const COINS: Readonly<Record<number, string>> = {
+  0: 'USDC',
+  235: 'USDE',
+  268: 'USDT0',
+  360: 'USDH',
+};
+const USD_DECIMALS = 6;
+const SPOT_ORDERS = 12_345_678;
+/** One user of four has orders at the spot market. */
+const SPOT_TRADERS = /[1-4]$/;
+/** A spot balance has eight decimals, an account's amounts six: no answer shows the rest. */
+const BELOW_USD_UNIT = '37';
+
+/** Of accounts that are not unified: what lies in spot backs nothing. */
+const OWN_BALANCE = {
+  coin: 'USDC',
+  token: 0,
+  total: '1234.56789012',
+  hold: '0.0',
+  entryNtl: '0.0',
+};
+/** Rows of unified accounts, with and without a token, that no dex has as collateral. */
+const OTHER_BALANCES = [
+  { coin: 'HYPE', token: 150, total: '0.17021168', hold: '0.0', entryNtl: '9.47722185' },
+  { coin: 'UBTC', token: 197, total: '0.5997840005', hold: '0.0', entryNtl: '47797.2' },
+  { coin: '+107580', total: '0.0', hold: '0.0', entryNtl: '0.0' },
+];
+
+export function describeMode(state: StateView, user: string): string {
+  if (isUnified(state, user)) return 'unifiedAccount';
+  return user.endsWith('0') ? 'disabled' : 'default';
+}
+
+function listAccounts(state: StateView, user: string): { dex: string; figures: AccountFigures }[] {
+  const address = parseAddress(user);
+  const row = address === undefined ? 0 : state.addresses.find(address);
+  return state.markets.dexes.flatMap(({ name: dex }, dexIndex) => {
+    const account = findAccount(state, row, dexIndex);
+    return account === 0 ? [] : [{ dex, figures: accountFigures(state, account) }];
+  });
+}
+
+function isUnified(state: StateView, user: string): boolean {
+  return listAccounts(state, user).some(({ figures }) => figures.collateral > 0);
+}
+
+function listBackings(state: StateView, user: string, markets: DialectMarkets): Backing[] {
+  const byToken = new Map<number, AccountFigures[]>([[0, []]]);
+  for (const { dex, figures } of listAccounts(state, user)) {
+    const token = markets.tokenOf(dex);
+    byToken.set(token, [...(byToken.get(token) ?? []), figures]);
+  }
+  const hasSpotOrders = markets.forms.sharedCollateral && SPOT_TRADERS.test(user);
+  const spotOrders = hasSpotOrders ? SPOT_ORDERS : 0;
+  const backings = [...byToken].map(([token, accounts]) => ({
+    token,
+    accounts,
+    spotOrders: token === 0 ? spotOrders : 0,
+  }));
+  return backings.sort((one, other) => one.token - other.token);
+}
+
+export function describeSpot(state: StateView, user: string, markets: DialectMarkets): Json {
+  if (!isUnified(state, user)) return { balances: [OWN_BALANCE] };
+  const backings = listBackings(state, user, markets);
+  const balances = [
+    ...backings.map((backing) => describeBalance(backing, markets)),
+    ...OTHER_BALANCES,
+  ];
+  const available = backings.map((backing) => [backing.token, formatSpot(availableOf(backing))]);
+  return {
+    balances: balances.sort(
+      (one: Json, other: Json) => (one.token ?? Infinity) - (other.token ?? Infinity),
+    ),
+    tokenToAvailableAfterMaintenance: available,
+  };
+}
+
+function describeBalance(backing: Backing, { forms }: DialectMarkets): Json {
+  const { token, accounts, spotOrders } = backing;
+  const hold = sumOf(accounts, ({ summary }) => maximum(0, summary.accountValue));
+  const held = formatUnits(add(hold, spotOrders), USD_DECIMALS);
+  // A dex that owes draws on the balance of the token.
+  const owed = subtract(
+    hold,
+    sumOf(accounts, ({ summary }) => summary.accountValue),
+  );
+  const used = sumOf(accounts, ({ summary, crossSummary, crossMaintenanceMargin }) =>
+    add(subtract(summary.accountValue, crossSummary.accountValue), crossMaintenanceMargin),
+  );
+  return {
+    coin: COINS[token],
+    token,
+    total: formatSpot(add(add(availableOf(backing), used), owed)),
+    hold: forms.sharedCollateral ? printDouble(held) : held,
+    entryNtl: '0.0',
+  };
+}
+
+/** The accounts of one token agree on this. */
+function availableOf({ accounts }: Backing): Exact {
+  if (accounts.length === 0) return 0;
+  const [{ collateral, crossSummary, crossMaintenanceMargin }] = accounts;
+  return subtract(add(collateral, crossSummary.accountValue), crossMaintenanceMargin);
+}
+
+function sumOf(
+  accounts: readonly AccountFigures[],
+  amountOf: (account: AccountFigures) => Exact,
+): Exact {
+  return accounts.map(amountOf).reduce(add, 0);
+}
+
+function formatSpot(amount: Exact): string {
+  const text = formatUnits(amount, USD_DECIMALS);
+  const isAbove = !text.startsWith('-') && text !== '0.0';
+  return isAbove
+    ? `${text.replace(/\.\d+$/, (part) => part.padEnd(7, '0'))}${BELOW_USD_UNIT}`
+    : text;
+}

@@ -1,0 +1,103 @@
+/**
+ * The ledger of the stub's exchange: the simulator's blocks, with what the simulator does not have. One
+ * balance backs all dexes with the same collateral token, so the collateral in one of them moves with
+ * the marks of the others. Funding is booked some seconds after the hour.
+ */
+
+import { parseBlock } from '../../src/events/event.ts';
+import { formatAddress } from '../../src/exact/address.ts';
+import { add, type Exact, formatUnits, maximum, subtract } from '../../src/exact/decimal.ts';
+import type { Simulator } from '../../src/feed/simulator/simulator.ts';
+import { findAccount } from '../../src/state/accounts.ts';
+import { FIRST_ACCOUNT } from '../../src/state/addresses.ts';
+import { COLLATERAL } from '../../src/state/columns.ts';
+import { type AccountFigures, accountFigures } from '../../src/state/figures.ts';
+import { applyBlock } from '../../src/state/fold.ts';
+import type { State, StateView } from '../../src/state/state.ts';
+
+/** Dexes whose accounts are backed by one balance. */
+const POOLED_DEXES: readonly string[] = ['', 'idx'];
+const USD_DECIMALS = 6;
+/** The simulator's clock is behind by this, so that its hours begin later. */
+const FUNDING_LATE_MS = 4_000;
+
+interface PooledAccount {
+  readonly dex: string;
+  readonly collateral: number;
+  /** What the account could lose before it is liquidated, without anything that backs it. */
+  buffer(): Exact;
+}
+
+export class TruthLines {
+  readonly #simulator: Simulator;
+  readonly #state: State;
+
+  /** @param state of the lines so far, which the simulator has continued from a state of its own */
+  constructor(simulator: Simulator, state: State) {
+    this.#simulator = simulator;
+    this.#state = state;
+  }
+
+  get state(): StateView {
+    return this.#state;
+  }
+
+  get isSetUp(): boolean {
+    return this.#simulator.isSetUp;
+  }
+
+  next(timeMs: number): string {
+    const { events } = JSON.parse(this.#simulator.next(timeMs - FUNDING_LATE_MS));
+    const height = this.#state.height + 1;
+    const line = JSON.stringify({ height, time: timeMs, events: [...events, ...this.#pool()] });
+    applyBlock(this.#state, parseBlock(line));
+    return line;
+  }
+
+  /** The collateral of those who are unified in several dexes with one token, where it has changed. */
+  #pool(): object[] {
+    const { state } = this.#simulator;
+    const rows = Array.from({ length: state.addresses.table.rowCount - 1 }, (_, row) => row + 1);
+    return rows
+      .filter((row) => state.addresses.table.get(row, FIRST_ACCOUNT) !== 0)
+      .flatMap((row) => this.#poolUser(row));
+  }
+
+  #poolUser(row: number): object[] {
+    const accounts = listPooled(this.#simulator.state, row);
+    const own = accounts.map(({ collateral }) => collateral).reduce(add, 0);
+    const address = this.#simulator.state.addresses.addressOf(row);
+    const known = listPooled(this.#state, this.#state.addresses.find(address));
+    const isPooled = own !== 0 || known.some(({ collateral }) => collateral !== 0);
+    if (accounts.length < 2 || !isPooled) return [];
+    const amounts = own === 0 ? accounts.map(() => 0) : poolCollateral(own, accounts);
+    const user = formatAddress(address);
+    return accounts.map(({ dex }, index) => {
+      const amount = formatUnits(amounts[index], USD_DECIMALS);
+      return { type: 'collateral', user, dex, amount };
+    });
+  }
+}
+
+/** In each dex, what is free and what the other dexes could lose. */
+function poolCollateral(own: Exact, accounts: readonly PooledAccount[]): Exact[] {
+  const buffers = accounts.map(({ buffer }) => buffer());
+  const sum = buffers.reduce(add, 0);
+  const others = buffers.map((buffer) => subtract(sum, buffer));
+  // A ledger cannot hold a negative collateral, so such a user has brought more money.
+  const free = others.reduce((most, other) => maximum(most, subtract(0, other)), own);
+  return others.map((other) => add(free, other));
+}
+
+function listPooled(state: StateView, row: number): PooledAccount[] {
+  return POOLED_DEXES.flatMap((dex) => {
+    const account = findAccount(state, row, state.markets.findDex(dex) ?? 0);
+    if (account === 0) return [];
+    const collateral = state.accounts.get(account, COLLATERAL);
+    return [{ dex, collateral, buffer: () => bufferOf(accountFigures(state, account)) }];
+  });
+}
+
+function bufferOf({ crossSummary, crossMaintenanceMargin }: AccountFigures): Exact {
+  return subtract(crossSummary.accountValue, crossMaintenanceMargin);
+}
