@@ -44,14 +44,20 @@ function checkListing(archive: Archive, state: StateView): void {
   requireEqual(`the listing of height ${height}`, found, toText(describeListing(state)));
 }
 
-/** Dexes, the terms of markets, the tiers that positions have of their own, the auction. */
-function describeListing({ markets, auction, isPartial }: ListingView): unknown[] {
+/**
+ * Dexes, the terms of markets, the tiers that positions have of their own, the auction, the lists of
+ * another server.
+ */
+function describeListing({ markets, auction, isPartial, universes }: ListingView): unknown[] {
   const dexes = markets.dexes.map(({ name, fullName, deployer }) => [name, fullName, deployer]);
+  const terms = markets.markets.map(termsOf);
   const tables = markets.tierTables.all.map(tierTermsOf);
-  return [dexes, markets.markets.map(termsOf), tables, describeAuction(auction), isPartial];
+  const { dexes: listed, byDex } = universes;
+  const texts = dexes.map((_dex, index) => byDex.get(index)?.text);
+  return [dexes, terms, tables, describeAuction(auction), isPartial, listed?.text, texts];
 }
 
-type ListingView = Pick<StateView, 'markets' | 'auction' | 'isPartial'>;
+type ListingView = Pick<StateView, 'markets' | 'auction' | 'isPartial' | 'universes'>;
 
 function checkMarks(archive: Archive, { markets, height, time }: StateView): void {
   requireEqual(`the time of height ${height}`, archive.timeOf(height), time);
@@ -66,6 +72,8 @@ function checkAddress(archive: Archive, state: StateView, row: number): void {
   const text = formatAddress(address);
   let account = state.addresses.table.get(row, FIRST_ACCOUNT);
   const known = archive.findAddress(address);
+  const mode = archive.modeAt(address, state.height);
+  requireEqual(`the mode of ${text}`, mode, state.modes.find(row));
   if (known !== undefined) requireEqual(`the row of ${text}`, known.row, row);
   for (; account !== 0; account = state.accounts.get(account, column.NEXT_ACCOUNT)) {
     const dexIndex = state.accounts.get(account, column.ACCOUNT_DEX);

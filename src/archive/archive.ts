@@ -1,6 +1,6 @@
 /** Reads an archive: the state of any height that it holds, with the rows that a question needs. */
 
-import type { Address } from '../exact/address.ts';
+import { type Address, formatAddress } from '../exact/address.ts';
 import { LedgerError } from '../ledger/ledger.ts';
 import { type AccountVersion, VersionReader } from './account-versions.ts';
 import { type ArchiveRange, isInRange, readRange } from './archive-range.ts';
@@ -71,6 +71,10 @@ export class Archive {
 
   listingAt(height: number): KeptListing {
     return this.#listings.at(height);
+  }
+
+  modeAt(address: Address, height: number): string | undefined {
+    return this.#listings.modeAt(formatAddress(address), height);
   }
 
   timeOf(height: number): number {

@@ -3,12 +3,20 @@
  * keeps their changes as JSON, and a reader holds all of them in memory.
  */
 
+import { formatAddress } from '../exact/address.ts';
 import type { RecordedAuction } from '../state/auction.ts';
 import { type TierTerms, tierTermsOf } from '../state/margin-tiers.ts';
 import { createMarket, type Dex, MarketBook, type MarketTerms, termsOf } from '../state/markets.ts';
 import { type DescribedAuction, decodeAuction, describeAuction } from '../state/snapshot.ts';
 import type { StateView } from '../state/state.ts';
 import { TierTables } from '../state/tier-tables.ts';
+import {
+  type DescribedUniverses,
+  decodeUniverses,
+  describeUniverses,
+  NO_UNIVERSES,
+  type Universes,
+} from '../state/universe.ts';
 import type { ArchiveTables } from './archive-tables.ts';
 import { DamagedRecord, packJson, unpackJson } from './packed.ts';
 
@@ -21,6 +29,9 @@ interface ListingChange {
   tierTables?: { readonly after: number; readonly added: readonly (readonly TierTerms[])[] };
   auction?: { recorded: DescribedAuction };
   isPartial?: boolean;
+  universes?: DescribedUniverses;
+  /** By address. */
+  modes?: readonly (readonly [address: string, mode: string])[];
 }
 
 export interface KeptListing {
@@ -29,6 +40,12 @@ export interface KeptListing {
   readonly markets: MarketBook;
   readonly auction: RecordedAuction;
   readonly isPartial: boolean;
+  readonly universes: Universes;
+}
+
+interface KeptMode {
+  readonly height: number;
+  readonly mode: string;
 }
 
 /** What a block may change without saying when. */
@@ -64,7 +81,28 @@ export function findListingChange(
   }
   if (isNew(state.auctionChangedAt)) change.auction = { recorded: describeAuction(state.auction) };
   if (isWhole || state.isPartial !== before.isPartial) change.isPartial = state.isPartial;
+  const universes = selectUniverses(state.universes, isNew);
+  if (universes !== undefined) change.universes = universes;
+  const moded = isWhole ? state.modes.listAddresses() : state.modes.listChangedAt(height);
+  if (moded.length > 0) change.modes = moded.map((row) => describeMode(state, row));
   return Object.keys(change).length === 0 ? undefined : packJson(change, height);
+}
+
+function describeMode({ addresses, modes }: StateView, row: number): readonly [string, string] {
+  return [formatAddress(addresses.addressOf(row)), modes.find(row) ?? ''];
+}
+
+/** Those that a block has changed; undefined if it has changed none. */
+function selectUniverses(
+  universes: Universes,
+  isNew: (changedAt: number) => boolean,
+): DescribedUniverses | undefined {
+  const { dexes, byDex } = describeUniverses(universes);
+  const changed = {
+    dexes: dexes !== undefined && isNew(dexes.changedAt) ? dexes : undefined,
+    byDex: byDex.filter(([, { changedAt }]) => isNew(changedAt)),
+  };
+  return changed.dexes === undefined && changed.byDex.length === 0 ? undefined : changed;
 }
 
 /** All listings of an archive, in order. */
@@ -73,11 +111,14 @@ export class KeptListings {
   /** Of all heights: a number means the same table at each of them. */
   readonly #tierTables = new TierTables();
   readonly #listings: KeptListing[];
+  /** By address, each height at which its mode has changed, in order. */
+  readonly #modes = new Map<string, KeptMode[]>();
 
   constructor(tables: ArchiveTables) {
     this.#tables = tables;
     const markets = new MarketBook(undefined, undefined, undefined, this.#tierTables);
-    this.#listings = [{ height: 0, markets, auction: undefined, isPartial: false }];
+    const universes = NO_UNIVERSES;
+    this.#listings = [{ height: 0, markets, auction: undefined, isPartial: false, universes }];
   }
 
   /** Reads what was written since the last call. */
@@ -87,7 +128,19 @@ export class KeptListings {
       const change = unpackChange(value, key);
       addTierTables(this.#tierTables, change, key);
       this.#listings.push(applyChange(this.#last, key, change));
+      for (const [address, mode] of change.modes ?? []) this.#noteMode(address, key, mode);
     }
+  }
+
+  #noteMode(address: string, height: number, mode: string): void {
+    const kept = this.#modes.get(address) ?? [];
+    kept.push({ height, mode });
+    this.#modes.set(address, kept);
+  }
+
+  /** The mode of an address at a height; undefined if no event had named it. */
+  modeAt(address: string, height: number): string | undefined {
+    return this.#modes.get(address)?.findLast((kept) => kept.height <= height)?.mode;
   }
 
   get #last(): KeptListing {
@@ -118,6 +171,7 @@ function applyChange(before: KeptListing, height: number, change: ListingChange)
     markets: applyMarkets(before.markets, change, height),
     auction: auction === undefined ? before.auction : decodeAuction(auction.recorded),
     isPartial,
+    universes: decodeUniverses(change.universes, before.universes),
   };
 }
 

@@ -57,8 +57,8 @@ class PooledTables {
 
   /** Nothing is ever committed to it, so this removes every row. */
   clear(): void {
-    const { addresses, accounts, positions, delegations } = this.#empty;
-    for (const part of [addresses, accounts, positions, delegations]) part.rollback();
+    const { addresses, accounts, positions, delegations, modes } = this.#empty;
+    for (const part of [modes, addresses, accounts, positions, delegations]) part.rollback();
   }
 }
 
@@ -81,13 +81,14 @@ export class PastState implements PastView {
   }
 
   #stateAt(height: number): State {
-    const { markets, auction, isPartial } = this.#archive.listingAt(height);
+    const { markets, auction, isPartial, universes } = this.#archive.listingAt(height);
     const state = this.#pooled.stateWith(markets);
     state.ledgerId = this.#archive.range.ledgerId;
     state.height = height;
     state.time = this.#archive.timeOf(height);
     state.auction = auction;
     state.isPartial = isPartial;
+    state.universes = universes;
     return state;
   }
 
@@ -102,6 +103,7 @@ export class PastState implements PastView {
   }
 
   load(subject: Subject): void {
+    this.#loadMode(subject.user);
     const known = this.#archive.findAddress(subject.user);
     if (known === undefined) return;
     if (subject.kind === 'delegations') {
@@ -123,6 +125,12 @@ export class PastState implements PastView {
     };
     this.#accounts.push(account);
     this.#loadPack(account);
+  }
+
+  #loadMode(user: Address): void {
+    const { addresses, modes, height } = this.#state;
+    const mode = this.#archive.modeAt(user, height);
+    if (mode !== undefined) modes.set(addresses.findOrAdd(user), mode, height);
   }
 
   /** Finds the pack that holds the version at the height. */

@@ -15,6 +15,7 @@ import {
   USD_DECIMALS,
 } from './fields.ts';
 import { BlockError, prefixRefusal, Refusal } from './refusal.ts';
+import { readStoredJson } from './stored-json.ts';
 
 const SIZE_DECIMALS_MAX = 6;
 const LEVERAGE_MAX = 1000;
@@ -27,6 +28,8 @@ export type LeverageMode = (typeof LEVERAGE_MODES)[number];
 
 const FULL_NAME = /^.{1,100}$/su;
 const DEX_NAME = /^[a-z0-9]{1,6}$/;
+/** The exchange may have modes that nobody here knows yet. */
+const ACCOUNT_MODE = /^[A-Za-z0-9]{1,40}$/;
 const COIN_NAME = /^(?:[a-z0-9]{1,6}:)?[A-Za-z0-9]{1,20}$/;
 export const LEVERAGE_RANGE = { from: 1, to: LEVERAGE_MAX };
 /** Times, in milliseconds. */
@@ -88,6 +91,19 @@ function readPrices(source: unknown) {
   return Object.keys(source).map((coin) => ({ coin, price: source[coin] }));
 }
 
+/** What another server answers about the markets of a dex. */
+function readListedMeta(source: unknown): string {
+  const isMeta = isJsonObject(source) && Array.isArray(source['universe']);
+  if (!isMeta) throw new Refusal('meta', source, 'an object with an array named universe');
+  return readStoredJson('meta', source);
+}
+
+/** What another server answers about its dexes. */
+function readDexList(source: unknown): string {
+  if (!Array.isArray(source)) throw new Refusal('list', source, 'an array');
+  return readStoredJson('list', source);
+}
+
 const EVENT_READERS = {
   perpDex: (fields: FieldReader) => ({
     dex: fields.textOf('dex', DEX_NAME, '1 to 6 of a-z and 0-9'),
@@ -103,6 +119,11 @@ const EVENT_READERS = {
     markPx: fields.decimal('markPx'),
   }),
   marks: (fields: FieldReader) => ({ prices: readPrices(fields.take('prices')) }),
+  dexes: (fields: FieldReader) => ({ list: readDexList(fields.take('list')) }),
+  universe: (fields: FieldReader) => ({
+    dex: fields.text('dex'),
+    meta: readListedMeta(fields.take('meta')),
+  }),
   account: (fields: FieldReader) => ({
     user: fields.address('user'),
     dex: fields.text('dex'),
@@ -113,6 +134,10 @@ const EVENT_READERS = {
     user: fields.address('user'),
     dex: fields.text('dex'),
     time: fields.whole('time', TIME_RANGE),
+  }),
+  accountMode: (fields: FieldReader) => ({
+    user: fields.address('user'),
+    mode: fields.textOf('mode', ACCOUNT_MODE, '1 to 40 of A-Z, a-z and 0-9'),
   }),
   transfer: (fields: FieldReader) => ({
     user: fields.address('user'),

@@ -1,23 +1,46 @@
 /** `userAbstraction`: the mode of an account. */
 
+import type { Address } from '../exact/address.ts';
+import type { StateView } from '../state/state.ts';
 import { addressField, type RequestType } from './request.ts';
+import { RequestError } from './request-error.ts';
+import { anyText } from './schema.ts';
 
 const fields = { user: addressField };
 
-/** The mode of an account that was never changed; the ledger records no other. */
+/** The mode of an account that was never changed. */
 const DEFAULT_MODE = 'default';
+const FIRST_DEX_INDEX = 0;
+
+/** Undefined if the ledger does not know it. */
+function findMode(state: StateView, user: Address): string | undefined {
+  const recorded = state.modes.find(state.addresses.find(user));
+  return recorded ?? (state.isPartial ? undefined : DEFAULT_MODE);
+}
 
 export const userAbstraction: RequestType<typeof fields> = {
   type: 'userAbstraction',
-  summary: 'The mode of an account; the ledger records none, so it is always "default".',
+  summary: 'The mode of an account; "default" unless an event has set another.',
   weight: 20,
   fields,
-  answerSchema: { const: DEFAULT_MODE },
+  answerSchema: anyText,
   example: {
     question: { type: 'userAbstraction', user: '0xeaa346d93e222853a2229e2fbb584830fa478fd2' },
     answer: DEFAULT_MODE,
   },
-  isRefusedOnPartial: true,
-  changedAt: () => 0,
-  answer: () => JSON.stringify(DEFAULT_MODE),
+  // A follower reads the mode with the account, and an archive loads it so.
+  subjects: (state, { user }) =>
+    state.modes.find(state.addresses.find(user)) === undefined
+      ? [{ kind: 'account', user, dexIndex: FIRST_DEX_INDEX }]
+      : [],
+  changedAt: (state, { user }) => state.modes.changedAt(state.addresses.find(user)),
+  answer(state, { user }) {
+    const mode = findMode(state, user);
+    if (mode !== undefined) return JSON.stringify(mode);
+    throw new RequestError(
+      'not_ready',
+      'user: the mode of this account has not been read yet',
+      'user',
+    );
+  },
 };

@@ -5,6 +5,7 @@ import type { Address } from '../exact/address.ts';
 import { divideFloor, type Exact, multiply, powerOfTen, subtract } from '../exact/decimal.ts';
 import { findAccount } from '../state/accounts.ts';
 import { accountChangedAt } from '../state/changed-at.ts';
+import { ACCOUNT_DEX } from '../state/columns.ts';
 import {
   type AccountFigures,
   accountFigures,
@@ -16,6 +17,8 @@ import {
 import { liquidationPrice } from '../state/liquidation.ts';
 import { QuickFigures } from '../state/quick-figures.ts';
 import type { StateView } from '../state/state.ts';
+import type { Universe } from '../state/universe.ts';
+import { findReordering, sortByPlace } from '../state/universes.ts';
 import { type AnswerWriter, fixedText, writtenText } from './answer-writer.ts';
 import { dexField, requireDex } from './dex-field.ts';
 import type { Readings } from './readings.ts';
@@ -196,7 +199,16 @@ const quick = new QuickFigures();
 /** Writes the account in a row, as JSON text. */
 export function writeAccount(out: AnswerWriter, state: StateView, row: number): void {
   const isQuick = quick.compute(state, row);
-  writeLines(out, isQuick ? quick : exactLines(accountFigures(state, row)), state.time);
+  const lines = isQuick ? quick : exactLines(accountFigures(state, row));
+  const universe = findReordering(state, state.accounts.get(row, ACCOUNT_DEX));
+  writeLines(out, universe === undefined ? lines : orderLines(lines, universe), state.time);
+}
+
+/** In the order of the universe, which is seldom another than that of the ledger's markets. */
+function orderLines(account: AccountLines, universe: Universe): AccountLines {
+  const used = account.positions.slice(0, account.positionCount);
+  const positions = sortByPlace(universe, used, ({ market }) => market.coin);
+  return { ...account, positions };
 }
 
 function exactLines(account: AccountFigures): AccountLines {

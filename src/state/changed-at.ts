@@ -10,6 +10,7 @@ import { DELEGATIONS_CHANGED_AT } from './addresses.ts';
 import * as column from './columns.ts';
 import { marketOfTerms } from './columns.ts';
 import type { State, StateView } from './state.ts';
+import { orderChangedAt } from './universes.ts';
 
 /** Notes that the current block changes the account, or one of its positions. */
 export function noteAccountChange(state: State, account: number): void {
@@ -27,10 +28,14 @@ export function noteDelegationsChange(state: State, user: Address): void {
   changes.noteAddress(row);
 }
 
-/** The account's figures follow its rows, and the marks and terms of the markets it is open in. */
+/**
+ * The account's figures follow its rows, and the marks and terms of the markets it is open in; the
+ * order of its positions follows the universe.
+ */
 export function accountChangedAt(state: StateView, account: number): number {
   const { accounts, positions, markets } = state;
-  let changedAt = accounts.get(account, column.ACCOUNT_CHANGED_AT);
+  const ordered = orderChangedAt(state, accounts.get(account, column.ACCOUNT_DEX));
+  let changedAt = Math.max(accounts.get(account, column.ACCOUNT_CHANGED_AT), ordered);
   let position = accounts.get(account, column.FIRST_POSITION);
   // Nothing has changed later than with the newest block.
   for (

@@ -18,10 +18,15 @@
  *   auction: 0 before the first, 2 if there is none; else 1, start, duration, start gas, floor gas, end gas ("" for none)
  *   only if a position has had margin tiers of its own: count of the different tables, in order of first
  *     appearance, then each: tier count, then each tier: lower bound, max leverage
+ *   only if there is one: -1, the list of dexes of another server
+ *   each list of markets of another server, in dex order: -2, dex index, the list
+ *   each mode of an account, in the order of their first events: -3, the address's place in the list of
+ *     addresses, the mode
  *
  * The terms of a position name its own table by its place in that list, from 1: see columns.ts.
  */
 
+import { MODE_ADDRESS_ROW } from './account-modes.ts';
 import { DELEGATIONS_SEEN, FIRST_ACCOUNT, FIRST_DELEGATION } from './addresses.ts';
 import * as column from './columns.ts';
 import type { TierTerms } from './margin-tiers.ts';
@@ -31,6 +36,9 @@ import type { StateView } from './state.ts';
 const TAG_ACCOUNT = 1;
 const TAG_POSITION = 2;
 const TAG_DELEGATION = 3;
+const TAG_DEXES = -1;
+const TAG_UNIVERSE = -2;
+const TAG_MODE = -3;
 
 const CHUNK_BYTES = 65_536;
 
@@ -77,6 +85,8 @@ export function* digestBytes(state: StateView): Generator<Uint8Array> {
   }
   putAuction(sink, state);
   putTierTables(sink, state);
+  putUniverses(sink, state);
+  putModes(sink, state);
   yield* sink.take(true);
 }
 
@@ -171,4 +181,28 @@ function putTierTables(sink: ByteSink, { markets }: StateView): void {
   if (all.length === 0) return;
   sink.number(all.length);
   for (const tiers of all) putTiers(sink, tiers);
+}
+
+/** A ledger without such lists has the digest that it had before there were any. */
+function putUniverses(sink: ByteSink, { universes, markets }: StateView): void {
+  if (universes.dexes !== undefined) {
+    sink.number(TAG_DEXES);
+    sink.text(universes.dexes.text);
+  }
+  for (const dexIndex of markets.dexes.keys()) {
+    const universe = universes.byDex.get(dexIndex);
+    if (universe === undefined) continue;
+    sink.number(TAG_UNIVERSE);
+    sink.number(dexIndex);
+    sink.text(universe.text);
+  }
+}
+
+function putModes(sink: ByteSink, { modes }: StateView): void {
+  for (let row = 1; row < modes.table.rowCount; row++) {
+    const addressRow = modes.table.get(row, MODE_ADDRESS_ROW);
+    sink.number(TAG_MODE);
+    sink.number(addressRow);
+    sink.text(modes.find(addressRow) ?? '');
+  }
 }

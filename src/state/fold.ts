@@ -7,6 +7,7 @@
 import type { PieceEvent } from '../events/block-pieces.ts';
 import type { Block, BlockHead, EventOf, EventRecord, EventType } from '../events/event.ts';
 import { BlockError, Refusal } from '../events/refusal.ts';
+import type { AccountModes } from './account-modes.ts';
 import {
   applyAccount,
   applyCollateral,
@@ -31,6 +32,7 @@ import {
 } from './staking.ts';
 import type { State } from './state.ts';
 import type { Table } from './table.ts';
+import { applyDexes, applyUniverse } from './universes.ts';
 
 /** Applies the next block, or throws a BlockError and leaves the state as it was. */
 export function applyBlock(state: State, block: Block): void {
@@ -104,8 +106,12 @@ const APPLIERS: { [T in EventType]: (state: State, fields: EventOf<T>, time: num
   perpDex: (state, fields) => state.markets.applyPerpDex(fields, state.height + 1),
   market: (state, fields) => state.markets.applyMarket(fields, state.height + 1),
   marks: (state, fields) => state.markets.applyMarks(fields, state.height + 1),
+  dexes: applyDexes,
+  universe: applyUniverse,
   account: applyAccount,
   accountTime: applyAccountTime,
+  accountMode: ({ addresses, modes, height }, { user, mode }) =>
+    modes.set(addresses.findOrAdd(user), mode, height + 1),
   transfer: applyTransfer,
   orderMargin: applyOrderMargin,
   collateral: applyCollateral,
@@ -141,15 +147,18 @@ function applyPieceEvent(state: State, event: PieceEvent, time: number): void {
 }
 
 /** Fields that a block replaces: they are saved before it, not journaled. */
-type Unjournaled = Pick<State, 'auction' | 'auctionChangedAt' | 'isPartial'>;
+type Unjournaled = Pick<State, 'auction' | 'auctionChangedAt' | 'isPartial' | 'universes'>;
 
-function unjournaled({ auction, auctionChangedAt, isPartial }: State): Unjournaled {
-  return { auction, auctionChangedAt, isPartial };
+function unjournaled({ auction, auctionChangedAt, isPartial, universes }: State): Unjournaled {
+  return { auction, auctionChangedAt, isPartial, universes };
 }
 
 /** Everything else that a block writes to. */
-function journaledParts(state: State): readonly (AddressBook | MarketBook | Table)[] {
-  return [state.addresses, state.markets, state.accounts, state.positions, state.delegations];
+function journaledParts(
+  state: State,
+): readonly (AccountModes | AddressBook | MarketBook | Table)[] {
+  const { addresses, markets, accounts, positions, delegations, modes } = state;
+  return [addresses, markets, accounts, positions, delegations, modes];
 }
 
 function commit(state: State): void {

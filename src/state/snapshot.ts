@@ -6,6 +6,7 @@
  * Decoding trusts the bytes: the caller stores a checksum and verifies it first.
  */
 
+import { AccountModes } from './account-modes.ts';
 import { AddressBook } from './addresses.ts';
 import type { Auction, RecordedAuction } from './auction.ts';
 import { ChangeLog } from './change-log.ts';
@@ -16,13 +17,28 @@ import type { State, StateView, TableView } from './state.ts';
 import { ROW_BYTES, Table } from './table.ts';
 import type { TableSnapshot } from './table-snapshot.ts';
 import { TierTables } from './tier-tables.ts';
+import { type DescribedUniverses, decodeUniverses, describeUniverses } from './universe.ts';
 
 /** Increment when the format changes, and upgrade the one before; other formats are ignored. */
 const FORMAT = 4;
 const FORMATS_READ: readonly number[] = [2, 3, FORMAT];
 
-const TABLE_NAMES = ['addresses', 'marks', 'accounts', 'positions', 'delegations'] as const;
+const TABLE_NAMES = [
+  'addresses',
+  'marks',
+  'accounts',
+  'positions',
+  'delegations',
+  'modes',
+] as const;
 type TableName = (typeof TABLE_NAMES)[number];
+/** The first format that has the table of modes. */
+const MODES_FORMAT = 4;
+
+/** The tables whose bytes are in a snapshot. */
+function tablesIn({ format }: SnapshotDescription): readonly TableName[] {
+  return format < MODES_FORMAT ? TABLE_NAMES.filter((name) => name !== 'modes') : TABLE_NAMES;
+}
 
 /** Gas as decimal text of its smallest unit, since JSON has no bigint. */
 export type DescribedAuction = Record<keyof Auction, number | string | null> | 'none' | null;
@@ -41,6 +57,9 @@ export interface SnapshotDescription {
   /** Since format 3. */
   auctionChangedAt?: number;
   isPartial: boolean;
+  /** Since format 4. */
+  universes?: DescribedUniverses;
+  /** `modes` since format 4. */
   rowCounts: Record<TableName, number>;
 }
 
@@ -51,6 +70,7 @@ function tablesOf(state: StateView) {
     accounts: state.accounts,
     positions: state.positions,
     delegations: state.delegations,
+    modes: state.modes.table,
   };
 }
 
@@ -68,12 +88,14 @@ function describe(state: StateView): SnapshotDescription {
     auction: describeAuction(auction),
     auctionChangedAt: state.auctionChangedAt,
     isPartial: state.isPartial,
+    universes: describeUniverses(state.universes),
     rowCounts: {
       addresses: tables.addresses.rowCount,
       marks: tables.marks.rowCount,
       accounts: tables.accounts.rowCount,
       positions: tables.positions.rowCount,
       delegations: tables.delegations.rowCount,
+      modes: tables.modes.rowCount,
     },
   };
 }
@@ -138,10 +160,10 @@ export function decodeDescription(bytes: Uint8Array): SnapshotDescription {
 }
 
 /** The number of bytes of all tables together. */
-export function tableByteLength({ rowCounts }: SnapshotDescription): number {
+export function tableByteLength(description: SnapshotDescription): number {
   let rows = 0;
-  for (const name of TABLE_NAMES) {
-    const count = rowCounts[name];
+  for (const name of tablesIn(description)) {
+    const count = description.rowCounts[name];
     const isSound = Number.isSafeInteger(count) && count >= 1;
     if (!isSound) throw new Error(`the row count of ${name} is ${count}, expected 1 or more`);
     rows += count;
@@ -151,9 +173,12 @@ export function tableByteLength({ rowCounts }: SnapshotDescription): number {
 
 /** Tables of the right sizes, and views of their cells to read the snapshot's bytes into. */
 export function allocateTables(description: SnapshotDescription) {
+  const names = tablesIn(description);
   const tables = {} as Record<TableName, Table>;
-  for (const name of TABLE_NAMES) tables[name] = new Table(description.rowCounts[name]);
-  return { tables, targets: TABLE_NAMES.map((name) => bytesOf(tables[name].cells)) };
+  for (const name of TABLE_NAMES) {
+    tables[name] = names.includes(name) ? new Table(description.rowCounts[name]) : new Table();
+  }
+  return { tables, targets: names.map((name) => bytesOf(tables[name].cells)) };
 }
 
 export function describeAuction(auction: RecordedAuction): DescribedAuction {
@@ -199,6 +224,8 @@ export function decodeState(
     accounts: tables.accounts,
     positions: tables.positions,
     delegations: tables.delegations,
+    modes: new AccountModes(tables.modes),
+    universes: decodeUniverses(description.universes),
     auction: decodeAuction(description.auction),
     auctionChangedAt: description.auctionChangedAt ?? description.height,
     changes: new ChangeLog(),

@@ -1,11 +1,13 @@
 /** The state: tables, books and the auction, all at one height. */
 
+import { AccountModes } from './account-modes.ts';
 import { AddressBook } from './addresses.ts';
 import type { RecordedAuction } from './auction.ts';
 import { ChangeLog } from './change-log.ts';
 import { MarketBook } from './markets.ts';
 import { Table } from './table.ts';
 import type { TierTables } from './tier-tables.ts';
+import { NO_UNIVERSES, type Universes } from './universe.ts';
 
 /** Only the fold writes to it; everyone else gets a `StateView`. */
 export interface State {
@@ -19,6 +21,9 @@ export interface State {
   readonly accounts: Table;
   readonly positions: Table;
   readonly delegations: Table;
+  readonly modes: AccountModes;
+  /** What another server lists. */
+  universes: Universes;
   auction: RecordedAuction;
   /** The height of the auction's last event. */
   auctionChangedAt: number;
@@ -57,6 +62,10 @@ export interface StateView {
   readonly accounts: TableView;
   readonly positions: TableView;
   readonly delegations: TableView;
+  readonly modes: Pick<AccountModes, 'find' | 'changedAt' | 'listChangedAt' | 'listAddresses'> & {
+    readonly table: TableView;
+  };
+  readonly universes: Universes;
   readonly auction: RecordedAuction;
   readonly auctionChangedAt: number;
   /** Not part of the state: what the one who pushes states has to look at. */
@@ -75,6 +84,8 @@ export function createState(): State {
     accounts: new Table(),
     positions: new Table(),
     delegations: new Table(),
+    modes: new AccountModes(),
+    universes: NO_UNIVERSES,
     auction: undefined,
     auctionChangedAt: 0,
     changes: new ChangeLog(),

@@ -7,7 +7,10 @@
 import type { EventType } from '../../src/events/event.ts';
 
 export const NOT_SIMULATED: readonly EventType[] = [
+  'dexes',
+  'universe',
   'accountTime',
+  'accountMode',
   'delegations',
   'partial',
   'noDeployAuction',

@@ -73,5 +73,5 @@ test('the vectors and the simulator exercise every event that is theirs, and eve
     ...['liquidation null', 'liquidation price'],
   ];
   assert.deepEqual([...met].sort(), wanted.sort());
-  assert.equal(EVENT_TYPES.length, 21);
+  assert.equal(EVENT_TYPES.length, 24);
 });

@@ -92,7 +92,7 @@ const ANSWERS: Readonly<Record<string, string>> = {
   delegatorSummary:
     '{delegated: amount, undelegated: "0.0", totalPendingWithdrawal: "0.0"' +
     ', nPendingWithdrawals: 0}',
-  userAbstraction: '"default"',
+  userAbstraction: 'text',
   meta: META,
   metaAndAssetCtxs: `[${META}, ${CONTEXTS}]`,
   allPerpMetas: `list of ${META}`,

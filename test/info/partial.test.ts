@@ -130,7 +130,7 @@ test('an answer about an unknown user is not written either', () => {
 });
 
 test('what the ledger records of no user is refused as a type that it does not have', () => {
-  for (const type of ['spotClearinghouseState', 'userAbstraction']) {
+  for (const type of ['spotClearinghouseState']) {
     const question = parseQuestion({ type, user: KNOWN });
     assert.doesNotThrow(() => question.answer(WHOLE));
     question.validate(WHOLE);
@@ -142,6 +142,16 @@ test('what the ledger records of no user is refused as a type that it does not h
       });
     }
   }
+});
+
+test('the mode of an account is unknown on a partial ledger until an event has named it', () => {
+  const question = parseQuestion({ type: 'userAbstraction', user: KNOWN });
+  assert.equal(question.answer(WHOLE), '"default"');
+  assertRefused(() => question.answer(HELD), {
+    code: 'not_ready',
+    field: 'user',
+    message: 'user: the mode of this account has not been read yet',
+  });
 });
 
 test('every question that takes a user says what it is about, or that it is not recorded', () => {

@@ -166,6 +166,9 @@ const STAKES_AND_AUCTION: readonly WireEvent[] = [
     startGas: '500.0',
     floorGas: '100.0',
   },
+  { type: 'dexes', list: [null, { name: 'xyz', fullName: 'Metals and more' }] },
+  { type: 'universe', dex: '', meta: { universe: [{ name: 'BTC' }, { name: 'ETH' }] } },
+  { type: 'accountMode', user: ALICE, mode: 'default' },
 ];
 
 /** The blocks that the refusals are tried on. */
@@ -178,7 +181,7 @@ export const PREPARED_BLOCKS = [
 export const NEXT_HEIGHT = PREPARED_BLOCKS.length + 1;
 export const NEXT_TIME = TIME + 3000;
 
-/** They change markets, marks, accounts, addresses, delegations, the auction and what is known. */
+/** They change markets, marks, accounts, addresses, delegations, the auction, lists, modes and what is known. */
 export const GOOD_EVENTS: readonly WireEvent[] = [
   { type: 'perpDex', dex: 'new', fullName: 'A new dex', deployer: DAVE },
   {
@@ -223,6 +226,10 @@ export const GOOD_EVENTS: readonly WireEvent[] = [
     ],
   },
   { type: 'accountTime', user: BOB, dex: 'xyz', time: TIME + 2500 },
+  { type: 'dexes', list: [null, { name: 'new' }, { name: 'xyz' }] },
+  { type: 'universe', dex: '', meta: { universe: [{ name: 'ETH' }, null, { name: 'BTC' }] } },
+  { type: 'accountMode', user: ALICE, mode: 'unifiedAccount' },
+  { type: 'accountMode', user: DAVE, mode: 'portfolioMargin' },
   { type: 'partial' },
   { type: 'deployAuctionEnd', endGas: '499.0' },
   { type: 'noDeployAuction' },
@@ -250,8 +257,11 @@ export const SAMPLES: { readonly [T in EventType]: Fields } = {
     markPx: '30.125',
   },
   marks: { prices: { ETH: '2502.5', 'xyz:GOLD': '2401.5' } },
+  dexes: { list: [null, { name: 'xyz' }] },
+  universe: { dex: 'xyz', meta: { universe: [{ name: 'xyz:GOLD' }], collateralToken: 268 } },
   account: { user: STRANGER, dex: '', rawUsd: '1000.0', positions: [POSITION] },
   accountTime: { user: ALICE, dex: '', time: NEXT_TIME },
+  accountMode: { user: STRANGER, mode: 'unifiedAccount' },
   transfer: { user: STRANGER, dex: '', amount: '-25.5' },
   orderMargin: { user: ALICE, dex: '', amount: '10.0' },
   collateral: { user: ALICE, dex: '', amount: '10.0' },

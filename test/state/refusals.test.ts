@@ -47,14 +47,18 @@ import {
   NO_DEPLOY_AUCTION_REFUSED,
   UNDELEGATE_REFUSED,
 } from './refusals-staking.ts';
+import { ACCOUNT_MODE_REFUSED, DEXES_REFUSED, UNIVERSE_REFUSED } from './refusals-universes.ts';
 import { hashSnapshot } from './snapshot-hash.ts';
 
 const REFUSED: { readonly [T in EventType]: readonly Refused[] } = {
   perpDex: PERP_DEX_REFUSED,
   market: MARKET_REFUSED,
   marks: MARKS_REFUSED,
+  dexes: DEXES_REFUSED,
+  universe: UNIVERSE_REFUSED,
   account: ACCOUNT_REFUSED,
   accountTime: ACCOUNT_TIME_REFUSED,
+  accountMode: ACCOUNT_MODE_REFUSED,
   transfer: TRANSFER_REFUSED,
   orderMargin: ORDER_MARGIN_REFUSED,
   collateral: COLLATERAL_REFUSED,
@@ -91,8 +95,11 @@ const FORMS: { readonly [T in EventType]: Readonly<Record<string, string>> } = {
     markPx: DECIMAL,
   },
   marks: { prices: 'an object of coins and prices' },
+  dexes: { list: 'an array' },
+  universe: { dex: 'text', meta: 'an object with an array named universe' },
   account: { user: ADDRESS, dex: 'text', rawUsd: DECIMAL, positions: 'an array' },
   accountTime: { user: ADDRESS, dex: 'text', time: TIME },
+  accountMode: { user: ADDRESS, mode: '1 to 40 of A-Z, a-z and 0-9' },
   transfer: { user: ADDRESS, dex: 'text', amount: DECIMAL },
   orderMargin: { user: ADDRESS, dex: 'text', amount: DECIMAL },
   collateral: { user: ADDRESS, dex: 'text', amount: DECIMAL },

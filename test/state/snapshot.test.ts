@@ -126,15 +126,35 @@ test('tiers of positions are the same after loading, and the next ones get the n
   assert.equal(loaded.markets.tierTables.count, 3);
 });
 
-test('a snapshot of format 3, which has no tiers of positions, is loaded', () => {
+test('a snapshot of format 3, which has no tiers of positions and no modes, is loaded', () => {
   const state = stateOf(MARKET);
   const snapshot = encodeSnapshot(state);
-  const { tierTables, ...description } = JSON.parse(Buffer.from(snapshot.description).toString());
-  assert.deepEqual(tierTables, []);
+  const { tierTables, universes, ...description } = JSON.parse(
+    Buffer.from(snapshot.description).toString(),
+  );
+  assert.deepEqual([tierTables, universes], [[], { byDex: [] }]);
   const text = JSON.stringify({ ...description, format: 3 });
-  const loaded = load({ ...snapshot, description: Buffer.from(text) });
+  const tables = Array.from(snapshot.tables, (piece) => Buffer.from(piece)).slice(0, -1);
+  const loaded = load({ ...snapshot, description: Buffer.from(text), tables });
   snapshot.release();
   assert.equal(hashSnapshot(loaded), hashSnapshot(state));
+});
+
+test('lists of another server and modes of accounts are loaded', () => {
+  const state = stateOf(
+    DEX,
+    { type: 'dexes', list: [null, null, { name: 'xyz' }] },
+    { type: 'universe', dex: 'xyz', meta: { universe: [7, { name: 'xyz:GOLD' }] } },
+    { type: 'accountMode', user: USER, mode: 'a1'.repeat(20) },
+    { type: 'accountMode', user: USER, mode: 'unifiedAccount' },
+  );
+  const loaded = reload(state);
+  assert.equal(stateDigest(loaded), stateDigest(state));
+  assert.equal(hashSnapshot(loaded), hashSnapshot(state));
+  const row = loaded.modes.listAddresses()[0];
+  assert.deepEqual([loaded.modes.find(row), loaded.modes.changedAt(row)], ['unifiedAccount', 5]);
+  assert.deepEqual(loaded.universes.dexes?.names, ['', undefined, 'xyz']);
+  assert.equal(loaded.universes.byDex.get(1)?.placeOf('xyz:GOLD'), 1);
 });
 
 test('the name of the ledger is the same after loading', () => {
@@ -228,7 +248,7 @@ test('a snapshot without rows, or with a part of one, is refused', () => {
   const { description, release } = encodeSnapshot(createState());
   release();
   const decoded = decodeDescription(description);
-  assert.equal(tableByteLength(decoded), 5 * 64);
+  assert.equal(tableByteLength(decoded), 6 * 64);
   for (const positions of [0, 1.5, 2 ** 53]) {
     const rowCounts = { ...decoded.rowCounts, positions };
     assert.throws(() => tableByteLength({ ...decoded, rowCounts }), {

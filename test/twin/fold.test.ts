@@ -37,6 +37,7 @@ function questionsAt({ dexes }: NaiveState): Question[] {
       [...dexes].map((dex): Question => ({ type: 'clearinghouseState', user, dex })),
     ),
     ...users.map((user): Question => ({ type: 'delegations', user })),
+    ...users.map((user): Question => ({ type: 'userAbstraction', user })),
     { type: 'perpDeployAuctionStatus' },
   ];
 }
@@ -128,10 +129,9 @@ const BRANCHES = [
   ...WIRE_TYPES.flatMap((type) => [`${type} accepted`, `${type} refused`]),
   ...FILL_BRANCHES,
   'a position without entry notional',
-  ...['clearinghouseState', 'delegations', 'perpDeployAuctionStatus'].flatMap((type) => [
-    `${type} known, partial`,
-    `${type} unknown, partial`,
-  ]),
+  ...['clearinghouseState', 'delegations', 'userAbstraction', 'perpDeployAuctionStatus'].flatMap(
+    (type) => [`${type} known, partial`, `${type} unknown, partial`],
+  ),
   'block refused',
   'unknown event refused',
   ...['transfer', 'fill', 'isolatedMargin', 'funding', 'delegate', 'delegationReward'].map(

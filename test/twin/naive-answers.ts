@@ -1,4 +1,4 @@
-/** The twin's answers to the three questions. */
+/** The twin's answers to the four questions. */
 
 import { writeDecimal } from './naive-decimal.ts';
 import { figureAccount, writeFigures } from './naive-figures.ts';
@@ -8,6 +8,7 @@ import { floor, rational } from './rational.ts';
 export type Question =
   | { type: 'clearinghouseState'; user: string; dex: string }
   | { type: 'delegations'; user: string }
+  | { type: 'userAbstraction'; user: string }
   | { type: 'perpDeployAuctionStatus' };
 
 function answerDelegations(state: NaiveState, user: string): string {
@@ -47,6 +48,8 @@ function isKnown(state: NaiveState, question: Question): boolean {
       return state.accounts.has(keyOf(question.user, question.dex));
     case 'delegations':
       return state.delegations.has(question.user.toLowerCase());
+    case 'userAbstraction':
+      return state.modes.has(question.user.toLowerCase());
     case 'perpDeployAuctionStatus':
       return state.auction !== undefined;
   }
@@ -60,6 +63,8 @@ export function answerNaively(state: NaiveState, question: Question): string | u
       return writeFigures(figureAccount(state, question.user, question.dex), state.time);
     case 'delegations':
       return answerDelegations(state, question.user);
+    case 'userAbstraction':
+      return JSON.stringify(state.modes.get(question.user.toLowerCase()) ?? 'default');
     case 'perpDeployAuctionStatus':
       return answerAuction(state);
   }

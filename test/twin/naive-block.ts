@@ -35,8 +35,11 @@ export interface WireFields {
     markPx: string;
   };
   marks: { prices: Record<string, string> };
+  dexes: { list: unknown[] };
+  universe: { dex: string; meta: Record<string, unknown> };
   account: { user: string; dex: string; rawUsd: string; positions: WirePosition[] };
   accountTime: { user: string; dex: string; time: number };
+  accountMode: { user: string; mode: string };
   transfer: { user: string; dex: string; amount: string };
   orderMargin: { user: string; dex: string; amount: string };
   collateral: { user: string; dex: string; amount: string };
@@ -163,6 +166,16 @@ const isPrices: Check = (value) => isObject(value) && Object.values(value).every
 const isPayment: Check = (value) =>
   Array.isArray(value) && value.length === 2 && isAddress(value[0]) && isUsd(value[1]);
 
+/** Arrays and objects within one another. */
+function levelsOf(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0;
+  return 1 + Math.max(0, ...Object.values(value).map(levelsOf));
+}
+
+const isStored: Check = (value) => levelsOf(value) <= 8 && JSON.stringify(value).length <= 900_000;
+const isMeta: Check = (value) =>
+  isObject(value) && Array.isArray(value['universe']) && isStored(value);
+
 /** Sizes and prices are only text here: their decimals are those of a market. */
 const FORMS: { [T in WireType]: Form } = {
   perpDex: { dex: matching(/^[a-z0-9]{1,6}$/), fullName: isFullName, deployer: isAddress },
@@ -175,8 +188,11 @@ const FORMS: { [T in WireType]: Form } = {
     markPx: isText,
   },
   marks: { prices: isPrices },
+  dexes: { list: (value) => Array.isArray(value) && isStored(value) },
+  universe: { dex: isText, meta: isMeta },
   account: { user: isAddress, dex: isText, rawUsd: isUsd, positions: listOf(isPosition) },
   accountTime: { user: isAddress, dex: isText, time: whole(0, TIME_MS_MAX) },
+  accountMode: { user: isAddress, mode: matching(/^[A-Za-z0-9]{1,40}$/) },
   transfer: { user: isAddress, dex: isText, amount: isUsd },
   orderMargin: { user: isAddress, dex: isText, amount: isUsdZeroOrMore },
   collateral: { user: isAddress, dex: isText, amount: isUsdZeroOrMore },

@@ -211,9 +211,20 @@ function liquidate(figures: PositionFigures, equity: Rational): Liquidation | un
   return isLess(ZERO, found[0].price) ? found[0] : undefined;
 }
 
+/** The coins in the order of the universe, if there is one, and then the others. */
+function orderedCoins(state: NaiveState, dex: string): string[] {
+  const rows = (state.universes.get(dex)?.['universe'] ?? []) as ({ name?: unknown } | null)[];
+  const listed = rows.map((row) => row?.name);
+  return [
+    ...new Set([...listed.filter((name) => typeof name === 'string'), ...state.markets.keys()]),
+  ];
+}
+
 function positionsOf(state: NaiveState, user: string, dex: string): PositionFigures[] {
   const positions: PositionFigures[] = [];
-  for (const [coin, market] of state.markets) {
+  for (const coin of orderedCoins(state, dex)) {
+    const market = state.markets.get(coin);
+    if (market === undefined) continue;
     const holding = state.holdings.get(keyOf(user, coin));
     if (market.dex !== dex || holding?.position === undefined) continue;
     positions.push(figurePosition(coin, market, holding, holding.position));

@@ -340,8 +340,18 @@ const APPLIERS: Appliers = {
   },
   market: applyMarket,
   marks: applyMarks,
+  dexes: (state, { list }) => {
+    state.dexList = list;
+  },
+  universe: (state, { dex, meta }) => {
+    require(state.dexes.has(dex));
+    state.universes.set(dex, meta);
+  },
   account: applyAccount,
   accountTime: applyAccountTime,
+  accountMode: (state, { user, mode }) => {
+    state.modes.set(user.toLowerCase(), mode);
+  },
   transfer: applyTransfer,
   orderMargin: (state, { user, dex, amount }) => {
     accountOf(state, user, dex).orderMargin = usdOf(amount);

@@ -70,6 +70,12 @@ export interface NaiveState {
   delegations: Map<string, Map<string, NaiveDelegation>>;
   /** By user, when the list was last read; users whose list never was are absent. */
   delegationTimes: Map<string, number>;
+  /** The dexes as another server lists them; undefined if no event has. */
+  dexList: unknown[] | undefined;
+  /** The markets of a dex as another server lists them. */
+  universes: Map<string, Record<string, unknown>>;
+  /** By user. */
+  modes: Map<string, string>;
   isPartial: boolean;
   /** Null if there is none, undefined if no event has named one. */
   auction: NaiveAuction | null | undefined;
@@ -85,6 +91,9 @@ export function createNaiveState(): NaiveState {
     holdings: new Map(),
     delegations: new Map(),
     delegationTimes: new Map(),
+    dexList: undefined,
+    universes: new Map(),
+    modes: new Map(),
     isPartial: false,
     auction: undefined,
   };

@@ -170,6 +170,17 @@ const someTime = fc.oneof(
   fc.nat(3 * DAY_MS).map((sinceStart) => START_TIME + sinceStart),
 );
 
+/** An element of another server's list: mostly one that names a coin or dex. */
+function listed(names: readonly string[]): fc.Arbitrary<unknown> {
+  const named = fc.constantFrom(...names).map((name) => ({ name, szDecimals: 2 }));
+  return mostly(named, fc.constantFrom(null, 7, 'BTC', [], {}, { name: 7 }), 6);
+}
+
+const meta = fc.record({
+  universe: fc.array(listed(['NOPE', ...COINS.map((market) => market.coin)]), { maxLength: 5 }),
+  collateralToken: fc.constantFrom(0, 268),
+});
+
 const delegating = fc.record({ user, validator: user, amount: stake });
 
 /** The fields of each kind of event, and how often it is drawn. */
@@ -187,8 +198,26 @@ const FIELDS: { [T in WireType]: [weight: number, fields: fc.Arbitrary<WireField
   ],
   market: [2, mostly(known, newCoin, 4).chain(marketOf)],
   marks: [2, fc.record({ prices: mostly(prices, fc.constant({ NOPE: '1.0' })) })],
+  dexes: [1, fc.record({ list: fc.array(listed(DEXES), { maxLength: 4 }) })],
+  universe: [
+    2,
+    fc.record({
+      dex,
+      meta: mostly<Record<string, unknown>>(meta, fc.constant({ marginTables: [] })),
+    }),
+  ],
   account: [2, account],
   accountTime: [2, fc.record({ user, dex, time: someTime })],
+  accountMode: [
+    1,
+    fc.record({
+      user,
+      mode: mostly(
+        fc.constantFrom('default', 'unifiedAccount', 'm'.repeat(40), 'Z9', '0'),
+        fc.constantFrom('', 'm'.repeat(41), 'a b', 'é'),
+      ),
+    }),
+  ],
   transfer: [2, fc.record({ user, dex, amount: usd })],
   orderMargin: [1, fc.record({ user, dex, amount: mostly(usdZeroOrMore, usd) })],
   collateral: [1, fc.record({ user, dex, amount: mostly(usdZeroOrMore, usd) })],

@@ -1,0 +1,27 @@
+/**
+ * JSON of another server that the ledger stores as it came, such as its lists of markets. Only its
+ * size is limited: what is in it is that server's to decide.
+ */
+
+import { Refusal } from './refusal.ts';
+
+/** Characters of the text; an event of this length fits into a block. */
+const LENGTH_MAX = 900_000;
+/** Arrays and objects within one another. */
+const LEVELS_MAX = 8;
+
+/** The value as JSON text without white space. */
+export function readStoredJson(field: string, value: unknown): string {
+  checkLevels(field, value, LEVELS_MAX);
+  const text = JSON.stringify(value);
+  if (text.length <= LENGTH_MAX) return text;
+  throw new Refusal(field, value, `at most ${LENGTH_MAX} characters of JSON`);
+}
+
+function checkLevels(field: string, value: unknown, left: number): void {
+  if (typeof value !== 'object' || value === null) return;
+  if (left === 0) {
+    throw new Refusal(field, value, `at most ${LEVELS_MAX} levels of arrays and objects`);
+  }
+  for (const member of Object.values(value)) checkLevels(field, member, left - 1);
+}
