@@ -169,8 +169,10 @@ const NOT_BY_CLIENTS: Readonly<Record<string, readonly string[]>> = {
     'feed/follow/account-reader.ts UNIFIED_FAILURES_MAX',
     'feed/follow/delegations-reader.ts READS_MAX',
     'feed/follow/heartbeat.ts TRIES_MAX',
+    'feed/follow/trade-refusals.ts REFUSALS_MAX',
     'feed/follow/upstream/circuit-breaker.ts FAILURES_MAX',
     'feed/follow/upstream/upstream.ts ATTEMPTS_MAX',
+    'feed/follow/watch-list.ts WAITED_FAILURES_MAX',
   ],
   'keys, which whoever runs the service makes': [
     'access/embedded/embedded-keys.ts CHANGE_BYTES',
@@ -200,6 +202,7 @@ const NOT_BY_CLIENTS: Readonly<Record<string, readonly string[]>> = {
     'feed/follow/follow-subscriptions.ts TRADES_MAX',
     'feed/follow/pending-changes.ts PRICES_MAX',
     'feed/follow/pending-changes.ts REFUSED_MAX',
+    'feed/follow/recent-trades.ts ACCOUNTS_MAX',
     'feed/follow/open-follow-feed.ts MESSAGES_MAX',
     'feed/follow/open-follow-feed.ts SUBSCRIPTIONS_MAX',
     'feed/follow/upstream/spent-file.ts SLOT_BYTES',

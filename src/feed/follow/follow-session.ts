@@ -20,10 +20,11 @@ import { PendingChanges } from './pending-changes.ts';
 import { PeriodicTask } from './periodic-task.ts';
 import { PushReader } from './push-reader.ts';
 import { findRecentItems, recordedTime } from './restored-items.ts';
+import { TradeCoverage } from './trade-coverage.ts';
 import type { Clock } from './upstream/clock.ts';
 import type { UpstreamHealth, UpstreamLog } from './upstream/upstream.ts';
 import type { PushHandler } from './upstream/upstream-push.ts';
-import { type Watched, WatchList } from './watch-list.ts';
+import { type DueReason, type Watched, WatchList } from './watch-list.ts';
 
 /** What the follower needs of the upstream's client. */
 export interface FollowUpstream extends AnswerAsker {
@@ -76,6 +77,7 @@ export class FollowSession {
   readonly #markets: MarketKeeper;
   readonly #marks: MarkKeeper;
   readonly #tasks: readonly { stop(): void }[];
+  readonly #coverage: TradeCoverage;
   readonly #subscriptions: FollowSubscriptions;
   readonly #push: FollowPush;
   /** Reads that clients wait for, by item. */
@@ -119,15 +121,18 @@ export class FollowSession {
     const delegations = new DelegationsReader(upstream, audit);
     const readers = { ...shared, accounts, delegations, marks: this.#marks };
     this.#items = new ItemReader(readers);
+    this.#coverage = new TradeCoverage(shared);
+    const coverage = this.#coverage;
     this.#subscriptions = new FollowSubscriptions({
       ...shared,
+      coverage,
       marks: this.#marks,
       usersMax: settings.usersMax,
       listDexes,
     });
     this.#restore();
     this.#push = options.createPush(
-      this.#handlePush(new PushReader({ ...readers, items: this.#items })),
+      this.#handlePush(new PushReader({ ...readers, coverage, items: this.#items })),
       audit,
     );
     this.#subscriptions.use(this.#push);
@@ -146,7 +151,10 @@ export class FollowSession {
       });
     return [
       keepTime({ upstream, time, audit, clock, told: () => pending.changed() }),
-      every(DUE_CHECK_MS, () => this.#readDue()),
+      every(DUE_CHECK_MS, () => {
+        this.#subscriptions.check();
+        this.#readDue();
+      }),
       every(HOUSEKEEPING_MS, () => this.#keepHouse()),
       every(SUBSCRIBE_MS, () => this.#subscriptions.update()),
     ];
@@ -164,11 +172,12 @@ export class FollowSession {
       opened: () => this.#subscriptions.noteOpened(),
       message: (channel, data) => {
         this.#pushedMs = clock.nowMs();
+        this.#subscriptions.noteHeard();
         reader.take(channel, data);
       },
-      acknowledged: () => undefined,
+      acknowledged: (subscription) => this.#subscriptions.noteConfirmed(subscription),
       refused: (subscription) => this.#subscriptions.noteRefused(subscription),
-      lost: () => this.#marks.noteLost(),
+      lost: () => this.#subscriptions.noteLost(),
     };
   }
 
@@ -190,8 +199,17 @@ export class FollowSession {
       watched.readTime = recordedTime(this.#ledger, watched);
       watched.hasPositions = watched.readTime > 0;
       this.pending.marks.addHeld(findHeldCoins(this.#ledger, watched));
+      this.#noteDex(item);
     }
     return watched;
+  }
+
+  /** Its trades are subscribed to before its first account is read. */
+  #noteDex(item: WantedItem): void {
+    if (item.kind !== 'account' || this.#dexes.includes(item.dex)) return;
+    if (this.pending.directory.findDex(item.dex) === undefined) return;
+    this.#dexes = [...this.#dexes, item.dex];
+    this.#subscriptions.update();
   }
 
   noteInterest(interests: readonly Interest[]): void {
@@ -252,12 +270,14 @@ export class FollowSession {
     }
   }
 
-  async #readOne(watched: Watched, priority: 'trade' | 'hour' | 'sweep'): Promise<void> {
-    watched.isBeingRead = true;
+  async #readOne(watched: Watched, reason: DueReason): Promise<void> {
+    watched.readReason = reason;
     this.#readCount++;
-    await this.#items.read(watched, { priority });
+    // What may have been missed is read from the budget of what is known to have changed.
+    await this.#items.read(watched, { priority: reason === 'missed' ? 'hour' : reason });
     this.#readCount--;
-    watched.isBeingRead = false;
+    // A more urgent read of the same account may have started meanwhile.
+    if (watched.readReason === reason) watched.readReason = undefined;
   }
 
   #keepHouse(): void {
@@ -295,6 +315,8 @@ export class FollowSession {
       marksAgeMs: this.#marks.ageMs,
       marketsAgeMs: this.#markets.ageMs,
       marketsFault: this.#marketsFault,
+      clockMs: clock.nowMs(),
+      unseenMs: this.#coverage.unseenMs,
       streamAgeMs: this.#pushedMs === undefined ? undefined : clock.nowMs() - this.#pushedMs,
       quietMs: this.time.quietMs,
       timeFailure: this.time.failure,

@@ -8,6 +8,9 @@ import type { WatchList } from './watch-list.ts';
 /** The exchange tells its time every few seconds, if only because it is asked for it. */
 const QUIET_MS_MAX = 15_000;
 
+/** What may have changed is read within this time, or the follower is not well. */
+const WAITING_MS_MAX = 3_000;
+
 export interface StatusSources {
   readonly origin: string;
   readonly upstream: {
@@ -15,11 +18,15 @@ export interface StatusSources {
     readonly budget: { readonly limit: number; readonly left: number };
   };
   readonly watchList: WatchList;
+  /** Our clock. */
+  readonly clockMs: number;
   readonly audit: FollowAudit;
   readonly marksAgeMs: number | undefined;
   readonly marketsAgeMs: number | undefined;
   /** Why no market is in the ledger, if one should be. */
   readonly marketsFault: string | undefined;
+  /** How long trades have not been seen; 0 if they are, or if the upstream has none. */
+  readonly unseenMs: number;
   readonly streamAgeMs: number | undefined;
   /** How long the exchange has not told its time. */
   readonly quietMs: number | undefined;
@@ -60,7 +67,18 @@ function findIllness(sources: StatusSources): string | undefined {
   if (quietMs > QUIET_MS_MAX) {
     return reason ?? `it has not told its time for ${Math.round(quietMs / 1000)} s`;
   }
-  return marketsAgeMs === undefined ? 'its markets have not been read yet' : marketsFault;
+  if (marketsAgeMs === undefined) return 'its markets have not been read yet';
+  return marketsFault ?? findMissed(sources);
+}
+
+/** Why an account may have changed without being read since. */
+function findMissed({ watchList, clockMs, exchangeTime, unseenMs }: StatusSources) {
+  const now = { ms: clockMs, exchange: exchangeTime ?? 0 };
+  const count = watchList.countWaiting(now, WAITING_MS_MAX);
+  const waiting = `${count} accounts that may have changed are not read yet`;
+  if (unseenMs <= WAITING_MS_MAX) return count === 0 ? undefined : waiting;
+  const unseen = `trades have not been seen for ${Math.round(unseenMs / 1000)} s`;
+  return count === 0 ? unseen : `${unseen}; ${waiting}`;
 }
 
 /** An earlier process may have spent what there was. */

@@ -2,17 +2,18 @@
 
 import type { MarkKeeper } from './mark-keeper.ts';
 import type { PendingChanges } from './pending-changes.ts';
+import type { TradeCoverage } from './trade-coverage.ts';
+import { TradeRefusals } from './trade-refusals.ts';
 import type { Clock } from './upstream/clock.ts';
 import type { UpstreamSubscription } from './upstream/push-subscriptions.ts';
 import type { WatchList } from './watch-list.ts';
 
 /** Of the 1,000 subscriptions that a connection may have, some are left for marks and users. */
 const TRADES_MAX = 900;
-/** How long to wait for a refusal of the first trades subscription before adding more. */
+/** How long to wait for a refusal, if the upstream does not confirm what it takes. */
 const TRIAL_MS = 3_000;
-/** Trades that were refused are tried again after this time. */
-const REFUSED_MS = 600_000;
-const NEVER_MS = Number.NEGATIVE_INFINITY;
+/** In place of a coin, for refusals while it is not known whether the upstream has trades. */
+const ANY = '';
 
 /** What it needs of the push connection. */
 export interface FollowPush {
@@ -24,6 +25,7 @@ export interface SubscriptionsOptions {
   readonly watchList: WatchList;
   readonly pending: PendingChanges;
   readonly marks: MarkKeeper;
+  readonly coverage: TradeCoverage;
   readonly clock: Clock;
   /** Maximum number of users. */
   readonly usersMax: number;
@@ -34,13 +36,21 @@ export interface SubscriptionsOptions {
 export class FollowSubscriptions {
   readonly #options: SubscriptionsOptions;
   #push: FollowPush | undefined;
-  #tradesRefusedMs = NEVER_MS;
+  readonly #refusals: TradeRefusals;
   /** When trades of one coin were subscribed to, to find out whether the upstream has any. */
   #trialMs: number | undefined;
+  /** It has had trades: one refusal does not mean that it has none. */
   #hasTrades = false;
+  /** It confirms what it takes. */
+  #hasConfirmed = false;
+  /** This connection has brought something. */
+  #isHeard = false;
+  #isOpen = false;
+  #trials = 0;
 
   constructor(options: SubscriptionsOptions) {
     this.#options = options;
+    this.#refusals = new TradeRefusals(options.clock);
   }
 
   use(push: FollowPush): void {
@@ -49,16 +59,50 @@ export class FollowSubscriptions {
 
   noteOpened(): void {
     this.#options.marks.noteOpened();
+    this.#options.coverage.noteBroken();
+    this.#isOpen = true;
+    this.#isHeard = false;
     this.#trialMs = undefined;
-    this.#hasTrades = false;
     this.update();
   }
 
+  /** The connection has brought something. */
+  noteHeard(): void {
+    this.#isHeard = true;
+    this.#options.coverage.noteHeard();
+  }
+
+  noteLost(): void {
+    this.#isOpen = false;
+    this.#options.marks.noteLost();
+    this.#options.coverage.noteBroken();
+  }
+
+  noteConfirmed({ type, coin }: UpstreamSubscription): void {
+    this.#hasConfirmed = true;
+    if (type !== 'trades') return;
+    const isFirst = !this.#hasTrades;
+    this.#hasTrades = true;
+    this.#refusals.noteTaken(ANY);
+    this.#refusals.noteTaken(coin);
+    this.#options.coverage.noteConfirmed(coin);
+    if (isFirst) this.update();
+  }
+
   noteRefused(subscription: UpstreamSubscription): void {
+    const { type, coin } = subscription;
     this.#options.marks.noteRefused(subscription);
-    if (subscription.type !== 'trades' || this.#hasTrades) return;
-    this.#tradesRefusedMs = this.#options.clock.nowMs();
+    if (type !== 'trades') return;
+    this.#refusals.noteRefused(this.#hasTrades ? coin : ANY);
+    this.#trialMs = undefined;
+    this.#trials++;
     this.update();
+  }
+
+  /** Called again and again: what was refused is tried again, and confirmations may be late. */
+  check(): void {
+    if (this.#refusals.takeDue() || this.#isTrialOver) this.update();
+    this.#options.coverage.check();
   }
 
   /** Most important first. */
@@ -89,14 +133,49 @@ export class FollowSubscriptions {
    * upstream trades: it closes the connection for a coin that it does not know.
    */
   #listTrades(): UpstreamSubscription[] {
-    const { pending, listDexes, clock } = this.#options;
-    const nowMs = clock.nowMs();
-    if (nowMs - this.#tradesRefusedMs < REFUSED_MS) return [];
-    const coins = listDexes().flatMap((dex) => pending.directory.listTraded(dex));
-    if (coins.length > 0) this.#trialMs ??= nowMs;
-    this.#hasTrades ||= this.#trialMs !== undefined && nowMs - this.#trialMs >= TRIAL_MS;
-    return coins
-      .slice(0, this.#hasTrades ? TRADES_MAX : 1)
-      .map(({ coin }) => ({ type: 'trades', coin }));
+    const { pending, listDexes, clock, coverage } = this.#options;
+    const needed = new Map<string, readonly string[]>();
+    for (const dex of listDexes()) {
+      needed.set(
+        dex,
+        pending.directory.listTraded(dex).map(({ coin }) => coin),
+      );
+    }
+    const coins = [...needed.values()].flat();
+    if (coins.length > 0 && this.#isOpen) this.#trialMs ??= clock.nowMs();
+    this.#hasTrades ||= this.#isTrialOver;
+    coverage.setNeeded(this.#hasTrades ? this.#withoutRefused(needed) : new Map());
+    const chosen = this.#chooseCoins(coins);
+    // An upstream that confirms nothing is taken to bring what it does not refuse.
+    if (this.#hasTrades && !this.#hasConfirmed)
+      for (const coin of chosen) coverage.noteConfirmed(coin);
+    return chosen.map((coin) => ({ type: 'trades', coin }));
+  }
+
+  /** Whether what was subscribed to was not refused for so long that it will not be. */
+  get #isTrialOver(): boolean {
+    if (this.#hasTrades || this.#hasConfirmed || !this.#isHeard) return false;
+    const { clock } = this.#options;
+    return this.#trialMs !== undefined && clock.nowMs() - this.#trialMs >= TRIAL_MS;
+  }
+
+  /** One, until it is known that the upstream has trades: another one after each refusal. */
+  #chooseCoins(coins: readonly string[]): readonly string[] {
+    if (this.#hasTrades) {
+      return coins.filter((coin) => !this.#refusals.isWaiting(coin)).slice(0, TRADES_MAX);
+    }
+    if (coins.length === 0 || this.#refusals.isWaiting(ANY)) return [];
+    return [coins[this.#trials % coins.length]];
+  }
+
+  /** A dex without the coins that are refused again and again, unless that is all of them. */
+  #withoutRefused(
+    needed: ReadonlyMap<string, readonly string[]>,
+  ): ReadonlyMap<string, readonly string[]> {
+    const rest = [...needed].map(([dex, coins]): [string, readonly string[]] => {
+      const taken = coins.filter((coin) => !this.#refusals.isGivenUp(coin));
+      return [dex, taken.length === 0 ? coins : taken];
+    });
+    return new Map(rest);
   }
 }

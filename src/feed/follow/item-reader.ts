@@ -9,19 +9,21 @@ import type { DelegationsReader } from './delegations-reader.ts';
 import type { AccountRows } from './dialect/account-answer.ts';
 import {
   describeAccountChanges,
+  findBooking,
   findDifferences,
   isExplainedByFunding,
 } from './dialect/account-events.ts';
 import type { ExchangeTime } from './exchange-time.ts';
 import { outcomeOfFailure } from './failure.ts';
 import type { FollowAudit } from './follow-audit.ts';
+import { isFundingBetween } from './funding-hours.ts';
 import type { MarkKeeper } from './mark-keeper.ts';
 import type { PendingChanges } from './pending-changes.ts';
 import { recordedTime } from './restored-items.ts';
 import type { Clock } from './upstream/clock.ts';
 import type { AskOptions } from './upstream/upstream.ts';
 import { UpstreamError } from './upstream/upstream-error.ts';
-import { describeItem, isFundingBetween, type Watched, type WatchList } from './watch-list.ts';
+import { describeItem, type Watched, type WatchList } from './watch-list.ts';
 
 /** How long an answer that is not recorded is given to others who ask. */
 const KEPT_MS = 1_000;
@@ -135,10 +137,11 @@ export class ItemReader {
   }
 
   async #record(watched: Watched, rows: AccountRows): Promise<WantedOutcome> {
-    const { pending, watchList, marks } = this.#options;
+    const { ledger, pending, watchList, marks, clock } = this.#options;
     this.#noteSurprises(watched, rows);
     marks.offer(rows);
     const { address } = watched;
+    const booking = findBooking(ledger, address, rows);
     const recorded = await pending.put(watched.key, (state) =>
       describeAccountChanges(state, address, rows),
     );
@@ -146,6 +149,7 @@ export class ItemReader {
     const held = this.#describeHeld(watched, recorded.height);
     if (held.outcome === 'recorded') {
       watched.hasPositions = rows.positions.length > 0;
+      watchList.noteFunding(watched, rows.time, booking, clock.nowMs());
       watchList.noteRead(watched, rows.time);
     }
     return held;

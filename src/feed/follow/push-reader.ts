@@ -10,6 +10,7 @@ import type { FollowAudit } from './follow-audit.ts';
 import type { ItemReader } from './item-reader.ts';
 import type { MarkKeeper } from './mark-keeper.ts';
 import type { PendingChanges } from './pending-changes.ts';
+import type { TradeCoverage } from './trade-coverage.ts';
 import type { Clock } from './upstream/clock.ts';
 import { describeItem, keyOf, type WatchList } from './watch-list.ts';
 
@@ -21,6 +22,7 @@ export interface PushReaderOptions {
   readonly marks: MarkKeeper;
   readonly accounts: AccountReader;
   readonly items: ItemReader;
+  readonly coverage: TradeCoverage;
   readonly time: ExchangeTime;
   readonly audit: FollowAudit;
   readonly clock: Clock;
@@ -42,7 +44,7 @@ export class PushReader {
   }
 
   #takeTrades(data: unknown): void {
-    const { time, audit, pending } = this.#options;
+    const { time, audit, pending, coverage } = this.#options;
     const trades = readTrades(data);
     if (trades instanceof DialectError) {
       audit.noteMismatch('trades', trades.mismatch);
@@ -53,6 +55,7 @@ export class PushReader {
       if (fault === undefined) this.#noteTrade(trade);
       else audit.warnOnce(`trade of ${trade.coin}: ${fault}`, 'trade');
     }
+    coverage.noteTrades(trades);
     pending.changed();
   }
 

@@ -5,11 +5,11 @@
 
 import type { Address } from '../../exact/address.ts';
 import type { WantedItem } from '../../wanted/wanted.ts';
+import type { Booking } from './dialect/account-events.ts';
+import { FundingHours } from './funding-hours.ts';
+import { RecentTrades } from './recent-trades.ts';
 import type { Priority } from './upstream/priority.ts';
 
-const HOUR_MS = 3_600_000;
-/** Funding is paid in the first seconds of an hour. */
-const FUNDING_MS = 2_000;
 /** A taker's trades come one by one: they are read once. */
 const TRADE_DELAY_MS = 150;
 /** An account that trades all the time is not read more often than this. */
@@ -18,6 +18,8 @@ const READ_INTERVAL_MS = 1_000;
 const SWEEP_TRIES = 4;
 /** The exchange moves cash of unified accounts without telling. */
 const UNIFIED_SWEEPS = 4;
+/** The age at which an account is read again whose trades the push connection does not bring now. */
+const UNSEEN_SWEEP_MS = 1_000;
 /** A list of delegations costs ten times as much as an account, and changes rarely. */
 const DELEGATIONS_SWEEP_FACTOR = 10;
 const RETRY_FIRST_MS = 1_000;
@@ -26,6 +28,8 @@ const RETRY_MAX_MS = 60_000;
 const INTEREST_HALVES_MS = 300_000;
 /** A subscribed user stays so until another one is asked for clearly more often. */
 const SUBSCRIBED_BONUS = 1.5;
+/** An account that fails more often in a row is not waited for: its Account-Time shows its age. */
+const WAITED_FAILURES_MAX = 5;
 
 export interface Watched {
   readonly key: string;
@@ -43,9 +47,16 @@ export interface Watched {
   tradeTime: number;
   /** When the first trade came that no answer includes yet, by our clock. */
   tradeMs: number | undefined;
+  /** An answer from this time on includes all trades that may have gone unseen. */
+  missedTime: number;
+  /** Since when no answer includes them, by our clock. */
+  missedMs: number | undefined;
+  /** The last hour whose funding the account's rows include. */
+  fundedHour: number;
   /** When the last read began, by our clock. */
   triedMs: number;
-  isBeingRead: boolean;
+  /** Why it is being read, if it is because it was due. */
+  readReason: DueReason | undefined;
   failures: number;
   interest: number;
   /** When the account's mode was last asked for, by our clock. */
@@ -55,7 +66,8 @@ export interface Watched {
   modeDoubts: number;
 }
 
-export type DueReason = Extract<Priority, 'trade' | 'hour' | 'sweep'>;
+/** `missed`: a trade of the account may have gone unseen. */
+export type DueReason = Extract<Priority, 'trade' | 'hour' | 'sweep'> | 'missed';
 
 export interface Due {
   readonly watched: Watched;
@@ -85,12 +97,16 @@ export function describeItem(item: WantedItem): string {
 }
 
 /** In the order in which they are read. */
-const REASONS: readonly DueReason[] = ['trade', 'hour', 'sweep'];
+const REASONS: readonly DueReason[] = ['trade', 'missed', 'hour', 'sweep'];
 
 export class WatchList {
   readonly #options: WatchOptions;
   /** By key, in the order in which they were last asked for. */
   readonly #watched = new Map<string, Watched>();
+  readonly #funding = new FundingHours();
+  readonly #recentTrades = new RecentTrades();
+  /** The dexes whose trades are not seen now, although the upstream has trades. */
+  #unseenDexes: ReadonlySet<string> = new Set();
   #subscribedUsers: ReadonlySet<string> = new Set();
 
   constructor(options: WatchOptions) {
@@ -126,8 +142,11 @@ export class WatchList {
       isUnrecorded: false,
       tradeTime: 0,
       tradeMs: undefined,
+      missedTime: 0,
+      missedMs: undefined,
+      fundedHour: 0,
       triedMs: Number.NEGATIVE_INFINITY,
-      isBeingRead: false,
+      readReason: undefined,
       failures: 0,
       interest: 0,
       modeMs: Number.NEGATIVE_INFINITY,
@@ -135,6 +154,8 @@ export class WatchList {
       modeDoubts: 0,
     };
     this.#watched.set(key, watched);
+    watched.tradeTime = this.#recentTrades.timeOf(key, nowMs);
+    if (watched.tradeTime > 0) watched.tradeMs = nowMs;
     return watched;
   }
 
@@ -152,11 +173,47 @@ export class WatchList {
 
   /** Notes a trade. True if the account is followed and the trade is newer than its last read. */
   noteTrade(user: string, dex: string, time: number, nowMs: number): boolean {
-    const watched = this.#watched.get(keyOf({ kind: 'account', user, dex }));
+    const key = keyOf({ kind: 'account', user, dex });
+    const watched = this.#watched.get(key);
+    if (watched === undefined) this.#recentTrades.note(key, time, nowMs);
     if (watched === undefined || time <= watched.readTime) return false;
     watched.tradeTime = Math.max(watched.tradeTime, time);
     watched.tradeMs ??= nowMs;
     return true;
+  }
+
+  /** Until this time, trades of accounts on the dex may have gone unseen. */
+  noteMissed(dex: string, time: number, nowMs: number): void {
+    for (const watched of this.#watched.values()) {
+      const isMissed = watched.item.kind === 'account' && watched.item.dex === dex;
+      if (!isMissed || watched.readTime >= time) continue;
+      watched.missedTime = Math.max(watched.missedTime, time);
+      watched.missedMs ??= nowMs;
+    }
+  }
+
+  /** Accounts on these dexes are read again and again, since nothing else tells of their trades. */
+  setUnseenDexes(dexes: ReadonlySet<string>): void {
+    this.#unseenDexes = dexes;
+  }
+
+  /** An account was read: whether that shows the funding of the hour. */
+  noteFunding(watched: Watched, time: number, booking: Booking, nowMs: number): void {
+    this.#funding.note(watched, { time, booking }, nowMs);
+  }
+
+  /** Accounts that have changed, or may have, more than so long ago, and were not read since. */
+  countWaiting(now: Now, waitMs: number): number {
+    const isLate = (sinceMs: number | undefined) =>
+      sinceMs !== undefined && now.ms - sinceMs > waitMs;
+    let count = 0;
+    for (const watched of this.#watched.values()) {
+      const { tradeMs, missedMs, isUnrecorded, failures, readTime } = watched;
+      if (readTime === 0 || isUnrecorded || failures > WAITED_FAILURES_MAX) continue;
+      const isUnfunded = isLate(this.#funding.waitingSinceMs(watched, now));
+      if (isLate(tradeMs) || isLate(missedMs) || isUnfunded) count++;
+    }
+    return count;
   }
 
   /** An answer of this time was recorded, or found to be what is recorded. */
@@ -166,6 +223,7 @@ export class WatchList {
     watched.isUnrecorded = false;
     watched.modeDoubts = 0;
     if (watched.readTime >= watched.tradeTime) watched.tradeMs = undefined;
+    if (watched.readTime >= watched.missedTime) watched.missedMs = undefined;
   }
 
   noteFailed(watched: Watched): void {
@@ -179,30 +237,34 @@ export class WatchList {
 
   /** Drops what nobody has asked for in the time after which it is forgotten. */
   forget(nowMs: number): void {
-    for (const { key, askedMs, isBeingRead } of this.#watched.values()) {
+    for (const { key, askedMs, readReason } of this.#watched.values()) {
+      const isBeingRead = readReason !== undefined;
       if (!isBeingRead && nowMs - askedMs > this.#options.forgetMs) this.#watched.delete(key);
     }
   }
 
-  /** At most `count` items that are due: trades first, then the hour, then age; the oldest first. */
+  /** At most `count` items that are due, the most urgent reason first, and of one the oldest. */
   findDue(now: Now, count: number): Due[] {
     const due: Due[] = [];
+    this.#funding.startLooking(now);
     for (const watched of this.#watched.values()) {
       const reason = this.#findReason(watched, now);
-      if (reason !== undefined) insertDue(due, { watched, reason }, count);
+      if (reason === undefined || !isMoreUrgentThan(reason, watched.readReason)) continue;
+      insertDue(due, { watched, reason }, count);
     }
     return due;
   }
 
   #findReason(watched: Watched, now: Now): DueReason | undefined {
-    if (watched.isBeingRead || now.ms < retryAtMs(watched)) return undefined;
-    const { readTime, tradeMs, triedMs, hasPositions, isUnrecorded } = watched;
+    if (now.ms < retryAtMs(watched)) return undefined;
+    const { readTime, tradeMs, missedMs, triedMs, isUnrecorded } = watched;
     const restMs = now.ms - triedMs;
     const sweepMs = this.sweepMsOf(watched);
     if (isUnrecorded) return restMs >= sweepMs ? 'sweep' : undefined;
     if (restMs < READ_INTERVAL_MS) return undefined;
     if (tradeMs !== undefined && now.ms >= tradeMs + TRADE_DELAY_MS) return 'trade';
-    if (hasPositions && fundingHour(readTime) < fundingHour(now.exchange)) return 'hour';
+    if (missedMs !== undefined && now.exchange >= watched.missedTime) return 'missed';
+    if (this.#funding.isDue(watched, now)) return 'hour';
     // The answers of a server that stalls are old already: asking more often does not help.
     if (restMs < sweepMs / SWEEP_TRIES) return undefined;
     return now.exchange - readTime >= sweepMs ? 'sweep' : undefined;
@@ -212,6 +274,7 @@ export class WatchList {
   sweepMsOf({ item, isUnified }: Watched): number {
     const { sweepMs } = this.#options;
     if (item.kind === 'delegations') return sweepMs * DELEGATIONS_SWEEP_FACTOR;
+    if (this.#unseenDexes.has(item.dex)) return Math.min(sweepMs, UNSEEN_SWEEP_MS);
     return isUnified ? sweepMs / UNIFIED_SWEEPS : sweepMs;
   }
 
@@ -243,18 +306,15 @@ function insertDue(due: Due[], added: Due, count: number): void {
 }
 
 function isMoreUrgent(first: Due, second: Due): boolean {
-  const ranks = REASONS.indexOf(first.reason) - REASONS.indexOf(second.reason);
-  return ranks < 0 || (ranks === 0 && first.watched.readTime < second.watched.readTime);
+  if (first.reason !== second.reason) return isMoreUrgentThan(first.reason, second.reason);
+  const [one, other] = [first.watched, second.watched];
+  // Of those that may have traded, the ones with positions are the likelier.
+  const isByPositions = first.reason === 'missed' && one.hasPositions !== other.hasPositions;
+  return isByPositions ? one.hasPositions : one.readTime < other.readTime;
 }
 
-/** Funding of an hour is in every answer whose time has the same number or a later one. */
-function fundingHour(time: number): number {
-  return Math.floor((time - FUNDING_MS) / HOUR_MS);
-}
-
-/** Whether an hour's funding may have been paid after the first time and until the second. */
-export function isFundingBetween(first: number, second: number): boolean {
-  return fundingHour(first) < Math.floor(second / HOUR_MS);
+function isMoreUrgentThan(reason: DueReason, other: DueReason | undefined): boolean {
+  return other === undefined || REASONS.indexOf(reason) < REASONS.indexOf(other);
 }
 
 /** What failed is tried again later and later. */

@@ -475,6 +475,7 @@ test('after a full hour accounts with positions are read again', async (t) => {
   const exchange = await follow(t, { settings: { sweepMs: 86_400_000, forgetMs: 86_400_000 } });
   const [user] = findTraders(exchange.truth);
   await exchange.want(accountOf(user));
+  await exchange.advance(2_000);
   exchange.hasBlocks = false;
   const before = exchange.countAsked('clearinghouseState', formatAddress(user));
   exchange.simulator.next(
@@ -537,7 +538,8 @@ test('trades are subscribed to in the markets that the upstream trades, not in t
   };
   await exchange.start();
   exchange.handler?.opened();
-  await exchange.advance(10_000);
+  exchange.confirm();
+  await exchange.advance(1_000);
   const universe = exchange.truth.markets.markets.filter(({ dexIndex }) => dexIndex === 0);
   const [, delisted] = universe;
   assert.deepEqual(

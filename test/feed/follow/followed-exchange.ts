@@ -26,7 +26,8 @@ import { PUBLIC_WEIGHTS } from '../../../src/wanted/upstream-weights.ts';
 import type { WantedItem, WantedOutcome } from '../../../src/wanted/wanted.ts';
 import { ManualClock } from '../../follow/manual-clock.ts';
 
-const START_TIME = 1_758_556_800_000;
+/** Half past: no funding is booked in most tests. */
+const START_TIME = 1_758_558_600_000;
 const STEP_MS = 50;
 const BLOCK_MS = 1_000;
 
@@ -159,6 +160,11 @@ export class FollowedExchange {
       if (!(error instanceof RequestError)) throw error;
       throw new UpstreamError('refused', error.message, { status: 422 });
     }
+  }
+
+  /** The upstream takes all subscriptions that are wanted now. */
+  confirm(): void {
+    for (const subscription of this.subscriptions) this.handler?.acknowledged(subscription);
   }
 
   /** As a block writer does. */

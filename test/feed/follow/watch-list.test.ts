@@ -72,9 +72,9 @@ test('an account with positions is due after the full hour, one without is not',
 test('what is being read is not due, and what failed is tried later and later', () => {
   const list = createList();
   const watched = watch(list, 'a', NOON - HOUR_MS);
-  watched.isBeingRead = true;
+  watched.readReason = 'trade';
   assert.deepEqual(dueAt(list, 0), []);
-  watched.isBeingRead = false;
+  watched.readReason = undefined;
   const delays: number[] = [];
   for (let failures = 1; failures <= 8; failures++) {
     watched.triedMs = 0;
@@ -111,7 +111,7 @@ test('what nobody asks for is forgotten, but not while it is being read', () => 
   const list = createList();
   watch(list, 'a');
   const read = watch(list, 'b');
-  read.isBeingRead = true;
+  read.readReason = 'trade';
   list.noteAsked(watch(list, 'c'), 1, 1_000);
   list.forget(HOUR_MS + 500);
   assert.deepEqual(
@@ -144,4 +144,72 @@ test('the users asked for most are chosen, and stay until another is asked for c
   assert.deepEqual(list.chooseUsers(1, 0), [second.item.user]);
   list.noteAsked(first, 12, 3 * HOUR_MS);
   assert.deepEqual(list.chooseUsers(1, 3 * HOUR_MS), [first.item.user], 'interest fades');
+});
+
+test('a few accounts are read after the full hour until one shows its funding, then all', () => {
+  const list = createList({ sweepMs: 24 * HOUR_MS });
+  const digits = ['1', '2', '3', '4', '5', '6', '7', '8'];
+  const all = digits.map((digit) => watch(list, digit));
+  for (const watched of all) watched.hasPositions = true;
+  const hourMs = HOUR_MS / 2;
+  const readAt = (ms: number, watched: Watched, booking: 'all' | 'none') => {
+    watched.triedMs = ms;
+    list.noteFunding(watched, NOON + ms, booking, ms);
+    list.noteRead(watched, NOON + ms);
+  };
+  assert.equal(dueAt(list, hourMs + 300).length, 0);
+  assert.equal(dueAt(list, hourMs + 600).length, 4);
+  assert.equal(dueAt(list, hourMs + 700).length, 0, 'not more of them at once');
+  for (const watched of all.slice(0, 4)) readAt(hourMs + 700, watched, 'none');
+  assert.deepEqual(dueAt(list, hourMs + 1_100), ['5 hour', '6 hour', '7 hour', '8 hour']);
+  readAt(hourMs + 1_200, all[4], 'all');
+  assert.equal(dueAt(list, hourMs + 1_300).length, 3, 'those that were not read just before');
+  assert.equal(
+    list.countWaiting({ ms: hourMs + 5_000, exchange: NOON + hourMs + 5_000 }, 3_000),
+    7,
+  );
+  for (const watched of all) readAt(hourMs + 2_000, watched, 'all');
+  assert.deepEqual(dueAt(list, hourMs + 100_000), []);
+});
+
+test('an account that does not show its funding is looked at later and later, for a minute', () => {
+  const list = createList({ sweepMs: 24 * HOUR_MS });
+  const [dust, other] = [watch(list, 'a'), watch(list, 'b')];
+  for (const watched of [dust, other]) watched.hasPositions = true;
+  const hourMs = HOUR_MS / 2;
+  list.noteFunding(other, NOON + hourMs + 1_000, 'all', hourMs + 1_000);
+  const readMs: number[] = [];
+  for (let ms = hourMs; ms < hourMs + 200_000; ms += 100) {
+    if (!dueAt(list, ms).includes('a hour')) continue;
+    readMs.push(ms - hourMs);
+    dust.triedMs = ms;
+    list.noteFunding(dust, NOON + ms, 'none', ms);
+    list.noteRead(dust, NOON + ms);
+  }
+  assert.ok(readMs.length >= 4 && readMs.length <= 8, `${readMs}`);
+  assert.ok(Number(readMs.at(-1)) >= 60_000, 'once after the last moment at which it is booked');
+});
+
+test('who has traded just before being followed is read again', () => {
+  const list = createList();
+  const user = `0x${'a'.repeat(40)}`;
+  list.noteTrade(user, '', NOON + 50, 50);
+  const watched = watch(list, 'a', NOON, 100);
+  assert.deepEqual(dueAt(list, 300), ['a trade']);
+  list.noteRead(watched, NOON + 300);
+  assert.deepEqual(dueAt(list, 2_000), []);
+  list.noteTrade(`0x${'b'.repeat(40)}`, '', NOON + 300, 300);
+  watch(list, 'b', NOON + 20_000, 20_000);
+  assert.deepEqual(dueAt(list, 21_000), [], 'a trade of long ago');
+});
+
+test('an account in the queue of the sweep is read at once for a trade', () => {
+  const list = createList();
+  const watched = watch(list, 'a', NOON - HOUR_MS);
+  watched.readReason = 'sweep';
+  assert.deepEqual(dueAt(list, 1_000), []);
+  list.noteTrade(watched.item.user, '', NOON, 1_000);
+  assert.deepEqual(dueAt(list, 1_200), ['a trade']);
+  watched.readReason = 'trade';
+  assert.deepEqual(dueAt(list, 1_300), []);
 });

@@ -130,6 +130,27 @@ export function isExplainedByFunding(field: string): boolean {
   return FUNDING_FIELDS.includes(field);
 }
 
+/**
+ * Which positions of an account show funding that the ledger does not have: all, some or none of those
+ * in both. Undefined if there are none in both.
+ */
+export type Booking = 'all' | 'some' | 'none' | undefined;
+
+export function findBooking(ledger: StateView, user: Address, rows: AccountRows): Booking {
+  const account = rowOf(ledger, user, rows.dex);
+  let [same, moved] = [0, 0];
+  for (const { market, fundingAllTime } of rows.positions) {
+    const marketIndex = ledger.markets.findMarket(market.coin);
+    const position = marketIndex === undefined ? 0 : findPosition(ledger, account, marketIndex);
+    if (position === 0 || ledger.positions.get(position, column.SIZE) === 0) continue;
+    if (ledger.positions.get(position, column.FUNDING_ALL_TIME) === fundingAllTime) same++;
+    else moved++;
+  }
+  if (same + moved === 0) return undefined;
+  if (moved === 0) return 'none';
+  return same === 0 ? 'all' : 'some';
+}
+
 /** Set by events of their own; everything else of an account is set by `account`. */
 const SET_APART: readonly string[] = ['orderMargin', 'collateral'];
 
