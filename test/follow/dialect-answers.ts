@@ -7,6 +7,7 @@ import { RequestError } from '../../src/info/request-error.ts';
 import type { StateView } from '../../src/state/state.ts';
 import { DialectMarkets } from './dialect-markets.ts';
 import { describeMode, describeSpot } from './dialect-modes.ts';
+import { DEX_ANSWERS, EMPTY_BOOK, USER_LISTS } from './fixed-answers.ts';
 import { printAccount, printDouble } from './printed-doubles.ts';
 import { addStrangePosition } from './strange-coin.ts';
 import { STUB_FORMS, type StubForms } from './stub-forms.ts';
@@ -68,7 +69,7 @@ export class DialectAnswers {
       case 'clearinghouseState':
         return this.account(state, question);
       case 'userAbstraction':
-        return describeMode(state, requireUser(question));
+        return describeMode(state, requireUser(question), this.markets);
       case 'spotClearinghouseState':
         return describeSpot(state, requireUser(question), this.markets);
       case 'userRole':
@@ -105,7 +106,7 @@ export class DialectAnswers {
         this.#requireDex(state, question);
         return markets.mids(state, dex);
       default:
-        return EMPTY_LISTS.includes(question.type) ? [] : askKnown(state, question);
+        return USER_LISTS.get(question.type) ?? askKnown(state, question);
     }
   }
 
@@ -128,9 +129,10 @@ export class DialectAnswers {
     const isInTruth = state.markets.findDex(dexOf(question)) !== undefined;
     // Nobody has an account in the other dexes.
     const asked = isInTruth ? question : { ...question, user: NOBODY, dex: '' };
-    requireUser(question);
     const account = ask(state, asked);
     for (const { position } of account.assetPositions) this.#dressPosition(position);
+    const mode = describeMode(state, requireUser(question), this.markets);
+    if (mode === 'portfolioMargin') moveLiquidations(account);
     if (this.markets.hasStrangeCoin) addStrangePosition(account, question);
     printAccount(account);
     return account;
@@ -149,6 +151,17 @@ export class DialectAnswers {
   }
 }
 
+/** Accounts with portfolio margin are liquidated by another rule. */
+const PORTFOLIO_FACTOR = 0.97;
+
+function moveLiquidations(account: Json): void {
+  for (const { position } of account.assetPositions) {
+    const { liquidationPx } = position;
+    if (liquidationPx === null) continue;
+    position.liquidationPx = printDouble(Number(liquidationPx) * PORTFOLIO_FACTOR);
+  }
+}
+
 function ask(state: StateView, question: Question): Json {
   return JSON.parse(answerQuestion(state, question));
 }
@@ -163,28 +176,6 @@ const OURS_ONLY: readonly string[] = ['allDexsClearinghouseState', 'batchClearin
 function askKnown(state: StateView, question: Question): Json | undefined {
   return OURS_ONLY.includes(question.type) ? undefined : ask(state, question);
 }
-
-/** Of users who have nothing. */
-const EMPTY_LISTS: readonly string[] = [
-  'openOrders',
-  'frontendOpenOrders',
-  'userFills',
-  'userFillsByTime',
-  'historicalOrders',
-  'candleSnapshot',
-];
-
-const DEX_ANSWERS: Readonly<Record<string, Json>> = {
-  perpDexLimits: {
-    totalOiCap: '50000000.0',
-    oiSzCapPerPerp: '10000000000.0',
-    maxTransferNtl: '50000000.0',
-    coinToOiCap: [],
-  },
-  perpDexStatus: { totalNetDeposit: '4103492112.4478230476' },
-};
-
-const EMPTY_BOOK = { coin: '', time: 0, levels: [[], []] };
 
 function requireUser({ user }: Question): string {
   if (typeof user === 'string' && parseAddress(user) !== undefined) return user.toLowerCase();

@@ -154,6 +154,6 @@ function tradesOf({ coin: wanted }: Json, trades: readonly Trade[]): Json | unde
 }
 
 /** As text: base64 of raw DEFLATE. */
-function deflate(prices: Json): string {
+export function deflate(prices: Json): string {
   return deflateRawSync(JSON.stringify(prices)).toString('base64');
 }

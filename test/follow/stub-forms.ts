@@ -5,9 +5,12 @@ export interface StubForms {
   readonly oddElements: boolean;
   /** One balance backs several dexes, spot orders hold a part of it, and `hold` is a double. */
   readonly sharedCollateral: boolean;
+  /** Some accounts have the modes portfolioMargin and dexAbstraction, which follow other rules. */
+  readonly otherModes: boolean;
 }
 
 export const STUB_FORMS: StubForms = {
   oddElements: false,
   sharedCollateral: false,
+  otherModes: false,
 };
