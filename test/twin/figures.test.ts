@@ -24,8 +24,8 @@ import {
   accountEvents,
   marketEvent,
   type RandomMarket,
-  randomAccount,
   randomMarket,
+  randomTieredAccount,
 } from './random-accounts.ts';
 import { isEqual, isLess, rational, ZERO } from './rational.ts';
 import { Tally } from './tally.ts';
@@ -59,11 +59,20 @@ function foldBoth(events: WireEvent[]): { state: State; naive: NaiveState } {
 
 function countPosition(
   tally: Tally,
-  { tiers, tierIndex, pv, isCross, szDecimals, liquidation }: AccountFigures['positions'][number],
+  {
+    tiers,
+    hasOwnTiers,
+    tierIndex,
+    pv,
+    isCross,
+    szDecimals,
+    liquidation,
+  }: AccountFigures['positions'][number],
 ): void {
   tally.count(isCross ? 'cross position' : 'isolated position');
   tally.count(`${szDecimals} decimals of size`);
   tally.count(`${tiers.length} tiers`);
+  tally.count(`tiers of the ${hasOwnTiers ? 'position' : 'market'}`);
   if (tierIndex > 0) tally.count('tier above the first');
   if (tierIndex > 0 && isEqual(pv, tiers[tierIndex].lowerBound)) tally.count('on a lower bound');
   if (isLess(SAFE_USD, pv)) tally.count('position value beyond the safe range');
@@ -130,6 +139,8 @@ const BRANCHES = [
   ...[0, 1, 2, 3, 4, 5, 6].map((decimals) => `${decimals} decimals of size`),
   ...[1, 2, 3, 4, 5].map((count) => `${count} tiers`),
   ...[0, 1, 2, 3, 4, 5, 6].map((count) => `${count} positions`),
+  'tiers of the position',
+  'tiers of the market',
   'tier above the first',
   'on a lower bound',
   'position value beyond the safe range',
@@ -147,7 +158,11 @@ const BRANCHES = [
 test(`the figures of random accounts are those of the twin ${SEED_NOTE}`, ALSO_LONG, (context) => {
   const tally = new Tally();
   const markets = fc.array(randomMarket, { minLength: 1, maxLength: MARKETS_MAX, size: 'max' });
-  const accounts = fc.array(randomAccount, { minLength: 1, maxLength: ACCOUNTS_MAX, size: 'max' });
+  const accounts = fc.array(randomTieredAccount, {
+    minLength: 1,
+    maxLength: ACCOUNTS_MAX,
+    size: 'max',
+  });
   assertCovered(
     fc.property(markets, accounts, (drawnMarkets, drawnAccounts) =>
       compareBatch(tally, drawnMarkets, drawnAccounts),

@@ -90,6 +90,7 @@ interface PositionFigures {
   position: NaivePosition;
   szDecimals: number;
   tiers: Tier[];
+  hasOwnTiers: boolean;
   tierIndex: number;
   side: Rational;
   size: Rational;
@@ -124,6 +125,7 @@ function figurePosition(
     position,
     szDecimals,
     tiers,
+    hasOwnTiers: holding.ownTiers !== undefined,
     tierIndex,
     side,
     size,

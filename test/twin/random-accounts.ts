@@ -123,10 +123,8 @@ const entryNotional = fc.oneof(
   fc.bigInt(-100n, 100n).map((offset) => (value: bigint) => clamp(value + offset, 1n)),
 );
 
-const position = fc.record({
+const positionChoices = {
   marketChoice: fc.nat(),
-  /** The market whose tiers it has as its own. */
-  ownTiersChoice: fc.option(fc.nat(), { freq: 2 }),
   side: sign,
   size,
   entryNotional,
@@ -134,16 +132,29 @@ const position = fc.record({
   leverage,
   leg,
   funding: fc.tuple(usd, usd, usd),
+};
+const position = fc.record({
+  ...positionChoices,
+  /** The market whose tiers it has as its own; null if it has those of the market that it is in. */
+  ownTiersChoice: fc.option(fc.nat(), { freq: 2 }),
 });
+const ordinaryPosition = fc.record({ ...positionChoices, ownTiersChoice: fc.constant(null) });
 type PositionChoices = typeof position extends fc.Arbitrary<infer T> ? T : never;
 
-export const randomAccount = fc.record({
-  positions: fc.array(position, { maxLength: 6 }),
-  cash: leg,
-  transfer: fc.option(usd),
-  orderMargin: fc.option(usdZeroOrMore),
-  collateral: fc.option(fc.oneof(usdZeroOrMore, fc.bigInt(1n, BILLION))),
-});
+function accountWith(positions: fc.Arbitrary<PositionChoices>) {
+  return fc.record({
+    positions: fc.array(positions, { maxLength: 6 }),
+    cash: leg,
+    transfer: fc.option(usd),
+    orderMargin: fc.option(usdZeroOrMore),
+    collateral: fc.option(fc.oneof(usdZeroOrMore, fc.bigInt(1n, BILLION))),
+  });
+}
+
+/** All positions have the tiers of their markets. */
+export const randomAccount = accountWith(ordinaryPosition);
+/** Some positions have tiers of their own. */
+export const randomTieredAccount = accountWith(position);
 export type AccountChoices = typeof randomAccount extends fc.Arbitrary<infer T> ? T : never;
 
 function usdText(millionths: bigint): string {
