@@ -13,6 +13,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   history: async () => (await import('./history.ts')).history,
   archive: async () => (await import('./archive.ts')).archive,
   compare: async () => (await import('./compare.ts')).compare,
+  probe: async () => (await import('./probe.ts')).probe,
   'keys create': async () => (await import('./keys.ts')).keysCreate,
   'keys list': async () => (await import('./keys.ts')).keysList,
   'keys revoke': async () => (await import('./keys.ts')).keysRevoke,

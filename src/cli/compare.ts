@@ -58,7 +58,10 @@ interface Comparison {
   readonly figures: readonly ComparedFigure[];
 }
 
-async function compareWith(ask: Ask, { user, dex = '' }: CompareSettings): Promise<Comparison> {
+export async function compareWith(
+  ask: Ask,
+  { user, dex = '' }: Pick<CompareSettings, 'user' | 'dex'>,
+): Promise<Comparison> {
   const directory = await readDirectory(ask, dex);
   const question = { user: formatAddress(user), dex };
   const answer = await ask({ type: 'clearinghouseState', ...question });

@@ -491,6 +491,35 @@ const COMPARE = {
   },
 } as const satisfies Declarations;
 
+const PROBE = {
+  probedUser: {
+    flag: 'user',
+    variable: 'PERPINFO_USER',
+    type: userAddress,
+    default: undefined,
+    help: 'whose accounts are compared with ours (default: nobody)',
+  },
+  probeTime: {
+    flag: 'time',
+    variable: 'PERPINFO_PROBE_TIME',
+    type: duration,
+    default: 600_000,
+    help: 'how long to look, such as 10min or 30s',
+  },
+  probeJson: {
+    flag: 'json',
+    variable: 'PERPINFO_PROBE_JSON',
+    type: text('FILE'),
+    default: undefined,
+    help: 'write the report as JSON to this file, too',
+  },
+  showUser: {
+    type: switchType,
+    default: false,
+    help: 'leave addresses in the report',
+  },
+} as const satisfies Declarations;
+
 const SIMULATE = {
   blocks: {
     type: count({ from: 1 }),
@@ -530,6 +559,7 @@ const DECLARATIONS = {
   ...DEMO,
   ...QUERY,
   ...COMPARE,
+  ...PROBE,
   ...SIMULATE,
 };
 
@@ -590,7 +620,8 @@ export const SETTING_GROUPS: readonly SettingGroup[] = [
   group('Stop and log', PROCESS),
   group('Keys: keys create', KEYS),
   group('query', QUERY),
-  group('compare (--upstream also follow; --user and --dex also history)', COMPARE),
+  group('compare (--upstream also follow, probe; --user and --dex also history)', COMPARE),
+  group('probe', PROBE),
   group('copy', COPY),
   group('backup, restore', BACKUP),
   group('demo', DEMO),

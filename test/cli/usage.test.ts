@@ -9,7 +9,8 @@ import { askedWrongly, createPlaces, done, failed, run } from './program.ts';
 const place = createPlaces();
 
 const COMMANDS = [
-  ...['demo', 'serve', 'follow', 'append', 'query', 'history', 'archive', 'compare'],
+  ...['demo', 'serve', 'follow', 'append', 'query', 'history', 'archive'],
+  ...['compare', 'probe'],
   ...['keys create', 'keys list', 'keys revoke', 'verify'],
   ...['backup', 'restore', 'prune', 'copy', 'simulate'],
 ];
@@ -39,6 +40,14 @@ const SETTINGS: Record<string, [flag: string, rest: string][]> = {
     ['--keep-days N', '(default: keep all) (PERPINFO_KEEP_DAYS)'],
   ],
   query: [...STORAGE, ['--at HEIGHT', '(default: the newest) (PERPINFO_AT)']],
+  probe: [
+    ['--upstream URL', '(PERPINFO_UPSTREAM; required)'],
+    ['--upstream-header HEADER', '(PERPINFO_UPSTREAM_HEADER)'],
+    ['--user ADDRESS', '(default: nobody) (PERPINFO_USER)'],
+    ['--time TIME', '(PERPINFO_PROBE_TIME; default 600000)'],
+    ['--json FILE', '(PERPINFO_PROBE_JSON)'],
+    ['--show-user', '(PERPINFO_SHOW_USER; default false)'],
+  ],
   compare: [
     ['--upstream URL', '(PERPINFO_UPSTREAM; required)'],
     ['--upstream-header HEADER', '(PERPINFO_UPSTREAM_HEADER)'],
@@ -157,11 +166,11 @@ const ADDRESS_FAULTS: [address: string, fault: string][] = [
 const WRONG: [args: string[], message: string][] = [
   [
     ['nope'],
-    'got command "nope", expected one of demo, serve, follow, append, query, history, archive, compare, keys create, keys list, keys revoke, verify, backup, restore, prune, copy, simulate',
+    'got command "nope", expected one of demo, serve, follow, append, query, history, archive, compare, probe, keys create, keys list, keys revoke, verify, backup, restore, prune, copy, simulate',
   ],
   [
     ['--nope'],
-    'got command "--nope", expected one of demo, serve, follow, append, query, history, archive, compare, keys create, keys list, keys revoke, verify, backup, restore, prune, copy, simulate',
+    'got command "--nope", expected one of demo, serve, follow, append, query, history, archive, compare, probe, keys create, keys list, keys revoke, verify, backup, restore, prune, copy, simulate',
   ],
   [['append'], '--data DIR is required'],
   ...ADDRESS_FAULTS.map(([address, fault]): [string[], string] => [

@@ -195,6 +195,15 @@ const NOT_BY_CLIENTS: Readonly<Record<string, readonly string[]>> = {
     'wanted/unknown-fields.ts FIELDS_MAX',
     'wanted/unknown-fields.ts LENGTH_MAX',
   ],
+  'what a probe looks at and reports': [
+    'feed/follow/probe/answer-form.ts FINDINGS_MAX',
+    'feed/follow/probe/answer-form.ts VALUES_MAX',
+    'feed/follow/probe/distribution.ts SAMPLES_MAX',
+    'feed/follow/probe/open-probe.ts BODY_BYTES_MAX',
+    'feed/follow/probe/printed-check.ts STRANGE_MAX',
+    'feed/follow/probe/probe-markets.ts DEXES_MAX',
+    'feed/follow/probe/probe-push.ts LINES_MAX',
+  ],
   'what the exchange sends, or is sent': [
     'feed/follow/dialect/dialect.ts DECIMAL_LENGTH_MAX',
     'feed/follow/dialect/market-answers.ts DEXES_MAX',

@@ -1,0 +1,27 @@
+/** Durations in milliseconds, and what is reported of them. */
+
+/** A probe takes an hour at most, and what it measures comes some times a second at most. */
+const SAMPLES_MAX = 20_000;
+
+export interface Spread {
+  readonly count: number;
+  readonly medianMs: number;
+  readonly p95Ms: number;
+  readonly maxMs: number;
+}
+
+export class Distribution {
+  readonly #samples: number[] = [];
+
+  add(ms: number): void {
+    if (this.#samples.length < SAMPLES_MAX) this.#samples.push(ms);
+  }
+
+  /** Undefined if nothing was measured. */
+  get spread(): Spread | undefined {
+    const sorted = this.#samples.toSorted((first, second) => first - second);
+    if (sorted.length === 0) return undefined;
+    const at = (share: number) => Math.round(sorted[Math.floor((sorted.length - 1) * share)]);
+    return { count: sorted.length, medianMs: at(0.5), p95Ms: at(0.95), maxMs: at(1) };
+  }
+}
