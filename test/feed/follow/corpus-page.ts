@@ -1,7 +1,7 @@
 /** Generates docs/recorded-accounts.md from the corpus; as a program, prints it. */
 
 import { fileURLToPath } from 'node:url';
-import { type CorpusAccount, followCorpus, loadLeftOut } from './corpus.ts';
+import { type CorpusAccount, followCorpus, loadLeftOut, type RecordedAccount } from './corpus.ts';
 
 const INTRODUCTION = `# Recorded accounts
 
@@ -87,8 +87,13 @@ function formatRow({ answer, followed, forms, valueClass }: CorpusAccount): stri
   return `| ${cells.join(' | ')} |`;
 }
 
+/** A path is one with its repository; other places are named after it. */
+function placeOfOrigin({ repository, path }: RecordedAccount['origin']): string {
+  return path.includes('/') ? `${repository}/${path}` : `${repository}: ${path}`;
+}
+
 function formatOrigin({ answer: { name, origin, about, cut } }: CorpusAccount): string {
-  return `| ${name} | ${origin.repository}: ${origin.path} | ${about} | ${cut} |`;
+  return `| ${name} | ${placeOfOrigin(origin)} | ${about} | ${cut} |`;
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
