@@ -10,6 +10,7 @@ import { createSimulator } from '../../src/feed/simulator/simulator.ts';
 import { applyBlock } from '../../src/state/fold.ts';
 import { createState, type State, type StateView } from '../../src/state/state.ts';
 import { readTrades, type Trade } from './exchange-trades.ts';
+import { STUB_FORMS, type StubForms } from './stub-forms.ts';
 import { TruthLines } from './truth-lines.ts';
 
 export interface ExchangeOptions {
@@ -26,6 +27,7 @@ export interface ExchangeOptions {
   readonly lagMs: number;
   /** False if the file has all blocks: a recording. */
   readonly isSimulated: boolean;
+  readonly forms?: StubForms;
 }
 
 /** What a block brought, for push. */
@@ -59,6 +61,8 @@ export class Exchange {
     if (options.isSimulated) {
       this.#lines = this.#resume(lines);
       lines.push(...this.#setUp(this.#lines));
+      // The simulator has not seen what was added to its first blocks.
+      this.#lines = this.#resume(lines);
     }
     // A stalled server has seen the start of the exchange, too.
     for (const line of lines) this.#lagging.add(line);
@@ -76,10 +80,11 @@ export class Exchange {
 
   /** The simulator goes on from a state of its own, which has less than the ledger. */
   #resume(lines: readonly string[]): TruthLines {
-    const { seed, accounts, startTimeMs } = this.#options;
+    const { seed, accounts, startTimeMs, forms = STUB_FORMS } = this.#options;
     const resume = createState();
     for (const line of lines) applyBlock(resume, parseBlock(line));
-    return new TruthLines(createSimulator({ seed, accounts, startTimeMs, resume }), this.#state);
+    const simulator = createSimulator({ seed, accounts, startTimeMs, resume });
+    return new TruthLines(simulator, this.#state, forms);
   }
 
   /** The first blocks; of a ledger that is continued, one block. */

@@ -29,10 +29,11 @@ const recordedMarkets = load('real-markets-01');
 const unified = load('unified-01');
 
 /** An exchange with everything that the stub can say. */
+const forms = { oddElements: false, sharedCollateral: true, otherModes: true, ownTiers: true };
 const simulator = createSimulator({ seed: 'forms', accounts: 100, startTimeMs: START_MS });
-const truth = new TruthLines(simulator, createState());
+const truth = new TruthLines(simulator, createState(), forms);
 for (let block = 0; block < BLOCKS || !truth.isSetUp; block++) truth.next(START_MS + block * 1000);
-const forms = { oddElements: false, sharedCollateral: true, otherModes: true };
+
 const answers = new DialectAnswers({ unknownTypes: [], forms });
 const users = Array.from({ length: truth.state.addresses.table.rowCount - 1 }, (_, row) =>
   formatAddress(truth.state.addresses.addressOf(row + 1)),

@@ -7,10 +7,13 @@ export interface StubForms {
   readonly sharedCollateral: boolean;
   /** Some accounts have the modes portfolioMargin and dexAbstraction, which follow other rules. */
   readonly otherModes: boolean;
+  /** Some positions have margin tiers other than their market's, as vaults have. */
+  readonly ownTiers: boolean;
 }
 
 export const STUB_FORMS: StubForms = {
   oddElements: false,
   sharedCollateral: false,
   otherModes: false,
+  ownTiers: false,
 };

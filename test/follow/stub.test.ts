@@ -163,6 +163,26 @@ function listBacked(truth: StateView) {
 }
 
 test(
+  'some positions have tiers other than their market, and keep them',
+  LONG_ONLY,
+  async (context) => {
+    const forms = { ...STUB_DEFAULTS.forms, ownTiers: true };
+    const stub = await startStub(context, { accounts: 100, forms });
+    await stub.step(5);
+    const [{ universe }] = await ask(stub, { type: 'allPerpMetas' });
+    const listed = new Map(universe.map((market: Json) => [market.name, market.maxLeverage]));
+    const answers = await Promise.all(
+      usersOf(rebuild(stub)).map((user) => ask(stub, { type: 'clearinghouseState', user })),
+    );
+    const own = answers
+      .flatMap(({ assetPositions }) => assetPositions)
+      .filter(({ position }) => position.maxLeverage !== listed.get(position.coin));
+    assert.ok(own.some(({ position }) => position.maxLeverage === 50));
+    assert.ok(own.some(({ position }) => position.maxLeverage < 50));
+  },
+);
+
+test(
   'tables are shared and numbered by dex, and delisted markets keep their place without a mid',
   LONG_ONLY,
   async (context) => {
@@ -195,6 +215,11 @@ test(
       [{ type: 'metaAndAssetCtxs' }, 422, text],
       [{ type: 'clearinghouseState', user: '0x12' }, 422, text],
       [{ type: 'clearinghouseState', user, dex: 'nope' }, 500, 'null'],
+      [{ type: 'meta', dex: 'nope' }, 500, 'null'],
+      [{ type: 'perpDexLimits', dex: 'nope' }, 200, 'null'],
+      [{ type: 'perpDexStatus', dex: 'nope' }, 200, 'null'],
+      [{ type: 'l2Book', coin: 'NOPE' }, 200, 'null'],
+      [{ type: 'fundingHistory', coin: 'btc', startTime: 0 }, 500, 'null'],
       ['{', 400, 'Failed to parse the request body as JSON'],
     ] as const;
     for (const [body, status, expected] of replies) {
@@ -466,11 +491,12 @@ test(
 );
 
 test('push refuses a channel too many in the words of the exchange', LONG_ONLY, async (context) => {
-  const push = { ...STUB_DEFAULTS.push, subscriptions: 2, messagesPerMinute: 5 };
+  const push = { ...STUB_DEFAULTS.push, subscriptions: 2, messagesPerMinute: 6 };
   const stub = await startStub(context, { push, pushTypes: ['trades'] });
   const client = await connect(context, stub);
   client.subscribe({ type: 'fastAssetCtxs' });
   for (const coin of ['BTC', 'ETH', 'SOL']) client.subscribe({ type: 'trades', coin });
+  client.socket.send('{"method":"shout"}');
   await client.settle();
   client.subscribe({ type: 'trades', coin: 'SOL' });
   while (client.messages.length === 0) await once(client.socket, 'message');
@@ -478,7 +504,8 @@ test('push refuses a channel too many in the words of the exchange', LONG_ONLY, 
   assert.deepEqual(Object.keys(refusals), [
     'Invalid subscription {"type"',
     'Cannot subscribe to more than 2 channels.',
-    'Cannot send more than 5 messages per minute.',
+    'Error parsing JSON into valid websocket request',
+    'Cannot send more than 6 messages per minute.',
   ]);
 });
 
@@ -533,6 +560,13 @@ test('trades of the last 20 seconds are repeated at first', LONG_ONLY, async (co
   late.subscribe({ type: 'trades', coin: 'BTC' });
   const [, repeated] = await late.settle();
   assert.deepEqual(repeated.data, traded[0].data);
+});
+
+test('a connection too many in a minute is refused', LONG_ONLY, async (context) => {
+  const push = { ...STUB_DEFAULTS.push, newConnectionsPerMinute: 2 };
+  const stub = await startStub(context, { push });
+  for (let count = 0; count < 2; count++) (await connect(context, stub)).socket.terminate();
+  await assert.rejects(connect(context, stub), /429/);
 });
 
 test('a connection on which nothing is sent for a minute is closed', LONG_ONLY, async (context) => {

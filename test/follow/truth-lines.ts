@@ -7,6 +7,7 @@
 import { parseBlock } from '../../src/events/event.ts';
 import { formatAddress } from '../../src/exact/address.ts';
 import { add, type Exact, formatUnits, maximum, subtract } from '../../src/exact/decimal.ts';
+import { findListing } from '../../src/feed/simulator/listings.ts';
 import type { Simulator } from '../../src/feed/simulator/simulator.ts';
 import { findAccount } from '../../src/state/accounts.ts';
 import { FIRST_ACCOUNT } from '../../src/state/addresses.ts';
@@ -14,12 +15,36 @@ import { COLLATERAL } from '../../src/state/columns.ts';
 import { type AccountFigures, accountFigures } from '../../src/state/figures.ts';
 import { applyBlock } from '../../src/state/fold.ts';
 import type { State, StateView } from '../../src/state/state.ts';
+import type { StubForms } from './stub-forms.ts';
 
 /** Dexes whose accounts are backed by one balance. */
 const POOLED_DEXES: readonly string[] = ['', 'idx'];
 const USD_DECIMALS = 6;
 /** The simulator's clock is behind by this, so that its hours begin later. */
 const FUNDING_LATE_MS = 4_000;
+
+/** Vaults have this leverage on every coin; other accounts keep the table of an earlier time. */
+const VAULTS = /[58]$/;
+const VAULT_LEVERAGE = 50;
+const EARLY_USERS = /[6b]$/;
+
+interface SetUpEvent {
+  readonly type: string;
+  readonly user: string;
+  readonly positions: { readonly coin: string; marginTiers?: object[] }[];
+}
+
+/** Positions that an account is set up with; those that are opened later have their market's tiers. */
+function addOwnTiers({ type, user, positions }: SetUpEvent): void {
+  if (type !== 'account') return;
+  const isVault = VAULTS.test(user);
+  if (!isVault && !EARLY_USERS.test(user)) return;
+  for (const position of positions) {
+    const [{ maxLeverage }] = findListing(position.coin)?.tiers ?? [];
+    const own = isVault ? VAULT_LEVERAGE : 2 * maxLeverage;
+    if (own <= VAULT_LEVERAGE) position.marginTiers = [{ lowerBound: '0.0', maxLeverage: own }];
+  }
+}
 
 interface PooledAccount {
   readonly dex: string;
@@ -31,11 +56,13 @@ interface PooledAccount {
 export class TruthLines {
   readonly #simulator: Simulator;
   readonly #state: State;
+  readonly #hasOwnTiers: boolean;
 
   /** @param state of the lines so far, which the simulator has continued from a state of its own */
-  constructor(simulator: Simulator, state: State) {
+  constructor(simulator: Simulator, state: State, { ownTiers }: StubForms) {
     this.#simulator = simulator;
     this.#state = state;
+    this.#hasOwnTiers = ownTiers;
   }
 
   get state(): StateView {
@@ -47,7 +74,9 @@ export class TruthLines {
   }
 
   next(timeMs: number): string {
+    const { isSetUp } = this;
     const { events } = JSON.parse(this.#simulator.next(timeMs - FUNDING_LATE_MS));
+    if (!isSetUp && this.#hasOwnTiers) for (const event of events) addOwnTiers(event);
     const height = this.#state.height + 1;
     const line = JSON.stringify({ height, time: timeMs, events: [...events, ...this.#pool()] });
     applyBlock(this.#state, parseBlock(line));
