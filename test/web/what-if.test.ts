@@ -261,6 +261,21 @@ test('without the margin tiers of the answer, or with others, nothing is said of
   }
 });
 
+test('of positions with tiers of their own, which no answer has, nothing is said of liquidation', () => {
+  const marginTiers = [{ lowerBound: '0.0', maxLeverage: 50 }];
+  const held = { coin: 'BTC', szi: '10.0', entryNtl: '900.0', cumFunding: NO_FUNDING };
+  for (const leverage of [
+    { type: 'cross', value: 5 },
+    { type: 'isolated', value: 5, rawUsd: '-500.0' },
+  ]) {
+    const positions = [{ ...held, leverage, marginTiers }];
+    const account = { type: 'account', user: USER, dex: '', rawUsd: '-500.0', positions };
+    const supposed = supposeOn(stateOf([MARKET, account]), '-20');
+    assert.equal(supposed.unrealizedPnl, '-100.0');
+    assert.equal(supposed.positions.get(' BTC')?.fate, 'unknown');
+  }
+});
+
 test('per cent is read as it is typed, within its range', () => {
   const typed = ['-90', '200', ' +5 ', '\u22122.5', '0', '-90.01', '201', '1e1', '', '1,5', 'x'];
   assert.deepEqual(typed.map(readPercent), [
