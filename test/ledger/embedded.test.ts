@@ -1,7 +1,7 @@
 /** The embedded ledger: the conformance suite, and several processes on one ledger. */
 
 import assert from 'node:assert/strict';
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, statSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -10,7 +10,7 @@ import { open } from 'lmdb';
 import { openEmbeddedLedger } from '../../src/ledger/embedded/embedded-ledger.ts';
 import { openEmbeddedLedgerWriter } from '../../src/ledger/embedded/embedded-writer.ts';
 import { makeTemporaryFolder } from '../temporary-folder.ts';
-import { chainOfLength, collectBlocks, describeBlocks } from './chains.ts';
+import { chainLines, chainOfLength, collectBlocks, describeBlocks } from './chains.ts';
 import { describeLedger, type LedgerHarness } from './conformance.ts';
 import { type OtherProcess, startOther } from './other-process.ts';
 
@@ -47,6 +47,19 @@ test('a ledger whose creation was interrupted cannot be read, but can be written
   const writer = await openEmbeddedLedgerWriter(folder);
   await writer.append(chainOfLength(1));
   await writer.close();
+});
+
+test('the file takes little more than the blocks', async (t) => {
+  const folder = await makeTemporaryFolder(t);
+  const writer = await openEmbeddedLedgerWriter(folder);
+  const blocks = chainLines(Array.from({ length: 4_000 }, () => 'x'.repeat(250)));
+  for (let start = 0; start < blocks.length; start += 100) {
+    await writer.append(blocks.slice(start, start + 100));
+  }
+  await writer.close();
+  const { size } = statSync(path.join(folder, 'ledger', 'data.mdb'));
+  const bytes = blocks.length * (250 + 32);
+  assert.ok(size < 1.35 * bytes, `${size} for ${bytes}`);
 });
 
 test('a writer is refused while another process has the ledger open, and accepted after it', async (t) => {
