@@ -1,14 +1,14 @@
 /**
  * The latest marks, and which of them the next block records. Marks of markets in which a followed
- * account has a position are due as they come, those of all others together once in an interval: at
- * the exchange's pace they would be most of what a ledger stores, and no account depends on them.
+ * account has a position are due as they come, each of the others once in an interval: at the
+ * exchange's pace they would be most of what a ledger stores, and no account depends on them.
  */
 
 import type { Prices } from './dialect/mark-answers.ts';
 import type { Clock } from './upstream/clock.ts';
 
 export interface DueMarksOptions {
-  /** How often marks of markets without a position are recorded; 0 for as they come. */
+  /** How often a mark of a market without a position is recorded; 0 for as it comes. */
   readonly everyMs: number;
   readonly clock: Clock;
 }
@@ -18,10 +18,15 @@ export class DueMarks {
   readonly #latest = new Map<string, number>();
   /** The coins of the positions of followed accounts. */
   readonly #held = new Set<string>();
-  #isHeldDue = false;
-  #areOthersNew = false;
-  #othersMs = Number.NEGATIVE_INFINITY;
-  #isAllSelected = false;
+  /** True if a mark has come that is recorded as it comes. */
+  #isNew = false;
+  /** All coins take turns, some with each block: many marks at once would fill pages of their own. */
+  readonly #coins: string[] = [];
+  #place = 0;
+  /** Up to when the turns have been taken. */
+  #turnMs = Number.NEGATIVE_INFINITY;
+  /** How many coins have their turn in the block that was selected for last. */
+  #selectedTurns = 0;
 
   constructor(options: DueMarksOptions) {
     this.#options = options;
@@ -38,9 +43,10 @@ export class DueMarks {
       const before = this.#latest.get(coin);
       if (before === price) continue;
       this.#latest.set(coin, price);
-      if (this.#held.has(coin)) this.#isHeldDue = true;
-      else this.#areOthersNew = true;
-      if (before === undefined) isAnyFirst = true;
+      if (this.#options.everyMs === 0 || this.#held.has(coin)) this.#isNew = true;
+      if (before !== undefined) continue;
+      this.#coins.push(coin);
+      isAnyFirst = true;
     }
     return isAnyFirst;
   }
@@ -56,40 +62,49 @@ export class DueMarks {
     for (const coin of coins) {
       if (this.#held.has(coin)) continue;
       this.#held.add(coin);
-      this.#isHeldDue = true;
+      this.#isNew = true;
     }
   }
 
+  /** Whether they need a block. Those that take turns wait for the next one. */
   get isDue(): boolean {
-    return this.#isHeldDue || this.#areOthersDue;
-  }
-
-  get #areOthersDue(): boolean {
-    const { everyMs, clock } = this.#options;
-    return this.#areOthersNew && clock.nowMs() - this.#othersMs >= everyMs;
+    return this.#isNew;
   }
 
   /** Those that a block records now; also those of coins whose positions the same block opens. */
   select(opened: ReadonlySet<string>): Prices {
-    this.#isAllSelected = this.#areOthersDue;
-    if (this.#isAllSelected) return this.#latest;
-    const isSelected = (coin: string) =>
-      opened.has(coin) || (this.#isHeldDue && this.#held.has(coin));
-    return new Map([...this.#latest].filter(([coin]) => isSelected(coin)));
+    this.#selectedTurns = this.#countTurns();
+    if (this.#selectedTurns === this.#coins.length) return this.#latest;
+    const coins = new Set(opened);
+    if (this.#isNew) for (const coin of this.#held) coins.add(coin);
+    for (let turn = 0; turn < this.#selectedTurns; turn++) {
+      coins.add(this.#coins[(this.#place + turn) % this.#coins.length]);
+    }
+    const known = [...coins].filter((coin) => this.#latest.has(coin));
+    return new Map(known.map((coin) => [coin, this.#latest.get(coin) as number]));
+  }
+
+  #countTurns(): number {
+    const { everyMs, clock } = this.#options;
+    const { length } = this.#coins;
+    const passedMs = clock.nowMs() - this.#turnMs;
+    return passedMs >= everyMs ? length : Math.floor((length * passedMs) / everyMs);
   }
 
   /** All that was selected is in the block. */
   noteRecorded(): void {
-    this.#isHeldDue = false;
-    if (!this.#isAllSelected) return;
-    this.#areOthersNew = false;
-    this.#othersMs = this.#options.clock.nowMs();
+    this.#isNew = false;
+    const { everyMs, clock } = this.#options;
+    const { length } = this.#coins;
+    const turns = this.#selectedTurns;
+    if (turns === length) this.#turnMs = clock.nowMs();
+    else this.#turnMs += (turns * everyMs) / length;
+    this.#place = length === 0 ? 0 : (this.#place + turns) % length;
   }
 
   /** A block was refused: what it had is due again. */
   noteRefused(): void {
-    this.#isHeldDue = true;
-    this.#areOthersNew = true;
-    this.#othersMs = Number.NEGATIVE_INFINITY;
+    this.#isNew = true;
+    this.#turnMs = Number.NEGATIVE_INFINITY;
   }
 }

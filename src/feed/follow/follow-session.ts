@@ -6,6 +6,7 @@ import type { UpstreamWeights } from '../../wanted/upstream-weights.ts';
 import type { FollowStatus, Interest, WantedItem, WantedOutcome } from '../../wanted/wanted.ts';
 import { AccountReader, type AnswerAsker } from './account-reader.ts';
 import { keepAuction } from './auction-keeper.ts';
+import { recordConfirmation } from './confirmations.ts';
 import { DelegationsReader } from './delegations-reader.ts';
 import { ExchangeTime } from './exchange-time.ts';
 import { FollowAudit } from './follow-audit.ts';
@@ -16,7 +17,7 @@ import { findHeldCoins } from './held-coins.ts';
 import { ItemReader } from './item-reader.ts';
 import { MarkKeeper } from './mark-keeper.ts';
 import { MarketKeeper } from './market-keeper.ts';
-import { PendingChanges } from './pending-changes.ts';
+import { PendingChanges, type RecordOutcome } from './pending-changes.ts';
 import { PeriodicTask } from './periodic-task.ts';
 import { PushReader } from './push-reader.ts';
 import { findRecentItems, recordedTime } from './restored-items.ts';
@@ -231,16 +232,30 @@ export class FollowSession {
     if (this.#isFresh(watched, maxAgeMs)) {
       return { outcome: 'recorded', height: this.#ledger.height };
     }
+    const confirming = this.#confirmWithin(watched, maxAgeMs);
+    const confirmed = confirming && (await confirming);
+    if (confirmed !== undefined && 'height' in confirmed) {
+      return { outcome: 'recorded', height: confirmed.height };
+    }
     return this.#items.findKept(watched) ?? this.#readAsked(watched);
   }
 
   #isFresh(watched: Watched, maxAgeMs: number): boolean {
     const readTime = recordedTime(this.#ledger, watched);
     if (readTime === 0) return false;
-    if (maxAgeMs === Number.POSITIVE_INFINITY) return true;
+    return maxAgeMs === Number.POSITIVE_INFINITY || this.#isWithin(readTime, maxAgeMs);
+  }
+
+  /** A time ahead of the exchange's is as wrong as one that is as far behind. */
+  #isWithin(readTime: number, maxAgeMs: number): boolean {
     const { now } = this.time;
-    // A time ahead of the exchange's is as wrong as one that is as far behind.
     return now !== undefined && Math.abs(now - readTime) < maxAgeMs;
+  }
+
+  /** Undefined if no pushed state has confirmed the account within the age. */
+  #confirmWithin(watched: Watched, maxAgeMs: number): Promise<RecordOutcome> | undefined {
+    if (!this.#isWithin(watched.readTime, maxAgeMs)) return undefined;
+    return recordConfirmation(this.#ledger, this.pending, watched);
   }
 
   /** One read for all who ask meanwhile. */

@@ -109,6 +109,11 @@ export class PendingChanges {
     });
   }
 
+  /** Whether something was learned under the key that is not recorded yet. */
+  has(key: string): boolean {
+    return this.#pending.has(key);
+  }
+
   isDue(ledger: StateView, time: number): boolean {
     if (!this.#hasStarted) return true;
     if (time === 0) return false;

@@ -1,7 +1,10 @@
 /** Reads what the upstream pushes: marks, trades of those who are followed, and whole accounts. */
 
 import { formatAddress } from '../../exact/address.ts';
+import type { StateView } from '../../state/state.ts';
 import type { AccountReader } from './account-reader.ts';
+import { isConfirmation } from './confirmations.ts';
+import type { AccountRows } from './dialect/account-answer.ts';
 import { readPushedAccounts } from './dialect/account-shape.ts';
 import { DialectError } from './dialect/dialect.ts';
 import { readTrades, type TradeNotice } from './dialect/trade-message.ts';
@@ -12,11 +15,12 @@ import type { MarkKeeper } from './mark-keeper.ts';
 import type { PendingChanges } from './pending-changes.ts';
 import type { TradeCoverage } from './trade-coverage.ts';
 import type { Clock } from './upstream/clock.ts';
-import { describeItem, keyOf, type WatchList } from './watch-list.ts';
+import { describeItem, keyOf, type Watched, type WatchList } from './watch-list.ts';
 
 const ACCOUNT_CHANNELS: readonly string[] = ['clearinghouseState', 'allDexsClearinghouseState'];
 
 export interface PushReaderOptions {
+  readonly ledger: StateView;
   readonly watchList: WatchList;
   readonly pending: PendingChanges;
   readonly marks: MarkKeeper;
@@ -80,18 +84,28 @@ export class PushReader {
 
   /** The message names the user, so that no second reading is needed to know whose it is. */
   #takeAccount(user: string, dex: string, answer: unknown): void {
-    const { watchList, accounts, items, audit, clock } = this.#options;
+    const { watchList, accounts, audit, clock } = this.#options;
     const key = keyOf({ kind: 'account', user: user.toLowerCase(), dex });
     const watched = watchList.find(key);
     if (watched === undefined) return;
     const judged = accounts.judge(answer, dex, 0);
     if (judged.kind === 'checked' && (judged.rows.isCollateralShown || watched.isModeKnown)) {
-      void items.recordPushed(watched, judged.rows);
+      this.#takeRows(watched, judged.rows);
     } else if (judged.kind === 'failed') {
       const what = `pushed ${describeItem(watched.item)}`;
       audit.warnOnce(`${what}: ${judged.reason}`, what);
     }
     // What explains it, such as a new market or a collateral, is found out by asking.
     else watched.tradeMs ??= clock.nowMs();
+  }
+
+  #takeRows(watched: Watched, rows: AccountRows): void {
+    const { ledger, pending, watchList, marks, items } = this.#options;
+    if (!isConfirmation(ledger, pending, watched, rows)) {
+      void items.recordPushed(watched, rows);
+      return;
+    }
+    marks.offer(rows);
+    watchList.noteRead(watched, rows.time);
   }
 }

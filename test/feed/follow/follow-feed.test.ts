@@ -504,8 +504,33 @@ test('the users who are asked for most are subscribed to, and what is pushed is 
   const state = exchange.answer(question);
   const data = { user: formatAddress(other), dex: '', clearinghouseState: state };
   exchange.handler?.message('clearinghouseState', data);
-  await exchange.advance(200);
-  assert.equal(accountTime(exchange.ledger, other, 0), state.time);
+  await exchange.want(accountOf(other), 1_000);
+  assert.ok(accountTime(exchange.ledger, other, 0) >= state.time);
+});
+
+test('pushed states that change nothing are recorded twice a minute, and when a client wants one', async (t) => {
+  const exchange = await follow(t, { settings: { usersMax: 1 } });
+  const [user] = findTraders(exchange.truth);
+  await exchange.want(accountOf(user));
+  exchange.hasBlocks = false;
+  const question = { type: 'clearinghouseState', user: formatAddress(user), dex: '' };
+  const state = exchange.answer(question);
+  const timeAfter = async (ms: number) => {
+    const clearinghouseState = { ...state, time: state.time + ms };
+    const data = { user: formatAddress(user), dex: '', clearinghouseState };
+    exchange.handler?.message('clearinghouseState', data);
+    await exchange.advance(200);
+    return accountTime(exchange.ledger, user, 0) - state.time;
+  };
+  const first = await timeAfter(1);
+  await exchange.advance(2_000);
+  const read = exchange.countAsked('clearinghouseState', formatAddress(user));
+  assert.equal(await timeAfter(2_000), first);
+  assert.equal((await exchange.want(accountOf(user), 1_500)).outcome, 'recorded');
+  assert.equal(accountTime(exchange.ledger, user, 0) - state.time, 2_000);
+  assert.equal(exchange.countAsked('clearinghouseState', formatAddress(user)), read);
+  await exchange.advance(31_000);
+  assert.equal(await timeAfter(33_000), 33_000);
 });
 
 test('a pushed state is recorded for the user that it names, and no other', async (t) => {
@@ -632,6 +657,8 @@ test('marks without a position are recorded once a minute, those of a position a
     }
   };
   await push(2);
+  // The others come with blocks that are written anyway, such as those of the time.
+  exchange.hasBlocks = true;
   assert.equal(markOf(exchange, other.coin), before);
   await push(60);
   assert.equal(markOf(exchange, other.coin), 9 * 10 ** other.priceDecimals);

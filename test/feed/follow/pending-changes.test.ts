@@ -152,21 +152,17 @@ test('a follower that stops leaves nobody waiting', async () => {
   assert.deepEqual(await pending.put('b', () => []), { refusal: 'the follower stops' });
 });
 
+function firstBlock(coins: readonly string[]): string {
+  const events = [{ type: 'partial' }, ...coins.map((coin) => market(coin))];
+  return JSON.stringify({ height: 1, time: NOON, events });
+}
+
 /** A ledger with some markets, whose marks were recorded a moment ago. */
 function createWithMarkets() {
   const created = createPending();
   const { ledger, pending, clock } = created;
   const coins = ['A', 'B', 'C'];
-  applyBlock(
-    ledger,
-    parseBlock(
-      JSON.stringify({
-        height: 1,
-        time: NOON,
-        events: [{ type: 'partial' }, ...coins.map((coin) => market(coin))],
-      }),
-    ),
-  );
+  applyBlock(ledger, parseBlock(firstBlock(coins)));
   pending.setPrices(new Map(coins.map((coin) => [coin, 1_010_000])));
   write(ledger, pending);
   clock.advance(1_000);
@@ -184,17 +180,37 @@ function marks(...coins: readonly string[]): WireEvent {
   return { type: 'marks', prices: Object.fromEntries(coins.map((coin) => [coin, '102.0'])) };
 }
 
-test('marks of markets without a position wait for the interval, and are recorded together', () => {
+test('marks of markets without a position wait for their turn in the interval, and for a block', () => {
   const { ledger, pending, clock } = createWithMarkets();
-  pending.setPrices(new Map([['A', 1_020_000]]));
-  assert.equal(pending.isDue(ledger, NOON), false);
+  pending.setPrices(
+    new Map([
+      ['A', 1_020_000],
+      ['C', 1_020_000],
+    ]),
+  );
   assert.equal(write(ledger, pending), undefined);
-  pending.setPrices(new Map([['C', 1_020_000]]));
   clock.advance(EVERY_MS - 1_001);
   assert.equal(pending.isDue(ledger, NOON), false);
+  assert.deepEqual(write(ledger, pending), [marks('A')]);
   clock.advance(1);
+  assert.deepEqual(write(ledger, pending), [marks('C')]);
+  pending.setPrices(new Map([['A', 1_030_000]]));
+  clock.advance(EVERY_MS / 3 - 1);
+  assert.equal(write(ledger, pending), undefined);
+  clock.advance(1);
+  assert.deepEqual(write(ledger, pending), [{ type: 'marks', prices: { A: '103.0' } }]);
+});
+
+test('without an interval all marks are recorded as they come', () => {
+  const ledger = createState();
+  const clock = new ManualClock();
+  const pending = new PendingChanges(ledger, { lineBytesMax: 1 << 20, marksEveryMs: 0, clock });
+  applyBlock(ledger, parseBlock(firstBlock(['A'])));
+  pending.setPrices(new Map([['A', 1_020_000]]));
+  write(ledger, pending);
+  pending.setPrices(new Map([['A', 1_030_000]]));
   assert.ok(pending.isDue(ledger, NOON));
-  assert.deepEqual(write(ledger, pending), [marks('A', 'C')]);
+  assert.deepEqual(write(ledger, pending), [{ type: 'marks', prices: { A: '103.0' } }]);
   assert.equal(pending.isDue(ledger, NOON), false);
 });
 
