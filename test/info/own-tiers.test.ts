@@ -46,7 +46,10 @@ test('the account has the figures of the table, tier by tier', () => {
 
 for (const [question, pick] of [
   [{ type: 'allDexsClearinghouseState', user: USER }, (answer: unknown[][]) => answer[0][1]],
-  [{ type: 'batchClearinghouseStates', users: [USER] }, (answer: unknown[]) => answer[0]],
+  [
+    { type: 'batchClearinghouseStates', users: [USER] },
+    (answer: { successful_states: unknown[][] }) => answer.successful_states[0][1],
+  ],
   [
     { type: 'webData2', user: USER },
     ({ clearinghouseState }: { clearinghouseState: unknown }) => clearinghouseState,
