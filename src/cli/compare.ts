@@ -2,16 +2,21 @@
 
 import type { Settings } from '../config/settings.ts';
 import { formatAddress } from '../exact/address.ts';
-import { type ReadingContext, readAccountAnswer } from '../feed/follow/dialect/account-answer.ts';
+import {
+  type AccountReading,
+  readAccountAnswer,
+  withCollateral,
+} from '../feed/follow/dialect/account-answer.ts';
 import {
   type ComparedFigure,
   compareAccount,
   isCollateralSuspected,
 } from '../feed/follow/dialect/account-check.ts';
+import { findCollateral } from '../feed/follow/dialect/collateral.ts';
 import { DialectError, type Mismatch } from '../feed/follow/dialect/dialect.ts';
 import { readMeta, readPerpDexs } from '../feed/follow/dialect/market-answers.ts';
 import { createDirectory, type MarketDirectory } from '../feed/follow/dialect/market-directory.ts';
-import { readAbstraction, readCollateral } from '../feed/follow/dialect/spot-answer.ts';
+import { readCollateral, readMode, UNIFIED_MODE } from '../feed/follow/dialect/spot-answer.ts';
 import { requestHeadersOf } from '../feed/follow/request-headers.ts';
 import { openUpstream, type UpstreamQuestion } from '../feed/follow/upstream/upstream.ts';
 import { readUpstreamAddress } from '../feed/follow/upstream/upstream-address.ts';
@@ -65,10 +70,13 @@ export async function compareWith(
   const directory = await readDirectory(ask, dex);
   const question = { user: formatAddress(user), dex };
   const answer = await ask({ type: 'clearinghouseState', ...question });
-  const first = compareAnswer(answer, { dex, directory, collateral: 0 });
+  const reading = unwrap(readAccountAnswer(answer, { dex, directory }));
+  const first = compareReading(reading, directory);
   if (!isCollateralSuspected(first.figures.filter(({ isSame }) => !isSame))) return first;
-  const collateral = await readUnified(ask, question.user, directory.collateralTokenOf(dex));
-  return collateral === 0 ? first : compareAnswer(answer, { dex, directory, collateral });
+  const collateral =
+    findCollateral(reading, directory) ??
+    (await readSpotCollateral(ask, question.user, { reading, directory }));
+  return compareReading(withCollateral(reading, collateral), directory);
 }
 
 async function readDirectory(ask: Ask, dex: string): Promise<MarketDirectory> {
@@ -82,19 +90,22 @@ function unwrap<T>(reading: T | DialectError): T {
   return reading;
 }
 
-/** The collateral of a unified account; 0 of any other. */
-async function readUnified(ask: Ask, user: string, token: number): Promise<number> {
-  const { isUnified } = unwrap(readAbstraction(await ask({ type: 'userAbstraction', user })));
-  if (!isUnified) return 0;
-  return unwrap(readCollateral(await ask({ type: 'spotClearinghouseState', user }), token));
+/** The spot balance behind a unified account; 0 of any other. */
+async function readSpotCollateral(
+  ask: Ask,
+  user: string,
+  { reading, directory }: { readonly reading: AccountReading; readonly directory: MarketDirectory },
+): Promise<number> {
+  const mode = unwrap(readMode(await ask({ type: 'userAbstraction', user })));
+  if (mode !== UNIFIED_MODE) return 0;
+  const spot = await ask({ type: 'spotClearinghouseState', user });
+  return unwrap(
+    readCollateral(spot, directory.collateralTokenOf(reading.rows.dex), reading.reported),
+  );
 }
 
-function compareAnswer(answer: unknown, context: ReadingContext): Comparison {
-  const reading = readAccountAnswer(answer, context);
-  if (!(reading instanceof DialectError)) {
-    return { time: reading.reported.time, figures: compareAccount(reading, context.directory) };
-  }
-  throw reading;
+function compareReading(reading: AccountReading, directory: MarketDirectory): Comparison {
+  return { time: reading.reported.time, figures: compareAccount(reading, directory) };
 }
 
 const TITLES: Mismatch = { field: 'figure', coin: undefined, ours: 'ours', theirs: 'upstream' };

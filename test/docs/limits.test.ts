@@ -102,6 +102,7 @@ const FOLLOWER_ROWS: Readonly<Record<string, readonly Source[]>> = {
   'accounts that are read again and again': [
     ['count', 'feed/follow/follow-session.ts WATCHED_MAX'],
   ],
+  'accounts whose mode is remembered': [['count', 'feed/follow/mode-reader.ts USERS_MAX']],
   'time without a request for an account': [['ms', 'followForget']],
   'accounts that are subscribed to': [['count', 'followUsersMax']],
   'accounts read at a time because they are due': [
@@ -164,9 +165,8 @@ const NOT_BY_CLIENTS: Readonly<Record<string, readonly string[]>> = {
     'http/push/schedule.ts EARLY_SHARE_MAX',
     'access/jetstream/jetstream-keys.ts ATTEMPTS_MAX',
     'feed/follow/account-reader.ts FAILURES_MAX',
-    'feed/follow/account-reader.ts MODE_REFUSALS_MAX',
     'feed/follow/account-reader.ts READS_MAX',
-    'feed/follow/account-reader.ts UNIFIED_FAILURES_MAX',
+    'feed/follow/account-reader.ts SPOT_READS_MAX',
     'feed/follow/delegations-reader.ts READS_MAX',
     'feed/follow/heartbeat.ts TRIES_MAX',
     'feed/follow/trade-refusals.ts REFUSALS_MAX',

@@ -66,6 +66,7 @@ type FeedParts = Pick<FollowOptions, 'upstream' | 'clock' | 'log' | 'createPush'
 function createFeed({ sweepMs, waitMs, usersMax }: FollowerSizes, parts: FeedParts): FollowFeed {
   const limits = {
     forgetMs: HOUR_MS,
+    sharedMs: 1_000,
     aheadMsMax: 0,
     lineBytesMax: LINE_BYTES_MAX,
     marksEveryMs: MARKS_EVERY_MS,

@@ -6,6 +6,7 @@ import { type Address, formatAddress } from '../../src/exact/address.ts';
 import {
   type AccountReading,
   readAccountAnswer,
+  withCollateral,
 } from '../../src/feed/follow/dialect/account-answer.ts';
 import { checkAccount } from '../../src/feed/follow/dialect/account-check.ts';
 import { findDifferences } from '../../src/feed/follow/dialect/account-events.ts';
@@ -15,7 +16,11 @@ import {
   createDirectory,
   type MarketDirectory,
 } from '../../src/feed/follow/dialect/market-directory.ts';
-import { readAbstraction, readCollateral } from '../../src/feed/follow/dialect/spot-answer.ts';
+import {
+  readCollateral,
+  readMode,
+  UNIFIED_MODE,
+} from '../../src/feed/follow/dialect/spot-answer.ts';
 import { Random } from '../../src/feed/simulator/random.ts';
 import { createSimulator } from '../../src/feed/simulator/simulator.ts';
 import { createState } from '../../src/state/state.ts';
@@ -65,11 +70,14 @@ function listSamples(): Sample[] {
   });
 }
 
-function readCollateralOf({ user, dex }: Sample, directory: MarketDirectory): number {
-  const { isUnified } = unwrap(readAbstraction(ask({ type: 'userAbstraction', user })));
-  if (!isUnified) return 0;
+function readCollateralOf(
+  { user }: Sample,
+  { rows, reported }: AccountReading,
+  directory: MarketDirectory,
+): number {
+  if (unwrap(readMode(ask({ type: 'userAbstraction', user }))) !== UNIFIED_MODE) return 0;
   const balances = ask({ type: 'spotClearinghouseState', user });
-  return unwrap(readCollateral(balances, directory.collateralTokenOf(dex)));
+  return unwrap(readCollateral(balances, directory.collateralTokenOf(rows.dex), reported));
 }
 
 function read(
@@ -77,8 +85,9 @@ function read(
   directory: MarketDirectory,
   answer: unknown,
 ): AccountReading | DialectError {
-  const collateral = readCollateralOf(sample, directory);
-  return readAccountAnswer(answer, { dex: sample.dex, directory, collateral });
+  const reading = readAccountAnswer(answer, { dex: sample.dex, directory });
+  if (reading instanceof DialectError) return reading;
+  return withCollateral(reading, readCollateralOf(sample, reading, directory));
 }
 
 function askAccount({ user, dex }: Sample): Json {

@@ -4,53 +4,47 @@
  */
 
 import type { StateView } from '../../state/state.ts';
-import { type AccountRows, readAccountAnswer } from './dialect/account-answer.ts';
-import { checkAccount, isCollateralSuspected } from './dialect/account-check.ts';
+import type {
+  AccountJudge,
+  CheckedAccount,
+  CollateralSource,
+  FailedAccount,
+  JudgedAccount,
+  UncheckedAccount,
+} from './account-judge.ts';
+import type { AnswerAsker } from './asker.ts';
+import type { AccountRows } from './dialect/account-answer.ts';
+import { recordedCollateral } from './dialect/account-events.ts';
 import { isRecorded, isSameAccount } from './dialect/account-identity.ts';
-import { DialectError, type Mismatch } from './dialect/dialect.ts';
-import { readAbstraction, readCollateral } from './dialect/spot-answer.ts';
-import type { ExchangeTime } from './exchange-time.ts';
+import { hasKnownRules, readCollateral, UNIFIED_MODE } from './dialect/spot-answer.ts';
 import type { FollowAudit } from './follow-audit.ts';
+import type { ModeReader } from './mode-reader.ts';
 import type { PendingChanges } from './pending-changes.ts';
-import type { Clock } from './upstream/clock.ts';
-import type { AskOptions, UpstreamQuestion } from './upstream/upstream.ts';
+import type { AskOptions } from './upstream/upstream.ts';
 import type { UpstreamAnswer } from './upstream/upstream-answer.ts';
 import { UpstreamError } from './upstream/upstream-error.ts';
 import { describeItem, type Watched } from './watch-list.ts';
 
-/** What a reader needs of the upstream. */
-export interface Asker {
-  ask(question: UpstreamQuestion, options: AskOptions): Promise<unknown>;
+/** Not reproduced by our rules: the upstream's own answer, as it wrote it. */
+interface PassedOn {
+  readonly kind: 'unchecked';
+  readonly answer: string;
+  readonly time: number;
+  /** What would decide whether it checks could not be asked: the recorded rows may still be right. */
+  readonly isUndecided: boolean;
+  /** Another read would not change it. */
+  readonly isFinal: boolean;
 }
 
-/** The same, for answers that may be given on as the upstream wrote them. */
-export interface AnswerAsker extends Asker {
-  askAnswer(question: UpstreamQuestion, options: AskOptions): Promise<UpstreamAnswer>;
-}
-
-interface Checked {
-  readonly kind: 'checked';
-  readonly rows: AccountRows;
-}
-
-export type AccountResult =
-  | Checked
-  /** Not reproduced by our rules: the upstream's own answer, as it wrote it. */
-  | { readonly kind: 'unchecked'; readonly answer: string; readonly time: number }
-  | Failed;
-
-interface Failed {
-  readonly kind: 'failed';
-  readonly reason: string;
-}
+export type AccountResult = CheckedAccount | PassedOn | FailedAccount;
 
 export interface AccountReaderOptions {
   readonly upstream: AnswerAsker;
   readonly ledger: StateView;
   readonly pending: PendingChanges;
-  readonly time: ExchangeTime;
+  readonly judge: AccountJudge;
+  readonly modes: ModeReader;
   readonly audit: FollowAudit;
-  readonly clock: Clock;
   /** Reads the markets again, unless that was done just before. */
   refreshMarkets(): Promise<void>;
 }
@@ -59,40 +53,20 @@ export interface AccountReaderOptions {
 const READS_MAX = 7;
 /** What cannot be used is asked for once more. */
 const FAILURES_MAX = 2;
-/** Two answers are needed for a unified account, and must be of the same moment. */
-const UNIFIED_FAILURES_MAX = 4;
-/**
- * How long a known mode of an account is trusted, unless a figure contradicts it: the question is
- * ten times as heavy as the account.
- */
-const MODE_MS = 6 * 3_600_000;
-/** How soon it is asked again if it does not explain the account; twice as late each time, up to a limit. */
-const MODE_RETRY_MS = 15_000;
-const MODE_RETRY_MS_MAX = 600_000;
-/** The same where the upstream did not tell the mode. */
-const UNKNOWN_MODE_RETRY_MS = 1_000;
-const UNKNOWN_MODE_RETRY_MS_MAX = 60_000;
-/** After this many, an upstream that has never told a mode is taken not to know the question. */
-const MODE_REFUSALS_MAX = 3;
+/** Reads of the spot balance, each followed by the account, until both are of the same marks. */
+const SPOT_READS_MAX = 3;
 /** Transient failures, worth one retry. */
 const TRANSIENT: readonly string[] = ['malformed', 'network', 'server'];
 
-/** An answer that was read, before it is known whose it is. */
-type Judged = (Checked | { readonly kind: 'unchecked'; readonly time: number } | Failed) & {
-  readonly mismatches?: readonly Mismatch[];
-};
-/** The answer was read in the wrong mode. */
-const AGAIN = { kind: 'again' } as const;
-
-interface Asked {
-  readonly judged: Judged | typeof AGAIN;
+interface Read {
+  readonly judged: JudgedAccount;
   readonly answer: string;
+  readonly isUndecided?: boolean;
+  readonly isFinal?: boolean;
 }
 
 export class AccountReader {
   readonly #options: AccountReaderOptions;
-  /** How often modes were refused; -Infinity once the upstream has answered one. */
-  #modeRefusals = 0;
 
   constructor(options: AccountReaderOptions) {
     this.#options = options;
@@ -112,7 +86,8 @@ export class AccountReader {
         before = result.rows;
         continue;
       }
-      if (result.kind !== 'again' && ++failures >= failuresMaxOf(watched)) return result;
+      const isFinal = result.kind === 'unchecked' && (result.isFinal || watched.isUnrecorded);
+      if (isFinal || ++failures >= FAILURES_MAX) return result;
       // Only consecutive answers can confirm each other.
       before = undefined;
     }
@@ -122,16 +97,18 @@ export class AccountReader {
     };
   }
 
-  async #readOnce(
-    watched: Watched,
-    ask: AskOptions,
-    failures: number,
-  ): Promise<AccountResult | typeof AGAIN> {
+  async #readOnce(watched: Watched, ask: AskOptions, failures: number): Promise<AccountResult> {
     try {
-      const { judged, answer } = await this.#ask(watched, ask);
-      if (judged.kind === 'again') return judged;
-      this.#noteMismatches(watched, judged);
-      return judged.kind === 'unchecked' ? { ...judged, answer } : judged;
+      const {
+        judged,
+        answer,
+        isUndecided = false,
+        isFinal = false,
+      } = await this.#ask(watched, ask);
+      this.#noteJudged(watched, judged);
+      return judged.kind === 'unchecked'
+        ? { kind: 'unchecked', answer, time: judged.time, isUndecided, isFinal }
+        : judged;
     } catch (error) {
       const isTransient = error instanceof UpstreamError && TRANSIENT.includes(error.kind);
       if (!isTransient || failures + 1 >= FAILURES_MAX) throw error;
@@ -139,126 +116,162 @@ export class AccountReader {
     }
   }
 
-  /** The line of a failure that lasts has its reason already. */
-  #noteMismatches({ item }: Watched, { kind, mismatches = [] }: Judged): void {
-    const { audit } = this.#options;
-    for (const mismatch of mismatches) {
-      if (kind === 'failed') audit.countMismatch(mismatch);
-      else audit.noteMismatch(describeItem(item), mismatch);
+  #noteJudged(watched: Watched, judged: JudgedAccount): void {
+    const { audit, modes } = this.#options;
+    if (judged.kind === 'checked') {
+      modes.confirm(watched.item.user);
+      return;
+    }
+    for (const mismatch of judged.mismatches ?? []) {
+      // The line of a failure that lasts has its reason already.
+      if (judged.kind === 'failed') audit.countMismatch(mismatch);
+      else audit.noteMismatch(describeItem(watched.item), mismatch);
     }
   }
 
-  async #ask(watched: Watched, ask: AskOptions): Promise<Asked> {
-    const { item } = watched;
-    if (item.kind !== 'account') throw new Error(`${watched.key} is not an account`);
-    const question = { type: 'clearinghouseState', user: item.user, dex: item.dex };
-    const [{ json, text }, collateral] = await Promise.all([
-      this.#options.upstream.askAnswer(question, ask),
-      watched.isUnified ? this.#askCollateral(item, ask) : 0,
-    ]);
-    const judge = () => this.judge(json, item.dex, collateral);
-    return { judged: await this.#explain(watched, judge(), ask, judge), answer: text };
+  async #ask(watched: Watched, ask: AskOptions): Promise<Read> {
+    const answer = await this.#askAccount(watched, ask);
+    const judged = this.#options.judge.judge(answer.json, watched);
+    if (judged.kind === 'failed') return { judged, answer: answer.text };
+    if (judged.kind === 'checked') {
+      watched.needsSpot = false;
+      if (judged.rows.isCollateralShown) return { judged, answer: answer.text };
+    } else if (!judged.isCollateralMissing) return this.#judgeAgain(watched, answer);
+    return this.#explain(watched, answer, judged, ask);
   }
 
-  /** Holds an answer, asked for or pushed, against our rules. */
-  judge(json: unknown, dex: string, collateral: number | DialectError): Judged {
-    const { pending, time } = this.#options;
-    if (collateral instanceof DialectError) return { kind: 'failed', reason: collateral.message };
-    const { directory } = pending;
-    const reading = readAccountAnswer(json, { dex, directory, collateral });
-    if (reading instanceof DialectError) return this.#refuse(reading, json);
-    const fault = time.note(reading.rows.time);
-    if (fault !== undefined) return { kind: 'failed', reason: fault };
-    const mismatches = checkAccount(reading, directory);
-    if (mismatches.length === 0) return { kind: 'checked', rows: reading.rows };
-    return { kind: 'unchecked', time: reading.rows.time, mismatches };
+  async #askAccount({ key, item }: Watched, ask: AskOptions): Promise<UpstreamAnswer> {
+    if (item.kind !== 'account') throw new Error(`${key} is not an account`);
+    const { user, dex } = item;
+    return this.#options.upstream.askAnswer({ type: 'clearinghouseState', user, dex }, ask);
   }
 
-  #refuse({ fault, mismatch, message }: DialectError, json: unknown): Judged {
-    const mismatches = [mismatch];
-    if (fault === 'shape') return { kind: 'failed', reason: message, mismatches };
-    // An answer of the right shape has a time.
-    return { kind: 'unchecked', time: (json as { time: number }).time, mismatches };
+  /** New margin tiers and new coins explain mismatches. */
+  async #judgeAgain(watched: Watched, { json, text }: UpstreamAnswer): Promise<Read> {
+    await this.#options.refreshMarkets();
+    return { judged: this.#options.judge.judge(json, watched), answer: text };
   }
 
-  /** New margin tiers, a new coin and a unified account explain mismatches: then it is judged again. */
+  /** The collateral explains the answer, or enters none of its figures: the account's mode decides. */
   async #explain(
     watched: Watched,
-    judged: Judged,
+    answer: UpstreamAnswer,
+    judged: CheckedAccount | UncheckedAccount,
     ask: AskOptions,
-    judgeAgain: () => Judged,
-  ): Promise<Judged | typeof AGAIN> {
-    const { mismatches = [] } = judged;
-    if (judged.kind === 'checked') return this.#confirmCollateral(watched, judged, ask);
-    if (judged.kind !== 'unchecked') return judged;
-    if (isCollateralSuspected(mismatches) && this.#isModeOld(watched, modeRetryMsOf(watched))) {
-      await this.#askMode(watched, ask);
-      watched.modeDoubts++;
-      return AGAIN;
-    }
-    await this.#options.refreshMarkets();
-    return judgeAgain();
-  }
-
-  /** If no figure depends on the collateral, any would fit: the account's mode is asked for. */
-  async #confirmCollateral(
-    watched: Watched,
-    judged: Extract<Judged, { kind: 'checked' }>,
-    ask: AskOptions,
-  ): Promise<Judged | typeof AGAIN> {
-    const ageMsMax = watched.isModeKnown ? MODE_MS : MODE_RETRY_MS;
-    if (judged.rows.isCollateralShown || !this.#isModeOld(watched, ageMsMax)) return judged;
-    const wasUnified = watched.isUnified;
-    await this.#askMode(watched, ask);
-    return watched.isUnified === wasUnified ? judged : AGAIN;
-  }
-
-  #isModeOld({ modeMs }: Watched, ageMs: number): boolean {
-    return this.#options.clock.nowMs() - modeMs > ageMs;
-  }
-
-  async #askMode(watched: Watched, ask: AskOptions): Promise<void> {
-    const { upstream, clock, audit } = this.#options;
+  ): Promise<Read> {
     const { user } = watched.item;
+    const isDoubted = judged.kind === 'unchecked';
     try {
-      const mode = readAbstraction(await upstream.ask({ type: 'userAbstraction', user }, ask));
-      if (mode instanceof DialectError) throw mode;
-      watched.isUnified = mode.isUnified;
-      watched.isModeKnown = true;
-      this.#modeRefusals = Number.NEGATIVE_INFINITY;
+      const mode = await this.#options.modes.find({ user, isDoubted }, ask);
+      if (mode !== undefined && !hasKnownRules(mode)) {
+        return { judged: refuseMode(mode, timeOf(judged)), answer: answer.text, isFinal: true };
+      }
+      if (mode === UNIFIED_MODE || (mode === undefined && isDoubted)) {
+        return await this.#askWithSpot(watched, answer, ask);
+      }
     } catch (error) {
-      if (!isWithoutMode(error)) throw error;
-      if (error instanceof UpstreamError && error.kind === 'refused') this.#modeRefusals++;
-      // A server that does not know the question will not know it in a moment either.
-      watched.isModeKnown = this.#modeRefusals >= MODE_REFUSALS_MAX;
-      audit.warnOnce(`mode of ${user}: ${error.message}`, `mode: ${error.message}`);
+      if (!(error instanceof UpstreamError) || error.kind === 'closed') throw error;
+      this.#noteUndecided(watched, error);
+      return {
+        judged: {
+          kind: 'unchecked',
+          time: timeOf(judged),
+          mismatches: [],
+          isCollateralMissing: true,
+        },
+        answer: answer.text,
+        isUndecided: true,
+      };
     }
-    // Not before: a question that nobody answered is asked again by the next read.
-    watched.modeMs = clock.nowMs();
+    if (judged.kind === 'checked') return { judged, answer: answer.text };
+    return this.#judgeAgain(watched, answer);
   }
 
-  async #askCollateral(
-    { user, dex }: { readonly user: string; readonly dex: string },
-    ask: AskOptions,
-  ): Promise<number | DialectError> {
+  #noteUndecided({ item }: Watched, { message }: UpstreamError): void {
+    const what = describeItem(item);
+    this.#options.audit.warnOnce(`${what} not recorded: its mode or spot balance: ${message}`);
+  }
+
+  /**
+   * The spot answer has no time. It belongs to an account's answer if a price confirms it, or if the
+   * account's answers before and after it have the same marks.
+   */
+  async #askWithSpot(watched: Watched, first: UpstreamAnswer, ask: AskOptions): Promise<Read> {
+    watched.needsSpot = true;
+    let before = first;
+    const readsMax = watched.isUnrecorded ? 1 : SPOT_READS_MAX;
+    for (let reads = 1; ; reads++) {
+      const source = await this.#askSpot(watched, ask);
+      const judgedBefore = this.#options.judge.judgeWith(before.json, watched, [source]);
+      if (isConfirmed(judgedBefore)) return { judged: judgedBefore, answer: before.text };
+      const after = await this.#askAccount(watched, ask);
+      const judged = this.#options.judge.judgeWith(after.json, watched, [source]);
+      const isSettled =
+        isConfirmed(judged) ||
+        (judged.kind === 'checked' && this.#isRecordedCollateral(watched, judged)) ||
+        hasSameMarks(judgedBefore, judged);
+      if (isSettled || judged.kind === 'failed')
+        return { judged, answer: after.text, isFinal: true };
+      if (reads === readsMax) {
+        return { judged: refuseCollateral(judged), answer: after.text, isFinal: true };
+      }
+      before = after;
+    }
+  }
+
+  async #askSpot({ item }: Watched, ask: AskOptions): Promise<CollateralSource> {
     const { upstream, pending } = this.#options;
+    const { user } = item;
     const json = await upstream.ask({ type: 'spotClearinghouseState', user }, ask);
-    return readCollateral(json, pending.directory.collateralTokenOf(dex));
+    return ({ rows, reported }) =>
+      readCollateral(json, pending.directory.collateralTokenOf(rows.dex), reported);
+  }
+
+  #isRecordedCollateral({ address }: Watched, { rows }: CheckedAccount): boolean {
+    return rows.collateral === recordedCollateral(this.#options.ledger, address, rows.dex);
   }
 }
 
-function failuresMaxOf({ isUnified }: Watched): number {
-  return isUnified ? UNIFIED_FAILURES_MAX : FAILURES_MAX;
+/** At least one price depends on the collateral, and has it. */
+function isConfirmed(judged: JudgedAccount): boolean {
+  return judged.kind === 'checked' && judged.rows.isCollateralShown;
 }
 
-function modeRetryMsOf({ isModeKnown, modeDoubts }: Watched): number {
-  return isModeKnown
-    ? Math.min(MODE_RETRY_MS * 2 ** modeDoubts, MODE_RETRY_MS_MAX)
-    : Math.min(UNKNOWN_MODE_RETRY_MS * 2 ** modeDoubts, UNKNOWN_MODE_RETRY_MS_MAX);
+function hasSameMarks(first: JudgedAccount, second: JudgedAccount): boolean {
+  if (first.kind !== 'checked' || second.kind !== 'checked') return false;
+  const prices = new Map(
+    first.rows.positions.map(({ market, markPrice }) => [market.coin, markPrice]),
+  );
+  const { positions } = second.rows;
+  return (
+    positions.length === prices.size &&
+    positions.every(({ market, markPrice }) => prices.get(market.coin) === markPrice)
+  );
 }
 
-/** Not every server knows the question; then an account is not unified, as far as anyone can tell. */
-function isWithoutMode(error: unknown): error is Error {
-  if (error instanceof DialectError) return true;
-  return error instanceof UpstreamError && (error.kind === 'refused' || error.kind === 'server');
+function timeOf(judged: CheckedAccount | UncheckedAccount): number {
+  return judged.kind === 'checked' ? judged.rows.time : judged.time;
+}
+
+function refuseMode(mode: string, time: number): UncheckedAccount {
+  const ours = 'a mode whose rule for the price of liquidation is known';
+  const mismatch = { field: 'userAbstraction', coin: undefined, ours, theirs: mode };
+  return { kind: 'unchecked', time, mismatches: [mismatch], isCollateralMissing: false };
+}
+
+/** Where the prices refused it already, they say why. */
+function refuseCollateral(judged: CheckedAccount | UncheckedAccount): UncheckedAccount {
+  if (judged.kind === 'unchecked') return judged;
+  const mismatch = {
+    field: 'collateral',
+    coin: undefined,
+    ours: 'a spot balance of the same marks as the account',
+    theirs: 'other marks at each read',
+  };
+  return {
+    kind: 'unchecked',
+    time: judged.rows.time,
+    mismatches: [mismatch],
+    isCollateralMissing: true,
+  };
 }

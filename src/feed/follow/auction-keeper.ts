@@ -1,6 +1,6 @@
 /** Keeps the deployment auction: reads it again at an interval. */
 
-import type { Asker } from './account-reader.ts';
+import type { Asker } from './asker.ts';
 import { describeAuctionChanges, readAuctionAnswer } from './dialect/auction-answer.ts';
 import { DialectError } from './dialect/dialect.ts';
 import type { ExchangeTime } from './exchange-time.ts';

@@ -4,7 +4,7 @@
  */
 
 import type { WireEvent } from '../../events/event.ts';
-import type { Asker } from './account-reader.ts';
+import type { Asker } from './asker.ts';
 import { readDelegationsAnswer } from './dialect/delegations-answer.ts';
 import { DialectError } from './dialect/dialect.ts';
 import type { FollowAudit } from './follow-audit.ts';

@@ -4,7 +4,9 @@ import { expectedAddress, formatAddress, parseAddress } from '../../exact/addres
 import type { StateView } from '../../state/state.ts';
 import type { UpstreamWeights } from '../../wanted/upstream-weights.ts';
 import type { FollowStatus, Interest, WantedItem, WantedOutcome } from '../../wanted/wanted.ts';
-import { AccountReader, type AnswerAsker } from './account-reader.ts';
+import { AccountJudge } from './account-judge.ts';
+import { AccountReader } from './account-reader.ts';
+import type { AnswerAsker } from './asker.ts';
 import { keepAuction } from './auction-keeper.ts';
 import { recordConfirmation } from './confirmations.ts';
 import { DelegationsReader } from './delegations-reader.ts';
@@ -17,6 +19,7 @@ import { findHeldCoins } from './held-coins.ts';
 import { ItemReader } from './item-reader.ts';
 import { MarkKeeper } from './mark-keeper.ts';
 import { MarketKeeper } from './market-keeper.ts';
+import { ModeReader } from './mode-reader.ts';
 import { PendingChanges, type RecordOutcome } from './pending-changes.ts';
 import { PeriodicTask } from './periodic-task.ts';
 import { PushReader } from './push-reader.ts';
@@ -40,6 +43,8 @@ export interface SessionSettings {
   readonly forgetMs: number;
   /** How long a client waits for an account. */
   readonly waitMs: number;
+  /** How long an answer about an account that is not recorded is given to others who ask. */
+  readonly sharedMs: number;
   readonly usersMax: number;
   /** How often marks of markets without a position are recorded; 0 for as they come. */
   readonly marksEveryMs: number;
@@ -118,10 +123,13 @@ export class FollowSession {
       resubscribe: () => this.#subscriptions.update(),
       refreshMarkets,
     });
-    const accounts = new AccountReader({ ...shared, refreshMarkets });
+    const judge = new AccountJudge(shared);
+    const modes = new ModeReader({ ...shared, learned: () => undefined });
+    const accounts = new AccountReader({ ...shared, judge, modes, refreshMarkets });
     const delegations = new DelegationsReader(upstream, audit);
     const readers = { ...shared, accounts, delegations, marks: this.#marks };
-    this.#items = new ItemReader(readers);
+    const { budget } = upstream;
+    this.#items = new ItemReader({ ...readers, budget, sharedMs: settings.sharedMs });
     this.#coverage = new TradeCoverage(shared);
     const coverage = this.#coverage;
     this.#subscriptions = new FollowSubscriptions({
@@ -133,7 +141,7 @@ export class FollowSession {
     });
     this.#restore();
     this.#push = options.createPush(
-      this.#handlePush(new PushReader({ ...readers, coverage, items: this.#items })),
+      this.#handlePush(new PushReader({ ...readers, judge, modes, coverage, items: this.#items })),
       audit,
     );
     this.#subscriptions.use(this.#push);
@@ -237,7 +245,7 @@ export class FollowSession {
     if (confirmed !== undefined && 'height' in confirmed) {
       return { outcome: 'recorded', height: confirmed.height };
     }
-    return this.#items.findKept(watched) ?? this.#readAsked(watched);
+    return this.#items.findShared(watched, maxAgeMs) ?? this.#readAsked(watched);
   }
 
   #isFresh(watched: Watched, maxAgeMs: number): boolean {

@@ -1,7 +1,7 @@
 /** Asks for the exchange's time when nothing else has told it for a while. */
 
 import { TIME_RANGE } from '../../events/event.ts';
-import type { Asker } from './account-reader.ts';
+import type { Asker } from './asker.ts';
 import { DialectError, readAnswer, readOpen } from './dialect/dialect.ts';
 import type { ExchangeTime } from './exchange-time.ts';
 import type { FollowAudit } from './follow-audit.ts';

@@ -25,8 +25,9 @@ import type { AskOptions } from './upstream/upstream.ts';
 import { UpstreamError } from './upstream/upstream-error.ts';
 import { describeItem, type Watched, type WatchList } from './watch-list.ts';
 
-/** How long an answer that is not recorded is given to others who ask. */
-const KEPT_MS = 1_000;
+/** How long an answer that is not recorded is shared where less than half of the budget is left. */
+const SHORTAGE_SHARED_MS = 15_000;
+const SHORTAGE_SHARE = 0.5;
 const OLDER = 'the answer is older than one that the exchange has given before';
 
 export interface ItemReaderOptions {
@@ -39,33 +40,38 @@ export interface ItemReaderOptions {
   readonly time: ExchangeTime;
   readonly audit: FollowAudit;
   readonly clock: Clock;
+  readonly budget: { readonly limit: number; readonly left: number };
+  /** How long an answer that is not recorded is given to others who ask, in milliseconds. */
+  readonly sharedMs: number;
 }
 
-interface KeptAnswer {
+interface SharedAnswer {
   readonly outcome: WantedOutcome;
+  readonly readMs: number;
   readonly untilMs: number;
 }
 
 export class ItemReader {
   readonly #options: ItemReaderOptions;
   /** Answers that are not recorded, by item. */
-  readonly #kept = new Map<string, KeptAnswer>();
+  readonly #shared = new Map<string, SharedAnswer>();
 
   constructor(options: ItemReaderOptions) {
     this.#options = options;
   }
 
-  /** The upstream's own answer, if one that is not recorded was read just now. */
-  findKept(watched: Watched): WantedOutcome | undefined {
-    const kept = this.#kept.get(watched.key);
-    return kept !== undefined && this.#options.clock.nowMs() < kept.untilMs
-      ? kept.outcome
-      : undefined;
+  /** The upstream's own answer, if one that is not recorded was read within the age. */
+  findShared(watched: Watched, maxAgeMs = Number.POSITIVE_INFINITY): WantedOutcome | undefined {
+    const shared = this.#shared.get(watched.key);
+    if (shared === undefined) return undefined;
+    const nowMs = this.#options.clock.nowMs();
+    const isYoung = nowMs < shared.untilMs && nowMs - shared.readMs < maxAgeMs;
+    return isYoung ? shared.outcome : undefined;
   }
 
   dropExpired(): void {
     const nowMs = this.#options.clock.nowMs();
-    for (const [key, { untilMs }] of this.#kept) if (nowMs >= untilMs) this.#kept.delete(key);
+    for (const [key, { untilMs }] of this.#shared) if (nowMs >= untilMs) this.#shared.delete(key);
   }
 
   /** Never rejects. */
@@ -104,13 +110,30 @@ export class ItemReader {
         : this.#record(watched, result.rows);
     }
     if (result.kind === 'failed') return this.#fail(watched, result.reason);
-    const { answer, time } = result;
+    return this.#passOn(watched, result);
+  }
+
+  async #passOn(
+    watched: Watched,
+    { answer, time, isUndecided }: Extract<AccountResult, { kind: 'unchecked' }>,
+  ): Promise<WantedOutcome> {
+    const { clock, pending, watchList } = this.#options;
     const outcome = { outcome: 'upstream', answer, time } as const;
-    const untilMs = this.#options.clock.nowMs() + KEPT_MS;
-    this.#kept.set(watched.key, { outcome, untilMs });
+    const readMs = clock.nowMs();
+    this.#shared.set(watched.key, { outcome, readMs, untilMs: readMs + this.#sharedMs });
+    if (isUndecided) {
+      watchList.noteFailed(watched);
+      return outcome;
+    }
     watched.isUnrecorded = true;
-    await this.#options.pending.put(watched.key, (ledger) => describeVoid(ledger, watched));
+    await pending.put(watched.key, (ledger) => describeVoid(ledger, watched));
     return outcome;
+  }
+
+  get #sharedMs(): number {
+    const { budget, sharedMs } = this.#options;
+    const isShort = budget.left < budget.limit * SHORTAGE_SHARE;
+    return isShort ? Math.max(sharedMs, SHORTAGE_SHARED_MS) : sharedMs;
   }
 
   /** Never rejects: nobody waits for it. */
@@ -150,6 +173,7 @@ export class ItemReader {
     if (held.outcome === 'recorded') {
       watched.hasPositions = rows.positions.length > 0;
       watchList.noteFunding(watched, rows.time, booking, clock.nowMs());
+      watched.isUnified = rows.collateral > 0;
       watchList.noteRead(watched, rows.time);
     }
     return held;
@@ -158,7 +182,9 @@ export class ItemReader {
   /** Another read of the account may have found meanwhile that it cannot be recorded. */
   #describeHeld(watched: Watched, height: number): WantedOutcome {
     if (recordedTime(this.#options.ledger, watched) > 0) return { outcome: 'recorded', height };
-    return this.findKept(watched) ?? this.#fail(watched, 'another answer about it does not check');
+    return (
+      this.findShared(watched) ?? this.#fail(watched, 'another answer about it does not check')
+    );
   }
 
   async #readDelegations(watched: Watched, ask: AskOptions): Promise<WantedOutcome> {

@@ -4,7 +4,7 @@
  */
 
 import type { UpstreamWeights } from '../../wanted/upstream-weights.ts';
-import type { Asker } from './account-reader.ts';
+import type { Asker } from './asker.ts';
 import type { AccountRows } from './dialect/account-answer.ts';
 import { DialectError } from './dialect/dialect.ts';
 import {

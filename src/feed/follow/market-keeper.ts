@@ -1,7 +1,7 @@
 /** Keeps the directory of markets: reads dexes, markets and tiers again at an interval. */
 
 import type { StateView } from '../../state/state.ts';
-import type { Asker } from './account-reader.ts';
+import type { Asker } from './asker.ts';
 import { DialectError } from './dialect/dialect.ts';
 import {
   type DexListing,

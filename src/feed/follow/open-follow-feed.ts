@@ -62,6 +62,7 @@ function sessionSettingsOf(settings: FollowSettings): SessionSettings {
     sweepMs: settings.followSweep,
     forgetMs: settings.followForget,
     waitMs: settings.followWait * WAIT_SHARE,
+    sharedMs: settings.forwardKeep,
     usersMax: settings.followUsersMax,
     marksEveryMs: settings.followMarks,
     aheadMsMax: settings.aheadMax,

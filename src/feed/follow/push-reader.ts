@@ -2,16 +2,18 @@
 
 import { formatAddress } from '../../exact/address.ts';
 import type { StateView } from '../../state/state.ts';
-import type { AccountReader } from './account-reader.ts';
+import type { AccountJudge, CheckedAccount } from './account-judge.ts';
 import { isConfirmation } from './confirmations.ts';
 import type { AccountRows } from './dialect/account-answer.ts';
 import { readPushedAccounts } from './dialect/account-shape.ts';
 import { DialectError } from './dialect/dialect.ts';
+import { hasKnownRules, UNIFIED_MODE } from './dialect/spot-answer.ts';
 import { readTrades, type TradeNotice } from './dialect/trade-message.ts';
 import type { ExchangeTime } from './exchange-time.ts';
 import type { FollowAudit } from './follow-audit.ts';
 import type { ItemReader } from './item-reader.ts';
 import type { MarkKeeper } from './mark-keeper.ts';
+import type { ModeReader } from './mode-reader.ts';
 import type { PendingChanges } from './pending-changes.ts';
 import type { TradeCoverage } from './trade-coverage.ts';
 import type { Clock } from './upstream/clock.ts';
@@ -24,7 +26,8 @@ export interface PushReaderOptions {
   readonly watchList: WatchList;
   readonly pending: PendingChanges;
   readonly marks: MarkKeeper;
-  readonly accounts: AccountReader;
+  readonly judge: AccountJudge;
+  readonly modes: ModeReader;
   readonly items: ItemReader;
   readonly coverage: TradeCoverage;
   readonly time: ExchangeTime;
@@ -84,19 +87,26 @@ export class PushReader {
 
   /** The message names the user, so that no second reading is needed to know whose it is. */
   #takeAccount(user: string, dex: string, answer: unknown): void {
-    const { watchList, accounts, audit, clock } = this.#options;
+    const { watchList, judge, audit, clock } = this.#options;
     const key = keyOf({ kind: 'account', user: user.toLowerCase(), dex });
     const watched = watchList.find(key);
     if (watched === undefined) return;
-    const judged = accounts.judge(answer, dex, 0);
-    if (judged.kind === 'checked' && (judged.rows.isCollateralShown || watched.isModeKnown)) {
+    const judged = judge.judge(answer, watched);
+    if (judged.kind === 'checked' && this.#isCollateralKnown(watched, judged)) {
       this.#takeRows(watched, judged.rows);
     } else if (judged.kind === 'failed') {
       const what = `pushed ${describeItem(watched.item)}`;
       audit.warnOnce(`${what}: ${judged.reason}`, what);
     }
-    // What explains it, such as a new market or a collateral, is found out by asking.
+    // What explains it, such as a new market or a spot balance, is found by asking.
     else watched.tradeMs ??= clock.nowMs();
+  }
+
+  /** By a price that depends on it, or because accounts of this mode have none. */
+  #isCollateralKnown({ item }: Watched, { rows }: CheckedAccount): boolean {
+    if (rows.isCollateralShown) return true;
+    const mode = this.#options.modes.peek(item.user);
+    return mode !== undefined && mode !== UNIFIED_MODE && hasKnownRules(mode);
   }
 
   #takeRows(watched: Watched, rows: AccountRows): void {

@@ -40,7 +40,10 @@ export interface Watched {
   /** When it was last read, by the exchange's clock; 0 if it never was. */
   readTime: number;
   hasPositions: boolean;
+  /** A spot balance backs it. */
   isUnified: boolean;
+  /** The prices of its positions do not show that balance: it is asked for with each read. */
+  needsSpot: boolean;
   /** The last answer could not be recorded: our rules do not reproduce it. */
   isUnrecorded: boolean;
   /** An answer from this time on includes all trades that we know of. */
@@ -59,11 +62,6 @@ export interface Watched {
   readReason: DueReason | undefined;
   failures: number;
   interest: number;
-  /** When the account's mode was last asked for, by our clock. */
-  modeMs: number;
-  isModeKnown: boolean;
-  /** How often in a row the mode that was told did not explain the account. */
-  modeDoubts: number;
 }
 
 /** `missed`: a trade of the account may have gone unseen. */
@@ -139,6 +137,7 @@ export class WatchList {
       readTime: 0,
       hasPositions: false,
       isUnified: false,
+      needsSpot: false,
       isUnrecorded: false,
       tradeTime: 0,
       tradeMs: undefined,
@@ -149,9 +148,6 @@ export class WatchList {
       readReason: undefined,
       failures: 0,
       interest: 0,
-      modeMs: Number.NEGATIVE_INFINITY,
-      isModeKnown: false,
-      modeDoubts: 0,
     };
     this.#watched.set(key, watched);
     watched.tradeTime = this.#recentTrades.timeOf(key, nowMs);
@@ -221,7 +217,6 @@ export class WatchList {
     watched.readTime = Math.max(watched.readTime, time);
     watched.failures = 0;
     watched.isUnrecorded = false;
-    watched.modeDoubts = 0;
     if (watched.readTime >= watched.tradeTime) watched.tradeMs = undefined;
     if (watched.readTime >= watched.missedTime) watched.missedMs = undefined;
   }
@@ -278,11 +273,11 @@ export class WatchList {
     return isUnified ? sweepMs / UNIFIED_SWEEPS : sweepMs;
   }
 
-  /** The users that are asked for most, to be subscribed to. */
+  /** The users that are asked for most, to be subscribed to; a push must be enough to record them. */
   chooseUsers(count: number, nowMs: number): readonly string[] {
     const interests = new Map<string, number>();
     for (const watched of this.#watched.values()) {
-      if (watched.item.kind !== 'account' || watched.isUnified) continue;
+      if (watched.item.kind !== 'account' || watched.needsSpot || watched.isUnrecorded) continue;
       const { user } = watched.item;
       interests.set(user, (interests.get(user) ?? 0) + interestAt(watched, nowMs));
     }

@@ -9,8 +9,9 @@ import path from 'node:path';
 import { parseBlock } from '../../../src/events/event.ts';
 import { isJsonObject } from '../../../src/events/fields.ts';
 import { parseAddress } from '../../../src/exact/address.ts';
+import { AccountJudge, type JudgedAccount } from '../../../src/feed/follow/account-judge.ts';
 import {
-  type AccountReading,
+  type AccountRows,
   readAccountAnswer,
 } from '../../../src/feed/follow/dialect/account-answer.ts';
 import { compareAccount } from '../../../src/feed/follow/dialect/account-check.ts';
@@ -27,7 +28,11 @@ import {
 } from '../../../src/feed/follow/dialect/market-events.ts';
 import { isSameAmount } from '../../../src/feed/follow/dialect/printed-amounts.ts';
 import { isSameRatio } from '../../../src/feed/follow/dialect/ratio-texts.ts';
-import { readAbstraction, readCollateral } from '../../../src/feed/follow/dialect/spot-answer.ts';
+import {
+  hasKnownRules,
+  readCollateral,
+  UNIFIED_MODE,
+} from '../../../src/feed/follow/dialect/spot-answer.ts';
 import { applyBlock } from '../../../src/state/fold.ts';
 import { createState, type State } from '../../../src/state/state.ts';
 import { PROJECT } from '../../paths.ts';
@@ -101,33 +106,57 @@ const RECORDED = 'recorded';
 export function followRecorded(recorded: RecordedAccount): FollowedAccount {
   const directory = directoryOf(recorded);
   const answer = completeAnswer(recorded, directory);
-  const collateral = collateralOf(recorded, directory);
-  if (typeof collateral !== 'number') return passOn(collateral.message, []);
-  const reading = readAccountAnswer(answer, { dex: recorded.dex, directory, collateral });
-  if (reading instanceof DialectError) return passOn(describeFault(reading), []);
-  const compared = compareAccount(reading, directory);
-  const different = compared.filter(({ isSame }) => !isSame);
-  if (different.length > 0) {
-    const figures = compared.map(({ field, coin, ...rest }) => ({
-      place: coin === undefined ? field : `${field} of ${coin}`,
-      ...rest,
-    }));
-    return passOn(
-      nameFields(different.map(({ field }) => field)),
-      withoutMissing(recorded, figures),
-    );
+  const judged = judge(recorded, answer, directory);
+  if (judged.kind !== 'checked') {
+    const fields = (judged.mismatches ?? []).map(({ field }) => field);
+    return passOn(nameFields(fields), compareFigures(recorded, answer, directory));
   }
-  const ours = answerFromLedger(recorded, reading, directory);
-  const figures = compareMembers('', recorded.clearinghouseState, ours, collateral);
+  const { rows } = judged;
+  const ours = answerFromLedger(recorded, rows, directory);
+  const figures = compareMembers('', recorded.clearinghouseState, ours, rows.collateral);
   return { verdict: RECORDED, figures };
+}
+
+/** As account-reader.ts does, with the mode and the spot answer that were recorded with the account. */
+function judge(
+  { dex, userAbstraction = 'default', spotClearinghouseState }: RecordedAccount,
+  answer: unknown,
+  directory: MarketDirectory,
+): JudgedAccount {
+  const time = { note: () => undefined };
+  const accountJudge = new AccountJudge({ ledger: createState(), pending: { directory }, time });
+  const watched = { item: { kind: 'account', user: USER, dex }, address: ADDRESS } as const;
+  const judged = accountJudge.judge(answer, watched);
+  if (judged.kind === 'failed') return judged;
+  if (judged.kind === 'checked' && judged.rows.isCollateralShown) return judged;
+  if (!hasKnownRules(userAbstraction)) {
+    const mismatch = { field: 'userAbstraction', coin: undefined, ours: '', theirs: '' };
+    return { kind: 'unchecked', time: 0, mismatches: [mismatch], isCollateralMissing: false };
+  }
+  if (userAbstraction !== UNIFIED_MODE || spotClearinghouseState === undefined) return judged;
+  return accountJudge.judgeWith(answer, watched, [
+    ({ reported }) =>
+      readCollateral(spotClearinghouseState, directory.collateralTokenOf(dex), reported),
+  ]);
+}
+
+/** The figures of an account that is passed on, without a collateral. */
+function compareFigures(
+  recorded: RecordedAccount,
+  answer: unknown,
+  directory: MarketDirectory,
+): CorpusFigure[] {
+  const reading = readAccountAnswer(answer, { dex: recorded.dex, directory });
+  if (reading instanceof DialectError) return [];
+  const figures = compareAccount(reading, directory).map(({ field, coin, ...rest }) => ({
+    place: coin === undefined ? field : `${field} of ${coin}`,
+    ...rest,
+  }));
+  return withoutMissing(recorded, figures);
 }
 
 function passOn(reason: string, figures: readonly CorpusFigure[]): FollowedAccount {
   return { verdict: `passed on: ${reason}`, figures };
-}
-
-function describeFault({ mismatch: { field, coin } }: DialectError): string {
-  return coin === undefined ? field : `${field} of ${coin}`;
 }
 
 function nameFields(fields: readonly string[]): string {
@@ -167,13 +196,6 @@ function completeAnswer(recorded: RecordedAccount, directory: MarketDirectory): 
   return { ...answer, crossMaintenanceMarginUsed: ours('crossMaintenanceMarginUsed') };
 }
 
-function collateralOf(recorded: RecordedAccount, directory: MarketDirectory): number | Error {
-  const { userAbstraction = 'default', spotClearinghouseState, dex } = recorded;
-  const mode = readAbstraction(userAbstraction);
-  if (mode instanceof DialectError || !mode.isUnified) return mode instanceof Error ? mode : 0;
-  return readCollateral(spotClearinghouseState, directory.collateralTokenOf(dex));
-}
-
 function append(state: State, time: number, events: readonly unknown[]): void {
   const block = { height: state.height + 1, time, events };
   applyBlock(state, parseBlock(JSON.stringify(block)));
@@ -181,7 +203,7 @@ function append(state: State, time: number, events: readonly unknown[]): void {
 
 function answerFromLedger(
   { dex }: RecordedAccount,
-  { rows }: AccountReading,
+  rows: AccountRows,
   directory: MarketDirectory,
 ): AnsweredAccount {
   const ledger = createState();

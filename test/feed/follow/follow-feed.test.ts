@@ -826,62 +826,6 @@ for (const isPushed of [false, true]) {
   });
 }
 
-test("a server that does not tell an account's mode is asked for it once, not for ever", async (t) => {
-  const exchange = await follow(t);
-  const [user] = findTraders(exchange.truth);
-  exchange.fault = (question, truth) => {
-    if (question.type === 'userAbstraction') throw new UpstreamError('refused', 'status 422');
-    if (question['user'] !== formatAddress(user) || question.type !== 'clearinghouseState') {
-      return undefined;
-    }
-    for (const { position } of truth.assetPositions) position.liquidationPx = '1.0';
-    return truth;
-  };
-  assert.equal((await exchange.want(accountOf(user))).outcome, 'upstream');
-  assert.equal(exchange.countAsked('userAbstraction'), 1);
-  assert.ok(exchange.countAsked('clearinghouseState', formatAddress(user)) <= 6);
-});
-
-test("a mode that was another account's is asked for again soon", async (t) => {
-  const exchange = await follow(t, { settings: { sweepMs: 10_000 } });
-  const [user] = findTraders(exchange.truth);
-  let isOther = true;
-  exchange.fault = (question, truth) => {
-    if (question.type === 'userAbstraction') return isOther ? 'unifiedAccount' : 'default';
-    if (question.type === 'spotClearinghouseState') {
-      return { balances: [{ token: 0, total: '1000.0', hold: '0.0' }] };
-    }
-    if (question['user'] !== formatAddress(user) || !isOther) return undefined;
-    for (const { position } of truth.assetPositions) position.liquidationPx = '1.0';
-    return truth;
-  };
-  assert.equal((await exchange.want(accountOf(user))).outcome, 'upstream');
-  isOther = false;
-  await exchange.advance(60_000);
-  assert.equal((await exchange.want(accountOf(user))).outcome, 'recorded');
-});
-
-test('a mode that nobody told is asked for by the next read', async (t) => {
-  const exchange = await follow(t);
-  const [user] = findTraders(exchange.truth);
-  let isGone = true;
-  exchange.fault = (question, truth) => {
-    if (question.type === 'userAbstraction' && isGone) {
-      throw new UpstreamError('network', 'connect ECONNREFUSED');
-    }
-    if (question.type !== 'clearinghouseState' || question['user'] !== formatAddress(user)) {
-      return undefined;
-    }
-    for (const { position } of truth.assetPositions) position.liquidationPx = '1.0';
-    return truth;
-  };
-  assert.equal((await exchange.want(accountOf(user))).outcome, 'failed');
-  isGone = false;
-  const before = exchange.countAsked('userAbstraction');
-  assert.equal((await exchange.want(accountOf(user))).outcome, 'upstream');
-  assert.equal(exchange.countAsked('userAbstraction'), before + 1);
-});
-
 test('an account that came before the markets is recorded soon after they can be read', async (t) => {
   const exchange = new FollowedExchange();
   t.after(() => exchange.stop());

@@ -57,6 +57,8 @@ export interface ExchangeChoice {
   readonly lines?: string[];
   readonly simulator?: Simulator;
   readonly clock?: ManualClock;
+  /** What is left of the upstream's budget of 1,200. */
+  readonly budgetLeft?: number;
 }
 
 export class FollowedExchange {
@@ -83,23 +85,24 @@ export class FollowedExchange {
   readonly #startMs: number;
   #blockAtMs: number;
 
-  constructor({ settings, ledger, lines, simulator, clock }: ExchangeChoice = {}) {
+  constructor(choice: ExchangeChoice = {}) {
+    const { settings, ledger, lines, simulator, clock, budgetLeft = 1_000 } = choice;
     this.clock = clock ?? new ManualClock();
     this.#startMs = this.clock.nowMs();
     this.#blockAtMs = this.#startMs + BLOCK_MS;
     this.simulator = simulator ?? createExchange();
     this.ledger = ledger ?? createState();
     this.lines = lines ?? [];
-    this.feed = this.#createFeed(settings);
+    this.feed = this.#createFeed(budgetLeft, settings);
     this.#writing = this.#write();
   }
 
-  #createFeed(settings: Partial<SessionSettings> = {}): FollowFeed {
+  #createFeed(left: number, settings: Partial<SessionSettings> = {}): FollowFeed {
     const { clock } = this;
     return new FollowFeed({
       origin: 'http://exchange',
       upstream: {
-        budget: { limit: 1200, left: 1000 },
+        budget: { limit: 1_200, left },
         health: { isWell: true },
         weights: PUBLIC_WEIGHTS,
         ask: (question, options) => this.#ask(question, options),
@@ -127,6 +130,7 @@ export class FollowedExchange {
         forgetMs: 3_600_000,
         marksEveryMs: 60_000,
         waitMs: 5_000,
+        sharedMs: 1_000,
         usersMax: 0,
         aheadMsMax: 300_000,
         lineBytesMax: 1 << 20,

@@ -7,7 +7,10 @@ import { test } from 'node:test';
 import { parseBlock } from '../../../src/events/event.ts';
 import { isJsonObject } from '../../../src/events/fields.ts';
 import { type Address, parseAddress } from '../../../src/exact/address.ts';
-import { readAccountAnswer } from '../../../src/feed/follow/dialect/account-answer.ts';
+import {
+  readAccountAnswer,
+  withCollateral,
+} from '../../../src/feed/follow/dialect/account-answer.ts';
 import {
   checkAccount,
   isCollateralSuspected,
@@ -20,6 +23,7 @@ import {
   describeAuctionChanges,
   readAuctionAnswer,
 } from '../../../src/feed/follow/dialect/auction-answer.ts';
+import { findCollateral } from '../../../src/feed/follow/dialect/collateral.ts';
 import { readDelegationsAnswer } from '../../../src/feed/follow/dialect/delegations-answer.ts';
 import { DialectError } from '../../../src/feed/follow/dialect/dialect.ts';
 import { directoryOfLedger } from '../../../src/feed/follow/dialect/market-directory.ts';
@@ -29,7 +33,7 @@ import { findAccount } from '../../../src/state/accounts.ts';
 import { COLLATERAL } from '../../../src/state/columns.ts';
 import { applyBlock } from '../../../src/state/fold.ts';
 import { createState, type State } from '../../../src/state/state.ts';
-import { VECTORS } from '../../paths.ts';
+import { PROJECT, VECTORS } from '../../paths.ts';
 
 interface Recording {
   name: string;
@@ -155,6 +159,21 @@ test('a unified account that is read without its collateral shows in liquidation
     mismatches.map(({ field, coin }) => `${field} of ${coin}`),
     ['BTC', 'HYPE', 'ZEC', 'LIT'].map((coin) => `liquidationPx of ${coin}`),
   );
+});
+
+test('the collateral of an account as the exchange printed it, in which three prices agree', () => {
+  const { block } = load('account-02');
+  const directory = directoryOfLedger(fold(block.time, block.events));
+  const text = readFileSync(path.join(PROJECT, 'test/recorded/real-account-02.json'), 'utf8');
+  const answer = JSON.parse(text).answers.clearinghouseState_a.data;
+  const reading = readAccountAnswer(answer, { dex: '', directory });
+  if (reading instanceof DialectError) assert.fail(reading.message);
+  const collateral = findCollateral(reading, directory);
+  assert.equal(collateral, 5_938_586_912_242);
+  assert.deepEqual(checkAccount(withCollateral(reading, collateral), directory), []);
+  const [first] = reading.rows.positions;
+  const alone = { ...reading, rows: { ...reading.rows, positions: [first] } };
+  assert.equal(findCollateral(alone, directory), undefined, 'one price proves nothing');
 });
 
 test('the recorded auction is followed, asked, equal', () => {

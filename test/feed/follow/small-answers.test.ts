@@ -1,11 +1,21 @@
 /** Delegations, spot balances and trades. */
 
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
 import { test } from 'node:test';
+import { describeValue } from '../../../src/events/refusal.ts';
 import { formatAddress, parseAddress } from '../../../src/exact/address.ts';
+import { readReportedAccount } from '../../../src/feed/follow/dialect/account-shape.ts';
 import { readDelegationsAnswer } from '../../../src/feed/follow/dialect/delegations-answer.ts';
-import { readAbstraction, readCollateral } from '../../../src/feed/follow/dialect/spot-answer.ts';
+import { readAnswer } from '../../../src/feed/follow/dialect/dialect.ts';
+import {
+  hasKnownRules,
+  readCollateral,
+  readMode,
+} from '../../../src/feed/follow/dialect/spot-answer.ts';
 import { readTrades } from '../../../src/feed/follow/dialect/trade-message.ts';
+import { PROJECT } from '../../paths.ts';
 import { mustRead, mustRefuse, TIME, USER } from './ledgers.ts';
 
 const ADDRESS = parseAddress(USER) ?? assert.fail();
@@ -69,12 +79,20 @@ for (const [name, answer, message] of DELEGATIONS) {
   });
 }
 
-test('the modes of an account', () => {
-  const modes = ['default', 'disabled', 'unifiedAccount', 'portfolioMargin'];
-  const unified = modes.map((mode) => mustRead(readAbstraction(mode)).isUnified);
-  assert.deepEqual(unified, [false, false, true, true]);
-  const message = 'answer: got null, expected the mode of an account as text';
-  mustRefuse(readAbstraction(null), 'shape', message);
+test('the modes of an account, and those whose rules are not known', () => {
+  const modes = ['default', 'disabled', 'unifiedAccount', 'portfolioMargin', 'dexAbstraction'];
+  assert.deepEqual(
+    modes.map((mode) => mustRead(readMode(mode))),
+    modes,
+  );
+  assert.deepEqual(modes.map(hasKnownRules), [true, true, true, false, false]);
+  for (const odd of [null, '', 'a b', 'x'.repeat(41), ['default']]) {
+    mustRefuse(
+      readMode(odd),
+      'shape',
+      `answer: got ${describeValue(odd)}, expected the mode of an account: 1 to 40 letters or digits as text`,
+    );
+  }
 });
 
 const BALANCES = {
@@ -82,25 +100,71 @@ const BALANCES = {
     { coin: 'HYPE', token: 150, total: '3.123456789012', hold: '0.0', entryNtl: '1.0' },
     { coin: 'USDC', token: 0, total: '7018.01645', hold: '480.705469', entryNtl: '0.0' },
     { coin: 'USDX', token: 235, total: '1.12345678', hold: '0.12345600', entryNtl: '0.0' },
+    { coin: 'USDY', token: 236, total: '1543038.7473044', hold: '543038.7473040001' },
+    { coin: 'USDZ', token: 237, total: '1.0', hold: '-0.123456789' },
   ],
 };
 
+/** An account without positions. */
+const PERP = mustRead(
+  readAnswer(() =>
+    readReportedAccount({
+      marginSummary: summary('1000000.5'),
+      crossMarginSummary: summary('1000000.5'),
+      crossMaintenanceMarginUsed: '20.25',
+      withdrawable: '0.0',
+      assetPositions: [],
+      time: TIME,
+    }),
+  ),
+);
+
+function summary(accountValue: string) {
+  return { accountValue, totalNtlPos: '0.0', totalRawUsd: accountValue, totalMarginUsed: '0.0' };
+}
+
 test('the collateral is the total without what the perp account holds, rounded down', () => {
-  assert.equal(readCollateral(BALANCES, 0), 6_537_310_981);
-  assert.equal(readCollateral(BALANCES, 235), 1_000_000);
+  assert.equal(readCollateral(BALANCES, 0, PERP), 6_537_310_981);
+  assert.equal(readCollateral(BALANCES, 235, PERP), 1_000_000);
+});
+
+test('a hold has the noise of a double, and may be below 0', () => {
+  assert.equal(readCollateral(BALANCES, 236, PERP), 1_000_000_000_000);
+  assert.equal(readCollateral(BALANCES, 237, PERP), 1_123_456);
+});
+
+test('what is available after maintenance counts before total and hold', () => {
+  const spot = { ...BALANCES, tokenToAvailableAfterMaintenance: [[0, '2000000.1234567891'], 7] };
+  // 2000000.12345678 + 20.25 - 1000000.5
+  assert.equal(readCollateral(spot, 0, PERP), 1_000_019_873_456);
+  assert.equal(readCollateral(spot, 235, PERP), 1_000_000, 'a token that it does not list');
+});
+
+test('the recorded spot answer of a unified account', () => {
+  const text = readFileSync(path.join(PROJECT, 'test/recorded/unified-01.json'), 'utf8');
+  const [perp, spot] = JSON.parse(text).answers;
+  const reported = mustRead(readAnswer(() => readReportedAccount(perp)));
+  assert.equal(readCollateral(spot, 0, reported), 982_506_795 + 3_203_883 - 25_185_181);
 });
 
 test('a token without a balance is no collateral', () => {
-  assert.equal(readCollateral(BALANCES, 7), 0);
-  assert.equal(readCollateral({ balances: [] }, 0), 0);
+  assert.equal(readCollateral(BALANCES, 7, PERP), 0);
+  assert.equal(readCollateral({ balances: [] }, 0, PERP), 0);
 });
 
-test('balances that contradict themselves or have the wrong shape are refused', () => {
-  const balance = { token: 0, total: '1.0', hold: '2.0' };
-  const message = 'total: got 1.0, expected at least hold, 2.0, by at most 2^53 millionths';
-  mustRefuse(readCollateral({ balances: [balance] }, 0), 'figure', message);
+test('a collateral below 0 and a wrong shape are refused', () => {
+  const balance = { token: 0, total: '-1.0', hold: '2.0' };
+  const message =
+    'collateral: got -3.0, expected a spot balance of 0 or more behind the positions, of at most 2^53 millionths';
+  mustRefuse(readCollateral({ balances: [balance] }, 0, PERP), 'figure', message);
   const shape = 'balances: got nothing, expected an array';
-  mustRefuse(readCollateral({}, 0), 'shape', shape);
+  mustRefuse(readCollateral({}, 0, PERP), 'shape', shape);
+  const pairs = { tokenToAvailableAfterMaintenance: [[0, 5]], balances: [] };
+  mustRefuse(
+    readCollateral(pairs, 0, PERP),
+    'shape',
+    'tokenToAvailableAfterMaintenance: got 5, expected a decimal as text',
+  );
 });
 
 test('trades name both sides and their time', () => {

@@ -76,7 +76,11 @@ export interface ReadingContext {
   readonly dex: string;
   readonly directory: MarketDirectory;
   /** USD outside the perp account that backs it, in millionths: 0 unless the account is unified. */
-  readonly collateral: number;
+  readonly collateral?: number;
+}
+
+export function withCollateral(reading: AccountReading, collateral: number): AccountReading {
+  return { ...reading, rows: { ...reading.rows, collateral } };
 }
 
 export function readAccountAnswer(
@@ -91,7 +95,7 @@ export function readAccountAnswer(
 
 function readRows(
   reported: ReportedAccount,
-  { dex, directory, collateral }: ReadingContext,
+  { dex, directory, collateral = 0 }: ReadingContext,
 ): AccountRows {
   const dexIndex = directory.findDex(dex);
   if (dexIndex === undefined) {

@@ -43,7 +43,7 @@ export function compareAccount(
   { rows, reported }: AccountReading,
   directory: MarketDirectory,
 ): ComparedFigure[] {
-  const figures = valueRows(rows, directory);
+  const figures = valueAccount(rows, directory);
   if (figures instanceof BlockError) return [refused(figures)];
   const amount = compareAmount(undefined);
   return [
@@ -63,7 +63,11 @@ export function compareAccount(
 const SCRATCH_USER = `0x${'0'.repeat(40)}`;
 const SCRATCH_ADDRESS = parseAddress(SCRATCH_USER);
 
-function valueRows(rows: AccountRows, directory: MarketDirectory): AccountFigures | BlockError {
+/** Our figures of the rows, or why the vocabulary cannot hold them. */
+export function valueAccount(
+  rows: AccountRows,
+  directory: MarketDirectory,
+): AccountFigures | BlockError {
   const dexIndex = directory.findDex(rows.dex);
   if (dexIndex === undefined || SCRATCH_ADDRESS === undefined) {
     throw new Error(`rows of dex ${rows.dex} were read with another directory`);

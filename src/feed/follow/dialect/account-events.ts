@@ -58,6 +58,11 @@ function rowOf(ledger: StateView, user: Address, dex: string): number {
   return dexIndex === undefined ? 0 : findAccount(ledger, ledger.addresses.find(user), dexIndex);
 }
 
+/** What backs the account outside of it as recorded, in millionths; 0 if no event has named it. */
+export function recordedCollateral(ledger: StateView, user: Address, dex: string): number {
+  return ledger.accounts.get(rowOf(ledger, user, dex), column.COLLATERAL);
+}
+
 /** The fields of a known account that differ from the ledger, each once. */
 export function findDifferences(ledger: StateView, user: Address, rows: AccountRows): string[] {
   const account = rowOf(ledger, user, rows.dex);

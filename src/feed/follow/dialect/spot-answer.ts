@@ -1,49 +1,127 @@
 /**
- * The collateral of unified accounts: their perp positions are backed by a spot balance, which the
- * exchange moves into the perp account and out of it without telling.
+ * What an account has outside its perp accounts: its mode, and the spot balance that backs its cross
+ * positions if it is unified. The exchange moves that cash in and out of the perp accounts by itself.
  */
 
-import {
-  type FieldReader,
-  isJsonObject,
-  STAKE_DECIMALS,
-  USD_DECIMALS,
-} from '../../../events/fields.ts';
+import type { FieldReader } from '../../../events/fields.ts';
+import { isJsonObject, STAKE_DECIMALS, USD_DECIMALS } from '../../../events/fields.ts';
 import { Refusal } from '../../../events/refusal.ts';
-import { divideFloor, formatUnits, powerOfTen } from '../../../exact/decimal.ts';
-import { DialectError, readAnswer, readOpen } from './dialect.ts';
+import {
+  add,
+  DecimalError,
+  divideFloor,
+  type Exact,
+  formatUnits,
+  multiply,
+  powerOfTen,
+  subtract,
+} from '../../../exact/decimal.ts';
+import type { ReportedAccount } from './account-shape.ts';
+import { DialectError, readAnswer, readDecimal, readOpen } from './dialect.ts';
+import { readPrinted } from './printed-amounts.ts';
 
-const UNIFIED: readonly string[] = ['unifiedAccount', 'portfolioMargin'];
+/** One spot balance backs all dexes with that collateral token. */
+export const UNIFIED_MODE = 'unifiedAccount';
+/** Their rules for the price of liquidation, or for the cash of a dex, are not known. */
+const MODES_WITH_OTHER_RULES: readonly string[] = ['portfolioMargin', 'dexAbstraction'];
+const MODE = /^[A-Za-z0-9]{1,40}$/;
 
-/** `userAbstraction`: whether the account is backed by a spot balance. */
-export function readAbstraction(json: unknown): { isUnified: boolean } | DialectError {
+/** `userAbstraction`: the mode of an account. */
+export function readMode(json: unknown): string | DialectError {
   return readAnswer(() => {
-    if (typeof json !== 'string') throw new Refusal('', json, 'the mode of an account as text');
-    return { isUnified: UNIFIED.includes(json) };
+    if (typeof json === 'string' && MODE.test(json)) return json;
+    throw new Refusal('', json, 'the mode of an account: 1 to 40 letters or digits as text');
   });
 }
 
-/** `spotClearinghouseState`: the balances have the decimals of stakes, the collateral those of USD. */
-const UNITS_PER_USD_UNIT = powerOfTen(STAKE_DECIMALS - USD_DECIMALS);
+export function hasKnownRules(mode: string): boolean {
+  return !MODES_WITH_OTHER_RULES.includes(mode);
+}
+
+/** The finest that the exchange prints; the balances of collateral tokens have eight decimals. */
+const FINE_DECIMALS = 10;
+const FINE_PER_USD_UNIT = powerOfTen(FINE_DECIMALS - USD_DECIMALS);
+const FINE_PER_STAKE_UNIT = powerOfTen(FINE_DECIMALS - STAKE_DECIMALS);
 
 /**
- * What backs the perp account beside its own value, in millionths, rounded down. `hold` is the perp
- * account's value, and `total` contains it. A token that is not listed has a balance of 0.
+ * The spot balance that backs the cross positions of a perp account, in millionths, rounded down: of a
+ * `spotClearinghouseState` answer and a perp answer at the same marks. A token that is not listed has a
+ * balance of 0.
  */
-export function readCollateral(json: unknown, token: number): number | DialectError {
-  return readAnswer(() => {
-    const balances = readOpen(json, (fields) => fields.list('balances', (item) => item));
-    const balance = balances.find((item) => isJsonObject(item) && item['token'] === token);
-    return balance === undefined ? 0 : readOpen(balance, readFree);
-  });
+export function readCollateral(
+  json: unknown,
+  token: number,
+  perp: ReportedAccount,
+): number | DialectError {
+  return readAnswer(() =>
+    readOpen(json, (fields) => {
+      const available = findAvailable(fields, token);
+      const backing =
+        available === undefined ? findFree(fields, token) : addDexUse(available, perp);
+      return requireBacking(backing);
+    }),
+  );
 }
 
-function readFree(fields: FieldReader): number {
-  const total = fields.stake('total', 'zero or more');
-  const hold = fields.stake('hold', 'zero or more');
-  const free = divideFloor(total - hold, UNITS_PER_USD_UNIT);
-  if (typeof free === 'number' && free >= 0) return free;
-  const ours = `at least hold, ${formatUnits(hold, STAKE_DECIMALS)}, by at most 2^53 millionths`;
-  const theirs = formatUnits(total, STAKE_DECIMALS);
-  throw new DialectError('figure', { field: 'total', coin: undefined, ours, theirs });
+/** What is available has the maintenance margin of this dex taken off, and its value counted in. */
+function addDexUse(
+  available: Exact,
+  { crossMaintenanceMarginUsed, crossMarginSummary }: ReportedAccount,
+): Exact {
+  const usd = (field: string, text: string) =>
+    multiply(readAmount(field, text, USD_DECIMALS), FINE_PER_USD_UNIT);
+  const maintenance = usd('crossMaintenanceMarginUsed', crossMaintenanceMarginUsed);
+  const value = usd('crossMarginSummary.accountValue', crossMarginSummary.accountValue);
+  return subtract(add(available, maintenance), value);
+}
+
+function findAvailable(fields: FieldReader, token: number): Exact | undefined {
+  const name = 'tokenToAvailableAfterMaintenance';
+  const pairs = fields.take(name);
+  if (!Array.isArray(pairs)) return undefined;
+  const pair = pairs.find((item) => Array.isArray(item) && item[0] === token);
+  return pair === undefined ? undefined : readFine(name, pair[1]);
+}
+
+/** For a dex that alone holds the token, `hold` is its value; `total` contains it. */
+function findFree(fields: FieldReader, token: number): Exact {
+  const balances = fields.list('balances', (item) => item);
+  const balance = balances.find((item) => isJsonObject(item) && item['token'] === token);
+  if (balance === undefined) return 0;
+  return readOpen(balance, (amounts) =>
+    subtract(
+      readFine('total', readDecimal(amounts, 'total')),
+      readFine('hold', readDecimal(amounts, 'hold')),
+    ),
+  );
+}
+
+/** In units of 10^-10: the digits of a double's noise are dropped where eight decimals explain it. */
+function readFine(field: string, text: unknown): Exact {
+  if (typeof text !== 'string') throw new Refusal(field, text, 'a decimal as text');
+  try {
+    return multiply(readPrinted(text, STAKE_DECIMALS), FINE_PER_STAKE_UNIT);
+  } catch (error) {
+    if (!(error instanceof DecimalError)) throw error;
+    return readAmount(field, text, FINE_DECIMALS);
+  }
+}
+
+function readAmount(field: string, text: string, decimals: number): Exact {
+  try {
+    return readPrinted(text, decimals);
+  } catch (error) {
+    throw error instanceof DecimalError ? new Refusal(field, text, error.expected) : error;
+  }
+}
+
+function requireBacking(fine: Exact): number {
+  const units = divideFloor(fine, FINE_PER_USD_UNIT);
+  if (typeof units === 'number' && units >= 0) return units;
+  throw new DialectError('figure', {
+    field: 'collateral',
+    coin: undefined,
+    ours: 'a spot balance of 0 or more behind the positions, of at most 2^53 millionths',
+    theirs: formatUnits(fine, FINE_DECIMALS),
+  });
 }
