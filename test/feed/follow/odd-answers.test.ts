@@ -33,7 +33,7 @@ import { ALSO_LONG, scale } from '../../scale.ts';
 import { SEED, SEED_NOTE } from '../../seed.ts';
 import { accountOf, FollowedExchange, findTraders } from './followed-exchange.ts';
 import { mustRead } from './ledgers.ts';
-import { makeOdd } from './odd-values.ts';
+import { makeOdd, ODD_AMOUNTS } from './odd-values.ts';
 
 const VALUES = scale(1_500, 3_000, 20_000);
 const RUNS = scale(4, 8, 60);
@@ -121,6 +121,34 @@ test(`readers refuse odd values by name, and throw nothing ${SEED_NOTE}`, TIME_L
     }),
     { seed: SEED, numRuns: VALUES },
   );
+});
+
+/** Puts a text in place of each decimal in turn. */
+function* replaceEach(json: Json, text: string, whole = json): Generator<Json> {
+  for (const [key, value] of Object.entries(json)) {
+    if (typeof value === 'object' && value !== null) yield* replaceEach(value, text, whole);
+    if (typeof value !== 'string' || !/^-?\d+\.\d+$/.test(value)) continue;
+    json[key] = text;
+    yield { key, answer: whole };
+    json[key] = value;
+  }
+}
+
+test('no odd text is taken as any amount of an account', TIME_LIMIT, async (t) => {
+  const exchange = new FollowedExchange();
+  t.after(() => exchange.stop());
+  await exchange.start();
+  const [account, read] = listReaders(exchange)['clearinghouseState'];
+  let tried = 0;
+  for (const text of ODD_AMOUNTS) {
+    for (const { key, answer } of replaceEach(structuredClone(account), text)) {
+      const result = read(answer);
+      const isRefused = result instanceof DialectError || (result as unknown[]).length > 0;
+      assert.ok(isRefused, `${key}: ${text} is taken as an amount`);
+      tried++;
+    }
+  }
+  assert.ok(tried > 20 * ODD_AMOUNTS.length, String(tried));
 });
 
 /** All that was true of marks and markets at some time. */

@@ -5,7 +5,7 @@ import type { Random } from '../../../src/feed/simulator/random.ts';
 type Json = ReturnType<typeof JSON.parse>;
 
 /** Texts in place of an amount: none of them is an amount that a double could have been printed as. */
-const ODD_AMOUNTS: readonly string[] = [
+export const ODD_AMOUNTS: readonly string[] = [
   ...['1e3', '1E-7', 'NaN', 'Infinity', '', ' 1.0', '1.0 ', '+1.0', '1,000.0', '0x10', '1.', '.5'],
   ...['--1.0', '1.0.0', '١.٠', '1.0000001', '0.12345678901', '-0.00000000001', '8272576.57293512'],
   ...[`1.${'0'.repeat(80)}1`, '9'.repeat(400), `${'9'.repeat(30)}.5`, '1\u0000', '½'],

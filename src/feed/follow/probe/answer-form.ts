@@ -8,7 +8,7 @@ import { describeValue } from '../../../events/refusal.ts';
 import type { Schema } from '../../../info/schema.ts';
 
 /** What differs in one place of the answer; places in lists count as one. */
-export interface FormDifference {
+interface FormDifference {
   /** Such as `assetPositions[].position.szi`. */
   readonly path: string;
   readonly expected: string;
