@@ -78,8 +78,10 @@ export class FollowSubscriptions {
     this.#options.coverage.noteBroken();
   }
 
-  noteConfirmed({ type, coin }: UpstreamSubscription): void {
+  noteConfirmed(subscription: UpstreamSubscription): void {
+    const { type, coin } = subscription;
     this.#hasConfirmed = true;
+    this.#options.marks.noteConfirmed(subscription);
     if (type !== 'trades') return;
     const isFirst = !this.#hasTrades;
     this.#hasTrades = true;

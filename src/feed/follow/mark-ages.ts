@@ -4,22 +4,32 @@
  * account tells those of its positions.
  */
 
+const NEVER_MS = Number.NEGATIVE_INFINITY;
+
 export class MarkAges {
   /** When the marks of a dex were last told as a whole, by our clock. */
   readonly #dexMs = new Map<string, number>();
   readonly #coinMs = new Map<string, number>();
   /** The dexes whose marks the push connection has brought as a whole. */
   readonly #pushedDexes = new Set<string>();
-  #pushedMs = Number.NEGATIVE_INFINITY;
+  #pushedMs = NEVER_MS;
+  #forgottenMs = NEVER_MS;
 
   /** What was pushed until now may have changed unseen. */
-  notePushOpened(): void {
+  forgetPushed(nowMs: number): void {
+    this.#forgottenMs = nowMs;
     this.#pushedDexes.clear();
   }
 
-  /** Marks of these dexes were pushed: all of them if the message is whole. */
+  /**
+   * Marks of these dexes were pushed: all of them if the message is whole. Others complete what was
+   * told as a whole since the connection can have missed nothing.
+   */
   notePushed(dexes: Iterable<string>, isWhole: boolean, nowMs: number): void {
-    for (const dex of dexes) if (isWhole || this.#dexMs.has(dex)) this.#pushedDexes.add(dex);
+    for (const dex of dexes) {
+      const isComplete = (this.#dexMs.get(dex) ?? NEVER_MS) > this.#forgottenMs;
+      if (isWhole || isComplete) this.#pushedDexes.add(dex);
+    }
     for (const dex of this.#pushedDexes) this.#dexMs.set(dex, nowMs);
     this.#pushedMs = nowMs;
   }
@@ -34,7 +44,7 @@ export class MarkAges {
 
   /** When marks of the dex were last pushed, if the connection pushes them. */
   pushedMs(dex: string): number {
-    return this.#pushedDexes.has(dex) ? this.#pushedMs : Number.NEGATIVE_INFINITY;
+    return this.#pushedDexes.has(dex) ? this.#pushedMs : NEVER_MS;
   }
 
   /** When the marks of the dex were last told as a whole; undefined if they never were. */

@@ -17,25 +17,20 @@ import type { MarketDirectory } from './dialect/market-directory.ts';
 import { readFastFrame } from './fast-frame.ts';
 import type { FollowAudit } from './follow-audit.ts';
 import { MarkAges } from './mark-ages.ts';
+import { MarkChannels } from './mark-channels.ts';
 import type { PendingChanges } from './pending-changes.ts';
 import { PeriodicTask } from './periodic-task.ts';
 import type { Clock } from './upstream/clock.ts';
 import type { UpstreamSubscription } from './upstream/push-subscriptions.ts';
 import { isUnknownQuestion, UpstreamError } from './upstream/upstream-error.ts';
 
-/** In the order in which they are tried. */
-const CHANNELS = ['fastAssetCtxs', 'allDexsAssetCtxs'] as const;
-/** Marks that were pushed or asked for are current for so long; then a worse way is used too. */
-const CURRENT_MS = 10_000;
-/** How long a new connection has to bring marks before the next channel is tried. */
-const FIRST_PUSH_MS = 15_000;
-/** A channel or a question that the upstream does not know is tried again after this time. */
+/** A question that the upstream does not know is tried again after this time. */
 const REFUSED_MS = 600_000;
 /** A question about a dex that fails is asked again, later each time, up to REFUSED_MS. */
 const RETRY_FIRST_MS = 1_000;
 const POLL_MS_MIN = 1_000;
-/** How often to look whether the markets are known, which marks are read by. */
-const MARKETS_WAIT_MS = 100;
+/** How often to look whether marks may be asked for: markets are known, and none are pushed yet. */
+const WAIT_MS = 100;
 /** The part of the budget that asking for marks may use. */
 const POLL_SHARE = 1 / 6;
 const MINUTE_MS = 60_000;
@@ -68,16 +63,13 @@ interface Retry {
 export class MarkKeeper {
   readonly #options: MarkKeeperOptions;
   readonly #polling: PeriodicTask;
-  #channelIndex = 0;
-  #channelRefusedMs = NEVER_MS;
+  readonly #channels: MarkChannels;
+  #isDropped = false;
   /** When the upstream last did not know the question for marks, which it has never answered. */
   #unknownMs = NEVER_MS;
   /** By dex, when marks that could not be read are asked for again. */
   readonly #retries = new Map<string, Retry>();
   #failure: string | undefined;
-  /** When the push connection was opened, if it is open and has brought no marks yet. */
-  #openedMs: number | undefined;
-  #pushedMs = NEVER_MS;
   #hasAnswered = false;
   readonly #ages = new MarkAges();
   /** The time of the answer that a coin's mark was taken from. */
@@ -86,9 +78,10 @@ export class MarkKeeper {
   constructor(options: MarkKeeperOptions) {
     this.#options = options;
     const { clock, audit } = options;
+    this.#channels = new MarkChannels(clock.nowMs());
     this.#polling = new PeriodicTask({
       clock,
-      intervalMs: () => (this.#hasMarkets ? this.#pollMs : MARKETS_WAIT_MS),
+      intervalMs: () => (this.#mayAsk ? this.#pollMs : WAIT_MS),
       run: () => this.#poll(),
       failed: (error) => audit.warnOnce(`marks not read: ${error.message}`),
     });
@@ -125,8 +118,8 @@ export class MarkKeeper {
    */
   get subscription(): UpstreamSubscription | undefined {
     if (this.#options.pending.directory.universeOf(FIRST_DEX) === undefined) return undefined;
-    const type = CHANNELS[this.#channelIndex];
-    return type === undefined ? undefined : { type };
+    const { type } = this.#channels;
+    return type === undefined || this.#isDropped ? undefined : { type };
   }
 
   stop(): void {
@@ -135,42 +128,59 @@ export class MarkKeeper {
 
   noteOpened(): void {
     const nowMs = this.#options.clock.nowMs();
-    this.#openedMs = nowMs;
-    this.#ages.notePushOpened();
-    if (nowMs - this.#channelRefusedMs > REFUSED_MS) this.#channelIndex = 0;
+    this.#ages.forgetPushed(nowMs);
+    this.#channels.noteOpened(nowMs);
   }
 
   noteLost(): void {
-    this.#openedMs = undefined;
+    this.#channels.noteLost();
+  }
+
+  noteConfirmed({ type }: UpstreamSubscription): void {
+    this.#channels.noteConfirmed(type);
   }
 
   /** The upstream does not take the subscription. */
   noteRefused({ type }: UpstreamSubscription): void {
-    if (type === CHANNELS[this.#channelIndex]) this.#tryNextChannel();
-  }
-
-  #tryNextChannel(): void {
-    this.#channelIndex++;
-    this.#channelRefusedMs = this.#options.clock.nowMs();
-    this.#openedMs = this.#channelRefusedMs;
+    if (type !== this.#channels.type) return;
+    this.#channels.leave(this.#options.clock.nowMs());
     this.#options.resubscribe();
   }
 
   /** Takes a pushed message; false if it is of another channel. */
   take(channel: string, data: unknown): boolean {
-    const { pending, clock } = this.#options;
+    const { pending } = this.#options;
     if (channel !== 'fastAssetCtxs' && channel !== 'allDexsAssetCtxs') return false;
     const reading =
       channel === 'fastAssetCtxs'
         ? readFastFrame(data, pending.directory)
         : readAllDexsAssetCtxs(data, pending.directory);
-    if (!this.#accept(channel, reading)) return true;
-    // The first message of a connection has all markets, later ones may have only what has changed.
-    const isWhole = this.#openedMs !== undefined || channel === 'allDexsAssetCtxs';
-    this.#openedMs = undefined;
-    this.#pushedMs = clock.nowMs();
-    this.#ages.notePushed(this.#dexesOf(reading.prices), isWhole, this.#pushedMs);
+    this.#accept(channel, reading);
+    if (reading instanceof DialectError) this.#noteUnreadable(channel);
+    else this.#noteFrame(channel, reading.prices);
     return true;
+  }
+
+  #noteFrame(channel: string, prices: PriceReading['prices']): void {
+    // One may still come of a channel that was left.
+    if (channel !== this.#channels.type) return;
+    const nowMs = this.#options.clock.nowMs();
+    const isWhole = this.#channels.noteFrame(nowMs, prices.size > 0);
+    if (isWhole === undefined) return;
+    if (isWhole) this.#ages.forgetPushed(nowMs);
+    this.#ages.notePushed(this.#dexesOf(prices), isWhole, nowMs);
+  }
+
+  /** Subscribes anew, or to the next channel, where marks that have changed were lost. */
+  #noteUnreadable(channel: string): void {
+    if (channel !== this.#channels.type) return;
+    const nowMs = this.#options.clock.nowMs();
+    if (!this.#channels.noteUnreadable(nowMs)) return;
+    this.#ages.forgetPushed(nowMs);
+    this.#isDropped = true;
+    this.#options.resubscribe();
+    this.#isDropped = false;
+    this.#options.resubscribe();
   }
 
   #dexesOf(prices: PriceReading['prices']): ReadonlySet<string> {
@@ -180,18 +190,17 @@ export class MarkKeeper {
     return new Set([...indexes].map((index) => directory.dexes[index].name));
   }
 
-  /** False if it tells no marks. */
-  #accept(source: string, reading: PriceReading | DialectError): reading is PriceReading {
+  #accept(source: string, reading: PriceReading | DialectError): void {
     const { pending, audit } = this.#options;
     if (reading instanceof DialectError) {
       audit.noteMismatch(source, reading.mismatch);
-      return false;
+      return;
     }
-    for (const { name, reason } of reading.skipped) audit.warn(`${source}: ${name}: ${reason}`);
+    for (const { name, reason } of reading.skipped) {
+      audit.warnOnce(`${source}: ${name}: ${reason}`, `${source} ${name}`);
+    }
     if (reading.areMarketsOld) void this.#options.refreshMarkets();
-    if (reading.prices.size === 0) return false;
-    pending.setPrices(reading.prices);
-    return true;
+    if (reading.prices.size > 0) pending.setPrices(reading.prices);
   }
 
   /** An account was read: its marks are used where no better ones come. */
@@ -199,7 +208,7 @@ export class MarkKeeper {
     const { pending, clock } = this.#options;
     const nowMs = clock.nowMs();
     const toldMs = this.#ages.dexMs(rows.dex) ?? NEVER_MS;
-    const isCurrent = nowMs - toldMs < Math.max(CURRENT_MS, 2 * this.#pollMs);
+    const isCurrent = nowMs - toldMs < Math.max(this.#channels.currentMs, 2 * this.#pollMs);
     const usable = [...pricesOfRows(rows)].filter(([coin]) => {
       if (!pending.hasPrice(coin)) return true;
       return !isCurrent && rows.time >= (this.#answerTimes.get(coin) ?? 0);
@@ -232,11 +241,10 @@ export class MarkKeeper {
 
   /** Asks for the marks if they are not pushed. */
   async #poll(): Promise<void> {
-    if (!this.#hasMarkets) return;
     const nowMs = this.#options.clock.nowMs();
-    const isUseless = this.#openedMs !== undefined && nowMs - this.#openedMs >= FIRST_PUSH_MS;
-    const isPushQuiet = nowMs - this.#pushedMs >= CURRENT_MS;
-    if (isPushQuiet && isUseless && this.subscription !== undefined) this.#tryNextChannel();
+    if (!this.#hasMarkets) this.#channels.await(nowMs);
+    else if (this.#channels.switch(nowMs)) this.#options.resubscribe();
+    if (!this.#mayAsk) return;
     const failures: string[] = [];
     for (const dex of this.#dexesToAsk) {
       const failure = await this.#ask(dex);
@@ -244,6 +252,10 @@ export class MarkKeeper {
     }
     // So that it is tried again soon, and not only at the next interval.
     if (failures.length > 0) throw new Error(failures.join('; '));
+  }
+
+  get #mayAsk(): boolean {
+    return this.#hasMarkets && !this.#channels.isInGrace(this.#options.clock.nowMs());
   }
 
   get #hasMarkets(): boolean {
@@ -263,12 +275,14 @@ export class MarkKeeper {
   /** Marks of markets that are not known would be lost. */
   #isDue(dex: string): boolean {
     const { pending, clock } = this.#options;
-    if (pending.directory.universeOf(dex) === undefined) return false;
+    if (!pending.directory.universeOf(dex)?.length) return false;
     const nowMs = clock.nowMs();
     if (nowMs < (this.#retries.get(dex)?.atMs ?? NEVER_MS)) return false;
-    if (nowMs - this.#ages.pushedMs(dex) < CURRENT_MS) return false;
+    const { currentMs, isAwaited } = this.#channels;
+    if (nowMs - this.#ages.pushedMs(dex) < currentMs) return false;
     // Half of it, since a timer that fires a moment early must not leave a dex out.
-    return nowMs - (this.#ages.dexMs(dex) ?? NEVER_MS) >= this.#pollMs / 2;
+    const oldMs = Math.max(isAwaited ? currentMs : 0, this.#pollMs / 2);
+    return nowMs - (this.#ages.dexMs(dex) ?? NEVER_MS) >= oldMs;
   }
 
   /** Reads the marks of a dex; returns why they could not be read, if it is worth another try. */

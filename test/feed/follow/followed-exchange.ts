@@ -59,6 +59,8 @@ export interface ExchangeChoice {
   readonly clock?: ManualClock;
   /** What is left of the upstream's budget of 1,200. */
   readonly budgetLeft?: number;
+  /** False if the push connection is not open yet; by default it has failed. */
+  readonly hasNoPush?: boolean;
 }
 
 export class FollowedExchange {
@@ -95,6 +97,7 @@ export class FollowedExchange {
     this.lines = lines ?? [];
     this.feed = this.#createFeed(budgetLeft, settings);
     this.#writing = this.#write();
+    if (choice.hasNoPush ?? true) this.handler?.lost('there is no push');
   }
 
   #createFeed(left: number, settings: Partial<SessionSettings> = {}): FollowFeed {

@@ -207,7 +207,8 @@ export class UpstreamPush {
     if (channel === 'error') {
       this.#refuse(typeof data === 'string' ? data : describeValue(data), this.#receivedMs);
     }
-    if (channel === 'subscriptionResponse' && isJsonObject(data)) {
+    if (channel !== 'subscriptionResponse' || !isJsonObject(data)) return;
+    if (data['method'] !== 'unsubscribe') {
       const confirmed = this.#subscriptions.acknowledge(data['subscription']);
       if (confirmed !== undefined) this.#options.handler.acknowledged(confirmed);
     }
