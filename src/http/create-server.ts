@@ -9,6 +9,7 @@ import type { Answers } from './answers.ts';
 import { connectionsMaxOf } from './connections/file-descriptors.ts';
 import { headerMsMax, stalledMsMax, TIMEOUT_CHECK_MS } from './connections/timeouts.ts';
 import type { Counters } from './counters.ts';
+import type { DiskReport } from './health.ts';
 import { InfoServer } from './info-server.ts';
 import { Interruptions } from './node/interruptions.ts';
 import { RequestHandler } from './node/request-handler.ts';
@@ -23,6 +24,8 @@ export interface ServerParts {
   readonly counters: Counters;
   /** The way to the follower of an exchange; undefined if there is none. */
   readonly wanted?: WantedClient | undefined;
+  /** Of the data folder, as far as it is known; undefined if there is none. */
+  readonly readDisk?: (() => DiskReport | undefined) | undefined;
   readonly log: Logger;
   readonly settings: Settings<ServerSettingName>;
 }

@@ -7,6 +7,18 @@ import type { FollowStatus, WantedClient } from '../wanted/wanted.ts';
 /** The heights that can be asked about, and their times in milliseconds. */
 export type KeptPast = Omit<HistoryRange, 'text'>;
 
+/** How large the data folder is, and how long the disk will last. */
+export interface DiskReport {
+  readonly bytes: number;
+  /** Its growth in a day, at the pace of the last hours; null in the first minutes. */
+  readonly dayBytes: number | null;
+  readonly freeBytes: number;
+  /** Until the disk is full at that pace; null if that is not known, or nothing grows. */
+  readonly daysLeft: number | null;
+  /** Only if the disk is filling up. */
+  readonly warning?: string;
+}
+
 /** `upstream_failed`: the exchange that the ledger follows fails, or nobody follows it. */
 export interface ServiceHealth extends Omit<Health, 'status'> {
   readonly status: Health['status'] | 'upstream_failed';
@@ -14,6 +26,8 @@ export interface ServiceHealth extends Omit<Health, 'status'> {
   readonly follow?: FollowStatus;
   /** What the archive holds, which is a moment behind the ledger; absent if there is none. */
   readonly archive?: KeptPast;
+  /** Of the data folder; absent if there is none, or it was not looked at yet. */
+  readonly disk?: DiskReport;
   /** For the dashboard: the operator's explorer, if there is one. */
   readonly explorerUrl?: string;
 }

@@ -6,6 +6,7 @@ import type { Feed } from '../feed/feed.ts';
 import type { FeedSettings } from '../feed/feed-settings.ts';
 import { listenForWanted } from '../wanted/open-wanted.ts';
 import type { WantedHandler } from '../wanted/wanted.ts';
+import { withDiskWarnings } from './disk-watch.ts';
 import { followerRetention } from './follower-retention.ts';
 import { ServiceFeed } from './service-feed.ts';
 
@@ -29,7 +30,7 @@ export async function runFollower({ settings, feed, log, signal }: FollowerOptio
   if (signal.aborted) stop();
   log.info({ upstream: feed.name }, 'following');
   try {
-    await running;
+    await withDiskWarnings(settings, log, () => running);
   } finally {
     await wanted.close();
   }

@@ -18,6 +18,7 @@ import { listenForWanted } from '../wanted/open-wanted.ts';
 import type { WantedHandler } from '../wanted/wanted.ts';
 import { type AdminServer, startAdmin } from './admin.ts';
 import { runArchiverProcess } from './archiver-process.ts';
+import { withDiskWarnings } from './disk-watch.ts';
 import { followerRetention } from './follower-retention.ts';
 import { formatOrigin } from './server-url.ts';
 import { ServiceFeed, type ServiceFeedOptions } from './service-feed.ts';
@@ -53,7 +54,7 @@ export async function runService(options: ServiceOptions): Promise<void> {
   options.log.info('stopped');
 }
 
-/** Has the archive written while the work is done, if the settings say so. */
+/** Has the archive written while the work is done, if the settings say so, and the disk watched. */
 async function withArchiver(
   { settings, log }: ServiceOptions,
   work: () => Promise<void>,
@@ -63,7 +64,7 @@ async function withArchiver(
     ? runArchiverProcess({ settings, log, signal: stop.signal })
     : undefined;
   try {
-    await work();
+    await withDiskWarnings(settings, log, work);
   } finally {
     stop.abort();
     await archiver;

@@ -21,6 +21,8 @@ import { type KeeperOptions, SnapshotKeeper } from '../replica/snapshot-keeper.t
 import { openStorage, type Storage } from '../replica/storage.ts';
 import { createWantedClient } from '../wanted/open-wanted.ts';
 import type { WantedClient } from '../wanted/wanted.ts';
+import { addDiskMetrics } from './disk-metrics.ts';
+import { DiskWatch } from './disk-watch.ts';
 import { FollowMetrics } from './follow-metrics.ts';
 import { listen } from './listen.ts';
 import { LoadGauge } from './load-gauge.ts';
@@ -88,7 +90,8 @@ async function serveFrom(
   const { data, archive: isKept } = options.settings;
   const warn = (message: string) => options.log.warn(message);
   const history = data === '' ? undefined : new ArchiveLink(data, { isKept, warn });
-  const parts = assemble({ storage, store, wanted, history }, options);
+  const disk = data === '' ? undefined : new DiskWatch({ data });
+  const parts = assemble({ storage, store, wanted, history, disk }, options);
   const end = new AbortController();
   const replicaRun = new ReplicaRun(parts, options, AbortSignal.any([options.signal, end.signal]));
   try {
@@ -101,6 +104,7 @@ async function serveFrom(
     await parts.keys.close();
     await parts.keeper?.close();
     await history?.close();
+    await disk?.close();
     await wanted.close();
   }
 }
@@ -120,12 +124,18 @@ interface Sources {
   readonly store: KeyReader;
   readonly wanted: WantedClient;
   readonly history: ArchiveLink | undefined;
+  readonly disk: DiskWatch | undefined;
 }
 
-function assemble({ storage, store, wanted, history }: Sources, options: WorkerOptions): Parts {
+function assemble(
+  { storage, store, wanted, history, disk }: Sources,
+  options: WorkerOptions,
+): Parts {
   const { settings, log, budgets, registry = register } = options;
   const load = new LoadGauge(settings.overloadDelay);
   const metrics = new Metrics(registry);
+  const readDisk = () => disk?.report;
+  addDiskMetrics(registry, readDisk);
   new FollowMetrics(registry, () => (live.state?.isPartial ? wanted.status() : undefined));
   const warn = (message: string) => log.warn(message);
   const warnOfCache = (message: string) => {
@@ -159,7 +169,7 @@ function assemble({ storage, store, wanted, history }: Sources, options: WorkerO
   const shared = { live, admission, counters: metrics, log, settings };
   const answers = new Answers({ ...shared, load, wanted, history });
   const push = new Push({ ...shared, answers });
-  const server = createInfoServer({ ...shared, answers, push, wanted });
+  const server = createInfoServer({ ...shared, answers, push, wanted, readDisk });
   return { live, push, keys, load, keeper, server };
 }
 

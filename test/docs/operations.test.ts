@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Registry } from 'prom-client';
 import { formatOpenApi } from '../../src/http/pages/openapi.ts';
+import { addDiskMetrics } from '../../src/service/disk-metrics.ts';
 import { FollowMetrics } from '../../src/service/follow-metrics.ts';
 import { Metrics } from '../../src/service/metrics.ts';
 import { run } from '../cli/program.ts';
@@ -20,6 +21,7 @@ function firstCells(text: string): string[] {
 test('the page lists every metric with its type, and no other', async () => {
   const registry = new Registry();
   new Metrics(registry);
+  addDiskMetrics(registry, () => undefined);
   new FollowMetrics(registry, () => undefined);
   const exported = (await registry.getMetricsAsJSON())
     .filter(({ name }) => !/^perpinfo_(process|nodejs)_/.test(name))

@@ -4,7 +4,7 @@ import type { Settings } from '../../config/settings.ts';
 import type { RequestError } from '../../info/request-error.ts';
 import type { LiveState } from '../../replica/live-state.ts';
 import type { WantedClient } from '../../wanted/wanted.ts';
-import { type KeptPast, readHealth, type ServiceHealth } from '../health.ts';
+import { type DiskReport, type KeptPast, readHealth, type ServiceHealth } from '../health.ts';
 import { loadDashboard, sendAsset } from '../pages/dashboard.ts';
 import { formatHome } from '../pages/home.ts';
 import { formatLlms } from '../pages/llms.ts';
@@ -21,6 +21,8 @@ export interface PageParts {
   readonly answers: { keptPast(): KeptPast | undefined };
   /** The way to the follower of an exchange; undefined if there is none. */
   readonly wanted?: WantedClient | undefined;
+  /** Of the data folder, as far as it is known. */
+  readonly readDisk?: (() => DiskReport | undefined) | undefined;
   readonly settings: Settings<'explorerUrl'>;
 }
 
@@ -49,12 +51,14 @@ export class PageResponses {
   }
 
   async #sendHealth({ response }: HttpExchange): Promise<void> {
-    const { live, answers, wanted, settings } = this.#parts;
+    const { live, answers, wanted, readDisk, settings } = this.#parts;
     const { explorerUrl } = settings;
     const archive = answers.keptPast();
+    const disk = readDisk?.();
     const health: ServiceHealth = {
       ...(await readHealth(live, wanted, Date.now())),
       ...(archive === undefined ? {} : { archive }),
+      ...(disk === undefined ? {} : { disk }),
       ...(explorerUrl === undefined ? {} : { explorerUrl }),
     };
     const headers = {

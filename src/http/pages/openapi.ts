@@ -252,6 +252,18 @@ const HEALTH_SCHEMA: Json = {
       },
       required: ['first', 'firstTime', 'last', 'lastTime'],
     },
+    disk: {
+      type: 'object',
+      description: 'the data folder and its disk; absent in the first moments',
+      properties: {
+        bytes: { type: 'integer', description: 'size of the folder' },
+        dayBytes: { type: ['integer', 'null'], description: 'its growth in a day' },
+        freeBytes: { type: 'integer', description: 'what is free on its disk' },
+        daysLeft: { type: ['integer', 'null'], description: 'until the disk is full' },
+        warning: { type: 'string', description: 'only if the disk is filling up' },
+      },
+      required: ['bytes', 'dayBytes', 'freeBytes', 'daysLeft'],
+    },
     follow: { type: 'object', description: 'on a partial ledger, the report of its follower' },
   },
   required: ['status', 'message', 'ledger', 'height', 'time', 'lagMs', 'maxAgeMs', 'head'],
