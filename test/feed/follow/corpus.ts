@@ -36,15 +36,18 @@ import {
 import { applyBlock } from '../../../src/state/fold.ts';
 import { createState, type State } from '../../../src/state/state.ts';
 import { PROJECT } from '../../paths.ts';
-import type { AnsweredAccount } from './as-upstream.ts';
-import { askAccount } from './as-upstream.ts';
+import { type AnsweredAccount, type AnsweredPosition, askAccount } from './as-upstream.ts';
 
 const RECORDED_FOLDER = path.join(PROJECT, 'test/recorded');
 const CORPUS = path.join(RECORDED_FOLDER, 'corpus');
 
 type Left = 'crossMarginSummary' | 'crossMaintenanceMarginUsed' | 'withdrawable';
+type RecordedPosition = Omit<AnsweredPosition, 'cumFunding'> & Partial<AnsweredPosition>;
 /** Without the figures that the origin left out. */
-type RecordedState = Omit<AnsweredAccount, Left> & Partial<AnsweredAccount>;
+type RecordedState = Omit<AnsweredAccount, Left | 'assetPositions'> &
+  Partial<Pick<AnsweredAccount, Left>> & {
+    readonly assetPositions: readonly { type: string; position: RecordedPosition }[];
+  };
 
 /** A recorded answer, with what is known of it. */
 export interface RecordedAccount {
@@ -55,7 +58,7 @@ export interface RecordedAccount {
   readonly about: string;
   /** What the recording lacks, or "nothing". */
   readonly cut: string;
-  /** Figures that the origin left out; ours stand in for them, and are not counted. */
+  /** Figures that the origin left out, in whole or in part: they are not compared. */
   readonly missing?: readonly string[];
   readonly network: 'main' | 'test';
   /** What the origin says of the account, and no figure shows: a vault, a sub-account. */
@@ -69,7 +72,7 @@ export interface RecordedAccount {
   readonly verdict: string;
 }
 
-export function loadCorpus(): RecordedAccount[] {
+function loadCorpus(): RecordedAccount[] {
   const files = readdirSync(CORPUS).sort();
   return files.map((file) => JSON.parse(readFileSync(path.join(CORPUS, file), 'utf8')));
 }
@@ -86,14 +89,14 @@ export function loadLeftOut(): LeftOut[] {
 }
 
 /** One figure of the recording and ours. */
-export interface CorpusFigure {
+interface CorpusFigure {
   readonly place: string;
   readonly ours: string;
   readonly theirs: string;
   readonly isSame: boolean;
 }
 
-export interface FollowedAccount {
+interface FollowedAccount {
   readonly verdict: string;
   readonly figures: readonly CorpusFigure[];
 }
@@ -103,7 +106,7 @@ const ADDRESS = parseAddress(USER) ?? assert.fail(USER);
 const RECORDED = 'recorded';
 
 /** As a follower would: what our rules reproduce is recorded and answered from the ledger. */
-export function followRecorded(recorded: RecordedAccount): FollowedAccount {
+function followRecorded(recorded: RecordedAccount): FollowedAccount {
   const directory = directoryOf(recorded);
   const answer = completeAnswer(recorded, directory);
   const judged = judge(recorded, answer, directory);
@@ -178,6 +181,9 @@ function directoryOf({ dex, meta }: RecordedAccount): MarketDirectory {
   return createDirectory(createState(), { dexes, metas: new Map([[dex, listing]]) });
 }
 
+/** Funding enters no other figure. */
+const NO_FUNDING = { allTime: '0.0', sinceOpen: '0.0', sinceChange: '0.0' };
+
 /** With our own figures in place of those that the origin left out. */
 function completeAnswer(recorded: RecordedAccount, directory: MarketDirectory): unknown {
   const { missing = [], clearinghouseState } = recorded;
@@ -187,6 +193,10 @@ function completeAnswer(recorded: RecordedAccount, directory: MarketDirectory): 
     crossMaintenanceMarginUsed: '0.0',
     withdrawable: '0.0',
     ...clearinghouseState,
+    assetPositions: clearinghouseState.assetPositions.map(({ type, position }) => ({
+      type,
+      position: { cumFunding: NO_FUNDING, ...position },
+    })),
   };
   const context = { dex: recorded.dex, directory, collateral: 0 };
   const reading = readAccountAnswer(answer, context);
