@@ -4,12 +4,20 @@ import type { Settings } from '../config/settings.ts';
 import { RequestError } from '../info/request-error.ts';
 import type { LiveState } from '../replica/live-state.ts';
 import type { StateView } from '../state/state.ts';
+import type { WantedClient } from '../wanted/wanted.ts';
 import type { Load } from './counters.ts';
 import { MIN_HEIGHT_HEADER } from './request-head.ts';
+
+const NOTHING_READ = new RequestError(
+  'not_ready',
+  'nothing of the followed exchange has been read yet',
+);
 
 export interface ReadinessParts {
   readonly live: LiveState;
   readonly load: Load;
+  /** The way to the follower; undefined if there is none. */
+  readonly wanted?: WantedClient | undefined;
   readonly settings: Settings<'refuseStale' | 'overloadDelay'>;
 }
 
@@ -22,9 +30,11 @@ export class Readiness {
 
   /** The state to answer from, or why there is none: not ready, below the minimum height, stale. */
   findState(minHeight = 0): StateView | RequestError {
-    const { live, settings } = this.#parts;
+    const { live, settings, wanted } = this.#parts;
     const { state } = live;
     if (state === undefined) return new RequestError('not_ready', live.unavailableReason);
+    // Before its first block, the ledger of a follower looks like an empty one.
+    if (state.height === 0 && wanted?.status() !== undefined) return NOTHING_READ;
     if (state.height < minHeight) {
       const message = `${MIN_HEIGHT_HEADER}: got ${minHeight}, the ledger is at height ${state.height}`;
       return new RequestError('behind', message, MIN_HEIGHT_HEADER);

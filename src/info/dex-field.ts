@@ -2,7 +2,7 @@
 
 import type { StateView } from '../state/state.ts';
 import type { Field } from './request.ts';
-import { wrongValue } from './request-error.ts';
+import { RequestError, wrongValue } from './request-error.ts';
 
 export const dexField: Field<string> = {
   description: 'the name of a perp dex; "", the default, is the first one',
@@ -18,14 +18,37 @@ export const dexField: Field<string> = {
 /** The index of a dex that a question names, or a RequestError. */
 export function requireDex(state: StateView, dex: string): number {
   const dexIndex = state.markets.findDex(dex);
-  if (dexIndex !== undefined) return dexIndex;
+  if (dexIndex !== undefined && isListed(state, dex)) return dexIndex;
+  requireLists(state);
   throw wrongValue('dex', dex, describeDexes(state), 'unknown_dex');
+}
+
+/** A ledger that has followed another server may hold dexes that the server does not list any more. */
+function isListed({ universes }: StateView, dex: string): boolean {
+  return universes.dexes === undefined || universes.dexes.has(dex);
+}
+
+/** The indexes of the dexes in clients' order: that of the server's list, or our own without one. */
+export function listDexes({ markets, universes }: StateView): number[] {
+  if (universes.dexes === undefined) return [...markets.dexes.keys()];
+  return universes.dexes.names.flatMap((name) =>
+    name === undefined ? [] : (markets.findDex(name) ?? []),
+  );
+}
+
+/** Refuses questions about what a follower has not read yet: an empty list would be made up. */
+export function requireLists(state: StateView): void {
+  const { isPartial, universes, markets } = state;
+  const areListed = universes.dexes !== undefined || markets.dexes.length > 1;
+  if (!isPartial || areListed || markets.markets.length > 0) return;
+  throw new RequestError('not_ready', 'no markets have been read yet');
 }
 
 const DEXES_SHOWN_MAX = 20;
 
-function describeDexes({ markets }: StateView): string {
-  const shown = markets.dexes.slice(0, DEXES_SHOWN_MAX).map(({ name }) => `"${name}"`);
-  const hidden = markets.dexes.length - shown.length;
+function describeDexes(state: StateView): string {
+  const listed = listDexes(state).map((index) => state.markets.dexes[index].name);
+  const shown = listed.slice(0, DEXES_SHOWN_MAX).map((name) => `"${name}"`);
+  const hidden = listed.length - shown.length;
   return `one of ${shown.join(', ')}${hidden > 0 ? ` and ${hidden} more` : ''}`;
 }

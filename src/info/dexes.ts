@@ -1,8 +1,10 @@
 /** `perpDexs`: the perp dexes. Details that the ledger does not hold are null, zero or empty. */
 
 import type { Dex } from '../state/markets.ts';
+import { toAscii } from './ascii-json.ts';
+import { requireLists } from './dex-field.ts';
 import { ADDRESS_SCHEMA, type RequestType } from './request.ts';
-import { alwaysNull, anyText, emptyList, listOf, object, zero } from './schema.ts';
+import { alwaysNull, anyText, anythingElse, emptyList, listOf, object, zero } from './schema.ts';
 
 /** ISO 8601, without a zone, as clients of this field expect it. */
 const NEVER = '1970-01-01T00:00:00';
@@ -39,10 +41,11 @@ const dexSchema = object({
 
 export const perpDexs: RequestType<Record<string, never>> = {
   type: 'perpDexs',
-  summary: 'The perp dexes, in their order; the first one is null.',
+  summary:
+    'The perp dexes, in their order; the first one is null. Of a followed server, its own list.',
   weight: 20,
   fields: {},
-  answerSchema: listOf({ anyOf: [alwaysNull, dexSchema] }),
+  answerSchema: listOf({ anyOf: [alwaysNull, dexSchema, anythingElse] }),
   example: {
     question: { type: 'perpDexs' },
     answer: [
@@ -55,8 +58,15 @@ export const perpDexs: RequestType<Record<string, never>> = {
       },
     ],
   },
-  changedAt: ({ markets }) => markets.dexesChangedAt,
-  answer({ markets }) {
+  validate: requireLists,
+  changedAt(state) {
+    requireLists(state);
+    return Math.max(state.markets.dexesChangedAt, state.universes.dexes?.changedAt ?? 0);
+  },
+  answer(state) {
+    requireLists(state);
+    const { universes, markets } = state;
+    if (universes.dexes !== undefined) return toAscii(universes.dexes.text);
     const [, ...deployed] = markets.dexes;
     return `[${['null', ...deployed.map(formatDex)].join(',')}]`;
   },

@@ -10,7 +10,7 @@ import type { StateView } from '../state/state.ts';
 import { type AnswerWriter, fixedText, writtenText } from './answer-writer.ts';
 import { toAscii } from './ascii-json.ts';
 import { accountExample, accountSchema, writeAccount } from './clearinghouse.ts';
-import { dexField, requireDex } from './dex-field.ts';
+import { dexField, listDexes, requireDex } from './dex-field.ts';
 import { findRefusal, type Readings } from './readings.ts';
 import { ADDRESS_SCHEMA, addressField, type Field, type RequestType } from './request.ts';
 import { wrongValue } from './request-error.ts';
@@ -71,7 +71,7 @@ interface Sources {
 /** The user's account on a dex, or those on all dexes if it is undefined. */
 function accountsOf(state: StateView, user: Address, dexIndex: number | undefined): Subject[] {
   if (dexIndex !== undefined) return [{ kind: 'account', user, dexIndex }];
-  return state.markets.dexes.map((_dex, index) => ({ kind: 'account', user, dexIndex: index }));
+  return listDexes(state).map((index) => ({ kind: 'account', user, dexIndex: index }));
 }
 
 function areAccountsKnown(state: StateView, user: Address, dexIndex: number | undefined): boolean {
@@ -84,7 +84,8 @@ function accountsChangedAt(state: StateView, user: Address, dexIndex: number | u
   if (dexIndex !== undefined) {
     return accountChangedAt(state, findAccount(state, addressRow, dexIndex));
   }
-  let changedAt = state.markets.dexesChangedAt;
+  const { markets, universes } = state;
+  let changedAt = Math.max(markets.dexesChangedAt, universes.dexes?.changedAt ?? 0);
   for (const account of listAccounts(state, addressRow)) {
     changedAt = Math.max(changedAt, accountChangedAt(state, account));
   }
@@ -106,10 +107,10 @@ function writeAllDexes(out: AnswerWriter, sources: Sources, user: Address): void
   const addressRow = state.addresses.find(user);
   out.reserve(NAME_BYTES_MAX);
   out.fixed(LIST);
-  for (const [dexIndex, { name }] of state.markets.dexes.entries()) {
-    if (dexIndex > 0) out.fixed(NEXT);
+  for (const [place, dexIndex] of listDexes(state).entries()) {
+    if (place > 0) out.fixed(NEXT);
     out.fixed(PAIR);
-    out.text(name);
+    out.text(state.markets.dexes[dexIndex].name);
     out.fixed(SECOND);
     if (!writeOwn(out, sources, { kind: 'account', user, dexIndex })) {
       writeAccount(out, state, findAccount(state, addressRow, dexIndex));

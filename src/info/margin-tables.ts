@@ -2,11 +2,14 @@
 
 import { USD_DECIMALS } from '../events/fields.ts';
 import { formatUnits } from '../exact/decimal.ts';
+import { allTermsChangedAt } from '../state/changed-at.ts';
 import type { Market } from '../state/markets.ts';
 import type { StateView } from '../state/state.ts';
+import { toAscii } from './ascii-json.ts';
+import { listDexes, requireLists } from './dex-field.ts';
 import { type RequestType, wholeField } from './request.ts';
 import { RequestError } from './request-error.ts';
-import { amount, anyText, listOf, object, wholeNumber } from './schema.ts';
+import { amount, anyText, anythingElse, listOf, object, wholeNumber } from './schema.ts';
 
 /** First id of tables with several tiers; lower ids are maximum leverages. */
 const TIERED_TABLES_FROM = 1001;
@@ -44,10 +47,31 @@ const tableFields = {
   id: wholeField('the id of a margin table, as listed by meta', { from: 1 }),
 };
 
-/** Of the first market that has this table. */
-function requireMarketIndex({ markets }: StateView, id: number): number {
-  const index = markets.markets.findIndex((market, place) => marginTableId(market, place) === id);
-  if (index !== -1) return index;
+/** A lower number that no server lists is the maximum leverage of a single tier. */
+const LISTED_TABLES_FROM = 50;
+
+/** The table as another server lists it; of a number that several dexes list, that of the first one. */
+function findListedTable(state: StateView, id: number): string | undefined {
+  const { byDex } = state.universes;
+  for (const dexIndex of listDexes(state)) {
+    const table = byDex.get(dexIndex)?.tableOf(id);
+    if (table !== undefined) return toAscii(table);
+  }
+  if (byDex.size === 0 || id >= LISTED_TABLES_FROM) return undefined;
+  return `{"description":"","marginTiers":[{"lowerBound":"0.0","maxLeverage":${id}}]}`;
+}
+
+/** The table of the first market that has it in the ledger, if no server lists its tables. */
+function findOwnTable({ markets, universes }: StateView, id: number): string | undefined {
+  if (universes.byDex.size > 0) return undefined;
+  const own = markets.markets.find((market, place) => marginTableId(market, place) === id);
+  return own && formatMarginTable(own);
+}
+
+function requireTable(state: StateView, id: number): string {
+  requireLists(state);
+  const table = findListedTable(state, id) ?? findOwnTable(state, id);
+  if (table !== undefined) return table;
   const message = `id: got ${id}, expected the marginTableId of a market, as listed by meta`;
   throw new RequestError('invalid_field', message, 'id');
 }
@@ -57,13 +81,19 @@ export const marginTable: RequestType<typeof tableFields> = {
   summary: "One margin table: the tiers of a market's leverage.",
   weight: 20,
   fields: tableFields,
-  answerSchema: marginTableSchema,
+  answerSchema: { anyOf: [marginTableSchema, anythingElse] },
   example: { question: { type: 'marginTable', id: 1001 }, answer: marginTableExample },
   validate(state, { id }) {
-    requireMarketIndex(state, id);
+    requireTable(state, id);
   },
-  // Markets share an id only if each has a single tier; then their tables are the same.
-  changedAt: (state, { id }) => state.markets.termsChangedAt(requireMarketIndex(state, id)),
-  answer: (state, { id }) =>
-    formatMarginTable(state.markets.markets[requireMarketIndex(state, id)]),
+  changedAt(state, { id }) {
+    requireTable(state, id);
+    const { markets, universes } = state;
+    if (universes.byDex.size > 0) return allTermsChangedAt(state);
+    // Markets share an id only if each has a single tier; then their tables are the same.
+    return markets.termsChangedAt(
+      markets.markets.findIndex((market, place) => marginTableId(market, place) === id),
+    );
+  },
+  answer: (state, { id }) => requireTable(state, id),
 };

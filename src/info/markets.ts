@@ -1,14 +1,15 @@
 /**
- * The markets of a dex and their prices, which clients ask for before they ask for accounts. The ledger
- * holds terms and mark prices only: other figures (volumes, funding rates, oracle prices) are null
- * where the interface allows it, and zero elsewhere.
+ * The markets of a dex and their prices, which clients ask for before they ask for accounts. A ledger
+ * that follows another server has that server's own lists. Of other figures (volumes, funding rates,
+ * oracle prices) the ledger holds none: of a followed server they are null, else null where the
+ * interface allows it, and zero elsewhere.
  */
 
 import { formatUnits } from '../exact/decimal.ts';
 import { allTermsChangedAt, marketsChangedAt, termsChangedAt } from '../state/changed-at.ts';
-import type { Market } from '../state/markets.ts';
 import type { StateView } from '../state/state.ts';
-import { dexField, requireDex } from './dex-field.ts';
+import { toAscii } from './ascii-json.ts';
+import { dexField, requireDex, requireLists } from './dex-field.ts';
 import {
   formatMarginTable,
   marginTableExample,
@@ -16,13 +17,40 @@ import {
   marginTableSchema,
 } from './margin-tables.ts';
 import type { RequestType } from './request.ts';
-import { alwaysNull, amount, anyText, listOf, object, tuple, wholeNumber, zero } from './schema.ts';
+import { RequestError } from './request-error.ts';
+import {
+  alwaysNull,
+  amount,
+  anyText,
+  anythingElse,
+  listOf,
+  object,
+  orNull,
+  tuple,
+  wholeNumber,
+  zero,
+} from './schema.ts';
 
 const WEIGHT = 20;
 
-/** The markets of a dex, in order, each with its index in the list of all markets. */
-function marketsOf(state: StateView, dexIndex: number): (readonly [number, Market])[] {
-  return [...state.markets.markets.entries()].filter(([, market]) => market.dexIndex === dexIndex);
+/** Indexes of a dex's markets in clients' order; undefined where the ledger has no such market. */
+function placesOf(state: StateView, dexIndex: number): readonly (number | undefined)[] {
+  const { markets, universes } = state;
+  const isOfDex = (index: number) => markets.markets[index].dexIndex === dexIndex;
+  const universe = universes.byDex.get(dexIndex);
+  if (universe === undefined) return [...markets.markets.keys()].filter(isOfDex);
+  return universe.markets.map((listed) => {
+    const index = listed === undefined ? undefined : markets.findMarket(listed.coin);
+    return index !== undefined && isOfDex(index) ? index : undefined;
+  });
+}
+
+/** The index of a dex, or a RequestError; on a partial ledger also if no market of it was read. */
+export function requireMarkets(state: StateView, dex: string): number {
+  const dexIndex = requireDex(state, dex);
+  if (!state.isPartial || state.universes.byDex.has(dexIndex)) return dexIndex;
+  if (placesOf(state, dexIndex).length > 0) return dexIndex;
+  throw new RequestError('not_ready', `the markets of dex "${dex}" have not been read yet`, 'dex');
 }
 
 function formatMarkPrice({ markets }: StateView, marketIndex: number): string {
@@ -30,9 +58,17 @@ function formatMarkPrice({ markets }: StateView, marketIndex: number): string {
   return formatUnits(markets.markPrice(marketIndex), priceDecimals);
 }
 
+/** The followed server's own answer, or what the ledger knows of its markets. */
 export function formatMeta(state: StateView, dexIndex: number): string {
+  const universe = state.universes.byDex.get(dexIndex);
+  return universe === undefined ? formatOwnMeta(state, dexIndex) : toAscii(universe.text);
+}
+
+function formatOwnMeta(state: StateView, dexIndex: number): string {
   const tables = new Map<number, string>();
-  const universe = marketsOf(state, dexIndex).map(([marketIndex, market]) => {
+  const universe = placesOf(state, dexIndex).flatMap((marketIndex) => {
+    if (marketIndex === undefined) return [];
+    const market = state.markets.markets[marketIndex];
     const tableId = marginTableId(market, marketIndex);
     tables.set(tableId, `[${tableId},${formatMarginTable(market)}]`);
     return (
@@ -49,19 +85,30 @@ export function formatMeta(state: StateView, dexIndex: number): string {
 
 /** The contexts of a dex's markets, in the order of its meta. */
 export function formatContexts(state: StateView, dexIndex: number): string {
-  const contexts = marketsOf(state, dexIndex).map(([index]) => formatContext(state, index));
+  const isFollowed = state.universes.byDex.has(dexIndex);
+  const format = isFollowed ? formatFollowedContext : formatOwnContext;
+  const contexts = placesOf(state, dexIndex).map((index) =>
+    format(index === undefined ? 'null' : `"${formatMarkPrice(state, index)}"`),
+  );
   return `[${contexts.join(',')}]`;
 }
 
-function formatContext(state: StateView, marketIndex: number): string {
+/** What the ledger does not know of a followed server is null: the server has it. */
+function formatFollowedContext(markPrice: string): string {
   return (
-    '{"funding":"0.0","openInterest":"0.0","prevDayPx":"0.0","dayNtlVlm":"0.0","premium":null' +
-    `,"oraclePx":"0.0","markPx":"${formatMarkPrice(state, marketIndex)}","midPx":null` +
-    ',"impactPxs":null,"dayBaseVlm":"0.0"}'
+    '{"funding":null,"openInterest":null,"prevDayPx":null,"dayNtlVlm":null,"premium":null' +
+    `,"oraclePx":null,"markPx":${markPrice},"midPx":null,"impactPxs":null,"dayBaseVlm":null}`
   );
 }
 
-export const metaSchema = object({
+function formatOwnContext(markPrice: string): string {
+  return (
+    '{"funding":"0.0","openInterest":"0.0","prevDayPx":"0.0","dayNtlVlm":"0.0","premium":null' +
+    `,"oraclePx":"0.0","markPx":${markPrice},"midPx":null,"impactPxs":null,"dayBaseVlm":"0.0"}`
+  );
+}
+
+const ownMetaSchema = object({
   universe: listOf(
     object(
       {
@@ -77,17 +124,20 @@ export const metaSchema = object({
   collateralToken: { const: 0 },
 });
 
+/** A followed server may have further fields, which are passed on. */
+export const metaSchema: typeof ownMetaSchema = { anyOf: [ownMetaSchema, anythingElse] };
+
 export const contextSchema = object({
-  funding: zero,
-  openInterest: zero,
-  prevDayPx: zero,
-  dayNtlVlm: zero,
+  funding: orNull(zero),
+  openInterest: orNull(zero),
+  prevDayPx: orNull(zero),
+  dayNtlVlm: orNull(zero),
   premium: alwaysNull,
-  oraclePx: zero,
-  markPx: amount,
+  oraclePx: orNull(zero),
+  markPx: orNull(amount),
   midPx: alwaysNull,
   impactPxs: alwaysNull,
-  dayBaseVlm: zero,
+  dayBaseVlm: orNull(zero),
 });
 
 export const metaExample = {
@@ -127,10 +177,10 @@ export const meta: RequestType<typeof dexFields> = {
   answerSchema: metaSchema,
   example: { question: { type: 'meta' }, answer: metaExample },
   validate(state, { dex }) {
-    requireDex(state, dex);
+    requireMarkets(state, dex);
   },
-  changedAt: (state, { dex }) => termsChangedAt(state, requireDex(state, dex)),
-  answer: (state, { dex }) => formatMeta(state, requireDex(state, dex)),
+  changedAt: (state, { dex }) => termsChangedAt(state, requireMarkets(state, dex)),
+  answer: (state, { dex }) => formatMeta(state, requireMarkets(state, dex)),
 };
 
 export const metaAndAssetCtxs: RequestType<typeof dexFields> = {
@@ -145,14 +195,28 @@ export const metaAndAssetCtxs: RequestType<typeof dexFields> = {
     answer: [metaExample, contextsExample],
   },
   validate(state, { dex }) {
-    requireDex(state, dex);
+    requireMarkets(state, dex);
   },
-  changedAt: (state, { dex }) => marketsChangedAt(state, requireDex(state, dex)),
+  changedAt: (state, { dex }) => marketsChangedAt(state, requireMarkets(state, dex)),
   answer(state, { dex }) {
-    const dexIndex = requireDex(state, dex);
+    const dexIndex = requireMarkets(state, dex);
     return `[${formatMeta(state, dexIndex)},${formatContexts(state, dexIndex)}]`;
   },
 };
+
+/** Indexes of dexes by place in the answer of perpDexs; undefined where it names no dex of the ledger. */
+function listPlaces({ markets, universes }: StateView): (number | undefined)[] {
+  if (universes.dexes === undefined) return [...markets.dexes.keys()];
+  return universes.dexes.names.map((name) =>
+    name === undefined ? undefined : markets.findDex(name),
+  );
+}
+
+/** A place without a dex has no markets. */
+function formatMetaAt(state: StateView, dexIndex: number | undefined): string {
+  if (dexIndex !== undefined) return formatMeta(state, dexIndex);
+  return '{"universe":[],"marginTables":[],"collateralToken":0}';
+}
 
 export const allPerpMetas: RequestType<Record<string, never>> = {
   type: 'allPerpMetas',
@@ -161,12 +225,26 @@ export const allPerpMetas: RequestType<Record<string, never>> = {
   fields: {},
   answerSchema: listOf(metaSchema),
   example: { question: { type: 'allPerpMetas' }, answer: [metaExample] },
-  changedAt: allTermsChangedAt,
+  validate: requireLists,
+  changedAt(state) {
+    requireLists(state);
+    return allTermsChangedAt(state);
+  },
   answer(state) {
-    const metas = state.markets.dexes.map((_, dexIndex) => formatMeta(state, dexIndex));
-    return `[${metas.join(',')}]`;
+    requireLists(state);
+    return `[${listPlaces(state)
+      .map((dexIndex) => formatMetaAt(state, dexIndex))
+      .join(',')}]`;
   },
 };
+
+/** Indexes of markets that have a price to trade at: a delisted one has only its last mark. */
+function listTraded(state: StateView, dexIndex: number): number[] {
+  const listed = state.universes.byDex.get(dexIndex)?.markets;
+  return placesOf(state, dexIndex).flatMap((index, place) =>
+    index === undefined || listed?.[place]?.isDelisted === true ? [] : index,
+  );
+}
 
 /** Clients expect pushed prices of the first dex without the field. */
 const midsFields = { dex: { ...dexField, omitsFallback: true } };
@@ -181,12 +259,12 @@ export const allMids: RequestType<typeof midsFields> = {
   example: { question: { type: 'allMids' }, answer: { BTC: '97300.0', MOG: '0.009348' } },
   pushedAs: 'mids',
   validate(state, { dex }) {
-    requireDex(state, dex);
+    requireMarkets(state, dex);
   },
-  changedAt: (state, { dex }) => marketsChangedAt(state, requireDex(state, dex)),
+  changedAt: (state, { dex }) => marketsChangedAt(state, requireMarkets(state, dex)),
   answer(state, { dex }) {
-    const prices = marketsOf(state, requireDex(state, dex)).map(
-      ([index, { coin }]) => `"${coin}":"${formatMarkPrice(state, index)}"`,
+    const prices = listTraded(state, requireMarkets(state, dex)).map(
+      (index) => `"${state.markets.markets[index].coin}":"${formatMarkPrice(state, index)}"`,
     );
     return `{${prices.join(',')}}`;
   },

@@ -26,6 +26,9 @@ export const anyText: Schema<string> = { type: 'string' };
 /** An amount, price or size: plain decimal text with a point and at least one digit after it. */
 export const amount: Schema<string> = { type: 'string', pattern: '^-?[0-9]+\\.[0-9]+$' };
 
+/** What a followed server says in another form than ours, such as further fields. */
+export const anythingElse: Schema<never> = {};
+
 export const wholeNumber: Schema<number> = { type: 'integer' };
 
 /** An amount that the ledger does not hold, where the interface requires one. */

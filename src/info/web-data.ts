@@ -15,6 +15,7 @@ import {
   formatMeta,
   metaExample,
   metaSchema,
+  requireMarkets,
 } from './markets.ts';
 import { ADDRESS_SCHEMA, AS_DATA, addressField, type RequestType } from './request.ts';
 import { alwaysNull, emptyList, listOf, object, wholeNumber } from './schema.ts';
@@ -83,6 +84,7 @@ export const webData2: RequestType<typeof fields> = {
     return Math.max(accountChangedAt, marketsChangedAt(state, FIRST_DEX_INDEX));
   },
   answer(state, { user }, readings) {
+    requireMarkets(state, FIRST_DEX);
     const account = clearinghouseState.answer(state, { user, dex: FIRST_DEX }, readings);
     return (
       `{"clearinghouseState":${account},${ABSENT_TEXT}` +

@@ -55,9 +55,14 @@ export function delegationsChangedAt({ addresses }: StateView, addressRow: numbe
   return addresses.table.get(addressRow, DELEGATIONS_CHANGED_AT);
 }
 
+function universeChangedAt({ universes }: StateView, dexIndex: number): number {
+  return universes.byDex.get(dexIndex)?.changedAt ?? 0;
+}
+
 /** The height of the last change of the terms of a dex's markets, or of their list. */
-export function termsChangedAt({ markets }: StateView, dexIndex: number): number {
-  let changedAt = 0;
+export function termsChangedAt(state: StateView, dexIndex: number): number {
+  const { markets } = state;
+  let changedAt = universeChangedAt(state, dexIndex);
   for (const [index, market] of markets.markets.entries()) {
     if (market.dexIndex === dexIndex)
       changedAt = Math.max(changedAt, markets.termsChangedAt(index));
@@ -66,8 +71,9 @@ export function termsChangedAt({ markets }: StateView, dexIndex: number): number
 }
 
 /** The height of the last change of the terms or marks of a dex's markets. */
-export function marketsChangedAt({ markets }: StateView, dexIndex: number): number {
-  let changedAt = 0;
+export function marketsChangedAt(state: StateView, dexIndex: number): number {
+  const { markets } = state;
+  let changedAt = universeChangedAt(state, dexIndex);
   for (const [index, market] of markets.markets.entries()) {
     if (market.dexIndex === dexIndex) changedAt = Math.max(changedAt, markets.changedAt(index));
   }
@@ -75,10 +81,22 @@ export function marketsChangedAt({ markets }: StateView, dexIndex: number): numb
 }
 
 /** The height of the last change of the list of dexes, or of the terms of any market. */
-export function allTermsChangedAt({ markets }: StateView): number {
-  let changedAt = markets.dexesChangedAt;
+export function allTermsChangedAt({ markets, universes }: StateView): number {
+  let changedAt = Math.max(markets.dexesChangedAt, universes.dexes?.changedAt ?? 0);
+  for (const universe of universes.byDex.values()) {
+    changedAt = Math.max(changedAt, universe.changedAt);
+  }
   for (const index of markets.markets.keys()) {
     changedAt = Math.max(changedAt, markets.termsChangedAt(index));
+  }
+  return changedAt;
+}
+
+/** The height of the last change of what lists are made of: the dexes, and the order of markets. */
+export function listsChangedAt({ markets, universes }: StateView): number {
+  let changedAt = Math.max(markets.dexesChangedAt, universes.dexes?.changedAt ?? 0);
+  for (const { orderedAt } of universes.byDex.values()) {
+    changedAt = Math.max(changedAt, orderedAt);
   }
   return changedAt;
 }

@@ -45,7 +45,7 @@ export class Universe implements UniverseHeights {
     return this.#places.get(coin);
   }
 
-  /** The margin table of a number, as JSON text; undefined if it is not listed. */
+  /** The margin table with this number, as JSON text; undefined if it is not listed. */
   tableOf(id: number): string | undefined {
     const tables = this.#parse()['marginTables'];
     if (!Array.isArray(tables)) return undefined;
@@ -88,8 +88,9 @@ export class DexList {
     this.#places = placesOf(this.names);
   }
 
+  /** The first dex is there whatever the list says of it. */
   has(dex: string): boolean {
-    return this.#places.has(dex);
+    return dex === '' || this.#places.has(dex);
   }
 }
 

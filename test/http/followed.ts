@@ -24,6 +24,13 @@ import { type ChangedSettings, createInProcess, listenLocally, openGround } from
 import { exchange } from './raw-client.ts';
 import { createKey, formatRequest } from './service.ts';
 
+/** The ledger is partial, and its lists of dexes and markets were read: there are no markets. */
+const FIRST_READ = [
+  { type: 'partial' },
+  { type: 'dexes', list: [null] },
+  { type: 'universe', dex: '', meta: { universe: [], marginTables: [], collateralToken: 0 } },
+];
+
 export const ALICE = '0xa11ce00000000000000000000000000000000001';
 export const BOB = '0xb0b0000000000000000000000000000000000002';
 export const VALIDATOR = '0x0a11da7040000000000000000000000000000003';
@@ -104,7 +111,7 @@ export interface FollowedOptions {
   readonly budget?: Budget;
   /** Stands in for the way to the follower. */
   wrap?(client: WantedClient): WantedClient;
-  /** The events of the first block; by default it only says that the ledger is partial. */
+  /** The events of the first block; by default those that a follower begins with. */
   readonly first?: readonly object[];
 }
 
@@ -138,7 +145,7 @@ export async function openFollowed(
   const folder = await makeTemporaryFolder(context);
   const ledger = await openSteppedLedger(context, folder);
   const follower = new TestFollower(ledger);
-  await follower.append(...(first ?? [{ type: 'partial' }]));
+  await follower.append(...(first ?? FIRST_READ));
   const key = await createKey(folder, budget);
   const wanted = wrap(connectInProcess(follower));
   closers.push(() => wanted.close());

@@ -30,6 +30,7 @@ function showTuple({ prefixItems, ...rest }: Schema): string {
 
 /** A schema in a shorter notation, which leaves nothing of it out. */
 function show(schema: Schema): string {
+  if (Object.keys(schema).length === 0) return 'anything else';
   if ('properties' in schema) return showMembers(schema);
   if ('prefixItems' in schema) return showTuple(schema);
   const { type, items, pattern, maxItems, additionalProperties, ...rest } = schema;
@@ -63,12 +64,12 @@ const TABLE = '{description: text, marginTiers: list of {lowerBound: amount, max
 const META =
   '{universe: list of {szDecimals: whole, name: text, maxLeverage: whole, marginTableId: whole' +
   ', onlyIsolated?: true}' +
-  `, marginTables: list of [whole, ${TABLE}], collateralToken: 0}`;
+  `, marginTables: list of [whole, ${TABLE}], collateralToken: 0} or anything else`;
 
 const CONTEXTS =
-  'list of {funding: "0.0", openInterest: "0.0", prevDayPx: "0.0", dayNtlVlm: "0.0"' +
-  ', premium: null, oraclePx: "0.0", markPx: amount, midPx: null, impactPxs: null' +
-  ', dayBaseVlm: "0.0"}';
+  'list of {funding: "0.0" or null, openInterest: "0.0" or null, prevDayPx: "0.0" or null' +
+  ', dayNtlVlm: "0.0" or null, premium: null, oraclePx: "0.0" or null, markPx: amount or null' +
+  ', midPx: null, impactPxs: null, dayBaseVlm: "0.0" or null}';
 
 const TOKEN =
   '{"name":"USDC","szDecimals":6,"weiDecimals":6,"index":0' +
@@ -101,8 +102,8 @@ const ANSWERS: Readonly<Record<string, string>> = {
     'list of null or {name: text, fullName: text, deployer: address, oracleUpdater: null' +
     ', feeRecipient: null, assetToStreamingOiCap: nothing, subDeployers: nothing' +
     ', deployerFeeScale: "0.0", lastDeployerFeeScaleChangeTime: "1970-01-01T00:00:00"' +
-    ', assetToFundingMultiplier: nothing, assetToFundingInterestRate: nothing}',
-  marginTable: TABLE,
+    ', assetToFundingMultiplier: nothing, assetToFundingInterestRate: nothing} or anything else',
+  marginTable: `${TABLE} or anything else`,
   exchangeStatus: '{time: whole, specialStatuses: null}',
   spotMeta: SPOT_META,
   spotMetaAndAssetCtxs: `[${SPOT_META}, nothing]`,

@@ -25,8 +25,19 @@ function account(user: string, dex: string) {
   return { type: 'account', user, dex, rawUsd: '12.5', positions: [] };
 }
 
+const MARKET = {
+  type: 'market',
+  dex: '',
+  coin: 'BTC',
+  szDecimals: 5,
+  marginTiers: [{ lowerBound: '0.0', maxLeverage: 40 }],
+  onlyIsolated: false,
+  markPx: '60000.0',
+};
+
 const EVENTS = [
   DEX,
+  MARKET,
   account(KNOWN, ''),
   account(KNOWN, 'xyz'),
   account(ELSEWHERE, 'xyz'),

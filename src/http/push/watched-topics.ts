@@ -7,6 +7,7 @@
  */
 
 import type { Dependencies } from '../../info/request.ts';
+import { listsChangedAt } from '../../state/changed-at.ts';
 import * as column from '../../state/columns.ts';
 import { marketOfTerms } from '../../state/columns.ts';
 import type { StateView } from '../../state/state.ts';
@@ -101,8 +102,8 @@ export class WatchedTopics<Topic extends WatchableTopic> {
   #startSearch(): Iterator<Topic | undefined> {
     const state = this.#advanced as StateView;
     this.#advanced = undefined;
-    const hasNewDex = state.markets.dexesChangedAt > this.#height;
-    if (hasNewDex || this.#hasJustBegun) return this.#startOver(state);
+    const hasNewLists = listsChangedAt(state) > this.#height;
+    if (hasNewLists || this.#hasJustBegun) return this.#startOver(state);
     const since = this.#height;
     this.#height = state.height;
     return this.#findChanged(state, since);
