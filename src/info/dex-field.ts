@@ -29,7 +29,7 @@ function isListed({ universes }: StateView, dex: string): boolean {
 }
 
 /** The indexes of the dexes in clients' order: that of the server's list, or our own without one. */
-export function listDexes({ markets, universes }: StateView): number[] {
+export function listedDexes({ markets, universes }: StateView): number[] {
   if (universes.dexes === undefined) return [...markets.dexes.keys()];
   return universes.dexes.names.flatMap((name) =>
     name === undefined ? [] : (markets.findDex(name) ?? []),
@@ -47,7 +47,7 @@ export function requireLists(state: StateView): void {
 const DEXES_SHOWN_MAX = 20;
 
 function describeDexes(state: StateView): string {
-  const listed = listDexes(state).map((index) => state.markets.dexes[index].name);
+  const listed = listedDexes(state).map((index) => state.markets.dexes[index].name);
   const shown = listed.slice(0, DEXES_SHOWN_MAX).map((name) => `"${name}"`);
   const hidden = listed.length - shown.length;
   return `one of ${shown.join(', ')}${hidden > 0 ? ` and ${hidden} more` : ''}`;

@@ -10,7 +10,7 @@ import type { StateView } from '../state/state.ts';
 import { type AnswerWriter, fixedText, writtenText } from './answer-writer.ts';
 import { toAscii } from './ascii-json.ts';
 import { accountExample, accountSchema, writeAccount } from './clearinghouse.ts';
-import { dexField, listDexes, requireDex } from './dex-field.ts';
+import { dexField, listedDexes, requireDex } from './dex-field.ts';
 import { findRefusal, type Readings } from './readings.ts';
 import { ADDRESS_SCHEMA, addressField, type Field, type RequestType } from './request.ts';
 import { wrongValue } from './request-error.ts';
@@ -71,7 +71,7 @@ interface Sources {
 /** The user's account on a dex, or those on all dexes if it is undefined. */
 function accountsOf(state: StateView, user: Address, dexIndex: number | undefined): Subject[] {
   if (dexIndex !== undefined) return [{ kind: 'account', user, dexIndex }];
-  return listDexes(state).map((index) => ({ kind: 'account', user, dexIndex: index }));
+  return listedDexes(state).map((index) => ({ kind: 'account', user, dexIndex: index }));
 }
 
 function areAccountsKnown(state: StateView, user: Address, dexIndex: number | undefined): boolean {
@@ -107,7 +107,7 @@ function writeAllDexes(out: AnswerWriter, sources: Sources, user: Address): void
   const addressRow = state.addresses.find(user);
   out.reserve(NAME_BYTES_MAX);
   out.fixed(LIST);
-  for (const [place, dexIndex] of listDexes(state).entries()) {
+  for (const [place, dexIndex] of listedDexes(state).entries()) {
     if (place > 0) out.fixed(NEXT);
     out.fixed(PAIR);
     out.text(state.markets.dexes[dexIndex].name);

@@ -6,7 +6,7 @@ import { allTermsChangedAt } from '../state/changed-at.ts';
 import type { Market } from '../state/markets.ts';
 import type { StateView } from '../state/state.ts';
 import { toAscii } from './ascii-json.ts';
-import { listDexes, requireLists } from './dex-field.ts';
+import { listedDexes, requireLists } from './dex-field.ts';
 import { type RequestType, wholeField } from './request.ts';
 import { RequestError } from './request-error.ts';
 import { amount, anyText, anythingElse, listOf, object, wholeNumber } from './schema.ts';
@@ -53,7 +53,7 @@ const LISTED_TABLES_FROM = 50;
 /** The table as another server lists it; of a number that several dexes list, that of the first one. */
 function findListedTable(state: StateView, id: number): string | undefined {
   const { byDex } = state.universes;
-  for (const dexIndex of listDexes(state)) {
+  for (const dexIndex of listedDexes(state)) {
     const table = byDex.get(dexIndex)?.tableOf(id);
     if (table !== undefined) return toAscii(table);
   }
