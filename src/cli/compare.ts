@@ -14,7 +14,7 @@ import {
 } from '../feed/follow/dialect/account-check.ts';
 import { findCollateral } from '../feed/follow/dialect/collateral.ts';
 import { DialectError, type Mismatch } from '../feed/follow/dialect/dialect.ts';
-import { readMeta, readPerpDexs } from '../feed/follow/dialect/market-answers.ts';
+import { NO_DEXES, readMeta, readPerpDexs } from '../feed/follow/dialect/market-answers.ts';
 import { createDirectory, type MarketDirectory } from '../feed/follow/dialect/market-directory.ts';
 import { readCollateral, readMode, UNIFIED_MODE } from '../feed/follow/dialect/spot-answer.ts';
 import { requestHeadersOf } from '../feed/follow/request-headers.ts';
@@ -80,7 +80,7 @@ export async function compareWith(
 }
 
 async function readDirectory(ask: Ask, dex: string): Promise<MarketDirectory> {
-  const dexes = dex === '' ? [] : unwrap(readPerpDexs(await ask({ type: 'perpDexs' })));
+  const dexes = dex === '' ? NO_DEXES : unwrap(readPerpDexs(await ask({ type: 'perpDexs' })));
   const meta = unwrap(readMeta(await ask({ type: 'meta', dex })));
   return createDirectory(createState(), { dexes, metas: new Map([[dex, meta]]) });
 }

@@ -44,6 +44,11 @@ export class FollowMetrics {
       'What is left of that weight now.',
       (status) => status.budget?.left,
     );
+    this.#addGauge(
+      'skipped',
+      "Elements of the exchange's lists that cannot be used.",
+      (status) => status.skipped?.count ?? 0,
+    );
     this.#addCounts('mismatches', 'Figures that our formulas do not give, by field.');
     this.#addCounts('surprises', 'Changes that nothing known explains, by field.');
   }

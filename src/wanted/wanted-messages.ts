@@ -142,13 +142,14 @@ function isJsonText(value: unknown): value is string {
 /** Undefined if it is not a report of the follower. */
 export function readStatus(value: unknown): FollowStatus | undefined {
   if (!isJsonObject(value) || !isJsonObject(value['status'])) return undefined;
-  const { upstream, isWell, reason, ages, followed, budget, counters } = value['status'];
+  const { upstream, isWell, reason, ages, followed, budget, skipped, counters } = value['status'];
   if (typeof upstream !== 'string' || typeof reason !== 'string') return undefined;
   if (typeof isWell !== 'boolean' || !isAmount(followed)) return undefined;
   return {
     ...{ upstream, isWell, reason, followed },
     ages: readAges(ages),
     budget: readBudget(budget),
+    ...readSkipped(skipped),
     counters: readCounters(counters),
   };
 }
@@ -169,6 +170,13 @@ function readBudget(value: unknown): FollowStatus['budget'] {
   if (!isJsonObject(value)) return null;
   const { limit, left } = value;
   return isAmount(limit) && isAmount(left) ? { limit, left } : null;
+}
+
+function readSkipped(value: unknown): Pick<FollowStatus, 'skipped'> {
+  const { count, first } = isJsonObject(value) ? value : {};
+  if (!isAmount(count)) return {};
+  const texts = Array.isArray(first) ? first.filter((text) => typeof text === 'string') : [];
+  return { skipped: { count, first: texts } };
 }
 
 function readCounters(value: unknown): FollowStatus['counters'] {

@@ -71,6 +71,8 @@ export interface FollowStatus {
   readonly followed: number;
   /** Weight per minute: the limit, and what is left of it now; null if there is no limit. */
   readonly budget: { readonly limit: number; readonly left: number } | null;
+  /** Elements of the exchange's lists that cannot be used: how many, and the first; absent if none. */
+  readonly skipped?: { readonly count: number; readonly first: readonly string[] };
   readonly counters: {
     /** By field: figures of the exchange that our formulas do not give for the same rows. */
     readonly mismatches: Readonly<Record<string, number>>;

@@ -79,6 +79,7 @@ test('the metrics have ages, budget and counters of the report, and nothing with
     'perpinfo_follow_accounts 3',
     'perpinfo_follow_budget_limit 1200',
     'perpinfo_follow_budget_left 1100',
+    'perpinfo_follow_skipped 0',
     'perpinfo_follow_mismatches_total{field="withdrawable"} 2',
     'perpinfo_follow_surprises_total{field="szi"} 1',
   ];

@@ -337,6 +337,7 @@ export class FollowSession {
       audit: this.audit,
       marksAgeMs: this.#marks.ageMs,
       marketsAgeMs: this.#markets.ageMs,
+      skipped: this.#markets.skipped,
       marketsFault: this.#marketsFault,
       clockMs: clock.nowMs(),
       unseenMs: this.#coverage.unseenMs,

@@ -7,6 +7,8 @@ import type { WatchList } from './watch-list.ts';
 
 /** The exchange tells its time every few seconds, if only because it is asked for it. */
 const QUIET_MS_MAX = 15_000;
+/** A list may have thousands of elements that cannot be used. */
+const SKIPPED_SHOWN = 10;
 
 /** What may have changed is read within this time, or the follower is not well. */
 const WAITING_MS_MAX = 3_000;
@@ -23,6 +25,8 @@ export interface StatusSources {
   readonly audit: FollowAudit;
   readonly marksAgeMs: number | undefined;
   readonly marketsAgeMs: number | undefined;
+  /** What of the upstream's lists cannot be used. */
+  readonly skipped: readonly string[];
   /** Why no market is in the ledger, if one should be. */
   readonly marketsFault: string | undefined;
   /** How long trades have not been seen; 0 if they are, or if the upstream has none. */
@@ -54,8 +58,14 @@ export function describeStatus(sources: StatusSources): FollowStatus {
     },
     followed: watchList.size,
     budget: limit === Number.POSITIVE_INFINITY ? null : { limit, left },
+    ...describeSkipped(sources.skipped),
     counters: audit.counters,
   };
+}
+
+function describeSkipped(names: readonly string[]): Pick<FollowStatus, 'skipped'> {
+  if (names.length === 0) return {};
+  return { skipped: { count: names.length, first: names.slice(0, SKIPPED_SHOWN) } };
 }
 
 function findIllness(sources: StatusSources): string | undefined {

@@ -4,8 +4,10 @@ import type { StateView } from '../../state/state.ts';
 import type { Asker } from './asker.ts';
 import { DialectError } from './dialect/dialect.ts';
 import {
-  type DexListing,
+  type DexListings,
   type MetaListing,
+  type OddElement,
+  ONLY_FIRST_DEX,
   readAllPerpMetas,
   readMeta,
   readPerpDexs,
@@ -31,7 +33,7 @@ const REFRESH_MS_MIN = 2_000;
 const ALL_METAS_RETRY_MS = 300_000;
 const ALL_METAS = { type: 'allPerpMetas' };
 const UPKEEP = { priority: 'upkeep' } as const;
-const FIRST_DEX: DexListing = { name: '', fullName: '', deployer: undefined };
+const FIRST_DEX = '';
 
 export interface MarketKeeperOptions {
   readonly upstream: Asker;
@@ -58,6 +60,8 @@ export class MarketKeeper {
   #triedMs = Number.NEGATIVE_INFINITY;
   #refreshMs = REFRESH_MS_MIN;
   #skipped: ReadonlySet<string> = new Set();
+  /** Metas that could not be read when all were asked for at once. */
+  #oddMetas: OddElement[] = [];
 
   constructor(options: MarketKeeperOptions) {
     this.#options = options;
@@ -91,6 +95,11 @@ export class MarketKeeper {
     this.#refreshMs = isUseless ? Math.min(2 * this.#refreshMs, INTERVAL_MS) : REFRESH_MS_MIN;
   }
 
+  /** What of the upstream's lists cannot be used, and why. */
+  get skipped(): readonly string[] {
+    return [...this.#skipped];
+  }
+
   stop(): void {
     this.#task.stop();
   }
@@ -111,7 +120,7 @@ export class MarketKeeper {
     this.#metas = await this.#readMetas(dexes);
     this.#metasText = JSON.stringify([...this.#metas]);
     const directory = createDirectory(ledger, { dexes, metas: this.#metas });
-    this.#reportSkipped(directory.skipped);
+    this.#reportSkipped([...this.#oddMetas, ...directory.skipped]);
     // The marks of the first markets are told by the push connection's first message, or asked for.
     const found = [...this.#metas.keys()].filter((dex) => !known.has(dex));
     if (known.size > 0) await this.#options.readMarks(found, directory);
@@ -120,7 +129,7 @@ export class MarketKeeper {
     this.#options.updated();
   }
 
-  async #readDexes(): Promise<readonly DexListing[]> {
+  async #readDexes(): Promise<DexListings> {
     try {
       const dexes = orThrow(
         readPerpDexs(await this.#options.upstream.ask({ type: 'perpDexs' }, UPKEEP)),
@@ -131,15 +140,15 @@ export class MarketKeeper {
       // A server that has told its dexes has not forgotten the question.
       const isUnknown = error instanceof UpstreamError && error.kind === 'refused';
       if (!isUnknown || this.#hasDexes) throw error;
-      return [FIRST_DEX];
+      return ONLY_FIRST_DEX;
     }
   }
 
-  async #readMetas(dexes: readonly DexListing[]): Promise<ReadonlyMap<string, MetaListing>> {
+  async #readMetas(dexes: DexListings): Promise<ReadonlyMap<string, MetaListing>> {
     const { clock, audit } = this.#options;
     if (clock.nowMs() - this.#allMetasFailedMs >= ALL_METAS_RETRY_MS) {
       const metas = await this.#readAllMetas(dexes);
-      if (!(metas instanceof Error)) return metas;
+      if (!(metas instanceof Error)) return this.#withKnown(dexes, metas);
       this.#allMetasFailedMs = clock.nowMs();
       const about = 'markets are read dex by dex';
       audit.warnOnce(`${about}: allPerpMetas: ${metas.message}`, about);
@@ -147,11 +156,26 @@ export class MarketKeeper {
     return this.#readEachMeta(dexes);
   }
 
+  /** A dex whose meta is odd keeps the markets that are known. */
+  #withKnown(
+    { dexes }: DexListings,
+    metas: ReadonlyMap<string, MetaListing>,
+  ): ReadonlyMap<string, MetaListing> {
+    const read = new Map<string, MetaListing>();
+    for (const { name } of dexes.filter((dex) => dex !== undefined)) {
+      const meta = metas.get(name) ?? this.#metas.get(name);
+      if (meta !== undefined) read.set(name, meta);
+    }
+    return read;
+  }
+
   async #readAllMetas(
-    dexes: readonly DexListing[],
+    dexes: DexListings,
   ): Promise<ReadonlyMap<string, MetaListing> | DialectError | UpstreamError> {
+    this.#oddMetas = [];
     try {
-      return readAllPerpMetas(await this.#options.upstream.ask(ALL_METAS, UPKEEP), dexes);
+      const json = await this.#options.upstream.ask(ALL_METAS, UPKEEP);
+      return readAllPerpMetas(json, dexes, this.#oddMetas);
     } catch (error) {
       if (error instanceof UpstreamError && error.kind === 'refused') return error;
       throw error;
@@ -159,15 +183,16 @@ export class MarketKeeper {
   }
 
   /** A dex that cannot be read keeps the markets that are known; the first one is needed. */
-  async #readEachMeta(dexes: readonly DexListing[]): Promise<ReadonlyMap<string, MetaListing>> {
+  async #readEachMeta({ dexes }: DexListings): Promise<ReadonlyMap<string, MetaListing>> {
+    this.#oddMetas = [];
     const metas = new Map<string, MetaListing>();
-    for (const { name } of dexes) {
+    for (const { name } of dexes.filter((dex) => dex !== undefined)) {
       const meta = await this.#readMetaOf(name);
       if (!(meta instanceof Error)) {
         metas.set(name, meta);
         continue;
       }
-      if (name === FIRST_DEX.name) throw meta;
+      if (name === FIRST_DEX) throw meta;
       this.#options.audit.warn(`markets of dex ${name} not read: ${meta.message}`);
       const known = this.#metas.get(name);
       if (known !== undefined) metas.set(name, known);

@@ -9,7 +9,11 @@ import type { StateView } from '../../state/state.ts';
 import { BlockLine } from './block-line.ts';
 import { findChangedPrices, type Prices } from './dialect/mark-answers.ts';
 import { directoryOfLedger, type MarketDirectory } from './dialect/market-directory.ts';
-import { describeMarketChanges, describeNewDexes } from './dialect/market-events.ts';
+import {
+  describeListChanges,
+  describeMarketChanges,
+  describeNewDexes,
+} from './dialect/market-events.ts';
 import { DueMarks } from './due-marks.ts';
 import type { Clock } from './upstream/clock.ts';
 
@@ -185,7 +189,9 @@ export class PendingChanges {
     const dexes = describeNewDexes(ledger, this.#directory);
     const { events, waiting } = describeMarketChanges(ledger, this.#directory, this.marks.latest);
     const held = this.#findHeld(waiting);
-    for (const event of [...dexes, ...events]) {
+    // Lists before markets: with the first market, the ledger has the order of all.
+    const lists = describeListChanges(ledger, this.#directory);
+    for (const event of [...dexes, ...lists, ...events]) {
       const isNew = event.type === 'market' && !isListed(ledger, event['coin']);
       if (!isNew || !held.has(event['dex'])) yield { events: [event] };
     }

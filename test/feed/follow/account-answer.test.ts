@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { readAccountAnswer } from '../../../src/feed/follow/dialect/account-answer.ts';
 import { checkAccount } from '../../../src/feed/follow/dialect/account-check.ts';
 import { readPushedAccounts } from '../../../src/feed/follow/dialect/account-shape.ts';
-import { readMeta } from '../../../src/feed/follow/dialect/market-answers.ts';
+import { NO_DEXES, readMeta } from '../../../src/feed/follow/dialect/market-answers.ts';
 import {
   createDirectory,
   directoryOfLedger,
@@ -263,7 +263,7 @@ test('an answer with a coin that is not listed asks for the markets', () => {
 test('an answer with a coin that cannot be held says why', () => {
   const entry = { name: 'A-B', szDecimals: 2, maxLeverage: 20, marginTableId: 20 };
   const meta = mustRead(readMeta({ universe: [entry], marginTables: [] }));
-  const listing = { dexes: [], metas: new Map([['', meta]]) };
+  const listing = { dexes: NO_DEXES, metas: new Map([['', meta]]) };
   const answer = answerWithPosition({ coin: 'A-B' });
   mustRefuse(
     readAccountAnswer(answer, {

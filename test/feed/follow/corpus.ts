@@ -177,7 +177,8 @@ function directoryOf({ dex, meta }: RecordedAccount): MarketDirectory {
   const listing = readMeta(meta);
   if (listing instanceof DialectError) assert.fail(listing.message);
   const deployer = `0x${'d0'.repeat(20)}`;
-  const dexes = dex === '' ? [] : [{ name: dex, fullName: dex, deployer }];
+  const named = dex === '' ? [] : [{ name: dex, fullName: dex, deployer }];
+  const dexes = { dexes: named, odd: [], json: undefined };
   return createDirectory(createState(), { dexes, metas: new Map([[dex, listing]]) });
 }
 

@@ -198,8 +198,7 @@ test('the token of a dex is the one that its meta names', () => {
 
 const SHAPES: [string, unknown, string][] = [
   ['an error', null, 'answer: got null, expected an array'],
-  ['a null in between', [null, null], '[1]: got null, expected an object'],
-  ['a dex without a name', [null, {}], '[1].name: got nothing, expected text'],
+  ['an object', { 0: null }, 'answer: got an object, expected an array'],
 ];
 
 for (const [name, answer, message] of SHAPES) {
@@ -234,9 +233,48 @@ test('thousands of markets are listed, each one that cannot be held is left out'
   assert.ok(directory.find('C2999') !== undefined);
 });
 
-test('a meta of the wrong shape is refused', () => {
-  const message = 'marginTables: got nothing, expected an array';
-  mustRefuse(readMeta({ universe: [] }), 'shape', message);
+test('a meta without markets is refused, one without tables is not', () => {
+  const message = 'universe: got nothing, expected an array';
+  mustRefuse(readMeta({ marginTables: [] }), 'shape', message);
+  const { universe, odd } = mustRead(
+    readMeta({ universe: [{ name: 'ABC', szDecimals: 2, maxLeverage: 50 }] }),
+  );
+  assert.deepEqual(universe[0]?.tiers, [{ lowerBound: '0.0', maxLeverage: 50 }]);
+  assert.deepEqual(odd, []);
+});
+
+test('elements of perpDexs that name no dex keep their place, and are named unless they are null', () => {
+  const { dexes, odd } = mustRead(readPerpDexs([null, null, 7, {}, { name: 7 }, XYZ, []]));
+  assert.deepEqual(
+    dexes.map((dex) => dex?.name),
+    ['', undefined, undefined, undefined, undefined, 'xyz', undefined],
+  );
+  assert.deepEqual(odd, [
+    { name: 'perpDexs[2]', reason: 'got 7, expected an object' },
+    { name: 'perpDexs[3]', reason: 'name: got nothing, expected text' },
+    { name: 'perpDexs[4]', reason: 'name: got 7, expected text' },
+    { name: 'perpDexs[6]', reason: 'got an array of 0, expected an object' },
+  ]);
+});
+
+test('metas are in the order of all places, or of those that name a dex', () => {
+  const dexes = mustRead(readPerpDexs([null, null, XYZ]));
+  const [first, xyz] = [meta([listed('ABC')]), meta([listed('xyz:GOLD')])];
+  for (const metas of [
+    [first, null, xyz],
+    [first, xyz],
+  ]) {
+    const read = mustRead(readAllPerpMetas(metas, dexes));
+    assert.deepEqual(
+      [...read].map(([dex, { universe }]) => [dex, universe[0]?.name]),
+      [
+        ['', 'ABC'],
+        ['xyz', 'xyz:GOLD'],
+      ],
+    );
+  }
+  const message = 'universe: got "xyz:GOLD", expected a coin of dex ""';
+  mustRefuse(readAllPerpMetas([xyz, first], dexes), 'shape', message);
 });
 
 test('metas that are not as many as the dexes are refused', () => {

@@ -72,7 +72,7 @@ export function readMetaAndAssetCtxs(
 ): PriceReading | DialectError {
   return readAnswer(() => {
     const [meta, contexts] = splitContexts(json);
-    const universe = readMetaFields(meta).universe.map(({ name }) => name);
+    const universe = readMetaFields(meta).universe.map((market) => market?.name);
     const collected = new PriceCollector();
     collected.addInOrder({ dex, universe, directory, contexts });
     return collected;
@@ -93,7 +93,7 @@ export function pricesOfRows({ positions }: AccountRows): Prices {
 interface OrderedContexts {
   readonly dex: string;
   /** Undefined if the dex's meta has never been read. */
-  readonly universe: readonly string[] | undefined;
+  readonly universe: readonly (string | undefined)[] | undefined;
   readonly directory: MarketDirectory;
   readonly contexts: readonly unknown[];
 }
@@ -116,7 +116,7 @@ class PriceCollector implements PriceReading {
       return;
     }
     for (const [index, coin] of universe.entries()) {
-      this.add(directory.find(coin), contexts[index]);
+      if (coin !== undefined) this.add(directory.find(coin), contexts[index]);
     }
   }
 

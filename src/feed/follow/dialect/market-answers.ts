@@ -5,7 +5,7 @@
 
 import type { WireEvent } from '../../../events/event.ts';
 import type { FieldReader } from '../../../events/fields.ts';
-import { Refusal } from '../../../events/refusal.ts';
+import { describeValue, Refusal } from '../../../events/refusal.ts';
 import { type DialectError, readAnswer, readItems, readOpen } from './dialect.ts';
 
 /** A dex as the upstream lists it; the values are not checked yet. */
@@ -13,6 +13,22 @@ export interface DexListing {
   readonly name: string;
   readonly fullName: unknown;
   readonly deployer: unknown;
+}
+
+/** What of an answer cannot be used: it is skipped, the rest works. */
+export interface OddElement {
+  /** Where it is in the answer. */
+  readonly name: string;
+  readonly reason: string;
+}
+
+/** An answer of `perpDexs`. */
+export interface DexListings {
+  /** By place; undefined for an element that names no dex. */
+  readonly dexes: readonly (DexListing | undefined)[];
+  readonly odd: readonly OddElement[];
+  /** The answer as it came; undefined if the upstream was not asked. */
+  readonly json: readonly unknown[] | undefined;
 }
 
 /** A market as the upstream lists it; the values are not checked yet. */
@@ -28,13 +44,21 @@ interface MarketListing {
 
 /** The markets of a dex, in the order in which the upstream lists their contexts. */
 export interface MetaListing {
-  readonly universe: readonly MarketListing[];
+  /** Undefined for an element that names no market. */
+  readonly universe: readonly (MarketListing | undefined)[];
   /** The index of the spot token that accounts of this dex are kept in. */
   readonly collateralToken: number;
+  readonly odd: readonly OddElement[];
+  /** The answer as it came. */
+  readonly json: unknown;
 }
 
 /** The name under which the interface knows the first dex. */
 const FIRST_DEX: DexListing = { name: '', fullName: '', deployer: undefined };
+/** What a server without the question for dexes has. */
+export const ONLY_FIRST_DEX: DexListings = { dexes: [FIRST_DEX], odd: [], json: [null] };
+/** Before that question was asked. */
+export const NO_DEXES: DexListings = { dexes: [], odd: [], json: undefined };
 /** USDC. */
 const FIRST_TOKEN = 0;
 /** A lower table number that is not listed is the maximum leverage of a single tier. */
@@ -46,51 +70,101 @@ const ISOLATED_MODES: readonly unknown[] = ['strictIsolated', 'noCross'];
 const MARKETS_MAX = 10_000;
 const DEXES_MAX = 1_000;
 
-/** The dexes in their order: `null` is the first one. */
-export function readPerpDexs(json: unknown): DexListing[] | DialectError {
+/** The dexes in their order: `null` is the first one, and elsewhere a place without a dex. */
+export function readPerpDexs(json: unknown): DexListings | DialectError {
   return readAnswer(() => {
-    const dexes = readItems(json, (item, index) => {
-      if (index === 0 && item === null) return FIRST_DEX;
-      return readOpen(item, (fields) => ({
-        name: fields.text('name'),
-        fullName: fields.take('fullName'),
-        deployer: fields.take('deployer'),
-      }));
+    const items = readItems(json, (item) => item);
+    if (items.length > DEXES_MAX) throw new Refusal('', json, `at most ${DEXES_MAX} dexes`);
+    const odd: OddElement[] = [];
+    const dexes = items.map((item, place) => {
+      if (item === null) return place === 0 ? FIRST_DEX : undefined;
+      const dex = readOr(odd, `perpDexs[${place}]`, () => readDex(item));
+      return place === 0 ? (dex ?? FIRST_DEX) : dex;
     });
-    if (dexes.length > DEXES_MAX) throw new Refusal('', json, `at most ${DEXES_MAX} dexes`);
-    return dexes;
+    return { dexes, odd, json: items };
   });
+}
+
+function readDex(item: unknown): DexListing {
+  return readOpen(item, (fields) => ({
+    name: fields.text('name'),
+    fullName: fields.take('fullName'),
+    deployer: fields.take('deployer'),
+  }));
+}
+
+/** What is read, or undefined if it is odd, which is noted. */
+function readOr<T>(odd: OddElement[], name: string, read: () => T): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    odd.push(describeOdd(name, error));
+    return undefined;
+  }
 }
 
 export function readMeta(json: unknown): MetaListing | DialectError {
   return readAnswer(() => readMetaFields(json));
 }
 
-/** The metas of all dexes: as many as there are dexes, in their order. */
+/**
+ * The metas of all dexes, in the order of their places, or of the places that name a dex. One that
+ * cannot be read is noted in `odd`, and absent.
+ */
 export function readAllPerpMetas(
   json: unknown,
-  dexes: readonly DexListing[],
+  { dexes }: DexListings,
+  odd: OddElement[] = [],
 ): Map<string, MetaListing> | DialectError {
   return readAnswer(() => {
-    const metas = readItems(json, readMetaFields);
-    if (metas.length !== dexes.length) {
+    const items = readItems(json, (item) => item);
+    const named = dexes.filter((dex) => dex !== undefined);
+    const places = items.length === dexes.length ? dexes : named;
+    if (items.length !== places.length) {
       throw new Refusal('', json, `${dexes.length} metas, one for each dex`);
     }
-    const count = metas.reduce((sum, { universe }) => sum + universe.length, 0);
-    if (count > MARKETS_MAX) throw new Refusal('', json, `at most ${MARKETS_MAX} markets`);
-    return new Map(metas.map((meta, index) => [dexes[index].name, meta]));
+    const metas = new Map<string, MetaListing>();
+    for (const [place, dex] of places.entries()) {
+      if (dex === undefined) continue;
+      const meta = readOr(odd, `allPerpMetas[${place}]`, () => readMetaFields(items[place]));
+      if (meta === undefined) continue;
+      if (places.length < dexes.length || named.length < dexes.length) checkIsOf(dex, meta);
+      metas.set(dex.name, meta);
+    }
+    checkCount(json, metas);
+    if (metas.size === 0) throw new Refusal('', json, 'a meta that can be read');
+    return metas;
   });
+}
+
+/** With a place that names no dex, a meta might be that of another dex than the one in its place. */
+function checkIsOf({ name }: DexListing, { universe }: MetaListing): void {
+  const other = universe.find(
+    (market) => market !== undefined && market.name.split(':').slice(0, -1).join() !== name,
+  );
+  if (other !== undefined) throw new Refusal('universe', other.name, `a coin of dex "${name}"`);
+}
+
+function checkCount(json: unknown, metas: ReadonlyMap<string, MetaListing>): void {
+  const count = [...metas.values()].reduce((sum, { universe }) => sum + universe.length, 0);
+  if (count > MARKETS_MAX) throw new Refusal('', json, `at most ${MARKETS_MAX} markets`);
 }
 
 /** Throws a Refusal; also for the first part of `metaAndAssetCtxs`. */
 export function readMetaFields(json: unknown): MetaListing {
   return readOpen(json, (fields) => {
-    const tables = new Map(fields.list('marginTables', readTable));
-    const universe = fields.list('universe', (item) => readListing(item, tables));
-    if (universe.length > MARKETS_MAX) {
-      throw new Refusal('universe', universe, `at most ${MARKETS_MAX} markets`);
+    const odd: OddElement[] = [];
+    const tables = readTables(fields, odd);
+    const items = fields.list('universe', (item) => item);
+    if (items.length > MARKETS_MAX) {
+      throw new Refusal('universe', items, `at most ${MARKETS_MAX} markets`);
     }
-    return { universe, collateralToken: readToken(fields) };
+    const universe = items.map((item, place) =>
+      readOr(odd, `universe[${place}]`, () => readListing(item, tables)),
+    );
+    const token = readOr(odd, 'collateralToken', () => readToken(fields));
+    return { universe, collateralToken: token ?? FIRST_TOKEN, odd, json };
   });
 }
 
@@ -101,6 +175,25 @@ function readToken(fields: FieldReader): number {
 }
 
 type Tiers = readonly unknown[];
+
+/** None if the upstream lists no tables: then markets have a single tier, or cannot be held. */
+function readTables(fields: FieldReader, odd: OddElement[]): ReadonlyMap<unknown, Tiers> {
+  const tables = fields.take('marginTables') ?? [];
+  if (!Array.isArray(tables)) {
+    odd.push(describeOdd('marginTables', new Refusal('', tables, 'an array')));
+    return new Map();
+  }
+  const read = tables.map((item, place) =>
+    readOr(odd, `marginTables[${place}]`, () => readTable(item)),
+  );
+  return new Map(read.filter((table) => table !== undefined));
+}
+
+/** A refusal of the element itself has no field to name. */
+function describeOdd(name: string, { field, value, expected, message }: Refusal): OddElement {
+  const reason = field === '' ? `got ${describeValue(value)}, expected ${expected}` : message;
+  return { name, reason };
+}
 
 function readTable(source: unknown): [unknown, Tiers] {
   if (!Array.isArray(source) || source.length !== 2) {
@@ -131,7 +224,8 @@ function readListing(source: unknown, tables: ReadonlyMap<unknown, Tiers>): Mark
 
 function tiersOf(fields: FieldReader, tables: ReadonlyMap<unknown, Tiers>): Tiers | undefined {
   const maxLeverage = fields.take('maxLeverage');
-  const id = fields.take('marginTableId') ?? maxLeverage;
+  const id = fields.take('marginTableId') ?? undefined;
+  if (id === undefined) return [{ lowerBound: '0.0', maxLeverage }];
   const isSingleTier = typeof id === 'number' && id < TABLE_NUMBERS_FROM;
   return tables.get(id) ?? (isSingleTier ? [{ lowerBound: '0.0', maxLeverage: id }] : undefined);
 }

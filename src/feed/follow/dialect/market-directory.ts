@@ -13,7 +13,13 @@ import { formatUnits } from '../../../exact/decimal.ts';
 import { applyBlock } from '../../../state/fold.ts';
 import type { Dex, Market } from '../../../state/markets.ts';
 import { createState, type State, type StateView } from '../../../state/state.ts';
-import { type DexListing, describeUpstreamMarket, type MetaListing } from './market-answers.ts';
+import {
+  type DexListings,
+  describeUpstreamMarket,
+  type MetaListing,
+  NO_DEXES,
+  type OddElement,
+} from './market-answers.ts';
 
 /** What the upstream has and the ledger cannot hold. */
 export interface SkippedListing {
@@ -23,7 +29,7 @@ export interface SkippedListing {
 }
 
 interface UpstreamListing {
-  readonly dexes: readonly DexListing[];
+  readonly dexes: DexListings;
   /** By dex; one that has not been read is absent. */
   readonly metas: ReadonlyMap<string, MetaListing>;
 }
@@ -37,14 +43,21 @@ const BLOCK_LISTINGS = 500;
 export class MarketDirectory {
   readonly #scratch: State;
   readonly #metas: ReadonlyMap<string, MetaListing>;
-  readonly #universes: ReadonlyMap<string, readonly string[]>;
+  readonly #universes: ReadonlyMap<string, readonly (string | undefined)[]>;
   readonly skipped: readonly SkippedListing[];
+  /** The upstream's lists, as events. */
+  readonly lists: readonly ListEvent[];
 
-  constructor(scratch: State, { metas }: UpstreamListing, skipped: readonly SkippedListing[]) {
+  constructor(
+    scratch: State,
+    { metas }: UpstreamListing,
+    { skipped, lists }: { skipped: readonly SkippedListing[]; lists: readonly ListEvent[] },
+  ) {
     this.#scratch = scratch;
+    this.lists = lists;
     this.#metas = metas;
     this.#universes = new Map(
-      [...metas].map(([dex, { universe }]) => [dex, universe.map(({ name }) => name)]),
+      [...metas].map(([dex, { universe }]) => [dex, universe.map((market) => market?.name)]),
     );
     this.skipped = skipped;
   }
@@ -66,15 +79,20 @@ export class MarketDirectory {
     return index === undefined ? undefined : this.markets[index];
   }
 
-  /** The coins of a dex in the upstream's order, skipped ones included; undefined if never read. */
-  universeOf(dex: string): readonly string[] | undefined {
+  /**
+   * The coins of a dex in the upstream's order, skipped ones included; undefined if never read. An
+   * element that names no coin keeps its place.
+   */
+  universeOf(dex: string): readonly (string | undefined)[] | undefined {
     return this.#universes.get(dex);
   }
 
   /** The markets of a dex that the upstream lists and trades, in its order; none if never read. */
   listTraded(dex: string): Market[] {
-    const traded = (this.#metas.get(dex)?.universe ?? []).filter(({ isDelisted }) => !isDelisted);
-    const markets = traded.flatMap(({ name }) => this.find(name) ?? []);
+    const universe = this.#metas.get(dex)?.universe ?? [];
+    const markets = universe.flatMap((listed) =>
+      listed === undefined || listed.isDelisted ? [] : (this.find(listed.name) ?? []),
+    );
     return markets.filter(({ dexIndex }) => dexIndex === this.findDex(dex));
   }
 
@@ -102,15 +120,56 @@ function applyParsed(state: State, events: readonly Event[]): void {
 
 /** A directory of what the ledger holds, for the time before the first answer. */
 export function directoryOfLedger(ledger: StateView): MarketDirectory {
-  return createDirectory(ledger, { dexes: [], metas: new Map() });
+  return createDirectory(ledger, { dexes: NO_DEXES, metas: new Map() });
 }
 
 /** The ledger's markets with the upstream's terms, and those that the ledger does not have yet. */
 export function createDirectory(ledger: StateView, listing: UpstreamListing): MarketDirectory {
   const scratch = createState();
   applyEvents(scratch, describeLedger(ledger));
-  const skipped = [...addDexes(scratch, listing), ...addMarkets(scratch, listing)];
-  return new MarketDirectory(scratch, listing, skipped);
+  const skipped = [
+    ...listing.dexes.odd,
+    ...addDexes(scratch, listing),
+    ...listOddOfMetas(listing),
+    ...addMarkets(scratch, listing),
+  ];
+  const lists: ListEvent[] = [];
+  for (const event of describeLists(scratch, listing)) {
+    const refused = findEventFault(event);
+    if (refused === undefined) lists.push({ event, text: JSON.stringify(event) });
+    else skipped.push({ name: `the list ${event.type} ${event['dex'] ?? ''}`, reason: refused });
+  }
+  return new MarketDirectory(scratch, listing, { skipped, lists });
+}
+
+/** An event with one of the upstream's lists, and its text, by which it is compared. */
+export interface ListEvent {
+  readonly event: WireEvent;
+  readonly text: string;
+}
+
+function describeLists({ markets }: StateView, { dexes, metas }: UpstreamListing): WireEvent[] {
+  const known = [...metas].filter(([dex]) => markets.findDex(dex) !== undefined);
+  const universes = known.map(
+    ([dex, { json }]) => ({ type: 'universe', dex, meta: json }) as const,
+  );
+  return dexes.json === undefined ? universes : [{ type: 'dexes', list: dexes.json }, ...universes];
+}
+
+function findEventFault(event: WireEvent): string | undefined {
+  try {
+    readEvent(event);
+    return undefined;
+  } catch (error) {
+    if (error instanceof Refusal) return error.message;
+    throw error;
+  }
+}
+
+function listOddOfMetas({ metas }: UpstreamListing): OddElement[] {
+  return [...metas].flatMap(([dex, { odd }]) =>
+    odd.map(({ name, reason }) => ({ name: `${name} of dex "${dex}"`, reason })),
+  );
 }
 
 function describeLedger({ markets }: StateView): WireEvent[] {
@@ -135,7 +194,8 @@ export function describeMarketTerms(dex: string, market: Market, markPx: string)
 }
 
 function addDexes(scratch: State, { dexes }: UpstreamListing): SkippedListing[] {
-  const listings = dexes
+  const listings = dexes.dexes
+    .filter((dex) => dex !== undefined)
     .filter(({ name }) => scratch.markets.findDex(name) === undefined)
     .map(
       ({ name, fullName, deployer }): NamedListing<WireEvent> => ({
@@ -149,10 +209,11 @@ function addDexes(scratch: State, { dexes }: UpstreamListing): SkippedListing[] 
 function addMarkets(scratch: State, { metas }: UpstreamListing): SkippedListing[] {
   const listings = [...metas].flatMap(([dex, { universe }]) => {
     if (scratch.markets.findDex(dex) === undefined) return []; // its dex is skipped already
-    return universe.map((listing) => ({
-      name: listing.name,
-      event: describeUpstreamMarket(dex, listing, ANY_PRICE),
-    }));
+    return universe.flatMap((listing) =>
+      listing === undefined
+        ? []
+        : { name: listing.name, event: describeUpstreamMarket(dex, listing, ANY_PRICE) },
+    );
   });
   return addListings(scratch, listings);
 }

@@ -13,6 +13,30 @@ export function describeNewDexes(ledger: StateView, directory: MarketDirectory):
     .map(describeDex);
 }
 
+/** The upstream's lists that differ from those of the ledger. */
+export function describeListChanges(
+  { universes, markets }: StateView,
+  { lists }: MarketDirectory,
+): WireEvent[] {
+  const changed = lists.filter(({ event, text }) => {
+    const dex = event['dex'];
+    if (typeof dex !== 'string') return text !== dexesText(universes.dexes?.text);
+    const index = markets.findDex(dex);
+    const recorded = index === undefined ? undefined : universes.byDex.get(index)?.text;
+    return text !== universeText(dex, recorded);
+  });
+  return changed.map(({ event }) => event);
+}
+
+/** The event that has brought a text, as JSON. */
+function dexesText(list: string | undefined): string {
+  return `{"type":"dexes","list":${list}}`;
+}
+
+function universeText(dex: string, meta: string | undefined): string {
+  return `{"type":"universe","dex":${JSON.stringify(dex)},"meta":${meta}}`;
+}
+
 interface MarketChanges {
   /** They name dexes that `describeNewDexes` lists. */
   readonly events: readonly WireEvent[];

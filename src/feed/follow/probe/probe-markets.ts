@@ -4,31 +4,37 @@ import { createState } from '../../../state/state.ts';
 import { DialectError } from '../dialect/dialect.ts';
 import { readMetaAndAssetCtxs } from '../dialect/mark-answers.ts';
 import {
-  type DexListing,
+  type DexListings,
   type MetaListing,
+  NO_DEXES,
+  ONLY_FIRST_DEX,
   readAllPerpMetas,
   readMeta,
   readPerpDexs,
 } from '../dialect/market-answers.ts';
 import { createDirectory, type MarketDirectory } from '../dialect/market-directory.ts';
 
-const FIRST_DEX: DexListing = { name: '', fullName: '', deployer: undefined };
+const FIRST_DEX = '';
 /** Dexes whose accounts are compared: an exchange has some. */
 const DEXES_MAX = 20;
 
 export class ProbeMarkets {
-  #dexes: readonly DexListing[] = [FIRST_DEX];
-  directory: MarketDirectory = createDirectory(createState(), { dexes: [], metas: new Map() });
+  #dexes: DexListings = ONLY_FIRST_DEX;
+  directory: MarketDirectory = createDirectory(createState(), {
+    dexes: NO_DEXES,
+    metas: new Map(),
+  });
   /** As the server answered them, by dex. */
   readonly metas = new Map<string, unknown>();
 
   get dexes(): string[] {
-    return this.#dexes.slice(0, DEXES_MAX).map(({ name }) => name);
+    const named = this.#dexes.dexes.flatMap((dex) => dex?.name ?? []);
+    return named.slice(0, DEXES_MAX);
   }
 
   /** The markets of the first dex that are traded, in the server's order. */
   get coins(): string[] {
-    return this.directory.listTraded(FIRST_DEX.name).map(({ coin }) => coin);
+    return this.directory.listTraded(FIRST_DEX).map(({ coin }) => coin);
   }
 
   /** Reads an answer that is about markets; returns why it cannot be read. */
@@ -52,9 +58,7 @@ export class ProbeMarkets {
   #takeAll(json: unknown): DialectError | undefined {
     const metas = readAllPerpMetas(json, this.#dexes);
     if (metas instanceof DialectError) return metas;
-    for (const [index, { name }] of this.#dexes.entries()) {
-      this.metas.set(name, (json as readonly unknown[])[index]);
-    }
+    for (const [name, meta] of metas) this.metas.set(name, meta.json);
     this.#list(metas);
     return undefined;
   }
@@ -64,8 +68,8 @@ export class ProbeMarkets {
     const meta = readMeta(json);
     if (meta instanceof DialectError) return meta;
     if (this.metas.size > 0) return undefined;
-    this.metas.set(FIRST_DEX.name, json);
-    this.#list(new Map([[FIRST_DEX.name, meta]]));
+    this.metas.set(FIRST_DEX, json);
+    this.#list(new Map([[FIRST_DEX, meta]]));
     return undefined;
   }
 
