@@ -6,7 +6,7 @@ import { answerQuestion } from '../../src/info/registry.ts';
 import { RequestError } from '../../src/info/request-error.ts';
 import type { StateView } from '../../src/state/state.ts';
 import { DialectMarkets } from './dialect-markets.ts';
-import { describeMode, describeSpot } from './dialect-modes.ts';
+import { describeMode, describeSpot, hasOtherRules } from './dialect-modes.ts';
 import { DEX_ANSWERS, EMPTY_BOOK, USER_LISTS } from './fixed-answers.ts';
 import { printAccount, printDouble } from './printed-doubles.ts';
 import { addStrangePosition } from './strange-coin.ts';
@@ -69,7 +69,7 @@ export class DialectAnswers {
       case 'clearinghouseState':
         return this.account(state, question);
       case 'userAbstraction':
-        return describeMode(state, requireUser(question), this.markets);
+        return describeMode(state, requireUser(question));
       case 'spotClearinghouseState':
         return describeSpot(state, requireUser(question), this.markets);
       case 'userRole':
@@ -131,8 +131,7 @@ export class DialectAnswers {
     const asked = isInTruth ? question : { ...question, user: NOBODY, dex: '' };
     const account = ask(state, asked);
     for (const { position } of account.assetPositions) this.#dressPosition(position);
-    const mode = describeMode(state, requireUser(question), this.markets);
-    if (mode === 'portfolioMargin') moveLiquidations(account);
+    if (hasOtherRules(requireUser(question))) moveLiquidations(account);
     if (this.markets.hasStrangeCoin) addStrangePosition(account, question);
     printAccount(account);
     return account;
@@ -151,14 +150,14 @@ export class DialectAnswers {
   }
 }
 
-/** Accounts with portfolio margin are liquidated by another rule. */
-const PORTFOLIO_FACTOR = 0.97;
+/** In some modes cross positions are liquidated by another rule. */
+const OTHER_RULE_FACTOR = 0.97;
 
 function moveLiquidations(account: Json): void {
   for (const { position } of account.assetPositions) {
-    const { liquidationPx } = position;
-    if (liquidationPx === null) continue;
-    position.liquidationPx = printDouble(Number(liquidationPx) * PORTFOLIO_FACTOR);
+    const { liquidationPx, leverage } = position;
+    if (liquidationPx === null || leverage.type !== 'cross') continue;
+    position.liquidationPx = printDouble(Number(liquidationPx) * OTHER_RULE_FACTOR);
   }
 }
 

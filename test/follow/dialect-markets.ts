@@ -49,15 +49,8 @@ const FURTHER_DEXES = [
   { name: 'fiat', fullName: 'Fiat', deployer: '0x2222222222222222222222222222222222222222' },
 ];
 
-/** USDC, USDH, USDT0 and USDE. */
-const TOKENS: Readonly<Record<string, number>> = {
-  '': 0,
-  abc: 360,
-  idx: 268,
-  hist: 235,
-  fiat: 268,
-};
-const SHARED_TOKENS: typeof TOKENS = { ...TOKENS, idx: 0 };
+/** USDC, which two dexes share, USDH, USDE and USDT0. */
+const TOKENS: Readonly<Record<string, number>> = { '': 0, abc: 360, idx: 0, hist: 235, fiat: 268 };
 
 /** What a deployer can set, as recorded. */
 const DEPLOYED_FIELDS = {
@@ -75,14 +68,14 @@ export const SPOT_COINS: readonly string[] = ['@107', '#14880'];
 export const SPOT_PX = '92.949';
 
 export class DialectMarkets {
-  readonly forms: StubForms;
+  readonly #forms: StubForms;
   /** By dex, the numbers of tables by their tiers as JSON: a number stays when it is not used. */
   readonly #tables = new Map<string, Map<string, number>>();
   /** Lists a coin that the ledger's vocabulary cannot hold. */
   hasStrangeCoin = false;
 
   constructor(forms: StubForms) {
-    this.forms = forms;
+    this.#forms = forms;
   }
 
   /** Of all dexes, in their order. */
@@ -91,7 +84,7 @@ export class DialectMarkets {
   }
 
   tokenOf(dex: string): number {
-    return (this.forms.sharedCollateral ? SHARED_TOKENS : TOKENS)[dex];
+    return TOKENS[dex];
   }
 
   perpDexs(state: StateView): Json[] {
@@ -107,7 +100,7 @@ export class DialectMarkets {
 
   /** A list of dexes may have an element that is null; the others keep their places. */
   #addOdd(dexes: Json[]): Json[] {
-    return this.forms.oddElements ? dexes.toSpliced(2, 0, null) : dexes;
+    return this.#forms.oddElements ? dexes.toSpliced(2, 0, null) : dexes;
   }
 
   meta(state: StateView, dex: string): Json {
@@ -116,7 +109,7 @@ export class DialectMarkets {
     insert(dex, universe, (delisted) => describeDelisted(delisted, dex));
     if (this.hasStrangeCoin && dex === '') addStrangeListing(universe);
     const collateralToken = this.tokenOf(dex);
-    const hasNoTables = this.forms.oddElements && markets.length === 0;
+    const hasNoTables = this.#forms.oddElements && markets.length === 0;
     if (hasNoTables) return { universe, collateralToken };
     return { universe, marginTables: this.#listTables(dex), collateralToken };
   }

@@ -75,8 +75,13 @@ const OTHER_MODES: readonly [RegExp, string][] = [
   [/9$/, 'dexAbstraction'],
 ];
 
-export function describeMode(state: StateView, user: string, { forms }: DialectMarkets): string {
-  const other = OTHER_MODES.find(([pattern]) => forms.otherModes && pattern.test(user));
+/** Whether the accounts of the user follow rules that the ledger does not have. */
+export function hasOtherRules(user: string): boolean {
+  return OTHER_MODES.some(([pattern]) => pattern.test(user));
+}
+
+export function describeMode(state: StateView, user: string): string {
+  const other = OTHER_MODES.find(([pattern]) => pattern.test(user));
   if (other !== undefined) return other[1];
   if (isUnified(state, user)) return 'unifiedAccount';
   return user.endsWith('0') ? 'disabled' : 'default';
@@ -101,8 +106,7 @@ function listBackings(state: StateView, user: string, markets: DialectMarkets): 
     const token = markets.tokenOf(dex);
     byToken.set(token, [...(byToken.get(token) ?? []), figures]);
   }
-  const hasSpotOrders = markets.forms.sharedCollateral && SPOT_TRADERS.test(user);
-  const spotOrders = hasSpotOrders ? SPOT_ORDERS : 0;
+  const spotOrders = SPOT_TRADERS.test(user) ? SPOT_ORDERS : 0;
   const backings = [...byToken].map(([token, accounts]) => ({
     token,
     accounts,
@@ -112,14 +116,11 @@ function listBackings(state: StateView, user: string, markets: DialectMarkets): 
 }
 
 export function describeSpot(state: StateView, user: string, markets: DialectMarkets): Json {
-  const mode = describeMode(state, user, markets);
+  const mode = describeMode(state, user);
   if (mode === 'portfolioMargin') return PORTFOLIO;
   if (mode !== 'unifiedAccount') return { balances: [OWN_BALANCE] };
   const backings = listBackings(state, user, markets);
-  const balances = [
-    ...backings.map((backing) => describeBalance(backing, markets)),
-    ...OTHER_BALANCES,
-  ];
+  const balances = [...backings.map(describeBalance), ...OTHER_BALANCES];
   const available = backings.map((backing) => [backing.token, formatSpot(availableOf(backing))]);
   return {
     balances: balances.sort(
@@ -129,7 +130,7 @@ export function describeSpot(state: StateView, user: string, markets: DialectMar
   };
 }
 
-function describeBalance(backing: Backing, { forms }: DialectMarkets): Json {
+function describeBalance(backing: Backing): Json {
   const { token, accounts, spotOrders } = backing;
   const hold = sumOf(accounts, ({ summary }) => maximum(0, summary.accountValue));
   const held = formatUnits(add(hold, spotOrders), USD_DECIMALS);
@@ -145,7 +146,7 @@ function describeBalance(backing: Backing, { forms }: DialectMarkets): Json {
     coin: COINS[token],
     token,
     total: formatSpot(add(add(availableOf(backing), used), owed)),
-    hold: forms.sharedCollateral ? printDouble(held) : held,
+    hold: printDouble(held),
     entryNtl: '0.0',
   };
 }

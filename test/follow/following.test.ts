@@ -51,6 +51,23 @@ test(
   },
 );
 
+test('an account with other rules is answered with the words of the exchange', async (context) => {
+  const following = await startFollowing(context);
+  const { truth, follower } = following;
+  const sources = new Set<unknown>();
+  for (const user of truth.otherUsers) {
+    const question = { type: 'clearinghouseState', user, dex: '' };
+    const told = await until('an answer', async () => {
+      const answer = await follower.ask(question);
+      return answer.status === 200 && answer;
+    });
+    sources.add(told.headers['account-source']);
+    // What the ledger answers is true by its own rules: no price of such an account depends on others.
+    await following.check([told]);
+  }
+  assert.ok(sources.has('upstream'));
+});
+
 test(
   'delegations and the auction are answered as the exchange has them',
   LONG_ONLY,

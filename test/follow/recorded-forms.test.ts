@@ -29,7 +29,7 @@ const recordedMarkets = load('real-markets-01');
 const unified = load('unified-01');
 
 /** An exchange with everything that the stub can say. */
-const forms = { oddElements: false, sharedCollateral: true, otherModes: true, ownTiers: true };
+const forms = { oddElements: false, ownTiers: true };
 const simulator = createSimulator({ seed: 'forms', accounts: 100, startTimeMs: START_MS });
 const truth = new TruthLines(simulator, createState(), forms);
 for (let block = 0; block < BLOCKS || !truth.isSetUp; block++) truth.next(START_MS + block * 1000);

@@ -23,16 +23,27 @@ import {
 } from '../../src/feed/follow/dialect/spot-answer.ts';
 import { Random } from '../../src/feed/simulator/random.ts';
 import { createSimulator } from '../../src/feed/simulator/simulator.ts';
+import { findAccount } from '../../src/state/accounts.ts';
 import { createState } from '../../src/state/state.ts';
 import { ALSO_FULL, scale } from '../scale.ts';
 import { SEED, SEED_NOTE } from '../seed.ts';
 import { DialectAnswers, type Json, type Question } from './dialect-answers.ts';
+import { hasOtherRules } from './dialect-modes.ts';
 import { holdsStrangeCoin } from './strange-coin.ts';
+import { STUB_FORMS } from './stub-forms.ts';
+import { TruthLines } from './truth-lines.ts';
 import { contradict, misshape } from './wrong-answers.ts';
 
-const exchange = createSimulator({ seed: `stub/${SEED}`, accounts: scale(100, 1000) });
-for (let block = 0; block < scale(200, 1000) || !exchange.isSetUp; block++) exchange.next();
-const truth = exchange.state;
+const START_MS = Date.UTC(2026, 0, 5);
+const BLOCK_MS = 10_000;
+const simulator = createSimulator({
+  ...{ seed: `stub/${SEED}`, accounts: scale(100, 1000), startTimeMs: START_MS },
+});
+const lines = new TruthLines(simulator, createState(), STUB_FORMS);
+for (let block = 0; block < scale(200, 1000) || !lines.isSetUp; block++) {
+  lines.next(START_MS + block * BLOCK_MS);
+}
+const truth = lines.state;
 const answers = new DialectAnswers({ unknownTypes: [] });
 
 function ask(question: Question): Json {
@@ -58,15 +69,15 @@ interface Sample {
   readonly dex: string;
 }
 
+/** Of those who have an account in the dex: a balance shows in other dexes too, where it backs nothing. */
 function listSamples(): Sample[] {
   const rows = Array.from({ length: truth.addresses.table.rowCount - 1 }, (_, index) => index + 1);
   return rows.flatMap((row) => {
     const address = truth.addresses.addressOf(row);
-    return truth.markets.dexes.map(({ name: dex }) => ({
-      address,
-      user: formatAddress(address),
-      dex,
-    }));
+    const user = formatAddress(address);
+    return truth.markets.dexes.flatMap(({ name: dex }, dexIndex) =>
+      findAccount(truth, row, dexIndex) === 0 ? [] : [{ address, user, dex }],
+    );
   });
 }
 
@@ -105,13 +116,21 @@ test(
   () => {
     const directory = readDirectory();
     assert.deepEqual(directory.skipped, []);
-    for (const sample of listSamples()) {
+    for (const sample of listSamples().filter(({ user }) => !hasOtherRules(user))) {
       const reading = unwrap(read(sample, directory, askAccount(sample)));
       assert.deepEqual(checkAccount(reading, directory), []);
       assert.deepEqual(findDifferences(truth, sample.address, reading.rows), []);
     }
   },
 );
+
+test('an account in another mode contradicts the rules of the ledger', () => {
+  const directory = readDirectory();
+  const found = listSamples()
+    .filter(({ user }) => hasOtherRules(user))
+    .flatMap((sample) => findMismatches(sample, directory, askAccount(sample)));
+  assert.deepEqual([...new Set(found.map(({ field }) => field))], ['liquidationPx']);
+});
 
 test(`every contradiction of the stub exchange is found ${SEED_NOTE}`, ALSO_FULL, () => {
   const directory = readDirectory();

@@ -16,6 +16,7 @@ import { applyBlock } from '../../src/state/fold.ts';
 import type { Market } from '../../src/state/markets.ts';
 import { createState } from '../../src/state/state.ts';
 import type { NaiveAccount, NaiveHolding, NaiveTier } from '../twin/naive-state.ts';
+import { hasOtherRules } from './dialect-modes.ts';
 import { timeOfLine } from './exchange.ts';
 import { History } from './history.ts';
 
@@ -64,8 +65,17 @@ export class Truth {
     return this.#state.markets.dexes.map(({ name }) => name);
   }
 
-  /** Everyone with an account, as of the last refresh. */
+  /** Everyone with an account that a ledger can hold, as of the last refresh. */
   get users(): readonly string[] {
+    return this.#listUsers().filter((user) => !hasOtherRules(user));
+  }
+
+  /** Those whose accounts follow other rules: a follower answers what the exchange says. */
+  get otherUsers(): readonly string[] {
+    return this.#listUsers().filter(hasOtherRules);
+  }
+
+  #listUsers(): string[] {
     return this.#listRows().map((row) => formatAddress(this.#state.addresses.addressOf(row)));
   }
 
