@@ -36,7 +36,7 @@ export const LEVERAGE_RANGE = { from: 1, to: LEVERAGE_MAX };
 export const TIME_RANGE = { from: 0, to: TIME_MS_MAX };
 export const SECONDS_MAX = TIME_MS_MAX / 1000;
 
-function readTier(source: unknown) {
+export function readTierTerms(source: unknown) {
   return readObject(source, (fields) => ({
     lowerBound: fields.usd('lowerBound', 'zero or more'),
     maxLeverage: fields.whole('maxLeverage', LEVERAGE_RANGE),
@@ -64,7 +64,7 @@ function readAccountPosition(source: unknown) {
     entryNtl: fields.usd('entryNtl', 'above zero'),
     leverage: fields.object('leverage', readAccountLeverage),
     cumFunding: fields.object('cumFunding', readCumulativeFunding),
-    marginTiers: fields.optionalList('marginTiers', readTier),
+    marginTiers: fields.optionalList('marginTiers', readTierTerms),
   }));
 }
 
@@ -114,7 +114,7 @@ const EVENT_READERS = {
     dex: fields.text('dex'),
     coin: fields.textOf('coin', COIN_NAME, 'NAME or dex:NAME, NAME 1 to 20 of A-Z, a-z and 0-9'),
     szDecimals: fields.whole('szDecimals', { from: 0, to: SIZE_DECIMALS_MAX }),
-    marginTiers: fields.list('marginTiers', readTier),
+    marginTiers: fields.list('marginTiers', readTierTerms),
     onlyIsolated: fields.flag('onlyIsolated'),
     markPx: fields.decimal('markPx'),
   }),

@@ -8,10 +8,11 @@ import {
   withCollateral,
 } from './dialect/account-answer.ts';
 import { checkAccount, isCollateralSuspected } from './dialect/account-check.ts';
-import { recordedCollateral } from './dialect/account-events.ts';
+import { recordedCollateral, recordedTiers } from './dialect/account-events.ts';
 import { findCollateral } from './dialect/collateral.ts';
 import { DialectError, type Mismatch } from './dialect/dialect.ts';
 import type { MarketDirectory } from './dialect/market-directory.ts';
+import { withFittingTiers, withSingleTiers, withTiers } from './dialect/own-tiers.ts';
 import type { ExchangeTime } from './exchange-time.ts';
 import type { Watched } from './watch-list.ts';
 
@@ -28,6 +29,8 @@ export interface UncheckedAccount {
   readonly mismatches: readonly Mismatch[];
   /** A spot balance behind the positions may explain every mismatch. */
   readonly isCollateralMissing: boolean;
+  /** The exchange is known to have such accounts: to read it again changes nothing. */
+  readonly isKnownForm: boolean;
 }
 
 export interface FailedAccount {
@@ -50,6 +53,17 @@ export type JudgedItem = Pick<Watched, 'item' | 'address'>;
 /** The collateral behind the account of an answer, in millionths; undefined where it is not known. */
 export type CollateralSource = (reading: AccountReading) => number | DialectError | undefined;
 
+interface JudgeOptions {
+  /** Else a table that the exchange has changed would be taken for one of the position. */
+  readonly areMarketsNew?: boolean;
+}
+
+/** What a reading comes to: the rows that reproduce it, or why none do. */
+interface Attempt {
+  readonly rows?: AccountRows;
+  readonly mismatches: readonly Mismatch[];
+}
+
 export class AccountJudge {
   readonly #options: AccountJudgeOptions;
 
@@ -58,21 +72,22 @@ export class AccountJudge {
   }
 
   /** With the collateral that costs no question: none, the one of the prices, or the recorded one. */
-  judge(json: unknown, watched: JudgedItem): JudgedAccount {
+  judge(json: unknown, watched: JudgedItem, options: JudgeOptions = {}): JudgedAccount {
     const { ledger, pending } = this.#options;
     const sources: readonly CollateralSource[] = [
       () => 0,
       (reading) => findCollateral(reading, pending.directory),
       ({ rows }) => recordedCollateral(ledger, watched.address, rows.dex),
     ];
-    return this.judgeWith(json, watched, sources);
+    return this.judgeWith(json, watched, sources, options);
   }
 
-  /** With the first collateral that reproduces the answer. */
+  /** With the first collateral, and the first tiers of positions, that reproduce the answer. */
   judgeWith(
     json: unknown,
-    { item }: JudgedItem,
+    { item, address }: JudgedItem,
     sources: readonly CollateralSource[],
+    { areMarketsNew = false }: JudgeOptions = {},
   ): JudgedAccount {
     const { directory } = this.#options.pending;
     const dex = item.kind === 'account' ? item.dex : '';
@@ -81,22 +96,86 @@ export class AccountJudge {
     const { time } = reading.rows;
     const fault = this.#options.time.note(time);
     if (fault !== undefined) return { kind: 'failed', reason: fault };
+    const recorded = recordedTiers(this.#options.ledger, address, reading.rows);
+    const attempts = [
+      ...(recorded.size > 0 ? [() => this.#try(withTiers(reading, recorded), sources)] : []),
+      () => this.#try(reading, sources),
+    ];
+    let attempt: Attempt = { mismatches: [] };
+    for (const run of attempts) {
+      attempt = run();
+      if (attempt.rows !== undefined) return { kind: 'checked', rows: attempt.rows };
+    }
+    const { mismatches } = attempt;
+    const rows = areMarketsNew ? this.#tryOwnTiers(reading, mismatches, sources) : undefined;
+    if (rows !== undefined) return { kind: 'checked', rows };
+    return { kind: 'unchecked', time, ...explainMismatches(mismatches, reading) };
+  }
+
+  /** With each collateral, until one reproduces the reading or its mismatches have another cause. */
+  #try(reading: AccountReading, sources: readonly CollateralSource[]): Attempt {
     let mismatches: readonly Mismatch[] = [];
-    let isCollateralMissing = true;
     for (const findSource of sources) {
       const collateral = findSource(reading);
       if (collateral === undefined) continue;
-      if (collateral instanceof DialectError) {
-        return { kind: 'unchecked', time, mismatches: [collateral.mismatch], isCollateralMissing };
-      }
+      if (collateral instanceof DialectError) return { mismatches: [collateral.mismatch] };
       const backed = withCollateral(reading, collateral);
-      mismatches = checkAccount(backed, directory);
-      if (mismatches.length === 0) return { kind: 'checked', rows: backed.rows };
-      isCollateralMissing = isCollateralSuspected(mismatches);
-      if (!isCollateralMissing) break;
+      mismatches = checkAccount(backed, this.#options.pending.directory);
+      if (mismatches.length === 0) return { rows: backed.rows, mismatches };
+      if (!isCollateralSuspected(mismatches)) break;
     }
-    return { kind: 'unchecked', time, mismatches, isCollateralMissing };
+    return { mismatches };
   }
+
+  /** Positions whose maximum leverage is not their market's have a table of their own. */
+  #tryOwnTiers(
+    reading: AccountReading,
+    mismatches: readonly Mismatch[],
+    sources: readonly CollateralSource[],
+  ): AccountRows | undefined {
+    const { directory } = this.#options.pending;
+    const coins = new Set(
+      mismatches.flatMap(({ field, coin }) => (field === 'maxLeverage' && coin ? [coin] : [])),
+    );
+    if (coins.size === 0) return undefined;
+    const single = withSingleTiers(reading, coins);
+    const { rows } = this.#try(single, sources);
+    if (rows !== undefined) return rows;
+    for (const findSource of sources) {
+      const collateral = findSource(single);
+      if (typeof collateral !== 'number') continue;
+      const fitting = withFittingTiers(reading, coins, { directory, collateral });
+      const fitted = fitting && this.#try(fitting, [() => collateral]).rows;
+      if (fitted !== undefined) return fitted;
+    }
+    return undefined;
+  }
+}
+
+/** Of an account that has cash in no position and not in the cross account. */
+const ISOLATED_LEG_FIELDS: readonly string[] = [
+  'marginSummary.accountValue',
+  'marginSummary.totalRawUsd',
+];
+
+/** A form that is known, but that the vocabulary cannot hold, is named instead of its figures. */
+function explainMismatches(
+  mismatches: readonly Mismatch[],
+  { reported }: AccountReading,
+): Pick<UncheckedAccount, 'mismatches' | 'isCollateralMissing' | 'isKnownForm'> {
+  const isIsolatedLeg = mismatches.every(({ field }) => ISOLATED_LEG_FIELDS.includes(field));
+  if (!isIsolatedLeg) {
+    const isCollateralMissing =
+      isCollateralSuspected(mismatches) || mismatches.some(({ field }) => field === 'collateral');
+    return { mismatches, isCollateralMissing, isKnownForm: false };
+  }
+  const mismatch = {
+    field: 'isolatedLeg',
+    coin: undefined,
+    ours: `the value of the cross account and of all positions`,
+    theirs: `an account value of ${reported.marginSummary.accountValue}`,
+  };
+  return { mismatches: [mismatch], isCollateralMissing: false, isKnownForm: true };
 }
 
 function refuse({ fault, mismatch, message }: DialectError, json: unknown): JudgedAccount {
@@ -104,5 +183,5 @@ function refuse({ fault, mismatch, message }: DialectError, json: unknown): Judg
   if (fault === 'shape') return { kind: 'failed', reason: message, mismatches };
   // An answer of the right shape has a time.
   const { time } = json as { readonly time: number };
-  return { kind: 'unchecked', time, mismatches, isCollateralMissing: false };
+  return { kind: 'unchecked', time, mismatches, isCollateralMissing: false, isKnownForm: false };
 }

@@ -136,7 +136,8 @@ export class AccountReader {
     if (judged.kind === 'checked') {
       watched.needsSpot = false;
       if (judged.rows.isCollateralShown) return { judged, answer: answer.text };
-    } else if (!judged.isCollateralMissing) return this.#judgeAgain(watched, answer);
+    } else if (judged.isKnownForm) return { judged, answer: answer.text, isFinal: true };
+    else if (!judged.isCollateralMissing) return this.#judgeAgain(watched, answer);
     return this.#explain(watched, answer, judged, ask);
   }
 
@@ -146,10 +147,11 @@ export class AccountReader {
     return this.#options.upstream.askAnswer({ type: 'clearinghouseState', user, dex }, ask);
   }
 
-  /** New margin tiers and new coins explain mismatches. */
+  /** New coins, new margin tiers, and tiers that are not their market's explain mismatches. */
   async #judgeAgain(watched: Watched, { json, text }: UpstreamAnswer): Promise<Read> {
     await this.#options.refreshMarkets();
-    return { judged: this.#options.judge.judge(json, watched), answer: text };
+    const judged = this.#options.judge.judge(json, watched, { areMarketsNew: true });
+    return { judged, answer: text };
   }
 
   /** The collateral explains the answer, or enters none of its figures: the account's mode decides. */
@@ -178,6 +180,7 @@ export class AccountReader {
           time: timeOf(judged),
           mismatches: [],
           isCollateralMissing: true,
+          isKnownForm: false,
         },
         answer: answer.text,
         isUndecided: true,
@@ -256,7 +259,13 @@ function timeOf(judged: CheckedAccount | UncheckedAccount): number {
 function refuseMode(mode: string, time: number): UncheckedAccount {
   const ours = 'a mode whose rule for the price of liquidation is known';
   const mismatch = { field: 'userAbstraction', coin: undefined, ours, theirs: mode };
-  return { kind: 'unchecked', time, mismatches: [mismatch], isCollateralMissing: false };
+  return {
+    kind: 'unchecked',
+    time,
+    mismatches: [mismatch],
+    isCollateralMissing: false,
+    isKnownForm: false,
+  };
 }
 
 /** Where the prices refused it already, they say why. */
@@ -273,5 +282,6 @@ function refuseCollateral(judged: CheckedAccount | UncheckedAccount): UncheckedA
     time: judged.rows.time,
     mismatches: [mismatch],
     isCollateralMissing: true,
+    isKnownForm: false,
   };
 }

@@ -129,12 +129,18 @@ function judge(
   const time = { note: () => undefined };
   const accountJudge = new AccountJudge({ ledger: createState(), pending: { directory }, time });
   const watched = { item: { kind: 'account', user: USER, dex }, address: ADDRESS } as const;
-  const judged = accountJudge.judge(answer, watched);
+  const judged = accountJudge.judge(answer, watched, { areMarketsNew: true });
   if (judged.kind === 'failed') return judged;
   if (judged.kind === 'checked' && judged.rows.isCollateralShown) return judged;
   if (!hasKnownRules(userAbstraction)) {
     const mismatch = { field: 'userAbstraction', coin: undefined, ours: '', theirs: '' };
-    return { kind: 'unchecked', time: 0, mismatches: [mismatch], isCollateralMissing: false };
+    return {
+      kind: 'unchecked',
+      time: 0,
+      mismatches: [mismatch],
+      isCollateralMissing: false,
+      isKnownForm: false,
+    };
   }
   if (userAbstraction !== UNIFIED_MODE || spotClearinghouseState === undefined) return judged;
   return accountJudge.judgeWith(answer, watched, [

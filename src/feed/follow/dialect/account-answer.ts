@@ -33,6 +33,7 @@ import {
   readReportedAccount,
 } from './account-shape.ts';
 import { DialectError, readAnswer } from './dialect.ts';
+import type { TierTable } from './margin-tables.ts';
 import type { MarketDirectory } from './market-directory.ts';
 import { readPrinted, readStoredAmount } from './printed-amounts.ts';
 
@@ -50,6 +51,8 @@ export interface PositionRow {
   readonly fundingSinceChange: number;
   /** The price that the answer was computed with. */
   readonly markPrice: number;
+  /** Margin tiers of its own; undefined where it has its market's. */
+  readonly ownTiers?: TierTable;
 }
 
 export interface AccountRows {

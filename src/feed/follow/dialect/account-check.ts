@@ -128,6 +128,11 @@ function compareSummary(
   ];
 }
 
+/** Whether our rules give every figure that the answer has of the position. */
+export function isPositionExplained(account: AccountFigures, reported: ReportedPosition): boolean {
+  return comparePosition(account, reported).every(({ isSame }) => isSame);
+}
+
 function comparePosition(account: AccountFigures, reported: ReportedPosition): ComparedFigure[] {
   const { coin } = reported;
   const ours = account.positions.find(({ market }) => market.coin === coin);

@@ -6,9 +6,10 @@ import { type Address, formatAddress } from '../../../exact/address.ts';
 import { formatUnits } from '../../../exact/decimal.ts';
 import { countOpenPositions, findAccount, findPosition } from '../../../state/accounts.ts';
 import * as column from '../../../state/columns.ts';
-import { isIsolatedTerms, leverageOfTerms } from '../../../state/columns.ts';
+import { isIsolatedTerms, leverageOfTerms, tierTableOfTerms } from '../../../state/columns.ts';
 import type { StateView } from '../../../state/state.ts';
 import type { AccountRows, PositionRow } from './account-answer.ts';
+import { describeTiers, isSameTable, type TierTable } from './margin-tables.ts';
 
 function usdText(units: number): string {
   return formatUnits(units, USD_DECIMALS);
@@ -49,6 +50,7 @@ function describeRow({ market, size, mode, leverage, rawUsd, ...row }: PositionR
       sinceOpen: usdText(row.fundingSinceOpen),
       sinceChange: usdText(row.fundingSinceChange),
     },
+    ...(row.ownTiers === undefined ? {} : { marginTiers: describeTiers(row.ownTiers) }),
   };
 }
 
@@ -108,9 +110,8 @@ function addPositionChanges(
   row: PositionRow,
   changed: Set<string>,
 ): void {
-  const marketIndex = ledger.markets.findMarket(row.market.coin);
-  const position = marketIndex === undefined ? 0 : findPosition(ledger, account, marketIndex);
-  if (position === 0 || ledger.positions.get(position, column.SIZE) === 0) {
+  const position = openPositionOf(ledger, account, row.market.coin);
+  if (position === 0) {
     changed.add('positions');
     return;
   }
@@ -120,6 +121,35 @@ function addPositionChanges(
   const terms = ledger.positions.get(position, column.TERMS);
   const isSameMode = isIsolatedTerms(terms) === (row.mode === 'isolated');
   if (!isSameMode || leverageOfTerms(terms) !== row.leverage) changed.add('leverage');
+  if (!isSameTable(ownTiersOf(ledger, terms), row.ownTiers)) changed.add('marginTiers');
+}
+
+/** Undefined where the position has its market's tiers. */
+function ownTiersOf(ledger: StateView, terms: number): TierTable | undefined {
+  return tierTableOfTerms(terms) === 0 ? undefined : ledger.markets.tiersOf(terms);
+}
+
+/** The tiers that open positions of the account have apart from their market's, by coin, as recorded. */
+export function recordedTiers(
+  ledger: StateView,
+  user: Address,
+  { dex, positions }: AccountRows,
+): Map<string, TierTable> {
+  const account = rowOf(ledger, user, dex);
+  const tables = new Map<string, TierTable>();
+  for (const { market } of positions) {
+    const position = openPositionOf(ledger, account, market.coin);
+    const own = ownTiersOf(ledger, ledger.positions.get(position, column.TERMS));
+    if (position !== 0 && own !== undefined) tables.set(market.coin, own);
+  }
+  return tables;
+}
+
+/** Its row, or 0 if it is not open. */
+function openPositionOf(ledger: StateView, account: number, coin: string): number {
+  const marketIndex = ledger.markets.findMarket(coin);
+  const position = marketIndex === undefined ? 0 : findPosition(ledger, account, marketIndex);
+  return ledger.positions.get(position, column.SIZE) === 0 ? 0 : position;
 }
 
 /** Changed by funding, which every account with a position pays or gets after each full hour. */

@@ -58,14 +58,14 @@ function estimateEach({ reported }: AccountReading, figures: AccountFigures): Es
 
 function estimate(
   { crossSummary, crossMaintenanceMargin }: AccountFigures,
-  { market, size, value, maintenanceMargin }: PositionFigures,
+  { market, tiers, size, value, maintenanceMargin }: PositionFigures,
   price: number,
 ): Estimate {
   const side = size < 0 ? -1 : 1;
   const unitsPerPrice = (Math.abs(size) / powerOfTen(market.sizeDecimals)) * USD_UNITS;
   const liquidationValue = unitsPerPrice * price;
   const { maxLeverage, deductionNumerator, deductionDenominator } =
-    market.tiers.findLast(({ lowerBound }) => lowerBound <= liquidationValue) ?? market.tiers[0];
+    tiers.findLast(({ lowerBound }) => lowerBound <= liquidationValue) ?? tiers[0];
   const needed = liquidationValue * (1 - side / (2 * maxLeverage));
   const deduction = Number(deductionNumerator) / Number(deductionDenominator);
   const equity = side * (Number(value) - needed) - deduction;

@@ -48,6 +48,8 @@ export interface MetaListing {
   readonly universe: readonly (MarketListing | undefined)[];
   /** The index of the spot token that accounts of this dex are kept in. */
   readonly collateralToken: number;
+  /** All its margin tables, also those that no market has now; the tiers are not checked yet. */
+  readonly marginTables: readonly (readonly unknown[])[];
   readonly odd: readonly OddElement[];
   /** The answer as it came. */
   readonly json: unknown;
@@ -164,7 +166,13 @@ export function readMetaFields(json: unknown): MetaListing {
       readOr(odd, `universe[${place}]`, () => readListing(item, tables)),
     );
     const token = readOr(odd, 'collateralToken', () => readToken(fields));
-    return { universe, collateralToken: token ?? FIRST_TOKEN, odd, json };
+    return {
+      universe,
+      collateralToken: token ?? FIRST_TOKEN,
+      marginTables: [...tables.values()],
+      odd,
+      json,
+    };
   });
 }
 

@@ -7,12 +7,11 @@
  */
 
 import { type Event, readEvent, type WireEvent } from '../../../events/event.ts';
-import { USD_DECIMALS } from '../../../events/fields.ts';
 import { BlockError, Refusal } from '../../../events/refusal.ts';
-import { formatUnits } from '../../../exact/decimal.ts';
 import { applyBlock } from '../../../state/fold.ts';
 import type { Dex, Market } from '../../../state/markets.ts';
 import { createState, type State, type StateView } from '../../../state/state.ts';
+import { describeTiers, readDistinctTables, type TierTable } from './margin-tables.ts';
 import {
   type DexListings,
   describeUpstreamMarket,
@@ -45,6 +44,8 @@ export class MarketDirectory {
   readonly #metas: ReadonlyMap<string, MetaListing>;
   readonly #universes: ReadonlyMap<string, readonly (string | undefined)[]>;
   readonly skipped: readonly SkippedListing[];
+  /** The tables of all dexes, each different one once. */
+  readonly marginTables: readonly TierTable[];
   /** The upstream's lists, as events. */
   readonly lists: readonly ListEvent[];
 
@@ -60,6 +61,9 @@ export class MarketDirectory {
       [...metas].map(([dex, { universe }]) => [dex, universe.map((market) => market?.name)]),
     );
     this.skipped = skipped;
+    this.marginTables = readDistinctTables(
+      [...metas.values()].flatMap(({ marginTables }) => marginTables),
+    );
   }
 
   get dexes(): readonly Dex[] {
@@ -186,10 +190,7 @@ export function describeDex({ name, fullName, deployer }: Dex): WireEvent {
 
 export function describeMarketTerms(dex: string, market: Market, markPx: string): WireEvent {
   const { coin, sizeDecimals, tiers, onlyIsolated } = market;
-  const marginTiers = tiers.map(({ lowerBound, maxLeverage }) => ({
-    lowerBound: formatUnits(lowerBound, USD_DECIMALS),
-    maxLeverage,
-  }));
+  const marginTiers = describeTiers(tiers);
   return { type: 'market', dex, coin, szDecimals: sizeDecimals, marginTiers, onlyIsolated, markPx };
 }
 
