@@ -222,6 +222,7 @@ async function followOdd(seed: string): Promise<void> {
     exchange.fault = () => undefined;
     for (const user of users) {
       const outcome = await exchange.want(accountOf(user), 0);
+      truths.note(exchange.truth);
       assert.ok(['recorded', 'upstream'].includes(outcome.outcome), JSON.stringify(outcome));
       const time = accountTime(exchange.ledger, user, 0);
       if (time === 0) continue;
