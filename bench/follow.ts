@@ -1,9 +1,10 @@
 /**
  * What following a live exchange saves and costs, on the stub exchange of the tests:
  *
- *   npm run bench:follow              dashboards, cost and partial, in some minutes
+ *   npm run bench:follow              dashboards, cost, partial and disk, in some minutes
  *   npm run bench:follow -- --quick   in short rounds: to see that it works
  *   npm run bench:follow -- ages      how old accounts become on a budget; so for each part
+ *   npm run bench:follow -- disk      bytes a day for 1, 10, 100 and 1,000 accounts, in two minutes
  *
  * Follower, service, exchange and load share the machine's cores.
  */
@@ -15,6 +16,7 @@ import { parseArgs } from 'node:util';
 import { type AgesScale, benchAges } from './follow-ages.ts';
 import { benchCost, type CostScale } from './follow-cost.ts';
 import { benchDashboards, type DashboardsScale } from './follow-dashboards.ts';
+import { benchDisk, type DiskScale } from './follow-disk.ts';
 import { benchPartial, type PartialScale } from './follow-partial.ts';
 import type { Cleanup } from './follow-stub.ts';
 import { type Goal, printGoals } from './report.ts';
@@ -27,7 +29,16 @@ interface Scale {
   readonly cost: CostScale;
   readonly partial: PartialScale;
   readonly ages: AgesScale;
+  readonly disk: DiskScale;
 }
+
+/** More accounts hold positions in more markets. */
+const DISK_CASES = [
+  { accounts: 1, markets: 5 },
+  { accounts: 10, markets: 20 },
+  { accounts: 100, markets: 60 },
+  { accounts: 1000, markets: 150 },
+].map((sizes) => ({ ...sizes, positions: 5, tradesPerHour: 2 }));
 
 const FULL: Scale = {
   dashboards: { dashboards: 1000, accounts: 100, rounds: 3, warmUpSeconds: 5, seconds: 20 },
@@ -47,6 +58,7 @@ const FULL: Scale = {
     minutes: 80,
     steadyMinutes: 20,
   },
+  disk: { cases: DISK_CASES, warmUpMinutes: 10, minutes: 60 },
 };
 
 const QUICK: Scale = {
@@ -54,6 +66,7 @@ const QUICK: Scale = {
   cost: { accounts: 40, rounds: 1, seconds: 3 },
   partial: { accounts: 1000, rounds: { rounds: 1, roundSeconds: 1, warmUpSeconds: 1 } },
   ages: { cases: [{ accounts: 100, budget: 300 }], minutes: 12, steadyMinutes: 4 },
+  disk: { cases: DISK_CASES.slice(0, 2), warmUpMinutes: 2, minutes: 10 },
 };
 
 const { values, positionals } = parseArgs({
@@ -84,8 +97,11 @@ const PARTS: Readonly<Record<string, Measure>> = {
   cost: (folder, cleanup, scale) => benchCost(folder, cleanup, scale.cost),
   partial: (folder, cleanup, scale) => benchPartial(folder, cleanup, scale.partial),
   ages: (folder, _, scale) => benchAges(folder, scale.ages),
+  disk: (_, cleanup, scale) => benchDisk(cleanup, scale.disk),
 };
-const DEFAULT_PARTS = ['dashboards', 'cost', 'partial'];
+const DEFAULT_PARTS = ['dashboards', 'cost', 'partial', 'disk'];
+/** On a virtual clock, without load. */
+const ALONE: readonly string[] = ['ages', 'disk'];
 
 async function run(names: readonly string[], scale: Scale): Promise<Goal[]> {
   const goals: Goal[] = [];
@@ -102,11 +118,11 @@ if (unknown.length > 0) {
   console.error(`no part ${unknown.join(', ')}; expected ${Object.keys(PARTS).join(', ')}`);
   process.exit(EXIT_USAGE);
 }
-requireTools('wrk');
 const startedMs = performance.now();
 console.log(`node ${process.version}, ${cpus().length} x ${cpus()[0].model}, shared with the load`);
 console.log('rounds take turns; figures are medians, with the smallest and the largest');
 const names = positionals.length === 0 ? DEFAULT_PARTS : positionals;
+if (names.some((name) => !ALONE.includes(name))) requireTools('wrk');
 const goals = await run(names, values.quick ? QUICK : FULL);
 if (goals.length > 0) {
   announce('figures');
