@@ -46,13 +46,17 @@ function wrongType(code: RequestErrorCode, type: unknown, shown: string): WrongQ
   };
 }
 
+function isBareHex(user: unknown): boolean {
+  return typeof user === 'string' && /^[0-9a-f]{40}$/i.test(user);
+}
+
 function wrongUser(user: unknown, shown: string): WrongQuestion {
   return {
     about: `the user ${shown}`,
     question: { type: 'delegations', user },
     code: 'invalid_address',
     field: 'user',
-    message: `user: got ${shown}, expected ${ADDRESS}`,
+    message: `user: got ${shown}, expected ${ADDRESS}${isBareHex(user) ? ': 0x is missing' : ''}`,
   };
 }
 

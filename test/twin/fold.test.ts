@@ -30,6 +30,8 @@ const BLOCKS_MAX = 150;
 /** A user that no event names. */
 const STRANGER = `0x${'f'.repeat(40)}`;
 
+const REFUSALS: readonly string[] = ['not_ready', 'unknown_dex'];
+
 function questionsAt({ dexes }: NaiveState): Question[] {
   const users = [...USERS, STRANGER];
   return [
@@ -42,12 +44,12 @@ function questionsAt({ dexes }: NaiveState): Question[] {
   ];
 }
 
-/** Undefined if a partial ledger refuses to answer. */
+/** Undefined if a partial ledger refuses to answer, or the dex is not listed. */
 function ask(state: State, question: Question): string | undefined {
   try {
     return answerQuestion(state, question);
   } catch (error) {
-    if (error instanceof RequestError && error.code === 'not_ready') return undefined;
+    if (error instanceof RequestError && REFUSALS.includes(error.code)) return undefined;
     throw error;
   }
 }

@@ -55,8 +55,15 @@ function isKnown(state: NaiveState, question: Question): boolean {
   }
 }
 
-/** Undefined if a partial ledger does not hold it. */
+/** Without a list all dexes are there; the first one is whatever a list says of it. */
+function isListed({ dexList }: NaiveState, dex: string): boolean {
+  if (dexList === undefined || dex === '') return true;
+  return dexList.some((item) => (item as { name?: unknown } | null)?.name === dex);
+}
+
+/** Undefined if a partial ledger does not hold it, or its dex is not listed. */
 export function answerNaively(state: NaiveState, question: Question): string | undefined {
+  if (question.type === 'clearinghouseState' && !isListed(state, question.dex)) return undefined;
   if (state.isPartial && !isKnown(state, question)) return undefined;
   switch (question.type) {
     case 'clearinghouseState':

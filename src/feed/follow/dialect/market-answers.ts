@@ -9,7 +9,7 @@ import { describeValue, Refusal } from '../../../events/refusal.ts';
 import { type DialectError, readAnswer, readItems, readOpen } from './dialect.ts';
 
 /** A dex as the upstream lists it; the values are not checked yet. */
-export interface DexListing {
+interface DexListing {
   readonly name: string;
   readonly fullName: unknown;
   readonly deployer: unknown;
