@@ -43,6 +43,12 @@ export interface CompressedOptions extends FollowerSizes {
   readonly lines?: readonly string[];
 }
 
+export interface VirtualFollowerOptions extends FollowerSizes {
+  readonly budget: number;
+  readonly clock: Clock;
+  readonly seed?: string;
+}
+
 const LINE_BYTES_MAX = 1 << 20;
 const HOUR_MS = 3_600_000;
 const MARKS_EVERY_MS = 60_000;
@@ -118,16 +124,19 @@ export class CompressedFollower {
   /** A follower of an exchange in this process. */
   static followVirtual(
     exchange: VirtualExchange,
-    options: FollowerSizes & { readonly budget: number; readonly clock: Clock },
+    options: VirtualFollowerOptions,
   ): CompressedFollower {
     const { budget, clock } = options;
     const warnings: string[] = [];
     const log = logInto(warnings);
-    const drawn = new Random('virtual');
+    const drawn = new Random(options.seed ?? 'virtual');
     const random = () => drawn.fraction();
     const address = readUpstreamAddress(new URL('http://virtual'));
     const upstream = new Upstream(exchange, { address, budget, log, clock, random });
-    const createPush = (handler: PushHandler) => exchange.createPush(handler);
+    const limits = { subscriptionsMax: 1000, usersMax: options.usersMax, messagesMax: 2000 };
+    const openSocket = () => exchange.openSocket();
+    const createPush = (handler: PushHandler) =>
+      new UpstreamPush({ address, limits, handler, log, clock, random, openSocket });
     const feed = createFeed(options, { upstream, clock, log, createPush });
     return new CompressedFollower(feed, warnings, []);
   }
@@ -189,8 +198,8 @@ export class CompressedFollower {
   }
 
   /** When the user's account was last read, by the exchange's clock; 0 if it never was. */
-  accountTime(user: string): number {
-    return this.#timeOf({ kind: 'account', user, dex: '' });
+  accountTime(user: string, dex = ''): number {
+    return this.#timeOf({ kind: 'account', user, dex });
   }
 
   /** 0 if it was never read. */

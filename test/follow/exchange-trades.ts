@@ -12,6 +12,12 @@ export interface Trade {
   readonly users: readonly [string, string];
 }
 
+/** Funding that a user has paid or got. */
+export interface Payment {
+  readonly coin: string;
+  readonly user: string;
+}
+
 interface Fill {
   readonly type: 'fill';
   readonly user: string;
@@ -52,4 +58,16 @@ function pairsOf(fills: readonly Fill[]): [Fill, Fill][] {
     pairs.push([fills[index], fills[index + 1]]);
   }
   return pairs;
+}
+
+interface Funding {
+  readonly type: 'funding';
+  readonly coin: string;
+  readonly payments: readonly (readonly [user: string, amount: string])[];
+}
+
+export function readPayments(line: string): Payment[] {
+  const { events } = JSON.parse(line) as Line;
+  const rounds = events.filter((event): event is Funding => event.type === 'funding');
+  return rounds.flatMap(({ coin, payments }) => payments.map(([user]) => ({ coin, user })));
 }

@@ -5,11 +5,11 @@
  */
 
 import { closeSync, existsSync, openSync, readFileSync, truncateSync, writeSync } from 'node:fs';
-import { parseBlock } from '../../src/events/event.ts';
+import { parseBlock, type WireEvent } from '../../src/events/event.ts';
 import { createSimulator } from '../../src/feed/simulator/simulator.ts';
 import { applyBlock } from '../../src/state/fold.ts';
 import { createState, type State, type StateView } from '../../src/state/state.ts';
-import { readTrades, type Trade } from './exchange-trades.ts';
+import { type Payment, readPayments, readTrades, type Trade } from './exchange-trades.ts';
 import { STUB_FORMS, type StubForms } from './stub-forms.ts';
 import { TruthLines } from './truth-lines.ts';
 
@@ -25,6 +25,8 @@ export interface ExchangeOptions {
   readonly speed: number;
   /** How old the answers of a stalled server are, in milliseconds of the exchange. */
   readonly lagMs: number;
+  /** How long after the hour its funding is booked, in milliseconds of the exchange. */
+  readonly fundingLateMs?: number;
   /** False if the file has all blocks: a recording. */
   readonly isSimulated: boolean;
   readonly forms?: StubForms;
@@ -34,6 +36,7 @@ export interface ExchangeOptions {
 export interface BlockNews {
   readonly time: number;
   readonly trades: readonly Trade[];
+  readonly payments: readonly Payment[];
   /** By coin. */
   readonly changedMarks: ReadonlySet<string>;
 }
@@ -80,11 +83,11 @@ export class Exchange {
 
   /** The simulator goes on from a state of its own, which has less than the ledger. */
   #resume(lines: readonly string[]): TruthLines {
-    const { seed, accounts, startTimeMs, forms = STUB_FORMS } = this.#options;
+    const { seed, accounts, startTimeMs, fundingLateMs, forms = STUB_FORMS } = this.#options;
     const resume = createState();
     for (const line of lines) applyBlock(resume, parseBlock(line));
     const simulator = createSimulator({ seed, accounts, startTimeMs, resume });
-    return new TruthLines(simulator, this.#state, forms);
+    return new TruthLines(simulator, { state: this.#state, resume, forms, fundingLateMs });
   }
 
   /** The first blocks; of a ledger that is continued, one block. */
@@ -108,8 +111,14 @@ export class Exchange {
     writeSync(this.#ledger, `${line}\n`);
     this.#lagging.add(line);
     this.#lagging.catchUp(this.state.time - lagMs);
-    const trades = readTrades(line);
-    return { time: this.state.time, trades, changedMarks: changedCoins(marksBefore, this.state) };
+    const { time } = this.state;
+    const changedMarks = changedCoins(marksBefore, this.state);
+    return { time, trades: readTrades(line), payments: readPayments(line), changedMarks };
+  }
+
+  /** These events come first in the next block. */
+  add(events: readonly WireEvent[]): void {
+    this.#lines?.add(events);
   }
 
   close(): void {

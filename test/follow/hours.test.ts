@@ -131,13 +131,13 @@ test('marks go on when push falls silent, and come by push again afterwards', as
   const { exchange, follower, clock } = following;
   const [question] = following.questionsFor(1);
   await following.askLedger(question, 1);
-  exchange.isSilent = true;
+  exchange.push.isSilent = true;
   await clock.advance(120 * SECOND_MS);
   const { ages } = follower.status;
   assert.ok((ages.marks ?? Number.POSITIVE_INFINITY) < 30_000, JSON.stringify(ages));
   assert.ok((ages.stream ?? 0) > 30_000, JSON.stringify(ages));
   following.check(await following.ask(question));
-  exchange.isSilent = false;
+  exchange.push.isSilent = false;
   await following.until('push', () => (follower.status.ages.stream ?? HOUR_MS) < 5_000);
   following.check(await following.ask(question));
 });

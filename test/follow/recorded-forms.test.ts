@@ -31,7 +31,7 @@ const unified = load('unified-01');
 /** An exchange with everything that the stub can say. */
 const forms = { oddElements: false, ownTiers: true };
 const simulator = createSimulator({ seed: 'forms', accounts: 100, startTimeMs: START_MS });
-const truth = new TruthLines(simulator, createState(), forms);
+const truth = new TruthLines(simulator, { state: createState(), forms });
 for (let block = 0; block < BLOCKS || !truth.isSetUp; block++) truth.next(START_MS + block * 1000);
 
 const answers = new DialectAnswers({ unknownTypes: [], forms });

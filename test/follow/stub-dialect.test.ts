@@ -39,7 +39,7 @@ const BLOCK_MS = 10_000;
 const simulator = createSimulator({
   ...{ seed: `stub/${SEED}`, accounts: scale(100, 1000), startTimeMs: START_MS },
 });
-const lines = new TruthLines(simulator, createState(), STUB_FORMS);
+const lines = new TruthLines(simulator, { state: createState(), forms: STUB_FORMS });
 for (let block = 0; block < scale(200, 1000) || !lines.isSetUp; block++) {
   lines.next(START_MS + block * BLOCK_MS);
 }

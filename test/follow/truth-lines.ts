@@ -4,7 +4,7 @@
  * the marks of the others. Funding is booked some seconds after the hour.
  */
 
-import { parseBlock } from '../../src/events/event.ts';
+import { parseBlock, type WireEvent } from '../../src/events/event.ts';
 import { formatAddress } from '../../src/exact/address.ts';
 import { add, type Exact, formatUnits, maximum, subtract } from '../../src/exact/decimal.ts';
 import { findListing } from '../../src/feed/simulator/listings.ts';
@@ -22,6 +22,15 @@ const POOLED_DEXES: readonly string[] = ['', 'idx'];
 const USD_DECIMALS = 6;
 /** The simulator's clock is behind by this, so that its hours begin later. */
 const FUNDING_LATE_MS = 4_000;
+
+export interface TruthOptions {
+  /** Of the lines so far. */
+  readonly state: State;
+  readonly forms: StubForms;
+  /** That of the simulator, if events may be added to what it makes. */
+  readonly resume?: State;
+  readonly fundingLateMs?: number | undefined;
+}
 
 /** Vaults have this leverage on every coin; other accounts keep the table of an earlier time. */
 const VAULTS = /[58]$/;
@@ -56,13 +65,18 @@ interface PooledAccount {
 export class TruthLines {
   readonly #simulator: Simulator;
   readonly #state: State;
-  readonly #hasOwnTiers: boolean;
+  readonly #options: TruthOptions;
+  #added: readonly WireEvent[] = [];
 
-  /** @param state of the lines so far, which the simulator has continued from a state of its own */
-  constructor(simulator: Simulator, state: State, { ownTiers }: StubForms) {
+  constructor(simulator: Simulator, options: TruthOptions) {
     this.#simulator = simulator;
-    this.#state = state;
-    this.#hasOwnTiers = ownTiers;
+    this.#state = options.state;
+    this.#options = options;
+  }
+
+  /** These events come first in the next line. */
+  add(events: readonly WireEvent[]): void {
+    this.#added = [...this.#added, ...events];
   }
 
   get state(): StateView {
@@ -74,13 +88,26 @@ export class TruthLines {
   }
 
   next(timeMs: number): string {
+    const added = this.#takeAdded();
+    const { fundingLateMs = FUNDING_LATE_MS, forms } = this.#options;
     const { isSetUp } = this;
-    const { events } = JSON.parse(this.#simulator.next(timeMs - FUNDING_LATE_MS));
-    if (!isSetUp && this.#hasOwnTiers) for (const event of events) addOwnTiers(event);
+    const { events } = JSON.parse(this.#simulator.next(timeMs - fundingLateMs));
+    if (!isSetUp && forms.ownTiers) for (const event of events) addOwnTiers(event);
     const height = this.#state.height + 1;
-    const line = JSON.stringify({ height, time: timeMs, events: [...events, ...this.#pool()] });
+    const all = [...added, ...events, ...this.#pool()];
+    const line = JSON.stringify({ height, time: timeMs, events: all });
     applyBlock(this.#state, parseBlock(line));
     return line;
+  }
+
+  #takeAdded(): readonly WireEvent[] {
+    const events = this.#added;
+    this.#added = [];
+    const { resume } = this.#options;
+    if (events.length === 0 || resume === undefined) return [];
+    const { height, time } = resume;
+    applyBlock(resume, parseBlock(JSON.stringify({ height: height + 1, time, events })));
+    return events;
   }
 
   /** The collateral of those who are unified in several dexes with one token, where it has changed. */

@@ -239,7 +239,7 @@ test('after a 429 the next questions wait', async (t) => {
 
 /** The delay before the first probe; the fixture's jitter is none. */
 const FIRST_PROBE_MS = 200;
-const PROBE_MS_MAX = 15_000;
+const PROBE_MS_MAX = 1_000;
 
 /** Asks until the upstream is only probed. */
 async function askUntilProbed({ upstream, clock }: UpstreamFixture): Promise<void> {
@@ -253,7 +253,7 @@ test('an upstream that fails three times is only probed, more and more rarely', 
   assert.deepEqual(upstream.health, { isWell: false, reason: 'status 503' });
   assert.equal(server.seen.length, 3);
   const background = upstream.ask(ACCOUNT, { priority: 'sweep' });
-  const delays = [200, 400, 800, 1_600, 3_200, 6_400, 12_800, PROBE_MS_MAX, PROBE_MS_MAX];
+  const delays = [200, 400, 800, PROBE_MS_MAX, PROBE_MS_MAX];
   for (const [index, delayMs] of delays.entries()) {
     await untilSo(`a probe in ${delayMs} ms`, () => clock.hasTimerIn(delayMs));
     assert.equal(server.seen.length, 3 + index);

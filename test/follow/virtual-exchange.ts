@@ -1,15 +1,16 @@
 /** The stub exchange without sockets: questions and push in this process, on a virtual clock. */
 
-import type { FollowPush } from '../../src/feed/follow/follow-subscriptions.ts';
-import type { UpstreamSubscription } from '../../src/feed/follow/upstream/push-subscriptions.ts';
+import type { WireEvent } from '../../src/events/event.ts';
+import type { PushSocket } from '../../src/feed/follow/upstream/push-socket.ts';
 import { UpstreamError } from '../../src/feed/follow/upstream/upstream-error.ts';
 import type { PostOutcome } from '../../src/feed/follow/upstream/upstream-http.ts';
-import type { PushHandler } from '../../src/feed/follow/upstream/upstream-push.ts';
+import type { StateView } from '../../src/state/state.ts';
 import { DialectAnswers, type Question } from './dialect-answers.ts';
 import { type BlockNews, Exchange } from './exchange.ts';
 import { PushMessages } from './push-messages.ts';
 import { ServedWeight, weightOfType } from './served-weight.ts';
 import type { VirtualClock } from './virtual-clock.ts';
+import { VirtualPushServer } from './virtual-push.ts';
 
 const MINUTE_MS = 60_000;
 /** A live exchange pushes marks all the time, also between blocks that trade. */
@@ -25,6 +26,8 @@ export interface VirtualExchangeOptions {
   /** The exchange's time at the clock's 0. */
   readonly startTimeMs: number;
   readonly blockMs: number;
+  /** How long after the hour its funding is booked. */
+  readonly fundingLateMs?: number;
   /** Weight a minute; above it, questions are refused. */
   readonly limit: number;
   readonly clock: VirtualClock;
@@ -36,19 +39,21 @@ export class VirtualExchange {
   refused = 0;
   /** Users that trades have named, one by one. */
   traders = 0;
-  /** Push stays open and says nothing. */
-  isSilent = false;
+  readonly push: VirtualPushServer;
   #isGone = false;
   readonly #options: VirtualExchangeOptions;
   readonly #exchange: Exchange;
   readonly #answers = new DialectAnswers({ unknownTypes: [] });
-  readonly #subscribers = new Set<VirtualPush>();
+  /** Called with each block. */
+  published: (news: BlockNews) => void = () => undefined;
 
   constructor(options: VirtualExchangeOptions) {
     const { clock, blockMs, ...rest } = options;
     const machine = { anchorMs: 0, speed: 1, lagMs: 0, isSimulated: true };
     this.#options = options;
     this.#exchange = new Exchange({ ...rest, ...machine }, () => clock.nowMs());
+    const messages = new PushMessages(this.#exchange, this.#answers);
+    this.push = new VirtualPushServer({ clock, messages, wayMs: WAY_MS });
     clock.repeat(blockMs, () => this.#step());
     clock.repeat(MARKS_MS, () => this.#pushMarks());
   }
@@ -60,21 +65,29 @@ export class VirtualExchange {
   /** While it is gone nobody can connect, and its connections are lost. */
   setGone(isGone: boolean): void {
     this.#isGone = isGone;
-    for (const subscriber of this.#subscribers) {
-      if (isGone) subscriber.lose();
-      else subscriber.open();
-    }
+    this.push.isGone = isGone;
+    if (isGone) this.push.disconnect();
+  }
+
+  /** These events come first in the next block. */
+  add(events: readonly WireEvent[]): void {
+    this.#exchange.add(events);
+  }
+
+  get state(): StateView {
+    return this.#exchange.state;
   }
 
   #step(): void {
     const news = this.#exchange.step();
     this.traders += news.trades.length * 2;
-    for (const subscriber of this.#subscribers) subscriber.publish(news);
+    this.push.publish(news);
+    this.published(news);
   }
 
   #pushMarks(): void {
     const { clock, startTimeMs } = this.#options;
-    for (const subscriber of this.#subscribers) subscriber.tick(startTimeMs + clock.nowMs());
+    this.push.tick(startTimeMs + clock.nowMs());
   }
 
   async post(body: string): Promise<PostOutcome> {
@@ -96,15 +109,8 @@ export class VirtualExchange {
     return reply.kind === 'answer' ? respond(200, reply.json) : respond(500, null);
   }
 
-  createPush(handler: PushHandler): FollowPush {
-    const messages = new PushMessages(this.#exchange, this.#answers);
-    const push = new VirtualPush(handler, messages, {
-      isSilent: () => this.isSilent,
-      close: () => this.#subscribers.delete(push),
-    });
-    this.#subscribers.add(push);
-    this.#options.clock.setTimer(WAY_MS, () => push.open());
-    return push;
+  openSocket(): PushSocket {
+    return this.push.open();
   }
 
   async close(): Promise<void> {
@@ -121,66 +127,4 @@ function respond(status: number, json: unknown): PostOutcome {
   const headers = { 'content-type': 'application/json' };
   const body = Buffer.from(JSON.stringify(json));
   return { arrival: 'arrived', result: { status, headers, body } };
-}
-
-interface PushHooks {
-  isSilent(): boolean;
-  close(): void;
-}
-
-class VirtualPush implements FollowPush {
-  readonly #handler: PushHandler;
-  readonly #messages: PushMessages;
-  readonly #hooks: PushHooks;
-  #isOpen = false;
-  #wanted = new Map<string, UpstreamSubscription>();
-
-  constructor(handler: PushHandler, messages: PushMessages, hooks: PushHooks) {
-    this.#handler = handler;
-    this.#messages = messages;
-    this.#hooks = hooks;
-  }
-
-  open(): void {
-    this.#isOpen = true;
-    this.#handler.opened();
-  }
-
-  lose(): void {
-    this.#isOpen = false;
-    this.#wanted = new Map();
-    this.#handler.lost('the exchange is gone');
-  }
-
-  close(): void {
-    this.#hooks.close();
-  }
-
-  subscribe(wanted: readonly UpstreamSubscription[]): void {
-    if (!this.#isOpen) return;
-    const before = this.#wanted;
-    this.#wanted = new Map(
-      wanted.map((subscription) => [JSON.stringify(subscription), subscription]),
-    );
-    for (const [key, subscription] of this.#wanted) {
-      if (!before.has(key)) this.#tell(this.#messages.first(subscription));
-    }
-  }
-
-  publish(news: BlockNews): void {
-    this.#messages.block(news);
-    for (const subscription of [...this.#wanted.values()]) {
-      this.#tell(this.#messages.next(subscription, news));
-    }
-  }
-
-  tick(timeMs: number): void {
-    this.#messages.tick(timeMs);
-    for (const subscription of this.#wanted.values()) this.#tell(this.#messages.due(subscription));
-  }
-
-  #tell(message: { channel: string; data: unknown } | undefined): void {
-    if (message === undefined || this.#hooks.isSilent()) return;
-    this.#handler.message(message.channel, message.data);
-  }
 }

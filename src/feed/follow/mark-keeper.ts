@@ -20,6 +20,7 @@ import { MarkAges } from './mark-ages.ts';
 import { MarkChannels } from './mark-channels.ts';
 import type { PendingChanges } from './pending-changes.ts';
 import { PeriodicTask } from './periodic-task.ts';
+import { UnlistedCoins } from './unlisted-coins.ts';
 import type { Clock } from './upstream/clock.ts';
 import type { UpstreamSubscription } from './upstream/push-subscriptions.ts';
 import { isUnknownQuestion, UpstreamError } from './upstream/upstream-error.ts';
@@ -72,6 +73,7 @@ export class MarkKeeper {
   #failure: string | undefined;
   #hasAnswered = false;
   readonly #ages = new MarkAges();
+  readonly #unlisted = new UnlistedCoins();
   /** The time of the answer that a coin's mark was taken from. */
   readonly #answerTimes = new Map<string, number>();
 
@@ -199,7 +201,8 @@ export class MarkKeeper {
     for (const { name, reason } of reading.skipped) {
       audit.warnOnce(`${source}: ${name}: ${reason}`, `${source} ${name}`);
     }
-    if (reading.areMarketsOld) void this.#options.refreshMarkets();
+    const isNewCoin = this.#unlisted.note(reading.unlisted);
+    if (reading.areMarketsOld || isNewCoin) void this.#options.refreshMarkets();
     if (reading.prices.size > 0) pending.setPrices(reading.prices);
   }
 

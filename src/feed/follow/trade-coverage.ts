@@ -123,7 +123,7 @@ export class TradeCoverage {
     }
     watchList.setUnseenDexes(unseen);
     if (unseen.size === 0) this.#unseenSinceMs = undefined;
-    else this.#unseenSinceMs ??= clock.nowMs();
+    else this.#unseenSinceMs ??= Math.min(this.#heardMs, clock.nowMs());
   }
 
   #checkDex(dex: string, trades: DexTrades): void {

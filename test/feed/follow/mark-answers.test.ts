@@ -13,6 +13,7 @@ import {
   createDirectory,
   directoryOfLedger,
 } from '../../../src/feed/follow/dialect/market-directory.ts';
+import { UnlistedCoins } from '../../../src/feed/follow/unlisted-coins.ts';
 import { answerQuestion } from '../../../src/info/registry.ts';
 import { DEX, market, mustRead, mustRefuse, partialLedger } from './ledgers.ts';
 
@@ -51,6 +52,17 @@ test('fast contexts bring the prices that they have, and other coins are ignored
     prices: { ABC: 1_012_500, 'xyz:GOLD': 40_000_000 },
     skipped: [],
   });
+});
+
+test('a coin that no market has is of a new market, spot pairs and outcomes are not', () => {
+  const frame = { ABC: context('101.0'), NEW: context('1.0'), '@1': {}, '#10': {}, 'xyz:NEW': {} };
+  const { unlisted } = mustRead(readFastAssetCtxs(frame, directory));
+  assert.deepEqual(unlisted, ['NEW', 'xyz:NEW']);
+  const coins = new UnlistedCoins();
+  const noted = Array.from({ length: 7 }, () => coins.note(unlisted));
+  assert.deepEqual(noted, [true, true, true, true, true, false, false]);
+  assert.equal(coins.note([...unlisted, 'ANOTHER']), true);
+  assert.equal(coins.note([]), false);
 });
 
 test('contexts of all dexes are in the order of the markets, skipped ones included', () => {

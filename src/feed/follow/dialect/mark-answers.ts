@@ -20,6 +20,8 @@ export interface PriceReading {
   readonly skipped: readonly SkippedListing[];
   /** True if a dex has other markets than those that were read. */
   readonly areMarketsOld: boolean;
+  /** Coins that no list of markets has which was read: those of new markets are among them. */
+  readonly unlisted: readonly string[];
 }
 
 /**
@@ -35,10 +37,14 @@ export function readFastAssetCtxs(
     const collected = new PriceCollector();
     for (const [coin, context] of Object.entries(data)) {
       collected.add(directory.find(coin), context);
+      if (!NO_PERP.test(coin) && !directory.isListed(coin)) collected.unlisted.push(coin);
     }
     return collected;
   });
 }
+
+/** Spot pairs and outcomes. */
+const NO_PERP = /^[@#]/;
 
 /** `allDexsAssetCtxs`: {ctxs: [[dex, [context, ...]], ...]}, each in the order of the dex's meta. */
 export function readAllDexsAssetCtxs(
@@ -101,6 +107,7 @@ interface OrderedContexts {
 class PriceCollector implements PriceReading {
   readonly prices = new Map<string, number>();
   readonly skipped: SkippedListing[] = [];
+  readonly unlisted: string[] = [];
   areMarketsOld = false;
 
   /**

@@ -43,6 +43,8 @@ export class MarketDirectory {
   readonly #scratch: State;
   readonly #metas: ReadonlyMap<string, MetaListing>;
   readonly #universes: ReadonlyMap<string, readonly (string | undefined)[]>;
+  /** Of all dexes that were read. */
+  readonly #names: ReadonlySet<string | undefined>;
   readonly skipped: readonly SkippedListing[];
   /** The tables of all dexes, each different one once. */
   readonly marginTables: readonly TierTable[];
@@ -60,10 +62,16 @@ export class MarketDirectory {
     this.#universes = new Map(
       [...metas].map(([dex, { universe }]) => [dex, universe.map((market) => market?.name)]),
     );
+    this.#names = new Set([...this.#universes.values()].flat());
     this.skipped = skipped;
     this.marginTables = readDistinctTables(
       [...metas.values()].flatMap(({ marginTables }) => marginTables),
     );
+  }
+
+  /** Whether the upstream lists the coin, also one that the ledger cannot hold. */
+  isListed(coin: string): boolean {
+    return this.#names.has(coin);
   }
 
   get dexes(): readonly Dex[] {

@@ -9,7 +9,8 @@ import type { Clock } from './clock.ts';
 /** Failures in a row after which the breaker opens. */
 const FAILURES_MAX = 3;
 const PROBE_FIRST_MS = 200;
-const PROBE_MAX_MS = 15_000;
+/** What changes while it does not answer is seen so late when it does. */
+const PROBE_MAX_MS = 1_000;
 
 export interface BreakerOptions {
   readonly clock: Clock;

@@ -20,18 +20,31 @@ import { NestingError, parseUpstreamJson } from './upstream-json.ts';
 import { WINDOW_MS, WindowUsage } from './window-usage.ts';
 
 const HANDSHAKE_MS_MAX = 10_000;
-const CHECK_MS = 5_000;
-/** How long a connection may be quiet before it is pinged, and before it counts as lost. */
-const QUIET_MS_MAX = 10_000;
+const CHECK_MS = 200;
+/** A check that comes so late says nothing: what the socket has brought meanwhile is not read yet. */
+const LATE_MS_MAX = 400;
+/** How long a connection may be quiet before it is pinged. */
+const QUIET_MS_MAX = 500;
+/**
+ * How long an upstream that answers pings may take for one before the connection counts as lost, unless
+ * it was slower before: whatever happens on a silent connection is missed.
+ */
+const PONG_MS_MAX = 600;
+const PONG_FACTOR = 4;
+/** How fast a slow answer is forgotten, with each that comes after it. */
+const PONG_DECAY = 0.9;
+/** The same for an upstream that has never answered one, and how often it is pinged. */
 const SILENT_MS_MAX = 30_000;
+const UNANSWERED_PING_MS = 10_000;
 /** How long a connection that answers pings may bring nothing of what it is subscribed to. */
 const IDLE_MS_MAX = 60_000;
 /** A connection that lives so long was good: the next one may be made soon after it. */
 const STABLE_MS = 60_000;
 const RECONNECT_FIRST_MS = 500;
-const RECONNECT_MAX_MS = 30_000;
-/** Messages that are kept for pings. */
-const PING_RESERVE = 20;
+/** So that not even half of the 30 connections are made that a minute may have. */
+const RECONNECT_MAX_MS = 5_000;
+/** Messages that are kept for pings: more than a connection is checked in a minute while quiet. */
+const PING_RESERVE = 150;
 /** How many more errors than messages were sent may come in a minute: each answers one at most. */
 const STRAY_ERRORS_MAX = 10;
 
@@ -80,6 +93,10 @@ export class UpstreamPush {
   #openedMs: number | undefined;
   #receivedMs = 0;
   #dataMs = 0;
+  #checkAtMs = 0;
+  #pingedMs = Number.NEGATIVE_INFINITY;
+  /** How long the upstream has taken to answer pings, by the slowest of late; 0 before the first. */
+  #pongMs = 0;
   #pausedUntilMs = 0;
   /** Errors of this minute of the connection. */
   #errors = 0;
@@ -151,7 +168,7 @@ export class UpstreamPush {
     this.#errors = 0;
     this.#errorsSinceMs = nowMs;
     this.#subscriptions.reset();
-    this.#setTimer(CHECK_MS, () => this.#check());
+    this.#scheduleCheck(nowMs);
     this.#options.handler.opened();
     this.#sendChanges();
   }
@@ -171,14 +188,46 @@ export class UpstreamPush {
     handler.lost(reason);
   }
 
+  #scheduleCheck(nowMs: number): void {
+    this.#checkAtMs = nowMs + CHECK_MS;
+    this.#setTimer(CHECK_MS, () => this.#check());
+  }
+
   #check(): void {
     const nowMs = this.#options.clock.nowMs();
-    const quietMs = nowMs - this.#receivedMs;
+    const isLate = nowMs - this.#checkAtMs > LATE_MS_MAX;
+    this.#scheduleCheck(nowMs);
+    if (isLate) return;
     const isIdle = this.#subscriptions.count > 0 && nowMs - this.#dataMs > IDLE_MS_MAX;
-    this.#setTimer(CHECK_MS, () => this.#check());
-    if (quietMs > SILENT_MS_MAX) this.reconnect(`silent for ${SILENT_MS_MAX} ms`);
+    const silentMsMax = this.#findSilence(nowMs);
+    if (silentMsMax !== undefined) this.reconnect(`silent for ${silentMsMax} ms`);
     else if (isIdle) this.reconnect(`nothing pushed for ${IDLE_MS_MAX} ms`);
-    else if (quietMs > QUIET_MS_MAX) this.#send('{"method":"ping"}', nowMs);
+    else if (this.#pongMs === 0 || nowMs - this.#receivedMs > QUIET_MS_MAX) this.#ping(nowMs);
+  }
+
+  /** For how long nothing came, if that is too long. */
+  #findSilence(nowMs: number): number | undefined {
+    const quietMs = nowMs - this.#receivedMs;
+    const isPinged = this.#pingedMs > this.#receivedMs;
+    const pongMsMax = Math.max(PONG_MS_MAX, PONG_FACTOR * this.#pongMs);
+    const isSilent =
+      this.#pongMs > 0 && pongMsMax < SILENT_MS_MAX
+        ? isPinged && nowMs - this.#pingedMs > pongMsMax
+        : quietMs > SILENT_MS_MAX;
+    return isSilent ? quietMs : undefined;
+  }
+
+  /** Once while it is quiet; one that has never answered is asked again and again. */
+  #ping(nowMs: number): void {
+    const isAnswerDue = this.#pongMs === 0 || this.#pingedMs > this.#receivedMs;
+    if (isAnswerDue && nowMs - this.#pingedMs < UNANSWERED_PING_MS) return;
+    this.#pingedMs = nowMs;
+    this.#send('{"method":"ping"}', nowMs);
+  }
+
+  #notePong(): void {
+    const tookMs = this.#receivedMs - this.#pingedMs;
+    this.#pongMs = Math.max(tookMs, this.#pongMs * PONG_DECAY, 1);
   }
 
   /** What is thrown out of a listener would end the process: no message may do that. */
@@ -204,6 +253,7 @@ export class UpstreamPush {
   }
 
   #control({ channel, data }: PushMessage): void {
+    if (channel === 'pong') this.#notePong();
     if (channel === 'error') {
       this.#refuse(typeof data === 'string' ? data : describeValue(data), this.#receivedMs);
     }
