@@ -28,7 +28,7 @@ export const userAbstraction: RequestType<typeof fields> = {
     question: { type: 'userAbstraction', user: '0xeaa346d93e222853a2229e2fbb584830fa478fd2' },
     answer: DEFAULT_MODE,
   },
-  // A follower reads the mode with the account, and an archive loads it so.
+  // A follower reads the mode with an account that needs it, and an archive loads it so.
   subjects: (state, { user }) =>
     state.modes.find(state.addresses.find(user)) === undefined
       ? [{ kind: 'account', user, dexIndex: FIRST_DEX_INDEX }]
@@ -37,10 +37,11 @@ export const userAbstraction: RequestType<typeof fields> = {
   answer(state, { user }) {
     const mode = findMode(state, user);
     if (mode !== undefined) return JSON.stringify(mode);
+    const expected = 'an account whose mode the ledger holds; with --forward the exchange answers';
     throw new RequestError(
-      'not_ready',
-      'user: the mode of this account has not been read yet',
-      'user',
+      'unknown_type',
+      `type: got "userAbstraction", expected ${expected}`,
+      'type',
     );
   },
 };

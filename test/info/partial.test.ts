@@ -159,9 +159,10 @@ test('the mode of an account is unknown on a partial ledger until an event has n
   const question = parseQuestion({ type: 'userAbstraction', user: KNOWN });
   assert.equal(question.answer(WHOLE), '"default"');
   assertRefused(() => question.answer(HELD), {
-    code: 'not_ready',
-    field: 'user',
-    message: 'user: the mode of this account has not been read yet',
+    code: 'unknown_type',
+    field: 'type',
+    message:
+      'type: got "userAbstraction", expected an account whose mode the ledger holds; with --forward the exchange answers',
   });
 });
 

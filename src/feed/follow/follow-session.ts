@@ -1,5 +1,6 @@
 /** A follower at work on a ledger: what it keeps, what it reads again and when, what clients want. */
 
+import type { WireEvent } from '../../events/event.ts';
 import { expectedAddress, formatAddress, parseAddress } from '../../exact/address.ts';
 import type { StateView } from '../../state/state.ts';
 import type { UpstreamWeights } from '../../wanted/upstream-weights.ts';
@@ -124,7 +125,7 @@ export class FollowSession {
       refreshMarkets,
     });
     const judge = new AccountJudge(shared);
-    const modes = new ModeReader({ ...shared, learned: () => undefined });
+    const modes = new ModeReader({ ...shared, learned: (user, mode) => this.#putMode(user, mode) });
     const accounts = new AccountReader({ ...shared, judge, modes, refreshMarkets });
     const delegations = new DelegationsReader(upstream, audit);
     const readers = { ...shared, accounts, delegations, marks: this.#marks };
@@ -188,6 +189,11 @@ export class FollowSession {
       refused: (subscription) => this.#subscriptions.noteRefused(subscription),
       lost: () => this.#subscriptions.noteLost(),
     };
+  }
+
+  /** Recorded soon; nobody waits for it. */
+  #putMode(user: string, mode: string): void {
+    void this.pending.put(`mode of ${user}`, (ledger) => describeMode(ledger, user, mode));
   }
 
   /** Goes on with what an earlier follower of this ledger has read not long ago. */
@@ -347,6 +353,12 @@ export class FollowSession {
       exchangeTime: this.time.now,
     });
   }
+}
+
+function describeMode({ addresses, modes }: StateView, user: string, mode: string): WireEvent[] {
+  const address = parseAddress(user);
+  const recorded = address && modes.find(addresses.find(address));
+  return recorded === mode ? [] : [{ type: 'accountMode', user, mode }];
 }
 
 function isNotRead({ outcome }: WantedOutcome): boolean {

@@ -223,6 +223,9 @@ for (const mode of ['portfolioMargin', 'dexAbstraction']) {
       return type === 'clearinghouseState' ? contradictPrices(truth) : undefined;
     };
     assert.equal((await exchange.want(accountOf(user))).outcome, 'upstream');
+    await exchange.advance(1_000);
+    const { addresses, modes } = exchange.ledger;
+    assert.equal(modes.find(addresses.find(user)), mode, 'the mode itself is recorded');
     assert.deepEqual(costOf(exchange, user), {
       ...{ clearinghouseState: 1, userAbstraction: 1, spotClearinghouseState: 0 },
     });
