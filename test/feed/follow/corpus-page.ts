@@ -17,7 +17,8 @@ is generated from them by \`npm run docs:accounts\`.
 
 const LEGEND = `
 Value is that of the account on its dex. Figures are those that are equal, of those compared; where an account is
-passed on, only those that are computed from others are compared.
+passed on, only those that are computed from others are compared. In brackets is what we do not know of it. A follower
+would ask for the spot balance that the recordings lack.
 `;
 
 const ORIGINS = `
@@ -51,23 +52,25 @@ export function formatCorpusPage(accounts = followCorpus()): string {
 }
 
 function formatTotals(accounts: readonly CorpusAccount[]): string {
-  const { positions, recorded, compared, same } = totalsOf(accounts);
+  const { positions, recorded, compared, same, reproduced } = totalsOf(accounts);
   const passedOn = accounts.length - recorded;
   return [
-    `${accounts.length} accounts with ${positions} positions: ${recorded} are recorded, ${passedOn} are`,
-    `passed on. ${compared} figures are compared, ${same} are equal.`,
+    `${accounts.length} accounts with ${positions} positions: ${recorded} are recorded, ${passedOn} are passed on.`,
+    `${compared} figures are compared, ${same} are equal; of the accounts that are recorded all ${reproduced}.`,
   ].join('\n');
 }
 
 export function totalsOf(accounts: readonly CorpusAccount[]) {
   const figures = accounts.flatMap(({ followed }) => followed.figures);
+  const recorded = accounts.filter(({ followed }) => followed.verdict === 'recorded');
   const sizes = accounts.map(({ answer }) => answer.clearinghouseState.assetPositions.length);
   return {
     accounts: accounts.length,
     positions: sizes.reduce((sum, count) => sum + count, 0),
-    recorded: accounts.filter(({ followed }) => followed.verdict === 'recorded').length,
+    recorded: recorded.length,
     compared: figures.length,
     same: figures.filter(({ isSame }) => isSame).length,
+    reproduced: recorded.flatMap(({ followed }) => followed.figures).length,
   };
 }
 
@@ -82,7 +85,9 @@ function formatRow({ answer, followed, forms, valueClass }: CorpusAccount): stri
     valueClass,
     forms.join(', '),
     `${same} of ${followed.figures.length}`,
-    followed.verdict,
+    answer.unknownRule === undefined
+      ? followed.verdict
+      : `${followed.verdict} (${answer.unknownRule})`,
   ];
   return `| ${cells.join(' | ')} |`;
 }

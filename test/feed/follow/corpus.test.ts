@@ -23,6 +23,13 @@ for (const { answer, followed } of ACCOUNTS) {
   });
 }
 
+test('an account that is passed on names what we do not know, and all figures of the others are equal', () => {
+  for (const { answer, followed } of ACCOUNTS) {
+    const isRecorded = followed.verdict === 'recorded';
+    assert.equal(answer.unknownRule === undefined, isRecorded, answer.name);
+  }
+});
+
 test('no recording has the address of a person: every address in it is made up', () => {
   const addresses = ACCOUNTS.flatMap(
     ({ answer }) => JSON.stringify(answer).match(/0x[0-9a-fA-F]{40}/g) ?? [],
@@ -59,4 +66,11 @@ test('the corpus has every form of account', (context) => {
 
 test('docs/recorded-accounts.md is what the corpus gives: npm run docs:accounts', () => {
   assert.equal(readDocument('docs/recorded-accounts.md'), formatCorpusPage(ACCOUNTS));
+});
+
+test("the README's figures on exactness are those of the corpus", () => {
+  const { accounts, recorded, reproduced } = totalsOf(ACCOUNTS);
+  const count = reproduced.toLocaleString('en-US');
+  const claim = `of ${accounts} recorded accounts of the exchange, ${recorded} are reproduced: all their ${count} figures`;
+  assert.ok(readDocument('README.md').replace(/\s+/g, ' ').includes(claim), claim);
 });

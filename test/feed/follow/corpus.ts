@@ -70,6 +70,8 @@ export interface RecordedAccount {
   readonly spotClearinghouseState?: unknown;
   /** "recorded", or why it is passed on; checked by the test, so that a change is seen. */
   readonly verdict: string;
+  /** Of one that is passed on: what we do not know of it. */
+  readonly unknownRule?: string;
 }
 
 function loadCorpus(): RecordedAccount[] {
