@@ -47,8 +47,12 @@ export function requireLists(state: StateView): void {
 const DEXES_SHOWN_MAX = 20;
 
 function describeDexes(state: StateView): string {
-  const listed = listedDexes(state).map((index) => state.markets.dexes[index].name);
-  const shown = listed.slice(0, DEXES_SHOWN_MAX).map((name) => `"${name}"`);
-  const hidden = listed.length - shown.length;
+  // A server's list may name a dex twice, or leave out the first one, which is always there.
+  const names = new Set([
+    '',
+    ...listedDexes(state).map((index) => state.markets.dexes[index].name),
+  ]);
+  const shown = [...names].slice(0, DEXES_SHOWN_MAX).map((name) => `"${name}"`);
+  const hidden = names.size - shown.length;
   return `one of ${shown.join(', ')}${hidden > 0 ? ` and ${hidden} more` : ''}`;
 }

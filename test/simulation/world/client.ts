@@ -174,7 +174,8 @@ export class Client {
     const isUnknown = judge
       .possible(height)
       .some((block) => truth.answer(block, question) === undefined);
-    if (isUnknown && status === 503) return;
+    const isUnlisted = refusal?.message.startsWith('dex: got ') === true;
+    if (isUnknown && (status === 503 || (status === 422 && isUnlisted))) return;
     judge.violate(`not answered after all: ${status} ${refusal?.message}`);
   }
 
