@@ -9,6 +9,7 @@ import fc from 'fast-check';
 import { parseBlock } from '../../src/events/event.ts';
 import { BlockError } from '../../src/events/refusal.ts';
 import { parseAddress } from '../../src/exact/address.ts';
+import { listedDexes } from '../../src/info/dex-field.ts';
 import { answerQuestion } from '../../src/info/registry.ts';
 import { applyBlock } from '../../src/state/fold.ts';
 import { isAccountKnown } from '../../src/state/known.ts';
@@ -39,8 +40,9 @@ function applyWhereAccepted(state: State, book: Book, block: WireBlock, tally: T
   }
 }
 
-/** A partial ledger does not answer for an account that no event has named. */
+/** No answer for a dex that is not listed, nor on a partial ledger for an account that no event has named. */
 function isHeld(state: State, user: string, dexIndex: number): boolean {
+  if (!listedDexes(state).includes(dexIndex)) return false;
   const address = parseAddress(user);
   return !state.isPartial || (address !== undefined && isAccountKnown(state, address, dexIndex));
 }

@@ -30,7 +30,7 @@ const BLOCKS_MAX = 150;
 /** A user that no event names. */
 const STRANGER = `0x${'f'.repeat(40)}`;
 
-const REFUSALS: readonly string[] = ['not_ready', 'unknown_dex'];
+const REFUSALS: readonly string[] = ['not_ready', 'unknown_dex', 'unknown_type'];
 
 function questionsAt({ dexes }: NaiveState): Question[] {
   const users = [...USERS, STRANGER];
