@@ -28,7 +28,7 @@ import type { RunningStub } from './running-stub.ts';
 import type { Told } from './told-answers.ts';
 import type { VirtualExchange } from './virtual-exchange.ts';
 
-export interface FollowerSizes {
+interface FollowerSizes {
   readonly sweepMs: number;
   readonly waitMs: number;
   readonly usersMax: number;

@@ -1,6 +1,7 @@
 /** A simulated exchange and its follower in one process, on a clock that only the test moves. */
 
 import assert from 'node:assert/strict';
+import type { TestContext } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { parseBlock } from '../../../src/events/event.ts';
 import { BlockError } from '../../../src/events/refusal.ts';
@@ -230,6 +231,13 @@ export class FollowedExchange {
     await this.until(() => this.feed.status().isWell);
   }
 
+  /** Applies events to the exchange itself, which makes no block of them by its own rules. */
+  change(events: readonly unknown[]): void {
+    const { height, time } = this.truth;
+    const line = JSON.stringify({ height: height + 1, time, events });
+    applyBlock(this.truth as State, parseBlock(line));
+  }
+
   async stop(): Promise<void> {
     this.#stop.abort();
     await this.#writing;
@@ -240,6 +248,18 @@ export class FollowedExchange {
       ({ question }) => question.type === type && (user === undefined || question['user'] === user),
     ).length;
   }
+}
+
+/** A followed exchange that trades only by what the test changes. */
+export async function followStanding(
+  t: TestContext,
+  choice: ExchangeChoice = {},
+): Promise<FollowedExchange> {
+  const exchange = new FollowedExchange(choice);
+  t.after(() => exchange.stop());
+  exchange.hasBlocks = false;
+  await exchange.start();
+  return exchange;
 }
 
 function createExchange(): Simulator {

@@ -1,13 +1,16 @@
 /** Positions whose margin tiers are not their market's, and an isolated leg that has outlived its position. */
 
 import assert from 'node:assert/strict';
-import { type TestContext, test } from 'node:test';
-import { parseBlock } from '../../../src/events/event.ts';
+import { test } from 'node:test';
 import { type Address, formatAddress } from '../../../src/exact/address.ts';
-import { applyBlock } from '../../../src/state/fold.ts';
-import type { State, StateView } from '../../../src/state/state.ts';
+import type { StateView } from '../../../src/state/state.ts';
 import { type AnsweredAccount, askAccount } from './as-upstream.ts';
-import { accountOf, FollowedExchange, findTraders } from './followed-exchange.ts';
+import {
+  accountOf,
+  type FollowedExchange,
+  findTraders,
+  followStanding,
+} from './followed-exchange.ts';
 
 type Tiers = readonly { lowerBound: string; maxLeverage: number }[];
 
@@ -21,20 +24,6 @@ const UNLISTED: Tiers = [
   { lowerBound: '0.0', maxLeverage: 33 },
   { lowerBound: '1000.0', maxLeverage: 7 },
 ];
-
-async function follow(t: TestContext): Promise<FollowedExchange> {
-  const exchange = new FollowedExchange();
-  t.after(() => exchange.stop());
-  exchange.hasBlocks = false;
-  await exchange.start();
-  return exchange;
-}
-
-function change(exchange: FollowedExchange, events: readonly unknown[]): void {
-  const { height, time } = exchange.truth;
-  const line = JSON.stringify({ height: height + 1, time, events });
-  applyBlock(exchange.truth as State, parseBlock(line));
-}
 
 interface Held {
   readonly coin: string;
@@ -58,7 +47,7 @@ function hold(
       rawUsd === undefined ? { type: 'cross', value: 3 } : { type: 'isolated', value: 3, rawUsd },
     cumFunding: { allTime: '1.0', sinceOpen: '1.0', sinceChange: '1.0' },
   }));
-  change(exchange, [
+  exchange.change([
     { type: 'account', user: name, dex: '', rawUsd: cash, positions },
     { type: 'orderMargin', user: name, dex: '', amount: '0.0' },
     { type: 'collateral', user: name, dex: '', amount: '0.0' },
@@ -96,14 +85,14 @@ const CASES: readonly [string, readonly Held[]][] = [
 
 for (const [name, held] of CASES) {
   test(`a position with ${name} is recorded with it, and follows the marks by it`, async (t) => {
-    const exchange = await follow(t);
+    const exchange = await followStanding(t);
     const [user] = findTraders(exchange.truth);
     hold(exchange, user, held, '9000000.0');
     const outcome = await exchange.want(accountOf(user));
     assert.equal(outcome.outcome, 'recorded', exchange.log.join());
     await untilRecorded(exchange, user);
     const metas = exchange.countAsked('meta') + exchange.countAsked('allPerpMetas');
-    change(exchange, [{ type: 'marks', prices: { BTC: '91234.0' } }]);
+    exchange.change([{ type: 'marks', prices: { BTC: '91234.0' } }]);
     await exchange.advance(2_000);
     assert.equal((await exchange.want(accountOf(user), 0)).outcome, 'recorded');
     await untilRecorded(exchange, user);
@@ -113,14 +102,14 @@ for (const [name, held] of CASES) {
 }
 
 test('a position whose table no market has is passed on', async (t) => {
-  const exchange = await follow(t);
+  const exchange = await followStanding(t);
   const [user] = findTraders(exchange.truth);
   hold(exchange, user, [{ coin: 'BTC', szi: '-60.0', marginTiers: UNLISTED }], '9000000.0');
   assert.equal((await exchange.want(accountOf(user))).outcome, 'upstream');
 });
 
 test('a position that is closed, and opened again with the tiers of its market, has these', async (t) => {
-  const exchange = await follow(t);
+  const exchange = await followStanding(t);
   const [user] = findTraders(exchange.truth);
   hold(exchange, user, [{ coin: 'BTC', szi: '-2.0', marginTiers: FIFTY }], '9000000.0');
   await exchange.want(accountOf(user));
@@ -131,13 +120,13 @@ test('a position that is closed, and opened again with the tiers of its market, 
 });
 
 test('a table that the exchange has changed is not taken for one of the position', async (t) => {
-  const exchange = await follow(t);
+  const exchange = await followStanding(t);
   const [user] = findTraders(exchange.truth);
   hold(exchange, user, [{ coin: 'BTC', szi: '-2.0' }], '9000000.0');
   await exchange.want(accountOf(user));
   const btc = exchange.truth.markets.markets.find(({ coin }) => coin === 'BTC');
   assert.ok(btc !== undefined);
-  change(exchange, [
+  exchange.change([
     {
       ...{
         type: 'market',
@@ -156,7 +145,7 @@ test('a table that the exchange has changed is not taken for one of the position
 });
 
 test('an isolated leg without a position is named, passed on, and read once', async (t) => {
-  const exchange = await follow(t);
+  const exchange = await followStanding(t);
   const [user] = findTraders(exchange.truth);
   hold(exchange, user, [{ coin: 'BTC', szi: '-2.0' }], '9000000.0');
   exchange.fault = ({ type, user: asked }, truth: AnsweredAccount) => {

@@ -1,47 +1,29 @@
 /** Accounts that a spot balance backs: what is recorded of them, and what it costs the upstream. */
 
 import assert from 'node:assert/strict';
-import { type TestContext, test } from 'node:test';
-import { parseBlock } from '../../../src/events/event.ts';
+import { test } from 'node:test';
 import { type Address, formatAddress } from '../../../src/exact/address.ts';
 import { formatUnits } from '../../../src/exact/decimal.ts';
 import { recordedCollateral } from '../../../src/feed/follow/dialect/account-events.ts';
 import { UpstreamError } from '../../../src/feed/follow/upstream/upstream-error.ts';
 import { findAccount } from '../../../src/state/accounts.ts';
 import { accountFigures } from '../../../src/state/figures.ts';
-import { applyBlock } from '../../../src/state/fold.ts';
-import type { State } from '../../../src/state/state.ts';
 import type { AnsweredAccount } from './as-upstream.ts';
 import {
   accountOf,
-  type ExchangeChoice,
   type Fault,
-  FollowedExchange,
+  type FollowedExchange,
   findTraders,
+  followStanding,
 } from './followed-exchange.ts';
 
 /** In millionths: 3001309.10401. */
 const COLLATERAL = 3_001_309_104_010;
 const FORWARD_KEEP_MS = 1_000;
 
-async function follow(t: TestContext, choice: ExchangeChoice = {}): Promise<FollowedExchange> {
-  const exchange = new FollowedExchange(choice);
-  t.after(() => exchange.stop());
-  exchange.hasBlocks = false;
-  await exchange.start();
-  return exchange;
-}
-
-/** Applied to the exchange itself, whose answers then have it in their prices. */
-function change(exchange: FollowedExchange, events: readonly unknown[]): void {
-  const { height, time } = exchange.truth;
-  const line = JSON.stringify({ height: height + 1, time, events });
-  applyBlock(exchange.truth as State, parseBlock(line));
-}
-
 function back(exchange: FollowedExchange, user: Address, units: number): void {
   const amount = formatUnits(units, 6);
-  change(exchange, [{ type: 'collateral', user: formatAddress(user), dex: '', amount }]);
+  exchange.change([{ type: 'collateral', user: formatAddress(user), dex: '', amount }]);
 }
 
 /** An account with these positions only, at a leverage of 5: signed sizes by coin. */
@@ -52,7 +34,7 @@ function hold(exchange: FollowedExchange, user: Address, sizes: Record<string, s
   }));
   const account = { type: 'account', user: formatAddress(user), dex: '', rawUsd: '50000.0' };
   const orderMargin = { ...account, type: 'orderMargin', rawUsd: undefined, amount: '0.0' };
-  change(exchange, [{ ...account, positions }, JSON.parse(JSON.stringify({ ...orderMargin }))]);
+  exchange.change([{ ...account, positions }, JSON.parse(JSON.stringify({ ...orderMargin }))]);
 }
 
 function recorded(exchange: FollowedExchange, user: Address): number {
@@ -94,7 +76,7 @@ function contradictPrices(answer: AnsweredAccount): AnsweredAccount {
 }
 
 test('a collateral on which two prices agree is recorded without a question about it', async (t) => {
-  const exchange = await follow(t);
+  const exchange = await followStanding(t);
   const [user] = findTraders(exchange.truth);
   hold(exchange, user, { BTC: '-2.0', ETH: '-30.0' });
   back(exchange, user, COLLATERAL);
@@ -106,7 +88,7 @@ test('a collateral on which two prices agree is recorded without a question abou
 });
 
 test('an account of several millions that is asked for 20 times costs at most 3 reads', async (t) => {
-  const exchange = await follow(t);
+  const exchange = await followStanding(t);
   const [user] = findTraders(exchange.truth);
   hold(exchange, user, { BTC: '-200.0', ETH: '-3000.0' });
   back(exchange, user, 8_272_576_572_935);
@@ -117,7 +99,7 @@ test('an account of several millions that is asked for 20 times costs at most 3 
 });
 
 test('an account that does not check costs at most 3 reads for 20 questions', async (t) => {
-  const exchange = await follow(t, { settings: { sharedMs: 30 * FORWARD_KEEP_MS } });
+  const exchange = await followStanding(t, { settings: { sharedMs: 30 * FORWARD_KEEP_MS } });
   const [user] = findTraders(exchange.truth);
   exchange.fault = onAccount(contradictPrices);
   for (let count = 0; count < 20; count++) {
@@ -127,7 +109,7 @@ test('an account that does not check costs at most 3 reads for 20 questions', as
 });
 
 test('an answer that is not recorded is shared for the time of the setting, and not for longer', async (t) => {
-  const exchange = await follow(t, { settings: { sharedMs: FORWARD_KEEP_MS } });
+  const exchange = await followStanding(t, { settings: { sharedMs: FORWARD_KEEP_MS } });
   const [user] = findTraders(exchange.truth);
   exchange.fault = onAccount(contradictPrices);
   await exchange.want(accountOf(user));
@@ -143,7 +125,7 @@ test('an answer that is not recorded is shared for the time of the setting, and 
 });
 
 test('an answer that is not recorded is shared for longer where the budget is short', async (t) => {
-  const exchange = await follow(t, { budgetLeft: 100 });
+  const exchange = await followStanding(t, { budgetLeft: 100 });
   const [user] = findTraders(exchange.truth);
   exchange.fault = onAccount(contradictPrices);
   await exchange.want(accountOf(user));
@@ -162,7 +144,7 @@ function onAccount(wrong: (answer: AnsweredAccount) => AnsweredAccount): Fault {
 
 for (const form of ['plain', 'whole'] as const) {
   test(`one price is confirmed by the spot balance, ${form}`, async (t) => {
-    const exchange = await follow(t);
+    const exchange = await followStanding(t);
     const [user] = findTraders(exchange.truth);
     hold(exchange, user, { BTC: '-2.0' });
     back(exchange, user, COLLATERAL);
@@ -183,7 +165,7 @@ for (const form of ['plain', 'whole'] as const) {
 }
 
 test('where no price shows the collateral, the spot balance of the same marks is taken', async (t) => {
-  const exchange = await follow(t);
+  const exchange = await followStanding(t);
   const [user] = findTraders(exchange.truth);
   hold(exchange, user, { BTC: '0.01', ETH: '0.1' });
   back(exchange, user, COLLATERAL);
@@ -196,7 +178,7 @@ test('where no price shows the collateral, the spot balance of the same marks is
 });
 
 test('where the marks move between all answers, no collateral is guessed', async (t) => {
-  const exchange = await follow(t);
+  const exchange = await followStanding(t);
   const [user] = findTraders(exchange.truth);
   hold(exchange, user, { BTC: '0.01', ETH: '0.1' });
   back(exchange, user, COLLATERAL);
@@ -206,7 +188,7 @@ test('where the marks move between all answers, no collateral is guessed', async
     if (type !== 'spotClearinghouseState') return undefined;
     const spot = spotOf(exchange, user).plain;
     price += 10;
-    change(exchange, [{ type: 'marks', prices: { BTC: `${price}.0` } }]);
+    exchange.change([{ type: 'marks', prices: { BTC: `${price}.0` } }]);
     return spot;
   };
   assert.equal((await exchange.want(accountOf(user))).outcome, 'upstream');
@@ -216,7 +198,7 @@ test('where the marks move between all answers, no collateral is guessed', async
 
 for (const mode of ['portfolioMargin', 'dexAbstraction']) {
   test(`an account in the mode ${mode} is passed on, and never recorded with a guess`, async (t) => {
-    const exchange = await follow(t);
+    const exchange = await followStanding(t);
     const [user] = findTraders(exchange.truth);
     exchange.fault = ({ type }, truth) => {
       if (type === 'userAbstraction') return mode;
@@ -244,7 +226,7 @@ const ODD_SPOTS: readonly [string, unknown][] = [
 
 for (const [name, spot] of ODD_SPOTS) {
   test(`a spot answer with ${name} makes no account fail`, async (t) => {
-    const exchange = await follow(t);
+    const exchange = await followStanding(t);
     const [user] = findTraders(exchange.truth);
     exchange.fault = ({ type }, truth) => {
       if (type === 'userAbstraction') return 'unifiedAccount';
@@ -256,7 +238,7 @@ for (const [name, spot] of ODD_SPOTS) {
 }
 
 test('an account is passed on, and stays recorded, while its mode or spot balance cannot be asked for', async (t) => {
-  const exchange = await follow(t);
+  const exchange = await followStanding(t);
   const [user] = findTraders(exchange.truth);
   hold(exchange, user, { BTC: '-2.0' });
   assert.equal((await exchange.want(accountOf(user))).outcome, 'recorded');
