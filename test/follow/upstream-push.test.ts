@@ -389,6 +389,14 @@ test('no log and no event shows the path of the address', async (t) => {
   assert.match(shown, /no such key: \*\*\*/);
 });
 
+test('a key that an error repeats is taken out before the error is cut', async (t) => {
+  const fixture = await openPush(t);
+  const connection = await fixture.connection(0);
+  connection.send('error', `${'x'.repeat(190)} secret-key-123`);
+  await untilSo('the refusal', () => fixture.log.length === 1);
+  assert.match(fixture.log[0], / x{190} \*\*\*$/);
+});
+
 test('closing leaves no connection and no timer', async (t) => {
   const fixture = await openPush(t);
   const connection = await fixture.connection(0);

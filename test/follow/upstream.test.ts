@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { test } from 'node:test';
-import { HANG, json } from './scripted-server.ts';
+import { HANG, json, plain } from './scripted-server.ts';
 import { failureOf, kindOf, openFixture, USER, untilSo } from './upstream-fixture.ts';
 
 const ACCOUNT = { type: 'clearinghouseState', user: USER, dex: '' };
@@ -31,6 +31,21 @@ test('an answer keeps its text, digit by digit', async (t) => {
     response.end(body);
   });
   assert.equal(await upstream.askText(ACCOUNT, ASKED), body);
+});
+
+test('a key that a refusal repeats is taken out before the refusal is cut', async (t) => {
+  const path = '/secret-key-123';
+  const before = 'x'.repeat(190);
+  const refusal = `${before} secret-key-123`;
+  const { server, upstream } = await openFixture(t, plain(404, refusal), { path });
+  const { message } = await failureOf(upstream.ask(ACCOUNT, ASKED));
+  assert.equal(message, `status 404: ${before} ***`);
+  server.respond = (response) => {
+    response.writeHead(200, { 'content-type': refusal });
+    response.end('{}');
+  };
+  const odd = await failureOf(upstream.ask(ACCOUNT, ASKED));
+  assert.equal(odd.message, `Content-Type: got "${before} ***", expected application/json`);
 });
 
 test('null is an answer', async (t) => {

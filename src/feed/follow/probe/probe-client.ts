@@ -84,10 +84,10 @@ export class ProbeClient {
   /** Without what is secret, before anything is cut: half a key is still a secret. */
   #read(response: HttpResponse): ReturnType<typeof readUpstreamAnswer> {
     const text = response.body.toString();
-    const shown = this.#options.address.redact(text);
-    return readUpstreamAnswer(
-      shown === text ? response : { ...response, body: Buffer.from(shown) },
-    );
+    const { redact } = this.#options.address;
+    const shown = redact(text);
+    const redacted = shown === text ? response : { ...response, body: Buffer.from(shown) };
+    return readUpstreamAnswer(redacted, redact);
   }
 
   close(): void {

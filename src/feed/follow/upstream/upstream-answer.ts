@@ -23,10 +23,14 @@ export function showsLife({ status }: HttpResponse): boolean {
   return !GATEWAY_STATUSES.includes(status);
 }
 
-export function readUpstreamAnswer(response: HttpResponse): UpstreamAnswer | UpstreamError {
+/** `redact` removes what is secret: from each text before it is cut, since half a key is a secret too. */
+export function readUpstreamAnswer(
+  response: HttpResponse,
+  redact: (text: string) => string,
+): UpstreamAnswer | UpstreamError {
   const { status } = response;
-  if (status !== 200) return refuseStatus(response);
-  const fault = findHeaderFault(response);
+  if (status !== 200) return refuseStatus(response, redact);
+  const fault = findHeaderFault(response, redact);
   if (fault !== undefined) return new UpstreamError('malformed', fault);
   try {
     const text = DECODER.decode(response.body);
@@ -38,20 +42,24 @@ export function readUpstreamAnswer(response: HttpResponse): UpstreamAnswer | Ups
   }
 }
 
-function findHeaderFault({ headers }: HttpResponse): string | undefined {
+function findHeaderFault(
+  { headers }: HttpResponse,
+  redact: (text: string) => string,
+): string | undefined {
   const type = String(headers['content-type'] ?? '');
   if (!/^application\/json\b/i.test(type)) {
-    return `Content-Type: got "${type.slice(0, SHOWN_LENGTH_MAX)}", expected application/json`;
+    const shown = redact(type).slice(0, SHOWN_LENGTH_MAX);
+    return `Content-Type: got "${shown}", expected application/json`;
   }
-  const encoding = headers['content-encoding'] ?? 'identity';
-  return encoding === 'identity'
-    ? undefined
-    : `Content-Encoding: got "${encoding}", asked for none`;
+  const encoding = String(headers['content-encoding'] ?? 'identity');
+  if (encoding === 'identity') return undefined;
+  const shown = redact(encoding).slice(0, SHOWN_LENGTH_MAX);
+  return `Content-Encoding: got "${shown}", asked for none`;
 }
 
-function refuseStatus(response: HttpResponse): UpstreamError {
+function refuseStatus(response: HttpResponse, redact: (text: string) => string): UpstreamError {
   const { status } = response;
-  const text = showText(response.body);
+  const text = showText(redact(response.body.toString()));
   const message = text === '' ? `status ${status}` : `status ${status}: ${text}`;
   const retryAfterMs = status === 429 ? readRetryAfter(response) : undefined;
   return new UpstreamError(kindOf(status), message, { retryAfterMs, status });
@@ -62,10 +70,12 @@ function kindOf(status: number): UpstreamErrorKind {
   return status >= 500 ? 'server' : 'refused';
 }
 
-/** The start of a body on one line. */
-function showText(body: Buffer): string {
-  const text = body.toString('utf8', 0, 4 * SHOWN_LENGTH_MAX).slice(0, SHOWN_LENGTH_MAX);
-  return text.replaceAll(/[\p{Cc}\s]+/gu, ' ').trim();
+/** The start of a text on one line. */
+function showText(text: string): string {
+  return text
+    .slice(0, SHOWN_LENGTH_MAX)
+    .replaceAll(/[\p{Cc}\s]+/gu, ' ')
+    .trim();
 }
 
 /** In seconds; the form with a date depends on two clocks, and is left out. */

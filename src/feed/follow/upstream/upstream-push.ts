@@ -47,6 +47,8 @@ const RECONNECT_MAX_MS = 5_000;
 const PING_RESERVE = 150;
 /** How many more errors than messages were sent may come in a minute: each answers one at most. */
 const STRAY_ERRORS_MAX = 10;
+/** How much of an error's text is shown. */
+const SHOWN_LENGTH_MAX = 200;
 
 /** The channels that say nothing about the exchange. */
 const CONTROL_CHANNELS: readonly string[] = ['pong', 'subscriptionResponse', 'error'];
@@ -266,7 +268,8 @@ export class UpstreamPush {
 
   #refuse(text: string, nowMs: number): void {
     const { handler, log, address } = this.#options;
-    const reason = address.redact(text.slice(0, 200));
+    // Before it is cut: half a key is still a secret.
+    const reason = address.redact(text).slice(0, SHOWN_LENGTH_MAX);
     if (this.#isStray(nowMs)) {
       this.reconnect(`more errors than messages were sent, the last one: ${reason}`);
       return;

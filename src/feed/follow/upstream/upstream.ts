@@ -236,7 +236,7 @@ export class Upstream {
       else this.#breaker.failed(error.message);
       return error;
     }
-    const answer = this.#redact(readUpstreamAnswer(result));
+    const answer = readUpstreamAnswer(result, this.#options.address.redact);
     if (showsLife(result)) this.#noteAnswer(sentMs, answer);
     else this.#breaker.failed(`status ${result.status}`);
     return answer;
@@ -252,10 +252,8 @@ export class Upstream {
     }
   }
 
-  /** Error messages of the upstream may repeat the address, with the key in its path. */
-  #redact<T>(result: T | UpstreamError): T | UpstreamError {
-    if (!(result instanceof UpstreamError)) return result;
-    const { kind, message, retryAfterMs, status, cause } = result;
+  /** A failure may repeat the address, with the key in its path. */
+  #redact({ kind, message, retryAfterMs, status, cause }: UpstreamError): UpstreamError {
     const redacted = this.#options.address.redact(message);
     return new UpstreamError(kind, redacted, { retryAfterMs, status, cause });
   }
