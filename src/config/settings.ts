@@ -275,7 +275,7 @@ const FOLLOW = {
   forward: {
     type: switchType,
     default: false,
-    help: 'pass on questions about what the ledger does not hold, such as orders, fills and candles',
+    help: 'pass on questions about what the ledger does not hold, such as prices, orders and candles',
   },
   forwardKeep: {
     type: milliseconds({ from: 0, to: HOUR_MS }),

@@ -118,7 +118,8 @@ export class Answers {
   }
 
   readHead(source: RawHead): RequestHead {
-    return readHead(source, this.#parts.settings.bodyBytesMax);
+    const { bodyBytesMax } = this.#parts.settings;
+    return readHead(source, { bodyBytesMax, forwards: this.#forwarding.isOn });
   }
 
   /** The reply to the head alone; undefined if the body decides. */

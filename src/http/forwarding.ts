@@ -2,7 +2,7 @@
 
 import type { Settings } from '../config/settings.ts';
 import { RequestError } from '../info/request-error.ts';
-import { readForwarded } from '../wanted/forwarded-types.ts';
+import { type Forwardable, readForwarded, readForwardedQuery } from '../wanted/forwarded-types.ts';
 import { PUBLIC_WEIGHTS } from '../wanted/upstream-weights.ts';
 import type { ForwardedQuestion, ForwardOutcome, WantedClient } from '../wanted/wanted.ts';
 
@@ -30,7 +30,19 @@ export class ForwardRequest {
 
 /** Undefined if the question is not one that is forwarded. */
 export function readForwardRequest(body: unknown): ForwardRequest | RequestError | undefined {
-  const read = readForwarded(body);
+  return requestOf(readForwarded(body));
+}
+
+/** The same for a query string. */
+export function readForwardQuery(
+  parameters: URLSearchParams,
+): ForwardRequest | RequestError | undefined {
+  return requestOf(readForwardedQuery(parameters));
+}
+
+function requestOf(
+  read: Forwardable | RequestError | undefined,
+): ForwardRequest | RequestError | undefined {
   if (read === undefined || read instanceof RequestError) return read;
   return new ForwardRequest(read.question, read.weight);
 }
@@ -78,7 +90,8 @@ function readOutcome(outcome: ForwardOutcome): string | RequestError {
   if (outcome.status === 200) return outcome.answer;
   if (outcome.status === 422) {
     const { answer, field } = outcome;
-    if (field !== undefined) return new RequestError('invalid_field', answer, field);
+    const code = field === 'dex' ? 'unknown_dex' : 'invalid_field';
+    if (field !== undefined) return new RequestError(code, answer, field);
     return new RequestError('invalid_field', `the exchange refused it: ${answer}`);
   }
   return new RequestError('upstream_failed', `the exchange answered ${outcome.status}`);

@@ -15,7 +15,7 @@ import { findAccount } from '../state/accounts.ts';
 import { accountChangedAt } from '../state/changed-at.ts';
 import type { StateView } from '../state/state.ts';
 import type { AccountAnswers } from './account-answers.ts';
-import { type ForwardRequest, readForwardRequest } from './forwarding.ts';
+import { type ForwardRequest, readForwardQuery, readForwardRequest } from './forwarding.ts';
 
 /** A question ready to be answered; those of the registry (info/registry.ts) are such. */
 export interface ParsedQuestion {
@@ -133,10 +133,12 @@ function readJson(value: unknown, name: string, forwards: boolean): AnyQuestion 
   return (forwards ? readForwardRequest(value) : undefined) ?? readQuestion(value, name);
 }
 
-/** The question in a query string, or why it is invalid. */
-export function readQueryText(query: string): ParsedQuestion | HistoryQuestion | RequestError {
+/** The question in a query string, or why it is invalid; also one to forward if that is on. */
+export function readQueryText(query: string, forwards: boolean): AnyQuestion {
   const user = readAccountQuery(query);
-  return user === undefined ? readQuery(new URLSearchParams(query)) : new AccountQuestion(user);
+  if (user !== undefined) return new AccountQuestion(user);
+  const parameters = new URLSearchParams(query);
+  return (forwards ? readForwardQuery(parameters) : undefined) ?? readQuery(parameters);
 }
 
 function parseBody(bytes: Buffer): unknown {

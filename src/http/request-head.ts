@@ -4,9 +4,8 @@
  */
 
 import { hashSecret } from '../access/keys.ts';
-import type { HistoryQuestion } from '../info/history-question.ts';
 import { RequestError, wrongValue } from '../info/request-error.ts';
-import { type ParsedQuestion, readQueryText } from './question-source.ts';
+import { type AnyQuestion, readQueryText } from './question-source.ts';
 import {
   findRoute,
   methodsOf,
@@ -49,7 +48,7 @@ export interface RequestHead {
   /** The client prefers CSV, where there is such an answer. */
   readonly wantsCsv: boolean;
   /** Undefined if the question is in the body. */
-  readonly question: ParsedQuestion | HistoryQuestion | RequestError | undefined;
+  readonly question: AnyQuestion | undefined;
 }
 
 export const MIN_HEIGHT_HEADER = 'Ledger-Min-Height';
@@ -61,7 +60,13 @@ const ACCOUNT_AGE_HEADER = 'Account-Max-Age';
  */
 export const DISCARDED_BYTES_MAX = 1 << 20;
 
-export function readHead(source: RawHead, bodyBytesMax: number): RequestHead {
+export interface HeadTerms {
+  readonly bodyBytesMax: number;
+  /** Whether questions are passed on to the exchange. */
+  readonly forwards: boolean;
+}
+
+export function readHead(source: RawHead, { bodyBytesMax, forwards }: HeadTerms): RequestHead {
   const { method, target, headers } = source;
   const route = findRoute(target);
   const allow = route === undefined ? '' : methodsOf(route);
@@ -81,7 +86,7 @@ export function readHead(source: RawHead, bodyBytesMax: number): RequestHead {
     accountAgeMsMax: typeof accountAgeMsMax === 'number' ? accountAgeMsMax : undefined,
     ifNoneMatch: textOf(headers, 'if-none-match'),
     wantsCsv: wantsCsv(textOf(headers, 'accept')),
-    question: isQuery ? readQueryText(queryOf(target)) : undefined,
+    question: isQuery ? readQueryText(queryOf(target), forwards) : undefined,
   };
 }
 

@@ -17,6 +17,8 @@ export interface ForwardedField {
   readonly expected: string;
   /** In place of it, where more can be said about the value. */
   expectedFor?(value: unknown): string;
+  /** What the text of a query parameter stands for; undefined if it is text itself. */
+  parse?(text: string): unknown;
   /** True if the field may be absent or null. */
   readonly isOptional?: boolean;
   /**
@@ -40,13 +42,19 @@ function matching(pattern: RegExp, expected: string): ForwardedField {
 function oneChoice(...choices: readonly (string | number)[]): ForwardedField {
   return {
     expected: `one of ${choices.join(', ')}`,
+    parse: (text) => choices.find((choice) => String(choice) === text),
     rebuild: (value) => choices.find((choice) => choice === value),
   };
+}
+
+function parseWhole(text: string): number | undefined {
+  return /^\d{1,16}$/.test(text) ? Number(text) : undefined;
 }
 
 function wholeUpTo(max: number, expected: string): ForwardedField {
   return {
     expected,
+    parse: parseWhole,
     rebuild: (value) =>
       Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= max
         ? value
@@ -79,6 +87,7 @@ export const intervalForm = oneChoice(
 
 export const flagForm: ForwardedField = {
   expected: 'true or false',
+  parse: (text) => (text === 'true' || text === 'false' ? text === 'true' : undefined),
   rebuild: (value) => (typeof value === 'boolean' ? value : undefined),
 };
 
@@ -87,5 +96,6 @@ const clientOrderId = tokenIdForm;
 
 export const orderIdForm: ForwardedField = {
   expected: 'the number of an order, up to 2^53 - 1, or 0x and 32 hexadecimal digits',
+  parse: parseWhole,
   rebuild: (value) => orderNumber.rebuild(value) ?? clientOrderId.rebuild(value),
 };

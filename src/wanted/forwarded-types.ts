@@ -1,6 +1,6 @@
 /**
  * The questions that are passed on to the exchange with --forward: those that only read and that a
- * ledger does not hold. A type such as `fileSnapshot`, which makes a node write a file, is not in the
+ * ledger does not hold, or holds less of than the exchange, such as prices and contexts. A type such as `fileSnapshot`, which makes a node write a file, is not in the
  * table and cannot be asked. A question is rebuilt: the fields listed here are checked, and what else it
  * has is passed on within bounds (unknown-fields.ts).
  */
@@ -8,6 +8,7 @@
 import { isJsonObject, type JsonObject } from '../events/fields.ts';
 import { describeValue } from '../events/refusal.ts';
 import { findMomentFault } from '../info/moment.ts';
+import { readOne } from '../info/request.ts';
 import { RequestError } from '../info/request-error.ts';
 import {
   addressForm,
@@ -32,6 +33,7 @@ type ForwardedFields = Readonly<Record<string, ForwardedField>>;
 
 const NONE: ForwardedFields = {};
 const OF_USER: ForwardedFields = { user: addressForm };
+const OF_DEX: ForwardedFields = { dex: optionalField(dexForm) };
 const OF_USER_ON_DEX: ForwardedFields = { user: addressForm, dex: optionalField(dexForm) };
 const PERIOD: ForwardedFields = { startTime: timeForm, endTime: optionalField(timeForm) };
 const ANY_PERIOD: ForwardedFields = {
@@ -59,6 +61,7 @@ const FORWARDED_TYPES: ReadonlyMap<unknown, ForwardedFields> = new Map<unknown, 
   ['activeAssetData', { user: addressForm, coin: coinForm }],
   ['alignedQuoteTokenInfo', { token: tokenForm }],
   ['allBorrowLendReserveStates', NONE],
+  ['allMids', OF_DEX],
   ['approvedBuilders', OF_USER],
   ['borrowLendReserveState', { token: tokenForm }],
   ['borrowLendUserState', OF_USER],
@@ -81,6 +84,7 @@ const FORWARDED_TYPES: ReadonlyMap<unknown, ForwardedFields> = new Map<unknown, 
   ['leadingVaults', OF_USER],
   ['maxBuilderFee', { user: addressForm, builder: addressForm }],
   ['maxMarketOrderNtls', NONE],
+  ['metaAndAssetCtxs', OF_DEX],
   ['openOrders', OF_USER_ON_DEX],
   ['orderStatus', { user: addressForm, oid: orderIdForm }],
   ['outcomeMeta', NONE],
@@ -89,7 +93,7 @@ const FORWARDED_TYPES: ReadonlyMap<unknown, ForwardedFields> = new Map<unknown, 
   ['perpConciseAnnotations', NONE],
   ['perpDexLimits', { dex: dexForm }],
   ['perpDexStatus', { dex: dexForm }],
-  ['perpsAtOpenInterestCap', { dex: optionalField(dexForm) }],
+  ['perpsAtOpenInterestCap', OF_DEX],
   ['portfolio', OF_USER],
   ['predictedFundings', NONE],
   ['preTransferCheck', { user: addressForm, source: addressForm }],
@@ -124,6 +128,9 @@ const FORWARDED_TYPES: ReadonlyMap<unknown, ForwardedFields> = new Map<unknown, 
   ['vaultSummaries', NONE],
 ]);
 
+/** Asked about the past, these are answered by the ledger: its archive has the marks. */
+const HELD_OF_THE_PAST: readonly string[] = ['allMids', 'metaAndAssetCtxs'];
+
 export interface Forwardable {
   readonly question: ForwardedQuestion;
   /** The upstream's weight, without what the items of its answer add. */
@@ -137,10 +144,30 @@ export function readForwarded(body: unknown): Forwardable | RequestError | undef
   const fields = FORWARDED_TYPES.get(type);
   if (typeof type !== 'string' || fields === undefined) return undefined;
   const reason = `${type} is passed on to the exchange, which is asked about the present`;
+  const fault = findMomentFault(body, reason);
+  if (fault !== undefined && HELD_OF_THE_PAST.includes(type)) return undefined;
   const { type: _, ...source } = body;
-  const rebuilt = findMomentFault(body, reason) ?? rebuild(fields, source);
+  const rebuilt = fault ?? rebuild(fields, source);
   if (rebuilt instanceof RequestError) return rebuilt;
   return { question: { type, ...rebuilt }, weight: PUBLIC_WEIGHTS.of(type) };
+}
+
+/** The same for a question in a query string, in which every value is text. */
+export function readForwardedQuery(
+  parameters: URLSearchParams,
+): Forwardable | RequestError | undefined {
+  const type = parameters.get('type');
+  const fields = FORWARDED_TYPES.get(type);
+  if (fields === undefined) return undefined;
+  const body: [string, unknown][] = [];
+  for (const name of new Set(parameters.keys())) {
+    const text = readOne(name, parameters.getAll(name));
+    if (text instanceof RequestError) return text;
+    // A value that the field does not take is refused as the text that came.
+    const field = Object.hasOwn(fields, name) ? fields[name] : undefined;
+    body.push([name, field?.parse?.(text) ?? text]);
+  }
+  return readForwarded(Object.fromEntries(body));
 }
 
 function rebuild(

@@ -223,6 +223,7 @@ const NOT_BY_CLIENTS: Readonly<Record<string, readonly string[]>> = {
     'feed/follow/upstream/upstream-json.ts DEPTH_MAX',
     'feed/follow/upstream/inflated-json.ts INFLATED_BYTES_MAX',
     'feed/follow/upstream/push-socket.ts MESSAGE_BYTES_MAX',
+    'feed/follow/upstream/upstream-push.ts SHOWN_LENGTH_MAX',
     'feed/follow/upstream/upstream-push.ts STRAY_ERRORS_MAX',
   ],
 };

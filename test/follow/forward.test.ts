@@ -27,6 +27,8 @@ const HASH = '0x0123456789abcdef0123456789abcdef';
 
 /** A valid question of each type that has fields: what comes in, and what goes out if it differs. */
 const QUESTIONS: readonly Readonly<Record<string, unknown>>[] = [
+  { type: 'allMids', dex: 'ALL_DEXS' },
+  { type: 'metaAndAssetCtxs', dex: 'xyz' },
   { type: 'activeAssetData', user: USER, coin: 'xyz:TSLA' },
   { type: 'alignedQuoteTokenInfo', token: 150 },
   { type: 'borrowLendReserveState', token: 0 },
@@ -228,6 +230,8 @@ test('a moment of the past is refused: the exchange would answer about the prese
 test('a question weighs what the upstream says', () => {
   const weigh = (body: unknown) => (readForwarded(body) as { weight: number }).weight;
   assert.equal(weigh({ type: 'l2Book', coin: 'BTC' }), 2);
+  assert.equal(weigh({ type: 'allMids' }), 2);
+  assert.equal(weigh({ type: 'metaAndAssetCtxs', dex: 'xyz' }), 20);
   assert.equal(weigh({ type: 'userRole', user: USER }), 60);
   assert.equal(weigh({ type: 'userFills', user: USER }), 20);
   assert.equal(PUBLIC_WEIGHTS.maxOf('userFills'), 120);
@@ -426,6 +430,38 @@ test('a coin that the exchange does not list is refused and named, without askin
     assert.deepEqual(readForwardOutcome(JSON.parse(JSON.stringify(outcome))), outcome);
   }
   assert.deepEqual(upstream.asked, []);
+});
+
+test('contexts of a dex that the exchange does not list are refused, without asking', async () => {
+  const { upstream, forwarder, known } = createForwarder();
+  const unknown = ['allMids', 'metaAndAssetCtxs'].map((type) => ({ type, dex: 'nope' }));
+  // As long as nothing is known, or only what the ledger has.
+  for (const question of unknown) assert.deepEqual(await forwarder.forward(question), ANSWERED);
+  known(directoryOfLedger(partialLedger(DEX, market('BTC'))));
+  const [{ type }] = unknown;
+  await forwarder.forward({ type, dex: 'other' });
+  assert.equal(upstream.asked.splice(0).length, 3);
+  known(listed());
+  const answer = 'dex: got "gone", expected a perp dex that the exchange lists';
+  for (const question of unknown) {
+    const refused = { outcome: 'answered', status: 422, answer, field: 'dex' };
+    assert.deepEqual(await forwarder.forward({ ...question, dex: 'gone' }), refused);
+  }
+  assert.deepEqual(upstream.asked, []);
+});
+
+test('contexts of dexes that are listed, and prices of all of them, are asked once and shared', async () => {
+  const { upstream, forwarder, known } = createForwarder();
+  known(listed());
+  const questions = ['', 'xyz', 'morethan6'].map((dex) => ({ type: 'metaAndAssetCtxs', dex }));
+  const asked = [...questions, { type: 'allMids', dex: 'ALL_DEXS' }, { type: 'allMids' }];
+  for (const question of [...asked, ...asked]) {
+    assert.deepEqual(await forwarder.forward(question), ANSWERED);
+  }
+  assert.deepEqual(
+    upstream.asked.map(({ question }) => question),
+    asked,
+  );
 });
 
 test('coins that are listed, spot pairs and outcomes are passed on', async () => {

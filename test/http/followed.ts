@@ -130,6 +130,8 @@ export interface Followed {
   readonly registry: Registry;
   readonly logged: readonly unknown[];
   ask(question: object, headers?: Record<string, string>, port?: number): Promise<Answered>;
+  /** A GET of the question in a query string. */
+  query(text: string, port?: number): Promise<Answered>;
   /** The payload of the response to a post. */
   post(question: object): Promise<unknown>;
 }
@@ -164,6 +166,8 @@ export async function openFollowed(
       port,
       formatRequest({ path: `/${key}/info`, headers, body: JSON.stringify(question) }),
     );
+  const query = (text: string, port = lane.port) =>
+    exchange(port, formatRequest({ method: 'GET', path: `/${key}/info?${text}` }));
   const post = async (question: object) => {
     const asker = await connectPushAsker({ name: 'push', ...lane }, key);
     const frame = await asker.post(question);
@@ -172,7 +176,7 @@ export async function openFollowed(
   };
   const ports = { lane: lane.port, node: node.port };
   const { registry, logged } = lane;
-  return { follower, ledger, key, ports, registry, logged, ask, post };
+  return { follower, ledger, key, ports, registry, logged, ask, query, post };
 }
 
 export async function until(condition: () => boolean): Promise<void> {

@@ -21,9 +21,96 @@ test("a question that the ledger does not hold has the exchange's answer, withou
 
 test('what the ledger holds is answered from it', async (t) => {
   const { follower, ask } = await openFollowed(t, FORWARD);
-  assert.ok((await ask({ type: 'allMids' })).headers.has('ledger-height'));
+  for (const type of ['meta', 'allPerpMetas', 'perpDexs', 'exchangeStatus'])
+    assert.ok((await ask({ type })).headers.has('ledger-height'), type);
   assert.equal((await ask({ type: 'clearinghouseState', user: ALICE })).status, 200);
   assert.deepEqual(follower.forwarded, []);
+});
+
+test('prices and contexts are those of the exchange, by POST, GET and post alike', async (t) => {
+  const { follower, ask, query, post, ports } = await openFollowed(t, FORWARD);
+  for (const type of ['allMids', 'metaAndAssetCtxs']) {
+    const question = { type, dex: 'xyz' };
+    const answers = [await ask(question)];
+    for (const port of [ports.lane, ports.node]) {
+      answers.push(await query(`type=${type}&dex=xyz`, port));
+    }
+    for (const { status, headers, body } of answers) {
+      assert.deepEqual([status, body], [200, '[{"coin":"BTC"}]']);
+      assert.deepEqual([headers.has('ledger-height'), headers.has('etag')], [false, false]);
+    }
+    assert.deepEqual(await post(question), { type, data: [{ coin: 'BTC' }] });
+    assert.deepEqual(follower.forwarded.splice(0), new Array(4).fill(question));
+  }
+});
+
+test('prices and contexts are not those of the ledger where the exchange fails', async (t) => {
+  const { follower, ask, query } = await openFollowed(t, FORWARD);
+  follower.answerForwarded = async () => ({ outcome: 'failed', reason: 'gone' });
+  for (const type of ['allMids', 'metaAndAssetCtxs']) {
+    for (const { status, body } of [await ask({ type }), await query(`type=${type}`)]) {
+      assert.deepEqual([status, JSON.parse(body).error], [502, 'upstream_failed']);
+    }
+  }
+});
+
+test('without --forward, prices and contexts are what the ledger knows', async (t) => {
+  const { follower, ask, query } = await openFollowed(t);
+  for (const type of ['allMids', 'metaAndAssetCtxs']) {
+    for (const { status, headers } of [await ask({ type }), await query(`type=${type}`)]) {
+      assert.deepEqual([status, headers.has('ledger-height')], [200, true]);
+    }
+  }
+  assert.deepEqual(follower.forwarded, []);
+});
+
+test('prices and contexts of the past are asked of the archive, not of the exchange', async (t) => {
+  const { follower, ask, query } = await openFollowed(t, FORWARD);
+  for (const type of ['allMids', 'metaAndAssetCtxs']) {
+    for (const reply of [await ask({ type, atHeight: 1 }), await query(`type=${type}&atHeight=1`)])
+      assert.match(reply.body, /"unknown_height".*there is no archive/);
+  }
+  assert.deepEqual(follower.forwarded, []);
+});
+
+test('a GET passes questions on as a POST does: numbers and flags by their text', async (t) => {
+  const { follower, query } = await openFollowed(t, FORWARD);
+  const fills = `type=userFillsByTime&user=${ALICE}&startTime=5&reversed=true&tag=7`;
+  for (const text of [fills, 'type=l2Book&coin=BTC&nSigFigs=5']) {
+    assert.equal((await query(text)).status, 200);
+  }
+  assert.deepEqual(follower.forwarded.splice(0), [
+    { type: 'userFillsByTime', user: ALICE, startTime: 5, reversed: true, tag: '7' },
+    { type: 'l2Book', coin: 'BTC', nSigFigs: 5 },
+  ]);
+  const wrong = [
+    ['type=l2Book&coin=BTC&coin=ETH', 'coin', 'got 2 values in the query, expected one'],
+    ['type=l2Book&coin=BTC&nSigFigs=9', 'nSigFigs', 'got "9", expected one of 2, 3, 4, 5'],
+    [`${fills}&aggregateByTime=constructor`, 'aggregateByTime', 'got "constructor"'],
+    [`type=userFills&user=${ALICE}&outPath=x`, 'outPath', 'got "x", expected none'],
+  ];
+  for (const [text, field, message] of wrong) {
+    const { status, body } = await query(text);
+    const refusal = JSON.parse(body);
+    assert.deepEqual([status, refusal.field], [422, field]);
+    assert.ok(refusal.message.startsWith(`${field}: ${message}`), refusal.message);
+  }
+  assert.equal(JSON.parse((await query('type=fileSnapshot')).body).error, 'unknown_type');
+  assert.deepEqual(follower.forwarded, []);
+});
+
+test('a dex that the follower refuses without asking is an unknown dex', async (t) => {
+  const { follower, ask } = await openFollowed(t, FORWARD);
+  const answer = 'dex: got "nope", expected a perp dex that the exchange lists';
+  follower.answerForwarded = async () => ({
+    outcome: 'answered',
+    status: 422,
+    answer,
+    field: 'dex',
+  });
+  const { status, body } = await ask({ type: 'metaAndAssetCtxs', dex: 'nope' });
+  const { error, message, field } = JSON.parse(body);
+  assert.deepEqual([status, error, message, field], [422, 'unknown_dex', answer, 'dex']);
 });
 
 test('what is always empty here is asked of the exchange', async (t) => {

@@ -263,7 +263,7 @@ function sourcesOf(user: string) {
   return [
     new BodySource(Buffer.from(JSON.stringify(question))).read(false),
     new JsonSource(question, 'body').read(false),
-    readQueryText(`type=clearinghouseState&user=${user}`),
+    readQueryText(`type=clearinghouseState&user=${user}`, false),
   ];
 }
 

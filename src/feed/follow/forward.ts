@@ -9,7 +9,7 @@ import { readForwarded } from '../../wanted/forwarded-types.ts';
 import type { ForwardedQuestion, ForwardOutcome } from '../../wanted/wanted.ts';
 import type { MarketDirectory } from './dialect/market-directory.ts';
 import { outcomeOfFailure } from './failure.ts';
-import { refuseUnknownCoin } from './forwarded-coin.ts';
+import { refuseUnknownName } from './forwarded-names.ts';
 import { AnswerCache } from './upstream/answer-cache.ts';
 import type { Clock } from './upstream/clock.ts';
 import type { AskOptions, UpstreamQuestion } from './upstream/upstream.ts';
@@ -60,7 +60,7 @@ export class Forwarder {
   /** What the exchange is known to refuse is not asked. */
   #refuse(question: ForwardedQuestion): ForwardOutcome | undefined {
     const directory = this.#options.directory();
-    const refusal = directory && refuseUnknownCoin(question, directory);
+    const refusal = directory && refuseUnknownName(question, directory);
     if (refusal === undefined) return undefined;
     const { message: answer, field } = refusal;
     return { outcome: 'answered', status: REFUSED_STATUS, answer, field };

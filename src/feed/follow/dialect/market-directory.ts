@@ -45,6 +45,8 @@ export class MarketDirectory {
   readonly #universes: ReadonlyMap<string, readonly (string | undefined)[]>;
   /** Of all dexes that were read. */
   readonly #names: ReadonlySet<string | undefined>;
+  /** Of the dexes that the upstream lists, skipped ones included; undefined if they were never read. */
+  readonly dexNames: ReadonlySet<string> | undefined;
   readonly skipped: readonly SkippedListing[];
   /** The tables of all dexes, each different one once. */
   readonly marginTables: readonly TierTable[];
@@ -53,12 +55,14 @@ export class MarketDirectory {
 
   constructor(
     scratch: State,
-    { metas }: UpstreamListing,
+    { dexes, metas }: UpstreamListing,
     { skipped, lists }: { skipped: readonly SkippedListing[]; lists: readonly ListEvent[] },
   ) {
     this.#scratch = scratch;
     this.lists = lists;
     this.#metas = metas;
+    const named = dexes.dexes.flatMap((dex) => dex?.name ?? []);
+    this.dexNames = dexes.json === undefined ? undefined : new Set(named);
     this.#universes = new Map(
       [...metas].map(([dex, { universe }]) => [dex, universe.map((market) => market?.name)]),
     );

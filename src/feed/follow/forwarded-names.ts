@@ -1,6 +1,6 @@
 /**
- * Refuses a question to be passed on whose coin the exchange does not list: the exchange itself answers
- * with a status 500 that says nothing, or with null.
+ * Refuses a question to be passed on whose coin or dex the exchange does not list: the exchange itself
+ * answers with a status 500 that says nothing, or with null.
  */
 
 import { isJsonObject } from '../../events/fields.ts';
@@ -9,18 +9,27 @@ import type { ForwardedQuestion } from '../../wanted/wanted.ts';
 import type { MarketDirectory } from './dialect/market-directory.ts';
 
 const FIRST_DEX = '';
+/** Questions about the markets of a dex, and the names that the exchange takes for all dexes there. */
+const OF_DEX_MARKETS: ReadonlyMap<string, readonly string[]> = new Map([
+  ['allMids', ['ALL_DEXS']],
+  ['metaAndAssetCtxs', []],
+]);
 /** A perp: `BTC`, or `xyz:TSLA` on a dex. Spot pairs (`@107`, `PURR/USDC`) and outcomes (`#12`) are none. */
 const PERP = /^(?:(\w+):)?\w+$/;
 
-/** Undefined also where the universe that would have the coin is not known yet. */
-export function refuseUnknownCoin(
+/** Undefined also where the list that would have the name is not known yet. */
+export function refuseUnknownName(
   question: ForwardedQuestion,
   directory: MarketDirectory,
 ): RequestError | undefined {
-  const { coin, req } = question;
+  const { type, coin, req, dex } = question;
   if (isUnknown(coin, directory)) return refuse('coin', coin);
   const inner = isJsonObject(req) ? req['coin'] : undefined;
-  return isUnknown(inner, directory) ? refuse('req.coin', inner) : undefined;
+  if (isUnknown(inner, directory)) return refuse('req.coin', inner);
+  const allDexes = OF_DEX_MARKETS.get(type);
+  if (typeof dex !== 'string' || allDexes === undefined || allDexes.includes(dex)) return undefined;
+  if (!isDexUnknown(dex, directory)) return undefined;
+  return wrongValue('dex', dex, 'a perp dex that the exchange lists', 'unknown_dex');
 }
 
 function refuse(field: string, coin: unknown): RequestError {
@@ -35,9 +44,7 @@ function isUnknown(coin: unknown, directory: MarketDirectory): boolean {
   return universe === undefined ? isDexUnknown(dex, directory) : !universe.includes(name);
 }
 
-/** A dex that is listed may not have been read; one dex alone is what a server without dexes has. */
-function isDexUnknown(dex: string, directory: MarketDirectory): boolean {
-  const { dexes, skipped } = directory;
-  if (directory.universeOf(FIRST_DEX) === undefined || dexes.length === 1) return false;
-  return ![...dexes, ...skipped].some(({ name }) => name === dex);
+/** One dex alone is what a server without the question for dexes has. */
+function isDexUnknown(dex: string, { dexNames }: MarketDirectory): boolean {
+  return dexNames !== undefined && dexNames.size > 1 && !dexNames.has(dex);
 }
