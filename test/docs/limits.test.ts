@@ -202,6 +202,7 @@ const NOT_BY_CLIENTS: Readonly<Record<string, readonly string[]>> = {
     'feed/follow/probe/answer-form.ts VALUES_MAX',
     'feed/follow/probe/distribution.ts SAMPLES_MAX',
     'feed/follow/probe/open-probe.ts BODY_BYTES_MAX',
+    'feed/follow/probe/open-probe.ts MESSAGES_MAX',
     'feed/follow/probe/printed-check.ts STRANGE_MAX',
     'feed/follow/probe/probe-markets.ts DEXES_MAX',
     'feed/follow/probe/probe-push.ts LINES_MAX',

@@ -6,7 +6,7 @@ import { requestHeadersOf } from '../request-headers.ts';
 import { SYSTEM_CLOCK } from '../upstream/clock.ts';
 import { readUpstreamAddress } from '../upstream/upstream-address.ts';
 import { openUpstreamHttp } from '../upstream/upstream-http.ts';
-import { UpstreamPush } from '../upstream/upstream-push.ts';
+import { PING_RESERVE, UpstreamPush } from '../upstream/upstream-push.ts';
 import { Probe } from './probe.ts';
 import type { CompareAccount } from './probe-accounts.ts';
 import { ProbeClient } from './probe-client.ts';
@@ -19,7 +19,13 @@ import { mapTexts, maskAddresses } from './report-secrets.ts';
 export const PROBE_BUDGET = 100;
 const DEADLINE_MS = 10_000;
 const BODY_BYTES_MAX = 8 << 20;
-const PUSH_LIMITS = { usersMax: 1, subscriptionsMax: 10, messagesMax: 60 };
+/** Beside pings. */
+const MESSAGES_MAX = 50;
+const PUSH_LIMITS = {
+  usersMax: 1,
+  subscriptionsMax: 10,
+  messagesMax: PING_RESERVE + MESSAGES_MAX,
+};
 const QUIET_LOG = { info: () => undefined, warn: () => undefined };
 
 export interface ProbeRun {

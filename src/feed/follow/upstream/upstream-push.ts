@@ -44,7 +44,7 @@ const RECONNECT_FIRST_MS = 500;
 /** So that not even half of the 30 connections are made that a minute may have. */
 const RECONNECT_MAX_MS = 5_000;
 /** Messages that are kept for pings: more than a connection is checked in a minute while quiet. */
-const PING_RESERVE = 150;
+export const PING_RESERVE = 150;
 /** How many more errors than messages were sent may come in a minute: each answers one at most. */
 const STRAY_ERRORS_MAX = 10;
 /** How much of an error's text is shown. */
