@@ -8,9 +8,9 @@ import type { StateView } from '../../src/state/state.ts';
 import { DialectMarkets } from './dialect-markets.ts';
 import { describeMode, describeSpot, hasOtherRules } from './dialect-modes.ts';
 import { DEX_ANSWERS, EMPTY_BOOK, USER_LISTS } from './fixed-answers.ts';
+import { addIsolatedLeg } from './isolated-leg.ts';
 import { printAccount, printDouble } from './printed-doubles.ts';
 import { addStrangePosition } from './strange-coin.ts';
-import { STUB_FORMS, type StubForms } from './stub-forms.ts';
 
 export type Json = ReturnType<typeof JSON.parse>;
 export type Question = Readonly<Record<string, unknown>> & { readonly type: string };
@@ -34,17 +34,15 @@ class UnknownName extends Error {}
 export interface DialectOptions {
   /** Types that this server does not know, such as those that a node lacks. */
   readonly unknownTypes: readonly string[];
-  readonly forms?: StubForms;
 }
 
 export class DialectAnswers {
   readonly #unknownTypes: readonly string[];
   readonly #random = new Random('noise');
-  readonly markets: DialectMarkets;
+  readonly markets = new DialectMarkets();
 
-  constructor({ unknownTypes, forms = STUB_FORMS }: DialectOptions) {
+  constructor({ unknownTypes }: DialectOptions) {
     this.#unknownTypes = unknownTypes;
-    this.markets = new DialectMarkets(forms);
   }
 
   /** Lists a coin that the ledger's vocabulary cannot hold, and gives some users a position in it. */
@@ -134,6 +132,7 @@ export class DialectAnswers {
     if (hasOtherRules(requireUser(question))) moveLiquidations(account);
     if (this.markets.hasStrangeCoin) addStrangePosition(account, question);
     printAccount(account);
+    addIsolatedLeg(account, asked);
     return account;
   }
 

@@ -9,7 +9,6 @@ import { answerQuestion } from '../../src/info/registry.ts';
 import type { Market } from '../../src/state/markets.ts';
 import type { StateView } from '../../src/state/state.ts';
 import { addStrangeContext, addStrangeListing, STRANGE_COIN } from './strange-coin.ts';
-import type { StubForms } from './stub-forms.ts';
 
 type Json = ReturnType<typeof JSON.parse>;
 
@@ -68,15 +67,10 @@ export const SPOT_COINS: readonly string[] = ['@107', '#14880'];
 export const SPOT_PX = '92.949';
 
 export class DialectMarkets {
-  readonly #forms: StubForms;
   /** By dex, the numbers of tables by their tiers as JSON: a number stays when it is not used. */
   readonly #tables = new Map<string, Map<string, number>>();
   /** Lists a coin that the ledger's vocabulary cannot hold. */
   hasStrangeCoin = false;
-
-  constructor(forms: StubForms) {
-    this.#forms = forms;
-  }
 
   /** Of all dexes, in their order. */
   dexNames({ markets }: StateView): string[] {
@@ -91,26 +85,21 @@ export class DialectMarkets {
     const dexes = JSON.parse(answerQuestion(state, { type: 'perpDexs' }));
     const [, form] = dexes;
     const further = FURTHER_DEXES.map((dex) => ({ ...form, ...dex }));
-    return this.#addOdd([...dexes, ...further]);
+    return addOdd([...dexes, ...further]);
   }
 
   allPerpMetas(state: StateView): Json[] {
-    return this.#addOdd(this.dexNames(state).map((dex) => this.meta(state, dex)));
+    return addOdd(this.dexNames(state).map((dex) => this.meta(state, dex)));
   }
 
-  /** A list of dexes may have an element that is null; the others keep their places. */
-  #addOdd(dexes: Json[]): Json[] {
-    return this.#forms.oddElements ? dexes.toSpliced(2, 0, null) : dexes;
-  }
-
+  /** A dex whose markets are all delisted leaves out its margin tables. */
   meta(state: StateView, dex: string): Json {
     const markets = marketsOf(state, dex);
     const universe = markets.map((market) => this.#describe(market, dex));
     insert(dex, universe, (delisted) => describeDelisted(delisted, dex));
     if (this.hasStrangeCoin && dex === '') addStrangeListing(universe);
     const collateralToken = this.tokenOf(dex);
-    const hasNoTables = this.#forms.oddElements && markets.length === 0;
-    if (hasNoTables) return { universe, collateralToken };
+    if (markets.length === 0) return { universe, collateralToken };
     return { universe, marginTables: this.#listTables(dex), collateralToken };
   }
 
@@ -200,6 +189,11 @@ export class DialectMarkets {
     const isListed = state.markets.findMarket(coin) !== undefined || isDelisted || isStrange;
     return isListed || SPOT_COINS.includes(coin);
   }
+}
+
+/** A list of dexes may have an element that is null; the others keep their places. */
+function addOdd(dexes: Json[]): Json[] {
+  return dexes.toSpliced(2, 0, null);
 }
 
 function marketsOf({ markets }: StateView, dex: string): Market[] {

@@ -10,6 +10,7 @@ import { findAccount } from '../../src/state/accounts.ts';
 import { type AccountFigures, accountFigures } from '../../src/state/figures.ts';
 import type { StateView } from '../../src/state/state.ts';
 import type { DialectMarkets } from './dialect-markets.ts';
+import { hasIsolatedLeg } from './isolated-leg.ts';
 import { printDouble } from './printed-doubles.ts';
 
 type Json = ReturnType<typeof JSON.parse>;
@@ -78,6 +79,11 @@ const OTHER_MODES: readonly [RegExp, string][] = [
 /** Whether the accounts of the user follow rules that the ledger does not have. */
 export function hasOtherRules(user: string): boolean {
   return OTHER_MODES.some(([pattern]) => pattern.test(user));
+}
+
+/** Whether all accounts of the user can be recorded. */
+export function isFollowed(user: string): boolean {
+  return !hasOtherRules(user) && !hasIsolatedLeg(user);
 }
 
 export function describeMode(state: StateView, user: string): string {

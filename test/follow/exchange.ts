@@ -10,7 +10,6 @@ import { createSimulator } from '../../src/feed/simulator/simulator.ts';
 import { applyBlock } from '../../src/state/fold.ts';
 import { createState, type State, type StateView } from '../../src/state/state.ts';
 import { type Payment, readPayments, readTrades, type Trade } from './exchange-trades.ts';
-import { STUB_FORMS, type StubForms } from './stub-forms.ts';
 import { TruthLines } from './truth-lines.ts';
 
 export interface ExchangeOptions {
@@ -29,7 +28,6 @@ export interface ExchangeOptions {
   readonly fundingLateMs?: number;
   /** False if the file has all blocks: a recording. */
   readonly isSimulated: boolean;
-  readonly forms?: StubForms;
 }
 
 /** What a block brought, for push. */
@@ -83,11 +81,11 @@ export class Exchange {
 
   /** The simulator goes on from a state of its own, which has less than the ledger. */
   #resume(lines: readonly string[]): TruthLines {
-    const { seed, accounts, startTimeMs, fundingLateMs, forms = STUB_FORMS } = this.#options;
+    const { seed, accounts, startTimeMs, fundingLateMs } = this.#options;
     const resume = createState();
     for (const line of lines) applyBlock(resume, parseBlock(line));
     const simulator = createSimulator({ seed, accounts, startTimeMs, resume });
-    return new TruthLines(simulator, { state: this.#state, resume, forms, fundingLateMs });
+    return new TruthLines(simulator, { state: this.#state, lines, resume, fundingLateMs });
   }
 
   /** The first blocks; of a ledger that is continued, one block. */

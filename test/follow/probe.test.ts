@@ -65,12 +65,18 @@ async function startStub(t: TestContext): Promise<{ stub: RunningStub; user: str
   return { stub, user };
 }
 
+/** What the stub leaves out of its lists, as the exchange may. */
+const ODD: Readonly<Record<string, readonly string[]>> = {
+  allPerpMetas: ['[]', '[].marginTables'],
+};
+
 test('a probe names what a server has, and finds the form of its own dialect right', async (t) => {
   const { stub, user } = await startStub(t);
   const report = await probe(stub.url, { user, probeTime: 5_000 });
   for (const type of ['perpDexs', 'allPerpMetas', 'clearinghouseState', 'meta', 'allMids']) {
     const { answered, form, unreadable, ms } = rowOf(report, type);
-    assert.deepEqual([answered, form?.differences, unreadable], ['yes', [], undefined], type);
+    const paths = form?.differences.map(({ path: place }) => place);
+    assert.deepEqual([answered, paths, unreadable], ['yes', ODD[type] ?? [], undefined], type);
     assert.ok(ms !== undefined && ms >= 0);
   }
   const unknown = rowOf(report, 'userFees');

@@ -28,13 +28,11 @@ const marketMaker = load('real-user-01').answers;
 const recordedMarkets = load('real-markets-01');
 const unified = load('unified-01');
 
-/** An exchange with everything that the stub can say. */
-const forms = { oddElements: false, ownTiers: true };
 const simulator = createSimulator({ seed: 'forms', accounts: 100, startTimeMs: START_MS });
-const truth = new TruthLines(simulator, { state: createState(), forms });
+const truth = new TruthLines(simulator, { state: createState() });
 for (let block = 0; block < BLOCKS || !truth.isSetUp; block++) truth.next(START_MS + block * 1000);
 
-const answers = new DialectAnswers({ unknownTypes: [], forms });
+const answers = new DialectAnswers({ unknownTypes: [] });
 const users = Array.from({ length: truth.state.addresses.table.rowCount - 1 }, (_, row) =>
   formatAddress(truth.state.addresses.addressOf(row + 1)),
 );
@@ -148,8 +146,10 @@ function listRecordedMetas(): Json[] {
 }
 
 test('markets of the stub have the form of those that were recorded', () => {
-  assertSameForms(ask({ type: 'allPerpMetas' }), listRecordedMetas());
-  for (const meta of [...ask({ type: 'allPerpMetas' }), ...listRecordedMetas()]) {
+  // That an element is null, and a dex without tables, is known from clients' schemas only.
+  const metas = ask({ type: 'allPerpMetas' }).filter((meta: Json) => meta?.marginTables);
+  assertSameForms(metas, listRecordedMetas());
+  for (const meta of [...metas, ...listRecordedMetas()]) {
     const listed = new Set(meta.marginTables.map(([number]: [number]) => number));
     assert.ok(listed.has(50));
     for (const { marginTableId } of meta.universe) {

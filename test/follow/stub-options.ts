@@ -2,7 +2,6 @@
 
 import type { ExchangeOptions } from './exchange.ts';
 import { SUBSCRIPTION_TYPES } from './push-messages.ts';
-import { STUB_FORMS, type StubForms } from './stub-forms.ts';
 import type { PushLimits } from './stub-push-server.ts';
 
 export interface StubOptions extends ExchangeOptions {
@@ -15,7 +14,6 @@ export interface StubOptions extends ExchangeOptions {
   readonly unknownTypes: readonly string[];
   readonly push: PushLimits;
   readonly pushTypes: readonly string[];
-  readonly forms: StubForms;
 }
 
 /** Everything that a test need not choose. */
@@ -38,5 +36,4 @@ export const STUB_DEFAULTS = {
     messagesPerMinute: 2000,
   },
   pushTypes: SUBSCRIPTION_TYPES,
-  forms: STUB_FORMS,
 } as const satisfies Partial<StubOptions>;

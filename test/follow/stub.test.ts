@@ -166,8 +166,7 @@ test(
   'some positions have tiers other than their market, and keep them',
   LONG_ONLY,
   async (context) => {
-    const forms = { ...STUB_DEFAULTS.forms, ownTiers: true };
-    const stub = await startStub(context, { accounts: 100, forms });
+    const stub = await startStub(context, { accounts: 100 });
     await stub.step(5);
     const [{ universe }] = await ask(stub, { type: 'allPerpMetas' });
     const listed = new Map(universe.map((market: Json) => [market.name, market.maxLeverage]));

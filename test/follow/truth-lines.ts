@@ -14,8 +14,7 @@ import { FIRST_ACCOUNT } from '../../src/state/addresses.ts';
 import { COLLATERAL } from '../../src/state/columns.ts';
 import { type AccountFigures, accountFigures } from '../../src/state/figures.ts';
 import { applyBlock } from '../../src/state/fold.ts';
-import type { State, StateView } from '../../src/state/state.ts';
-import type { StubForms } from './stub-forms.ts';
+import { createState, type State, type StateView } from '../../src/state/state.ts';
 
 /** Dexes whose accounts are backed by one balance. */
 const POOLED_DEXES: readonly string[] = ['', 'idx'];
@@ -26,7 +25,8 @@ const FUNDING_LATE_MS = 4_000;
 export interface TruthOptions {
   /** Of the lines so far. */
   readonly state: State;
-  readonly forms: StubForms;
+  /** Those, where there are some. */
+  readonly lines?: readonly string[];
   /** That of the simulator, if events may be added to what it makes. */
   readonly resume?: State;
   readonly fundingLateMs?: number | undefined;
@@ -66,12 +66,15 @@ export class TruthLines {
   readonly #simulator: Simulator;
   readonly #state: State;
   readonly #options: TruthOptions;
+  /** As the simulator sees the exchange, and with the tiers that it does not know of. */
+  readonly #unpooled = createState();
   #added: readonly WireEvent[] = [];
 
   constructor(simulator: Simulator, options: TruthOptions) {
     this.#simulator = simulator;
     this.#state = options.state;
     this.#options = options;
+    for (const line of options.lines ?? []) applyBlock(this.#unpooled, parseBlock(line));
   }
 
   /** These events come first in the next line. */
@@ -89,13 +92,13 @@ export class TruthLines {
 
   next(timeMs: number): string {
     const added = this.#takeAdded();
-    const { fundingLateMs = FUNDING_LATE_MS, forms } = this.#options;
+    const { fundingLateMs = FUNDING_LATE_MS } = this.#options;
     const { isSetUp } = this;
     const { events } = JSON.parse(this.#simulator.next(timeMs - fundingLateMs));
-    if (!isSetUp && forms.ownTiers) for (const event of events) addOwnTiers(event);
-    const height = this.#state.height + 1;
-    const all = [...added, ...events, ...this.#pool()];
-    const line = JSON.stringify({ height, time: timeMs, events: all });
+    if (!isSetUp) for (const event of events) addOwnTiers(event);
+    const block = { height: this.#state.height + 1, time: timeMs, events: [...added, ...events] };
+    applyBlock(this.#unpooled, parseBlock(JSON.stringify(block)));
+    const line = JSON.stringify({ ...block, events: [...block.events, ...this.#pool()] });
     applyBlock(this.#state, parseBlock(line));
     return line;
   }
@@ -112,7 +115,7 @@ export class TruthLines {
 
   /** The collateral of those who are unified in several dexes with one token, where it has changed. */
   #pool(): object[] {
-    const { state } = this.#simulator;
+    const state = this.#unpooled;
     const rows = Array.from({ length: state.addresses.table.rowCount - 1 }, (_, row) => row + 1);
     return rows
       .filter((row) => state.addresses.table.get(row, FIRST_ACCOUNT) !== 0)
@@ -120,13 +123,14 @@ export class TruthLines {
   }
 
   #poolUser(row: number): object[] {
-    const accounts = listPooled(this.#simulator.state, row);
+    const accounts = listPooled(this.#unpooled, row);
     const own = accounts.map(({ collateral }) => collateral).reduce(add, 0);
-    const address = this.#simulator.state.addresses.addressOf(row);
+    const address = this.#unpooled.addresses.addressOf(row);
     const known = listPooled(this.#state, this.#state.addresses.find(address));
-    const isPooled = own !== 0 || known.some(({ collateral }) => collateral !== 0);
-    if (accounts.length < 2 || !isPooled) return [];
-    const amounts = own === 0 ? accounts.map(() => 0) : poolCollateral(own, accounts);
+    const isPooled = hasCollateral(this.#unpooled, row);
+    const wasPooled = known.some(({ collateral }) => collateral !== 0);
+    if (accounts.length < 2 || !(isPooled || wasPooled)) return [];
+    const amounts = isPooled ? poolCollateral(own, accounts) : accounts.map(() => 0);
     const user = formatAddress(address);
     return accounts.map(({ dex }, index) => {
       const amount = formatUnits(amounts[index], USD_DECIMALS);
@@ -151,6 +155,14 @@ function listPooled(state: StateView, row: number): PooledAccount[] {
     if (account === 0) return [];
     const collateral = state.accounts.get(account, COLLATERAL);
     return [{ dex, collateral, buffer: () => bufferOf(accountFigures(state, account)) }];
+  });
+}
+
+/** A user is unified in all dexes or in none, whatever their token. */
+function hasCollateral(state: StateView, row: number): boolean {
+  return state.markets.dexes.some((_, dexIndex) => {
+    const account = findAccount(state, row, dexIndex);
+    return account !== 0 && state.accounts.get(account, COLLATERAL) > 0;
   });
 }
 

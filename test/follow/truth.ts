@@ -16,7 +16,7 @@ import { applyBlock } from '../../src/state/fold.ts';
 import type { Market } from '../../src/state/markets.ts';
 import { createState } from '../../src/state/state.ts';
 import type { NaiveAccount, NaiveHolding, NaiveTier } from '../twin/naive-state.ts';
-import { hasOtherRules } from './dialect-modes.ts';
+import { isFollowed } from './dialect-modes.ts';
 import { timeOfLine } from './exchange.ts';
 import { History } from './history.ts';
 
@@ -67,12 +67,12 @@ export class Truth {
 
   /** Everyone with an account that a ledger can hold, as of the last refresh. */
   get users(): readonly string[] {
-    return this.#listUsers().filter((user) => !hasOtherRules(user));
+    return this.#listUsers().filter(isFollowed);
   }
 
-  /** Those whose accounts follow other rules: a follower answers what the exchange says. */
+  /** Those with an account that a ledger cannot hold: a follower answers what the exchange says. */
   get otherUsers(): readonly string[] {
-    return this.#listUsers().filter(hasOtherRules);
+    return this.#listUsers().filter((user) => !isFollowed(user));
   }
 
   #listUsers(): string[] {
@@ -144,11 +144,7 @@ export class Truth {
     };
     this.markets.set(coin, known);
     known.mark.add(this.time, BigInt(this.#state.markets.markPrice(index)));
-    const terms = tiers.map(({ lowerBound, maxLeverage }) => ({
-      lowerBound: BigInt(lowerBound),
-      maxLeverage,
-    }));
-    known.tiers.add(this.time, terms);
+    known.tiers.add(this.time, readTiers(tiers));
   }
 
   #addUser(row: number): void {
@@ -182,6 +178,13 @@ function historyOf<T>(histories: Map<string, History<T>>, key: string): History<
   return history;
 }
 
+function readTiers(tiers: PositionFigures['tiers']): NaiveTier[] {
+  return tiers.map(({ lowerBound, maxLeverage }) => ({
+    lowerBound: BigInt(lowerBound),
+    maxLeverage,
+  }));
+}
+
 /** Only what is stored: the fold has its own twin, and so have the figures. */
 function readHolding(position: PositionFigures): [string, NaiveHolding] {
   const { market, isIsolated, leverage, size, entryNotional, rawUsd } = position;
@@ -196,7 +199,7 @@ function readHolding(position: PositionFigures): [string, NaiveHolding] {
       sinceOpen: BigInt(position.fundingSinceOpen),
       sinceChange: BigInt(position.fundingSinceChange),
     },
-    ownTiers: undefined,
+    ownTiers: position.tiers === market.tiers ? undefined : readTiers(position.tiers),
   };
   return [market.coin, holding];
 }
