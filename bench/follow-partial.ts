@@ -114,6 +114,7 @@ const IDLE_FOLLOWER: WantedHandler = {
     ages: { marks: 0, markets: 0, stream: 0, accountsMedian: 0, accountsMax: 0 },
     followed: 0,
     budget: null,
+    leftOut: { count: 0, named: [] },
     counters: { mismatches: {}, surprises: {} },
   }),
 };

@@ -6,9 +6,9 @@
 import { parseBlock } from '../src/events/event.ts';
 import { formatUnits } from '../src/exact/decimal.ts';
 import type { FollowPush } from '../src/feed/follow/follow-subscriptions.ts';
-import type { UpstreamSubscription } from '../src/feed/follow/upstream/push-subscriptions.ts';
 import type { PostOutcome } from '../src/feed/follow/upstream/upstream-http.ts';
 import type { PushHandler } from '../src/feed/follow/upstream/upstream-push.ts';
+import type { UpstreamSubscription } from '../src/feed/follow/upstream/upstream-subscription.ts';
 import { Random } from '../src/feed/simulator/random.ts';
 import { applyBlock } from '../src/state/fold.ts';
 import { createState } from '../src/state/state.ts';
@@ -203,6 +203,7 @@ interface PushSource {
 }
 
 class RatePush implements FollowPush {
+  readonly leftOut = [];
   readonly #handler: PushHandler;
   readonly #source: PushSource;
   #wanted = new Map<string, UpstreamSubscription>();

@@ -247,6 +247,11 @@ const FOLLOW = {
     default: 10,
     help: 'maximum number of users that are subscribed to instead of polled: the most requested; 0 for none',
   },
+  followPush: {
+    type: oneOf('MODE', 'on', 'off'),
+    default: 'on',
+    help: 'off for an exchange without a push connection: everything is asked for',
+  },
   followBudget: {
     type: upstreamBudget,
     default: 1200,

@@ -49,6 +49,12 @@ export class FollowMetrics {
       "Elements of the exchange's lists that cannot be used.",
       (status) => status.skipped?.count ?? 0,
     );
+    this.#addGauge(
+      'left_out',
+      'Subscriptions that the exchange does not take.',
+      (status) => status.leftOut.count,
+    );
+    this.#addLeftOutNames();
     this.#addCounts('mismatches', 'Figures that our formulas do not give, by field.');
     this.#addCounts('surprises', 'Changes that nothing known explains, by field.');
   }
@@ -69,6 +75,22 @@ export class FollowMetrics {
           const ageMs = ages[name as keyof FollowAges];
           if (ageMs !== null) this.set({ of }, ageMs / 1000);
         }
+      },
+    });
+  }
+
+  /** Their number is bounded by the report. */
+  #addLeftOutNames(): void {
+    const read = this.#read;
+    new Gauge({
+      name: 'perpinfo_follow_left_out_info',
+      help: '1 for each subscription that the exchange does not take, by name.',
+      labelNames: ['subscription'],
+      aggregator: 'max',
+      registers: [this.#registry],
+      collect() {
+        this.reset();
+        for (const { subscription } of read()?.leftOut.named ?? []) this.set({ subscription }, 1);
       },
     });
   }

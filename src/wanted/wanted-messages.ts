@@ -142,7 +142,8 @@ function isJsonText(value: unknown): value is string {
 /** Undefined if it is not a report of the follower. */
 export function readStatus(value: unknown): FollowStatus | undefined {
   if (!isJsonObject(value) || !isJsonObject(value['status'])) return undefined;
-  const { upstream, isWell, reason, ages, followed, budget, skipped, counters } = value['status'];
+  const { upstream, isWell, reason, ages, followed, budget } = value['status'];
+  const { skipped, counters, leftOut } = value['status'];
   if (typeof upstream !== 'string' || typeof reason !== 'string') return undefined;
   if (typeof isWell !== 'boolean' || !isAmount(followed)) return undefined;
   return {
@@ -150,6 +151,7 @@ export function readStatus(value: unknown): FollowStatus | undefined {
     ages: readAges(ages),
     budget: readBudget(budget),
     ...readSkipped(skipped),
+    leftOut: readLeftOut(leftOut),
     counters: readCounters(counters),
   };
 }
@@ -177,6 +179,19 @@ function readSkipped(value: unknown): Pick<FollowStatus, 'skipped'> {
   if (!isAmount(count)) return {};
   const texts = Array.isArray(first) ? first.filter((text) => typeof text === 'string') : [];
   return { skipped: { count, first: texts } };
+}
+
+function readLeftOut(value: unknown): FollowStatus['leftOut'] {
+  const { count, named } = isJsonObject(value) ? value : {};
+  const items: readonly unknown[] = Array.isArray(named) ? named : [];
+  return {
+    count: isAmount(count) ? count : 0,
+    named: items.flatMap((item) => {
+      const { subscription, reason } = isJsonObject(item) ? item : {};
+      if (typeof subscription !== 'string' || typeof reason !== 'string') return [];
+      return [{ subscription, reason }];
+    }),
+  };
 }
 
 function readCounters(value: unknown): FollowStatus['counters'] {

@@ -73,6 +73,11 @@ export interface FollowStatus {
   readonly budget: { readonly limit: number; readonly left: number } | null;
   /** Elements of the exchange's lists that cannot be used: how many, and the first; absent if none. */
   readonly skipped?: { readonly count: number; readonly first: readonly string[] };
+  /** Subscriptions that the exchange does not take: how many, and some by name with the reason. */
+  readonly leftOut: {
+    readonly count: number;
+    readonly named: readonly { readonly subscription: string; readonly reason: string }[];
+  };
   readonly counters: {
     /** By field: figures of the exchange that our formulas do not give for the same rows. */
     readonly mismatches: Readonly<Record<string, number>>;

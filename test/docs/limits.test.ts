@@ -123,6 +123,9 @@ const FOLLOWER_ROWS: Readonly<Record<string, readonly Source[]>> = {
     ['count', 'feed/follow/follow-audit.ts LINES_MAX'],
     ['count', 'feed/follow/follow-audit.ts LOGGED_MAX'],
   ],
+  'subscriptions named that the exchange does not take': [
+    ['count', 'feed/follow/left-out-report.ts NAMED_MAX'],
+  ],
   'fields named in the metrics': [['count', 'feed/follow/follow-audit.ts FIELDS_MAX']],
 };
 
@@ -173,6 +176,7 @@ const NOT_BY_CLIENTS: Readonly<Record<string, readonly string[]>> = {
     'feed/follow/trade-refusals.ts REFUSALS_MAX',
     'feed/follow/unlisted-coins.ts READS_MAX',
     'feed/follow/upstream/circuit-breaker.ts FAILURES_MAX',
+    'feed/follow/upstream/closing-search.ts UNPROVOKED_MAX',
     'feed/follow/upstream/upstream.ts ATTEMPTS_MAX',
     'feed/follow/watch-list.ts WAITED_FAILURES_MAX',
   ],
@@ -224,6 +228,10 @@ const NOT_BY_CLIENTS: Readonly<Record<string, readonly string[]>> = {
     'feed/follow/upstream/upstream-json.ts DEPTH_MAX',
     'feed/follow/upstream/inflated-json.ts INFLATED_BYTES_MAX',
     'feed/follow/upstream/push-socket.ts MESSAGE_BYTES_MAX',
+    'feed/follow/upstream/left-out-subscriptions.ts LEFT_OUT_MAX',
+    'feed/follow/upstream/push-error.ts JSON_LENGTH_MAX',
+    'feed/follow/upstream/connection-pace.ts CLOSED_MAX',
+    'feed/follow/upstream/connection-pace.ts SEARCHING_MAX',
     'feed/follow/upstream/upstream-push.ts SHOWN_LENGTH_MAX',
     'feed/follow/upstream/upstream-push.ts STRAY_ERRORS_MAX',
   ],

@@ -31,8 +31,9 @@ async function lostReason({ events }: PushFixture): Promise<unknown> {
   return (find() as unknown[])[1];
 }
 
-/** Drops the connection, and waits until the client knows. */
-async function lose({ push }: PushFixture, connection: ServedPush): Promise<void> {
+/** Drops the connection a while after anything was sent, and waits until the client knows. */
+async function lose({ push, clock }: PushFixture, connection: ServedPush): Promise<void> {
+  clock.advance(1_001);
   connection.drop();
   await untilSo('the loss of the connection', () => !push.isOpen);
 }
@@ -166,12 +167,105 @@ test('too many messages: what had no response is sent again a minute later', asy
   assert.deepEqual(connection.subscribed, [MARKS, tradesOf('BTC'), tradesOf('BTC')]);
 });
 
+/** The words of the exchange, each about the second of three subscriptions. */
+const ERRORS: readonly (readonly [string, string])[] = [
+  ['an invalid one', 'Invalid subscription {"type":"trades","coin":"BTC"}'],
+  [
+    'a message that cannot be read',
+    'Error parsing JSON into valid websocket request: ' +
+      '{"method":"subscribe","subscription":{"type":"trades","coin":"BTC"}}',
+  ],
+  [
+    'other fields',
+    'Invalid subscription {"coin":"BTC","nSigFigs":null,"type":"trades","dex":null}',
+  ],
+];
+
+for (const [name, text] of ERRORS) {
+  test(`an error blames the subscription that it names, and no other: ${name}`, async (t) => {
+    const fixture = await openPush(t);
+    fixture.push.subscribe([MARKS, tradesOf('BTC'), tradesOf('ETH')]);
+    const connection = await fixture.connection(0);
+    await subscriptions(connection, 3);
+    connection.send('error', text);
+    await untilTold(fixture, ['refused', tradesOf('BTC'), text]);
+    assert.deepEqual(fixture.push.leftOut, [
+      { subscription: tradesOf('BTC'), reason: text, isProven: false },
+    ]);
+    connection.acknowledge(MARKS);
+    connection.acknowledge(tradesOf('ETH'));
+    await untilSo('confirmations', () => fixture.acknowledged.length === 2);
+    assert.equal(fixture.connections.length, 1);
+    assert.ok(fixture.push.isOpen);
+  });
+}
+
+test('"already subscribed" confirms the subscription that it names', async (t) => {
+  const fixture = await openPush(t);
+  fixture.push.subscribe([MARKS, stateOf('0xa')]);
+  const connection = await fixture.connection(0);
+  await subscriptions(connection, 2);
+  connection.send('error', `Already subscribed: ${JSON.stringify(stateOf('0xA'))}`);
+  await untilSo('the confirmation', () => fixture.acknowledged.length === 1);
+  assert.deepEqual(fixture.acknowledged, [stateOf('0xa')]);
+  assert.deepEqual(fixture.log, []);
+  assert.deepEqual(fixture.push.leftOut, []);
+});
+
+const OTHER_ERRORS = [
+  'too many pending post requests id=1234',
+  'Already unsubscribed: {"type":"trades","coin":"BTC"}',
+  'Invalid subscription {"type":"trades","coin":"OTHER"}',
+  'Invalid subscription {"type":"trades","coin":"btc"}',
+  'Error parsing JSON into valid websocket request: {"method":"ping"}',
+  'Error parsing JSON into valid websocket request: {"method":"subscribe","subscription":7}',
+];
+
+for (const text of OTHER_ERRORS) {
+  test(`an error about something else blames no subscription: ${text}`, async (t) => {
+    const fixture = await openPush(t);
+    fixture.push.subscribe([tradesOf('BTC')]);
+    const connection = await fixture.connection(0);
+    await subscriptions(connection, 1);
+    connection.send('error', text);
+    await untilSo('the log', () => fixture.log.length === 1);
+    connection.acknowledge(tradesOf('BTC'));
+    await untilSo('the confirmation', () => fixture.acknowledged.length === 1);
+    assert.deepEqual(fixture.events, ['opened']);
+    assert.deepEqual(fixture.push.leftOut, []);
+  });
+}
+
+test('a confirmation that a subscription has ended confirms none', async (t) => {
+  const fixture = await openPush(t);
+  fixture.push.subscribe([MARKS]);
+  const connection = await fixture.connection(0);
+  await subscriptions(connection, 1);
+  connection.send('subscriptionResponse', { method: 'unsubscribe', subscription: MARKS });
+  connection.send('error', 'Invalid subscription {"type":"none"}');
+  await untilSo('the log', () => fixture.log.length === 1);
+  assert.deepEqual(fixture.acknowledged, []);
+});
+
+test('a secret is hidden in full where a long error is cut', async (t) => {
+  const fixture = await openPush(t);
+  const connection = await fixture.connection(0);
+  for (let length = 150; length <= 200; length++) {
+    connection.send('error', `${'x'.repeat(length)}secret-key-123${'y'.repeat(100)}`);
+  }
+  await untilSo('the refusals', () => fixture.log.length === 10);
+  connection.close(1000);
+  await lostReason(fixture);
+  const shown = JSON.stringify([fixture.log, fixture.events]);
+  assert.ok(!shown.includes('sec'), shown);
+});
+
 test('a dropped connection is made again with the same subscriptions', async (t) => {
   const fixture = await openPush(t);
   fixture.push.subscribe([MARKS]);
   const connection = await fixture.connection(0);
   await subscriptions(connection, 1);
-  connection.drop();
+  await lose(fixture, connection);
   assert.equal(await lostReason(fixture), 'closed with 1006');
   assert.equal(fixture.push.isOpen, false);
   fixture.clock.advance(500);
@@ -375,6 +469,18 @@ test('an upstream without push is tried ever more rarely, and found when it is t
   await new Promise<void>((resolve) => void found.once('listening', resolve));
   fixture.clock.advance(500);
   await untilSo('the connection', () => fixture.push.isOpen);
+});
+
+test('an upstream that refuses every handshake in the same way is one line of the log', async (t) => {
+  const server = await startServer(t, json(null));
+  const address = readUpstreamAddress(new URL(server.base));
+  const fixture = await openPush(t, { address });
+  for (let attempt = 1; attempt <= 5; attempt++) {
+    const lost = () => fixture.events.length >= attempt;
+    await untilSo('the loss', lost);
+    fixture.clock.advance(500 * 2 ** (attempt - 1));
+  }
+  assert.equal(fixture.log.length, 1, fixture.log.join('\n'));
 });
 
 test('no log and no event shows the path of the address', async (t) => {

@@ -2,7 +2,7 @@
 
 import type { RawData } from 'ws';
 import type { PushSocket } from '../../src/feed/follow/upstream/push-socket.ts';
-import type { UpstreamSubscription } from '../../src/feed/follow/upstream/push-subscriptions.ts';
+import type { UpstreamSubscription } from '../../src/feed/follow/upstream/upstream-subscription.ts';
 import type { Json } from './dialect-answers.ts';
 import type { BlockNews } from './exchange.ts';
 import type { PushMessages } from './push-messages.ts';

@@ -66,6 +66,7 @@ test('the metrics have ages, budget and counters of the report, and nothing with
   const registry = new Registry();
   let status: typeof STATUS | undefined = {
     ...STATUS,
+    leftOut: { count: 2, named: [{ subscription: 'trades ABC', reason: 'closed with 1006' }] },
     counters: { mismatches: { withdrawable: 2 }, surprises: { szi: 1 } },
   };
   new FollowMetrics(registry, () => status);
@@ -80,6 +81,8 @@ test('the metrics have ages, budget and counters of the report, and nothing with
     'perpinfo_follow_budget_limit 1200',
     'perpinfo_follow_budget_left 1100',
     'perpinfo_follow_skipped 0',
+    'perpinfo_follow_left_out 2',
+    'perpinfo_follow_left_out_info{subscription="trades ABC"} 1',
     'perpinfo_follow_mismatches_total{field="withdrawable"} 2',
     'perpinfo_follow_surprises_total{field="szi"} 1',
   ];

@@ -24,6 +24,7 @@ export const STATUS: FollowStatus = {
   ages: { marks: 120, markets: 30_000, stream: 5, accountsMedian: null, accountsMax: null },
   followed: 3,
   budget: { limit: 1200, left: 1100 },
+  leftOut: { count: 2, named: [{ subscription: 'trades ABC', reason: 'closed with 1006' }] },
   counters: { mismatches: { withdrawable: 2 }, surprises: {} },
 };
 

@@ -155,6 +155,7 @@ export class FollowFeed implements Feed, WantedHandler {
       ages,
       followed: 0,
       budget: null,
+      leftOut: { count: 0, named: [] },
       counters: { mismatches: {}, surprises: {} },
     };
   }

@@ -341,6 +341,7 @@ export class FollowSession {
       upstream,
       watchList: this.#watchList,
       audit: this.audit,
+      leftOut: this.#push.leftOut,
       marksAgeMs: this.#marks.ageMs,
       marketsAgeMs: this.#markets.ageMs,
       skipped: this.#markets.skipped,

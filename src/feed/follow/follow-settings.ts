@@ -9,6 +9,7 @@ export const FOLLOW_SETTINGS = [
   'followMarks',
   'followKeepDays',
   'followUsersMax',
+  'followPush',
   'followBudget',
   'upstreamWeights',
   'followForget',

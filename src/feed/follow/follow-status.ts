@@ -2,6 +2,8 @@
 
 import type { FollowStatus } from '../../wanted/wanted.ts';
 import type { FollowAudit } from './follow-audit.ts';
+import { describeLeftOut } from './left-out-report.ts';
+import type { LeftOut } from './upstream/left-out-subscriptions.ts';
 import type { UpstreamHealth } from './upstream/upstream.ts';
 import type { WatchList } from './watch-list.ts';
 
@@ -23,6 +25,8 @@ export interface StatusSources {
   /** Our clock. */
   readonly clockMs: number;
   readonly audit: FollowAudit;
+  /** Subscriptions that the upstream does not take. */
+  readonly leftOut: readonly LeftOut[];
   readonly marksAgeMs: number | undefined;
   readonly marketsAgeMs: number | undefined;
   /** What of the upstream's lists cannot be used. */
@@ -59,6 +63,7 @@ export function describeStatus(sources: StatusSources): FollowStatus {
     followed: watchList.size,
     budget: limit === Number.POSITIVE_INFINITY ? null : { limit, left },
     ...describeSkipped(sources.skipped),
+    leftOut: describeLeftOut(sources.leftOut),
     counters: audit.counters,
   };
 }

@@ -5,7 +5,8 @@ import type { PendingChanges } from './pending-changes.ts';
 import type { TradeCoverage } from './trade-coverage.ts';
 import { TradeRefusals } from './trade-refusals.ts';
 import type { Clock } from './upstream/clock.ts';
-import type { UpstreamSubscription } from './upstream/push-subscriptions.ts';
+import type { LeftOut } from './upstream/left-out-subscriptions.ts';
+import type { UpstreamSubscription } from './upstream/upstream-subscription.ts';
 import type { WatchList } from './watch-list.ts';
 
 /** Of the 1,000 subscriptions that a connection may have, some are left for marks and users. */
@@ -17,6 +18,8 @@ const ANY = '';
 
 /** What it needs of the push connection. */
 export interface FollowPush {
+  /** What the upstream does not take. */
+  readonly leftOut: readonly LeftOut[];
   subscribe(wanted: readonly UpstreamSubscription[]): void;
   close(): void;
 }
@@ -170,12 +173,18 @@ export class FollowSubscriptions {
     return [coins[this.#trials % coins.length]];
   }
 
-  /** A dex without the coins that are refused again and again, unless that is all of them. */
+  /**
+   * A dex without the coins that are refused again and again, or that close the connection, unless that
+   * is all of them.
+   */
   #withoutRefused(
     needed: ReadonlyMap<string, readonly string[]>,
   ): ReadonlyMap<string, readonly string[]> {
+    const leftOut = this.#push?.leftOut ?? [];
+    const proven = leftOut.filter(({ isProven }) => isProven);
+    const unknown = new Set(proven.map(({ subscription }) => subscription['coin']));
     const rest = [...needed].map(([dex, coins]): [string, readonly string[]] => {
-      const taken = coins.filter((coin) => !this.#refusals.isGivenUp(coin));
+      const taken = coins.filter((coin) => !this.#refusals.isGivenUp(coin) && !unknown.has(coin));
       return [dex, taken.length === 0 ? coins : taken];
     });
     return new Map(rest);

@@ -22,8 +22,8 @@ import type { PendingChanges } from './pending-changes.ts';
 import { PeriodicTask } from './periodic-task.ts';
 import { UnlistedCoins } from './unlisted-coins.ts';
 import type { Clock } from './upstream/clock.ts';
-import type { UpstreamSubscription } from './upstream/push-subscriptions.ts';
 import { isUnknownQuestion, UpstreamError } from './upstream/upstream-error.ts';
+import type { UpstreamSubscription } from './upstream/upstream-subscription.ts';
 
 /** A question that the upstream does not know is tried again after this time. */
 const REFUSED_MS = 600_000;

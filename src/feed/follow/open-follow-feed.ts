@@ -5,6 +5,7 @@ import { FollowFeed } from './follow-feed.ts';
 import type { SessionSettings } from './follow-session.ts';
 import type { FollowSettings } from './follow-settings.ts';
 import { weightsOf } from './follow-weights.ts';
+import { createNoPush } from './no-push.ts';
 import { requestHeadersOf } from './request-headers.ts';
 import { SYSTEM_CLOCK } from './upstream/clock.ts';
 import { SpentFile } from './upstream/spent-file.ts';
@@ -34,7 +35,9 @@ export async function openFollowFeed(
     origin: address.origin,
     upstream: await openUpstream({ address, budget, weights, log, forwardShare, headers, spent }),
     createPush: (handler, pushLog) =>
-      new UpstreamPush({ address, headers, limits, handler, log: pushLog }),
+      settings.followPush === 'off'
+        ? createNoPush(handler, pushLog)
+        : new UpstreamPush({ address, headers, limits, handler, log: pushLog }),
     settings: sessionSettingsOf(settings),
     intervalMs: settings.followInterval,
     forwardKeepMs: settings.forwardKeep,

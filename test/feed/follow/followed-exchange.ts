@@ -8,7 +8,8 @@ import { BlockError } from '../../../src/events/refusal.ts';
 import { type Address, formatAddress } from '../../../src/exact/address.ts';
 import { FollowFeed } from '../../../src/feed/follow/follow-feed.ts';
 import type { SessionSettings } from '../../../src/feed/follow/follow-session.ts';
-import type { UpstreamSubscription } from '../../../src/feed/follow/upstream/push-subscriptions.ts';
+import { createNoPush } from '../../../src/feed/follow/no-push.ts';
+import type { LeftOut } from '../../../src/feed/follow/upstream/left-out-subscriptions.ts';
 import type {
   AskOptions,
   UpstreamLog,
@@ -16,6 +17,7 @@ import type {
 } from '../../../src/feed/follow/upstream/upstream.ts';
 import { UpstreamError } from '../../../src/feed/follow/upstream/upstream-error.ts';
 import type { PushHandler } from '../../../src/feed/follow/upstream/upstream-push.ts';
+import type { UpstreamSubscription } from '../../../src/feed/follow/upstream/upstream-subscription.ts';
 import { createSimulator, type Simulator } from '../../../src/feed/simulator/simulator.ts';
 import { answerQuestion } from '../../../src/info/registry.ts';
 import { RequestError } from '../../../src/info/request-error.ts';
@@ -62,6 +64,8 @@ export interface ExchangeChoice {
   readonly budgetLeft?: number;
   /** False if the push connection is not open yet; by default it has failed. */
   readonly hasNoPush?: boolean;
+  /** As with --follow-push off. */
+  readonly isPushOff?: boolean;
 }
 
 export class FollowedExchange {
@@ -77,6 +81,8 @@ export class FollowedExchange {
   /** When each block was offered. */
   readonly blockMs: number[] = [];
   subscriptions: readonly UpstreamSubscription[] = [];
+  /** What the push connection reports as not taken. */
+  readonly leftOut: LeftOut[] = [];
   handler: PushHandler | undefined;
   pushLog: UpstreamLog | undefined;
   fault: Fault = () => undefined;
@@ -85,6 +91,7 @@ export class FollowedExchange {
   hasBlocks = true;
   readonly #stop = new AbortController();
   readonly #writing: Promise<void>;
+  readonly #isPushOff: boolean;
   readonly #startMs: number;
   #blockAtMs: number;
 
@@ -96,6 +103,7 @@ export class FollowedExchange {
     this.simulator = simulator ?? createExchange();
     this.ledger = ledger ?? createState();
     this.lines = lines ?? [];
+    this.#isPushOff = choice.isPushOff ?? false;
     this.feed = this.#createFeed(budgetLeft, settings);
     this.#writing = this.#write();
     if (choice.hasNoPush ?? true) this.handler?.lost('there is no push');
@@ -120,9 +128,11 @@ export class FollowedExchange {
         close: async () => undefined,
       },
       createPush: (handler, log) => {
+        if (this.#isPushOff) return createNoPush(handler, log);
         this.handler = handler;
         this.pushLog = log;
         return {
+          leftOut: this.leftOut,
           subscribe: (wanted) => {
             this.subscriptions = wanted;
           },

@@ -211,3 +211,15 @@ test('slow frames of another number of markets do not make the marks of that dex
   assert.ok(asked.length > 0);
   assert.ok(asked.every(({ question }) => question['dex'] === ''));
 });
+
+test('with push switched off, marks are asked for at once, with one line in the log', async (t) => {
+  const exchange = new FollowedExchange({ isPushOff: true, hasNoPush: false });
+  t.after(() => exchange.stop());
+  await exchange.until(() => exchange.countAsked(QUESTION) > 0, 1_500);
+  await exchange.start();
+  await exchange.advance(60_000);
+  const lines = exchange.log.filter((line) => line.includes('push'));
+  const line = 'no push connection, by --follow-push off: marks and accounts are asked for';
+  assert.deepEqual(lines, [line]);
+  assert.equal(exchange.feed.status().isWell, true);
+});

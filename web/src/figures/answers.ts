@@ -96,6 +96,10 @@ export interface FollowReport {
   };
   readonly followed: number;
   readonly budget: { readonly limit: number; readonly left: number } | null;
+  readonly leftOut: {
+    readonly count: number;
+    readonly named: readonly { readonly subscription: string; readonly reason: string }[];
+  };
   readonly counters: {
     readonly mismatches: Readonly<Record<string, number>>;
     readonly surprises: Readonly<Record<string, number>>;

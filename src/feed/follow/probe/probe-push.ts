@@ -8,8 +8,8 @@ import type { MarketDirectory } from '../dialect/market-directory.ts';
 import { readTrades } from '../dialect/trade-message.ts';
 import { readFastFrame } from '../fast-frame.ts';
 import type { Clock } from '../upstream/clock.ts';
-import type { UpstreamSubscription } from '../upstream/push-subscriptions.ts';
 import type { PushHandler } from '../upstream/upstream-push.ts';
+import type { UpstreamSubscription } from '../upstream/upstream-subscription.ts';
 import { Distribution, type Spread } from './distribution.ts';
 
 export interface SubscriptionRow {

@@ -1,11 +1,10 @@
 /** What a push connection is subscribed to, what it should be, and the limits of the upstream. */
 
 import { isJsonObject } from '../../../events/fields.ts';
-
-export interface UpstreamSubscription {
-  readonly type: string;
-  readonly [field: string]: string;
-}
+import { ClosingSearch, type SentKey } from './closing-search.ts';
+import { type LeftOut, LeftOutSubscriptions } from './left-out-subscriptions.ts';
+import type { PushError } from './push-error.ts';
+import type { UpstreamSubscription } from './upstream-subscription.ts';
 
 export interface PushLimits {
   /** Maximum number of subscriptions. */
@@ -27,17 +26,28 @@ interface SentSubscription {
   isPending: boolean;
 }
 
+/** How a connection was closed. */
+export interface Closing {
+  readonly reason: string;
+  /** False if too many connections were opened to search what it was closed for. */
+  readonly mayHalve: boolean;
+}
+
 /** A refusal that comes later than this is not the response to a subscription. */
 const RESPONSE_MS_MAX = 10_000;
+/** The fields that tell two subscriptions apart. */
+const FIELDS = ['type', 'coin', 'user', 'dex'];
 
 export class PushSubscriptions {
   readonly #limits: PushLimits;
-  /** Most important first. */
-  #wanted: readonly UpstreamSubscription[] = [];
+  /** By key, most important first. */
+  #wanted: ReadonlyMap<string, UpstreamSubscription> = new Map();
   /** On this connection, by key, in the order in which they were sent. */
   readonly #sent = new Map<string, SentSubscription>();
   /** Keys that the upstream has refused on this connection. */
   readonly #refused = new Set<string>();
+  readonly #leftOut = new LeftOutSubscriptions();
+  readonly #search = new ClosingSearch();
 
   constructor(limits: PushLimits) {
     this.#limits = limits;
@@ -48,20 +58,60 @@ export class PushSubscriptions {
   }
 
   setWanted(wanted: readonly UpstreamSubscription[]): void {
-    this.#wanted = wanted;
-    const keys = new Set(wanted.map(textOf));
+    this.#wanted = new Map(wanted.map((subscription) => [textOf(subscription), subscription]));
     // Dropped and wanted again, it is tried again.
-    for (const key of this.#refused) if (!keys.has(key)) this.#refused.delete(key);
+    for (const key of this.#refused) if (!this.#wanted.has(key)) this.#refused.delete(key);
   }
 
   /** A new connection has no subscriptions. */
-  reset(): void {
+  noteOpened(nowMs: number): void {
     this.#sent.clear();
     this.#refused.clear();
+    this.#search.noteOpened(nowMs);
+  }
+
+  /** The connection was lost, but not because the upstream has closed it. */
+  noteLost(): void {
+    this.#search.noteLost();
+  }
+
+  /**
+   * The upstream has closed the connection; returns what is left out because of it, and undefined if it
+   * was closed for nothing that was sent.
+   */
+  noteClosed({ reason, mayHalve }: Closing, nowMs: number): readonly LeftOut[] | undefined {
+    const sent = [...this.#sent].map(([key, value]): SentKey => ({ key, ...value }));
+    const keys = this.#search.noteClosed(sent, nowMs, mayHalve);
+    if (keys === undefined) return undefined;
+    const about = keys.length === 1 ? '' : `, for one of ${keys.length} subscriptions`;
+    return keys.flatMap((key) => {
+      const subscription = this.#wanted.get(key);
+      if (subscription === undefined) return [];
+      const left = { subscription, reason: `${reason}${about}` };
+      return [this.#leftOut.noteClosing(key, left, keys.length === 1, nowMs)];
+    });
+  }
+
+  /** In how many milliseconds there may be something more to send, if only time passes. */
+  waitMs(nowMs: number): number | undefined {
+    return this.#search.waitMs(nowMs);
+  }
+
+  listLeftOut(nowMs: number): readonly LeftOut[] {
+    return this.#leftOut.list(nowMs, (key) => this.#wanted.has(key) && !this.#sent.has(key));
+  }
+
+  /** Tries those again that were left out long ago; false if there are none. */
+  retryLeftOut(nowMs: number): boolean {
+    if (this.#search.isActive) return false;
+    const due = this.#leftOut.takeDue(nowMs, (key) => this.#wanted.has(key));
+    if (due.length > 0) this.#search.start(due, this.#sent.keys());
+    return due.length > 0;
   }
 
   /** What has to be sent. What is no longer wanted comes first, since it counts for the limits. */
-  listChanges(): PushRequest[] {
+  listChanges(nowMs: number): PushRequest[] {
+    this.#advanceSearch(nowMs);
     const allowed = this.#listAllowed();
     const dropped = [...this.#sent].filter(([key]) => !allowed.has(key));
     const added = [...allowed].filter(([key]) => !this.#sent.has(key));
@@ -71,20 +121,33 @@ export class PushSubscriptions {
     ];
   }
 
-  /** Those wanted that are within the limits and not refused, by key. */
+  #advanceSearch(nowMs: number): void {
+    const taken = this.#search.advance(
+      nowMs,
+      (key) => this.#sent.get(key)?.sentMs,
+      (key) => this.#wanted.has(key),
+    );
+    for (const key of taken) this.#leftOut.noteTaken(key);
+  }
+
+  /** Those wanted that are within the limits and not left out, by key. */
   #listAllowed(): Map<string, UpstreamSubscription> {
     const { subscriptionsMax, usersMax } = this.#limits;
     const allowed = new Map<string, UpstreamSubscription>();
     const users = new Set<string>();
-    for (const subscription of this.#wanted) {
-      const key = textOf(subscription);
+    for (const [key, subscription] of this.#wanted) {
       const user = subscription['user'];
-      if (allowed.size === subscriptionsMax || this.#refused.has(key)) continue;
+      if (allowed.size === subscriptionsMax || this.#isHeldBack(key)) continue;
       if (user !== undefined && !users.has(user) && users.size >= usersMax) continue;
       if (user !== undefined) users.add(user);
       allowed.set(key, subscription);
     }
     return allowed;
+  }
+
+  #isHeldBack(key: string): boolean {
+    if (this.#refused.has(key) || this.#leftOut.isBarred(key)) return true;
+    return !this.#sent.has(key) && !this.#search.isAllowed(key);
   }
 
   noteSent({ method, subscription }: PushRequest, sentMs: number): void {
@@ -95,29 +158,45 @@ export class PushSubscriptions {
 
   /** The upstream has confirmed a subscription, and may have written it differently; returns ours. */
   acknowledge(confirmed: unknown): UpstreamSubscription | undefined {
-    if (!isJsonObject(confirmed)) return undefined;
-    for (const sent of this.#sent.values()) {
-      if (!sent.isPending || !isSame(sent.subscription, confirmed)) continue;
-      sent.isPending = false;
-      return sent.subscription;
-    }
-    return undefined;
+    const found = this.#findSent(confirmed);
+    if (found === undefined) return undefined;
+    const [key, sent] = found;
+    if (!sent.isPending) return undefined;
+    sent.isPending = false;
+    if (!this.#search.isActive) this.#leftOut.noteTaken(key);
+    return sent.subscription;
+  }
+
+  #findSent(theirs: unknown): [string, SentSubscription] | undefined {
+    if (!isJsonObject(theirs)) return undefined;
+    return [...this.#sent].find(([, { subscription }]) => isSame(subscription, theirs));
   }
 
   /**
-   * The upstream has refused something. Its text rarely names the subscription, but responses come in
-   * the order of the requests: it is the first one without a response, if any.
+   * The upstream has refused something; returns the subscription that it is about, if any. Without a
+   * name it is the first one without a response: responses come in the order of the requests.
    */
-  refuse(text: string, nowMs: number): UpstreamSubscription | undefined {
-    const isAboutUsers = /\busers\b/i.test(text);
-    for (const [key, { subscription, sentMs, isPending }] of this.#sent) {
-      if (!isPending || nowMs - sentMs > RESPONSE_MS_MAX) continue;
-      if (isAboutUsers && subscription['user'] === undefined) continue;
-      this.#sent.delete(key);
-      this.#refused.add(key);
-      return subscription;
-    }
-    return undefined;
+  refuse(
+    error: PushError & { readonly kind: 'refused' },
+    reason: string,
+    nowMs: number,
+  ): UpstreamSubscription | undefined {
+    const { subscription: named, isAboutUsers } = error;
+    const found =
+      named === undefined ? this.#findUnanswered(isAboutUsers, nowMs) : this.#findSent(named);
+    if (found === undefined) return undefined;
+    const [key, { subscription }] = found;
+    this.#sent.delete(key);
+    this.#refused.add(key);
+    this.#leftOut.noteRefused(key, { subscription, reason }, nowMs);
+    return subscription;
+  }
+
+  #findUnanswered(isAboutUsers: boolean, nowMs: number): [string, SentSubscription] | undefined {
+    return [...this.#sent].find(([, { subscription, sentMs, isPending }]) => {
+      if (!isPending || nowMs - sentMs > RESPONSE_MS_MAX) return false;
+      return !isAboutUsers || subscription['user'] !== undefined;
+    });
   }
 
   /** What was sent and has no response is sent again: the upstream took too many messages at once. */
@@ -137,11 +216,11 @@ function makeRequest(
   return { method, subscription };
 }
 
-/** Equal in each field that is not empty, in either case. */
-function isSame(subscription: UpstreamSubscription, confirmed: Record<string, unknown>): boolean {
-  return Object.entries(subscription).every(([field, value]) => {
-    const theirs = confirmed[field];
-    if (value === '') return true;
-    return typeof theirs === 'string' && theirs.toLowerCase() === value.toLowerCase();
+/** Users are the same in either case; a dex may be missing where it is the first one. */
+function isSame(ours: UpstreamSubscription, theirs: Readonly<Record<string, unknown>>): boolean {
+  return FIELDS.every((field) => {
+    const [own, other] = [ours[field] ?? '', theirs[field] ?? ''];
+    if (typeof other !== 'string') return false;
+    return field === 'user' ? own.toLowerCase() === other.toLowerCase() : own === other;
   });
 }

@@ -6,17 +6,16 @@
 import type { RawData } from 'ws';
 import { isJsonObject } from '../../../events/fields.ts';
 import { describeValue } from '../../../events/refusal.ts';
-import { Backoff } from './backoff.ts';
 import { type Clock, SYSTEM_CLOCK } from './clock.ts';
+import { ConnectionPace } from './connection-pace.ts';
+import type { LeftOut } from './left-out-subscriptions.ts';
+import { type PushError, readPushError } from './push-error.ts';
+import { type PushMessage, parsePushMessage } from './push-message.ts';
 import { openPushSocket, type PushSocket } from './push-socket.ts';
-import {
-  type PushLimits,
-  PushSubscriptions,
-  type UpstreamSubscription,
-} from './push-subscriptions.ts';
+import { type PushLimits, PushSubscriptions } from './push-subscriptions.ts';
 import type { UpstreamLog } from './upstream.ts';
 import type { UpstreamAddress } from './upstream-address.ts';
-import { NestingError, parseUpstreamJson } from './upstream-json.ts';
+import type { UpstreamSubscription } from './upstream-subscription.ts';
 import { WINDOW_MS, WindowUsage } from './window-usage.ts';
 
 const HANDSHAKE_MS_MAX = 10_000;
@@ -40,9 +39,8 @@ const UNANSWERED_PING_MS = 10_000;
 const IDLE_MS_MAX = 60_000;
 /** A connection that lives so long was good: the next one may be made soon after it. */
 const STABLE_MS = 60_000;
-const RECONNECT_FIRST_MS = 500;
-/** So that not even half of the 30 connections are made that a minute may have. */
-const RECONNECT_MAX_MS = 5_000;
+/** Normal ends: the upstream goes away or starts again. Others may be for what was sent. */
+const NORMAL_CODES: readonly number[] = [1000, 1001, 1012, 1013];
 /** Messages that are kept for pings: more than a connection is checked in a minute while quiet. */
 export const PING_RESERVE = 150;
 /** How many more errors than messages were sent may come in a minute: each answers one at most. */
@@ -59,7 +57,7 @@ export interface PushHandler {
   message(channel: string, data: unknown): void;
   /** The upstream has confirmed the subscription: from now on it brings what it is for. */
   acknowledged(subscription: UpstreamSubscription): void;
-  /** The upstream does not take this subscription; it is tried again on the next connection. */
+  /** The upstream does not take this subscription, which is left out and tried again later. */
   refused(subscription: UpstreamSubscription, reason: string): void;
   lost(reason: string): void;
 }
@@ -85,13 +83,15 @@ const DEFAULTS = {
 export class UpstreamPush {
   readonly #options: Required<PushOptions>;
   readonly #subscriptions: PushSubscriptions;
-  readonly #backoff: Backoff;
+  readonly #pace: ConnectionPace;
   /** Messages of the last minute, over all connections: the upstream counts them together. */
   readonly #messages = new WindowUsage();
   #socket: PushSocket | undefined;
   #isClosed = false;
   /** Why the connection is being ended. */
   #reason: string | undefined;
+  /** Why the connection was lost the last time. */
+  #loggedReason: string | undefined;
   #openedMs: number | undefined;
   #receivedMs = 0;
   #dataMs = 0;
@@ -108,9 +108,9 @@ export class UpstreamPush {
 
   constructor(options: PushOptions) {
     this.#options = { ...DEFAULTS, ...options };
-    const { random, limits } = this.#options;
+    const { random, limits, clock } = this.#options;
     this.#subscriptions = new PushSubscriptions(limits);
-    this.#backoff = new Backoff({ firstMs: RECONNECT_FIRST_MS, maxMs: RECONNECT_MAX_MS, random });
+    this.#pace = new ConnectionPace(clock, random);
     this.#connect();
   }
 
@@ -122,6 +122,11 @@ export class UpstreamPush {
   subscribe(wanted: readonly UpstreamSubscription[]): void {
     this.#subscriptions.setWanted(wanted);
     this.#sendChanges();
+  }
+
+  /** What the upstream does not take, and why. */
+  get leftOut(): readonly LeftOut[] {
+    return this.#subscriptions.listLeftOut(this.#options.clock.nowMs());
   }
 
   /** Drops the connection for a new one, if there is one. */
@@ -139,6 +144,7 @@ export class UpstreamPush {
 
   #connect(): void {
     const { address, headers, clock, openSocket } = this.#options;
+    this.#pace.noteOpening();
     const socket = openSocket(address.pushUrl, headers);
     this.#socket = socket;
     this.#reason = undefined;
@@ -153,7 +159,7 @@ export class UpstreamPush {
     });
     // After an error ws would wait for the upstream to close, for up to 30 s.
     socket.on('error', (error) => this.reconnect(error.message));
-    socket.on('close', (code, reason) => this.#lose(`closed with ${code} ${reason}`.trimEnd()));
+    socket.on('close', (code, reason) => this.#lose(code, String(reason)));
   }
 
   /** The timer of the current state: handshake, checks, or the next attempt. */
@@ -169,25 +175,52 @@ export class UpstreamPush {
     this.#dataMs = nowMs;
     this.#errors = 0;
     this.#errorsSinceMs = nowMs;
-    this.#subscriptions.reset();
+    this.#subscriptions.noteOpened(nowMs);
     this.#scheduleCheck(nowMs);
     this.#options.handler.opened();
     this.#sendChanges();
   }
 
-  #lose(closed: string): void {
+  #lose(code: number, words: string): void {
     const { clock, address, handler, log } = this.#options;
-    const reason = address.redact(this.#reason ?? closed);
-    const livedMs = this.#openedMs === undefined ? 0 : clock.nowMs() - this.#openedMs;
+    const nowMs = clock.nowMs();
+    const reason = this.#describe(this.#reason ?? `closed with ${code} ${words}`.trimEnd());
+    const livedMs = this.#openedMs === undefined ? 0 : nowMs - this.#openedMs;
+    const isOpened = this.#openedMs !== undefined;
+    const isOfUpstream = isOpened && this.#reason === undefined;
     this.#openedMs = undefined;
     this.#socket = undefined;
     this.#cancelSending?.();
     if (this.#isClosed) return;
-    if (livedMs >= STABLE_MS) this.#backoff.reset();
-    const delayMs = Math.round(this.#backoff.nextMs());
-    log.warn(`push of ${address.origin} lost: ${reason}; next attempt in ${delayMs} ms`);
+    if (livedMs >= STABLE_MS) this.#pace.reset();
+    const isBlamed = isOfUpstream && !NORMAL_CODES.includes(code);
+    const leftOut = isBlamed ? this.#findClosing(reason, nowMs) : undefined;
+    if (!isBlamed) this.#subscriptions.noteLost();
+    const delayMs = this.#pace.nextDelayMs(isBlamed);
+    // An upstream without push fails in the same way for ever.
+    if (isOpened || reason !== this.#loggedReason) {
+      log.warn(`push of ${address.origin} lost: ${reason}; next attempt in ${delayMs} ms`);
+    }
+    this.#loggedReason = reason;
     this.#setTimer(delayMs, () => this.#connect());
     handler.lost(reason);
+    for (const { subscription, reason: why } of leftOut ?? []) {
+      log.warn(`push of ${address.origin} leaves out ${JSON.stringify(subscription)}: ${why}`);
+      handler.refused(subscription, why);
+    }
+  }
+
+  /** What the upstream has closed the connection for is left out, or searched at once. */
+  #findClosing(reason: string, nowMs: number): readonly LeftOut[] | undefined {
+    const mayHalve = this.#pace.maySearch;
+    const leftOut = this.#subscriptions.noteClosed({ reason, mayHalve }, nowMs);
+    if (leftOut !== undefined) this.#pace.reset();
+    return leftOut;
+  }
+
+  /** A text of the upstream for logs: secrets are hidden before it is cut, or a part would be left. */
+  #describe(text: string): string {
+    return this.#options.address.redact(text).slice(0, SHOWN_LENGTH_MAX);
   }
 
   #scheduleCheck(nowMs: number): void {
@@ -205,6 +238,7 @@ export class UpstreamPush {
     if (silentMsMax !== undefined) this.reconnect(`silent for ${silentMsMax} ms`);
     else if (isIdle) this.reconnect(`nothing pushed for ${IDLE_MS_MAX} ms`);
     else if (this.#pongMs === 0 || nowMs - this.#receivedMs > QUIET_MS_MAX) this.#ping(nowMs);
+    if (this.#subscriptions.retryLeftOut(nowMs)) this.#sendChanges();
   }
 
   /** For how long nothing came, if that is too long. */
@@ -245,7 +279,7 @@ export class UpstreamPush {
     // What still comes on a connection that is being dropped does not count.
     if (this.#reason !== undefined) return;
     this.#receivedMs = this.#options.clock.nowMs();
-    const message = isBinary ? NO_MESSAGE : parseMessage(data);
+    const message = parsePushMessage(data, isBinary);
     if (typeof message === 'string') this.reconnect(message);
     else if (CONTROL_CHANNELS.includes(message.channel)) this.#control(message);
     else {
@@ -260,29 +294,43 @@ export class UpstreamPush {
       this.#refuse(typeof data === 'string' ? data : describeValue(data), this.#receivedMs);
     }
     if (channel !== 'subscriptionResponse' || !isJsonObject(data)) return;
-    if (data['method'] !== 'unsubscribe') {
-      const confirmed = this.#subscriptions.acknowledge(data['subscription']);
-      if (confirmed !== undefined) this.#options.handler.acknowledged(confirmed);
-    }
+    if (data['method'] !== 'unsubscribe') this.#acknowledge(data['subscription']);
   }
 
   #refuse(text: string, nowMs: number): void {
-    const { handler, log, address } = this.#options;
-    // Before it is cut: half a key is still a secret.
-    const reason = address.redact(text).slice(0, SHOWN_LENGTH_MAX);
+    const { log, address } = this.#options;
+    const reason = this.#describe(text);
     if (this.#isStray(nowMs)) {
       this.reconnect(`more errors than messages were sent, the last one: ${reason}`);
       return;
     }
-    log.warn(`push of ${address.origin} refuses: ${reason}`);
-    if (/messages per minute/i.test(text)) {
-      this.#pausedUntilMs = nowMs + WINDOW_MS;
-      this.#subscriptions.resendPending();
-      this.#sendChanges();
-      return;
+    const error = readPushError(text);
+    if (error.kind !== 'subscribed') log.warn(`push of ${address.origin} refuses: ${reason}`);
+    this.#takeError(error, reason, nowMs);
+  }
+
+  #takeError(error: PushError, reason: string, nowMs: number): void {
+    switch (error.kind) {
+      case 'messages':
+        this.#pausedUntilMs = nowMs + WINDOW_MS;
+        this.#subscriptions.resendPending();
+        this.#sendChanges();
+        break;
+      case 'subscribed':
+        this.#acknowledge(error.subscription);
+        break;
+      case 'refused': {
+        const refused = this.#subscriptions.refuse(error, reason, nowMs);
+        if (refused !== undefined) this.#options.handler.refused(refused, reason);
+        break;
+      }
+      case 'other':
     }
-    const refused = this.#subscriptions.refuse(text, nowMs);
-    if (refused !== undefined) handler.refused(refused, reason);
+  }
+
+  #acknowledge(subscription: unknown): void {
+    const confirmed = this.#subscriptions.acknowledge(subscription);
+    if (confirmed !== undefined) this.#options.handler.acknowledged(confirmed);
   }
 
   /** Counts an error; true if there are so many that they answer nothing that was sent. */
@@ -301,17 +349,26 @@ export class UpstreamPush {
     this.#cancelSending = undefined;
     if (!this.isOpen) return;
     const nowMs = this.#options.clock.nowMs();
-    const changes = this.#subscriptions.listChanges();
+    const changes = this.#subscriptions.listChanges(nowMs);
     const count = nowMs < this.#pausedUntilMs ? 0 : this.#countFree(nowMs);
     for (const change of changes.slice(0, count)) {
       this.#send(JSON.stringify(change), nowMs);
       this.#subscriptions.noteSent(change, nowMs);
     }
-    if (changes.length <= count) return;
-    const atMs = Math.max(this.#messages.nextReleaseMs ?? nowMs, this.#pausedUntilMs);
-    this.#cancelSending = this.#options.clock.setTimer(Math.max(1, Math.ceil(atMs - nowMs)), () =>
-      this.#sendChanges(),
+    const waitMs = changes.length > count ? this.#roomWaitMs(nowMs) : undefined;
+    const searchMs = this.#subscriptions.waitMs(nowMs);
+    if (waitMs === undefined && searchMs === undefined) return;
+    const nextMs = Math.min(
+      waitMs ?? Number.POSITIVE_INFINITY,
+      searchMs ?? Number.POSITIVE_INFINITY,
     );
+    const delayMs = Math.max(1, Math.ceil(nextMs));
+    this.#cancelSending = this.#options.clock.setTimer(delayMs, () => this.#sendChanges());
+  }
+
+  /** How long to wait until more messages may be sent. */
+  #roomWaitMs(nowMs: number): number {
+    return Math.max(this.#messages.nextReleaseMs ?? nowMs, this.#pausedUntilMs) - nowMs;
   }
 
   #countFree(nowMs: number): number {
@@ -324,23 +381,5 @@ export class UpstreamPush {
     this.#messages.end(1, 1, 'arrived', nowMs);
     // A failure also closes the connection, and is reported there.
     this.#socket?.send(text, () => undefined);
-  }
-}
-
-interface PushMessage {
-  readonly channel: string;
-  readonly data: unknown;
-}
-
-const NO_MESSAGE = 'a message that is no JSON with a channel';
-
-/** The message, or why it is none. */
-function parseMessage(data: RawData): PushMessage | string {
-  try {
-    const message = parseUpstreamJson(data.toString());
-    if (!isJsonObject(message) || typeof message['channel'] !== 'string') return NO_MESSAGE;
-    return { channel: message['channel'], data: message['data'] };
-  } catch (error) {
-    return error instanceof NestingError ? `a message ${error.message}` : NO_MESSAGE;
   }
 }

@@ -1,0 +1,95 @@
+/** The subscriptions that the upstream does not take: why, and when each of them is tried again. */
+
+import type { UpstreamSubscription } from './upstream-subscription.ts';
+
+const RETRY_FIRST_MS = 60_000;
+const RETRY_MAX_MS = 3_600_000;
+/** How long a refusal is reported that was not repeated. */
+const REPORTED_MS = 3_600_000;
+/** A connection may be lost by chance just after a subscription, but hardly twice. */
+const PROVEN_MIN = 2;
+/** Maximum number that are remembered; an upstream allows 1,000 at a time. */
+const LEFT_OUT_MAX = 2_000;
+
+/** A subscription that is left out, for /health and the log. */
+export interface LeftOut {
+  readonly subscription: UpstreamSubscription;
+  readonly reason: string;
+  /** True if it has closed connections by itself more than once: the upstream does not know it. */
+  readonly isProven: boolean;
+}
+
+interface Entry {
+  readonly subscription: UpstreamSubscription;
+  readonly reason: string;
+  /** How many times in a row it has closed a connection; 0 if it was not searched, or refused. */
+  readonly closings: number;
+  readonly notedMs: number;
+  /** Not sent before this time. */
+  readonly retryMs: number;
+  isTried: boolean;
+}
+
+type NewlyLeftOut = Omit<LeftOut, 'isProven'>;
+
+export class LeftOutSubscriptions {
+  readonly #entries = new Map<string, Entry>();
+  #foundTriedMs = Number.NEGATIVE_INFINITY;
+
+  /**
+   * It has closed the connection, or one of its group has. What was found is tried again rarely, since
+   * all others are lost with it.
+   */
+  noteClosing(key: string, left: NewlyLeftOut, isFound: boolean, nowMs: number): LeftOut {
+    const closings = isFound ? (this.#entries.get(key)?.closings ?? 0) + 1 : 0;
+    const doublings = Math.min(Math.max(0, closings - 1), 20);
+    const retryMs = nowMs + Math.min(RETRY_FIRST_MS * 2 ** doublings, RETRY_MAX_MS);
+    const entry = { ...left, closings, notedMs: nowMs, retryMs, isTried: false };
+    this.#set(key, entry);
+    return describeEntry(entry);
+  }
+
+  /** It was refused with words, which costs nothing else. */
+  noteRefused(key: string, left: NewlyLeftOut, nowMs: number): void {
+    this.#set(key, { ...left, closings: 0, notedMs: nowMs, retryMs: nowMs, isTried: true });
+  }
+
+  #set(key: string, entry: Entry): void {
+    this.#entries.delete(key);
+    const oldest = this.#entries.keys().next();
+    if (this.#entries.size === LEFT_OUT_MAX && !oldest.done) this.#entries.delete(oldest.value);
+    this.#entries.set(key, entry);
+  }
+
+  noteTaken(key: string): void {
+    this.#entries.delete(key);
+  }
+
+  isBarred(key: string): boolean {
+    return this.#entries.get(key)?.isTried === false;
+  }
+
+  /** Those that are to be tried again now: a group that was not searched, or one that was found. */
+  takeDue(nowMs: number, isWanted: (key: string) => boolean): readonly string[] {
+    const due = [...this.#entries].filter(
+      ([key, { isTried, retryMs }]) => !isTried && nowMs >= retryMs && isWanted(key),
+    );
+    const isFoundDue = nowMs - this.#foundTriedMs >= RETRY_FIRST_MS;
+    const unsearched = due.filter(([, { closings }]) => closings === 0);
+    const chosen = unsearched.length > 0 ? unsearched : due.slice(0, isFoundDue ? 1 : 0);
+    if (unsearched.length === 0 && chosen.length > 0) this.#foundTriedMs = nowMs;
+    for (const [, entry] of chosen) entry.isTried = true;
+    return chosen.map(([key]) => key);
+  }
+
+  /** Those that are not subscribed to, and for a while those that were. */
+  list(nowMs: number, isMissing: (key: string) => boolean): readonly LeftOut[] {
+    return [...this.#entries]
+      .filter(([key, { notedMs }]) => isMissing(key) || nowMs - notedMs < REPORTED_MS)
+      .map(([, entry]) => describeEntry(entry));
+  }
+}
+
+function describeEntry({ subscription, reason, closings }: Entry): LeftOut {
+  return { subscription, reason, isProven: closings >= PROVEN_MIN };
+}
