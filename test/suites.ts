@@ -218,7 +218,7 @@ const ALL: Suite[] = [
   testSuite('replica', { seconds: 180, longSeconds: 300, filesAtATime: 2, isCounted: true }),
   testSuite('twin', { seconds: 180, longSeconds: 300, filesAtATime: 2, isTogether: true }),
   testSuite('docs', { seconds: 180, filesAtATime: scale(2, 1) }),
-  testSuite('feed', { seconds: 120, filesAtATime: 2, isTogether: true }),
+  testSuite('feed', { seconds: 240, filesAtATime: 2, isTogether: true }),
   testSuite('ledger', { seconds: 180, isCounted: true }),
   testSuite('state', { seconds: 120, isTogether: true, isCounted: true }),
   testSuite('exact', { seconds: 60, isTogether: true, isCounted: true }),

@@ -169,6 +169,7 @@ const NOT_BY_CLIENTS: Readonly<Record<string, readonly string[]>> = {
     'access/jetstream/jetstream-keys.ts ATTEMPTS_MAX',
     'feed/follow/account-reader.ts FAILURES_MAX',
     'feed/follow/dialect/own-tiers.ts COMBINATIONS_MAX',
+    'feed/follow/dialect/own-tiers.ts VALUATIONS_MAX',
     'feed/follow/account-reader.ts READS_MAX',
     'feed/follow/account-reader.ts SPOT_READS_MAX',
     'feed/follow/delegations-reader.ts READS_MAX',

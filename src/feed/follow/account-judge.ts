@@ -1,5 +1,7 @@
 /** Holds an account's answer, asked for or pushed, against our rules: what they reproduce is recorded. */
 
+import { USD_DECIMALS } from '../../events/fields.ts';
+import { DecimalError, type Exact, subtract } from '../../exact/decimal.ts';
 import type { StateView } from '../../state/state.ts';
 import {
   type AccountReading,
@@ -13,6 +15,7 @@ import { findCollateral } from './dialect/collateral.ts';
 import { DialectError, type Mismatch } from './dialect/dialect.ts';
 import type { MarketDirectory } from './dialect/market-directory.ts';
 import { withFittingTiers, withSingleTiers, withTiers } from './dialect/own-tiers.ts';
+import { readPrinted } from './dialect/printed-amounts.ts';
 import type { ExchangeTime } from './exchange-time.ts';
 import type { Watched } from './watch-list.ts';
 
@@ -141,8 +144,8 @@ export class AccountJudge {
     const single = withSingleTiers(reading, coins);
     const { rows } = this.#try(single, sources);
     if (rows !== undefined) return rows;
-    for (const findSource of sources) {
-      const collateral = findSource(single);
+    const collaterals = new Set(sources.map((findSource) => findSource(single)));
+    for (const collateral of collaterals) {
       if (typeof collateral !== 'number') continue;
       const fitting = withFittingTiers(reading, coins, { directory, collateral });
       const fitted = fitting && this.#try(fitting, [() => collateral]).rows;
@@ -152,19 +155,12 @@ export class AccountJudge {
   }
 }
 
-/** Of an account that has cash in no position and not in the cross account. */
-const ISOLATED_LEG_FIELDS: readonly string[] = [
-  'marginSummary.accountValue',
-  'marginSummary.totalRawUsd',
-];
-
 /** A form that is known, but that the vocabulary cannot hold, is named instead of its figures. */
 function explainMismatches(
   mismatches: readonly Mismatch[],
   { reported }: AccountReading,
 ): Pick<UncheckedAccount, 'mismatches' | 'isCollateralMissing' | 'isKnownForm'> {
-  const isIsolatedLeg = mismatches.every(({ field }) => ISOLATED_LEG_FIELDS.includes(field));
-  if (!isIsolatedLeg) {
+  if (!isIsolatedLeg(mismatches)) {
     const isCollateralMissing =
       isCollateralSuspected(mismatches) || mismatches.some(({ field }) => field === 'collateral');
     return { mismatches, isCollateralMissing, isKnownForm: false };
@@ -176,6 +172,26 @@ function explainMismatches(
     theirs: `an account value of ${reported.marginSummary.accountValue}`,
   };
   return { mismatches: [mismatch], isCollateralMissing: false, isKnownForm: true };
+}
+
+/** The account's value and cash, and nothing else, are above ours by one amount: it is in no position. */
+function isIsolatedLeg(mismatches: readonly Mismatch[]): boolean {
+  const [value, cash] = ['accountValue', 'totalRawUsd'].map((field) =>
+    mismatches.find((mismatch) => mismatch.field === `marginSummary.${field}`),
+  );
+  if (mismatches.length !== 2 || value === undefined || cash === undefined) return false;
+  const excess = excessOf(value);
+  return excess !== undefined && excess > 0 && excess === excessOf(cash);
+}
+
+/** What theirs is above ours, in millionths; undefined if it is no amount of such decimals. */
+function excessOf({ ours, theirs }: Mismatch): Exact | undefined {
+  try {
+    return subtract(readPrinted(theirs, USD_DECIMALS), readPrinted(ours, USD_DECIMALS));
+  } catch (error) {
+    if (error instanceof DecimalError) return undefined;
+    throw error;
+  }
 }
 
 function refuse({ fault, mismatch, message }: DialectError, json: unknown): JudgedAccount {

@@ -181,7 +181,7 @@ function withoutMissing(
   return figures.filter(({ place }) => !missing.some((name) => place.startsWith(name)));
 }
 
-function directoryOf({ dex, meta }: RecordedAccount): MarketDirectory {
+export function directoryOf({ dex, meta }: Pick<RecordedAccount, 'dex' | 'meta'>): MarketDirectory {
   const listing = readMeta(meta);
   if (listing instanceof DialectError) assert.fail(listing.message);
   const deployer = `0x${'d0'.repeat(20)}`;

@@ -2,15 +2,20 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { WireEvent } from '../../../src/events/event.ts';
 import { type Address, formatAddress } from '../../../src/exact/address.ts';
+import { readAccountAnswer } from '../../../src/feed/follow/dialect/account-answer.ts';
+import { withFittingTiers } from '../../../src/feed/follow/dialect/own-tiers.ts';
 import type { StateView } from '../../../src/state/state.ts';
 import { type AnsweredAccount, askAccount } from './as-upstream.ts';
+import { directoryOf, followCorpus } from './corpus.ts';
 import {
   accountOf,
   type FollowedExchange,
   findTraders,
   followStanding,
 } from './followed-exchange.ts';
+import { mustRead } from './ledgers.ts';
 
 type Tiers = readonly { lowerBound: string; maxLeverage: number }[];
 
@@ -160,6 +165,58 @@ test('an isolated leg without a position is named, passed on, and read once', as
   assert.equal(exchange.countAsked('meta') + exchange.countAsked('allPerpMetas'), metas);
   assert.deepEqual(exchange.feed.status().counters.mismatches, { isolatedLeg: 1 });
 });
+
+test('one wrong digit in the value of an account is no isolated leg', async (t) => {
+  const exchange = await followStanding(t);
+  const [user] = findTraders(exchange.truth);
+  hold(exchange, user, [{ coin: 'BTC', szi: '-2.0' }], '9000000.0');
+  exchange.fault = ({ type, user: asked }, truth: AnsweredAccount) => {
+    if (type !== 'clearinghouseState' || asked !== formatAddress(user)) return undefined;
+    truth.marginSummary.accountValue = `${truth.marginSummary.accountValue}000001`;
+    return truth;
+  };
+  assert.equal((await exchange.want(accountOf(user))).outcome, 'upstream');
+  const counted = Object.keys(exchange.feed.status().counters.mismatches);
+  assert.deepEqual(counted, ['marginSummary.accountValue']);
+});
+
+test('of thousands of tables only some are tried', () => {
+  const recorded = followCorpus().find(({ answer }) => answer.name === 'copybot-leader')?.answer;
+  assert.ok(recorded !== undefined);
+  const meta = structuredClone(recorded.meta) as { marginTables: unknown[] };
+  meta.marginTables.push(...manyTables());
+  const directory = directoryOf({ ...recorded, meta });
+  const reading = mustRead(readAccountAnswer(recorded.clearinghouseState, { dex: '', directory }));
+  let positionsValued = 0;
+  const fold = directory.fold.bind(directory);
+  Object.assign(directory, {
+    fold: (events: readonly WireEvent[]) => {
+      for (const event of events) {
+        if (event.type !== 'account') continue;
+        const { positions: held } = event as { readonly positions?: readonly unknown[] };
+        positionsValued += held?.length ?? 0;
+      }
+      return fold(events);
+    },
+  });
+  const { positions } = reading.reported;
+  for (const position of positions) Object.assign(position, { maxLeverage: 33 });
+  const coins = new Set(positions.map(({ coin }) => coin));
+  assert.equal(withFittingTiers(reading, coins, { directory, collateral: 0 }), undefined);
+  assert.ok(positionsValued > positions.length && positionsValued < 2_000, `${positionsValued}`);
+});
+
+/** 4,000 tables with a tier of the same leverage as the one that nobody lists. */
+function manyTables() {
+  return Array.from({ length: 4_000 }, (_, index) => {
+    const lowerBound = `${index + 2_000}.0`;
+    const marginTiers = [
+      { lowerBound: '0.0', maxLeverage: 33 },
+      { lowerBound, maxLeverage: 7 },
+    ];
+    return [1_000 + index, { description: 'one of many', marginTiers }];
+  });
+}
 
 /** 25 dollars more, without a double. */
 function addDollars(text: string): string {

@@ -7,6 +7,7 @@
 import { LEVERAGE_RANGE } from '../../../events/event.ts';
 import { USD_DECIMALS } from '../../../events/fields.ts';
 import { DecimalError, type Exact, subtract } from '../../../exact/decimal.ts';
+import type { AccountFigures } from '../../../state/figures.ts';
 import type { AccountReading } from './account-answer.ts';
 import { isPositionExplained, valueAccount } from './account-check.ts';
 import type { ReportedPosition } from './account-shape.ts';
@@ -59,6 +60,8 @@ type FitsByCoin = ReadonlyMap<string, readonly Fit[]>;
 
 /** More ways to combine tables than this are not tried. */
 const COMBINATIONS_MAX = 10_000;
+/** Positions valued in one search, each with each table: a server may list any number of tables. */
+const VALUATIONS_MAX = 1_000;
 
 interface Circumstances {
   readonly directory: MarketDirectory;
@@ -110,17 +113,23 @@ function findFits(
   circumstances: Circumstances,
 ): FitsByCoin {
   const fits = new Map<string, Fit[]>();
+  const whole = valueAccount(reading.rows, circumstances.directory);
+  if (whole instanceof Error) return fits;
+  const searched = withOnly(reading, coins);
   const candidates = new Map(
-    reading.reported.positions
-      .filter(({ coin }) => coins.has(coin))
-      .map((position) => [position.coin, candidatesOf(position, circumstances.directory)]),
+    searched.reported.positions.map((position) => [
+      position.coin,
+      candidatesOf(position, circumstances.directory),
+    ]),
   );
-  const rounds = Math.max(...[...candidates.values()].map(({ length }) => length));
-  for (let round = 0; round < rounds; round++) {
+  const rounds = Math.max(0, ...[...candidates.values()].map(({ length }) => length));
+  const roundsMax = Math.min(rounds, Math.ceil(VALUATIONS_MAX / coins.size));
+  for (let round = 0; round < roundsMax; round++) {
     const tried = new Map(
       [...candidates].flatMap(([coin, tables]) => (round in tables ? [[coin, tables[round]]] : [])),
     );
-    for (const [coin, crossMaintenance] of explain(withTiers(reading, tried), circumstances)) {
+    const explained = explain(withTiers(searched, tried), whole, circumstances);
+    for (const [coin, crossMaintenance] of explained) {
       const table = tried.get(coin);
       const known = fits.get(coin) ?? [];
       if (table === undefined || known.some((fit) => fit.crossMaintenance === crossMaintenance)) {
@@ -132,6 +141,21 @@ function findFits(
   return fits;
 }
 
+/** The reading with these of its positions. */
+function withOnly({ rows, reported }: AccountReading, coins: ReadonlySet<string>): AccountReading {
+  const isSearched = (coin: string) => coins.has(coin);
+  return {
+    rows: {
+      ...rows,
+      positions: rows.positions.filter(({ market }) => isSearched(market.coin)),
+    },
+    reported: {
+      ...reported,
+      positions: reported.positions.filter(({ coin }) => isSearched(coin)),
+    },
+  };
+}
+
 function candidatesOf(position: ReportedPosition, directory: MarketDirectory): TierTable[] {
   const single = singleTier(position);
   const listed = directory.marginTables.filter((table) =>
@@ -141,21 +165,23 @@ function candidatesOf(position: ReportedPosition, directory: MarketDirectory): T
 }
 
 /**
- * The coins whose figures the rows give, each by itself: the others' maintenance margins come from the
- * reported sum.
+ * The coins whose figures the rows give, each by itself: in an account of the whole value, with the
+ * maintenance margin that was reported.
  */
 function explain(
   { rows, reported }: AccountReading,
+  whole: AccountFigures,
   { directory, collateral }: Circumstances,
 ): [string, Exact][] {
-  const figures = valueAccount(rows, directory);
+  const searched = valueAccount(rows, directory);
   const crossMaintenanceMargin = maintenanceOf({ reported });
-  if (figures instanceof Error || crossMaintenanceMargin === undefined) return [];
-  const account = { ...figures, crossMaintenanceMargin, collateral };
+  if (searched instanceof Error || crossMaintenanceMargin === undefined) return [];
+  const { positions } = searched;
+  const account = { ...whole, positions, crossMaintenanceMargin, collateral };
   return reported.positions
     .filter((position) => isPositionExplained(account, position))
     .map(({ coin }) => {
-      const position = figures.positions.find(({ market }) => market.coin === coin);
+      const position = positions.find(({ market }) => market.coin === coin);
       const isCross = position !== undefined && !position.isIsolated;
       return [coin, isCross ? position.maintenanceMargin : 0];
     });
