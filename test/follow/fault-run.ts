@@ -100,8 +100,8 @@ export class FaultRun {
       await this.#checkAll(follower);
       return { plan: this.#plan, counts: this.#counts, recoveryMs };
     } finally {
-      await this.#stub.setFaults({});
       await follower.stop();
+      await this.#stub.setFaults({});
     }
   }
 

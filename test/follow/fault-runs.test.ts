@@ -50,7 +50,8 @@ async function runOnce(options: FaultRunOptions): Promise<FaultRunResult> {
     return await run.run();
   } catch (error) {
     hasFailed = true;
-    throw new Error(`run ${options.seed}: ${run.describe()}`, { cause: error });
+    const { message } = error as Error;
+    throw new Error(`run ${options.seed}: ${message}\n${run.describe()}`, { cause: error });
   }
 }
 
