@@ -72,6 +72,7 @@ function checkAccount(
   const where = `${user} on "${dex}" at ${accountTime}, ledger ${ledgerTime}`;
   const [first] = expected;
   if (expected.some((one) => isSameAnswer(answer, one))) return;
+  if (rows.account.collateral > 0n) alignPrices(answer, first);
   if (isNothingFree(truth, { user, dex, rows, accountTime })) {
     answer.withdrawable = first.withdrawable;
   }
@@ -106,6 +107,21 @@ function readMarks(truth: Truth, answer: Json, since: number): Map<string, bigin
     marks.set(coin, mark);
   }
   return marks;
+}
+
+/** Of a price with ten decimals, whose last one is rounded on both sides. */
+const PRICE_SLACK = 2e-10;
+
+/**
+ * A collateral that was found from prices is as exact as they are printed: where all positions are
+ * large, a price that is computed from it may end in another digit.
+ */
+function alignPrices(answer: Json, expected: Json): void {
+  for (const [index, { position }] of answer.assetPositions.entries()) {
+    const { liquidationPx } = expected.assetPositions[index].position;
+    const isNear = Math.abs(Number(position.liquidationPx) - Number(liquidationPx)) <= PRICE_SLACK;
+    if (isNear && position.liquidationPx !== null) position.liquidationPx = liquidationPx;
+  }
 }
 
 interface Valuation {

@@ -109,8 +109,8 @@ export class AccountJudge {
       attempt = run();
       if (attempt.rows !== undefined) return { kind: 'checked', rows: attempt.rows };
     }
-    const { mismatches } = attempt;
-    const rows = areMarketsNew ? this.#tryOwnTiers(reading, mismatches, sources) : undefined;
+    if (areMarketsNew) attempt = this.#tryOwnTiers(reading, attempt, sources);
+    const { rows, mismatches } = attempt;
     if (rows !== undefined) return { kind: 'checked', rows };
     return { kind: 'unchecked', time, ...explainMismatches(mismatches, reading) };
   }
@@ -133,25 +133,28 @@ export class AccountJudge {
   /** Positions whose maximum leverage is not their market's have a table of their own. */
   #tryOwnTiers(
     reading: AccountReading,
-    mismatches: readonly Mismatch[],
+    before: Attempt,
     sources: readonly CollateralSource[],
-  ): AccountRows | undefined {
+  ): Attempt {
     const { directory } = this.#options.pending;
     const coins = new Set(
-      mismatches.flatMap(({ field, coin }) => (field === 'maxLeverage' && coin ? [coin] : [])),
+      before.mismatches.flatMap(({ field, coin }) =>
+        field === 'maxLeverage' && coin ? [coin] : [],
+      ),
     );
-    if (coins.size === 0) return undefined;
+    if (coins.size === 0) return before;
     const single = withSingleTiers(reading, coins);
-    const { rows } = this.#try(single, sources);
-    if (rows !== undefined) return rows;
+    const attempt = this.#try(single, sources);
+    if (attempt.rows !== undefined) return attempt;
     const collaterals = new Set(sources.map((findSource) => findSource(single)));
     for (const collateral of collaterals) {
       if (typeof collateral !== 'number') continue;
       const fitting = withFittingTiers(reading, coins, { directory, collateral });
-      const fitted = fitting && this.#try(fitting, [() => collateral]).rows;
-      if (fitted !== undefined) return fitted;
+      const fitted = fitting && this.#try(fitting, [() => collateral]);
+      if (fitted?.rows !== undefined) return fitted;
     }
-    return undefined;
+    // With these tiers, a collateral that is not known yet may explain all that is left.
+    return isCollateralSuspected(attempt.mismatches) ? attempt : before;
   }
 }
 

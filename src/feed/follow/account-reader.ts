@@ -65,6 +65,14 @@ interface Read {
   readonly isFinal?: boolean;
 }
 
+/** An answer whose collateral would explain it, or enters none of its figures. */
+interface Unexplained {
+  readonly answer: UpstreamAnswer;
+  readonly judged: CheckedAccount | UncheckedAccount;
+  /** They were read again for this answer. */
+  readonly areMarketsNew: boolean;
+}
+
 export class AccountReader {
   readonly #options: AccountReaderOptions;
 
@@ -131,14 +139,16 @@ export class AccountReader {
 
   async #ask(watched: Watched, ask: AskOptions): Promise<Read> {
     const answer = await this.#askAccount(watched, ask);
-    const judged = this.#options.judge.judge(answer.json, watched);
+    const first = this.#options.judge.judge(answer.json, watched);
+    const areMarketsNew = doMarketsMatter(first);
+    const { judged } = areMarketsNew ? await this.#judgeAgain(watched, answer) : { judged: first };
     if (judged.kind === 'failed') return { judged, answer: answer.text };
     if (judged.kind === 'checked') {
       watched.needsSpot = false;
       if (judged.rows.isCollateralShown) return { judged, answer: answer.text };
     } else if (judged.isKnownForm) return { judged, answer: answer.text, isFinal: true };
-    else if (!judged.isCollateralMissing) return this.#judgeAgain(watched, answer);
-    return this.#explain(watched, answer, judged, ask);
+    else if (!judged.isCollateralMissing) return { judged, answer: answer.text };
+    return this.#explain(watched, { answer, judged, areMarketsNew }, ask);
   }
 
   async #askAccount({ key, item }: Watched, ask: AskOptions): Promise<UpstreamAnswer> {
@@ -147,7 +157,6 @@ export class AccountReader {
     return this.#options.upstream.askAnswer({ type: 'clearinghouseState', user, dex }, ask);
   }
 
-  /** New coins, new margin tiers, and tiers that are not their market's explain mismatches. */
   async #judgeAgain(watched: Watched, { json, text }: UpstreamAnswer): Promise<Read> {
     await this.#options.refreshMarkets();
     const judged = this.#options.judge.judge(json, watched, { areMarketsNew: true });
@@ -157,8 +166,7 @@ export class AccountReader {
   /** The collateral explains the answer, or enters none of its figures: the account's mode decides. */
   async #explain(
     watched: Watched,
-    answer: UpstreamAnswer,
-    judged: CheckedAccount | UncheckedAccount,
+    { answer, judged, areMarketsNew }: Unexplained,
     ask: AskOptions,
   ): Promise<Read> {
     const { user } = watched.item;
@@ -169,7 +177,7 @@ export class AccountReader {
         return { judged: refuseMode(mode, timeOf(judged)), answer: answer.text, isFinal: true };
       }
       if (mode === UNIFIED_MODE || (mode === undefined && isDoubted)) {
-        return await this.#askWithSpot(watched, answer, ask);
+        return await this.#askWithSpot(watched, { answer, areMarketsNew }, ask);
       }
     } catch (error) {
       if (!(error instanceof UpstreamError) || error.kind === 'closed') throw error;
@@ -186,7 +194,7 @@ export class AccountReader {
         isUndecided: true,
       };
     }
-    if (judged.kind === 'checked') return { judged, answer: answer.text };
+    if (judged.kind === 'checked' || areMarketsNew) return { judged, answer: answer.text };
     return this.#judgeAgain(watched, answer);
   }
 
@@ -199,27 +207,43 @@ export class AccountReader {
    * The spot answer has no time. It belongs to an account's answer if a price confirms it, or if the
    * account's answers before and after it have the same marks.
    */
-  async #askWithSpot(watched: Watched, first: UpstreamAnswer, ask: AskOptions): Promise<Read> {
+  async #askWithSpot(
+    watched: Watched,
+    { answer, areMarketsNew }: Pick<Unexplained, 'answer' | 'areMarketsNew'>,
+    ask: AskOptions,
+  ): Promise<Read> {
     watched.needsSpot = true;
-    let before = first;
+    const { judge } = this.#options;
+    let before = answer;
     const readsMax = watched.isUnrecorded ? 1 : SPOT_READS_MAX;
     for (let reads = 1; ; reads++) {
       const source = await this.#askSpot(watched, ask);
-      const judgedBefore = this.#options.judge.judgeWith(before.json, watched, [source]);
+      const judgedBefore = judge.judgeWith(before.json, watched, [source], { areMarketsNew });
       if (isConfirmed(judgedBefore)) return { judged: judgedBefore, answer: before.text };
       const after = await this.#askAccount(watched, ask);
-      const judged = this.#options.judge.judgeWith(after.json, watched, [source]);
+      const judged = judge.judgeWith(after.json, watched, [source], { areMarketsNew });
       const isSettled =
         isConfirmed(judged) ||
         (judged.kind === 'checked' && this.#isRecordedCollateral(watched, judged)) ||
         hasSameMarks(judgedBefore, judged);
       if (isSettled || judged.kind === 'failed')
         return { judged, answer: after.text, isFinal: true };
-      if (reads === readsMax) {
-        return { judged: refuseCollateral(judged), answer: after.text, isFinal: true };
-      }
+      if (reads === readsMax) return this.#giveUp(watched, after, judged);
       before = after;
     }
+  }
+
+  /** A price may be another one because the tiers of its market have changed. */
+  async #giveUp(
+    watched: Watched,
+    answer: UpstreamAnswer,
+    judged: CheckedAccount | UncheckedAccount,
+  ): Promise<Read> {
+    if (judged.kind === 'unchecked') {
+      const again = await this.#judgeAgain(watched, answer);
+      if (isConfirmed(again.judged)) return again;
+    }
+    return { judged: refuseCollateral(judged), answer: answer.text, isFinal: true };
   }
 
   async #askSpot({ item }: Watched, ask: AskOptions): Promise<CollateralSource> {
@@ -233,6 +257,11 @@ export class AccountReader {
   #isRecordedCollateral({ address }: Watched, { rows }: CheckedAccount): boolean {
     return rows.collateral === recordedCollateral(this.#options.ledger, address, rows.dex);
   }
+}
+
+/** New coins, new margin tiers, and tiers that are not their market's explain mismatches. */
+function doMarketsMatter(judged: JudgedAccount): boolean {
+  return judged.kind === 'unchecked' && !judged.isKnownForm && !judged.isCollateralMissing;
 }
 
 /** At least one price depends on the collateral, and has it. */

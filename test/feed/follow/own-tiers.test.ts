@@ -106,6 +106,28 @@ for (const [name, held] of CASES) {
   });
 }
 
+test('one price of a unified account is confirmed by its spot balance, with tiers of its own', async (t) => {
+  const exchange = await followStanding(t);
+  const [user] = findTraders(exchange.truth);
+  const name = formatAddress(user);
+  hold(exchange, user, [{ coin: 'BTC', szi: '-2.0', marginTiers: FIFTY }], '9000000.0');
+  exchange.change([{ type: 'collateral', user: name, dex: '', amount: '1234.567891' }]);
+  exchange.fault = ({ type }) => {
+    if (type === 'userAbstraction') return 'unifiedAccount';
+    if (type !== 'spotClearinghouseState') return undefined;
+    const { crossMarginSummary } = askAccount(exchange.truth, name, '');
+    const value = crossMarginSummary.accountValue;
+    const [whole = '', fraction = ''] = value.split('.');
+    const units = BigInt(whole) * 1_000_000n + BigInt(fraction.padEnd(6, '0')) + 1_234_567_891n;
+    const text = String(units);
+    const total = `${text.slice(0, -6)}.${text.slice(-6)}`;
+    return { balances: [{ coin: 'USDC', token: 0, total, hold: value, entryNtl: '0.0' }] };
+  };
+  const outcome = await exchange.want(accountOf(user));
+  assert.equal(outcome.outcome, 'recorded', exchange.log.join());
+  await untilRecorded(exchange, user);
+});
+
 test('a position whose table no market has is passed on', async (t) => {
   const exchange = await followStanding(t);
   const [user] = findTraders(exchange.truth);
