@@ -16,7 +16,7 @@ import type { Truth } from './truth.ts';
 
 /** Of this machine. */
 const FAULTS_MS = 700;
-const RECOVERY_MS_MAX = 30_000;
+const RECOVERY_MS_MAX = 90_000;
 const ASK_MS = 25;
 /** Of the exchange, whose clock is compressed: a busy machine's delays are long on it. */
 const MARK_SLACK_MS = 60_000;

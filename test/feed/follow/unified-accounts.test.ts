@@ -142,6 +142,22 @@ function onAccount(wrong: (answer: AnsweredAccount) => AnsweredAccount): Fault {
   };
 }
 
+test('prices whose last digits are off still show the collateral to the millionth', async (t) => {
+  const exchange = await followStanding(t);
+  const [user] = findTraders(exchange.truth);
+  hold(exchange, user, { BTC: '-0.02', ETH: '-0.3' });
+  back(exchange, user, 1_234_567_891);
+  exchange.fault = ({ type }, truth) => {
+    if (type !== 'clearinghouseState') return undefined;
+    for (const { position } of truth.assetPositions) {
+      position.liquidationPx = (Number(position.liquidationPx) - 2e-8).toFixed(10);
+    }
+    return truth;
+  };
+  assert.equal((await exchange.want(accountOf(user))).outcome, 'recorded', exchange.log.join());
+  assert.equal(recorded(exchange, user), 1_234_567_891);
+});
+
 for (const form of ['plain', 'whole'] as const) {
   test(`one price is confirmed by the spot balance, ${form}`, async (t) => {
     const exchange = await followStanding(t);

@@ -27,6 +27,8 @@ const PRICE_ERROR = 0.5e-10;
 /** A few roundings of doubles, relative to the largest amount that enters. */
 const DOUBLE_ERROR = 2 ** -50;
 const ESTIMATES_MIN = 2;
+/** A spot balance has eight decimals: within half a step of them, an estimate is that balance. */
+const HALF_SPOT_STEP = 0.005;
 
 /** In millionths; undefined where the prices do not agree on one, or on a negative one. */
 export function findCollateral(
@@ -41,7 +43,7 @@ export function findCollateral(
   const doAgree = estimates.every(
     ({ collateral, error }) => Math.abs(collateral - best.collateral) <= error + best.error + 1,
   );
-  const found = Math.floor(best.collateral + best.error);
+  const found = Math.floor(best.collateral + Math.max(best.error, HALF_SPOT_STEP));
   return doAgree && Number.isSafeInteger(found) && found >= 0 ? found : undefined;
 }
 
