@@ -180,6 +180,7 @@ function createFeed({ exchange, clock }: DiskOptions, log: UpstreamLog): FollowF
     settings: SETTINGS,
     intervalMs: 100,
     forwardKeepMs: 1_000,
+    redact: (text) => text,
     log,
     clock,
     wallMs: () => Date.now(),

@@ -82,6 +82,7 @@ function createFeed({ sweepMs, waitMs, usersMax }: FollowerSizes, parts: FeedPar
     origin: 'the stub',
     intervalMs: 100,
     forwardKeepMs: 1000,
+    redact: (text) => text,
     settings: { sweepMs, waitMs, usersMax, ...limits },
     wallMs: () => Date.now(),
   });

@@ -19,6 +19,7 @@ import { BlockPace } from './block-pace.ts';
 import { outcomeOfShortage } from './failure.ts';
 import { FollowSession, type FollowUpstream, type SessionOptions } from './follow-session.ts';
 import { Forwarder, type TextAsker } from './forward.ts';
+import { mapTexts } from './map-texts.ts';
 import type { TakenBlock } from './pending-changes.ts';
 
 /** After a block that was refused as a whole: only time can help, such as a clock that was set. */
@@ -30,6 +31,8 @@ export interface FollowOptions extends SessionOptions {
   readonly upstream: FollowUpstream & TextAsker & { close(): Promise<void> };
   readonly intervalMs: number;
   readonly forwardKeepMs: number;
+  /** Removes what is secret from a text: an upstream may repeat its address in anything that it says. */
+  redact(text: string): string;
 }
 
 export class FollowFeed implements Feed, WantedHandler {
@@ -125,19 +128,26 @@ export class FollowFeed implements Feed, WantedHandler {
   }
 
   async want(item: WantedItem, maxAgeMs: number): Promise<WantedOutcome> {
-    return this.#session?.want(item, maxAgeMs) ?? outcomeOfShortage('the follower is starting');
+    const outcome = await this.#session?.want(item, maxAgeMs);
+    return this.#redactReason(outcome ?? outcomeOfShortage('the follower is starting'));
+  }
+
+  #redactReason<O extends WantedOutcome | ForwardOutcome>(outcome: O): O {
+    if (!('reason' in outcome)) return outcome;
+    return { ...outcome, reason: this.#options.redact(outcome.reason) };
   }
 
   noteInterest(interests: readonly Interest[]): void {
     this.#session?.noteInterest(interests);
   }
 
-  forward(question: ForwardedQuestion): Promise<ForwardOutcome> {
-    return this.#forwarder.forward(question);
+  async forward(question: ForwardedQuestion): Promise<ForwardOutcome> {
+    return this.#redactReason(await this.#forwarder.forward(question));
   }
 
   status(): FollowStatus {
-    return this.#session?.status ?? this.#describeStart();
+    const status = this.#session?.status ?? this.#describeStart();
+    return mapTexts(status, this.#options.redact);
   }
 
   #describeStart(): FollowStatus {

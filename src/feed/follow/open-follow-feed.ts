@@ -22,10 +22,15 @@ const MESSAGES_MAX = 2_000;
 export async function openFollowFeed(
   url: URL,
   settings: FollowSettings,
-  log: UpstreamLog,
+  plainLog: UpstreamLog,
 ): Promise<FollowFeed> {
   const { upstreamHeader, followBudget: budget, forward, followUsersMax: usersMax } = settings;
   const address = readUpstreamAddress(url, upstreamHeader?.value);
+  const { redact } = address;
+  const log: UpstreamLog = {
+    info: (message) => plainLog.info(redact(message)),
+    warn: (message) => plainLog.warn(redact(message)),
+  };
   const headers = requestHeadersOf(upstreamHeader);
   const weights = weightsOf(settings);
   const forwardShare = forward ? FORWARD_SHARE : 0;
@@ -41,6 +46,7 @@ export async function openFollowFeed(
     settings: sessionSettingsOf(settings),
     intervalMs: settings.followInterval,
     forwardKeepMs: settings.forwardKeep,
+    redact,
     log,
     clock: SYSTEM_CLOCK,
     wallMs: () => Date.now(),

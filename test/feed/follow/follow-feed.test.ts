@@ -14,6 +14,7 @@ import {
   type Fault,
   FollowedExchange,
   findTraders,
+  SECRET,
 } from './followed-exchange.ts';
 import { market, partialLedger } from './ledgers.ts';
 
@@ -844,6 +845,22 @@ test('an account that came before the markets is recorded soon after they can be
   isGone = false;
   await exchange.advance(3_000);
   assert.equal((await exchange.want(accountOf(user))).outcome, 'recorded');
+});
+
+test('a secret that the server repeats in its answers reaches no client and no report', async (t) => {
+  const exchange = await follow(t);
+  const [user] = findTraders(exchange.truth);
+  exchange.fault = (question, truth) => {
+    if (question.type === 'perpDexs') return [...truth, { name: `/${SECRET}/info` }];
+    if (question.type !== 'clearinghouseState') return undefined;
+    truth.marginSummary.accountValue = `/${SECRET}/info`;
+    return truth;
+  };
+  await exchange.advance(65_000);
+  const outcome = JSON.stringify(await exchange.want(accountOf(user)));
+  const status = JSON.stringify(exchange.feed.status());
+  assert.deepEqual([outcome.includes(SECRET), outcome.includes('/***/info')], [false, true]);
+  assert.deepEqual([status.includes(SECRET), status.includes('/***/info')], [false, true]);
 });
 
 test('two answers about others, with a true one between them, are not believed', async (t) => {

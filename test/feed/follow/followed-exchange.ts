@@ -34,6 +34,9 @@ const START_TIME = 1_758_558_600_000;
 const STEP_MS = 50;
 const BLOCK_MS = 1_000;
 
+/** Stands for a key in the upstream's address. */
+export const SECRET = 'SECRETKEY123';
+
 type Json = ReturnType<typeof JSON.parse>;
 /** The answer that is given instead; undefined for the true one. May throw an UpstreamError. */
 export type Fault = (question: UpstreamQuestion, truth: Json) => Json | undefined;
@@ -152,6 +155,7 @@ export class FollowedExchange {
       },
       intervalMs: 100,
       forwardKeepMs: 1_000,
+      redact: (text) => text.replaceAll(SECRET, '***'),
       log: { info: (line) => this.log.push(line), warn: (line) => this.log.push(line) },
       clock,
       wallMs: () => this.simulator.state.time,

@@ -2,6 +2,7 @@
 
 import type { Settings } from '../../../config/settings.ts';
 import { formatAddress } from '../../../exact/address.ts';
+import { mapTexts } from '../map-texts.ts';
 import { requestHeadersOf } from '../request-headers.ts';
 import { SYSTEM_CLOCK } from '../upstream/clock.ts';
 import { readUpstreamAddress } from '../upstream/upstream-address.ts';
@@ -13,7 +14,7 @@ import { ProbeClient } from './probe-client.ts';
 import { ProbeMarkets } from './probe-markets.ts';
 import { ProbePush } from './probe-push.ts';
 import type { ProbeReport } from './probe-report.ts';
-import { mapTexts, maskAddresses } from './report-secrets.ts';
+import { maskAddresses } from './report-secrets.ts';
 
 /** Weight a minute: a twelfth of what the exchange's public server allows. */
 export const PROBE_BUDGET = 100;

@@ -24,8 +24,10 @@ const SECRET_LENGTH_MIN = 6;
 export function readUpstreamAddress(base: URL, header = ''): UpstreamAddress {
   const path = base.pathname.replace(/\/+$/, '').replace(/\/info$/, '');
   const pushProtocol = base.protocol === 'https:' ? 'wss:' : 'ws:';
-  const secrets = [...path.split('/'), ...base.searchParams.values(), base.username, base.password];
-  secrets.push(header, ...header.split(/\s+/));
+  const written = [...path.split('/'), base.search.slice(1), base.username, base.password];
+  const parts = [...written, ...base.search.split(/[?&=]/), header, ...header.split(/\s+/)];
+  // An upstream may repeat each part as it was written, or decoded.
+  const secrets = [...new Set([...parts, ...parts.map(decode), ...base.searchParams.values()])];
   return {
     origin: base.origin,
     infoPath: `${path}/info${base.search}`,
@@ -34,8 +36,18 @@ export function readUpstreamAddress(base: URL, header = ''): UpstreamAddress {
   };
 }
 
+function decode(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+/** The longest first: a secret may be part of another one. */
 function hideAll(text: string, secrets: readonly string[]): string {
   return secrets
     .filter((secret) => secret.length >= SECRET_LENGTH_MIN)
+    .sort((first, second) => second.length - first.length)
     .reduce((rest, secret) => rest.replaceAll(secret, '***'), text);
 }
