@@ -11,6 +11,7 @@ import { answerQuestion } from '../../src/info/registry.ts';
 import { FIRST_ACCOUNT } from '../../src/state/addresses.ts';
 import type { StateView } from '../../src/state/state.ts';
 import { CompressedFollower } from './compressed-follower.ts';
+import { isFollowed } from './dialect-modes.ts';
 import type { BlockNews } from './exchange.ts';
 import { VirtualClock } from './virtual-clock.ts';
 import { VirtualExchange } from './virtual-exchange.ts';
@@ -102,11 +103,14 @@ export class DelayRun {
     this.exchange.published = (news) => this.#note(news);
   }
 
-  /** Users who hold a few positions on the dex: market makers hold more, and trade all the time. */
+  /**
+   * Users whose accounts are recorded, with a few positions on the dex: market makers hold more, and trade
+   * all the time.
+   */
   #drawUsers(): string[] {
     const { dex = '' } = this.#situation;
     const users = new Set<string>();
-    for (const user of listUsers(this.exchange.state)) {
+    for (const user of listUsers(this.exchange.state).filter(isFollowed)) {
       const question = { type: 'clearinghouseState', user, dex };
       const { assetPositions } = JSON.parse(answerQuestion(this.exchange.state, question));
       if (assetPositions.length > 0 && assetPositions.length <= POSITIONS_MAX) users.add(user);

@@ -52,11 +52,13 @@ export class PushReader {
 
   #takeTrades(data: unknown): void {
     const { time, audit, pending, coverage } = this.#options;
-    const trades = readTrades(data);
-    if (trades instanceof DialectError) {
-      audit.noteMismatch('trades', trades.mismatch);
-      return;
+    const read = readTrades(data);
+    const odd = read instanceof DialectError ? read : read.odd;
+    if (odd !== undefined) {
+      audit.noteMismatch('trades', odd.mismatch);
+      coverage.noteUnreadable();
     }
+    const trades = read instanceof DialectError ? [] : read.trades;
     for (const trade of trades) {
       const fault = time.note(trade.time);
       if (fault === undefined) this.#noteTrade(trade);

@@ -94,6 +94,12 @@ export class TradeCoverage {
     for (const { coin } of trades) this.#unheard.delete(coin);
   }
 
+  /** A trade that could not be read may be of any account. */
+  noteUnreadable(): void {
+    const { now = 0 } = this.#options.time;
+    for (const dex of this.#dexes.keys()) this.#noteMissed(dex, now);
+  }
+
   #noteRepeated(ageMs: number): void {
     if (ageMs <= REPEAT_MS_MAX) this.#repeatMs = Math.max(this.#repeatMs, ageMs);
   }

@@ -847,6 +847,21 @@ test('an account that came before the markets is recorded soon after they can be
   assert.equal((await exchange.want(accountOf(user))).outcome, 'recorded');
 });
 
+test('a trade that cannot be read has all accounts read, since it may be of any', async (t) => {
+  const exchange = await follow(t);
+  const [user] = findTraders(exchange.truth);
+  await exchange.want(accountOf(user));
+  await exchange.advance(5_000);
+  const coins = exchange.subscriptions.filter(({ type }) => type === 'trades');
+  assert.ok(coins.length > 0);
+  for (const subscription of coins) exchange.handler?.acknowledged(subscription);
+  await exchange.advance(5_000);
+  const before = exchange.countAsked('clearinghouseState', formatAddress(user));
+  exchange.handler?.message('trades', [null]);
+  await exchange.advance(2_000);
+  assert.ok(exchange.countAsked('clearinghouseState', formatAddress(user)) > before);
+});
+
 test('a secret that the server repeats in its answers reaches no client and no report', async (t) => {
   const exchange = await follow(t);
   const [user] = findTraders(exchange.truth);

@@ -137,7 +137,18 @@ test('what is available after maintenance counts before total and hold', () => {
   const spot = { ...BALANCES, tokenToAvailableAfterMaintenance: [[0, '2000000.1234567891'], 7] };
   // 2000000.12345678 + 20.25 - 1000000.5
   assert.equal(readCollateral(spot, 0, PERP), 1_000_019_873_456);
-  assert.equal(readCollateral(spot, 235, PERP), 1_000_000, 'a token that it does not list');
+  assert.equal(readCollateral(spot, 7, PERP), 0, 'a token that has no balance');
+  mustRefuse(
+    readCollateral(spot, 235, PERP),
+    'shape',
+    'tokenToAvailableAfterMaintenance: got an array of 2, expected a list that has the token 235',
+  );
+  const odd = { ...BALANCES, tokenToAvailableAfterMaintenance: {} };
+  mustRefuse(
+    readCollateral(odd, 0, PERP),
+    'shape',
+    'tokenToAvailableAfterMaintenance: got an object, expected an array',
+  );
 });
 
 test('the recorded spot answer of a unified account', () => {
@@ -172,17 +183,25 @@ test('trades name both sides and their time', () => {
     ...{ coin: 'ABC', side: 'B', px: '100.0', sz: '1.0', time: TIME, hash: '0x', tid: 1 },
     users: [USER, VALIDATOR],
   };
-  const [{ coin, time, users }] = mustRead(readTrades([trade]));
+  const [{ coin, time, users }] = mustRead(readTrades([trade])).trades;
   assert.deepEqual(
     [coin, time, users.map(formatAddress)],
     ['ABC', TIME, [USER, VALIDATOR.toLowerCase()]],
   );
-  assert.deepEqual(readTrades([]), []);
+  assert.deepEqual(readTrades([]), { trades: [], odd: undefined });
 });
 
 test('trades of the wrong shape are refused', () => {
   const trade = { coin: 'ABC', time: TIME, users: [USER, 'nobody'] };
   const message = '[0].users[1]: got "nobody", expected 0x and 40 hexadecimal digits';
-  mustRefuse(readTrades([trade]), 'shape', message);
+  const good = { ...trade, users: [USER, USER] };
+  const { trades, odd } = mustRead(readTrades([null, good, trade]));
+  assert.deepEqual(
+    trades.map(({ coin }) => coin),
+    ['ABC'],
+    'the others are read',
+  );
+  mustRefuse(odd, 'shape', '[0]: got null, expected an object');
+  mustRefuse(mustRead(readTrades([trade])).odd, 'shape', message);
   mustRefuse(readTrades({}), 'shape', 'answer: got an object, expected an array');
 });

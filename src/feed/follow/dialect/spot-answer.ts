@@ -75,18 +75,27 @@ function addDexUse(
   return subtract(add(available, maintenance), value);
 }
 
+/** Undefined if the answer does not have the member, or nothing of the token. */
 function findAvailable(fields: FieldReader, token: number): Exact | undefined {
   const name = 'tokenToAvailableAfterMaintenance';
-  const pairs = fields.take(name);
-  if (!Array.isArray(pairs)) return undefined;
+  const pairs = fields.take(name) ?? undefined;
+  if (pairs === undefined) return undefined;
+  if (!Array.isArray(pairs)) throw new Refusal(name, pairs, 'an array');
   const pair = pairs.find((item) => Array.isArray(item) && item[0] === token);
-  return pair === undefined ? undefined : readFine(name, pair[1]);
+  if (pair !== undefined) return readFine(name, pair[1]);
+  // Total minus hold would be another figure: what is held elsewhere is taken off it.
+  if (findBalance(fields, token) === undefined) return undefined;
+  throw new Refusal(name, pairs, `a list that has the token ${token}`);
+}
+
+function findBalance(fields: FieldReader, token: number): unknown {
+  const balances = fields.list('balances', (item) => item);
+  return balances.find((item) => isJsonObject(item) && item['token'] === token);
 }
 
 /** For a dex that alone holds the token, `hold` is its value; `total` contains it. */
 function findFree(fields: FieldReader, token: number): Exact {
-  const balances = fields.list('balances', (item) => item);
-  const balance = balances.find((item) => isJsonObject(item) && item['token'] === token);
+  const balance = findBalance(fields, token);
   if (balance === undefined) return 0;
   return readOpen(balance, (amounts) =>
     subtract(

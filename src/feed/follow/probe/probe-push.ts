@@ -172,11 +172,11 @@ export class ProbePush implements PushHandler {
 
   /** The first frame repeats old trades. */
   #readTrades(channel: Channel, data: unknown): Error | undefined {
-    const trades = readTrades(data);
-    if (trades instanceof DialectError) return trades;
+    const read = readTrades(data);
+    if (read instanceof DialectError) return read;
     const nowMs = this.#options.wallMs();
-    if (channel.frames > 1) for (const { time } of trades) channel.ages.add(nowMs - time);
-    return undefined;
+    if (channel.frames > 1) for (const { time } of read.trades) channel.ages.add(nowMs - time);
+    return read.odd;
   }
 }
 
