@@ -42,8 +42,9 @@ const CONTRADICTIONS: readonly Change[] = [
   inFirstPosition((position) => {
     position.szi = position.szi.startsWith('-') ? position.szi.slice(1) : `-${position.szi}`;
   }),
+  // A whole number may be that of a table of its own, which no price shows.
   inFirstPosition((position) => {
-    position.maxLeverage += 1;
+    position.maxLeverage += 0.5;
   }),
 ];
 
