@@ -158,6 +158,18 @@ test('prices whose last digits are off still show the collateral to the milliont
   assert.equal(recorded(exchange, user), 1_234_567_891);
 });
 
+test('prices of shorts show any collateral to the millionth, however they are rounded', async (t) => {
+  const exchange = await followStanding(t);
+  const [user] = findTraders(exchange.truth);
+  hold(exchange, user, { ATOM: '-513.37', CRV: '-4000.0' });
+  for (let units = 1_234_567_800; units < 1_234_567_900; units++) {
+    back(exchange, user, units);
+    await exchange.advance(1_000);
+    assert.equal((await exchange.want(accountOf(user), 0)).outcome, 'recorded');
+    assert.equal(recorded(exchange, user), units);
+  }
+});
+
 for (const form of ['plain', 'whole'] as const) {
   test(`one price is confirmed by the spot balance, ${form}`, async (t) => {
     const exchange = await followStanding(t);

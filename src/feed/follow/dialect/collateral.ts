@@ -68,7 +68,8 @@ function estimate(
   const liquidationValue = unitsPerPrice * price;
   const { maxLeverage, deductionNumerator, deductionDenominator } =
     tiers.findLast(({ lowerBound }) => lowerBound <= liquidationValue) ?? tiers[0];
-  const needed = liquidationValue * (1 - side / (2 * maxLeverage));
+  const neededShare = 1 - side / (2 * maxLeverage);
+  const needed = liquidationValue * neededShare;
   const deduction = Number(deductionNumerator) / Number(deductionDenominator);
   const equity = side * (Number(value) - needed) - deduction;
   const accountValue = Number(crossSummary.accountValue);
@@ -77,6 +78,6 @@ function estimate(
     Number(value) + needed + deduction + Math.abs(accountValue) + Math.abs(otherMaintenance);
   return {
     collateral: equity - accountValue + otherMaintenance,
-    error: unitsPerPrice * PRICE_ERROR + magnitudes * DOUBLE_ERROR,
+    error: unitsPerPrice * neededShare * PRICE_ERROR + magnitudes * DOUBLE_ERROR,
   };
 }
