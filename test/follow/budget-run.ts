@@ -5,6 +5,7 @@
 
 import { readFileSync } from 'node:fs';
 import { CompressedFollower } from './compressed-follower.ts';
+import { isFollowed } from './dialect-modes.ts';
 import { VirtualClock } from './virtual-clock.ts';
 import { VirtualExchange } from './virtual-exchange.ts';
 
@@ -140,7 +141,8 @@ class BudgetRun {
 }
 
 /** Everyone whom the exchange's ledger names. */
+/** Those whose accounts can be recorded: what is passed on has no age. */
 function listUsers(file: string): string[] {
   const named = readFileSync(file, 'utf8').matchAll(/"user":"(0x[0-9a-f]{40})"/g);
-  return [...new Set([...named].map(([, user]) => user))];
+  return [...new Set([...named].map(([, user]) => user))].filter(isFollowed);
 }

@@ -91,7 +91,7 @@ test(
   LONG_ONLY,
   async (context) => {
     const { follower } = await startFollowing(context);
-    const user = `0x${'e'.repeat(40)}`;
+    const user = `0x${'c'.repeat(40)}`;
     const told = await follower.untilAnswered({ type: 'clearinghouseState', user });
     assert.ok(accountTimeOf(told) > 0);
     assert.deepEqual(JSON.parse(told.body).assetPositions, []);
