@@ -67,6 +67,8 @@ class Observer {
   readonly #questions: readonly Question[];
   readonly #texts: (string | undefined)[];
   readonly #heights: number[];
+  /** When each question was last answered: one about a dex that is not listed is refused in between. */
+  readonly #answeredAt: number[];
   /** Of answers that have been seen to change: how many are said to have changed later. */
   readonly #tally: Tally;
 
@@ -75,6 +77,7 @@ class Observer {
     this.#tally = tally;
     this.#texts = questions.map(() => undefined);
     this.#heights = questions.map(() => 0);
+    this.#answeredAt = questions.map(() => 0);
   }
 
   look(state: StateView): void {
@@ -82,9 +85,10 @@ class Observer {
       const text = textOf(question, state);
       if (text === undefined) continue;
       if (text !== this.#texts[index] && this.#texts[index] !== undefined) {
-        this.#heights[index] = state.height;
+        this.#heights[index] = this.#answeredAt[index] + 1;
       }
       this.#texts[index] = text;
+      this.#answeredAt[index] = state.height;
       this.#check(question.changedAt(state), index, state.height);
     }
   }
