@@ -3,7 +3,7 @@
 import { readRange } from './archive-range.ts';
 import { openArchiveFolder } from './archive-tables.ts';
 
-/** Undefined if there is no archive, 0 if it is empty so far. */
+/** Undefined without an archive, 0 while the archive is empty. */
 export async function readArchivedHeight(data: string): Promise<number | undefined> {
   const folder = await openArchiveFolder(data, { readOnly: true });
   if (folder === undefined) return undefined;

@@ -20,7 +20,7 @@ export const ADDRESS_PATTERN = '^0x[0-9a-fA-F]{40}$';
 /** Addresses are often copied from logs and raw data, which leave out the prefix. */
 const BARE_DIGITS = /^[0-9a-fA-F]{40}$/;
 
-/** What was expected instead of a value that is no address. */
+/** The expectation in the refusal of an invalid address. */
 export function expectedAddress(given: unknown): string {
   const isBare = typeof given === 'string' && BARE_DIGITS.test(given);
   return isBare ? `${ADDRESS_EXPECTED}: 0x is missing` : ADDRESS_EXPECTED;

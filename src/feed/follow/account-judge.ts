@@ -187,7 +187,7 @@ function isIsolatedLeg(mismatches: readonly Mismatch[]): boolean {
   return excess !== undefined && excess > 0 && excess === excessOf(cash);
 }
 
-/** What theirs is above ours, in millionths; undefined if it is no amount of such decimals. */
+/** How much theirs exceeds ours, in millionths; undefined if theirs is not such an amount. */
 function excessOf({ ours, theirs }: Mismatch): Exact | undefined {
   try {
     return subtract(readPrinted(theirs, USD_DECIMALS), readPrinted(ours, USD_DECIMALS));

@@ -29,7 +29,7 @@ export function isConfirmation(
   return findDifferences(ledger, watched.address, rows).length === 0;
 }
 
-/** Records the last confirmation; undefined if there is none, or a change waits to be recorded. */
+/** Records the last confirmation; undefined without one, or while a change waits to be recorded. */
 export function recordConfirmation(
   ledger: StateView,
   pending: PendingChanges,
