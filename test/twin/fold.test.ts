@@ -23,8 +23,8 @@ import { type BlockSteps, blockAfter, FIRST_BLOCK, randomBlock, USERS } from './
 import { Tally } from './tally.ts';
 import { tryApply } from './try-apply.ts';
 
-const SEQUENCES_MAX = 400;
-const SEQUENCES = scale(8, 24, SEQUENCES_MAX);
+const SEQUENCES_MAX = 1200;
+const SEQUENCES = scale(8, 24, 400);
 const SEQUENCES_DIGESTED = scale(5, 20, 100);
 const BLOCKS_MAX = 150;
 /** A user that no event names. */
