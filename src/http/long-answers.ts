@@ -74,7 +74,7 @@ interface Job {
 interface Draft {
   readonly height: number;
   readonly out: AnswerWriter;
-  readonly steps: Iterator<void>;
+  readonly steps: Iterator<number>;
 }
 
 export interface LongAnswersOptions {

@@ -38,7 +38,7 @@ const JOBS_MAX = 256;
 
 interface Job {
   readonly isLong: boolean;
-  readonly steps: Iterator<void, HistoryAnswer, void>;
+  readonly steps: Iterator<number, HistoryAnswer, void>;
   resolve(answer: HistoryAnswer | RequestError): void;
 }
 

@@ -30,7 +30,7 @@ export interface ParsedQuestion {
   /** Estimated bytes of a long answer; undefined if the answer is not long. */
   readonly bytesExpected?: number | undefined;
   /** Writes a long answer, with pauses. */
-  writePieces?(out: AnswerWriter, state: StateView, readings?: Readings): Iterator<void>;
+  writePieces?(out: AnswerWriter, state: StateView, readings?: Readings): Iterator<number>;
   /** The answer as text, or in the cache of account answers. */
   answer(
     state: StateView,

@@ -68,7 +68,7 @@ export const accountHistory: HistoryType<typeof fields> = {
     try {
       for (const point of listPoints(history, range, stepMs)) {
         rows.add(series.rowAt(point));
-        yield;
+        yield 0;
       }
     } finally {
       series.release();

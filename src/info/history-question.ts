@@ -27,8 +27,11 @@ export interface HistoryAnswer {
   readonly accountTime: number;
 }
 
-/** Yields where work may pause. */
-export type HistorySteps = Generator<void, HistoryAnswer, void>;
+/**
+ * Yields where work may pause: the surcharge, in weight units, for the work since the last pause. It adds
+ * to the weight of the question, which covers what is known before the work starts.
+ */
+export type HistorySteps = Generator<number, HistoryAnswer, void>;
 
 /** A question that an archive answers. */
 export interface HistoryQuestion {
@@ -99,14 +102,14 @@ export class PastQuestion implements HistoryQuestion {
     }
   }
 
-  *#answerFrom(past: PastView): Generator<void, Omit<HistoryAnswer, 'isFixed'>, void> {
+  *#answerFrom(past: PastView): Generator<number, Omit<HistoryAnswer, 'isFixed'>, void> {
     const { state } = past;
     const question = this.#question;
     question.validate(state);
     const subjects = question.subjects(state);
     for (const subject of subjects) {
       past.load(subject);
-      yield;
+      yield 0;
     }
     // Without `dependencies` it may depend on every mark.
     if (question.request.dependencies === undefined) past.loadMarks();
@@ -118,12 +121,15 @@ export class PastQuestion implements HistoryQuestion {
 }
 
 /** The answer; a long one in pieces. */
-function* writeBody(question: Question, state: StateView): Generator<void, string | Buffer, void> {
+function* writeBody(
+  question: Question,
+  state: StateView,
+): Generator<number, string | Buffer, void> {
   const { bytesExpected } = question;
   if (bytesExpected === undefined) return question.answer(state);
   const out = new AnswerWriter(bytesExpected);
   const pieces = question.writePieces(out, state);
-  while (pieces.next().done !== true) yield;
+  for (let piece = pieces.next(); piece.done !== true; piece = pieces.next()) yield piece.value;
   return out.bytesFrom(0);
 }
 

@@ -67,7 +67,7 @@ export const liquidationHistory: HistoryType<typeof fields> = {
     for (const reduction of history.reductions(subject, heightsOf(history, range))) {
       if (reduction !== undefined) rows.push(...describeLiquidations(history, subject, reduction));
       if (rows.length >= POINTS_MAX) break;
-      yield;
+      yield 0;
     }
     const told = rows.slice(0, POINTS_MAX);
     const body = format === 'csv' ? toCsv(told) : JSON.stringify(told);

@@ -239,7 +239,11 @@ interface Batch {
   readonly dex: string;
 }
 
-function* writeBatch(out: AnswerWriter, sources: Sources, { users, dex }: Batch): Generator<void> {
+function* writeBatch(
+  out: AnswerWriter,
+  sources: Sources,
+  { users, dex }: Batch,
+): Generator<number> {
   const dexIndex = findBatchDex(sources.state, dex);
   const accountsEach = dexIndex === undefined ? sources.state.markets.dexes.length : 1;
   const failed: string[] = [];
@@ -254,7 +258,7 @@ function* writeBatch(out: AnswerWriter, sources: Sources, { users, dex }: Batch)
     if (sincePause < PIECE_ACCOUNTS && out.length - pausedAt < PIECE_BYTES) continue;
     sincePause = 0;
     pausedAt = out.length;
-    yield;
+    yield 0;
   }
   out.long(toAscii(`],"failed_wallets":[${failed.join(',')}]}`));
 }

@@ -89,7 +89,7 @@ function* formatPeriod(
   history: HistoryView,
   user: Address,
   { from, to, step }: { from: number; to: number; step: number },
-): Generator<void, string, void> {
+): Generator<number, string, void> {
   const values: string[] = [];
   const profits: string[] = [];
   const dexes = history.dexesOf(user);
@@ -101,7 +101,7 @@ function* formatPeriod(
     if (past === undefined) past = loadAccounts(history.at(height), user, dexes);
     else past.moveTo(height);
     const sums = sumAccounts(past, user, dexes);
-    yield;
+    yield 0;
     if (sums === undefined) continue;
     opening ??= sums;
     volume = subtract(sums.volume, opening.volume);

@@ -76,7 +76,7 @@ export const positionHistory: HistoryType<typeof fields> = {
     for (const change of history.positionChanges(account, index, heights)) {
       if (change !== undefined) rows.push(describeChange(history, change, market, index));
       if (rows.length === POINTS_MAX) break;
-      yield;
+      yield 0;
     }
     const body = format === 'csv' ? toCsv(rows) : JSON.stringify(rows);
     const { isFixed } = range;

@@ -91,7 +91,7 @@ export interface RequestType<F extends FieldTable = FieldTable> {
     state: StateView,
     fields: ParsedFields<F>,
     readings?: Readings,
-  ): Iterator<void>;
+  ): Iterator<number>;
   /** The same, written instead of returned, for answers that are pushed often. */
   write?(out: AnswerWriter, state: StateView, fields: ParsedFields<F>, readings?: Readings): void;
 }
@@ -133,7 +133,7 @@ export interface Question {
   /** Estimated bytes of a long answer; undefined if the answer is not long. */
   readonly bytesExpected: number | undefined;
   /** As `answer`, written with pauses, if the answer is long. */
-  writePieces(out: AnswerWriter, state: StateView, readings?: Readings): Iterator<void>;
+  writePieces(out: AnswerWriter, state: StateView, readings?: Readings): Iterator<number>;
   /** The fields in canonical form, as members of a JSON object: `"user":"0x...","dex":""`. */
   formatFields(): string;
 }
@@ -275,7 +275,7 @@ class ParsedRequest<F extends FieldTable> implements Question {
     }
   }
 
-  writePieces(out: AnswerWriter, state: StateView, readings?: Readings): Iterator<void> {
+  writePieces(out: AnswerWriter, state: StateView, readings?: Readings): Iterator<number> {
     this.#requireHeld(state, readings);
     const pieces = this.#request.writePieces?.(out, state, this.#fields, readings);
     if (pieces === undefined) throw new Error(`the answers of ${this.type} are not long`);

@@ -41,7 +41,7 @@ class Recorder {
         for (let slice = 0; slice < slices; slice++) {
           const endMs = performance.now() + SLICE_MS;
           while (performance.now() < endMs);
-          yield;
+          yield 0;
         }
         events.push(`end ${name}`);
         return { ...ANSWER, body: name };
