@@ -45,10 +45,13 @@ const stop = new AbortController();
 /** Signals within this time count as one: a shell signals the process and its group. */
 const SAME_SIGNAL_MS = 1000;
 
-/** The first SIGINT or SIGTERM stops the command; a later one ends the process at once. */
+/** SIGHUP comes when a terminal is closed, and from service managers that end a session. */
+const STOP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+/** The first of these signals stops the command; a later one ends the process at once. */
 function handleSignals({ isService = false }: Command): void {
   let stoppedMs: number | undefined;
-  for (const name of ['SIGINT', 'SIGTERM'] as const) {
+  for (const name of STOP_SIGNALS) {
     process.on(name, () => {
       const exitCode = EXIT_SIGNAL_BASE + constants.signals[name];
       if (stoppedMs === undefined) {

@@ -13,7 +13,7 @@ export interface Call<N extends SettingName> {
   readonly settings: Settings<N>;
   readonly positionals: readonly string[];
   readonly terminal: Terminal;
-  /** Aborted by SIGINT or SIGTERM. */
+  /** Aborted by SIGINT, SIGTERM or SIGHUP. */
   readonly signal: AbortSignal;
 }
 

@@ -32,8 +32,8 @@ export const serve: Command<(typeof settings)[number]> = {
   details:
     'POST /{key}/info answers, and so does GET with the question in its query; a WebSocket at\n' +
     '/{key}/ws pushes. GET /health reports how fresh the answers are; metrics for Prometheus are on\n' +
-    'the admin port. Keys are created with "perpinfo keys create". SIGTERM and SIGINT stop the\n' +
-    'service once requests in flight are answered; the exit code is then 0.\n' +
+    'the admin port. Keys are created with "perpinfo keys create". SIGTERM, SIGINT and\n' +
+    'SIGHUP stop the service once requests in flight are answered; the exit code is then 0.\n' +
     'With --feed -, a process beside the workers appends blocks from standard input, as "append"\n' +
     'does; the log is then on standard error, and "durable HEIGHT" on standard output. The service\n' +
     'keeps answering when the input ends, and when a block is refused or cannot be stored: /health\n' +

@@ -29,15 +29,17 @@ export interface ArchiverOptions {
   readonly settings: Settings<(typeof ARCHIVER_FLAGS)[number] | 'ledger'>;
   readonly log: Logger;
   readonly signal: AbortSignal;
+  /** Aborted when the service begins to stop, for instance at a signal to every process of a terminal. */
+  readonly stopping?: AbortSignal;
 }
 
 /** Resolves when the signal has come and the process has ended. Never rejects. */
 export async function runArchiverProcess(options: ArchiverOptions): Promise<void> {
-  const { log, signal } = options;
+  const { log, signal, stopping } = options;
   for (let restartMs = RESTART_MS_MIN; !signal.aborted; ) {
     const startedMs = performance.now();
     const { code, reason } = await runOnce(options);
-    if (signal.aborted) return;
+    if (signal.aborted || stopping?.aborted) return;
     if (code === TAKEN_OVER_EXIT_CODE) {
       log.info('another process writes the archive: the archiver waits until that one has ended');
       await untilUnwritten(options);

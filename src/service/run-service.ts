@@ -56,12 +56,12 @@ export async function runService(options: ServiceOptions): Promise<void> {
 
 /** Has the archive written while the work is done, if the settings say so, and the disk watched. */
 async function withArchiver(
-  { settings, log }: ServiceOptions,
+  { settings, log, signal: stopping }: ServiceOptions,
   work: () => Promise<void>,
 ): Promise<void> {
   const stop = new AbortController();
   const archiver = settings.archive
-    ? runArchiverProcess({ settings, log, signal: stop.signal })
+    ? runArchiverProcess({ settings, log, signal: stop.signal, stopping })
     : undefined;
   try {
     await withDiskWarnings(settings, log, work);

@@ -1,5 +1,5 @@
 /**
- * Draining, when the service stops (SIGTERM, SIGINT): requests in flight are finished, idle connections
+ * Draining, when the service stops (SIGTERM, SIGINT, SIGHUP): requests in flight are finished, idle connections
  * are closed, and those that are left at the deadline are destroyed.
  */
 
