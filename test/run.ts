@@ -17,11 +17,8 @@ import { SEED } from './seed.ts';
 import { LINES_FOLDER } from './simulated-lines.ts';
 import { SUITES, type Suite } from './suites.ts';
 
-/**
- * Suites spend much of their time waiting for processes that they have started. Those of the long run
- * load the machine themselves.
- */
-const SUITES_AT_A_TIME = Math.min(2, availableParallelism()) + (isLongRun ? 0 : 1);
+/** Suites spend much of their time waiting for processes that they have started. */
+const SUITES_AT_A_TIME = Math.min(2, availableParallelism()) + 1;
 
 interface Result {
   suite: Suite;

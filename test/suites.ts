@@ -91,9 +91,8 @@ function hasLongSize(file: string): boolean {
 function checkIsLong(file: string): void {
   const text = readFileSync(file, 'utf8');
   const tests = text.match(/^ *(browserTest|screenTest|test)\(/gm)?.length ?? 0;
-  // One of them is the import.
-  const long = (text.match(/\bLONG_ONLY\b/g)?.length ?? 0) - 1;
-  if (long < tests) throw new Error(`${file}: every test needs the option LONG_ONLY`);
+  const long = text.replace(/^import [^;]*;/gm, '').match(/\b(LONG|FULL)_ONLY\b/g)?.length ?? 0;
+  if (long < tests) throw new Error(`${file}: every test needs the option LONG_ONLY or FULL_ONLY`);
 }
 
 function program(name: string): Need {

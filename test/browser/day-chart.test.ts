@@ -5,7 +5,7 @@ import { after } from 'node:test';
 import type { Page } from 'playwright-core';
 import { Random } from '../../src/feed/simulator/random.ts';
 import { createPlaces } from '../cli/program.ts';
-import { LONG_ONLY } from '../scale.ts';
+import { FULL_ONLY, LONG_ONLY } from '../scale.ts';
 import { SEED, SEED_NOTE } from '../seed.ts';
 import { browserTest, openPage, type PageOptions, useBrowser } from './browser.ts';
 import type { DayScript, Outage, OutageKind, Told } from './day-in-page.ts';
@@ -196,7 +196,7 @@ browserTest(
     await assertShown(page, plan);
   },
   // Half a minute of processor time, of which a busy machine gives little.
-  { ...LONG_ONLY, timeout: 300_000 },
+  { ...FULL_ONLY, timeout: 300_000 },
 );
 
 /** A quarter of an hour with an outage of 20 s, one that is not told, and one of push alone. */

@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { test } from 'node:test';
-import { ALSO_FULL, LONG_ONLY, scale } from '../scale.ts';
+import { ALSO_FULL, FULL_ONLY, scale } from '../scale.ts';
 import { SEED, SEED_NOTE } from '../seed.ts';
 import { makeTemporaryFolder } from '../temporary-folder.ts';
 import { type DelayResult, DelayRun, type Situation } from './delay-run.ts';
@@ -152,11 +152,11 @@ for (const situation of SITUATIONS) {
 }
 
 const MANY = { accounts: 400, followed: 300, budget: BUDGET };
-const MANY_RUNS = scale(1, 1, 2);
+const MANY_RUNS = 2;
 
 test(
   `with more accounts than the budget can read at once, /health says what waits ${SEED_NOTE}`,
-  LONG_ONLY,
+  FULL_ONLY,
   async (context) => {
     const situation: Situation = {
       name: 'the upstream restarts, with many accounts',
