@@ -99,7 +99,7 @@ export class DiskFollower {
   /** As clients do, so that nobody is forgotten. */
   #ask(): void {
     const interests = this.#exchange.users.map((user) => {
-      return { item: { kind: 'account' as const, user, dex: '' }, count: 1 };
+      return { item: { kind: 'account' as const, user, dex: '' }, count: 1, keyId: '' };
     });
     this.#feed.noteInterest(interests);
   }

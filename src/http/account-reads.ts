@@ -45,17 +45,18 @@ export class AccountReads {
     return this.#parts.settings.maxAccountAge || Number.POSITIVE_INFINITY;
   }
 
-  /** Reads what has to be read; undefined if nothing has to, or there is nobody to read it. */
+  /** Reads for a key what has to be read; undefined if nothing has to, or nobody could read it. */
   read(
     state: StateView,
     subjects: readonly Subject[],
+    keyId: string,
     ageMsMax = this.ageMsMax,
   ): Promise<Readings> | undefined {
     const { wanted } = this.#parts;
     if (wanted === undefined || !state.isPartial) return undefined;
     const due = subjects.filter((subject) => this.#isDue(state, subject, ageMsMax));
     if (due.length === 0) return undefined;
-    const wants = due.map((subject) => wanted.want(itemOf(state, subject), ageMsMax));
+    const wants = due.map((subject) => wanted.want(itemOf(state, subject), ageMsMax, keyId));
     return this.#awaitAll(wants).then((outcomes) => this.#gather(subjects, due, outcomes));
   }
 
@@ -168,11 +169,11 @@ export class AccountReads {
     reply.time = -1;
   }
 
-  /** Tells the follower what is asked for, so that it keeps reading it. */
-  noteInterest(state: StateView, subjects: readonly Subject[]): void {
+  /** Says to the follower what a key asks for, so that it goes on reading it. */
+  noteInterest(state: StateView, subjects: readonly Subject[], keyId: string): void {
     const { wanted } = this.#parts;
     if (wanted === undefined) return;
-    for (const subject of subjects) wanted.noteInterest(itemOf(state, subject));
+    for (const subject of subjects) wanted.noteInterest(itemOf(state, subject), keyId);
   }
 }
 

@@ -198,7 +198,7 @@ export class Answers {
     if (refusal !== undefined) return this.#refuse(refusal, { peer, key, type });
     // Before it is sent: otherwise any number in flight would fit into what is left.
     admission.charge(key, question.weight);
-    return this.#forwarding.ask(question).then((outcome) => {
+    return this.#forwarding.ask(question, key.id).then((outcome) => {
       const keyNow = this.#admitHead(head, peer);
       if (keyNow instanceof Reply) return keyNow;
       // Many may have been in flight when there was still room for each.
@@ -295,12 +295,12 @@ export class Answers {
 
   /** Reads what the question is about first, if that is unknown or too old. */
   #answerPartial(request: AdmittedRequest): Reply | Promise<Reply> {
-    const { head, question } = request;
+    const { head, key, question } = request;
     const state = this.readiness.findState(head.minHeight);
     if (state instanceof RequestError) return this.#refuseAdmitted(state, request);
     const overload = this.readiness.findOverload();
     if (overload !== undefined) return this.#refuseAdmitted(overload, request);
-    const reading = this.reads.read(state, question.subjects(state), head.accountAgeMsMax);
+    const reading = this.reads.read(state, question.subjects(state), key.id, head.accountAgeMsMax);
     if (reading === undefined) return this.#finish(request);
     return reading.then((readings) =>
       this.#resume({ ...request, readings }, (resumed) => this.#finish(resumed)),
@@ -412,7 +412,7 @@ export class Answers {
     if (state.isPartial) {
       const subjects = question.subjects(state);
       this.reads.setProvenance(reply, state, subjects, readings);
-      this.reads.noteInterest(state, subjects);
+      this.reads.noteInterest(state, subjects, key.id);
     }
     return reply;
   }

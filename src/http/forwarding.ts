@@ -64,14 +64,14 @@ export class Forwarding {
   }
 
   /** The exchange's answer as JSON text, or why there is none. */
-  async ask({ question }: ForwardRequest): Promise<string | RequestError> {
+  async ask({ question }: ForwardRequest, keyId: string): Promise<string | RequestError> {
     const { wanted, settings } = this.#parts;
     if (wanted === undefined) return refuseLate(settings.followWait);
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<undefined>((resolve) => {
       timer = setTimeout(() => resolve(undefined), settings.followWait);
     });
-    const outcome = await Promise.race([wanted.forward(question), late]);
+    const outcome = await Promise.race([wanted.forward(question, keyId), late]);
     clearTimeout(timer);
     return outcome === undefined ? refuseLate(settings.followWait) : readOutcome(outcome);
   }

@@ -12,7 +12,7 @@ export function itemKey(item: WantedItem): string {
 }
 
 export class InterestBatch {
-  readonly #counts = new Map<string, { readonly item: WantedItem; count: number }>();
+  readonly #counts = new Map<string, Interest & { count: number }>();
   readonly #timer: NodeJS.Timeout;
   readonly #send: (interests: readonly Interest[]) => void;
 
@@ -22,11 +22,11 @@ export class InterestBatch {
     this.#timer.unref();
   }
 
-  add(item: WantedItem): void {
-    const key = itemKey(item);
+  add(item: WantedItem, keyId: string): void {
+    const key = `${keyId} ${itemKey(item)}`;
     const counted = this.#counts.get(key);
     if (counted !== undefined) counted.count++;
-    else if (this.#counts.size < ITEMS_MAX) this.#counts.set(key, { item, count: 1 });
+    else if (this.#counts.size < ITEMS_MAX) this.#counts.set(key, { item, count: 1, keyId });
   }
 
   flush(): void {

@@ -21,14 +21,14 @@ export class LazyChannel implements WantedChannel {
     this.#open = open;
   }
 
-  async want(item: WantedItem, maxAgeMs: number): Promise<WantedOutcome> {
+  async want(item: WantedItem, maxAgeMs: number, keyId: string): Promise<WantedOutcome> {
     const channel = await this.#get();
-    return 'outcome' in channel ? channel : channel.want(item, maxAgeMs);
+    return 'outcome' in channel ? channel : channel.want(item, maxAgeMs, keyId);
   }
 
-  async forward(question: ForwardedQuestion): Promise<ForwardOutcome> {
+  async forward(question: ForwardedQuestion, keyId: string): Promise<ForwardOutcome> {
     const channel = await this.#get();
-    return 'outcome' in channel ? channel : channel.forward(question);
+    return 'outcome' in channel ? channel : channel.forward(question, keyId);
   }
 
   /** One attempt at a time; after a failure the next use tries again. */

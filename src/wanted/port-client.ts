@@ -25,8 +25,8 @@ export const REACH_AGAIN_MS = 250;
 
 /** A way to the follower. Nothing here rejects. */
 export interface WantedChannel {
-  want(item: WantedItem, maxAgeMs: number): Promise<WantedOutcome>;
-  forward(question: ForwardedQuestion): Promise<ForwardOutcome>;
+  want(item: WantedItem, maxAgeMs: number, keyId: string): Promise<WantedOutcome>;
+  forward(question: ForwardedQuestion, keyId: string): Promise<ForwardOutcome>;
   sendInterest(interests: readonly Interest[]): void;
   status(): FollowStatus | undefined;
   close(): Promise<void>;
@@ -52,24 +52,25 @@ export class PortClient implements WantedClient {
     this.#interest = new InterestBatch((interests) => channel.sendInterest(interests));
   }
 
-  async want(item: WantedItem, maxAgeMs: number): Promise<WantedOutcome> {
+  async want(item: WantedItem, maxAgeMs: number, keyId: string): Promise<WantedOutcome> {
     if (this.#waiting === WAITING_MAX) return TOO_MANY_WAIT;
     this.#waiting++;
     try {
-      return await this.#share(item, maxAgeMs);
+      return await this.#share(item, maxAgeMs, keyId);
     } finally {
       this.#waiting--;
     }
   }
 
-  #share(item: WantedItem, maxAgeMs: number): Promise<WantedOutcome> {
-    const key = `${itemKey(item)} ${maxAgeMs}`;
+  /** Identical wants of one key are one: those of another key have a turn of their own. */
+  #share(item: WantedItem, maxAgeMs: number, keyId: string): Promise<WantedOutcome> {
+    const key = `${keyId} ${itemKey(item)} ${maxAgeMs}`;
     const nowMs = performance.now();
     const shared = this.#wants.get(key);
     // A want that began longer ago may return an answer older than maxAgeMs.
     if (shared !== undefined && nowMs - shared.startedMs <= maxAgeMs) return shared.outcome;
     if (this.#inFlight >= IN_FLIGHT_MAX) return Promise.resolve(TOO_MANY);
-    const outcome = this.#count(this.#channel.want(item, maxAgeMs));
+    const outcome = this.#count(this.#channel.want(item, maxAgeMs, keyId));
     const started = { startedMs: nowMs, outcome };
     this.#wants.set(key, started);
     void outcome.then(() => {
@@ -78,9 +79,9 @@ export class PortClient implements WantedClient {
     return outcome;
   }
 
-  async forward(question: ForwardedQuestion): Promise<ForwardOutcome> {
+  async forward(question: ForwardedQuestion, keyId: string): Promise<ForwardOutcome> {
     if (this.#inFlight >= IN_FLIGHT_MAX) return TOO_MANY;
-    return this.#count(this.#channel.forward(question));
+    return this.#count(this.#channel.forward(question, keyId));
   }
 
   async #count<T>(work: Promise<T>): Promise<T> {
@@ -92,8 +93,8 @@ export class PortClient implements WantedClient {
     }
   }
 
-  noteInterest(item: WantedItem): void {
-    this.#interest.add(item);
+  noteInterest(item: WantedItem, keyId: string): void {
+    this.#interest.add(item, keyId);
   }
 
   status(): FollowStatus | undefined {

@@ -1,8 +1,9 @@
 /**
  * The messages of the port, and their checks: on NATS, anyone who may publish could send anything.
  *
- *   request   {"want": item, "maxAgeMs": 1000} (absent: any age) or {"forward": question}
- *   interest  {"interest": [{"item": item, "count": 3}, ...]}
+ *   request   {"want": item, "maxAgeMs": 1000, "keyId": "4f1d22a0c9"} (no maxAgeMs: any age)
+ *   request   {"forward": question, "keyId": "4f1d22a0c9"}
+ *   interest  {"interest": [{"item": item, "count": 3, "keyId": "4f1d22a0c9"}, ...]}
  *   reply     {"outcome": ...}
  *   report    {"status": ...}, from the follower to all clients
  */
@@ -23,14 +24,19 @@ import type {
 } from './wanted.ts';
 
 export type WantedRequest =
-  | { readonly want: WantedItem; readonly maxAgeMs?: number }
-  | { readonly forward: ForwardedQuestion };
+  | { readonly want: WantedItem; readonly maxAgeMs?: number; readonly keyId: string }
+  | { readonly forward: ForwardedQuestion; readonly keyId: string };
 
 /** Retry-After where nothing better is known. */
 const RETRY_SECONDS = 1;
+/** Longer than the id of any key. */
+const KEY_ID_LENGTH_MAX = 64;
+/** The key of a request that names none, such as one of an earlier version: they all are one. */
+const UNNAMED_KEY = '';
 
-export function wantRequest(want: WantedItem, maxAgeMs: number): WantedRequest {
-  return maxAgeMs === Number.POSITIVE_INFINITY ? { want } : { want, maxAgeMs };
+export function wantRequest(want: WantedItem, maxAgeMs: number, keyId: string): WantedRequest {
+  const request = { want, keyId };
+  return maxAgeMs === Number.POSITIVE_INFINITY ? request : { ...request, maxAgeMs };
 }
 
 export function busy(reason: string): WantBusy {
@@ -54,13 +60,18 @@ export function parseWantedMessage(text: string): unknown {
 export function readRequest(value: unknown): WantedRequest | undefined {
   if (!isJsonObject(value)) return undefined;
   const { want, maxAgeMs, forward } = value;
+  const keyId = readKeyId(value['keyId']);
   if (isItem(want) && (maxAgeMs === undefined || isAmount(maxAgeMs))) {
-    return wantRequest(want, maxAgeMs ?? Number.POSITIVE_INFINITY);
+    return wantRequest(want, maxAgeMs ?? Number.POSITIVE_INFINITY, keyId);
   }
   if (isJsonObject(forward) && typeof forward['type'] === 'string') {
-    return { forward: forward as ForwardedQuestion };
+    return { forward: forward as ForwardedQuestion, keyId };
   }
   return undefined;
+}
+
+function readKeyId(value: unknown): string {
+  return typeof value === 'string' && value.length <= KEY_ID_LENGTH_MAX ? value : UNNAMED_KEY;
 }
 
 /** Asks the handler; a failure of its own becomes an outcome. */
@@ -69,8 +80,10 @@ export async function handleRequest(
   request: WantedRequest,
 ): Promise<WantedOutcome | ForwardOutcome> {
   try {
-    if ('forward' in request) return await handler.forward(request.forward);
-    return await handler.want(request.want, request.maxAgeMs ?? Number.POSITIVE_INFINITY);
+    const { keyId } = request;
+    if ('forward' in request) return await handler.forward(request.forward, keyId);
+    const { want, maxAgeMs = Number.POSITIVE_INFINITY } = request;
+    return await handler.want(want, maxAgeMs, keyId);
   } catch (error) {
     return failed(`the follower failed: ${(error as Error).message}`);
   }
@@ -79,11 +92,10 @@ export async function handleRequest(
 /** Those entries that have the right form. */
 export function readInterests(value: unknown): Interest[] {
   if (!isJsonObject(value) || !Array.isArray(value['interest'])) return [];
-  return value['interest'].filter(isInterest);
-}
-
-function isInterest(value: unknown): value is Interest {
-  return isJsonObject(value) && isItem(value['item']) && isAmount(value['count']);
+  return value['interest'].flatMap((entry) => {
+    const { item, count, keyId } = isJsonObject(entry) ? entry : {};
+    return isItem(item) && isAmount(count) ? [{ item, count, keyId: readKeyId(keyId) }] : [];
+  });
 }
 
 function isItem(value: unknown): value is WantedItem {

@@ -86,22 +86,26 @@ export interface FollowStatus {
   };
 }
 
-/** How often an item was asked for since the last batch. */
+/** How often a key has asked for an item since the last batch. */
 export interface Interest {
   readonly item: WantedItem;
   readonly count: number;
+  readonly keyId: string;
 }
 
-/** What the processes that answer see. Nothing here rejects. */
+/**
+ * What the processes that answer see. Nothing here rejects. Everything is asked for a key, named by its
+ * id and never by its secret: the follower shares its budget fairly between keys.
+ */
 export interface WantedClient {
   /**
    * Has an item read, unless it was read within `maxAgeMs` (Infinity: any age will do if the ledger
    * holds it). An item that the ledger holds with time 0 counts as never read.
    */
-  want(item: WantedItem, maxAgeMs: number): Promise<WantedOutcome>;
+  want(item: WantedItem, maxAgeMs: number, keyId: string): Promise<WantedOutcome>;
   /** Says that the item was asked for; batched, nothing waits for it. */
-  noteInterest(item: WantedItem): void;
-  forward(question: ForwardedQuestion): Promise<ForwardOutcome>;
+  noteInterest(item: WantedItem, keyId: string): void;
+  forward(question: ForwardedQuestion, keyId: string): Promise<ForwardOutcome>;
   /** The follower's last report; undefined if none has come recently. */
   status(): FollowStatus | undefined;
   close(): Promise<void>;
@@ -109,9 +113,9 @@ export interface WantedClient {
 
 /** What the follower implements. */
 export interface WantedHandler {
-  want(item: WantedItem, maxAgeMs: number): Promise<WantedOutcome>;
+  want(item: WantedItem, maxAgeMs: number, keyId: string): Promise<WantedOutcome>;
   noteInterest(interests: readonly Interest[]): void;
-  forward(question: ForwardedQuestion): Promise<ForwardOutcome>;
+  forward(question: ForwardedQuestion, keyId: string): Promise<ForwardOutcome>;
   status(): FollowStatus;
 }
 

@@ -5,7 +5,7 @@ import { after, test } from 'node:test';
 import { LazyChannel } from '../../src/wanted/lazy-channel.ts';
 import { listenOnNats, openNatsChannel } from '../../src/wanted/nats/nats-wanted.ts';
 import { PortClient } from '../../src/wanted/port-client.ts';
-import { ALICE, describePort, StubHandler, until } from '../wanted/conformance.ts';
+import { ALICE, describePort, KEY, StubHandler, until } from '../wanted/conformance.ts';
 import { natsOptions, startNats } from './nats-servers.ts';
 
 const ACCOUNT = { kind: 'account', user: ALICE, dex: '' } as const;
@@ -34,9 +34,9 @@ describePort('on NATS', async (handler, work) => {
 test('without a follower on NATS a want is refused, and one that comes is found', async () => {
   const options = newOptions();
   const client = new PortClient(await openNatsChannel(options));
-  const outcome = await client.want(ACCOUNT, 0);
+  const outcome = await client.want(ACCOUNT, 0, KEY);
   assert.equal(outcome.outcome, 'busy');
-  const wanted = client.want(ACCOUNT, 1);
+  const wanted = client.want(ACCOUNT, 1, KEY);
   const server = await listenOnNats(options, new StubHandler());
   assert.deepEqual(await wanted, { outcome: 'recorded', height: 7 });
   await until(() => client.status() !== undefined);
@@ -48,7 +48,7 @@ test('followers of other ledgers on the same servers are not asked', async () =>
   const other = new StubHandler();
   const otherServer = await listenOnNats(newOptions(), other);
   const client = new PortClient(await openNatsChannel(newOptions()));
-  assert.equal((await client.want(ACCOUNT, 0)).outcome, 'busy');
+  assert.equal((await client.want(ACCOUNT, 0, KEY)).outcome, 'busy');
   assert.deepEqual(other.wants, []);
   await client.close();
   await otherServer.close();
@@ -64,7 +64,7 @@ test('an answer that is too long for NATS is a failed want', async () => {
   });
   const server = await listenOnNats(options, handler);
   const client = new PortClient(await openNatsChannel(options));
-  const outcome = await client.want(ACCOUNT, 0);
+  const outcome = await client.want(ACCOUNT, 0, KEY);
   assert.ok(outcome.outcome === 'failed');
   assert.match(outcome.reason, /^the answer is longer than 1048576 bytes/);
   await client.close();
@@ -74,7 +74,7 @@ test('an answer that is too long for NATS is a failed want', async () => {
 test('a server that cannot be reached is a busy want, not an error', async () => {
   const options = natsOptions('nats://127.0.0.1:1/nowhere');
   const client = new PortClient(new LazyChannel(() => openNatsChannel(options)));
-  const outcome = await client.want(ACCOUNT, 0);
+  const outcome = await client.want(ACCOUNT, 0, KEY);
   assert.ok(outcome.outcome === 'busy');
   assert.match(outcome.reason, /^the follower cannot be reached: /);
   assert.equal(client.status(), undefined);

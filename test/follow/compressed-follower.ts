@@ -182,7 +182,7 @@ export class CompressedFollower {
     const item = itemOf(question);
     if (item === undefined) return this.#tell(question, undefined);
     const isKnown = this.#timeOf(item) > 0 && maxAgeMs === Number.POSITIVE_INFINITY;
-    if (isKnown) this.#feed.noteInterest([{ item, count: 1 }]);
+    if (isKnown) this.#feed.noteInterest([{ item, count: 1, keyId: 'a' }]);
     const outcome = isKnown ? undefined : await this.#feed.want(item, maxAgeMs);
     return outcome === undefined || outcome.outcome === 'recorded'
       ? this.#tell(question, item)

@@ -46,7 +46,8 @@ test('an account that is known is answered at once, and the follower hears that 
   }
   await until(() => follower.interests.length > 0);
   const item = { kind: 'account', user: ALICE, dex: '' };
-  assert.deepEqual(follower.interests, [{ item, count: 3 }]);
+  const [interest] = follower.interests;
+  assert.deepEqual(follower.interests, [{ item, count: 3, keyId: interest.keyId }]);
   assert.deepEqual(follower.wants, []);
 });
 
@@ -343,6 +344,20 @@ test('a refusal because of the exchange costs nothing, an answer its weight', as
   assert.equal(refused.headers.get('ratelimit-remaining'), '100');
   const answered = await ask({ ...ACCOUNT_OF_ALICE, user: BOB });
   assert.equal(answered.headers.get('ratelimit-remaining'), '98');
+});
+
+test('the follower is given the id of the key that asks, and never its secret', async (t) => {
+  const settings = { forward: true };
+  const { follower, key, ask, query, post } = await openFollowed(t, { settings });
+  await ask(ACCOUNT_OF_ALICE);
+  await ask({ type: 'userFills', user: ALICE });
+  await query(`type=clearinghouseState&user=${BOB}`);
+  await post({ type: 'delegations', user: BOB });
+  await until(() => follower.interests.length > 0);
+  const ids = new Set([...follower.keyIds, ...follower.interests.map(({ keyId }) => keyId)]);
+  assert.deepEqual([follower.keyIds.length, ids.size], [4, 1]);
+  assert.match([...ids][0], /^[0-9a-f]{10}$/);
+  assert.ok(!key.includes([...ids][0]));
 });
 
 test('a wrong question is refused before anything is read', async (t) => {

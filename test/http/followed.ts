@@ -43,6 +43,8 @@ export class TestFollower implements WantedHandler {
   readonly #ledger: SteppedLedger;
   readonly wants: { item: WantedItem; maxAgeMs: number }[] = [];
   readonly interests: Interest[] = [];
+  /** The keys that wants and forwarded questions came for. */
+  readonly keyIds: string[] = [];
   /** By user, what becomes of a want; those of others are recorded. */
   readonly scripts = new Map<string, Scripted>();
   report: FollowStatus = STATUS;
@@ -52,7 +54,8 @@ export class TestFollower implements WantedHandler {
     this.#ledger = ledger;
   }
 
-  want(item: WantedItem, maxAgeMs: number): Promise<WantedOutcome> {
+  want(item: WantedItem, maxAgeMs: number, keyId: string): Promise<WantedOutcome> {
+    this.keyIds.push(keyId);
     this.wants.push({ item, maxAgeMs });
     const script = this.scripts.get(item.user) ?? ((wanted) => this.record(wanted));
     return script(item);
@@ -96,7 +99,8 @@ export class TestFollower implements WantedHandler {
     answer: '[{"coin":"BTC"}]',
   });
 
-  forward(question: ForwardedQuestion): Promise<ForwardOutcome> {
+  forward(question: ForwardedQuestion, keyId: string): Promise<ForwardOutcome> {
+    this.keyIds.push(keyId);
     this.forwarded.push(question);
     return this.answerForwarded(question);
   }

@@ -22,6 +22,7 @@ function createSchedule(worked: () => void = () => undefined): PushSchedule {
 
 /** A connection with one subscription, which always has something new. */
 class Connection implements ScheduledConnection {
+  readonly keyId = 'a';
   readonly intervalMs: number;
   readonly stale = new Chain<Scheduled>();
   readonly subscription: Scheduled;

@@ -13,6 +13,9 @@ import type {
   WantedOutcome,
 } from '../../src/wanted/wanted.ts';
 
+/** The ids of two keys. */
+export const KEY = '4f1d22a0c9';
+export const OTHER_KEY = '9c0a22d1f4';
 export const ALICE = '0xa11ce00000000000000000000000000000000001';
 const ACCOUNT: WantedItem = { kind: 'account', user: ALICE, dex: '' };
 const DELEGATIONS: WantedItem = { kind: 'delegations', user: ALICE };
@@ -30,16 +33,16 @@ export const STATUS: FollowStatus = {
 
 /** A follower whose outcomes a test decides, and that notes what it was asked. */
 export class StubHandler implements WantedHandler {
-  readonly wants: { item: WantedItem; maxAgeMs: number }[] = [];
+  readonly wants: { item: WantedItem; maxAgeMs: number; keyId: string }[] = [];
   readonly interests: Interest[] = [];
-  readonly forwarded: ForwardedQuestion[] = [];
+  readonly forwarded: { question: ForwardedQuestion; keyId: string }[] = [];
   outcome: (item: WantedItem) => Promise<WantedOutcome> = async () => ({
     outcome: 'recorded',
     height: 7,
   });
 
-  want(item: WantedItem, maxAgeMs: number): Promise<WantedOutcome> {
-    this.wants.push({ item, maxAgeMs });
+  want(item: WantedItem, maxAgeMs: number, keyId: string): Promise<WantedOutcome> {
+    this.wants.push({ item, maxAgeMs, keyId });
     return this.outcome(item);
   }
 
@@ -47,8 +50,8 @@ export class StubHandler implements WantedHandler {
     this.interests.push(...interests);
   }
 
-  async forward(question: ForwardedQuestion) {
-    this.forwarded.push(question);
+  async forward(question: ForwardedQuestion, keyId: string) {
+    this.forwarded.push({ question, keyId });
     return { outcome: 'answered', status: 200, answer: '[{"coin":"BTC"}]' } as const;
   }
 
@@ -64,14 +67,14 @@ export type ConnectPort = (
 ) => Promise<void>;
 
 export function describePort(name: string, connect: ConnectPort): void {
-  test(`${name}: an item that is wanted reaches the follower with its age, and the outcome comes back`, async () => {
+  test(`${name}: an item that is wanted reaches the follower with its age and the id of the key, and the outcome comes back`, async () => {
     const handler = new StubHandler();
     await connect(handler, async (client) => {
-      assert.deepEqual(await client.want(ACCOUNT, 500), { outcome: 'recorded', height: 7 });
-      await client.want(DELEGATIONS, Number.POSITIVE_INFINITY);
+      assert.deepEqual(await client.want(ACCOUNT, 500, KEY), { outcome: 'recorded', height: 7 });
+      await client.want(DELEGATIONS, Number.POSITIVE_INFINITY, OTHER_KEY);
       assert.deepEqual(handler.wants, [
-        { item: ACCOUNT, maxAgeMs: 500 },
-        { item: DELEGATIONS, maxAgeMs: Number.POSITIVE_INFINITY },
+        { item: ACCOUNT, maxAgeMs: 500, keyId: KEY },
+        { item: DELEGATIONS, maxAgeMs: Number.POSITIVE_INFINITY, keyId: OTHER_KEY },
       ]);
     });
   });
@@ -86,7 +89,7 @@ export function describePort(name: string, connect: ConnectPort): void {
       const handler = new StubHandler();
       handler.outcome = async () => outcome;
       await connect(handler, async (client) => {
-        assert.deepEqual(await client.want(ACCOUNT, 0), outcome);
+        assert.deepEqual(await client.want(ACCOUNT, 0, KEY), outcome);
       });
     });
   }
@@ -96,11 +99,11 @@ export function describePort(name: string, connect: ConnectPort): void {
     handler.outcome = () => Promise.reject(new Error('a bug'));
     await connect(handler, async (client) => {
       const reason = 'the follower failed: a bug';
-      assert.deepEqual(await client.want(ACCOUNT, 0), { outcome: 'failed', reason });
+      assert.deepEqual(await client.want(ACCOUNT, 0, KEY), { outcome: 'failed', reason });
     });
   });
 
-  test(`${name}: identical wants in flight are one, unless the age allows less`, async () => {
+  test(`${name}: identical wants of a key in flight are one, unless the age allows less`, async () => {
     const handler = new StubHandler();
     let finish: (outcome: WantedOutcome) => void = () => undefined;
     const outcome = new Promise<WantedOutcome>((resolve) => {
@@ -108,14 +111,15 @@ export function describePort(name: string, connect: ConnectPort): void {
     });
     handler.outcome = () => outcome;
     await connect(handler, async (client) => {
-      const wants = Array.from({ length: 5 }, () => client.want(ACCOUNT, 60_000));
-      wants.push(client.want(ACCOUNT, 1));
+      const wants = Array.from({ length: 5 }, () => client.want(ACCOUNT, 60_000, KEY));
+      wants.push(client.want(ACCOUNT, 1, KEY));
       await sleep(5);
-      wants.push(client.want(ACCOUNT, 1));
-      await until(() => handler.wants.length === 3);
+      wants.push(client.want(ACCOUNT, 1, KEY));
+      wants.push(client.want(ACCOUNT, 60_000, OTHER_KEY));
+      await until(() => handler.wants.length === 4);
       finish({ outcome: 'recorded', height: 9 });
       for (const want of wants) assert.deepEqual(await want, { outcome: 'recorded', height: 9 });
-      assert.equal(handler.wants.length, 3);
+      assert.equal(handler.wants.length, 4);
     });
   });
 
@@ -129,7 +133,7 @@ export function describePort(name: string, connect: ConnectPort): void {
     await connect(handler, async (client) => {
       const users = Array.from({ length: 20 }, (_, index) => String(index + 1).padStart(40, '0'));
       const wants = users.map((user) =>
-        client.want({ kind: 'account', user: `0x${user}`, dex: 'xyz' }, 0),
+        client.want({ kind: 'account', user: `0x${user}`, dex: 'xyz' }, 0, KEY),
       );
       const heights = (await Promise.all(wants)).map((outcome) =>
         outcome.outcome === 'recorded' ? outcome.height : undefined,
@@ -138,17 +142,19 @@ export function describePort(name: string, connect: ConnectPort): void {
     });
   });
 
-  test(`${name}: interest arrives counted`, async () => {
+  test(`${name}: interest arrives counted by key`, async () => {
     const handler = new StubHandler();
     await connect(handler, async (client) => {
-      for (let asked = 0; asked < 3; asked++) client.noteInterest(ACCOUNT);
-      client.noteInterest(DELEGATIONS);
+      for (let asked = 0; asked < 3; asked++) client.noteInterest(ACCOUNT, KEY);
+      client.noteInterest(ACCOUNT, OTHER_KEY);
+      client.noteInterest(DELEGATIONS, KEY);
       // Interest is no reason to wait: one that was noted before the connection stands may be lost.
-      await client.want(ACCOUNT, 0);
-      await until(() => handler.interests.length === 2);
+      await client.want(ACCOUNT, 0, KEY);
+      await until(() => handler.interests.length === 3);
       assert.deepEqual(handler.interests, [
-        { item: ACCOUNT, count: 3 },
-        { item: DELEGATIONS, count: 1 },
+        { item: ACCOUNT, count: 3, keyId: KEY },
+        { item: ACCOUNT, count: 1, keyId: OTHER_KEY },
+        { item: DELEGATIONS, count: 1, keyId: KEY },
       ]);
     });
   });
@@ -158,12 +164,12 @@ export function describePort(name: string, connect: ConnectPort): void {
     await connect(handler, async (client) => {
       const question = { type: 'userFills', user: ALICE };
       const answer = '[{"coin":"BTC"}]';
-      assert.deepEqual(await client.forward(question), {
+      assert.deepEqual(await client.forward(question, KEY), {
         outcome: 'answered',
         status: 200,
         answer,
       });
-      assert.deepEqual(handler.forwarded, [question]);
+      assert.deepEqual(handler.forwarded, [{ question, keyId: KEY }]);
     });
   });
 

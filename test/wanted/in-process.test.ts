@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { WantedOutcome } from '../../src/wanted/wanted.ts';
-import { ALICE, describePort, StubHandler } from './conformance.ts';
+import { ALICE, describePort, KEY, StubHandler } from './conformance.ts';
 import { connectInProcess } from './in-process.ts';
 
 describePort('in one process', async (handler, work) => {
@@ -18,7 +18,7 @@ test('4,096 wants are in flight, 65,536 wait for them, and further ones are told
   });
   handler.outcome = () => outcome;
   const client = connectInProcess(handler);
-  const want = (dex: string) => client.want({ kind: 'account', user: ALICE, dex }, 60_000);
+  const want = (dex: string) => client.want({ kind: 'account', user: ALICE, dex }, 60_000, KEY);
   const different = Array.from({ length: 4_096 }, (_, index) => want(String(index)));
   assert.match(JSON.stringify(await want('one more')), /"busy".*4096 questions to the exchange/);
   const same = Array.from({ length: 65_536 - 4_096 }, () => want('0'));

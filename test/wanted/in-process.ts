@@ -11,8 +11,10 @@ import { handleRequest } from '../../src/wanted/wanted-messages.ts';
 
 export function connectInProcess(handler: WantedHandler): WantedClient {
   return new PortClient({
-    want: (want, maxAgeMs) => handleRequest(handler, { want, maxAgeMs }) as Promise<WantedOutcome>,
-    forward: (forward) => handleRequest(handler, { forward }) as Promise<ForwardOutcome>,
+    want: (want, maxAgeMs, keyId) =>
+      handleRequest(handler, { want, maxAgeMs, keyId }) as Promise<WantedOutcome>,
+    forward: (forward, keyId) =>
+      handleRequest(handler, { forward, keyId }) as Promise<ForwardOutcome>,
     sendInterest: (interests) => handler.noteInterest(interests),
     status: () => handler.status(),
     close: async () => undefined,

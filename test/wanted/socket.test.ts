@@ -12,7 +12,7 @@ import { SocketChannel } from '../../src/wanted/socket/socket-channel.ts';
 import { listenOnWantedSocket } from '../../src/wanted/socket/socket-server.ts';
 import type { WantedItem } from '../../src/wanted/wanted.ts';
 import { inTemporaryFolder } from '../temporary-folder.ts';
-import { ALICE, describePort, StubHandler, until } from './conformance.ts';
+import { ALICE, describePort, KEY, StubHandler, until } from './conformance.ts';
 
 const ACCOUNT: WantedItem = { kind: 'account', user: ALICE, dex: '' };
 const NAME = 'wanted.sock';
@@ -47,7 +47,7 @@ test('the path of the folder may be longer than that of a socket', () =>
     mkdirSync(deep);
     const server = await listenOnWantedSocket(deep, new StubHandler());
     const client = new PortClient(new SocketChannel(deep));
-    assert.equal((await client.want(ACCOUNT, 0)).outcome, 'recorded');
+    assert.equal((await client.want(ACCOUNT, 0, KEY)).outcome, 'recorded');
     await client.close();
     await server.close();
   }));
@@ -58,7 +58,7 @@ test('a want is sent again when the follower is replaced, and reaches the new on
     first.outcome = () => new Promise(() => undefined);
     const firstServer = await listenOnWantedSocket(folder, first);
     const client = new PortClient(new SocketChannel(folder));
-    const wanted = client.want(ACCOUNT, 1000);
+    const wanted = client.want(ACCOUNT, 1000, KEY);
     await until(() => first.wants.length === 1);
     const second = new StubHandler();
     const secondServer = await listenOnWantedSocket(folder, second);
@@ -75,17 +75,17 @@ test('without a follower a want is refused after two seconds, the next ones at o
   inTemporaryFolder(async (folder) => {
     const client = new PortClient(new SocketChannel(folder));
     const startedMs = performance.now();
-    const outcome = await client.want(ACCOUNT, 0);
+    const outcome = await client.want(ACCOUNT, 0, KEY);
     assert.ok(performance.now() - startedMs >= 2_000);
     assert.equal(outcome.outcome, 'busy');
     const againMs = performance.now();
-    assert.deepEqual(await client.want(ACCOUNT, 0), outcome);
+    assert.deepEqual(await client.want(ACCOUNT, 0, KEY), outcome);
     assert.ok(performance.now() - againMs < 2_000);
     assert.equal(client.status(), undefined);
     // It is found when it comes.
     const server = await listenOnWantedSocket(folder, new StubHandler());
     await until(() => client.status() !== undefined);
-    assert.equal((await client.want(ACCOUNT, 0)).outcome, 'recorded');
+    assert.equal((await client.want(ACCOUNT, 0, KEY)).outcome, 'recorded');
     await client.close();
     await server.close();
   }));
@@ -121,7 +121,11 @@ test('a follower that reads nothing is not sent interest for ever', () =>
     channel.status();
     await until(() => sockets.length === 1);
     const written = mock.method(Socket.prototype, 'write');
-    const interests = Array.from({ length: 20_000 }, () => ({ item: ACCOUNT, count: 1 }));
+    const interests = Array.from({ length: 20_000 }, () => ({
+      item: ACCOUNT,
+      count: 1,
+      keyId: KEY,
+    }));
     for (let second = 0; second < 10; second++) {
       channel.sendInterest(interests);
       await nextTurn();
@@ -140,7 +144,7 @@ test('closing the client settles what is in flight', () =>
     handler.outcome = () => new Promise(() => undefined);
     const server = await listenOnWantedSocket(folder, handler);
     const client = new PortClient(new SocketChannel(folder));
-    const wanted = client.want(ACCOUNT, 0);
+    const wanted = client.want(ACCOUNT, 0, KEY);
     await until(() => handler.wants.length === 1);
     await client.close();
     assert.equal((await wanted).outcome, 'busy');

@@ -76,6 +76,7 @@ export class ConnectionSubscriptions implements ScheduledConnection {
   readonly #context: SubscriptionContext;
   readonly #open = new Map<string, Subscription>();
   readonly intervalMs: number;
+  readonly keyId: string;
   readonly stale = new Chain<Scheduled>();
   chain: Chain<ScheduledConnection> | undefined;
   previous: ScheduledConnection | undefined;
@@ -90,6 +91,7 @@ export class ConnectionSubscriptions implements ScheduledConnection {
     this.#connection = connection;
     this.#context = context;
     this.intervalMs = connection.intervalMs;
+    this.keyId = connection.keyId;
   }
 
   /** Subscribes or unsubscribes. */
@@ -139,7 +141,8 @@ export class ConnectionSubscriptions implements ScheduledConnection {
 
   /** False if nothing has to be read. */
   #readFirst(frame: SubscriptionFrame, question: Question, state: StateView): boolean {
-    const reading = this.#context.answers.reads.read(state, question.subjects(state));
+    const subjects = question.subjects(state);
+    const reading = this.#context.answers.reads.read(state, subjects, this.#connection.keyId);
     if (reading === undefined) return false;
     this.#pending.add(formatSubscription(question));
     this.#context.countSubscriptions(this.#connection.keyId, 1);
@@ -177,7 +180,7 @@ export class ConnectionSubscriptions implements ScheduledConnection {
     admission.charge(key, question.weight);
     const topic = topics.open(name, question, state);
     const subscription = new Subscription(topic, this);
-    topic.subscriptions.add(subscription);
+    topic.join(subscription);
     this.#open.set(name, subscription);
     this.#context.countSubscriptions(this.#connection.keyId, 1);
     this.#connection.outbox.send(formatAck('subscribe', name));

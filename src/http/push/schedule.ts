@@ -29,6 +29,7 @@ export interface Scheduled extends Link<Scheduled> {
 
 /** A connection, as far as it is scheduled. */
 export interface ScheduledConnection extends Link<ScheduledConnection> {
+  readonly keyId: string;
   /** Time between two states of a subscription; 0 for after every batch of blocks. */
   readonly intervalMs: number;
   /** Those whose answer may have changed. */

@@ -35,23 +35,30 @@ export class TopicReads {
   }
 
   #check(): void {
-    const { topics, reads, readState } = this.#parts;
+    const { topics, readState } = this.#parts;
     const state = readState();
     if (state === undefined || !state.isPartial) return;
     const nowMs = performance.now();
     const isInterestDue = nowMs - this.#interestMs >= INTEREST_MS;
     if (isInterestDue) this.#interestMs = nowMs;
     for (const topic of topics.all()) {
-      if (isInterestDue) reads.noteInterest(state, topic.subjects(state));
+      if (isInterestDue) this.#noteInterest(topic, state);
       if (nowMs >= (this.#readAgainMs.get(topic) ?? 0)) this.#read(topic, state);
     }
   }
 
+  #noteInterest(topic: Topic, state: StateView): void {
+    const subjects = topic.subjects(state);
+    for (const keyId of topic.keyIds) this.#parts.reads.noteInterest(state, subjects, keyId);
+  }
+
   #read(topic: Topic, state: StateView): void {
     const { reads } = this.#parts;
+    const subjects = topic.subjects(state);
     // Before they are too old, so that there is no pause.
     const ageMsMax = Math.max(0, reads.ageMsMax - CHECK_MS);
-    const reading = reads.read(state, topic.subjects(state), ageMsMax);
+    const keyId = topic.nextKeyId();
+    const reading = keyId === undefined ? undefined : reads.read(state, subjects, keyId, ageMsMax);
     if (reading === undefined) return;
     this.#readAgainMs.set(topic, Number.POSITIVE_INFINITY);
     reading

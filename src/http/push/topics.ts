@@ -27,6 +27,8 @@ const KEPT_FRAME_SUBSCRIPTIONS_MIN = 3;
 export class Topic implements WatchableTopic {
   readonly name: string;
   readonly subscriptions = new Set<Scheduled>();
+  /** Number of subscriptions by key, the key whose turn it is to have it read first. */
+  readonly #keys = new Map<string, number>();
   watched: WatchedRows | undefined;
   readonly #question: Question;
   readonly #reads: AccountReads;
@@ -48,6 +50,35 @@ export class Topic implements WatchableTopic {
     this.#question = question;
     this.#reads = reads;
     this.#format = createStateFormat(question);
+  }
+
+  join(subscription: Scheduled): void {
+    const { keyId } = subscription.connection;
+    this.subscriptions.add(subscription);
+    this.#keys.set(keyId, (this.#keys.get(keyId) ?? 0) + 1);
+  }
+
+  leave(subscription: Scheduled): void {
+    const { keyId } = subscription.connection;
+    if (!this.subscriptions.delete(subscription)) return;
+    const left = (this.#keys.get(keyId) ?? 0) - 1;
+    if (left > 0) this.#keys.set(keyId, left);
+    else this.#keys.delete(keyId);
+  }
+
+  /** The keys that subscribe to it. */
+  get keyIds(): Iterable<string> {
+    return this.#keys.keys();
+  }
+
+  /** The key for which it is read this time: each has its turn. */
+  nextKeyId(): string | undefined {
+    for (const [keyId, count] of this.#keys) {
+      this.#keys.delete(keyId);
+      this.#keys.set(keyId, count);
+      return keyId;
+    }
+    return undefined;
   }
 
   subjects(state: StateView): readonly Subject[] {
@@ -170,7 +201,7 @@ export class Topics {
   }
 
   leave(topic: Topic, subscription: Scheduled): void {
-    topic.subscriptions.delete(subscription);
+    topic.leave(subscription);
     if (topic.subscriptions.size > 0) return;
     this.#topics.delete(topic.name);
     this.#watched.delete(topic);

@@ -63,12 +63,12 @@ class NatsChannel implements WantedChannel {
     });
   }
 
-  async want(item: WantedItem, maxAgeMs: number): Promise<WantedOutcome> {
-    return readWantedOutcome(await this.#ask(wantRequest(item, maxAgeMs)));
+  async want(item: WantedItem, maxAgeMs: number, keyId: string): Promise<WantedOutcome> {
+    return readWantedOutcome(await this.#ask(wantRequest(item, maxAgeMs, keyId)));
   }
 
-  async forward(forward: ForwardedQuestion): Promise<ForwardOutcome> {
-    return readForwardOutcome(await this.#ask({ forward }));
+  async forward(forward: ForwardedQuestion, keyId: string): Promise<ForwardOutcome> {
+    return readForwardOutcome(await this.#ask({ forward, keyId }));
   }
 
   async #ask(request: WantedRequest): Promise<unknown> {

@@ -62,12 +62,12 @@ export class SocketChannel implements WantedChannel {
     this.#folder = folder;
   }
 
-  async want(item: WantedItem, maxAgeMs: number): Promise<WantedOutcome> {
-    return readWantedOutcome(await this.#ask(wantRequest(item, maxAgeMs)));
+  async want(item: WantedItem, maxAgeMs: number, keyId: string): Promise<WantedOutcome> {
+    return readWantedOutcome(await this.#ask(wantRequest(item, maxAgeMs, keyId)));
   }
 
-  async forward(forward: ForwardedQuestion): Promise<ForwardOutcome> {
-    return readForwardOutcome(await this.#ask({ forward }));
+  async forward(forward: ForwardedQuestion, keyId: string): Promise<ForwardOutcome> {
+    return readForwardOutcome(await this.#ask({ forward, keyId }));
   }
 
   #ask(request: WantedRequest): Promise<unknown> {

@@ -368,7 +368,7 @@ test('a list of dexes that is refused once leaves those that are known', async (
   };
   await exchange.advance(61_000);
   exchange.feed.noteInterest([
-    { item: { kind: 'account', user: `0x${'1'.repeat(40)}`, dex }, count: 1 },
+    { item: { kind: 'account', user: `0x${'1'.repeat(40)}`, dex }, count: 1, keyId: 'a' },
   ]);
   const before = exchange.countAsked('metaAndAssetCtxs');
   await exchange.advance(40_000);
@@ -435,7 +435,7 @@ test('an account that nobody asks for is no longer read, and asking wakes it', a
   await exchange.advance(60_000);
   const forgotten = accountTime(exchange.ledger, user, 0);
   assert.ok(exchange.now - forgotten > 20_000);
-  exchange.feed.noteInterest([{ item: accountOf(user), count: 1 }]);
+  exchange.feed.noteInterest([{ item: accountOf(user), count: 1, keyId: 'a' }]);
   await exchange.advance(3_000);
   assert.ok(accountTime(exchange.ledger, user, 0) > forgotten);
 });
@@ -494,7 +494,7 @@ test('the users who are asked for most are subscribed to, and what is pushed is 
   const exchange = await follow(t, { settings: { usersMax: 1 } });
   const [user, other] = findTraders(exchange.truth);
   for (const one of [user, other]) await exchange.want(accountOf(one));
-  exchange.feed.noteInterest([{ item: accountOf(other), count: 50 }]);
+  exchange.feed.noteInterest([{ item: accountOf(other), count: 50, keyId: 'a' }]);
   exchange.handler?.opened();
   await exchange.advance(2_500);
   const subscribed = exchange.subscriptions.filter(({ type }) => type === 'clearinghouseState');
@@ -720,7 +720,7 @@ test('the age of marks is that of the oldest that is needed', async (t) => {
   const exchange = await follow(t);
   const dex = exchange.truth.markets.dexes[1].name;
   exchange.feed.noteInterest([
-    { item: { kind: 'account', user: `0x${'1'.repeat(40)}`, dex }, count: 1 },
+    { item: { kind: 'account', user: `0x${'1'.repeat(40)}`, dex }, count: 1, keyId: 'a' },
   ]);
   await exchange.advance(30_000);
   exchange.fault = (question) => {
