@@ -31,6 +31,8 @@ export interface ArchiverOptions {
   readonly signal: AbortSignal;
   /** Aborted when the service begins to stop, for instance at a signal to every process of a terminal. */
   readonly stopping?: AbortSignal;
+  /** Called with the process that writes now. */
+  started?(pid: number): void;
 }
 
 /** Resolves when the signal has come and the process has ended. Never rejects. */
@@ -75,7 +77,9 @@ interface End {
 
 async function runOnce(options: ArchiverOptions): Promise<End> {
   try {
-    return await runToEnd(start(options.settings), options);
+    const child = start(options.settings);
+    if (child.pid !== undefined) options.started?.(child.pid);
+    return await runToEnd(child, options);
   } catch (error) {
     return { reason: (error as Error).message };
   }

@@ -6,7 +6,7 @@
 import cluster from 'node:cluster';
 import { once } from 'node:events';
 import type { Logger } from 'pino';
-import { AggregatorRegistry, register } from 'prom-client';
+import { AggregatorRegistry, Registry, register } from 'prom-client';
 import { type ChargeChannel, shareBudgets } from '../access/budget-sharing.ts';
 import { Budgets } from '../access/budgets.ts';
 import { openNatsCharges } from '../access/jetstream/nats-charges.ts';
@@ -20,6 +20,7 @@ import { type AdminServer, startAdmin } from './admin.ts';
 import { runArchiverProcess } from './archiver-process.ts';
 import { withDiskWarnings } from './disk-watch.ts';
 import { followerRetention } from './follower-retention.ts';
+import { addMemoryMetrics, type ProcessRole, type ServiceProcess } from './memory-metrics.ts';
 import { formatOrigin } from './server-url.ts';
 import { ServiceFeed, type ServiceFeedOptions } from './service-feed.ts';
 import { endsWithin, unlessStopped, workerStopMsMax } from './stop-deadline.ts';
@@ -48,23 +49,32 @@ export async function runService(options: ServiceOptions): Promise<void> {
   // Fails before anything is started if there is no ledger.
   const storage = await unlessStopped(openStorage(options.settings), options.signal);
   await storage.close();
-  await withArchiver(options, () =>
-    options.settings.workers === 1 ? runAlone(options) : runWorkers(options),
+  await withArchiver(options, (archivers) =>
+    options.settings.workers === 1
+      ? runAlone({ ...options, archivers })
+      : runWorkers({ ...options, archivers, role: 'supervisor' }),
   );
   options.log.info('stopped');
 }
 
+/** The processes that write the archive at this moment: one, or none. */
+type FindArchivers = () => readonly ServiceProcess[];
+
 /** Has the archive written while the work is done, if the settings say so, and the disk watched. */
 async function withArchiver(
   { settings, log, signal: stopping }: ServiceOptions,
-  work: () => Promise<void>,
+  work: (archivers: FindArchivers) => Promise<void>,
 ): Promise<void> {
   const stop = new AbortController();
+  let archivers: readonly ServiceProcess[] = [];
+  const started = (pid: number) => {
+    archivers = [{ role: 'archiver', pid }];
+  };
   const archiver = settings.archive
-    ? runArchiverProcess({ settings, log, signal: stop.signal, stopping })
+    ? runArchiverProcess({ settings, log, signal: stop.signal, stopping, started })
     : undefined;
   try {
-    await withDiskWarnings(settings, log, work);
+    await withDiskWarnings(settings, log, () => work(() => archivers));
   } finally {
     stop.abort();
     await archiver;
@@ -111,9 +121,8 @@ export async function runFedService(options: FedServiceOptions): Promise<void> {
   if (signal.aborted) void stop();
   try {
     await Promise.race([options.ready, stopped]);
-    await withArchiver(options, () =>
-      runWorkers({ ...options, signal: stopWorkers.signal, feedFailure: feed.failure }),
-    );
+    const workers = { ...options, signal: stopWorkers.signal, feedFailure: feed.failure };
+    await withArchiver(options, (archivers) => runWorkers({ ...workers, archivers, role: 'feed' }));
   } finally {
     await stopFeed();
     await wantedServer?.close();
@@ -176,7 +185,14 @@ async function runWorkerProcess({ settings, log, signal }: ServiceOptions): Prom
   }
 }
 
-function runAlone({ settings, log, signal }: ServiceOptions): Promise<void> {
+interface WithArchivers {
+  readonly archivers: FindArchivers;
+}
+
+function runAlone(options: ServiceOptions & WithArchivers): Promise<void> {
+  const { settings, log, signal, archivers } = options;
+  const worker: ServiceProcess = { role: 'worker', pid: process.pid };
+  addMemoryMetrics(register, () => [worker, ...archivers()]);
   return withChargeChannel(settings, async (others) => {
     const admin = await serveMetrics(settings, log, () => register.metrics());
     const budgets = new Budgets();
@@ -199,14 +215,20 @@ async function runToDeadline(options: WorkerOptions): Promise<void> {
   log.warn('shutdown timed out: open files and connections end with the process');
 }
 
-function runWorkers({
-  settings,
-  log,
-  ...options
-}: ServiceOptions & Pick<SupervisorOptions, 'feedFailure'>): Promise<void> {
+type WorkersOptions = ServiceOptions &
+  WithArchivers &
+  Pick<SupervisorOptions, 'feedFailure'> & {
+    /** What this process does while the workers answer. */
+    readonly role: ProcessRole;
+  };
+
+function runWorkers({ settings, log, ...options }: WorkersOptions): Promise<void> {
   return withChargeChannel(settings, async (others) => {
-    const registry = new AggregatorRegistry();
-    const admin = await serveMetrics(settings, log, () => registry.clusterMetrics());
+    const ofWorkers = new AggregatorRegistry();
+    const own = new Registry();
+    addMemoryMetrics(own, () => findProcesses(options));
+    const read = async () => (await ofWorkers.clusterMetrics()) + (await own.metrics());
+    const admin = await serveMetrics(settings, log, read);
     try {
       const { workers: count } = settings;
       const stopMsMax = workerStopMsMax(settings);
@@ -215,6 +237,17 @@ function runWorkers({
       admin.close();
     }
   });
+}
+
+function findProcesses({
+  role,
+  archivers,
+}: WithArchivers & { role: ProcessRole }): ServiceProcess[] {
+  const workers = Object.values(cluster.workers ?? {}).flatMap<ServiceProcess>((worker) => {
+    const pid = worker?.process.pid;
+    return pid === undefined ? [] : [{ role: 'worker', pid }];
+  });
+  return [{ role, pid: process.pid }, ...workers, ...archivers()];
 }
 
 /** With a ledger on NATS, charges are shared with the services on other machines. */

@@ -16,6 +16,7 @@ import { readSettings, splitArguments } from '../../src/config/read-settings.ts'
 import { SETTINGS } from '../../src/config/settings.ts';
 import { NO_TYPE } from '../../src/http/counters.ts';
 import { FollowMetrics } from '../../src/service/follow-metrics.ts';
+import { addMemoryMetrics } from '../../src/service/memory-metrics.ts';
 import { Metrics } from '../../src/service/metrics.ts';
 import { PROJECT } from '../paths.ts';
 import { STATUS } from '../wanted/conformance.ts';
@@ -198,6 +199,7 @@ async function exportedNames(): Promise<Set<string>> {
   metrics.setLedger(1, 1);
   const counters = { mismatches: { szi: 1 }, surprises: { szi: 1 } };
   new FollowMetrics(registry, () => ({ ...STATUS, counters }));
+  addMemoryMetrics(registry, () => [{ role: 'worker', pid: process.pid }]);
   const ofWorkers = [await registry.getMetricsAsJSON(), await registry.getMetricsAsJSON()];
   const text = await AggregatorRegistry.aggregate(ofWorkers).metrics();
   return new Set(Array.from(text.matchAll(/^(\w+)[ {]/gm), ([, name]) => name));

@@ -6,6 +6,7 @@ import { Registry } from 'prom-client';
 import { formatOpenApi } from '../../src/http/pages/openapi.ts';
 import { addDiskMetrics } from '../../src/service/disk-metrics.ts';
 import { FollowMetrics } from '../../src/service/follow-metrics.ts';
+import { addMemoryMetrics } from '../../src/service/memory-metrics.ts';
 import { Metrics } from '../../src/service/metrics.ts';
 import { run } from '../cli/program.ts';
 import { readDocument, readSections } from './documents.ts';
@@ -23,6 +24,7 @@ test('the page lists every metric with its type, and no other', async () => {
   new Metrics(registry);
   addDiskMetrics(registry, () => undefined);
   new FollowMetrics(registry, () => undefined);
+  addMemoryMetrics(registry, () => []);
   const exported = (await registry.getMetricsAsJSON())
     .filter(({ name }) => !/^perpinfo_(process|nodejs)_/.test(name))
     .map(({ name, type }) => `${name} ${type}`);

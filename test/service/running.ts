@@ -111,8 +111,11 @@ export class RunningService {
     this.program = program;
   }
 
+  /** With a feed, the log is on standard error. */
   log(message: string): LogLine[] {
-    const lines = this.program.stdout.split('\n').slice(0, -1);
+    const { stdout, stderr } = this.program;
+    const whole = [stdout, stderr].flatMap((text) => text.split('\n').slice(0, -1));
+    const lines = whole.filter((line) => line.startsWith('{'));
     return lines.map((line) => JSON.parse(line) as LogLine).filter(({ msg }) => msg === message);
   }
 
