@@ -1,0 +1,148 @@
+/**
+ * What each question costs for the weight that is charged for it, beside an ordinary clearinghouseState:
+ *
+ *   npm run bench:weights                          every question, three minutes
+ *   npm run bench:weights -- portfolio 'at a past' those whose line holds one of these texts
+ *
+ * One worker answers in this process, over sockets, and a client asks in another. Processor time is that
+ * of this process, garbage collection and the system's part included.
+ */
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { cpus, tmpdir } from 'node:os';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Budgets } from '../src/access/budgets.ts';
+import { ArchiveLink } from '../src/archive/archive-link.ts';
+import { createInProcess, listenLocally, openGround } from '../test/http/in-process.ts';
+import { createKey } from '../test/http/service.ts';
+import { ask, forkScript, stopChild } from './child.ts';
+import { LongestSlice } from './longest-slice.ts';
+import { printTable } from './report.ts';
+import { CLIENT_SCRIPT, type ClientRun, type ClientTask } from './weights-client.ts';
+import { buildWeightsData } from './weights-data.ts';
+import { type Case, listCases, ORDINARY } from './weights-questions.ts';
+
+/** Neither spent nor clipped by anything that is asked here. */
+const LARGE_BUDGET = { weight: 1e12, periodMs: 86_400_000 };
+const SMALL_BUDGET = { weight: 2, periodMs: 86_400_000 };
+const WARM_UP_ROUNDS = 3;
+const WARM_UP_SECONDS = 0.2;
+const SECONDS = 0.5;
+const SLICE_SECONDS = 0.2;
+/** Beyond this many times an ordinary question the rule is broken. */
+const TIMES_MAX = 8;
+const SLICE_MS_MAX = 10;
+
+interface Figures {
+  readonly microseconds: number;
+  readonly weight: number;
+  readonly sliceMs: number;
+  readonly run: ClientRun;
+}
+
+class Bench {
+  readonly #client = forkScript(CLIENT_SCRIPT);
+  readonly #budgets: Budgets;
+  readonly #port: number;
+  readonly #slices = new LongestSlice();
+
+  constructor(port: number, budgets: Budgets) {
+    this.#port = port;
+    this.#budgets = budgets;
+  }
+
+  async measure({ requests, connections = 8 }: Case): Promise<Figures> {
+    const task = { port: this.#port, requests, connections };
+    await this.#ask({ ...task, seconds: WARM_UP_SECONDS });
+    this.#budgets.takeCharges();
+    const before = process.cpuUsage();
+    const run = await this.#ask({ ...task, seconds: SECONDS });
+    const { user, system } = process.cpuUsage(before);
+    const charged = this.#budgets.takeCharges().reduce((sum, { weight }) => sum + weight, 0);
+    this.#slices.start();
+    await this.#ask({ ...task, seconds: SLICE_SECONDS });
+    const sliceMs = await this.#slices.stop();
+    const microseconds = (user + system) / run.answered;
+    return { microseconds, weight: charged / run.answered, sliceMs, run };
+  }
+
+  #ask(task: ClientTask): Promise<ClientRun> {
+    return ask(this.#client, task);
+  }
+
+  stop(): Promise<void> {
+    return stopChild(this.#client);
+  }
+}
+
+function formatRow(
+  { question, account }: Case,
+  { microseconds, weight, sliceMs, run }: Figures,
+  ordinary: number,
+): string[] {
+  // What is refused for nothing is compared as if it weighed 1.
+  const perWeight = microseconds / Math.max(1, weight);
+  const times = perWeight / ordinary;
+  const statuses = Object.keys(run.statuses).join(' ');
+  return [
+    question,
+    account,
+    statuses,
+    `${run.bytes}`,
+    microseconds.toFixed(0),
+    formatWeight(weight),
+    perWeight.toFixed(1),
+    `${times.toFixed(1)}${times > TIMES_MAX ? ' !' : ''}`,
+    `${sliceMs.toFixed(1)}${sliceMs > SLICE_MS_MAX ? ' !' : ''}`,
+  ];
+}
+
+/** Charges are sums of fractions, and a bucket refills while it is measured. */
+function formatWeight(weight: number): string {
+  const rounded = Math.round(weight * 10) / 10;
+  return `${Object.is(rounded, -0) ? 0 : rounded}`;
+}
+
+const TITLES = [
+  ...['question', 'account', 'status', 'bytes', 'µs', 'weight', 'µs per weight', 'times ordinary'],
+  'longest slice, ms',
+];
+
+async function main(texts: readonly string[]): Promise<void> {
+  const folder = mkdtempSync(path.join(tmpdir(), 'perpinfo-weights-'));
+  const budgets = new Budgets();
+  try {
+    const data = await buildWeightsData(folder);
+    const key = await createKey(folder, LARGE_BUDGET);
+    const spentKey = await createKey(folder, SMALL_BUDGET);
+    const ground = await openGround(folder);
+    const history = new ArchiveLink(folder, { isKept: true, warn: console.log });
+    const settings = { minHeightWait: 1000 };
+    const service = createInProcess(ground, { budgets, history, settings });
+    const bench = new Bench(await listenLocally(service.server), budgets);
+    while ((ground.live.state?.height ?? 0) < data.height) await sleep(20);
+    const cases = listCases(data, { key, spentKey });
+    const chosen = cases.filter(
+      ({ question, account }) =>
+        texts.length === 0 || texts.some((text) => `${question} ${account}`.includes(text)),
+    );
+    const ordinaryCase = cases.find(({ question }) => question === ORDINARY) as Case;
+    for (let round = 0; round < WARM_UP_ROUNDS; round++) await bench.measure(ordinaryCase);
+    const first = await bench.measure(ordinaryCase);
+    const ordinary = first.microseconds / first.weight;
+    console.log(`node ${process.version}, ${cpus().length} x ${cpus()[0].model}`);
+    console.log(`an ordinary clearinghouseState: ${ordinary.toFixed(1)} µs per weight\n`);
+    const rows: string[][] = [];
+    for (const each of chosen) rows.push(formatRow(each, await bench.measure(each), ordinary));
+    printTable(TITLES, rows);
+    await bench.stop();
+    service.close();
+    await history.close();
+    await ground.close();
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+await main(process.argv.slice(2));
