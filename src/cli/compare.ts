@@ -39,16 +39,19 @@ export const compare: Command<(typeof settings)[number]> = {
   async run({ settings: chosen, terminal, signal }) {
     const say = (message: string) => terminal.say(message);
     const { upstreamHeader: header } = chosen;
+    const address = readUpstreamAddress(chosen.upstream, header?.value);
     const upstream = await openUpstream({
-      address: readUpstreamAddress(chosen.upstream, header?.value),
+      address,
       budget: Number.POSITIVE_INFINITY,
       headers: requestHeadersOf(header),
       log: { info: say, warn: say },
     });
     try {
       const ask: Ask = (question) => upstream.ask(question, { priority: 'asked', signal });
-      const { time, figures } = await compareWith(ask, chosen);
-      await terminal.write(formatComparison(time, figures));
+      const { time, figures } = await compareWith(ask, chosen).catch((error: Error) => {
+        throw new Error(address.redact(error.message));
+      });
+      await terminal.write(address.redact(formatComparison(time, figures)));
       const differing = figures.filter(({ isSame }) => !isSame).length;
       if (differing > 0) throw new Error(`${differing} of ${figures.length} figures differ`);
     } finally {

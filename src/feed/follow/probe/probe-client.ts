@@ -62,7 +62,8 @@ export class ProbeClient {
     this.spent += weight;
     const { arrival, result } = await http.post(JSON.stringify(question));
     const ms = clock.nowMs() - ticket.sentMs;
-    const answer = result instanceof UpstreamError ? result : this.#read(result);
+    const answer =
+      result instanceof UpstreamError ? result : readUpstreamAnswer(result, this.#options.address);
     ticket.end(arrival, weight);
     if (answer instanceof UpstreamError && answer.kind === 'rate_limited') {
       this.refusals++;
@@ -72,22 +73,13 @@ export class ProbeClient {
     const isAnswered = !(answer instanceof UpstreamError);
     return {
       status: response?.status,
-      reason: isAnswered ? undefined : this.#options.address.redact(answer.message),
+      reason: isAnswered ? undefined : answer.message,
       json: isAnswered ? answer.json : undefined,
       ms,
       bytes: response?.body.length ?? 0,
       receivedMs: wallMs(),
       dateMs: readDate(response),
     };
-  }
-
-  /** Without what is secret, before anything is cut: half a key is still a secret. */
-  #read(response: HttpResponse): ReturnType<typeof readUpstreamAnswer> {
-    const text = response.body.toString();
-    const { redact } = this.#options.address;
-    const shown = redact(text);
-    const redacted = shown === text ? response : { ...response, body: Buffer.from(shown) };
-    return readUpstreamAnswer(redacted, redact);
   }
 
   close(): void {

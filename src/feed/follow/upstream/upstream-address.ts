@@ -3,6 +3,13 @@
  * want it in a header.
  */
 
+import { UpstreamSecrets } from './upstream-secrets.ts';
+
+/** How much of a text of the upstream is shown. */
+const SHOWN_LENGTH_MAX = 200;
+/** How much of a text is read for what is shown of it; what is hidden is longer than its mask. */
+const READ_LENGTH_MAX = 8_192;
+
 export interface UpstreamAddress {
   /** For logs, /health and metrics: scheme, host and port. */
   readonly origin: string;
@@ -10,12 +17,13 @@ export interface UpstreamAddress {
   readonly infoPath: string;
   /** The address of the push connection. */
   readonly pushUrl: string;
-  /** Removes what is secret from a text, such as an error message of the upstream. */
+  /** Hides what is secret in a text, such as one of our own that quotes the upstream. */
   redact(text: string): string;
+  /** A text of the upstream: what is secret is hidden first, then the text is cut, on one line. */
+  show(text: string): string;
+  /** Whether an answer repeats a key of ours: nobody may see it, and what is hidden would be wrong. */
+  isRepeatedIn(answer: Buffer): boolean;
 }
-
-/** Shorter parts of a path, such as "info" and "v1", are no secret, and occur in any text. */
-const SECRET_LENGTH_MIN = 6;
 
 /**
  * From a base such as https://host/key, with or without "/info" at the end. `header` is the value of the
@@ -25,14 +33,20 @@ export function readUpstreamAddress(base: URL, header = ''): UpstreamAddress {
   const path = base.pathname.replace(/\/+$/, '').replace(/\/info$/, '');
   const pushProtocol = base.protocol === 'https:' ? 'wss:' : 'ws:';
   const written = [...path.split('/'), base.search.slice(1), base.username, base.password];
-  const parts = [...written, ...base.search.split(/[?&=]/), header, ...header.split(/\s+/)];
-  // An upstream may repeat each part as it was written, or decoded.
-  const secrets = [...new Set([...parts, ...parts.map(decode), ...base.searchParams.values()])];
+  const parts = [...written, ...base.search.split(/[?&=]/), ...header.split(/\s+/)];
+  const secrets = new UpstreamSecrets([
+    ...parts,
+    ...parts.map(decode),
+    ...base.searchParams.values(),
+  ]);
+  const redact = (text: string) => secrets.hide(text);
   return {
     origin: base.origin,
     infoPath: `${path}/info${base.search}`,
     pushUrl: `${pushProtocol}//${base.host}${path}/ws${base.search}`,
-    redact: (text) => hideAll(text, secrets),
+    redact,
+    show: (text) => cut(redact(text.slice(0, READ_LENGTH_MAX))),
+    isRepeatedIn: (answer) => secrets.isIn(answer),
   };
 }
 
@@ -44,10 +58,10 @@ function decode(part: string): string {
   }
 }
 
-/** The longest first: a secret may be part of another one. */
-function hideAll(text: string, secrets: readonly string[]): string {
-  return secrets
-    .filter((secret) => secret.length >= SECRET_LENGTH_MIN)
-    .sort((first, second) => second.length - first.length)
-    .reduce((rest, secret) => rest.replaceAll(secret, '***'), text);
+/** The start of a text on one line. */
+function cut(text: string): string {
+  return text
+    .slice(0, SHOWN_LENGTH_MAX)
+    .replaceAll(/[\p{Cc}\s]+/gu, ' ')
+    .trim();
 }

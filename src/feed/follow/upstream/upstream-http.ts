@@ -120,7 +120,8 @@ export class UpstreamHttp {
   #describeFailure(error: Error): UpstreamError {
     if (error instanceof UpstreamError) return error;
     const message = error.message || String((error as NodeJS.ErrnoException).code ?? error.name);
-    return new UpstreamError('network', message, { cause: error });
+    // Without the cause, which may quote the address or what the upstream sent.
+    return new UpstreamError('network', this.#options.address.show(message));
   }
 
   /** Ends the connections; requests in flight fail. */

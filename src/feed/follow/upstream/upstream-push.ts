@@ -45,8 +45,6 @@ const NORMAL_CODES: readonly number[] = [1000, 1001, 1012, 1013];
 export const PING_RESERVE = 150;
 /** How many more errors than messages were sent may come in a minute: each answers one at most. */
 const STRAY_ERRORS_MAX = 10;
-/** How much of an error's text is shown. */
-const SHOWN_LENGTH_MAX = 200;
 
 /** The channels that say nothing about the exchange. */
 const CONTROL_CHANNELS: readonly string[] = ['pong', 'subscriptionResponse', 'error'];
@@ -184,7 +182,7 @@ export class UpstreamPush {
   #lose(code: number, words: string): void {
     const { clock, address, handler, log } = this.#options;
     const nowMs = clock.nowMs();
-    const reason = this.#describe(this.#reason ?? `closed with ${code} ${words}`.trimEnd());
+    const reason = address.show(this.#reason ?? `closed with ${code} ${words}`);
     const livedMs = this.#openedMs === undefined ? 0 : nowMs - this.#openedMs;
     const isOpened = this.#openedMs !== undefined;
     const isOfUpstream = isOpened && this.#reason === undefined;
@@ -216,11 +214,6 @@ export class UpstreamPush {
     const leftOut = this.#subscriptions.noteClosed({ reason, mayHalve }, nowMs);
     if (leftOut !== undefined) this.#pace.reset();
     return leftOut;
-  }
-
-  /** A text of the upstream for logs: secrets are hidden before it is cut, or a part would be left. */
-  #describe(text: string): string {
-    return this.#options.address.redact(text).slice(0, SHOWN_LENGTH_MAX);
   }
 
   #scheduleCheck(nowMs: number): void {
@@ -282,7 +275,9 @@ export class UpstreamPush {
     const message = parsePushMessage(data, isBinary);
     if (typeof message === 'string') this.reconnect(message);
     else if (CONTROL_CHANNELS.includes(message.channel)) this.#control(message);
-    else {
+    else if (this.#options.address.isRepeatedIn(bytesOf(data))) {
+      this.reconnect('a message that repeats the key of the address');
+    } else {
       this.#dataMs = this.#receivedMs;
       this.#options.handler.message(message.channel, message.data);
     }
@@ -299,7 +294,7 @@ export class UpstreamPush {
 
   #refuse(text: string, nowMs: number): void {
     const { log, address } = this.#options;
-    const reason = this.#describe(text);
+    const reason = address.show(text);
     if (this.#isStray(nowMs)) {
       this.reconnect(`more errors than messages were sent, the last one: ${reason}`);
       return;
@@ -382,4 +377,9 @@ export class UpstreamPush {
     // A failure also closes the connection, and is reported there.
     this.#socket?.send(text, () => undefined);
   }
+}
+
+function bytesOf(data: RawData): Buffer {
+  if (Buffer.isBuffer(data)) return data;
+  return Array.isArray(data) ? Buffer.concat(data) : Buffer.from(data);
 }

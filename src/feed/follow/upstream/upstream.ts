@@ -231,12 +231,11 @@ export class Upstream {
   #judge({ result }: PostOutcome, { sentMs }: Ticket): UpstreamAnswer | UpstreamError {
     if (this.#isClosed) return new UpstreamError('closed', 'the follower stops');
     if (result instanceof UpstreamError) {
-      const error = this.#redact(result);
-      if (error.kind === 'malformed') this.#noteAnswer(sentMs);
-      else this.#breaker.failed(error.message);
-      return error;
+      if (result.kind === 'malformed') this.#noteAnswer(sentMs);
+      else this.#breaker.failed(result.message);
+      return result;
     }
-    const answer = readUpstreamAnswer(result, this.#options.address.redact);
+    const answer = readUpstreamAnswer(result, this.#options.address);
     if (showsLife(result)) this.#noteAnswer(sentMs, answer);
     else this.#breaker.failed(`status ${result.status}`);
     return answer;
@@ -250,12 +249,6 @@ export class Upstream {
       const percent = Math.round(this.budget.factor * 100);
       this.#warn(`answers 429: asked at ${percent}% of the budget for now`);
     }
-  }
-
-  /** A failure may repeat the address, with the key in its path. */
-  #redact({ kind, message, retryAfterMs, status, cause }: UpstreamError): UpstreamError {
-    const redacted = this.#options.address.redact(message);
-    return new UpstreamError(kind, redacted, { retryAfterMs, status, cause });
   }
 
   /** What the upstream charged; without an answer, the most that it may have. */

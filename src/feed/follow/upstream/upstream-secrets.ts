@@ -1,0 +1,157 @@
+/**
+ * What is secret about an upstream, and texts without it. A text may hold a secret as it is written, in
+ * another case, escaped for an address, for JSON or for HTML, or cut: so every piece of one is hidden.
+ */
+
+/** Shorter parts of a path, such as "info" and "v1", are no secret, and occur in any text. */
+const PIECE_LENGTH = 6;
+/** A shorter text, such as a word, may be in an answer by chance. */
+const KEY_LENGTH_MIN = 16;
+const KEY_CHARACTERS_MIN = 8;
+const ADDRESS = /^0x[\da-f]{40}$/i;
+/** An escape may be escaped again, by a proxy for example. */
+const ESCAPES_MAX = 3;
+const MASK = '***';
+
+const ESCAPE =
+  /%([\da-f]{2})|\\u([\da-f]{4})|\\x([\da-f]{2})|&#x([\da-f]{1,5});|&#(\d{1,6});|\\(["\\/])|&(amp|quot|lt|gt|apos);/giy;
+const ENTITIES: Readonly<Record<string, string>> = {
+  amp: '&',
+  quot: '"',
+  lt: '<',
+  gt: '>',
+  apos: "'",
+};
+
+/** A text, and for each of its characters where it starts and ends in the text as it was written. */
+interface Located {
+  readonly text: string;
+  readonly starts: readonly number[];
+  readonly ends: readonly number[];
+}
+
+export class UpstreamSecrets {
+  /** Every piece of each secret, in lower case. */
+  readonly #pieces = new Set<string>();
+  /** The forms in which a key may be in an answer. */
+  readonly #forms: readonly string[];
+
+  constructor(secrets: readonly string[]) {
+    const plain = [...new Set(secrets)].map((secret) => unescapeWhole(secret));
+    for (const { text } of plain) {
+      for (let at = 0; at + PIECE_LENGTH <= text.length; at++) {
+        this.#pieces.add(text.slice(at, at + PIECE_LENGTH));
+      }
+    }
+    this.#forms = [...new Set(secrets.filter(isKey).flatMap(listForms))];
+  }
+
+  /** The text, with three stars for each piece of a secret. */
+  hide(text: string): string {
+    if (this.#pieces.size === 0 || text.length < PIECE_LENGTH) return text;
+    const { text: plain, starts, ends } = unescapeWhole(text);
+    let shown = '';
+    let from = 0;
+    for (let at = 0; at + PIECE_LENGTH <= plain.length; ) {
+      const length = this.#lengthAt(plain, at);
+      if (length > 0) {
+        shown += text.slice(from, starts[at]) + MASK;
+        from = ends[at + length - 1];
+      }
+      at += Math.max(1, length);
+    }
+    return shown + text.slice(from);
+  }
+
+  /** How long the run of pieces is that starts here. */
+  #lengthAt(plain: string, start: number): number {
+    let end = start;
+    for (let at = start; at <= Math.max(start, end); at++) {
+      if (this.#pieces.has(plain.slice(at, at + PIECE_LENGTH))) end = at + PIECE_LENGTH;
+    }
+    return end - start;
+  }
+
+  /** Whether an answer repeats a key; texts that are too short to be one do not count. */
+  isIn(answer: Buffer): boolean {
+    if (this.#forms.some((form) => answer.includes(form))) return true;
+    if (this.#forms.length === 0 || !answer.includes('\\u')) return false;
+    const text = answer.toString().replaceAll(/\\u([\da-f]{4})/gi, (_, code) => unitOf(code));
+    return this.#forms.some((form) => text.includes(form));
+  }
+}
+
+function isKey(secret: string): boolean {
+  if (secret.length < KEY_LENGTH_MIN || ADDRESS.test(secret)) return false;
+  return new Set(secret).size >= KEY_CHARACTERS_MIN;
+}
+
+function listForms(key: string): string[] {
+  const json = JSON.stringify(key).slice(1, -1);
+  const forms = [key, json, json.replaceAll('/', '\\/'), encodeURIComponent(key)];
+  return forms.flatMap((form) => [form, form.toLowerCase(), form.toUpperCase()]);
+}
+
+function unitOf(hexadecimal: string): string {
+  return String.fromCharCode(Number.parseInt(hexadecimal, 16));
+}
+
+/** In lower case, without escapes; each character stands for a byte, since an escape may be for one. */
+function unescapeWhole(text: string): Located {
+  let located = locate(text);
+  for (let count = 0; count < ESCAPES_MAX && /[%\\&]/.test(located.text); count++) {
+    located = unescapeOnce(located);
+  }
+  return { ...located, text: located.text.replaceAll(/[A-Z]/g, (found) => found.toLowerCase()) };
+}
+
+function locate(text: string): Located {
+  const bytes: string[] = [];
+  const starts: number[] = [];
+  const ends: number[] = [];
+  let start = 0;
+  for (const character of text) {
+    const end = start + character.length;
+    for (const byte of bytesOf(character.toLowerCase())) {
+      bytes.push(byte);
+      starts.push(start);
+      ends.push(end);
+    }
+    start = end;
+  }
+  return { text: bytes.join(''), starts, ends };
+}
+
+function bytesOf(character: string): string {
+  return character <= '\x7f' ? character : Buffer.from(character).toString('latin1');
+}
+
+function unescapeOnce({ text, starts, ends }: Located): Located {
+  const bytes: string[] = [];
+  const newStarts: number[] = [];
+  const newEnds: number[] = [];
+  for (let at = 0; at < text.length; ) {
+    ESCAPE.lastIndex = at;
+    const found = ESCAPE.exec(text);
+    const length = found?.[0].length ?? 1;
+    for (const byte of found === null ? text[at] : unescapeOne(found)) {
+      bytes.push(byte);
+      newStarts.push(starts[at]);
+      newEnds.push(ends[at + length - 1]);
+    }
+    at += length;
+  }
+  return { text: bytes.join(''), starts: newStarts, ends: newEnds };
+}
+
+function unescapeOne([, percent, unit, byte, hexEntity, entity, character, name]: readonly (
+  | string
+  | undefined
+)[]): string {
+  const single = percent ?? byte;
+  if (single !== undefined) return unitOf(single);
+  if (unit !== undefined || hexEntity !== undefined)
+    return bytesOf(unitOf(unit ?? hexEntity ?? ''));
+  if (entity !== undefined) return bytesOf(String.fromCharCode(Number(entity)));
+  return character ?? ENTITIES[name?.toLowerCase() ?? ''] ?? '';
+}
