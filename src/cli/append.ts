@@ -10,6 +10,7 @@ import { createNdjsonFeed } from '../feed/ndjson.ts';
 import { type Ledger, LedgerError, type LedgerWriter } from '../ledger/ledger.ts';
 import { restoreReplica } from '../replica/replica.ts';
 import { openStorageWriter, type Storage } from '../replica/storage.ts';
+import { unlessStopped } from '../service/stop-deadline.ts';
 import type { Call, Command } from './command.ts';
 import { reportReplay } from './replay-report.ts';
 
@@ -37,7 +38,9 @@ export const append: Command<(typeof settings)[number]> = {
   async run(call) {
     checkFeedSettings(call.settings);
     const input = await openInput(call.positionals[0]);
-    const storage = await openStorageWriter(call.settings);
+    const waiting = (message: string) => call.terminal.say(message);
+    const opening = openStorageWriter(call.settings, waiting);
+    const storage = await unlessStopped(opening, call.signal);
     try {
       await appendTo(storage, input, call);
     } finally {

@@ -6,9 +6,10 @@ import { UsageError } from '../config/usage-error.ts';
 import { STORAGE_SETTINGS } from '../ledger/location.ts';
 import { openStorage } from '../replica/storage.ts';
 import { TAKEN_OVER_EXIT_CODE } from '../service/archiver-process.ts';
+import { unlessStopped } from '../service/stop-deadline.ts';
 import type { Command } from './command.ts';
 
-const settings = [...STORAGE_SETTINGS, 'archiveDays', 'once'] as const;
+const settings = [...STORAGE_SETTINGS, 'natsWait', 'archiveDays', 'once'] as const;
 
 export const archive: Command<(typeof settings)[number]> = {
   name: 'archive',
@@ -27,14 +28,16 @@ export const archive: Command<(typeof settings)[number]> = {
       throw new UsageError(['--data: got nothing, expected the folder for the archive']);
     }
     const orphaned = abortWithParent();
-    const storage = await openStorage(chosen);
+    const waiting = (message: string) => terminal.say(message);
+    const stop = AbortSignal.any([signal, orphaned]);
+    const storage = await unlessStopped(openStorage(chosen, waiting), stop);
     let last = 0;
     try {
       await keepArchive({
         data: chosen.data,
         storage,
         days: chosen.archiveDays,
-        signal: AbortSignal.any([signal, orphaned]),
+        signal: stop,
         isOnce: chosen.once,
         warn: (message) => terminal.say(`warning: ${message}`),
         progress: (height, head) => {

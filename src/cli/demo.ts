@@ -40,6 +40,7 @@ const FIXED_SETTINGS = {
   natsReplicas: 1,
   natsCreds: undefined,
   natsCa: undefined,
+  natsWait: 0,
   archive: true,
   stopTimeout: STOP_TIMEOUT_MS,
 } as const;

@@ -70,6 +70,11 @@ const LEDGER = {
     default: undefined,
     help: 'certificate authority of the NATS servers, for TLS',
   },
+  natsWait: {
+    type: milliseconds({ from: 0, to: HOUR_MS }),
+    default: 60_000,
+    help: 'how long a service, or append, waits at its start for NATS servers that cannot be reached',
+  },
   ledgerRetry: {
     type: milliseconds({ from: 0, to: HOUR_MS }),
     default: 30_000,

@@ -8,6 +8,7 @@ import type { BlockWriterOptions } from './block-writer.ts';
 
 export const FEED_SETTINGS = [
   ...WRITER_SETTINGS,
+  'natsWait',
   'snapshotEvery',
   'snapshotKeep',
   'blockBytesMax',

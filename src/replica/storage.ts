@@ -18,7 +18,7 @@ import { openSharedSnapshots, type SharedSnapshots } from './shared-snapshots.ts
 import { SnapshotFolder } from './snapshot-folder.ts';
 
 export const WRITER_SETTINGS = [...STORAGE_SETTINGS, 'ledgerRetry', 'acceptLoss'] as const;
-export type WriterSettings = Settings<(typeof WRITER_SETTINGS)[number]>;
+export type WriterSettings = StorageSettings & Settings<(typeof WRITER_SETTINGS)[number]>;
 
 export interface Storage<L extends Ledger = Ledger> {
   readonly ledger: L;
@@ -28,16 +28,21 @@ export interface Storage<L extends Ledger = Ledger> {
   close(): Promise<void>;
 }
 
-/** Opens it for reading. */
-export function openStorage(settings: StorageSettings): Promise<Storage> {
-  const nats = natsOptionsOf(settings);
+type Waiting = (message: string) => void;
+
+/** Opens it for reading. `waiting` is called while NATS cannot be reached. */
+export function openStorage(settings: StorageSettings, waiting?: Waiting): Promise<Storage> {
+  const nats = natsOptionsOf(settings, waiting);
   return nats === undefined
     ? assemble(settings.data, () => openEmbeddedLedger(settings.data))
     : assemble(settings.data, () => openJetStreamLedger(nats), nats);
 }
 
-export function openStorageWriter(settings: WriterSettings): Promise<Storage<LedgerWriter>> {
-  const nats = natsOptionsOf(settings);
+export function openStorageWriter(
+  settings: WriterSettings,
+  waiting?: Waiting,
+): Promise<Storage<LedgerWriter>> {
+  const nats = natsOptionsOf(settings, waiting);
   return nats === undefined
     ? assemble(settings.data, () => openEmbeddedLedgerWriter(settings.data))
     : assemble(

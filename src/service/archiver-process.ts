@@ -23,7 +23,14 @@ const STANDBY_MS = 2_000;
 const STOP_MS_MAX = 5_000;
 
 /** The settings that it is given as flags; it reads the others from the environment, as this process does. */
-const ARCHIVER_FLAGS = ['data', 'natsReplicas', 'natsCreds', 'natsCa', 'archiveDays'] as const;
+const ARCHIVER_FLAGS = [
+  'data',
+  'natsReplicas',
+  'natsCreds',
+  'natsCa',
+  'natsWait',
+  'archiveDays',
+] as const;
 
 export interface ArchiverOptions {
   readonly settings: Settings<(typeof ARCHIVER_FLAGS)[number] | 'ledger'>;

@@ -9,6 +9,7 @@ import type { WantedHandler } from '../wanted/wanted.ts';
 import { withDiskWarnings } from './disk-watch.ts';
 import { followerRetention } from './follower-retention.ts';
 import { ServiceFeed } from './service-feed.ts';
+import { unlessStopped } from './stop-deadline.ts';
 
 export interface FollowerOptions {
   readonly settings: FeedSettings & Settings<'followKeepDays'>;
@@ -22,7 +23,8 @@ export async function runFollower({ settings, feed, log, signal }: FollowerOptio
   const nothing = () => undefined;
   const retention = followerRetention(settings);
   const callbacks = { durable: nothing, closed: nothing };
-  const writer = await ServiceFeed.open({ settings, feed, log, retention, ...callbacks });
+  const opening = ServiceFeed.open({ settings, feed, log, retention, ...callbacks });
+  const writer = await unlessStopped(opening, signal);
   const wanted = await listenForWanted(settings, feed);
   const running = writer.run();
   const stop = () => writer.stop();

@@ -47,7 +47,8 @@ export async function runService(options: ServiceOptions): Promise<void> {
   if (cluster.isWorker) return runWorkerProcess(options);
   logStop(options);
   // Fails before anything is started if there is no ledger.
-  const storage = await unlessStopped(openStorage(options.settings), options.signal);
+  const warn = (message: string) => options.log.warn(message);
+  const storage = await unlessStopped(openStorage(options.settings, warn), options.signal);
   await storage.close();
   await withArchiver(options, (archivers) =>
     options.settings.workers === 1

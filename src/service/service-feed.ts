@@ -52,7 +52,8 @@ export class ServiceFeed {
 
   /** Creates the ledger if there is none, so that workers find it when they start. */
   static async open(options: ServiceFeedOptions): Promise<ServiceFeed> {
-    return new ServiceFeed(await openStorageWriter(options.settings), options);
+    const warn = (message: string) => options.log.warn(message);
+    return new ServiceFeed(await openStorageWriter(options.settings, warn), options);
   }
 
   /** The error that the feed failed with; while it still appends, what is lost if it is cut off. */

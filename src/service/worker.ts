@@ -34,6 +34,7 @@ export const ANSWERING_SETTINGS = [...SERVER_SETTINGS, ...PUSH_SETTINGS] as cons
 
 export const WORKER_SETTINGS = [
   ...STORAGE_SETTINGS,
+  'natsWait',
   'archive',
   'snapshotEvery',
   'snapshotKeep',
@@ -68,7 +69,8 @@ const INLINED_BYTES_MAX = 3000;
 /** Serves until the signal, then drains the requests in flight. */
 export async function runWorker(options: WorkerOptions): Promise<void> {
   setFlagsFromString(`--max-inlined-bytecode-size-cumulative=${INLINED_BYTES_MAX}`);
-  const storage = await openStorage(options.settings);
+  const warn = (message: string) => options.log.warn(message);
+  const storage = await openStorage(options.settings, warn);
   try {
     const store = await openKeysForReading(options.settings);
     try {

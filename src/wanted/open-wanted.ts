@@ -14,7 +14,8 @@ export function createWantedClient(settings: StorageSettings): WantedClient {
   return new PortClient(
     nats === undefined
       ? new SocketChannel(settings.data)
-      : new LazyChannel(() => openNatsChannel(nats)),
+      : // A question waits for less: it is the next one that connects again.
+        new LazyChannel(() => openNatsChannel({ ...nats, waitMs: 0 })),
   );
 }
 

@@ -32,6 +32,7 @@ const SETTINGS: Record<string, [flag: string, rest: string][]> = {
     ...STORAGE,
     ['--ledger-retry MS', '(PERPINFO_LEDGER_RETRY; default 30000)'],
     ['--accept-loss', '(PERPINFO_ACCEPT_LOSS; default false)'],
+    ['--nats-wait MS', '(PERPINFO_NATS_WAIT; default 60000)'],
     ['--snapshot-every N', '(PERPINFO_SNAPSHOT_EVERY; default 10000)'],
     ['--snapshot-keep N', '(PERPINFO_SNAPSHOT_KEEP; default 10)'],
     ['--block-bytes-max BYTES', '(PERPINFO_BLOCK_BYTES_MAX; default 1048576)'],

@@ -20,6 +20,10 @@ export interface NatsOptions {
   readonly credsFile?: string | undefined;
   /** A file with the certificate authority of the servers. */
   readonly caFile?: string | undefined;
+  /** How long connecting is retried; by default it is tried once. */
+  readonly waitMs?: number | undefined;
+  /** Called before each retry. */
+  readonly waiting?: ((message: string) => void) | undefined;
 }
 
 export type NatsModules = Awaited<ReturnType<typeof loadModules>>;

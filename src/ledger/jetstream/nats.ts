@@ -17,9 +17,14 @@ import { ServerWatch } from './server-watch.ts';
 
 /** Deadline of one request. */
 const REQUEST_MS = 3_000;
-/** How long opening is retried while the servers elect a leader. */
+/** How long opening is retried at least while the servers elect a leader. */
 const OPEN_MS = 15_000;
 const RETRY_MS = 200;
+/** Between two attempts at connecting; each pause is twice as long as the one before. */
+const CONNECT_PAUSE_MS_MIN = 250;
+const CONNECT_PAUSE_MS_MAX = 5_000;
+/** How long refused credentials are retried: a server that has just started may not know its users yet. */
+const REFUSED_MS = 3_000;
 /** Each get may be answered by a different one of three servers, one of which may lag. */
 const DIRECT_GETS_MAX = 3;
 /** More than any cluster has: a limit in case servers keep changing their addresses. */
@@ -190,12 +195,14 @@ export class NatsLink {
 
   /** Retries while the servers are unavailable: they may be electing a leader. */
   async retryWhileUnavailable<T>(work: () => Promise<T>): Promise<T> {
-    const deadlineMs = performance.now() + OPEN_MS;
-    for (;;) {
+    const { waitMs = 0, waiting } = this.options;
+    const deadlineMs = performance.now() + Math.max(OPEN_MS, waitMs);
+    for (let pauses = 0; ; pauses++) {
       try {
         return await work();
       } catch (error) {
         if (!isUnavailable(error) || performance.now() > deadlineMs) throw error;
+        if (pauses === 0) waiting?.(`${error.message}: waiting for the servers`);
         await sleep(RETRY_MS);
       }
     }
@@ -296,8 +303,32 @@ export class NatsLink {
   }
 }
 
+/** Retries until the deadline of the options; a file that cannot be read is not retried. */
 export async function connectNats(options: NatsOptions): Promise<NatsLink> {
+  const { waitMs = 0, waiting } = options;
   const modules = await loadModules();
+  const startedMs = performance.now();
+  for (let pauseMs = CONNECT_PAUSE_MS_MIN; ; pauseMs *= 2) {
+    try {
+      return await connectOnce(options, modules);
+    } catch (error) {
+      if (!isUnavailable(error)) throw error;
+      const restMs = startedMs + retriedMs(error, waitMs, modules) - performance.now();
+      if (restMs <= 0) throw error;
+      const pause = Math.min(pauseMs, CONNECT_PAUSE_MS_MAX, restMs);
+      waiting?.(`${error.message}: retrying for ${Math.ceil(restMs / 1000)} s more`);
+      await sleep(pause);
+    }
+  }
+}
+
+/** How long after the start connecting is retried after this error. */
+function retriedMs({ cause }: LedgerError, waitMs: number, { transport }: NatsModules): number {
+  const isRefused = cause instanceof transport.errors.AuthorizationError;
+  return isRefused ? Math.min(waitMs, REFUSED_MS) : waitMs;
+}
+
+async function connectOnce(options: NatsOptions, modules: NatsModules): Promise<NatsLink> {
   let connection: NatsConnection | undefined;
   try {
     connection = await modules.transport.connect(connectionOptions(options, modules));

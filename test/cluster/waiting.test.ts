@@ -1,0 +1,56 @@
+/** Commands that are started before NATS, or with credentials that it refuses. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createPlaces, joinLines, run, start } from '../cli/program.ts';
+import { until } from '../service/running.ts';
+import { simulateLines } from '../simulated-lines.ts';
+import { startNats } from './nats-servers.ts';
+
+const place = createPlaces();
+const lines = simulateLines(5, 'waiting');
+const ANY_AGE = ['--max-age', '0'];
+
+test('append and serve that are started before NATS wait for it, and say so', async (context) => {
+  const nats = await startNats();
+  context.after(() => nats.stop());
+  const [server] = nats.servers;
+  const address = nats.address('early');
+  await server.kill();
+  const writer = start(['append', '--ledger', address]);
+  writer.child.stdin?.end(joinLines(lines));
+  await until('the writer to wait', () => writer.stderr.includes(': retrying for '));
+  await server.start();
+  const { code, stderr } = await writer.ended;
+  assert.equal(code, 0, stderr);
+  await server.kill();
+  const flags = ['--ledger', address, '--data', place(), '--port', '0', '--admin-port', '0'];
+  const service = start(['serve', ...flags, ...ANY_AGE]);
+  context.after(() => service.child.kill('SIGKILL'));
+  await until('the service to wait', () => service.stdout.includes(': retrying for '));
+  await server.start();
+  await until('the service to listen', () => service.stdout.includes('listening'));
+});
+
+test('a service whose NATS never comes ends with the reason', async () => {
+  const address = 'nats://127.0.0.1:1/nowhere';
+  const { code, stderr } = await run(['serve', '--ledger', address, '--nats-wait', '300']);
+  assert.equal(code, 1, stderr);
+  assert.match(
+    stderr,
+    /^perpinfo: cannot reach NATS JetStream at 127\.0\.0\.1:1: connection refused/m,
+  );
+});
+
+test('credentials that NATS refuses are not retried until the deadline', async (context) => {
+  const config = 'authorization { user: "someone", password: "right" }';
+  const guarded = await startNats(1, { config, login: 'someone:right@' });
+  context.after(() => guarded.stop());
+  const address = guarded.address('guarded').replace('right', 'wrong');
+  const { code, stderr } = await run(['append', '--ledger', address, '--nats-wait', '3600000'], {
+    input: '',
+  });
+  assert.equal(code, 1, stderr);
+  assert.match(stderr, /: Authorization Violation\n$/);
+  assert.doesNotMatch(stderr, /wrong/);
+});
