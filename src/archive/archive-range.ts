@@ -11,7 +11,11 @@ export interface ArchiveRange {
   readonly ledgerId: string;
   readonly first: number;
   readonly head: ChainPoint;
-  /** Heights that are missing in between, from and to inclusive: they were pruned before they were archived. */
+  /**
+   * Heights that are missing in between, from and to inclusive: they were pruned before they were archived.
+   * After each follows an image of the state, whose block was not seen either; a gap may be nothing else,
+   * and then ends before it begins.
+   */
   readonly gaps: readonly (readonly [from: number, to: number])[];
 }
 
@@ -40,9 +44,17 @@ export function isInRange({ first, head, gaps }: ArchiveRange, height: number): 
   return !gaps.some(([from, to]) => height >= from && height <= to);
 }
 
+/** Whether the events of all blocks after one height, up to another, were seen. */
+export function hasSeen({ gaps }: ArchiveRange, after: number, to: number): boolean {
+  return !gaps.some(([first, last]) => first <= to && last + 1 > after);
+}
+
 /** In words: "heights 1 to 500". */
 export function describeRange({ first, head, gaps }: ArchiveRange): string {
-  const missing = gaps.map(([from, to]) => `${from} to ${to}`).join(', ');
+  const missing = gaps
+    .filter(([from, to]) => from <= to)
+    .map(([from, to]) => `${from} to ${to}`)
+    .join(', ');
   return `heights ${first} to ${head.height}${missing === '' ? '' : ` without ${missing}`}`;
 }
 

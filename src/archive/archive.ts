@@ -32,6 +32,9 @@ export class Archive {
   readonly #firstTimes = new Map<number, number>();
   readonly #times = new Map<number, Float64Array>();
   readonly #marks = new MarkCache((market, span) => this.#readMarks(market, span));
+  /** The first time that is not 0, of an archive that begins with a height; 0 if it is not known. */
+  #firstTime = 0;
+  #firstTimeOfHeight = 0;
   /** The span in which a time was found last. */
   #lastFound = -1;
 
@@ -84,13 +87,19 @@ export class Archive {
   }
 
   /**
-   * The first time that can be asked about. The first block of a followed ledger has the
-   * time 0: it is written before the exchange has told one.
+   * The first time that can be asked about. The first blocks of a followed ledger have the time 0: they
+   * are written before the exchange has told one.
    */
   firstTime(): number {
-    const { first } = this.#range;
-    const times = this.#timesOf(spanOf(first)) ?? [];
-    return times.find((time, place) => place >= placeInSpan(first) && time > 0) ?? 0;
+    const { first, head } = this.#range;
+    if (first !== this.#firstTimeOfHeight || this.#firstTime === 0) {
+      const last = this.timeOf(first) > 0 ? first - 1 : (this.heightAt(0) as number);
+      const next =
+        this.#range.gaps.find(([from, to]) => from === last + 1 && from <= to)?.[1] ?? last;
+      this.#firstTime = next < head.height ? this.timeOf(next + 1) : 0;
+      this.#firstTimeOfHeight = first;
+    }
+    return this.#firstTime;
   }
 
   /** Undefined in a gap. */

@@ -253,13 +253,13 @@ export class Archiver {
     }
   }
 
-  /** Forgets what held only before a height. */
+  /** Forgets what held only before a height. What held just before it stays, since sums begin there. */
   async forgetBefore(height: number): Promise<void> {
     if (this.#range === undefined || height <= this.#range.first) return;
     const gaps = this.#range.gaps.filter(([, to]) => to > height);
     // The range first, so that no reader asks for what is removed.
     await this.#commit({ ...this.#range, first: height, gaps });
-    for (const removals of findRemovals(this.#tables, height)) {
+    for (const removals of findRemovals(this.#tables, height - 1)) {
       await this.#folder.transact(0, () => {
         for (const remove of removals) remove();
       });

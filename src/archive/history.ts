@@ -2,6 +2,7 @@
 
 import type { Address } from '../exact/address.ts';
 import type {
+  AccountSums,
   HistoryRange,
   HistoryView,
   PastView,
@@ -11,8 +12,8 @@ import type {
 } from '../info/history-view.ts';
 import { type AccountVersion, CHANGE_CAUSES, causeBit } from './account-versions.ts';
 import type { Archive } from './archive.ts';
-import { describeRange } from './archive-range.ts';
-import { PastState } from './past-state.ts';
+import { describeRange, hasSeen } from './archive-range.ts';
+import { NO_SUMS, PastState, sumsOf } from './past-state.ts';
 import { CELL, unpackLeverage } from './position-cells.ts';
 
 export class History implements HistoryView {
@@ -42,6 +43,10 @@ export class History implements HistoryView {
     return this.#archive.holds(height);
   }
 
+  hasSeen(after: number, to: number): boolean {
+    return hasSeen(this.#archive.range, after, to);
+  }
+
   heightAt(time: number): number | undefined {
     return this.#archive.heightAt(time);
   }
@@ -56,6 +61,15 @@ export class History implements HistoryView {
 
   at(height: number): PastView {
     return new PastState(this.#archive, height);
+  }
+
+  sumsAt(
+    { user, dexIndex }: { readonly user: Address; readonly dexIndex: number },
+    height: number,
+  ): AccountSums {
+    const known = this.#archive.findAddress(user);
+    const version = known && this.#archive.accountAt(known.row, dexIndex, height);
+    return version === undefined ? NO_SUMS : sumsOf(version);
   }
 
   dexesOf(user: Address): readonly number[] {

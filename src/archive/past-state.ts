@@ -14,7 +14,7 @@ import { MARK_PRICE, type MarketBook } from '../state/markets.ts';
 import { appendListedDelegation } from '../state/staking.ts';
 import { createState, type State, type StateView } from '../state/state.ts';
 import { Table } from '../state/table.ts';
-import { AMOUNT, type VersionReader } from './account-versions.ts';
+import { type AccountVersion, AMOUNT, type VersionReader } from './account-versions.ts';
 import type { Archive } from './archive.ts';
 import { CELL, unpackLeverage } from './position-cells.ts';
 
@@ -36,7 +36,7 @@ interface LoadedAccount {
   row: number;
 }
 
-const NO_SUMS: AccountSums = { netTransfers: 0, volume: 0 };
+export const NO_SUMS: AccountSums = { netTransfers: 0, volume: 0 };
 
 /** What rows are loaded into. It is used again: to allocate it takes longer than an answer. */
 class PooledTables {
@@ -267,9 +267,12 @@ export class PastState implements PastView {
       (account) => account.dexIndex === dexIndex && isSame(account.user, user),
     );
     if (loaded?.reader === undefined) return NO_SUMS;
-    const { amounts } = loaded.reader.version;
-    return { netTransfers: amounts[AMOUNT.netTransfers], volume: amounts[AMOUNT.volume] };
+    return sumsOf(loaded.reader.version);
   }
+}
+
+export function sumsOf({ amounts }: AccountVersion): AccountSums {
+  return { netTransfers: amounts[AMOUNT.netTransfers], volume: amounts[AMOUNT.volume] };
 }
 
 function isSame(a: Address, b: Address): boolean {

@@ -2,6 +2,7 @@
 
 import type { Address } from '../exact/address.ts';
 import type {
+  AccountSums,
   HistoryRange,
   HistoryView,
   PastView,
@@ -24,11 +25,17 @@ export class HistoryUntil implements HistoryView {
 
   range(): HistoryRange {
     const last = this.#last;
-    return { ...this.#history.range(), last, lastTime: this.#history.timeOf(last) };
+    const lastTime = this.#history.timeOf(last);
+    const range = this.#history.range();
+    return { ...range, firstTime: Math.min(range.firstTime, lastTime), last, lastTime };
   }
 
   holds(height: number): boolean {
     return height <= this.#last && this.#history.holds(height);
+  }
+
+  hasSeen(after: number, to: number): boolean {
+    return this.#history.hasSeen(after, to);
   }
 
   heightAt(time: number): number | undefined {
@@ -46,6 +53,10 @@ export class HistoryUntil implements HistoryView {
 
   at(height: number): PastView {
     return this.#history.at(height);
+  }
+
+  sumsAt(...[account, height]: Parameters<HistoryView['sumsAt']>): AccountSums {
+    return this.#history.sumsAt(account, height);
   }
 
   dexesOf(user: Address): readonly number[] {

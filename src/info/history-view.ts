@@ -69,12 +69,19 @@ export interface HistoryView {
   readonly ledgerId: string;
   range(): HistoryRange;
   holds(height: number): boolean;
+  /** Whether the events of all blocks after one height, up to another, were seen. */
+  hasSeen(after: number, to: number): boolean;
   /** The last height whose block is not later; undefined if even the first one is. */
   heightAt(time: number): number | undefined;
   timeOf(height: number): number;
   /** A market's mark price at a height. */
   markOf(market: number, height: number): number;
   at(height: number): PastView;
+  /** Of an account after a height, or before the first one that is kept; zeros if it did not exist. */
+  sumsAt(
+    account: { readonly user: Address; readonly dexIndex: number },
+    height: number,
+  ): AccountSums;
   /** The dexes, by index, on which the user has ever had an account. */
   dexesOf(user: Address): readonly number[];
   /**

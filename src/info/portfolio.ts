@@ -95,6 +95,7 @@ function* formatPeriod(
   const dexes = history.dexesOf(user);
   let past: PastView | undefined;
   let opening: Sums | undefined;
+  const volumeBefore = findVolumeBefore(history, user, from);
   let volume: Exact = 0;
   for (const { height, time } of listPoints(history, { from, to }, step)) {
     if (height === undefined) continue;
@@ -104,7 +105,7 @@ function* formatPeriod(
     yield 0;
     if (sums === undefined) continue;
     opening ??= sums;
-    volume = subtract(sums.volume, opening.volume);
+    volume = subtract(sums.volume, volumeBefore);
     const profit = subtract(sums.profit, opening.profit);
     values.push(`[${time},"${formatUnits(sums.value, USD_DECIMALS)}"]`);
     profits.push(`[${time},"${formatUnits(profit, USD_DECIMALS)}"]`);
@@ -114,6 +115,17 @@ function* formatPeriod(
     `{"accountValueHistory":[${values.join(',')}],"pnlHistory":[${profits.join(',')}]` +
     `,"vlm":"${formatUnits(volume, USD_DECIMALS)}"}`
   );
+}
+
+/** What was traded before a period, which begins with the first block if it begins with the first time. */
+function findVolumeBefore(history: HistoryView, user: Address, from: number): Exact {
+  const { first, firstTime } = history.range();
+  const height = from <= firstTime ? first - 1 : (history.heightAt(from) ?? first - 1);
+  let volume: Exact = 0;
+  for (const dexIndex of history.dexesOf(user)) {
+    volume = add(volume, history.sumsAt({ user, dexIndex }, height).volume);
+  }
+  return volume;
 }
 
 function loadAccounts(past: PastView, user: Address, dexes: readonly number[]): PastView {

@@ -37,6 +37,8 @@ export const stepField = {
 
 export interface TimeRange {
   readonly from: number;
+  /** The first time as it was asked for; 0 if it was not. Blocks may have times before what is kept: 0. */
+  readonly since: number;
   readonly to: number;
   /** True if no later block can add to it. */
   readonly isFixed: boolean;
@@ -47,24 +49,28 @@ export function readTimeRange(
   history: HistoryView,
   { from = OPEN, to = OPEN }: GivenTimeRange,
 ): TimeRange {
-  const { firstTime, lastTime } = history.range();
+  const { first, firstTime, lastTime } = history.range();
   if (to !== OPEN && from > to) {
     const message = `to: got ${to}, expected at least ${from}, the value of from`;
     throw new RequestError('invalid_field', message, 'to');
   }
-  const start = Math.max(from, firstTime);
+  const since = Math.max(from, 0);
+  const isFixed = to !== OPEN && to < lastTime;
   const end = to === OPEN ? lastTime : Math.min(to, lastTime);
-  return { from: start, to: end, isFixed: to !== OPEN && to < lastTime };
+  if (end >= firstTime) return { from: Math.max(since, firstTime), to: end, since, isFixed };
+  // Before the first time there may be blocks of time 0.
+  const time = history.timeOf(first);
+  return { from: Math.max(since, time), to: Math.min(end, time), since, isFixed };
 }
 
 /** The first and last height of a time range; none if it ends before what is kept. */
 export function heightsOf(
   history: HistoryView,
-  { from, to }: TimeRange,
+  { since, to }: TimeRange,
 ): { readonly from: number; readonly to: number } {
-  const { first, last } = history.range();
-  const start = (history.heightAt(from - 1) ?? first - 1) + 1;
-  return { from: start, to: to < from ? start - 1 : (history.heightAt(to) ?? last) };
+  const { first } = history.range();
+  const start = (history.heightAt(since - 1) ?? first - 1) + 1;
+  return { from: start, to: history.heightAt(to) ?? start - 1 };
 }
 
 export function readStep({ from, to }: TimeRange, given: number): number {
@@ -82,23 +88,37 @@ export interface SeriesPoint {
   readonly time: number;
 }
 
-/** The points of a time range, each height once; the last one is at its end. */
+/**
+ * The points of a time range, each height once; the last one is at its end. A gap that lies between two
+ * points is a point as well.
+ */
 export function* listPoints(
   history: HistoryView,
   { from, to }: { readonly from: number; readonly to: number },
   step: number,
 ): Generator<SeriesPoint> {
-  if (from > to) return;
   let last = 0;
-  for (let time = from; ; time += step) {
+  let isInPause = true;
+  for (let time = from; from <= to; time += step) {
     const at = Math.min(time, to);
     const height = history.heightAt(at);
     if (height !== undefined) {
-      const isOld = height === last && at - history.timeOf(height) > Math.max(GAP_MS, step);
-      if (isOld || isInGap(history, height, at)) yield { height: undefined, time: at };
-      else if (height !== last) yield { height, time: history.timeOf(height) };
+      const isOld = at - history.timeOf(height) > Math.max(GAP_MS, step);
+      if (isOld || isInGap(history, height, at)) {
+        yield { height: undefined, time: at };
+        isInPause = true;
+      } else if (height !== last) {
+        if (!isInPause && !history.hasSeen(last, height)) yield gapAfter(history, last, height);
+        yield { height, time: history.timeOf(height) };
+        isInPause = false;
+      }
       last = height;
     }
     if (time >= to) return;
   }
+}
+
+function gapAfter(history: HistoryView, height: number, next: number): SeriesPoint {
+  const time = Math.min(history.timeOf(height) + 1, history.timeOf(next));
+  return { height: undefined, time };
 }

@@ -47,6 +47,8 @@ const BLOCKS = [
   [{ type: 'marks', prices: { ETH: '45.5' } }],
 ];
 
+const DAY_MS = 86_400_000;
+
 function ask(history: HistoryView, body: object) {
   const question = readQuestion({ type: 'accountHistory', user: USER, ...body }) as HistoryQuestion;
   return answerSteps(question.answer(history));
@@ -195,6 +197,19 @@ test('a portfolio has value, profit and volume of all dexes since the period beg
   assert.deepEqual(calls, [...each, ...each, ...each, ...last]);
 });
 
+test('the volume of a portfolio counts from the last block before the period, or with the first block', () => {
+  const asked: number[] = [];
+  const sumsAt = (_account: unknown, height: number) => {
+    asked.push(height);
+    return { netTransfers: 0, volume: height * 1_000_000 };
+  };
+  const times = [0, 40 * DAY_MS, 80 * DAY_MS];
+  const history = historyOf(times, { dexesOf: () => [0], sumsAt });
+  const question = readQuestion({ type: 'portfolio', user: USER }) as HistoryQuestion;
+  answerSteps(question.answer(history));
+  assert.deepEqual(asked, [2, 2, 2, 0]);
+});
+
 test('a portfolio of a user that a partial ledger does not know has no points', () => {
   const { history } = foldedHistory([[{ type: 'partial' }]]);
   const question = readQuestion({ type: 'portfolio', user: USER }) as HistoryQuestion;
@@ -224,12 +239,12 @@ test('a portfolio begins where a partial ledger knows the user, and has no point
           [to(4), '-2.0'],
           [to(5), '-3.0'],
         ],
-        vlm: '30.0',
+        vlm: '50.0',
       });
       assert.deepEqual(periods.get('day'), {
         accountValueHistory: [[to(5), '40.0']],
         pnlHistory: [[to(5), '0.0']],
-        vlm: '0.0',
+        vlm: '50.0',
       });
       break;
     }

@@ -30,10 +30,12 @@ export function historyOf(
     ledgerId: '',
     range: () => ({ first: 1, firstTime, last: times.length, lastTime, text }),
     holds: (height) => height >= 1 && height <= times.length && !lost.includes(height),
+    hasSeen: (after, to) => !lost.some((height) => height > after && height <= to),
     heightAt: (time) => countUpTo(times, time) || undefined,
     timeOf,
     markOf: () => 0,
     at: () => pastOf(createState()),
+    sumsAt: () => ({ netTransfers: 0, volume: 0 }),
     dexesOf: () => [],
     positionChanges: () => [],
     reductions: () => [],
@@ -75,8 +77,12 @@ export function foldedHistory(
   const calls: Call[] = [];
   const history: HistoryView = historyOf(
     blocks.map((_, index) => TIME + index * 1000),
-    { at: (height) => foldedPast(height), heightAt: findKept, ...others },
+    { at: (height) => foldedPast(height), heightAt: findKept, sumsAt: sumsOf, ...others },
   );
+  const dollars = (count: number) => count * 1_000_000;
+  function sumsOf(_account: unknown, height: number) {
+    return { netTransfers: dollars(height), volume: dollars(10 * height) };
+  }
   /** The last height that is kept and not later. */
   function findKept(time: number): number | undefined {
     const heights = blocks.map((_, index) => index + 1);
@@ -89,7 +95,6 @@ export function foldedHistory(
   function foldedPast(first: number): PastView {
     calls.push(['at', first]);
     let state = stateAt(first);
-    const dollars = (count: number) => count * 1_000_000;
     return {
       ...pastOf(state),
       get state() {
@@ -111,7 +116,7 @@ export function foldedHistory(
         state = stateOf(...blocks.slice(0, state.height), marks);
       },
       release: () => calls.push(['release']),
-      sumsOf: () => ({ netTransfers: dollars(state.height), volume: dollars(10 * state.height) }),
+      sumsOf: () => sumsOf(undefined, state.height),
     };
   }
   return { history, calls };

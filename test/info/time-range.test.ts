@@ -3,11 +3,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { HistoryQuestion } from '../../src/info/history-question.ts';
+import { HistoryUntil } from '../../src/info/history-until.ts';
 import type { HistoryView } from '../../src/info/history-view.ts';
 import { MOMENT_FIELDS, readMoment, resolveMoment } from '../../src/info/moment.ts';
 import { readQuestion } from '../../src/info/registry.ts';
 import { RequestError } from '../../src/info/request-error.ts';
-import { listPoints, readStep, readTimeRange } from '../../src/info/time-range.ts';
+import { heightsOf, listPoints, readStep, readTimeRange } from '../../src/info/time-range.ts';
 import { answerSteps, historyOf } from './histories.ts';
 import { assertRefused } from './states.ts';
 
@@ -19,13 +20,13 @@ const DAY_MS = 24 * HOUR_MS;
 const HISTORY = historyOf([1000, 2000, 2000, 5000]);
 
 test('a time range is cut to what is kept, and fixed if it ends before the last block', () => {
-  const all = { from: 1000, to: 5000, isFixed: false };
+  const all = { from: 1000, to: 5000, since: 0, isFixed: false };
   assert.deepEqual(readTimeRange(HISTORY, { from: undefined, to: undefined }), all);
   assert.deepEqual(readTimeRange(HISTORY, { from: 0, to: 9000 }), all);
-  assert.deepEqual(readTimeRange(HISTORY, { from: 1000, to: 5000 }), all);
-  const middle = { from: 1500, to: 1500, isFixed: true };
+  assert.deepEqual(readTimeRange(HISTORY, { from: 1000, to: 5000 }), { ...all, since: 1000 });
+  const middle = { from: 1500, to: 1500, since: 1500, isFixed: true };
   assert.deepEqual(readTimeRange(HISTORY, { from: 1500, to: 1500 }), middle);
-  const open = { from: 4999, to: 5000, isFixed: false };
+  const open = { from: 4999, to: 5000, since: 4999, isFixed: false };
   assert.deepEqual(readTimeRange(HISTORY, { from: 4999, to: undefined }), open);
   assert.deepEqual(readTimeRange(HISTORY, { from: 0, to: 4999 }).isFixed, true);
 });
@@ -39,7 +40,10 @@ test('a time range that ends before it begins is refused', () => {
 });
 
 const NOT_GIVEN = -1;
-const rangeOf = (length: number) => ({ from: 1000, to: 1000 + length, isFixed: true });
+const rangeOf = (length: number) => ({
+  ...{ from: 1000, to: 1000 + length },
+  ...{ since: 1000, isFixed: true },
+});
 
 test('a step that is not given divides the time by 500, and is a millisecond at least', () => {
   assert.deepEqual(
@@ -97,13 +101,64 @@ test('a time range has nothing before the first block', () => {
   assert.deepEqual(pointsOf(HISTORY, 100, 1200, 400), [[1, 1000]]);
 });
 
-test('a time range begins with the last block that is not later, however long ago that was', () => {
+test('a time range begins with the last block that is not later, if there is no gap since', () => {
   const history = historyOf([0, 300_000]);
-  assert.deepEqual(pointsOf(history, 200_000, 299_999, 70_000), [
+  const points = pointsOf(history, 60_000, 299_999, 70_000);
+  assert.deepEqual(points.slice(0, 2), [
     [1, 0],
+    [undefined, 130_000],
+  ]);
+  assert.deepEqual(pointsOf(history, 200_000, 299_999, 70_000), [
+    [undefined, 200_000],
     [undefined, 270_000],
     [undefined, 299_999],
   ]);
+  const days = historyOf([0, 3 * DAY_MS, 4 * DAY_MS]);
+  assert.deepEqual(pointsOf(days, 3 * DAY_MS - 1, 4 * DAY_MS, HOUR_MS / 2)[0], [
+    undefined,
+    3 * DAY_MS - 1,
+  ]);
+});
+
+test('a time range has a point for a gap that lies between two of its points', () => {
+  const history = historyOf([0, 1000, 2000, 3000], { lost: [2, 3] });
+  const points = [
+    [1, 0],
+    [undefined, 1],
+    [4, 3000],
+  ];
+  assert.deepEqual(pointsOf(history, 0, 3000, 3000), points);
+  const atOnce = historyOf([5, 5, 5], { hasSeen: (after, to) => after >= 2 || to < 2 });
+  assert.deepEqual(pointsOf(atOnce, 5, 5, 1), [[3, 5]]);
+});
+
+test('blocks of time 0 are in a range that is open, begins at 0, or has nothing else', () => {
+  const history = historyOf([0, 0, 5000, 6000]);
+  const range = { first: 1, firstTime: 5000, last: 4, lastTime: 6000, text: '' };
+  const later: HistoryView = { ...history, range: () => range };
+  const heights = (from?: number, to?: number) => {
+    const found = heightsOf(later, readTimeRange(later, { from, to }));
+    return [found.from, found.to];
+  };
+  assert.deepEqual(heights(), [1, 4]);
+  assert.deepEqual(heights(0, 5000), [1, 3]);
+  assert.deepEqual(heights(0, 0), [1, 2]);
+  assert.deepEqual(heights(undefined, 4999), [1, 2]);
+  assert.deepEqual(heights(1, 5999), [3, 3]);
+  assert.deepEqual(heights(1, 4999), [3, 2]);
+  const points = (from?: number, to?: number) => {
+    const found = readTimeRange(later, { from, to });
+    return pointsOf(later, found.from, found.to, 1000);
+  };
+  assert.deepEqual(points(0, 0), [[2, 0]]);
+  assert.deepEqual(points(undefined, 4999), [[2, 0]]);
+  assert.deepEqual(points(1, 4999), []);
+  assert.deepEqual(points(), [
+    [3, 5000],
+    [4, 6000],
+  ]);
+  const ended = new HistoryUntil(later, 2);
+  assert.deepEqual(ended.range(), { ...range, firstTime: 0, last: 2, lastTime: 0 });
 });
 
 test('a time range has a gap where blocks are not kept', () => {
