@@ -225,7 +225,9 @@ const NOT_BY_CLIENTS: Readonly<Record<string, readonly string[]>> = {
     'feed/follow/open-follow-feed.ts SUBSCRIPTIONS_MAX',
     'feed/follow/upstream/spent-file.ts SLOT_BYTES',
     'feed/follow/upstream/spent-file.ts WEIGHT_MAX',
-    'feed/follow/upstream/upstream-answer.ts SHOWN_LENGTH_MAX',
+    'feed/follow/upstream/upstream-address.ts SHOWN_LENGTH_MAX',
+    'feed/follow/upstream/upstream-address.ts READ_LENGTH_MAX',
+    'feed/follow/upstream/upstream-secrets.ts ESCAPES_MAX',
     'feed/follow/upstream/upstream-json.ts DEPTH_MAX',
     'feed/follow/upstream/inflated-json.ts INFLATED_BYTES_MAX',
     'feed/follow/upstream/push-socket.ts MESSAGE_BYTES_MAX',
@@ -233,7 +235,6 @@ const NOT_BY_CLIENTS: Readonly<Record<string, readonly string[]>> = {
     'feed/follow/upstream/push-error.ts JSON_LENGTH_MAX',
     'feed/follow/upstream/connection-pace.ts CLOSED_MAX',
     'feed/follow/upstream/connection-pace.ts SEARCHING_MAX',
-    'feed/follow/upstream/upstream-push.ts SHOWN_LENGTH_MAX',
     'feed/follow/upstream/upstream-push.ts STRAY_ERRORS_MAX',
   ],
 };
