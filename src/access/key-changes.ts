@@ -1,11 +1,14 @@
 /** How keys change: each function returns the new key, which a store then saves. */
 
 import { randomBytes } from 'node:crypto';
-import { hashSecret, type Key, KeyError, type KeyTerms } from './keys.ts';
+import { hashSecret, isRevoked, type Key, KeyError, type KeyTerms } from './keys.ts';
 
 const SECRET_BYTES = 32;
 const ID_BYTES = 5;
 const SECRETS_MAX = 2;
+/** How long the list shows a revoked key, and how many of them at most. */
+const REVOKED_MS_MAX = 90 * 86_400_000;
+const REVOKED_COUNT_MAX = 1_000;
 
 export interface NewSecret {
   readonly id: string;
@@ -45,8 +48,9 @@ function addNewSecret(key: Key): KeyChange {
   };
 }
 
-/** Adds a secret; throws if the key has expired or has two already. */
+/** Adds a secret; throws if the key is revoked, has expired or has two already. */
 export function addSecretTo(key: Key): KeyChange {
+  refuseRevoked(key);
   const { id, expiresMs, secrets } = key;
   if (expiresMs !== undefined && Date.now() >= expiresMs) {
     throw new KeyError(`key ${id} has expired: create a new one`);
@@ -58,11 +62,30 @@ export function addSecretTo(key: Key): KeyChange {
   return addNewSecret(key);
 }
 
-/** Removes one secret, or all; undefined if none is left. */
-export function removeSecretFrom(key: Key, number: number | undefined): Key | undefined {
+function refuseRevoked({ id, revokedMs }: Key): void {
+  if (revokedMs === undefined) return;
+  throw new KeyError(`key ${id} was revoked at ${new Date(revokedMs).toISOString()}`);
+}
+
+/** Removes one secret, or all; a key without secrets is revoked. */
+export function removeSecretFrom(key: Key, number: number | undefined): Key {
+  refuseRevoked(key);
   const left = number === undefined ? [] : key.secrets.filter((s) => s.number !== number);
   if (left.length === key.secrets.length) {
     throw new KeyError(`key ${key.id} has no secret ${number}`);
   }
-  return left.length === 0 ? undefined : { ...key, secrets: left };
+  const revocation = left.length === 0 ? { revokedMs: Date.now() } : {};
+  return { ...key, secrets: left, ...revocation };
+}
+
+/** The revoked keys that the list no longer shows, and that the next change removes. */
+export function findForgotten(keys: readonly Key[], nowMs: number): Key[] {
+  const revoked = keys.filter(isRevoked).sort((a, b) => revokedAt(b) - revokedAt(a));
+  return revoked.filter(
+    (key, index) => index >= REVOKED_COUNT_MAX || nowMs - revokedAt(key) > REVOKED_MS_MAX,
+  );
+}
+
+function revokedAt({ revokedMs = 0 }: Key): number {
+  return revokedMs;
 }

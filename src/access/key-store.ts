@@ -1,6 +1,6 @@
 /** The port that every store of access keys implements. */
 
-import type { NewSecret } from './key-changes.ts';
+import { findForgotten, type NewSecret } from './key-changes.ts';
 import type { Key, KeyTerms } from './keys.ts';
 
 export interface ListedKey extends Key {
@@ -12,10 +12,11 @@ export interface ListedKey extends Key {
 export interface KeyReader {
   /** Increases with every change that this process has seen. */
   version(): number;
-  /** The readable keys; `faults` describes the others. */
+  /** The readable keys that are not revoked; `faults` describes the unreadable ones. */
   all(): Key[];
   /** The damage found when keys were last read, one sentence each. */
   readonly faults: readonly string[];
+  /** The same, and those that were revoked lately. */
   list(): ListedKey[] | Promise<ListedKey[]>;
   /** Saves when keys were last used; rejects if it cannot. */
   saveUse(usedMsById: ReadonlyMap<string, number>): Promise<void>;
@@ -28,11 +29,18 @@ export interface KeyStore extends KeyReader {
   create(terms: KeyTerms): NewSecret | Promise<NewSecret>;
   /** Adds a second secret; the first keeps working. */
   addSecret(keyName: string): NewSecret | Promise<NewSecret>;
-  /** Revokes a key ("ID") or one of its secrets ("ID.2"); a key without secrets is removed. */
+  /** Revokes a key ("ID") or one of its secrets ("ID.2"); a key without secrets is revoked. */
   revoke(name: string): void | Promise<void>;
 }
 
-/** In order of creation. */
-export function sortKeys(keys: ListedKey[]): ListedKey[] {
-  return keys.sort((a, b) => a.createdMs - b.createdMs || (a.id < b.id ? -1 : 1));
+/** In order of creation, without those that were revoked long ago. */
+export function listKeys(
+  keys: readonly Key[],
+  usedMsById: ReadonlyMap<string, number>,
+): ListedKey[] {
+  const forgotten = new Set(findForgotten(keys, Date.now()));
+  const listed = keys
+    .filter((key) => !forgotten.has(key))
+    .map((key) => ({ ...key, lastUsedMs: usedMsById.get(key.id) }));
+  return listed.sort((a, b) => a.createdMs - b.createdMs || (a.id < b.id ? -1 : 1));
 }

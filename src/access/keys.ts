@@ -26,6 +26,13 @@ export interface Key {
   readonly secrets: readonly StoredSecret[];
   /** Number of secrets ever created, live or revoked. */
   readonly secretCount: number;
+  /** Absent while the key is live; a revoked one has no secret, and stays in the list for some time. */
+  readonly revokedMs?: number;
+}
+
+/** Stores of earlier versions removed a key that was revoked. */
+export function isRevoked({ revokedMs }: Key): boolean {
+  return revokedMs !== undefined;
 }
 
 /** No such key, too many secrets, or keys that cannot be read. */

@@ -174,7 +174,7 @@ async function addKeys(data: string, keys: BackedUpKeys): Promise<number | undef
   if (keys.length === 0) return 0;
   const store = await openEmbeddedKeys(data);
   try {
-    const present = store.all();
+    const present = await store.list();
     if (present.length > 0) return undefined;
     store.restore(keys);
     return keys.length;

@@ -150,7 +150,7 @@ async function openDemoKey(directory: string): Promise<string> {
   const kept = existsSync(file) ? readFileSync(file, 'utf8') : '';
   const store = await openEmbeddedKeys(directory);
   try {
-    const keys = (await store.list()).filter(({ label }) => label === KEY_LABEL);
+    const keys = store.all().filter(({ label }) => label === KEY_LABEL);
     if (keys.some(({ secrets }) => secrets.some(({ hash }) => hash === hashSecret(kept)))) {
       return kept;
     }

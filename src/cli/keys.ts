@@ -84,10 +84,11 @@ const listSettings = STORAGE_SETTINGS;
 
 export const keysList: Command<(typeof listSettings)[number]> = {
   name: 'keys list',
-  summary: 'Lists the keys: id, label, created, last used, budget, expiry, secrets.',
+  summary: 'Lists the keys: id, label, created, last used, budget, expiry, revocation, secrets.',
   settings: listSettings,
   details:
-    'Never shows a secret: none is stored. The time of last use is updated every few seconds.',
+    'Never shows a secret: none is stored. The time of last use is updated every few seconds. A revoked\n' +
+    'key is shown for 90 days.',
   example: 'perpinfo keys list --data ./data',
   async run({ settings, terminal }) {
     const { keys, faults } = await withKeys(openKeysForReading(settings), async (store) => ({
@@ -120,7 +121,7 @@ function formatTime(timeMs: number | undefined, absent: string): string {
 }
 
 function formatKeys(keys: readonly ListedKey[]): string {
-  const head = ['ID', 'LABEL', 'CREATED', 'LAST USED', 'BUDGET', 'EXPIRES', 'SECRETS'];
+  const head = ['ID', 'LABEL', 'CREATED', 'LAST USED', 'BUDGET', 'EXPIRES', 'REVOKED', 'SECRETS'];
   const rows = keys.map((key) => [
     key.id,
     key.label.replaceAll(/\p{Cc}/gu, ' '),
@@ -128,6 +129,7 @@ function formatKeys(keys: readonly ListedKey[]): string {
     formatTime(key.lastUsedMs, 'never'),
     key.budget === undefined ? 'none' : formatBudget(key.budget),
     formatTime(key.expiresMs, 'never'),
+    formatTime(key.revokedMs, 'no'),
     key.secrets.map(({ number }) => `${key.id}.${number}`).join(' '),
   ]);
   const widths = head.map((title, column) =>

@@ -184,7 +184,11 @@ const NOT_BY_CLIENTS: Readonly<Record<string, readonly string[]>> = {
   'keys, which whoever runs the service makes': [
     'access/embedded/embedded-keys.ts CHANGE_BYTES',
     'access/embedded/embedded-keys.ts RESERVED_BYTES',
+    'access/embedded/embedded-keys.ts FORGOTTEN_MAX',
+    'access/jetstream/jetstream-keys.ts FORGOTTEN_MAX',
     'access/key-changes.ts ID_BYTES',
+    'access/key-changes.ts REVOKED_COUNT_MAX',
+    'access/key-changes.ts REVOKED_MS_MAX',
     'access/key-changes.ts SECRETS_MAX',
     'access/key-changes.ts SECRET_BYTES',
   ],

@@ -2,7 +2,13 @@
 
 import { describeDiskFailure } from '../../ledger/embedded/disk-failure.ts';
 import { readFileId } from '../../ledger/embedded/lmdb-environment.ts';
-import { addSecretTo, makeKey, type NewSecret, removeSecretFrom } from '../key-changes.ts';
+import {
+  addSecretTo,
+  findForgotten,
+  makeKey,
+  type NewSecret,
+  removeSecretFrom,
+} from '../key-changes.ts';
 import type { KeyStore } from '../key-store.ts';
 import { type Key, KeyError, type KeyTerms, missingKey, parseName } from '../keys.ts';
 import { EmbeddedKeyReader } from './key-reader.ts';
@@ -19,6 +25,8 @@ import { openLmdbKeyTables } from './lmdb-key-tables.ts';
 
 /** Maximum size of a change. Room is reserved, so that a key can be revoked on a full disk. */
 const CHANGE_BYTES = 32_768;
+/** How many keys that were revoked long ago a change removes. */
+const FORGOTTEN_MAX = 2;
 const RESERVED_BYTES = 2 * CHANGE_BYTES;
 
 export class EmbeddedKeyStore extends EmbeddedKeyReader implements KeyStore {
@@ -46,15 +54,22 @@ export class EmbeddedKeyStore extends EmbeddedKeyReader implements KeyStore {
     });
   }
 
-  /** A key with a damaged record is revoked as a whole. */
+  /** A key with a damaged record is removed. */
   revoke(name: string): void {
     const { id, number } = parseName(name);
     this.#change((changes) => {
       const isDamaged = this.#tables.readKey(id) !== undefined && this.#find(id) === undefined;
-      const left = isDamaged ? undefined : removeSecretFrom(this.#require(id), number);
-      if (left === undefined) changes.removeKey(id);
-      else putKey(changes, left);
+      if (isDamaged) changes.removeKey(id);
+      else putKey(changes, removeSecretFrom(this.#require(id), number));
+      this.#removeForgotten(changes);
     });
+  }
+
+  /** A few at a time, so that a change stays within the space that is reserved for it. */
+  #removeForgotten(changes: KeyChanges): void {
+    const stored = this.#tables.readKeys().flatMap(({ id, value }) => decodeKey(id, value) ?? []);
+    const forgotten = findForgotten(stored, Date.now());
+    for (const { id } of forgotten.slice(-FORGOTTEN_MAX)) changes.removeKey(id);
   }
 
   /** Adds keys as they were, with their ids and secrets: all of them, or none if it fails. */

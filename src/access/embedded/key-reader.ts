@@ -4,9 +4,9 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readStat } from '../../ledger/embedded/folder.ts';
 import { dataFile, readFileId } from '../../ledger/embedded/lmdb-environment.ts';
-import { type KeyReader, type ListedKey, sortKeys } from '../key-store.ts';
+import { type KeyReader, type ListedKey, listKeys } from '../key-store.ts';
 import { KeyUseFile } from '../key-use.ts';
-import { type Key, KeyError } from '../keys.ts';
+import { isRevoked, type Key, KeyError } from '../keys.ts';
 import {
   type Contents,
   checksum,
@@ -95,6 +95,11 @@ export class EmbeddedKeyReader implements KeyReader {
   }
 
   all(): Key[] {
+    return this.#stored().filter((key) => !isRevoked(key));
+  }
+
+  /** With the revoked ones. */
+  #stored(): Key[] {
     const tables = this.#tables;
     this.#faults = this.#fileChange === undefined ? [] : [this.#fileChange];
     this.#fileChange = undefined;
@@ -115,7 +120,7 @@ export class EmbeddedKeyReader implements KeyReader {
   async list(): Promise<ListedKey[]> {
     this.#tables?.refresh();
     const usedMsById = await this.#use.read();
-    return sortKeys(this.all().map((key) => ({ ...key, lastUsedMs: usedMsById.get(key.id) })));
+    return listKeys(this.#stored(), usedMsById);
   }
 
   saveUse(usedMsById: ReadonlyMap<string, number>): Promise<void> {

@@ -12,9 +12,15 @@
 import type { KV, KvEntry } from '@nats-io/kv';
 import { connectNats, type NatsLink } from '../../ledger/jetstream/nats.ts';
 import type { NatsOptions } from '../../ledger/jetstream/nats-client.ts';
-import { addSecretTo, makeKey, type NewSecret, removeSecretFrom } from '../key-changes.ts';
-import { type KeyStore, type ListedKey, sortKeys } from '../key-store.ts';
-import { type Key, KeyError, type KeyTerms, missingKey, parseName } from '../keys.ts';
+import {
+  addSecretTo,
+  findForgotten,
+  makeKey,
+  type NewSecret,
+  removeSecretFrom,
+} from '../key-changes.ts';
+import { type KeyStore, type ListedKey, listKeys } from '../key-store.ts';
+import { isRevoked, type Key, KeyError, type KeyTerms, missingKey, parseName } from '../keys.ts';
 
 /** How often each process polls for changes: a revoked key must stop working within a second. */
 const POLL_MS = 200;
@@ -24,6 +30,8 @@ const IDLE_MS = 1_000;
 const PURGED_MS = 15_000;
 /** Maximum attempts at a change while others change the same key. */
 const ATTEMPTS_MAX = 10;
+/** How many keys that were revoked long ago a revocation removes. */
+const FORGOTTEN_MAX = 2;
 
 class JetStreamKeyStore implements KeyStore {
   readonly #link: NatsLink;
@@ -55,7 +63,7 @@ class JetStreamKeyStore implements KeyStore {
   }
 
   all(): Key[] {
-    return this.#known;
+    return this.#known.filter((key) => !isRevoked(key));
   }
 
   async #poll(): Promise<void> {
@@ -138,7 +146,7 @@ class JetStreamKeyStore implements KeyStore {
     const usedMsById = new Map(
       entries.map((entry) => [entry.key.slice('used.'.length), Number(entry.string())]),
     );
-    return sortKeys(this.#known.map((key) => ({ ...key, lastUsedMs: usedMsById.get(key.id) })));
+    return listKeys(this.#known, usedMsById);
   }
 
   async create(terms: KeyTerms): Promise<NewSecret> {
@@ -159,10 +167,16 @@ class JetStreamKeyStore implements KeyStore {
   async revoke(name: string): Promise<void> {
     const { id, number } = parseName(name);
     await this.#change(id, async ({ revision }, current) => {
-      const left = removeSecretFrom(current, number);
-      if (left === undefined) await this.#keys.delete(id, { previousSeq: revision });
-      else await this.#keys.update(id, JSON.stringify(left), revision);
+      await this.#keys.update(id, JSON.stringify(removeSecretFrom(current, number)), revision);
     });
+    await this.#removeForgotten().catch(() => undefined); // The next revocation tries again.
+  }
+
+  /** A revoked key does not change any more, so that no sequence is compared. */
+  async #removeForgotten(): Promise<void> {
+    for (const { id } of findForgotten(this.#known, Date.now()).slice(-FORGOTTEN_MAX)) {
+      await this.#link.ask('removing a revoked key', () => this.#keys.delete(id));
+    }
   }
 
   /** Compare and set: reads a key and changes it; retries if it was changed in between. */
