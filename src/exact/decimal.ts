@@ -14,6 +14,8 @@ const SAFE_MAX_BIG = BigInt(SAFE_MAX);
 
 /** Powers of ten that are safe integers: 10^0 to 10^15. */
 const POWERS_OF_TEN = Array.from({ length: 16 }, (_, exponent) => 10 ** exponent);
+/** The same as bigints: to raise one takes longer than a division. */
+const BIG_POWERS_OF_TEN = POWERS_OF_TEN.map(BigInt);
 
 export function powerOfTen(exponent: number): number {
   return POWERS_OF_TEN[exponent];
@@ -256,7 +258,7 @@ export function longDivideHalfUp(
 }
 
 function divideHalfUpBig(dividend: bigint, divisor: bigint, decimals: number): Exact {
-  const scaled = (dividend < 0n ? -dividend : dividend) * 10n ** BigInt(decimals);
+  const scaled = (dividend < 0n ? -dividend : dividend) * BIG_POWERS_OF_TEN[decimals];
   const magnitude = (2n * scaled + divisor) / (2n * divisor);
   return narrow(dividend < 0n ? -magnitude : magnitude);
 }
