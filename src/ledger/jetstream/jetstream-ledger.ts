@@ -5,7 +5,7 @@
  *   stream NAME          the blocks, on the subject perpinfo.NAME.blocks; the height is the sequence
  *   bucket NAME          "base"    the point before the first block, for a stream that holds none
  *                        "writer"  the lease of the writer (lease.ts)
- *                        "written" a recently written point, to detect a stream that has lost blocks
+ *                        "written" the newest point that is known to be stored (head-note.ts)
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -14,6 +14,7 @@ import { CHAIN_START } from '../hash-chain.ts';
 import { type ChainPoint, type Ledger, LedgerError, type StoredBlock } from '../ledger.ts';
 import { decodeMessage, readPrevious } from './block-message.ts';
 import { BlockReader, GRACE_MS, hasGaps, missingBlock } from './block-reader.ts';
+import { HeadNote, readPoint } from './head-note.ts';
 import { connectNats, type NatsLink, type StoredMessage } from './nats.ts';
 import type { NatsOptions } from './nats-client.ts';
 
@@ -32,12 +33,6 @@ const HEIGHT_TTL_MS = 250;
 function isWithin(height: number, state: StreamState): boolean {
   const { messages, first_seq, last_seq } = state;
   return messages > 0 && !hasGaps(state) && height >= first_seq && height <= last_seq;
-}
-
-/** A point as the bucket stores it. */
-export interface StoredPoint {
-  readonly height: number;
-  readonly hash: string;
 }
 
 export class JetStreamLedger implements Ledger {
@@ -69,11 +64,13 @@ export class JetStreamLedger implements Ledger {
     if (height === 0) return CHAIN_START;
     const bucket = await this.link.openBucket(this.link.name);
     const entry = await this.link.ask('reading the base', () => bucket.get(BASE_KEY));
-    const stored = entry?.json<StoredPoint>();
-    if (stored?.height === height) return { height, hash: Buffer.from(stored.hash, 'hex') };
+    const known = [readPoint(entry), await new HeadNote(this.link, bucket).read()];
+    const point = known.find((each) => each?.height === height);
+    if (point !== undefined) return point;
     const message =
       `the stream ${this.link.name} has dropped all its blocks, and the hash of the last one, block ` +
-      `${height}, is lost: restore it from a copy (docs/operations.md)`;
+      `${height}, is lost: save a snapshot of a replica that still runs (perpinfo snapshot), or ` +
+      'restore the ledger from a copy (docs/operations.md)';
     throw new LedgerError('missing', message);
   }
 

@@ -13,16 +13,16 @@ import {
   type StoredBlock,
 } from '../ledger.ts';
 import { BlockPublisher } from './block-publisher.ts';
-import { BASE_KEY, JetStreamLedger, type StoredPoint } from './jetstream-ledger.ts';
+import { formatPoint, HeadNote } from './head-note.ts';
+import { BASE_KEY, JetStreamLedger } from './jetstream-ledger.ts';
 import { describeHolder, Lease, takeLease } from './lease.ts';
 import { ensureStream } from './ledger-stream.ts';
 import { connectNats, type NatsLink } from './nats.ts';
 import type { NatsOptions } from './nats-client.ts';
 
 const WRITER_KEY = 'writer';
-const WRITTEN_KEY = 'written';
-/** How often the height is saved to the bucket while blocks are appended. */
-const SAVE_HEIGHT_MS = 2_000;
+/** The longest time after an append until the head is noted. */
+const NOTE_MS = 2_000;
 const OPEN_RETRY_MS = 200;
 /** How long a loss has to last: a server that was paused may still answer as the leader that it was. */
 const LOSS_MS = 5_000;
@@ -31,14 +31,16 @@ class JetStreamLedgerWriter extends JetStreamLedger implements LedgerWriter {
   readonly #bucket: KV;
   readonly #lease: Lease;
   readonly #publisher: BlockPublisher;
+  readonly #note: HeadNote;
   #isClosed = false;
-  #savedMs = 0;
+  #noteTimer: NodeJS.Timeout | undefined;
 
   constructor(parts: { link: NatsLink; bucket: KV; lease: Lease; retryMs: number }) {
     super(parts.link);
     this.#bucket = parts.bucket;
     this.#lease = parts.lease;
     this.#publisher = new BlockPublisher(parts.link, this, parts.retryMs);
+    this.#note = new HeadNote(parts.link, parts.bucket);
   }
 
   /** Checks that no blocks were lost, and reads the head; must be called before the first append. */
@@ -49,7 +51,7 @@ class JetStreamLedgerWriter extends JetStreamLedger implements LedgerWriter {
       await this.#recreateEmptyStream();
     }
     await this.#publisher.start();
-    await this.#saveHeight();
+    await this.#note.set(this.#publisher.head);
   }
 
   async #findLastingLoss(): Promise<LedgerError | undefined> {
@@ -63,8 +65,7 @@ class JetStreamLedgerWriter extends JetStreamLedger implements LedgerWriter {
 
   /** An error if the stream has lost blocks that were written to it, as its servers tell it now. */
   async #findLoss(): Promise<LedgerError | undefined> {
-    const entry = await this.link.ask('reading the height', () => this.#bucket.get(WRITTEN_KEY));
-    const written = entry?.operation === 'PUT' ? entry.json<StoredPoint>().height : 0;
+    const written = (await this.#note.read())?.height ?? 0;
     const { state } = await this.streamInfo();
     const hasDroppedAll = state.messages === 0 && state.last_seq > 0;
     const hasBase = !hasDroppedAll || (await this.#hasBase());
@@ -96,19 +97,20 @@ class JetStreamLedgerWriter extends JetStreamLedger implements LedgerWriter {
     await ensureStream(this.link);
   }
 
-  /** The saved height distinguishes a deleted or emptied stream from a new one. */
-  async #saveHeight(): Promise<void> {
-    this.#savedMs = performance.now();
-    const stored = formatPoint(this.#publisher.head);
-    await this.link.ask('saving the height', () => this.#bucket.put(WRITTEN_KEY, stored));
-  }
-
   async append(blocks: readonly StoredBlock[]): Promise<void> {
     await this.#publisher.append(blocks, () => this.#checkLease());
-    // In the background: a slightly old height is good enough to detect an emptied stream.
-    if (performance.now() - this.#savedMs > SAVE_HEIGHT_MS) {
-      this.#saveHeight().catch(() => undefined);
-    }
+    this.#noteSoon();
+  }
+
+  /** In the background: a stream drops its last block much later, after its max_age. */
+  #noteSoon(): void {
+    if (this.#isClosed || this.#noteTimer !== undefined) return;
+    this.#noteTimer = setTimeout(() => {
+      this.#noteTimer = undefined;
+      if (this.#isClosed || this.#lease.isLost) return;
+      this.#note.raise(this.#publisher.head).catch(() => this.#noteSoon());
+    }, NOTE_MS);
+    this.#noteTimer.unref();
   }
 
   #checkLease(): void {
@@ -152,16 +154,12 @@ class JetStreamLedgerWriter extends JetStreamLedger implements LedgerWriter {
   override async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
+    clearTimeout(this.#noteTimer);
     const isWriter = this.link.isConnected && !this.#lease.isLost;
-    if (isWriter) await this.#saveHeight().catch(() => undefined);
+    if (isWriter) await this.#note.raise(this.#publisher.head).catch(() => undefined);
     await this.#lease.release();
     await super.close();
   }
-}
-
-function formatPoint({ height, hash }: ChainPoint): string {
-  const stored: StoredPoint = { height, hash: hash.toString('hex') };
-  return JSON.stringify(stored);
 }
 
 export interface WriterOptions extends NatsOptions {

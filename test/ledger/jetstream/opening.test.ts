@@ -4,11 +4,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { KV } from '@nats-io/kv';
+import { HeadNote } from '../../../src/ledger/jetstream/head-note.ts';
 import { JetStreamLedger } from '../../../src/ledger/jetstream/jetstream-ledger.ts';
 import { Lease, takeLease } from '../../../src/ledger/jetstream/lease.ts';
 import type { NatsLink } from '../../../src/ledger/jetstream/nats.ts';
 import { chainOfLength, collectBlocks, describeBlocks } from '../chains.ts';
-import { besideServer, storeBlocks } from './simulated-ledger.ts';
+import { besideServer, type SimulatedWorld, storeBlocks } from './simulated-ledger.ts';
 
 const blocks = chainOfLength(5);
 const RESTORE =
@@ -23,9 +24,17 @@ const GONE: [about: string, message: string, lose: (link: NatsLink) => Promise<u
   [
     'emptied',
     `the stream ledger was emptied, but block 3 was written to it: ${RESTORE}`,
-    ({ manager, name }) => manager.streams.purge(name),
+    async (link) => {
+      await forgetHead(link);
+      await link.manager.streams.purge(link.name);
+    },
   ],
 ];
+
+/** As if the last block had been stored by a writer that was killed before it could note it. */
+async function forgetHead(link: NatsLink): Promise<void> {
+  await new HeadNote(link, await link.openBucket(link.name)).set(blocks[1]);
+}
 
 for (const [about, message, lose] of GONE) {
   test(
@@ -69,17 +78,86 @@ test(
 );
 
 test(
-  'a stream that was emptied by hand cannot be read: the hash of its last block is lost',
+  'an emptied stream whose last block nobody has noted cannot be read',
   besideServer(async (world) => {
     await storeBlocks(world, blocks.slice(0, 3));
     const link = await world.connect();
+    await forgetHead(link);
     await link.manager.streams.purge(link.name);
     await assert.rejects(world.openReader(), {
       fault: 'missing',
       message:
         'the stream ledger has dropped all its blocks, and the hash of the last one, block 3, is lost: ' +
-        'restore it from a copy (docs/operations.md)',
+        'save a snapshot of a replica that still runs (perpinfo snapshot), or restore the ledger from ' +
+        'a copy (docs/operations.md)',
     });
+    await link.close();
+  }),
+);
+
+test(
+  'a stream that has dropped all its blocks is read, and continued, from the noted head',
+  besideServer(async (world) => {
+    await storeBlocks(world, blocks.slice(0, 3));
+    const link = await world.connect();
+    await link.manager.streams.purge(link.name);
+    const reader = await world.openReader();
+    assert.deepEqual(await reader.head(), { height: 3, hash: blocks[2].hash });
+    assert.deepEqual(await reader.base(), { height: 3, hash: blocks[2].hash });
+    // Whoever accepts a loss loses nothing here: none has happened.
+    await storeAfter(world, blocks.slice(3, 4), true);
+    await link.manager.streams.purge(link.name);
+    await storeAfter(world, blocks.slice(4), false);
+    assert.deepEqual(
+      describeBlocks(await collectBlocks(reader.read(4))),
+      describeBlocks([blocks[4]]),
+    );
+    await reader.close();
+    await link.close();
+  }),
+);
+
+async function storeAfter(world: SimulatedWorld, added: typeof blocks, acceptsLoss: boolean) {
+  const writer = await world.openWriter({ acceptsLoss });
+  await writer.append(added);
+  await writer.close();
+}
+
+test(
+  'a writer goes on while its stream drops every block behind it',
+  besideServer(async (world) => {
+    const writer = await world.openWriter();
+    const link = await world.connect();
+    for (const block of blocks) {
+      await writer.append([block]);
+      await sleep(3_000);
+      await link.manager.streams.purge(link.name);
+      assert.deepEqual(await writer.head(), { height: block.height, hash: block.hash });
+    }
+    await writer.close();
+    await link.close();
+  }),
+);
+
+test(
+  'the head is noted soon after the last append, also by a writer that is never closed',
+  besideServer(async (world) => {
+    const writer = await world.openWriter();
+    const link = await world.connect();
+    const note = new HeadNote(link, await link.openBucket(link.name));
+    for (const count of [1, 2, 3]) await writer.append(blocks.slice(count - 1, count));
+    await sleep(3_000);
+    assert.equal((await note.read())?.height, 3);
+    await writer.append(blocks.slice(3, 4));
+    // The first attempt fails.
+    world.nats.servers[0].kill();
+    await sleep(2_500);
+    world.nats.servers[0].start();
+    await sleep(10_000);
+    assert.equal((await note.read())?.height, 4);
+    await note.raise(blocks[1]);
+    assert.deepEqual(await note.read(), { height: 4, hash: blocks[3].hash });
+    await writer.close();
     await link.close();
   }),
 );
