@@ -10,6 +10,11 @@ export interface ArchiveRange {
   /** The ledger's name: that of its first block. */
   readonly ledgerId: string;
   readonly first: number;
+  /**
+   * The height of the image of the state that it begins with; 0 if it begins with a block. Absent in
+   * archives of earlier versions that begin where they began then.
+   */
+  readonly firstImage?: number;
   readonly head: ChainPoint;
   /**
    * Heights that are missing in between, from and to inclusive: they were pruned before they were archived.
@@ -42,6 +47,15 @@ export function putRange({ meta }: ArchiveTables, { head, ...range }: ArchiveRan
 export function isInRange({ first, head, gaps }: ArchiveRange, height: number): boolean {
   if (height < first || height > head.height) return false;
   return !gaps.some(([from, to]) => height >= from && height <= to);
+}
+
+/** Whether the whole state was noted at a height, whose block was not seen. */
+export function isImage(
+  { first, firstImage = first, gaps }: ArchiveRange,
+  height: number,
+): boolean {
+  if (height === firstImage) return height > 1;
+  return gaps.some(([, to]) => height === to + 1);
 }
 
 /** Whether the events of all blocks after one height, up to another, were seen. */

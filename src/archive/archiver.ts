@@ -3,7 +3,6 @@
  * last flush is in memory; a flush is one transaction, so the archive always ends after a whole block.
  */
 
-import type { Block } from '../events/event.ts';
 import type { StoredBlock } from '../ledger/ledger.ts';
 import type { Replica } from '../replica/replica.ts';
 import { DELEGATIONS_SEEN, FIRST_ACCOUNT, FIRST_DELEGATION } from '../state/addresses.ts';
@@ -95,16 +94,17 @@ export class Archiver {
   }
 
   apply(stored: StoredBlock): void {
-    this.#replica.apply(stored, (block) => this.#note(block));
+    const effects = new BlockEffects(this.#replica.state);
+    this.#replica.apply(stored, effects);
+    this.#note(effects);
     this.#bytesPending += stored.line.length;
   }
 
-  #note(block: Block): void {
+  #note(effects: BlockEffects): void {
     const { state } = this.#replica;
     this.#noteListing(state);
     this.#noteTime(state);
     this.#noteMarks(state);
-    const effects = new BlockEffects(state, block);
     for (const effect of effects.accounts.values()) this.#noteAccount(state, effect);
     for (const addressRow of effects.delegators) this.#noteDelegations(state, addressRow);
   }
@@ -217,7 +217,7 @@ export class Archiver {
   async flush(): Promise<void> {
     if (!this.hasPending) return;
     const { ledgerId } = this.#replica.state;
-    const before = this.#range ?? { ledgerId, first: this.#start, gaps: [] };
+    const before = this.#range ?? { ledgerId, first: this.#start, firstImage: 0, gaps: [] };
     await this.#commit({ ...before, head: this.#replica.point });
   }
 
@@ -258,7 +258,7 @@ export class Archiver {
     if (this.#range === undefined || height <= this.#range.first) return;
     const gaps = this.#range.gaps.filter(([, to]) => to > height);
     // The range first, so that no reader asks for what is removed.
-    await this.#commit({ ...this.#range, first: height, gaps });
+    await this.#commit({ ...this.#range, first: height, firstImage: 0, gaps });
     for (const removals of findRemovals(this.#tables, height - 1)) {
       await this.#folder.transact(0, () => {
         for (const remove of removals) remove();
@@ -283,13 +283,11 @@ export class Archiver {
       progress(row, table.rowCount);
     }
     const before = this.#range;
-    await this.#commit({
-      ledgerId: state.ledgerId,
-      first: before?.first ?? state.height,
-      gaps:
-        before === undefined ? [] : [...before.gaps, [before.head.height + 1, state.height - 1]],
-      head: this.#replica.point,
-    });
+    const { ledgerId, height } = state;
+    const range = before ?? { ledgerId, first: height, firstImage: height, gaps: [] };
+    const gaps: ArchiveRange['gaps'] =
+      before === undefined ? [] : [...before.gaps, [before.head.height + 1, height - 1]];
+    await this.#commit({ ...range, gaps, head: this.#replica.point });
   }
 
   #noteAddress(state: StateView, addressRow: number): void {

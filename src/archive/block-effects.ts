@@ -3,30 +3,31 @@
  * position changed.
  */
 
-import type { Block, Event, EventOf } from '../events/event.ts';
+import type { Event, EventOf } from '../events/event.ts';
 import { readUnits } from '../events/fields.ts';
 import type { Address } from '../exact/address.ts';
 import { add, type Exact, multiply } from '../exact/decimal.ts';
+import { findAccount, findPosition } from '../state/accounts.ts';
+import * as column from '../state/columns.ts';
+import { marketOfTerms } from '../state/columns.ts';
+import type { EventWatcher } from '../state/fold.ts';
 import type { StateView } from '../state/state.ts';
 import { type ChangeCause, causeBit } from './account-versions.ts';
 import type { AccountId } from './archive-tables.ts';
+import { ARCHIVED_CELLS, PositionCells, readCells } from './position-cells.ts';
 
 /** What a block's events did to an account. */
 export interface AccountEffect extends AccountId {
   transfers: Exact;
   volume: Exact;
-  /** The markets in which events name the account, ascending, and after each the bits of its causes. */
+  /** The markets in which events have changed the position, ascending, and after each the bits of its causes. */
   readonly causes: number[];
   /** An event has replaced the whole account: any of its positions may have changed. */
   isReplaced: boolean;
 }
 
-/** Why a block may have changed the account's position in a market. */
-export function causesOf({ causes, isReplaced }: AccountEffect, market: number): number {
-  return findCauses(causes, market) | (isReplaced ? causeBit('account') : 0);
-}
-
-function findCauses(causes: readonly number[], market: number): number {
+/** Why the block has changed the account's position in a market; 0 if no event is known to have. */
+export function causesOf({ causes }: AccountEffect, market: number): number {
   for (let index = 0; index < causes.length; index += 2) {
     if (causes[index] === market) return causes[index + 1];
   }
@@ -38,20 +39,58 @@ export function numberAccount(addressRow: number, dexIndex: number): number {
   return addressRow * 2 ** 16 + dexIndex;
 }
 
-export class BlockEffects {
+/** Watches a block being applied. */
+export class BlockEffects implements EventWatcher {
   readonly #state: StateView;
   /** By account number. */
   readonly accounts = new Map<number, AccountEffect>();
   /** The rows of users whose delegations may have changed. */
   readonly delegators = new Set<number>();
+  /** The positions that the event concerns, as they were before it. */
+  #before = NO_POSITIONS;
 
-  /** `state` is the state after the block. */
-  constructor(state: StateView, block: Block) {
+  constructor(state: StateView) {
     this.#state = state;
-    for (const event of block.events) this.#note(event);
   }
 
-  #note({ type, fields }: Event): void {
+  /** Only these two events may leave a position as it was without saying so. */
+  before({ type, fields }: Event): void {
+    if (type === 'account') {
+      const dexIndex = this.#state.markets.findDex(fields.dex);
+      if (dexIndex !== undefined) this.#before = this.#positionsOf(fields.user, dexIndex);
+    } else if (type === 'leverage') {
+      const market = this.#state.markets.findMarket(fields.coin);
+      if (market !== undefined) this.#before = this.#positionIn(fields.user, market);
+    }
+  }
+
+  #positionsOf(user: Address, dexIndex: number): PositionCells {
+    const found = new PositionCells();
+    const { accounts, positions } = this.#state;
+    const account = this.#findAccount(user, dexIndex);
+    let row = account === 0 ? 0 : accounts.get(account, column.FIRST_POSITION);
+    for (; row !== 0; row = positions.get(row, column.NEXT_POSITION)) this.#add(found, row);
+    return found;
+  }
+
+  #positionIn(user: Address, market: number): PositionCells {
+    const found = new PositionCells();
+    const account = this.#findAccount(user, this.#state.markets.markets[market].dexIndex);
+    const row = account === 0 ? 0 : findPosition(this.#state, account, market);
+    if (row !== 0) this.#add(found, row);
+    return found;
+  }
+
+  #findAccount(user: Address, dexIndex: number): number {
+    return findAccount(this.#state, this.#state.addresses.find(user), dexIndex);
+  }
+
+  #add(positions: PositionCells, row: number): void {
+    const market = marketOfTerms(this.#state.positions.get(row, column.TERMS));
+    readCells(positions.cells, positions.findOrAdd(market), this.#state, row);
+  }
+
+  after({ type, fields }: Event): void {
     switch (type) {
       case 'accountTime':
       case 'orderMargin':
@@ -59,14 +98,16 @@ export class BlockEffects {
         this.#onDex(fields);
         break;
       case 'account':
-        this.#onDex(fields).isReplaced = true;
+        this.#noteAccount(fields);
         break;
       case 'transfer':
         this.#noteTransfer(fields);
         break;
       case 'leverage':
+        this.#noteLeverage(fields);
+        break;
       case 'isolatedMargin':
-        this.#inMarket(fields.user, this.#marketOf(fields.coin), type);
+        this.#inMarket(fields.user, this.#marketOf(fields.coin), fields.amount !== 0 && type);
         break;
       case 'fill':
         this.#noteFill(fields);
@@ -93,7 +134,26 @@ export class BlockEffects {
 
   #noteFunding({ coin, payments }: EventOf<'funding'>): void {
     const market = this.#marketOf(coin);
-    for (const { user } of payments) this.#inMarket(user, market, 'funding');
+    for (const { user, amount } of payments) {
+      this.#inMarket(user, market, amount !== 0 && 'funding');
+    }
+  }
+
+  #noteAccount({ user, dex }: EventOf<'account'>): void {
+    const effect = this.#onDex({ user, dex });
+    effect.isReplaced = true;
+    const after = this.#positionsOf(user, effect.dexIndex);
+    for (const market of after.markets) {
+      if (isChanged(this.#before, after, market)) {
+        noteCause(effect.causes, market, causeBit('account'));
+      }
+    }
+  }
+
+  #noteLeverage({ user, coin }: EventOf<'leverage'>): void {
+    const market = this.#marketOf(coin);
+    const after = this.#positionIn(user, market);
+    this.#inMarket(user, market, isChanged(this.#before, after, market) && 'leverage');
   }
 
   #noteFill({ user, coin, sz, px }: EventOf<'fill'>): void {
@@ -108,13 +168,14 @@ export class BlockEffects {
     return this.#account(user, this.#state.markets.findDex(dex) as number);
   }
 
-  #inMarket(user: Address, market: number, cause: ChangeCause): AccountEffect {
+  /** `cause` is false if the event has changed nothing. */
+  #inMarket(user: Address, market: number, cause: ChangeCause | false): AccountEffect {
     const effect = this.#account(user, this.#state.markets.markets[market].dexIndex);
-    noteCause(effect.causes, market, causeBit(cause));
+    if (cause !== false) noteCause(effect.causes, market, causeBit(cause));
     return effect;
   }
 
-  /** The block has been applied, so the coin is known. */
+  /** The event has been applied, so the coin is known. */
   #marketOf(coin: string): number {
     return this.#state.markets.findMarket(coin) as number;
   }
@@ -129,6 +190,17 @@ export class BlockEffects {
     }
     return effect;
   }
+}
+
+const NO_POSITIONS = new PositionCells();
+
+function isChanged(before: PositionCells, after: PositionCells, market: number): boolean {
+  const [old, now] = [before.find(market), after.find(market)];
+  if (old === -1) return true;
+  for (let cell = 0; cell < ARCHIVED_CELLS; cell++) {
+    if (before.cells[old + cell] !== after.cells[now + cell]) return true;
+  }
+  return false;
 }
 
 function noteCause(causes: number[], market: number, bit: number): void {

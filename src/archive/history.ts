@@ -12,7 +12,7 @@ import type {
 } from '../info/history-view.ts';
 import { type AccountVersion, CHANGE_CAUSES, causeBit } from './account-versions.ts';
 import type { Archive } from './archive.ts';
-import { describeRange, hasSeen } from './archive-range.ts';
+import { describeRange, hasSeen, isImage } from './archive-range.ts';
 import { NO_SUMS, PastState, sumsOf } from './past-state.ts';
 import { CELL, unpackLeverage } from './position-cells.ts';
 
@@ -84,7 +84,9 @@ export class History implements HistoryView {
     const known = this.#archive.findAddress(user);
     if (known === undefined) return;
     for (const version of this.#archive.versionsOf(known.row, dexIndex, { from, to })) {
-      yield describeChange(version, market);
+      // What an image holds was not changed by its block; earlier versions noted all of it as changed.
+      const isNoted = isImage(this.#archive.range, version.height);
+      yield isNoted ? undefined : describeChange(version, market);
     }
   }
 
@@ -137,7 +139,8 @@ class SizesSeen {
     const reduced: ReducedPosition[] = [];
     const { starts, cells } = version.positions;
     for (const start of starts) {
-      if (version.causesOf(start) === 0) continue;
+      // Also what an image has without a cause.
+      if (cells[start + CELL.changedAt] !== version.height) continue;
       const market = cells[start + CELL.market];
       const before = this.#sizes.get(market) ?? 0;
       const after = cells[start + CELL.size];

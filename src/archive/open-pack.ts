@@ -3,12 +3,7 @@
 import { add, type Exact } from '../exact/decimal.ts';
 import { findAccount, findPosition } from '../state/accounts.ts';
 import * as column from '../state/columns.ts';
-import {
-  isIsolatedTerms,
-  leverageOfTerms,
-  marketOfTerms,
-  tierTableOfTerms,
-} from '../state/columns.ts';
+import { marketOfTerms } from '../state/columns.ts';
 import { accountFigures } from '../state/figures.ts';
 import type { StateView } from '../state/state.ts';
 import {
@@ -21,7 +16,7 @@ import {
 import { type AccountId, type ArchiveEntry, accountKey } from './archive-tables.ts';
 import { type AccountEffect, causesOf } from './block-effects.ts';
 import { PackedWriter } from './packed.ts';
-import { CELL, packLeverage } from './position-cells.ts';
+import { CELL, readCells } from './position-cells.ts';
 
 /** A pack that has reached this size is complete. A reader reads half of one on average. */
 const PACK_BYTES = 1024;
@@ -152,21 +147,4 @@ function readAmounts(amounts: Exact[], { accounts }: StateView, account: number)
   amounts[AMOUNT.orderMargin] = accounts.get(account, column.ORDER_MARGIN);
   amounts[AMOUNT.collateral] = accounts.get(account, column.COLLATERAL);
   amounts[AMOUNT.readTime] = accounts.get(account, column.ACCOUNT_TIME);
-}
-
-/** Puts what the state holds of a position into its cells, and returns its market. */
-function readCells(cells: number[], start: number, { positions }: StateView, row: number): number {
-  const terms = positions.get(row, column.TERMS);
-  cells[start + CELL.leverage] = packLeverage({
-    leverage: leverageOfTerms(terms),
-    isIsolated: isIsolatedTerms(terms),
-    tierTable: tierTableOfTerms(terms),
-  });
-  cells[start + CELL.size] = positions.get(row, column.SIZE);
-  cells[start + CELL.entryNotional] = positions.get(row, column.ENTRY_NOTIONAL);
-  cells[start + CELL.rawUsd] = positions.get(row, column.RAW_USD);
-  cells[start + CELL.fundingAllTime] = positions.get(row, column.FUNDING_ALL_TIME);
-  cells[start + CELL.fundingSinceOpen] = positions.get(row, column.FUNDING_SINCE_OPEN);
-  cells[start + CELL.fundingSinceChange] = positions.get(row, column.FUNDING_SINCE_CHANGE);
-  return marketOfTerms(terms);
 }

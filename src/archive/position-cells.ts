@@ -3,6 +3,15 @@
  * many accounts, and as objects they would keep the garbage collector busy.
  */
 
+import * as column from '../state/columns.ts';
+import {
+  isIsolatedTerms,
+  leverageOfTerms,
+  marketOfTerms,
+  tierTableOfTerms,
+} from '../state/columns.ts';
+import type { StateView } from '../state/state.ts';
+
 /** What is held of a position, in this order. */
 export const CELL = {
   /** The position's terms without its market: see packLeverage. */
@@ -47,6 +56,28 @@ export function unpackLeverage(cell: number): PackedLeverage {
 }
 
 const NEW_POSITION: readonly number[] = new Array(Object.keys(CELL).length).fill(0);
+
+/** Puts what the state holds of a position into its cells, and returns its market. */
+export function readCells(
+  cells: number[],
+  start: number,
+  { positions }: StateView,
+  row: number,
+): number {
+  const terms = positions.get(row, column.TERMS);
+  cells[start + CELL.leverage] = packLeverage({
+    leverage: leverageOfTerms(terms),
+    isIsolated: isIsolatedTerms(terms),
+    tierTable: tierTableOfTerms(terms),
+  });
+  cells[start + CELL.size] = positions.get(row, column.SIZE);
+  cells[start + CELL.entryNotional] = positions.get(row, column.ENTRY_NOTIONAL);
+  cells[start + CELL.rawUsd] = positions.get(row, column.RAW_USD);
+  cells[start + CELL.fundingAllTime] = positions.get(row, column.FUNDING_ALL_TIME);
+  cells[start + CELL.fundingSinceOpen] = positions.get(row, column.FUNDING_SINCE_OPEN);
+  cells[start + CELL.fundingSinceChange] = positions.get(row, column.FUNDING_SINCE_CHANGE);
+  return marketOfTerms(terms);
+}
 
 export class PositionCells {
   /** The cells of all positions. */

@@ -19,7 +19,7 @@ import {
   type StoredBlock,
 } from '../ledger/ledger.ts';
 import { digestBytes } from '../state/digest.ts';
-import { applyBlock, applyInPieces } from '../state/fold.ts';
+import { applyBlock, applyInPieces, type EventWatcher } from '../state/fold.ts';
 import { createState, type State, type StateView } from '../state/state.ts';
 import type { SharedSnapshots } from './shared-snapshots.ts';
 import type { SnapshotFolder } from './snapshot-folder.ts';
@@ -72,12 +72,11 @@ export class Replica {
     return this.#state;
   }
 
-  /** Checks the link of the next stored block, and applies it. `applied` is called with its events. */
-  apply(block: StoredBlock, applied?: (block: Block) => void): void {
+  /** Checks the link of the next stored block, and applies it. */
+  apply(block: StoredBlock, watcher?: EventWatcher): void {
     checkLink(this.#point, block);
-    const parsed = this.#applyWhole(block);
+    this.#applyWhole(block, watcher);
     this.#moveTo(block);
-    applied?.(parsed);
   }
 
   /** The ledger is named after its first block. */
@@ -86,11 +85,9 @@ export class Replica {
     if (height === 1) this.#state.ledgerId = ledgerIdOf(hash);
   }
 
-  #applyWhole({ height, line }: StoredBlock): Block {
+  #applyWhole({ height, line }: StoredBlock, watcher?: EventWatcher): void {
     try {
-      const block = parseLine(line);
-      applyBlock(this.#state, block);
-      return block;
+      applyBlock(this.#state, parseLine(line), watcher);
     } catch (error) {
       if (!(error instanceof BlockError)) throw error;
       const message = `stored block ${height} does not apply: ${error.message}${hintAt(error)}`;

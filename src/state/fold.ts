@@ -5,7 +5,7 @@
  */
 
 import type { PieceEvent } from '../events/block-pieces.ts';
-import type { Block, BlockHead, EventOf, EventRecord, EventType } from '../events/event.ts';
+import type { Block, BlockHead, Event, EventOf, EventRecord, EventType } from '../events/event.ts';
 import { BlockError, Refusal } from '../events/refusal.ts';
 import type { AccountModes } from './account-modes.ts';
 import {
@@ -34,13 +34,23 @@ import type { State } from './state.ts';
 import type { Table } from './table.ts';
 import { applyDexes, applyUniverse } from './universes.ts';
 
+/** Called around each event of a block, with the state in between. */
+export interface EventWatcher {
+  before(event: Event): void;
+  after(event: Event): void;
+}
+
 /** Applies the next block, or throws a BlockError and leaves the state as it was. */
-export function applyBlock(state: State, block: Block): void {
+export function applyBlock(state: State, block: Block, watcher?: EventWatcher): void {
   checkIsNext(state, block);
   const before = unjournaled(state);
   let index = 0;
   try {
-    for (; index < block.events.length; index++) applyEvent(state, block.events[index], block.time);
+    for (; index < block.events.length; index++) {
+      watcher?.before(block.events[index]);
+      applyEvent(state, block.events[index], block.time);
+      watcher?.after(block.events[index]);
+    }
   } catch (error) {
     rollback(state, before);
     if (!(error instanceof Refusal)) throw error;
