@@ -1,6 +1,6 @@
 /** Reads an archive: the state of any height that it holds, with the rows that a question needs. */
 
-import { type Address, formatAddress } from '../exact/address.ts';
+import { type Address, formatAddress, parseAddress } from '../exact/address.ts';
 import { LedgerError } from '../ledger/ledger.ts';
 import { type AccountVersion, VersionReader } from './account-versions.ts';
 import { type ArchiveRange, isInRange, readRange } from './archive-range.ts';
@@ -78,6 +78,15 @@ export class Archive {
 
   modeAt(address: Address, height: number): string | undefined {
     return this.#listings.modeAt(formatAddress(address), height);
+  }
+
+  /** All modes at a height, in the order in which events first named their addresses. */
+  *modesAt(height: number): Iterable<readonly [address: Address, mode: string]> {
+    for (const text of this.#listings.modedAddresses()) {
+      const mode = this.#listings.modeAt(text, height);
+      const address = parseAddress(text);
+      if (mode !== undefined && address !== undefined) yield [address, mode];
+    }
   }
 
   timeOf(height: number): number {

@@ -2,7 +2,7 @@
 
 import { CHAIN_START } from '../ledger/hash-chain.ts';
 import { LedgerError, type StoredBlock } from '../ledger/ledger.ts';
-import { Replica, restoreReplica } from '../replica/replica.ts';
+import { Replica, restoreReplica, stateDigest } from '../replica/replica.ts';
 import type { Storage } from '../replica/storage.ts';
 import { createState } from '../state/state.ts';
 import { Archive } from './archive.ts';
@@ -11,6 +11,7 @@ import { type ArchiveFolder, archiveFolder, openArchiveFolder } from './archive-
 import { nameWriter, putWriter, requireWriter } from './archive-writer.ts';
 import { Archiver } from './archiver.ts';
 import { adviseOnDamage } from './damage.ts';
+import { rebuildReplica } from './rebuilt-replica.ts';
 
 /** How long a block may wait to be written. */
 const FLUSH_MS = 1_000;
@@ -153,7 +154,7 @@ class Keeper {
     if (range === undefined) return this.#begin();
     await this.#checkIsOfLedger(range);
     await this.#warnOfUnreplayable(range);
-    const replica = await this.#restoreAt(range.head.height);
+    const replica = (await this.#restoreAt(range.head.height)) ?? (await this.#rebuild(range));
     return replica === undefined ? this.#beginAgain(range) : this.#createArchiver(replica, range);
   }
 
@@ -176,6 +177,35 @@ class Keeper {
       const isLost = error instanceof LedgerError && error.fault === 'missing';
       if (isLost) return undefined;
       throw error;
+    }
+  }
+
+  /**
+   * The state at the archive's end, from the archive itself; undefined if blocks after it were pruned,
+   * or the state does not lead to that of the next snapshot.
+   */
+  async #rebuild(range: ArchiveRange): Promise<Replica | undefined> {
+    const { storage, warn } = this.#options;
+    if ((await storage.ledger.base()).height > range.head.height) return undefined;
+    const { point, state } = await this.#restoreOldest();
+    const archive = new Archive(this.#folder, range);
+    try {
+      const tried = rebuildReplica(archive, state);
+      await this.#replay(tried, point.height);
+      if (stateDigest(tried.state) === stateDigest(state)) return rebuildReplica(archive, state);
+      warn(`the archive does not lead to the snapshot of height ${point.height}`);
+    } catch (error) {
+      if (!(error instanceof LedgerError) || error.fault !== 'corrupt') throw error;
+      warn(`cannot go on from the state in the archive: ${error.message}`);
+    }
+    return undefined;
+  }
+
+  async #replay(replica: Replica, height: number): Promise<void> {
+    const { storage, signal } = this.#options;
+    for await (const batch of storage.ledger.read(replica.point.height, height)) {
+      for (const block of batch) replica.apply(block);
+      signal.throwIfAborted();
     }
   }
 
@@ -204,14 +234,20 @@ class Keeper {
   }
 
   async #noteImage(range: ArchiveRange | undefined): Promise<Archiver> {
-    const { storage, signal } = this.#options;
-    const base = await storage.ledger.base();
-    const [oldest] = storage.snapshots.heights().filter((height) => height >= base.height);
-    const replica = await this.#restore(oldest);
+    const { signal } = this.#options;
+    const replica = await this.#restoreOldest();
     const archiver = this.#createArchiver(replica, range);
     await archiver.noteImage(() => signal.throwIfAborted());
     await this.#reportProgress(archiver);
     return archiver;
+  }
+
+  /** The state of the oldest snapshot that blocks follow. */
+  async #restoreOldest(): Promise<Replica> {
+    const { storage } = this.#options;
+    const base = await storage.ledger.base();
+    const [oldest] = storage.snapshots.heights().filter((height) => height >= base.height);
+    return this.#restore(oldest);
   }
 
   #restore(height: number | undefined): Promise<Replica> {

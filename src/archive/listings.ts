@@ -138,6 +138,11 @@ export class KeptListings {
     this.#modes.set(address, kept);
   }
 
+  /** The addresses whose modes events have named, in the order of the first events. */
+  modedAddresses(): Iterable<string> {
+    return this.#modes.keys();
+  }
+
   /** The mode of an address at a height; undefined if no event had named it. */
   modeAt(address: string, height: number): string | undefined {
     return this.#modes.get(address)?.findLast((kept) => kept.height <= height)?.mode;

@@ -16,6 +16,7 @@ import { createState, type State, type StateView } from '../state/state.ts';
 import { Table } from '../state/table.ts';
 import { type AccountVersion, AMOUNT, type VersionReader } from './account-versions.ts';
 import type { Archive } from './archive.ts';
+import type { DelegationList } from './delegation-lists.ts';
 import { CELL, unpackLeverage } from './position-cells.ts';
 
 /** An account that was loaded, and its versions, to go on from. */
@@ -193,7 +194,7 @@ export class PastState implements PastView {
     accounts.set(row, column.ORDER_MARGIN, Number(amounts[AMOUNT.orderMargin]));
     accounts.set(row, column.COLLATERAL, Number(amounts[AMOUNT.collateral]));
     accounts.set(row, column.ACCOUNT_TIME, Number(amounts[AMOUNT.readTime]));
-    reader.takeChanged((cells, start) => this.#putPosition(row, cells, start));
+    reader.takeChanged((cells, start) => putPosition(this.#state, row, cells, start));
     this.#loadMarksOf(account);
   }
 
@@ -204,22 +205,6 @@ export class PastState implements PastView {
       if (positions.get(position, column.SIZE) === 0) continue;
       this.#loadMark(marketOfTerms(positions.get(position, column.TERMS)));
     }
-  }
-
-  #putPosition(account: number, cells: number[], start: number): void {
-    const { positions } = this.#state;
-    const market = cells[start + CELL.market];
-    cells[start + CELL.row] ||= findOrAddPosition(this.#state, account, market);
-    const row = cells[start + CELL.row];
-    const { leverage, isIsolated, tierTable } = unpackLeverage(cells[start + CELL.leverage]);
-    const mode = isIsolated ? 'isolated' : 'cross';
-    positions.set(row, column.TERMS, packTerms(market, leverage, mode, tierTable));
-    positions.set(row, column.SIZE, cells[start + CELL.size]);
-    positions.set(row, column.ENTRY_NOTIONAL, cells[start + CELL.entryNotional]);
-    positions.set(row, column.RAW_USD, cells[start + CELL.rawUsd]);
-    positions.set(row, column.FUNDING_ALL_TIME, cells[start + CELL.fundingAllTime]);
-    positions.set(row, column.FUNDING_SINCE_OPEN, cells[start + CELL.fundingSinceOpen]);
-    positions.set(row, column.FUNDING_SINCE_CHANGE, cells[start + CELL.fundingSinceChange]);
   }
 
   #loadMark(market: number): void {
@@ -233,15 +218,7 @@ export class PastState implements PastView {
   #loadDelegations(user: Address, addressRow: number): void {
     const list = this.#archive.delegationsAt(addressRow, this.#state.height);
     if (list === undefined) return;
-    const row = this.#state.addresses.findOrAdd(user);
-    this.#state.addresses.table.set(row, DELEGATIONS_SEEN, list.seen);
-    for (const { validator, amount, lockedUntil } of list.delegations) {
-      appendListedDelegation(this.#state, user, {
-        validator,
-        amount,
-        lockedUntilTimestamp: lockedUntil,
-      });
-    }
+    putDelegations(this.#state, user, list);
   }
 
   loadMarks(): void {
@@ -277,4 +254,29 @@ export function sumsOf({ amounts }: AccountVersion): AccountSums {
 
 function isSame(a: Address, b: Address): boolean {
   return a.word0 === b.word0 && a.word1 === b.word1 && a.word2 === b.word2 && a.word3 === b.word3;
+}
+
+/** Puts the cells of a version's position into the state. */
+export function putPosition(state: State, account: number, cells: number[], start: number): void {
+  const { positions } = state;
+  const market = cells[start + CELL.market];
+  cells[start + CELL.row] ||= findOrAddPosition(state, account, market);
+  const row = cells[start + CELL.row];
+  const { leverage, isIsolated, tierTable } = unpackLeverage(cells[start + CELL.leverage]);
+  const mode = isIsolated ? 'isolated' : 'cross';
+  positions.set(row, column.TERMS, packTerms(market, leverage, mode, tierTable));
+  positions.set(row, column.SIZE, cells[start + CELL.size]);
+  positions.set(row, column.ENTRY_NOTIONAL, cells[start + CELL.entryNotional]);
+  positions.set(row, column.RAW_USD, cells[start + CELL.rawUsd]);
+  positions.set(row, column.FUNDING_ALL_TIME, cells[start + CELL.fundingAllTime]);
+  positions.set(row, column.FUNDING_SINCE_OPEN, cells[start + CELL.fundingSinceOpen]);
+  positions.set(row, column.FUNDING_SINCE_CHANGE, cells[start + CELL.fundingSinceChange]);
+}
+
+export function putDelegations(state: State, user: Address, list: DelegationList): void {
+  const row = state.addresses.findOrAdd(user);
+  state.addresses.table.set(row, DELEGATIONS_SEEN, list.seen);
+  for (const { validator, amount, lockedUntil } of list.delegations) {
+    appendListedDelegation(state, user, { validator, amount, lockedUntilTimestamp: lockedUntil });
+  }
 }

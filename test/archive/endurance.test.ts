@@ -217,6 +217,28 @@ test('blocks that were pruned before they were archived are a gap, and said to b
   });
 });
 
+test('an archiver that paused goes on from the archive where the blocks are left', async () => {
+  for (const every of [1, 50]) {
+    const data = place();
+    await appendAll(data, lines.slice(0, 300), { snapshotEvery: 50, snapshotKeep: 3 });
+    await archiveOnce(data);
+    const pruned = await run(['prune', '--data', data, '--keep-blocks', '250']);
+    assert.match(pruned.stdout, /starts at block 51/);
+    // The first time the oldest snapshot is of the very next block.
+    const end = every === 1 ? 301 : BLOCKS;
+    const snapshotKeep = every === 1 ? 1 : 3;
+    await appendAll(data, lines.slice(300, end), { snapshotEvery: every, snapshotKeep });
+    const warnings: string[] = [];
+    await archiveOnce(data, { warn: (message) => warnings.push(message) });
+    assert.doesNotMatch(warnings.join(), /gap/);
+    await withArchive(data, (history, { range }) => {
+      assert.deepEqual(range.gaps, []);
+      assert.equal(witness.compare(history), countUpTo(end));
+    });
+    assert.equal((await run(['verify', '--data', data])).code, 0);
+  }
+});
+
 test('who moves on through an archive sees what was archived meanwhile', LONG_ONLY, async () => {
   const data = place();
   await appendAll(data, lines.slice(0, 300), NO_SNAPSHOTS);
