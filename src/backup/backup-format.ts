@@ -40,8 +40,20 @@ export const PIECE_HEAD_BYTES = PIECE_FIELDS_BYTES + HASH_BYTES;
 
 /** A fifth of the size, at the speed at which blocks are read; higher levels gain little. */
 const DEFLATE_LEVEL = 3;
-/** The largest --block-bytes-max, and room for the blocks before it in a piece. */
-const INFLATED_BYTES_MAX = (1 << 30) + (1 << 22);
+/** The largest --block-bytes-max. */
+export const BLOCK_BYTES_MAX = 1 << 30;
+/** Room for the blocks before a long one in its piece. */
+const BATCH_BYTES_MAX = 1 << 22;
+const BATCH_BLOCKS_MAX = 1 << 16;
+/** What a piece inflates to at most, so that a small file cannot take all memory. */
+const INFLATED_BYTES_MAX = {
+  description: 1 << 16,
+  snapshot: 1 << 24,
+  keys: 1 << 26,
+  end: 1 << 16,
+} as const;
+/** Deflating adds at most 5 bytes to 16 KiB. */
+const DEFLATE_OVERHEAD = 0.001;
 
 export const PIECE_KINDS = ['description', 'snapshot', 'blocks', 'keys', 'end'] as const;
 export type PieceKind = (typeof PIECE_KINDS)[number];
@@ -64,7 +76,9 @@ export interface BackupEnd {
 export type BackedUpKeys = readonly Key[];
 
 const deflateBytes = promisify<Buffer, { level: number }, Buffer>(deflateRaw);
-const inflateBytes = promisify<Buffer, { maxOutputLength: number }, Buffer>(inflateRaw);
+const inflateBytes = promisify<Buffer, { maxOutputLength: number; chunkSize: number }, Buffer>(
+  inflateRaw,
+);
 
 export function encodeFileHead(): Buffer {
   const head = Buffer.alloc(FILE_HEAD_BYTES);
@@ -118,11 +132,29 @@ export async function encodePiece(
   return { bytes: Buffer.concat([fields, checksum, stored]), checksum };
 }
 
+/** Why the piece is too large to be read; undefined if it is not. Before anything of it is read. */
+export function findSizeFault(
+  { kind, storedBytes, inflatedBytes }: PieceHead,
+  blockBytesMax: number,
+): string | undefined {
+  if (kind === undefined) return undefined;
+  const isBlocks = kind === 'blocks';
+  const most = isBlocks ? blockBytesMax + BATCH_BYTES_MAX : INFLATED_BYTES_MAX[kind];
+  if (inflatedBytes > most) {
+    const advice = isBlocks ? ' (--block-bytes-max allows larger ones)' : '';
+    return `a piece of kind ${kind} inflates to ${inflatedBytes} bytes, expected at most ${most}${advice}`;
+  }
+  const storedMost = Math.ceil(most * (1 + DEFLATE_OVERHEAD)) + 1024;
+  if (storedBytes <= storedMost) return undefined;
+  return `a piece of kind ${kind} has ${storedBytes} bytes, expected at most ${storedMost}`;
+}
+
 /** Throws if the bytes are not those of the given length, deflated. */
 export async function inflatePiece(stored: Buffer, inflatedBytes: number): Promise<Buffer> {
-  // zlib wants a limit of 1 or more.
-  const maxOutputLength = Math.max(1, Math.min(inflatedBytes, INFLATED_BYTES_MAX));
-  const payload = await inflateBytes(stored, { maxOutputLength });
+  // zlib wants a limit of 1 or more; one chunk for everything saves a second copy.
+  const maxOutputLength = Math.max(1, inflatedBytes);
+  const chunkSize = Math.max(64, inflatedBytes + 1);
+  const payload = await inflateBytes(stored, { maxOutputLength, chunkSize });
   if (payload.length === inflatedBytes) return payload;
   throw new Error(`it inflates to ${payload.length} bytes, expected ${inflatedBytes}`);
 }
@@ -146,10 +178,16 @@ export function encodeBlocks(blocks: readonly StoredBlock[], last: ChainPoint): 
 export function decodeBlocks(payload: Buffer, previous: ChainPoint): StoredBlock[] {
   const blocks: StoredBlock[] = [];
   let last = previous;
+  if (payload.length < LAST_POINT_BYTES) throw new Error('a piece of blocks is too short');
   for (let at = LAST_POINT_BYTES; at < payload.length; ) {
     const start = at + LINE_LENGTH_BYTES;
+    if (start > payload.length) throw new Error('a line is longer than its piece');
     at = start + payload.readUInt32LE(at);
     if (at > payload.length) throw new Error('a line is longer than its piece');
+    if (at === start) throw new Error('a line is empty');
+    if (blocks.length === BATCH_BLOCKS_MAX) {
+      throw new Error(`a piece has more than ${BATCH_BLOCKS_MAX} blocks`);
+    }
     const block = nextBlock(last, payload.subarray(start, at));
     blocks.push(block);
     last = block;

@@ -6,17 +6,21 @@
 import { statSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { UsageError } from '../config/usage-error.ts';
+import { prefixRefusal, Refusal } from '../events/refusal.ts';
 import { type ChainPoint, LedgerError, type StoredBlock } from '../ledger/ledger.ts';
+import { readDescription, readEndFields, readKeyList } from './backup-fields.ts';
 import {
   BACKUP_FORMAT,
   BACKUP_MAGIC,
   type BackedUpKeys,
   type BackupDescription,
   type BackupEnd,
+  BLOCK_BYTES_MAX,
   decodeBlocks,
   decodePieceHead,
   encodeFileHead,
   FILE_HEAD_BYTES,
+  findSizeFault,
   inflatePiece,
   PIECE_HEAD_BYTES,
   PIECE_KINDS,
@@ -43,23 +47,28 @@ export interface BackupPlace {
 }
 
 export class BackupReader {
-  readonly #path: string;
+  readonly path: string;
   readonly #file: FileHandle;
+  readonly #blockBytesMax: number;
   #position = FILE_HEAD_BYTES;
   #checksum: Buffer = encodeFileHead();
   #point: ChainPoint = { height: 0, hash: Buffer.alloc(0) };
   #description: BackupDescription | undefined;
+  /** How much of the snapshot was read. */
+  #snapshotBytes = 0;
   /** Read, but not yet given to anyone. */
   #next: Piece | undefined;
 
-  private constructor(path: string, file: FileHandle) {
-    this.#path = path;
+  private constructor(path: string, file: FileHandle, blockBytesMax: number) {
+    this.path = path;
     this.#file = file;
+    this.#blockBytesMax = blockBytesMax;
   }
 
-  static async open(path: string): Promise<BackupReader> {
+  /** A file with longer blocks than given is refused. */
+  static async open(path: string, blockBytesMax = BLOCK_BYTES_MAX): Promise<BackupReader> {
     const file = await openFile(path);
-    const reader = new BackupReader(path, file);
+    const reader = new BackupReader(path, file, blockBytesMax);
     try {
       await reader.#checkFileHead();
       return reader;
@@ -85,9 +94,8 @@ export class BackupReader {
 
   async readDescription(): Promise<BackupDescription> {
     if (this.#description !== undefined) return this.#description;
-    const piece = await this.#takeIf('description');
-    if (piece === undefined) throw await this.#missing('description');
-    const description = JSON.parse(piece.payload.toString()) as BackupDescription;
+    const description = await this.#takeFields('description', readDescription);
+    if (description === undefined) throw await this.#missing('description');
     const { base } = description;
     this.#point = { height: base.height, hash: Buffer.from(base.hash, 'hex') };
     this.#description = description;
@@ -96,11 +104,20 @@ export class BackupReader {
 
   /** The bytes of the snapshot file, to be read before the blocks. */
   async *readSnapshot(): AsyncGenerator<Buffer> {
-    await this.readDescription();
+    const { snapshot } = await this.readDescription();
+    const expected = snapshot?.bytes ?? 0;
     for (;;) {
-      const piece = await this.#takeIf('snapshot');
-      if (piece === undefined) return;
-      yield piece.payload;
+      const piece = await this.#peek();
+      const payload = piece?.kind === 'snapshot' ? piece.payload : undefined;
+      const bytes = this.#snapshotBytes + (payload?.length ?? 0);
+      if (payload === undefined ? bytes < expected : bytes > expected) {
+        const more = payload === undefined ? '' : ' or more';
+        throw this.#damage(`its snapshot has ${bytes} bytes${more}, expected ${expected}`);
+      }
+      if (piece === undefined || payload === undefined) return;
+      this.#take(piece);
+      this.#snapshotBytes = bytes;
+      yield payload;
     }
   }
 
@@ -127,15 +144,13 @@ export class BackupReader {
 
   /** Undefined if the backup was made without keys. Read them after the blocks. */
   async readKeys(): Promise<BackedUpKeys | undefined> {
-    const piece = await this.#takeIf('keys');
-    return piece && (JSON.parse(piece.payload.toString()) as BackedUpKeys);
+    return this.#takeFields('keys', readKeyList);
   }
 
   /** Throws if anything comes after it, or if it is not the end of the blocks that were read. */
   async readEnd(): Promise<BackupEnd> {
-    const piece = await this.#takeIf('end');
-    if (piece === undefined) throw await this.#missing('end');
-    const end = JSON.parse(piece.payload.toString()) as BackupEnd;
+    const end = await this.#takeFields('end', readEndFields);
+    if (end === undefined) throw await this.#missing('end');
     const { height, hash } = this.#point;
     if (end.height !== height || end.head !== hash.toString('hex')) {
       throw this.#damage(`its last block is ${height}, expected ${end.height}`);
@@ -145,11 +160,18 @@ export class BackupReader {
     throw this.#damage(`got ${rest} bytes after its end, expected none`);
   }
 
-  async #takeIf(kind: PieceKind): Promise<Piece | undefined> {
+  /** Undefined if the next piece is of another kind; throws if a field of it is wrong. */
+  async #takeFields<T>(kind: PieceKind, read: (payload: Buffer) => T): Promise<T | undefined> {
     const piece = await this.#peek();
     if (piece?.kind !== kind) return undefined;
-    this.#take(piece);
-    return piece;
+    try {
+      const fields = read(piece.payload);
+      this.#take(piece);
+      return fields;
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      throw this.#damage(prefixRefusal(kind, error).message);
+    }
   }
 
   #take({ end, checksum }: Piece): void {
@@ -169,6 +191,8 @@ export class BackupReader {
     if (rest === 0) return undefined;
     const head = decodePieceHead(await this.#read(this.#position, PIECE_HEAD_BYTES));
     const start = this.#position + PIECE_HEAD_BYTES;
+    const fault = findSizeFault(head, this.#blockBytesMax);
+    if (fault !== undefined) throw this.#damage(fault);
     const stored = await this.#read(start, head.storedBytes);
     this.#checkPiece(head, stored);
     return {
@@ -227,7 +251,7 @@ export class BackupReader {
     const head = await this.#read(0, length);
     const magic = head.subarray(0, BACKUP_MAGIC.length);
     if (!BACKUP_MAGIC.subarray(0, length).equals(magic)) {
-      throw new LedgerError('conflict', `${this.#path} is not a backup of perpinfo`);
+      throw new LedgerError('conflict', `${this.path} is not a backup of perpinfo`);
     }
     if (length < FILE_HEAD_BYTES) {
       this.#position = length;
@@ -236,7 +260,7 @@ export class BackupReader {
     const format = head.readUInt32LE(BACKUP_MAGIC.length);
     if (format === BACKUP_FORMAT) return;
     const message =
-      `${this.#path} has format ${format}, expected format ${BACKUP_FORMAT}: ` +
+      `${this.path} has format ${format}, expected format ${BACKUP_FORMAT}: ` +
       'it was written by a newer perpinfo, upgrade this one';
     throw new LedgerError('newer', message);
   }
@@ -249,7 +273,7 @@ export class BackupReader {
 
   #damage(reason: string): LedgerError {
     const after = this.#description === undefined ? '' : `, after block ${this.#point.height}`;
-    const message = `${this.#path} is damaged at byte ${this.#position}${after}: ${reason}`;
+    const message = `${this.path} is damaged at byte ${this.#position}${after}: ${reason}`;
     return new LedgerError('corrupt', message);
   }
 }

@@ -3,7 +3,11 @@
 import { CHAIN_START } from '../ledger/hash-chain.ts';
 import { LedgerError } from '../ledger/ledger.ts';
 import { Replica } from '../replica/replica.ts';
-import { readSnapshot, type SnapshotSource } from '../replica/snapshot-folder.ts';
+import {
+  type LoadedSnapshot,
+  readSnapshot,
+  type SnapshotSource,
+} from '../replica/snapshot-folder.ts';
 import { createState } from '../state/state.ts';
 import type { BackupReader } from './backup-reader.ts';
 import type { ScanProgress } from './backup-scan.ts';
@@ -23,14 +27,29 @@ export async function replayBackup(reader: BackupReader, progress: ScanProgress)
   throw new LedgerError('corrupt', message);
 }
 
-/** At the chain's start, or at the snapshot of a pruned ledger. */
-async function createReplica(reader: BackupReader): Promise<Replica> {
+/** At the chain's start, or at the snapshot of a pruned ledger; throws if that is damaged. */
+export async function createReplica(reader: BackupReader): Promise<Replica> {
   const { snapshot } = await reader.readDescription();
   if (snapshot === null) return new Replica(createState(), CHAIN_START);
-  const { state, point } = await readSnapshot(
-    new ChunkSource(snapshot.bytes, reader.readSnapshot()),
-  );
-  return new Replica(state, point);
+  const { state, point } = await readBackedUp(reader, snapshot.bytes);
+  if (state.height === snapshot.height) return new Replica(state, point);
+  throw damagedSnapshot(reader, `it is of height ${state.height}, expected ${snapshot.height}`);
+}
+
+/** What its bytes make a decoder throw may be any error. */
+async function readBackedUp(reader: BackupReader, bytes: number): Promise<LoadedSnapshot> {
+  try {
+    return await readSnapshot(new ChunkSource(bytes, reader.readSnapshot()));
+  } catch (error) {
+    if (error instanceof LedgerError) throw error;
+    throw damagedSnapshot(reader, (error as Error).message, error);
+  }
+}
+
+function damagedSnapshot({ path }: BackupReader, reason: string, cause?: unknown): LedgerError {
+  return new LedgerError('corrupt', `${path} is damaged: its snapshot cannot be read, ${reason}`, {
+    cause,
+  });
 }
 
 /** The bytes of chunks, one after the other. */

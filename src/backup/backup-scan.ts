@@ -17,17 +17,15 @@ export interface ScannedBackup {
 }
 
 /** Checks a whole file; throws if anything in it is wrong. */
-export async function scanBackup(path: string, progress: ScanProgress): Promise<ScannedBackup> {
-  const reader = await BackupReader.open(path);
-  try {
-    const description = await reader.readDescription();
-    await drainBlocks(reader, progress);
-    const blocksEnd = reader.place;
-    const keys = await reader.readKeys();
-    return { description, keys, end: await reader.readEnd(), blocksEnd };
-  } finally {
-    await reader.close();
-  }
+export async function scanBackup(
+  reader: BackupReader,
+  progress: ScanProgress,
+): Promise<ScannedBackup> {
+  const description = await reader.readDescription();
+  await drainBlocks(reader, progress);
+  const blocksEnd = reader.place;
+  const keys = await reader.readKeys();
+  return { description, keys, end: await reader.readEnd(), blocksEnd };
 }
 
 async function drainBlocks(reader: BackupReader, progress: ScanProgress): Promise<void> {

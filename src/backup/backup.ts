@@ -5,6 +5,8 @@
 
 import { copyFileSync, constants as fileConstants, statSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
+import type { Key } from '../access/keys.ts';
+import { formatLabel } from '../config/label.ts';
 import { checkLink } from '../ledger/hash-chain.ts';
 import { type ChainPoint, isUnavailable, type Ledger, LedgerError } from '../ledger/ledger.ts';
 import { stateDigest } from '../replica/replica.ts';
@@ -18,7 +20,13 @@ import {
 } from './backup-format.ts';
 import { BackupReader } from './backup-reader.ts';
 import { replayBackup } from './backup-replay.ts';
-import { type BackupStart, scanBackup, scanStart } from './backup-scan.ts';
+import {
+  type BackupStart,
+  type ScannedBackup,
+  type ScanProgress,
+  scanBackup,
+  scanStart,
+} from './backup-scan.ts';
 import { FileLock } from './file-lock.ts';
 import { explainWriteFailure, PartFile, partPath } from './part-file.ts';
 
@@ -91,7 +99,7 @@ async function continuePart(file: string, { blocksEnd }: BackupStart): Promise<O
 async function findFinished(options: BackupOptions): Promise<BackupStart | undefined> {
   const { file, source, progress } = options;
   if (!isThere(file)) return undefined;
-  const finished = await scanBackup(file, (height, share) =>
+  const finished = await scanFile(file, (height, share) =>
     progress('checking the earlier backup', height, share),
   );
   const { point } = finished.blocksEnd;
@@ -104,6 +112,15 @@ async function findFinished(options: BackupOptions): Promise<BackupStart | undef
   }
   await checkIsOurs(options, file, point);
   return finished;
+}
+
+async function scanFile(file: string, progress: ScanProgress): Promise<ScannedBackup> {
+  const reader = await BackupReader.open(file);
+  try {
+    return await scanBackup(reader, progress);
+  } finally {
+    await reader.close();
+  }
 }
 
 /** The unfinished backup, unless it has less than the finished one, or is of no use any more. */
@@ -259,7 +276,7 @@ async function completePart(options: BackupOptions, part: PartFile): Promise<Bac
     );
     const digest = stateDigest(state);
     const end = { height: point.height, head: point.hash.toString('hex'), digest };
-    if (keys !== undefined) await part.append('keys', encodeJson(keys));
+    if (keys !== undefined) await part.append('keys', encodeJson(keys.map(withPlainLabel)));
     await part.append('end', encodeJson(end));
     await part.sync();
     await reader.readKeys();
@@ -268,4 +285,9 @@ async function completePart(options: BackupOptions, part: PartFile): Promise<Bac
   } finally {
     await reader.close();
   }
+}
+
+/** A label that is older than the check of labels would be refused by a restore. */
+function withPlainLabel(key: Key): Key {
+  return { ...key, label: formatLabel(key.label) };
 }

@@ -11,12 +11,15 @@ import { verifyLedger } from '../replica/verification.ts';
 import type { StateView } from '../state/state.ts';
 import type { BackedUpKeys, BackupEnd } from './backup-format.ts';
 import { BackupReader } from './backup-reader.ts';
+import { createReplica } from './backup-replay.ts';
 import { type ScannedBackup, scanBackup } from './backup-scan.ts';
 
 export interface RestoreOptions {
   readonly file: string;
   /** The data directory. */
   readonly data: string;
+  /** A file with longer blocks is refused, unless they are shorter than BLOCK_BYTES_USUAL. */
+  readonly blockBytesMax: number;
   /** Reports what costs time, not correctness. */
   warn(message: string): void;
   /** Reports progress; may throw to abort. */
@@ -31,10 +34,8 @@ export interface RestoredBackup extends BackupEnd {
 }
 
 export async function restoreBackup(options: RestoreOptions): Promise<RestoredBackup> {
-  const { file, data, progress } = options;
-  const backup = await scanBackup(file, (height, share) =>
-    progress('checking the backup', height, share),
-  );
+  const { data } = options;
+  const backup = await checkBackup(options);
   const ledger = await openRestoringWriter(data);
   try {
     const restoration = new Restoration(options, backup, ledger);
@@ -46,6 +47,40 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoredBa
     return { ...backup.end, addedBlocks, addedKeys };
   } finally {
     await ledger.close();
+  }
+}
+
+/** What a piece may inflate to without being asked for: far more than blocks usually have. */
+const BLOCK_BYTES_USUAL = 1 << 26;
+
+function openReader({ file, blockBytesMax }: RestoreOptions): Promise<BackupReader> {
+  return BackupReader.open(file, Math.max(blockBytesMax, BLOCK_BYTES_USUAL));
+}
+
+/** Checks all that can be checked before anything is written. */
+async function checkBackup(options: RestoreOptions): Promise<ScannedBackup> {
+  const reader = await openReader(options);
+  try {
+    const backup = await scanBackup(reader, (height, share) =>
+      options.progress('checking the backup', height, share),
+    );
+    if (backup.description.snapshot !== null) await checkSnapshot(options, backup.end);
+    return backup;
+  } finally {
+    await reader.close();
+  }
+}
+
+/** The snapshot that a pruned ledger starts from: at one of the backup's blocks, and sound. */
+async function checkSnapshot(options: RestoreOptions, end: BackupEnd): Promise<void> {
+  const reader = await openReader(options);
+  try {
+    const { point } = await createReplica(reader);
+    if (point.height <= end.height) return;
+    const message = `${options.file} is damaged: its snapshot is of height ${point.height}, after its last block ${end.height}`;
+    throw new LedgerError('corrupt', message);
+  } finally {
+    await reader.close();
   }
 }
 
@@ -80,7 +115,7 @@ class Restoration {
   }
 
   async #read(work: (reader: BackupReader) => Promise<void>): Promise<void> {
-    const reader = await BackupReader.open(this.#options.file);
+    const reader = await openReader(this.#options);
     try {
       await work(reader);
     } finally {

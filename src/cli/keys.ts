@@ -4,6 +4,7 @@ import type { KeyReader, KeyStore, ListedKey } from '../access/key-store.ts';
 import { isName, KeyError, NAME_EXPECTED } from '../access/keys.ts';
 import { openKeys, openKeysForReading } from '../access/open-key-store.ts';
 import { formatBudget } from '../config/budget.ts';
+import { formatLabel } from '../config/label.ts';
 import { UsageError } from '../config/usage-error.ts';
 import { STORAGE_SETTINGS } from '../ledger/location.ts';
 import type { Command } from './command.ts';
@@ -124,7 +125,7 @@ function formatKeys(keys: readonly ListedKey[]): string {
   const head = ['ID', 'LABEL', 'CREATED', 'LAST USED', 'BUDGET', 'EXPIRES', 'REVOKED', 'SECRETS'];
   const rows = keys.map((key) => [
     key.id,
-    key.label.replaceAll(/\p{Cc}/gu, ' '),
+    formatLabel(key.label),
     formatTime(key.createdMs, ''),
     formatTime(key.lastUsedMs, 'never'),
     key.budget === undefined ? 'none' : formatBudget(key.budget),

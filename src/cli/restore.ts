@@ -5,7 +5,7 @@ import { UsageError } from '../config/usage-error.ts';
 import type { Command } from './command.ts';
 import { reportSteps } from './replay-report.ts';
 
-const settings = ['data', 'backupFrom'] as const;
+const settings = ['data', 'backupFrom', 'blockBytesMax'] as const;
 
 export const restore: Command<(typeof settings)[number]> = {
   name: 'restore',
@@ -18,13 +18,16 @@ export const restore: Command<(typeof settings)[number]> = {
     'restore gets the newer blocks. Keys are restored if the folder has none; those that were revoked\n' +
     'after the backup work again. Prints height, chain head and state digest.',
   example: 'perpinfo restore --from /backups/exchange.backup --data ./data',
-  async run({ settings: { data, backupFrom: file }, terminal, signal }) {
+  async run({ settings: { data, backupFrom: file, blockBytesMax }, terminal, signal }) {
     if (data === '') {
       throw new UsageError([
         '--data DIR is required: restore to a folder, then copy it to NATS with perpinfo copy',
       ]);
     }
-    const done = await restoreBackup({ file, data, ...reportSteps({ terminal, signal }) });
+    const done = await restoreBackup({
+      ...{ file, data, blockBytesMax },
+      ...reportSteps({ terminal, signal }),
+    });
     terminal.say(`restored ${done.addedBlocks} blocks, ${describeKeys(done.addedKeys)}`);
     await terminal.write(`height ${done.height}\nhead   ${done.head}\ndigest ${done.digest}\n`);
   },

@@ -17,9 +17,14 @@ export const BUDGET_EXPECTED = `WEIGHT/s, WEIGHT/min or WEIGHT/h with a weight f
 export function parseBudget(text: string): Budget | undefined {
   const match = /^(\d{1,10})\/(s|min|h)$/.exec(text);
   if (match === null) return undefined;
-  const weight = Number(match[1]);
-  if (weight < BUDGET_WEIGHT_MIN || weight > BUDGET_WEIGHT_MAX) return undefined;
-  return { weight, periodMs: PERIODS_MS[match[2]] };
+  const budget = { weight: Number(match[1]), periodMs: PERIODS_MS[match[2]] };
+  return isBudget(budget) ? budget : undefined;
+}
+
+/** Of numbers that somebody else has written. */
+export function isBudget({ weight, periodMs }: Budget): boolean {
+  const isWeight = weight >= BUDGET_WEIGHT_MIN && weight <= BUDGET_WEIGHT_MAX;
+  return isWeight && Number.isInteger(weight) && Object.values(PERIODS_MS).includes(periodMs);
 }
 
 export function formatBudget({ weight, periodMs }: Budget): string {

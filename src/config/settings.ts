@@ -10,6 +10,7 @@ import {
   explorerUrl,
   headerType,
   height,
+  labelType,
   ledgerLocation,
   milliseconds,
   moment,
@@ -433,7 +434,7 @@ const PROCESS = {
 
 const KEYS = {
   label: {
-    type: shortText(100),
+    type: labelType,
     default: '',
     help: 'label of the key, to tell it from others',
   },

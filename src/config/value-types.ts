@@ -2,6 +2,7 @@
 
 import { ADDRESS_EXPECTED, type Address, expectedAddress, parseAddress } from '../exact/address.ts';
 import { BUDGET_EXPECTED, type Budget, parseBudget } from './budget.ts';
+import { isLabel, LABEL_EXPECTED } from './label.ts';
 import {
   describeAddressFault,
   NATS_ADDRESS_EXPECTED,
@@ -68,6 +69,12 @@ export function shortText(lengthMax: number): ValueType<string> {
     parse: (value) => (value.length <= lengthMax ? value : undefined),
   };
 }
+
+export const labelType: ValueType<string> = {
+  placeholder: 'TEXT',
+  expected: LABEL_EXPECTED,
+  parse: (value) => (isLabel(value) ? value : undefined),
+};
 
 export function oneOf<T extends string>(placeholder: string, ...choices: T[]): ValueType<T> {
   return {

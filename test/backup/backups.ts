@@ -35,5 +35,5 @@ export function restore(
   data: string,
   progress: Progress = () => undefined,
 ): Promise<RestoredBackup> {
-  return restoreBackup({ file, data, warn: () => undefined, progress });
+  return restoreBackup({ file, data, blockBytesMax: 1 << 20, warn: () => undefined, progress });
 }
