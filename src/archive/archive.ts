@@ -18,7 +18,15 @@ import { type KnownAddress, unpackKnownAddress } from './known-address.ts';
 import { type KeptListing, KeptListings } from './listings.ts';
 import { MarkCache } from './mark-cache.ts';
 import { checkRecord } from './packed.ts';
-import { lastPlace, placeInSpan, SPAN_HEIGHTS, spanOf, unpackMarks, unpackTimes } from './spans.ts';
+import {
+  lastPlace,
+  placeInSpan,
+  SPAN_HEIGHTS,
+  spanOf,
+  unpackMark,
+  unpackMarks,
+  unpackTimes,
+} from './spans.ts';
 
 /** First times of spans that are kept in memory, for the search by time. */
 const TIMES_KEPT_MAX = 65_536;
@@ -31,7 +39,13 @@ export class Archive {
   #range: ArchiveRange;
   readonly #firstTimes = new Map<number, number>();
   readonly #times = new Map<number, Float64Array>();
-  readonly #marks = new MarkCache((market, span) => this.#readMarks(market, span));
+  readonly #marks = new MarkCache({
+    readMark: (market, height) =>
+      this.#withMarks(market, spanOf(height), (record, key, what) =>
+        unpackMark(record, key, what, placeInSpan(height)),
+      ),
+    readMarks: (market, span) => this.#withMarks(market, span, unpackMarks),
+  });
   /** The first time that is not 0, of an archive that begins with a height; 0 if it is not known. */
   #firstTime = 0;
   #firstTimeOfHeight = 0;
@@ -174,12 +188,16 @@ export class Archive {
     return this.#marks.get(market, height);
   }
 
-  #readMarks(market: number, span: number): Float64Array {
+  #withMarks<T>(
+    market: number,
+    span: number,
+    unpack: (record: Buffer, key: Buffer, what: string) => T,
+  ): T {
     const key = markKey(span, market);
     const record = this.#folder.tables.marks.getBinaryFast(key);
     const what = `the record of marks of market ${market} in span ${span}`;
     if (record === undefined) throw new LedgerError('corrupt', `the archive lacks ${what}`);
-    return unpackMarks(record, key, what);
+    return unpack(record, key, what);
   }
 
   findAddress(address: Address): KnownAddress | undefined {

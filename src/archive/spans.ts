@@ -114,6 +114,16 @@ export function unpackMarks(record: Buffer, key: Buffer, what: string): Float64A
   return all.fill(mark, place);
 }
 
+/** The mark after the block at one place of a span. */
+export function unpackMark(record: Buffer, key: Buffer, what: string, place: number): number {
+  const start = checkRecord(record, key, what);
+  const { first, count, places, marks, width } = readSpanHead(record, start, what);
+  let changes = 0;
+  while (changes < count && record[places + changes] <= place) changes++;
+  if (changes === 0) return first;
+  return readMark(record, marks + (changes - 1) * width, width, first);
+}
+
 const HEAD_BYTES = 11;
 /** Differences that are wider than four bytes are kept as the marks themselves. */
 const WIDE = 8;
