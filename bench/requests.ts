@@ -17,9 +17,11 @@ const DASHBOARDS = 4_000;
 /** Spent with one question; nothing comes back while the bench runs. */
 const SMALL_BUDGET: Budget = { weight: 20, periodMs: 3_600_000 };
 
-const WHOLE = 'answered';
+export const WHOLE = 'answered';
 const COMPUTED = 'answered, 4,000 dashboards';
-const APART = 'body apart from headers';
+export const APART = 'body apart from headers';
+const LATE = 'body a turn after headers';
+export const GET = 'GET, another account each time';
 const BARE_KINDS: readonly string[] = [WHOLE, APART];
 
 export interface Kind {
@@ -37,9 +39,13 @@ function post(path: string, body: string): Sent {
   return { head, body };
 }
 
-function poll(path: string, user: string): Sent {
+function get(path: string, user: string, condition = ''): Sent {
   const target = `${path}?type=clearinghouseState&user=${user}`;
-  return { head: `GET ${target} HTTP/1.1\r\nHost: bench\r\nIf-None-Match: *\r\n\r\n`, body: '' };
+  return { head: `GET ${target} HTTP/1.1\r\nHost: bench\r\n${condition}\r\n`, body: '' };
+}
+
+function poll(path: string, user: string): Sent {
+  return get(path, user, 'If-None-Match: *\r\n');
 }
 
 /** The kinds of requests; `spentPath` is that of a key whose budget is spent. */
@@ -59,9 +65,10 @@ function listKinds({ users, requestPath }: Exchange, spentPath: string): Kind[] 
       task: { body: 'apart', requests: questions(requestPath), status: 200 },
       ratioMin: 0.8,
     },
+    { name: LATE, task: { body: 'late', requests: questions(requestPath), status: 200 } },
     {
-      name: 'body a turn after headers',
-      task: { body: 'late', requests: questions(requestPath), status: 200 },
+      name: GET,
+      task: { ...whole, requests: few.map((user) => get(requestPath, user)), status: 200 },
     },
     { name: 'refused, 422', task: { ...whole, requests: wrong, status: 422 }, ratioMin: 1 },
     {
@@ -140,15 +147,25 @@ function listBareRows(rows: readonly Row[], server: RunningServer): Row[] {
   });
 }
 
-/** In turns. */
+/** In turns; the kinds of these names, or all. */
 export async function measureKinds(
   exchange: Exchange,
   servers: readonly RunningServer[],
   scale: RoundsScale,
+  names?: readonly string[],
 ): Promise<Row[]> {
   const rows = await listRows(exchange, servers);
-  await measureRows(rows, scale);
-  return rows;
+  const measured = rows.filter(({ kind }) => names?.includes(kind.name) ?? true);
+  await measureRows(measured, scale);
+  return measured;
+}
+
+/** Processor time of an answer of one row over that of another, round by round. */
+export function costRatios({ rounds }: Row, reference: Row): number[] {
+  return rounds.map(
+    ({ serverMicroseconds }, index) =>
+      serverMicroseconds / reference.rounds[index].serverMicroseconds,
+  );
 }
 
 async function measureRows(rows: readonly Row[], scale: RoundsScale): Promise<void> {
@@ -169,7 +186,7 @@ export function rowRatios({ rounds }: Row, reference: Row): number[] {
   );
 }
 
-function printRows(rows: readonly Row[]): void {
+export function printRows(rows: readonly Row[]): void {
   const [reference] = rows;
   const cells = rows.map((row) => {
     const spread = (figure: keyof Round, digits: number) =>
@@ -206,7 +223,7 @@ function goalsOf(rows: readonly Row[]): Goal[] {
   });
 }
 
-function findRow(rows: readonly Row[], name: string): Row {
+export function findRow(rows: readonly Row[], name: string): Row {
   return rows.find(({ kind }) => kind.name === name) as Row;
 }
 

@@ -30,7 +30,13 @@ import type { ParsedQuestion, QuestionSource } from './question-source.ts';
 import { Readiness, type ReadinessParts } from './readiness.ts';
 import { refusalReply, replyToPreflight } from './refusal-reply.ts';
 import { Reply } from './reply.ts';
-import { MIN_HEIGHT_HEADER, type RawHead, type RequestHead, readHead } from './request-head.ts';
+import {
+  MIN_HEIGHT_HEADER,
+  type RawHead,
+  type RequestHead,
+  readHead,
+  withQuestion,
+} from './request-head.ts';
 import { Turns } from './turns.ts';
 import { UnsentBytes } from './unsent-bytes.ts';
 
@@ -120,6 +126,12 @@ export class Answers {
   readHead(source: RawHead): RequestHead {
     const { bodyBytesMax } = this.#parts.settings;
     return readHead(source, { bodyBytesMax, forwards: this.#forwarding.isOn });
+  }
+
+  /** The head with another query, which asks something else. */
+  changeQuery(head: RequestHead, query: QuestionSource): RequestHead {
+    if (head.question === undefined) return head;
+    return withQuestion(head, query.read(this.#forwarding.isOn));
   }
 
   /** The reply to the head alone; undefined if the body decides. */

@@ -133,12 +133,24 @@ function readJson(value: unknown, name: string, forwards: boolean): AnyQuestion 
   return (forwards ? readForwardRequest(value) : undefined) ?? readQuestion(value, name);
 }
 
-/** The question in a query string, or why it is invalid; also one to forward if that is on. */
-export function readQueryText(query: string, forwards: boolean): AnyQuestion {
-  const user = readAccountQuery(query);
-  if (user !== undefined) return new AccountQuestion(user);
-  const parameters = new URLSearchParams(query);
-  return (forwards ? readForwardQuery(parameters) : undefined) ?? readQuery(parameters);
+/** A query string, still encoded, as a range of a buffer. */
+export class QuerySource implements QuestionSource {
+  readonly #bytes: Buffer;
+  readonly #start: number;
+  readonly #end: number;
+
+  constructor(bytes: Buffer, start = 0, end = bytes.length) {
+    this.#bytes = bytes;
+    this.#start = start;
+    this.#end = end;
+  }
+
+  read(forwards: boolean): AnyQuestion {
+    const user = readAccountQuery(this.#bytes, this.#start, this.#end);
+    if (user !== undefined) return new AccountQuestion(user);
+    const parameters = new URLSearchParams(this.#bytes.toString('utf8', this.#start, this.#end));
+    return (forwards ? readForwardQuery(parameters) : undefined) ?? readQuery(parameters);
+  }
 }
 
 function parseBody(bytes: Buffer): unknown {

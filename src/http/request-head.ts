@@ -5,7 +5,7 @@
 
 import { hashSecret } from '../access/keys.ts';
 import { RequestError, wrongValue } from '../info/request-error.ts';
-import { type AnyQuestion, readQueryText } from './question-source.ts';
+import { type AnyQuestion, QuerySource } from './question-source.ts';
 import {
   findRoute,
   methodsOf,
@@ -86,7 +86,25 @@ export function readHead(source: RawHead, { bodyBytesMax, forwards }: HeadTerms)
     accountAgeMsMax: typeof accountAgeMsMax === 'number' ? accountAgeMsMax : undefined,
     ifNoneMatch: textOf(headers, 'if-none-match'),
     wantsCsv: wantsCsv(textOf(headers, 'accept')),
-    question: isQuery ? readQueryText(queryOf(target), forwards) : undefined,
+    question: isQuery ? new QuerySource(Buffer.from(queryOf(target))).read(forwards) : undefined,
+  };
+}
+
+/** The same head with another question. Written out: a spread takes several times as long. */
+export function withQuestion(head: RequestHead, question: AnyQuestion): RequestHead {
+  return {
+    method: head.method,
+    route: head.route,
+    allow: head.allow,
+    secretHash: head.secretHash,
+    routeRefusal: head.routeRefusal,
+    headRefusal: head.headRefusal,
+    termsRefusal: head.termsRefusal,
+    minHeight: head.minHeight,
+    accountAgeMsMax: head.accountAgeMsMax,
+    ifNoneMatch: head.ifNoneMatch,
+    wantsCsv: head.wantsCsv,
+    question,
   };
 }
 

@@ -1,17 +1,12 @@
 /**
  * Recognizes the most frequent question, `{"type":"clearinghouseState","user":"0x..."}`, without parsing
  * JSON: in the spellings of common JSON libraries, with and without spaces, with and without the first
- * dex. Any other spelling is left to the registry.
+ * dex. Any other spelling is left to the registry. The same for a query string.
  *
  * The address is read from bytes, not text, for speed (`parseAddressDigits` in address.ts).
  */
 
-import {
-  ADDRESS_DIGITS,
-  type Address,
-  parseAddress,
-  parseAddressDigits,
-} from '../exact/address.ts';
+import { ADDRESS_DIGITS, type Address, parseAddressDigits } from '../exact/address.ts';
 
 interface Spelling {
   readonly before: Buffer;
@@ -26,20 +21,38 @@ function spell(before: string, after: string): Spelling {
 
 const COMPACT = '{"type":"clearinghouseState","user":"0x';
 const SPACED = '{"type": "clearinghouseState", "user": "0x';
-const SPELLINGS: readonly Spelling[] = [
+const BODY_SPELLINGS: readonly Spelling[] = [
   spell(COMPACT, '"}'),
   spell(COMPACT, '","dex":""}'),
   spell(SPACED, '"}'),
   spell(SPACED, '", "dex": ""}'),
 ];
 
-/** The user whose account on the first dex is asked for; undefined for any other spelling. */
+/** With the fields in the documented order. */
+const QUERY = 'type=clearinghouseState&user=0x';
+const QUERY_SPELLINGS: readonly Spelling[] = [spell(QUERY, ''), spell(QUERY, '&dex=')];
+
+/** The user whose account on the first dex a body asks for; undefined for any other spelling. */
 export function readAccountQuestion(
   bytes: Buffer,
   start: number,
   end: number,
 ): Address | undefined {
-  for (const { before, after, length } of SPELLINGS) {
+  return readSpelled(BODY_SPELLINGS, bytes, start, end);
+}
+
+/** The same for a query string. */
+export function readAccountQuery(bytes: Buffer, start: number, end: number): Address | undefined {
+  return readSpelled(QUERY_SPELLINGS, bytes, start, end);
+}
+
+function readSpelled(
+  spellings: readonly Spelling[],
+  bytes: Buffer,
+  start: number,
+  end: number,
+): Address | undefined {
+  for (const { before, after, length } of spellings) {
     if (length !== end - start) continue;
     const digits = start + before.length;
     const isMatch = hasAt(bytes, start, before) && hasAt(bytes, digits + ADDRESS_DIGITS, after);
@@ -53,12 +66,4 @@ function hasAt(bytes: Buffer, start: number, expected: Buffer): boolean {
     if (bytes[start + index] !== expected[index]) return false;
   }
   return true;
-}
-
-const ACCOUNT_QUERY = /^type=clearinghouseState&user=(\w+)(?:&dex=)?$/;
-
-/** The same for a query string, with the fields in the documented order. */
-export function readAccountQuery(query: string): Address | undefined {
-  const user = ACCOUNT_QUERY.exec(query)?.[1];
-  return user === undefined ? undefined : parseAddress(user);
 }

@@ -15,6 +15,12 @@ function read(body: string): string | undefined {
   return address === undefined ? undefined : formatAddress(address);
 }
 
+function readQuery(query: string): string | undefined {
+  const bytes = Buffer.from(`xx${query}xx`);
+  const address = readAccountQuery(bytes, 2, bytes.length - 2);
+  return address === undefined ? undefined : formatAddress(address);
+}
+
 const ORDINARY = [
   { type: 'clearinghouseState', user: USER },
   { type: 'clearinghouseState', user: USER, dex: '' },
@@ -75,11 +81,10 @@ test('longer and shorter bodies are left to the registry', () => {
 test('a query string in the documented order is read, any other is left to the registry', () => {
   const query = `type=clearinghouseState&user=${USER}`;
   for (const text of [query, `${query}&dex=`, query.replace('31ca', '31CA')]) {
-    const address = readAccountQuery(text) ?? assert.fail(text);
-    assert.equal(formatAddress(address), USER);
+    assert.equal(readQuery(text), USER);
   }
   const others = ['', `${query}0`, `${query}&dex=xyz`, `x${query}`, query.slice(0, -1)];
   for (const text of [...others, `user=${USER}&type=clearinghouseState`, `${query}&dex=&dex=`]) {
-    assert.equal(readAccountQuery(text), undefined, text);
+    assert.equal(readQuery(text), undefined, text);
   }
 });

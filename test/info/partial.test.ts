@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseAddress } from '../../src/exact/address.ts';
 import { AccountAnswers } from '../../src/http/account-answers.ts';
-import { BodySource, JsonSource, readQueryText } from '../../src/http/question-source.ts';
+import { BodySource, JsonSource, QuerySource } from '../../src/http/question-source.ts';
 import { AnswerWriter } from '../../src/info/answer-writer.ts';
 import { answerQuestion, parseQuestion, REQUEST_TYPES } from '../../src/info/registry.ts';
 import { RequestError } from '../../src/info/request-error.ts';
@@ -263,7 +263,7 @@ function sourcesOf(user: string) {
   return [
     new BodySource(Buffer.from(JSON.stringify(question))).read(false),
     new JsonSource(question, 'body').read(false),
-    readQueryText(`type=clearinghouseState&user=${user}`, false),
+    new QuerySource(Buffer.from(`type=clearinghouseState&user=${user}`)).read(false),
   ];
 }
 

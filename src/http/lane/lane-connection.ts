@@ -4,6 +4,7 @@ import type { ClientConnection, ConnectionHandler } from '../connections/client-
 import type { Reply } from '../reply.ts';
 import type { RequestHead } from '../request-head.ts';
 import { PartialHead } from './ordinary-request.ts';
+import type { VaryingPart } from './varying-part.ts';
 
 /** The fast lane, as its connections see it. */
 export interface LaneReader {
@@ -14,9 +15,10 @@ export interface LaneReader {
 
 /** A parsed head with its bytes: a client that sends the same bytes again gets the same result. */
 export interface LaneHead {
-  readonly bytes: Buffer;
-  readonly parsed: RequestHead;
-  readonly bodyLength: number;
+  bytes: Buffer;
+  readonly varying: VaryingPart | undefined;
+  parsed: RequestHead;
+  bodyLength: number;
   /** The client wants the connection to be closed after the response. */
   readonly isLast: boolean;
   /** Nothing was wrong with it when its body was incomplete; a whole request is checked again. */

@@ -15,8 +15,13 @@ export interface OrdinaryHead extends RawHead {
 
 const METHODS: readonly string[] = ['GET', 'HEAD', 'POST', 'OPTIONS', 'PUT', 'DELETE', 'PATCH'];
 const VERSION = 'HTTP/1.1';
+const URL_CHARACTER = /[A-Za-z0-9_.~%!$&'()*+,;=:@/?-]/;
 /** The origin form only, and only characters that a URL may contain. */
-const TARGET = /^\/[A-Za-z0-9_.~%!$&'()*+,;=:@/?-]*$/;
+const TARGET = new RegExp(`^/${URL_CHARACTER.source}*$`);
+/** By byte. */
+const IS_URL_CHARACTER = Uint8Array.from({ length: 256 }, (_, code) =>
+  Number(URL_CHARACTER.test(String.fromCharCode(code))),
+);
 /** A name without white space before its colon; a value of visible ASCII, spaces inside only. */
 const HEADER = /^([A-Za-z0-9-]{1,64}):[ \t]?([\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?)?$/;
 /** A prefix of such a line. */
@@ -54,6 +59,20 @@ export function parseOrdinaryHead(text: string): OrdinaryHead | LaneExit {
     (headers['host'] ?? '') !== '' &&
     (isLast || connection === 'keep-alive');
   return isOrdinary ? { method, target, headers, bodyLength: Number(length), isLast } : 'syntax';
+}
+
+/** Whether a target may contain these bytes after its first question mark. */
+export function isOrdinaryQuery(bytes: Buffer, start: number, end: number): boolean {
+  for (let index = start; index < end; index++) {
+    if (IS_URL_CHARACTER[bytes[index]] === 0) return false;
+  }
+  return true;
+}
+
+/** The value of a Content-Length; undefined if it is unusual. */
+export function parseOrdinaryLength(bytes: Buffer, start: number, end: number): number | undefined {
+  const text = bytes.toString('latin1', start, end);
+  return LENGTH.test(text) ? Number(text) : undefined;
 }
 
 function isRequestLine(line: string): boolean {

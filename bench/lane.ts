@@ -1,0 +1,69 @@
+/**
+ * Processor time of requests that are not whole POSTs, as a ratio to a whole POST of the same run:
+ *
+ *   npm run bench:lane                    about two minutes
+ *   npm run bench:lane -- --quick         a trial run
+ *   npm run bench:lane -- --beside DIR    also each kind as a ratio to the build in DIR/dist/main.js
+ */
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { cpus, loadavg, tmpdir } from 'node:os';
+import path from 'node:path';
+import { parseArgs } from 'node:util';
+import { buildExchange, type Exchange, PATIENCE } from './exchange.ts';
+import { atMost, type Goal, printGoals } from './report.ts';
+import { APART, costRatios, findRow, GET, measureKinds, printRows, WHOLE } from './requests.ts';
+import { type RunningServer, startPerpinfo } from './servers.ts';
+
+const { values } = parseArgs({
+  options: { quick: { type: 'boolean', default: false }, beside: { type: 'string' } },
+});
+
+const ACCOUNTS = 2000;
+const FULL = { rounds: 11, roundSeconds: 2, warmUpSeconds: 4 };
+const QUICK = { rounds: 3, roundSeconds: 1, warmUpSeconds: 1 };
+const KINDS = [WHOLE, GET, APART];
+const GET_MAX = 1.2;
+const APART_MAX = 1.35;
+/** As cheap as the other build, within what rounds differ by. */
+const BESIDE_MAX = 1.03;
+
+async function measure(exchange: Exchange, servers: readonly RunningServer[]): Promise<Goal[]> {
+  const rows = await measureKinds(exchange, servers, values.quick ? QUICK : FULL, KINDS);
+  const [own, other] = servers.map((server) => rows.filter((row) => row.server === server));
+  printRows(own);
+  const ratios = (name: string) => costRatios(findRow(own, name), findRow(own, WHOLE));
+  const goals = [
+    atMost(`processor time, ${GET} / ${WHOLE}`, GET_MAX, ratios(GET)),
+    atMost(`processor time, ${APART} / ${WHOLE}`, APART_MAX, ratios(APART)),
+  ];
+  if (other === undefined) return goals;
+  printRows(other);
+  const beside = own.map((row, index) =>
+    atMost(`${row.kind.name} / of the other build`, BESIDE_MAX, costRatios(row, other[index])),
+  );
+  return [...goals, ...beside];
+}
+
+/** The paths of the programs that are compared; undefined is this build's own. */
+function listMains(): (string | undefined)[] {
+  return values.beside === undefined
+    ? [undefined]
+    : [undefined, path.join(values.beside, 'dist/main.js')];
+}
+
+console.log(`node ${process.version}, ${cpus().length} x ${cpus()[0].model}`);
+console.log(`load average before the run ${loadavg()[0].toFixed(1)}\n`);
+const folder = mkdtempSync(path.join(tmpdir(), 'perpinfo-bench-'));
+const servers: RunningServer[] = [];
+try {
+  const exchange = await buildExchange(folder, ACCOUNTS);
+  for (const main of listMains()) {
+    const options = { workers: 1, flags: PATIENCE };
+    servers.push(await startPerpinfo(folder, main === undefined ? options : { ...options, main }));
+  }
+  printGoals(await measure(exchange, servers));
+} finally {
+  await Promise.all(servers.map((server) => server.stop()));
+  rmSync(folder, { recursive: true });
+}

@@ -1,0 +1,74 @@
+/**
+ * The part in which the heads of a connection usually differ: the query of a GET, the length of a POST's
+ * body. If all other bytes are those of the last head, only this part is parsed.
+ */
+
+import type { OrdinaryHead } from './ordinary-request.ts';
+
+export interface VaryingPart {
+  readonly kind: 'query' | 'length';
+  /** Its range in the bytes of the head. */
+  readonly start: number;
+  end: number;
+}
+
+const LENGTH_LINE = /\r\ncontent-length:[ \t]?/i;
+
+/** The varying part of an ordinary head; undefined if it has none. */
+export function findVaryingPart(
+  text: string,
+  { method, target, bodyLength }: OrdinaryHead,
+): VaryingPart | undefined {
+  if (method !== 'POST') return findQuery(method, target);
+  const line = LENGTH_LINE.exec(text);
+  if (line === null) return undefined;
+  const start = line.index + line[0].length;
+  return { kind: 'length', start, end: start + String(bodyLength).length };
+}
+
+function findQuery(method: string, target: string): VaryingPart | undefined {
+  const mark = target.indexOf('?');
+  if (mark === -1) return undefined;
+  const targetStart = method.length + 1;
+  return { kind: 'query', start: targetStart + mark + 1, end: targetStart + target.length };
+}
+
+/** The end of that part in another head, whose range is given; -1 if the heads differ elsewhere too. */
+export function findPartEnd(
+  part: VaryingPart,
+  head: Buffer,
+  bytes: Buffer,
+  start: number,
+  end: number,
+): number {
+  const partStart = start + part.start;
+  const partEnd = end - (head.length - part.end);
+  const isSame =
+    partEnd >= partStart &&
+    bytes.compare(head, 0, part.start, start, partStart) === 0 &&
+    bytes.compare(head, part.end, head.length, partEnd, end) === 0;
+  return isSame ? partEnd : -1;
+}
+
+/** Whether that part is the same in another head; a loop, since it mostly ends early. */
+export function isSamePart(
+  { start, end }: VaryingPart,
+  head: Buffer,
+  bytes: Buffer,
+  headStart: number,
+): boolean {
+  for (let index = start; index < end; index++) {
+    if (head[index] !== bytes[headStart + index]) return false;
+  }
+  return true;
+}
+
+/** Copies that part of a head that is as long; a loop, since `copy` takes longer for so few bytes. */
+export function replacePart(
+  { start, end }: VaryingPart,
+  head: Buffer,
+  bytes: Buffer,
+  headStart: number,
+): void {
+  for (let index = start; index < end; index++) head[index] = bytes[headStart + index];
+}
