@@ -24,13 +24,16 @@ import { openEmbeddedLedgerWriter } from '../src/ledger/embedded/embedded-writer
 import { type Replica, restoreReplica } from '../src/replica/replica.ts';
 import { SnapshotFolder } from '../src/replica/snapshot-folder.ts';
 import { openStorage, type Storage } from '../src/replica/storage.ts';
+import { benchArchiveMemory } from './archive-memory.ts';
 import { type Comparison, compare } from './measure.ts';
+import { printGoals } from './report.ts';
 
 const BLOCKS_DEFAULT = 12_000;
 const ACCOUNTS = 2_000;
 const QUESTIONS = 5_000;
 const POINTS = 365;
 const SERIES = 20;
+const CAUGHT_UP_ACCOUNTS = 400_000;
 
 function report(what: string, result: string, goal: string, isMet: boolean): void {
   console.log(`${isMet ? 'met   ' : 'MISSED'} ${what.padEnd(56)} ${result}  (goal: ${goal})`);
@@ -216,6 +219,7 @@ async function main(): Promise<void> {
     benchSeries(opened, replica, data);
     await opened.close();
     await storage.close();
+    printGoals(await benchArchiveMemory(data, { accounts: CAUGHT_UP_ACCOUNTS, rounds: 3 }));
   } finally {
     rmSync(data, { recursive: true, force: true });
   }

@@ -31,7 +31,7 @@ import { MarkSpan, packTimes, placeInSpan, SPAN_HEIGHTS, spanOf, unpackTimes } f
 /** Packs that are kept in memory after a flush, so that busy accounts are not read back. */
 const PACKS_KEPT_MAX = 20_000;
 /** The image of a large ledger is written in transactions of this many addresses. */
-const IMAGE_ADDRESSES = 50_000;
+const IMAGE_ADDRESSES = 20_000;
 /** Room on the disk that a flush may take for each changed record, beside its bytes. */
 const RECORD_PAGE_BYTES = 4096;
 
@@ -60,6 +60,8 @@ export class Archiver {
   /** The first height of an archive that is empty so far. */
   readonly #start: number;
   readonly #packs = new Map<number, OpenPack>();
+  /** How many of them have changed since the last flush. */
+  #accountsPending = 0;
   readonly #puts: Put[] = [];
   #span = -1;
   #times: Float64Array = new Float64Array(SPAN_HEIGHTS).fill(Number.NaN);
@@ -91,6 +93,11 @@ export class Archiver {
   /** About how many bytes the next flush writes. */
   get bytesPending(): number {
     return this.#bytesPending;
+  }
+
+  /** How many accounts the next flush writes: each takes memory until then, however short its events are. */
+  get accountsPending(): number {
+    return this.#accountsPending;
   }
 
   apply(stored: StoredBlock): void {
@@ -178,7 +185,10 @@ export class Archiver {
   }
 
   #noteAccount(state: StateView, effect: AccountEffect): void {
-    this.#packOf(state, effect).add(state, effect);
+    const pack = this.#packOf(state, effect);
+    const wasDirty = pack.isDirty;
+    pack.add(state, effect);
+    if (pack.isDirty && !wasDirty) this.#accountsPending++;
   }
 
   #packOf(state: StateView, { addressRow, dexIndex }: AccountId): OpenPack {
@@ -236,6 +246,7 @@ export class Archiver {
     });
     this.#range = range ?? this.#range;
     this.#bytesPending = 0;
+    this.#accountsPending = 0;
     this.#forgetPacks();
   }
 
