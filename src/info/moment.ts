@@ -71,15 +71,14 @@ export function resolveMoment(
       : refuseMoment('atTime', at, history);
   }
   const found = history.heightAt(at);
-  const isKept = found !== undefined && history.holds(found) && !isInGap(history, found, at);
+  const isKept = found !== undefined && history.holds(found) && !isBeforeGap(history, found);
   if (!isKept) throw refuseMoment('atTime', at, history);
   return found;
 }
 
-/** Whether blocks between `height`, the last one at or before `time`, and `time` may be missing. */
-export function isInGap(history: HistoryView, height: number, time: number): boolean {
-  if (history.holds(height + 1) || time <= history.timeOf(height)) return false;
-  return height !== history.range().last;
+/** Whether blocks are missing after `height`, the last known one of a time: they may have its time as well. */
+export function isBeforeGap(history: HistoryView, height: number): boolean {
+  return !history.holds(height + 1) && height !== history.range().last;
 }
 
 /** `limit` is the last height or time that the archive holds. */

@@ -1,7 +1,7 @@
 /** A time range that a question asks for, and the heights at its steps. */
 
 import type { HistoryView } from './history-view.ts';
-import { isInGap } from './moment.ts';
+import { isBeforeGap } from './moment.ts';
 import { wholeField } from './request.ts';
 import { RequestError, wrongValue } from './request-error.ts';
 
@@ -104,7 +104,7 @@ export function* listPoints(
     const height = history.heightAt(at);
     if (height !== undefined) {
       const isOld = at - history.timeOf(height) > Math.max(GAP_MS, step);
-      if (isOld || isInGap(history, height, at)) {
+      if (isOld || isBeforeGap(history, height)) {
         yield { height: undefined, time: at };
         isInPause = true;
       } else if (height !== last) {

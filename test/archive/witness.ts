@@ -73,6 +73,10 @@ export class Witness {
     return this.#noted.length;
   }
 
+  get noted(): readonly Noted[] {
+    return this.#noted;
+  }
+
   /** Notes answers from the state, some at random. */
   look(state: StateView): void {
     for (let count = 0; count < this.#perBlock; count++) {

@@ -209,10 +209,17 @@ for (const [moment, present, code, message] of [
   });
 }
 
-test('between a block and one that is not kept, only the time of the block itself is known', () => {
+test('from a block on that a missing one follows, no time is known until the next one', () => {
   const history = historyOf([1000, 2000, 3000], { lost: [2] });
-  assert.equal(resolveMoment({ time: 1000 }, history), 1);
-  for (const moment of [{ time: 1001 }, { time: 2000 }, { time: 2999 }, { height: 2 }]) {
+  assert.equal(resolveMoment({ height: 1 }, history), 1);
+  // The missing block may have the time of the one before.
+  for (const moment of [
+    { time: 1000 },
+    { time: 1001 },
+    { time: 2000 },
+    { time: 2999 },
+    { height: 2 },
+  ]) {
     assert.throws(() => resolveMoment(moment, history), { code: 'unknown_height' });
   }
   assert.equal(resolveMoment({ time: 3000 }, history), 3);

@@ -156,6 +156,7 @@ export interface AccountFigures {
   marginSummary: Summary;
   crossMarginSummary: Summary;
   crossMaintenanceMarginUsed: Rational;
+  collateral: Rational;
   withdrawable: Rational;
 }
 
@@ -258,6 +259,7 @@ export function figureAccount(state: NaiveState, user: string, dex: string): Acc
     marginSummary: summarizeAll(crossMarginSummary, isolated),
     crossMarginSummary,
     crossMaintenanceMarginUsed,
+    collateral: usd(account.collateral),
     withdrawable: larger(ZERO, free),
   };
 }
