@@ -35,7 +35,7 @@ import { listBodies, Witness } from './witness.ts';
 
 const LEDGERS = scale(4, 12, 100);
 const BLOCKS_MAX = 60;
-const SERIES = 120;
+const SERIES = 100;
 const QUESTIONS_PER_BLOCK = 6;
 const TRANSFERS = 150;
 const STRANGER = `0x${'f'.repeat(40)}`;
@@ -87,7 +87,7 @@ async function keepLedger(random: Random, lines: readonly string[], data: string
   let end = 0;
   while (end < lines.length) {
     const from = end;
-    end = Math.min(lines.length, end + 1 + random.below(25));
+    end = Math.min(lines.length, end + 1 + random.below(12));
     const policy = { snapshotEvery: random.pick([1, 3, 10]), snapshotKeep: random.pick([1, 1, 3]) };
     await appendAll(data, lines.slice(from, end), policy);
     if (random.below(2) === 0) await prune(random, data);
@@ -204,7 +204,7 @@ function codeOf(answer: string): string {
 
 test(`an archive answers as a naive replay of all blocks does ${SEED_NOTE}`, async (context) => {
   let [series, moments, refused, gaps] = [0, 0, 0, 0];
-  const sequences = fc.array(randomBlock, { minLength: 5, maxLength: BLOCKS_MAX, size: 'max' });
+  const sequences = fc.array(randomBlock, { minLength: 30, maxLength: BLOCKS_MAX, size: 'max' });
   for (const [index, sequence] of fc.sample(sequences, runs(LEDGERS)).entries()) {
     const seed = `replay ${SEED} ${index}`;
     const random = new Random(seed);
