@@ -14,7 +14,7 @@ COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
 COPY bin ./bin
-RUN mkdir /data && chown node:node /data
+RUN install -d -m 0700 -o node -g node /data
 USER node
 VOLUME /data
 # 8080 answers questions, 9464 has the metrics: publish the latter to yourself only.

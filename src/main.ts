@@ -10,6 +10,9 @@ import { readPackageVersion } from './config/package-version.ts';
 import { readSettings, splitArguments } from './config/read-settings.ts';
 import { UsageError } from './config/usage-error.ts';
 
+/** Ledgers, keys and backups are for their user alone; LMDB and sockets take no mode of ours. */
+process.umask(0o077);
+
 const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
 /** Shells report 128 plus the signal's number. */

@@ -8,6 +8,7 @@ import path from 'node:path';
 import type { Logger } from 'pino';
 import type { DiskReport } from '../http/health.ts';
 import { readFreeBytes } from '../ledger/embedded/disk-failure.ts';
+import { findOpenFolder } from '../ledger/embedded/folder.ts';
 
 const LOOK_MS = 60_000;
 const GROWTH_MS = 6 * 3_600_000;
@@ -87,13 +88,15 @@ export class DiskWatch {
   }
 }
 
-/** Has the log warned while the work is done, by one process of a service. */
+/** Has the log warned of the folder and its disk while the work is done, by one process of a service. */
 export async function withDiskWarnings(
   { data }: { readonly data: string },
   log: Logger,
   work: () => Promise<void>,
 ): Promise<void> {
   if (data === '') return work();
+  const open = findOpenFolder(data);
+  if (open !== undefined) log.warn(open);
   const watch = new DiskWatch({ data, warn: (message) => log.warn(message) });
   try {
     await work();

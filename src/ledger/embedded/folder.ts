@@ -4,6 +4,22 @@ import { existsSync, mkdirSync, type Stats, statSync } from 'node:fs';
 import path from 'node:path';
 import { syncFolder } from './durable-file.ts';
 
+/** Nobody but its user, whatever the umask is. */
+const PRIVATE_FOLDER = 0o700;
+/** The permissions of other users. */
+const OTHERS = 0o077;
+
+/** Says how to close a folder that other users can open; undefined if there is nothing to do. */
+export function findOpenFolder(folder: string): string | undefined {
+  const mode = statSync(folder, { throwIfNoEntry: false })?.mode ?? 0;
+  if ((mode & OTHERS) === 0) return undefined;
+  const permissions = (mode & 0o777).toString(8);
+  return (
+    `${folder} has the permissions ${permissions}: other users of this machine may read the ledger and ` +
+    `the hashes of its keys; to close it: chmod -R go= ${folder}`
+  );
+}
+
 /**
  * Creates a folder and its parents, one by one: Node's recursive mkdir never returns if a parent
  * cannot be created, as below /proc.
@@ -12,7 +28,7 @@ export async function makeFolder(folder: string): Promise<void> {
   const parent = path.dirname(folder);
   if (parent !== folder && !existsSync(parent)) await makeFolder(parent);
   try {
-    mkdirSync(folder);
+    mkdirSync(folder, { mode: PRIVATE_FOLDER });
     // Until its name is synced, a power cut can lose the folder and all in it.
     await syncFolder(parent);
   } catch (error) {

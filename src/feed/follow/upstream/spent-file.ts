@@ -109,7 +109,7 @@ export class SpentFile implements SpentLog {
 
   /** A folder for snapshots only, of a ledger elsewhere, is made when it is first used. */
   #open(): number {
-    mkdirSync(path.dirname(this.#file), { recursive: true });
+    mkdirSync(path.dirname(this.#file), { recursive: true, mode: 0o700 });
     const flags = constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW;
     return openSync(this.#file, flags, 0o600);
   }

@@ -1,0 +1,64 @@
+/** Whose the folders and files are that the program makes, with a umask that allows everything. */
+
+import assert from 'node:assert/strict';
+import { chmodSync, mkdirSync, readdirSync, statSync } from 'node:fs';
+import path from 'node:path';
+import { test } from 'node:test';
+import { startService } from '../service/running.ts';
+import { simulateLines } from '../simulated-lines.ts';
+import { createPlaces, joinLines, run, start } from './program.ts';
+
+process.umask(0);
+const place = createPlaces();
+const lines = simulateLines(30, 'permissions');
+const APPEND = ['append', '--ahead-max', '0', '--snapshot-every', '10', '--data'];
+
+/** Everything below a place, and the place itself. */
+function listAll(at: string): string[] {
+  if (!statSync(at).isDirectory()) return [at];
+  return [at, ...readdirSync(at).flatMap((name) => listAll(path.join(at, name)))];
+}
+
+function assertPrivate(at: string): void {
+  for (const found of listAll(at)) {
+    const stat = statSync(found);
+    const expected = stat.isFile() ? 0o600 : 0o700;
+    assert.equal((stat.mode & 0o777).toString(8), expected.toString(8), found);
+  }
+}
+
+test('what a ledger consists of is for its user alone, sockets and drafts included', async () => {
+  const [data, backup, restored] = [path.join(place('parent'), 'data'), place('backup'), place()];
+  assert.equal((await run(['keys', 'create', '--data', data])).code, 0);
+  const writer = start([...APPEND, data]);
+  writer.child.stdin.write(joinLines(lines));
+  await writer.untilWritten('durable 30\n');
+  const running = listAll(data);
+  assert.ok(
+    running.some((name) => /users\/\d+-\d+$/.test(name)),
+    running.join('\n'),
+  );
+  assertPrivate(path.dirname(data));
+  writer.child.stdin.end();
+  await writer.ended;
+  assert.equal((await run(['archive', '--data', data, '--once'])).code, 0);
+  assert.equal((await run(['backup', '--data', data, '--to', backup])).code, 0);
+  assert.equal((await run(['restore', '--from', backup, '--data', restored])).code, 0);
+  const names = listAll(data).join('\n');
+  for (const part of ['snapshots/', 'keys/data.mdb', 'archive'])
+    assert.ok(names.includes(part), part);
+  for (const made of [data, restored, backup]) assertPrivate(made);
+});
+
+test('a folder that others can open is left as it is, with one warning', async (t) => {
+  const data = place();
+  mkdirSync(data);
+  chmodSync(data, 0o755);
+  await run([...APPEND, data], { input: joinLines(lines) });
+  const service = await startService(t, { data, workers: 2 });
+  const { stdout } = await service.stop();
+  assert.equal(statSync(data).mode & 0o777, 0o755);
+  const warnings = stdout.split('\n').filter((line) => line.includes('permissions'));
+  assert.equal(warnings.length, 1);
+  assert.match(warnings[0], /"msg":"\S+ has the permissions 755: .*chmod -R go= \/\S+"/);
+});
