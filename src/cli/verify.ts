@@ -6,11 +6,11 @@ import { describeRange, describeUnreplayable } from '../archive/archive-range.ts
 import { archiveFolder, hasArchive } from '../archive/archive-tables.ts';
 import { adviseOnDamage } from '../archive/damage.ts';
 import { DamagedRecord } from '../archive/packed.ts';
-import { LedgerError } from '../ledger/ledger.ts';
+import { type ChainPoint, LedgerError } from '../ledger/ledger.ts';
 import { STORAGE_SETTINGS } from '../ledger/location.ts';
 import { describePruning, restoreReplica } from '../replica/replica.ts';
 import { openStorage, type Storage } from '../replica/storage.ts';
-import { verifyLedger } from '../replica/verification.ts';
+import { type VerifiedLedger, verifyLedger } from '../replica/verification.ts';
 import type { Call, Command } from './command.ts';
 import { reportReplay } from './replay-report.ts';
 
@@ -24,8 +24,8 @@ export const verify: Command<(typeof settings)[number]> = {
   details:
     'Reads the whole ledger, checks each hash, replays every block and compares the state with\n' +
     'each snapshot. Prints height, chain head and state digest. Exits with code 1 if anything is wrong.\n' +
-    'On a pruned ledger, checks the remaining blocks. Of an archive, checks every record, and the state\n' +
-    'at its last height.',
+    'On a pruned ledger, checks the remaining blocks, which takes a snapshot to replay them from. Of an\n' +
+    'archive, checks every record, and the state at its last height.',
   example: 'perpinfo verify --data ./data',
   async run(call) {
     const storage = await openStorage(call.settings);
@@ -54,15 +54,26 @@ async function verifyStorage(storage: Storage, call: VerifyCall): Promise<void> 
     warn: (message) => terminal.say(message),
     progress,
   });
-  const { head, digest = 'unknown: pruned', badSnapshots } = verified;
+  const { head, digest = 'unknown: pruned' } = verified;
   await terminal.write(
     `height ${head.height}\nhead   ${head.hash.toString('hex')}\ndigest ${digest}\n`,
   );
+  refuseUnknownDigest(verified, base);
   await verifyArchive(storage, call);
+  const { badSnapshots } = verified;
   if (badSnapshots.length === 0) return;
   const heights = badSnapshots.join(', ');
   const message = `the blocks are valid, but the snapshots of height ${heights} are not: delete them`;
   throw new LedgerError('corrupt', message);
+}
+
+/** Hashes alone do not show that the blocks apply: what could not be replayed is not verified. */
+function refuseUnknownDigest({ digest }: VerifiedLedger, base: ChainPoint): void {
+  if (digest !== undefined) return;
+  const message =
+    `the hashes are valid, but no block could be replayed: no snapshot from height ${base.height} on ` +
+    'is usable; save one of a service that still runs (perpinfo snapshot), or restore a backup';
+  throw new LedgerError('missing', message);
 }
 
 /** Checks the archive, if there is one. */

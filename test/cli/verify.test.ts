@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { closeSync, openSync, writeSync } from 'node:fs';
+import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { parseBlock } from '../../src/events/event.ts';
@@ -60,6 +60,21 @@ test('a damaged snapshot is named, and the blocks are still reported', async () 
   assert.deepEqual(stderr.split('\n'), [
     'perpinfo: the snapshot of height 20 is damaged: its bytes do not match its checksum',
     'perpinfo: the blocks are valid, but the snapshots of height 20 are not: delete them',
+    '',
+  ]);
+});
+
+test('a pruned ledger without a snapshot to replay it from is not verified, and the reason is given', async () => {
+  const data = await appendLines(30);
+  await run(['prune', '--data', data, '--keep-blocks', '5']);
+  rmSync(path.join(data, 'snapshots'), { recursive: true });
+  const { code, stdout, stderr } = await run(['verify', '--data', data]);
+  assert.equal(code, 1);
+  assert.equal(stdout, expectedReport(30).replace(/digest .*/, 'digest unknown: pruned'));
+  assert.deepEqual(stderr.split('\n'), [
+    'perpinfo: the blocks up to 10 were pruned, the ledger starts at block 11',
+    'perpinfo: the hashes are valid, but no block could be replayed: no snapshot from height 10 on is ' +
+      'usable; save one of a service that still runs (perpinfo snapshot), or restore a backup',
     '',
   ]);
 });
