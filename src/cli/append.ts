@@ -12,6 +12,7 @@ import { restoreReplica } from '../replica/replica.ts';
 import { openStorageWriter, type Storage } from '../replica/storage.ts';
 import { unlessStopped } from '../service/stop-deadline.ts';
 import type { Call, Command } from './command.ts';
+import { warnIfFolderIsOpen } from './open-folder.ts';
 import { reportReplay } from './replay-report.ts';
 
 const settings = FEED_SETTINGS;
@@ -38,6 +39,7 @@ export const append: Command<(typeof settings)[number]> = {
   async run(call) {
     checkFeedSettings(call.settings);
     const input = await openInput(call.positionals[0]);
+    warnIfFolderIsOpen(call.settings.data, call.terminal);
     const waiting = (message: string) => call.terminal.say(message);
     const opening = openStorageWriter(call.settings, waiting);
     const storage = await unlessStopped(opening, call.signal);

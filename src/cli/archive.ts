@@ -8,6 +8,7 @@ import { openStorage } from '../replica/storage.ts';
 import { TAKEN_OVER_EXIT_CODE } from '../service/archiver-process.ts';
 import { unlessStopped } from '../service/stop-deadline.ts';
 import type { Command } from './command.ts';
+import { warnIfFolderIsOpen } from './open-folder.ts';
 
 const settings = [...STORAGE_SETTINGS, 'natsWait', 'archiveDays', 'once'] as const;
 
@@ -27,6 +28,8 @@ export const archive: Command<(typeof settings)[number]> = {
     if (chosen.data === '') {
       throw new UsageError(['--data: got nothing, expected the folder for the archive']);
     }
+    // A service that started this process has warned.
+    if (process.connected === undefined) warnIfFolderIsOpen(chosen.data, terminal);
     const orphaned = abortWithParent();
     const waiting = (message: string) => terminal.say(message);
     const stop = AbortSignal.any([signal, orphaned]);

@@ -10,6 +10,7 @@ import { UsageError } from '../config/usage-error.ts';
 import { STORAGE_SETTINGS, type StorageSettings } from '../ledger/location.ts';
 import { openStorage } from '../replica/storage.ts';
 import type { Command } from './command.ts';
+import { warnIfFileIsOpen } from './open-folder.ts';
 import { reportSteps } from './replay-report.ts';
 
 const settings = [...STORAGE_SETTINGS, 'backupTo', 'withoutKeys'] as const;
@@ -27,6 +28,7 @@ export const backup: Command<(typeof settings)[number]> = {
   async run({ settings: chosen, terminal, signal }) {
     const file = chosen.backupTo;
     checkPlace(file, chosen.data);
+    warnIfFileIsOpen(file, terminal);
     const storage = await openStorage(chosen);
     try {
       const keys = chosen.withoutKeys ? undefined : await readKeys(chosen);

@@ -8,6 +8,7 @@ import { formatLabel } from '../config/label.ts';
 import { UsageError } from '../config/usage-error.ts';
 import { STORAGE_SETTINGS } from '../ledger/location.ts';
 import type { Command } from './command.ts';
+import { warnIfFolderIsOpen } from './open-folder.ts';
 
 async function withKeys<K extends KeyReader, T>(
   opening: Promise<K>,
@@ -38,6 +39,7 @@ export const keysCreate: Command<(typeof createSettings)[number]> = {
       requireName('--key', key);
       refuseTerms({ label, budget, expires });
     }
+    warnIfFolderIsOpen(settings.data, terminal);
     await withKeys(openKeys(settings, { create: key === undefined }), async (store) => {
       const { id, secret, name } =
         key === undefined

@@ -3,6 +3,7 @@
 import { restoreBackup } from '../backup/restore.ts';
 import { UsageError } from '../config/usage-error.ts';
 import type { Command } from './command.ts';
+import { warnIfFolderIsOpen } from './open-folder.ts';
 import { reportSteps } from './replay-report.ts';
 
 const settings = ['data', 'backupFrom', 'blockBytesMax'] as const;
@@ -24,6 +25,7 @@ export const restore: Command<(typeof settings)[number]> = {
         '--data DIR is required: restore to a folder, then copy it to NATS with perpinfo copy',
       ]);
     }
+    warnIfFolderIsOpen(data, terminal);
     const done = await restoreBackup({
       ...{ file, data, blockBytesMax },
       ...reportSteps({ terminal, signal }),

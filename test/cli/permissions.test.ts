@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { chmodSync, mkdirSync, readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
-import { startService } from '../service/running.ts';
+import { LIGHT, startService, until } from '../service/running.ts';
 import { simulateLines } from '../simulated-lines.ts';
 import { createPlaces, joinLines, run, start } from './program.ts';
 
@@ -48,6 +48,40 @@ test('what a ledger consists of is for its user alone, sockets and drafts includ
   for (const part of ['snapshots/', 'keys/data.mdb', 'archive'])
     assert.ok(names.includes(part), part);
   for (const made of [data, restored, backup]) assertPrivate(made);
+});
+
+test('what a service adds to a ledger is for its user alone', async (t) => {
+  const data = place();
+  await run([...APPEND, data], { input: joinLines(lines) });
+  const secret = (await run(['keys', 'create', '--data', data])).stdout.trim();
+  const service = await startService(t, { data, workers: 2, flags: ['--archive'] });
+  const client = service.connect();
+  await until('an answer', async () => (await client.ask(secret, LIGHT)).status === 200);
+  await until('the time of last use', () => listAll(data).some((name) => /last-used/.test(name)));
+  await until('the archive', () => listAll(data).some((name) => /archive\/.*mdb$/.test(name)));
+  assertPrivate(data);
+  await service.stop();
+  assertPrivate(data);
+});
+
+test('a folder or a backup that others can open is left, and each command warns once', async () => {
+  const [data, backup, restored] = [place(), place('backup'), place()];
+  for (const folder of [data, restored]) mkdirSync(folder);
+  for (const folder of [data, restored]) chmodSync(folder, 0o755);
+  const backUp = ['backup', '--data', data, '--to', backup];
+  const outcomes = [await run([...APPEND, data], { input: joinLines(lines) })];
+  outcomes.push(await run(['keys', 'create', '--data', data]));
+  outcomes.push(await run(['archive', '--data', data, '--once']));
+  assert.doesNotMatch((await run(backUp)).stderr, /warning/);
+  chmodSync(backup, 0o644);
+  outcomes.push(await run(backUp));
+  outcomes.push(await run(['restore', '--from', backup, '--data', restored]));
+  for (const { code, stderr } of outcomes) {
+    assert.equal(code, 0, stderr);
+    assert.equal(stderr.match(/warning: \S+ has the permissions (755|644): /g)?.length, 1, stderr);
+  }
+  assert.equal(statSync(data).mode & 0o777, 0o755);
+  assert.equal(statSync(backup).mode & 0o777, 0o644);
 });
 
 test('a folder that others can open is left as it is, with one warning', async (t) => {

@@ -66,6 +66,7 @@ const SETTINGS: Record<string, [flag: string, rest: string][]> = {
   restore: [
     ['--data DIR', '(PERPINFO_DATA; required without --ledger)'],
     ['--from FILE', '(PERPINFO_BACKUP_FROM; required)'],
+    ['--block-bytes-max BYTES', '(PERPINFO_BLOCK_BYTES_MAX; default 1048576)'],
   ],
   copy: [
     ['--from LEDGER', '(PERPINFO_FROM; required)'],

@@ -11,12 +11,22 @@ const OTHERS = 0o077;
 
 /** Says how to close a folder that other users can open; undefined if there is nothing to do. */
 export function findOpenFolder(folder: string): string | undefined {
-  const mode = statSync(folder, { throwIfNoEntry: false })?.mode ?? 0;
+  const stat = tryStat(folder);
+  return stat?.isDirectory() === true ? describeOpen(folder, stat) : undefined;
+}
+
+/** The same of a file, such as a backup. */
+export function findOpenFile(file: string): string | undefined {
+  const stat = tryStat(file);
+  return stat?.isFile() === true ? describeOpen(file, stat) : undefined;
+}
+
+function describeOpen(place: string, { mode }: Stats): string | undefined {
   if ((mode & OTHERS) === 0) return undefined;
   const permissions = (mode & 0o777).toString(8);
   return (
-    `${folder} has the permissions ${permissions}: other users of this machine may read the ledger and ` +
-    `the hashes of its keys; to close it: chmod -R go= ${folder}`
+    `${place} has the permissions ${permissions}: other users of this machine may read the ledger and ` +
+    `the hashes of its keys; to close it: chmod -R go= ${place}`
   );
 }
 
