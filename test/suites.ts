@@ -95,10 +95,10 @@ function checkIsLong(file: string): void {
   if (long < tests) throw new Error(`${file}: every test needs the option LONG_ONLY or FULL_ONLY`);
 }
 
-function program(name: string): Need {
+function programs(...names: string[]): Need {
   return {
-    what: `${name} (on Debian: apt-get install ${name})`,
-    isThere: () => spawnSync(name, ['--version']).error === undefined,
+    what: `${names.join(' and ')} (on Debian: apt-get install ${names.join(' ')})`,
+    isThere: () => names.every((name) => spawnSync(name, ['-v']).error === undefined),
   };
 }
 
@@ -166,7 +166,7 @@ const ALL: Suite[] = [
       ...{ seconds: 240, longSeconds: 360, filesAtATime: 3, isCounted: true },
       longFiles: ['replicas'],
     }),
-    needs: program('nats-server'),
+    needs: programs('nats-server', 'nginx'),
   },
   testSuite('follow', {
     ...{ seconds: 240, longSeconds: 400, filesAtATime: 2 },

@@ -331,6 +331,13 @@ const SERVING = {
     default: false,
     help: 'refuse to answer from a stale ledger (503 behind)',
   },
+  maxBehind: {
+    type: milliseconds({ from: 0 }),
+    default: 0,
+    help:
+      'refuse to answer from a state that may be older than the ledger by more than this, as when NATS ' +
+      'cannot be reached (503 behind); 0 for no limit',
+  },
   minHeightWait: {
     type: milliseconds({ from: 0, to: HOUR_MS }),
     default: 1000,

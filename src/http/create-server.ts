@@ -34,6 +34,7 @@ export interface ServerParts {
 export const SERVER_SETTINGS = [
   'maxAge',
   'refuseStale',
+  'maxBehind',
   'minHeightWait',
   'explorerUrl',
   'followWait',

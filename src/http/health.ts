@@ -33,7 +33,13 @@ export interface ServiceHealth extends Omit<Health, 'status'> {
 }
 
 /** Reasons that say more than the state of the upstream does. */
-const FIRST: readonly Health['status'][] = ['replaying', 'broken', 'behind', 'feed_failed'];
+const FIRST: readonly Health['status'][] = [
+  'replaying',
+  'broken',
+  'cut_off',
+  'behind',
+  'feed_failed',
+];
 
 const NO_FOLLOWER = 'no follower is connected: accounts that the ledger does not hold are unknown';
 

@@ -28,11 +28,13 @@ export class Readiness {
     this.#parts = parts;
   }
 
-  /** The state to answer from, or why there is none: not ready, below the minimum height, stale. */
+  /** The state to answer from, or why there is none: not ready, below the minimum height, stale, cut off. */
   findState(minHeight = 0): StateView | RequestError {
     const { live, settings, wanted } = this.#parts;
     const { state } = live;
     if (state === undefined) return new RequestError('not_ready', live.unavailableReason);
+    const cutOff = live.findCutOff();
+    if (cutOff !== undefined) return new RequestError('behind', cutOff.message);
     // Before its first block, the ledger of a follower looks like an empty one.
     if (state.height === 0 && wanted?.status() !== undefined) return NOTHING_READ;
     if (state.height < minHeight) {

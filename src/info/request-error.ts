@@ -32,7 +32,10 @@ export const REQUEST_ERRORS = {
     meaning:
       'the ledger is being replayed, is broken or does not hold the account; or its archive cannot be read',
   },
-  behind: { status: 503, meaning: 'the state is stale, or has not reached the requested height' },
+  behind: {
+    status: 503,
+    meaning: 'the state is stale, may lack blocks, or has not reached the requested height',
+  },
   overloaded: { status: 503, meaning: 'more requests arrive than can be answered in time' },
 } as const;
 

@@ -6,6 +6,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isUnavailable, type Ledger } from '../ledger/ledger.ts';
 import type { StateView } from '../state/state.ts';
+import { HeadWatch } from './head-watch.ts';
 import { isOvertaken, type Replica, restoreReplica } from './replica.ts';
 import type { SharedSnapshots } from './shared-snapshots.ts';
 import type { SnapshotFolder } from './snapshot-folder.ts';
@@ -14,6 +15,8 @@ import type { SnapshotFolder } from './snapshot-folder.ts';
 const CATCH_UP_MS = 200;
 /** How long a health check waits for the head before it uses the last known one. */
 const HEAD_MS = 500;
+/** How often the newest block is looked up while there is a limit on how far behind an answer may be. */
+const LOOK_MS = 1000;
 const RETRY_MS = 500;
 const RETRY_MS_MAX = 4_000;
 /** Maximum number of those who wait for a height, also for clients that have given up. */
@@ -27,7 +30,15 @@ const HEALTHY = 'caught up and fresh';
  */
 export const HEALTHY_HEAD_UNKNOWN = 'fresh, and caught up with the last block that could be read';
 
-type LiveStatus = 'ok' | 'replaying' | 'behind' | 'feed_failed' | 'stale' | 'ahead' | 'broken';
+type LiveStatus =
+  | 'ok'
+  | 'replaying'
+  | 'cut_off'
+  | 'behind'
+  | 'feed_failed'
+  | 'stale'
+  | 'ahead'
+  | 'broken';
 
 /** Why the service's own feed failed, and the last height that it may have stored. */
 export interface FeedFailure {
@@ -62,6 +73,8 @@ export interface LiveStateOptions {
   readonly shared?: SharedSnapshots | undefined;
   /** Ledger time further from the clock than this is stale; 0 disables the check. */
   readonly maxAgeMs: number;
+  /** A state that may be older than the ledger by more than this is not served; 0 for no limit. */
+  readonly maxBehindMs?: number;
   warn(message: string): void;
   /** Called after the restore and after each batch of blocks. */
   advanced(state: StateView): void;
@@ -71,6 +84,8 @@ export interface LiveStateOptions {
   worked?(seconds: number): void;
   /** Called after `advanced`, between two blocks. */
   keep?(replica: Replica): void;
+  /** Called when the state may no longer be served because of `maxBehindMs`. */
+  cutOff?(): void;
   /** `advanced` or `keep` threw: a bug, but ledger and state are unharmed. */
   failed(error: Error): void;
 }
@@ -83,6 +98,9 @@ export class LiveState {
   #retryReason = '';
   #failure: Error | undefined;
   #headSeen = 0;
+  /** Undefined until the first restore. */
+  #headWatch: HeadWatch | undefined;
+  #isCutOff = false;
   /** The ledger's time on the monotonic clock. */
   #monotonicTimeMs = performance.now();
   readonly #waiters = new Set<Waiter>();
@@ -149,6 +167,7 @@ export class LiveState {
 
   /** Restores and follows until the signal; rejects when the ledger is broken. */
   async run(signal: AbortSignal): Promise<void> {
+    const looking = this.#lookAtHeads();
     try {
       while (await this.#restoreAndFollow(signal));
     } catch (error) {
@@ -156,15 +175,49 @@ export class LiveState {
       this.#failure = error as Error;
       this.#wake(Number.POSITIVE_INFINITY);
       throw error;
+    } finally {
+      clearInterval(looking);
     }
+  }
+
+  #lookAtHeads(): NodeJS.Timeout | undefined {
+    const { maxBehindMs = 0 } = this.#options;
+    if (maxBehindMs === 0) return undefined;
+    return setInterval(() => void this.#lookAtHead(), Math.min(LOOK_MS, maxBehindMs / 4)).unref();
+  }
+
+  async #lookAtHead(): Promise<void> {
+    if (this.state === undefined) return;
+    await this.#readHead();
+    const wasCutOff = this.#isCutOff;
+    this.#isCutOff = this.findCutOff() !== undefined;
+    if (this.#isCutOff && !wasCutOff) this.#options.cutOff?.();
+  }
+
+  /** Why the state may not be served although there is one; undefined if it may be. */
+  findCutOff(): Pick<Health, 'status' | 'message'> | undefined {
+    const { maxBehindMs = 0 } = this.#options;
+    const watch = this.#headWatch;
+    if (maxBehindMs === 0 || watch === undefined) return undefined;
+    const doubtMs = watch.doubtMs(performance.now());
+    if (doubtMs <= maxBehindMs) return undefined;
+    const { heightAhead } = watch;
+    const ledger =
+      heightAhead === undefined ? 'the ledger cannot be read' : `the ledger is at ${heightAhead}`;
+    const height = this.#replica?.state.height ?? 0;
+    const since = `not known to be up to date for ${Math.round(doubtMs / 1000)} s`;
+    return { status: 'cut_off', message: `at height ${height}, ${since}: ${ledger}` };
   }
 
   /** True if it must restore again, because the next blocks were pruned before they were read. */
   async #restoreAndFollow(signal: AbortSignal): Promise<boolean> {
     const { ledger, warn } = this.#options;
+    const startedMs = performance.now();
     const replica = await this.#restore(signal);
     if (replica === undefined) return false;
     this.#replica = replica;
+    // It has every block that there was when the restore began.
+    this.#headWatch ??= new HeadWatch(startedMs);
     this.#resolveRestored();
     this.#advance(replica);
     try {
@@ -201,6 +254,7 @@ export class LiveState {
 
   #advance(replica: Replica): void {
     this.#monotonicTimeMs = performance.now() - Math.max(0, Date.now() - replica.state.time);
+    this.#headWatch?.reach(replica.point.height);
     this.#wake(replica.point.height);
     try {
       this.#options.advanced(replica.state);
@@ -247,6 +301,7 @@ export class LiveState {
    * the replica decides that the ledger is broken: it knows which failures are temporary.
    */
   async #readHead(): Promise<{ head: number; isRead: boolean }> {
+    const askedMs = performance.now();
     let height: number | undefined;
     try {
       const late = sleep(HEAD_MS, undefined, { ref: false });
@@ -254,8 +309,13 @@ export class LiveState {
     } catch {
       // The replica gets the same failure, and retries.
     }
-    this.#headSeen = height ?? this.#headSeen;
+    if (height !== undefined) this.#seeHead(height, askedMs);
     return { head: this.#headSeen, isRead: height !== undefined };
+  }
+
+  #seeHead(head: number, askedMs: number): void {
+    this.#headSeen = head;
+    this.#headWatch?.seeHead(head, this.#replica?.point.height ?? 0, askedMs);
   }
 
   #judge(head: number, isRead: boolean, nowMs: number): Pick<Health, 'status' | 'message'> {
@@ -264,6 +324,8 @@ export class LiveState {
       const status = this.#failure === undefined ? 'replaying' : 'broken';
       return { status, message: this.unavailableReason };
     }
+    const cutOff = this.findCutOff();
+    if (cutOff !== undefined) return cutOff;
     if (state.height < head) {
       return { status: 'behind', message: `at height ${state.height}, the ledger is at ${head}` };
     }

@@ -152,6 +152,7 @@ function assemble(
   const live = new LiveState({
     ...storage,
     maxAgeMs: settings.maxAge,
+    maxBehindMs: settings.maxBehind,
     warn,
     advanced: ({ height, time, isPartial }) => {
       metrics.setLedger(height, time);
@@ -162,6 +163,7 @@ function assemble(
     worked: (seconds) => metrics.countWork('blocks', seconds),
     beforeBlocks: () => answers.untilWritten(),
     keep: (replica) => keeper?.keep(replica),
+    cutOff: () => push.sendAway(),
     failed: (error) => {
       metrics.countFailure();
       log.error({ err: error }, 'a bug after a block was applied; answers are not affected');

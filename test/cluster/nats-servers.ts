@@ -29,7 +29,7 @@ function requireProgram(): void {
 }
 
 /** Free ports: all are bound before any is released, so that they differ. */
-async function findPorts(count: number): Promise<number[]> {
+export async function findPorts(count: number): Promise<number[]> {
   const servers = Array.from({ length: count }, () => createServer());
   for (const server of servers) {
     server.listen(0, '127.0.0.1');

@@ -33,13 +33,17 @@ function namesLike(pattern: RegExp): string[] {
   return [...SERVICES.keys()].filter((name) => pattern.test(name));
 }
 
+function readVariables(text: string): Record<string, string> {
+  const variables = [...text.matchAll(/^ +(PERPINFO_\w+): "?([^"\n]*)"?$/gm)];
+  return Object.fromEntries(variables.map(([, name, value]) => [name, value]));
+}
+
 /** The settings of one of our services, parsed as the program does. */
 function readServiceSettings(text: string) {
   const line = /^ +command: (.*)$/m.exec(text)?.[1] ?? '';
   const command = COMMANDS.find(({ name }) => line === name || line.startsWith(`${name} `));
   assert.ok(command, line);
-  const variables = [...text.matchAll(/^ +(PERPINFO_\w+): "?([^"\n]*)"?$/gm)];
-  const environment = Object.fromEntries(variables.map(([, name, value]) => [name, value]));
+  const environment = readVariables(text);
   const words = line.slice(command.name.length).split(' ').filter(Boolean);
   return readSettings(command.settings, splitArguments(words).flags, environment);
 }
@@ -62,6 +66,17 @@ test("the example's commands and settings exist, and all have the same ledger", 
   }
 });
 
+test('the replicas have a limit on how far behind their answers may be', () => {
+  for (const name of namesLike(/^replica/)) {
+    const { maxBehind } = readSettings(
+      serve.settings,
+      new Map(),
+      readVariables(SERVICES.get(name) ?? ''),
+    );
+    assert.equal(maxBehind, 10_000);
+  }
+});
+
 test('the NATS servers have routes to each other, and sync every write to disk', () => {
   const config = readFile('nats.conf');
   const routes = [...config.matchAll(/nats:\/\/(\w+):6222/g)].map(([, name]) => name);
@@ -71,7 +86,7 @@ test('the NATS servers have routes to each other, and sync every write to disk',
 
 test('nginx proxies to every replica once it is healthy, and retries elsewhere on a 503', () => {
   const config = readFile('nginx.conf');
-  const servers = [...config.matchAll(/^ +server (\w+):(\d+) max_fails/gm)];
+  const servers = [...config.matchAll(/^ +server (\w+):(\d+) max_fails=0;/gm)];
   assert.deepEqual(
     servers.map(([, name]) => name),
     namesLike(/^replica/),

@@ -218,6 +218,7 @@ function pollOperation(): Json {
 const HEALTH_STATUSES: Readonly<Record<ServiceHealth['status'], true>> = {
   ok: true,
   replaying: true,
+  cut_off: true,
   behind: true,
   feed_failed: true,
   upstream_failed: true,

@@ -37,6 +37,7 @@ import { Outbox, SENT_OVERHEAD_BYTES } from './outbox.ts';
 export const GOING_AWAY = 1001;
 export const POLICY_VIOLATION = 1008;
 export const INTERNAL_ERROR = 1011;
+export const TRY_AGAIN_LATER = 1013;
 
 /** Maximum number of posts whose answer is pending. */
 const POSTS_IN_FLIGHT_MAX = 100;

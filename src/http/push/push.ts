@@ -24,6 +24,7 @@ import {
   type PushClient,
   PushConnection,
   type PushContext,
+  TRY_AGAIN_LATER,
 } from './connection.ts';
 import { readConnectionTerms } from './connection-terms.ts';
 import { FrameWriter, WINDOW_BITS } from './frame-writer.ts';
@@ -372,6 +373,11 @@ export class Push {
   /** The ledger is broken: no more states will come. */
   fail(): void {
     this.#closeAll(INTERNAL_ERROR, 'the ledger is broken');
+  }
+
+  /** The state may no longer be served: clients that connect again may get to a better replica. */
+  sendAway(): void {
+    this.#closeAll(TRY_AGAIN_LATER, 'this replica is cut off from the ledger');
   }
 
   /** Closes all connections; those that do not answer in time are terminated. */

@@ -1,0 +1,41 @@
+/**
+ * How long a replica may have been behind its ledger. The ledger's time does not say: it also stands still
+ * while a feed pauses. What says it is the ledger's newest block, looked up again and again: a replica that
+ * has reached it was not behind when it was looked up.
+ */
+export class HeadWatch {
+  /** When the replica was last known to have every block. */
+  #completeMs: number;
+  /** The newest block that the replica has not reached yet, and when it was looked up. */
+  #ahead: { readonly height: number; readonly seenMs: number } | undefined;
+
+  constructor(completeMs: number) {
+    this.#completeMs = completeMs;
+  }
+
+  /** `seenMs` is from before the ledger was asked for its newest block. */
+  seeHead(head: number, height: number, seenMs: number): void {
+    if (head <= height) this.#noteComplete(seenMs);
+    else this.#ahead ??= { height: head, seenMs };
+  }
+
+  reach(height: number): void {
+    if (this.#ahead === undefined || height < this.#ahead.height) return;
+    this.#noteComplete(this.#ahead.seenMs);
+    this.#ahead = undefined;
+  }
+
+  #noteComplete(atMs: number): void {
+    this.#completeMs = Math.max(this.#completeMs, atMs);
+  }
+
+  /** How much older than the ledger the replica's state may be. */
+  doubtMs(nowMs: number): number {
+    return nowMs - this.#completeMs;
+  }
+
+  /** The block that the replica is known to lack; undefined if none is known, as without a connection. */
+  get heightAhead(): number | undefined {
+    return this.#ahead?.height;
+  }
+}
