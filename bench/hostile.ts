@@ -1,0 +1,247 @@
+/**
+ * What is left for a well-behaved key while another one does the worst that its budget allows:
+ *
+ *   npm run bench:hostile                  ten minutes of attack, and three without
+ *   npm run bench:hostile -- --quick       half a minute: to see that it works
+ *
+ * One part asks a service with an archive, for the past of accounts with 15,000 fills, and gives up
+ * before the answers come. The other asks a follower of the stub exchange, for accounts that nobody has
+ * asked for before and for answers of 8 MB. In both, bodies that are costly to parse come all the time,
+ * also when the budget is spent. Services, exchange and clients share the machine's cores.
+ */
+
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { cpus, loadavg, tmpdir } from 'node:os';
+import path from 'node:path';
+import { parseArgs } from 'node:util';
+import { formatQuestion } from '../test/http/service.ts';
+import { createKey } from './exchange.ts';
+import { askForAll, type Cleanup, startFollowing, startStub } from './follow-stub.ts';
+import { Clients, type Group, type GroupRun } from './hostile-clients.ts';
+import { type Goal, printGoals, printTable } from './report.ts';
+import { startPerpinfo } from './servers.ts';
+import { buildWeightsData, WHALES } from './weights-data.ts';
+
+/** Fifty times what the public server grants an address. */
+const HOSTILE_BUDGET = { weight: 60_000, periodMs: 60_000 };
+const BODY_BYTES_MAX = 65_536;
+const KNOWN_ACCOUNTS = 40;
+/** Long enough that the well-behaved key always asks for accounts that were not read before. */
+const UNKNOWN_ACCOUNTS = 20_000;
+const GIANT_ROWS = 30_000;
+/** Of the well-behaved key: a budget of reads that is never short without the other. */
+const UNKNOWN_PAUSE_MS = 2000;
+const THROUGHPUT_MIN = 0.5;
+const P99_TIMES_MAX = 3;
+
+interface Scale {
+  readonly aloneSeconds: number;
+  readonly besideSeconds: number;
+}
+
+const FULL: Scale = { aloneSeconds: 90, besideSeconds: 300 };
+const QUICK: Scale = { aloneSeconds: 5, besideSeconds: 10 };
+
+type Ask = (body: unknown) => Uint8Array;
+
+/** A service, and what the two keys ask it. */
+interface Part {
+  readonly name: string;
+  readonly port: number;
+  readonly good: readonly Group[];
+  readonly hostile: readonly Group[];
+}
+
+function asking(key: string): Ask {
+  return (body) => formatQuestion(key, { body: JSON.stringify(body) });
+}
+
+function accountsOf(ask: Ask, users: readonly string[]): Uint8Array[] {
+  return users.map((user) => ask({ type: 'clearinghouseState', user }));
+}
+
+function newUsers(): string[] {
+  return Array.from({ length: UNKNOWN_ACCOUNTS }, () => `0x${randomBytes(20).toString('hex')}`);
+}
+
+/** Bodies that cost the most to refuse. */
+function costlyBodies(key: string): Group {
+  const nested = '['.repeat(BODY_BYTES_MAX / 2) + ']'.repeat(BODY_BYTES_MAX / 2);
+  const arrays = `[${'[],'.repeat(BODY_BYTES_MAX / 3 - 2)}[]]`;
+  const requests = [nested, arrays].map((body) => formatQuestion(key, { body }));
+  return { name: 'bodies', requests, connections: 2 };
+}
+
+/** Its data is in the folder. */
+async function openPast(folder: string, cleanup: Cleanup): Promise<Part> {
+  const data = await buildWeightsData(folder);
+  const [goodKey, hostileKey] = [await createKey(folder), await createKey(folder, HOSTILE_BUDGET)];
+  const service = await startPerpinfo(folder, { workers: 1, flags: ['--archive'] });
+  cleanup.after(() => service.stop());
+  const ask = asking(hostileKey);
+  const span = Math.ceil((data.lastTime - data.firstTime) / 4000);
+  const past = WHALES.flatMap(({ user }) => [
+    ask({ type: 'liquidationHistory', user }),
+    ask({ type: 'positionHistory', user, coin: 'ETH' }),
+    ask({ type: 'accountHistory', user, step: span }),
+    ask({ type: 'portfolio', user }),
+    ask({ type: 'clearinghouseState', user, atHeight: 1500 }),
+  ]);
+  return {
+    name: 'the past',
+    port: service.port,
+    good: [{ name: 'accounts', requests: accountsOf(asking(goodKey), data.users), connections: 8 }],
+    hostile: [
+      { name: 'history', requests: past, connections: 4 },
+      { name: 'abandoned', requests: past, connections: 4, abandonMs: 5 },
+      costlyBodies(hostileKey),
+    ],
+  };
+}
+
+async function openFollower(folder: string, cleanup: Cleanup): Promise<Part> {
+  const exchange = await startStub(folder, cleanup, {
+    accounts: 2 * KNOWN_ACCOUNTS,
+    intervalMs: 1000,
+  });
+  const users = exchange.users.slice(0, KNOWN_ACCOUNTS);
+  const flags = ['--follow-budget', '1200', '--forward'];
+  const following = await startFollowing(folder, cleanup, exchange, flags);
+  await askForAll(following, users);
+  const giant = { type: 'userFills', user: users[0] };
+  const row = { coin: 'BTC', px: '60000.0', sz: '0.01', side: 'B', dir: 'Open Long', fee: '0.1' };
+  const rows = Array.from({ length: GIANT_ROWS }, (_, tid) => ({
+    ...row,
+    tid,
+    hash: 'f'.repeat(66),
+  }));
+  await exchange.stub.fix(giant, rows);
+  const hostileKey = await createKey(path.join(folder, 'followed'), HOSTILE_BUDGET);
+  const [good, hostile] = [asking(following.secret), asking(hostileKey)];
+  return {
+    name: 'a followed exchange',
+    port: following.service.port,
+    good: [
+      { name: 'accounts', requests: accountsOf(good, users), connections: 8 },
+      {
+        name: 'new accounts',
+        requests: accountsOf(good, newUsers()),
+        connections: 1,
+        pauseMs: UNKNOWN_PAUSE_MS,
+      },
+    ],
+    hostile: [
+      { name: 'new accounts', requests: accountsOf(hostile, newUsers()), connections: 16 },
+      { name: 'giants', requests: [hostile(giant)], connections: 4 },
+      { name: 'giants, abandoned', requests: [hostile(giant)], connections: 4, abandonMs: 5 },
+      costlyBodies(hostileKey),
+    ],
+  };
+}
+
+function p99(run: GroupRun): number {
+  return run.latencies[Math.floor((run.latencies.length - 1) * 0.99)] ?? Number.NaN;
+}
+
+function answersPerSecond(run: GroupRun, seconds: number): number {
+  return run.latencies.length / seconds;
+}
+
+function describeStatuses({ statuses, abandoned }: GroupRun): string {
+  const counts = Object.entries(statuses).map(([status, count]) => `${status}: ${count}`);
+  return [...counts, ...(abandoned > 0 ? [`given up: ${abandoned}`] : [])].join(', ');
+}
+
+async function measure(part: Part, scale: Scale): Promise<Goal[]> {
+  const { port } = part;
+  const [good, hostile] = [new Clients(), new Clients()];
+  try {
+    const seconds = scale.aloneSeconds;
+    await good.run({ port, groups: part.good, seconds: Math.min(5, seconds) });
+    const alone = await good.run({ port, groups: part.good, seconds });
+    const [beside, attack] = await Promise.all([
+      good.run({ port, groups: part.good, seconds: scale.besideSeconds }),
+      hostile.run({ port, groups: part.hostile, seconds: scale.besideSeconds }),
+    ]);
+    printRuns(part, alone, [...beside, ...attack], scale);
+    return judge(part, alone, beside, scale);
+  } finally {
+    await Promise.all([good.stop(), hostile.stop()]);
+  }
+}
+
+function printRuns(
+  part: Part,
+  alone: readonly GroupRun[],
+  beside: readonly GroupRun[],
+  { aloneSeconds, besideSeconds }: Scale,
+): void {
+  const row = (who: string, run: GroupRun, seconds: number) => [
+    `${who}: ${run.name}`,
+    answersPerSecond(run, seconds).toFixed(1),
+    p99(run).toFixed(1),
+    describeStatuses(run),
+  ];
+  const goodCount = part.good.length;
+  printTable(
+    ['', 'answers/s', 'p99, ms', 'statuses'],
+    [
+      ...alone.map((run) => row('alone', run, aloneSeconds)),
+      ...beside.slice(0, goodCount).map((run) => row('attacked', run, besideSeconds)),
+      ...beside.slice(goodCount).map((run) => row('attacker', run, besideSeconds)),
+    ],
+  );
+}
+
+function judge(
+  { name, good }: Part,
+  alone: readonly GroupRun[],
+  beside: readonly GroupRun[],
+  { aloneSeconds, besideSeconds }: Scale,
+): Goal[] {
+  return good.flatMap((group, index) => {
+    const share =
+      answersPerSecond(beside[index], besideSeconds) / answersPerSecond(alone[index], aloneSeconds);
+    const times = p99(beside[index]) / p99(alone[index]);
+    const figure = `${name}, ${group.name}`;
+    return [
+      {
+        figure: `${figure}: answers/s, attacked / alone`,
+        measured: share.toFixed(2),
+        goal: `at least ${THROUGHPUT_MIN}`,
+        isMet: share >= THROUGHPUT_MIN,
+      },
+      {
+        figure: `${figure}: p99, attacked / alone`,
+        measured: times.toFixed(2),
+        goal: `at most ${P99_TIMES_MAX}`,
+        isMet: times <= P99_TIMES_MAX,
+      },
+    ];
+  });
+}
+
+type Open = (folder: string, cleanup: Cleanup) => Promise<Part>;
+
+async function run(open: Open, scale: Scale): Promise<Goal[]> {
+  const folder = mkdtempSync(path.join(tmpdir(), 'perpinfo-hostile-'));
+  const cleanups: (() => Promise<void> | void)[] = [];
+  try {
+    const part = await open(folder, { after: (clean) => void cleanups.push(clean) });
+    console.log(`\n${part.name} (load average ${loadavg()[0].toFixed(1)})\n`);
+    return await measure(part, scale);
+  } finally {
+    for (const clean of cleanups.reverse()) await clean();
+    rmSync(folder, { recursive: true });
+  }
+}
+
+const { values } = parseArgs({ options: { quick: { type: 'boolean', default: false } } });
+const scale = values.quick ? QUICK : FULL;
+console.log(
+  `node ${process.version}, ${cpus().length} x ${cpus()[0].model}, shared with the clients`,
+);
+const goals = [...(await run(openPast, scale)), ...(await run(openFollower, scale))];
+console.log();
+printGoals(goals);
