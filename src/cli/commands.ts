@@ -18,6 +18,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   'keys list': async () => (await import('./keys.ts')).keysList,
   'keys revoke': async () => (await import('./keys.ts')).keysRevoke,
   verify: async () => (await import('./verify.ts')).verify,
+  snapshot: async () => (await import('./snapshot.ts')).snapshot,
   backup: async () => (await import('./backup.ts')).backup,
   restore: async () => (await import('./restore.ts')).restore,
   prune: async () => (await import('./prune.ts')).prune,

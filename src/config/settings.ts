@@ -309,12 +309,12 @@ const SERVING = {
   adminHost: {
     type: text('HOST'),
     default: '127.0.0.1',
-    help: 'address to serve metrics on',
+    help: 'address to serve metrics on, and requests for a snapshot',
   },
   adminPort: {
     type: port,
     default: 9464,
-    help: 'port to serve metrics on; 0 lets the system choose',
+    help: 'port to serve metrics on, and requests for a snapshot; 0 lets the system choose',
   },
   workers: {
     type: count({ from: 1, to: 256 }),

@@ -52,6 +52,7 @@ export function stateDigest(state: StateView): string {
 export class Replica {
   readonly #state: State;
   #point: ChainPoint;
+  #isInBlock = false;
 
   constructor(state: State, point: ChainPoint) {
     this.#state = state;
@@ -65,6 +66,11 @@ export class Replica {
   /** The state's place in the chain. */
   get point(): ChainPoint {
     return this.#point;
+  }
+
+  /** True while a block is applied in pieces: its state cannot be saved then. */
+  get isInBlock(): boolean {
+    return this.#isInBlock;
   }
 
   /** Hands the state over to another owner; the replica must not be used after that. */
@@ -97,10 +103,15 @@ export class Replica {
 
   /** `apply` in pieces. At each yield, readers see the state before or after the block. */
   *#applyInPieces(block: StoredBlock): Generator<void, void, void> {
-    yield* checkLinkInPieces(this.#point, block);
-    const isApplied = yield* this.#tryPieces(block.line);
-    if (!isApplied) this.#applyWhole(block);
-    this.#moveTo(block);
+    this.#isInBlock = true;
+    try {
+      yield* checkLinkInPieces(this.#point, block);
+      const isApplied = yield* this.#tryPieces(block.line);
+      if (!isApplied) this.#applyWhole(block);
+      this.#moveTo(block);
+    } finally {
+      this.#isInBlock = false;
+    }
   }
 
   /** False if the block must be applied whole, possibly just to get the error message. */

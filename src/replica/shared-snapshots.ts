@@ -133,8 +133,27 @@ export class SharedSnapshots {
     const [link, objects] = [this.#link, this.#objects];
     const found = { objectCount: heights.length, nowMs: Date.now() };
     await removeOrphanedChunks({ link, objects, bucket: bucketOf(link), ...found });
+    return await this.#add(snapshots, height, heights);
+  }
+
+  /**
+   * Publishes a snapshot that an operator has asked for, also while another replica holds the lease;
+   * returns its bucket and name.
+   */
+  async publishNow(snapshots: SnapshotFolder, height: number): Promise<string> {
+    const heights = await this.#dropAhead(await this.heights());
+    if (!heights.includes(height)) await this.#add(snapshots, height, heights);
+    return `${bucketOf(this.#link)}/${nameOf(height)}`;
+  }
+
+  /** False if another replica has just published it. */
+  async #add(
+    snapshots: SnapshotFolder,
+    height: number,
+    heights: readonly number[],
+  ): Promise<boolean> {
     if (!(await this.#put(snapshots.pathOf(height), nameOf(height)))) return false;
-    await this.#delete([...heights, height].slice(0, -KEPT_COUNT));
+    await this.#delete(heights.filter((at) => at < height).slice(0, 1 - KEPT_COUNT));
     return true;
   }
 

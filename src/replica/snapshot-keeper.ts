@@ -1,9 +1,10 @@
 /**
  * Saves snapshots of a replica while it follows the ledger, and publishes them if this replica holds
- * the lease. Several processes may share a folder: the earliest one still running saves.
+ * the lease. Several processes may share a folder: the earliest one still running saves. Each of them
+ * saves one when it is asked to.
  */
 
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { Presence } from '../ledger/embedded/presence.ts';
 import type { Replica } from './replica.ts';
 import type { SharedSnapshots } from './shared-snapshots.ts';
@@ -12,13 +13,24 @@ import { SnapshotSchedule } from './snapshot-schedule.ts';
 
 export interface KeeperOptions {
   readonly snapshots: SnapshotFolder;
-  readonly shared: SharedSnapshots;
-  readonly every: number;
+  /** Undefined if the ledger is in a folder. */
+  readonly shared: SharedSnapshots | undefined;
+  /** Undefined to save only when asked: in a folder, the writer saves the others. */
+  readonly every: number | undefined;
   readonly keep: number;
   /** Called after each piece of work on a snapshot, with its time. */
   worked?(seconds: number): void;
   /** Called when a snapshot was not saved or published, which the replica can do without. */
   warn(message: string): void;
+}
+
+/** Where a snapshot is that was asked for. */
+export interface SavedSnapshot {
+  readonly height: number;
+  /** Undefined if it is removed with the process. */
+  readonly file?: string | undefined;
+  /** The bucket and name in the object store; undefined if the ledger is in a folder. */
+  readonly object?: string | undefined;
 }
 
 /** How often a process that does not save checks whether it has become the earliest. */
@@ -29,20 +41,30 @@ const TICK_MS = 20;
 export class SnapshotKeeper {
   readonly #options: KeeperOptions;
   readonly #schedule: SnapshotSchedule;
+  /** The replica that was offered last. */
+  #replica: Replica | undefined;
   #saving: Promise<void> | undefined;
   #publishing: Promise<void> | undefined;
   /** Never changes back: later processes cannot become earlier. */
   #isEarliest = false;
   #checking: Promise<void> | undefined;
   #presence: Presence | undefined;
-  readonly #timer: NodeJS.Timeout;
+  #timer: NodeJS.Timeout | undefined;
 
   constructor(options: KeeperOptions) {
     this.#options = options;
+    const { every } = options;
+    this.#schedule =
+      every === undefined
+        ? SnapshotSchedule.never()
+        : SnapshotSchedule.spread(every, this.#newestHeight());
+    if (every !== undefined) this.#startChecks();
+  }
+
+  #startChecks(): void {
     this.#timer = setInterval(() => this.#startCheck(), CHECK_MS);
     this.#timer.unref();
     this.#startCheck();
-    this.#schedule = SnapshotSchedule.spread(options.every, this.#newestHeight());
   }
 
   #newestHeight(): number {
@@ -55,10 +77,42 @@ export class SnapshotKeeper {
 
   /** Called between two blocks; saves this state in the background. */
   keep(replica: Replica): void {
+    this.#replica = replica;
     const { height } = replica.point;
     if (!this.#schedule.isDue(height) || this.#saving !== undefined || !this.#isEarliest) return;
     this.#schedule.started(height);
     this.#saving = this.#save(replica);
+  }
+
+  /**
+   * Saves the state now, and publishes it even if another replica holds the lease. Rejects if that
+   * fails.
+   */
+  async saveNow(): Promise<SavedSnapshot & { readonly file: string }> {
+    const { snapshots, shared } = this.#options;
+    const replica = await this.#untilSavable();
+    const { height } = replica.point;
+    const writing = this.#write(replica);
+    this.#saving = writing
+      .catch(() => undefined)
+      .finally(() => {
+        this.#saving = undefined;
+      });
+    await writing;
+    const object = await shared?.publishNow(snapshots, height);
+    return { height, file: snapshots.pathOf(height), object };
+  }
+
+  /** The replica, between two blocks and while no snapshot of it is written. */
+  async #untilSavable(): Promise<Replica> {
+    for (;;) {
+      const replica = this.#replica;
+      if (replica === undefined)
+        throw new Error('there is no state yet: the ledger is being replayed');
+      if (this.#saving === undefined && !replica.isInBlock) return replica;
+      await this.#saving;
+      await nextTurn();
+    }
   }
 
   /** Resolves when the check whether this process saves has finished. */
@@ -88,14 +142,19 @@ export class SnapshotKeeper {
     this.#options.warn(`the snapshot of height ${height} was not saved: ${message}`);
   }
 
-  async #save({ state, point }: Replica): Promise<void> {
+  async #write({ state, point }: Replica): Promise<void> {
     const { snapshots, keep, worked } = this.#options;
+    await snapshots.save(state, point.hash, worked);
+    await snapshots.keepNewest(keep);
+  }
+
+  async #save(replica: Replica): Promise<void> {
+    const { height } = replica.point;
     try {
-      await snapshots.save(state, point.hash, worked);
-      await snapshots.keepNewest(keep);
-      this.#publishing ??= this.#publish(point.height);
+      await this.#write(replica);
+      this.#publishing ??= this.#publish(height);
     } catch (error) {
-      this.#warnUnsaved(point.height, error as Error);
+      this.#warnUnsaved(height, error as Error);
     } finally {
       this.#saving = undefined;
     }
@@ -105,7 +164,7 @@ export class SnapshotKeeper {
   async #publish(height: number): Promise<void> {
     const { snapshots, shared, warn } = this.#options;
     try {
-      await shared.publish(snapshots, height);
+      await shared?.publish(snapshots, height);
     } catch (error) {
       warn(`the snapshot of height ${height} was not published: ${(error as Error).message}`);
     } finally {

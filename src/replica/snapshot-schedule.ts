@@ -24,6 +24,11 @@ export class SnapshotSchedule {
     return new SnapshotSchedule(nextAfter, newestHeight);
   }
 
+  /** For a process that saves only when it is asked to. */
+  static never(): SnapshotSchedule {
+    return new SnapshotSchedule(() => Number.POSITIVE_INFINITY, 0);
+  }
+
   isDue(height: number): boolean {
     return height >= this.#dueHeight;
   }

@@ -13,10 +13,11 @@ import { openNatsCharges } from '../access/jetstream/nats-charges.ts';
 import type { Settings } from '../config/settings.ts';
 import type { FollowFeed } from '../feed/follow/follow-feed.ts';
 import { natsOptionsOf } from '../ledger/location.ts';
+import type { SavedSnapshot } from '../replica/snapshot-keeper.ts';
 import { openStorage } from '../replica/storage.ts';
 import { listenForWanted } from '../wanted/open-wanted.ts';
 import type { WantedHandler } from '../wanted/wanted.ts';
-import { type AdminServer, startAdmin } from './admin.ts';
+import { type AdminOptions, type AdminServer, startAdmin } from './admin.ts';
 import { runArchiverProcess } from './archiver-process.ts';
 import { withDiskWarnings } from './disk-watch.ts';
 import { followerRetention } from './follower-retention.ts';
@@ -24,7 +25,7 @@ import { addMemoryMetrics, type ProcessRole, type ServiceProcess } from './memor
 import { formatOrigin } from './server-url.ts';
 import { ServiceFeed, type ServiceFeedOptions } from './service-feed.ts';
 import { endsWithin, unlessStopped, workerStopMsMax } from './stop-deadline.ts';
-import { type SupervisorOptions, superviseWorkers } from './supervisor.ts';
+import { Supervisor, type SupervisorOptions } from './supervisor.ts';
 import { SupervisorLink } from './supervisor-link.ts';
 import { runWorker, WORKER_SETTINGS, type WorkerOptions } from './worker.ts';
 
@@ -178,6 +179,7 @@ async function runWorkerProcess({ settings, log, signal }: ServiceOptions): Prom
       budgets,
       restoresFirst: othersAnswer,
       restored: () => supervisor.reportAnswering(),
+      offerSnapshots: (save) => supervisor.onSaveSnapshot(save),
       feedFailure: supervisor.feedFailure,
     });
   } finally {
@@ -195,11 +197,20 @@ function runAlone(options: ServiceOptions & WithArchivers): Promise<void> {
   const worker: ServiceProcess = { role: 'worker', pid: process.pid };
   addMemoryMetrics(register, () => [worker, ...archivers()]);
   return withChargeChannel(settings, async (others) => {
-    const admin = await serveMetrics(settings, log, () => register.metrics());
+    let saveSnapshot: () => Promise<SavedSnapshot> = async () => {
+      throw new Error('the ledger is being opened: try again later');
+    };
+    const offerSnapshots = (save: typeof saveSnapshot) => {
+      saveSnapshot = save;
+    };
+    const admin = await serveAdmin(settings, log, {
+      metrics: () => register.metrics(),
+      saveSnapshot: () => saveSnapshot(),
+    });
     const budgets = new Budgets();
     const stopSharing = shareBudgets(budgets, others === undefined ? [] : [others]);
     try {
-      await runToDeadline({ settings, log, signal, budgets });
+      await runToDeadline({ settings, log, signal, budgets, offerSnapshots });
     } finally {
       stopSharing();
       admin.close();
@@ -228,12 +239,15 @@ function runWorkers({ settings, log, ...options }: WorkersOptions): Promise<void
     const ofWorkers = new AggregatorRegistry();
     const own = new Registry();
     addMemoryMetrics(own, () => findProcesses(options));
-    const read = async () => (await ofWorkers.clusterMetrics()) + (await own.metrics());
-    const admin = await serveMetrics(settings, log, read);
+    const { workers: count } = settings;
+    const stopMsMax = workerStopMsMax(settings);
+    const supervisor = new Supervisor({ ...options, count, stopMsMax, log, others });
+    const admin = await serveAdmin(settings, log, {
+      metrics: async () => (await ofWorkers.clusterMetrics()) + (await own.metrics()),
+      saveSnapshot: () => supervisor.saveSnapshot(),
+    });
     try {
-      const { workers: count } = settings;
-      const stopMsMax = workerStopMsMax(settings);
-      await superviseWorkers({ ...options, count, stopMsMax, log, others });
+      await supervisor.run();
     } finally {
       admin.close();
     }
@@ -264,12 +278,12 @@ async function withChargeChannel(
   }
 }
 
-async function serveMetrics(
+async function serveAdmin(
   { adminHost: host, adminPort }: ServiceOptions['settings'],
   log: Logger,
-  metrics: () => Promise<string>,
+  work: Pick<AdminOptions, 'metrics' | 'saveSnapshot'>,
 ): Promise<AdminServer> {
-  const admin = await startAdmin({ host, port: adminPort, metrics });
+  const admin = await startAdmin({ host, port: adminPort, ...work });
   const { port } = admin;
   log.info({ address: `${formatOrigin(host, port)}/metrics`, port }, 'metrics');
   return admin;

@@ -3,6 +3,7 @@
 import type { ChargeChannel } from '../access/budget-sharing.ts';
 import type { Charge } from '../access/budgets.ts';
 import type { FeedFailure } from '../replica/live-state.ts';
+import type { SavedSnapshot } from '../replica/snapshot-keeper.ts';
 import {
   type FromSupervisor,
   type FromWorker,
@@ -16,6 +17,7 @@ export class SupervisorLink implements ChargeChannel {
   /** Resolves when the service's feed fails. */
   readonly feedFailure: Promise<FeedFailure>;
   #absorb: ((charges: readonly Charge[]) => void) | undefined;
+  #saveSnapshot: (() => Promise<SavedSnapshot>) | undefined;
 
   constructor() {
     let reportFailure: (failure: FeedFailure) => void = () => undefined;
@@ -28,6 +30,7 @@ export class SupervisorLink implements ChargeChannel {
         else if ('welcome' in message) resolve(message.welcome);
         else if ('charges' in message) this.#absorb?.(message.charges);
         else if ('feedFailure' in message) reportFailure(message.feedFailure);
+        else if ('saveSnapshot' in message) void this.#answerSnapshot(message.saveSnapshot);
       });
     });
     void this.#welcome.then(({ feedFailure }) => {
@@ -56,6 +59,20 @@ export class SupervisorLink implements ChargeChannel {
 
   onCharges(absorb: (charges: readonly Charge[]) => void): void {
     this.#absorb = absorb;
+  }
+
+  onSaveSnapshot(save: () => Promise<SavedSnapshot>): void {
+    this.#saveSnapshot = save;
+  }
+
+  async #answerSnapshot(id: number): Promise<void> {
+    try {
+      // Only a worker that answers is asked, and it has said what saves by then.
+      const saved = await this.#saveSnapshot?.();
+      if (saved !== undefined) this.#send({ snapshot: { id, saved } });
+    } catch (error) {
+      this.#send({ snapshot: { id, reason: (error as Error).message } });
+    }
   }
 
   #send(message: FromWorker): void {

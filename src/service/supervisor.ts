@@ -10,7 +10,9 @@ import type { Logger } from 'pino';
 import type { ChargeChannel } from '../access/budget-sharing.ts';
 import { Budgets, type Charge } from '../access/budgets.ts';
 import type { FeedFailure } from '../replica/live-state.ts';
+import type { SavedSnapshot } from '../replica/snapshot-keeper.ts';
 import { HandedConnections } from './handed-connections.ts';
+import { SnapshotRequests } from './snapshot-requests.ts';
 import { type FromSupervisor, type FromWorker, ignoreFailure } from './worker-messages.ts';
 
 const RESTART_MS_MIN = 100;
@@ -35,19 +37,14 @@ export interface SupervisorOptions {
   readonly others?: ChargeChannel | undefined;
 }
 
-/** Runs the workers until the signal, then waits for all of them to exit. */
-export async function superviseWorkers(options: SupervisorOptions): Promise<void> {
-  const supervisor = new Supervisor(options);
-  await supervisor.run();
-}
-
-class Supervisor {
+export class Supervisor {
   readonly #options: SupervisorOptions;
   readonly #workers = new Set<Worker>();
   /** Workers that have sent "hello": earlier messages to them would be lost. */
   readonly #greeted = new Set<Worker>();
   readonly #answering = new Set<Worker>();
   readonly #handed = new HandedConnections();
+  readonly #snapshots = new SnapshotRequests<Worker>();
   readonly #budgets = new Budgets();
   #restartMs = RESTART_MS_MIN;
   #hasListened = false;
@@ -59,6 +56,7 @@ class Supervisor {
     this.#options = options;
   }
 
+  /** Runs the workers until the signal, then waits for all of them to exit. */
   async run(): Promise<void> {
     const { count, signal } = this.#options;
     const failure = new Promise<never>((_, reject) => {
@@ -92,12 +90,14 @@ class Supervisor {
       if (message === 'hello') this.#welcome(worker);
       else if (message === 'answering') this.#answering.add(worker);
       else if ('charges' in message) this.#forward(worker, message.charges);
+      else if ('snapshot' in message) this.#snapshots.settle(message.snapshot);
     });
     let hasEnded = false;
     const end = (reason: object) => {
       if (hasEnded) return;
       hasEnded = true;
       this.#handed.closeOf(worker);
+      this.#snapshots.dropOf(worker);
       for (const group of [this.#workers, this.#greeted, this.#answering]) group.delete(worker);
       if (this.#isStopping) return;
       if (!this.#hasListened) {
@@ -154,6 +154,13 @@ class Supervisor {
     for (const worker of this.#greeted) {
       if (worker !== from) sendTo(worker, { charges });
     }
+  }
+
+  /** Has one of the workers save a snapshot: all have the same state. */
+  async saveSnapshot(): Promise<SavedSnapshot> {
+    const [worker] = this.#answering;
+    if (worker === undefined) throw new Error('no worker has a state yet: try again later');
+    return await this.#snapshots.ask(worker, (id) => sendTo(worker, { saveSnapshot: id }));
   }
 
   async #stopAll(): Promise<void> {

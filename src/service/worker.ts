@@ -1,6 +1,7 @@
 /** A worker: a process that answers, with a replica and a server of its own. */
 
 import { once } from 'node:events';
+import path from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import type { Logger } from 'pino';
 import { type Registry, register } from 'prom-client';
@@ -17,7 +18,11 @@ import type { InfoServer } from '../http/info-server.ts';
 import { PUSH_SETTINGS, Push } from '../http/push/push.ts';
 import { STORAGE_SETTINGS } from '../ledger/location.ts';
 import { type FeedFailure, LiveState } from '../replica/live-state.ts';
-import { type KeeperOptions, SnapshotKeeper } from '../replica/snapshot-keeper.ts';
+import {
+  type KeeperOptions,
+  type SavedSnapshot,
+  SnapshotKeeper,
+} from '../replica/snapshot-keeper.ts';
 import { openStorage, type Storage } from '../replica/storage.ts';
 import { createWantedClient } from '../wanted/open-wanted.ts';
 import type { WantedClient } from '../wanted/wanted.ts';
@@ -58,6 +63,8 @@ export interface WorkerOptions {
   listening?(port: number): Promise<void>;
   /** Called once when there is a state to answer from. */
   restored?(): void;
+  /** Called once with what saves a snapshot of the state now. */
+  offerSnapshots?(save: () => Promise<SavedSnapshot>): void;
 }
 
 /**
@@ -94,6 +101,7 @@ async function serveFrom(
   const history = data === '' ? undefined : new ArchiveLink(data, { isKept, warn });
   const disk = data === '' ? undefined : new DiskWatch({ data });
   const parts = assemble({ storage, store, wanted, history, disk }, options);
+  options.offerSnapshots?.(() => saveSnapshot(parts, data));
   const end = new AbortController();
   const replicaRun = new ReplicaRun(parts, options, AbortSignal.any([options.signal, end.signal]));
   try {
@@ -104,7 +112,7 @@ async function serveFrom(
     parts.push.close();
     parts.load.close();
     await parts.keys.close();
-    await parts.keeper?.close();
+    await parts.keeper.close();
     await history?.close();
     await disk?.close();
     await wanted.close();
@@ -116,7 +124,7 @@ interface Parts {
   readonly push: Push;
   readonly keys: KeyRing;
   readonly load: LoadGauge;
-  readonly keeper: SnapshotKeeper | undefined;
+  readonly keeper: SnapshotKeeper;
   readonly server: InfoServer;
 }
 
@@ -162,7 +170,7 @@ function assemble(
     },
     worked: (seconds) => metrics.countWork('blocks', seconds),
     beforeBlocks: () => answers.untilWritten(),
-    keep: (replica) => keeper?.keep(replica),
+    keep: (replica) => keeper.keep(replica),
     cutOff: () => push.sendAway(),
     failed: (error) => {
       metrics.countFailure();
@@ -206,7 +214,7 @@ class ReplicaRun {
   async #run(): Promise<void> {
     const { keeper, live } = this.#parts;
     // A ledger that stands still offers the keeper one state only, right after the restore.
-    await keeper?.ready();
+    await keeper.ready();
     await live.run(this.#signal);
   }
 
@@ -242,10 +250,17 @@ async function listenUntilStopped(
 
 /** In a folder the writer saves the snapshots; on NATS every replica saves its own. */
 function createKeeper(
-  { snapshotEvery: every, snapshotKeep: keep }: WorkerOptions['settings'],
+  { snapshotEvery, snapshotKeep: keep }: WorkerOptions['settings'],
   { snapshots, shared }: Storage,
   reports: Pick<KeeperOptions, 'warn' | 'worked'>,
-): SnapshotKeeper | undefined {
-  if (shared === undefined) return undefined;
+): SnapshotKeeper {
+  const every = shared === undefined ? undefined : snapshotEvery;
   return new SnapshotKeeper({ snapshots, shared, every, keep, ...reports });
+}
+
+/** Without a data folder, the file goes with the process. */
+async function saveSnapshot({ live, keeper }: Parts, data: string): Promise<SavedSnapshot> {
+  if (live.state === undefined) throw new Error(live.unavailableReason);
+  const { height, file, object } = await keeper.saveNow();
+  return { height, object, file: data === '' ? undefined : path.resolve(file) };
 }

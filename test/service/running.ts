@@ -128,6 +128,10 @@ export class RunningService {
     return portOf(this.log('listening'));
   }
 
+  get adminPort(): number {
+    return portOf(this.log('metrics'));
+  }
+
   /** A client with a connection of its own, closed with the service. */
   connect(): Client {
     const client = new Client(this.port);
@@ -146,7 +150,7 @@ export class RunningService {
   }
 
   async metrics(): Promise<string> {
-    const client = new Client(portOf(this.log('metrics')));
+    const client = new Client(this.adminPort);
     try {
       const { status, body } = await client.send({ path: '/metrics' });
       return status === 200 ? body : '';
