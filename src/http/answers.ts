@@ -225,7 +225,7 @@ export class Answers {
       const reply = new Reply(200, type);
       reply.isPolled = head.question !== undefined;
       reply.allowance = admission.charge(keyNow, question.weigh(answer) - question.weight);
-      reply.body = answer;
+      reply.body = answer.bytes.length < LONG_TEXT_LENGTH ? answer.bytes.toString() : answer.bytes;
       return this.#countLongBody(reply);
     });
   }

@@ -4,7 +4,12 @@ import type { Settings } from '../config/settings.ts';
 import { RequestError } from '../info/request-error.ts';
 import { type Forwardable, readForwarded, readForwardedQuery } from '../wanted/forwarded-types.ts';
 import { PUBLIC_WEIGHTS } from '../wanted/upstream-weights.ts';
-import type { ForwardedQuestion, ForwardOutcome, WantedClient } from '../wanted/wanted.ts';
+import type {
+  ForwardAnswer,
+  ForwardedQuestion,
+  ForwardOutcome,
+  WantedClient,
+} from '../wanted/wanted.ts';
 
 /** A question that is answered by the exchange. */
 export class ForwardRequest {
@@ -22,9 +27,8 @@ export class ForwardRequest {
   }
 
   /** What the answer is charged with. */
-  weigh(answer: string): number {
-    if (PUBLIC_WEIGHTS.maxOf(this.type) === PUBLIC_WEIGHTS.of(this.type)) return this.weight;
-    return PUBLIC_WEIGHTS.ofAnswer(this.type, JSON.parse(answer));
+  weigh({ rows }: ForwardAnswer): number {
+    return PUBLIC_WEIGHTS.ofRows(this.type, rows);
   }
 }
 
@@ -63,8 +67,8 @@ export class Forwarding {
     this.isOn = parts.settings.forward && parts.wanted !== undefined;
   }
 
-  /** The exchange's answer as JSON text, or why there is none. */
-  async ask({ question }: ForwardRequest, keyId: string): Promise<string | RequestError> {
+  /** The exchange's answer, or why there is none. */
+  async ask({ question }: ForwardRequest, keyId: string): Promise<ForwardAnswer | RequestError> {
     const { wanted, settings } = this.#parts;
     if (wanted === undefined) return refuseLate(settings.followWait);
     let timer: NodeJS.Timeout | undefined;
@@ -81,18 +85,15 @@ function refuseLate(waitMs: number): RequestError {
   return new RequestError('upstream_failed', `the exchange has not answered within ${waitMs} ms`);
 }
 
-function readOutcome(outcome: ForwardOutcome): string | RequestError {
+function readOutcome(outcome: ForwardOutcome): ForwardAnswer | RequestError {
+  if (outcome.outcome === 'answered') return outcome;
   if (outcome.outcome === 'failed') return new RequestError('upstream_failed', outcome.reason);
   if (outcome.outcome === 'busy') {
     const { reason, retryAfterSeconds } = outcome;
     return new RequestError('not_ready', reason, undefined, retryAfterSeconds);
   }
-  if (outcome.status === 200) return outcome.answer;
-  if (outcome.status === 422) {
-    const { answer, field } = outcome;
-    const code = field === 'dex' ? 'unknown_dex' : 'invalid_field';
-    if (field !== undefined) return new RequestError(code, answer, field);
-    return new RequestError('invalid_field', `the exchange refused it: ${answer}`);
-  }
-  return new RequestError('upstream_failed', `the exchange answered ${outcome.status}`);
+  const { reason, field } = outcome;
+  const code = field === 'dex' ? 'unknown_dex' : 'invalid_field';
+  if (field !== undefined) return new RequestError(code, reason, field);
+  return new RequestError('invalid_field', `the exchange refused it: ${reason}`);
 }

@@ -71,11 +71,11 @@ export class UpstreamWeights {
     return weight + Math.ceil(itemsMax / perItems);
   }
 
-  /** What a question did cost, once its answer is there. */
-  ofAnswer(type: string, answer: unknown): number {
+  /** What a question did cost, once its answer is there: a list of so many rows, or no list. */
+  ofRows(type: string, rows: number | undefined): number {
     const { weight, perItems } = this.#costOf(type);
-    if (perItems === undefined || !Array.isArray(answer)) return weight;
-    return weight + Math.ceil(answer.length / perItems);
+    if (perItems === undefined || rows === undefined) return weight;
+    return weight + Math.ceil(rows / perItems);
   }
 }
 

@@ -6,6 +6,8 @@
  *   interest  {"interest": [{"item": item, "count": 3, "keyId": "4f1d22a0c9"}, ...]}
  *   reply     {"outcome": ...}
  *   report    {"status": ...}, from the follower to all clients
+ *
+ * The bytes of an exchange's answer are not part of the JSON: they follow it as they are (see the channels).
  */
 
 import { isJsonObject, type JsonObject } from '../events/fields.ts';
@@ -45,6 +47,18 @@ export function busy(reason: string): WantBusy {
 
 export function failed(reason: string): WantFailed {
   return { outcome: 'failed', reason };
+}
+
+/** An outcome as it is sent: as JSON, and the bytes that follow it. */
+export interface SentOutcome {
+  readonly outcome: object;
+  readonly bytes?: Buffer | undefined;
+}
+
+export function splitOutcome(outcome: WantedOutcome | ForwardOutcome): SentOutcome {
+  if (outcome.outcome !== 'answered') return { outcome };
+  const { bytes, ...rest } = outcome;
+  return { outcome: rest, bytes };
 }
 
 /** Undefined if the text is not JSON. */
@@ -125,11 +139,15 @@ export function readWantedOutcome(value: unknown): WantedOutcome {
   return readMishap(value) ?? NO_OUTCOME;
 }
 
-export function readForwardOutcome(value: unknown): ForwardOutcome {
+/** `bytes` are those that came with it. They are not looked at: the follower has. */
+export function readForwardOutcome(value: unknown, bytes?: Buffer): ForwardOutcome {
   if (!isJsonObject(value)) return NO_OUTCOME;
-  const { outcome, status, answer, field } = value;
-  if (outcome === 'answered' && isAmount(status) && isAnswer(status, answer)) {
-    return { outcome, status, answer, ...(typeof field === 'string' ? { field } : {}) };
+  const { outcome, rows, reason, field } = value;
+  if (outcome === 'answered' && bytes !== undefined) {
+    return { outcome, bytes, rows: isAmount(rows) ? rows : undefined };
+  }
+  if (outcome === 'refused' && typeof reason === 'string') {
+    return { outcome, reason, ...(typeof field === 'string' ? { field } : {}) };
   }
   return readMishap(value) ?? NO_OUTCOME;
 }
@@ -140,11 +158,6 @@ function readMishap(value: JsonObject): WantFailed | WantBusy | undefined {
   if (outcome === 'failed') return { outcome, reason };
   if (outcome !== 'busy' || !isAmount(retryAfterSeconds)) return undefined;
   return { outcome, reason, retryAfterSeconds: Math.ceil(retryAfterSeconds) };
-}
-
-/** A refusal of the exchange is plain text. */
-function isAnswer(status: number, value: unknown): value is string {
-  return status === 200 ? isJsonText(value) : typeof value === 'string';
 }
 
 function isJsonText(value: unknown): value is string {

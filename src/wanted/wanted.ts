@@ -36,19 +36,25 @@ export interface ForwardedQuestion {
   readonly [field: string]: unknown;
 }
 
-export type ForwardOutcome =
-  /**
-   * The exchange's status, and the JSON text of its answer; if it refused the question, why. With a
-   * field, the follower has refused it for what the exchange lists, and has not asked.
-   */
-  | {
-      readonly outcome: 'answered';
-      readonly status: number;
-      readonly answer: string;
-      readonly field?: string | undefined;
-    }
-  | WantFailed
-  | WantBusy;
+/** The exchange's answer, byte for byte: the follower has checked that it is JSON, and nobody else reads it. */
+export interface ForwardAnswer {
+  readonly outcome: 'answered';
+  readonly bytes: Buffer;
+  /** Of the list that it is; undefined if it is something else. */
+  readonly rows: number | undefined;
+}
+
+/**
+ * Why the exchange has refused the question. With a field, the follower has refused it for what the
+ * exchange lists, and has not asked.
+ */
+export interface ForwardRefused {
+  readonly outcome: 'refused';
+  readonly reason: string;
+  readonly field?: string | undefined;
+}
+
+export type ForwardOutcome = ForwardAnswer | ForwardRefused | WantFailed | WantBusy;
 
 /** Ages in milliseconds; null if there is nothing that could have an age. */
 export interface FollowAges {

@@ -12,7 +12,7 @@ interface Row {
 }
 
 /** How a figure is written: as a number, in bytes, in time, or a rate per millisecond as one per second. */
-type Unit = 'count' | 'bytes' | 'ms' | 'perMs' | 'mebi';
+type Unit = 'count' | 'bytes' | 'ms' | 'perMs';
 /** A setting, or a constant by its file and name. */
 type Source = readonly [unit: Unit, name: string];
 
@@ -116,7 +116,7 @@ const FOLLOWER_ROWS: Readonly<Record<string, readonly Source[]>> = {
   ],
   'answers kept of forwarded questions': [
     ['count', 'feed/follow/upstream/answer-cache.ts ANSWERS_MAX'],
-    ['mebi', 'feed/follow/upstream/answer-cache.ts CHARACTERS_MAX'],
+    ['bytes', 'feed/follow/upstream/answer-cache.ts BYTES_MAX'],
     ['ms', 'forwardKeep'],
   ],
   'log lines about accounts': [
@@ -159,6 +159,7 @@ const NOT_BY_CLIENTS: Readonly<Record<string, readonly string[]>> = {
     'info/many-accounts.ts ALL_DEXES_BYTES',
     'info/many-accounts.ts NAME_BYTES_MAX',
     'info/many-accounts.ts PIECE_BYTES',
+    'feed/follow/upstream/upstream-answer.ts STEP_BYTES',
     'service/worker.ts INLINED_BYTES_MAX',
   ],
   'shares of work and numbers of attempts': [
@@ -196,7 +197,10 @@ const NOT_BY_CLIENTS: Readonly<Record<string, readonly string[]>> = {
     'wanted/nats/nats-wanted.ts INTERESTS_MAX',
     'wanted/socket/socket-channel.ts INTERESTS_MAX',
     'wanted/socket/socket-channel.ts LINE_BYTES_MAX',
+    'wanted/nats/nats-parts.ts BYTES_MAX',
+    'wanted/nats/nats-parts.ts PART_BYTES_MAX',
     'wanted/socket/socket-channel.ts UNREAD_BYTES_MAX',
+    'wanted/socket/socket-messages.ts FOLLOWING_BYTES_MAX',
     'wanted/socket/socket-server.ts LINE_BYTES_MAX',
     'wanted/socket/socket-server.ts UNREAD_BYTES_MAX',
     'wanted/wanted-messages.ts KEY_ID_LENGTH_MAX',
@@ -232,7 +236,7 @@ const NOT_BY_CLIENTS: Readonly<Record<string, readonly string[]>> = {
     'feed/follow/upstream/upstream-address.ts SHOWN_LENGTH_MAX',
     'feed/follow/upstream/upstream-address.ts READ_LENGTH_MAX',
     'feed/follow/upstream/upstream-secrets.ts ESCAPES_MAX',
-    'feed/follow/upstream/upstream-json.ts DEPTH_MAX',
+    'feed/follow/upstream/upstream-json.ts JSON_DEPTH_MAX',
     'feed/follow/upstream/inflated-json.ts INFLATED_BYTES_MAX',
     'feed/follow/upstream/push-socket.ts MESSAGE_BYTES_MAX',
     'feed/follow/upstream/left-out-subscriptions.ts LEFT_OUT_MAX',
@@ -294,7 +298,6 @@ const FORMATS: Readonly<Record<Unit, (value: number) => string>> = {
     return value >= 1000 ? `${value / 1000} s` : `${value} ms`;
   },
   perMs: (value) => `${value * 1000}`,
-  mebi: (value) => `${value / (1 << 20)} Mi`,
 };
 
 /** The figures of a cell as they are written. */

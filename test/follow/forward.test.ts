@@ -244,11 +244,11 @@ class FakeUpstream {
   readonly asked: { question: UpstreamQuestion; options: AskOptions }[] = [];
   answer: () => string | Error = () => '{"n":1}';
 
-  async askText(question: UpstreamQuestion, options: AskOptions): Promise<string> {
+  async askBytes(question: UpstreamQuestion, options: AskOptions) {
     this.asked.push({ question, options });
     const answer = this.answer();
     if (answer instanceof Error) throw answer;
-    return answer;
+    return { bytes: Buffer.from(answer), rows: undefined };
   }
 }
 
@@ -271,7 +271,11 @@ function createForwarder(ttlMs = 1_000) {
 
 const FORWARDING = { ttlMs: 1_000, waitMsMax: 5_000, directory: () => undefined };
 const ORDERS = { type: 'openOrders', user: USER };
-const ANSWERED = { outcome: 'answered', status: 200, answer: '{"n":1}' };
+const ANSWERED = answered('{"n":1}');
+
+function answered(text: string) {
+  return { outcome: 'answered', bytes: Buffer.from(text), rows: undefined };
+}
 
 test('the follower rebuilds a question once more, whoever sent it', async () => {
   const { upstream, forwarder } = createForwarder();
@@ -303,7 +307,7 @@ test('an answer is given again for as long as it is kept, and no longer', async 
   clock.advance(999);
   assert.deepEqual(await forwarder.forward(ORDERS), ANSWERED);
   clock.advance(1);
-  assert.deepEqual(await forwarder.forward(ORDERS), { ...ANSWERED, answer: '{"n":2}' });
+  assert.deepEqual(await forwarder.forward(ORDERS), answered('{"n":2}'));
   assert.equal(upstream.asked.length, 2);
 });
 
@@ -361,11 +365,8 @@ test('a spent budget is busy, with the time to wait; other failures are failures
     reason: 'status 403',
   });
   const refused = new UpstreamError('refused', 'status 422: what?', { status: 422 });
-  assert.deepEqual(await answer(refused), {
-    outcome: 'answered',
-    status: 422,
-    answer: 'status 422: what?',
-  });
+  const reason = 'status 422: what?';
+  assert.deepEqual(await answer(refused), { outcome: 'refused', reason });
 });
 
 test('identical questions in flight are asked once, and paid from a share of their own', async (t) => {
@@ -374,7 +375,7 @@ test('identical questions in flight are asked once, and paid from a share of the
   server.respond = (response, seen) => setImmediate(() => json([])(response, seen));
   const outcomes = await Promise.all(Array.from({ length: 50 }, () => forwarder.forward(ORDERS)));
   assert.equal(server.seen.length, 1);
-  assert.ok(outcomes.every((one) => one.outcome === 'answered' && one.answer === '[]'));
+  assert.ok(outcomes.every((one) => one.outcome === 'answered' && one.rows === 0));
   // 300 of 1200 are for forwarded questions; 20 are spent.
   for (let count = 0; count < 20; count++) {
     await forwarder.forward({ ...ORDERS, dex: `d${count}` });
@@ -389,8 +390,7 @@ test('a question that the upstream refuses is answered with its reason', async (
   });
   const forwarder = new Forwarder({ ...FORWARDING, upstream, clock });
   const outcome = await forwarder.forward(ORDERS);
-  const answer = 'status 422: unknown type';
-  assert.deepEqual(outcome, { outcome: 'answered', status: 422, answer });
+  assert.deepEqual(outcome, { outcome: 'refused', reason: 'status 422: unknown type' });
   assert.deepEqual(readForwardOutcome(JSON.parse(JSON.stringify(outcome))), outcome);
   await untilSo('one request', () => server.seen.length === 1);
 });
@@ -424,8 +424,8 @@ test('a coin that the exchange does not list is refused and named, without askin
     [{ type: 'candleSnapshot', req: { ...candles, coin: 'NOPE' } }, 'req.coin', 'NOPE'],
   ];
   for (const [question, field, coin] of cases) {
-    const answer = `${field}: got "${coin}", expected a market that the exchange lists`;
-    const outcome = { outcome: 'answered', status: 422, answer, field } as const;
+    const reason = `${field}: got "${coin}", expected a market that the exchange lists`;
+    const outcome = { outcome: 'refused', reason, field } as const;
     assert.deepEqual(await forwarder.forward(question), outcome);
     assert.deepEqual(readForwardOutcome(JSON.parse(JSON.stringify(outcome))), outcome);
   }
@@ -442,9 +442,9 @@ test('contexts of a dex that the exchange does not list are refused, without ask
   await forwarder.forward({ type, dex: 'other' });
   assert.equal(upstream.asked.splice(0).length, 3);
   known(listed());
-  const answer = 'dex: got "gone", expected a perp dex that the exchange lists';
+  const reason = 'dex: got "gone", expected a perp dex that the exchange lists';
   for (const question of unknown) {
-    const refused = { outcome: 'answered', status: 422, answer, field: 'dex' };
+    const refused = { outcome: 'refused', reason, field: 'dex' };
     assert.deepEqual(await forwarder.forward({ ...question, dex: 'gone' }), refused);
   }
   assert.deepEqual(upstream.asked, []);

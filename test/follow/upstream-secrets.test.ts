@@ -13,6 +13,7 @@ import { FOLLOW_SETTINGS } from '../../src/feed/follow/follow-settings.ts';
 import { openFollowFeed } from '../../src/feed/follow/open-follow-feed.ts';
 import { readUpstreamAddress } from '../../src/feed/follow/upstream/upstream-address.ts';
 import { createState } from '../../src/state/state.ts';
+import type { ForwardOutcome, WantedOutcome } from '../../src/wanted/wanted.ts';
 import { makeTemporaryFolder } from '../temporary-folder.ts';
 import { plain } from './scripted-server.ts';
 import { failureOf, openFixture, USER, untilSo } from './upstream-fixture.ts';
@@ -216,10 +217,15 @@ test('an upstream that repeats its address everywhere shows no piece of it', asy
       feed.forward({ type: 'userFills', user }),
       feed.want({ kind: 'account', user, dex: '' }, 0),
     ]);
-    shown.push(JSON.stringify(outcomes), JSON.stringify(feed.status()));
+    shown.push(JSON.stringify(outcomes.map(withText)), JSON.stringify(feed.status()));
   }
   stop.abort();
   await running;
   assert.ok(shown.length > 120);
   for (const text of shown) assertNoPiece(text, 'shown');
 });
+
+/** The bytes of an answer as a text. */
+function withText(outcome: WantedOutcome | ForwardOutcome): object {
+  return outcome.outcome === 'answered' ? { text: outcome.bytes.toString() } : outcome;
+}

@@ -27,7 +27,7 @@ test("a vendor's weights come before the public server's, and do not depend on t
     types.map((type) => weights.maxOf(type)),
     expected,
   );
-  assert.equal(weights.ofAnswer('userFills', new Array(100).fill({})), 7);
+  assert.equal(weights.ofRows('userFills', 100), 7);
 });
 
 test('questions that the setting does not name keep their weight if it has no default', () => {
@@ -37,7 +37,7 @@ test('questions that the setting does not name keep their weight if it has no de
     types.map((type) => weights.of(type)),
     [5, 2, 60, 20, 20],
   );
-  assert.equal(weights.ofAnswer('userFills', new Array(100).fill({})), 25);
+  assert.equal(weights.ofRows('userFills', 100), 25);
 });
 
 test('the budget is spent by the weights of the vendor', async (t) => {

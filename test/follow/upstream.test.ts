@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { test } from 'node:test';
-import { HANG, json, plain } from './scripted-server.ts';
+import { HANG, json, plain, type Respond } from './scripted-server.ts';
 import { failureOf, kindOf, openFixture, USER, untilSo } from './upstream-fixture.ts';
 
 const ACCOUNT = { type: 'clearinghouseState', user: USER, dex: '' };
@@ -26,11 +26,15 @@ test('a question is posted to /info below the path, with the headers of the vend
 
 test('an answer keeps its text, digit by digit', async (t) => {
   const body = '{"time": 1, "px": 1.10, "big": 123456789012345678901234567890}';
-  const { upstream } = await openFixture(t, (response) => {
+  const respond: Respond = (response) => {
     response.writeHead(200, { 'content-type': 'application/json; charset=utf-8' });
     response.end(body);
-  });
-  assert.equal(await upstream.askText(ACCOUNT, ASKED), body);
+  };
+  const { upstream } = await openFixture(t, respond, { forwardShare: 0.25 });
+  for (const priority of ['asked', 'forward'] as const) {
+    const answer = await upstream.askBytes(ACCOUNT, { priority });
+    assert.deepEqual([answer.text, answer.bytes.toString(), answer.rows], [body, body, undefined]);
+  }
 });
 
 test('a key that a refusal repeats is taken out before the refusal is cut', async (t) => {

@@ -38,6 +38,25 @@ export const VALIDATOR = '0x0a11da7040000000000000000000000000000003';
 /** The end of a user's account at the exchange: how reading it ends. */
 type Scripted = (item: WantedItem) => Promise<WantedOutcome>;
 
+/** What the exchange answers to a forwarded question, as a text, or an outcome. */
+type ScriptedForward =
+  | {
+      readonly outcome: 'answered';
+      readonly status: number;
+      readonly answer: string;
+      readonly field?: string;
+    }
+  | ForwardOutcome;
+
+function outcomeOf(scripted: ScriptedForward): ForwardOutcome {
+  if (!('answer' in scripted)) return scripted;
+  const { status, answer, field } = scripted;
+  if (status !== 200) return { outcome: 'refused', reason: answer, field };
+  const value: unknown = JSON.parse(answer);
+  const rows = Array.isArray(value) ? value.length : undefined;
+  return { outcome: 'answered', bytes: Buffer.from(answer), rows };
+}
+
 /** Reads accounts of an exchange that exists only here: everybody has the same cash. */
 export class TestFollower implements WantedHandler {
   readonly #ledger: SteppedLedger;
@@ -93,16 +112,16 @@ export class TestFollower implements WantedHandler {
   }
 
   readonly forwarded: ForwardedQuestion[] = [];
-  answerForwarded: (question: ForwardedQuestion) => Promise<ForwardOutcome> = async () => ({
+  answerForwarded: (question: ForwardedQuestion) => Promise<ScriptedForward> = async () => ({
     outcome: 'answered',
     status: 200,
     answer: '[{"coin":"BTC"}]',
   });
 
-  forward(question: ForwardedQuestion, keyId: string): Promise<ForwardOutcome> {
+  async forward(question: ForwardedQuestion, keyId: string): Promise<ForwardOutcome> {
     this.keyIds.push(keyId);
     this.forwarded.push(question);
-    return this.answerForwarded(question);
+    return outcomeOf(await this.answerForwarded(question));
   }
 
   status(): FollowStatus {

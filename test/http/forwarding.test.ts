@@ -156,6 +156,27 @@ test("the key is charged with the exchange's weight, and with nothing for a fail
   assert.equal(status, 429);
 });
 
+test('a long answer passes through a worker byte for byte, weighed by the rows that came with it', async (t) => {
+  const { follower, ask, ports } = await openFollowed(t, {
+    ...FORWARD,
+    budget: { weight: 100, periodMs: 3_600_000 },
+  });
+  // It is not even JSON: the follower has checked that.
+  const bytes = Buffer.alloc(3_000_000, 'no JSON ');
+  follower.answerForwarded = async () => ({ outcome: 'answered', bytes, rows: 40 });
+  const parse = t.mock.method(JSON, 'parse');
+  for (const [port, remaining] of [
+    [ports.lane, '78'],
+    [ports.node, '78'],
+  ] as const) {
+    const { status, headers, body } = await ask(FILLS, {}, port);
+    assert.deepEqual([status, headers.get('ratelimit-remaining')], [200, remaining]);
+    assert.ok(Buffer.from(body).equals(bytes));
+  }
+  const longest = Math.max(...parse.mock.calls.map((call) => String(call.arguments[0]).length));
+  assert.ok(longest < 1_000, `${longest} characters`);
+});
+
 test('what the exchange refuses weighs as much as what it answers', async (t) => {
   const { follower, ask } = await openFollowed(t, {
     ...FORWARD,

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type {
   FollowStatus,
   ForwardedQuestion,
+  ForwardOutcome,
   Interest,
   WantedClient,
   WantedHandler,
@@ -31,6 +32,13 @@ export const STATUS: FollowStatus = {
   counters: { mismatches: { withdrawable: 2 }, surprises: {} },
 };
 
+/** With a space that JSON.stringify would not write. */
+const ANSWERED: ForwardOutcome = {
+  outcome: 'answered',
+  bytes: Buffer.from('[ {"coin":"BTC"}]'),
+  rows: 1,
+};
+
 /** A follower whose outcomes a test decides, and that notes what it was asked. */
 export class StubHandler implements WantedHandler {
   readonly wants: { item: WantedItem; maxAgeMs: number; keyId: string }[] = [];
@@ -50,9 +58,11 @@ export class StubHandler implements WantedHandler {
     this.interests.push(...interests);
   }
 
-  async forward(question: ForwardedQuestion, keyId: string) {
+  forwardOutcome: ForwardOutcome = ANSWERED;
+
+  async forward(question: ForwardedQuestion, keyId: string): Promise<ForwardOutcome> {
     this.forwarded.push({ question, keyId });
-    return { outcome: 'answered', status: 200, answer: '[{"coin":"BTC"}]' } as const;
+    return this.forwardOutcome;
   }
 
   status(): FollowStatus {
@@ -163,13 +173,46 @@ export function describePort(name: string, connect: ConnectPort): void {
     const handler = new StubHandler();
     await connect(handler, async (client) => {
       const question = { type: 'userFills', user: ALICE };
-      const answer = '[{"coin":"BTC"}]';
-      assert.deepEqual(await client.forward(question, KEY), {
-        outcome: 'answered',
-        status: 200,
-        answer,
-      });
+      assert.deepEqual(await client.forward(question, KEY), ANSWERED);
       assert.deepEqual(handler.forwarded, [{ question, keyId: KEY }]);
+    });
+  });
+
+  const MISHAPS: readonly ForwardOutcome[] = [
+    { outcome: 'refused', reason: 'status 422: what?' },
+    { outcome: 'refused', reason: 'coin: got "NOPE"', field: 'coin' },
+    { outcome: 'failed', reason: 'status 500: null' },
+    { outcome: 'busy', reason: 'the budget is spent', retryAfterSeconds: 12 },
+  ];
+  test(`${name}: a forwarded question that has no answer says why`, async () => {
+    const handler = new StubHandler();
+    await connect(handler, async (client) => {
+      for (const mishap of MISHAPS) {
+        handler.forwardOutcome = mishap;
+        assert.deepEqual(await client.forward({ type: 'userFills' }, KEY), mishap);
+      }
+    });
+  });
+
+  test(`${name}: a long answer of the exchange arrives byte for byte, and nobody parses it`, async (t) => {
+    const handler = new StubHandler();
+    const bytes = longAnswer();
+    handler.forwardOutcome = { outcome: 'answered', bytes, rows: 3 };
+    await connect(handler, async (client) => {
+      const parse = t.mock.method(JSON, 'parse');
+      const stringify = t.mock.method(JSON, 'stringify');
+      const ask = () => client.forward({ type: 'userFills' }, KEY);
+      const outcomes = await Promise.all([ask(), ask(), client.want(ACCOUNT, 0, KEY), ask()]);
+      assert.deepEqual(outcomes.splice(2, 1), [{ outcome: 'recorded', height: 7 }]);
+      for (const outcome of outcomes) {
+        assert.ok(outcome.outcome === 'answered' && outcome.rows === 3);
+        assert.ok(outcome.bytes.equals(bytes));
+      }
+      const lengths = [
+        ...parse.mock.calls.map((call) => String(call.arguments[0]).length),
+        ...stringify.mock.calls.map((call) => call.result?.length ?? 0),
+      ];
+      assert.ok(Math.max(...lengths) < 2_000, `${Math.max(...lengths)} characters`);
     });
   });
 
@@ -179,6 +222,13 @@ export function describePort(name: string, connect: ConnectPort): void {
       assert.deepEqual(client.status(), STATUS);
     });
   });
+}
+
+/** As long as an exchange's longest, of all bytes that there are: it is not even JSON. */
+function longAnswer(): Buffer {
+  const bytes = Buffer.alloc(7_800_000);
+  for (let at = 0; at < bytes.length; at++) bytes[at] = (at * 31 + (at >> 8)) & 0xff;
+  return bytes;
 }
 
 export async function until(condition: () => boolean): Promise<void> {

@@ -12,7 +12,7 @@ import type {
   JudgedAccount,
   UncheckedAccount,
 } from './account-judge.ts';
-import type { AnswerAsker } from './asker.ts';
+import type { AnswerAsker, AskedAnswer } from './asker.ts';
 import type { AccountRows } from './dialect/account-answer.ts';
 import { recordedCollateral } from './dialect/account-events.ts';
 import { isRecorded, isSameAccount } from './dialect/account-identity.ts';
@@ -21,7 +21,6 @@ import type { FollowAudit } from './follow-audit.ts';
 import type { ModeReader } from './mode-reader.ts';
 import type { PendingChanges } from './pending-changes.ts';
 import type { AskOptions } from './upstream/upstream.ts';
-import type { UpstreamAnswer } from './upstream/upstream-answer.ts';
 import { UpstreamError } from './upstream/upstream-error.ts';
 import { describeItem, type Watched } from './watch-list.ts';
 
@@ -67,7 +66,7 @@ interface Read {
 
 /** An answer whose collateral would explain it, or enters none of its figures. */
 interface Unexplained {
-  readonly answer: UpstreamAnswer;
+  readonly answer: AskedAnswer;
   readonly judged: CheckedAccount | UncheckedAccount;
   /** They were read again for this answer. */
   readonly areMarketsNew: boolean;
@@ -151,13 +150,13 @@ export class AccountReader {
     return this.#explain(watched, { answer, judged, areMarketsNew }, ask);
   }
 
-  async #askAccount({ key, item }: Watched, ask: AskOptions): Promise<UpstreamAnswer> {
+  async #askAccount({ key, item }: Watched, ask: AskOptions): Promise<AskedAnswer> {
     if (item.kind !== 'account') throw new Error(`${key} is not an account`);
     const { user, dex } = item;
     return this.#options.upstream.askAnswer({ type: 'clearinghouseState', user, dex }, ask);
   }
 
-  async #judgeAgain(watched: Watched, { json, text }: UpstreamAnswer): Promise<Read> {
+  async #judgeAgain(watched: Watched, { json, text }: AskedAnswer): Promise<Read> {
     await this.#options.refreshMarkets();
     const judged = this.#options.judge.judge(json, watched, { areMarketsNew: true });
     return { judged, answer: text };
@@ -236,7 +235,7 @@ export class AccountReader {
   /** A price may be another one because the tiers of its market have changed. */
   async #giveUp(
     watched: Watched,
-    answer: UpstreamAnswer,
+    answer: AskedAnswer,
     judged: CheckedAccount | UncheckedAccount,
   ): Promise<Read> {
     if (judged.kind === 'unchecked') {

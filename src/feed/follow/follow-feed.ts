@@ -18,7 +18,7 @@ import type { Feed, FeedBlock, FeedStart } from '../feed.ts';
 import { BlockPace } from './block-pace.ts';
 import { outcomeOfShortage } from './failure.ts';
 import { FollowSession, type FollowUpstream, type SessionOptions } from './follow-session.ts';
-import { Forwarder, type TextAsker } from './forward.ts';
+import { type BytesAsker, Forwarder } from './forward.ts';
 import { mapTexts } from './map-texts.ts';
 import type { TakenBlock } from './pending-changes.ts';
 
@@ -28,7 +28,7 @@ const REFUSED_PAUSE_MS = 1_000;
 const READY_MS_MAX = 5_000;
 
 export interface FollowOptions extends SessionOptions {
-  readonly upstream: FollowUpstream & TextAsker & { close(): Promise<void> };
+  readonly upstream: FollowUpstream & BytesAsker & { close(): Promise<void> };
   readonly intervalMs: number;
   readonly forwardKeepMs: number;
   /** Removes what is secret from a text: an upstream may repeat its address in anything that it says. */

@@ -10,7 +10,7 @@ import type { ForwardedQuestion, ForwardOutcome } from '../../wanted/wanted.ts';
 import type { MarketDirectory } from './dialect/market-directory.ts';
 import { outcomeOfFailure } from './failure.ts';
 import { refuseUnknownName } from './forwarded-names.ts';
-import { AnswerCache } from './upstream/answer-cache.ts';
+import { AnswerCache, type PassedAnswer } from './upstream/answer-cache.ts';
 import type { Clock } from './upstream/clock.ts';
 import type { AskOptions, UpstreamQuestion } from './upstream/upstream.ts';
 import { UpstreamError } from './upstream/upstream-error.ts';
@@ -19,12 +19,13 @@ import { UpstreamError } from './upstream/upstream-error.ts';
 const REFUSED_STATUS = 422;
 
 /** What forwarding needs of the upstream. */
-export interface TextAsker {
-  askText(question: UpstreamQuestion, options: AskOptions): Promise<string>;
+export interface BytesAsker {
+  /** Rejects with an UpstreamError if the upstream does not answer. */
+  askBytes(question: UpstreamQuestion, options: AskOptions): Promise<PassedAnswer>;
 }
 
 export interface ForwarderOptions {
-  readonly upstream: TextAsker;
+  readonly upstream: BytesAsker;
   /** How long an answer is given again to the same question; 0 for not at all. */
   readonly ttlMs: number;
   /** How long a question may wait to be sent. */
@@ -53,7 +54,7 @@ export class Forwarder {
     if (refused !== undefined) return refused;
     const key = JSON.stringify(read.question);
     const cached = this.#cache.get(key);
-    if (cached !== undefined) return { outcome: 'answered', status: 200, answer: cached };
+    if (cached !== undefined) return answered(cached);
     return this.#ask(read.question, key);
   }
 
@@ -62,22 +63,26 @@ export class Forwarder {
     const directory = this.#options.directory();
     const refusal = directory && refuseUnknownName(question, directory);
     if (refusal === undefined) return undefined;
-    const { message: answer, field } = refusal;
-    return { outcome: 'answered', status: REFUSED_STATUS, answer, field };
+    const { message: reason, field } = refusal;
+    return { outcome: 'refused', reason, field };
   }
 
   /** Identical questions in flight are one at the upstream's client. */
   async #ask(question: ForwardedQuestion, key: string): Promise<ForwardOutcome> {
     const { upstream, waitMsMax } = this.#options;
     try {
-      const answer = await upstream.askText(question, { priority: 'forward', waitMsMax });
+      const answer = await upstream.askBytes(question, { priority: 'forward', waitMsMax });
       this.#cache.set(key, answer);
-      return { outcome: 'answered', status: 200, answer };
+      return answered(answer);
     } catch (error) {
       if (error instanceof UpstreamError && error.status === REFUSED_STATUS) {
-        return { outcome: 'answered', status: REFUSED_STATUS, answer: error.message };
+        return { outcome: 'refused', reason: error.message };
       }
       return outcomeOfFailure(error as Error);
     }
   }
+}
+
+function answered({ bytes, rows }: PassedAnswer): ForwardOutcome {
+  return { outcome: 'answered', bytes, rows };
 }

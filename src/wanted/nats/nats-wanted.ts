@@ -1,12 +1,13 @@
 /**
  * The port on NATS, on subjects of the ledger's name:
  *
- *   perpinfo.NAME.wanted     a request, answered by the follower
+ *   perpinfo.NAME.wanted     a request, answered by the follower (nats-parts.ts)
  *   perpinfo.NAME.interest   batches of interest, to the follower
  *   perpinfo.NAME.follow     the follower's reports, to all clients
  */
 
-import { setTimeout as sleep } from 'node:timers/promises';
+import { randomUUID } from 'node:crypto';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { connectNats, type NatsLink } from '../../ledger/jetstream/nats.ts';
 import type { NatsOptions } from '../../ledger/jetstream/nats-client.ts';
 import {
@@ -36,9 +37,12 @@ import {
   readInterests,
   readRequest,
   readWantedOutcome,
+  type SentOutcome,
+  splitOutcome,
   type WantedRequest,
   wantRequest,
 } from '../wanted-messages.ts';
+import { cutOutcome, OutcomeParts } from './nats-parts.ts';
 
 const REPORT_MS = 1_000;
 /** Entries per message, well within the maximum size of a message. */
@@ -48,6 +52,17 @@ type PortSubject = 'wanted' | 'interest' | 'follow';
 
 function portSubject({ name }: NatsLink, subject: PortSubject): string {
   return `perpinfo.${name}.${subject}`;
+}
+
+/** An outcome as it came, and the bytes that came with it. */
+interface CameOutcome {
+  readonly outcome: unknown;
+  readonly bytes?: Buffer | undefined;
+}
+
+interface RequestMessage {
+  string(): string;
+  respond(data: Uint8Array): boolean;
 }
 
 class NatsChannel implements WantedChannel {
@@ -64,14 +79,16 @@ class NatsChannel implements WantedChannel {
   }
 
   async want(item: WantedItem, maxAgeMs: number, keyId: string): Promise<WantedOutcome> {
-    return readWantedOutcome(await this.#ask(wantRequest(item, maxAgeMs, keyId)));
+    const { outcome } = await this.#ask(wantRequest(item, maxAgeMs, keyId));
+    return readWantedOutcome(outcome);
   }
 
   async forward(forward: ForwardedQuestion, keyId: string): Promise<ForwardOutcome> {
-    return readForwardOutcome(await this.#ask({ forward, keyId }));
+    const { outcome, bytes } = await this.#ask({ forward, keyId });
+    return readForwardOutcome(outcome, bytes);
   }
 
-  async #ask(request: WantedRequest): Promise<unknown> {
+  async #ask(request: WantedRequest): Promise<CameOutcome> {
     const text = JSON.stringify(request);
     const absentMs = performance.now() + ABSENT_MS_MAX;
     for (;;) {
@@ -79,20 +96,27 @@ class NatsChannel implements WantedChannel {
         return await this.#askOnce(text);
       } catch (error) {
         if (performance.now() > absentMs) {
-          return busy(`no follower is connected: ${(error as Error).message}`);
+          return { outcome: busy(`no follower is connected: ${(error as Error).message}`) };
         }
         await sleep(REACH_AGAIN_MS, undefined, { ref: false });
       }
     }
   }
 
-  async #askOnce(text: string): Promise<unknown> {
+  #askOnce(text: string): Promise<CameOutcome> {
+    return this.#link.untilInterrupted(this.#readParts(text));
+  }
+
+  async #readParts(text: string): Promise<CameOutcome> {
     const { connection } = this.#link;
-    const asking = connection.request(portSubject(this.#link, 'wanted'), text, {
-      timeout: OUTCOME_MS_MAX,
-    });
-    const reply = await this.#link.untilInterrupted(asking);
-    return (parseWantedMessage(reply.string()) as { outcome?: unknown } | undefined)?.outcome;
+    const terms = { strategy: 'timer', maxWait: OUTCOME_MS_MAX, noMux: true } as const;
+    const parts = new OutcomeParts();
+    const subject = portSubject(this.#link, 'wanted');
+    for await (const { data } of await connection.requestMany(subject, text, terms)) {
+      const complete = parts.take(data);
+      if (complete !== undefined) return complete;
+    }
+    throw new Error(`no outcome within ${OUTCOME_MS_MAX} ms`);
   }
 
   sendInterest(interests: readonly Interest[]): void {
@@ -138,7 +162,7 @@ class NatsWantedServer implements WantedServer {
     this.#sendReport();
   }
 
-  async #answer(message: { string(): string; respond(text: string): boolean }): Promise<void> {
+  async #answer(message: RequestMessage): Promise<void> {
     const request = readRequest(parseWantedMessage(message.string()));
     if (request === undefined) return;
     const isFull = this.#inFlight >= IN_FLIGHT_MAX;
@@ -146,16 +170,21 @@ class NatsWantedServer implements WantedServer {
     const outcome = isFull
       ? busy('too many questions are in flight')
       : await handleRequest(this.#handler, request);
+    await this.#respond(message, splitOutcome(outcome));
     this.#inFlight--;
-    if (this.#link.isConnected) message.respond(this.#format(outcome));
   }
 
-  #format(outcome: WantedOutcome | ForwardOutcome): string {
-    const text = JSON.stringify({ outcome });
+  async #respond(message: RequestMessage, sent: SentOutcome): Promise<void> {
     const bytesMax = this.#link.messageBytesMax;
-    if (Buffer.byteLength(text) <= bytesMax) return text;
-    const reason = `the answer is longer than ${bytesMax} bytes, the maximum size of a NATS message`;
-    return JSON.stringify({ outcome: failed(reason) });
+    for (const part of cutOutcome(randomUUID(), sent, bytesMax)) {
+      if (part.length > bytesMax) {
+        const reason = `the answer is longer than ${bytesMax} bytes, the maximum size of a NATS message`;
+        return this.#respond(message, { outcome: failed(reason) });
+      }
+      if (!this.#link.isConnected) return;
+      message.respond(part);
+      await nextTurn();
+    }
   }
 
   #sendReport(): void {

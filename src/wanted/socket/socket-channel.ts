@@ -4,6 +4,7 @@
  */
 
 import { connect, type Socket } from 'node:net';
+import type { JsonObject } from '../../events/fields.ts';
 import { withShortPath } from '../../ledger/embedded/socket-path.ts';
 import {
   ABSENT_MS_MAX,
@@ -23,15 +24,14 @@ import type {
 } from '../wanted.ts';
 import {
   busy,
-  parseWantedMessage,
   readForwardOutcome,
   readWantedOutcome,
   type WantedRequest,
   wantRequest,
 } from '../wanted-messages.ts';
-import { readSocketLines, SOCKET_NAME, writeSocketLine } from './socket-lines.ts';
+import { readSocketMessages, SOCKET_NAME, writeSocketMessage } from './socket-messages.ts';
 
-/** Maximum length of the follower's line: the answer to a forwarded question may be long. */
+/** Maximum length of the follower's line: an account of the exchange that is not recorded is in it. */
 const LINE_BYTES_MAX = 1 << 26;
 /** Entries per message, well within the follower's maximum length. */
 const INTERESTS_MAX = 1_000;
@@ -41,9 +41,15 @@ const UNREAD_BYTES_MAX = 1 << 20;
 const NO_FOLLOWER = busy('no follower is connected: it reads accounts from the exchange');
 const NO_OUTCOME_IN_TIME = busy(`the follower gave no outcome within ${OUTCOME_MS_MAX} ms`);
 
+/** An outcome as it came, and the bytes that came with it. */
+interface CameOutcome {
+  readonly outcome: unknown;
+  readonly bytes?: Buffer | undefined;
+}
+
 interface Pending {
   readonly request: WantedRequest;
-  settle(outcome: unknown): void;
+  settle(came: CameOutcome): void;
 }
 
 export class SocketChannel implements WantedChannel {
@@ -63,25 +69,29 @@ export class SocketChannel implements WantedChannel {
   }
 
   async want(item: WantedItem, maxAgeMs: number, keyId: string): Promise<WantedOutcome> {
-    return readWantedOutcome(await this.#ask(wantRequest(item, maxAgeMs, keyId)));
+    return readWantedOutcome((await this.#ask(wantRequest(item, maxAgeMs, keyId))).outcome);
   }
 
   async forward(forward: ForwardedQuestion, keyId: string): Promise<ForwardOutcome> {
-    return readForwardOutcome(await this.#ask({ forward, keyId }));
+    const { outcome, bytes } = await this.#ask({ forward, keyId });
+    return readForwardOutcome(outcome, bytes);
   }
 
-  #ask(request: WantedRequest): Promise<unknown> {
+  #ask(request: WantedRequest): Promise<CameOutcome> {
     this.#connect();
-    if (this.#isClosed || this.#isAbsent) return Promise.resolve(NO_FOLLOWER);
+    if (this.#isClosed || this.#isAbsent) return Promise.resolve({ outcome: NO_FOLLOWER });
     const id = this.#idNext++;
     return new Promise((resolve) => {
-      const timer = setTimeout(() => this.#settle(id, NO_OUTCOME_IN_TIME), OUTCOME_MS_MAX);
-      const settle = (outcome: unknown) => {
+      const timer = setTimeout(
+        () => this.#settle(id, { outcome: NO_OUTCOME_IN_TIME }),
+        OUTCOME_MS_MAX,
+      );
+      const settle = (came: CameOutcome) => {
         clearTimeout(timer);
-        resolve(outcome);
+        resolve(came);
       };
       this.#pending.set(id, { request, settle });
-      if (this.#socket !== undefined) writeSocketLine(this.#socket, { id, ...request });
+      if (this.#socket !== undefined) writeSocketMessage(this.#socket, { id, ...request });
     });
   }
 
@@ -91,15 +101,15 @@ export class SocketChannel implements WantedChannel {
     return sinceMs !== undefined && performance.now() - sinceMs > ABSENT_MS_MAX;
   }
 
-  #settle(id: unknown, outcome: unknown): void {
+  #settle(id: unknown, came: CameOutcome): void {
     if (typeof id !== 'number') return;
     const pending = this.#pending.get(id);
     this.#pending.delete(id);
-    pending?.settle(outcome);
+    pending?.settle(came);
   }
 
   #settleAll(outcome: WantBusy): void {
-    for (const id of this.#pending.keys()) this.#settle(id, outcome);
+    for (const id of this.#pending.keys()) this.#settle(id, { outcome });
   }
 
   sendInterest(interests: readonly Interest[]): void {
@@ -108,7 +118,7 @@ export class SocketChannel implements WantedChannel {
     for (let start = 0; start < interests.length; start += INTERESTS_MAX) {
       if (this.#socket.writableLength > UNREAD_BYTES_MAX) return;
       const interest = interests.slice(start, start + INTERESTS_MAX);
-      writeSocketLine(this.#socket, { interest });
+      writeSocketMessage(this.#socket, { interest });
     }
   }
 
@@ -144,13 +154,16 @@ export class SocketChannel implements WantedChannel {
       this.#absentSinceMs = performance.now();
       this.#retryLater();
     });
-    readSocketLines(socket, { bytesMax: LINE_BYTES_MAX, take: (line) => this.#takeLine(line) });
-    for (const [id, { request }] of this.#pending) writeSocketLine(socket, { id, ...request });
+    readSocketMessages(socket, {
+      lineBytesMax: LINE_BYTES_MAX,
+      take: (message, bytes) => this.#takeMessage(message, bytes),
+    });
+    for (const [id, { request }] of this.#pending) writeSocketMessage(socket, { id, ...request });
   }
 
-  #takeLine(line: string): void {
-    const message = parseWantedMessage(line) as { id?: unknown; outcome?: unknown } | undefined;
-    if (message?.id !== undefined) this.#settle(message.id, message.outcome);
+  #takeMessage(message: JsonObject, bytes: Buffer | undefined): void {
+    const { id, outcome } = message;
+    if (id !== undefined) this.#settle(id, { outcome, bytes });
     else this.#report.take(message);
   }
 

@@ -3,17 +3,20 @@
 import { chmodSync, renameSync, rmSync, statSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
 import path from 'node:path';
+import type { JsonObject } from '../../events/fields.ts';
 import { withShortPath } from '../../ledger/embedded/socket-path.ts';
 import { IN_FLIGHT_MAX } from '../port-client.ts';
 import type { WantedHandler, WantedServer } from '../wanted.ts';
 import {
   busy,
   handleRequest,
-  parseWantedMessage,
   readInterests,
   readRequest,
+  type SentOutcome,
+  splitOutcome,
+  type WantedRequest,
 } from '../wanted-messages.ts';
-import { readSocketLines, SOCKET_NAME, writeSocketLine } from './socket-lines.ts';
+import { readSocketMessages, SOCKET_NAME, writeSocketMessage } from './socket-messages.ts';
 
 /** How often clients get a report. */
 const REPORT_MS = 1_000;
@@ -67,15 +70,18 @@ function serveClient(socket: Socket, handler: WantedHandler, clients: Set<Socket
   // The client sees the end of the connection, and connects again.
   socket.on('error', () => socket.destroy());
   socket.on('close', () => clients.delete(socket));
-  readSocketLines(socket, { bytesMax: LINE_BYTES_MAX, take: (line) => requests.take(line) });
-  writeSocketLine(socket, { status: handler.status() });
+  readSocketMessages(socket, {
+    lineBytesMax: LINE_BYTES_MAX,
+    take: (message) => requests.take(message),
+  });
+  writeSocketMessage(socket, { status: handler.status() });
 }
 
 function report(handler: WantedHandler, clients: ReadonlySet<Socket>): void {
   if (clients.size === 0) return;
   const message = { status: handler.status() };
   for (const socket of clients) {
-    writeSocketLine(socket, message);
+    writeSocketMessage(socket, message);
     if (socket.writableLength > UNREAD_BYTES_MAX) socket.destroy();
   }
 }
@@ -84,28 +90,65 @@ class ClientRequests {
   readonly #socket: Socket;
   readonly #handler: WantedHandler;
   #inFlight = 0;
+  /** Answers that wait for the one before, so that other messages need not wait for all of them. */
+  #lastSent: Promise<void> = Promise.resolve();
+  #waitingBytes = 0;
 
   constructor(socket: Socket, handler: WantedHandler) {
     this.#socket = socket;
     this.#handler = handler;
   }
 
-  take(line: string): void {
-    const message = parseWantedMessage(line);
+  take(message: JsonObject): void {
     const request = readRequest(message);
-    if (request !== undefined) void this.#answer((message as { id?: unknown }).id, request);
+    if (request !== undefined) void this.#answer(message['id'], request);
     else this.#handler.noteInterest(readInterests(message));
   }
 
-  async #answer(id: unknown, request: NonNullable<ReturnType<typeof readRequest>>): Promise<void> {
+  async #answer(id: unknown, request: WantedRequest): Promise<void> {
     if (this.#inFlight >= IN_FLIGHT_MAX) {
-      writeSocketLine(this.#socket, { id, outcome: busy('too many questions are in flight') });
+      this.#send(id, { outcome: busy('too many questions are in flight') });
       return;
     }
     this.#inFlight++;
-    const outcome = await handleRequest(this.#handler, request);
+    const sent = splitOutcome(await handleRequest(this.#handler, request));
+    if (sent.bytes === undefined) this.#send(id, sent);
+    else await this.#sendInTurn(id, sent, sent.bytes.length);
     this.#inFlight--;
-    writeSocketLine(this.#socket, { id, outcome });
     if (this.#socket.writableLength > UNREAD_BYTES_MAX) this.#socket.destroy();
   }
+
+  #send(id: unknown, { outcome, bytes }: SentOutcome): void {
+    writeSocketMessage(this.#socket, { id, outcome }, bytes);
+  }
+
+  /** A client that reads slowly does not lose its connection for answers that it has asked for. */
+  async #sendInTurn(id: unknown, sent: SentOutcome, length: number): Promise<void> {
+    if (this.#waitingBytes + length > UNREAD_BYTES_MAX) {
+      this.#send(id, { outcome: busy(`answers of ${this.#waitingBytes} bytes are not read yet`) });
+      return;
+    }
+    this.#waitingBytes += length;
+    const before = this.#lastSent;
+    this.#lastSent = before.then(async () => {
+      await untilRead(this.#socket);
+      this.#send(id, sent);
+      this.#waitingBytes -= length;
+    });
+    await this.#lastSent;
+  }
+}
+
+/** Resolves when the client has read most of what was written, or has gone. */
+async function untilRead(socket: Socket): Promise<void> {
+  if (!socket.writableNeedDrain) return;
+  await new Promise<void>((resolve) => {
+    const settle = () => {
+      socket.off('drain', settle);
+      socket.off('close', settle);
+      resolve();
+    };
+    socket.on('drain', settle);
+    socket.on('close', settle);
+  });
 }

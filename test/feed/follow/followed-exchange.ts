@@ -127,7 +127,10 @@ export class FollowedExchange {
           const text = told instanceof AnswerText ? told.text : JSON.stringify(told);
           return { text, json: JSON.parse(text) };
         },
-        askText: async (question, options) => JSON.stringify(await this.#ask(question, options)),
+        askBytes: async (question, options) => {
+          const told = await this.#ask(question, options);
+          return { bytes: Buffer.from(JSON.stringify(told)), rows: undefined };
+        },
         close: async () => undefined,
       },
       createPush: (handler, log) => {

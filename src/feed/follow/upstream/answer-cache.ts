@@ -3,10 +3,16 @@
 import type { Clock } from './clock.ts';
 
 const ANSWERS_MAX = 10_000;
-const CHARACTERS_MAX = 32 << 20;
+const BYTES_MAX = 32 << 20;
+
+/** Bytes that are only passed on, and the rows of the list that they are, if they are one. */
+export interface PassedAnswer {
+  readonly bytes: Buffer;
+  readonly rows: number | undefined;
+}
 
 interface CachedAnswer {
-  readonly text: string;
+  readonly answer: PassedAnswer;
   readonly untilMs: number;
 }
 
@@ -15,7 +21,7 @@ export class AnswerCache {
   readonly #clock: Clock;
   /** By question. All are kept equally long, so the oldest come first. */
   readonly #answers = new Map<string, CachedAnswer>();
-  #characters = 0;
+  #bytes = 0;
 
   constructor(ttlMs: number, clock: Clock) {
     this.#ttlMs = ttlMs;
@@ -26,16 +32,16 @@ export class AnswerCache {
     return this.#answers.size;
   }
 
-  get(question: string): string | undefined {
+  get(question: string): PassedAnswer | undefined {
     this.#evict();
-    return this.#answers.get(question)?.text;
+    return this.#answers.get(question)?.answer;
   }
 
-  set(question: string, text: string): void {
+  set(question: string, answer: PassedAnswer): void {
     if (this.#ttlMs === 0) return;
     this.#delete(question);
-    this.#answers.set(question, { text, untilMs: this.#clock.nowMs() + this.#ttlMs });
-    this.#characters += question.length + text.length;
+    this.#answers.set(question, { answer, untilMs: this.#clock.nowMs() + this.#ttlMs });
+    this.#bytes += question.length + answer.bytes.length;
     this.#evict();
   }
 
@@ -43,7 +49,7 @@ export class AnswerCache {
   #evict(): void {
     const nowMs = this.#clock.nowMs();
     for (const [question, { untilMs }] of this.#answers) {
-      const isTooMuch = this.#answers.size > ANSWERS_MAX || this.#characters > CHARACTERS_MAX;
+      const isTooMuch = this.#answers.size > ANSWERS_MAX || this.#bytes > BYTES_MAX;
       if (untilMs > nowMs && !isTooMuch) return;
       this.#delete(question);
     }
@@ -52,7 +58,7 @@ export class AnswerCache {
   #delete(question: string): void {
     const cached = this.#answers.get(question);
     if (cached === undefined) return;
-    this.#characters -= question.length + cached.text.length;
+    this.#bytes -= question.length + cached.answer.bytes.length;
     this.#answers.delete(question);
   }
 }

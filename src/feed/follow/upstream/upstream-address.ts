@@ -21,8 +21,11 @@ export interface UpstreamAddress {
   redact(text: string): string;
   /** A text of the upstream: what is secret is hidden first, then the text is cut, on one line. */
   show(text: string): string;
-  /** Whether an answer repeats a key of ours: nobody may see it, and what is hidden would be wrong. */
-  isRepeatedIn(answer: Buffer): boolean;
+  /**
+   * Whether an answer repeats a key of ours: nobody may see it, and what is hidden would be wrong. With
+   * bounds, a key that starts within them.
+   */
+  isRepeatedIn(answer: Buffer, from?: number, to?: number): boolean;
 }
 
 /**
@@ -46,7 +49,7 @@ export function readUpstreamAddress(base: URL, header = ''): UpstreamAddress {
     pushUrl: `${pushProtocol}//${base.host}${path}/ws${base.search}`,
     redact,
     show: (text) => cut(redact(text.slice(0, READ_LENGTH_MAX))),
-    isRepeatedIn: (answer) => secrets.isIn(answer),
+    isRepeatedIn: (answer, from, to) => secrets.isIn(answer, from, to),
   };
 }
 

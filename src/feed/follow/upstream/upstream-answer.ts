@@ -1,20 +1,43 @@
 /** Reads a response of the upstream: what counts as an answer, and what each refusal means. */
 
+import { isUtf8 } from 'node:buffer';
+import { JsonScan } from './json-scan.ts';
+import type { SlicedWork } from './sliced-work.ts';
 import type { UpstreamAddress } from './upstream-address.ts';
 import { UpstreamError, type UpstreamErrorKind } from './upstream-error.ts';
 import type { HttpResponse } from './upstream-http.ts';
 import { NestingError, parseUpstreamJson } from './upstream-json.ts';
 
-export interface UpstreamAnswer {
-  /** As the upstream wrote it. */
-  readonly text: string;
-  readonly json: unknown;
-}
-
 /** Statuses of a proxy whose server does not answer. */
 const GATEWAY_STATUSES: readonly number[] = [502, 503, 504];
+const BYTE_ORDER_MARK = Buffer.from('\ufeff');
+/** What is looked through at a time, well within a millisecond. */
+const STEP_BYTES = 64 << 10;
 
-const DECODER = new TextDecoder('utf-8', { fatal: true });
+/** An answer that has been checked: it is JSON, and repeats no key. */
+export class UpstreamAnswer {
+  /** As the upstream wrote them, without a byte order mark. */
+  readonly bytes: Buffer;
+  /** Of the list that it is; undefined if it is something else. */
+  readonly rows: number | undefined;
+  #json: { readonly value: unknown } | undefined;
+
+  constructor(bytes: Buffer, rows: number | undefined, json?: { readonly value: unknown }) {
+    this.bytes = bytes;
+    this.rows = rows;
+    this.#json = json;
+  }
+
+  get text(): string {
+    return this.bytes.toString();
+  }
+
+  /** Parsed when somebody needs it: an answer that is only passed on never is. */
+  get json(): unknown {
+    this.#json ??= { value: JSON.parse(this.text) };
+    return this.#json.value;
+  }
+}
 
 /** Whether the response shows that the upstream itself reads requests. */
 export function showsLife({ status }: HttpResponse): boolean {
@@ -26,21 +49,66 @@ export function readUpstreamAnswer(
   response: HttpResponse,
   address: UpstreamAddress,
 ): UpstreamAnswer | UpstreamError {
-  const { status, body } = response;
-  if (status !== 200) return refuseStatus(response, address);
-  const fault = findHeaderFault(response, address);
-  if (fault !== undefined) return new UpstreamError('malformed', fault);
-  if (address.isRepeatedIn(body)) {
-    return new UpstreamError('malformed', 'the response repeats the key of the request');
-  }
+  const { body } = response;
+  const refusal = refuseHead(response, address);
+  if (refusal !== undefined) return refusal;
+  if (address.isRepeatedIn(body)) return REPEATS_KEY;
   try {
-    const text = DECODER.decode(body);
-    return { text, json: parseUpstreamJson(text) };
+    const bytes = requireText(body);
+    const value = parseUpstreamJson(bytes.toString());
+    return new UpstreamAnswer(bytes, Array.isArray(value) ? value.length : undefined, { value });
   } catch (error) {
-    // Without the cause, which quotes the response.
-    const fault = error instanceof NestingError ? error.message : 'not JSON';
-    return new UpstreamError('malformed', `the response of ${body.length} bytes is ${fault}`);
+    return describeFault(body, error);
   }
+}
+
+/** The same for an answer that is only passed on: it is checked in slices, and not parsed. */
+export async function checkUpstreamAnswer(
+  response: HttpResponse,
+  address: UpstreamAddress,
+  work: SlicedWork,
+): Promise<UpstreamAnswer | UpstreamError> {
+  const { body } = response;
+  const refusal = refuseHead(response, address);
+  if (refusal !== undefined) return refusal;
+  try {
+    const bytes = requireText(body);
+    const scan = new JsonScan(bytes);
+    let from = 0;
+    let isRepeating = false;
+    const look = () => {
+      isRepeating ||= address.isRepeatedIn(bytes, from, from + STEP_BYTES);
+      from += STEP_BYTES;
+      return isRepeating || scan.advance(STEP_BYTES);
+    };
+    // Most answers are short, and do not wait for a long one.
+    if (bytes.length > STEP_BYTES || !look()) await work.run(look);
+    return isRepeating ? REPEATS_KEY : new UpstreamAnswer(bytes, scan.rows);
+  } catch (error) {
+    return describeFault(body, error);
+  }
+}
+
+const REPEATS_KEY = new UpstreamError('malformed', 'the response repeats the key of the request');
+
+/** Throws if it is not UTF-8. */
+function requireText(body: Buffer): Buffer {
+  if (!isUtf8(body)) throw new SyntaxError('it is not UTF-8');
+  const isMarked = body.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK);
+  return isMarked ? body.subarray(BYTE_ORDER_MARK.length) : body;
+}
+
+/** Without the cause, which quotes the response. */
+function describeFault({ length }: Buffer, error: unknown): UpstreamError {
+  const fault = error instanceof NestingError ? error.message : 'not JSON';
+  return new UpstreamError('malformed', `the response of ${length} bytes is ${fault}`);
+}
+
+/** Why its body is no answer; undefined if it may be one. */
+function refuseHead(response: HttpResponse, address: UpstreamAddress): UpstreamError | undefined {
+  if (response.status !== 200) return refuseStatus(response, address);
+  const fault = findHeaderFault(response, address);
+  return fault === undefined ? undefined : new UpstreamError('malformed', fault);
 }
 
 function findHeaderFault({ headers }: HttpResponse, address: UpstreamAddress): string | undefined {

@@ -1,11 +1,11 @@
 /** JSON of an upstream: nothing that is nested deeper than any answer gets to those who read it. */
 
 /** Answers have about ten levels; functions that recurse into a value fail at some thousands. */
-const DEPTH_MAX = 64;
+export const JSON_DEPTH_MAX = 64;
 
 export class NestingError extends Error {
   constructor() {
-    super(`nested more than ${DEPTH_MAX} levels deep`);
+    super(`nested more than ${JSON_DEPTH_MAX} levels deep`);
     this.name = 'NestingError';
   }
 }
@@ -13,7 +13,7 @@ export class NestingError extends Error {
 /** Throws a SyntaxError or a NestingError. */
 export function parseUpstreamJson(text: string): unknown {
   const value: unknown = JSON.parse(text);
-  if (isDeeper(value, DEPTH_MAX)) throw new NestingError();
+  if (isDeeper(value, JSON_DEPTH_MAX)) throw new NestingError();
   return value;
 }
 

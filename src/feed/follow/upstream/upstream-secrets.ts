@@ -35,6 +35,8 @@ export class UpstreamSecrets {
   readonly #pieces = new Set<string>();
   /** The forms in which a key may be in an answer. */
   readonly #forms: readonly string[];
+  /** The most bytes that one of them takes: each character may be escaped as \u and four digits. */
+  readonly #formBytesMax: number;
 
   constructor(secrets: readonly string[]) {
     const plain = [...new Set(secrets)].map((secret) => unescapeWhole(secret));
@@ -44,6 +46,7 @@ export class UpstreamSecrets {
       }
     }
     this.#forms = [...new Set(secrets.filter(isKey).flatMap(listForms))];
+    this.#formBytesMax = 6 * Math.max(0, ...this.#forms.map(({ length }) => length));
   }
 
   /** The text, with three stars for each piece of a secret. */
@@ -72,8 +75,12 @@ export class UpstreamSecrets {
     return end - start;
   }
 
-  /** Whether an answer repeats a key; texts that are too short to be one do not count. */
-  isIn(answer: Buffer): boolean {
+  /**
+   * Whether an answer repeats a key that starts within a part of it; texts that are too short to be one do
+   * not count.
+   */
+  isIn(whole: Buffer, from = 0, to = whole.length): boolean {
+    const answer = whole.subarray(from, to + this.#formBytesMax);
     if (this.#forms.some((form) => answer.includes(form))) return true;
     if (this.#forms.length === 0 || !answer.includes('\\u')) return false;
     const text = answer.toString().replaceAll(/\\u([\da-f]{4})/gi, (_, code) => unitOf(code));

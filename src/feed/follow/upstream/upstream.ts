@@ -8,9 +8,15 @@ import { CircuitBreaker } from './circuit-breaker.ts';
 import { type Clock, SYSTEM_CLOCK } from './clock.ts';
 import { isForClient, type Priority } from './priority.ts';
 import { SharedRead } from './shared-read.ts';
+import { SlicedWork } from './sliced-work.ts';
 import type { SpentLog } from './spent-file.ts';
 import type { UpstreamAddress } from './upstream-address.ts';
-import { readUpstreamAnswer, showsLife, type UpstreamAnswer } from './upstream-answer.ts';
+import {
+  checkUpstreamAnswer,
+  readUpstreamAnswer,
+  showsLife,
+  type UpstreamAnswer,
+} from './upstream-answer.ts';
 import { type Ticket, UpstreamBudget } from './upstream-budget.ts';
 import { UpstreamError } from './upstream-error.ts';
 import { openUpstreamHttp, type PostOutcome, type UpstreamHttp } from './upstream-http.ts';
@@ -92,6 +98,8 @@ export class Upstream {
   readonly #breaker: CircuitBreaker;
   /** Questions that wait or are in flight, by their text. */
   readonly #reads = new Map<string, SharedRead>();
+  /** Checks of long answers that are passed on. */
+  readonly #checks = new SlicedWork();
   #isClosed = false;
 
   constructor(http: UpstreamTransport, options: UpstreamOptions) {
@@ -127,9 +135,9 @@ export class Upstream {
     return this.#read(question, options);
   }
 
-  /** The answer as the upstream wrote it, which is valid JSON. */
-  async askText(question: UpstreamQuestion, options: AskOptions): Promise<string> {
-    return (await this.#read(question, options)).text;
+  /** The answer as the upstream wrote it, which is valid JSON, and its number of rows. */
+  askBytes(question: UpstreamQuestion, options: AskOptions): Promise<UpstreamAnswer> {
+    return this.#read(question, options);
   }
 
   get weights(): UpstreamWeights {
@@ -219,7 +227,7 @@ export class Upstream {
 
   async #send(read: SharedRead, ticket: Ticket): Promise<void> {
     const outcome = await this.#http.post(read.question.body);
-    const result = this.#judge(outcome, ticket);
+    const result = this.#judge(outcome, await this.#readAnswer(read, outcome), ticket);
     ticket.end(outcome.arrival, this.#chargeFor(read, outcome, result));
     if (this.#isWorthRetrying(read, outcome, result)) {
       read.isSent = false;
@@ -227,15 +235,29 @@ export class Upstream {
     } else read.finish(result);
   }
 
+  #readAnswer(
+    { priority }: SharedRead,
+    { result }: PostOutcome,
+  ): Promise<UpstreamAnswer | UpstreamError> | UpstreamAnswer | UpstreamError {
+    const { address } = this.#options;
+    if (result instanceof UpstreamError) return result;
+    return priority === 'forward'
+      ? checkUpstreamAnswer(result, address, this.#checks)
+      : readUpstreamAnswer(result, address);
+  }
+
   /** Tells breaker and budget how the request went, before the ticket's end lets others be sent. */
-  #judge({ result }: PostOutcome, { sentMs }: Ticket): UpstreamAnswer | UpstreamError {
+  #judge(
+    { result }: PostOutcome,
+    answer: UpstreamAnswer | UpstreamError,
+    { sentMs }: Ticket,
+  ): UpstreamAnswer | UpstreamError {
     if (this.#isClosed) return new UpstreamError('closed', 'the follower stops');
     if (result instanceof UpstreamError) {
       if (result.kind === 'malformed') this.#noteAnswer(sentMs);
       else this.#breaker.failed(result.message);
       return result;
     }
-    const answer = readUpstreamAnswer(result, this.#options.address);
     if (showsLife(result)) this.#noteAnswer(sentMs, answer);
     else this.#breaker.failed(`status ${result.status}`);
     return answer;
@@ -258,7 +280,7 @@ export class Upstream {
     result: UpstreamAnswer | UpstreamError,
   ): number {
     if (exchange.result instanceof UpstreamError) return weight;
-    if (!(result instanceof UpstreamError)) return this.weights.ofAnswer(type, result.json);
+    if (!(result instanceof UpstreamError)) return this.weights.ofRows(type, result.rows);
     // A refusal has no items to pay for.
     return exchange.result.status === 200 ? weight : this.weights.of(type);
   }
