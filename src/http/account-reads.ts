@@ -17,6 +17,7 @@ import {
 import type { LiveState } from '../replica/live-state.ts';
 import type { StateView } from '../state/state.ts';
 import type { WantedClient, WantedItem, WantedOutcome } from '../wanted/wanted.ts';
+import { type Abandonment, LATE, type Requester, Wait } from './abandonment.ts';
 import type { Reply } from './reply.ts';
 
 export interface AccountReadsParts {
@@ -29,8 +30,6 @@ export interface AccountReadsParts {
 /** What a reply says about the position and the age of its answer. */
 export type Provenance = Pick<Reply, 'height' | 'time' | 'accountTime' | 'isFromUpstream'>;
 
-/** The outcome of a want that took too long. */
-const LATE = 'late';
 type Outcome = WantedOutcome | typeof LATE;
 
 export class AccountReads {
@@ -45,19 +44,25 @@ export class AccountReads {
     return this.#parts.settings.maxAccountAge || Number.POSITIVE_INFINITY;
   }
 
-  /** Reads for a key what has to be read; undefined if nothing has to, or nobody could read it. */
+  /**
+   * Reads for a key what has to be read; undefined if nothing has to, or nobody could read it. If the
+   * client is gone the wait ends; the reads go on, and others may have asked for the same.
+   */
   read(
     state: StateView,
     subjects: readonly Subject[],
-    keyId: string,
+    { keyId, abandonment }: Requester,
     ageMsMax = this.ageMsMax,
   ): Promise<Readings> | undefined {
     const { wanted } = this.#parts;
     if (wanted === undefined || !state.isPartial) return undefined;
     const due = subjects.filter((subject) => this.#isDue(state, subject, ageMsMax));
     if (due.length === 0) return undefined;
+    if (abandonment.refusal !== undefined) return Promise.resolve(new Readings());
     const wants = due.map((subject) => wanted.want(itemOf(state, subject), ageMsMax, keyId));
-    return this.#awaitAll(wants).then((outcomes) => this.#gather(subjects, due, outcomes));
+    return this.#awaitAll(wants, abandonment).then((outcomes) =>
+      this.#gather(subjects, due, outcomes),
+    );
   }
 
   /**
@@ -71,17 +76,18 @@ export class AccountReads {
   }
 
   /** Waits for the outcomes and for the heights in them. */
-  async #awaitAll(wants: readonly Promise<WantedOutcome>[]): Promise<readonly Outcome[]> {
+  async #awaitAll(
+    wants: readonly Promise<WantedOutcome>[],
+    abandonment: Abandonment,
+  ): Promise<readonly Outcome[]> {
     const { live, settings } = this.#parts;
     const deadlineMs = performance.now() + settings.followWait;
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<typeof LATE>((resolve) => {
-      timer = setTimeout(() => resolve(LATE), settings.followWait);
-    });
-    const outcomes = await Promise.all(wants.map((want) => Promise.race([want, late])));
-    clearTimeout(timer);
+    const wait = new Wait(settings.followWait, abandonment);
+    const outcomes = await Promise.all(wants.map((want) => Promise.race([want, wait.late])));
+    wait.stop();
     const heights = outcomes.map(heightOf);
-    await live.waitFor(Math.max(...heights), Math.max(0, deadlineMs - performance.now()));
+    const height = abandonment.refusal === undefined ? Math.max(...heights) : 0;
+    await live.waitFor(height, Math.max(0, deadlineMs - performance.now()), abandonment);
     return outcomes;
   }
 

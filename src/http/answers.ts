@@ -15,6 +15,7 @@ import { type Readings, requireKnown } from '../info/readings.ts';
 import { isAboutPast } from '../info/registry.ts';
 import { RequestError } from '../info/request-error.ts';
 import type { StateView } from '../state/state.ts';
+import { AbandonedAnswer } from './abandonment.ts';
 import { AccountAnswers } from './account-answers.ts';
 import { AccountReads, type AccountReadsParts } from './account-reads.ts';
 import { AnswerFailure, describeFailure } from './answer-failure.ts';
@@ -23,8 +24,19 @@ import type { RequestCounters, WorkCounters } from './counters.ts';
 import { entityTag, namesTag } from './entity-tag.ts';
 import { Forwarding, type ForwardingParts, ForwardRequest } from './forwarding.ts';
 import type { KeptPast } from './health.ts';
-import { isLong, type LongAnswer, LongAnswers, type LongQuestion } from './long-answers.ts';
-import { type HistorySource, PastAnswers, type PastReply } from './past-answers.ts';
+import {
+  isLong,
+  type LongAnswer,
+  LongAnswers,
+  type LongOutcome,
+  type LongQuestion,
+} from './long-answers.ts';
+import {
+  type HistorySource,
+  PastAnswers,
+  type PastOutcome,
+  type PastReply,
+} from './past-answers.ts';
 import { countProbe, type Peer } from './peer.ts';
 import type { ParsedQuestion, QuestionSource } from './question-source.ts';
 import { Readiness, type ReadinessParts } from './readiness.ts';
@@ -205,17 +217,25 @@ export class Answers {
   #forward(question: ForwardRequest, { head, peer, key }: AdmittedHead): Reply | Promise<Reply> {
     const { admission } = this.#parts;
     const { type } = question;
+    const { abandonment } = peer;
     const shortage = admission.findShortage(key, question.weight, 'type');
-    const refusal = shortage ?? this.readiness.findOverload() ?? this.#unsent.findOverload();
+    const refusal =
+      abandonment.refusal ??
+      shortage ??
+      this.readiness.findOverload() ??
+      this.#unsent.findOverload();
     if (refusal !== undefined) return this.#refuse(refusal, { peer, key, type });
     // Before it is sent: otherwise any number in flight would fit into what is left.
     admission.charge(key, question.weight);
-    return this.#forwarding.ask(question, key.id).then((outcome) => {
+    return this.#forwarding.ask(question, { keyId: key.id, abandonment }).then((outcome) => {
       const keyNow = this.#admitHead(head, peer);
       if (keyNow instanceof Reply) return keyNow;
       // Many may have been in flight when there was still room for each.
       const answer = this.#unsent.findOverload() ?? outcome;
       if (answer instanceof RequestError) {
+        // Nobody stops the exchange, whether the client is gone or not.
+        if (answer === abandonment.refusal)
+          return this.#refuse(answer, { peer, key: keyNow, type });
         // The exchange has worked on what it refuses, so that weighs as much as an answer.
         const isRefusedThere = answer.status < 500 && answer.field === undefined;
         const weight = isRefusedThere ? REFUSED_WEIGHT : question.weight;
@@ -244,14 +264,17 @@ export class Answers {
     if (refusal !== undefined) return this.#refuse(refusal, { peer, key, type });
     // Before it is computed: otherwise any number in flight would fit into what is left.
     admission.charge(key, weight);
-    const finish = (answer: PastReply | RequestError, keyNow: Key) => {
-      if (!(answer instanceof RequestError)) {
-        return this.#replyAboutPast(answer, { head, peer, key: keyNow }, type);
+    const finish = (answer: PastOutcome, keyNow: Key) => {
+      const refused = readRefusal(answer, weight);
+      if (refused === undefined) {
+        return this.#replyAboutPast(answer as PastReply, { head, peer, key: keyNow }, type);
       }
-      admission.refund(keyNow, weight);
-      return this.#refuse(answer, { peer, key: keyNow, type });
+      admission.refund(keyNow, weight - refused.workedOff);
+      return this.#refuse(refused.refusal, { peer, key: keyNow, type });
     };
-    const answer = this.#past.answer(question, head, this.#parts.live.state ?? NO_PRESENT);
+    const present = this.#parts.live.state ?? NO_PRESENT;
+    const { abandonment } = peer;
+    const answer = this.#past.answer(question, head, present, { keyId: key.id, abandonment });
     if (!(answer instanceof Promise)) return finish(answer, key);
     return answer.then((late) => {
       const keyNow = this.#admitHead(head, peer);
@@ -294,8 +317,10 @@ export class Answers {
     if (state === undefined || state.height >= head.minHeight) {
       return this.#answerNow(request, state?.isPartial);
     }
+    const { refusal } = request.peer.abandonment;
+    if (refusal !== undefined) return this.#refuseAdmitted(refusal, request);
     return live
-      .waitFor(head.minHeight, settings.minHeightWait)
+      .waitFor(head.minHeight, settings.minHeightWait, request.peer.abandonment)
       .then(() =>
         this.#resume(request, (resumed) => this.#answerNow(resumed, live.state?.isPartial)),
       );
@@ -307,19 +332,25 @@ export class Answers {
 
   /** Reads what the question is about first, if that is unknown or too old. */
   #answerPartial(request: AdmittedRequest): Reply | Promise<Reply> {
-    const { head, key, question } = request;
+    const { head, peer, key, question } = request;
     const state = this.readiness.findState(head.minHeight);
     if (state instanceof RequestError) return this.#refuseAdmitted(state, request);
     const overload = this.readiness.findOverload();
     if (overload !== undefined) return this.#refuseAdmitted(overload, request);
-    const reading = this.reads.read(state, question.subjects(state), key.id, head.accountAgeMsMax);
+    const requester = { keyId: key.id, abandonment: peer.abandonment };
+    const reading = this.reads.read(
+      state,
+      question.subjects(state),
+      requester,
+      head.accountAgeMsMax,
+    );
     if (reading === undefined) return this.#finish(request);
     return reading.then((readings) =>
       this.#resume({ ...request, readings }, (resumed) => this.#finish(resumed)),
     );
   }
 
-  /** During the wait the key may have been revoked, or its budget spent. */
+  /** During the wait the key may have been revoked, its budget spent, or the client may be gone. */
   #resume(
     request: AdmittedRequest,
     work: (resumed: AdmittedRequest) => Reply | Promise<Reply>,
@@ -327,10 +358,10 @@ export class Answers {
     const { head, peer, question, isCharged } = request;
     const key = this.#admitHead(head, peer);
     if (key instanceof Reply) return key;
-    const shortage = isCharged
+    const refusal = isCharged
       ? undefined
-      : this.#parts.admission.findShortage(key, question.weight);
-    if (shortage !== undefined) return this.#refuseAdmitted(shortage, { ...request, key });
+      : (peer.abandonment.refusal ?? this.#parts.admission.findShortage(key, question.weight));
+    if (refusal !== undefined) return this.#refuseAdmitted(refusal, { ...request, key });
     try {
       return work({ ...request, key, isRenderedAtOnce: false });
     } catch (error) {
@@ -354,23 +385,30 @@ export class Answers {
   }
 
   #replyInPieces(request: AdmittedRequest, question: LongQuestion): Reply | Promise<Reply> {
-    const overload = this.#longAnswers.findOverload();
-    if (overload !== undefined) return this.#refuseAdmitted(overload, request);
+    const { key, peer } = request;
+    const shortage = this.#longAnswers.findShortage(key.id);
+    if (shortage !== undefined) return this.#refuseAdmitted(shortage, request);
     // Before it is written: otherwise any number in flight would fit into what is left.
-    this.#parts.admission.charge(request.key, question.weight);
+    this.#parts.admission.charge(key, question.weight);
     const charged = { ...request, isCharged: true };
-    return this.#longAnswers.write(question, request.readings).then(async (answer) => {
-      const reply = await this.#resume(charged, (resumed) => {
-        const state = this.readiness.findState();
-        const refusal = [state, answer].find((part) => part instanceof RequestError);
-        if (refusal !== undefined) return this.#refuseAdmitted(refusal, resumed);
-        return this.#longReply(resumed, state as StateView, answer as LongAnswer);
-      });
+    const requester = { keyId: key.id, abandonment: peer.abandonment };
+    return this.#longAnswers.write(question, request.readings, requester).then(async (answer) => {
+      const reply = await this.#resume(charged, (resumed) => this.#finishLong(resumed, answer));
       if (reply.refusal !== undefined && answer !== undefined && 'release' in answer) {
         answer.release(true);
       }
       return reply;
     });
+  }
+
+  #finishLong(request: AdmittedRequest, answer: LongOutcome): Reply {
+    const state = this.readiness.findState();
+    const refused =
+      readRefusal(answer, request.question.weight) ?? readRefusal(state, request.question.weight);
+    if (refused === undefined) {
+      return this.#longReply(request, state as StateView, answer as LongAnswer);
+    }
+    return this.#refuseAdmitted(refused.refusal, request, refused.workedOff);
   }
 
   #longReply(request: AdmittedRequest, state: StateView, answer: LongAnswer): Reply {
@@ -448,11 +486,12 @@ export class Answers {
     return this.#parts.admission.charge(key, isOurs ? 0 : REFUSED_WEIGHT);
   }
 
-  #refuseAdmitted(refusal: RequestError, request: AdmittedRequest): Reply {
+  /** Gives back what was charged, except for what was worked off. */
+  #refuseAdmitted(refusal: RequestError, request: AdmittedRequest, workedOff = 0): Reply {
     const { peer, key, question, isCharged } = request;
     // An answer that is too long to be written between blocks has been begun several times.
     const isForNothing = isCharged && refusal.field !== 'users';
-    if (isForNothing) this.#parts.admission.refund(key, question.weight);
+    if (isForNothing) this.#parts.admission.refund(key, question.weight - workedOff);
     return this.#refuse(refusal, { peer, key, type: question.type });
   }
 
@@ -479,6 +518,16 @@ export class Answers {
 function tagOfLong(question: ParsedQuestion, state: StateView, { height }: LongAnswer): string {
   const changedAt = state.height === height ? question.changedAt(state) : height;
   return entityTag(state, question.type, changedAt);
+}
+
+/** Why there is no answer, and how much of its weight was worked off; undefined if there is one. */
+function readRefusal(
+  outcome: object | undefined,
+  weight: number,
+): { refusal: RequestError; workedOff: number } | undefined {
+  if (outcome instanceof RequestError) return { refusal: outcome, workedOff: 0 };
+  if (!(outcome instanceof AbandonedAnswer)) return undefined;
+  return { refusal: outcome.refusal, workedOff: outcome.workedOff(weight) };
 }
 
 /** What is known of a request that is refused. */

@@ -10,6 +10,7 @@ import type {
   ForwardOutcome,
   WantedClient,
 } from '../wanted/wanted.ts';
+import { LATE, type Requester, Wait } from './abandonment.ts';
 
 /** A question that is answered by the exchange. */
 export class ForwardRequest {
@@ -68,16 +69,17 @@ export class Forwarding {
   }
 
   /** The exchange's answer, or why there is none. */
-  async ask({ question }: ForwardRequest, keyId: string): Promise<ForwardAnswer | RequestError> {
+  async ask(
+    { question }: ForwardRequest,
+    { keyId, abandonment }: Requester,
+  ): Promise<ForwardAnswer | RequestError> {
     const { wanted, settings } = this.#parts;
     if (wanted === undefined) return refuseLate(settings.followWait);
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<undefined>((resolve) => {
-      timer = setTimeout(() => resolve(undefined), settings.followWait);
-    });
-    const outcome = await Promise.race([wanted.forward(question, keyId), late]);
-    clearTimeout(timer);
-    return outcome === undefined ? refuseLate(settings.followWait) : readOutcome(outcome);
+    const wait = new Wait(settings.followWait, abandonment);
+    const outcome = await Promise.race([wanted.forward(question, keyId), wait.late]);
+    wait.stop();
+    if (outcome !== LATE) return readOutcome(outcome);
+    return abandonment.refusal ?? refuseLate(settings.followWait);
   }
 }
 

@@ -1,14 +1,17 @@
 /**
  * Answers about many accounts, which take longer than others should wait. They are written in slices,
- * one after the other, with a turn of the event loop between two. An answer is of one height: if a
- * block arrives while it is written, it is begun again.
+ * one after the other, with a turn of the event loop between two; after an answer to one key the next is
+ * to another. An answer is of one height: if a block arrives while it is written, it is begun again.
  */
 
 import { AnswerWriter } from '../info/answer-writer.ts';
 import type { Readings } from '../info/readings.ts';
 import { RequestError } from '../info/request-error.ts';
 import type { StateView } from '../state/state.ts';
+import { AbandonedAnswer, type Requester } from './abandonment.ts';
+import { Places } from './places.ts';
 import type { ParsedQuestion } from './question-source.ts';
+import { TurnOrder } from './turn-order.ts';
 import type { Turns } from './turns.ts';
 import type { UnsentBytes } from './unsent-bytes.ts';
 
@@ -49,11 +52,9 @@ const BLOCK_WAITS_LONGER_MS_MAX = 250;
  * milliseconds in which nobody is answered.
  */
 const SPARE_MAX = 8;
-/**
- * Answers that may wait, some seconds of work. A client that breaks off is not noticed while its answer
- * waits: without a limit, connecting and asking again and again would fill the memory.
- */
+/** Answers that may wait, some seconds of work, and those of one key. */
 const WAITING_MAX = 256;
+const KEY_WAITING_MAX = 32;
 /** How often one is begun: the last time it is written in one go, which holds up all others. */
 const ATTEMPTS_MAX = 5;
 /** What may be written in one go: some ten milliseconds of work. */
@@ -61,14 +62,19 @@ const ONE_GO_BYTES_MAX = 8 << 20;
 
 /** An answer that waits for its turn, or is being written. */
 interface Job {
+  readonly keyId: string;
   readonly question: LongQuestion;
   readonly readings: Readings | undefined;
   attempts: number;
+  workedMs: number;
   /** Undefined while it waits: it takes no room then. */
   draft: Draft | undefined;
-  resolve(answer: LongAnswer | RequestError | undefined): void;
+  resolve(outcome: LongOutcome): void;
   reject(error: unknown): void;
 }
+
+/** What becomes of a question; undefined if there is no state to answer from any more. */
+export type LongOutcome = LongAnswer | RequestError | AbandonedAnswer | undefined;
 
 /** What has been written of an answer. */
 interface Draft {
@@ -87,8 +93,15 @@ export interface LongAnswersOptions {
 
 export class LongAnswers {
   readonly #options: LongAnswersOptions;
-  /** In the order of their questions. */
-  readonly #jobs: Job[] = [];
+  readonly #places = new Places({
+    what: 'answers about many accounts',
+    countMax: WAITING_MAX,
+    keyCountMax: KEY_WAITING_MAX,
+  });
+  readonly #waiting = new TurnOrder<Job>();
+  /** The one that is being written. */
+  #current: Job | undefined;
+  #isSliceComing = false;
   readonly #spare: AnswerWriter[] = [];
   /** Turns with answers to others, when the last slice was asked for. */
   #answeredBefore = 0;
@@ -101,25 +114,47 @@ export class LongAnswers {
     this.#options = options;
   }
 
-  /** Why no further answer may wait; undefined if one may. */
-  findOverload(): RequestError | undefined {
-    if (this.#jobs.length < WAITING_MAX) return this.#options.unsent.findOverload();
-    const message = `${WAITING_MAX} answers about many accounts wait here, the limit`;
-    return new RequestError('overloaded', message);
+  /** Why the key's next answer may not wait; undefined if it may. */
+  findShortage(keyId: string): RequestError | undefined {
+    return this.#places.findShortage(keyId) ?? this.#options.unsent.findOverload();
   }
 
-  /** The answer, or why it is refused; undefined if there is no state to answer from any more. */
   write(
     question: LongQuestion,
     readings: Readings | undefined,
-  ): Promise<LongAnswer | RequestError | undefined> {
-    return new Promise((resolve, reject) => {
-      this.#jobs.push({ question, readings, attempts: 0, draft: undefined, resolve, reject });
-      if (this.#jobs.length === 1) this.#startSlice();
+    { keyId, abandonment }: Requester,
+  ): Promise<LongOutcome> {
+    const { refusal } = abandonment;
+    if (refusal !== undefined) return Promise.resolve(new AbandonedAnswer(refusal, 0));
+    this.#places.take(keyId);
+    let stop: () => void = () => undefined;
+    const writing = new Promise<LongOutcome>((resolve, reject) => {
+      const begun = { attempts: 0, workedMs: 0, draft: undefined };
+      const job = { keyId, question, readings, ...begun, resolve, reject };
+      stop = abandonment.addWithDeadline((reason) => this.#abandon(job, reason));
+      this.#waiting.add(job);
+      this.#startSlice();
+    });
+    return writing.finally(() => {
+      stop();
+      this.#places.release(keyId);
     });
   }
 
+  #abandon(job: Job, refusal: RequestError): void {
+    if (this.#current === job) {
+      this.#current = undefined;
+      this.#wakeWaiters();
+      if (job.draft !== undefined) this.#keepSpare(job.draft.out);
+    } else {
+      this.#waiting.delete(job);
+    }
+    job.resolve(new AbandonedAnswer(refusal, job.workedMs));
+  }
+
   #startSlice(): void {
+    if (this.#isSliceComing) return;
+    this.#isSliceComing = true;
     const { turns } = this.#options;
     const isAlone = turns.answeredCount === this.#answeredBefore;
     this.#aloneSlices = isAlone ? this.#aloneSlices + 1 : 0;
@@ -132,12 +167,12 @@ export class LongAnswers {
   /** Pauses for others only during an answer's first attempt, and not while a block waits. */
   #isPauseDue(): boolean {
     const isAlone = this.#aloneSlices > 0;
-    return !isAlone && this.#waiters.length === 0 && this.#jobs[0].attempts === 1;
+    return !isAlone && this.#waiters.length === 0 && this.#current?.attempts === 1;
   }
 
   /** Resolves when the answer that is being written is complete; undefined if none is. */
   untilWritten(): Promise<void> | undefined {
-    const job = this.#jobs[0];
+    const job = this.#current;
     if (job?.draft === undefined) return undefined;
     const isLastButOne = job.attempts === ATTEMPTS_MAX - 1;
     const waitMsMax = isLastButOne ? BLOCK_WAITS_LONGER_MS_MAX : BLOCK_WAITS_MS_MAX;
@@ -158,16 +193,25 @@ export class LongAnswers {
   }
 
   #work(): void {
+    this.#isSliceComing = false;
     const startedMs = performance.now();
     const endMs = startedMs + (this.#aloneSlices < ALONE_SLICES ? SLICE_MS : SLICE_ALONE_MS);
-    while (this.#jobs.length > 0 && performance.now() < endMs) {
-      if (!this.#tryAdvance(this.#jobs[0], endMs)) break;
-      this.#jobs.shift();
+    let nowMs = startedMs;
+    while (nowMs < endMs) {
+      this.#current ??= this.#waiting.take();
+      const job = this.#current;
+      if (job === undefined) break;
+      const isDone = this.#tryAdvance(job, endMs);
+      const beganMs = nowMs;
+      nowMs = performance.now();
+      job.workedMs += nowMs - beganMs;
+      if (!isDone) break;
+      this.#current = undefined;
       // A block that has waited comes before the next answer.
       if (this.#wakeWaiters()) break;
     }
-    this.#options.worked((performance.now() - startedMs) / 1000);
-    if (this.#jobs.length > 0) this.#startSlice();
+    this.#options.worked((nowMs - startedMs) / 1000);
+    if (this.#current !== undefined || !this.#waiting.isEmpty) this.#startSlice();
   }
 
   /** Writes until this time; true if the job is done, or has failed. */

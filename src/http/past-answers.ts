@@ -1,6 +1,6 @@
 /**
  * Answers about the past, from the archive. A long series would hold up everybody else, so answers are
- * computed in slices, in turns where several are asked for.
+ * computed in slices. Keys have their turns one after the other, and so have the answers of a key.
  */
 
 import {
@@ -11,8 +11,11 @@ import {
 import type { HistoryRange, HistoryView } from '../info/history-view.ts';
 import { NO_ARCHIVE, type Present } from '../info/moment.ts';
 import { RequestError } from '../info/request-error.ts';
+import { AbandonedAnswer, type Requester } from './abandonment.ts';
 import { namesTag, pastTag } from './entity-tag.ts';
+import { Places } from './places.ts';
 import type { RequestHead } from './request-head.ts';
+import { TurnOrder } from './turn-order.ts';
 import type { Turns } from './turns.ts';
 import type { UnsentBytes } from './unsent-bytes.ts';
 
@@ -33,14 +36,27 @@ export interface PastReply extends Omit<HistoryAnswer, 'body'> {
 
 /** How long answers are worked on before requests get their turn. */
 const SLICE_MS = 0.25;
-/** Answers that may be under way: each holds its rows, and takes a share of every turn. */
+/** Answers that may be under way, and those of one key: each holds its rows. */
 const JOBS_MAX = 256;
+const KEY_JOBS_MAX = 32;
+/** Long answers that are computed at the same time, one for each key: each takes megabytes. */
+const LONG_MAX = 4;
+
+type Steps = Iterator<number, HistoryAnswer, void>;
 
 interface Job {
+  readonly keyId: string;
   readonly isLong: boolean;
-  readonly steps: Iterator<number, HistoryAnswer, void>;
-  resolve(answer: HistoryAnswer | RequestError): void;
+  readonly steps: Steps;
+  workedMs: number;
+  finish(outcome: Outcome): void;
 }
+
+type Computed = HistoryAnswer | RequestError;
+type Outcome = Computed | AbandonedAnswer;
+
+/** What becomes of a question. */
+export type PastOutcome = PastReply | RequestError | AbandonedAnswer;
 
 export interface PastAnswersOptions {
   readonly source: HistorySource | undefined;
@@ -56,10 +72,18 @@ export interface PastAnswersOptions {
 
 export class PastAnswers {
   readonly #options: PastAnswersOptions;
+  readonly #places = new Places({
+    what: 'answers about the past',
+    countMax: JOBS_MAX,
+    keyCountMax: KEY_JOBS_MAX,
+  });
   /** Those that are computed in turns. */
-  readonly #jobs: Job[] = [];
-  /** Long ones that wait for the one that is being written: each takes megabytes. */
-  readonly #waitingLong: Job[] = [];
+  readonly #jobs = new TurnOrder<Job>();
+  #isTurnComing = false;
+  /** Long ones that have not begun. */
+  readonly #waitingLong = new TurnOrder<Job>();
+  /** The keys of those that have. */
+  readonly #longKeys = new Set<string>();
 
   constructor(options: PastAnswersOptions) {
     this.#options = options;
@@ -76,7 +100,8 @@ export class PastAnswers {
     asked: HistoryQuestion,
     head: RequestHead,
     present: Present,
-  ): PastReply | RequestError | Promise<PastReply | RequestError> {
+    requester: Requester,
+  ): PastOutcome | Promise<PastOutcome> {
     const history = this.#guard(() => this.#findOwn() ?? this.#describeAbsence());
     if (history instanceof RequestError) return history;
     const question = head.wantsCsv && asked instanceof SeriesQuestion ? asked.asCsv() : asked;
@@ -87,9 +112,9 @@ export class PastAnswers {
       const isFixed = question.isFixedAt(height, history);
       return { ...UNCHANGED, height, time: history.timeOf(height), isFixed, tag };
     }
-    const answer = this.#compute(question, history);
-    const addTag = (result: HistoryAnswer | RequestError) =>
-      result instanceof RequestError
+    const answer = this.#compute(question, history, requester);
+    const addTag = (result: Outcome) =>
+      result instanceof RequestError || result instanceof AbandonedAnswer
         ? result
         : { ...result, tag: chooseTag(history, question, height && result.height, head) };
     return answer instanceof Promise ? answer.then(addTag) : addTag(answer);
@@ -115,59 +140,112 @@ export class PastAnswers {
   #compute(
     question: HistoryQuestion,
     history: HistoryView,
-  ): HistoryAnswer | RequestError | Promise<HistoryAnswer | RequestError> {
-    if (this.#jobs.length + this.#waitingLong.length >= JOBS_MAX) return TOO_MANY;
+    requester: Requester,
+  ): Outcome | Promise<Outcome> {
+    const shortage = this.#places.findShortage(requester.keyId);
+    if (shortage !== undefined) return shortage;
     const { isLong } = question;
-    const steps = question.answer(history);
-    const answer = this.#jobs.length === 0 && !isLong ? this.#work(steps) : undefined;
+    const job = { keyId: requester.keyId, isLong, steps: question.answer(history), workedMs: 0 };
+    const answer = this.#jobs.isEmpty && !isLong ? this.#work(job) : undefined;
     if (answer !== undefined) return answer;
-    return new Promise((resolve) => {
-      const job = { isLong, steps, resolve };
-      if (isLong && this.#jobs.some((other) => other.isLong)) this.#waitingLong.push(job);
-      else this.#start(job);
-    });
+    const { refusal } = requester.abandonment;
+    return refusal === undefined
+      ? new Promise((resolve) => this.#begin(job, requester, resolve))
+      : new AbandonedAnswer(refusal, job.workedMs);
+  }
+
+  /** Lets the job have its turns until it is done, or given up. */
+  #begin(
+    begun: Omit<Job, 'finish'>,
+    { keyId, abandonment }: Requester,
+    resolve: (outcome: Outcome) => void,
+  ): void {
+    const stop = abandonment.addWithDeadline((refusal) => this.#abandon(job, refusal));
+    const finish = (outcome: Outcome) => {
+      stop();
+      this.#places.release(keyId);
+      resolve(outcome);
+    };
+    const job = { ...begun, finish };
+    this.#places.take(keyId);
+    if (job.isLong) {
+      this.#waitingLong.add(job);
+      this.#startLong();
+    } else {
+      this.#start(job);
+    }
+  }
+
+  /** Starts those that wait, as far as they may be computed at the same time. */
+  #startLong(): void {
+    const isFirst = (keyId: string) => !this.#longKeys.has(keyId);
+    while (this.#longKeys.size < LONG_MAX) {
+      const job = this.#waitingLong.take(isFirst);
+      if (job === undefined) return;
+      const overload = this.#options.unsent.findOverload();
+      if (overload !== undefined) {
+        job.finish(overload);
+      } else {
+        this.#longKeys.add(job.keyId);
+        this.#start(job);
+      }
+    }
   }
 
   #start(job: Job): void {
-    const overload = job.isLong ? this.#options.unsent.findOverload() : undefined;
-    if (overload !== undefined) {
-      this.#finish(job, overload);
-      return;
-    }
-    this.#jobs.push(job);
-    if (this.#jobs.length === 1) this.#continueLater();
-  }
-
-  /** After a long one the next may begin. */
-  #finish({ isLong, resolve }: Job, answer: HistoryAnswer | RequestError): void {
-    resolve(answer);
-    const next = isLong ? this.#waitingLong.shift() : undefined;
-    if (next !== undefined) this.#start(next);
+    this.#jobs.add(job);
+    this.#continueLater();
   }
 
   #continueLater(): void {
+    if (this.#isTurnComing || this.#jobs.isEmpty) return;
+    this.#isTurnComing = true;
     this.#options.turns.doLater(() => {
-      const job = this.#jobs.shift();
-      if (job === undefined) return;
-      const answer = this.#work(job.steps);
-      // Before `#finish`: it may start the only job, which would be continued twice.
-      if (this.#jobs.length > 0 || answer === undefined) this.#continueLater();
-      if (answer === undefined) this.#jobs.push(job);
-      else this.#finish(job, answer);
+      this.#isTurnComing = false;
+      this.#takeTurn();
     });
   }
 
+  #takeTurn(): void {
+    const job = this.#jobs.take();
+    if (job === undefined) return;
+    const answer = this.#work(job);
+    if (answer === undefined) this.#start(job);
+    else this.#finish(job, answer);
+    this.#continueLater();
+  }
+
+  /** After a long one the next of its key may begin. */
+  #finish(job: Job, outcome: Outcome): void {
+    job.finish(outcome);
+    if (!job.isLong) return;
+    this.#longKeys.delete(job.keyId);
+    this.#startLong();
+  }
+
+  #abandon(job: Job, refusal: RequestError): void {
+    const isWaiting = this.#waitingLong.delete(job);
+    this.#jobs.delete(job);
+    // The rows that it holds are released.
+    job.steps.return?.();
+    const outcome = new AbandonedAnswer(refusal, job.workedMs);
+    if (isWaiting) job.finish(outcome);
+    else this.#finish(job, outcome);
+  }
+
   /** Works for a slice of time; undefined if that is not enough. */
-  #work(steps: Job['steps']): HistoryAnswer | RequestError | undefined {
+  #work(job: Pick<Job, 'steps' | 'workedMs'>): Computed | undefined {
     const startedMs = performance.now();
     const answer = this.#guard(() => {
       for (;;) {
-        const step = steps.next();
+        const step = job.steps.next();
         if (step.done === true) return step.value;
         if (performance.now() - startedMs >= SLICE_MS) return undefined;
       }
     });
-    this.#options.worked((performance.now() - startedMs) / 1000);
+    const workedMs = performance.now() - startedMs;
+    job.workedMs += workedMs;
+    this.#options.worked(workedMs / 1000);
     return answer;
   }
 
@@ -204,9 +282,4 @@ const UNCHANGED = { body: undefined, format: 'json', accountTime: -1 } as const;
 const BEING_BUILT = new RequestError(
   'not_ready',
   'the archive is being built and holds nothing yet: try again in a moment',
-);
-
-const TOO_MANY = new RequestError(
-  'overloaded',
-  `${JOBS_MAX} answers about the past are being computed, expected fewer: try again`,
 );

@@ -1,11 +1,14 @@
 /** The connection that a request came on. */
 
 import type { RequestErrorCode } from '../info/request-error.ts';
+import type { Abandonment } from './abandonment.ts';
 
 /** What a reply needs to know of its connection. */
 export interface Peer {
   /** Requests without a known key, path or method, as a scanner sends them. */
   probeCount: number;
+  /** Ends the work on its requests. */
+  readonly abandonment: Abandonment;
 }
 
 /** Codes that a scanner gets again and again, an ordinary client only now and then. */

@@ -4,7 +4,10 @@ import { describeValue } from '../events/refusal.ts';
 import { ADDRESS_EXPECTED } from '../exact/address.ts';
 
 export const REQUEST_ERRORS = {
-  malformed_request: { status: 400, meaning: 'the request is not valid HTTP' },
+  malformed_request: {
+    status: 400,
+    meaning: 'the request is not valid HTTP, or the connection ended before the answer was ready',
+  },
   malformed_json: { status: 400, meaning: 'the body is not JSON' },
   unknown_key: { status: 401, meaning: 'the key is missing, unknown, revoked or expired' },
   not_found: { status: 404, meaning: 'there is no such path' },
@@ -23,7 +26,8 @@ export const REQUEST_ERRORS = {
   },
   rate_limited: {
     status: 429,
-    meaning: "the key's budget is spent, or it has too many push connections or subscriptions",
+    meaning:
+      "the key's budget is spent, or it has too many push connections, subscriptions or long answers",
   },
   headers_too_large: { status: 431, meaning: 'the headers are over the limit' },
   upstream_failed: { status: 502, meaning: 'the exchange behind this service failed' },

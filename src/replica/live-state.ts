@@ -62,6 +62,12 @@ export interface Health {
   readonly message: string;
 }
 
+/** What can end a wait early. */
+export interface WaitEnd {
+  add(end: () => void): void;
+  delete(end: () => void): void;
+}
+
 interface Waiter {
   readonly height: number;
   readonly wake: () => void;
@@ -264,8 +270,11 @@ export class LiveState {
     }
   }
 
-  /** Resolves when the state reaches the height, or at the deadline; at once if too many wait. */
-  async waitFor(height: number, timeoutMs: number): Promise<void> {
+  /**
+   * Resolves when the state reaches the height, at the deadline, or at an earlier end; at once if too many
+   * wait.
+   */
+  async waitFor(height: number, timeoutMs: number, early?: WaitEnd): Promise<void> {
     if ((this.state?.height ?? 0) >= height || this.#waiters.size === WAITERS_MAX) return;
     await new Promise<void>((resolve) => {
       const waiter = {
@@ -273,11 +282,13 @@ export class LiveState {
         wake: () => {
           clearTimeout(timer);
           this.#waiters.delete(waiter);
+          early?.delete(waiter.wake);
           resolve();
         },
       };
       const timer = setTimeout(waiter.wake, timeoutMs);
       this.#waiters.add(waiter);
+      early?.add(waiter.wake);
     });
   }
 

@@ -49,7 +49,10 @@ const ROWS: Readonly<Record<string, readonly Source[]>> = {
   'answer about many accounts that blocks keep interrupting': [
     ['bytes', 'http/long-answers.ts ONE_GO_BYTES_MAX'],
   ],
-  'answers about many accounts that wait': [['count', 'http/long-answers.ts WAITING_MAX']],
+  'answers about many accounts that wait': [
+    ['count', 'http/long-answers.ts WAITING_MAX'],
+    ['count', 'http/long-answers.ts KEY_WAITING_MAX'],
+  ],
   'long answers that are not read: about many accounts, the past, forwarded ones': [
     ['bytes', 'http/unsent-bytes.ts UNSENT_BYTES_MAX'],
   ],
@@ -58,7 +61,15 @@ const ROWS: Readonly<Record<string, readonly Source[]>> = {
     ['bytes', 'info/answer-writer.ts BYTES_KEPT_MAX'],
   ],
   'answers kept for the next to ask': [['bytes', 'http/account-answers.ts RING_BYTES']],
-  'answers about the past that are computed in turns': [['count', 'http/past-answers.ts JOBS_MAX']],
+  'answers about the past that are computed in turns': [
+    ['count', 'http/past-answers.ts JOBS_MAX'],
+    ['count', 'http/past-answers.ts KEY_JOBS_MAX'],
+  ],
+  'long answers about the past at the same time': [['count', 'http/past-answers.ts LONG_MAX']],
+  'time until a long answer is ready': [['ms', 'http/abandonment.ts ANSWER_MS_MAX']],
+  'further requests read while an answer is pending': [
+    ['bytes', 'http/connections/client-connection.ts READ_AHEAD_BYTES_MAX'],
+  ],
   'rows of a series': [['count', 'info/time-range.ts POINTS_MAX']],
   'times of the archive kept for the search': [
     ['count', 'archive/archive.ts TIMES_KEPT_MAX'],

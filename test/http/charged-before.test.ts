@@ -2,7 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { AbandonedAnswer } from '../../src/http/abandonment.ts';
 import { LongAnswers } from '../../src/http/long-answers.ts';
+import { PastAnswers } from '../../src/http/past-answers.ts';
 import { RequestError } from '../../src/info/request-error.ts';
 import { historyOf } from '../info/histories.ts';
 import { createInProcess, listenLocally, openGround } from './in-process.ts';
@@ -66,3 +68,18 @@ test('an answer that was begun again and again, because it is too long, is charg
     context.mock.restoreAll();
   }
 });
+
+for (const [what, question, workedMs, left] of [
+  ['now', BATCH, 10, WEIGHT - 400],
+  ['in the past', { ...BATCH, atHeight: 1 }, 10, WEIGHT - 400],
+  ['in the past, of which much was worked', { ...BATCH, atHeight: 1 }, 1000, 0],
+] as const) {
+  test(`of an answer ${what} that is given up, the time that was worked stays charged`, async (context) => {
+    const ask = await startWithBudget(context);
+    const refusal = new RequestError('not_ready', 'the service is stopping');
+    const outcome = async () => new AbandonedAnswer(refusal, workedMs);
+    context.mock.method(LongAnswers.prototype, 'write', outcome);
+    context.mock.method(PastAnswers.prototype, 'answer', outcome);
+    assert.deepEqual(await ask(question), { status: 503, remaining: String(left) });
+  });
+}

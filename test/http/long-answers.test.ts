@@ -5,10 +5,12 @@ import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { formatAddress } from '../../src/exact/address.ts';
 import { createSimulator } from '../../src/feed/simulator/simulator.ts';
+import { AbandonedAnswer, Abandonment, type Requester } from '../../src/http/abandonment.ts';
 import {
   isLong,
   type LongAnswer,
   LongAnswers,
+  type LongOutcome,
   type LongQuestion,
 } from '../../src/http/long-answers.ts';
 import { Turns } from '../../src/http/turns.ts';
@@ -21,6 +23,9 @@ import type { StateView } from '../../src/state/state.ts';
 import { LONG_ONLY } from '../scale.ts';
 
 const ACCOUNTS = 1000;
+const REQUESTER: Requester = { keyId: 'key', abandonment: new Abandonment() };
+/** Not a pause between two slices. */
+const DEADLINE_MS = 30_000;
 const ANSWERS = 12;
 
 const simulator = createSimulator({ seed: 'long answers', accounts: ACCOUNTS });
@@ -36,6 +41,10 @@ function askFor(asked: readonly string[], dex = ''): Question & LongQuestion {
   return question;
 }
 
+function isWritten(outcome: LongOutcome): outcome is LongAnswer {
+  return outcome !== undefined && 'bytes' in outcome;
+}
+
 function createLongAnswers(readState: () => StateView | undefined = () => state) {
   const slices: number[] = [];
   const turns = new Turns();
@@ -49,7 +58,7 @@ test('an answer is of one height, even if a block comes at every turn', async ()
   const { answers, slices } = createLongAnswers();
   const texts = new Map([[state.height, question.answer(state)]]);
   const writing = Promise.all(
-    Array.from({ length: ANSWERS }, () => answers.write(question, undefined)),
+    Array.from({ length: ANSWERS }, () => answers.write(question, undefined, REQUESTER)),
   );
   let isOver = false;
   void writing.then(() => {
@@ -61,7 +70,7 @@ test('an answer is of one height, even if a block comes at every turn', async ()
     texts.set(state.height, question.answer(state));
   }
   for (const answer of await writing) {
-    assert.ok(answer !== undefined && !(answer instanceof RequestError));
+    assert.ok(isWritten(answer));
     assert.equal(answer.bytes.toString(), texts.get(answer.height));
   }
   assert.ok(slices.length > ANSWERS, `${slices.length} slices`);
@@ -82,7 +91,7 @@ function askForMuch(): LongQuestion {
 test('a very long answer is refused if blocks come faster, and does not hold up everybody', async () => {
   const { answers } = createLongAnswers();
   let outcome: unknown;
-  void answers.write(askForMuch(), undefined).then((answer) => {
+  void answers.write(askForMuch(), undefined, REQUESTER).then((answer) => {
     outcome = answer;
   });
   while (outcome === undefined) {
@@ -96,9 +105,12 @@ test('a very long answer is refused if blocks come faster, and does not hold up 
 
 test('blocks wait longer for an answer that they have spoiled three times', async ({ mock }) => {
   const waits: unknown[] = [];
-  mock.method(globalThis, 'setTimeout', (_wake: () => void, ms: number) => void waits.push(ms));
+  mock.method(globalThis, 'setTimeout', (_wake: () => void, ms: number) => {
+    if (ms !== DEADLINE_MS) waits.push(ms);
+    return { unref: () => undefined };
+  });
   const { answers, slices } = createLongAnswers();
-  const writing = answers.write(askForMuch(), undefined);
+  const writing = answers.write(askForMuch(), undefined, REQUESTER);
   for (let attempt = 1; attempt <= 4; attempt++) {
     const before = slices.length;
     while (slices.length === before) await nextTurn();
@@ -113,7 +125,11 @@ test('others get their turn while an answer is written', async () => {
   const { answers } = createLongAnswers();
   let turns = 0;
   let isOver = false;
-  const writing = answers.write(askFor([...users, ...users].slice(0, ACCOUNTS)), undefined);
+  const writing = answers.write(
+    askFor([...users, ...users].slice(0, ACCOUNTS)),
+    undefined,
+    REQUESTER,
+  );
   void writing.then(() => {
     isOver = true;
   });
@@ -128,7 +144,7 @@ test('requests that have been read are answered before each slice', async () => 
   const { answers, turns, slices } = createLongAnswers();
   const slicesBefore: number[] = [];
   turns.answerFirst(() => slicesBefore.push(slices.length));
-  await answers.write(askFor(users), undefined);
+  await answers.write(askFor(users), undefined, REQUESTER);
   assert.deepEqual(
     slicesBefore,
     slices.map((_, index) => index),
@@ -139,11 +155,11 @@ test('a block that waits is applied after the answer that is being written, and 
   mock,
 }) => {
   // However long an answer takes on a busy machine.
-  mock.method(globalThis, 'setTimeout', () => undefined);
+  mock.method(globalThis, 'setTimeout', () => ({ unref: () => undefined }));
   const { answers, slices } = createLongAnswers();
   const question = askFor(users);
   assert.equal(answers.untilWritten(), undefined);
-  const writing = [0, 1, 2].map(() => answers.write(question, undefined));
+  const writing = [0, 1, 2].map(() => answers.write(question, undefined, REQUESTER));
   assert.equal(answers.untilWritten(), undefined, 'none is begun yet');
   while (slices.length === 0) await nextTurn();
   const heightBefore = state.height;
@@ -157,7 +173,7 @@ test('a block that waits is applied after the answer that is being written, and 
 
 test('who waits for an answer does so for a while at most', async () => {
   const { answers, turns, slices } = createLongAnswers();
-  const writing = answers.write(askFor(users), undefined);
+  const writing = answers.write(askFor(users), undefined, REQUESTER);
   while (slices.length === 0) await nextTurn();
   // From here on no slice is done.
   const held: (() => void)[] = [];
@@ -176,8 +192,9 @@ test('while others ask there is a pause between slices, else there is none', asy
     const { answers, turns, slices } = createLongAnswers();
     pausing.mock.resetCalls();
     turns.answerFirst(() => answerRead(turns));
-    await answers.write(askFor(users), undefined);
-    return { pauses: pausing.mock.callCount(), slices: slices.length };
+    await answers.write(askFor(users), undefined, REQUESTER);
+    const pauses = pausing.mock.calls.filter(({ arguments: [, ms] }) => ms !== DEADLINE_MS);
+    return { pauses: pauses.length, slices: slices.length };
   };
   const quiet = await countPauses(() => undefined);
   assert.ok(quiet.slices > 2);
@@ -196,7 +213,7 @@ test('slices are longer while nobody else asks, and short again when somebody do
   turns.answerFirst(() => {
     if (slices.length === 50) turns.answeredCount++;
   });
-  const asked = Array.from({ length: 4 }, () => answers.write(askFor(users), undefined));
+  const asked = Array.from({ length: 4 }, () => answers.write(askFor(users), undefined, REQUESTER));
   await Promise.all(asked);
   const isLonger = slices.map((seconds) => seconds > 0.001);
   const changes = isLonger.flatMap((each, index) => (each === isLonger[index - 1] ? [] : [index]));
@@ -208,8 +225,8 @@ test('slices are longer while nobody else asks, and short again when somebody do
 test('bytes are written over once they are released, and not before', async () => {
   const { answers } = createLongAnswers();
   const write = async (asked: readonly string[]) => {
-    const answer = await answers.write(askFor(asked), undefined);
-    assert.ok(answer !== undefined && !(answer instanceof RequestError));
+    const answer = await answers.write(askFor(asked), undefined, REQUESTER);
+    assert.ok(isWritten(answer));
     return answer;
   };
   const first = await write(users);
@@ -226,11 +243,15 @@ test('bytes are written over once they are released, and not before', async () =
 test('no more than 256 answers wait, and then again', async () => {
   const { answers } = createLongAnswers();
   const few = askFor(users.slice(0, 200));
-  assert.equal(answers.findOverload(), undefined);
-  const writing = Array.from({ length: 256 }, () => answers.write(few, undefined));
-  assert.match(String(answers.findOverload()?.message), /^256 answers about many accounts wait/);
+  assert.equal(answers.findShortage('key 1'), undefined);
+  const writing = Array.from({ length: 256 }, (_, index) =>
+    answers.write(few, undefined, { ...REQUESTER, keyId: `key ${index % 16}` }),
+  );
+  const shortage = answers.findShortage('another key');
+  assert.deepEqual([shortage?.code, shortage?.retryAfterSeconds], ['overloaded', 1]);
+  assert.match(String(shortage?.message), /^answers about many accounts: 256 are under way/);
   await Promise.all(writing);
-  assert.equal(answers.findOverload(), undefined);
+  assert.equal(answers.findShortage('key 1'), undefined);
 });
 
 test(
@@ -244,32 +265,39 @@ test(
     let unsentBytes = 0;
     while (refusal === undefined) {
       const [answer, next] = await Promise.all([
-        answers.write(question, undefined),
-        answers.write(question, undefined),
+        answers.write(question, undefined, REQUESTER),
+        answers.write(question, undefined, REQUESTER),
       ]);
       for (const each of [answer, next]) {
-        assert.ok(each !== undefined);
-        if (each instanceof RequestError) refusal = each;
-        else unsentBytes += each.bytes.buffer.byteLength;
-        if (!(each instanceof RequestError)) unsent.push(each);
+        if (each instanceof RequestError) {
+          refusal = each;
+          continue;
+        }
+        assert.ok(isWritten(each));
+        unsentBytes += each.bytes.buffer.byteLength;
+        unsent.push(each);
       }
     }
     assert.equal(refusal.code, 'overloaded');
-    assert.equal(answers.findOverload()?.message, refusal.message);
+    assert.equal(answers.findShortage('key')?.message, refusal.message);
     assert.ok(
       unsentBytes >= 256 << 20 && unsentBytes - unsent[0].bytes.buffer.byteLength < 256 << 20,
     );
     for (const { release } of unsent) release(false);
-    assert.equal(answers.findOverload(), undefined);
+    assert.equal(answers.findShortage('key'), undefined);
   },
 );
 
 test('a question that is refused, or has no state to be answered from, says so', async () => {
-  const refused = await createLongAnswers().answers.write(askFor(users, 'nope'), undefined);
+  const refused = await createLongAnswers().answers.write(
+    askFor(users, 'nope'),
+    undefined,
+    REQUESTER,
+  );
   assert.ok(refused instanceof RequestError);
   assert.match(refused.message, /^dex: /);
   const { answers } = createLongAnswers(() => undefined);
-  assert.equal(await answers.write(askFor(users), undefined), undefined);
+  assert.equal(await answers.write(askFor(users), undefined, REQUESTER), undefined);
 });
 
 test('few accounts are no long answer', () => {
@@ -297,4 +325,48 @@ test('between two pauses are few accounts, on one dex and on all', () => {
     }
     assert.equal(accounts, asked.length * (dex === '' ? 1 : dexes));
   }
+});
+
+test('an answer that is given up is written no further, and its bytes serve the next', async () => {
+  const { answers, slices } = createLongAnswers();
+  const abandonment = new Abandonment();
+  const given = [askForMuch(), askFor(users)].map((question) =>
+    answers.write(question, undefined, { keyId: 'key', abandonment }),
+  );
+  const next = answers.write(askFor(users), undefined, REQUESTER);
+  while (slices.length === 0) await nextTurn();
+  const block = answers.untilWritten();
+  abandonment.abandon(new RequestError('not_ready', 'stopping'));
+  const outcomes = await Promise.all(given);
+  assert.ok(outcomes.every((outcome) => outcome instanceof AbandonedAnswer));
+  // A block that has waited for it does not wait any longer.
+  await block;
+  const answer = await next;
+  assert.ok(isWritten(answer));
+  assert.equal(answer.bytes.toString(), askFor(users).answer(state));
+  const late = await answers.write(askFor(users), undefined, { keyId: 'key', abandonment });
+  assert.ok(late instanceof AbandonedAnswer);
+  assert.equal(late.workedOff(2000), 0);
+});
+
+test('after an answer to one key the next is to another, and each has a part of the places', async () => {
+  const { answers } = createLongAnswers();
+  const few = askFor(users.slice(0, 40));
+  const order: string[] = [];
+  const write = async (keyId: string) => {
+    await answers.write(few, undefined, { ...REQUESTER, keyId });
+    order.push(keyId);
+  };
+  const greedy = Array.from({ length: 32 }, () => write('greedy'));
+  const shortage = answers.findShortage('greedy');
+  assert.deepEqual([shortage?.code, shortage?.retryAfterSeconds], ['rate_limited', 1]);
+  assert.match(
+    String(shortage?.message),
+    /^answers about many accounts: this key has 32 under way/,
+  );
+  assert.equal(answers.findShortage('modest'), undefined);
+  await write('modest');
+  assert.deepEqual(order.slice(0, 2), ['greedy', 'modest']);
+  await Promise.all(greedy);
+  assert.equal(answers.findShortage('greedy'), undefined);
 });

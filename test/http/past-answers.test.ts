@@ -2,7 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { PastAnswers, type PastReply } from '../../src/http/past-answers.ts';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { AbandonedAnswer, Abandonment } from '../../src/http/abandonment.ts';
+import { PastAnswers, type PastOutcome } from '../../src/http/past-answers.ts';
 import { headOfPost } from '../../src/http/request-head.ts';
 import { Turns } from '../../src/http/turns.ts';
 import { UnsentBytes } from '../../src/http/unsent-bytes.ts';
@@ -60,12 +62,17 @@ function createPast(unsent = new UnsentBytes()) {
     worked: () => undefined,
     failed: assert.ifError,
   });
-  const answer = async (question: HistoryQuestion) => past.answer(question, HEAD, PRESENT);
+  const answer = async (
+    question: HistoryQuestion,
+    keyId = 'key',
+    abandonment = new Abandonment(),
+  ): Promise<PastOutcome> => past.answer(question, HEAD, PRESENT, { keyId, abandonment });
   return { past, answer };
 }
 
-function bodyOf(reply: PastReply | RequestError): unknown {
-  return reply instanceof RequestError ? reply.code : reply.body;
+function bodyOf(outcome: PastOutcome): unknown {
+  if (outcome instanceof AbandonedAnswer) return 'abandoned';
+  return outcome instanceof RequestError ? outcome.code : outcome.body;
 }
 
 test('long answers are written one after the other, in the order of their questions', async () => {
@@ -98,7 +105,8 @@ test('short answers take turns with a long one, and do not wait for its end', as
 
 test('a long answer is never ready at once: its bytes are sent apart from other responses', () => {
   const { past } = createPast();
-  const reply = past.answer(new Recorder().ask('a', 0), HEAD, PRESENT);
+  const asker = { keyId: 'key', abandonment: new Abandonment() };
+  const reply = past.answer(new Recorder().ask('a', 0), HEAD, PRESENT, asker);
   assert.ok(reply instanceof Promise);
 });
 
@@ -119,9 +127,94 @@ test('no more than 256 are under way or wait', async () => {
   const { answer } = createPast();
   const recorder = new Recorder();
   const replies = Array.from({ length: 257 }, (_, index) =>
-    answer(recorder.ask(String(index), 1, index % 2 === 0)),
+    answer(recorder.ask(String(index), 1, index % 2 === 0), `key ${index % 16}`),
   );
   assert.equal(bodyOf(await replies[256]), 'overloaded');
   const bodies = (await Promise.all(replies.slice(0, 256))).map(bodyOf);
   assert.deepEqual(bodies, [...Array(256).keys()].map(String));
+});
+
+test('what is given up takes no further step, leaves its place, and is charged for its work', async () => {
+  const { answer } = createPast();
+  const recorder = new Recorder();
+  const [first, second] = [new Abandonment(), new Abandonment()];
+  const replies = [
+    answer(recorder.ask('a', 1000), 'key', first),
+    answer(recorder.ask('b', 1000), 'key', second),
+    answer(recorder.ask('c', 1), 'key'),
+  ];
+  while (recorder.events.length === 0) await nextTurn();
+  const refusal = new RequestError('not_ready', 'stopping');
+  second.abandon(refusal);
+  first.abandon(refusal);
+  const [a, b, c] = await Promise.all(replies);
+  assert.ok(a instanceof AbandonedAnswer && b instanceof AbandonedAnswer);
+  assert.deepEqual([a.refusal, b.refusal], [refusal, refusal]);
+  assert.ok(a.workedOff(1_000_000) > 0);
+  assert.equal(b.workedOff(1_000_000), 0);
+  assert.equal(bodyOf(c), 'c');
+  assert.deepEqual(recorder.events, ['begin a', 'begin c', 'end c']);
+  assert.equal(bodyOf(await answer(recorder.ask('d', 2), 'key', first)), 'abandoned');
+});
+
+test('an answer that is not ready after thirty seconds is given up', async ({ mock }) => {
+  const deadlines: (() => void)[] = [];
+  mock.method(globalThis, 'setTimeout', (late: () => void, ms: number) => {
+    assert.equal(ms, 30_000);
+    deadlines.push(late);
+    return { unref: () => undefined };
+  });
+  const { answer } = createPast();
+  const recorder = new Recorder();
+  const reply = answer(recorder.ask('a', 1000));
+  while (recorder.events.length === 0) await nextTurn();
+  for (const late of deadlines) late();
+  const outcome = await reply;
+  assert.ok(outcome instanceof AbandonedAnswer);
+  assert.equal(outcome.refusal.code, 'overloaded');
+  assert.match(outcome.refusal.message, /not ready after 30 s/);
+  assert.deepEqual(recorder.events, ['begin a']);
+});
+
+test('keys have their turns one after the other, however much each asks', async () => {
+  const { answer } = createPast();
+  const recorder = new Recorder();
+  const many = Array.from({ length: 20 }, (_, index) =>
+    answer(recorder.ask(`many ${index}`, 20, false), 'greedy'),
+  );
+  const few = ['short', 'long'].map((name) =>
+    answer(recorder.ask(name, 3, name === 'long'), 'modest'),
+  );
+  const long = answer(recorder.ask('other long', 3, true), 'greedy');
+  await Promise.all(few);
+  assert.equal(recorder.events.filter((event) => event.startsWith('end many')).length, 0);
+  await Promise.all([...many, long]);
+});
+
+test('four keys have a long answer written at the same time, each one; a fifth waits', async () => {
+  const { answer } = createPast();
+  const recorder = new Recorder();
+  const keys = ['a', 'a', 'b', 'c', 'd', 'e'];
+  await Promise.all(keys.map((key, index) => answer(recorder.ask(`${key}${index}`, 10), key)));
+  const begun = recorder.events.slice(0, 4);
+  assert.deepEqual(begun, ['begin a0', 'begin b2', 'begin c3', 'begin d4']);
+  const [firstEnd] = recorder.events.flatMap((event, index) =>
+    event.startsWith('end') ? [index] : [],
+  );
+  assert.equal(firstEnd, 4);
+});
+
+test('a key that has all its places is refused, and another gets one', async () => {
+  const { answer } = createPast();
+  const recorder = new Recorder();
+  const held = Array.from({ length: 32 }, (_, index) =>
+    answer(recorder.ask(`held ${index}`, 2, index % 2 === 0), 'greedy'),
+  );
+  const refused = await answer(recorder.ask('refused', 2), 'greedy');
+  assert.ok(refused instanceof RequestError);
+  assert.deepEqual([refused.code, refused.retryAfterSeconds], ['rate_limited', 1]);
+  assert.match(refused.message, /^answers about the past: this key has 32 under way, the limit/);
+  assert.equal(bodyOf(await answer(recorder.ask('modest', 2), 'modest')), 'modest');
+  await Promise.all(held);
+  assert.equal(bodyOf(await answer(recorder.ask('again', 2), 'greedy')), 'again');
 });

@@ -5,6 +5,7 @@
  */
 
 import type { Socket } from 'node:net';
+import { Abandonment, CLIENT_GONE, STOPPING } from '../abandonment.ts';
 import { readConnection } from './shared-reads.ts';
 
 /** A transport's end of a connection. */
@@ -19,6 +20,11 @@ export interface ConnectionHandler {
   close(): void;
 }
 
+/**
+ * Bytes of further requests that are read while a response is pending: the end of a connection comes after
+ * them, and ends the work on the response.
+ */
+export const READ_AHEAD_BYTES_MAX = 64 << 10;
 /** How long a client may keep sending after our last response. */
 const LINGER_MS = 1_000;
 
@@ -30,10 +36,10 @@ export class ClientConnection {
   #isReleased = false;
   /** Further bytes of the client are dropped. */
   #isEnding = false;
-  /** The service is stopping: the connection is closed once it is not busy. */
-  isDraining = false;
+  #isDraining = false;
   /** Requests on it without a known key, path or method. */
   probeCount = 0;
+  readonly abandonment = new Abandonment();
 
   constructor(socket: Socket, closed: (connection: ClientConnection) => void) {
     this.socket = socket;
@@ -41,12 +47,23 @@ export class ClientConnection {
     socket.on('timeout', () => socket.destroy());
     socket.on('close', () => {
       closed(this);
+      this.abandonment.abandon(CLIENT_GONE);
       this.#handler?.close();
     });
   }
 
   get hasEnded(): boolean {
     return this.#hasEnded;
+  }
+
+  get isDraining(): boolean {
+    return this.#isDraining;
+  }
+
+  /** The service is stopping: the connection is closed once it is not busy. */
+  startDraining(): void {
+    this.#isDraining = true;
+    this.abandonment.abandon(STOPPING);
   }
 
   /** Whether push owns the socket now, and closes it. */
@@ -74,6 +91,7 @@ export class ClientConnection {
 
   readonly #noteEnd = (): void => {
     this.#hasEnded = true;
+    this.abandonment.abandon(CLIENT_GONE);
     if (this.#isEnding) this.socket.destroySoon();
     else this.#handler?.takeEnd();
   };

@@ -38,7 +38,7 @@ export class OpenConnections {
       return undefined;
     }
     const connection = new ClientConnection(socket, this.#forget);
-    connection.isDraining = this.#isDraining;
+    if (this.#isDraining) connection.startDraining();
     this.#open.add(connection);
     this.acceptedCount++;
     this.#parts.counters.countOpenConnections(1);
@@ -74,7 +74,7 @@ export class OpenConnections {
   /** From here on, the last response on a connection says `Connection: close`. */
   startDraining(): void {
     this.#isDraining = true;
-    for (const connection of this.#open) connection.isDraining = true;
+    for (const connection of this.#open) connection.startDraining();
   }
 
   /** Destroys all connections, present and future. */

@@ -13,7 +13,7 @@
 
 import type { Settings } from '../../config/settings.ts';
 import type { Answers } from '../answers.ts';
-import type { ClientConnection } from '../connections/client-connection.ts';
+import { type ClientConnection, READ_AHEAD_BYTES_MAX } from '../connections/client-connection.ts';
 import { refuseLateness, stalledMsMax } from '../connections/timeouts.ts';
 import type { LaneCounters, LaneExit } from '../counters.ts';
 import { replyToBadBytes } from '../refusal-reply.ts';
@@ -95,7 +95,8 @@ export class FastLane implements LaneReader {
     if (connection.isQueued || connection.isHeld || connection.isWaiting) {
       this.#keepRead(connection);
       connection.keep(bytes, 0, length);
-      connection.client.pause();
+      if (connection.isWaiting) this.#readAhead(connection);
+      else connection.client.pause();
       return;
     }
     if (this.#bytesUsed + length > TURN_BYTES) this.#finishTurn();
@@ -109,6 +110,15 @@ export class FastLane implements LaneReader {
     connection.readEnd = this.#bytesUsed + length;
     bytes.copy(this.#bytes, this.#bytesUsed, 0, length);
     this.#bytesUsed += length;
+  }
+
+  /** Goes on reading while a reply is pending, to notice a client that is gone; up to a limit. */
+  #readAhead(connection: LaneConnection): void {
+    const { client, keptLength, skipLength } = connection;
+    connection.isHeld = keptLength > 0;
+    // What is skipped is the body of the request that waits.
+    if (keptLength - skipLength > READ_AHEAD_BYTES_MAX) client.pause();
+    else client.resume();
   }
 
   /** Moves what the connection has in this turn's bytes to its own. */
@@ -183,7 +193,9 @@ export class FastLane implements LaneReader {
     if (outcome === 'answered') return;
     if (outcome === 'partial') {
       if (connection.begunMs === 0) connection.begunMs = this.#turnStartedMs;
-    } else if (outcome === 'held' || outcome === 'waiting') {
+    } else if (outcome === 'waiting') {
+      this.#readAhead(connection);
+    } else if (outcome === 'held') {
       connection.isHeld = keptLength > 0;
       client.pause();
     } else if (outcome === 'failed') {

@@ -7,7 +7,11 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Duplex } from 'node:stream';
-import type { ClientConnection, ConnectionHandler } from '../connections/client-connection.ts';
+import {
+  type ClientConnection,
+  type ConnectionHandler,
+  READ_AHEAD_BYTES_MAX,
+} from '../connections/client-connection.ts';
 import type { Pumpable, TurnQueue } from './turn-queue.ts';
 
 type Done = (error?: Error | null) => void;
@@ -213,11 +217,19 @@ export class RequestStream extends Duplex implements ConnectionHandler, Pumpable
     if (this.#isOver || this.destroyed) return;
     if (this.#hasBytes) {
       if (this.#canPump()) this.#queue.add(this);
+      else if (this.#mayReadAhead) this.client.resume();
     } else if (this.client.hasEnded) {
       this.#pumpEnd();
     } else {
       this.client.resume();
     }
+  }
+
+  /** While a response is pending, to notice a client that is gone. */
+  get #mayReadAhead(): boolean {
+    const { exchange } = this;
+    const isPending = exchange?.request.complete === true && !exchange.response.headersSent;
+    return isPending && this.#held.length <= READ_AHEAD_BYTES_MAX;
   }
 
   #canPump(): boolean {

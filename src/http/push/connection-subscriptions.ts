@@ -10,6 +10,7 @@ import { parseSubscription } from '../../info/registry.ts';
 import type { Question } from '../../info/request.ts';
 import { RequestError } from '../../info/request-error.ts';
 import type { StateView } from '../../state/state.ts';
+import type { Abandonment } from '../abandonment.ts';
 import type { Answers } from '../answers.ts';
 import { Chain } from './chain.ts';
 import type { FrameWriter } from './frame-writer.ts';
@@ -48,6 +49,7 @@ export interface SubscriptionContext {
 interface Connection {
   readonly keyId: string;
   readonly secretHash: string;
+  readonly abandonment: Abandonment;
   readonly outbox: Outbox;
   /** Time between two states of a subscription. */
   readonly intervalMs: number;
@@ -142,7 +144,7 @@ export class ConnectionSubscriptions implements ScheduledConnection {
   /** False if nothing has to be read. */
   #readFirst(frame: SubscriptionFrame, question: Question, state: StateView): boolean {
     const subjects = question.subjects(state);
-    const reading = this.#context.answers.reads.read(state, subjects, this.#connection.keyId);
+    const reading = this.#context.answers.reads.read(state, subjects, this.#connection);
     if (reading === undefined) return false;
     this.#pending.add(formatSubscription(question));
     this.#context.countSubscriptions(this.#connection.keyId, 1);

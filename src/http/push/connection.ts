@@ -9,6 +9,7 @@ import type { WebSocket } from 'ws';
 import { UNKNOWN_KEY } from '../../access/admission.ts';
 import type { Key } from '../../access/keys.ts';
 import { RequestError } from '../../info/request-error.ts';
+import { Abandonment, CLIENT_GONE, STOPPING } from '../abandonment.ts';
 import type { PushCounters } from '../counters.ts';
 import type { Peer } from '../peer.ts';
 import { JsonSource } from '../question-source.ts';
@@ -78,7 +79,8 @@ export class PushConnection {
   readonly #context: PushContext;
   /** The request head of every post on this connection. */
   readonly #head: RequestHead;
-  readonly #peer: Peer = { probeCount: 0 };
+  readonly abandonment = new Abandonment();
+  readonly #peer: Peer = { probeCount: 0, abandonment: this.abandonment };
   readonly #subscriptions: ConnectionSubscriptions;
   #postsInFlight = 0;
   /** When the client last sent anything. */
@@ -206,8 +208,14 @@ export class PushConnection {
     return new RequestError('invalid_field', message, 'type');
   }
 
+  /** The service is stopping: posts that are not answered yet are refused. */
+  startDraining(): void {
+    this.abandonment.abandon(STOPPING);
+  }
+
   /** Called once, when the connection is closed. */
   release(): void {
+    this.abandonment.abandon(CLIENT_GONE);
     this.#subscriptions.release();
   }
 

@@ -12,6 +12,7 @@ import { hashSecret } from '../../access/keys.ts';
 import type { Settings } from '../../config/settings.ts';
 import { RequestError } from '../../info/request-error.ts';
 import type { LiveState } from '../../replica/live-state.ts';
+import { STOPPING } from '../abandonment.ts';
 import { describeFailure } from '../answer-failure.ts';
 import type { Answers } from '../answers.ts';
 import { BoundedLog } from '../bounded-log.ts';
@@ -96,8 +97,6 @@ function findBodyFault({ headers }: IncomingMessage): RequestError | undefined {
   const message = `body: got ${got}, expected none with a WebSocket handshake`;
   return new RequestError('malformed_request', message, 'body');
 }
-
-const STOPPING = new RequestError('not_ready', 'the service is stopping');
 
 /** Some clients can inflate only what was compressed with a window smaller than ours. */
 function wantsSmallerWindow({ headers }: IncomingMessage): boolean {
@@ -383,6 +382,7 @@ export class Push {
   /** Closes all connections; those that do not answer in time are terminated. */
   close(): void {
     this.#isClosing = true;
+    for (const connection of this.#connections) connection.startDraining();
     clearInterval(this.#sweeper);
     clearImmediate(this.#marking);
     this.#schedule.close();

@@ -4,6 +4,7 @@
  */
 
 import type { StateView } from '../../state/state.ts';
+import { Abandonment } from '../abandonment.ts';
 import type { AccountReads } from '../account-reads.ts';
 import type { Topic, Topics } from './topics.ts';
 
@@ -58,7 +59,10 @@ export class TopicReads {
     // Before they are too old, so that there is no pause.
     const ageMsMax = Math.max(0, reads.ageMsMax - CHECK_MS);
     const keyId = topic.nextKeyId();
-    const reading = keyId === undefined ? undefined : reads.read(state, subjects, keyId, ageMsMax);
+    if (keyId === undefined) return;
+    // For all who have subscribed, so that no one connection ends it.
+    const requester = { keyId, abandonment: new Abandonment() };
+    const reading = reads.read(state, subjects, requester, ageMsMax);
     if (reading === undefined) return;
     this.#readAgainMs.set(topic, Number.POSITIVE_INFINITY);
     reading

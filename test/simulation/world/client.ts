@@ -1,5 +1,6 @@
 /** A client of a worker: asks at random, and holds every reply against the truth. */
 
+import { Abandonment } from '../../../src/http/abandonment.ts';
 import { AnswerFailure } from '../../../src/http/answer-failure.ts';
 import { BodySource } from '../../../src/http/question-source.ts';
 import type { Reply } from '../../../src/http/reply.ts';
@@ -40,7 +41,7 @@ interface KnownAnswer {
 
 export class Client {
   readonly #parts: ClientParts;
-  readonly #peer = { probeCount: 0 };
+  readonly #peer = { probeCount: 0, abandonment: new Abandonment() };
   readonly #known = new Map<string, KnownAnswer>();
   #height = 0;
 
