@@ -168,16 +168,20 @@ export class WatchedTopics<Topic extends WatchableTopic> {
   }
 
   #register(topic: Topic, state: StateView): void {
-    this.#unregister(topic);
     const dependencies = topic.dependencies(state);
     if (dependencies === undefined) {
+      this.#unregister(topic);
       this.#always.add(topic);
       return;
     }
-    const markets = listMarkets(state, dependencies.accounts);
-    topic.watched = { ...dependencies, markets };
+    const { accounts, addresses } = dependencies;
+    const watched = { accounts, addresses, markets: listMarkets(state, accounts) };
+    // A fill mostly changes a position that is open, and leaves it open.
+    if (areSameRows(topic.watched, watched)) return;
+    this.#unregister(topic);
+    topic.watched = watched;
     for (const kind of KINDS) {
-      for (const row of topic.watched[kind]) addTopic(this.#byRow[kind], row, topic);
+      for (const row of watched[kind]) addTopic(this.#byRow[kind], row, topic);
     }
   }
 
@@ -190,6 +194,14 @@ export class WatchedTopics<Topic extends WatchableTopic> {
       for (const row of watched[kind]) deleteTopic(this.#byRow[kind], row, topic);
     }
   }
+}
+
+function areSameRows(before: WatchedRows | undefined, after: WatchedRows): boolean {
+  if (before === undefined) return false;
+  return KINDS.every((kind) => {
+    const rows = before[kind];
+    return rows.length === after[kind].length && rows.every((row, at) => row === after[kind][at]);
+  });
 }
 
 /** The markets that the accounts are open in. */
