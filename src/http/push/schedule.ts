@@ -1,7 +1,8 @@
 /**
  * When subscriptions are checked: once their answer may have changed, but not within the interval
  * after they were last sent a state. Those of a connection that are due at nearly the same time are
- * checked together, so that they share a write, now and later. The work is done in slices, so that
+ * checked together, so that they share a write, now and later; those of other connections, so that the
+ * processor has the code and the data of a check in its cache. The work is done in slices, so that
  * requests are answered in between, and round robin, so that no connection starves.
  *
  * The states of several connections are first written, then sent: a write that wakes the clients up is
@@ -50,6 +51,8 @@ const PAUSE_MS_MIN = 10;
 const MARKS_PER_CHECK = 64;
 /** A connection's subscriptions due within this share of the interval are sent early. */
 const EARLY_SHARE_MAX = 0.1;
+/** Those of other connections are checked with them if they are due within this time, or that share. */
+const EARLY_MS_MAX = 25;
 
 export interface ScheduleOptions {
   /** Used again for all connections. */
@@ -242,9 +245,10 @@ export class PushSchedule {
   #wakeDue(): void {
     const nowMs = performance.now();
     let nextMs = Number.POSITIVE_INFINITY;
-    for (const chain of this.#resting.values()) {
+    for (const [intervalMs, chain] of this.#resting) {
+      const soonMs = nowMs + Math.min(EARLY_MS_MAX, intervalMs * EARLY_SHARE_MAX);
       let item = chain.first;
-      for (; item !== undefined && item.dueMs <= nowMs; item = chain.first) {
+      for (; item !== undefined && item.dueMs <= soonMs; item = chain.first) {
         this.#wake(item);
         if (this.#isStale(item)) this.mark(item);
         else this.#waiting.append(item);
