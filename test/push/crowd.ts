@@ -32,6 +32,8 @@ export interface Wish {
 export interface PushAddress {
   readonly port: number;
   readonly secret: string;
+  /** The time between two states of a subscription that the clients ask for. */
+  readonly intervalMs?: number;
 }
 
 /** A state as it came, its time left aside. */
@@ -139,9 +141,10 @@ export class Crowd {
     for (const socket of this.#sockets) socket.terminate();
   }
 
-  #open({ port, secret }: PushAddress, wishes: readonly Wish[]): Promise<void> {
+  #open({ port, secret, intervalMs = 0 }: PushAddress, wishes: readonly Wish[]): Promise<void> {
     const options = { perMessageDeflate: false, skipUTF8Validation: true };
-    const socket = new WebSocket(`ws://127.0.0.1:${port}/${secret}/ws`, options);
+    const address = `ws://127.0.0.1:${port}/${secret}/ws?interval=${intervalMs}`;
+    const socket = new WebSocket(address, options);
     this.#sockets.push(socket);
     const subscribers = new Map(wishes.map((wish) => [nameOf(wish), new Subscriber(wish)]));
     this.subscribers.push(...subscribers.values());
