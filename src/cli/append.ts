@@ -10,6 +10,7 @@ import { createNdjsonFeed } from '../feed/ndjson.ts';
 import { type Ledger, LedgerError, type LedgerWriter } from '../ledger/ledger.ts';
 import { restoreReplica } from '../replica/replica.ts';
 import { openStorageWriter, type Storage } from '../replica/storage.ts';
+import { checkStreamRoom } from '../replica/stream-room.ts';
 import { unlessStopped } from '../service/stop-deadline.ts';
 import type { Call, Command } from './command.ts';
 import { warnIfFolderIsOpen } from './open-folder.ts';
@@ -44,6 +45,7 @@ export const append: Command<(typeof settings)[number]> = {
     const opening = openStorageWriter(call.settings, waiting);
     const storage = await unlessStopped(opening, call.signal);
     try {
+      await checkStreamRoom({ ...storage, ...call.settings, warn: waiting });
       await appendTo(storage, input, call);
     } finally {
       input.stream.destroy();

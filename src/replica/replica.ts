@@ -242,9 +242,11 @@ async function loadStart(options: ReplicaOptions, height: number): Promise<Repli
   }
   if (base.height === 0) return new Replica(createState(), CHAIN_START);
   const later = heights.find((at) => at > height);
-  // If one could not be fetched, on a full disk for instance, or not be read, a retry may succeed.
+  // A retry may succeed: once the disk has room to fetch one, or another replica has published its state.
+  const isOfHead = options.height === undefined;
+  const mayCome = hasUnreadable || (isOfHead && options.shared !== undefined);
   throw new LedgerError(
-    hasUnreadable ? 'unavailable' : 'missing',
+    mayCome ? 'unavailable' : 'missing',
     `the blocks up to ${base.height} were pruned, and no snapshot from there to ${height} is usable` +
       (later === undefined ? '' : `; the first height with a snapshot is ${later}`),
   );

@@ -5,14 +5,18 @@
  */
 
 import { openAsBlob } from 'node:fs';
+import type { StreamInfo } from '@nats-io/jetstream';
 import type { KV } from '@nats-io/kv';
 import type { ObjectStore } from '@nats-io/obj';
+import { HeadNote } from '../ledger/jetstream/head-note.ts';
 import { Lease, takeLease } from '../ledger/jetstream/lease.ts';
 import { connectNats, failAfter, type NatsLink } from '../ledger/jetstream/nats.ts';
 import type { NatsOptions } from '../ledger/jetstream/nats-client.ts';
-import type { Ledger } from '../ledger/ledger.ts';
+import { isLimited, limitsOf, type StreamLimits } from '../ledger/jetstream/stream-limits.ts';
+import type { ChainPoint, Ledger } from '../ledger/ledger.ts';
 import { removeOrphanedChunks } from './orphaned-chunks.ts';
 import type { SnapshotFolder } from './snapshot-folder.ts';
+import { isSnapshotDue } from './stream-room.ts';
 
 /** Snapshots kept: one that is being fetched must not be deleted when the next one is published. */
 const KEPT_COUNT = 3;
@@ -38,6 +42,8 @@ export class SharedSnapshots {
   readonly #objects: ObjectStore;
   readonly #bucket: KV;
   #lease: Lease | undefined;
+  #taking: Promise<boolean> | undefined;
+  #isClosed = false;
 
   constructor(link: NatsLink, objects: ObjectStore, bucket: KV) {
     this.#link = link;
@@ -138,11 +144,14 @@ export class SharedSnapshots {
 
   /**
    * Publishes a snapshot that an operator has asked for, also while another replica holds the lease;
-   * returns its bucket and name.
+   * returns its bucket and name. A stream that has dropped the block is continued from its noted hash.
    */
-  async publishNow(snapshots: SnapshotFolder, height: number): Promise<string> {
+  async publishNow(snapshots: SnapshotFolder, point: ChainPoint): Promise<string> {
+    const { height } = point;
     const heights = await this.#dropAhead(await this.heights());
     if (!heights.includes(height)) await this.#add(snapshots, height, heights);
+    const { state } = await this.#readStream();
+    if (height <= state.last_seq) await new HeadNote(this.#link, this.#bucket).raise(point);
     return `${bucketOf(this.#link)}/${nameOf(height)}`;
   }
 
@@ -157,11 +166,45 @@ export class SharedSnapshots {
     return true;
   }
 
+  /** The limits of the ledger's stream. */
+  async limits(): Promise<StreamLimits> {
+    return limitsOf(await this.#readStream());
+  }
+
+  #readStream(): Promise<StreamInfo> {
+    const { name, manager } = this.#link;
+    return this.#link.ask('reading the state of the ledger', () => manager.streams.info(name));
+  }
+
+  /**
+   * Whether this replica is to publish a snapshot of its height soon: because the stream is about to drop
+   * blocks that no published snapshot has, or has dropped them.
+   */
+  async isDue(height: number): Promise<boolean> {
+    const info = await this.#readStream();
+    const limits = limitsOf(info);
+    if (!isLimited(limits) || !(await this.#isPublisher())) return false;
+    const { first_seq, last_seq } = info.state;
+    const newest = (await this.heights()).filter((at) => at <= last_seq).at(-1) ?? 0;
+    if (newest >= height) return false;
+    if (newest + 1 < first_seq) return true;
+    const ageMs = Date.now() - (await this.#readTime(newest + 1));
+    return isSnapshotDue(limits, { count: last_seq - newest, ageMs });
+  }
+
+  /** When a block was stored; the beginning of time if it has been dropped. */
+  async #readTime(seq: number): Promise<number> {
+    const { name, manager } = this.#link;
+    const message = await this.#link.ask('reading the age of a block', () =>
+      manager.streams.getMessage(name, { seq }),
+    );
+    return message?.time.getTime() ?? Number.NEGATIVE_INFINITY;
+  }
+
   /** Deletes snapshots of a longer ledger that was repaired with a loss; returns the others. */
   async #dropAhead(heights: readonly number[]): Promise<number[]> {
-    const { name, manager } = this.#link;
     // After the list: whatever was published by then is not ahead.
-    const { state } = await this.#link.ask('reading the height', () => manager.streams.info(name));
+    const { state } = await this.#readStream();
     await this.#delete(heights.filter((at) => at > state.last_seq));
     return heights.filter((at) => at <= state.last_seq);
   }
@@ -189,13 +232,23 @@ export class SharedSnapshots {
 
   async #isPublisher(): Promise<boolean> {
     if (this.#lease !== undefined && !this.#lease.isLost) return true;
+    // One at a time: a process that took it twice would hold it against itself.
+    this.#taking ??= this.#takeLease().finally(() => {
+      this.#taking = undefined;
+    });
+    return await this.#taking;
+  }
+
+  async #takeLease(): Promise<boolean> {
     const place = { link: this.#link, bucket: this.#bucket, key: PUBLISHER };
     const taken = await takeLease(place);
     this.#lease = taken instanceof Lease ? taken : undefined;
-    return this.#lease !== undefined;
+    if (this.#isClosed) await this.#lease?.release();
+    return this.#lease !== undefined && !this.#isClosed;
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true;
     await this.#lease?.release();
     await this.#link.close();
   }

@@ -35,6 +35,8 @@ export interface SavedSnapshot {
 
 /** How often a process that does not save checks whether it has become the earliest. */
 const CHECK_MS = 500;
+/** How often the earliest one checks whether the stream is about to drop blocks that no snapshot has. */
+const LOOK_MS = 5_000;
 /** Longer than a tick of the file system's clock: whoever announces itself later has a later time. */
 const TICK_MS = 20;
 
@@ -50,6 +52,8 @@ export class SnapshotKeeper {
   #checking: Promise<void> | undefined;
   #presence: Presence | undefined;
   #timer: NodeJS.Timeout | undefined;
+  #lookTimer: NodeJS.Timeout | undefined;
+  #isLooking = false;
 
   constructor(options: KeeperOptions) {
     this.#options = options;
@@ -65,6 +69,26 @@ export class SnapshotKeeper {
     this.#timer = setInterval(() => this.#startCheck(), CHECK_MS);
     this.#timer.unref();
     this.#startCheck();
+    this.#lookTimer = setInterval(() => void this.#look(), LOOK_MS);
+    this.#lookTimer.unref();
+  }
+
+  /** Saves a snapshot before the schedule does if the stream's limits require it. */
+  async #look(): Promise<void> {
+    const height = this.#replica?.point.height;
+    if (!this.#isEarliest || this.#isLooking || this.#publishing !== undefined) return;
+    if (height === undefined) return;
+    this.#isLooking = true;
+    try {
+      if (!(await this.#options.shared?.isDue(height))) return;
+      const replica = await this.#untilSavable();
+      this.#schedule.started(replica.point.height);
+      this.#saving = this.#save(replica);
+    } catch {
+      // NATS does not answer: the next look is the retry.
+    } finally {
+      this.#isLooking = false;
+    }
   }
 
   #newestHeight(): number {
@@ -91,7 +115,7 @@ export class SnapshotKeeper {
   async saveNow(): Promise<SavedSnapshot & { readonly file: string }> {
     const { snapshots, shared } = this.#options;
     const replica = await this.#untilSavable();
-    const { height } = replica.point;
+    const { point } = replica;
     const writing = this.#write(replica);
     this.#saving = writing
       .catch(() => undefined)
@@ -99,7 +123,8 @@ export class SnapshotKeeper {
         this.#saving = undefined;
       });
     await writing;
-    const object = await shared?.publishNow(snapshots, height);
+    const object = await shared?.publishNow(snapshots, point);
+    const { height } = point;
     return { height, file: snapshots.pathOf(height), object };
   }
 
@@ -175,6 +200,7 @@ export class SnapshotKeeper {
   /** Waits for the save and the publication in progress. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
+    clearInterval(this.#lookTimer);
     await this.#checking;
     await this.#saving;
     await this.#publishing;

@@ -15,6 +15,7 @@ import type { FollowFeed } from '../feed/follow/follow-feed.ts';
 import { natsOptionsOf } from '../ledger/location.ts';
 import type { SavedSnapshot } from '../replica/snapshot-keeper.ts';
 import { openStorage } from '../replica/storage.ts';
+import { checkStreamRoom } from '../replica/stream-room.ts';
 import { listenForWanted } from '../wanted/open-wanted.ts';
 import type { WantedHandler } from '../wanted/wanted.ts';
 import { type AdminOptions, type AdminServer, startAdmin } from './admin.ts';
@@ -50,7 +51,11 @@ export async function runService(options: ServiceOptions): Promise<void> {
   // Fails before anything is started if there is no ledger.
   const warn = (message: string) => options.log.warn(message);
   const storage = await unlessStopped(openStorage(options.settings, warn), options.signal);
-  await storage.close();
+  try {
+    await checkStreamRoom({ ...storage, ...options.settings, warn });
+  } finally {
+    await storage.close();
+  }
   await withArchiver(options, (archivers) =>
     options.settings.workers === 1
       ? runAlone({ ...options, archivers })

@@ -9,6 +9,7 @@ import { LedgerError, type LedgerWriter } from '../ledger/ledger.ts';
 import type { FeedFailure } from '../replica/live-state.ts';
 import { type Replica, restoreReplica } from '../replica/replica.ts';
 import { openStorageWriter, type Storage } from '../replica/storage.ts';
+import { checkStreamRoom } from '../replica/stream-room.ts';
 import type { FollowerRetention } from './follower-retention.ts';
 
 /** How long a failure may wait for the ledger to say what it has stored. */
@@ -53,7 +54,14 @@ export class ServiceFeed {
   /** Creates the ledger if there is none, so that workers find it when they start. */
   static async open(options: ServiceFeedOptions): Promise<ServiceFeed> {
     const warn = (message: string) => options.log.warn(message);
-    return new ServiceFeed(await openStorageWriter(options.settings, warn), options);
+    const storage = await openStorageWriter(options.settings, warn);
+    try {
+      await checkStreamRoom({ ...storage, ...options.settings, warn });
+    } catch (error) {
+      await storage.close();
+      throw error;
+    }
+    return new ServiceFeed(storage, options);
   }
 
   /** The error that the feed failed with; while it still appends, what is lost if it is cut off. */

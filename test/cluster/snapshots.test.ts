@@ -6,6 +6,7 @@ import { CHAIN_START, nextBlock } from '../../src/ledger/hash-chain.ts';
 import { openJetStreamLedgerWriter } from '../../src/ledger/jetstream/jetstream-writer.ts';
 import { Lease, takeLease } from '../../src/ledger/jetstream/lease.ts';
 import { createPlaces, run } from '../cli/program.ts';
+import { until } from '../service/running.ts';
 import { simulateLines } from '../simulated-lines.ts';
 import { type NatsServers, natsOptions, startNats } from './nats-servers.ts';
 import { startReplicas, untilHeight } from './replicas.ts';
@@ -34,7 +35,28 @@ async function storeLines(name: string): Promise<string> {
   return address;
 }
 
-test('a snapshot on request is published also by a replica that is not the publisher', async (context) => {
+test('a stream that keeps fewer blocks than snapshots need is refused at the start', async () => {
+  const address = await storeLines('short');
+  const link = await nats.connect('short');
+  await link.manager.streams.update('short', { max_msgs: 50 });
+  await link.close();
+  const message =
+    'perpinfo: the stream short keeps 50 blocks (max_msgs), fewer than 2 times --snapshot-every 26: ' +
+    'replicas could not start from a snapshot; set --snapshot-every to 25 or less, or max_msgs to 52 or ' +
+    'more\n';
+  const place = ['--ledger', address, '--snapshot-every', '26'];
+  const ports = ['--port', '0', '--admin-port', '0', '--log-level', 'silent'];
+  const refuse = async (...command: string[]) => {
+    const { code, stderr } = await run([...command, ...place]);
+    assert.deepEqual([code, stderr], [2, message], command.join(' '));
+  };
+  await Promise.all([refuse('append'), refuse('serve', ...ports)]);
+  await refuse('serve', '--feed', '-', ...ports);
+  const room = await run(['append', '--ledger', address, '--snapshot-every', '25']);
+  assert.equal(room.code, 0, room.stderr);
+});
+
+test('a replica that lacks dropped blocks starts once another one, though no publisher, saves on request', async (context) => {
   const address = await storeLines('requested');
   const link = await nats.connect('requested');
   context.after(() => link.close());
@@ -43,16 +65,22 @@ test('a snapshot on request is published also by a replica that is not the publi
   assert.ok(lease instanceof Lease);
   const flags = ['--max-age', '0'];
   const data = place();
-  const [service] = await startReplicas(context, [{ address, data, flags }]);
-  await untilHeight(service, 40);
-  const asked = await run(['snapshot', '--admin-port', `${service.adminPort}`]);
+  const [first] = await startReplicas(context, [{ address, data, flags }]);
+  await untilHeight(first, 40);
+  await link.manager.streams.purge(link.name);
+  const [second] = await startReplicas(context, [{ address, data: place(), flags }]);
+  await until('a start that waits', async () => {
+    const { body } = await second.once({ path: '/health' });
+    return body.includes('and no snapshot from there to 40 is usable');
+  });
+  assert.equal((await run(['verify', '--ledger', address])).code, 1);
+  const asked = await run(['snapshot', '--admin-port', `${first.adminPort}`]);
   const name = `${'40'.padStart(16, '0')}.snapshot`;
   const places = `file   ${data}/snapshots/${name}\nobject requested-snapshots/${name}\n`;
   assert.equal(asked.stdout, `height 40\n${places}`, asked.stderr);
   assert.equal(lease.isLost, false);
   await lease.release();
-  await link.manager.streams.purge(link.name);
-  // From the snapshot alone: no block is left.
+  await untilHeight(second, 40);
   const verified = await run(['verify', '--ledger', address]);
   assert.equal(verified.code, 0, verified.stderr);
   assert.match(verified.stdout, /^height 40\nhead {3}[0-9a-f]{64}\ndigest [0-9a-f]{64}\n$/);
