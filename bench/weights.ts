@@ -2,6 +2,7 @@
  * What each question costs for the weight that is charged for it, beside an ordinary clearinghouseState:
  *
  *   npm run bench:weights                          every question, three minutes
+ *   npm run bench:weights -- --short               the same in a minute, less exactly
  *   npm run bench:weights -- portfolio 'at a past' those whose line holds one of these texts
  *
  * One worker answers in this process, over sockets, and a client asks in another. Processor time is that
@@ -27,9 +28,9 @@ import { type Case, listCases, ORDINARY } from './weights-questions.ts';
 const LARGE_BUDGET = { weight: 1e12, periodMs: 86_400_000 };
 const SMALL_BUDGET = { weight: 2, periodMs: 86_400_000 };
 const WARM_UP_ROUNDS = 3;
-const WARM_UP_SECONDS = 0.2;
-const SECONDS = 0.5;
-const SLICE_SECONDS = 0.2;
+const SHORT = '--short';
+const DURATIONS = { warmUp: 0.5, measured: 0.5, slices: 0.2 };
+const SHORT_DURATIONS = { warmUp: 0.05, measured: 0.15, slices: 0.05 };
 /** Beyond this many times an ordinary question the rule is broken. */
 const TIMES_MAX = 8;
 const SLICE_MS_MAX = 10;
@@ -45,23 +46,25 @@ class Bench {
   readonly #client = forkScript(CLIENT_SCRIPT);
   readonly #budgets: Budgets;
   readonly #port: number;
+  readonly #durations: typeof DURATIONS;
   readonly #slices = new LongestSlice();
 
-  constructor(port: number, budgets: Budgets) {
+  constructor(port: number, budgets: Budgets, durations: typeof DURATIONS) {
     this.#port = port;
     this.#budgets = budgets;
+    this.#durations = durations;
   }
 
   async measure({ requests, connections = 8 }: Case): Promise<Figures> {
     const task = { port: this.#port, requests, connections };
-    await this.#ask({ ...task, seconds: WARM_UP_SECONDS });
+    await this.#ask({ ...task, seconds: this.#durations.warmUp });
     this.#budgets.takeCharges();
     const before = process.cpuUsage();
-    const run = await this.#ask({ ...task, seconds: SECONDS });
+    const run = await this.#ask({ ...task, seconds: this.#durations.measured });
     const { user, system } = process.cpuUsage(before);
     const charged = this.#budgets.takeCharges().reduce((sum, { weight }) => sum + weight, 0);
     this.#slices.start();
-    await this.#ask({ ...task, seconds: SLICE_SECONDS });
+    await this.#ask({ ...task, seconds: this.#durations.slices });
     const sliceMs = await this.#slices.stop();
     const microseconds = (user + system) / run.answered;
     return { microseconds, weight: charged / run.answered, sliceMs, run };
@@ -109,7 +112,9 @@ const TITLES = [
   'longest slice, ms',
 ];
 
-async function main(texts: readonly string[]): Promise<void> {
+async function main(args: readonly string[]): Promise<void> {
+  const durations = args.includes(SHORT) ? SHORT_DURATIONS : DURATIONS;
+  const texts = args.filter((text) => text !== SHORT);
   const folder = mkdtempSync(path.join(tmpdir(), 'perpinfo-weights-'));
   const budgets = new Budgets();
   try {
@@ -120,7 +125,7 @@ async function main(texts: readonly string[]): Promise<void> {
     const history = new ArchiveLink(folder, { isKept: true, warn: console.log });
     const settings = { minHeightWait: 1000 };
     const service = createInProcess(ground, { budgets, history, settings });
-    const bench = new Bench(await listenLocally(service.server), budgets);
+    const bench = new Bench(await listenLocally(service.server), budgets, durations);
     while ((ground.live.state?.height ?? 0) < data.height) await sleep(20);
     const cases = listCases(data, { key, spentKey });
     const chosen = cases.filter(
