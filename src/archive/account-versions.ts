@@ -175,6 +175,12 @@ function describePack({ addressRow, dexIndex }: AccountId): string {
   return `a pack of versions of the account of address ${addressRow} on dex ${dexIndex}`;
 }
 
+/** What was read: what a question costs. */
+export interface ReadCount {
+  marks: number;
+  changes: number;
+}
+
 /** Reads a pack, version by version. */
 export class VersionReader {
   readonly #in: PackedReader;
@@ -182,9 +188,12 @@ export class VersionReader {
   readonly version = new AccountVersion();
   /** Where the cells of positions start of which changes were read. */
   readonly #changed: number[] = [];
+  readonly #reads: ReadCount | undefined;
   #nextHeight = 0;
 
-  constructor(id: AccountId, { key, record }: ArchiveEntry) {
+  /** What is read is added to `reads`. */
+  constructor(id: AccountId, { key, record }: ArchiveEntry, reads?: ReadCount) {
+    this.#reads = reads;
     this.#in = new PackedReader(record, key, describePack(id));
     this.#readHeight();
   }
@@ -214,9 +223,9 @@ export class VersionReader {
         version.amounts[index] = add(version.amounts[index], this.#in.signed());
       }
     }
-    if (mask & HAS_POSITIONS) {
-      for (let count = this.#in.whole(); count > 0; count--) this.#readPosition();
-    }
+    const changed = mask & HAS_POSITIONS ? this.#in.whole() : 0;
+    for (let count = changed; count > 0; count--) this.#readPosition();
+    if (this.#reads !== undefined) this.#reads.changes += 1 + changed;
     this.#readHeight();
     return version;
   }

@@ -2,7 +2,7 @@
 
 import { type Address, formatAddress, parseAddress } from '../exact/address.ts';
 import { LedgerError } from '../ledger/ledger.ts';
-import { type AccountVersion, VersionReader } from './account-versions.ts';
+import { type AccountVersion, type ReadCount, VersionReader } from './account-versions.ts';
 import { type ArchiveRange, isInRange, readRange } from './archive-range.ts';
 import {
   type ArchiveFolder,
@@ -46,6 +46,7 @@ export class Archive {
       ),
     readMarks: (market, span) => this.#withMarks(market, span, unpackMarks),
   });
+  readonly reads: ReadCount = { marks: 0, changes: 0 };
   /** The first time that is not 0, of an archive that begins with a height; 0 if it is not known. */
   #firstTime = 0;
   #firstTimeOfHeight = 0;
@@ -215,7 +216,7 @@ export class Archive {
   readVersions(addressRow: number, dexIndex: number, height: number): VersionReader | undefined {
     const id = { addressRow, dexIndex };
     const pack = findPack(this.#folder.tables, id, height);
-    return pack === undefined ? undefined : new VersionReader(id, pack);
+    return pack === undefined ? undefined : new VersionReader(id, pack, this.reads);
   }
 
   /** The account's first pack that begins after a height. */
@@ -226,7 +227,7 @@ export class Archive {
   ): VersionReader | undefined {
     const id = { addressRow, dexIndex };
     const pack = findPackFrom(this.#folder.tables, id, height + 1);
-    return pack === undefined ? undefined : new VersionReader(id, pack);
+    return pack === undefined ? undefined : new VersionReader(id, pack, this.reads);
   }
 
   /** The account's versions from one height to another, in order; each is valid until the next. */
@@ -240,7 +241,7 @@ export class Archive {
     let pack = findPack(tables, id, from) ?? findPackFrom(tables, id, from);
     // Found one by one: whoever asks may pause, and an open cursor would hold old pages meanwhile.
     for (; pack !== undefined; pack = findPackFrom(tables, id, pack.height + 1)) {
-      const reader = new VersionReader(id, pack);
+      const reader = new VersionReader(id, pack, this.reads);
       while (reader.nextHeight <= to) {
         const version = reader.next();
         if (version.height >= from) yield version;

@@ -3,6 +3,7 @@
 import type { Address } from '../exact/address.ts';
 import type {
   AccountSums,
+  ArchiveReads,
   HistoryRange,
   HistoryView,
   PastView,
@@ -25,6 +26,10 @@ export class History implements HistoryView {
 
   get ledgerId(): string {
     return this.#archive.range.ledgerId;
+  }
+
+  get reads(): ArchiveReads {
+    return this.#archive.reads;
   }
 
   range(): HistoryRange {

@@ -198,17 +198,17 @@ export class PastState implements PastView {
     this.#loadMarksOf(account);
   }
 
-  #loadMarksOf({ row }: LoadedAccount): void {
+  #loadMarksOf({ row }: LoadedAccount, height = this.#state.height): void {
     const { accounts, positions } = this.#state;
     let position = accounts.get(row, column.FIRST_POSITION);
     for (; position !== 0; position = positions.get(position, column.NEXT_POSITION)) {
       if (positions.get(position, column.SIZE) === 0) continue;
-      this.#loadMark(marketOfTerms(positions.get(position, column.TERMS)));
+      this.#archive.reads.marks += 1;
+      this.#loadMark(marketOfTerms(positions.get(position, column.TERMS)), height);
     }
   }
 
-  #loadMark(market: number): void {
-    const { height } = this.#state;
+  #loadMark(market: number, height: number): void {
     if (this.#markHeights[market] === height) return;
     this.#markHeights[market] = height;
     const mark = this.#archive.markOf(market, height);
@@ -222,16 +222,13 @@ export class PastState implements PastView {
   }
 
   loadMarks(): void {
-    for (const market of this.#state.markets.markets.keys()) this.#loadMark(market);
+    const { markets } = this.#state.markets;
+    this.#archive.reads.marks += markets.length;
+    for (const market of markets.keys()) this.#loadMark(market, this.#state.height);
   }
 
   revalueAt(height: number): void {
-    for (const { reader } of this.#accounts) {
-      for (const market of reader?.version.positions.markets ?? []) {
-        this.#pooled.marks.set(market + 1, MARK_PRICE, this.#archive.markOf(market, height));
-        this.#markHeights[market] = height;
-      }
-    }
+    for (const account of this.#accounts) this.#loadMarksOf(account, height);
   }
 
   moveTo(height: number): void {

@@ -13,7 +13,9 @@ import type { AnswerFormat, HistorySteps, HistoryType } from './history-question
 import type { HistoryView, PastView } from './history-view.ts';
 import { addressField } from './request.ts';
 import { amount, listOf, orNull, tuple, wholeNumber } from './schema.ts';
+import { WEIGHT_SHARES } from './surcharge.ts';
 import {
+  countPoints,
   listPoints,
   POINTS_MAX,
   readStep,
@@ -63,7 +65,9 @@ export const accountHistory: HistoryType<typeof fields> = {
     // Read now: while the rows are written, the archive goes on.
     const { last, lastTime } = history.range();
     const stepMs = readStep(range, step);
-    const series = new AccountSeries(history, user, findDexAtEnd(history, range, dex));
+    const dexIndex = findDexAtEnd(history, range, dex);
+    yield countPoints(range, stepMs) * WEIGHT_SHARES.point;
+    const series = new AccountSeries(history, user, dexIndex);
     const rows = new RowWriter(format);
     try {
       for (const point of listPoints(history, range, stepMs)) {

@@ -11,6 +11,7 @@ import { type Moment, type Present, resolveMoment } from './moment.ts';
 import type { Field, FieldTable, ParsedFields, Question, RequestType } from './request.ts';
 import { type RequestError, wrongValue } from './request-error.ts';
 import { oldestTime } from './subject.ts';
+import { WEIGHT_SHARES, withSurcharge } from './surcharge.ts';
 
 export type AnswerFormat = 'json' | 'csv';
 
@@ -91,7 +92,11 @@ export class PastQuestion implements HistoryQuestion {
     return this.#moment.height !== undefined || height < history.range().last;
   }
 
-  *answer(history: HistoryView): HistorySteps {
+  answer(history: HistoryView): HistorySteps {
+    return withSurcharge(history, this.weight, this.#answer(history));
+  }
+
+  *#answer(history: HistoryView): HistorySteps {
     const height = this.findHeight(history);
     const isFixed = this.isFixedAt(height, history);
     const past = history.at(height);
@@ -107,6 +112,7 @@ export class PastQuestion implements HistoryQuestion {
     const question = this.#question;
     question.validate(state);
     const subjects = question.subjects(state);
+    yield WEIGHT_SHARES.moment;
     for (const subject of subjects) {
       past.load(subject);
       yield 0;
@@ -178,7 +184,11 @@ export class SeriesQuestion<F extends FieldTable> implements HistoryQuestion {
     return new SeriesQuestion(this.#request, this.#fields, { ...this.#terms, format: 'csv' });
   }
 
-  *answer(history: HistoryView): HistorySteps {
+  answer(history: HistoryView): HistorySteps {
+    return withSurcharge(history, this.weight, this.#answer(history));
+  }
+
+  *#answer(history: HistoryView): HistorySteps {
     const { format = 'json', moment } = this.#terms;
     const known =
       moment === undefined ? history : new HistoryUntil(history, resolveMoment(moment, history));

@@ -3,6 +3,7 @@
 import type { Address } from '../exact/address.ts';
 import type {
   AccountSums,
+  ArchiveReads,
   HistoryRange,
   HistoryView,
   PastView,
@@ -21,6 +22,10 @@ export class HistoryUntil implements HistoryView {
 
   get ledgerId(): string {
     return this.#history.ledgerId;
+  }
+
+  get reads(): ArchiveReads {
+    return this.#history.reads;
   }
 
   range(): HistoryRange {

@@ -15,6 +15,14 @@ export interface HistoryRange {
   readonly text: string;
 }
 
+/** What has been read so far, for all questions: what one of them read is the difference. */
+export interface ArchiveReads {
+  /** Marks of open positions, each time that they were valued, and of markets. */
+  readonly marks: number;
+  /** A block's changes of an account and of its positions, each one counted. */
+  readonly changes: number;
+}
+
 /** What only the account's events tell. */
 export interface AccountSums {
   /** Transfers in less transfers out, and what the account was worth when its history begins. */
@@ -67,6 +75,7 @@ export interface Reduction {
 export interface HistoryView {
   /** The name of the ledger that it is of. */
   readonly ledgerId: string;
+  readonly reads: ArchiveReads;
   range(): HistoryRange;
   holds(height: number): boolean;
   /** Whether the events of all blocks after one height, up to another, were seen. */

@@ -9,9 +9,14 @@ import { dexField } from './dex-field.ts';
 import type { HistorySteps, HistoryType } from './history-question.ts';
 import type { HistoryView, PastView, ReducedPosition, Reduction } from './history-view.ts';
 import { addressField } from './request.ts';
+import { type RequestError, wrongValue } from './request-error.ts';
 import { amount, anyText, choiceOf, listOf, object, wholeNumber } from './schema.ts';
 import type { AccountSubject } from './subject.ts';
+import { WEIGHT_SHARES } from './surcharge.ts';
 import { heightsOf, POINTS_MAX, readTimeRange, timeRangeFields } from './time-range.ts';
+
+/** Blocks that one answer looks at: each takes as long as several points of a series. */
+const BLOCKS_MAX = 5_000;
 
 const fields = { user: addressField, dex: dexField, ...timeRangeFields };
 
@@ -63,38 +68,89 @@ export const liquidationHistory: HistoryType<typeof fields> = {
       user,
       dexIndex: findDexAtEnd(history, range, dex),
     } as const;
+    const reductions = yield* listReductions(history, subject, heightsOf(history, range));
+    const walk = new LiquidationWalk(history, subject);
     const rows: Row[] = [];
-    for (const reduction of history.reductions(subject, heightsOf(history, range))) {
-      if (reduction !== undefined) rows.push(...describeLiquidations(history, subject, reduction));
-      if (rows.length >= POINTS_MAX) break;
-      yield 0;
+    try {
+      for (const reduction of reductions) {
+        const found = walk.findAt(reduction);
+        rows.push(...found);
+        yield found.length * WEIGHT_SHARES.row;
+        if (rows.length >= POINTS_MAX) break;
+      }
+    } finally {
+      walk.release();
     }
-    const told = rows.slice(0, POINTS_MAX);
-    const body = format === 'csv' ? toCsv(told) : JSON.stringify(told);
+    const listed = rows.slice(0, POINTS_MAX);
+    const body = format === 'csv' ? toCsv(listed) : JSON.stringify(listed);
     const { isFixed } = range;
     return { body, format, height: last, time: lastTime, isFixed, accountTime: -1 };
   },
 };
 
-/** Those of the positions that were below their maintenance margin before the block, or with its marks. */
-function describeLiquidations(
+/** The blocks that made positions smaller, at most as many as are looked at. */
+function* listReductions(
   history: HistoryView,
-  subject: AccountSubject,
-  { height, positions }: Reduction,
-): Row[] {
-  // The block before may be in a gap.
-  if (!history.holds(height - 1)) return [];
-  const past = history.at(height - 1);
-  past.load(subject);
-  const before = findLiquidatable(past, subject);
-  past.revalueAt(height);
-  const after = findLiquidatable(past, subject);
-  const rows = positions.flatMap((position) => {
-    const marginMode = before.get(position.market) ?? after.get(position.market);
-    return marginMode === undefined ? [] : [describe(history, past, height, position, marginMode)];
-  });
-  past.release();
-  return rows;
+  account: AccountSubject,
+  heights: { readonly from: number; readonly to: number },
+): Generator<number, readonly Reduction[], void> {
+  const reductions: Reduction[] = [];
+  for (const reduction of history.reductions(account, heights)) {
+    if (reduction !== undefined && reductions.push(reduction) > BLOCKS_MAX) {
+      throw refuseLong(history.timeOf(heights.to), history.timeOf(reduction.height));
+    }
+    yield 0;
+  }
+  return reductions;
+}
+
+/** The next time would be too late by itself. */
+function refuseLong(to: number, tooLate: number): RequestError {
+  const why = `${BLOCKS_MAX} blocks that made a position smaller are looked at`;
+  return wrongValue('to', to, `a time before ${tooLate}: ${why}, there are more until then`);
+}
+
+/** Looks at one block after the other, always with the rows of the block before. */
+class LiquidationWalk {
+  readonly #history: HistoryView;
+  readonly #subject: AccountSubject;
+  #past: PastView | undefined;
+
+  constructor(history: HistoryView, subject: AccountSubject) {
+    this.#history = history;
+    this.#subject = subject;
+  }
+
+  /** Those of the positions that were below their maintenance margin before the block, or with its marks. */
+  findAt({ height, positions }: Reduction): Row[] {
+    // The block before may be in a gap.
+    if (!this.#history.holds(height - 1)) return [];
+    const past = this.#moveTo(height - 1);
+    const before = findLiquidatable(past, this.#subject);
+    past.revalueAt(height);
+    const after = findLiquidatable(past, this.#subject);
+    return positions.flatMap((position) => {
+      const marginMode = before.get(position.market) ?? after.get(position.market);
+      if (marginMode === undefined) return [];
+      return [describe(this.#history, past, height, position, marginMode)];
+    });
+  }
+
+  #moveTo(height: number): PastView {
+    if (this.#past === undefined) {
+      this.#past = this.#history.at(height);
+      this.#past.load(this.#subject);
+    } else {
+      this.#past.moveTo(height);
+    }
+    return this.#past;
+  }
+
+  /** No further block is looked at. */
+  release(): void {
+    this.#past?.release();
+    this.#past = undefined;
+  }
 }
 
 type MarginMode = 'cross' | 'isolated';

@@ -12,7 +12,8 @@ import type { HistorySteps, HistoryType } from './history-question.ts';
 import type { HistoryView, PastView } from './history-view.ts';
 import { addressField } from './request.ts';
 import { amount, choiceOf, listOf, object, tuple, wholeNumber } from './schema.ts';
-import { listPoints } from './time-range.ts';
+import { WEIGHT_SHARES } from './surcharge.ts';
+import { countPoints, listPoints } from './time-range.ts';
 
 const fields = { user: addressField };
 
@@ -66,17 +67,32 @@ export const portfolio: HistoryType<typeof fields> = {
   hasCsv: false,
   *answer(history, { user }, format): HistorySteps {
     const { firstTime, last, lastTime } = history.range();
-    const periods: string[] = [];
-    for (const { lengthMs, stepMs } of PERIODS) {
-      const from = Math.max(firstTime, lengthMs === undefined ? firstTime : lastTime - lengthMs);
-      const step = stepMs ?? Math.max(1, Math.ceil((lastTime - from) / ALL_TIME_POINTS));
-      periods.push(yield* formatPeriod(history, user, { from, to: lastTime, step }));
-    }
-    const texts = NAMES.map((name, index) => `["${name}",${periods[index % PERIODS.length]}]`);
+    const periods = PERIODS.map((period) => rangeOf(period, firstTime, lastTime));
+    const points = periods.reduce((sum, { step, ...range }) => sum + countPoints(range, step), 0);
+    yield points * WEIGHT_SHARES.point;
+    const answers: string[] = [];
+    for (const period of periods) answers.push(yield* formatPeriod(history, user, period));
+    const texts = NAMES.map((name, index) => `["${name}",${answers[index % PERIODS.length]}]`);
     const body = `[${texts.join(',')}]`;
     return { body, format, height: last, time: lastTime, isFixed: false, accountTime: -1 };
   },
 };
+
+interface PeriodRange {
+  readonly from: number;
+  readonly to: number;
+  readonly step: number;
+}
+
+function rangeOf(
+  { lengthMs, stepMs }: (typeof PERIODS)[number],
+  firstTime: number,
+  lastTime: number,
+): PeriodRange {
+  const from = Math.max(firstTime, lengthMs === undefined ? firstTime : lastTime - lengthMs);
+  const step = stepMs ?? Math.max(1, Math.ceil((lastTime - from) / ALL_TIME_POINTS));
+  return { from, to: lastTime, step };
+}
 
 interface Sums {
   readonly value: Exact;
@@ -88,7 +104,7 @@ interface Sums {
 function* formatPeriod(
   history: HistoryView,
   user: Address,
-  { from, to, step }: { from: number; to: number; step: number },
+  { from, to, step }: PeriodRange,
 ): Generator<number, string, void> {
   const values: string[] = [];
   const profits: string[] = [];

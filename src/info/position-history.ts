@@ -8,6 +8,7 @@ import type { HistoryView, PositionChange } from './history-view.ts';
 import { addressField, type Field } from './request.ts';
 import { wrongValue } from './request-error.ts';
 import { amount, anyText, choiceOf, listOf, object, wholeNumber } from './schema.ts';
+import { WEIGHT_SHARES } from './surcharge.ts';
 import { heightsOf, POINTS_MAX, readTimeRange, timeRangeFields } from './time-range.ts';
 
 const coinField: Field<string> = {
@@ -75,8 +76,8 @@ export const positionHistory: HistoryType<typeof fields> = {
     const account = { user, dexIndex: market.dexIndex };
     for (const change of history.positionChanges(account, index, heights)) {
       if (change !== undefined) rows.push(describeChange(history, change, market, index));
+      yield change === undefined ? 0 : WEIGHT_SHARES.row;
       if (rows.length === POINTS_MAX) break;
-      yield 0;
     }
     const body = format === 'csv' ? toCsv(rows) : JSON.stringify(rows);
     const { isFixed } = range;

@@ -35,11 +35,14 @@ export const stepField = {
   fallback: OPEN,
 };
 
-export interface TimeRange {
+interface TimeLimits {
   readonly from: number;
+  readonly to: number;
+}
+
+export interface TimeRange extends TimeLimits {
   /** The first time as it was asked for; 0 if it was not. Blocks may have times before what is kept: 0. */
   readonly since: number;
-  readonly to: number;
   /** True if no later block can add to it. */
   readonly isFixed: boolean;
 }
@@ -79,6 +82,11 @@ export function readStep({ from, to }: TimeRange, given: number): number {
   if (given >= least) return given;
   const expected = `${least} or more: at most ${POINTS_MAX} points are answered`;
   throw wrongValue('step', given, expected);
+}
+
+/** How many times a series looks at: it has a point at most of each, but for gaps between them. */
+export function countPoints({ from, to }: TimeLimits, step: number): number {
+  return from > to ? 0 : Math.ceil((to - from) / step) + 1;
 }
 
 /** A point of a series: a height, or a time at which the ledger has a gap. */

@@ -70,6 +70,9 @@ const ROWS: Readonly<Record<string, readonly Source[]>> = {
   'further requests read while an answer is pending': [
     ['bytes', 'http/connections/client-connection.ts READ_AHEAD_BYTES_MAX'],
   ],
+  'blocks that made positions smaller, looked at for liquidations': [
+    ['count', 'info/liquidation-history.ts BLOCKS_MAX'],
+  ],
   'rows of a series': [['count', 'info/time-range.ts POINTS_MAX']],
   'times of the archive kept for the search': [
     ['count', 'archive/archive.ts TIMES_KEPT_MAX'],

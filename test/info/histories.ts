@@ -28,6 +28,7 @@ export function historyOf(
   const text = `heights 1 to ${times.length}`;
   return {
     ledgerId: '',
+    reads: { marks: 0, changes: 0 },
     range: () => ({ first: 1, firstTime, last: times.length, lastTime, text }),
     holds: (height) => height >= 1 && height <= times.length && !lost.includes(height),
     hasSeen: (after, to) => !lost.some((height) => height > after && height <= to),

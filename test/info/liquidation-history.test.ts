@@ -86,14 +86,20 @@ test('a position that shrinks is told if it was below its margin before the bloc
   assert.deepEqual(others, {
     ...{ format: 'json', height: 6, time: TIME + 5000, isFixed: false, accountTime: -1 },
   });
-  const looked = (height: number) => [
-    ...[['at', height - 1], ['load', 'account', 0], ['revalueAt', height], ['release']],
+  // The rows are read once, and those of the next block are what changes.
+  const first = [
+    ['at', 2],
+    ['load', 'account', 0],
+    ['revalueAt', 3],
   ];
-  assert.deepEqual(calls, [
-    ...[['at', 6], ['release'], ...looked(3), ...looked(4), ...looked(5), ...looked(6)],
+  const next = [4, 5, 6].flatMap((height) => [
+    ['moveTo', height - 1],
+    ['revalueAt', height],
   ]);
+  assert.deepEqual(calls, [['at', 6], ['release'], ...first, ...next, ['release']]);
   assert.deepEqual(asked, [{ dexIndex: 0, from: 1, to: 6 }, 0, 1, 2, 3, 4]);
-  assert.equal(pauses, 5);
+  // After each block that is read, and each that is looked at.
+  assert.equal(pauses, reductions.length + 4);
   assert.equal(ask([halved(4)], { user: CROSS }).answer.body, `[${told(4, 'cross')}]`);
 });
 
@@ -120,15 +126,25 @@ test('as CSV the rows have a head', () => {
   );
 });
 
-test('at most 5000 are told, and no more are looked for then', () => {
+test('at most 5000 are told, and no further block is looked at then', () => {
   const position = { market: 1, before: 100, after: 50 };
   const many = (count: number) => ({ height: 4, positions: new Array(count).fill(position) });
   for (const [reductions, looked] of [
     [[many(5000), many(1)], 1],
     [[many(4999), many(2), many(1)], 2],
   ] as const) {
-    const { answer, asked } = ask(reductions);
+    const { answer, calls } = ask(reductions);
     assert.equal(JSON.parse(String(answer.body)).length, 5000);
-    assert.equal(asked.length, 1 + looked);
+    assert.equal(calls.filter(([call]) => call === 'revalueAt').length, looked);
   }
+});
+
+test('more than 5000 blocks are refused before the first one is looked at, with the time to ask until', () => {
+  const blocks = (count: number) => new Array<Reduction>(count).fill(halved(4));
+  assert.equal(JSON.parse(String(ask(blocks(5000)).answer.body)).length, 5000);
+  const refused = { code: 'invalid_field', field: 'to' };
+  const message =
+    `to: got ${TIME + 5000}, expected a time before ${TIME + 3000}: 5000 blocks that made a position ` +
+    'smaller are looked at, there are more until then';
+  assert.throws(() => ask(blocks(5001)), { ...refused, message });
 });

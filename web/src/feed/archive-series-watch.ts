@@ -67,7 +67,7 @@ export class ArchiveSeriesWatch {
     try {
       const [lists, happened] = await Promise.all([
         askAll<HistoryRow>(key, dexes, { type: 'accountHistory', user, ...span, step: stepMs }),
-        askAll<Liquidation>(key, dexes, { type: 'liquidationHistory', user, ...span }),
+        askLiquidations(key, dexes, { user, ...span }),
       ]);
       if (name !== this.#name) return;
       const rows = sumRows(lists);
@@ -119,6 +119,20 @@ async function askAll<Row>(
 ): Promise<(readonly Row[])[]> {
   const lists = await Promise.all(dexes.map((dex) => askRows<Row>(key, { ...question, dex })));
   return lists.filter((list) => list !== undefined);
+}
+
+/** None of an account with too many changes for one answer: the chart has no room for them either. */
+async function askLiquidations(
+  key: string,
+  dexes: readonly string[],
+  asked: Omit<SeriesQuestion, 'type'>,
+): Promise<(readonly Liquidation[])[]> {
+  try {
+    return await askAll<Liquidation>(key, dexes, { type: 'liquidationHistory', ...asked });
+  } catch (error) {
+    if (error instanceof Refusal && error.code === 'invalid_field') return [];
+    throw error;
+  }
 }
 
 /** Undefined of a dex that did not exist yet. */
