@@ -121,11 +121,11 @@ test('a time range begins with the last block that is not later, if there is no 
 });
 
 test('a time range has a point for a gap that lies between two of its points', () => {
-  const history = historyOf([0, 1000, 2000, 3000], { lost: [2, 3] });
+  const history = historyOf([0, 500, 1000, 2000, 3000], { lost: [3, 4] });
   const points = [
     [1, 0],
     [undefined, 1],
-    [4, 3000],
+    [5, 3000],
   ];
   assert.deepEqual(pointsOf(history, 0, 3000, 3000), points);
   const atOnce = historyOf([5, 5, 5], { hasSeen: (after, to) => after >= 2 || to < 2 });
@@ -164,7 +164,7 @@ test('blocks of time 0 are in a range that is open, begins at 0, or has nothing 
 test('a time range has a gap where blocks are not kept', () => {
   const history = historyOf([0, 1000, 2000], { lost: [2] });
   assert.deepEqual(pointsOf(history, 0, 999, 500), [
-    [1, 0],
+    [undefined, 0],
     [undefined, 500],
     [undefined, 999],
   ]);
