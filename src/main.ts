@@ -1,11 +1,13 @@
 /** The program: runs a command, with signals and exit codes (0 done, 1 failed, 2 bad arguments). */
 
+import cluster from 'node:cluster';
 import { once } from 'node:events';
 import { constants } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Command, formatHelp } from './cli/command.ts';
 import { loadAllCommands, loadCommand, loadCommandGroup } from './cli/commands.ts';
 import { OutputError, Terminal } from './cli/terminal.ts';
+import { adviseOn } from './config/advice.ts';
 import { readPackageVersion } from './config/package-version.ts';
 import { readSettings, splitArguments } from './config/read-settings.ts';
 import { UsageError } from './config/usage-error.ts';
@@ -94,8 +96,13 @@ async function runCommand(
   const { flags, positionals } = splitArguments(rest);
   const settings = readSettings(command.settings, flags);
   checkPositionals(command, positionals);
+  if (cluster.isPrimary) warn(adviseOn(command.settings, flags), terminal);
   handleSignals(command);
   await command.run({ settings, positionals, terminal, signal: stop.signal });
+}
+
+function warn(advice: readonly string[], terminal: Terminal): void {
+  for (const sentence of advice) terminal.say(`warning: ${sentence}`);
 }
 
 function isHelp(argument: string): boolean {

@@ -1,6 +1,7 @@
 /** The interface of a command, and its help text. */
 
 import {
+  describeFile,
   describeNeed,
   SETTINGS,
   type Setting,
@@ -47,7 +48,11 @@ function formatSetting(setting: Setting): string {
     : setting.default === undefined
       ? ''
       : `; default ${setting.default}`;
-  return `${left}${help} (${variable}${suffix})`;
+  const line = `${left}${help} (${variable}${suffix})`;
+  const { file } = setting;
+  if (file === undefined) return line;
+  const ofFile = `${describeFile(setting)} (${file.variable})`;
+  return `${line}\n${formatLeftColumn(`--${file.flag} FILE`)}${ofFile}`;
 }
 
 export function formatHelp(command: Command): string {

@@ -1,13 +1,19 @@
 /** Generates docs/configuration.md from the table of settings; as a program, prints it. */
 
 import { fileURLToPath } from 'node:url';
-import { describeNeed, SETTING_GROUPS, type Setting, type SettingGroup } from './settings.ts';
+import {
+  describeFile,
+  describeNeed,
+  SETTING_GROUPS,
+  type Setting,
+  type SettingGroup,
+} from './settings.ts';
 
 const INTRODUCTION = `# Configuration
 
-Every setting has a flag and an environment variable; the flag wins. \`perpinfo COMMAND --help\` lists
-the settings of a command. All bad settings are reported together, with exit code 2. Limits are per
-worker.
+Every setting has a flag and an environment variable; the flag wins. One that may hold a key or a password
+can be given in a file, too. \`perpinfo COMMAND --help\` lists the settings of a command. All bad settings
+are reported together, with exit code 2. Limits are per worker.
 
 This page is generated from \`src/config/settings.ts\` by \`npm run docs:configuration\`.
 `;
@@ -31,7 +37,11 @@ function formatRow(setting: Setting): string {
     // The default has a column of its own.
     help.replace(/ \(default: .*\)$/, ''),
   ];
-  return `| ${cells.join(' | ')} |`;
+  const row = `| ${cells.join(' | ')} |`;
+  const { file } = setting;
+  if (file === undefined) return row;
+  const ofFile = [`\`--${file.flag} FILE\``, `\`${file.variable}\``, 'none', describeFile(setting)];
+  return `${row}\n| ${ofFile.join(' | ')} |`;
 }
 
 function formatDefault(setting: Setting): string {

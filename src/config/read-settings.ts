@@ -3,6 +3,7 @@
 import { parseArgs } from 'node:util';
 import { SETTINGS, type Setting, type SettingName, type Settings } from './settings.ts';
 import { UsageError } from './usage-error.ts';
+import { readValueFile } from './value-file.ts';
 
 export interface CommandLine {
   /** Flag to value; undefined if the value is missing. */
@@ -11,11 +12,15 @@ export interface CommandLine {
 }
 
 const FLAG_TYPES = Object.fromEntries(
-  Object.values(SETTINGS).map(({ flag, type }) => [
-    flag,
-    { type: type.isSwitch ? ('boolean' as const) : ('string' as const) },
-  ]),
+  Object.values(SETTINGS).flatMap((setting) => {
+    const type = setting.type.isSwitch ? ('boolean' as const) : ('string' as const);
+    return flagsOf(setting).map((flag) => [flag, { type }]);
+  }),
 );
+
+function flagsOf({ flag, file }: Setting): string[] {
+  return file === undefined ? [flag] : [flag, file.flag];
+}
 
 /** Splits arguments into flags and positionals. Keeps unknown flags: `readSettings` refuses them. */
 export function splitArguments(argv: readonly string[]): CommandLine {
@@ -77,31 +82,59 @@ export function readSettings<N extends SettingName>(
 }
 
 function findUnknownFlags(names: readonly SettingName[], flags: Flags): string[] {
-  const known = new Set(names.map((name) => SETTINGS[name].flag));
+  const known = new Set(names.flatMap((name) => flagsOf(SETTINGS[name])));
   return [...flags.keys()]
     .filter((flag) => !known.has(flag))
     .map((flag) => `--${quote(flag).slice(1, -1)}: unknown flag`);
 }
 
-/** Shortened, and on one line. */
+/** Shortened, on one line, and without codes that JSON leaves as they are and a terminal obeys. */
 function quote(given: string): string {
-  return JSON.stringify(given.slice(0, 60));
+  const quoted = JSON.stringify(given.slice(0, 60));
+  return quoted.replaceAll(/[\x7f-\x9f]/g, (code) => `\\u00${code.charCodeAt(0).toString(16)}`);
 }
 
 interface Given {
   /** The flag or the environment variable. */
   readonly source: string;
   readonly text: string | undefined;
+  /** Why there is no text, if more can be said than that. */
+  readonly fault?: string;
 }
 
 function readGiven(
-  { flag, variable }: Setting,
+  { flag, variable, file }: Setting,
   flags: Flags,
   environment: NodeJS.ProcessEnv,
 ): Given | undefined {
-  if (flags.has(flag)) return { source: `--${flag}`, text: flags.get(flag) };
-  const text = environment[variable];
-  return text === undefined ? undefined : { source: variable, text };
+  const ofFlags = chooseGiven(
+    flags.has(flag) ? { source: `--${flag}`, text: flags.get(flag) } : undefined,
+    file !== undefined && flags.has(file.flag)
+      ? { source: `--${file.flag}`, text: flags.get(file.flag) }
+      : undefined,
+  );
+  return (
+    ofFlags ??
+    chooseGiven(
+      givenBy(variable, environment[variable]),
+      file && givenBy(file.variable, environment[file.variable]),
+    )
+  );
+}
+
+function givenBy(source: string, text: string | undefined): Given | undefined {
+  return text === undefined ? undefined : { source, text };
+}
+
+/** The value itself, or that in a file; never both. */
+function chooseGiven(value: Given | undefined, file: Given | undefined): Given | undefined {
+  if (file === undefined) return value;
+  const { source, text } = file;
+  if (value !== undefined) {
+    return { source, text: undefined, fault: `${value.source} is given, too: give one of both` };
+  }
+  if (text === undefined || text === '') return { source, text: undefined };
+  return { source, ...readValueFile(text) };
 }
 
 function isReplaced(
@@ -115,7 +148,8 @@ function isReplaced(
 
 function describeProblem({ flag, type }: Setting, given: Given | undefined): string {
   if (given === undefined) return `--${flag} ${type.placeholder} is required`;
-  const { source, text } = given;
+  const { source, text, fault } = given;
+  if (fault !== undefined) return `${source}: ${fault}`;
   const expected = (text !== undefined && type.expectedFor?.(text)) || type.expected;
   return `${source}: got ${describeGiven(type, text)}, expected ${expected}`;
 }

@@ -39,6 +39,8 @@ interface Declaration {
   readonly default?: unknown;
   /** The setting that may be given instead; this one is then ''. */
   readonly replacedBy?: string;
+  /** True if the value may be given in a file instead, since it may hold a secret. */
+  readonly inFile?: boolean;
   readonly help: string;
 }
 type Declarations = Readonly<Record<string, Declaration>>;
@@ -54,6 +56,7 @@ const LEDGER = {
   ledger: {
     type: natsAddress,
     default: undefined,
+    inFile: true,
     help: `ledger on NATS JetStream, ${NATS_ADDRESS_EXPECTED}, or tls:// (default: the folder)`,
   },
   natsReplicas: {
@@ -96,10 +99,12 @@ const COPY = {
   },
   from: {
     type: ledgerLocation,
+    inFile: true,
     help: 'ledger to copy: a folder, or the URL of a ledger on NATS',
   },
   to: {
     type: ledgerLocation,
+    inFile: true,
     help: 'ledger to copy to: a folder, or the URL of a ledger on NATS',
   },
 } as const satisfies Declarations;
@@ -221,11 +226,13 @@ const FOLLOW = {
   follow: {
     type: upstreamUrl,
     default: undefined,
+    inFile: true,
     help: 'follow this server, which speaks our interface: what is asked for is read from it',
   },
   upstreamHeader: {
     type: headerType,
     default: undefined,
+    inFile: true,
     help: 'header to send to the server, such as the one with its key',
   },
   followInterval: {
@@ -496,6 +503,7 @@ const QUERY = {
 const COMPARE = {
   upstream: {
     type: upstreamUrl,
+    inFile: true,
     help: 'server that speaks our interface',
   },
   user: {
@@ -593,12 +601,16 @@ export interface Setting extends Declaration {
   readonly name: SettingName;
   readonly flag: string;
   readonly variable: string;
+  /** The flag and the variable that name a file with the value; only with `inFile`. */
+  readonly file?: { readonly flag: string; readonly variable: string };
 }
 
 function complete(name: SettingName, declaration: Declaration): Setting {
   const { flag = name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`) } = declaration;
   const { variable = `PERPINFO_${flag.toUpperCase().replaceAll('-', '_')}` } = declaration;
-  return { ...declaration, name, flag, variable };
+  const complete = { ...declaration, name, flag, variable };
+  if (declaration.inFile !== true) return complete;
+  return { ...complete, file: { flag: `${flag}-file`, variable: `${variable}_FILE` } };
 }
 
 export const SETTINGS = Object.fromEntries(
@@ -607,6 +619,11 @@ export const SETTINGS = Object.fromEntries(
     complete(name as SettingName, declaration),
   ]),
 ) as Readonly<Record<SettingName, Setting>>;
+
+/** What the flag is for that names a file. */
+export function describeFile({ flag }: Setting): string {
+  return `file with the value of --${flag}, which nobody then sees in the list of processes`;
+}
 
 /** Of a setting without a default. */
 export function describeNeed({ replacedBy }: Setting): string {

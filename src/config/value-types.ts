@@ -23,6 +23,8 @@ export interface ValueType<T = unknown> {
   parse(text: string): T | undefined;
   /** Present if a value may hold a password: errors then show this instead of the value. */
   describeFault?(text: string): string;
+  /** Whether this value holds a secret, such as a password or a key. */
+  holdsSecret?(value: T): boolean;
 }
 
 /** Enough for markets, marks and a few accounts. */
@@ -108,7 +110,13 @@ export const natsAddress: ValueType<NatsAddress> = {
   expected: NATS_ADDRESS_EXPECTED,
   parse: parseNatsAddress,
   describeFault: describeAddressFault,
+  holdsSecret: hasLogin,
 };
+
+/** A user without a password is a secret, too: it may be a token. */
+function hasLogin({ credentials }: NatsAddress): boolean {
+  return Object.keys(credentials).length > 0;
+}
 
 const NOT_HTTP = 'neither https:// nor http://';
 
@@ -135,6 +143,7 @@ export const upstreamUrl: ValueType<URL> = {
     if (hasCredentials(url)) return 'with a user or password: send them by --upstream-header';
     return url.hash === '' ? NOT_HTTP : 'with a fragment';
   },
+  holdsSecret: ({ pathname, search }) => !/^\/+(info\/*)?$/.test(pathname) || search !== '',
 };
 
 /** Stands for the address in the link to an explorer. */
@@ -228,6 +237,7 @@ export const headerType: ValueType<Header> = {
     if (value.length === 0) return 'without a colon';
     return OWN_HEADERS.test(name) ? 'a header that the follower sets itself' : 'not a header';
   },
+  holdsSecret: () => true,
 };
 
 export const userAddress: ValueType<Address> = {
@@ -253,6 +263,7 @@ export const ledgerLocation: ValueType<LedgerLocation> = {
     return ledger === undefined ? undefined : { data: '', ledger };
   },
   describeFault: (value) => (value === '' ? 'it is empty' : describeAddressFault(value)),
+  holdsSecret: ({ ledger }) => ledger !== undefined && hasLogin(ledger),
 };
 
 export const budgetType: ValueType<Budget> = {

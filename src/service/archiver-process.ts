@@ -94,15 +94,18 @@ async function runOnce(options: ArchiverOptions): Promise<End> {
 
 function start(settings: ArchiverOptions['settings']): ChildProcess {
   return fork(process.argv[1], ['archive', ...formatFlags(settings)], {
-    env: { ...process.env, ...ledgerVariable(settings.ledger) },
+    env: { ...process.env, ...ledgerVariables(settings.ledger) },
     // Standard input is the feed's. When the channel closes, the process ends: it never outlives us.
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   });
 }
 
 /** Everybody on the machine may read a process's flags, and the address may hold a password. */
-function ledgerVariable(ledger: NatsAddress | undefined): Record<string, string> {
-  return ledger === undefined ? {} : { [SETTINGS.ledger.variable]: formatNatsAddress(ledger) };
+function ledgerVariables(ledger: NatsAddress | undefined): NodeJS.ProcessEnv {
+  const { variable, file } = SETTINGS.ledger;
+  if (ledger === undefined) return {};
+  const ofFile = file === undefined ? {} : { [file.variable]: undefined };
+  return { ...ofFile, [variable]: formatNatsAddress(ledger) };
 }
 
 async function runToEnd(child: ChildProcess, { log, signal }: ArchiverOptions): Promise<End> {

@@ -51,10 +51,10 @@ server.listen(0, '127.0.0.1');
 await once(server, 'listening');
 after(() => server.close());
 const { port } = server.address() as AddressInfo;
-const URL_TEXT = `http://127.0.0.1:${port}/${KEY}`;
+const VARIABLES = { PERPINFO_UPSTREAM: `http://127.0.0.1:${port}/${KEY}` };
 
 function compare(...args: string[]): Promise<Outcome> {
-  return run(['compare', '--upstream', URL_TEXT, '--user', USER, ...args]);
+  return run(['compare', '--user', USER, ...args], { variables: VARIABLES });
 }
 
 function accountWith(change: (answer: AnsweredAccount) => void, dex = ''): AnsweredAccount {
@@ -158,7 +158,7 @@ test('an address that is none is refused without being shown', async () => {
 test('an address of an account without 0x is refused with that reason', async () => {
   const bare = '1'.repeat(40);
   assert.deepEqual(
-    await run(['compare', '--upstream', URL_TEXT, '--user', bare]),
+    await run(['compare', '--user', bare], { variables: VARIABLES }),
     askedWrongly(`--user: got "${bare}", expected 0x and 40 hexadecimal digits: 0x is missing`),
   );
 });

@@ -22,11 +22,13 @@ server.listen(0, '127.0.0.1');
 await once(server, 'listening');
 after(() => server.close());
 const { port } = server.address() as AddressInfo;
-const PROBE = ['probe', '--upstream', `http://127.0.0.1:${port}/${KEY}`];
+const variables = { PERPINFO_UPSTREAM: `http://127.0.0.1:${port}/${KEY}` };
 
 test('the report is printed, and written to a file as JSON', async (t) => {
   const file = path.join(await makeTemporaryFolder(t), 'report.json');
-  const { code, stdout, stderr } = await run([...PROBE, '--time', '1s', '--json', file]);
+  const { code, stdout, stderr } = await run(['probe', '--time', '1s', '--json', file], {
+    variables,
+  });
   assert.deepEqual([code, stderr], [0, '']);
   const report = JSON.parse(await readFile(file, 'utf8'));
   assert.equal(report.upstream, `http://127.0.0.1:${port}`);
@@ -37,7 +39,7 @@ test('the report is printed, and written to a file as JSON', async (t) => {
 
 test('Ctrl-C ends a probe with the report so far', async () => {
   const before = asked;
-  const program = start([...PROBE, '--time', '1h'], {}, 60_000);
+  const program = start(['probe', '--time', '1h'], variables, 60_000);
   await until('a question', async () => asked > before);
   program.child.kill('SIGINT');
   const { code, stdout, stderr } = await program.ended;
@@ -46,7 +48,7 @@ test('Ctrl-C ends a probe with the report so far', async () => {
 });
 
 test('a probe takes an hour at most, and needs a server', async () => {
-  const long = await run([...PROBE, '--time', '2h']);
+  const long = await run(['probe', '--time', '2h'], { variables });
   assert.deepEqual(long, askedWrongly('--time: got 7200000 ms, expected at most 1h'));
   assert.deepEqual(await run(['probe']), askedWrongly('--upstream URL is required'));
 });

@@ -23,6 +23,7 @@ const NATS: [flag: string, rest: string][] = [
 const STORAGE: [flag: string, rest: string][] = [
   ['--data DIR', '(PERPINFO_DATA; required without --ledger)'],
   ['--ledger URL', '(default: the folder) (PERPINFO_LEDGER)'],
+  ['--ledger-file FILE', '(PERPINFO_LEDGER_FILE)'],
   ...NATS,
 ];
 
@@ -43,7 +44,9 @@ const SETTINGS: Record<string, [flag: string, rest: string][]> = {
   query: [...STORAGE, ['--at HEIGHT', '(default: the newest) (PERPINFO_AT)']],
   probe: [
     ['--upstream URL', '(PERPINFO_UPSTREAM; required)'],
+    ['--upstream-file FILE', '(PERPINFO_UPSTREAM_FILE)'],
     ['--upstream-header HEADER', '(PERPINFO_UPSTREAM_HEADER)'],
+    ['--upstream-header-file FILE', '(PERPINFO_UPSTREAM_HEADER_FILE)'],
     ['--user ADDRESS', '(default: nobody) (PERPINFO_USER)'],
     ['--time TIME', '(PERPINFO_PROBE_TIME; default 600000)'],
     ['--json FILE', '(PERPINFO_PROBE_JSON)'],
@@ -51,7 +54,9 @@ const SETTINGS: Record<string, [flag: string, rest: string][]> = {
   ],
   compare: [
     ['--upstream URL', '(PERPINFO_UPSTREAM; required)'],
+    ['--upstream-file FILE', '(PERPINFO_UPSTREAM_FILE)'],
     ['--upstream-header HEADER', '(PERPINFO_UPSTREAM_HEADER)'],
+    ['--upstream-header-file FILE', '(PERPINFO_UPSTREAM_HEADER_FILE)'],
     ['--user ADDRESS', '(PERPINFO_USER; required)'],
     ['--dex TEXT', '(default: the first) (PERPINFO_DEX)'],
   ],
@@ -70,7 +75,9 @@ const SETTINGS: Record<string, [flag: string, rest: string][]> = {
   ],
   copy: [
     ['--from LEDGER', '(PERPINFO_FROM; required)'],
+    ['--from-file FILE', '(PERPINFO_FROM_FILE)'],
     ['--to LEDGER', '(PERPINFO_TO; required)'],
+    ['--to-file FILE', '(PERPINFO_TO_FILE)'],
     ['--until HEIGHT', '(default: all blocks) (PERPINFO_UNTIL)'],
     ...NATS,
     ['--ledger-retry MS', '(PERPINFO_LEDGER_RETRY; default 30000)'],
