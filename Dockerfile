@@ -20,6 +20,6 @@ VOLUME /data
 # 8080 answers questions, 9464 has the metrics: publish the latter to yourself only.
 EXPOSE 8080 9464
 HEALTHCHECK --interval=10s --timeout=3s --start-period=60s \
-  CMD ["node", "-e", "fetch('http://127.0.0.1:' + (process.env.PERPINFO_PORT ?? 8080) + '/health').then(r => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
+  CMD ["node", "-e", "fetch('http://127.0.0.1:' + (parseInt(process.env.PERPINFO_PORT) || 8080) + '/health').then(r => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
 ENTRYPOINT ["node", "bin/perpinfo.js"]
 CMD ["serve"]

@@ -96,9 +96,14 @@ async function runCommand(
   const { flags, positionals } = splitArguments(rest);
   const settings = readSettings(command.settings, flags);
   checkPositionals(command, positionals);
-  if (cluster.isPrimary) warn(adviseOn(command.settings, flags), terminal);
+  if (!isPartOfService(command)) warn(adviseOn(settings, flags), terminal);
   handleSignals(command);
   await command.run({ settings, positionals, terminal, signal: stop.signal });
+}
+
+/** A worker, or the archiver of a service: the service has warned for all of its processes. */
+function isPartOfService({ name }: Command): boolean {
+  return cluster.isWorker || (name === 'archive' && process.connected === true);
 }
 
 function warn(advice: readonly string[], terminal: Terminal): void {

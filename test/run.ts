@@ -33,7 +33,7 @@ const { values, positionals: wanted } = parseArgs({
 });
 
 /** Every suite gets the same seed, also when it runs again: a random case that failed fails again. */
-const environment: NodeJS.ProcessEnv = { ...process.env, PERPINFO_TEST_SEED: String(SEED) };
+const environment: NodeJS.ProcessEnv = { ...process.env, PERPTEST_SEED: String(SEED) };
 // The tests talk to this machine alone, and reading a list of authorities triples the start of a process.
 delete environment['NODE_EXTRA_CA_CERTS'];
 /** Where processes of counted suites leave what they have counted. */
@@ -167,9 +167,7 @@ function printSummary(results: readonly Result[], leftOut: number): void {
   console.log(`suites: ${passed} passed, ${failed.length} failed, ${leftOut} left out`);
   if (failed.length === 0) return;
   console.log(`failed: ${failed.map(({ suite }) => suite.name).join(', ')}`);
-  console.log(
-    `to repeat: PERPINFO_TEST_SEED=${SEED} ${isLongRun ? 'npm run test:long' : 'npm test'}`,
-  );
+  console.log(`to repeat: PERPTEST_SEED=${SEED} ${isLongRun ? 'npm run test:long' : 'npm test'}`);
 }
 
 const unknown = wanted.filter((name) => !SUITES.some((suite) => suite.name === name));
@@ -182,7 +180,7 @@ if (unknown.length > 0) {
 const startedMs = Date.now();
 const chosen = SUITES.filter(({ name }) => wanted.length === 0 || wanted.includes(name));
 const present = chosen.filter((suite) => !isLeftOut(suite));
-console.log(`${present.length} suites, ${SUITES_AT_A_TIME} at a time, PERPINFO_TEST_SEED=${SEED}`);
+console.log(`${present.length} suites, ${SUITES_AT_A_TIME} at a time, PERPTEST_SEED=${SEED}`);
 const first = [
   ...(await runAll(
     present.filter(({ isAlone }) => !isAlone),

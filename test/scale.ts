@@ -4,9 +4,9 @@
  */
 
 /** Set by `npm run test:long`. */
-export const isLongRun = process.env['PERPINFO_LONG_TESTS'] === 'true';
+export const isLongRun = process.env['PERPTEST_LONG'] === 'true';
 /** Set with it by `npm run test:full`: sizes for which there is no time on every change. */
-const isFullRun = isLongRun && process.env['PERPINFO_FULL_TESTS'] === 'true';
+const isFullRun = isLongRun && process.env['PERPTEST_FULL'] === 'true';
 
 /** For counts and durations that are larger in the long run or the full one. */
 export function scale<T>(short: T, long: T, full: T = long): T {

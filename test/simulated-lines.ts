@@ -8,7 +8,7 @@ import path from 'node:path';
 import { createSimulator } from '../src/feed/simulator/simulator.ts';
 
 /** Names the folder. */
-export const LINES_FOLDER = 'PERPINFO_TEST_LINES';
+export const LINES_FOLDER = 'PERPTEST_LINES';
 const ACCOUNTS = 20;
 
 /** The first lines of a small simulated exchange. */

@@ -138,7 +138,7 @@ const FOLLOWED_DEMOS: Suite = {
     FOLLOWED.length === 0
       ? []
       : [
-          ...['env', 'PERPINFO_TEST_FOLLOWED=true', process.execPath],
+          ...['env', 'PERPTEST_FOLLOWED=true', process.execPath],
           ...['--test', '--test-reporter=spec', '--test-concurrency=1'],
           ...FOLLOWED.map((file) => path.join(COMPILED, `${file}.test.js`)),
         ],

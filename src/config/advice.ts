@@ -1,15 +1,28 @@
 /** What is no error in the settings of a command, and yet not what its user wants. */
 
+import { isOnNats } from './nats-address.ts';
 import type { CommandLine } from './read-settings.ts';
 import { SETTINGS, type Setting, type SettingName } from './settings.ts';
+import { findUnknownVariables } from './variables.ts';
 
-/** One sentence for each. */
-export function adviseOn(names: readonly SettingName[], flags: CommandLine['flags']): string[] {
-  return names.flatMap((name) => adviseOnSecret(SETTINGS[name], flags) ?? []);
+type Flags = CommandLine['flags'];
+
+/** One sentence for each. `values` are those of the command's settings, by name. */
+export function adviseOn(
+  values: Readonly<Record<string, unknown>>,
+  flags: Flags,
+  environment: NodeJS.ProcessEnv = process.env,
+): string[] {
+  const settings = Object.keys(values).map((name) => SETTINGS[name as SettingName]);
+  return [
+    ...findUnknownVariables(environment),
+    ...settings.flatMap((setting) => adviseOnSecret(setting, flags) ?? []),
+    ...(isOnNats(values) ? [] : settings.flatMap((setting) => adviseOnNats(setting, environment))),
+  ];
 }
 
 /** Everybody on the machine may read the flags of a process; its environment only the same user. */
-function adviseOnSecret(setting: Setting, flags: CommandLine['flags']): string | undefined {
+function adviseOnSecret(setting: Setting, flags: Flags): string | undefined {
   const { flag, variable, file, type } = setting;
   const value = type.parse(flags.get(flag) ?? '');
   if (file === undefined || value === undefined || !type.holdsSecret?.(value)) return undefined;
@@ -17,4 +30,10 @@ function adviseOnSecret(setting: Setting, flags: CommandLine['flags']): string |
     `--${flag} holds a key or a password, which every user of this machine can read in the list of ` +
     `processes: give it by --${file.flag} FILE, or by the variable ${variable}`
   );
+}
+
+/** An environment may be shared by commands on both kinds of ledger, so this is no error. */
+function adviseOnNats({ isForNats, variable }: Setting, environment: NodeJS.ProcessEnv): string[] {
+  if (isForNats !== true || environment[variable] === undefined) return [];
+  return [`the variable ${variable} is ignored: the ledger is in a folder, not on NATS`];
 }

@@ -1,4 +1,4 @@
-/** Parses the address of a ledger on NATS. */
+/** The address of a ledger on NATS. */
 
 /** nats://[user:password@ or token@]host:port[,host:port...]/NAME, or tls:// */
 const SCHEME = /^(nats|tls):\/\//;
@@ -27,6 +27,15 @@ export function parseNatsAddress(text: string): NatsAddress | undefined {
   const { login, hosts, name } = parts;
   const credentials = parseLogin(login) ?? {};
   return { servers: hosts.split(','), credentials, isEncrypted: text.startsWith('tls:'), name };
+}
+
+/** Whether one of the ledgers that settings name is on NATS. */
+export function isOnNats({ ledger, from, to }: Readonly<Record<string, unknown>>): boolean {
+  return ledger !== undefined || [from, to].some(isNatsLocation);
+}
+
+function isNatsLocation(location: unknown): boolean {
+  return (location as { readonly ledger?: unknown } | undefined)?.ledger !== undefined;
 }
 
 /** The text of an address. It may hold a password: for the environment of our own processes. */

@@ -1,9 +1,11 @@
 /** Reads settings from arguments and the environment. The only reader of the environment. */
 
 import { parseArgs } from 'node:util';
+import { isOnNats } from './nats-address.ts';
 import { SETTINGS, type Setting, type SettingName, type Settings } from './settings.ts';
 import { UsageError } from './usage-error.ts';
 import { readValueFile } from './value-file.ts';
+import { isInjected } from './variables.ts';
 
 export interface CommandLine {
   /** Flag to value; undefined if the value is missing. */
@@ -77,6 +79,7 @@ export function readSettings<N extends SettingName>(
       if (values[name] === undefined) problems.push(describeProblem(setting, given));
     }
   }
+  if (problems.length === 0) problems.push(...findUseless(values, flags));
   if (problems.length > 0) throw new UsageError(problems);
   return Object.freeze(values) as Settings<N>;
 }
@@ -86,6 +89,15 @@ function findUnknownFlags(names: readonly SettingName[], flags: Flags): string[]
   return [...flags.keys()]
     .filter((flag) => !known.has(flag))
     .map((flag) => `--${quote(flag).slice(1, -1)}: unknown flag`);
+}
+
+/** Who names credentials means a server, and has forgotten to say which. */
+function findUseless(values: Readonly<Record<string, unknown>>, flags: Flags): string[] {
+  if (isOnNats(values)) return [];
+  return Object.keys(values)
+    .map((name) => SETTINGS[name as SettingName])
+    .filter(({ isForNats, flag }) => isForNats === true && flags.has(flag))
+    .map(({ flag }) => `--${flag}: only for a ledger on NATS, and none is named`);
 }
 
 /** Shortened, on one line, and without codes that JSON leaves as they are and a terminal obeys. */
@@ -123,7 +135,7 @@ function readGiven(
 }
 
 function givenBy(source: string, text: string | undefined): Given | undefined {
-  return text === undefined ? undefined : { source, text };
+  return text === undefined || isInjected(source, text) ? undefined : { source, text };
 }
 
 /** The value itself, or that in a file; never both. */

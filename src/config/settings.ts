@@ -41,6 +41,8 @@ interface Declaration {
   readonly replacedBy?: string;
   /** True if the value may be given in a file instead, since it may hold a secret. */
   readonly inFile?: boolean;
+  /** True if it says something about a ledger on NATS, and nothing about one in a folder. */
+  readonly isForNats?: boolean;
   readonly help: string;
 }
 type Declarations = Readonly<Record<string, Declaration>>;
@@ -61,16 +63,19 @@ const LEDGER = {
   },
   natsReplicas: {
     type: replicationFactor,
+    isForNats: true,
     default: 1,
     help: 'replication factor: 1 or 3',
   },
   natsCreds: {
     type: text('FILE'),
+    isForNats: true,
     default: undefined,
     help: 'credentials of a NATS user, as nsc writes them',
   },
   natsCa: {
     type: text('FILE'),
+    isForNats: true,
     default: undefined,
     help: 'certificate authority of the NATS servers, for TLS',
   },

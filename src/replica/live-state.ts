@@ -53,7 +53,7 @@ export interface Health {
   readonly height: number;
   /** The ledger's time, in milliseconds. */
   readonly time: number;
-  /** The age of `time`, in milliseconds. */
+  /** The age of `time`, in milliseconds; below 0 if it is ahead of this machine's clock. */
   readonly lagMs: number;
   /** The age at which the ledger becomes stale; 0 if there is none. */
   readonly maxAgeMs: number;
@@ -109,6 +109,8 @@ export class LiveState {
   #isCutOff = false;
   /** The ledger's time on the monotonic clock. */
   #monotonicTimeMs = performance.now();
+  /** How far the ledger's time was ahead of the clock when its newest block came. */
+  #aheadMs = 0;
   readonly #waiters = new Set<Waiter>();
   #feedFailure: FeedFailure | undefined;
   /** Resolves after the first restore. */
@@ -158,6 +160,12 @@ export class LiveState {
   #ageAt(nowMs: number): number {
     const time = this.#replica?.state.time ?? 0;
     return Math.max(nowMs - time, performance.now() - this.#monotonicTimeMs);
+  }
+
+  /** As the age, but below 0 while the ledger is ahead of the clock, unless the clock was set back since. */
+  #lagAt(nowMs: number): number {
+    const time = this.#replica?.state.time ?? 0;
+    return Math.max(nowMs - time, performance.now() - this.#monotonicTimeMs - this.#aheadMs);
   }
 
   /** This machine's time, but never less than ledger time plus the monotonic time since. */
@@ -259,7 +267,9 @@ export class LiveState {
   }
 
   #advance(replica: Replica): void {
-    this.#monotonicTimeMs = performance.now() - Math.max(0, Date.now() - replica.state.time);
+    const ageMs = Date.now() - replica.state.time;
+    this.#monotonicTimeMs = performance.now() - Math.max(0, ageMs);
+    this.#aheadMs = Math.max(0, -ageMs);
     this.#headWatch?.reach(replica.point.height);
     this.#wake(replica.point.height);
     try {
@@ -301,7 +311,7 @@ export class LiveState {
     if (this.state !== undefined) await this.waitFor(head, CATCH_UP_MS);
     const unknown = { height: this.#replayed.height, time: 0, ledgerId: '' };
     const { height, time, ledgerId: ledger } = this.#replica?.state ?? unknown;
-    const lagMs = Math.max(0, Math.round(this.#ageAt(nowMs)));
+    const lagMs = Math.round(this.#lagAt(nowMs));
     const judged = this.#judge(head, isRead, nowMs);
     const { maxAgeMs } = this.#options;
     return { ...judged, ledger, height, time, lagMs, maxAgeMs, head: Math.max(head, height) };

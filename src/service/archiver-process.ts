@@ -131,8 +131,9 @@ async function runToEnd(child: ChildProcess, { log, signal }: ArchiverOptions): 
 
 function formatFlags(settings: ArchiverOptions['settings']): string[] {
   return ARCHIVER_FLAGS.flatMap((name) => {
-    const value = settings[name];
-    return value === undefined || value === '' ? [] : [`--${SETTINGS[name].flag}`, String(value)];
+    const { flag, isForNats } = SETTINGS[name];
+    const value = isForNats && settings.ledger === undefined ? undefined : settings[name];
+    return value === undefined || value === '' ? [] : [`--${flag}`, String(value)];
   });
 }
 

@@ -114,7 +114,7 @@ export class Metrics implements Counters {
     const monotonicAge = () => (performance.now() - this.#monotonicTimeMs) / 1000;
     new Gauge({
       name: 'perpinfo_ledger_lag_seconds',
-      help: "How old the ledger's time is (the oldest of all workers).",
+      help: "How old the ledger's time is (the oldest of all workers); below 0 if it is ahead of the clock.",
       registers: [registry],
       aggregator: 'max',
       async collect() {
@@ -173,6 +173,7 @@ export class Metrics implements Counters {
   setLedger(height: number, timeMs: number): void {
     this.#gauges.height.set(height);
     this.#gauges.time.set(timeMs / 1000);
-    this.#monotonicTimeMs = performance.now() - Math.max(0, Date.now() - timeMs);
+    // In the future while the ledger is ahead of the clock: its age is then below 0.
+    this.#monotonicTimeMs = performance.now() - (Date.now() - timeMs);
   }
 }

@@ -29,7 +29,7 @@ function drawWholes(): number[] {
   return wholes.filter(Number.isSafeInteger);
 }
 
-test(`numbers take seven bits a byte, and are read back (PERPINFO_TEST_SEED=${SEED})`, () => {
+test(`numbers take seven bits a byte, and are read back (PERPTEST_SEED=${SEED})`, () => {
   const wholes = drawWholes();
   const out = new PackedWriter();
   for (const whole of wholes) out.whole(whole);

@@ -17,7 +17,11 @@ test('a label with codes for the terminal, a line break or a turned direction is
     '\ud800',
   ]) {
     const words = /--label: got .*expected up to 100 characters on one line, without control/s;
-    assert.throws(() => readLabel(label), words, JSON.stringify(label));
+    assert.throws(
+      () => readLabel(label),
+      (error: Error) => words.test(error.message) && !/\p{Cc}/u.test(error.message),
+      JSON.stringify(label),
+    );
     assert.doesNotMatch(formatLabel(label), /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}]/u);
   }
   for (const label of ['', 'Küche 2', 'x'.repeat(100)]) {

@@ -101,7 +101,7 @@ const EXPOSED: [name: SettingName, argv: string[], isSecret: boolean][] = [
 
 for (const [name, argv, isSecret] of EXPOSED) {
   test(`${argv.join(' ')} is ${isSecret ? 'a' : 'no'} reason to warn`, () => {
-    const advice = adviseOn([name], splitArguments(argv).flags);
+    const advice = adviseOn({ [name]: undefined }, splitArguments(argv).flags, {});
     assert.equal(advice.length, isSecret ? 1 : 0);
     if (!isSecret) return;
     assert.match(

@@ -12,7 +12,7 @@ const COMMANDS = [
   ...['demo', 'serve', 'follow', 'append', 'query', 'history', 'archive'],
   ...['compare', 'probe'],
   ...['keys create', 'keys list', 'keys revoke', 'verify'],
-  ...['backup', 'restore', 'prune', 'copy', 'simulate'],
+  ...['snapshot', 'backup', 'restore', 'prune', 'copy', 'simulate'],
 ];
 
 const NATS: [flag: string, rest: string][] = [
@@ -175,11 +175,11 @@ const ADDRESS_FAULTS: [address: string, fault: string][] = [
 const WRONG: [args: string[], message: string][] = [
   [
     ['nope'],
-    'got command "nope", expected one of demo, serve, follow, append, query, history, archive, compare, probe, keys create, keys list, keys revoke, verify, backup, restore, prune, copy, simulate',
+    'got command "nope", expected one of demo, serve, follow, append, query, history, archive, compare, probe, keys create, keys list, keys revoke, verify, snapshot, backup, restore, prune, copy, simulate',
   ],
   [
     ['--nope'],
-    'got command "--nope", expected one of demo, serve, follow, append, query, history, archive, compare, probe, keys create, keys list, keys revoke, verify, backup, restore, prune, copy, simulate',
+    'got command "--nope", expected one of demo, serve, follow, append, query, history, archive, compare, probe, keys create, keys list, keys revoke, verify, snapshot, backup, restore, prune, copy, simulate',
   ],
   [['append'], '--data DIR is required'],
   ...ADDRESS_FAULTS.map(([address, fault]): [string[], string] => [
@@ -195,6 +195,15 @@ const WRONG: [args: string[], message: string][] = [
     '--nats-replicas: got "2", expected 1 or 3',
   ],
   [['copy', '--from', 'a'], '--to LEDGER is required'],
+  [
+    ['verify', '--data', 'd', '--nats-creds', 'f'],
+    '--nats-creds: only for a ledger on NATS, and none is named',
+  ],
+  [
+    ['copy', '--from', 'a', '--to', 'b', '--nats-ca', 'f', '--nats-replicas', '1'],
+    '--nats-replicas: only for a ledger on NATS, and none is named; ' +
+      '--nats-ca: only for a ledger on NATS, and none is named',
+  ],
   [['query'], '--data DIR is required'],
   [['verify'], '--data DIR is required'],
   [['append', '--data'], '--data: got nothing, expected a text that is not empty'],

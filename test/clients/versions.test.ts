@@ -39,7 +39,7 @@ interface Info {
 
 function findVersions(): string[] {
   const modules = path.join(PROJECT, 'node_modules');
-  const further = process.env['PERPINFO_TEST_CLIENTS'];
+  const further = process.env['PERPTEST_CLIENTS'];
   const folders = further === undefined ? [modules] : [modules, further];
   const aliases = folders.flatMap((folder) =>
     readdirSync(folder)

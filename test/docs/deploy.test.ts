@@ -90,7 +90,7 @@ test("the image's settings and ports are those of the service", () => {
   const { port, adminPort, data } = readSettings(serve.settings, new Map(), variables);
   assert.deepEqual(instructionsNamed('EXPOSE'), [[`${port}`, `${adminPort}`]]);
   assert.deepEqual(instructionsNamed('VOLUME'), [[data]]);
-  assert.ok(healthCheck()[2].includes(`PERPINFO_PORT ?? ${port})`));
+  assert.ok(healthCheck()[2].includes(`parseInt(process.env.PERPINFO_PORT) || ${port})`));
 });
 
 /** The command of the health check: node -e SCRIPT. */
@@ -204,6 +204,29 @@ async function exportedNames(): Promise<Set<string>> {
   const text = await AggregatorRegistry.aggregate(ofWorkers).metrics();
   return new Set(Array.from(text.matchAll(/^(\w+)[ {]/gm), ([, name]) => name));
 }
+
+test('the alarms use metrics that are documented, and look at both signs of the lag', () => {
+  const text = readFileSync(path.join(PROJECT, 'deploy/alerts.yaml'), 'utf8');
+  const documented = readFileSync(path.join(PROJECT, 'docs/operations.md'), 'utf8');
+  const rules = Array.from(text.matchAll(/^ +expr: (.+)$/gm), ([, rule]) => rule);
+  const names = rules.flatMap((rule) => rule.match(/perpinfo_\w+/g) ?? []);
+  assert.ok(names.length >= rules.length);
+  for (const name of names) assert.ok(documented.includes(`| \`${name}\` |`), name);
+  for (const rule of ['perpinfo_ledger_lag_seconds > 30', 'perpinfo_ledger_lag_seconds < -30']) {
+    assert.ok(rules.includes(rule), rule);
+  }
+});
+
+test('the documents and the shipped cluster name versions of NATS that agree', () => {
+  const documented = readFileSync(path.join(PROJECT, 'docs/operations.md'), 'utf8');
+  const [, needed] = /jetstream\), server (\d+\.\d+)\.\d+ or later/.exec(documented) ?? [];
+  const images = readLines('deploy/cluster/compose.yaml').flatMap(
+    (line) => /image: nats:(\d+\.\d+)-/.exec(line)?.[1] ?? [],
+  );
+  assert.deepEqual([...new Set(images)], [needed]);
+  const comments = readFileSync(path.join(PROJECT, 'deploy/cluster/nats.conf'), 'utf8');
+  assert.ok(comments.includes(`Needs version ${needed}`));
+});
 
 interface Panel {
   readonly id: number;

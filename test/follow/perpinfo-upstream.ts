@@ -5,7 +5,7 @@ import { type Cleanup, createKey } from '../service/running.ts';
 import { RunningFollower } from './running-follower.ts';
 
 /** Set for suites whose demos are to be followed: their tests then ask the follower. */
-export const isFollowed = process.env['PERPINFO_TEST_FOLLOWED'] === 'true';
+export const isFollowed = process.env['PERPTEST_FOLLOWED'] === 'true';
 
 export interface PerpinfoUpstream {
   readonly port: number;

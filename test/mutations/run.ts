@@ -32,7 +32,7 @@ const FURTHER_FILES = ['docs/api.test.js', 'replica/digest.test.js'];
 const QUICK_MS_MAX = 2000;
 
 /** The random tests try the same cases against every mutant, and in every run. */
-process.env['PERPINFO_TEST_SEED'] ??= '1';
+process.env['PERPTEST_SEED'] ??= '1';
 
 const options = readOptionsOrExit();
 const explanations = readExplanations();

@@ -17,9 +17,9 @@ test(`${MUTANTS} random mutants are noticed or explained ${SEED_NOTE}`, FULL_ONL
   const chosen = FILES.flatMap((file) => ['--file', file]);
   const environment = { ...process.env };
   // The tests have their ordinary size, and the cases of every run of the tool.
-  delete environment['PERPINFO_LONG_TESTS'];
-  delete environment['PERPINFO_FULL_TESTS'];
-  delete environment['PERPINFO_TEST_SEED'];
+  delete environment['PERPTEST_LONG'];
+  delete environment['PERPTEST_FULL'];
+  delete environment['PERPTEST_SEED'];
   const { status, stdout, stderr } = spawnSync(process.execPath, [tool, ...sample, ...chosen], {
     env: environment,
     encoding: 'utf8',

@@ -20,6 +20,7 @@ import {
   createKey,
   LIGHT,
   makeLedger,
+  readSamples,
   startService,
   until,
 } from './running.ts';
@@ -251,7 +252,7 @@ test('health is stale once the writer stops, and answers are too where that is a
   assert.equal(answer.headers['ledger-height'], `${feed.height}`);
 });
 
-test('a ledger whose time is ahead of the clock is not fresh', async (context) => {
+test('a ledger whose time is ahead of the clock is not fresh, and its lag is below 0', async (context) => {
   const time = Date.now() + 3_600_000;
   const data = await makeLedger(place(), [`{"height":1,"time":${time},"events":[]}`]);
   const { secret } = await createKey(data);
@@ -265,6 +266,10 @@ test('a ledger whose time is ahead of the clock is not fresh', async (context) =
     /^the newest block is of 2[-\d]+T[:\d]+Z, \d+ s ahead of this/,
   );
   assert.deepEqual(readVerdict(await client.ask(secret, LIGHT)), [503, 'behind']);
+  // An hour ahead, and it took less than half of that to get here.
+  assert.ok(JSON.parse(health.body).lagMs < -1_800_000, health.body);
+  const lag = readSamples(await service.metrics()).get('perpinfo_ledger_lag_seconds') ?? 0;
+  assert.ok(lag < -1_800, `${lag}`);
 });
 
 test('an answer comes from the height that was asked for, or not at all', async (context) => {

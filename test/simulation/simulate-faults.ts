@@ -23,7 +23,7 @@ Runs simulated machines that fail, and holds what they do against what is promis
   --world WORLD   only runs of one kind: ${WORLDS.join(', ')}
   --help          this text
 
-PERPINFO_TEST_SEED=TEXT draws the same runs again. A violation ends it, and prints its seed.
+PERPTEST_SEED=TEXT draws the same runs again. A violation ends it, and prints its seed.
 `;
 
 /** The clocks of this process are simulated while a seed runs; this one is not. */

@@ -38,7 +38,7 @@ export async function tryVariant(name: string, seedsMax: number): Promise<Varian
   const variant = BROKEN_VARIANTS.find((each) => each.name === name);
   const flags = ['--seeds', `${seedsMax}`, '--world', variant?.world ?? 'venue'];
   const child = spawn(process.execPath, ['--import', loader, program, ...flags], {
-    env: { ...process.env, PERPINFO_BROKEN_VARIANT: name },
+    env: { ...process.env, PERPTEST_VARIANT: name },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const ended = once(child, 'close');

@@ -3,5 +3,5 @@
 import { register } from 'node:module';
 
 register('./variant-hooks.js', import.meta.url, {
-  data: { name: process.env['PERPINFO_BROKEN_VARIANT'] },
+  data: { name: process.env['PERPTEST_VARIANT'] },
 });

@@ -235,7 +235,10 @@ const HEALTH_SCHEMA: Json = {
     ledger: { type: 'string', description: 'which ledger it is; empty before its first block' },
     height: { type: 'integer' },
     time: { type: 'integer', description: "the ledger's time, in milliseconds" },
-    lagMs: { type: 'integer', description: 'age of the ledger time in milliseconds' },
+    lagMs: {
+      type: 'integer',
+      description: 'age of the ledger time in milliseconds; below 0 if it is ahead of the clock',
+    },
     maxAgeMs: { type: 'integer', description: 'the age at which it becomes stale; 0 for none' },
     head: { type: 'integer', description: 'the newest block in the ledger' },
     explorerUrl: {

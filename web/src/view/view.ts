@@ -100,10 +100,10 @@ export function isCurrent({ link, keyProblem, at }: View, panel: Panel<unknown>)
   return link.state === 'live' && keyProblem === '' && panel.refusal === undefined;
 }
 
-/** Since the ledger's time, by the clock of the service. */
+/** Since the ledger's time, by the clock of the service; 0 if it is ahead of that clock. */
 export function ledgerAgeMs({ freshness }: View): number {
   if (freshness === undefined) return 0;
-  return freshness.lagMs + performance.now() - freshness.heardMs;
+  return Math.max(0, freshness.lagMs + performance.now() - freshness.heardMs);
 }
 
 /** The time of the block that is shown of the past; undefined before its first answer. */

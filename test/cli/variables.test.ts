@@ -1,0 +1,94 @@
+/** Environment variables that nothing reads: misspelt ones, and those that a cluster sets. */
+
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { test } from 'node:test';
+import { adviseOn } from '../../src/config/advice.ts';
+import { readSettings } from '../../src/config/read-settings.ts';
+import { SETTINGS } from '../../src/config/settings.ts';
+import { findUnknownVariables } from '../../src/config/variables.ts';
+import { PROJECT } from '../paths.ts';
+import { done, run } from './program.ts';
+
+const MISSPELT: [name: string, meant: string | undefined][] = [
+  ['PERPINFO_FOLOW', 'PERPINFO_FOLLOW'],
+  ['PERPINFO_WORKRES', 'PERPINFO_WORKERS'],
+  ['PERPINFO_PROT', 'PERPINFO_PORT'],
+  ['PERPINFO_DATA_DIR', undefined],
+  ['PERPINFO_NATS_CRED', 'PERPINFO_NATS_CREDS'],
+  ['PERPINFO_UPSTREAM_HEADERS_FILE', 'PERPINFO_UPSTREAM_HEADER_FILE'],
+  ['PERPINFO_max_age', 'PERPINFO_MAX_AGE'],
+  ['PERPINFO_X', undefined],
+  ['PERPINFO_', undefined],
+  [`PERPINFO_${'X'.repeat(10_000)}`, undefined],
+];
+
+for (const [name, meant] of MISSPELT) {
+  test(`${name.slice(0, 40)} is a warning${meant === undefined ? '' : ` that names ${meant}`}`, () => {
+    const [warning, ...others] = findUnknownVariables({ [name]: 'a-secret', PATH: '/bin' });
+    assert.deepEqual(others, []);
+    const asked = /did you mean (\w+)\?$/.exec(warning)?.[1];
+    assert.equal(asked, meant);
+    assert.ok(!warning.includes('a-secret') && warning.length < 200, warning);
+  });
+}
+
+/** As Kubernetes sets them for services named perpinfo, perpinfo-admin and perpinfo-follower. */
+const INJECTED = {
+  PERPINFO_SERVICE_HOST: '10.0.0.1',
+  PERPINFO_SERVICE_PORT: '8080',
+  PERPINFO_SERVICE_PORT_HTTP: '8080',
+  PERPINFO_PORT: 'tcp://10.0.0.1:8080',
+  PERPINFO_PORT_8080_TCP: 'tcp://10.0.0.1:8080',
+  PERPINFO_PORT_8080_TCP_PROTO: 'tcp',
+  PERPINFO_PORT_8080_TCP_PORT: '8080',
+  PERPINFO_PORT_8080_TCP_ADDR: '10.0.0.1',
+  PERPINFO_ADMIN_SERVICE_HOST: '10.0.0.2',
+  PERPINFO_ADMIN_PORT: 'tcp://10.0.0.2:9464',
+  PERPINFO_FOLLOWER_PORT_53_UDP: 'udp://10.0.0.3:53',
+  PERPINFO_FOLLOWER_PORT: 'udp://10.0.0.3:53',
+};
+
+test('what a cluster sets is passed over in silence, also in place of a port', () => {
+  assert.deepEqual(findUnknownVariables(INJECTED), []);
+  const { port, adminPort } = readSettings(['port', 'adminPort'], new Map(), INJECTED);
+  assert.deepEqual([port, adminPort], [8080, 9464]);
+  const chosen = readSettings(['port'], new Map(), { ...INJECTED, PERPINFO_PORT: '81' });
+  assert.equal(chosen.port, 81);
+  assert.throws(() => readSettings(['port'], new Map(), { PERPINFO_PORT: 'http://host' }));
+});
+
+test('a command runs in a cluster without a word, and with a misspelt variable with one', async () => {
+  const simulate = ['simulate', '--blocks', '1', '--accounts', '10'];
+  const { stdout } = await run(simulate);
+  assert.deepEqual(await run(simulate, { variables: INJECTED }), done(stdout));
+  const warning = 'the variable PERPINFO_SEDE is ignored, it is no setting';
+  assert.deepEqual(
+    await run(simulate, { variables: { PERPINFO_SEDE: '2' } }),
+    done(stdout, `perpinfo: warning: ${warning}: did you mean PERPINFO_SEED?\n`),
+  );
+});
+
+test('a variable for NATS is a warning where the ledger is in a folder', () => {
+  const variables = { PERPINFO_NATS_CREDS: 'file' };
+  const advise = (values: object) =>
+    adviseOn({ natsCreds: 'file', ...values }, new Map(), variables);
+  const ignored =
+    'the variable PERPINFO_NATS_CREDS is ignored: the ledger is in a folder, not on NATS';
+  assert.deepEqual(advise({ data: 'd', ledger: undefined }), [ignored]);
+  assert.deepEqual(advise({ from: { data: 'a' }, to: { data: 'b' } }), [ignored]);
+  assert.deepEqual(advise({ ledger: {} }), []);
+  assert.deepEqual(advise({ from: { data: 'a' }, to: { data: '', ledger: {} } }), []);
+});
+
+test('the tests read no variable of their own that has the prefix of the settings', () => {
+  const known = Object.values(SETTINGS).map(({ variable }) => variable);
+  const files = readdirSync(path.join(PROJECT, 'test'), { recursive: true, encoding: 'utf8' });
+  for (const file of files.filter((name) => name.endsWith('.ts'))) {
+    const text = readFileSync(path.join(PROJECT, 'test', file), 'utf8');
+    for (const [, name] of text.matchAll(/process\.env\['(PERPINFO_\w+)'\]/g)) {
+      assert.ok(known.includes(name), `${file}: ${name}`);
+    }
+  }
+});
