@@ -7,6 +7,7 @@ import { RequestError } from '../info/request-error.ts';
 import type { Allowance, Budgets } from './budgets.ts';
 import type { KeyRing } from './key-ring.ts';
 import type { Key } from './keys.ts';
+import { Prepayment } from './prepayment.ts';
 
 const KEY_EXPECTED = 'expected a live key in the path, /{key}/info or /{key}/ws';
 
@@ -79,12 +80,19 @@ export class Admission {
     return this.#budgets.charge(id, budget, weight, performance.now());
   }
 
+  /** The same for what is done even with a spent budget: it takes no more than is left. */
+  chargeWhatIsLeft({ id, budget }: Key, weight: number): Allowance | undefined {
+    if (budget === undefined) return undefined;
+    return this.#budgets.chargeWhatIsLeft(id, budget, weight, performance.now());
+  }
+
+  /** Charges work before it is begun; the key was found to have enough. */
+  payFirst(key: Key, weight: number): Prepayment {
+    return new Prepayment(this.#budgets, key, weight);
+  }
+
   /** What is left; undefined if the key has no budget. */
   findAllowance(key: Key): Allowance | undefined {
     return this.charge(key, 0);
-  }
-
-  refund({ id, budget }: Key, weight: number): void {
-    if (budget !== undefined) this.#budgets.refund(id, budget, weight, performance.now());
   }
 }

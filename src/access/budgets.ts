@@ -3,8 +3,8 @@
  * period.
  *
  * Each worker has buckets of its own and sends its charges to the others many times a second
- * (budget-sharing.ts). A key may overdraw by what the others charge in between; the debt is kept, and
- * paid back before anything more is allowed.
+ * (budget-sharing.ts). A key may overdraw by what the others charge in between, and by what work turns
+ * out to cost once it is under way. The debt is kept, and paid back before anything more is allowed.
  */
 
 import type { Budget } from '../config/budget.ts';
@@ -30,7 +30,7 @@ export interface Charge {
 
 /** What a key has spent and not yet regained. */
 interface Bucket {
-  /** May exceed the budget, since workers can overdraw it together. */
+  /** May exceed the budget: the excess is a debt. */
   spent: number;
   atMs: number;
   budget: Budget;
@@ -54,18 +54,23 @@ export class Budgets {
     return describeAllowance(this.#refill(id, budget, nowMs).spent, budget, weight);
   }
 
-  /** Charges the weight, but at most what is left, and returns the rest. */
+  /** Charges the weight and returns what is left; what exceeds the budget is a debt. */
   charge(id: string, budget: Budget, weight: number, nowMs: number): Allowance {
     const bucket = this.#refill(id, budget, nowMs);
-    const taken = Math.min(weight, Math.max(0, budget.weight - bucket.spent));
-    if (taken > 0) {
-      bucket.spent += taken;
-      this.#noteCharge(id, budget, taken);
+    if (weight > 0) {
+      bucket.spent += weight;
+      this.#noteCharge(id, budget, weight);
     }
     return describeAllowance(bucket.spent, budget, 0);
   }
 
-  /** Gives back what was charged for a question that could not be answered. */
+  /** The same for at most what is left: what is done even with a spent budget makes no debt. */
+  chargeWhatIsLeft(id: string, budget: Budget, weight: number, nowMs: number): Allowance {
+    const { spent } = this.#refill(id, budget, nowMs);
+    return this.charge(id, budget, Math.min(weight, Math.max(0, budget.weight - spent)), nowMs);
+  }
+
+  /** Gives back what was charged for work that was not done. */
   refund(id: string, budget: Budget, weight: number, nowMs: number): void {
     const bucket = this.#refill(id, budget, nowMs);
     bucket.spent = Math.max(0, bucket.spent - weight);

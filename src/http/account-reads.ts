@@ -3,6 +3,7 @@
  * follower before a question about them is answered.
  */
 
+import type { WorkDone } from '../access/prepayment.ts';
 import type { Settings } from '../config/settings.ts';
 import { formatAddress } from '../exact/address.ts';
 import { Readings } from '../info/readings.ts';
@@ -16,7 +17,12 @@ import {
 } from '../info/subject.ts';
 import type { LiveState } from '../replica/live-state.ts';
 import type { StateView } from '../state/state.ts';
-import type { WantedClient, WantedItem, WantedOutcome } from '../wanted/wanted.ts';
+import {
+  type WantedClient,
+  type WantedItem,
+  type WantedOutcome,
+  wasAsked,
+} from '../wanted/wanted.ts';
 import { type Abandonment, LATE, type Requester, Wait } from './abandonment.ts';
 import type { Reply } from './reply.ts';
 
@@ -29,6 +35,13 @@ export interface AccountReadsParts {
 
 /** What a reply says about the position and the age of its answer. */
 export type Provenance = Pick<Reply, 'height' | 'time' | 'accountTime' | 'isFromUpstream'>;
+
+/** What was read for one question. */
+export interface AskedReadings {
+  readonly readings: Readings;
+  /** Whether the exchange was asked for any of it. */
+  readonly wasAsked: WorkDone;
+}
 
 type Outcome = WantedOutcome | typeof LATE;
 
@@ -53,16 +66,19 @@ export class AccountReads {
     subjects: readonly Subject[],
     { keyId, abandonment }: Requester,
     ageMsMax = this.ageMsMax,
-  ): Promise<Readings> | undefined {
+  ): Promise<AskedReadings> | undefined {
     const { wanted } = this.#parts;
     if (wanted === undefined || !state.isPartial) return undefined;
     const due = subjects.filter((subject) => this.#isDue(state, subject, ageMsMax));
     if (due.length === 0) return undefined;
-    if (abandonment.refusal !== undefined) return Promise.resolve(new Readings());
+    if (abandonment.refusal !== undefined) {
+      return Promise.resolve({ readings: new Readings(), wasAsked: false });
+    }
     const wants = due.map((subject) => wanted.want(itemOf(state, subject), ageMsMax, keyId));
-    return this.#awaitAll(wants, abandonment).then((outcomes) =>
-      this.#gather(subjects, due, outcomes),
-    );
+    return this.#awaitAll(wants, abandonment).then((outcomes) => ({
+      readings: this.#gather(subjects, due, outcomes),
+      wasAsked: findAsked(wants, outcomes),
+    }));
   }
 
   /**
@@ -209,4 +225,14 @@ function itemOf({ markets }: StateView, subject: Subject): WantedItem {
 /** The height that the outcome can be answered from; 0 for any. */
 function heightOf(outcome: Outcome): number {
   return outcome !== LATE && outcome.outcome === 'recorded' ? outcome.height : 0;
+}
+
+/** Whether the exchange was asked for any of them. */
+function findAsked(
+  wants: readonly Promise<WantedOutcome>[],
+  outcomes: readonly Outcome[],
+): WorkDone {
+  if (outcomes.some((outcome) => outcome !== LATE && wasAsked(outcome))) return true;
+  if (!outcomes.includes(LATE)) return false;
+  return Promise.all(wants).then((known) => known.some(wasAsked));
 }

@@ -9,6 +9,7 @@ import type { Logger } from 'pino';
 import { type Admission, NO_KEY, UNKNOWN_KEY } from '../access/admission.ts';
 import type { Allowance } from '../access/budgets.ts';
 import type { Key } from '../access/keys.ts';
+import type { Prepayment } from '../access/prepayment.ts';
 import type { Settings } from '../config/settings.ts';
 import type { HistoryQuestion } from '../info/history-question.ts';
 import { type Readings, requireKnown } from '../info/readings.ts';
@@ -77,12 +78,19 @@ interface AdmittedHead {
   readonly key: Key;
 }
 
+/** What a reply about the past needs of its request. */
+interface PaidHead {
+  readonly head: RequestHead;
+  readonly type: string;
+  readonly payment: Prepayment;
+}
+
 /** A request whose key and question are known. */
 interface AdmittedRequest extends AdmittedHead {
   readonly question: ParsedQuestion;
   readonly isRenderedAtOnce: boolean;
-  /** Its long answer is being written; the weight was charged before. */
-  readonly isCharged: boolean;
+  /** What takes longer than a turn was paid for before; undefined if nothing has. */
+  readonly payment: Prepayment | undefined;
   /** What was read for it; undefined if nothing had to be. */
   readonly readings: Readings | undefined;
 }
@@ -177,7 +185,7 @@ export class Answers {
         return this.#refuse(head.termsRefusal, { peer, key, type });
       }
       if (isAboutPast(question)) return this.#answerPast(question, { head, peer, key });
-      const begun = { isRenderedAtOnce, isCharged: false, readings: undefined };
+      const begun = { isRenderedAtOnce, payment: undefined, readings: undefined };
       return this.#answerAdmitted({ head, peer, key, question, ...begun });
     } catch (error) {
       if (error instanceof RequestError) return this.#refuse(error, { peer, key, type });
@@ -225,27 +233,23 @@ export class Answers {
       this.readiness.findOverload() ??
       this.#unsent.findOverload();
     if (refusal !== undefined) return this.#refuse(refusal, { peer, key, type });
-    // Before it is sent: otherwise any number in flight would fit into what is left.
-    admission.charge(key, question.weight);
-    return this.#forwarding.ask(question, { keyId: key.id, abandonment }).then((outcome) => {
+    const payment = admission.payFirst(key, question.weight);
+    const requester = { keyId: key.id, abandonment };
+    return this.#forwarding.ask(question, requester).then(({ answer, wasAsked }) => {
       const keyNow = this.#admitHead(head, peer);
       if (keyNow instanceof Reply) return keyNow;
       // Many may have been in flight when there was still room for each.
-      const answer = this.#unsent.findOverload() ?? outcome;
-      if (answer instanceof RequestError) {
+      const outcome = this.#unsent.findOverload() ?? answer;
+      if (outcome instanceof RequestError) {
         // Nobody stops the exchange, whether the client is gone or not.
-        if (answer === abandonment.refusal)
-          return this.#refuse(answer, { peer, key: keyNow, type });
-        // The exchange has worked on what it refuses, so that weighs as much as an answer.
-        const isRefusedThere = answer.status < 500 && answer.field === undefined;
-        const weight = isRefusedThere ? REFUSED_WEIGHT : question.weight;
-        admission.refund(keyNow, weight);
-        return this.#refuse(answer, { peer, key: keyNow, type });
+        payment.isDone = wasAsked;
+        return this.#refuse(outcome, { peer, key: keyNow, type, payment });
       }
+      const { bytes } = outcome;
       const reply = new Reply(200, type);
       reply.isPolled = head.question !== undefined;
-      reply.allowance = admission.charge(keyNow, question.weigh(answer) - question.weight);
-      reply.body = answer.bytes.length < LONG_TEXT_LENGTH ? answer.bytes.toString() : answer.bytes;
+      reply.allowance = payment.settle(question.weigh(outcome));
+      reply.body = bytes.length < LONG_TEXT_LENGTH ? bytes.toString() : bytes;
       return this.#countLongBody(reply);
     });
   }
@@ -262,15 +266,14 @@ export class Answers {
       this.readiness.findOverload() ??
       this.#unsent.findOverload();
     if (refusal !== undefined) return this.#refuse(refusal, { peer, key, type });
-    // Before it is computed: otherwise any number in flight would fit into what is left.
-    admission.charge(key, weight);
+    const payment = admission.payFirst(key, weight);
     const finish = (answer: PastOutcome, keyNow: Key) => {
       const refused = readRefusal(answer, weight);
       if (refused === undefined) {
-        return this.#replyAboutPast(answer as PastReply, { head, peer, key: keyNow }, type);
+        return this.#replyAboutPast(answer as PastReply, { head, type, payment });
       }
-      admission.refund(keyNow, weight - refused.workedOff);
-      return this.#refuse(refused.refusal, { peer, key: keyNow, type });
+      payment.workedOff = refused.workedOff;
+      return this.#refuse(refused.refusal, { peer, key: keyNow, type, payment });
     };
     const present = this.#parts.live.state ?? NO_PRESENT;
     const { abandonment } = peer;
@@ -282,10 +285,10 @@ export class Answers {
     });
   }
 
-  #replyAboutPast(answer: PastReply, { head, key }: AdmittedHead, type: string): Reply {
+  #replyAboutPast(answer: PastReply, { head, type, payment }: PaidHead): Reply {
     const reply = new Reply(answer.body === undefined ? 304 : 200, type);
     reply.isPolled = head.question !== undefined;
-    reply.allowance = this.#parts.admission.findAllowance(key);
+    reply.allowance = payment.keep();
     reply.body = answer.body ?? '';
     reply.isCsv = answer.format === 'csv';
     reply.height = answer.height;
@@ -345,22 +348,34 @@ export class Answers {
       head.accountAgeMsMax,
     );
     if (reading === undefined) return this.#finish(request);
-    return reading.then((readings) =>
-      this.#resume({ ...request, readings }, (resumed) => this.#finish(resumed)),
-    );
+    // In the turn in which it was found to be affordable.
+    const payment = this.#parts.admission.payFirst(key, question.weight);
+    return reading.then(({ readings, wasAsked }) => {
+      payment.isDone = wasAsked;
+      return this.#resume({ ...request, readings, payment }, (resumed) => {
+        const { refusal } = peer.abandonment;
+        return refusal === undefined
+          ? this.#finish(resumed)
+          : this.#refuseAdmitted(refusal, resumed);
+      });
+    });
   }
 
-  /** During the wait the key may have been revoked, its budget spent, or the client may be gone. */
+  /**
+   * During the wait the key may have been revoked or, if nothing is paid yet, its budget spent, or the
+   * client may be gone.
+   */
   #resume(
     request: AdmittedRequest,
     work: (resumed: AdmittedRequest) => Reply | Promise<Reply>,
   ): Reply | Promise<Reply> {
-    const { head, peer, question, isCharged } = request;
+    const { head, peer, question, payment } = request;
     const key = this.#admitHead(head, peer);
     if (key instanceof Reply) return key;
-    const refusal = isCharged
-      ? undefined
-      : (peer.abandonment.refusal ?? this.#parts.admission.findShortage(key, question.weight));
+    const refusal =
+      payment === undefined
+        ? (peer.abandonment.refusal ?? this.#parts.admission.findShortage(key, question.weight))
+        : undefined;
     if (refusal !== undefined) return this.#refuseAdmitted(refusal, { ...request, key });
     try {
       return work({ ...request, key, isRenderedAtOnce: false });
@@ -388,12 +403,11 @@ export class Answers {
     const { key, peer } = request;
     const shortage = this.#longAnswers.findShortage(key.id);
     if (shortage !== undefined) return this.#refuseAdmitted(shortage, request);
-    // Before it is written: otherwise any number in flight would fit into what is left.
-    this.#parts.admission.charge(key, question.weight);
-    const charged = { ...request, isCharged: true };
+    const payment = request.payment ?? this.#parts.admission.payFirst(key, question.weight);
+    const paid = { ...request, payment };
     const requester = { keyId: key.id, abandonment: peer.abandonment };
     return this.#longAnswers.write(question, request.readings, requester).then(async (answer) => {
-      const reply = await this.#resume(charged, (resumed) => this.#finishLong(resumed, answer));
+      const reply = await this.#resume(paid, (resumed) => this.#finishLong(resumed, answer));
       if (reply.refusal !== undefined && answer !== undefined && 'release' in answer) {
         answer.release(true);
       }
@@ -408,7 +422,8 @@ export class Answers {
     if (refused === undefined) {
       return this.#longReply(request, state as StateView, answer as LongAnswer);
     }
-    return this.#refuseAdmitted(refused.refusal, request, refused.workedOff);
+    if (request.payment !== undefined) request.payment.workedOff = refused.workedOff;
+    return this.#refuseAdmitted(refused.refusal, request);
   }
 
   #longReply(request: AdmittedRequest, state: StateView, answer: LongAnswer): Reply {
@@ -451,12 +466,11 @@ export class Answers {
 
   #chargedReply(status: number, request: AdmittedRequest, state: StateView): Reply {
     const { admission } = this.#parts;
-    const { head, key, question, isCharged, readings } = request;
+    const { head, key, question, payment, readings } = request;
     const reply = new Reply(status, question.type);
     reply.isPolled = head.question !== undefined;
-    reply.allowance = isCharged
-      ? admission.findAllowance(key)
-      : admission.charge(key, question.weight);
+    reply.allowance =
+      payment === undefined ? admission.charge(key, question.weight) : payment.keep();
     reply.height = state.height;
     reply.time = state.time;
     if (state.isPartial) {
@@ -469,37 +483,43 @@ export class Answers {
 
   /**
    * The state that a subscription starts from, or why it is refused. Overload is no reason: clients
-   * that reconnect all at once just wait until it passes.
+   * that reconnect all at once just wait until it passes. No payer if it is paid already.
    */
-  admitSubscription(question: ParsedQuestion, key: Key): StateView | RequestError {
+  admitSubscription(question: ParsedQuestion, payer?: Key): StateView | RequestError {
     const { live, admission } = this.#parts;
     if (live.state !== undefined) question.validate(live.state);
-    return admission.findShortage(key, question.weight) ?? this.readiness.findState();
+    const shortage = payer && admission.findShortage(payer, question.weight);
+    return shortage ?? this.readiness.findState();
   }
 
   /**
    * Charges a refusal to the key's budget. Our own limits and failures are free, but not a wait for a
-   * height that did not come: the client chose it, and it took up a place.
+   * height that did not come: the client chose it, and it took up a place. Work that was done and paid
+   * for is not charged twice.
    */
-  chargeRefusal(key: Key, { status, field }: RequestError): Allowance | undefined {
+  chargeRefusal(
+    key: Key,
+    { status, field }: RequestError,
+    payment?: Prepayment,
+  ): Allowance | undefined {
     const isOurs = (status === 429 || status >= 500) && field !== MIN_HEIGHT_HEADER;
-    return this.#parts.admission.charge(key, isOurs ? 0 : REFUSED_WEIGHT);
+    const isFree = isOurs || payment?.isDone === true;
+    return this.#parts.admission.chargeWhatIsLeft(key, isFree ? 0 : REFUSED_WEIGHT);
   }
 
-  /** Gives back what was charged, except for what was worked off. */
-  #refuseAdmitted(refusal: RequestError, request: AdmittedRequest, workedOff = 0): Reply {
-    const { peer, key, question, isCharged } = request;
+  #refuseAdmitted(refusal: RequestError, request: AdmittedRequest): Reply {
+    const { peer, key, question, payment } = request;
     // An answer that is too long to be written between blocks has been begun several times.
-    const isForNothing = isCharged && refusal.field !== 'users';
-    if (isForNothing) this.#parts.admission.refund(key, question.weight - workedOff);
-    return this.#refuse(refusal, { peer, key, type: question.type });
+    if (payment !== undefined && refusal.field === 'users') payment.isDone = true;
+    return this.#refuse(refusal, { peer, key, type: question.type, payment });
   }
 
-  #refuse(refusal: RequestError, { peer, key, type, allow }: Refused): Reply {
+  #refuse(refusal: RequestError, { peer, key, type, allow, payment }: Refused): Reply {
     const { code } = refusal;
     const reply = refusalReply(refusal, type);
     if (code === 'method_not_allowed') reply.allow = allow;
-    if (key !== undefined) reply.allowance = this.chargeRefusal(key, refusal);
+    payment?.giveBack();
+    if (key !== undefined) reply.allowance = this.chargeRefusal(key, refusal, payment);
     // The rest of a body that is too large is not read.
     reply.isLast = code === 'body_too_large' || countProbe(code, peer);
     const state = code === 'behind' ? this.#parts.live.state : undefined;
@@ -536,4 +556,5 @@ interface Refused {
   readonly allow?: string;
   readonly key?: Key;
   readonly type?: string | undefined;
+  readonly payment?: Prepayment | undefined;
 }

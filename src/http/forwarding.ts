@@ -1,14 +1,16 @@
 /** With --forward: questions that the ledger does not hold, forwarded to the exchange. */
 
+import type { WorkDone } from '../access/prepayment.ts';
 import type { Settings } from '../config/settings.ts';
 import { RequestError } from '../info/request-error.ts';
 import { type Forwardable, readForwarded, readForwardedQuery } from '../wanted/forwarded-types.ts';
 import { PUBLIC_WEIGHTS } from '../wanted/upstream-weights.ts';
-import type {
-  ForwardAnswer,
-  ForwardedQuestion,
-  ForwardOutcome,
-  WantedClient,
+import {
+  type ForwardAnswer,
+  type ForwardedQuestion,
+  type ForwardOutcome,
+  type WantedClient,
+  wasAsked,
 } from '../wanted/wanted.ts';
 import { LATE, type Requester, Wait } from './abandonment.ts';
 
@@ -52,6 +54,14 @@ function requestOf(
   return new ForwardRequest(read.question, read.weight);
 }
 
+/** What became of a forwarded question. */
+export interface Forwarded {
+  /** The exchange's answer, or why there is none. */
+  readonly answer: ForwardAnswer | RequestError;
+  /** Whether the exchange was sent the question. */
+  readonly wasAsked: WorkDone;
+}
+
 export interface ForwardingParts {
   /** The way to the follower; undefined if there is none. */
   readonly wanted?: WantedClient | undefined;
@@ -69,17 +79,16 @@ export class Forwarding {
   }
 
   /** The exchange's answer, or why there is none. */
-  async ask(
-    { question }: ForwardRequest,
-    { keyId, abandonment }: Requester,
-  ): Promise<ForwardAnswer | RequestError> {
+  async ask({ question }: ForwardRequest, { keyId, abandonment }: Requester): Promise<Forwarded> {
     const { wanted, settings } = this.#parts;
-    if (wanted === undefined) return refuseLate(settings.followWait);
+    if (wanted === undefined) return { answer: refuseLate(settings.followWait), wasAsked: false };
     const wait = new Wait(settings.followWait, abandonment);
-    const outcome = await Promise.race([wanted.forward(question, keyId), wait.late]);
+    const asking = wanted.forward(question, keyId);
+    const outcome = await Promise.race([asking, wait.late]);
     wait.stop();
-    if (outcome !== LATE) return readOutcome(outcome);
-    return abandonment.refusal ?? refuseLate(settings.followWait);
+    if (outcome !== LATE) return { answer: readOutcome(outcome), wasAsked: wasAsked(outcome) };
+    const refusal = abandonment.refusal ?? refuseLate(settings.followWait);
+    return { answer: refusal, wasAsked: asking.then(wasAsked) };
   }
 }
 

@@ -155,9 +155,10 @@ export function readForwardOutcome(value: unknown, bytes?: Buffer): ForwardOutco
 function readMishap(value: JsonObject): WantFailed | WantBusy | undefined {
   const { outcome, reason, retryAfterSeconds } = value;
   if (typeof reason !== 'string') return undefined;
-  if (outcome === 'failed') return { outcome, reason };
+  const sent = value['isSent'] === true ? ({ isSent: true } as const) : {};
+  if (outcome === 'failed') return { outcome, reason, ...sent };
   if (outcome !== 'busy' || !isAmount(retryAfterSeconds)) return undefined;
-  return { outcome, reason, retryAfterSeconds: Math.ceil(retryAfterSeconds) };
+  return { outcome, reason, retryAfterSeconds: Math.ceil(retryAfterSeconds), ...sent };
 }
 
 function isJsonText(value: unknown): value is string {

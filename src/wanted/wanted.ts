@@ -13,6 +13,8 @@ export type WantedItem =
 export interface WantFailed {
   readonly outcome: 'failed';
   readonly reason: string;
+  /** The exchange was sent the question, and so has worked on it, or may have. */
+  readonly isSent?: true;
 }
 
 /** The budget for questions to the exchange is spent, or no follower is connected. */
@@ -20,6 +22,8 @@ export interface WantBusy {
   readonly outcome: 'busy';
   readonly reason: string;
   readonly retryAfterSeconds: number;
+  /** The exchange was sent the question: the budget is its own. */
+  readonly isSent?: true;
 }
 
 export type WantedOutcome =
@@ -55,6 +59,12 @@ export interface ForwardRefused {
 }
 
 export type ForwardOutcome = ForwardAnswer | ForwardRefused | WantFailed | WantBusy;
+
+/** Whether the exchange was sent the question, also if another key's read of it was shared. */
+export function wasAsked(outcome: WantedOutcome | ForwardOutcome): boolean {
+  if (outcome.outcome === 'refused') return outcome.field === undefined;
+  return !('reason' in outcome) || outcome.isSent === true;
+}
 
 /** Ages in milliseconds; null if there is nothing that could have an age. */
 export interface FollowAges {

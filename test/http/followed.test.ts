@@ -2,12 +2,12 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { PortClient } from '../../src/wanted/port-client.ts';
 import { SocketChannel } from '../../src/wanted/socket/socket-channel.ts';
 import type { WantedOutcome } from '../../src/wanted/wanted.ts';
 import { makeTemporaryFolder } from '../temporary-folder.ts';
-import { ALICE, BOB, openFollowed, until, VALIDATOR } from './followed.ts';
+import { ALICE, addStrangers, BOB, openFollowed, until, VALIDATOR } from './followed.ts';
 
 const ACCOUNT_OF_ALICE = { type: 'clearinghouseState', user: ALICE };
 const DEX = { type: 'perpDex', dex: 'xyz', fullName: 'Metals', deployer: BOB };
@@ -337,13 +337,67 @@ test('many who ask for the same account cause one want', async (t) => {
   assert.equal(follower.wants.length, 1);
 });
 
-test('a refusal because of the exchange costs nothing, an answer its weight', async (t) => {
-  const { follower, ask } = await openFollowed(t, { budget: { weight: 100, periodMs: 3_600_000 } });
-  follower.scripts.set(ALICE, async () => ({ outcome: 'failed', reason: 'gone' }));
+const HOURLY = { weight: 20, periodMs: 3_600_000 };
+const FAILED = { outcome: 'failed', reason: 'gone' } as const;
+
+for (const transport of ['lane', 'node'] as const) {
+  for (const method of ['POST', 'GET'] as const) {
+    test(`any number of questions at once reads as many accounts as the key can pay (${transport}, ${method})`, async (t) => {
+      const { follower, ask, query, ports } = await openFollowed(t, { budget: HOURLY });
+      const port = ports[transport];
+      const { users, allow } = addStrangers(follower, 60);
+      const answers = users.map((user) =>
+        method === 'GET'
+          ? query(`type=clearinghouseState&user=${user}`, port)
+          : ask({ ...ACCOUNT_OF_ALICE, user }, {}, port),
+      );
+      const refused: number[] = [];
+      for (const answer of answers) {
+        void answer.then(({ status }) => status === 429 && refused.push(status));
+      }
+      await until(() => refused.length + follower.wants.length === users.length);
+      allow();
+      const answered = (await Promise.all(answers)).filter(({ status }) => status === 200);
+      assert.deepEqual([answered.length, follower.wants.length], [10, 10]);
+    });
+  }
+}
+
+test('a question for which the exchange was not asked costs nothing, an answer its weight', async (t) => {
+  const { follower, ask } = await openFollowed(t, { budget: HOURLY });
+  follower.scripts.set(ALICE, async () => FAILED);
   const refused = await ask(ACCOUNT_OF_ALICE);
-  assert.equal(refused.headers.get('ratelimit-remaining'), '100');
+  assert.equal(refused.headers.get('ratelimit-remaining'), '20');
   const answered = await ask({ ...ACCOUNT_OF_ALICE, user: BOB });
-  assert.equal(answered.headers.get('ratelimit-remaining'), '98');
+  assert.equal(answered.headers.get('ratelimit-remaining'), '18');
+});
+
+test('a question for which the exchange was asked in vain costs its weight', async (t) => {
+  const { follower, ask } = await openFollowed(t, { budget: HOURLY });
+  follower.scripts.set(ALICE, async () => ({ ...FAILED, isSent: true }));
+  const { status, headers } = await ask(ACCOUNT_OF_ALICE);
+  assert.deepEqual([status, headers.get('ratelimit-remaining')], [502, '18']);
+});
+
+test('a read that is late is charged until it is known that the exchange was not asked', async (t) => {
+  const { follower, ask, query } = await openFollowed(t, {
+    budget: HOURLY,
+    settings: { followWait: 50 },
+  });
+  const ends: ((outcome: WantedOutcome) => void)[] = [];
+  const late = () => new Promise<WantedOutcome>((resolve) => ends.push(resolve));
+  for (const user of [ALICE, BOB]) follower.scripts.set(user, late);
+  const remaining: unknown[] = [];
+  for (const user of [ALICE, BOB]) {
+    const { status, headers } = await ask({ ...ACCOUNT_OF_ALICE, user });
+    remaining.push(status, headers.get('ratelimit-remaining'));
+  }
+  assert.deepEqual(remaining, [502, '18', 502, '16']);
+  ends[0](FAILED);
+  ends[1]({ ...FAILED, isSent: true });
+  await setImmediate();
+  const { headers } = await query('type=nonsense');
+  assert.equal(headers.get('ratelimit-remaining'), '17');
 });
 
 test('the follower is given the id of the key that asks, and never its secret', async (t) => {

@@ -202,6 +202,25 @@ export async function openFollowed(
   return { follower, ledger, key, ports, registry, logged, ask, query, post };
 }
 
+/** Accounts that nobody has asked for; none is read before all may be. */
+export function addStrangers(
+  { scripts }: TestFollower,
+  count: number,
+): { users: string[]; allow(): void } {
+  let allow: () => void = () => undefined;
+  const allowed = new Promise<void>((resolve) => {
+    allow = resolve;
+  });
+  const users = Array.from({ length: count }, (_, index) => `0x5${`${index}`.padStart(39, '0')}`);
+  for (const user of users) {
+    scripts.set(user, async () => {
+      await allowed;
+      return { outcome: 'upstream', answer: '{"withdrawable":"9.0"}', time: 17 };
+    });
+  }
+  return { users, allow };
+}
+
 export async function until(condition: () => boolean): Promise<void> {
   const deadlineMs = performance.now() + 10_000;
   while (!condition()) {

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { WantedOutcome } from '../../src/wanted/wanted.ts';
-import { ALICE, BOB, openFollowed, until } from '../http/followed.ts';
+import { ALICE, addStrangers, BOB, openFollowed, until } from '../http/followed.ts';
 import { connectPush } from './push-client.ts';
 
 const SUBSCRIPTION = { type: 'clearinghouseState', user: ALICE, dex: '' };
@@ -67,6 +67,40 @@ test('a subscription that is being read is there already, and can be cancelled',
   finish();
   await sleep(50);
   await client.isQuiet();
+});
+
+const HOURLY = { weight: 20, periodMs: 3_600_000 };
+
+test('any number of subscriptions and posts at once reads as many accounts as the key can pay', async (t) => {
+  const { follower, key, ports } = await openFollowed(t, { budget: HOURLY });
+  const client = await connectPush(t, { port: ports.lane, key });
+  const { users, allow } = addStrangers(follower, 40);
+  for (const [index, user] of users.entries()) {
+    const question = { ...SUBSCRIPTION, user };
+    if (index % 2 === 0) client.subscribe(question);
+    else client.send({ method: 'post', id: index, request: { type: 'info', payload: question } });
+  }
+  const refusals = () =>
+    client.frames.filter(({ data }) => JSON.stringify(data).includes('rate_limited')).length;
+  await until(() => refusals() + follower.wants.length === users.length);
+  allow();
+  assert.equal(follower.wants.length, 10);
+});
+
+test('a subscription that could not be read is charged if the exchange was asked, or if it may have been', async (t) => {
+  const { follower, key, ports } = await openFollowed(t, { budget: HOURLY });
+  const client = await connectPush(t, { port: ports.lane, key });
+  const subscribe = async (isSent: boolean) => {
+    const sent = isSent ? ({ isSent: true } as const) : {};
+    follower.scripts.set(ALICE, async () => ({ outcome: 'failed', reason: 'gone', ...sent }));
+    client.subscribe(SUBSCRIPTION);
+    await client.next('error');
+  };
+  await subscribe(false);
+  await subscribe(true);
+  const heavy = { type: 'webData2', user: BOB };
+  client.subscribe(heavy);
+  assert.match(String(await client.next('error')), /this question weighs 20, 18 of 20 are left/);
 });
 
 test('a connection that is closed while an account is read leaves nothing behind', async (t) => {

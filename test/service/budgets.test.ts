@@ -3,6 +3,8 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { Budgets } from '../../src/access/budgets.ts';
+import type { Key } from '../../src/access/keys.ts';
+import { Prepayment, type WorkDone } from '../../src/access/prepayment.ts';
 import { type Budget, formatBudget, parseBudget } from '../../src/config/budget.ts';
 import { createPlaces } from '../cli/program.ts';
 import { LONG_ONLY, scale } from '../scale.ts';
@@ -40,11 +42,11 @@ test(`a budget is written as it is read ${SEED_NOTE}`, () => {
   );
 });
 
-type Step = ['check' | 'charge' | 'absorb', weight: number, pause: number];
+type Step = ['check' | 'charge' | 'chargeWhatIsLeft' | 'absorb', weight: number, pause: number];
 
 test(`buckets are what exact fractions say they are ${SEED_NOTE}`, () => {
   const anyStep: fc.Arbitrary<Step> = fc.tuple(
-    fc.constantFrom('check', 'charge', 'absorb'),
+    fc.constantFrom('check', 'charge', 'chargeWhatIsLeft', 'absorb'),
     fc.oneof(anyWeight, fc.integer({ min: 0, max: 1_200_000 })),
     anyPause,
   );
@@ -102,10 +104,66 @@ test('a refusal takes no more than there is, and only what was taken is passed o
   const budgets = new Budgets();
   const budget = { weight: 20, periodMs: 1000 };
   budgets.charge('a', budget, 19, 0);
-  for (let refusal = 0; refusal < 5; refusal++) budgets.charge('a', budget, 1, 0);
-  budgets.charge('b', budget, 0, 0);
+  for (let refusal = 0; refusal < 5; refusal++) budgets.chargeWhatIsLeft('a', budget, 1, 0);
+  budgets.chargeWhatIsLeft('b', budget, 0, 0);
   assert.deepEqual(budgets.takeCharges(), [{ id: 'a', budget, weight: 20 }]);
   assert.deepEqual(budgets.takeCharges(), []);
+});
+
+test('what work turns out to cost is a debt, which is told to others and paid back first', () => {
+  const budgets = new Budgets();
+  const other = new Budgets();
+  const budget = { weight: 20, periodMs: 20_000 };
+  const { remaining, resetSeconds } = budgets.charge('a', budget, 50, 0);
+  assert.deepEqual([remaining, resetSeconds], [0, 50]);
+  other.absorb(budgets.takeCharges(), 0);
+  for (const worker of [budgets, other]) {
+    assert.equal(worker.check('a', budget, 2, 0).retryAfterSeconds, 32);
+    assert.ok(!worker.canAfford('a', budget, 2, 31_000));
+    assert.ok(worker.canAfford('a', budget, 2, 32_000));
+  }
+});
+
+test('a payment is settled once: kept, given back, or what the work has cost', () => {
+  const budgets = new Budgets();
+  const key = { id: 'a', label: 'a', budget: { weight: 20, periodMs: 3_600_000_000 } } as Key;
+  const left = () => budgets.charge('a', key.budget as Budget, 0, performance.now()).remaining;
+  const pay = () => new Prepayment(budgets, key, 5);
+  const kept = pay();
+  kept.keep();
+  kept.giveBack();
+  kept.add(1);
+  assert.equal(left(), 15);
+  const unused = pay();
+  unused.giveBack();
+  unused.keep();
+  assert.equal(left(), 15);
+  const more = pay();
+  more.add(1);
+  assert.equal(left(), 9);
+  assert.equal(more.settle(8)?.remaining, 7);
+  assert.equal(pay().settle(30)?.remaining, 0);
+  assert.equal(budgets.takeCharges()[0].weight, 43);
+});
+
+test('what may have been done stays charged until it is known that it was not', async () => {
+  const budgets = new Budgets();
+  const budget = { weight: 20, periodMs: 3_600_000_000 };
+  const left = () => budgets.charge('a', budget, 0, performance.now()).remaining;
+  const expected: readonly [WorkDone, number, number][] = [
+    [true, 15, 15],
+    [false, 15, 15],
+    [Promise.resolve(false), 10, 15],
+    [Promise.resolve(true), 10, 10],
+  ];
+  for (const [isDone, atFirst, later] of expected) {
+    const payment = new Prepayment(budgets, { id: 'a', budget } as Key, 5);
+    payment.isDone = isDone;
+    payment.giveBack();
+    assert.equal(left(), atFirst);
+    await isDone;
+    assert.equal(left(), later);
+  }
 });
 
 const SHARE_MS = 25;

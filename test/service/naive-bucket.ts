@@ -45,6 +45,12 @@ export class NaiveBucket {
 
   charge(weight: number, nowMs: number): Allowance {
     this.#advance(nowMs);
+    this.#spent = plus(this.#spent, rational(weight));
+    return this.check(0, nowMs);
+  }
+
+  chargeWhatIsLeft(weight: number, nowMs: number): Allowance {
+    this.#advance(nowMs);
     const left = larger(ZERO, minus(this.#limit, this.#spent));
     const asked = rational(weight);
     this.#spent = plus(this.#spent, isLess(asked, left) ? asked : left);

@@ -5,12 +5,14 @@
 
 import type { Admission } from '../../access/admission.ts';
 import type { Key } from '../../access/keys.ts';
+import type { Prepayment } from '../../access/prepayment.ts';
 import { type Readings, requireKnown } from '../../info/readings.ts';
 import { parseSubscription } from '../../info/registry.ts';
 import type { Question } from '../../info/request.ts';
 import { RequestError } from '../../info/request-error.ts';
 import type { StateView } from '../../state/state.ts';
 import type { Abandonment } from '../abandonment.ts';
+import type { AskedReadings } from '../account-reads.ts';
 import type { Answers } from '../answers.ts';
 import { Chain } from './chain.ts';
 import type { FrameWriter } from './frame-writer.ts';
@@ -63,9 +65,15 @@ type SubscriptionFrame = Extract<Frame, { subscription: unknown }>;
 /** A subscription that is about to be opened. */
 interface Admitted {
   readonly question: Question;
-  readonly key: Key;
   readonly state: StateView;
   readonly readings?: Readings;
+}
+
+/** A subscription whose accounts are being read; it is paid for. */
+interface Pending {
+  readonly frame: SubscriptionFrame;
+  readonly question: Question;
+  readonly payment: Prepayment;
 }
 
 /** Maximum number of bytes in one write, unless one state has more: a larger one saves nothing. */
@@ -128,7 +136,7 @@ export class ConnectionSubscriptions implements ScheduledConnection {
     const question = parseSubscription(frame.subscription);
     const name = formatSubscription(question);
     if (this.#open.has(name) || this.#pending.has(name)) {
-      admission.charge(key, FRAME_WEIGHT);
+      admission.chargeWhatIsLeft(key, FRAME_WEIGHT);
       this.#connection.outbox.send(formatError('Already subscribed:', name));
       return undefined;
     }
@@ -136,35 +144,44 @@ export class ConnectionSubscriptions implements ScheduledConnection {
     if (state instanceof RequestError) return state;
     const refusal = this.#context.findSubscriptionShortage(this.#connection.keyId);
     if (refusal !== undefined) return refusal;
-    const isReading = state.isPartial && this.#readFirst(frame, question, state);
-    if (!isReading) this.#add({ question, key, state });
+    const isReading = state.isPartial && this.#readFirst({ frame, question }, key, state);
+    if (isReading) return undefined;
+    this.#add({ question, state });
+    // In the same turn: it was found to be affordable.
+    admission.charge(key, question.weight);
     return undefined;
   }
 
   /** False if nothing has to be read. */
-  #readFirst(frame: SubscriptionFrame, question: Question, state: StateView): boolean {
-    const subjects = question.subjects(state);
+  #readFirst(asked: Omit<Pending, 'payment'>, key: Key, state: StateView): boolean {
+    const subjects = asked.question.subjects(state);
     const reading = this.#context.answers.reads.read(state, subjects, this.#connection);
     if (reading === undefined) return false;
-    this.#pending.add(formatSubscription(question));
-    this.#context.countSubscriptions(this.#connection.keyId, 1);
+    // In the turn in which it was found to be affordable.
+    const payment = this.#context.admission.payFirst(key, asked.question.weight);
+    this.#pending.add(formatSubscription(asked.question));
+    this.#context.countSubscriptions(key.id, 1);
     reading
-      .then((readings) => this.#finishPending(frame, question, readings))
+      .then((read) => this.#finishPending({ ...asked, payment }, read))
       .catch((error: unknown) => this.#connection.fail(error));
     return true;
   }
 
   /** Goes on with a subscription, unless it was cancelled, or the key revoked. */
-  #finishPending(frame: SubscriptionFrame, question: Question, readings: Readings): void {
+  #finishPending({ frame, question, payment }: Pending, read: AskedReadings): void {
     const { answers, admission } = this.#context;
     const key = admission.findKey(this.#connection.secretHash);
-    if (!this.#dropPending(formatSubscription(question)) || key === undefined) return;
-    this.#attempt(frame, key, () => {
-      const state = answers.admitSubscription(question, key);
-      if (state instanceof RequestError) return state;
-      this.#add({ question, key, state, readings });
-      return undefined;
-    });
+    if (this.#dropPending(formatSubscription(question)) && key !== undefined) {
+      this.#attempt(frame, key, () => {
+        const state = answers.admitSubscription(question);
+        if (state instanceof RequestError) return state;
+        this.#add({ question, state, readings: read.readings });
+        payment.keep();
+        return undefined;
+      });
+    }
+    payment.isDone = read.wasAsked;
+    payment.giveBack();
   }
 
   /** False if there is no such pending subscription. */
@@ -174,12 +191,11 @@ export class ConnectionSubscriptions implements ScheduledConnection {
     return true;
   }
 
-  /** Charges and acknowledges a subscription, and sends its first state. */
-  #add({ question, key, state, readings }: Admitted): void {
-    const { admission, topics, schedule } = this.#context;
+  /** Acknowledges a subscription, and sends its first state. */
+  #add({ question, state, readings }: Admitted): void {
+    const { topics, schedule } = this.#context;
     if (state.isPartial) requireKnown(state, question.subjects(state), readings);
     const name = formatSubscription(question);
-    admission.charge(key, question.weight);
     const topic = topics.open(name, question, state);
     const subscription = new Subscription(topic, this);
     topic.join(subscription);
@@ -196,7 +212,7 @@ export class ConnectionSubscriptions implements ScheduledConnection {
   #unsubscribe(asked: unknown, key: Key): undefined {
     const { outbox } = this.#connection;
     const name = formatSubscription(parseSubscription(asked));
-    this.#context.admission.charge(key, FRAME_WEIGHT);
+    this.#context.admission.chargeWhatIsLeft(key, FRAME_WEIGHT);
     const subscription = this.#open.get(name);
     if (subscription === undefined && !this.#dropPending(name)) {
       outbox.send(formatError('Already unsubscribed:', name));

@@ -147,13 +147,13 @@ export class PushConnection {
 
   /** Even if the budget is spent: without a pong the client would reconnect. */
   #answerPing(key: Key): void {
-    this.#context.admission.charge(key, FRAME_WEIGHT);
+    this.#context.admission.chargeWhatIsLeft(key, FRAME_WEIGHT);
     this.outbox.send(PONG);
   }
 
   #refuse(error: unknown, key: Key): void {
     if (!(error instanceof FrameError)) throw error;
-    this.#context.admission.charge(key, FRAME_WEIGHT);
+    this.#context.admission.chargeWhatIsLeft(key, FRAME_WEIGHT);
     if (error instanceof PostError) this.outbox.send(formatPostError(error.id, error.message));
     else this.outbox.send(formatError(error.message));
   }

@@ -1,0 +1,67 @@
+/**
+ * What a key has paid for work before the work is begun: otherwise any number of questions at once would
+ * fit into what is left of its budget. It is settled once, when it is known what was done. A payment that
+ * is never settled, since its key was revoked meanwhile, stays charged.
+ */
+
+import type { Allowance, Budgets } from './budgets.ts';
+import type { Key } from './keys.ts';
+
+/** Whether work was done that cannot be undone; a promise where that will only be known later. */
+export type WorkDone = boolean | Promise<boolean>;
+
+export class Prepayment {
+  readonly #budgets: Budgets;
+  readonly #key: Key;
+  #weight = 0;
+  #isSettled = false;
+  isDone: WorkDone = false;
+  /** The weight of the work on an answer that was given up. */
+  workedOff = 0;
+
+  constructor(budgets: Budgets, key: Key, weight: number) {
+    this.#budgets = budgets;
+    this.#key = key;
+    this.add(weight);
+  }
+
+  /** Charges what the work costs on top. Beyond what the key has left, that is a debt. */
+  add(weight: number): void {
+    if (this.#isSettled) return;
+    this.#weight += weight;
+    this.#charge(weight);
+  }
+
+  /** The work cost what was charged; returns what the key has left, undefined if it has no budget. */
+  keep(): Allowance | undefined {
+    return this.settle(this.#weight);
+  }
+
+  /**
+   * There is no answer: gives back what was charged, unless the work was done. Until that is known, it
+   * stays charged.
+   */
+  giveBack(): void {
+    if (this.isDone instanceof Promise) void this.isDone.then((isDone) => this.#end(isDone));
+    else this.#end(this.isDone);
+  }
+
+  #end(isDone: boolean): void {
+    this.settle(isDone ? this.#weight : this.workedOff);
+  }
+
+  /** The work cost this much. Only the first call counts; every call returns what is left. */
+  settle(weight: number): Allowance | undefined {
+    const owed = this.#isSettled ? 0 : weight - this.#weight;
+    this.#isSettled = true;
+    return this.#charge(owed);
+  }
+
+  #charge(weight: number): Allowance | undefined {
+    const { id, budget } = this.#key;
+    if (budget === undefined) return undefined;
+    const nowMs = performance.now();
+    if (weight < 0) this.#budgets.refund(id, budget, -weight, nowMs);
+    return this.#budgets.charge(id, budget, Math.max(0, weight), nowMs);
+  }
+}
