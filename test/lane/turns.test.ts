@@ -1,7 +1,9 @@
 /** A connection's share of the time and memory of a service, and who leaves the fast lane. */
 
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
+import { Answers } from '../../src/http/answers.ts';
+import type { Reply } from '../../src/http/reply.ts';
 import { formatQuestion, formatRequest } from '../http/service.ts';
 import { type BothLanes, LIMITS, openBothLanes } from './both-lanes.ts';
 import { MemorySocket } from './memory-socket.ts';
@@ -55,6 +57,45 @@ for (const name of ['fast', 'plain'] as const) {
     const { most, all } = await answerAll(lanes[name], health);
     assert.equal(all, PIPELINED);
     assert.ok(most <= SHARES.plain, `${most} responses in one turn`);
+  });
+}
+
+/** Makes each question take some time, and its answer long or short. */
+function slowDown(context: TestContext, milliseconds: number, length: number): void {
+  const answer = Answers.prototype.answer;
+  context.mock.method(Answers.prototype, 'answer', function (this: Answers, ...asked: Asked) {
+    const endMs = performance.now() + milliseconds;
+    while (performance.now() < endMs);
+    const reply = answer.apply(this, asked) as Reply;
+    reply.body = ' '.repeat(length);
+    return reply;
+  });
+}
+
+type Asked = Parameters<Answers['answer']>;
+
+for (const [what, milliseconds, length, mostExpected] of [
+  ['long answers', 1.5, 5000, 3],
+  ['short answers', 1.5, 50, 4],
+] as const) {
+  test(`a turn takes no longer than some milliseconds, however many ask: ${what}`, async (t) => {
+    const lanes = await openBothLanes(t);
+    slowDown(t, milliseconds, length);
+    const question = formatQuestion(lanes.keySets[0].free);
+    const sockets = Array.from({ length: 50 }, () => new MemorySocket());
+    for (const socket of sockets) lanes.fast.server.emit('connection', socket);
+    await turn();
+    // The first of them asks for several at a time.
+    sockets[0].deliver(Buffer.concat([question, question, question, question, question]));
+    for (const socket of sockets.slice(1)) socket.deliver(question);
+    const countAll = () => sockets.reduce((sum, socket) => sum + countResponses(socket), 0);
+    let most = 0;
+    for (let before = 0; before < 54; before = countAll()) {
+      await turn();
+      most = Math.max(most, countAll() - before);
+    }
+    assert.ok(most <= mostExpected, `${most} responses in one turn`);
+    for (const socket of sockets) socket.destroy();
   });
 }
 

@@ -8,7 +8,8 @@
  * expensive, but further writes to a client that is awake are not.
  *
  * A connection's share of a turn is bounded. Requests beyond it are held, and the client is not read
- * from, until the next turn, and until it has taken its earlier responses.
+ * from, until the next turn, and until it has taken its earlier responses. A turn is bounded too: what it
+ * has no time for is answered first in the next one.
  */
 
 import type { Settings } from '../../config/settings.ts';
@@ -23,6 +24,7 @@ import { LaneConnection, type LaneReader } from './lane-connection.ts';
 import { DeadlineTimer, findMissedDeadline } from './lane-deadlines.ts';
 import { type LaneOutcome, LaneResponder } from './lane-responder.ts';
 import { sendInPieces } from './long-body.ts';
+import { TurnClock } from './turn-clock.ts';
 import { TurnTally } from './turn-tally.ts';
 
 export interface LaneParts {
@@ -51,6 +53,7 @@ export class FastLane implements LaneReader {
   readonly #passToNode: PassToNode;
   readonly #text: ReplyText;
   readonly #tally: TurnTally;
+  readonly #clock = new TurnClock();
   readonly #responder: LaneResponder;
   readonly #connections = new Set<LaneConnection>();
   readonly #deadlines: DeadlineTimer;
@@ -59,6 +62,8 @@ export class FastLane implements LaneReader {
   #bytesUsed = 0;
   readonly #turn: LaneConnection[] = [];
   #turnStartedMs = 0;
+  /** The last turn had no time for all that was read. */
+  #isBehind = false;
 
   constructor(parts: LaneParts, passToNode: PassToNode) {
     this.#parts = parts;
@@ -70,6 +75,7 @@ export class FastLane implements LaneReader {
       settings: parts.settings,
       text: this.#text,
       tally: this.#tally,
+      clock: this.#clock,
       awaitReply: (connection, reply) => this.#awaitReply(connection, reply),
     });
     parts.answers.turns.answerFirst(() => this.#finishTurn());
@@ -99,10 +105,11 @@ export class FastLane implements LaneReader {
       else connection.client.pause();
       return;
     }
-    if (this.#bytesUsed + length > TURN_BYTES) this.#finishTurn();
+    const hasRoom = this.#bytesUsed + length <= TURN_BYTES;
+    if (!hasRoom && !this.#isBehind) this.#finishTurn();
     this.#queue(connection);
     connection.activeMs = this.#turnStartedMs;
-    if (connection.keptLength > 0) {
+    if (connection.keptLength > 0 || this.#bytesUsed + length > TURN_BYTES) {
       connection.keep(bytes, 0, length);
       return;
     }
@@ -142,7 +149,7 @@ export class FastLane implements LaneReader {
   }
 
   #queue(connection: LaneConnection): void {
-    if (this.#turn.length === TURN_READS_MAX) this.#finishTurn();
+    if (this.#turn.length >= TURN_READS_MAX && !this.#isBehind) this.#finishTurn();
     if (this.#turn.length === 0) this.#startTurn();
     connection.isQueued = true;
     this.#turn.push(connection);
@@ -159,13 +166,27 @@ export class FastLane implements LaneReader {
     const connections = this.#turn.splice(0);
     const startedMs = performance.now();
     this.#bytesUsed = 0;
+    this.#isBehind = false;
+    this.#clock.start(startedMs);
     let isAnswered = false;
-    for (const connection of connections) if (this.#answerRead(connection)) isAnswered = true;
+    let count = 0;
+    while (count < connections.length && !this.#clock.isOver) {
+      if (this.#answerRead(connections[count])) isAnswered = true;
+      count++;
+    }
     if (isAnswered) this.#parts.answers.turns.answeredCount++;
-    for (const connection of connections) this.#send(connection);
+    for (let index = 0; index < count; index++) this.#send(connections[index]);
+    for (let index = count; index < connections.length; index++) this.#postpone(connections[index]);
     const endMs = performance.now();
     this.#parts.counters.countWork('requests', (endMs - startedMs) / 1000);
     this.#tally.flush((endMs - this.#turnStartedMs) / 1000);
+  }
+
+  /** Leaves what a connection has sent to the next turn. */
+  #postpone(connection: LaneConnection): void {
+    this.#isBehind = true;
+    this.#keepRead(connection);
+    this.#queue(connection);
   }
 
   /**

@@ -6,11 +6,13 @@ import type { Reply } from '../reply.ts';
 import type { ReplyText } from '../reply-text.ts';
 import { HeadReader, type HeadReaderParts } from './head-reader.ts';
 import type { LaneConnection, LaneHead } from './lane-connection.ts';
+import type { TurnClock } from './turn-clock.ts';
 import type { TurnTally } from './turn-tally.ts';
 
 export interface LaneResponderParts extends HeadReaderParts {
   readonly text: ReplyText;
   readonly tally: TurnTally;
+  readonly clock: TurnClock;
   /** Called with a connection whose reply is pending. */
   awaitReply(connection: LaneConnection, reply: Promise<Reply>): void;
 }
@@ -44,13 +46,17 @@ export class LaneResponder {
 
   /** Answers request after request, until none is left or one cannot be answered now. */
   answerAll(connection: LaneConnection, input: LaneInput): LaneOutcome | 'held' {
+    const { clock } = this.#parts;
     let outcome: LaneOutcome = 'answered';
     for (let count = 0; outcome === 'answered'; count++) {
       skipBody(connection, input);
       if (input.start === input.end) return connection.skipLength > 0 ? 'partial' : 'answered';
-      const isShareOver = count === SHARE_REQUESTS_MAX || connection.text.length > SHARE_BYTES_MAX;
-      if (isShareOver || connection.client.socket.writableLength > 0) return 'held';
+      const lengthBefore = connection.text.length;
+      const isShareOver = count === SHARE_REQUESTS_MAX || lengthBefore > SHARE_BYTES_MAX;
+      const isOver = isShareOver || clock.isOver;
+      if (isOver || connection.client.socket.writableLength > 0) return 'held';
       outcome = this.#answerNext(connection, input);
+      clock.note(connection.text.length - lengthBefore + connection.skipLength);
     }
     return outcome;
   }
