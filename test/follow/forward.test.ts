@@ -343,7 +343,7 @@ test('what is kept is bounded: the oldest answers go first', async () => {
   assert.equal(upstream.asked.length, 101);
 });
 
-test('a spent budget is busy, with the time to wait; other failures are failures', async () => {
+test('a spent budget is busy, with the time to wait; other failures say whether the upstream was asked', async () => {
   const { upstream, forwarder } = createForwarder();
   const answer = async (error: Error) => {
     upstream.answer = () => error;
@@ -359,11 +359,19 @@ test('a spent budget is busy, with the time to wait; other failures are failures
     outcome: 'busy',
     reason: 'status 429',
     retryAfterSeconds: 1,
+    isSent: true,
   });
   assert.deepEqual(await answer(new UpstreamError('refused', 'status 403', { status: 403 })), {
     outcome: 'failed',
     reason: 'status 403',
+    isSent: true,
   });
+  assert.deepEqual(await answer(new UpstreamError('down', 'no response')), {
+    outcome: 'failed',
+    reason: 'no response',
+  });
+  const unreachable = new UpstreamError('network', 'ECONNREFUSED', { isSent: false });
+  assert.deepEqual(await answer(unreachable), { outcome: 'failed', reason: 'ECONNREFUSED' });
   const refused = new UpstreamError('refused', 'status 422: what?', { status: 422 });
   const reason = 'status 422: what?';
   assert.deepEqual(await answer(refused), { outcome: 'refused', reason });
@@ -488,5 +496,5 @@ test('a status 500 of the upstream is a failure, whatever was asked', async (t) 
   const { upstream, clock } = await openFixture(t, json(null, 500), { forwardShare: 0.25 });
   const forwarder = new Forwarder({ ...FORWARDING, upstream, clock, directory: listed });
   const outcome = await forwarder.forward({ type: 'fundingHistory', coin: 'BTC', startTime: 1 });
-  assert.deepEqual(outcome, { outcome: 'failed', reason: 'status 500: null' });
+  assert.deepEqual(outcome, { outcome: 'failed', reason: 'status 500: null', isSent: true });
 });

@@ -107,7 +107,9 @@ test('no error says more of the address than its origin', async (t) => {
   const { upstream, server, clock, log } = await openFixture(t, RESET, { path: '/secret-key-123' });
   const messages = [(await failureOf(upstream.ask(ACCOUNT, ASKED))).message];
   await server.close();
-  messages.push((await failureOf(upstream.ask(ACCOUNT, ASKED))).message);
+  const unreachable = await failureOf(upstream.ask(ACCOUNT, ASKED));
+  assert.equal(unreachable.isSent, false);
+  messages.push(unreachable.message);
   await untilSo('the breaker', () => log.length === 1);
   clock.advance(200);
   const texts = [...messages, ...log].join('\n');

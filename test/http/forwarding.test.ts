@@ -2,6 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
+import type { ForwardOutcome } from '../../src/wanted/wanted.ts';
 import { ALICE, openFollowed } from './followed.ts';
 
 const FORWARD = { settings: { forward: true } };
@@ -139,7 +141,7 @@ test('without --forward nothing is forwarded', async (t) => {
   assert.deepEqual(follower.forwarded, []);
 });
 
-test("the key is charged with the exchange's weight, and with nothing for a failure", async (t) => {
+test("the key is charged with the exchange's weight, and with nothing for what was not sent", async (t) => {
   const { follower, ask } = await openFollowed(t, {
     settings: { forward: true },
     budget: { weight: 100, periodMs: 3_600_000 },
@@ -175,6 +177,39 @@ test('a long answer passes through a worker byte for byte, weighed by the rows t
   }
   const longest = Math.max(...parse.mock.calls.map((call) => String(call.arguments[0]).length));
   assert.ok(longest < 1_000, `${longest} characters`);
+});
+
+test('a question that the exchange was sent in vain is charged, an answer in full as a debt', async (t) => {
+  const { follower, ask } = await openFollowed(t, {
+    settings: { forward: true, followWait: 50 },
+    budget: { weight: 80, periodMs: 3_600_000 },
+  });
+  const ends: (() => void)[] = [];
+  const remaining: unknown[] = [];
+  const failed = { outcome: 'failed', reason: 'gone' } as const;
+  const answers: (() => Promise<ForwardOutcome>)[] = [
+    async () => ({ ...failed, isSent: true }),
+    // Late: nobody knows yet whether it was sent.
+    () => new Promise((resolve) => ends.push(() => resolve(failed))),
+    () => new Promise((resolve) => ends.push(() => resolve({ ...failed, isSent: true }))),
+  ];
+  for (const answer of answers) {
+    follower.answerForwarded = answer;
+    const { status, headers } = await ask(FILLS);
+    remaining.push(status, headers.get('ratelimit-remaining'));
+  }
+  assert.deepEqual(remaining, [502, '60', 502, '40', 502, '20']);
+  for (const end of ends) end();
+  await setImmediate();
+  // 60 of 80 are spent, and 20 of it given back. 20, and 1 more for each 20 fills.
+  const bytes = Buffer.from('[]');
+  follower.answerForwarded = async () => ({ outcome: 'answered', bytes, rows: 1000 });
+  const { headers } = await ask(FILLS);
+  assert.equal(headers.get('ratelimit-remaining'), '0');
+  // 110 of 80 are spent: 30 are owed, and 20 more are needed, at 80 an hour.
+  const { status, headers: refused } = await ask(FILLS);
+  assert.equal(status, 429);
+  assert.equal(Math.round(Number(refused.get('retry-after')) / 50), 45);
 });
 
 test('what the exchange refuses weighs as much as what it answers', async (t) => {

@@ -91,7 +91,7 @@ export function describePort(name: string, connect: ConnectPort): void {
 
   const OUTCOMES: readonly WantedOutcome[] = [
     { outcome: 'upstream', answer: '{"time":5,"note":"line\\nbreak"}', time: 5 },
-    { outcome: 'failed', reason: 'the exchange answered 500' },
+    { outcome: 'failed', reason: 'the exchange answered 500', isSent: true },
     { outcome: 'busy', reason: 'the budget is spent', retryAfterSeconds: 12 },
   ];
   for (const outcome of OUTCOMES) {
@@ -181,7 +181,7 @@ export function describePort(name: string, connect: ConnectPort): void {
   const MISHAPS: readonly ForwardOutcome[] = [
     { outcome: 'refused', reason: 'status 422: what?' },
     { outcome: 'refused', reason: 'coin: got "NOPE"', field: 'coin' },
-    { outcome: 'failed', reason: 'status 500: null' },
+    { outcome: 'failed', reason: 'status 500: null', isSent: true },
     { outcome: 'busy', reason: 'the budget is spent', retryAfterSeconds: 12 },
   ];
   test(`${name}: a forwarded question that has no answer says why`, async () => {

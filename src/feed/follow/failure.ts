@@ -7,9 +7,12 @@ const RETRY_SECONDS_MIN = 1;
 
 export function outcomeOfFailure(error: Error): WantFailed | WantBusy {
   const reason = error.message;
-  const isBusy =
-    error instanceof UpstreamError && (error.kind === 'busy' || error.kind === 'rate_limited');
-  return isBusy ? outcomeOfShortage(reason, error.retryAfterMs) : { outcome: 'failed', reason };
+  if (!(error instanceof UpstreamError)) return { outcome: 'failed', reason };
+  const isBusy = error.kind === 'busy' || error.kind === 'rate_limited';
+  const outcome = isBusy
+    ? outcomeOfShortage(reason, error.retryAfterMs)
+    : ({ outcome: 'failed', reason } as const);
+  return error.isSent ? { ...outcome, isSent: true } : outcome;
 }
 
 export function outcomeOfShortage(reason: string, retryAfterMs = 0): WantBusy {

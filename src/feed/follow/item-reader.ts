@@ -155,7 +155,7 @@ export class ItemReader {
     const { item, readTime } = watched;
     watchList.noteFailed(watched);
     audit.warnOnce(`${describeItem(item)}: ${OLDER}: time ${time} after ${readTime}`, OLDER);
-    if (readTime === heldTime) return { outcome: 'failed', reason: OLDER };
+    if (readTime === heldTime) return { outcome: 'failed', reason: OLDER, isSent: true };
     return this.#describeHeld(watched, ledger.height);
   }
 
@@ -199,12 +199,13 @@ export class ItemReader {
     return { outcome: 'recorded', height: recorded.height };
   }
 
+  /** The upstream has answered, but not with what can be recorded. */
   #fail(watched: Watched, reason: string): WantedOutcome {
     const { watchList, audit } = this.#options;
     watchList.noteFailed(watched);
     const what = describeItem(watched.item);
     audit.warnOnce(`${what} not recorded: ${reason}`, `${what} ${reason}`);
-    return { outcome: 'failed', reason };
+    return { outcome: 'failed', reason, isSent: true };
   }
 
   #noteSurprises(watched: Watched, rows: AccountRows): void {

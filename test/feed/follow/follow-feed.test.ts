@@ -224,7 +224,8 @@ test('what was read while the time had leapt is not given as new once it is righ
   // Until the estimate of the time has forgotten the leap, and after that.
   for (let round = 0; round < 4; round++) {
     await exchange.advance(50_000);
-    assert.deepEqual(await exchange.want(accountOf(user), 1_000), { outcome: 'failed', reason });
+    const outcome = await exchange.want(accountOf(user), 1_000);
+    assert.deepEqual(outcome, { outcome: 'failed', reason, isSent: true });
   }
   assert.equal(exchange.log.filter((line) => line.includes(reason)).length, 1);
   await exchange.advance(60_000);
@@ -281,7 +282,8 @@ for (const kind of ['network', 'timeout', 'server', 'malformed', 'refused', 'dow
     exchange.fault = inAnswersAbout(user, () => {
       throw new UpstreamError(kind, 'as the test wants');
     });
-    const expected = { outcome: 'failed', reason: 'as the test wants' };
+    const isSent = kind === 'down' ? {} : { isSent: true };
+    const expected = { outcome: 'failed', reason: 'as the test wants', ...isSent };
     assert.deepEqual(await exchange.want(accountOf(user)), expected);
     exchange.fault = () => undefined;
     assert.equal((await exchange.want(accountOf(user))).outcome, 'recorded');

@@ -23,7 +23,11 @@ export type UpstreamErrorKind =
 interface UpstreamErrorOptions extends ErrorOptions {
   readonly retryAfterMs?: number | undefined;
   readonly status?: number | undefined;
+  /** By default, as its kind says. */
+  readonly isSent?: boolean;
 }
+
+const UNSENT_KINDS: readonly UpstreamErrorKind[] = ['busy', 'down', 'closed'];
 
 export class UpstreamError extends Error {
   readonly kind: UpstreamErrorKind;
@@ -31,6 +35,8 @@ export class UpstreamError extends Error {
   readonly retryAfterMs: number | undefined;
   /** Of the response; undefined if there was none. */
   readonly status: number | undefined;
+  /** The upstream was sent the question, or may have been: it has probably counted it. */
+  readonly isSent: boolean;
 
   constructor(kind: UpstreamErrorKind, message: string, options: UpstreamErrorOptions = {}) {
     super(message, options);
@@ -38,6 +44,7 @@ export class UpstreamError extends Error {
     this.kind = kind;
     this.retryAfterMs = options.retryAfterMs;
     this.status = options.status;
+    this.isSent = options.isSent ?? !UNSENT_KINDS.includes(kind);
   }
 }
 

@@ -121,7 +121,8 @@ export class UpstreamHttp {
     if (error instanceof UpstreamError) return error;
     const message = error.message || String((error as NodeJS.ErrnoException).code ?? error.name);
     // Without the cause, which may quote the address or what the upstream sent.
-    return new UpstreamError('network', this.#options.address.show(message));
+    const isSent = arrivalOf(error, false) !== 'unsent';
+    return new UpstreamError('network', this.#options.address.show(message), { isSent });
   }
 
   /** Ends the connections; requests in flight fail. */
