@@ -2,6 +2,7 @@
 
 import { CHAIN_START } from '../ledger/hash-chain.ts';
 import { LedgerError, type StoredBlock } from '../ledger/ledger.ts';
+import { EXPENSIVE_REPLAY_MS } from '../replica/replayed-snapshot.ts';
 import { Replica, restoreReplica, stateDigest } from '../replica/replica.ts';
 import type { Storage } from '../replica/storage.ts';
 import { createState } from '../state/state.ts';
@@ -256,7 +257,8 @@ class Keeper {
   #restore(height: number | undefined): Promise<Replica> {
     const { storage, warn, signal } = this.#options;
     const progress = () => signal.throwIfAborted();
-    return restoreReplica({ ...storage, height, warn, progress });
+    const saveAfterMs = EXPENSIVE_REPLAY_MS;
+    return restoreReplica({ ...storage, height, saveAfterMs, warn, progress });
   }
 
   async #checkIsOfLedger({ head }: ArchiveRange): Promise<void> {

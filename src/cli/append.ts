@@ -8,6 +8,7 @@ import type { Feed } from '../feed/feed.ts';
 import { checkFeedSettings, FEED_SETTINGS, writerOptionsOf } from '../feed/feed-settings.ts';
 import { createNdjsonFeed } from '../feed/ndjson.ts';
 import { type Ledger, LedgerError, type LedgerWriter } from '../ledger/ledger.ts';
+import { EXPENSIVE_REPLAY_MS } from '../replica/replayed-snapshot.ts';
 import { restoreReplica } from '../replica/replica.ts';
 import { openStorageWriter, type Storage } from '../replica/storage.ts';
 import { checkStreamRoom } from '../replica/stream-room.ts';
@@ -102,7 +103,8 @@ async function appendTo(
   { settings: chosen, terminal, signal }: AppendCall,
 ): Promise<void> {
   const report = reportReplay({ terminal, signal });
-  const replica = await restoreReplica({ ledger, snapshots, shared, ...report });
+  const saveAfterMs = EXPENSIVE_REPLAY_MS;
+  const replica = await restoreReplica({ ledger, snapshots, shared, saveAfterMs, ...report });
   const first = replica.point.height + 1;
   let bytesRead = 0;
   let durableHeight = replica.point.height;

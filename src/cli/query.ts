@@ -6,6 +6,7 @@ import { findMomentFault } from '../info/moment.ts';
 import { answerQuestion, isAboutPast, readQuestion } from '../info/registry.ts';
 import { RequestError, wrongValue } from '../info/request-error.ts';
 import { STORAGE_SETTINGS } from '../ledger/location.ts';
+import { EXPENSIVE_REPLAY_MS } from '../replica/replayed-snapshot.ts';
 import { restoreReplica } from '../replica/replica.ts';
 import { openStorage } from '../replica/storage.ts';
 import type { StateView } from '../state/state.ts';
@@ -30,7 +31,9 @@ export const query: Command<(typeof settings)[number]> = {
     const storage = await openStorage(chosen);
     try {
       const report = reportReplay({ terminal, signal });
-      const replica = await restoreReplica({ ...storage, height: chosen.at, ...report });
+      const saveAfterMs = EXPENSIVE_REPLAY_MS;
+      const options = { ...storage, height: chosen.at, saveAfterMs, ...report };
+      const replica = await restoreReplica(options);
       await terminal.write(`${answer(replica.state, question)}\n`);
     } finally {
       await storage.close();

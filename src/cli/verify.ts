@@ -8,6 +8,7 @@ import { adviseOnDamage } from '../archive/damage.ts';
 import { DamagedRecord } from '../archive/packed.ts';
 import { type ChainPoint, LedgerError } from '../ledger/ledger.ts';
 import { STORAGE_SETTINGS } from '../ledger/location.ts';
+import { EXPENSIVE_REPLAY_MS, saveReplayed } from '../replica/replayed-snapshot.ts';
 import { describePruning, restoreReplica } from '../replica/replica.ts';
 import { openStorage, type Storage } from '../replica/storage.ts';
 import { type VerifiedLedger, verifyLedger } from '../replica/verification.ts';
@@ -25,7 +26,8 @@ export const verify: Command<(typeof settings)[number]> = {
     'Reads the whole ledger, checks each hash, replays every block and compares the state with\n' +
     'each snapshot. Prints height, chain head and state digest. Exits with code 1 if anything is wrong.\n' +
     'On a pruned ledger, checks the remaining blocks, which takes a snapshot to replay them from. Of an\n' +
-    'archive, checks every record, and the state at its last height.',
+    'archive, checks every record, and the state at its last height. In a folder, saves a snapshot if\n' +
+    'the replay took long.',
   example: 'perpinfo verify --data ./data',
   async run(call) {
     const storage = await openStorage(call.settings);
@@ -61,10 +63,20 @@ async function verifyStorage(storage: Storage, call: VerifyCall): Promise<void> 
   refuseUnknownDigest(verified, base);
   await verifyArchive(storage, call);
   const { badSnapshots } = verified;
-  if (badSnapshots.length === 0) return;
+  if (badSnapshots.length === 0) return saveIfExpensive(storage, verified, warn);
   const heights = badSnapshots.join(', ');
   const message = `the blocks are valid, but the snapshots of height ${heights} are not: delete them`;
   throw new LedgerError('corrupt', message);
+}
+
+/** The next start would replay the same blocks. */
+async function saveIfExpensive(
+  { snapshots, shared }: Storage,
+  { head, state, replayMs }: VerifiedLedger,
+  warn: (message: string) => void,
+): Promise<void> {
+  if (state === undefined || shared !== undefined || replayMs < EXPENSIVE_REPLAY_MS) return;
+  await saveReplayed({ state, point: head }, { snapshots, warn });
 }
 
 /** Hashes alone do not show that the blocks apply: what could not be replayed is not verified. */

@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isUnavailable, type Ledger } from '../ledger/ledger.ts';
 import type { StateView } from '../state/state.ts';
 import { HeadWatch } from './head-watch.ts';
+import { EXPENSIVE_REPLAY_MS } from './replayed-snapshot.ts';
 import { isOvertaken, type Replica, restoreReplica } from './replica.ts';
 import type { SharedSnapshots } from './shared-snapshots.ts';
 import type { SnapshotFolder } from './snapshot-folder.ts';
@@ -255,7 +256,10 @@ export class LiveState {
     };
     for (let delayMs = RETRY_MS; !signal.aborted; delayMs = Math.min(2 * delayMs, RETRY_MS_MAX)) {
       try {
-        return await restoreReplica({ ledger, snapshots, shared, warn, progress });
+        return await restoreReplica({
+          ...{ ledger, snapshots, shared, warn, progress },
+          saveAfterMs: EXPENSIVE_REPLAY_MS,
+        });
       } catch (error) {
         if (!isUnavailable(error)) throw error;
         this.#retryReason = error.message;

@@ -21,6 +21,7 @@ import {
 import { digestBytes } from '../state/digest.ts';
 import { applyBlock, applyInPieces, type EventWatcher } from '../state/fold.ts';
 import { createState, type State, type StateView } from '../state/state.ts';
+import { saveReplayed } from './replayed-snapshot.ts';
 import type { SharedSnapshots } from './shared-snapshots.ts';
 import type { SnapshotFolder } from './snapshot-folder.ts';
 
@@ -36,6 +37,11 @@ export interface ReplicaOptions {
   readonly shared?: SharedSnapshots | undefined;
   /** Replay up to this height; undefined for the ledger's head. */
   readonly height?: number | undefined;
+  /**
+   * A replay to the head that takes longer is followed by a snapshot, if the ledger is in a folder;
+   * undefined for never. On NATS, the keeper of a service saves and publishes it.
+   */
+  readonly saveAfterMs?: number | undefined;
   /** Reports problems that cost time, not correctness. */
   warn(message: string): void;
   /** Called after each batch of replayed blocks; may throw to abort. */
@@ -52,6 +58,8 @@ export function stateDigest(state: StateView): string {
 export class Replica {
   readonly #state: State;
   #point: ChainPoint;
+  /** How long the replay of stored blocks took that it started with. */
+  replayMs = 0;
   #isInBlock = false;
 
   constructor(state: State, point: ChainPoint) {
@@ -335,9 +343,18 @@ export async function restoreReplica(options: ReplicaOptions): Promise<Replica> 
   }
 }
 
+async function saveIfExpensive(replica: Replica, options: ReplicaOptions): Promise<void> {
+  const { height, shared, saveAfterMs = Number.POSITIVE_INFINITY } = options;
+  if (height !== undefined || shared !== undefined || replica.replayMs < saveAfterMs) return;
+  await saveReplayed(replica, options);
+}
+
 async function restoreOnce(options: ReplicaOptions): Promise<Replica> {
   const target = await findTarget(options);
   const replica = await loadStart(options, target);
+  const startedMs = performance.now();
   await replay(replica, options, target);
+  replica.replayMs = performance.now() - startedMs;
+  await saveIfExpensive(replica, options);
   return replica;
 }

@@ -10,7 +10,7 @@
  */
 
 import { createHash, type Hash, randomUUID } from 'node:crypto';
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import { type FileHandle, open, rename, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describeDiskFailure } from '../ledger/embedded/disk-failure.ts';
@@ -54,9 +54,11 @@ export interface SnapshotSource {
 }
 
 export class SnapshotFolder {
+  readonly #parent: string;
   readonly #folder: string;
 
   constructor(dataDirectory: string) {
+    this.#parent = dataDirectory;
     this.#folder = path.join(dataDirectory, 'snapshots');
   }
 
@@ -160,6 +162,27 @@ export class SnapshotFolder {
     const heights = this.heights();
     await this.remove(heights.slice(0, Math.max(0, heights.length - count)));
     await this.#removeDrafts();
+  }
+
+  /** Whether it belongs to the user of this process: a file of another user could not be read. */
+  isOurs(): boolean {
+    const owner = statSync(this.#parent, { throwIfNoEntry: false })?.uid;
+    return owner === undefined || owner === process.getuid?.();
+  }
+
+  /** Whether a process is writing a snapshot, or has just written one. */
+  async isWritten(): Promise<boolean> {
+    const names = existsSync(this.#folder) ? readdirSync(this.#folder) : [];
+    for (const name of names) {
+      if (!FILE_NAME.test(name) && !DRAFT_NAME.test(name)) continue;
+      if (await this.#isFresh(name)) return true;
+    }
+    return false;
+  }
+
+  async #isFresh(name: string): Promise<boolean> {
+    const written = await stat(path.join(this.#folder, name)).catch(() => undefined);
+    return written !== undefined && Date.now() - written.mtimeMs <= DRAFT_IDLE_MS;
   }
 
   /** Only abandoned ones: other processes may be writing theirs. */

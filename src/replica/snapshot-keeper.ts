@@ -6,6 +6,7 @@
 
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { Presence } from '../ledger/embedded/presence.ts';
+import { EXPENSIVE_REPLAY_MS } from './replayed-snapshot.ts';
 import type { Replica } from './replica.ts';
 import type { SharedSnapshots } from './shared-snapshots.ts';
 import type { SnapshotFolder } from './snapshot-folder.ts';
@@ -101,8 +102,12 @@ export class SnapshotKeeper {
 
   /** Called between two blocks; saves this state in the background. */
   keep(replica: Replica): void {
-    this.#replica = replica;
     const { height } = replica.point;
+    const isStart = replica !== this.#replica;
+    this.#replica = replica;
+    // In a folder, the restore has saved it.
+    const saves = this.#options.every !== undefined;
+    if (saves && isStart && replica.replayMs >= EXPENSIVE_REPLAY_MS) this.#schedule.hasten(height);
     if (!this.#schedule.isDue(height) || this.#saving !== undefined || !this.#isEarliest) return;
     this.#schedule.started(height);
     this.#saving = this.#save(replica);

@@ -33,6 +33,11 @@ export class SnapshotSchedule {
     return height >= this.#dueHeight;
   }
 
+  /** Makes the next one due at this height. */
+  hasten(height: number): void {
+    this.#dueHeight = Math.min(this.#dueHeight, height);
+  }
+
   /** Called when a save starts: the next one is due an interval later. */
   started(height: number): void {
     this.#dueHeight = this.#nextAfter(height);

@@ -22,6 +22,8 @@ export interface VerifiedLedger {
   readonly digest: string | undefined;
   /** The replayed state; undefined like the digest. */
   readonly state: StateView | undefined;
+  /** How long the blocks after the last valid snapshot took. */
+  readonly replayMs: number;
   /** The heights of snapshots that are damaged or belong to another ledger, ascending. */
   readonly badSnapshots: readonly number[];
 }
@@ -49,6 +51,7 @@ class Verification {
   #replica: Replica | undefined;
   readonly #unchecked: Set<number>;
   readonly #damaged: number[] = [];
+  #startedMs = performance.now();
 
   constructor(options: VerificationOptions) {
     this.#options = options;
@@ -74,9 +77,10 @@ class Verification {
       throw new LedgerError('corrupt', `block ${previous.height + 1} is not in the ledger`);
     }
     const state = this.#replica?.state;
+    const replayMs = performance.now() - this.#startedMs;
     const digest = state === undefined ? undefined : stateDigest(state);
     const badSnapshots = [...this.#damaged, ...this.#unchecked].sort((a, b) => a - b);
-    return { head, digest, state, badSnapshots };
+    return { head, digest, state, replayMs, badSnapshots };
   }
 
   #checkBlock(previous: ChainPoint, block: StoredBlock): void {
@@ -95,6 +99,7 @@ class Verification {
       if (stateDigest(state) !== stateDigest(this.#replica.state)) {
         throw new Error('its state differs from the replayed one');
       }
+      this.#startedMs = performance.now();
     } catch (error) {
       const isOtherFormat = error instanceof SnapshotFormatError;
       if (!isOtherFormat) this.#damaged.push(height);

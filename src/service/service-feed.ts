@@ -7,6 +7,7 @@ import type { Feed } from '../feed/feed.ts';
 import { type FeedSettings, writerOptionsOf } from '../feed/feed-settings.ts';
 import { LedgerError, type LedgerWriter } from '../ledger/ledger.ts';
 import type { FeedFailure } from '../replica/live-state.ts';
+import { EXPENSIVE_REPLAY_MS } from '../replica/replayed-snapshot.ts';
 import { type Replica, restoreReplica } from '../replica/replica.ts';
 import { openStorageWriter, type Storage } from '../replica/storage.ts';
 import { checkStreamRoom } from '../replica/stream-room.ts';
@@ -122,7 +123,9 @@ export class ServiceFeed {
     const { signal } = this.#stop;
     const warn = (message: string) => log.warn(message);
     const progress = () => signal.throwIfAborted();
-    const replica = await restoreReplica({ ledger, snapshots, shared, warn, progress });
+    const saveAfterMs = EXPENSIVE_REPLAY_MS;
+    const options = { ledger, snapshots, shared, warn, progress, saveAfterMs };
+    const replica = await restoreReplica(options);
     this.#durableHeight = replica.point.height;
     this.#replica = replica;
     const writer = new BlockWriter({

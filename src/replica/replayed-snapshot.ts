@@ -1,0 +1,33 @@
+/** The snapshot after a replay that took long, so that the next start does not replay the same blocks. */
+
+import type { ChainPoint } from '../ledger/ledger.ts';
+import type { StateView } from '../state/state.ts';
+import type { SnapshotFolder } from './snapshot-folder.ts';
+
+/** To save and to load a million accounts takes less than that. */
+export const EXPENSIVE_REPLAY_MS = 5_000;
+
+interface Replayed {
+  readonly state: StateView;
+  readonly point: ChainPoint;
+}
+
+interface SaveOptions {
+  readonly snapshots: SnapshotFolder;
+  /** Called if the snapshot was not saved, which costs the next start some time. */
+  warn(message: string): void;
+}
+
+/** Saves the state as it is; no block may be applied before it resolves. Never rejects. */
+export async function saveReplayed(
+  { state, point }: Replayed,
+  { snapshots, warn }: SaveOptions,
+): Promise<void> {
+  try {
+    // Several workers end the same replay at almost the same time.
+    if (!snapshots.isOurs() || (await snapshots.isWritten())) return;
+    await snapshots.save(state, point.hash);
+  } catch (error) {
+    warn(`the snapshot of height ${point.height} was not saved: ${(error as Error).message}`);
+  }
+}
