@@ -52,24 +52,28 @@ export class Admission {
 
   /**
    * The error if the key cannot afford the weight, now or ever; undefined if it can. `field` is the one
-   * that the weight comes from.
+   * that the weight comes from; `paid` is what the question was charged before.
    */
   findShortage(
     { id, budget }: Key,
     weight: number,
     field: 'users' | 'type' = 'users',
+    paid = 0,
   ): RequestError | undefined {
     if (budget === undefined) return undefined;
-    if (weight > budget.weight) {
+    const total = paid + weight;
+    const weighs = paid === 0 ? `${weight}` : `${Math.ceil(total)} or more`;
+    if (total > budget.weight) {
       const expected = field === 'users' ? 'fewer users' : 'a question that weighs less';
-      const message = `${field}: the question weighs ${weight}, the key's whole budget is ${budget.weight}; expected ${expected}`;
+      const message = `${field}: the question weighs ${weighs}, the key's whole budget is ${budget.weight}; expected ${expected}`;
       return new RequestError('invalid_field', message, field);
     }
     const nowMs = performance.now();
     if (this.#budgets.canAfford(id, budget, weight, nowMs)) return undefined;
-    const { limit, remaining, retryAfterSeconds } = this.#budgets.check(id, budget, weight, nowMs);
+    // Asked again, it is charged from the start.
+    const { limit, remaining, retryAfterSeconds } = this.#budgets.check(id, budget, total, nowMs);
     const message =
-      `budget: this question weighs ${weight}, ${remaining} of ${limit} are left; ` +
+      `budget: this question weighs ${weighs}, ${remaining} of ${limit} are left; ` +
       `try again in ${retryAfterSeconds} s`;
     return new RequestError('rate_limited', message, undefined, retryAfterSeconds);
   }
@@ -89,6 +93,13 @@ export class Admission {
   /** Charges work before it is begun; the key was found to have enough. */
   payFirst(key: Key, weight: number): Prepayment {
     return new Prepayment(this.#budgets, key, weight);
+  }
+
+  /** Charges what work that is under way costs on top, or returns the error if the key cannot afford it. */
+  payMore(key: Key, payment: Prepayment, weight: number): RequestError | undefined {
+    const shortage = this.findShortage(key, weight, 'type', payment.weight);
+    if (shortage === undefined) payment.add(weight);
+    return shortage;
   }
 
   /** What is left; undefined if the key has no budget. */

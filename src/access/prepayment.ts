@@ -25,6 +25,11 @@ export class Prepayment {
     this.add(weight);
   }
 
+  /** What has been charged. */
+  get weight(): number {
+    return this.#weight;
+  }
+
   /** Charges what the work costs on top. Beyond what the key has left, that is a debt. */
   add(weight: number): void {
     if (this.#isSettled) return;

@@ -267,17 +267,23 @@ export class Answers {
       this.#unsent.findOverload();
     if (refusal !== undefined) return this.#refuse(refusal, { peer, key, type });
     const payment = admission.payFirst(key, weight);
+    const pay = (surcharge: number) => {
+      const shortage = admission.payMore(key, payment, surcharge);
+      // A surcharge is for work that was done, and so is all of it where the rest cannot be paid.
+      payment.workedOff = payment.weight - (shortage === undefined ? weight : 0);
+      return shortage;
+    };
     const finish = (answer: PastOutcome, keyNow: Key) => {
-      const refused = readRefusal(answer, weight);
+      const refused = readRefusal(answer, payment.weight);
       if (refused === undefined) {
         return this.#replyAboutPast(answer as PastReply, { head, type, payment });
       }
-      payment.workedOff = refused.workedOff;
+      payment.workedOff = Math.max(payment.workedOff, refused.workedOff);
       return this.#refuse(refused.refusal, { peer, key: keyNow, type, payment });
     };
     const present = this.#parts.live.state ?? NO_PRESENT;
     const { abandonment } = peer;
-    const answer = this.#past.answer(question, head, present, { keyId: key.id, abandonment });
+    const answer = this.#past.answer(question, head, present, { keyId: key.id, abandonment, pay });
     if (!(answer instanceof Promise)) return finish(answer, key);
     return answer.then((late) => {
       const keyNow = this.#admitHead(head, peer);

@@ -44,8 +44,15 @@ const LONG_MAX = 4;
 
 type Steps = Iterator<number, HistoryAnswer, void>;
 
+/** Who asks about the past, and pays for it. */
+export interface PayingRequester extends Requester {
+  /** Charges what the work since the last call costs on top; returns why not, if that cannot be paid. */
+  pay(surcharge: number): RequestError | undefined;
+}
+
 interface Job {
   readonly keyId: string;
+  readonly pay: PayingRequester['pay'];
   readonly isLong: boolean;
   readonly steps: Steps;
   workedMs: number;
@@ -100,7 +107,7 @@ export class PastAnswers {
     asked: HistoryQuestion,
     head: RequestHead,
     present: Present,
-    requester: Requester,
+    requester: PayingRequester,
   ): PastOutcome | Promise<PastOutcome> {
     const history = this.#guard(() => this.#findOwn() ?? this.#describeAbsence());
     if (history instanceof RequestError) return history;
@@ -140,12 +147,13 @@ export class PastAnswers {
   #compute(
     question: HistoryQuestion,
     history: HistoryView,
-    requester: Requester,
+    requester: PayingRequester,
   ): Outcome | Promise<Outcome> {
     const shortage = this.#places.findShortage(requester.keyId);
     if (shortage !== undefined) return shortage;
     const { isLong } = question;
-    const job = { keyId: requester.keyId, isLong, steps: question.answer(history), workedMs: 0 };
+    const { keyId, pay } = requester;
+    const job = { keyId, pay, isLong, steps: question.answer(history), workedMs: 0 };
     const answer = this.#jobs.isEmpty && !isLong ? this.#work(job) : undefined;
     if (answer !== undefined) return answer;
     const { refusal } = requester.abandonment;
@@ -234,12 +242,17 @@ export class PastAnswers {
   }
 
   /** Works for a slice of time; undefined if that is not enough. */
-  #work(job: Pick<Job, 'steps' | 'workedMs'>): Computed | undefined {
+  #work(job: Pick<Job, 'steps' | 'pay' | 'workedMs'>): Computed | undefined {
     const startedMs = performance.now();
     const answer = this.#guard(() => {
       for (;;) {
         const step = job.steps.next();
         if (step.done === true) return step.value;
+        const shortage = step.value > 0 ? job.pay(step.value) : undefined;
+        if (shortage !== undefined) {
+          job.steps.return?.();
+          return shortage;
+        }
         if (performance.now() - startedMs >= SLICE_MS) return undefined;
       }
     });

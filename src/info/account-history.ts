@@ -41,6 +41,7 @@ export const accountHistory: HistoryType<typeof fields> = {
     `An account's figures over time, at most ${POINTS_MAX} rows: ${COLUMNS.join(', ')}. Profit is ` +
     'accountValue less netTransfers. A row without a height is a gap in the ledger.',
   weight: 20,
+  shares: ['point', 'mark', 'change'],
   fields,
   answerSchema: listOf(
     tuple(orNull(wholeNumber), wholeNumber, ...new Array(AMOUNT_COUNT).fill(orNull(amount))),

@@ -11,7 +11,7 @@ import { type Moment, type Present, resolveMoment } from './moment.ts';
 import type { Field, FieldTable, ParsedFields, Question, RequestType } from './request.ts';
 import { type RequestError, wrongValue } from './request-error.ts';
 import { oldestTime } from './subject.ts';
-import { WEIGHT_SHARES, withSurcharge } from './surcharge.ts';
+import { type ShareName, WEIGHT_SHARES, withSurcharge } from './surcharge.ts';
 
 export type AnswerFormat = 'json' | 'csv';
 
@@ -56,6 +56,8 @@ export interface HistoryType<F extends FieldTable = FieldTable>
     RequestType<F>,
     'type' | 'summary' | 'weight' | 'fields' | 'answerSchema' | 'example' | 'check'
   > {
+  /** What it reads, and is charged for. */
+  readonly shares: readonly ShareName[];
   /** It can be answered as CSV too. */
   readonly hasCsv: boolean;
   answer(history: HistoryView, fields: ParsedFields<F>, format: AnswerFormat): HistorySteps;

@@ -26,6 +26,7 @@ export const liquidationHistory: HistoryType<typeof fields> = {
     `The first ${POINTS_MAX} times that a position of the account became smaller while it was below its ` +
     'maintenance margin: a ledger has no event of its own for a liquidation.',
   weight: 20,
+  shares: ['change', 'mark', 'row'],
   fields,
   answerSchema: listOf(
     object({

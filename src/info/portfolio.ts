@@ -58,6 +58,7 @@ export const portfolio: HistoryType<typeof fields> = {
     "A user's value, profit and traded volume over a day, a week, a month and all time that is kept, " +
     'over all dexes. The ledger holds no spot: both kinds of periods are of perpetuals.',
   weight: 20,
+  shares: ['point', 'mark', 'change'],
   fields,
   answerSchema: listOf(tuple(choiceOf(...NAMES), periodSchema)),
   example: {

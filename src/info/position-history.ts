@@ -28,6 +28,7 @@ export const positionHistory: HistoryType<typeof fields> = {
     `The first ${POINTS_MAX} blocks that changed a user's position in a coin, with the position ` +
     'after the block, the mark then, and the types of the events that changed it.',
   weight: 20,
+  shares: ['change', 'row'],
   fields,
   answerSchema: listOf(
     object({

@@ -15,6 +15,33 @@ export const WEIGHT_SHARES = {
   row: 1 / 8,
 } as const;
 
+/** What has a share, in words. */
+export const SHARE_TEXTS: Readonly<Record<ShareName, string>> = {
+  moment: 'a question with `atHeight` or `atTime`',
+  point: 'a point of a series that is asked for',
+  mark: 'an open position each time that it is valued, or a market of an answer about all of them',
+  change: 'a change of the account, or of one of its positions, by a block',
+  row: 'a row of `positionHistory` or `liquidationHistory`',
+};
+
+export type ShareName = keyof typeof WEIGHT_SHARES;
+
+/** A question about the present that names a moment. */
+const MOMENT_SHARES: readonly ShareName[] = ['moment', 'mark', 'change'];
+
+/** A share as a whole number or a fraction: "10", "1/16". */
+export function formatShare(share: number): string {
+  return share < 1 ? `1/${1 / share}` : `${share}`;
+}
+
+/** The surcharge of a question with these shares, as a sentence. */
+export function describeSurcharge(shares?: readonly ShareName[]): string {
+  const named = shares ?? MOMENT_SHARES;
+  const texts = named.map((name) => `${formatShare(WEIGHT_SHARES[name])} for ${SHARE_TEXTS[name]}`);
+  const when = shares === undefined ? 'About a moment it' : 'It';
+  return `${when} weighs the sum of this instead, if that is more: ${texts.join('; ')}.`;
+}
+
 function weigh({ marks, changes }: ArchiveReads): number {
   return marks * WEIGHT_SHARES.mark + changes * WEIGHT_SHARES.change;
 }

@@ -2,9 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { HistoryType } from '../../src/info/history-question.ts';
 import { ALL_TYPES, REQUEST_TYPES } from '../../src/info/registry.ts';
 import { AS_DATA, type RequestType } from '../../src/info/request.ts';
 import { REQUEST_ERRORS, RequestError } from '../../src/info/request-error.ts';
+import { formatShare, SHARE_TEXTS, WEIGHT_SHARES } from '../../src/info/surcharge.ts';
 import { listForwardedTypes } from '../../src/wanted/forwarded-types.ts';
 import { fencedBlocks, readDocument, readSections } from './documents.ts';
 
@@ -23,11 +25,13 @@ function fillIn(shown: unknown): unknown {
   return Object.fromEntries(Object.entries(shown).map(([name, value]) => [name, fillIn(value)]));
 }
 
-function describeFields({ fields, weight }: Pick<RequestType, 'fields' | 'weight'>): string {
+function describeFields(request: RequestType | HistoryType): string {
+  const { fields, weight } = request;
   const names = Object.entries(fields).map(
     ([name, { fallback }]) => `\`${name}\`${fallback === undefined ? '' : ' (optional)'}`,
   );
-  return `Fields: ${names.join(', ') || 'none'}. Weight: ${weight}`;
+  const end = 'shares' in request ? `${weight}, or [more](#shares).` : `${weight}`;
+  return `Fields: ${names.join(', ') || 'none'}. Weight: ${end}`;
 }
 
 test('the page has a section for each question, and no other', () => {
@@ -38,7 +42,7 @@ test('the page has a section for each question, and no other', () => {
 test('each question is shown with its fields, its weight, an example and its answer', () => {
   for (const request of ALL_TYPES) {
     const section = SECTIONS.get(request.type) ?? '';
-    assert.ok(section.includes(describeFields(request)), request.type);
+    assert.ok(section.replaceAll('\n', ' ').includes(describeFields(request)), request.type);
     const examples = fencedBlocks(section, 'json').map((block) => fillIn(JSON.parse(block)));
     assert.deepEqual(examples, [request.example.question, request.example.answer]);
   }
@@ -89,6 +93,19 @@ test('the table of weights has every question that does not weigh 20', () => {
   assert.deepEqual(
     listed,
     light.map(({ type, weight }) => [type, String(weight)]),
+  );
+});
+
+test('the table of shares is that of the code', () => {
+  const table = readSections(API, 3).get('Shares') ?? '';
+  const rows = Array.from(table.matchAll(/^\| (.*) \| ([\d/]+) \|$/gm), ([, text, share]) => [
+    text,
+    share,
+  ]);
+  const names = Object.keys(WEIGHT_SHARES) as (keyof typeof WEIGHT_SHARES)[];
+  assert.deepEqual(
+    rows,
+    names.map((name) => [SHARE_TEXTS[name], formatShare(WEIGHT_SHARES[name])]),
   );
 });
 

@@ -15,6 +15,7 @@ import { formatLlms } from '../../src/http/pages/llms.ts';
 import { formatOpenApi } from '../../src/http/pages/openapi.ts';
 import { ALL_TYPES, REQUEST_TYPES } from '../../src/info/registry.ts';
 import { REQUEST_ERRORS } from '../../src/info/request-error.ts';
+import { describeSurcharge } from '../../src/info/surcharge.ts';
 import type { StateView } from '../../src/state/state.ts';
 import { MAIN } from '../paths.ts';
 import { EXPLORER_URL, LiveService, type Reply } from './live-service.ts';
@@ -120,9 +121,14 @@ test('every example matches its schema', () => {
 
 test('/llms.txt names every type with its fields and weight, and every error', () => {
   const text = formatLlms();
-  for (const { type, weight, fields, answerSchema } of ALL_TYPES) {
+  for (const request of ALL_TYPES) {
+    const { type, weight, fields, answerSchema } = request;
     const section = text.split(`### ${type}\n`)[1]?.split('\n\n')[0] ?? '';
     assert.ok(section.includes(`Weight ${weight}.`), `${type}: weight ${weight}`);
+    const surcharge = describeSurcharge('shares' in request ? request.shares : undefined);
+    assert.ok(('shares' in request ? section : text).includes(surcharge), type);
+    const description = DESCRIPTION.components.schemas[`${type}Question`]['description'];
+    assert.ok(String(description).endsWith(` Weight ${weight}. ${surcharge}`), type);
     for (const [name, { description }] of Object.entries(fields)) {
       assert.match(section, new RegExp(`^  - ${name} \\((required|optional)\\): `, 'm'));
       assert.ok(section.includes(description), `${type}: ${description}`);

@@ -4,7 +4,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { AbandonedAnswer, Abandonment } from '../../src/http/abandonment.ts';
-import { PastAnswers, type PastOutcome } from '../../src/http/past-answers.ts';
+import {
+  PastAnswers,
+  type PastOutcome,
+  type PayingRequester,
+} from '../../src/http/past-answers.ts';
 import { headOfPost } from '../../src/http/request-head.ts';
 import { Turns } from '../../src/http/turns.ts';
 import { UnsentBytes } from '../../src/http/unsent-bytes.ts';
@@ -66,7 +70,8 @@ function createPast(unsent = new UnsentBytes()) {
     question: HistoryQuestion,
     keyId = 'key',
     abandonment = new Abandonment(),
-  ): Promise<PastOutcome> => past.answer(question, HEAD, PRESENT, { keyId, abandonment });
+    pay: PayingRequester['pay'] = () => undefined,
+  ): Promise<PastOutcome> => past.answer(question, HEAD, PRESENT, { keyId, abandonment, pay });
   return { past, answer };
 }
 
@@ -105,7 +110,7 @@ test('short answers take turns with a long one, and do not wait for its end', as
 
 test('a long answer is never ready at once: its bytes are sent apart from other responses', () => {
   const { past } = createPast();
-  const asker = { keyId: 'key', abandonment: new Abandonment() };
+  const asker = { keyId: 'key', abandonment: new Abandonment(), pay: () => undefined };
   const reply = past.answer(new Recorder().ask('a', 0), HEAD, PRESENT, asker);
   assert.ok(reply instanceof Promise);
 });
@@ -217,4 +222,32 @@ test('a key that has all its places is refused, and another gets one', async () 
   assert.equal(bodyOf(await answer(recorder.ask('modest', 2), 'modest')), 'modest');
   await Promise.all(held);
   assert.equal(bodyOf(await answer(recorder.ask('again', 2), 'greedy')), 'again');
+});
+
+test('what a step adds to the weight is paid before the next one, and what cannot be paid ends the work', async () => {
+  const { answer } = createPast();
+  const events: unknown[] = [];
+  const question: HistoryQuestion = {
+    ...new Recorder().ask('a', 0, false),
+    *answer() {
+      try {
+        for (const surcharge of [0, 1.5, 0, 2, 3, 4]) {
+          events.push(`step ${surcharge}`);
+          yield surcharge;
+        }
+        return { ...ANSWER, body: 'a' };
+      } finally {
+        events.push('released');
+      }
+    },
+  };
+  const shortage = new RequestError('rate_limited', 'budget: nothing is left');
+  const pay = (surcharge: number) => {
+    events.push(surcharge);
+    return surcharge === 3 ? shortage : undefined;
+  };
+  const outcome = await answer(question, 'key', new Abandonment(), pay);
+  assert.equal(outcome, shortage);
+  const paid = ['step 1.5', 1.5, 'step 0', 'step 2', 2, 'step 3', 3];
+  assert.deepEqual(events, ['step 0', ...paid, 'released']);
 });

@@ -9,7 +9,7 @@ import type {
 } from '../../src/info/history-question.ts';
 import type { HistoryView } from '../../src/info/history-view.ts';
 import { readQuestion } from '../../src/info/registry.ts';
-import { withSurcharge } from '../../src/info/surcharge.ts';
+import { describeSurcharge, withSurcharge } from '../../src/info/surcharge.ts';
 import { foldedHistory, pastOf } from './histories.ts';
 import { stateOf } from './states.ts';
 
@@ -125,4 +125,12 @@ test('rows of changes and of liquidations have a share each', () => {
   });
   const body = { type: 'positionHistory', user: USER, coin: 'BTC' };
   assert.equal(sum(surchargesOf(body, history)), 200 / 8 - 20);
+});
+
+test('a surcharge is described by its shares', () => {
+  assert.equal(
+    describeSurcharge(['change', 'row']),
+    'It weighs the sum of this instead, if that is more: 1/32 for a change of the account, or of one of ' +
+      'its positions, by a block; 1/8 for a row of `positionHistory` or `liquidationHistory`.',
+  );
 });

@@ -3,16 +3,19 @@
 import { ALL_TYPES, REQUEST_TYPES } from '../../info/registry.ts';
 import { AS_DATA, type RequestType } from '../../info/request.ts';
 import { REQUEST_ERRORS } from '../../info/request-error.ts';
+import { describeSurcharge } from '../../info/surcharge.ts';
 
 function describeQuestions(): string {
-  return ALL_TYPES.map(({ type, summary, weight, fields, example }) => {
+  return ALL_TYPES.map((request) => {
+    const { type, summary, weight, fields, example } = request;
+    const surcharge = 'shares' in request ? ` ${describeSurcharge(request.shares)}` : '';
     const lines = Object.entries(fields).map(
       ([name, field]) =>
         `  - ${name} (${field.fallback === undefined ? 'required' : 'optional'}): ${field.description}`,
     );
     return [
       `### ${type}`,
-      `${summary} Weight ${weight}.`,
+      `${summary} Weight ${weight}.${surcharge}`,
       ...(lines.length > 0 ? ['Fields:', ...lines] : ['No fields but type.']),
       `Question: ${JSON.stringify(example.question)}`,
       `Answer: ${JSON.stringify(example.answer)}`,
@@ -93,6 +96,10 @@ Errors arrive on the channel error.
 A key may have a budget. The headers RateLimit-Limit, RateLimit-Remaining and RateLimit-Reset give its
 state. A 429 for the budget carries Retry-After in seconds; waiting that long is enough. A refused question weighs 1,
 as do the push frames unsubscribe and ping.
+
+A question about the present may name a moment. ${describeSurcharge()}
+Surcharges are taken as the work goes on; where a key has nothing left, the answer ends as a 429, and what was
+done stays charged.
 
 ## Errors
 

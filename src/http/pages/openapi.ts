@@ -5,6 +5,7 @@ import { MOMENT_FIELDS } from '../../info/moment.ts';
 import { ALL_TYPES } from '../../info/registry.ts';
 import type { Field, RequestType } from '../../info/request.ts';
 import { REQUEST_ERRORS, RequestError, type RequestErrorCode } from '../../info/request-error.ts';
+import { describeSurcharge } from '../../info/surcharge.ts';
 import type { ServiceHealth } from '../health.ts';
 import { LARGEST_HEADER_NUMBER } from '../request-head.ts';
 
@@ -67,7 +68,8 @@ function fieldsOf(request: RequestType | HistoryType): [string, Field<unknown>][
 }
 
 function questionSchema(request: RequestType | HistoryType): Json {
-  const { type, summary } = request;
+  const { type, summary, weight } = request;
+  const surcharge = describeSurcharge('shares' in request ? request.shares : undefined);
   const entries = fieldsOf(request);
   const properties = entries.map(([name, { description, schema }]) => [
     name,
@@ -76,7 +78,7 @@ function questionSchema(request: RequestType | HistoryType): Json {
   const required = entries.filter(([, field]) => field.fallback === undefined);
   return {
     type: 'object',
-    description: summary,
+    description: `${summary} Weight ${weight}. ${surcharge}`,
     properties: { type: { const: type }, ...Object.fromEntries(properties) },
     required: ['type', ...required.map(([name]) => name)],
   };
