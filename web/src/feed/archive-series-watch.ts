@@ -16,7 +16,7 @@ import { ask, Refusal } from '../service/service.ts';
 import type { Store } from '../view/store.ts';
 import { dexesShown, type View } from '../view/view.ts';
 
-/** Until then the states that the page sees continue the line; it costs 40 of the budget for each dex. */
+/** Until then the states that the page sees continue the line; it costs 50 of the budget for each dex, and 31 for each position. */
 const OLD_MS_MAX = 300_000;
 /** An archive that has just begun grows by a multiple of itself. */
 const OLD_MS_MIN = 10_000;
