@@ -39,6 +39,7 @@ import {
   type PastReply,
 } from './past-answers.ts';
 import { countProbe, type Peer } from './peer.ts';
+import { Places } from './places.ts';
 import type { ParsedQuestion, QuestionSource } from './question-source.ts';
 import { Readiness, type ReadinessParts } from './readiness.ts';
 import { refusalReply, replyToPreflight } from './refusal-reply.ts';
@@ -67,6 +68,8 @@ export interface AnswersParts extends ReadinessParts, AccountReadsParts {
 
 /** Before the ledger is replayed, nothing is known to be later than the archive. */
 const NO_PRESENT = { height: 0, time: 0 };
+/** Requests of a key that wait for a height: a part of all that may (replica/live-state.ts). */
+const KEY_WAITS_MAX = 8_192;
 /** Texts of late replies from this length on are sent in pieces. */
 const LONG_TEXT_LENGTH = 128 << 10;
 /** The weight of a refused question. */
@@ -103,6 +106,11 @@ export class Answers {
   readonly readiness: Readiness;
   readonly turns = new Turns();
   readonly #unsent = new UnsentBytes();
+  readonly #waits = new Places({
+    what: 'requests that wait for a height',
+    countMax: Number.POSITIVE_INFINITY,
+    keyCountMax: KEY_WAITS_MAX,
+  });
   readonly #forwarding: Forwarding;
   readonly #longAnswers: LongAnswers;
   readonly #past: PastAnswers;
@@ -326,13 +334,14 @@ export class Answers {
     if (state === undefined || state.height >= head.minHeight) {
       return this.#answerNow(request, state?.isPartial);
     }
-    const { refusal } = request.peer.abandonment;
+    const { abandonment } = request.peer;
+    const refusal = abandonment.refusal ?? this.#waits.findShortage(key.id);
     if (refusal !== undefined) return this.#refuseAdmitted(refusal, request);
-    return live
-      .waitFor(head.minHeight, settings.minHeightWait, request.peer.abandonment)
-      .then(() =>
-        this.#resume(request, (resumed) => this.#answerNow(resumed, live.state?.isPartial)),
-      );
+    this.#waits.take(key.id);
+    return live.waitFor(head.minHeight, settings.minHeightWait, abandonment).then(() => {
+      this.#waits.release(key.id);
+      return this.#resume(request, (resumed) => this.#answerNow(resumed, live.state?.isPartial));
+    });
   }
 
   #answerNow(request: AdmittedRequest, isPartial = false): Reply | Promise<Reply> {

@@ -1,6 +1,7 @@
 /** Places for what takes longer than a turn: so many in all, and a part of them for each key. */
 
 import { RequestError } from '../info/request-error.ts';
+import { KeyCounts } from '../wanted/key-counts.ts';
 
 interface PlacesOptions {
   /** What takes a place, in the plural. */
@@ -13,7 +14,7 @@ const RETRY_AFTER_SECONDS = 1;
 
 export class Places {
   readonly #options: PlacesOptions;
-  readonly #countByKey = new Map<string, number>();
+  readonly #countByKey = new KeyCounts();
   #count = 0;
 
   constructor(options: PlacesOptions) {
@@ -23,7 +24,7 @@ export class Places {
   /** Why the key gets no further place; undefined if it gets one. */
   findShortage(keyId: string): RequestError | undefined {
     const { what, countMax, keyCountMax } = this.#options;
-    if ((this.#countByKey.get(keyId) ?? 0) >= keyCountMax) {
+    if (this.#countByKey.of(keyId) >= keyCountMax) {
       const message = `${what}: this key has ${keyCountMax} under way, the limit; wait for one of them`;
       return new RequestError('rate_limited', message, undefined, RETRY_AFTER_SECONDS);
     }
@@ -34,13 +35,11 @@ export class Places {
 
   take(keyId: string): void {
     this.#count++;
-    this.#countByKey.set(keyId, (this.#countByKey.get(keyId) ?? 0) + 1);
+    this.#countByKey.change(keyId, 1);
   }
 
   release(keyId: string): void {
     this.#count--;
-    const count = (this.#countByKey.get(keyId) ?? 0) - 1;
-    if (count > 0) this.#countByKey.set(keyId, count);
-    else this.#countByKey.delete(keyId);
+    this.#countByKey.change(keyId, -1);
   }
 }

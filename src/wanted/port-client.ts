@@ -1,21 +1,25 @@
 /** A client of the port over any channel: bounds what is in flight, and shares identical wants. */
 
 import { InterestBatch, itemKey } from './interest-batch.ts';
+import { KeyCounts } from './key-counts.ts';
 import type {
   FollowStatus,
   ForwardedQuestion,
   ForwardOutcome,
   Interest,
+  WantBusy,
   WantedClient,
   WantedItem,
   WantedOutcome,
 } from './wanted.ts';
 import { busy } from './wanted-messages.ts';
 
-/** Maximum number of wants and forwarded questions in flight, per client. */
+/** Maximum number of wants and forwarded questions in flight, per client, and of those of one key. */
 export const IN_FLIGHT_MAX = 4_096;
+const KEY_IN_FLIGHT_MAX = 512;
 /** Maximum number of those who wait for an outcome: several may wait for the same one. */
 const WAITING_MAX = 65_536;
+const KEY_WAITING_MAX = 8_192;
 /** Deadline of a want or a forwarded question; those who wait for it may give up earlier. */
 export const OUTCOME_MS_MAX = 60_000;
 /** How long requests wait for a follower that is not there: it may be restarting. */
@@ -39,13 +43,21 @@ interface SharedWant {
 
 const TOO_MANY = busy(`${IN_FLIGHT_MAX} questions to the exchange are in flight, the limit`);
 const TOO_MANY_WAIT = busy(`${WAITING_MAX} questions wait for the exchange, the limit`);
+const TOO_MANY_OF_KEY = busy(
+  `this key has ${KEY_IN_FLIGHT_MAX} questions to the exchange in flight, the limit`,
+);
+const TOO_MANY_OF_KEY_WAIT = busy(
+  `this key has ${KEY_WAITING_MAX} questions that wait for the exchange, the limit`,
+);
 
 export class PortClient implements WantedClient {
   readonly #channel: WantedChannel;
   readonly #interest: InterestBatch;
   readonly #wants = new Map<string, SharedWant>();
   #inFlight = 0;
+  readonly #inFlightByKey = new KeyCounts();
   #waiting = 0;
+  readonly #waitingByKey = new KeyCounts();
 
   constructor(channel: WantedChannel) {
     this.#channel = channel;
@@ -54,11 +66,14 @@ export class PortClient implements WantedClient {
 
   async want(item: WantedItem, maxAgeMs: number, keyId: string): Promise<WantedOutcome> {
     if (this.#waiting === WAITING_MAX) return TOO_MANY_WAIT;
+    if (this.#waitingByKey.of(keyId) >= KEY_WAITING_MAX) return TOO_MANY_OF_KEY_WAIT;
     this.#waiting++;
+    this.#waitingByKey.change(keyId, 1);
     try {
       return await this.#share(item, maxAgeMs, keyId);
     } finally {
       this.#waiting--;
+      this.#waitingByKey.change(keyId, -1);
     }
   }
 
@@ -69,8 +84,9 @@ export class PortClient implements WantedClient {
     const shared = this.#wants.get(key);
     // A want that began longer ago may return an answer older than maxAgeMs.
     if (shared !== undefined && nowMs - shared.startedMs <= maxAgeMs) return shared.outcome;
-    if (this.#inFlight >= IN_FLIGHT_MAX) return Promise.resolve(TOO_MANY);
-    const outcome = this.#count(this.#channel.want(item, maxAgeMs, keyId));
+    const shortage = this.#findShortage(keyId);
+    if (shortage !== undefined) return Promise.resolve(shortage);
+    const outcome = this.#count(keyId, this.#channel.want(item, maxAgeMs, keyId));
     const started = { startedMs: nowMs, outcome };
     this.#wants.set(key, started);
     void outcome.then(() => {
@@ -80,16 +96,23 @@ export class PortClient implements WantedClient {
   }
 
   async forward(question: ForwardedQuestion, keyId: string): Promise<ForwardOutcome> {
-    if (this.#inFlight >= IN_FLIGHT_MAX) return TOO_MANY;
-    return this.#count(this.#channel.forward(question, keyId));
+    return this.#findShortage(keyId) ?? this.#count(keyId, this.#channel.forward(question, keyId));
   }
 
-  async #count<T>(work: Promise<T>): Promise<T> {
+  /** Why the key may not have one more in flight; undefined if it may. */
+  #findShortage(keyId: string): WantBusy | undefined {
+    if (this.#inFlight >= IN_FLIGHT_MAX) return TOO_MANY;
+    return this.#inFlightByKey.of(keyId) >= KEY_IN_FLIGHT_MAX ? TOO_MANY_OF_KEY : undefined;
+  }
+
+  async #count<T>(keyId: string, work: Promise<T>): Promise<T> {
     this.#inFlight++;
+    this.#inFlightByKey.change(keyId, 1);
     try {
       return await work;
     } finally {
       this.#inFlight--;
+      this.#inFlightByKey.change(keyId, -1);
     }
   }
 

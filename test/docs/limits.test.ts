@@ -40,7 +40,10 @@ const ROWS: Readonly<Record<string, readonly Source[]>> = {
   'requests without a known key, path or method': [['count', 'http/peer.ts PROBES_MAX']],
   'queue of requests, by its delay': [['ms', 'overloadDelay']],
   'weight of questions': [['count', 'budget']],
-  'requests that wait for a height': [['count', 'replica/live-state.ts WAITERS_MAX']],
+  'requests that wait for a height': [
+    ['count', 'replica/live-state.ts WAITERS_MAX'],
+    ['count', 'http/answers.ts KEY_WAITS_MAX'],
+  ],
   'time that a request waits for a height': [['ms', 'minHeightWait']],
   'accounts in a question': [
     ['count', 'info/many-accounts.ts USERS_MAX'],
@@ -109,8 +112,14 @@ const ROWS: Readonly<Record<string, readonly Source[]>> = {
 };
 
 const FOLLOWER_ROWS: Readonly<Record<string, readonly Source[]>> = {
-  'questions to the exchange in flight': [['count', 'wanted/port-client.ts IN_FLIGHT_MAX']],
-  'requests that wait for the exchange': [['count', 'wanted/port-client.ts WAITING_MAX']],
+  'questions to the exchange in flight': [
+    ['count', 'wanted/port-client.ts IN_FLIGHT_MAX'],
+    ['count', 'wanted/port-client.ts KEY_IN_FLIGHT_MAX'],
+  ],
+  'requests that wait for the exchange': [
+    ['count', 'wanted/port-client.ts WAITING_MAX'],
+    ['count', 'wanted/port-client.ts KEY_WAITING_MAX'],
+  ],
   'time that a request waits for the exchange': [['ms', 'followWait']],
   'accounts noted as asked for in a second': [['count', 'wanted/interest-batch.ts ITEMS_MAX']],
   'accounts that are read again and again': [

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type TestContext, test } from 'node:test';
 import type { InfoServer } from '../../src/http/info-server.ts';
+import { Places } from '../../src/http/places.ts';
 import type { HistoryView } from '../../src/info/history-view.ts';
 import type { LiveState } from '../../src/replica/live-state.ts';
 import { historyOf, pastOf } from '../info/histories.ts';
@@ -153,6 +154,20 @@ for (const [name, noFastLane] of [
     await started;
     client.close();
     await over;
+  });
+
+  test(`a key that waits for a height too often is refused (${name})`, async (context) => {
+    const { port, key } = await open(context, noFastLane);
+    const full = new Places({ what: 'requests', countMax: 2, keyCountMax: 1 });
+    full.take('greedy');
+    const shortage = full.findShortage('greedy');
+    context.mock.method(Places.prototype, 'findShortage', () => shortage);
+    const client = await connect(port);
+    client.send(format(key, { type: 'meta' }, { 'Ledger-Min-Height': NEVER }));
+    const { status, headers, body } = await client.response();
+    assert.deepEqual([status, headers.get('retry-after')], [429, '1']);
+    assert.match(body, /"rate_limited".*requests: this key has 1 under way, the limit/);
+    client.close();
   });
 }
 
