@@ -16,6 +16,7 @@ import { accountChangedAt } from '../state/changed-at.ts';
 import type { StateView } from '../state/state.ts';
 import type { AccountAnswers } from './account-answers.ts';
 import { type ForwardRequest, readForwardQuery, readForwardRequest } from './forwarding.ts';
+import { findExcess } from './parse-limits.ts';
 
 /** A question ready to be answered; those of the registry (info/registry.ts) are such. */
 export interface ParsedQuestion {
@@ -155,6 +156,10 @@ export class QuerySource implements QuestionSource {
 
 function parseBody(bytes: Buffer): unknown {
   const text = isUtf8(bytes) ? bytes.toString('utf8') : undefined;
+  const excess = findExcess(text ?? '');
+  if (excess !== undefined) {
+    return new RequestError('invalid_field', `body: got ${excess}, expected one question`, 'body');
+  }
   try {
     if (text !== undefined) return JSON.parse(text);
   } catch {

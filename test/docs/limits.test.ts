@@ -23,6 +23,10 @@ const ROWS: Readonly<Record<string, readonly Source[]>> = {
   'address and headers, in any number': [['bytes', 'headerBytesMax']],
   'time to send address and headers': [['ms', 'headerTimeout']],
   body: [['bytes', 'bodyBytesMax']],
+  'colons and opening brackets of a body or message, each; commas': [
+    ['count', 'http/parse-limits.ts MARKS_MAX'],
+    ['count', 'http/parse-limits.ts COMMAS_MAX'],
+  ],
   'bytes of a longer body, read to drop them': [
     ['bytes', 'http/request-head.ts DISCARDED_BYTES_MAX'],
   ],

@@ -229,6 +229,7 @@ const WRONG_FRAMES: readonly (readonly [string, string])[] = [
   ['{"a":', 'frame: got "\\u007b\\"a\\":", expected a JSON object'],
   ['\ufeff7', 'frame: got "\\ufeff7", expected a JSON object'],
   ['', 'frame: got "", expected a JSON object'],
+  ['['.repeat(1025), 'frame: got more than 256 of "[", expected one message'],
   ['[]', 'frame: got an array of 0, expected an object with a method'],
   ['null', 'frame: got null, expected an object with a method'],
   ['7', 'frame: got 7, expected an object with a method'],
@@ -274,7 +275,7 @@ const WRONG_FRAMES: readonly (readonly [string, string])[] = [
 ];
 
 for (const [frame, message] of WRONG_FRAMES) {
-  test(`${frame === '' ? 'an empty frame' : frame} is told what is wrong with it`, async (context) => {
+  test(`${frame === '' ? 'an empty frame' : frame.slice(0, 200)} is told what is wrong with it`, async (context) => {
     const client = await connect(context);
     client.send(frame);
     assert.equal(await client.next('error'), message);
@@ -313,13 +314,10 @@ test('a second subscription to the same is refused, however it is spelled', asyn
   assert.equal(await client.next('error'), `Already subscribed: ${echo}`);
 });
 
-test('an echo that would be long, or cannot be written, is left out', async (context) => {
+test('an echo that would be long is left out', async (context) => {
   const client = await connect(context);
   const expected = `Invalid subscription: unknown_type: type: got "x", expected one of ${SUBSCRIPTIONS}`;
   client.subscribe({ type: 'x', long: 'y'.repeat(1000) });
-  assert.equal(await client.next('error'), expected);
-  const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`;
-  client.send(`{"method":"subscribe","subscription":{"type":"x","deep":${deep}}}`);
   assert.equal(await client.next('error'), expected);
 });
 

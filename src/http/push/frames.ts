@@ -15,6 +15,7 @@ import { describeValue } from '../../events/refusal.ts';
 import { AS_DATA, type Question } from '../../info/request.ts';
 import type { RequestError } from '../../info/request-error.ts';
 import type { Provenance } from '../account-reads.ts';
+import { findExcess } from '../parse-limits.ts';
 import type { Reply } from '../reply.ts';
 
 export type Frame =
@@ -56,6 +57,8 @@ export function parseFrame(text: string): Frame {
 }
 
 function parseJson(text: string): unknown {
+  const excess = findExcess(text);
+  if (excess !== undefined) throw new FrameError(`frame: got ${excess}, expected one message`);
   try {
     return JSON.parse(text);
   } catch {
@@ -156,13 +159,8 @@ const ECHO_LENGTH_MAX = 1000;
 /** The refused frame as JSON, for the error's text; undefined if too long. */
 export function echo(refused: unknown): string | undefined {
   if (!isJsonObject(refused)) return undefined;
-  try {
-    const text = JSON.stringify(refused);
-    return text.length <= ECHO_LENGTH_MAX ? text : undefined;
-  } catch {
-    // Nested too deeply for JSON.stringify.
-    return undefined;
-  }
+  const text = JSON.stringify(refused);
+  return text.length <= ECHO_LENGTH_MAX ? text : undefined;
 }
 
 /** A refusal in one line, its code first. */

@@ -1,0 +1,48 @@
+/** Bodies that would cost far more to parse than any question are refused unparsed. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { findExcess } from '../../src/http/parse-limits.ts';
+import { startInProcess } from './in-process.ts';
+import { exchange } from './raw-client.ts';
+import { formatQuestion } from './service.ts';
+
+const BODY_BYTES_MAX = 65_536;
+const THOUSAND = Array.from({ length: 1000 }, (_, at) => `0x${String(at).padStart(40, '0')}`);
+
+const EXCESSIVE: Readonly<Record<string, string>> = {
+  '[': '['.repeat(BODY_BYTES_MAX / 2) + ']'.repeat(BODY_BYTES_MAX / 2),
+  '{': `{"type":[${'{},'.repeat(20_000)}{}]}`,
+  ':': `{${Array.from({ length: 5000 }, (_, at) => `"${at}":1`).join()}}`,
+  ',': `{"type":[${'1,'.repeat(30_000)}1]}`,
+};
+
+test('bodies of far more values than a question has are refused for that', async (context) => {
+  const { port, key } = await startInProcess(context);
+  for (const [mark, body] of Object.entries(EXCESSIVE)) {
+    const answer = await exchange(port, formatQuestion(key, { body }));
+    const { error, message, field } = JSON.parse(answer.body);
+    assert.deepEqual([answer.status, error, field], [422, 'invalid_field', 'body']);
+    const max = mark === ',' ? 2048 : 256;
+    assert.equal(message, `body: got more than ${max} of "${mark}", expected one question`);
+  }
+});
+
+test('the longest question there is may be written with as much space as it likes', async (context) => {
+  const { port, key } = await startInProcess(context);
+  const question = { type: 'batchClearinghouseStates', users: THOUSAND };
+  const { status } = await exchange(
+    port,
+    formatQuestion(key, { body: JSON.stringify(question, undefined, 4) }),
+  );
+  assert.equal(status, 200);
+});
+
+test('the limits are exact, and short texts have none', () => {
+  const pad = ' '.repeat(1024);
+  assert.equal(findExcess(`${pad}${'['.repeat(256)}`), undefined);
+  assert.equal(findExcess(`${pad}${'['.repeat(257)}`), 'more than 256 of "["');
+  assert.equal(findExcess(`${pad}${','.repeat(2048)}`), undefined);
+  assert.equal(findExcess(`${pad}${','.repeat(2049)}`), 'more than 2048 of ","');
+  assert.equal(findExcess('['.repeat(1024)), undefined);
+});
