@@ -135,6 +135,9 @@ const FOLLOWER_ROWS: Readonly<Record<string, readonly Source[]>> = {
   'accounts read at a time because they are due': [
     ['count', 'feed/follow/follow-session.ts READS_MAX'],
   ],
+  "questions of a key in the follower's queue": [
+    ['count', 'feed/follow/upstream/upstream-budget.ts QUEUE_OF_KEY_MAX'],
+  ],
   "questions in the follower's queue": [
     ['count', 'feed/follow/upstream/upstream-budget.ts QUEUE_MAX'],
   ],

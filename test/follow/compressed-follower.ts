@@ -183,7 +183,8 @@ export class CompressedFollower {
     if (item === undefined) return this.#tell(question, undefined);
     const isKnown = this.#timeOf(item) > 0 && maxAgeMs === Number.POSITIVE_INFINITY;
     if (isKnown) this.#feed.noteInterest([{ item, count: 1, keyId: 'a' }]);
-    const outcome = isKnown ? undefined : await this.#feed.want(item, maxAgeMs);
+    // Everybody has a key of their own.
+    const outcome = isKnown ? undefined : await this.#feed.want(item, maxAgeMs, item.user);
     return outcome === undefined || outcome.outcome === 'recorded'
       ? this.#tell(question, item)
       : tellOutcome(question, outcome);

@@ -19,9 +19,11 @@ import type { ForwardedQuestion } from '../../src/wanted/wanted.ts';
 import { readForwardOutcome } from '../../src/wanted/wanted-messages.ts';
 import { DEX, market, mustRead, partialLedger } from '../feed/follow/ledgers.ts';
 import { ManualClock } from './manual-clock.ts';
-import { HANG, json, plain } from './scripted-server.ts';
+import { HANG, json, plain, type Respond } from './scripted-server.ts';
 import { openFixture, USER, untilSo } from './upstream-fixture.ts';
 
+/** The id of a key. */
+const KEY = '4f1d22a0c9';
 const OTHER = '0x00000000000000000000000000000000000000bb';
 const HASH = '0x0123456789abcdef0123456789abcdef';
 
@@ -279,41 +281,42 @@ function answered(text: string) {
 
 test('the follower rebuilds a question once more, whoever sent it', async () => {
   const { upstream, forwarder } = createForwarder();
-  await forwarder.forward({ ...ORDERS, user: USER.replace('aa', 'AA') });
-  const writing = await forwarder.forward({ ...ORDERS, outPath: '/tmp/x' });
+  await forwarder.forward({ ...ORDERS, user: USER.replace('aa', 'AA') }, KEY);
+  const writing = await forwarder.forward({ ...ORDERS, outPath: '/tmp/x' }, KEY);
   assert.deepEqual(writing, {
     outcome: 'failed',
     reason: 'outPath: got "/tmp/x", expected none: it is never passed on',
   });
-  assert.deepEqual(upstream.asked, [
-    { question: ORDERS, options: { priority: 'forward', waitMsMax: 5_000 } },
-  ]);
+  const [{ question, options }] = upstream.asked.splice(0);
+  assert.deepEqual(question, ORDERS);
+  const { priority, waitMsMax, asking } = options;
+  assert.deepEqual([priority, waitMsMax, ...(asking?.keyIds ?? [])], ['forward', 5_000, KEY]);
   const snapshot = { type: 'fileSnapshot', outPath: '/tmp/x' };
-  assert.deepEqual(await forwarder.forward(snapshot), {
+  assert.deepEqual(await forwarder.forward(snapshot, KEY), {
     outcome: 'failed',
     reason: '"fileSnapshot" is not passed on',
   });
-  assert.deepEqual(await forwarder.forward({ type: 'openOrders', user: 'me' }), {
+  assert.deepEqual(await forwarder.forward({ type: 'openOrders', user: 'me' }, KEY), {
     outcome: 'failed',
     reason: 'user: got "me", expected 0x and 40 hexadecimal digits',
   });
-  assert.equal(upstream.asked.length, 1);
+  assert.equal(upstream.asked.length, 0);
 });
 
 test('an answer is given again for as long as it is kept, and no longer', async () => {
   const { upstream, clock, forwarder } = createForwarder();
-  assert.deepEqual(await forwarder.forward(ORDERS), ANSWERED);
+  assert.deepEqual(await forwarder.forward(ORDERS, KEY), ANSWERED);
   upstream.answer = () => '{"n":2}';
   clock.advance(999);
-  assert.deepEqual(await forwarder.forward(ORDERS), ANSWERED);
+  assert.deepEqual(await forwarder.forward(ORDERS, KEY), ANSWERED);
   clock.advance(1);
-  assert.deepEqual(await forwarder.forward(ORDERS), answered('{"n":2}'));
+  assert.deepEqual(await forwarder.forward(ORDERS, KEY), answered('{"n":2}'));
   assert.equal(upstream.asked.length, 2);
 });
 
 test('questions that differ in one unknown field have answers of their own', async () => {
   const { upstream, forwarder } = createForwarder();
-  for (const limit of [1, 2, 1]) await forwarder.forward({ ...ORDERS, limit });
+  for (const limit of [1, 2, 1]) await forwarder.forward({ ...ORDERS, limit }, KEY);
   assert.deepEqual(
     upstream.asked.map(({ question }) => question),
     [1, 2].map((limit) => ({ ...ORDERS, limit })),
@@ -322,20 +325,20 @@ test('questions that differ in one unknown field have answers of their own', asy
 
 test('nothing is kept where that is switched off, and failures never are', async () => {
   const { upstream, forwarder } = createForwarder(0);
-  await forwarder.forward(ORDERS);
-  await forwarder.forward(ORDERS);
+  await forwarder.forward(ORDERS, KEY);
+  await forwarder.forward(ORDERS, KEY);
   assert.equal(upstream.asked.length, 2);
   const kept = createForwarder();
   kept.upstream.answer = () => new UpstreamError('server', 'status 500: null');
-  await kept.forwarder.forward(ORDERS);
+  await kept.forwarder.forward(ORDERS, KEY);
   kept.upstream.answer = () => '{"n":1}';
-  assert.deepEqual(await kept.forwarder.forward(ORDERS), ANSWERED);
+  assert.deepEqual(await kept.forwarder.forward(ORDERS, KEY), ANSWERED);
 });
 
 test('what is kept is bounded: the oldest answers go first', async () => {
   const { upstream, forwarder } = createForwarder(60_000);
   upstream.answer = () => JSON.stringify('x'.repeat(1 << 20));
-  const ask = (token: number) => forwarder.forward({ type: 'borrowLendReserveState', token });
+  const ask = (token: number) => forwarder.forward({ type: 'borrowLendReserveState', token }, KEY);
   for (let token = 0; token < 100; token++) await ask(token);
   await ask(99);
   assert.equal(upstream.asked.length, 100);
@@ -347,7 +350,7 @@ test('a spent budget is busy, with the time to wait; other failures say whether 
   const { upstream, forwarder } = createForwarder();
   const answer = async (error: Error) => {
     upstream.answer = () => error;
-    return forwarder.forward(ORDERS);
+    return forwarder.forward(ORDERS, KEY);
   };
   const spent = new UpstreamError('busy', 'the budget is spent', { retryAfterMs: 12_001 });
   assert.deepEqual(await answer(spent), {
@@ -381,15 +384,17 @@ test('identical questions in flight are asked once, and paid from a share of the
   const { upstream, server, clock } = await openFixture(t, HANG, { forwardShare: 0.25 });
   const forwarder = new Forwarder({ ...FORWARDING, upstream, clock });
   server.respond = (response, seen) => setImmediate(() => json([])(response, seen));
-  const outcomes = await Promise.all(Array.from({ length: 50 }, () => forwarder.forward(ORDERS)));
+  const outcomes = await Promise.all(
+    Array.from({ length: 50 }, () => forwarder.forward(ORDERS, KEY)),
+  );
   assert.equal(server.seen.length, 1);
   assert.ok(outcomes.every((one) => one.outcome === 'answered' && one.rows === 0));
   // 300 of 1200 are for forwarded questions; 20 are spent.
   for (let count = 0; count < 20; count++) {
-    await forwarder.forward({ ...ORDERS, dex: `d${count}` });
+    await forwarder.forward({ ...ORDERS, dex: `d${count}` }, `key ${count}`);
   }
   assert.equal(server.seen.length, 15);
-  assert.equal(upstream.budget.waitMs(2, 'asked'), 0);
+  assert.equal(upstream.budget.waitMs({ weight: 2, priority: 'asked' }), 0);
 });
 
 test('a question that the upstream refuses is answered with its reason', async (t) => {
@@ -397,7 +402,7 @@ test('a question that the upstream refuses is answered with its reason', async (
     forwardShare: 0.25,
   });
   const forwarder = new Forwarder({ ...FORWARDING, upstream, clock });
-  const outcome = await forwarder.forward(ORDERS);
+  const outcome = await forwarder.forward(ORDERS, KEY);
   assert.deepEqual(outcome, { outcome: 'refused', reason: 'status 422: unknown type' });
   assert.deepEqual(readForwardOutcome(JSON.parse(JSON.stringify(outcome))), outcome);
   await untilSo('one request', () => server.seen.length === 1);
@@ -434,7 +439,7 @@ test('a coin that the exchange does not list is refused and named, without askin
   for (const [question, field, coin] of cases) {
     const reason = `${field}: got "${coin}", expected a market that the exchange lists`;
     const outcome = { outcome: 'refused', reason, field } as const;
-    assert.deepEqual(await forwarder.forward(question), outcome);
+    assert.deepEqual(await forwarder.forward(question, KEY), outcome);
     assert.deepEqual(readForwardOutcome(JSON.parse(JSON.stringify(outcome))), outcome);
   }
   assert.deepEqual(upstream.asked, []);
@@ -444,16 +449,17 @@ test('contexts of a dex that the exchange does not list are refused, without ask
   const { upstream, forwarder, known } = createForwarder();
   const unknown = ['allMids', 'metaAndAssetCtxs'].map((type) => ({ type, dex: 'nope' }));
   // As long as nothing is known, or only what the ledger has.
-  for (const question of unknown) assert.deepEqual(await forwarder.forward(question), ANSWERED);
+  for (const question of unknown)
+    assert.deepEqual(await forwarder.forward(question, KEY), ANSWERED);
   known(directoryOfLedger(partialLedger(DEX, market('BTC'))));
   const [{ type }] = unknown;
-  await forwarder.forward({ type, dex: 'other' });
+  await forwarder.forward({ type, dex: 'other' }, KEY);
   assert.equal(upstream.asked.splice(0).length, 3);
   known(listed());
   const reason = 'dex: got "gone", expected a perp dex that the exchange lists';
   for (const question of unknown) {
     const refused = { outcome: 'refused', reason, field: 'dex' };
-    assert.deepEqual(await forwarder.forward({ ...question, dex: 'gone' }), refused);
+    assert.deepEqual(await forwarder.forward({ ...question, dex: 'gone' }, KEY), refused);
   }
   assert.deepEqual(upstream.asked, []);
 });
@@ -464,7 +470,7 @@ test('contexts of dexes that are listed, and prices of all of them, are asked on
   const questions = ['', 'xyz', 'morethan6'].map((dex) => ({ type: 'metaAndAssetCtxs', dex }));
   const asked = [...questions, { type: 'allMids', dex: 'ALL_DEXS' }, { type: 'allMids' }];
   for (const question of [...asked, ...asked]) {
-    assert.deepEqual(await forwarder.forward(question), ANSWERED);
+    assert.deepEqual(await forwarder.forward(question, KEY), ANSWERED);
   }
   assert.deepEqual(
     upstream.asked.map(({ question }) => question),
@@ -476,7 +482,7 @@ test('coins that are listed, spot pairs and outcomes are passed on', async () =>
   const { upstream, forwarder, known } = createForwarder();
   known(listed());
   const coins = ['BTC', 'kPEPE', 'xyz:TSLA', 'morethan6:A', '@107', 'PURR/USDC', '#12', '+120'];
-  for (const coin of coins) await forwarder.forward({ type: 'l2Book', coin });
+  for (const coin of coins) await forwarder.forward({ type: 'l2Book', coin }, KEY);
   assert.deepEqual(
     upstream.asked.map(({ question }) => question['coin']),
     coins,
@@ -485,7 +491,7 @@ test('coins that are listed, spot pairs and outcomes are passed on', async () =>
 
 test('any coin is passed on as long as the universe that would have it is not known', async () => {
   const { upstream, forwarder, known } = createForwarder();
-  const ask = (coin: string) => forwarder.forward({ type: 'l2Book', coin });
+  const ask = (coin: string) => forwarder.forward({ type: 'l2Book', coin }, KEY);
   await ask('NOPE');
   known(directoryOfLedger(partialLedger(DEX, market('BTC'))));
   for (const coin of ['ABC', 'xyz:ABC', 'nope:ABC']) await ask(coin);
@@ -495,6 +501,42 @@ test('any coin is passed on as long as the universe that would have it is not kn
 test('a status 500 of the upstream is a failure, whatever was asked', async (t) => {
   const { upstream, clock } = await openFixture(t, json(null, 500), { forwardShare: 0.25 });
   const forwarder = new Forwarder({ ...FORWARDING, upstream, clock, directory: listed });
-  const outcome = await forwarder.forward({ type: 'fundingHistory', coin: 'BTC', startTime: 1 });
+  const outcome = await forwarder.forward(
+    { type: 'fundingHistory', coin: 'BTC', startTime: 1 },
+    KEY,
+  );
   assert.deepEqual(outcome, { outcome: 'failed', reason: 'status 500: null', isSent: true });
+});
+
+test('an outcome says whether the exchange was asked, which has charged for it then', async (t) => {
+  const outcomeOf = async (options: { budget?: number }, respond: Respond | undefined) => {
+    const { server, ...fixture } = await openFixture(t, respond ?? HANG, {
+      forwardShare: 0.25,
+      ...options,
+    });
+    if (respond === undefined) await server.close();
+    const forwarder = new Forwarder({ ...FORWARDING, ...fixture });
+    const outcome = await forwarder.forward(ORDERS, KEY);
+    return [outcome.outcome, 'isSent' in outcome];
+  };
+  assert.deepEqual(await outcomeOf({}, plain(429, 'slow down')), ['busy', true]);
+  assert.deepEqual(await outcomeOf({}, plain(200, 'no JSON')), ['failed', true]);
+  // The part for forwarded questions is less than one of them takes.
+  assert.deepEqual(await outcomeOf({ budget: 60 }, json([])), ['busy', false]);
+  assert.deepEqual(await outcomeOf({}, undefined), ['failed', false]);
+});
+
+test('a key that asks a lot leaves a place and weight to others, and waits for itself only', async (t) => {
+  const { upstream, clock, server } = await openFixture(t, HANG, { forwardShare: 0.25 });
+  const forwarder = new Forwarder({ ...FORWARDING, upstream, clock });
+  const ask = (key: string, dex: string) => forwarder.forward({ ...ORDERS, dex }, key);
+  const asked = Array.from({ length: 30 }, (_, index) => ask(KEY, `a${index}`));
+  const last = ask('another', 'b');
+  await untilSo('four questions in flight', () => server.seen.length === 4);
+  assert.deepEqual(
+    server.seen.map(({ body }) => JSON.parse(body).dex),
+    ['a0', 'a1', 'a2', 'b'],
+  );
+  void asked;
+  void last;
 });

@@ -264,7 +264,7 @@ test('without a limit nothing waits', () => {
   spend(10_000, 20, 'asked');
   spend(10_000, 20, 'sweep');
   assert.equal(granted.length, 20_000);
-  assert.equal(budget.waitMs(20, 'asked'), 0);
+  assert.equal(budget.waitMs({ weight: 20, priority: 'asked' }), 0);
 });
 
 test('the wait that is told is the wait that follows', () => {
@@ -272,8 +272,8 @@ test('the wait that is told is the wait that follows', () => {
   spend(30, 20, 'upkeep');
   clock.advance(10_000);
   spend(30, 20, 'upkeep');
-  assert.equal(budget.waitMs(2, 'upkeep'), 50_500);
-  const waitMs = budget.waitMs(2, 'asked');
+  assert.equal(budget.waitMs({ weight: 2, priority: 'upkeep' }), 50_500);
+  const waitMs = budget.waitMs({ weight: 2, priority: 'asked' });
   const asked = request(2, 'asked');
   clock.advance(waitMs - 1);
   assert.equal(granted.length, 60);

@@ -213,9 +213,9 @@ test('an upstream that repeats its address everywhere shows no piece of it', asy
   for (let round = 0; round < 60; round++) {
     const user = `0x${round.toString(16).padStart(40, '0')}`;
     const outcomes = await Promise.all([
-      feed.forward({ type: 'openOrders', user }),
-      feed.forward({ type: 'userFills', user }),
-      feed.want({ kind: 'account', user, dex: '' }, 0),
+      feed.forward({ type: 'openOrders', user }, user),
+      feed.forward({ type: 'userFills', user }, user),
+      feed.want({ kind: 'account', user, dex: '' }, 0, user),
     ]);
     shown.push(JSON.stringify(outcomes.map(withText)), JSON.stringify(feed.status()));
   }

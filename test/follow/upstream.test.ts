@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { test } from 'node:test';
+import { Asking } from '../../src/feed/follow/upstream/asking.ts';
 import { HANG, json, plain, type Respond } from './scripted-server.ts';
 import { failureOf, kindOf, openFixture, USER, untilSo } from './upstream-fixture.ts';
 
@@ -188,4 +189,24 @@ test('closing ends what waits and what is in flight, and refuses what comes', as
   const late = kindOf(upstream.ask(ACCOUNT, ASKED));
   assert.deepEqual(await Promise.all([asked, waiting, late]), ['closed', 'closed', 'closed']);
   assert.equal(clock.pendingTimers, 0);
+});
+
+test('what takes several questions was sent if one of them was', async (t) => {
+  const { upstream, server } = await openFixture(t, json([]), { forwardShare: 0.25, budget: 80 });
+  const asking = new Asking('a key');
+  // The part for forwarded questions is 20.
+  const ask = (type: string) => upstream.askBytes({ type }, { priority: 'forward', asking });
+  assert.equal(await kindOf(ask('userRole')), 'busy');
+  assert.equal(asking.isSent, false);
+  await ask('spotMeta');
+  assert.equal(asking.isSent, true);
+  assert.equal(await kindOf(ask('userRole')), 'busy');
+  assert.equal(asking.isSent, true);
+  const unreachable = new Asking('a key');
+  await server.close();
+  assert.equal(
+    await kindOf(upstream.ask(ACCOUNT, { priority: 'asked', asking: unreachable })),
+    'network',
+  );
+  assert.equal(unreachable.isSent, false);
 });

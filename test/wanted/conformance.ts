@@ -94,8 +94,8 @@ export function describePort(name: string, connect: ConnectPort): void {
     { outcome: 'failed', reason: 'the exchange answered 500', isSent: true },
     { outcome: 'busy', reason: 'the budget is spent', retryAfterSeconds: 12 },
   ];
-  for (const outcome of OUTCOMES) {
-    test(`${name}: the outcome "${outcome.outcome}" arrives unchanged`, async () => {
+  for (const [index, outcome] of OUTCOMES.entries()) {
+    test(`${name}: the outcome "${outcome.outcome}" (${index + 1}) arrives unchanged`, async () => {
       const handler = new StubHandler();
       handler.outcome = async () => outcome;
       await connect(handler, async (client) => {
@@ -182,6 +182,7 @@ export function describePort(name: string, connect: ConnectPort): void {
     { outcome: 'refused', reason: 'status 422: what?' },
     { outcome: 'refused', reason: 'coin: got "NOPE"', field: 'coin' },
     { outcome: 'failed', reason: 'status 500: null', isSent: true },
+    { outcome: 'busy', reason: 'status 429', retryAfterSeconds: 2, isSent: true },
     { outcome: 'busy', reason: 'the budget is spent', retryAfterSeconds: 12 },
   ];
   test(`${name}: a forwarded question that has no answer says why`, async () => {

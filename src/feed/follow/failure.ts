@@ -1,6 +1,7 @@
 /** What those who wait are told when the upstream did not answer. */
 
-import type { WantBusy, WantFailed } from '../../wanted/wanted.ts';
+import type { WantBusy, WantedOutcome, WantFailed } from '../../wanted/wanted.ts';
+import type { Asking } from './upstream/asking.ts';
 import { UpstreamError } from './upstream/upstream-error.ts';
 
 const RETRY_SECONDS_MIN = 1;
@@ -13,6 +14,12 @@ export function outcomeOfFailure(error: Error): WantFailed | WantBusy {
     ? outcomeOfShortage(reason, error.retryAfterMs)
     : ({ outcome: 'failed', reason } as const);
   return error.isSent ? { ...outcome, isSent: true } : outcome;
+}
+
+/** The last of several questions may not have been sent, but one before it was. */
+export function withSent(outcome: WantedOutcome, { isSent }: Asking): WantedOutcome {
+  const isMishap = outcome.outcome === 'failed' || outcome.outcome === 'busy';
+  return isMishap && isSent ? { ...outcome, isSent: true } : outcome;
 }
 
 export function outcomeOfShortage(reason: string, retryAfterMs = 0): WantBusy {

@@ -127,8 +127,8 @@ export class FollowFeed implements Feed, WantedHandler {
     } else audit.warn(`${dropped} is refused, and left out: ${message}`);
   }
 
-  async want(item: WantedItem, maxAgeMs: number): Promise<WantedOutcome> {
-    const outcome = await this.#session?.want(item, maxAgeMs);
+  async want(item: WantedItem, maxAgeMs: number, keyId: string): Promise<WantedOutcome> {
+    const outcome = await this.#session?.want(item, maxAgeMs, keyId);
     return this.#redactReason(outcome ?? outcomeOfShortage('the follower is starting'));
   }
 
@@ -141,8 +141,8 @@ export class FollowFeed implements Feed, WantedHandler {
     this.#session?.noteInterest(interests);
   }
 
-  async forward(question: ForwardedQuestion): Promise<ForwardOutcome> {
-    return this.#redactReason(await this.#forwarder.forward(question));
+  async forward(question: ForwardedQuestion, keyId: string): Promise<ForwardOutcome> {
+    return this.#redactReason(await this.#forwarder.forward(question, keyId));
   }
 
   status(): FollowStatus {

@@ -12,6 +12,7 @@ import { keepAuction } from './auction-keeper.ts';
 import { recordConfirmation } from './confirmations.ts';
 import { DelegationsReader } from './delegations-reader.ts';
 import { ExchangeTime } from './exchange-time.ts';
+import { withSent } from './failure.ts';
 import { FollowAudit } from './follow-audit.ts';
 import { describeStatus } from './follow-status.ts';
 import { type FollowPush, FollowSubscriptions } from './follow-subscriptions.ts';
@@ -26,6 +27,7 @@ import { PeriodicTask } from './periodic-task.ts';
 import { PushReader } from './push-reader.ts';
 import { findRecentItems, recordedTime } from './restored-items.ts';
 import { TradeCoverage } from './trade-coverage.ts';
+import { Asking } from './upstream/asking.ts';
 import type { Clock } from './upstream/clock.ts';
 import type { UpstreamHealth, UpstreamLog } from './upstream/upstream.ts';
 import type { PushHandler } from './upstream/upstream-push.ts';
@@ -65,6 +67,12 @@ export interface SessionOptions {
   wallMs(): number;
 }
 
+/** A read that clients wait for. */
+interface AskedRead {
+  readonly asking: Asking;
+  readonly outcome: Promise<WantedOutcome>;
+}
+
 /** Maximum number of items that are followed. */
 const WATCHED_MAX = 20_000;
 /** Maximum number of items that are being read because they are due. */
@@ -88,7 +96,7 @@ export class FollowSession {
   readonly #subscriptions: FollowSubscriptions;
   readonly #push: FollowPush;
   /** Reads that clients wait for, by item. */
-  readonly #asked = new Map<string, Promise<WantedOutcome>>();
+  readonly #asked = new Map<string, AskedRead>();
   #readCount = 0;
   #pushedMs: number | undefined;
   /** The dexes of the accounts that are followed. */
@@ -236,7 +244,7 @@ export class FollowSession {
   }
 
   /** Never rejects. */
-  async want(item: WantedItem, maxAgeMs: number): Promise<WantedOutcome> {
+  async want(item: WantedItem, maxAgeMs: number, keyId: string): Promise<WantedOutcome> {
     const watched = this.#watch(item);
     if (watched === undefined) {
       const reason = `${item.user} is not an address, expected ${expectedAddress(item.user)}`;
@@ -251,7 +259,7 @@ export class FollowSession {
     if (confirmed !== undefined && 'height' in confirmed) {
       return { outcome: 'recorded', height: confirmed.height };
     }
-    return this.#items.findShared(watched, maxAgeMs) ?? this.#readAsked(watched);
+    return this.#items.findShared(watched, maxAgeMs) ?? this.#readAsked(watched, keyId);
   }
 
   #isFresh(watched: Watched, maxAgeMs: number): boolean {
@@ -273,19 +281,22 @@ export class FollowSession {
   }
 
   /** One read for all who ask meanwhile. */
-  #readAsked(watched: Watched): Promise<WantedOutcome> {
+  #readAsked(watched: Watched, keyId: string): Promise<WantedOutcome> {
     const { key } = watched;
     const shared = this.#asked.get(key);
-    if (shared !== undefined) return shared;
+    shared?.asking.join(keyId);
+    if (shared !== undefined) return shared.outcome;
     const { waitMs: waitMsMax } = this.#options.settings;
-    const reading = this.#items.read(watched, { priority: 'asked', waitMsMax }).then((outcome) => {
+    const asking = new Asking(keyId);
+    const reading = this.#items.read(watched, { priority: 'asked', waitMsMax, asking });
+    const outcome = reading.then((read) => {
       this.#asked.delete(key);
       // Items that failed are dropped, or a flood of them would be read later for no one.
-      if (isNotRead(outcome)) this.#watchList.dropUnread(watched);
-      return outcome;
+      if (isNotRead(read)) this.#watchList.dropUnread(watched);
+      return withSent(read, asking);
     });
-    this.#asked.set(key, reading);
-    return reading;
+    this.#asked.set(key, { asking, outcome });
+    return outcome;
   }
 
   /** Reads what is due, as much at a time as makes sense. */

@@ -11,6 +11,7 @@ import type { MarketDirectory } from './dialect/market-directory.ts';
 import { outcomeOfFailure } from './failure.ts';
 import { refuseUnknownName } from './forwarded-names.ts';
 import { AnswerCache, type PassedAnswer } from './upstream/answer-cache.ts';
+import { Asking } from './upstream/asking.ts';
 import type { Clock } from './upstream/clock.ts';
 import type { AskOptions, UpstreamQuestion } from './upstream/upstream.ts';
 import { UpstreamError } from './upstream/upstream-error.ts';
@@ -45,7 +46,7 @@ export class Forwarder {
   }
 
   /** Never rejects. */
-  async forward(question: ForwardedQuestion): Promise<ForwardOutcome> {
+  async forward(question: ForwardedQuestion, keyId: string): Promise<ForwardOutcome> {
     const read = readForwarded(question);
     if (read === undefined)
       return { outcome: 'failed', reason: `${describeValue(question.type)} is not passed on` };
@@ -55,7 +56,7 @@ export class Forwarder {
     const key = JSON.stringify(read.question);
     const cached = this.#cache.get(key);
     if (cached !== undefined) return answered(cached);
-    return this.#ask(read.question, key);
+    return this.#ask(read.question, key, keyId);
   }
 
   /** What the exchange is known to refuse is not asked. */
@@ -68,10 +69,11 @@ export class Forwarder {
   }
 
   /** Identical questions in flight are one at the upstream's client. */
-  async #ask(question: ForwardedQuestion, key: string): Promise<ForwardOutcome> {
+  async #ask(question: ForwardedQuestion, key: string, keyId: string): Promise<ForwardOutcome> {
     const { upstream, waitMsMax } = this.#options;
+    const asking = new Asking(keyId);
     try {
-      const answer = await upstream.askBytes(question, { priority: 'forward', waitMsMax });
+      const answer = await upstream.askBytes(question, { priority: 'forward', waitMsMax, asking });
       this.#cache.set(key, answer);
       return answered(answer);
     } catch (error) {

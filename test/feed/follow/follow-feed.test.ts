@@ -108,7 +108,7 @@ test('a known account is not read again for a client to whom its age does not ma
 test('those who want an account at the same time share one reading', async (t) => {
   const exchange = await follow(t);
   const [user] = findTraders(exchange.truth);
-  const outcomes = [1, 2, 3].map(() => exchange.feed.want(accountOf(user), 0));
+  const outcomes = [1, 2, 3].map(() => exchange.feed.want(accountOf(user), 0, 'a key'));
   await exchange.advance(1_000);
   const [first, ...others] = await Promise.all(outcomes);
   for (const other of others) assert.deepEqual(other, first);
@@ -402,7 +402,7 @@ test('an event that the ledger refuses is left out, and the rest is recorded', a
     if (index === -1) return undefined;
     return new BlockError({ height, index }, new Refusal('user', 'it', 'another one'));
   };
-  const wanted = [user, other].map((one) => exchange.feed.want(accountOf(one), 0));
+  const wanted = [user, other].map((one) => exchange.feed.want(accountOf(one), 0, 'a key'));
   await exchange.advance(2_000);
   const [refused, recorded] = await Promise.all(wanted);
   assert.equal(refused.outcome, 'failed');
@@ -904,8 +904,25 @@ test('two answers about others, with a true one between them, are not believed',
 test('a question about a coin that the exchange does not list is refused without asking', async (t) => {
   const exchange = await follow(t);
   await exchange.until(() => exchange.ledger.markets.markets.length > 0);
-  const { outcome, ...rest } = await exchange.feed.forward({ type: 'l2Book', coin: 'NOPE' });
+  const { outcome, ...rest } = await exchange.feed.forward(
+    { type: 'l2Book', coin: 'NOPE' },
+    'a key',
+  );
   const reason = 'coin: got "NOPE", expected a market that the exchange lists';
   assert.deepEqual({ outcome, ...rest }, { outcome: 'refused', reason, field: 'coin' });
   assert.ok(!exchange.asked.some(({ question }) => question.type === 'l2Book'));
+});
+
+test('an account is read for all keys that want it, so that the first of them to have its turn gets it', async (t) => {
+  const exchange = await follow(t);
+  const [user] = findTraders(exchange.truth);
+  const wanted = ['one', 'other', 'one'].map((key) => exchange.feed.want(accountOf(user), 0, key));
+  await exchange.advance(1_000);
+  for (const { outcome } of await Promise.all(wanted)) assert.equal(outcome, 'recorded');
+  const named = formatAddress(user);
+  const reads = exchange.asked.filter(
+    ({ question, priority }) => question['user'] === named && priority === 'asked',
+  );
+  assert.ok(reads.length > 0);
+  for (const { asking } of reads) assert.deepEqual([...(asking?.keyIds ?? [])], ['one', 'other']);
 });

@@ -54,6 +54,8 @@ export interface Asked {
   readonly question: UpstreamQuestion;
   readonly priority: AskOptions['priority'];
   readonly atMs: number;
+  /** For whom; more keys may join. */
+  readonly asking: AskOptions['asking'];
 }
 
 export interface ExchangeChoice {
@@ -169,8 +171,8 @@ export class FollowedExchange {
     return this.simulator.state;
   }
 
-  async #ask(question: UpstreamQuestion, { priority }: AskOptions): Promise<Json> {
-    this.asked.push({ question, priority, atMs: this.clock.nowMs() });
+  async #ask(question: UpstreamQuestion, { priority, asking }: AskOptions): Promise<Json> {
+    this.asked.push({ question, priority, atMs: this.clock.nowMs(), asking });
     await nextTurn();
     const truth = this.answer(question);
     this.told.set(`${question['user']}@${truth?.time}`, truth);
@@ -235,9 +237,13 @@ export class FollowedExchange {
     assert.ok(isTrue(), `not within ${msMax} ms; the log: ${this.log.join('\n')}`);
   }
 
-  async want(item: WantedItem, maxAgeMs = Number.POSITIVE_INFINITY): Promise<WantedOutcome> {
+  async want(
+    item: WantedItem,
+    maxAgeMs = Number.POSITIVE_INFINITY,
+    keyId = 'a key',
+  ): Promise<WantedOutcome> {
     let outcome: WantedOutcome | undefined;
-    void this.feed.want(item, maxAgeMs).then((result) => {
+    void this.feed.want(item, maxAgeMs, keyId).then((result) => {
       outcome = result;
     });
     await this.until(() => outcome !== undefined);

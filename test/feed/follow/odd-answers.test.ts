@@ -209,7 +209,7 @@ async function followOdd(seed: string): Promise<void> {
   const users = findTraders(exchange.truth).slice(0, 3);
   try {
     for (let second = 0; second < 30; second++) {
-      for (const user of users) void exchange.feed.want(accountOf(user), 1_000);
+      for (const user of users) void exchange.feed.want(accountOf(user), 1_000, 'a key');
       exchange.handler?.opened();
       await exchange.advance(1_000);
       truths.note(exchange.truth);

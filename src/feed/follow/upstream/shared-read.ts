@@ -1,5 +1,6 @@
 /** A question that is being asked, and everybody who waits for its answer. */
 
+import type { Asking } from './asking.ts';
 import { isForClient, type Priority } from './priority.ts';
 import type { UpstreamAnswer } from './upstream-answer.ts';
 import type { Ticket, WaitingRequest } from './upstream-budget.ts';
@@ -8,6 +9,7 @@ import { UpstreamError } from './upstream-error.ts';
 /** One of those who wait. */
 export interface Reader {
   readonly priority: Priority;
+  readonly asking?: Asking | undefined;
   resolve(answer: UpstreamAnswer): void;
   reject(error: Error): void;
 }
@@ -44,6 +46,17 @@ export class SharedRead implements WaitingRequest {
 
   get weight(): number {
     return this.question.weight;
+  }
+
+  /** Of all who wait; undefined if it is for no key. */
+  get keyIds(): readonly string[] | undefined {
+    const keyIds = [...this.#readers].flatMap(({ asking }) => [...(asking?.keyIds ?? [])]);
+    return keyIds.length === 0 ? undefined : keyIds;
+  }
+
+  /** The upstream has charged for it, or may have. */
+  noteSent(): void {
+    for (const { asking } of this.#readers) if (asking !== undefined) asking.isSent = true;
   }
 
   get isWanted(): boolean {

@@ -1,10 +1,13 @@
 /**
  * The budget at the upstream: which request is sent next, and when. No window of a minute holds more
  * weight than the limit (window-usage.ts). More important requests go first; less important ones
- * leave part of the limit free, so that clients rarely wait.
+ * leave part of the limit free, so that clients rarely wait. Keys share what they may use
+ * (key-shares.ts).
  */
 
 import type { Clock } from './clock.ts';
+import { FairQueue, type Keyed } from './fair-queue.ts';
+import { KeyShares, type Shared, type Turn } from './key-shares.ts';
 import { isHigher, PRIORITIES, type Priority, SHARES } from './priority.ts';
 import { RateThrottle } from './rate-throttle.ts';
 import type { SpentLog } from './spent-file.ts';
@@ -13,6 +16,8 @@ import { type Arrival, WINDOW_MS, WindowUsage } from './window-usage.ts';
 
 /** Maximum number of requests of one priority that wait. */
 const QUEUE_MAX = 10_000;
+/** The same of one key. */
+const QUEUE_OF_KEY_MAX = 500;
 /** A sweep fills its share evenly: over somewhat more than the window, since requests take time. */
 const SWEEP_PERIOD_MS = 1.05 * WINDOW_MS;
 /** How far it may run ahead of that. */
@@ -40,11 +45,16 @@ export interface Ticket {
   end(arrival: Arrival, charged: number): void;
 }
 
-/** A request that waits until it may be sent. */
-export interface WaitingRequest {
-  priority: Priority;
+/** What a request needs. */
+export interface WantedWeight extends Keyed {
+  readonly priority: Priority;
   /** The most that the request can cost. */
   readonly weight: number;
+}
+
+/** A request that waits until it may be sent. */
+export interface WaitingRequest extends WantedWeight {
+  priority: Priority;
   /** Called when it may be sent. */
   granted(ticket: Ticket): void;
   /** Called if it can no longer be sent. */
@@ -56,11 +66,12 @@ interface Side {
   readonly limit: number;
   readonly places: number;
   readonly usage: WindowUsage;
+  readonly keys: KeyShares;
   inFlight: number;
 }
 
 function createSide(limit: number, places: number): Side {
-  return { limit, places, usage: new WindowUsage(), inFlight: 0 };
+  return { limit, places, usage: new WindowUsage(), keys: new KeyShares(), inFlight: 0 };
 }
 
 function createSides({ limit, forwardShare, inFlightMax }: BudgetOptions): [Side, Side] {
@@ -77,8 +88,8 @@ export class UpstreamBudget {
   readonly #forward: Side;
   readonly #spent: SpentLog | undefined;
   readonly #throttle = new RateThrottle();
-  readonly #queues = new Map<Priority, WaitingRequest[]>(
-    PRIORITIES.map((priority) => [priority, []]),
+  readonly #queues = new Map<Priority, FairQueue<WaitingRequest>>(
+    PRIORITIES.map((priority) => [priority, new FairQueue()]),
   );
   /** When the sweep, at its even pace, sends its next request. */
   #sweepAtMs = Number.NEGATIVE_INFINITY;
@@ -118,56 +129,89 @@ export class UpstreamBudget {
   request(waiter: WaitingRequest): void {
     const fault = this.#findFault(waiter);
     if (fault === undefined) {
-      this.#queueOf(waiter.priority).push(waiter);
+      this.#queueOf(waiter.priority).add(waiter);
       this.#grant();
     } else waiter.failed(fault);
   }
 
   /** Why a request can never be sent, or not be queued. */
-  #findFault({ weight, priority }: WaitingRequest): UpstreamError | undefined {
+  #findFault(waiter: WaitingRequest): UpstreamError | undefined {
     if (this.#closedBy !== undefined) return this.#closedBy;
+    const { weight, priority } = waiter;
     const { limit } = this.#sideOf(priority);
     if (weight > limit) {
       const message = `a question of weight ${weight} is over the budget of ${limit} a minute`;
       return new UpstreamError('busy', message);
     }
-    if (this.#queueOf(priority).length < QUEUE_MAX) return undefined;
-    const retryAfterMs = this.waitMs(weight, priority);
-    return new UpstreamError('busy', `${QUEUE_MAX} questions wait already`, { retryAfterMs });
+    const full = this.#findFullQueue(waiter);
+    if (full === undefined) return undefined;
+    return new UpstreamError('busy', full, { retryAfterMs: this.waitMs(waiter) });
+  }
+
+  #findFullQueue(waiter: WaitingRequest): string | undefined {
+    const queue = this.#queueOf(waiter.priority);
+    if (queue.size >= QUEUE_MAX) return `${QUEUE_MAX} questions wait already`;
+    const isFull = queue.isFullFor(waiter, QUEUE_OF_KEY_MAX);
+    return isFull ? `${QUEUE_OF_KEY_MAX} questions of this key wait already` : undefined;
   }
 
   /** How long a request would have to wait for its weight, as far as that is known. */
-  waitMs(weight: number, priority: Priority): number {
+  waitMs(request: WantedWeight): number {
+    return Math.max(this.#sideWaitMs(request), this.keyWaitMs(request));
+  }
+
+  #sideWaitMs(request: WantedWeight): number {
+    const { weight, priority } = request;
     const nowMs = this.#clock.nowMs();
     const { usage } = this.#sideOf(priority);
-    const used = usage.used(nowMs) + this.#queuedBefore(priority);
+    const used = usage.used(nowMs) + this.#queuedBefore(request);
     const missing = used + weight - this.#limitOf(priority, nowMs);
     const atMs = missing <= 0 || used === 0 ? nowMs : usage.releaseAtMs(missing, nowMs);
     return Math.max(atMs, this.#throttle.pausedUntilMs) - nowMs;
   }
 
-  /** The weight of the requests that are as important or more. */
-  #queuedBefore(priority: Priority): number {
+  /** The part of it that is due to what its keys have asked for themselves. */
+  keyWaitMs({ weight, priority, keyIds }: WantedWeight): number {
+    if (keyIds === undefined) return 0;
+    const queued = this.#queueOf(priority).weightOf(keyIds);
+    const shared = this.#describeShared(priority, this.#clock.nowMs());
+    return this.#sideOf(priority).keys.waitMs(keyIds, queued + weight, shared);
+  }
+
+  /** The weight of the requests that are more important, or whose turn comes before. */
+  #queuedBefore(request: WantedWeight): number {
+    const { priority } = request;
     const side = this.#sideOf(priority);
-    return PRIORITIES.filter((other) => this.#sideOf(other) === side && !isHigher(priority, other))
-      .flatMap((other) => this.#queueOf(other))
-      .reduce((sum, { weight }) => sum + weight, 0);
+    return PRIORITIES.filter((one) => this.#sideOf(one) === side && isHigher(one, priority))
+      .map((one) => this.#queueOf(one).weight)
+      .reduce((sum, weight) => sum + weight, this.#queueOf(priority).weightBefore(request));
+  }
+
+  #describeShared(priority: Priority, nowMs: number): Shared {
+    const side = this.#sideOf(priority);
+    const limit = this.#limitOf(priority, nowMs);
+    return { limit, used: side.usage.used(nowMs), places: this.#placesOf(priority), nowMs };
   }
 
   /** Takes a request that waits out of the queue; false if it no longer waits. */
   withdraw(waiter: WaitingRequest): boolean {
-    const queue = this.#queueOf(waiter.priority);
-    const index = queue.indexOf(waiter);
-    if (index !== -1) queue.splice(index, 1);
-    return index !== -1;
+    return this.#queueOf(waiter.priority).remove(waiter);
   }
 
-  /** Makes a request that waits more important. */
+  /** Somebody else waits for the same: makes a request that waits more important, if that is so. */
   promote(waiter: WaitingRequest, priority: Priority): void {
     const isOtherSide = this.#sideOf(priority) !== this.#sideOf(waiter.priority);
-    if (isOtherSide || !isHigher(priority, waiter.priority) || !this.withdraw(waiter)) return;
-    waiter.priority = priority;
-    this.#queueOf(priority).push(waiter);
+    const isMore = !isOtherSide && isHigher(priority, waiter.priority);
+    if (isMore && this.withdraw(waiter)) {
+      waiter.priority = priority;
+      this.#queueOf(priority).add(waiter);
+    }
+    this.joined(waiter);
+  }
+
+  /** More keys may wait for a request than before: its turn may come earlier. */
+  joined(waiter: WaitingRequest): void {
+    this.#queueOf(waiter.priority).update(waiter);
     this.#grant();
   }
 
@@ -195,20 +239,23 @@ export class UpstreamBudget {
   }
 
   #confirm(nowMs: number): void {
-    for (const { usage } of [this.#follow, this.#forward]) usage.confirm(nowMs);
+    for (const { usage, keys } of [this.#follow, this.#forward]) {
+      usage.confirm(nowMs);
+      keys.confirm(nowMs);
+    }
   }
 
   /** Fails everything that waits or comes later. */
   close(error: UpstreamError): void {
     this.#closedBy = error;
     for (const queue of this.#queues.values()) {
-      for (const waiter of queue.splice(0)) waiter.failed(error);
+      for (const waiter of queue.clear()) waiter.failed(error);
     }
     this.#cancelTimer?.();
   }
 
-  #queueOf(priority: Priority): WaitingRequest[] {
-    return this.#queues.get(priority) as WaitingRequest[];
+  #queueOf(priority: Priority): FairQueue<WaitingRequest> {
+    return this.#queues.get(priority) as FairQueue<WaitingRequest>;
   }
 
   #sideOf(priority: Priority): Side {
@@ -233,28 +280,41 @@ export class UpstreamBudget {
     let blockedShare = 0;
     for (const priority of PRIORITIES) {
       if (this.#sideOf(priority) !== side || SHARES[priority] <= blockedShare) continue;
-      const queue = this.#queueOf(priority);
-      while (queue.length > 0 && this.#fits(queue[0], nowMs)) {
-        this.#send(queue.shift() as WaitingRequest, nowMs);
+      let turn = this.#chooseTurn(priority, nowMs);
+      while (turn !== undefined && this.#fits(turn.waiter, nowMs)) {
+        this.withdraw(turn.waiter);
+        this.#send(turn, nowMs);
+        turn = this.#chooseTurn(priority, nowMs);
       }
       // What this one waits for must not be used up by less important ones that need less.
-      if (queue.length > 0) blockedShare = SHARES[priority];
+      if (turn !== undefined) blockedShare = SHARES[priority];
     }
+  }
+
+  #chooseTurn(priority: Priority, nowMs: number): Turn<WaitingRequest> | undefined {
+    const queue = this.#queueOf(priority);
+    if (queue.size === 0) return undefined;
+    return this.#sideOf(priority).keys.choose(queue, this.#describeShared(priority, nowMs));
+  }
+
+  #placesOf(priority: Priority): number {
+    return Math.max(1, Math.floor(this.#sideOf(priority).places * SHARES[priority]));
   }
 
   #fits({ weight, priority }: WaitingRequest, nowMs: number): boolean {
     const side = this.#sideOf(priority);
     if (this.#isHeld && priority !== 'probe') return false;
-    if (side.inFlight >= Math.max(1, Math.floor(side.places * SHARES[priority]))) return false;
+    if (side.inFlight >= this.#placesOf(priority)) return false;
     if (priority === 'sweep' && nowMs < this.#sweepAtMs - SWEEP_BURST_MS) return false;
     const used = side.usage.used(nowMs);
     // Alone it fits, even if its share is small or the limit is lowered.
     return used === 0 || used + weight <= this.#limitOf(priority, nowMs);
   }
 
-  #send(waiter: WaitingRequest, sentMs: number): void {
+  #send({ waiter, keyId }: Turn<WaitingRequest>, sentMs: number): void {
     const { weight, priority } = waiter;
     const side = this.#sideOf(priority);
+    const endOfKey = keyId === undefined ? undefined : side.keys.start(keyId, weight, sentMs);
     side.inFlight++;
     side.usage.start(weight);
     this.#spent?.note(weight, side === this.#forward);
@@ -263,8 +323,10 @@ export class UpstreamBudget {
       this.#sweepAtMs = Math.max(this.#sweepAtMs, sentMs) + stepMs;
     }
     const end = (arrival: Arrival, charged: number) => {
+      const nowMs = this.#clock.nowMs();
       side.inFlight--;
-      side.usage.end(weight, charged, arrival, this.#clock.nowMs());
+      side.usage.end(weight, charged, arrival, nowMs);
+      endOfKey?.(weight, charged, arrival, nowMs);
       this.#grant();
     };
     waiter.granted({ sentMs, end });
@@ -274,7 +336,7 @@ export class UpstreamBudget {
   #schedule(nowMs: number): void {
     this.#cancelTimer?.();
     this.#cancelTimer = undefined;
-    const waiting = PRIORITIES.filter((priority) => this.#queueOf(priority).length > 0);
+    const waiting = PRIORITIES.filter((priority) => this.#queueOf(priority).size > 0);
     const times = waiting.flatMap((priority) => this.#changeTimes(priority, nowMs));
     const atMs = Math.min(...times.filter((timeMs) => timeMs > nowMs));
     if (atMs === NEVER_MS) return;

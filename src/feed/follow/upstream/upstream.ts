@@ -4,6 +4,7 @@
  */
 
 import { PUBLIC_WEIGHTS, type UpstreamWeights } from '../../../wanted/upstream-weights.ts';
+import type { Asking } from './asking.ts';
 import { CircuitBreaker } from './circuit-breaker.ts';
 import { type Clock, SYSTEM_CLOCK } from './clock.ts';
 import { isForClient, type Priority } from './priority.ts';
@@ -17,7 +18,7 @@ import {
   showsLife,
   type UpstreamAnswer,
 } from './upstream-answer.ts';
-import { type Ticket, UpstreamBudget } from './upstream-budget.ts';
+import { type Ticket, UpstreamBudget, type WantedWeight } from './upstream-budget.ts';
 import { UpstreamError } from './upstream-error.ts';
 import { openUpstreamHttp, type PostOutcome, type UpstreamHttp } from './upstream-http.ts';
 
@@ -37,6 +38,8 @@ export interface AskOptions {
   readonly waitMsMax?: number;
   /** Stops waiting for the answer. A request that was sent is not aborted. */
   readonly signal?: AbortSignal;
+  /** The keys that wait for it; undefined if none does. */
+  readonly asking?: Asking;
 }
 
 export interface UpstreamLog {
@@ -176,26 +179,28 @@ export class Upstream {
   }
 
   /** Throws if it is known already that the question will not be sent in time. */
-  #refuseIfUseless(weight: number, { priority, waitMsMax }: AskOptions): void {
+  #refuseIfUseless(weight: number, options: AskOptions): void {
+    const { priority, waitMsMax } = options;
     if (this.#isClosed) throw new UpstreamError('closed', 'the follower stops');
     const { downReason } = this.#breaker;
     if (downReason !== undefined && isForClient(priority)) {
       throw new UpstreamError('down', downReason);
     }
-    if (waitMsMax !== undefined && this.budget.waitMs(weight, priority) > waitMsMax) {
-      throw this.#describeWait(weight, priority);
-    }
+    if (waitMsMax === undefined) return;
+    const request = wantedWeight(weight, options);
+    if (this.budget.waitMs(request) > waitMsMax) throw this.#describeWait(request);
   }
 
-  #describeWait(weight: number, priority: Priority): UpstreamError {
+  #describeWait(request: WantedWeight): UpstreamError {
     const { isOpen, lastFailure } = this.#breaker;
     if (isOpen && lastFailure !== undefined) return new UpstreamError('down', lastFailure);
-    return new UpstreamError('busy', describeSpent(this.budget, priority), {
-      retryAfterMs: this.budget.waitMs(weight, priority),
-    });
+    const retryAfterMs = this.budget.waitMs(request);
+    return new UpstreamError('busy', describeSpent(this.budget, request), { retryAfterMs });
   }
 
-  #join(read: SharedRead, { priority, waitMsMax, signal }: AskOptions): Promise<UpstreamAnswer> {
+  #join(read: SharedRead, options: AskOptions): Promise<UpstreamAnswer> {
+    const { priority, waitMsMax, signal, asking } = options;
+    asking?.whenJoined(() => this.budget.joined(read));
     return new Promise((resolve, reject) => {
       const leave = (error: Error) => {
         if (!read.remove(reader)) this.#withdraw(read);
@@ -203,7 +208,7 @@ export class Upstream {
       };
       const abort = () => leave(signal?.reason);
       const giveUp = () => {
-        if (!read.isSent) leave(this.#describeWait(read.weight, priority));
+        if (!read.isSent) leave(this.#describeWait(wantedWeight(read.weight, options)));
       };
       signal?.addEventListener('abort', abort, { once: true });
       const cancelTimer =
@@ -215,7 +220,7 @@ export class Upstream {
           settled(value);
         };
       };
-      const reader = { priority, resolve: settle(resolve), reject: settle(reject) };
+      const reader = { priority, asking, resolve: settle(resolve), reject: settle(reject) };
       read.add(reader);
     });
   }
@@ -227,6 +232,7 @@ export class Upstream {
 
   async #send(read: SharedRead, ticket: Ticket): Promise<void> {
     const outcome = await this.#http.post(read.question.body);
+    if (outcome.arrival !== 'unsent') read.noteSent();
     const result = this.#judge(outcome, await this.#readAnswer(read, outcome), ticket);
     ticket.end(outcome.arrival, this.#chargeFor(read, outcome, result));
     if (this.#isWorthRetrying(read, outcome, result)) {
@@ -326,8 +332,14 @@ export class Upstream {
   }
 }
 
-function describeSpent({ limit, factor }: UpstreamBudget, priority: Priority): string {
-  const part = priority === 'forward' ? 'the part for forwarded questions of ' : '';
+function wantedWeight(weight: number, { priority, asking }: AskOptions): WantedWeight {
+  return { weight, priority, keyIds: asking && [...asking.keyIds] };
+}
+
+function describeSpent(budget: UpstreamBudget, request: WantedWeight): string {
+  const { limit, factor } = budget;
+  const kind = request.priority === 'forward' ? 'the part for forwarded questions of ' : '';
+  const part = budget.keyWaitMs(request) > 0 ? `this key's share of ${kind}` : kind;
   const slowed = factor < 1 ? `, slowed down to ${Math.round(factor * 100)}% by a 429,` : '';
   return `${part}the budget of ${limit} a minute${slowed} is spent`;
 }
