@@ -20,7 +20,7 @@ import { openEmbeddedLedgerWriter } from '../../src/ledger/embedded/embedded-wri
 import { LedgerError } from '../../src/ledger/ledger.ts';
 import { createPlaces } from '../cli/program.ts';
 import { appendAll } from '../replica/data-directory.ts';
-import { scale } from '../scale.ts';
+import { ALSO_LONG, scale } from '../scale.ts';
 import { SEED, SEED_NOTE } from '../seed.ts';
 import { simulateLines } from '../simulated-lines.ts';
 import { backUp, restore } from './backups.ts';
@@ -245,7 +245,7 @@ test('a piece of many empty lines is refused at the first', async () => {
   await assertRefused(content, /a line is empty/, 'empty lines');
 });
 
-test(`${CASES} pieces with a changed byte give no raw error ${SEED_NOTE}`, async () => {
+test(`${CASES} pieces with a changed byte give no raw error ${SEED_NOTE}`, ALSO_LONG, async () => {
   const random = new Random(`${SEED} fields`);
   for (let index = 0; index < CASES; index++) {
     const kind = (['description', 'keys', 'snapshot'] as const)[index % 3];

@@ -134,7 +134,7 @@ export const BROKEN_VARIANTS: readonly BrokenVariant[] = [
   {
     name: 'forget a charge',
     file: 'access/budgets',
-    find: 'bucket.spent += taken;',
+    find: 'bucket.spent += weight;',
     replacement: '',
   },
   {
