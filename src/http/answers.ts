@@ -42,6 +42,7 @@ import { countProbe, type Peer } from './peer.ts';
 import { Places } from './places.ts';
 import type { ParsedQuestion, QuestionSource } from './question-source.ts';
 import { Readiness, type ReadinessParts } from './readiness.ts';
+import { RefusalPace } from './refusal-pace.ts';
 import { refusalReply, replyToPreflight } from './refusal-reply.ts';
 import { Reply } from './reply.ts';
 import {
@@ -113,6 +114,7 @@ export class Answers {
   });
   readonly #forwarding: Forwarding;
   readonly #longAnswers: LongAnswers;
+  readonly #refusalPace = new RefusalPace();
   readonly #past: PastAnswers;
 
   constructor(parts: AnswersParts) {
@@ -170,7 +172,7 @@ export class Answers {
 
   /**
    * The reply to a whole request, or a promise of it if it has to wait: for a height, for an account or
-   * another answer of the exchange, or for its turn among long answers.
+   * another answer of the exchange, for its turn among long answers, or since its key is refused often.
    * `source` holds the question, unless it is in the head. A transport that renders the reply at once
    * says so, and gets an answer that is not copied out of the ring.
    */
@@ -179,6 +181,17 @@ export class Answers {
     peer: Peer,
     source?: QuestionSource,
     { isRenderedAtOnce = false } = {},
+  ): Reply | Promise<Reply> {
+    const reply = this.#answer(head, peer, source, isRenderedAtOnce);
+    if (reply instanceof Promise || reply.status !== 429) return reply;
+    return this.#refusalPace.pass(reply, head.secretHash, peer.abandonment);
+  }
+
+  #answer(
+    head: RequestHead,
+    peer: Peer,
+    source: QuestionSource | undefined,
+    isRenderedAtOnce: boolean,
   ): Reply | Promise<Reply> {
     const key = this.#admitHead(head, peer);
     if (key instanceof Reply) return key;

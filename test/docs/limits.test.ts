@@ -44,6 +44,10 @@ const ROWS: Readonly<Record<string, readonly Source[]>> = {
   'requests without a known key, path or method': [['count', 'http/peer.ts PROBES_MAX']],
   'queue of requests, by its delay': [['ms', 'overloadDelay']],
   'weight of questions': [['count', 'budget']],
+  'refusals with 429': [
+    ['count', 'http/refusal-pace.ts INTERVAL_REFUSALS_MAX'],
+    ['ms', 'http/refusal-pace.ts INTERVAL_MS'],
+  ],
   'requests that wait for a height': [
     ['count', 'replica/live-state.ts WAITERS_MAX'],
     ['count', 'http/answers.ts KEY_WAITS_MAX'],

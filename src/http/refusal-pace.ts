@@ -1,0 +1,63 @@
+/**
+ * The pace of refusals for a spent budget. A client that asks again at once when it is refused would
+ * otherwise take as much of a worker's time as one that is answered. So each key gets a number of refusals
+ * in an interval; further ones wait for the next interval, and their connections with them.
+ */
+
+import type { Abandonment } from './abandonment.ts';
+import type { Reply } from './reply.ts';
+import { TurnOrder } from './turn-order.ts';
+
+const INTERVAL_MS = 20;
+/** Refusals of a key in an interval: 500 a second, more than a client needs that waits as it is asked to. */
+const INTERVAL_REFUSALS_MAX = 10;
+
+interface WaitingRefusal {
+  readonly keyId: string;
+  send(): void;
+}
+
+export class RefusalPace {
+  /** Refusals in this interval, by key. */
+  readonly #counts = new Map<string, number>();
+  readonly #waiting = new TurnOrder<WaitingRefusal>();
+  #timer: NodeJS.Timeout | undefined;
+
+  /** The reply, or a promise of it if the key has had its part of this interval. */
+  pass(reply: Reply, keyId: string, abandonment: Abandonment): Reply | Promise<Reply> {
+    if (abandonment.refusal !== undefined || this.#tryCount(keyId)) return reply;
+    return new Promise((resolve) => {
+      const end = () => {
+        this.#waiting.delete(refusal);
+        resolve(reply);
+      };
+      const send = () => {
+        abandonment.delete(end);
+        resolve(reply);
+      };
+      const refusal = { keyId, send };
+      this.#waiting.add(refusal);
+      abandonment.add(end);
+    });
+  }
+
+  /** Counts a refusal of the key; false if this interval's are used up. */
+  #tryCount(keyId: string): boolean {
+    const count = this.#counts.get(keyId) ?? 0;
+    if (count >= INTERVAL_REFUSALS_MAX) return false;
+    this.#counts.set(keyId, count + 1);
+    this.#timer ??= setTimeout(() => this.#startInterval(), INTERVAL_MS);
+    return true;
+  }
+
+  #startInterval(): void {
+    this.#timer = undefined;
+    this.#counts.clear();
+    const mayCome = (keyId: string) => this.#tryCount(keyId);
+    let next = this.#waiting.take(mayCome);
+    while (next !== undefined) {
+      next.send();
+      next = this.#waiting.take(mayCome);
+    }
+  }
+}

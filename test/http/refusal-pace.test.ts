@@ -1,0 +1,99 @@
+/** Refusals of a key that goes on asking without a budget come at a bounded pace. */
+
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { Abandonment, STOPPING } from '../../src/http/abandonment.ts';
+import { RefusalPace } from '../../src/http/refusal-pace.ts';
+import { Reply } from '../../src/http/reply.ts';
+import { createInProcess, listenLocally, openGround } from './in-process.ts';
+import { connect } from './raw-client.ts';
+import { createKey, formatQuestion, prepareData } from './service.ts';
+
+const INTERVAL_MS = 20;
+const AT_ONCE = 10;
+
+/** A pace, and what of its replies has come, in order. */
+function openPace(context: TestContext) {
+  context.mock.timers.enable({ apis: ['setTimeout'] });
+  const pace = new RefusalPace();
+  const come: string[] = [];
+  const refuse = (keyId: string, abandonment = new Abandonment()) => {
+    const reply = pace.pass(new Reply(429, ''), keyId, abandonment);
+    if (reply instanceof Promise) void reply.then(() => come.push(keyId));
+    else come.push(keyId);
+  };
+  const passInterval = async () => {
+    context.mock.timers.tick(INTERVAL_MS);
+    await new Promise(setImmediate);
+  };
+  return { come, refuse, passInterval };
+}
+
+function refuseTimes(times: number, refuse: () => void): void {
+  for (let count = 0; count < times; count++) refuse();
+}
+
+test('a key gets so many refusals at once, and as many in each interval', async (context) => {
+  const { come, refuse, passInterval } = openPace(context);
+  refuseTimes(2.5 * AT_ONCE, () => refuse('loud'));
+  assert.equal(come.length, AT_ONCE);
+  await passInterval();
+  assert.equal(come.length, 2 * AT_ONCE);
+  await passInterval();
+  assert.equal(come.length, 2.5 * AT_ONCE);
+});
+
+test('a refusal that comes later in an interval waits behind those that came before', async (context) => {
+  const { come, refuse, passInterval } = openPace(context);
+  refuseTimes(2 * AT_ONCE, () => refuse('loud'));
+  await passInterval();
+  refuse('loud');
+  assert.equal(come.length, 2 * AT_ONCE);
+  await passInterval();
+  assert.equal(come.length, 2 * AT_ONCE + 1);
+});
+
+test('other keys do not wait for one that is refused often', async (context) => {
+  const { come, refuse, passInterval } = openPace(context);
+  refuseTimes(10 * AT_ONCE, () => refuse('loud'));
+  refuse('quiet');
+  assert.equal(come.at(-1), 'quiet');
+  await passInterval();
+  refuse('quiet');
+  assert.equal(come.at(-1), 'quiet');
+});
+
+test('no refusal waits on a connection that has ended or is to end', async (context) => {
+  const { come, refuse } = openPace(context);
+  const abandonment = new Abandonment();
+  refuseTimes(2 * AT_ONCE, () => refuse('loud', abandonment));
+  abandonment.abandon(STOPPING);
+  await new Promise(setImmediate);
+  assert.equal(come.length, 2 * AT_ONCE);
+  refuse('loud', abandonment);
+  assert.equal(come.length, 2 * AT_ONCE + 1);
+});
+
+test('a client that asks again and again gets each of its refusals, in its order', async (context) => {
+  const closers: (() => Promise<void> | void)[] = [];
+  context.after(async () => {
+    for (const close of closers.reverse()) await close();
+  });
+  const { folder } = await prepareData({ after: (remove) => closers.push(remove) });
+  const key = await createKey(folder, { weight: 20, periodMs: 3_600_000 });
+  const ground = await openGround(folder);
+  closers.push(() => ground.close());
+  await ground.live.restored;
+  const service = createInProcess(ground);
+  closers.push(service.close);
+  const client = await connect(await listenLocally(service.server));
+  closers.push(() => client.close());
+  const requests = Array.from({ length: 3 * AT_ONCE }, () => formatQuestion(key));
+  client.send(Buffer.concat(requests));
+  const statuses: number[] = [];
+  while (statuses.length < requests.length) {
+    const { status } = await client.response();
+    statuses.push(status);
+  }
+  assert.deepEqual(statuses, [200, ...Array.from({ length: requests.length - 1 }, () => 429)]);
+});
