@@ -21,12 +21,18 @@ export function pastTag(ledgerId: string, type: string, height: number): string 
   return `"${ledgerId}-${type}-at-${height}"`;
 }
 
-/** Whether an If-None-Match header names the tag, compared as weak tags are. */
+/**
+ * Tags of one If-None-Match that are looked at. A client has one tag of an answer, or a few; a header of
+ * thousands would take longer to compare than the answer to compute.
+ */
+const TAGS_MAX = 32;
+
+/** Whether an If-None-Match header names the tag among its first ones, compared as weak tags are. */
 export function namesTag(header: string | undefined, tag: string): boolean {
   if (header === undefined) return false;
   if (header === tag || header === '*') return true;
   const opaque = tag.replace(/^W\//, '');
-  return header.split(',').some((part) => {
+  return header.split(',', TAGS_MAX).some((part) => {
     const named = part.trim();
     return named === '*' || named.replace(/^W\//, '') === opaque;
   });
