@@ -45,7 +45,7 @@ interface PackedLeverage {
 }
 
 /** The cell `leverage`: twice the leverage, one more if the position is isolated, and its own table above. */
-export function packLeverage({ leverage, isIsolated, tierTable }: PackedLeverage): number {
+function packLeverage({ leverage, isIsolated, tierTable }: PackedLeverage): number {
   return tierTable * TIER_TABLE + leverage * 2 + (isIsolated ? 1 : 0);
 }
 

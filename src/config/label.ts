@@ -1,6 +1,6 @@
 /** The label of a key: a text of one line, which a terminal shows as it is. */
 
-export const LABEL_LENGTH_MAX = 100;
+const LABEL_LENGTH_MAX = 100;
 export const LABEL_EXPECTED = `up to ${LABEL_LENGTH_MAX} characters on one line, without control characters`;
 
 /** Line breaks, codes that change a terminal, and marks that turn the direction of the text. */

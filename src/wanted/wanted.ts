@@ -52,7 +52,7 @@ export interface ForwardAnswer {
  * Why the exchange has refused the question. With a field, the follower has refused it for what the
  * exchange lists, and has not asked.
  */
-export interface ForwardRefused {
+interface ForwardRefused {
   readonly outcome: 'refused';
   readonly reason: string;
   readonly field?: string | undefined;

@@ -16,7 +16,7 @@ import type {
 
 /** The ids of two keys. */
 export const KEY = '4f1d22a0c9';
-export const OTHER_KEY = '9c0a22d1f4';
+const OTHER_KEY = '9c0a22d1f4';
 export const ALICE = '0xa11ce00000000000000000000000000000000001';
 const ACCOUNT: WantedItem = { kind: 'account', user: ALICE, dex: '' };
 const DELEGATIONS: WantedItem = { kind: 'delegations', user: ALICE };
