@@ -1,0 +1,65 @@
+/** Commands that the documents and the help texts show: they exist, and put no secret on a command line. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { loadAllCommands, loadCommand } from '../../src/cli/commands.ts';
+import { adviseOn } from '../../src/config/advice.ts';
+import { splitArguments } from '../../src/config/read-settings.ts';
+import { SETTINGS, type Setting } from '../../src/config/settings.ts';
+import { fencedBlocks, listDocuments, readDocument } from './documents.ts';
+
+/** Up to what the shell reads itself: a pipe, a redirection, a comment, the end of the line. */
+const SHOWN =
+  /(?:npx perpinfo|node bin\/perpinfo\.js|^ *perpinfo) ((?:'[^']*'|"[^"]*"|[^|&;<>#\n])*)/gm;
+
+function readWords(line: string): string[] {
+  const words = line.match(/(?:'[^']*'|"[^"]*"|[^\s'"])+/g) ?? [];
+  return words.map((word) => word.replaceAll(/['"]/g, ''));
+}
+
+function findShown(text: string): string[] {
+  return Array.from(text.replaceAll(/\\\n\s*/g, '').matchAll(SHOWN), ([, line]) => line.trim());
+}
+
+/** The changelog may show what is gone. */
+const PAGES = listDocuments().filter((name) => name !== 'CHANGELOG.md');
+
+async function listCommandLines(): Promise<string[]> {
+  const ofDocuments = PAGES.flatMap((name) => fencedBlocks(readDocument(name), 'sh'));
+  const ofHelp = (await loadAllCommands()).map(({ example }) => example.replace(/^.*\| /, ''));
+  return [...ofDocuments, ...ofHelp].flatMap(findShown);
+}
+
+test('every command that is shown exists, with its flags, and shows a key or a password to nobody', async () => {
+  const lines = await listCommandLines();
+  assert.ok(lines.length > 30, `${lines.length} commands are shown`);
+  for (const line of lines) {
+    const words = readWords(line);
+    const command = await loadCommand(words);
+    const { flags } = splitArguments(words.slice(command.name.split(' ').length));
+    const settings: readonly Setting[] = command.settings.map((name) => SETTINGS[name]);
+    const known = settings.flatMap(({ flag, file }) => [flag, file?.flag]);
+    for (const flag of flags.keys()) assert.ok(known.includes(flag), `${line}: --${flag}`);
+    const values = Object.fromEntries(command.settings.map((name) => [name, undefined]));
+    assert.deepEqual(adviseOn(values, flags, {}), [], line);
+  }
+});
+
+test('an address with a key in it is noticed among the commands', () => {
+  const block = 'feed | npx perpinfo serve --data ./data --follow https://host/VENDOR-KEY > log\n';
+  const [line] = findShown(block);
+  assert.equal(line, 'serve --data ./data --follow https://host/VENDOR-KEY');
+  const { flags } = splitArguments(readWords(line));
+  assert.equal(adviseOn({ follow: undefined }, flags, {}).length, 1);
+});
+
+test('variables that the documents show are read', () => {
+  const known = Object.values(SETTINGS as Readonly<Record<string, Setting>>).flatMap(
+    ({ variable, file }) => [variable, file?.variable],
+  );
+  for (const name of PAGES.filter((page) => !page.startsWith('docs/decisions/'))) {
+    for (const [variable] of readDocument(name).matchAll(/PERPINFO_\w*[A-Z]/g)) {
+      assert.ok(known.includes(variable), `${name}: ${variable}`);
+    }
+  }
+});
