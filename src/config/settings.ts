@@ -81,6 +81,7 @@ const LEDGER = {
   },
   natsWait: {
     type: milliseconds({ from: 0, to: HOUR_MS }),
+    isForNats: true,
     default: 60_000,
     help: 'how long a service, or append, waits at its start for NATS servers that cannot be reached',
   },

@@ -204,6 +204,10 @@ const WRONG: [args: string[], message: string][] = [
     '--nats-replicas: only for a ledger on NATS, and none is named; ' +
       '--nats-ca: only for a ledger on NATS, and none is named',
   ],
+  [
+    ['archive', '--data', 'd', '--nats-wait', '0'],
+    '--nats-wait: only for a ledger on NATS, and none is named',
+  ],
   [['query'], '--data DIR is required'],
   [['verify'], '--data DIR is required'],
   [['append', '--data'], '--data: got nothing, expected a text that is not empty'],
