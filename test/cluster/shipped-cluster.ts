@@ -4,31 +4,23 @@
  */
 
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { openJetStreamKeys } from '../../src/access/jetstream/jetstream-keys.ts';
-import { Program, start } from '../cli/program.ts';
-import { PROJECT } from '../paths.ts';
+import { type Program, start } from '../cli/program.ts';
 import { type Answer, type Cleanup, Client, RunningService, until } from '../service/running.ts';
 import { Link } from './links.ts';
 import { findPorts, NatsServer, NatsServers, natsOptions } from './nats-servers.ts';
+import { readDeployed, replace, startNginx } from './shipped-files.ts';
 
-const SHIPPED = path.join(PROJECT, 'deploy/cluster');
 const NAMES = ['nats1', 'nats2', 'nats3'];
 /** The shipped limit is ten seconds: nobody should wait that long for a test. */
 export const MAX_BEHIND_MS = 4000;
 const RUN_MS_MAX = 120_000;
 
 function readShipped(file: string): string {
-  return readFileSync(path.join(SHIPPED, file), 'utf8');
-}
-
-/** Replaces what must be there. */
-function replace(text: string, from: string | RegExp, to: string): string {
-  const changed = text.replaceAll(from, to);
-  if (changed === text) throw new Error(`${from} is not in the shipped file`);
-  return changed;
+  return readDeployed(`cluster/${file}`);
 }
 
 /** Servers before 2.10 do not know the setting, and refuse to start. */
@@ -192,7 +184,9 @@ export class ShippedCluster {
         return new ShippedReplica(name, replicaPorts[index], path.join(folder, name), links);
       }),
     );
-    const nginx = startNginx(folder, port, replicaPorts);
+    const [first, second] = replicaPorts.map((own) => `127.0.0.1:${own}`);
+    const servers = { 'replica1:8080': first, 'replica2:8080': second };
+    const nginx = startNginx({ file: 'cluster/nginx.conf', folder, port, servers });
     const cluster = new ShippedCluster({ nats, replicas, nginx, port, folder });
     context.after(() => cluster.stop());
     return cluster;
@@ -208,17 +202,4 @@ export class ShippedCluster {
     await this.nats.stop();
     rmSync(this.folder, { recursive: true, force: true });
   }
-}
-
-function startNginx(folder: string, port: number, replicaPorts: readonly number[]): Program {
-  let config = replace(readShipped('nginx.conf'), 'listen 8080', `listen 127.0.0.1:${port}`);
-  replicaPorts.forEach((replicaPort, index) => {
-    config = replace(config, `replica${index + 1}:8080`, `127.0.0.1:${replicaPort}`);
-  });
-  const own = path.join(folder, 'nginx');
-  mkdirSync(own, { recursive: true });
-  const file = path.join(own, 'nginx.conf');
-  writeFileSync(file, config);
-  const terms = `daemon off; pid ${path.join(own, 'pid')};`;
-  return new Program(['nginx', '-p', own, '-c', file, '-g', terms], {}, RUN_MS_MAX);
 }

@@ -86,6 +86,17 @@ async function untilReady(cluster: ShippedCluster, height: number): Promise<void
   client.close();
 }
 
+/** So many that nginx asks either replica first; one of them refuses, and the other does not run. */
+function askTooEarly({ port }: ShippedCluster, secret: string): Promise<number[]> {
+  const asked = Array.from({ length: 8 }, async () => {
+    const client = new Client(port);
+    const { status } = await client.ask(secret, LIGHT, { 'Ledger-Min-Height': 1e9 });
+    client.close();
+    return status;
+  });
+  return Promise.all(asked);
+}
+
 function heightOf({ headers }: Answer): number {
   return Number(headers['ledger-height']);
 }
@@ -140,6 +151,7 @@ test('the shipped cluster hides cut off and restarted replicas, and logs no key'
     for (const replica of [first, second]) {
       await replica.stop();
       await asker.untilAsked(20);
+      assert.deepEqual(new Set(await askTooEarly(cluster, secret)), new Set([503]));
       await replica.start();
       await untilReady(cluster, feed.height);
     }

@@ -1,0 +1,42 @@
+/** The files of deploy/, changed where a test has other machines, ports and folders. */
+
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { Program } from '../cli/program.ts';
+import { PROJECT } from '../paths.ts';
+
+const RUN_MS_MAX = 120_000;
+
+export function readDeployed(file: string): string {
+  return readFileSync(path.join(PROJECT, 'deploy', file), 'utf8');
+}
+
+/** Replaces what must be there. */
+export function replace(text: string, from: string | RegExp, to: string): string {
+  const changed = text.replaceAll(from, to);
+  if (changed === text) throw new Error(`${from} is not in the shipped file`);
+  return changed;
+}
+
+interface NginxOptions {
+  /** Of deploy/. */
+  readonly file: string;
+  /** For what it writes. */
+  readonly folder: string;
+  readonly port: number;
+  /** The addresses of the servers behind it, by those in the file. */
+  readonly servers: Readonly<Record<string, string>>;
+}
+
+export function startNginx({ file, folder, port, servers }: NginxOptions): Program {
+  let config = replace(readDeployed(file), 'listen 8080', `listen 127.0.0.1:${port}`);
+  for (const [shipped, moved] of Object.entries(servers)) {
+    config = replace(config, shipped, moved);
+  }
+  const own = path.join(folder, 'nginx');
+  mkdirSync(own, { recursive: true });
+  const changed = path.join(own, 'nginx.conf');
+  writeFileSync(changed, config);
+  const terms = `daemon off; pid ${path.join(own, 'pid')};`;
+  return new Program(['nginx', '-p', own, '-c', changed, '-g', terms], {}, RUN_MS_MAX);
+}
