@@ -78,6 +78,19 @@ export class Admission {
     return new RequestError('rate_limited', message, undefined, retryAfterSeconds);
   }
 
+  /** The error if the key cannot afford the least that a question weighs that has not been read. */
+  findSpentBudget({ id, budget }: Key, least: number): RequestError | undefined {
+    if (budget === undefined) return undefined;
+    const weight = Math.min(least, budget.weight);
+    const nowMs = performance.now();
+    if (this.#budgets.canAfford(id, budget, weight, nowMs)) return undefined;
+    const { limit, remaining, retryAfterSeconds } = this.#budgets.check(id, budget, weight, nowMs);
+    const message =
+      `budget: a question weighs ${weight} or more, ${remaining} of ${limit} are left; ` +
+      `try again in ${retryAfterSeconds} s`;
+    return new RequestError('rate_limited', message, undefined, retryAfterSeconds);
+  }
+
   /** Charges the weight and returns what is left; undefined if the key has no budget. */
   charge({ id, budget }: Key, weight: number): Allowance | undefined {
     if (budget === undefined) return undefined;

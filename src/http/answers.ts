@@ -2,7 +2,7 @@
  * The one way to answer: from a request to its reply, refusals included. Transports read bytes, call
  * this, and render the reply; they have no rules of their own. Of several faults, the reply names the
  * first in this order: path, method, key, media type, size, JSON, question, budget, missing or stale
- * state, overload.
+ * state, overload. The budget comes before the JSON of long questions (length-weights.ts).
  */
 
 import type { Logger } from 'pino';
@@ -25,6 +25,7 @@ import type { RequestCounters, WorkCounters } from './counters.ts';
 import { entityTag, namesTag } from './entity-tag.ts';
 import { Forwarding, type ForwardingParts, ForwardRequest } from './forwarding.ts';
 import type { KeptPast } from './health.ts';
+import { LengthWeights } from './length-weights.ts';
 import {
   isLong,
   type LongAnswer,
@@ -32,6 +33,7 @@ import {
   type LongOutcome,
   type LongQuestion,
 } from './long-answers.ts';
+import { isLengthy, weighLength } from './parse-limits.ts';
 import {
   type HistorySource,
   PastAnswers,
@@ -40,18 +42,18 @@ import {
 } from './past-answers.ts';
 import { countProbe, type Peer } from './peer.ts';
 import { Places } from './places.ts';
-import type { ParsedQuestion, QuestionSource } from './question-source.ts';
+import {
+  type AnyQuestion,
+  LongQuery,
+  type ParsedQuestion,
+  type QuerySource,
+  type QuestionSource,
+} from './question-source.ts';
 import { Readiness, type ReadinessParts } from './readiness.ts';
 import { RefusalPace } from './refusal-pace.ts';
-import { refusalReply, replyToPreflight } from './refusal-reply.ts';
+import { isOurs, refusalReply, replyToPreflight } from './refusal-reply.ts';
 import { Reply } from './reply.ts';
-import {
-  MIN_HEIGHT_HEADER,
-  type RawHead,
-  type RequestHead,
-  readHead,
-  withQuestion,
-} from './request-head.ts';
+import { type RawHead, type RequestHead, readHead, withQuestion } from './request-head.ts';
 import { Turns } from './turns.ts';
 import { UnsentBytes } from './unsent-bytes.ts';
 
@@ -104,6 +106,7 @@ export class Answers {
   readonly #log: BoundedLog;
   readonly #accounts = new AccountAnswers();
   readonly reads: AccountReads;
+  readonly lengthWeights: LengthWeights;
   readonly readiness: Readiness;
   readonly turns = new Turns();
   readonly #unsent = new UnsentBytes();
@@ -121,6 +124,7 @@ export class Answers {
     this.#parts = parts;
     this.#log = new BoundedLog(parts.log);
     this.reads = new AccountReads(parts);
+    this.lengthWeights = new LengthWeights(parts.admission);
     this.readiness = new Readiness(parts);
     this.#forwarding = new Forwarding(parts);
     this.#longAnswers = new LongAnswers({
@@ -159,9 +163,9 @@ export class Answers {
   }
 
   /** The head with another query, which asks something else. */
-  changeQuery(head: RequestHead, query: QuestionSource): RequestHead {
+  changeQuery(head: RequestHead, query: QuerySource): RequestHead {
     if (head.question === undefined) return head;
-    return withQuestion(head, query.read(this.#forwarding.isOn));
+    return withQuestion(head, query.readIfShort(this.#forwarding.isOn));
   }
 
   /** The reply to the head alone; undefined if the body decides. */
@@ -195,19 +199,61 @@ export class Answers {
   ): Reply | Promise<Reply> {
     const key = this.#admitHead(head, peer);
     if (key instanceof Reply) return key;
-    let type: string | undefined;
+    const unread = findUnread(head, source);
+    if (unread !== undefined && isLengthy(unread.length)) {
+      return this.#answerLengthy(unread, { head, peer, key }, isRenderedAtOnce);
+    }
+    const question = unread === undefined ? head.question : this.#read(unread, key);
+    return this.#answerQuestion(question as AnyQuestion, { head, peer, key }, isRenderedAtOnce);
+  }
+
+  #answerLengthy(
+    source: QuestionSource,
+    admitted: AdmittedHead,
+    isRenderedAtOnce: boolean,
+  ): Reply | Promise<Reply> {
+    const { peer, key } = admitted;
+    const { length } = source;
+    const spent = this.lengthWeights.findSpentBudget(key, length);
+    if (spent !== undefined) return this.#refuse(spent, { peer, key });
+    const question = this.#read(source, key);
+    if (question instanceof RequestError) return this.#refuse(question, { peer, key, length });
+    const { type, weight } = question;
+    const shortage = this.lengthWeights.findShortage(key, weight, length);
+    if (shortage !== undefined) return this.#refuse(shortage, { peer, key, type });
+    const finish = (reply: Reply) => {
+      const charged = reply.refusal === undefined ? weight : REFUSED_WEIGHT;
+      return this.lengthWeights.chargeRest(reply, key, charged, length);
+    };
+    const reply = this.#answerQuestion(question, admitted, isRenderedAtOnce);
+    return reply instanceof Promise ? reply.then(finish) : finish(reply);
+  }
+
+  #read(source: QuestionSource, { id }: Key): AnyQuestion {
     try {
-      const question = head.question ?? source?.read(this.#forwarding.isOn);
-      if (question === undefined) throw new Error('a request without a question');
-      if (question instanceof RequestError) return this.#refuse(question, { peer, key });
-      type = question.type;
-      if (question instanceof ForwardRequest) return this.#forward(question, { head, peer, key });
+      return source.read(this.#forwarding.isOn);
+    } catch (error) {
+      throw new AnswerFailure(error, { type: undefined, keyId: id });
+    }
+  }
+
+  #answerQuestion(
+    question: AnyQuestion | undefined,
+    admitted: AdmittedHead,
+    isRenderedAtOnce: boolean,
+  ): Reply | Promise<Reply> {
+    const { head, peer, key } = admitted;
+    if (question === undefined) throw new Error('a request without a question');
+    if (question instanceof RequestError) return this.#refuse(question, { peer, key });
+    const { type } = question;
+    try {
+      if (question instanceof ForwardRequest) return this.#forward(question, admitted);
       if (head.termsRefusal !== undefined) {
         return this.#refuse(head.termsRefusal, { peer, key, type });
       }
-      if (isAboutPast(question)) return this.#answerPast(question, { head, peer, key });
-      const begun = { isRenderedAtOnce, payment: undefined, readings: undefined };
-      return this.#answerAdmitted({ head, peer, key, question, ...begun });
+      if (isAboutPast(question)) return this.#answerPast(question, admitted);
+      const unpaid = { payment: undefined, readings: undefined };
+      return this.#answerAdmitted({ head, peer, key, question, isRenderedAtOnce, ...unpaid });
     } catch (error) {
       if (error instanceof RequestError) return this.#refuse(error, { peer, key, type });
       throw new AnswerFailure(error, { type, keyId: key.id });
@@ -222,7 +268,11 @@ export class Answers {
   /** Refuses a request for a fault that its transport found; an unknown key comes first. */
   refuse(refusal: RequestError, head: RequestHead, peer: Peer): Reply {
     const key = this.#admitHead(head, peer);
-    return key instanceof Reply ? key : this.#refuse(refusal, { peer, key });
+    if (key instanceof Reply) return key;
+    // Of a body that is too long, as much has been read as of one that is not.
+    const isTooLong = refusal.code === 'body_too_large';
+    const length = isTooLong ? this.#parts.settings.bodyBytesMax : 0;
+    return this.#refuse(refusal, { peer, key, length });
   }
 
   /** Counts and logs a bug of ours; the transport then ends the connection. */
@@ -527,12 +577,14 @@ export class Answers {
    */
   chargeRefusal(
     key: Key,
-    { status, field }: RequestError,
-    payment?: Prepayment,
+    refusal: RequestError,
+    { payment, length = 0 }: Pick<Refused, 'payment' | 'length'> = {},
   ): Allowance | undefined {
-    const isOurs = (status === 429 || status >= 500) && field !== MIN_HEIGHT_HEADER;
-    const isFree = isOurs || payment?.isDone === true;
-    return this.#parts.admission.chargeWhatIsLeft(key, isFree ? 0 : REFUSED_WEIGHT);
+    const isFree = isOurs(refusal) || payment?.isDone === true;
+    return this.#parts.admission.chargeWhatIsLeft(
+      key,
+      isFree ? 0 : Math.max(REFUSED_WEIGHT, weighLength(length)),
+    );
   }
 
   #refuseAdmitted(refusal: RequestError, request: AdmittedRequest): Reply {
@@ -542,12 +594,13 @@ export class Answers {
     return this.#refuse(refusal, { peer, key, type: question.type, payment });
   }
 
-  #refuse(refusal: RequestError, { peer, key, type, allow, payment }: Refused): Reply {
+  #refuse(refusal: RequestError, refused: Refused): Reply {
+    const { peer, key, type, allow, payment } = refused;
     const { code } = refusal;
     const reply = refusalReply(refusal, type);
     if (code === 'method_not_allowed') reply.allow = allow;
     payment?.giveBack();
-    if (key !== undefined) reply.allowance = this.chargeRefusal(key, refusal, payment);
+    if (key !== undefined) reply.allowance = this.chargeRefusal(key, refusal, refused);
     // The rest of a body that is too large is not read.
     reply.isLast = code === 'body_too_large' || countProbe(code, peer);
     const state = code === 'behind' ? this.#parts.live.state : undefined;
@@ -557,6 +610,12 @@ export class Answers {
     }
     return reply;
   }
+}
+
+/** The question if it has yet to be read: in the body, or a long query. */
+function findUnread({ question }: RequestHead, body?: QuestionSource): QuestionSource | undefined {
+  if (question === undefined) return body;
+  return question instanceof LongQuery ? question : undefined;
 }
 
 /**
@@ -585,4 +644,6 @@ interface Refused {
   readonly key?: Key;
   readonly type?: string | undefined;
   readonly payment?: Prepayment | undefined;
+  /** Bytes that were read for it, where that are many. */
+  readonly length?: number;
 }

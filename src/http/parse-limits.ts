@@ -8,15 +8,38 @@ const MARKS_MAX = 256;
 const MARKS = ['[', '{', ':'] as const;
 /** A question about many accounts has one for each of them. */
 const COMMAS_MAX = 2048;
-/** Shorter texts cost little, whatever is in them. */
+/** Of each of these in a query string, where a list has one for each item. */
+const QUERY_MARKS = ['&', ',', '%', '+'] as const;
+const QUERY_MARKS_MAX = 1024;
+/** Texts up to this length cost little, whatever is in them. */
 const CHEAP_LENGTH = 1024;
+
+/** Whether a text of this many bytes may cost much: then its key has something left before it is read. */
+export function isLengthy(length: number): boolean {
+  return length > CHEAP_LENGTH;
+}
+
+/** Bytes that cost about as much to read as an answer of this weight: 1. */
+const BYTES_PER_WEIGHT = 8192;
+
+/** What a question of this many bytes weighs at least, since it has to be read. */
+export function weighLength(length: number): number {
+  return Math.max(1, Math.ceil(length / BYTES_PER_WEIGHT));
+}
 
 /** What there is too much of, as an error message has it; undefined if it may be parsed. */
 export function findExcess(text: string): string | undefined {
-  if (text.length <= CHEAP_LENGTH) return undefined;
+  if (!isLengthy(text.length)) return undefined;
   const mark = MARKS.find((each) => hasMore(text, each, MARKS_MAX));
   if (mark !== undefined) return `more than ${MARKS_MAX} of "${mark}"`;
   return hasMore(text, ',', COMMAS_MAX) ? `more than ${COMMAS_MAX} of ","` : undefined;
+}
+
+/** The same for a query string. */
+export function findQueryExcess(query: string): string | undefined {
+  if (!isLengthy(query.length)) return undefined;
+  const mark = QUERY_MARKS.find((each) => hasMore(query, each, QUERY_MARKS_MAX));
+  return mark === undefined ? undefined : `more than ${QUERY_MARKS_MAX} of "${mark}"`;
 }
 
 function hasMore(text: string, character: string, max: number): boolean {

@@ -16,7 +16,7 @@ import { accountChangedAt } from '../state/changed-at.ts';
 import type { StateView } from '../state/state.ts';
 import type { AccountAnswers } from './account-answers.ts';
 import { type ForwardRequest, readForwardQuery, readForwardRequest } from './forwarding.ts';
-import { findExcess } from './parse-limits.ts';
+import { findExcess, findQueryExcess, isLengthy } from './parse-limits.ts';
 
 /** A question ready to be answered; those of the registry (info/registry.ts) are such. */
 export interface ParsedQuestion {
@@ -45,6 +45,8 @@ export type AnyQuestion = ParsedQuestion | HistoryQuestion | ForwardRequest | Re
 
 /** An unparsed question; `read` parses it, also as one to forward if that is on. */
 export interface QuestionSource {
+  /** In bytes, with what is around it. */
+  readonly length: number;
   read(forwards: boolean): AnyQuestion;
 }
 
@@ -106,6 +108,10 @@ export class BodySource implements QuestionSource {
     this.#end = end;
   }
 
+  get length(): number {
+    return this.#end - this.#start;
+  }
+
   read(forwards: boolean): AnyQuestion {
     const user = readAccountQuestion(this.#bytes, this.#start, this.#end);
     if (user !== undefined) return new AccountQuestion(user);
@@ -116,13 +122,15 @@ export class BodySource implements QuestionSource {
 
 /** JSON that has been parsed already. */
 export class JsonSource implements QuestionSource {
+  readonly length: number;
   readonly #value: unknown;
   readonly #name: string;
 
-  /** The name is that of the value in errors. */
-  constructor(value: unknown, name: string) {
+  /** The name is that of the value in errors, the length that of the message around it. */
+  constructor(value: unknown, name: string, length = 0) {
     this.#value = value;
     this.#name = name;
+    this.length = length;
   }
 
   read(forwards: boolean): AnyQuestion {
@@ -146,20 +154,54 @@ export class QuerySource implements QuestionSource {
     this.#end = end;
   }
 
+  get length(): number {
+    return this.#end - this.#start;
+  }
+
+  /** The question; a long one is read when its key is known. */
+  readIfShort(forwards: boolean): AnyQuestion | LongQuery {
+    if (!isLengthy(this.length)) return this.read(forwards);
+    return new LongQuery(Buffer.from(this.#bytes.subarray(this.#start, this.#end)));
+  }
+
   read(forwards: boolean): AnyQuestion {
     const user = readAccountQuery(this.#bytes, this.#start, this.#end);
     if (user !== undefined) return new AccountQuestion(user);
-    const parameters = new URLSearchParams(this.#bytes.toString('utf8', this.#start, this.#end));
+    const text = this.#bytes.toString('utf8', this.#start, this.#end);
+    const excess = findQueryExcess(text);
+    if (excess !== undefined) return refuseExcess('query', excess);
+    const parameters = new URLSearchParams(text);
     return (forwards ? readForwardQuery(parameters) : undefined) ?? readQuery(parameters);
   }
+}
+
+/** A long query, kept with the head of its request: it is parsed once. */
+export class LongQuery implements QuestionSource {
+  readonly #bytes: Buffer;
+  #question: AnyQuestion | undefined;
+
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes;
+  }
+
+  get length(): number {
+    return this.#bytes.length;
+  }
+
+  read(forwards: boolean): AnyQuestion {
+    this.#question ??= new QuerySource(this.#bytes).read(forwards);
+    return this.#question;
+  }
+}
+
+function refuseExcess(name: 'body' | 'query', excess: string): RequestError {
+  return new RequestError('invalid_field', `${name}: got ${excess}, expected one question`, name);
 }
 
 function parseBody(bytes: Buffer): unknown {
   const text = isUtf8(bytes) ? bytes.toString('utf8') : undefined;
   const excess = findExcess(text ?? '');
-  if (excess !== undefined) {
-    return new RequestError('invalid_field', `body: got ${excess}, expected one question`, 'body');
-  }
+  if (excess !== undefined) return refuseExcess('body', excess);
   try {
     if (text !== undefined) return JSON.parse(text);
   } catch {

@@ -2,6 +2,12 @@
 
 import type { RequestError } from '../info/request-error.ts';
 import { Reply } from './reply.ts';
+import { MIN_HEIGHT_HEADER } from './request-head.ts';
+
+/** Whether a refusal is for a limit or a failure of ours, not for a wait that the client asked for. */
+export function isOurs({ status, field }: RequestError): boolean {
+  return (status === 429 || status >= 500) && field !== MIN_HEIGHT_HEADER;
+}
 
 export function refusalReply(refusal: RequestError, type?: string): Reply {
   const reply = new Reply(refusal.status, type);

@@ -5,7 +5,7 @@
 
 import { hashSecret } from '../access/keys.ts';
 import { RequestError, wrongValue } from '../info/request-error.ts';
-import { type AnyQuestion, QuerySource } from './question-source.ts';
+import { type AnyQuestion, type LongQuery, QuerySource } from './question-source.ts';
 import {
   findRoute,
   methodsOf,
@@ -48,7 +48,7 @@ export interface RequestHead {
   /** The client prefers CSV, where there is such an answer. */
   readonly wantsCsv: boolean;
   /** Undefined if the question is in the body. */
-  readonly question: AnyQuestion | undefined;
+  readonly question: AnyQuestion | LongQuery | undefined;
 }
 
 export const MIN_HEIGHT_HEADER = 'Ledger-Min-Height';
@@ -86,12 +86,14 @@ export function readHead(source: RawHead, { bodyBytesMax, forwards }: HeadTerms)
     accountAgeMsMax: typeof accountAgeMsMax === 'number' ? accountAgeMsMax : undefined,
     ifNoneMatch: textOf(headers, 'if-none-match'),
     wantsCsv: wantsCsv(textOf(headers, 'accept')),
-    question: isQuery ? new QuerySource(Buffer.from(queryOf(target))).read(forwards) : undefined,
+    question: isQuery
+      ? new QuerySource(Buffer.from(queryOf(target))).readIfShort(forwards)
+      : undefined,
   };
 }
 
 /** The same head with another question. Written out: a spread takes several times as long. */
-export function withQuestion(head: RequestHead, question: AnyQuestion): RequestHead {
+export function withQuestion(head: RequestHead, question: AnyQuestion | LongQuery): RequestHead {
   return {
     method: head.method,
     route: head.route,

@@ -248,13 +248,14 @@ function budgetCases({ user }: Subjects): Case[] {
       { body: QUESTION, headers: { 'Content-Type': 'text/plain' } },
       { status: 415, error: 'unsupported_media_type', field: 'Content-Type' },
     ),
-    refused(
-      'a budget, for a body over the limit',
-      { body: QUESTION.padEnd(70_000) },
-      {
+    {
+      ...{ name: 'a budget, for a body over the limit', hasBudget },
+      asked: { body: QUESTION.padEnd(70_000) },
+      expected: {
         ...{ status: 413, error: 'body_too_large', field: 'body', closes: true },
+        headers: left(32),
       },
-    ),
+    },
     refused('a budget, for a minimum height that is none', minHeight('x'), {
       ...{ status: 422, error: 'invalid_field', field: 'Ledger-Min-Height' },
     }),
@@ -281,6 +282,16 @@ function budgetCases({ user }: Subjects): Case[] {
       expected: {
         ...{ status: 429, error: 'rate_limited' },
         message: 'budget: this question weighs 2, 0 of 40 are left; try again in 180 s',
+        headers: { 'retry-after': '180', ...left(0) },
+      },
+    },
+    {
+      ...{ name: 'a budget that is spent, for a long body that is not JSON', hasBudget },
+      before: [{ question: AUCTION }, { question: AUCTION }],
+      asked: { body: '{'.repeat(1025) },
+      expected: {
+        ...{ status: 429, error: 'rate_limited' },
+        message: 'budget: a question weighs 2 or more, 0 of 40 are left; try again in 180 s',
         headers: { 'retry-after': '180', ...left(0) },
       },
     },

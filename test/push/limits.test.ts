@@ -170,6 +170,57 @@ test('with a budget that is spent, pings are answered and subscriptions ended', 
   await client.next('subscriptionResponse');
 });
 
+test('with a budget that is spent, long messages are refused unread', async (context) => {
+  const { secret: key } = await createLiveKey(service, { budget: '22/h' });
+  const client = await connectPush(context, { port: service.port, key });
+  client.send(ASK_META);
+  await client.next('post');
+  const padding = 'x'.repeat(1025);
+  const refusal = /^rate_limited: budget: a question weighs 2 or more, 1 of 22 are left/;
+  const post = { method: 'post', id: 7, request: { type: 'info', payload: { type: padding } } };
+  client.send(post);
+  const { id, response } = (await client.next('post')) as {
+    id: number;
+    response: { payload: string };
+  };
+  assert.equal(id, 7);
+  assert.match(response.payload, refusal);
+  for (const message of [padding, { padding, ...post }, { method: 'ping', padding }]) {
+    client.send(message);
+    assert.match(String(await client.next('error')), refusal);
+  }
+  client.send({ method: 'ping' });
+  await client.isQuiet();
+});
+
+test('a message is charged for its length, unless it is a post that weighs more', async (context) => {
+  const { secret: key } = await createLiveKey(service, { budget: '80/h' });
+  const client = await connectPush(context, { port: service.port, key });
+  const padding = 'x'.repeat(60_000);
+  client.send({ method: 'ping', padding });
+  await client.next('pong');
+  client.send(padding);
+  await client.next('error');
+  client.send({
+    method: 'unsubscribe',
+    subscription: { type: 'clearinghouseState', user: USER },
+    padding,
+  });
+  await client.next('error');
+  client.send({
+    method: 'post',
+    id: 1,
+    request: { type: 'info', payload: { type: 'a' } },
+    padding,
+  });
+  await client.next('post');
+  client.send({ ...ASK_META, padding });
+  await client.next('post');
+  // Of 80: four messages of 8, an answer, and two requests that are refused.
+  const { headers } = await service.once({ path: `/${key}/info`, body: '{}' });
+  assert.equal(headers['ratelimit-remaining'], '26');
+});
+
 test('revoking a key, or one of its secrets, closes the connections made with it', async (context) => {
   const { id, secret } = await createLiveKey();
   const store = await openEmbeddedKeys(data);

@@ -39,7 +39,10 @@ async function post(body: string, isCsv = false): Promise<Outcome> {
     backlogBytesMax: BYTES_MAX,
     pingMs: 5_000,
     admission: { findKey: () => ({ id: 'a' }), charge: () => undefined },
-    answers: { answer: () => Object.assign(new Reply(200, 'meta'), { body, isCsv }) },
+    answers: {
+      lengthWeights: { findSpentBudget: () => undefined },
+      answer: () => Object.assign(new Reply(200, 'meta'), { body, isCsv }),
+    },
     counters: { countRequests: () => undefined },
     cutOff: () => {
       isCutOff = true;
@@ -50,7 +53,7 @@ async function post(body: string, isCsv = false): Promise<Outcome> {
     stream: Object.assign(new PassThrough(), { cork() {}, uncork() {} }) as unknown as Socket,
     ...{ intervalMs: 0, key: { id: 'a' } as Key, secretHash: '' },
   };
-  new PushConnection(client, context as unknown as PushContext).receive(POST);
+  new PushConnection(client, context as unknown as PushContext).receive(Buffer.from(POST));
   await new Promise(setImmediate);
   const { type, payload } = JSON.parse(frames[0]).data.response;
   return { type, message: String(payload), isCutOff };

@@ -11,6 +11,7 @@ import type { Key } from '../../access/keys.ts';
 import { RequestError } from '../../info/request-error.ts';
 import { Abandonment, CLIENT_GONE, STOPPING } from '../abandonment.ts';
 import type { PushCounters } from '../counters.ts';
+import { weighLength } from '../parse-limits.ts';
 import type { Peer } from '../peer.ts';
 import { JsonSource } from '../question-source.ts';
 import type { Reply } from '../reply.ts';
@@ -25,6 +26,7 @@ import {
   describeRefusal,
   type Frame,
   FrameError,
+  findPostId,
   formatAnswer,
   formatError,
   formatPostError,
@@ -125,23 +127,41 @@ export class PushConnection {
     return false;
   }
 
-  receive(text: string): void {
+  receive(bytes: Buffer): void {
     this.heardMs = performance.now();
     const key = this.#context.admission.findKey(this.secretHash);
     if (key === undefined) {
       this.socket.close(POLICY_VIOLATION, UNKNOWN_KEY.message);
       return;
     }
+    const spent = this.#context.answers.lengthWeights.findSpentBudget(key, bytes.length);
+    if (spent !== undefined) {
+      this.#refuseUnread(bytes, spent);
+      return;
+    }
     try {
-      this.#handle(parseFrame(text), key);
+      this.#handle(parseFrame(bytes.toString()), key, bytes.length);
     } catch (error) {
-      this.#refuse(error, key);
+      this.#refuse(error, key, bytes.length);
     }
   }
 
-  #handle(frame: Frame, key: Key): void {
+  /** A client that posts finds the error by the post's id, so it gets one if it can be seen. */
+  #refuseUnread(bytes: Buffer, refusal: RequestError): void {
+    const id = findPostId(bytes);
+    const message = describeRefusal(refusal);
+    this.outbox.send(id === undefined ? formatError(message) : formatPostError(id, message));
+  }
+
+  #handle(frame: Frame, key: Key, length: number): void {
+    if (frame.method === 'post') {
+      this.#answer(frame, length);
+      return;
+    }
+    // What the frame itself is charged comes on top.
+    const lengthWeight = weighLength(length) - FRAME_WEIGHT;
+    if (lengthWeight > 0) this.#context.admission.chargeWhatIsLeft(key, lengthWeight);
     if (frame.method === 'ping') this.#answerPing(key);
-    else if (frame.method === 'post') this.#answer(frame);
     else this.#subscriptions.change(frame, key);
   }
 
@@ -151,20 +171,20 @@ export class PushConnection {
     this.outbox.send(PONG);
   }
 
-  #refuse(error: unknown, key: Key): void {
+  #refuse(error: unknown, key: Key, length: number): void {
     if (!(error instanceof FrameError)) throw error;
-    this.#context.admission.chargeWhatIsLeft(key, FRAME_WEIGHT);
+    this.#context.admission.chargeWhatIsLeft(key, weighLength(length));
     if (error instanceof PostError) this.outbox.send(formatPostError(error.id, error.message));
     else this.outbox.send(formatError(error.message));
   }
 
-  #answer({ id, question }: PostFrame): void {
+  #answer({ id, question }: PostFrame, length: number): void {
     const { answers } = this.#context;
     const startedMs = performance.now();
     if (this.#postsInFlight === POSTS_IN_FLIGHT_MAX) {
       throw new PostError(id, `too many pending post requests id=${id}`);
     }
-    const source = new JsonSource(question, 'request.payload');
+    const source = new JsonSource(question, 'request.payload', length);
     const reply = answers.answer(this.#head, this.#peer, source);
     if (!(reply instanceof Promise)) {
       this.#sendAnswer(id, reply, startedMs);

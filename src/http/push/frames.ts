@@ -43,6 +43,17 @@ export class PostError extends FrameError {
 
 export const PONG = '{"channel":"pong"}';
 
+/**
+ * The id of an unread post, if the frame begins as clients write it: {"method":"post","id":1,
+ */
+export function findPostId(frame: Buffer): number | undefined {
+  const [, id] = POST_START.exec(frame.toString('latin1', 0, POST_START_LENGTH)) ?? [];
+  return id === undefined ? undefined : Number(id);
+}
+
+const POST_START = /^\{ ?"method": ?"post", ?"id": ?(\d{1,15}),/;
+const POST_START_LENGTH = 64;
+
 export function parseFrame(text: string): Frame {
   const source = parseJson(text);
   if (!isJsonObject(source)) {

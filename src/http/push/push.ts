@@ -254,7 +254,8 @@ export class Push {
 
   #receive(connection: PushConnection, data: RawData): void {
     try {
-      connection.receive(data.toString());
+      // In the form that `ws` gives by default.
+      connection.receive(data as Buffer);
     } catch (error) {
       this.#fail(connection, error);
     }
