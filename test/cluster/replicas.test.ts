@@ -43,9 +43,14 @@ function newAddress(): string {
   return nats.address(`replicas-${count}`);
 }
 
-async function append(address: string, from: number, to: number): Promise<void> {
+async function append(
+  address: string,
+  from: number,
+  to: number,
+  flags: readonly string[] = [],
+): Promise<void> {
   const input = joinLines(lines.slice(from, to));
-  const { code, stderr } = await run(['append', '--ledger', address], { input });
+  const { code, stderr } = await run(['append', '--ledger', address, ...flags], { input });
   assert.equal(code, 0, stderr);
 }
 
@@ -63,12 +68,15 @@ test(
     const objects = await link.openObjects(`${link.name}-snapshots`);
     await until('a snapshot on NATS', async () => (await objects.list()).length > 0);
     await link.manager.streams.update(link.name, { max_msgs: 30 });
-    await append(address, 200, 220);
+    const interval = ['--snapshot-every', '15'];
+    await append(address, 200, 220, interval);
     const { state } = await link.manager.streams.info(link.name);
     assert.equal(state.first_seq, 191);
     await link.close();
     const data = place();
-    const [second] = await startReplicas(context, [{ address, data, flags: ANY_AGE }]);
+    const [second] = await startReplicas(context, [
+      { address, data, flags: [...ANY_AGE, ...interval] },
+    ]);
     await untilHeight(second, 220);
     await untilHeight(first, 220);
     assert.ok(readdirSync(path.join(data, 'snapshots')).includes('0000000000000200.snapshot'));

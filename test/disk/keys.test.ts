@@ -55,7 +55,7 @@ test('on a full disk keys work, are listed, and can be revoked', LONG_ONLY, asyn
     return (await client.ask(secret, LIGHT)).status === 401;
   });
   const { stdout } = await run(['keys', 'list', '--data', data]);
-  assert.match(stdout, new RegExp(`^${id} .* \\d+:\\d+:\\d+Z$`, 'm'));
+  assert.match(stdout, new RegExp(`^${id} .* \\d{4}-\\d\\d-\\d\\dT\\d+:\\d+:\\d+Z$`, 'm'));
 });
 
 test('keys created until the disk is full are all kept, and the first that does not fit is refused', async (t) => {

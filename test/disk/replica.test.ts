@@ -24,9 +24,14 @@ before(async () => {
 });
 after(() => nats?.stop());
 
-async function append(address: string, from: number, to: number): Promise<void> {
+async function append(
+  address: string,
+  from: number,
+  to: number,
+  flags: readonly string[] = [],
+): Promise<void> {
   const input = joinLines(lines.slice(from, to));
-  const { code, stderr } = await run(['append', '--ledger', address], { input });
+  const { code, stderr } = await run(['append', '--ledger', address, ...flags], { input });
   assert.equal(code, 0, stderr);
 }
 
@@ -36,7 +41,8 @@ test('a replica without room for its snapshot starts once there is room', {
 }, async (t) => {
   const address = nats.address('room');
   await append(address, 0, 50);
-  const flags = ['--max-age', '0', '--snapshot-every', '10'];
+  const interval = ['--snapshot-every', '5'];
+  const flags = ['--max-age', '0', ...interval];
   const [first] = await startReplicas(t, [{ address, data: place(), flags }]);
   await untilHeight(first, 50);
   const link = await nats.connect(natsOptions(address).address.name);
@@ -44,7 +50,7 @@ test('a replica without room for its snapshot starts once there is room', {
   await until('a snapshot on NATS', async () => (await objects.list()).length > 0);
   await link.manager.streams.update(link.name, { max_msgs: 10 });
   await link.close();
-  await append(address, 50, 55);
+  await append(address, 50, 55, interval);
   const disk = makeDisk(t, 2048);
   disk.fill();
   const [second] = await startReplicas(t, [{ address, data: disk.folder, flags }]);
