@@ -24,8 +24,8 @@ export interface Case {
 
 export interface Keys {
   readonly key: string;
-  /** Of a key whose budget is spent with the first question. */
-  readonly spentKey: string;
+  /** Of keys whose budgets are spent with the first question; many, since refusals of each have a pace. */
+  readonly spentKeys: readonly string[];
 }
 
 interface Account {
@@ -151,39 +151,67 @@ function listSeries(
   return cases;
 }
 
-function listRefused({ users }: WeightsData, { key, spentKey }: Keys): Case[] {
-  const nested = '['.repeat(BODY_BYTES_MAX / 2) + ']'.repeat(BODY_BYTES_MAX / 2);
-  const arrays = `[${'[],'.repeat(BODY_BYTES_MAX / 3 - 2)}[]]`;
-  const question = JSON.stringify({ type: 'clearinghouseState', user: users[0] });
-  const unlike = JSON.stringify({
-    type: 'batchClearinghouseStates',
-    users: Array.from({ length: 1000 }, (_, index) => `${index}`.padStart(28, 'é')),
-  });
-  const refuse = (what: string, account: string, requests: Buffer[]) => ({
-    question: `refused: ${what}`,
-    account,
-    requests,
-  });
-  const of = (name: string, secret: string) => [
-    refuse('64 KiB of nested arrays', name, [formatQuestion(secret, { body: nested })]),
-    refuse('64 KiB of arrays', name, [formatQuestion(secret, { body: arrays })]),
-    refuse('an unknown type', name, [formatQuestion(secret, { body: '{"type":"a"}' })]),
-    refuse('not JSON, 64 KiB', name, [formatQuestion(secret, { body: 'x'.repeat(65_000) })]),
-    refuse('1,000 wallets that are no addresses', name, [formatQuestion(secret, { body: unlike })]),
-    {
-      ...refuse('If-None-Match with 15,000 commas', name, [
-        formatRequest({
-          method: 'GET',
-          path: `/${secret}/info?type=clearinghouseState&user=${users[0]}`,
-          headers: { 'If-None-Match': ','.repeat(15_000) },
-        }),
-      ]),
-      question: 'a poll with 15,000 commas in If-None-Match',
+/** What is costly to read, of keys that have much left and of keys that have nothing. */
+function listRefused({ users }: WeightsData, { key, spentKeys }: Keys): Case[] {
+  const account = { type: 'clearinghouseState', user: users[0] };
+  const bodies = listBodies(JSON.stringify(account));
+  const polls = listPolls(new URLSearchParams(account).toString());
+  const of = (name: string, secrets: readonly string[]): Case[] => [
+    ...Object.entries(bodies).map(([question, body]) => ({
+      question,
+      account: name,
+      requests: secrets.map((secret) => formatQuestion(secret, { body })),
+    })),
+    ...Object.entries(polls).map(([question, { query, headers }]) => ({
+      question,
+      account: name,
+      requests: secrets.map((secret) =>
+        formatRequest({ method: 'GET', path: `/${secret}/info?${query}`, headers }),
+      ),
+    })),
+  ];
+  return [...of('', [key]), ...of('key spent', spentKeys)];
+}
+
+function listBodies(question: string): Record<string, string> {
+  const unlike = Array.from({ length: 1000 }, (_, index) => `${index}`.padStart(28, 'é'));
+  const numbers = Array.from({ length: 2000 }, () => '1.7976931348623157123456789e-30');
+  const type = (text: string) => JSON.stringify({ type: text });
+  return {
+    'clearinghouseState in 84 bytes': question,
+    'clearinghouseState in 64 KiB': question.padEnd(BODY_BYTES_MAX),
+    'refused: 64 KiB of nested arrays':
+      '['.repeat(BODY_BYTES_MAX / 2) + ']'.repeat(BODY_BYTES_MAX / 2),
+    'refused: 64 KiB of arrays': `[${'[],'.repeat(BODY_BYTES_MAX / 3 - 2)}[]]`,
+    'refused: 1 KiB of nested arrays': '['.repeat(1024),
+    'refused: 2,000 numbers': `[${numbers.join()}]`,
+    'refused: an unknown type': type('a'),
+    'refused: a long text, 64 KB': type('x'.repeat(65_000)),
+    'refused: a long text beyond ASCII, 64 KB': type('漢'.repeat(21_000)),
+    'refused: not JSON, 64 KB': 'x'.repeat(65_000),
+    'refused: a body over the limit': 'x'.repeat(BODY_BYTES_MAX + 1),
+    '1,000 wallets that are no addresses': JSON.stringify({
+      type: 'batchClearinghouseStates',
+      users: unlike,
+    }),
+  };
+}
+
+interface Poll {
+  readonly query: string;
+  readonly headers: Record<string, string>;
+}
+
+function listPolls(query: string): Record<string, Poll> {
+  return {
+    'a poll with 15,000 commas in If-None-Match': {
+      query,
+      headers: { 'If-None-Match': ','.repeat(15_000) },
     },
-  ];
-  return [
-    ...of('', key),
-    refuse('clearinghouseState', 'key spent', [formatQuestion(spentKey, { body: question })]),
-    ...of('key spent', spentKey),
-  ];
+    'refused: a query of 1,000 parts': {
+      query: `type=a${'&aaaaaaaa=%41'.repeat(1000)}`,
+      headers: {},
+    },
+    'refused: a query of 7,500 parts': { query: `type=a${'&a'.repeat(7500)}`, headers: {} },
+  };
 }

@@ -27,6 +27,7 @@ import { type Case, listCases, ORDINARY } from './weights-questions.ts';
 /** Neither spent nor clipped by anything that is asked here. */
 const LARGE_BUDGET = { weight: 1e12, periodMs: 86_400_000 };
 const SMALL_BUDGET = { weight: 2, periodMs: 86_400_000 };
+const SPENT_KEYS = 64;
 const WARM_UP_ROUNDS = 3;
 const SHORT = '--short';
 const DURATIONS = { warmUp: 0.5, measured: 0.5, slices: 0.2 };
@@ -34,6 +35,8 @@ const SHORT_DURATIONS = { warmUp: 0.05, measured: 0.15, slices: 0.05 };
 /** Beyond this many times an ordinary question the rule is broken. */
 const TIMES_MAX = 8;
 const SLICE_MS_MAX = 10;
+/** What is refused for nothing may cost as much as the lightest answer. */
+const FREE_WEIGHT = 2;
 
 interface Figures {
   readonly microseconds: number;
@@ -84,8 +87,7 @@ function formatRow(
   { microseconds, weight, sliceMs, run }: Figures,
   ordinary: number,
 ): string[] {
-  // What is refused for nothing is compared as if it weighed 1.
-  const perWeight = microseconds / Math.max(1, weight);
+  const perWeight = microseconds / (weight < 0.5 ? FREE_WEIGHT : Math.max(1, weight));
   const times = perWeight / ordinary;
   const statuses = Object.keys(run.statuses).join(' ');
   return [
@@ -120,14 +122,15 @@ async function main(args: readonly string[]): Promise<void> {
   try {
     const data = await buildWeightsData(folder);
     const key = await createKey(folder, LARGE_BUDGET);
-    const spentKey = await createKey(folder, SMALL_BUDGET);
+    const spentKeys: string[] = [];
+    while (spentKeys.length < SPENT_KEYS) spentKeys.push(await createKey(folder, SMALL_BUDGET));
     const ground = await openGround(folder);
     const history = new ArchiveLink(folder, { isKept: true, warn: console.log });
     const settings = { minHeightWait: 1000 };
     const service = createInProcess(ground, { budgets, history, settings });
     const bench = new Bench(await listenLocally(service.server), budgets, durations);
     while ((ground.live.state?.height ?? 0) < data.height) await sleep(20);
-    const cases = listCases(data, { key, spentKey });
+    const cases = listCases(data, { key, spentKeys });
     const chosen = cases.filter(
       ({ question, account }) =>
         texts.length === 0 || texts.some((text) => `${question} ${account}`.includes(text)),
