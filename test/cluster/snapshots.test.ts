@@ -5,14 +5,15 @@ import { after, before, test } from 'node:test';
 import { CHAIN_START, nextBlock } from '../../src/ledger/hash-chain.ts';
 import { openJetStreamLedgerWriter } from '../../src/ledger/jetstream/jetstream-writer.ts';
 import { Lease, takeLease } from '../../src/ledger/jetstream/lease.ts';
-import { createPlaces, run } from '../cli/program.ts';
+import { createPlaces, joinLines, run } from '../cli/program.ts';
 import { until } from '../service/running.ts';
 import { simulateLines } from '../simulated-lines.ts';
 import { type NatsServers, natsOptions, startNats } from './nats-servers.ts';
 import { startReplicas, untilHeight } from './replicas.ts';
 
 const place = createPlaces();
-const lines = simulateLines(40);
+const STORED = 40;
+const lines = simulateLines(STORED + 2);
 let nats: NatsServers;
 
 before(async () => {
@@ -20,12 +21,12 @@ before(async () => {
 });
 after(() => nats?.stop());
 
-/** A ledger with the lines. */
+/** A ledger with all lines but the last two. */
 async function storeLines(name: string): Promise<string> {
   const address = nats.address(name);
   const writer = await openJetStreamLedgerWriter({ ...natsOptions(address), retryMs: 5_000 });
   let last = CHAIN_START;
-  const blocks = lines.map((line) => {
+  const blocks = lines.slice(0, STORED).map((line) => {
     const block = nextBlock(last, Buffer.from(line));
     last = block;
     return block;
@@ -84,4 +85,28 @@ test('a replica that lacks dropped blocks starts once another one, though no pub
   const verified = await run(['verify', '--ledger', address]);
   assert.equal(verified.code, 0, verified.stderr);
   assert.match(verified.stdout, /^height 40\nhead {3}[0-9a-f]{64}\ndigest [0-9a-f]{64}\n$/);
+});
+
+test('a stream that has dropped all its blocks is continued, and read on', async (context) => {
+  const address = await storeLines('dropped');
+  const link = await nats.connect('dropped');
+  context.after(() => link.close());
+  // Nobody waits for two days: a purge drops blocks as the limit does.
+  const limits = { max_age: link.modules.transport.nanos(2 * 86_400_000) };
+  await link.manager.streams.update(link.name, limits);
+  const flags = ['--max-age', '0'];
+  const [replica] = await startReplicas(context, [{ address, data: place(), flags }]);
+  await untilHeight(replica, STORED);
+  for (let height = STORED + 1; height <= lines.length; height++) {
+    await link.manager.streams.purge(link.name);
+    const input = joinLines(lines.slice(height - 1, height));
+    // The replica publishes what was dropped before it was in a snapshot, within seconds.
+    await until('a writer that can start', async () => {
+      const { code, stdout, stderr } = await run(['append', '--ledger', address], { input });
+      if (code === 0) assert.equal(stdout, `durable ${height}\n`);
+      else assert.match(stderr, /no snapshot from there to \d+ is usable\n$/);
+      return code === 0;
+    });
+    await untilHeight(replica, height);
+  }
 });
