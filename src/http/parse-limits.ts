@@ -42,7 +42,8 @@ export function findQueryExcess(query: string): string | undefined {
   return mark === undefined ? undefined : `more than ${QUERY_MARKS_MAX} of "${mark}"`;
 }
 
-function hasMore(text: string, character: string, max: number): boolean {
+/** Whether a text has a character more often; it is read no further than that. */
+export function hasMore(text: string, character: string, max: number): boolean {
   let place = -1;
   for (let found = 0; found <= max; found++) {
     place = text.indexOf(character, place + 1);

@@ -187,10 +187,14 @@ export function refuseLength(bytesMax: number): RequestError {
   return new RequestError('body_too_large', message, 'body');
 }
 
+/** With thousands of parameters, to read a media type costs as much as several answers. */
+const MEDIA_TYPE_LENGTH_MAX = 256;
+
 const UTF8 = ['charset=utf-8', 'charset="utf-8"', 'charset=utf8', 'charset=us-ascii'];
 
 /** Whether a media type is JSON, and its charset, if given, UTF-8. */
 function isJsonType(text: string): boolean {
+  if (text.length > MEDIA_TYPE_LENGTH_MAX) return false;
   const [type, ...parameters] = text.split(';').map((part) => part.trim().toLowerCase());
   return (
     type === 'application/json' &&

@@ -1,6 +1,7 @@
 /** Finds the route of a request, and the methods that it takes. */
 
 import { RequestError, wrongValue } from '../info/request-error.ts';
+import { hasMore } from './parse-limits.ts';
 
 export type Route =
   | { readonly name: KeyedRoute; readonly secret: string }
@@ -15,6 +16,9 @@ type PublicRoute = 'home' | 'health' | 'openapi' | 'llms';
 export type PageRoute = Exclude<Route, { name: KeyedRoute }>;
 
 const KEYED_ROUTES: readonly string[] = ['info', 'ws'] satisfies KeyedRoute[];
+
+/** Slashes of a path: with thousands of them, to read it costs as much as several answers. */
+const SLASHES_MAX = 32;
 
 const PUBLIC_ROUTES: Readonly<Record<string, PublicRoute>> = {
   '': 'home',
@@ -72,7 +76,9 @@ function isKeyed(segment: string | undefined): segment is KeyedRoute {
  * any number of slashes before "info" and "ws" counts as one.
  */
 function segmentsOf(target: string): (string | undefined)[] {
-  const segments = pathOf(target).split('/').slice(1).map(decodeSegment);
+  const path = pathOf(target);
+  if (hasMore(path, '/', SLASHES_MAX)) return [];
+  const segments = path.split('/').slice(1).map(decodeSegment);
   if (segments.length > 1 && segments.at(-1) === '') segments.pop();
   if (isKeyed(segments.at(-1))) {
     while (segments.length > 1 && segments.at(-2) === '') segments.splice(-2, 1);

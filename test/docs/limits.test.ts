@@ -27,6 +27,8 @@ const ROWS: Readonly<Record<string, readonly Source[]>> = {
     ['count', 'http/parse-limits.ts MARKS_MAX'],
     ['count', 'http/parse-limits.ts COMMAS_MAX'],
   ],
+  'slashes of a path': [['count', 'http/router.ts SLASHES_MAX']],
+  'length of a `Content-Type`': [['count', 'http/request-head.ts MEDIA_TYPE_LENGTH_MAX']],
   '`&`, `,`, `%` and `+` of a query, each': [['count', 'http/parse-limits.ts QUERY_MARKS_MAX']],
   'tags of an `If-None-Match` that are looked at': [['count', 'http/entity-tag.ts TAGS_MAX']],
   'bytes of a longer body, read to drop them': [
