@@ -95,7 +95,8 @@ Errors arrive on the channel error.
 
 A key may have a budget. The headers RateLimit-Limit, RateLimit-Remaining and RateLimit-Reset give its
 state. A 429 for the budget carries Retry-After in seconds; waiting that long is enough. A refused question weighs 1,
-as do the push frames unsubscribe and ping.
+as do the push frames unsubscribe and ping. Each question and frame weighs at least 1 for each 8 KiB of it; one of more
+than 1 KiB gets a 429 unread if less than that, or less than 2, is left.
 
 A question about the present may name a moment. ${describeSurcharge()}
 Surcharges are taken as the work goes on; where a key has nothing left, the answer ends as a 429, and what was
