@@ -50,7 +50,7 @@ import {
   type QuestionSource,
 } from './question-source.ts';
 import { Readiness, type ReadinessParts } from './readiness.ts';
-import { RefusalPace } from './refusal-pace.ts';
+import { isUnpaid, RefusalPace } from './refusal-pace.ts';
 import { isOurs, refusalReply, replyToPreflight } from './refusal-reply.ts';
 import { Reply } from './reply.ts';
 import { type RawHead, type RequestHead, readHead, withQuestion } from './request-head.ts';
@@ -186,9 +186,11 @@ export class Answers {
     source?: QuestionSource,
     { isRenderedAtOnce = false } = {},
   ): Reply | Promise<Reply> {
+    const { abandonment } = peer;
+    const pass = (reply: Reply, isLate: boolean) =>
+      isUnpaid(reply, isLate) ? this.#refusalPace.pass(reply, head.secretHash, abandonment) : reply;
     const reply = this.#answer(head, peer, source, isRenderedAtOnce);
-    if (reply instanceof Promise || reply.status !== 429) return reply;
-    return this.#refusalPace.pass(reply, head.secretHash, peer.abandonment);
+    return reply instanceof Promise ? reply.then((late) => pass(late, true)) : pass(reply, false);
   }
 
   #answer(

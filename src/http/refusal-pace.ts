@@ -1,9 +1,10 @@
 /**
- * The pace of refusals for a spent budget. A client that asks again at once when it is refused would
+ * The pace of refusals that nobody pays for. A client that asks again at once when it is refused would
  * otherwise take as much of a worker's time as one that is answered. So each key gets a number of refusals
  * in an interval; further ones wait for the next interval, and their connections with them.
  */
 
+import type { RequestErrorCode } from '../info/request-error.ts';
 import type { Abandonment } from './abandonment.ts';
 import type { Reply } from './reply.ts';
 import { TurnOrder } from './turn-order.ts';
@@ -11,6 +12,23 @@ import { TurnOrder } from './turn-order.ts';
 const INTERVAL_MS = 20;
 /** Refusals of a key in an interval: 500 a second, more than a client needs that waits as it is asked to. */
 const INTERVAL_REFUSALS_MAX = 10;
+
+/** What a question to the exchange is refused for at no weight, when the exchange was not asked. */
+const FOLLOWER_CODES: ReadonlySet<RequestErrorCode> = new Set<RequestErrorCode>([
+  'not_ready',
+  'upstream_failed',
+]);
+
+/**
+ * Whether the key has not paid for a refusal that it caused: its budget is spent, or what it may ask the
+ * exchange, which is known late. A service that starts or is overloaded refuses everybody, at once.
+ */
+export function isUnpaid({ status, refusal, allowance }: Reply, isLate: boolean): boolean {
+  if (refusal === undefined) return false;
+  if (status === 429) return true;
+  if (isLate && FOLLOWER_CODES.has(refusal.code)) return true;
+  return status < 500 && allowance?.remaining === 0;
+}
 
 interface WaitingRefusal {
   readonly keyId: string;

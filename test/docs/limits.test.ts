@@ -48,7 +48,7 @@ const ROWS: Readonly<Record<string, readonly Source[]>> = {
   'requests without a known key, path or method': [['count', 'http/peer.ts PROBES_MAX']],
   'queue of requests, by its delay': [['ms', 'overloadDelay']],
   'weight of questions': [['count', 'budget']],
-  'refusals with 429': [
+  'refusals at no weight that the key causes': [
     ['count', 'http/refusal-pace.ts INTERVAL_REFUSALS_MAX'],
     ['ms', 'http/refusal-pace.ts INTERVAL_MS'],
   ],

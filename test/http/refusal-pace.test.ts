@@ -2,9 +2,12 @@
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import type { Allowance } from '../../src/access/budgets.ts';
 import { Abandonment, STOPPING } from '../../src/http/abandonment.ts';
-import { RefusalPace } from '../../src/http/refusal-pace.ts';
+import { isUnpaid, RefusalPace } from '../../src/http/refusal-pace.ts';
+import { refusalReply } from '../../src/http/refusal-reply.ts';
 import { Reply } from '../../src/http/reply.ts';
+import { RequestError } from '../../src/info/request-error.ts';
 import { createInProcess, listenLocally, openGround } from './in-process.ts';
 import { connect } from './raw-client.ts';
 import { createKey, formatQuestion, prepareData } from './service.ts';
@@ -73,6 +76,34 @@ test('no refusal waits on a connection that has ended or is to end', async (cont
   refuse('loud', abandonment);
   assert.equal(come.length, 2 * AT_ONCE + 1);
 });
+
+const SPENT: Allowance = {
+  isAllowed: true,
+  limit: 40,
+  remaining: 0,
+  resetSeconds: 60,
+  retryAfterSeconds: 0,
+};
+const LATE = true;
+
+for (const [what, code, allowance, isLate, expected] of [
+  ['a 429', 'rate_limited', SPENT, !LATE, true],
+  ['a 429 of a key with something left', 'rate_limited', { ...SPENT, remaining: 3 }, !LATE, true],
+  ['a 422 of a key with something left', 'invalid_field', { ...SPENT, remaining: 3 }, !LATE, false],
+  ['a 422 of a key with nothing left', 'invalid_field', SPENT, !LATE, true],
+  ['a 422 of a key without a budget', 'invalid_field', undefined, !LATE, false],
+  ['a question that the follower has no budget for', 'not_ready', undefined, LATE, true],
+  ['a question that the exchange did not answer', 'upstream_failed', SPENT, LATE, true],
+  ['a question to a service that starts', 'not_ready', SPENT, !LATE, false],
+  ['a question to a service that is overloaded', 'overloaded', SPENT, LATE, false],
+  ['a height that does not come', 'behind', SPENT, LATE, false],
+] as const) {
+  test(`${what}: ${expected ? 'its refusal has a pace' : 'it is refused at once'}`, () => {
+    const reply = refusalReply(new RequestError(code, 'no'));
+    reply.allowance = allowance;
+    assert.equal(isUnpaid(reply, isLate), expected);
+  });
+}
 
 test('a client that asks again and again gets each of its refusals, in its order', async (context) => {
   const closers: (() => Promise<void> | void)[] = [];
