@@ -77,6 +77,8 @@ const KEY_WAITS_MAX = 8_192;
 const LONG_TEXT_LENGTH = 128 << 10;
 /** The weight of a refused question. */
 const REFUSED_WEIGHT = 1;
+/** The same of a body over the limit: as much is read as of the longest, and it ends the connection. */
+const TOO_LARGE_WEIGHT = 20;
 /** A request whose key is known. */
 interface AdmittedHead {
   readonly head: RequestHead;
@@ -169,9 +171,9 @@ export class Answers {
   }
 
   /** The reply to the head alone; undefined if the body decides. */
-  answerHead(head: RequestHead, peer: Peer): Reply | undefined {
+  answerHead(head: RequestHead, peer: Peer): Reply | Promise<Reply> | undefined {
     const admitted = this.#admitHead(head, peer);
-    return admitted instanceof Reply ? admitted : undefined;
+    return admitted instanceof Reply ? this.#keepPace(admitted, head, peer) : undefined;
   }
 
   /**
@@ -186,11 +188,20 @@ export class Answers {
     source?: QuestionSource,
     { isRenderedAtOnce = false } = {},
   ): Reply | Promise<Reply> {
-    const { abandonment } = peer;
-    const pass = (reply: Reply, isLate: boolean) =>
-      isUnpaid(reply, isLate) ? this.#refusalPace.pass(reply, head.secretHash, abandonment) : reply;
     const reply = this.#answer(head, peer, source, isRenderedAtOnce);
-    return reply instanceof Promise ? reply.then((late) => pass(late, true)) : pass(reply, false);
+    return reply instanceof Promise
+      ? reply.then((late) => this.#keepPace(late, head, peer, { isLate: true }))
+      : this.#keepPace(reply, head, peer);
+  }
+
+  #keepPace(
+    reply: Reply,
+    { secretHash }: RequestHead,
+    { abandonment }: Peer,
+    { isLate = false } = {},
+  ): Reply | Promise<Reply> {
+    if (!isUnpaid(reply, isLate)) return reply;
+    return this.#refusalPace.pass(reply, secretHash, abandonment);
   }
 
   #answer(
@@ -268,13 +279,10 @@ export class Answers {
   }
 
   /** Refuses a request for a fault that its transport found; an unknown key comes first. */
-  refuse(refusal: RequestError, head: RequestHead, peer: Peer): Reply {
+  refuse(refusal: RequestError, head: RequestHead, peer: Peer): Reply | Promise<Reply> {
     const key = this.#admitHead(head, peer);
-    if (key instanceof Reply) return key;
-    // Of a body that is too long, as much has been read as of one that is not.
-    const isTooLong = refusal.code === 'body_too_large';
-    const length = isTooLong ? this.#parts.settings.bodyBytesMax : 0;
-    return this.#refuse(refusal, { peer, key, length });
+    const reply = key instanceof Reply ? key : this.#refuse(refusal, { peer, key });
+    return this.#keepPace(reply, head, peer);
   }
 
   /** Counts and logs a bug of ours; the transport then ends the connection. */
@@ -583,10 +591,11 @@ export class Answers {
     { payment, length = 0 }: Pick<Refused, 'payment' | 'length'> = {},
   ): Allowance | undefined {
     const isFree = isOurs(refusal) || payment?.isDone === true;
-    return this.#parts.admission.chargeWhatIsLeft(
-      key,
-      isFree ? 0 : Math.max(REFUSED_WEIGHT, weighLength(length)),
-    );
+    const weight =
+      refusal.code === 'body_too_large'
+        ? TOO_LARGE_WEIGHT
+        : Math.max(REFUSED_WEIGHT, weighLength(length));
+    return this.#parts.admission.chargeWhatIsLeft(key, isFree ? 0 : weight);
   }
 
   #refuseAdmitted(refusal: RequestError, request: AdmittedRequest): Reply {

@@ -253,7 +253,7 @@ function budgetCases({ user }: Subjects): Case[] {
       asked: { body: QUESTION.padEnd(70_000) },
       expected: {
         ...{ status: 413, error: 'body_too_large', field: 'body', closes: true },
-        headers: left(32),
+        headers: left(20),
       },
     },
     refused('a budget, for a minimum height that is none', minHeight('x'), {

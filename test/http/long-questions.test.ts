@@ -89,7 +89,7 @@ for (const isOnNode of [false, true]) {
       [400, 2, { body: 'x'.repeat(8 * KIB + 1) }],
       [400, 8, { body: 'x'.repeat(64 * KIB) }],
       [422, 8, { body: '['.repeat(64 * KIB) }],
-      [413, 8, { body: 'x'.repeat(64 * KIB + 1) }],
+      [413, 20, { body: 'x'.repeat(64 * KIB + 1) }],
       [422, 2, { method: 'GET', query: `type=${'x'.repeat(9 * KIB)}` }],
       [200, 2, { body: ACCOUNT.padEnd(16 * KIB) }],
       [200, 8, { body: ACCOUNT.padEnd(64 * KIB) }],
