@@ -21,6 +21,7 @@ import { failureOf, openFixture, USER, untilSo } from './upstream-fixture.ts';
 const KEY = 'Kq7/w+Zt0"mPé4~xV9bRs2';
 const PATH = `/${encodeURIComponent(KEY)}`;
 const PIECE_LENGTH = 6;
+const SHOWN_LENGTH = 200;
 const ADDRESS = readUpstreamAddress(new URL(`https://host${PATH}`));
 
 /** The forms in which an upstream may repeat its key. */
@@ -86,6 +87,8 @@ for (const [form, text] of Object.entries(FORMS)) {
   test(`the key ${form} is hidden at every place of a text, also where the text was cut`, () => {
     for (const offset of OFFSETS) {
       const echo = `${'.'.repeat(offset)}${text}${'.'.repeat(90)}`;
+      // Hidden first, then cut: of what was cut first, a few characters would be left.
+      assert.equal(ADDRESS.show(echo), ADDRESS.redact(echo).slice(0, SHOWN_LENGTH));
       assertNoPiece(ADDRESS.show(echo), `shown at ${offset}`);
       assertNoPiece(ADDRESS.redact(describeValue(echo)), `described at ${offset}`);
       assert.match(ADDRESS.redact(echo), /^\.*(http:\/\/host\/)?\*\*\*(\/info\?a=b)?\.{90}$/);
