@@ -7,6 +7,7 @@ import { after, before, test } from 'node:test';
 import { archiveFolder } from '../../src/archive/archive-tables.ts';
 import { formatAddress } from '../../src/exact/address.ts';
 import { createSimulator } from '../../src/feed/simulator/simulator.ts';
+import { ALL_TYPES } from '../../src/info/registry.ts';
 import { createPlaces, joinLines, run } from '../cli/program.ts';
 import { connectPush } from '../push/push-client.ts';
 import { LONG_ONLY } from '../scale.ts';
@@ -142,6 +143,14 @@ test('no cache keeps what no tag tells the age of', async () => {
   );
   const posted = await ask({ type: 'accountHistory', user, step: 60_000 });
   assert.equal(posted.headers['cache-control'], undefined);
+});
+
+test('no history has a tag, not even as of a moment', async () => {
+  for (const { type } of ALL_TYPES.filter((request) => 'shares' in request)) {
+    const fields = `user=${user}&coin=BTC&step=60000&atHeight=${BLOCKS}`;
+    const { status, headers } = await get(`type=${type}&${fields}`);
+    assert.deepEqual([status, headers['etag']], [200, undefined], type);
+  }
 });
 
 const REFUSALS: readonly [body: object, status: number, code: string, field?: string][] = [

@@ -109,6 +109,12 @@ test('the table of shares is that of the code', () => {
   );
 });
 
+test('the histories that have no tag are named where tags are described', () => {
+  const [, list = ''] = /^- (`accountHistory`.*?), also with/m.exec(API) ?? [];
+  const histories = ALL_TYPES.filter((request) => 'shares' in request).map(({ type }) => type);
+  assert.deepEqual(list.match(/\w+History|portfolio/g), histories);
+});
+
 test('the types that are passed on are those of the code', () => {
   const table = readSections(API, 3).get('Questions that are passed on') ?? '';
   const rows = table.split('\n').filter((line) => line.startsWith('| '));

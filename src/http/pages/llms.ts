@@ -76,9 +76,9 @@ ${describeQuestions()}
 
 ## Polling
 
-GET /{key}/info?type=...&user=...&dex=... answers like the POST and carries an ETag. Send it back as
-If-None-Match: while the answer is unchanged, apart from its time, the response is a 304 without a
-body.
+GET /{key}/info?type=...&user=...&dex=... answers like the POST and carries an ETag, but for
+histories and answers of another server. Send it back as If-None-Match: while the answer is unchanged,
+apart from its time, the response is a 304 without a body.
 
 ## Push
 

@@ -132,7 +132,8 @@ const MAX_AGE_PARAMETER: Json = {
 
 const TAG_HEADER: Json = {
   ETag: header(
-    'changes whenever the answer does, apart from its time; may also change without it',
+    'changes whenever the answer does, apart from its time; may also change without it. ' +
+      'Histories and answers of another server have none.',
     { type: 'string' },
   ),
 };
